@@ -1,16 +1,25 @@
-/** Runs `step` every `pollMs`, again at once while it answers true, one at a time. After an error the next poll tries again. */
+/**
+ * Runs `step` every `pollMs` and after `wake`, again at once while it answers true, one at a time. After an error the
+ * next poll tries again.
+ */
 export function startWhileDue(
   pollMs: number,
   step: () => Promise<boolean>,
   onError: (error: unknown) => void,
-): { close(): Promise<void> } {
+): { wake(): void; close(): Promise<void> } {
   let isClosed = false
+  let isAsked = false
   let running = Promise.resolve()
-  const timer = setInterval(() => {
+  const timer = setInterval(wake, pollMs)
+
+  function wake(): void {
+    if (isAsked) return
+    isAsked = true
     running = running.then(run)
-  }, pollMs)
+  }
 
   async function run(): Promise<void> {
+    isAsked = false
     try {
       while (!isClosed && (await step())) {}
     } catch (error) {
@@ -18,6 +27,7 @@ export function startWhileDue(
     }
   }
   return {
+    wake,
     async close() {
       isClosed = true
       clearInterval(timer)

@@ -1262,7 +1262,9 @@ create table recipient (
   id            integer generated always as identity primary key,
   account_id    integer not null references account on delete cascade,
   email         text not null,
-  kinds         text[] not null,
+  kinds         text[] not null default array[
+    'origin_unreachable', 'renders_failing', 'blocked', 'pages_shrinking', 'certificate_failing', 'dns_lost',
+    'quota_forecast', 'quota_reached', 'crawlers_gone'],
   weekly_report boolean not null default false,
   state         text not null check (state in ('waiting', 'confirmed', 'unsubscribed', 'refused')),
   key_sealed    bytea,
@@ -1500,9 +1502,7 @@ end
 $$;
 create function expect_recipient() returns trigger language plpgsql as $$
 begin
-  insert into recipient (account_id, email, kinds, state) values (new.id, new.email, array[
-    'origin_unreachable', 'renders_failing', 'blocked', 'pages_shrinking', 'certificate_failing', 'dns_lost',
-    'quota_forecast', 'quota_reached', 'crawlers_gone'], 'confirmed');
+  insert into recipient (account_id, email, state) values (new.id, new.email, 'confirmed');
   return null;
 end
 $$;

@@ -1,6 +1,7 @@
 import { createTransport } from 'nodemailer'
 import type { Log } from '../log.ts'
 import { within } from '../within.ts'
+import { compose } from './letter.ts'
 import type { MailSettings } from './mail-settings.ts'
 
 export type Mail = {
@@ -131,24 +132,9 @@ const WORDS = {
   },
 } as const
 
-/** As text and as HTML without external content. */
 export function write({ kind, to, url, endsAt }: Letter): Mail {
   const { subject, lines, button, last } = WORDS[kind]
   const ends = `The link works once, until ${endsAt.slice(0, 16).replace('T', ' ')} UTC.`
-  const text = [...lines, '', url, '', ends, last, ''].join('\n')
-  const paragraphs = lines.map((line) => `<p>${escaped(line)}</p>`).join('\n')
-  const html = `<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>${escaped(subject)}</title></head>
-<body style="font:16px/1.5 sans-serif;color:#17211f;max-width:34em;margin:2em auto;padding:0 1em">
-${paragraphs}
-<p><a href="${escaped(url)}" style="background:#0f6d5e;border-radius:6px;color:#fff;display:inline-block;padding:10px 18px;text-decoration:none">${escaped(button)}</a></p>
-<p style="font-size:14px;color:#56625f">Or copy this link: ${escaped(url)}</p>
-<p style="font-size:14px;color:#56625f">${escaped(ends)} ${escaped(last)}</p>
-</body></html>
-`
-  return { to, subject, text, html }
-}
-
-function escaped(text: string): string {
-  return text.replace(/[&<>"']/g, (char) => `&#${char.charCodeAt(0)};`)
+  const foot = [{ text: 'Or copy this link:', link: { url, label: url } }, { text: `${ends} ${last}` }]
+  return { to, ...compose(subject, [{ lines, link: { url, label: button } }], foot) }
 }

@@ -5,7 +5,7 @@ import { createRequire } from 'node:module'
 import { after, before, it } from 'node:test'
 import type { Tab } from '../../dashboard/shots/browser.ts'
 import { DASHBOARD_DIR } from '../../src/api/service/dashboard.ts'
-import { confirmToken, secretOf } from '../../src/notifications/delivery/links.ts'
+import { linkToken, secretOf } from '../../src/notifications/delivery/links.ts'
 import { startTestApi, type TestAccount, type TestApi } from '../support/api.ts'
 import { openDashboardTab } from '../support/dashboard-tab.ts'
 
@@ -126,7 +126,7 @@ it('the weekly report, and the link that confirms an address', async () => {
     `select id, confirm_round from recipient where email = 'team@example.org'`,
   )
   const { id, confirm_round: round } = rows[0]!
-  const token = confirmToken(await secretOf(api.pool, api.deps.vault, id), id, round)
+  const token = linkToken(await secretOf(api.pool, api.deps.vault, id), id, round)
   await tab.open(`${api.url}/confirm#${token}`)
   assert.equal(await tab.run('location.hash'), '')
   await isClean()

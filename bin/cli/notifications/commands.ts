@@ -7,6 +7,7 @@ import { checkEndpointUrl } from '../../../src/notifications/delivery/endpoint-u
 import {
   createEndpoint,
   deleteEndpoint,
+  ENDPOINT_FORMATS,
   EVENT_TYPES,
   type EventType,
   listEndpoints,
@@ -32,8 +33,9 @@ const endpointAdd = defineCommand({
     },
   },
   async run({ email, url, format, events }, around) {
-    if (format !== null && format !== 'standard' && format !== 'slack') {
-      throw new UsageError(`--format must be standard or slack, got "${format}"`)
+    const known = ENDPOINT_FORMATS.find((each) => each === format)
+    if (format !== null && known === undefined) {
+      throw new UsageError(`--format must be ${ENDPOINT_FORMATS.join(' or ')}, got "${format}"`)
     }
     const types = events === null ? undefined : parseEvents(events)
     const { config } = around
@@ -43,7 +45,7 @@ const endpointAdd = defineCommand({
       const account = await findAccount(pool, email)
       if (!planNamed(config.plans, account.plan).webhooks) throw new AppError('plan_without_endpoints')
       const vault = createVault({ pool, keys: config.secretKeys, dataDir: config.dataDir })
-      return createEndpoint(pool, vault, account.id, { url, format: format ?? undefined, events: types })
+      return createEndpoint(pool, vault, account.id, { url, format: known, events: types })
     })
     around.say('Secret to verify deliveries with, shown only once:')
     return { json: { id: made.id, url: made.url, secret: made.secret }, text: made.secret }
@@ -78,7 +80,7 @@ const endpointRemove = defineCommand({
   async run(values, around) {
     const id = parseIdOption(values.id)
     const deleted = await withDatabase(around, async ({ pool }) =>
-      deleteEndpoint(pool, await ownerOfEndpoint(pool, id), id),
+      deleteEndpoint(pool, await ownerOfEndpoint(pool, null, id), id),
     )
     return { json: { deleted }, text: `Endpoint ${deleted.url} removed.` }
   },
@@ -89,7 +91,7 @@ const endpointTest = defineCommand({
   async run(values, around) {
     const id = parseIdOption(values.id)
     const delivery = await withDatabase(around, async ({ pool }) =>
-      testEndpoint(pool, await ownerOfEndpoint(pool, id), id),
+      testEndpoint(pool, await ownerOfEndpoint(pool, null, id), id),
     )
     return { json: { delivery }, text: `Test ${delivery.event_id} queued: a running node sends it at once.` }
   },
@@ -103,7 +105,7 @@ const incidentsList = defineCommand({
   async run({ domain, open }, around) {
     const name = domain === null ? null : parseDomainOption(domain)
     const { incidents } = await withDatabase(around, ({ pool }) =>
-      listIncidents(pool, null, { domain: name, state: open ? 'open' : null, limit: 200, after: null }),
+      listIncidents(pool, null, { domain: name, state: open ? 'open' : undefined, limit: 200 }),
     )
     const rows = incidents.map((each) => [each.domain, each.kind, each.state, each.since, each.summary])
     return {

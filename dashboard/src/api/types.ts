@@ -17,9 +17,7 @@ import type {
   settingsSchema,
 } from '../../../src/api/domains/domain-schema.ts'
 import type { renderSchema } from '../../../src/api/domains/renders.ts'
-import type { channelsSchema, reportSchema } from '../../../src/api/notifications/channels.ts'
-import type { deliverySchema, endpointSchema } from '../../../src/api/notifications/endpoints.ts'
-import type { incidentSchema } from '../../../src/api/notifications/incidents.ts'
+import type { channelsSchema } from '../../../src/api/notifications/channels.ts'
 import type { accountInListSchema, createdLinkSchema } from '../../../src/api/operator/accounts.ts'
 import type { fleetSchema } from '../../../src/api/operator/nodes.ts'
 import type { fleetFailuresSchema, fleetQueueSchema } from '../../../src/api/operator/queue.ts'
@@ -36,11 +34,11 @@ import type {
 import type { LiveEvent as Event } from '../../../src/insight/events/event.ts'
 import type { PAGE_ORDERS } from '../../../src/store/list-pages.ts'
 
-export type Incident = z.infer<typeof incidentSchema>
+export type { Delivery } from '../../../src/notifications/delivery/deliveries.ts'
+export type { Endpoint } from '../../../src/notifications/delivery/endpoints.ts'
+export type { Report } from '../../../src/notifications/delivery/report.ts'
+export type { Incident } from '../../../src/notifications/kinds.ts'
 export type Channels = z.infer<typeof channelsSchema>
-export type Endpoint = z.infer<typeof endpointSchema>
-export type Delivery = z.infer<typeof deliverySchema>
-export type Report = z.infer<typeof reportSchema>
 export type LiveEvent = Event
 export type Dns = z.infer<typeof dnsStateSchema>
 export type DomainCheck = z.infer<typeof domainCheckSchema>

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { MasterKeyError } from '../../certificates/vault/master-key.ts'
 import { AppError } from '../../errors.ts'
 import {
-  ERRORS,
+  deliverySchema,
   listDeliveries,
   replayDelivery,
   testEndpoint,
@@ -10,69 +10,42 @@ import {
 import {
   createEndpoint,
   deleteEndpoint,
+  ENDPOINT_FORMATS,
   EVENT_TYPES,
+  endpointSchema,
   listEndpoints,
   updateEndpoint,
 } from '../../notifications/delivery/endpoints.ts'
 import { callerOf } from '../http/access.ts'
 import { type ApiApp, type ApiDeps, apiSchema, type CheckEndpoint, numberFrom } from '../http/app.ts'
 import { jsonResponse } from '../http/responses.ts'
-import { afterParameter, limitParameter, time } from './incidents.ts'
+import { nextField, pageParameters } from './incidents.ts'
 
-const eventsField = z
-  .array(z.enum(EVENT_TYPES))
-  .min(1)
-  .describe('Types of events; default: all but `report.weekly`')
-const urlField = z.string().describe('https, port 443 or from 1024 up')
-const idParams = z.object({ id: z.string().describe('The `id` in the list') })
-
-const endpointFields = {
-  id: z.int(),
-  url: z.string(),
-  format: z.enum(['standard', 'slack']),
-  events: z.array(z.enum(EVENT_TYPES)),
-  is_active: z.boolean(),
-  created_at: time,
-  failing_since: time.nullable().describe('Since when no delivery succeeded; null: the last one did'),
-  switched_off_at: time.nullable().describe('Switched off after three days of failures, or by status 410'),
-}
-export const endpointSchema = apiSchema('Endpoint', z.object(endpointFields))
 const newEndpointSchema = apiSchema(
   'NewEndpoint',
-  z.object({ ...endpointFields, secret: z.string().describe('Signs deliveries; shown only once') }),
-)
-
-export const deliverySchema = apiSchema(
-  'Delivery',
-  z.object({
-    id: z.int(),
-    event_id: z.string().describe('The `webhook-id`: the same for every endpoint, attempt and replay'),
-    type: z.string(),
-    state: z.enum(['waiting', 'delivered', 'failed', 'cancelled']),
-    attempts: z.int(),
-    created_at: time,
-    last_attempt_at: time.nullable(),
-    next_attempt_at: time.nullable(),
-    status: z.int().nullable().describe('HTTP status of the last attempt; null: no HTTP answer came'),
-    error: z.enum(ERRORS).nullable().describe('Why no answer came, or `redirect`'),
-    answer: z.string().nullable().describe('The first 1,000 characters of the answer'),
-    ms: z.int().nullable(),
-    replay_of: z.int().nullable().describe('The delivery that this one repeats'),
-  }),
+  endpointSchema.extend({ secret: z.string().describe('Signs deliveries; shown only once') }),
 )
 
 const bodySchema = z.object({
-  url: urlField,
-  format: z.enum(['standard', 'slack']).optional(),
-  events: eventsField.optional(),
+  url: z.string().describe('https, port 443 or from 1024 up'),
+  format: z.enum(ENDPOINT_FORMATS).optional(),
+  events: z
+    .array(z.enum(EVENT_TYPES))
+    .min(1)
+    .optional()
+    .describe('Types of events; default: all but `report.weekly`'),
 })
-const changeSchema = z.object({
-  url: urlField.optional(),
-  events: eventsField.optional(),
-  is_active: z.boolean().optional().describe('false: cancels what waits; true: forgets past failures'),
-})
+const changeSchema = bodySchema
+  .omit({ format: true })
+  .partial()
+  .extend({
+    is_active: z.boolean().optional().describe('false: cancels what waits; true: forgets past failures'),
+  })
 
-const TAGS = ['Notifications']
+const tags = ['Notifications']
+const params = z.object({ id: z.string().describe('The `id` in the list') })
+const oneEndpoint = jsonResponse('The endpoint', z.object({ endpoint: endpointSchema }))
+const oneDelivery = jsonResponse('The delivery', z.object({ delivery: deliverySchema }))
 
 export function endpoints(app: ApiApp, deps: ApiDeps): void {
   const { pool, checkEndpoint, vault } = deps
@@ -82,9 +55,7 @@ export function endpoints(app: ApiApp, deps: ApiDeps): void {
     url: '/api/endpoints',
     config: { access: 'key' },
     schema: {
-      operationId: 'listEndpoints',
-      tags: TAGS,
-      summary: 'The event endpoints of the account, oldest first',
+      ...{ operationId: 'listEndpoints', tags, summary: 'The event endpoints of the account, oldest first' },
       response: { 200: jsonResponse('The endpoints', z.object({ endpoints: z.array(endpointSchema) })) },
     },
     handler: async (request) => ({ endpoints: await listEndpoints(pool, callerOf(request).account) }),
@@ -98,21 +69,20 @@ export function endpoints(app: ApiApp, deps: ApiDeps): void {
       refuses: ['plan_without_endpoints', 'invalid_endpoint', 'endpoint_limit', 'secrets_unavailable'],
     },
     schema: {
-      operationId: 'createEndpoint',
-      tags: TAGS,
+      ...{ operationId: 'createEndpoint', tags, body: bodySchema },
       summary: 'Add an event endpoint; its secret is shown only once',
       description:
         'Events are sent by POST, signed as Standard Webhooks (https://www.standardwebhooks.com). `slack` sends `{"text": ...}` with the same headers.',
-      body: bodySchema,
       response: { 201: jsonResponse('The endpoint', z.object({ endpoint: newEndpointSchema })) },
     },
     // Check before reading the body.
     onRequest: async (request) => requirePlan(callerOf(request).plan),
     handler: async (request, reply) => {
+      const { account } = callerOf(request)
       await checkUrl(checkEndpoint, request.body.url)
-      const endpoint = await createEndpoint(pool, vault, callerOf(request).account, request.body).catch(
-        unsealable,
-      )
+      const endpoint = await createEndpoint(pool, vault, account, request.body).catch((cause) => {
+        throw cause instanceof MasterKeyError ? new AppError('secrets_unavailable', { cause }) : cause
+      })
       return reply.code(201).send({ endpoint })
     },
   })
@@ -122,12 +92,8 @@ export function endpoints(app: ApiApp, deps: ApiDeps): void {
     url: '/api/endpoints/:id',
     config: { access: 'key', refuses: ['plan_without_endpoints', 'invalid_endpoint', 'endpoint_not_found'] },
     schema: {
-      operationId: 'updateEndpoint',
-      tags: TAGS,
+      ...{ operationId: 'updateEndpoint', tags, params, body: changeSchema, response: { 200: oneEndpoint } },
       summary: 'Change the URL or events of an endpoint, or switch it on or off',
-      params: idParams,
-      body: changeSchema,
-      response: { 200: jsonResponse('The endpoint', z.object({ endpoint: endpointSchema })) },
     },
     handler: async (request) => {
       const { account, plan } = callerOf(request)
@@ -143,10 +109,7 @@ export function endpoints(app: ApiApp, deps: ApiDeps): void {
     url: '/api/endpoints/:id',
     config: { access: 'key', refuses: ['endpoint_not_found'] },
     schema: {
-      operationId: 'deleteEndpoint',
-      tags: TAGS,
-      summary: 'Remove an endpoint and its deliveries',
-      params: idParams,
+      ...{ operationId: 'deleteEndpoint', tags, summary: 'Remove an endpoint and its deliveries', params },
       response: {
         200: jsonResponse(
           'What was removed',
@@ -168,22 +131,18 @@ function deliveries(app: ApiApp, { pool }: ApiDeps): void {
     url: '/api/endpoints/:id/deliveries',
     config: { access: 'key', refuses: ['endpoint_not_found'] },
     schema: {
-      operationId: 'listDeliveries',
-      tags: TAGS,
+      ...{ operationId: 'listDeliveries', tags, params, querystring: z.object(pageParameters) },
       summary: 'The deliveries to an endpoint of the last 30 days, newest first',
-      params: idParams,
-      querystring: z.object({ limit: limitParameter, after: afterParameter }),
       response: {
         200: jsonResponse(
           'The deliveries',
-          z.object({ deliveries: z.array(deliverySchema), next: z.int().nullable().describe('For `after`') }),
+          z.object({ deliveries: z.array(deliverySchema), next: nextField }),
         ),
       },
     },
     handler: async (request) => {
       const id = numberFrom(request.params.id, 'endpoint_not_found')
-      const { limit, after } = request.query
-      return listDeliveries(pool, callerOf(request).account, id, { limit, after: after ?? null })
+      return listDeliveries(pool, callerOf(request).account, id, request.query)
     },
   })
 
@@ -192,11 +151,8 @@ function deliveries(app: ApiApp, { pool }: ApiDeps): void {
     url: '/api/endpoints/:id/test',
     config: { access: 'key', refuses: ['plan_without_endpoints', 'endpoint_not_found', 'delivery_rate'] },
     schema: {
-      operationId: 'testEndpoint',
-      tags: TAGS,
+      ...{ operationId: 'testEndpoint', tags, params, response: { 202: oneDelivery } },
       summary: 'Send an `endpoint.test` event, once; also to an endpoint that is switched off',
-      params: idParams,
-      response: { 202: jsonResponse('The delivery', z.object({ delivery: deliverySchema })) },
     },
     onRequest: async (request) => requirePlan(callerOf(request).plan),
     handler: async (request, reply) => {
@@ -213,11 +169,8 @@ function deliveries(app: ApiApp, { pool }: ApiDeps): void {
       refuses: ['plan_without_endpoints', 'delivery_not_found', 'delivery_waiting', 'delivery_rate'],
     },
     schema: {
-      operationId: 'replayDelivery',
-      tags: TAGS,
+      ...{ operationId: 'replayDelivery', tags, params, response: { 202: oneDelivery } },
       summary: 'Send the event of a delivery once more, with the same `webhook-id`',
-      params: idParams,
-      response: { 202: jsonResponse('The new delivery', z.object({ delivery: deliverySchema })) },
     },
     onRequest: async (request) => requirePlan(callerOf(request).plan),
     handler: async (request, reply) => {
@@ -234,8 +187,4 @@ function requirePlan(plan: { webhooks: boolean }): void {
 async function checkUrl(check: CheckEndpoint, raw: string): Promise<void> {
   const checked = await check(raw)
   if (!checked.ok) throw new AppError('invalid_endpoint', { word: checked.reason })
-}
-
-export function unsealable(cause: unknown): never {
-  throw cause instanceof MasterKeyError ? new AppError('secrets_unavailable', { cause }) : cause
 }

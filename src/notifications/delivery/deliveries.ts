@@ -1,40 +1,40 @@
 import type pg from 'pg'
+import { z } from 'zod'
 import { takeOfRate } from '../../db/account-rate.ts'
 import { removeOld, type Steps } from '../../db/remove-old.ts'
 import { type Queryable, transaction } from '../../db/transaction.ts'
 import { AppError } from '../../errors.ts'
 import type { AccountId } from '../../ids.ts'
+import { timeSchema } from '../kinds.ts'
+import { ownerOfEndpoint } from './endpoints.ts'
 
 /** Wakes the nodes that send. */
 export const DELIVERY_CHANNEL = 'delivery'
 
 const KEPT_DAYS = 30
 
-export const ERRORS = [
-  'timed-out',
-  'unreachable',
-  'refused-address',
-  'unresolvable',
-  'tls',
-  'redirect',
-] as const
+const ERRORS = ['timed-out', 'unreachable', 'refused-address', 'unresolvable', 'tls', 'redirect'] as const
 export type DeliveryError = (typeof ERRORS)[number]
 
-export type Delivery = {
-  id: number
-  event_id: string
-  type: string
-  state: 'waiting' | 'delivered' | 'failed' | 'cancelled'
-  attempts: number
-  created_at: string
-  last_attempt_at: string | null
-  next_attempt_at: string | null
-  status: number | null
-  error: DeliveryError | null
-  answer: string | null
-  ms: number | null
-  replay_of: number | null
-}
+export const deliverySchema = z
+  .object({
+    id: z.int(),
+    event_id: z.string().describe('The `webhook-id`: the same for every endpoint, attempt and replay'),
+    type: z.string(),
+    state: z.enum(['waiting', 'delivered', 'failed', 'cancelled']),
+    attempts: z.int(),
+    created_at: timeSchema,
+    last_attempt_at: timeSchema.nullable(),
+    next_attempt_at: timeSchema.nullable(),
+    status: z.int().nullable().describe('HTTP status of the last attempt; null: no HTTP answer came'),
+    error: z.enum(ERRORS).nullable().describe('Why no answer came, or `redirect`'),
+    answer: z.string().nullable().describe('The first 1,000 characters of the answer'),
+    ms: z.int().nullable(),
+    replay_of: z.int().nullable().describe('The delivery that this one repeats'),
+  })
+  .meta({ id: 'Delivery' })
+
+export type Delivery = z.infer<typeof deliverySchema>
 
 const FIELDS = `d.id::float8 as id, d.event_id, e.type, d.state, d.attempts, iso_time(d.created_at) as created_at,
   iso_time(d.last_attempt_at) as last_attempt_at,
@@ -46,13 +46,9 @@ export async function listDeliveries(
   db: Queryable,
   account: AccountId,
   endpoint: number,
-  { limit, after }: { limit: number; after: number | null },
+  { limit, after }: { limit: number; after?: number | undefined },
 ): Promise<{ deliveries: Delivery[]; next: number | null }> {
-  const owned = await db.query('select from endpoint where account_id = $1 and id = $2::bigint', [
-    account,
-    endpoint,
-  ])
-  if (owned.rowCount === 0) throw new AppError('endpoint_not_found')
+  await ownerOfEndpoint(db, account, endpoint)
   const { rows } = await db.query<Delivery>(
     `select ${FIELDS} from delivery d join event e on e.id = d.event_id
       where d.account_id = $1 and d.endpoint_id = $2::bigint and ($3::bigint is null or d.id < $3)
@@ -64,30 +60,18 @@ export async function listDeliveries(
   return { deliveries, next: rows.length > limit ? deliveries.at(-1)!.id : null }
 }
 
-/** Tests and replays of an account, over all nodes. */
-const RATE = { what: 'delivery', most: 30, withinMs: 60_000 }
-
-async function countRequest(db: Queryable, account: AccountId): Promise<void> {
-  const seconds = await takeOfRate(db, account, RATE)
-  if (seconds !== null) throw new AppError('delivery_rate', { headers: { 'Retry-After': String(seconds) } })
-}
-
 /** Also to an endpoint that is switched off. Tried once. Throws `endpoint_not_found` or `delivery_rate`. */
 export async function testEndpoint(pool: pg.Pool, account: AccountId, endpoint: number): Promise<Delivery> {
   return transaction(pool, async (client) => {
-    const owned = await client.query('select from endpoint where account_id = $1 and id = $2::bigint', [
-      account,
-      endpoint,
-    ])
-    if (owned.rowCount === 0) throw new AppError('endpoint_not_found')
-    await countRequest(client, account)
+    await ownerOfEndpoint(client, account, endpoint)
     return insertDelivery(
       client,
+      account,
       `with made as (
          insert into event (account_id, type, body) values ($1, 'endpoint.test', event_body('endpoint.test', '{}'))
          returning id)
        insert into delivery (event_id, account_id, endpoint_id) select id, $1, $2 from made`,
-      [account, endpoint],
+      endpoint,
     )
   })
 }
@@ -102,18 +86,28 @@ export async function replayDelivery(pool: pg.Pool, account: AccountId, id: numb
     )
     if (rows[0] === undefined) throw new AppError('delivery_not_found')
     if (rows[0].state === 'waiting') throw new AppError('delivery_waiting')
-    await countRequest(client, account)
     return insertDelivery(
       client,
+      account,
       `insert into delivery (event_id, account_id, domain_id, endpoint_id, replay_of)
-       select event_id, account_id, domain_id, endpoint_id, id from delivery where id = $2 and account_id = $1`,
-      [account, id],
+       select event_id, account_id, domain_id, endpoint_id, id from delivery where account_id = $1 and id = $2`,
+      id,
     )
   })
 }
 
-async function insertDelivery(client: Queryable, insert: string, values: unknown[]): Promise<Delivery> {
-  const made = await client.query<{ id: string }>(`${insert} returning id`, values)
+/** Tests and replays of an account, over all nodes. */
+const RATE = { what: 'delivery', most: 30, withinMs: 60_000 }
+
+async function insertDelivery(
+  client: Queryable,
+  account: AccountId,
+  insert: string,
+  of: number,
+): Promise<Delivery> {
+  const seconds = await takeOfRate(client, account, RATE)
+  if (seconds !== null) throw new AppError('delivery_rate', { headers: { 'Retry-After': String(seconds) } })
+  const made = await client.query<{ id: string }>(`${insert} returning id`, [account, of])
   const { rows } = await client.query<Delivery>(
     `select ${FIELDS}, pg_notify('${DELIVERY_CHANNEL}', '') from delivery d join event e on e.id = d.event_id
       where d.id = $1`,

@@ -14,7 +14,7 @@ import { silentLog } from '../../log.ts'
 import { createAddressGuard } from '../../outbound/address-guard.ts'
 import { createEndpoint, type EndpointFormat } from './endpoints.ts'
 import { nextPause } from './outcome.ts'
-import { type Sender, startSender } from './sender.ts'
+import { startSender } from './sender.ts'
 
 const guard = createAddressGuard([parseAllowedRange('127.0.0.1/32')!])
 
@@ -22,7 +22,7 @@ type Received = { headers: http.IncomingHttpHeaders; body: string }
 
 let api: TestApi
 let listener: Listener
-let senders: Sender[]
+let senders: ReturnType<typeof startSender>[]
 const closing: (() => void)[] = []
 
 before(async () => {

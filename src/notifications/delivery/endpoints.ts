@@ -1,10 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import type pg from 'pg'
+import { z } from 'zod'
 import type { Vault } from '../../certificates/vault/vault.ts'
 import { endpointPurpose } from '../../certificates/vault/vault.ts'
 import { type Queryable, transaction } from '../../db/transaction.ts'
 import { AppError } from '../../errors.ts'
 import type { AccountId } from '../../ids.ts'
+import { timeSchema } from '../kinds.ts'
 
 export const EVENT_TYPES = [
   'incident.opened',
@@ -19,20 +21,28 @@ export const EVENT_TYPES = [
 
 export type EventType = (typeof EVENT_TYPES)[number]
 
-export const ENDPOINTS_LIMIT = 5
+export const ENDPOINT_FORMATS = ['standard', 'slack'] as const
 
-export type EndpointFormat = 'standard' | 'slack'
+export type EndpointFormat = (typeof ENDPOINT_FORMATS)[number]
 
-export type Endpoint = {
-  id: number
-  url: string
-  format: EndpointFormat
-  events: EventType[]
-  is_active: boolean
-  created_at: string
-  failing_since: string | null
-  switched_off_at: string | null
-}
+const ENDPOINTS_LIMIT = 5
+
+export const endpointSchema = z
+  .object({
+    id: z.int(),
+    url: z.string(),
+    format: z.enum(ENDPOINT_FORMATS),
+    events: z.array(z.enum(EVENT_TYPES)),
+    is_active: z.boolean(),
+    created_at: timeSchema,
+    failing_since: timeSchema.nullable().describe('Since when no delivery succeeded; null: the last one did'),
+    switched_off_at: timeSchema
+      .nullable()
+      .describe('Switched off after three days of failures, or by status 410'),
+  })
+  .meta({ id: 'Endpoint' })
+
+export type Endpoint = z.infer<typeof endpointSchema>
 
 const FIELDS = `id, url, format, events, is_active, iso_time(created_at) as created_at,
   iso_time(failing_since) as failing_since, iso_time(switched_off_at) as switched_off_at`
@@ -75,16 +85,19 @@ export async function createEndpoint(
   })
 }
 
-/** `isActive` false cancels what waits; true forgets the failures. Throws `endpoint_not_found`. */
+type EndpointChange = {
+  url?: string | undefined
+  events?: readonly EventType[] | undefined
+  /** False cancels what waits; true forgets the failures. */
+  is_active?: boolean | undefined
+}
+
+/** Throws `endpoint_not_found`. */
 export async function updateEndpoint(
   pool: pg.Pool,
   account: AccountId,
   id: number,
-  change: {
-    url?: string | undefined
-    events?: readonly EventType[] | undefined
-    is_active?: boolean | undefined
-  },
+  { url, events, is_active: isActive }: EndpointChange,
 ): Promise<Endpoint> {
   return transaction(pool, async (client) => {
     const { rows } = await client.query<Endpoint>(
@@ -93,18 +106,18 @@ export async function updateEndpoint(
               failures = case when $5 then 0 else failures end,
               switched_off_at = case when $5 then null else switched_off_at end
         where account_id = $1 and id = $2::bigint returning ${FIELDS}`,
-      [
-        account,
-        id,
-        change.url ?? null,
-        change.events === undefined ? null : [...new Set(change.events)],
-        change.is_active ?? null,
-      ],
+      [account, id, url, events && [...new Set(events)], isActive],
     )
     if (rows[0] === undefined) throw new AppError('endpoint_not_found')
-    if (change.is_active === false) await cancelWaiting(client, id)
+    if (isActive === false) await cancelWaiting(client, id)
     return rows[0]
   })
+}
+
+export async function cancelWaiting(client: Queryable, endpoint: number): Promise<void> {
+  await client.query(`update delivery set state = 'cancelled' where endpoint_id = $1 and state = 'waiting'`, [
+    endpoint,
+  ])
 }
 
 /** Its deliveries are deleted too. Throws `endpoint_not_found`. */
@@ -121,57 +134,16 @@ export async function deleteEndpoint(
   return rows[0]
 }
 
-/** For operators. Throws `endpoint_not_found`. */
-export async function ownerOfEndpoint(db: Queryable, id: number): Promise<AccountId> {
+/** `account` null: for operators. Throws `endpoint_not_found`. */
+export async function ownerOfEndpoint(
+  db: Queryable,
+  account: AccountId | null,
+  id: number,
+): Promise<AccountId> {
   const { rows } = await db.query<{ account_id: AccountId }>(
-    'select account_id from endpoint where id = $1::bigint',
-    [id],
+    'select account_id from endpoint where ($1::integer is null or account_id = $1) and id = $2::bigint',
+    [account, id],
   )
   if (rows[0] === undefined) throw new AppError('endpoint_not_found')
   return rows[0].account_id
-}
-
-const OFF_AFTER_MS = 3 * 86_400_000
-const OFF_AFTER_FAILURES = 10
-
-/**
- * After an attempt that counts: notes success or failure, and switches the endpoint off (`gone`: at once) with an
- * e-mail to the account's own address.
- */
-export async function noteAttempt(
-  client: Queryable,
-  id: number,
-  attempt: { isGood: boolean; isGone: boolean },
-  speed: number,
-): Promise<void> {
-  if (attempt.isGood) {
-    await client.query(
-      'update endpoint set failing_since = null, failures = 0 where id = $1 and failing_since is not null',
-      [id],
-    )
-    return
-  }
-  const { rowCount } = await client.query(
-    `with counted as (
-       update endpoint set failing_since = coalesce(failing_since, clock_timestamp()), failures = failures + 1,
-              is_active = is_active and not ($2 or off), switched_off_at = case when is_active and ($2 or off) then clock_timestamp() else switched_off_at end
-         from (select id as of_id, coalesce(failures + 1 >= $3
-                          and failing_since <= clock_timestamp() - $4 * interval '1 millisecond', false) as off
-                 from endpoint where id = $1 for update) e
-        where id = of_id and is_active
-       returning id, account_id, url, is_active, switched_off_at)
-     select record_event(c.account_id, null, null, 'mail.switched_off',
-              'endpoint ' || c.id || ' off ' || extract(epoch from c.switched_off_at), json_build_object('url', c.url), r.id)
-       from counted c left join account a on a.id = c.account_id
-       left join recipient r on r.account_id = a.id and lower(r.email) = a.email and r.state = 'confirmed'
-      where not c.is_active`,
-    [id, attempt.isGone, OFF_AFTER_FAILURES, OFF_AFTER_MS / speed],
-  )
-  if (rowCount !== 0) await cancelWaiting(client, id)
-}
-
-async function cancelWaiting(client: Queryable, endpoint: number): Promise<void> {
-  await client.query(`update delivery set state = 'cancelled' where endpoint_id = $1 and state = 'waiting'`, [
-    endpoint,
-  ])
 }

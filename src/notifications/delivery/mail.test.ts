@@ -11,7 +11,7 @@ import { createMailer, type Mailer } from '../../mail/mailer.ts'
 import { createAddressGuard } from '../../outbound/address-guard.ts'
 import { mondayOf, weekOf } from './report.ts'
 import { createSendMail } from './send-mail.ts'
-import { type Sender, startSender } from './sender.ts'
+import { startSender } from './sender.ts'
 
 const PUBLIC_URL = 'https://prepaint.example'
 const smtpOptions: TestSmtpOptions = {}
@@ -20,7 +20,7 @@ let api: TestApi
 let listener: Listener
 let smtp: Awaited<ReturnType<typeof startTestSmtp>>
 let mailer: Mailer
-let senders: Sender[]
+let senders: ReturnType<typeof startSender>[]
 before(async () => {
   smtp = await startTestSmtp(smtpOptions)
   const server = { host: '127.0.0.1', port: smtp.port, secure: false, requireTls: false, auth: null }

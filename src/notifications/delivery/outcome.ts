@@ -1,15 +1,15 @@
 import type pg from 'pg'
-import { retriedTransaction } from '../../db/transaction.ts'
+import { type Queryable, retriedTransaction } from '../../db/transaction.ts'
 import type { Attempt } from './attempt.ts'
-import { noteAttempt } from './endpoints.ts'
+import type { ClaimedRow } from './claim.ts'
+import { cancelWaiting } from './endpoints.ts'
 
-const SECOND_MS = 1_000
 const MINUTE_MS = 60_000
-const HOUR_MS = 3_600_000
+const HOUR_MS = 60 * MINUTE_MS
 
 /** After the first, second, ... failed attempt; the last one repeats. */
 const PAUSES_MS = [
-  ...[5 * SECOND_MS, 30 * SECOND_MS, 2 * MINUTE_MS, 10 * MINUTE_MS, 30 * MINUTE_MS],
+  ...[5_000, 30_000, 2 * MINUTE_MS, 10 * MINUTE_MS, 30 * MINUTE_MS],
   ...[HOUR_MS, 2 * HOUR_MS, 4 * HOUR_MS],
 ]
 const GIVE_UP_AFTER_MS = 24 * HOUR_MS
@@ -25,42 +25,66 @@ export function nextPause(
   return of.ageMs + waitMs > GIVE_UP_AFTER_MS / speed ? null : waitMs
 }
 
-/** `isTest`: tried once, and counts for nothing. */
-export type SentUnit = {
-  ids: readonly string[]
-  lease: string
-  endpoint: number | null
-  isTest: boolean
-  attempts: number
-  ageMs: number
-}
-
 export type SendResult = { end: 'delivered' | 'retry' | 'failed' | 'cancelled' } & Attempt
 
 export const NO_ATTEMPT: Attempt = { status: null, error: null, answer: null, ms: 0, retryAfterMs: 0 }
 
-/** Stores the result while the lease is ours. What was cancelled meanwhile is not tried again. */
+/** Of the rows of one attempt, while the lease is ours. What was cancelled meanwhile is not tried again. */
 export async function storeResult(
   pool: pg.Pool,
-  unit: SentUnit,
+  rows: readonly ClaimedRow[],
   result: SendResult,
   { speed, random }: { speed: number; random: () => number },
 ): Promise<void> {
+  const { lease, type, attempts, age_ms: ageMs, endpoint_id: endpoint } = rows[0]!
+  const { end, status, error, answer, ms, retryAfterMs } = result
+  // Tests are tried once, and count for nothing.
+  const isTest = type === 'endpoint.test'
   const pause =
-    result.end === 'retry' && !unit.isTest ? nextPause({ ...unit, ...result }, speed, random) : null
-  const state = result.end === 'retry' ? (pause === null ? 'failed' : 'waiting') : result.end
+    end === 'retry' && !isTest ? nextPause({ attempts, ageMs, retryAfterMs }, speed, random) : null
+  const state = end === 'retry' ? (pause === null ? 'failed' : 'waiting') : end
   await retriedTransaction(pool, async (client) => {
     // The endpoint first: switching it off locks its deliveries afterwards.
-    if (unit.endpoint !== null && !unit.isTest && result.end !== 'cancelled') {
-      const attempt = { isGood: result.end === 'delivered', isGone: result.status === 410 }
-      await noteAttempt(client, unit.endpoint, attempt, speed)
+    if (endpoint !== null && !isTest && end === 'delivered') {
+      const sql =
+        'update endpoint set failing_since = null, failures = 0 where id = $1 and failing_since is not null'
+      await client.query(sql, [endpoint])
+    } else if (endpoint !== null && !isTest && end !== 'cancelled') {
+      await countFailure(client, endpoint, status === 410, speed)
     }
     await client.query(
       `update delivery set lease = null, status = $4, error = $5, answer = $6, ms = $7,
               state = case when $3 = 'waiting' then state else $3 end,
               due_at = clock_timestamp() + coalesce($8::float8, 0) * interval '1 millisecond'
         where id = any ($1::bigint[]) and lease = $2`,
-      [unit.ids, unit.lease, state, result.status, result.error, result.answer, result.ms, pause],
+      [rows.map(({ id }) => id), lease, state, status, error, answer, ms, pause],
     )
   })
+}
+
+const OFF_AFTER_MS = 72 * HOUR_MS
+const OFF_AFTER_FAILURES = 10
+
+/** Switches the endpoint off after too many, or at once if it is `gone`, and tells the account's own address. */
+async function countFailure(client: Queryable, id: number, isGone: boolean, speed: number): Promise<void> {
+  const { rows } = await client.query<{ account_id: number; url: string; is_enough: boolean }>(
+    `update endpoint set failing_since = coalesce(failing_since, clock_timestamp()), failures = failures + 1
+      where id = $1 and is_active
+     returning account_id, url,
+               failures >= $2 and failing_since <= clock_timestamp() - $3 * interval '1 millisecond' as is_enough`,
+    [id, OFF_AFTER_FAILURES, OFF_AFTER_MS / speed],
+  )
+  const [endpoint] = rows
+  if (endpoint === undefined || !(isGone || endpoint.is_enough)) return
+  await client.query(
+    'update endpoint set is_active = false, switched_off_at = clock_timestamp() where id = $1',
+    [id],
+  )
+  await cancelWaiting(client, id)
+  await client.query(
+    `select record_event(a.id, null, null, 'mail.switched_off', 'endpoint ' || $2 || ' off ' || clock_timestamp(), $3, r.id)
+       from account a left join recipient r on r.account_id = a.id and lower(r.email) = a.email and r.state = 'confirmed'
+      where a.id = $1`,
+    [endpoint.account_id, id, { url: endpoint.url }],
+  )
 }

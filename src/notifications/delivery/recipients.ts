@@ -1,27 +1,37 @@
 import type pg from 'pg'
+import { z } from 'zod'
 import { parseEmail } from '../../accounts/email.ts'
 import { type Queryable, transaction } from '../../db/transaction.ts'
 import { AppError } from '../../errors.ts'
 import type { AccountId } from '../../ids.ts'
-import { INCIDENT_KINDS, type IncidentKind } from '../kinds.ts'
+import { INCIDENT_KINDS } from '../kinds.ts'
 
-export const RECIPIENTS_LIMIT = 10
 /** Confirmation e-mails in 24 hours. */
 const PER_ADDRESS = 3
 const PER_ACCOUNT = 20
 
-export type Recipient = {
-  email: string
-  kinds: IncidentKind[]
-  weekly_report: boolean
-  state: 'waiting' | 'confirmed' | 'unsubscribed' | 'refused'
-}
+const kindsSchema = z.array(z.enum(INCIDENT_KINDS))
 
-export type RecipientInput = {
-  email: string
-  kinds?: readonly IncidentKind[] | undefined
-  weekly_report?: boolean | undefined
-}
+export const recipientSchema = z.object({
+  email: z.string(),
+  kinds: kindsSchema.describe('Kinds of incidents that it is told of'),
+  weekly_report: z.boolean(),
+  state: z
+    .enum(['waiting', 'confirmed', 'unsubscribed', 'refused'])
+    .describe('`waiting`: not confirmed yet; `refused`: the mail server refused the address'),
+})
+
+export const recipientsSchema = z
+  .array(
+    z.object({
+      email: z.string(),
+      kinds: kindsSchema.optional().describe('Default: all'),
+      weekly_report: z.boolean().optional(),
+    }),
+  )
+  .max(10)
+
+export type Recipient = z.infer<typeof recipientSchema>
 
 export async function listRecipients(db: Queryable, account: AccountId): Promise<Recipient[]> {
   const { rows } = await db.query<Recipient>(
@@ -35,7 +45,7 @@ export async function listRecipients(db: Queryable, account: AccountId): Promise
 export async function setRecipients(
   pool: pg.Pool,
   account: AccountId,
-  inputs: readonly RecipientInput[],
+  inputs: z.infer<typeof recipientsSchema>,
 ): Promise<Recipient[]> {
   const emails = inputs.map(({ email }, at) => {
     const parsed = parseEmail(email)
@@ -80,9 +90,10 @@ async function askToConfirm(client: Queryable, account: AccountId, id: number, e
       where id = $1 returning confirm_round as round`,
     [id],
   )
+  const key = `confirmation ${id} ${rows[0]!.round}`
   await client.query(`select record_event($1, null, null, 'mail.confirmation', $2, '{}', $3)`, [
     account,
-    `confirmation ${id} ${rows[0]!.round}`,
+    key,
     id,
   ])
 }

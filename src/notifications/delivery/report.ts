@@ -1,30 +1,34 @@
 import type pg from 'pg'
+import { z } from 'zod'
 import type { Queryable } from '../../db/transaction.ts'
 import type { AccountId } from '../../ids.ts'
+import { FAILING } from '../incidents/facts.ts'
 
-/** A week, Monday to Sunday in UTC. */
-export type Report = {
-  week: string
-  from: string
-  to: string
-  /** Requests of crawlers. */
-  visits: number
-  visits_before: number
-  /** Of requests for pages; null: none. */
-  hit_ratio: number | null
-  renders: number
-  crawlers: { crawler: string; visits: number }[]
-  domains: {
-    domain: string
-    visits: number
-    hit_ratio: number | null
-    renders: number
-    /** Pages whose last render, in this week, failed. */
-    pages_failing: number
-    incidents: number
-    deploys: number
-  }[]
-}
+const domainSchema = z.object({
+  domain: z.string(),
+  visits: z.number(),
+  hit_ratio: z.number().nullable(),
+  renders: z.number(),
+  pages_failing: z.int().describe('Pages whose last render failed in this week'),
+  incidents: z.int(),
+  deploys: z.int(),
+})
+
+export const reportSchema = z
+  .object({
+    week: z.string().describe('ISO 8601, Monday to Sunday in UTC'),
+    from: z.string(),
+    to: z.string(),
+    visits: z.number().describe('Requests of crawlers'),
+    visits_before: z.number().describe('The same, of the week before'),
+    hit_ratio: z.number().nullable(),
+    renders: z.number(),
+    crawlers: z.array(z.object({ crawler: z.string(), visits: z.number() })).describe('At most 10'),
+    domains: z.array(domainSchema).describe('At most 50, those with the most requests'),
+  })
+  .meta({ id: 'Report' })
+
+export type Report = z.infer<typeof reportSchema>
 
 /** `2026-W47` (ISO 8601) as the date of its Monday; null: no such week. */
 export function mondayOf(week: string): string | null {
@@ -46,9 +50,10 @@ export function weekOf(atMs: number): string {
   return `${year}-W${String(number).padStart(2, '0')}`
 }
 
-const FAILING = `('origin-unreachable', 'timed-out', 'origin-error', 'site-error', 'blank', 'error-page', 'too-large', 'crashed',
-  'redirect-loop', 'challenge', 'shrunk')`
-const IS_HIT = `verdict in ('hit', 'stale')`
+/** Of requests for pages; null: none. */
+const hitRatio = (since: string) =>
+  `round(sum(visits) filter (where ${since} and verdict in ('hit', 'stale'))::numeric
+         / nullif(sum(visits) filter (where ${since} and is_for_page(category, verdict)), 0), 4)::float8 as hit_ratio`
 
 /** `monday`: a date. The 50 domains with the most visits, and the 10 crawlers. */
 export async function readReport(db: Queryable, account: AccountId, monday: string): Promise<Report> {
@@ -56,8 +61,7 @@ export async function readReport(db: Queryable, account: AccountId, monday: stri
   const total = await db.query<Pick<Report, 'visits' | 'visits_before' | 'hit_ratio' | 'renders'>>(
     `select coalesce(sum(visits) filter (where day >= $2::date), 0)::float8 as visits,
             coalesce(sum(visits) filter (where day < $2::date), 0)::float8 as visits_before,
-            round(sum(visits) filter (where day >= $2::date and ${IS_HIT})::numeric
-                  / nullif(sum(visits) filter (where day >= $2::date and is_for_page(category, verdict)), 0), 4)::float8 as hit_ratio,
+            ${hitRatio('day >= $2::date')},
             (select coalesce(sum(r.renders), 0)::float8 from render_day r join domain d on d.id = r.domain_id
               where d.account_id = $1 and r.day >= $2::date and r.day < $2::date + 7) as renders
        from traffic_day t join domain d on d.id = t.domain_id
@@ -74,7 +78,7 @@ export async function readReport(db: Queryable, account: AccountId, monday: stri
     `select d.custom_domain as domain, t.visits, t.hit_ratio,
             (select coalesce(sum(r.renders), 0)::float8 from render_day r
               where r.domain_id = d.id and r.day >= $2::date and r.day < $2::date + 7) as renders,
-            (select count(*)::integer from last_render l where l.domain_id = d.id and l.outcome in ${FAILING}
+            (select count(*)::integer from last_render l where l.domain_id = d.id and l.outcome = any ($3)
                 and l.ended_at >= $2::date and l.ended_at < $2::date + 7) as pages_failing,
             (select count(*)::integer from incident i
               where i.domain_id = d.id and i.opened_at >= $2::date and i.opened_at < $2::date + 7) as incidents,
@@ -82,11 +86,10 @@ export async function readReport(db: Queryable, account: AccountId, monday: stri
                 and e.type = 'deploy.detected' and e.created_at >= $2::date and e.created_at < $2::date + 7) as deploys
        from domain d join lateral (
          select coalesce(sum(visits), 0)::float8 as visits,
-                round(sum(visits) filter (where ${IS_HIT})::numeric
-                      / nullif(sum(visits) filter (where is_for_page(category, verdict)), 0), 4)::float8 as hit_ratio
+                ${hitRatio('true')}
            from traffic_day where domain_id = d.id and category <> 'people' and day >= $2::date and day < $2::date + 7) t on true
       where d.account_id = $1 order by t.visits desc, d.custom_domain limit 50`,
-    values,
+    [...values, [...FAILING, 'challenge', 'shrunk']],
   )
   const from = Date.parse(monday)
   return {
@@ -99,19 +102,22 @@ export async function readReport(db: Queryable, account: AccountId, monday: stri
   }
 }
 
-/** On Mondays from 06:00 UTC: once for each account with visits that wants it somewhere. */
-export async function recordReports(pool: pg.Pool): Promise<void> {
+/** On Mondays from 06:00 UTC, until Tuesday noon: once for each account with visits that wants it. `now`: for tests. */
+export async function recordReports(pool: pg.Pool, now: Date | null = null): Promise<void> {
   const { rows } = await pool.query<{ id: AccountId; monday: string; key: string }>(
-    `select a.id, (m.monday - 7)::text as monday, 'report ' || a.id || ' ' || m.monday as key
-       from account a, (select date_trunc('week', now() at time zone 'UTC')::date as monday) m
-      where now() at time zone 'UTC' >= m.monday + interval '6 hours' and now() at time zone 'UTC' < m.monday + interval '30 hours'
-        and a.suspended_at is null
+    `with clock as (select coalesce($1, now()) at time zone 'UTC' as at),
+          week as (select date_trunc('week', at)::date as monday from clock
+                    where at - date_trunc('week', at) between interval '6 hours' and interval '36 hours')
+     select a.id, (w.monday - 7)::text as monday, 'report ' || a.id || ' ' || w.monday as key
+       from account a, week w
+      where a.suspended_at is null
         and (exists (select from recipient r where r.account_id = a.id and r.state = 'confirmed' and r.weekly_report)
              or exists (select from endpoint e where e.account_id = a.id and e.is_active and 'report.weekly' = any (e.events)))
-        and not exists (select from event e where e.key = 'report ' || a.id || ' ' || m.monday)
+        and not exists (select from event e where e.key = 'report ' || a.id || ' ' || w.monday)
         and exists (select from traffic_day t join domain d on d.id = t.domain_id
-                     where d.account_id = a.id and t.category <> 'people' and t.day >= m.monday - 7 and t.day < m.monday)
+                     where d.account_id = a.id and t.category <> 'people' and t.day >= w.monday - 7 and t.day < w.monday)
       order by a.id limit 100`,
+    [now],
   )
   for (const { id, monday, key } of rows) {
     const report = await readReport(pool, id, monday)

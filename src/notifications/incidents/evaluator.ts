@@ -1,9 +1,9 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import type pg from 'pg'
 import type { PlanCatalogue } from '../../accounts/plans.ts'
 import { retriedTransaction } from '../../db/transaction.ts'
 import type { Log } from '../../log.ts'
+import { startWhileDue } from '../../while-due.ts'
 import { recordReports } from '../delivery/report.ts'
 import { type LookDeps, lookAtNames, lookAtOrigins } from './looks.ts'
 import { readSamples } from './read-facts.ts'
@@ -26,41 +26,29 @@ export type EvaluatorDeps = LookDeps & {
 /** Every node tries once a minute; the database gives each round to one of them. */
 export function startEvaluator(deps: EvaluatorDeps): { close(): Promise<void> } {
   const { pool, speed, log } = deps
+  const everyMs = Math.max(LEAST_PAUSE_MS, EVERY_MS / speed)
   const closing = new AbortController()
-  const { signal } = closing
-  let looking: Promise<void> | null = null
+  let looking: Promise<unknown> | null = null
 
-  async function loop(): Promise<void> {
-    const everyMs = Math.max(LEAST_PAUSE_MS, EVERY_MS / speed)
-    while (!signal.aborted) {
-      try {
-        if (await isOurRound(pool, everyMs)) {
-          await evaluate(deps, signal)
-          // Not awaited: sites that do not answer must not delay the next round.
-          looking ??= look().finally(() => {
-            looking = null
-          })
-        }
-      } catch (error) {
-        log.warn({ err: error }, 'domains could not be evaluated; trying again')
-      }
-      await sleep(everyMs / 4, undefined, { signal }).catch(() => {})
-    }
+  async function round(): Promise<boolean> {
+    if (!(await isOurRound(pool, everyMs))) return false
+    await evaluate(deps, closing.signal)
+    // Not awaited: sites that do not answer must not delay the next round.
+    looking ??= Promise.all([lookAtOrigins(deps, speed), lookAtNames(deps, speed)])
+      .catch((error: unknown) => log.warn({ err: error }, 'origins and names could not be looked at'))
+      .finally(() => {
+        looking = null
+      })
+    return false
   }
 
-  async function look(): Promise<void> {
-    try {
-      await Promise.all([lookAtOrigins(deps, speed), lookAtNames(deps, speed)])
-    } catch (error) {
-      log.warn({ err: error }, 'origins and names could not be looked at')
-    }
-  }
-
-  const looped = loop()
+  const loop = startWhileDue(everyMs / 4, round, (error) =>
+    log.warn({ err: error }, 'domains could not be evaluated; trying again'),
+  )
   return {
     async close() {
       closing.abort()
-      await looped
+      await loop.close()
       await looking
     },
   }
@@ -89,10 +77,8 @@ export async function evaluate(
         const step = advance(facts, watch, open, speed)
         for (const action of step.actions) await writeAction(client, facts, action, publicUrl)
         if (isDeepStrictEqual(step.watch, watch)) continue
-        await client.query('update health set watch = $2 where domain_id = $1', [
-          facts.domain.id,
-          JSON.stringify(step.watch),
-        ])
+        const sql = 'update health set watch = $2 where domain_id = $1'
+        await client.query(sql, [facts.domain.id, step.watch])
       }
       return last
     })
@@ -102,16 +88,6 @@ export async function evaluate(
        join domain d on d.id = i.domain_id join account a on a.id = d.account_id
       where i.state = 'open' and (not d.is_active or a.suspended_at is not null)`,
   )
-  await remind(pool, speed)
-  await recordReports(pool)
-  await pool.query(
-    `update delivery set state = 'failed' where id in (
-       select id from delivery where state = 'waiting' and recipient_id is not null
-          and created_at < clock_timestamp() - interval '25 hours' limit 1000)`,
-  )
-}
-
-async function remind(pool: pg.Pool, speed: number): Promise<void> {
   await pool.query(
     `with due as (
        update incident set reminded_at = clock_timestamp(), reminders = reminders + 1
@@ -121,5 +97,11 @@ async function remind(pool: pg.Pool, speed: number): Promise<void> {
        returning id, reminders)
      select record_incident(id, 'mail.reminder', 'incident ' || id || ' reminder ' || reminders) from due`,
     [REMIND_AFTER_MS / speed],
+  )
+  await recordReports(pool)
+  await pool.query(
+    `update delivery set state = 'failed' where id in (
+       select id from delivery where state = 'waiting' and recipient_id is not null
+          and created_at < clock_timestamp() - interval '25 hours' limit 1000)`,
   )
 }

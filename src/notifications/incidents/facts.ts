@@ -1,4 +1,4 @@
-import type { AccountId, DomainId, DomainName } from '../../ids.ts'
+import type { DomainId, DomainName } from '../../ids.ts'
 
 /** An ended render of the last 24 hours. */
 export type Render = { path: string; outcome: string; detail: string | null; atMs: number }
@@ -13,13 +13,13 @@ export type Usual = {
   texts: Record<string, number>
   /** Counted renders a day, of the seven days before today. */
   rendersADay: number
-  /** Visits of search crawlers in the last 24 hours, and in the same hours one to four weeks before. */
-  search: { now: number; weeks: number[] } | null
+  /** Visits of search crawlers in the last 24 hours, and in the same hours one to four weeks before; null: too new. */
+  search: readonly number[] | null
 }
 
 export type Facts = {
   nowMs: number
-  domain: { id: DomainId; account: AccountId; name: DomainName }
+  domain: { id: DomainId; name: DomainName }
   /** At most 50, newest first. */
   renders: readonly Render[]
   usual: Usual
@@ -31,16 +31,17 @@ export type Facts = {
   origin: { goodMs: number | null; badMs: number | null }
 }
 
-const UNREACHABLE = new Set(['origin-unreachable', 'timed-out'])
-const FAILING = new Set([
+const UNREACHABLE = ['origin-unreachable', 'timed-out']
+export const FAILING: readonly string[] = [
   ...UNREACHABLE,
   ...['origin-error', 'site-error', 'blank', 'error-page', 'too-large', 'crashed', 'redirect-loop'],
-])
-const GOOD = new Set(['rendered', 'redirect', 'not-html', 'no-store'])
+]
+const GOOD = ['rendered', 'redirect', 'not-html', 'no-store']
 
-export const isUnreachable = ({ outcome }: { outcome: string }): boolean => UNREACHABLE.has(outcome)
-export const isFailing = ({ outcome }: { outcome: string }): boolean => FAILING.has(outcome)
-export const isGood = ({ outcome }: { outcome: string }): boolean => GOOD.has(outcome)
+type Ended = { outcome: string }
+export const isUnreachable = ({ outcome }: Ended): boolean => UNREACHABLE.includes(outcome)
+export const isFailing = ({ outcome }: Ended): boolean => FAILING.includes(outcome)
+export const isGood = ({ outcome }: Ended): boolean => GOOD.includes(outcome)
 /** Says something about the site: neither over quota nor aborted, and no page that never was. */
-export const isTelling = (render: { outcome: string }): boolean =>
+export const isTelling = (render: Ended): boolean =>
   isFailing(render) || isGood(render) || render.outcome === 'challenge' || render.outcome === 'shrunk'

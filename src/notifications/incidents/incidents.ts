@@ -12,10 +12,10 @@ const KEPT_DAYS = 400
 
 type IncidentQuery = {
   domain: DomainName | null
-  state: Incident['state'] | null
+  state?: Incident['state'] | undefined
   limit: number
   /** The id of the last incident of the page before. */
-  after: number | null
+  after?: number | undefined
 }
 
 /** Open first, newest first. `account` null: of all, for operators. Throws `domain_not_found`. */

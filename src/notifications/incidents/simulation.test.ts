@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import type { AccountId, DomainId, DomainName } from '../../ids.ts'
+import type { DomainId, DomainName } from '../../ids.ts'
 import type { IncidentKind } from '../kinds.ts'
 import { type Facts, isTelling, type Render, type Usual } from './facts.ts'
 import { type Action, advance, type Open, type Watch } from './watch.ts'
@@ -142,7 +142,7 @@ function simulate(
         const end = hour - weeks * 7 * 1_440
         return (searched[end - 1] ?? 0) - (searched[end - 1_441] ?? 0)
       }
-      const search = at < 28 * 1_440 + 1_440 ? null : { now: window(0), weeks: [1, 2, 3, 4].map(window) }
+      const search = at < 28 * 1_440 + 1_440 ? null : [0, 1, 2, 3, 4].map(window)
       const texts = Object.fromEntries([1, 2, 3, 4, 5, 6, 7].map((n) => [`${day - n}`, 3_000]))
       usual = {
         outcomes: sums,
@@ -154,7 +154,7 @@ function simulate(
     }
     const facts: Facts = {
       nowMs,
-      domain: { id: 1 as DomainId, account: 1 as AccountId, name: 'a.example.com' as DomainName },
+      domain: { id: 1 as DomainId, name: 'a.example.com' as DomainName },
       renders: renders.filter(isTelling),
       usual,
       quota: { used: Math.round(minute.used), limit: LIMIT },
@@ -167,10 +167,12 @@ function simulate(
     for (const action of step.actions) {
       if (action.do === 'open') {
         opened.push({ kind: action.kind, at })
-        open.push({ id: ++ids, kind: action.kind, level: action.finding.level, openedMs: nowMs })
+        open.push({ id: ++ids, kind: action.kind, level: action.finding.level ?? null, openedMs: nowMs })
       } else if (action.do === 'resolve') open = open.filter(({ id }) => id !== action.id)
       else
-        open = open.map((each) => (each.id === action.id ? { ...each, level: action.finding.level } : each))
+        open = open.map((each) =>
+          each.id === action.id ? { ...each, level: action.finding.level ?? null } : each,
+        )
     }
   }
   return { opened, outcomes }

@@ -1,6 +1,12 @@
 import { INCIDENT_KINDS, type IncidentKind } from '../kinds.ts'
 import type { Facts } from './facts.ts'
-import { type Before, type Finding, RULES, TIMES_MS } from './rules.ts'
+import { type Before, type Finding, RULES } from './rules.ts'
+
+const MINUTE_MS = 60_000
+const HOLD_MS = 3 * MINUTE_MS
+const QUIET_MS = 5 * MINUTE_MS
+const REPEATED_MS = 30 * MINUTE_MS
+const FORECAST_MS = 360 * MINUTE_MS
 
 /**
  * An incident of one kind:
@@ -30,8 +36,8 @@ export type Open = { id: number; kind: IncidentKind; level: number | null; opene
 
 export type Action =
   | { do: 'open'; kind: IncidentKind; sinceMs: number; finding: Finding }
-  | { do: 'update'; id: number; kind: IncidentKind; finding: Finding }
-  | { do: 'resolve'; id: number; kind: IncidentKind; resolution: string }
+  | { do: 'update'; id: number; kind: IncidentKind; sinceMs: number; finding: Finding }
+  | { do: 'resolve'; id: number; resolution: string }
 
 /** One evaluation of a domain. Pure: `speed` divides the times. */
 export function advance(
@@ -43,53 +49,37 @@ export function advance(
   const { nowMs } = facts
   const next: Watch = {}
   const actions: Action[] = []
+  const openOf = (kind: IncidentKind) => open.find((each) => each.kind === kind)
   for (const kind of INCIDENT_KINDS) {
-    const incident = open.find((each) => each.kind === kind)
     const memory: Memory = { ...watch[kind] }
-    const finding = RULES[kind](facts, before(kind, facts, watch, next, open, speed))
+    const incident = openOf(kind)
+    const origin = next.origin_unreachable
+    const isHeld = origin?.heldMs !== undefined || openOf('origin_unreachable') !== undefined
+    const before: Before = {
+      ...{ afterMs: memory.resolvedMs ?? 0, base: memory.base, quietMs: QUIET_MS / speed },
+      ...{ isOpen: incident !== undefined, level: incident?.level ?? null },
+      unreachable: { isHeld, untilMs: isHeld ? nowMs : (origin?.resolvedMs ?? 0) },
+    }
+    const finding = RULES[kind](facts, before)
+    // A name that leads elsewhere explains missing crawlers.
+    const mayOpen = finding.holds
+      ? kind !== 'crawlers_gone' || openOf('dns_lost') === undefined
+      : kind === 'quota_forecast'
     if (incident !== undefined) {
-      const action = openStep(kind, facts, memory, finding, incident, speed)
+      const action = openStep(facts, memory, finding, incident, speed)
       if (action !== null) actions.push(action)
-    } else if (!mayOpen(kind, finding, open)) {
+    } else if (!mayOpen) {
       forget(memory)
     } else if (stepTowards(kind, memory, finding, nowMs, speed)) {
       actions.push({ do: 'open', kind, sinceMs: memory.sinceMs ?? nowMs, finding })
       delete memory.heldMs
       memory.signMs = nowMs
     }
-    if (memory.resolvedMs !== undefined && nowMs - memory.resolvedMs > RESOLVED_KEPT_MS)
-      delete memory.resolvedMs
+    // Renders older than that are not looked at.
+    if (nowMs - (memory.resolvedMs ?? nowMs) > 1_440 * MINUTE_MS) delete memory.resolvedMs
     if (Object.keys(memory).length > 0) next[kind] = memory
   }
   return { watch: next, actions }
-}
-
-/** Renders older than that are not looked at. */
-const RESOLVED_KEPT_MS = 24 * 3_600_000
-
-function before(
-  kind: IncidentKind,
-  { nowMs }: Facts,
-  watch: Watch,
-  next: Watch,
-  open: readonly Open[],
-  speed: number,
-): Before {
-  const { resolvedMs: afterMs = 0, base = null } = watch[kind] ?? {}
-  const incident = open.find((each) => each.kind === kind)
-  const origin = next.origin_unreachable
-  const isHeld = origin?.heldMs !== undefined || open.some((each) => each.kind === 'origin_unreachable')
-  return {
-    ...{ afterMs, base, isOpen: incident !== undefined, level: incident?.level ?? null },
-    quietMs: TIMES_MS.quiet / speed,
-    unreachable: { isHeld, untilMs: isHeld ? nowMs : (origin?.resolvedMs ?? 0) },
-  }
-}
-
-/** A name that leads elsewhere explains missing crawlers; a used-up quota needs no forecast. */
-function mayOpen(kind: IncidentKind, { holds }: Finding, open: readonly Open[]): boolean {
-  const isOpen = (other: IncidentKind) => open.some((each) => each.kind === other)
-  return holds ? !(kind === 'crawlers_gone' && isOpen('dns_lost')) : kind === 'quota_forecast'
 }
 
 /** Returns whether the condition has held long enough. */
@@ -103,51 +93,40 @@ function stepTowards(
   if (kind === 'quota_reached') return true
   if (kind === 'quota_forecast') {
     // Two looks six hours apart; what is between does not count.
-    if (memory.heldMs !== undefined && nowMs - memory.heldMs >= TIMES_MS.forecast / speed) {
-      if (holds) return true
-      delete memory.heldMs
-    } else if (holds) memory.heldMs ??= nowMs
-    if (memory.heldMs === undefined) delete memory.sinceMs
-    else memory.sinceMs = memory.heldMs
+    const isSecond = memory.heldMs !== undefined && nowMs - memory.heldMs >= FORECAST_MS / speed
+    if (isSecond && holds) return true
+    if (isSecond) forget(memory)
+    else if (holds && memory.heldMs === undefined) memory.heldMs = memory.sinceMs = nowMs
     return false
   }
   memory.heldMs ??= nowMs
   memory.sinceMs = Math.min(memory.sinceMs ?? sinceMs, sinceMs)
-  if (base !== null) memory.base ??= base
-  const { heldMs, resolvedMs } = memory
-  const wasLately = resolvedMs !== undefined && heldMs - resolvedMs < TIMES_MS.repeated / speed
-  const holdMs = wasLately ? TIMES_MS.repeated : kind === 'dns_lost' ? 0 : TIMES_MS.hold
-  return nowMs - heldMs >= holdMs / speed
+  if (base !== undefined) memory.base ??= base
+  const wasLately = memory.heldMs - (memory.resolvedMs ?? -Infinity) < REPEATED_MS / speed
+  const holdMs = wasLately ? REPEATED_MS : kind === 'dns_lost' ? 0 : HOLD_MS
+  return nowMs - memory.heldMs >= holdMs / speed
 }
 
 function openStep(
-  kind: IncidentKind,
   { nowMs, quota }: Facts,
   memory: Memory,
   finding: Finding,
-  incident: Open,
+  { id, kind, level, openedMs }: Open,
   speed: number,
 ): Action | null {
-  memory.signMs = Math.max(memory.signMs ?? 0, finding.signMs ?? 0, incident.openedMs)
-  const { id, level } = incident
-  if (kind === 'quota_reached' && finding.level !== null && finding.level > (level ?? 0)) {
-    return { do: 'update', id, kind, finding }
-  }
-  const resolution = resolutionOf(kind, quota)
-  const atOnce = kind === 'quota_reached' || resolution === 'quota_reached'
-  const isQuiet = nowMs - memory.signMs >= TIMES_MS.quiet / speed
+  memory.signMs = Math.max(memory.signMs ?? 0, finding.signMs ?? 0, openedMs)
+  if ((finding.level ?? 0) > (level ?? 0)) return { do: 'update', id, kind, sinceMs: nowMs, finding }
+  const isUsedUp = kind === 'quota_forecast' && quota.limit > 0 && quota.used >= quota.limit
+  const isQuiet = nowMs - memory.signMs >= QUIET_MS / speed
   const isGood = finding.goodMs !== null && finding.goodMs > memory.signMs
-  if (atOnce ? finding.holds : !(isQuiet && isGood)) return null
+  const isOver = kind === 'quota_reached' || isUsedUp ? !finding.holds : isQuiet && isGood
+  if (!isOver) return null
   forget(memory)
   memory.resolvedMs = nowMs
-  return { do: 'resolve', id, kind, resolution }
+  return { do: 'resolve', id, resolution: isUsedUp ? 'quota_reached' : 'recovered' }
 }
 
 /** All but the last end. */
 function forget(memory: Memory): void {
   for (const key of ['heldMs', 'sinceMs', 'base', 'signMs'] as const) delete memory[key]
-}
-
-function resolutionOf(kind: IncidentKind, { used, limit }: Facts['quota']): string {
-  return kind === 'quota_forecast' && limit > 0 && used >= limit ? 'quota_reached' : 'recovered'
 }

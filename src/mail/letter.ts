@@ -1,0 +1,58 @@
+import { escapeHtml } from '../escape-html.ts'
+
+export type Letter = { subject: string; text: string; html: string }
+
+type Link = { url: string; label: string }
+
+export type Block = { heading?: string; tone?: 'bad' | 'good'; lines: readonly string[]; link?: Link }
+
+const BUTTON =
+  'background:#0f6d5e;border-radius:6px;color:#fff;display:inline-block;padding:9px 16px;text-decoration:none'
+const COLOURS = { bad: '#b3261e', good: '#0f6d5e' }
+
+/** As text and as HTML, without pictures or anything remote. The foot is small; as text it does not repeat links. */
+export function compose(
+  subject: string,
+  blocks: readonly Block[],
+  foot: readonly { text: string; link?: Link }[],
+): Letter {
+  const shown = new Set(blocks.map(({ link }) => link?.url))
+  const text = [
+    ...blocks.flatMap(({ heading, lines, link }) => [
+      ...(heading === undefined ? [] : [heading, '']),
+      ...lines,
+      ...(link === undefined ? [] : ['', link.url]),
+      '',
+    ]),
+    '--',
+    ...foot.flatMap((each) => {
+      if (each.link === undefined) return [each.text]
+      return shown.has(each.link.url) ? [] : [`${each.text} ${each.link.url}`]
+    }),
+    '',
+  ].join('\n')
+  const html = `<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${escapeHtml(subject)}</title></head>
+<body style="font:16px/1.5 sans-serif;color:#17211f;background:#fff;max-width:36em;margin:2em auto;padding:0 1em;overflow-wrap:anywhere">
+${blocks.map(blockHtml).join('\n')}
+<div style="font-size:13px;color:#56625f;border-top:1px solid #d5dcda;margin-top:28px">
+${foot.map(({ text: words, link }) => `<p>${escapeHtml(words)} ${link ? anchor(link, 'color:#56625f') : ''}</p>`).join('\n')}
+</div>
+</body></html>
+`
+  return { subject, text, html }
+}
+
+function blockHtml({ heading, tone, lines, link }: Block): string {
+  const colour = tone === undefined ? '' : `;color:${COLOURS[tone]}`
+  const title =
+    heading === undefined
+      ? ''
+      : `<h2 style="font-size:18px;margin:24px 0 8px${colour}">${escapeHtml(heading)}</h2>\n`
+  const paragraphs = lines.map((line) => `<p style="margin:6px 0">${escapeHtml(line)}</p>`).join('\n')
+  return `${title}${paragraphs}${link === undefined ? '' : `\n<p style="margin:14px 0">${anchor(link, BUTTON)}</p>`}`
+}
+
+function anchor({ url, label }: Link, style: string): string {
+  return `<a href="${escapeHtml(url)}" style="${style}">${escapeHtml(label)}</a>`
+}
