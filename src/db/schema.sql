@@ -1329,7 +1329,7 @@ create index delivery_turn on delivery (endpoint_id, due_at, id) where state = '
 create index delivery_order on delivery (endpoint_id, incident_id, id) where state = 'waiting' and incident_id is not null;
 create index delivery_leased on delivery (account_id) where lease is not null;
 create index delivery_endpoint on delivery (endpoint_id, id);
-create index delivery_recipient on delivery (recipient_id, id) where recipient_id is not null;
+create index delivery_recipient on delivery (recipient_id, state, id) where recipient_id is not null;
 create index delivery_event on delivery (event_id);
 create index delivery_domain on delivery (domain_id) where state = 'waiting';
 create index delivery_waiting on delivery (created_at) where state = 'waiting';
@@ -1369,7 +1369,9 @@ begin
 end
 $$;
 
+-- Nodes with an open dashboard hear of it.
 create function record_incident(of_incident bigint, of_type text, of_key text) returns void language sql as $$
+  select pg_notify('incident', of_incident::text);
   select record_event(i.account_id, i.domain_id, i.id, of_type, of_key,
                       json_build_object('incident', incident_json(i, d.custom_domain)))
     from incident i join domain d on d.id = i.domain_id where i.id = of_incident
@@ -1398,11 +1400,12 @@ create function note_live(domains integer[]) returns void language sql as $$
     from first join domain d on d.id = first.domain_id
 $$;
 
--- Claims deliveries for a node with `slots` free places: accounts take turns, beginning after `after_account`; an
--- account has at most 4 under way over all nodes, an endpoint 3, a failing one 1. All rows with one lease are one
--- attempt: an event for an endpoint, or an e-mail. Deliveries of an incident to an endpoint wait for the earlier ones.
+-- Claims deliveries for a node with `slots` free places and returns their ids: accounts take turns, beginning after
+-- `after_account`; an account has at most 4 attempts under way over all nodes, an endpoint 3, a failing one 1, an address
+-- 1. All rows with one lease are one attempt: an event for an endpoint, or an e-mail. Deliveries of an incident to an
+-- endpoint wait for the earlier ones; what an address gathers waits until the oldest has waited for `gather`.
 create function claim_deliveries(slots integer, after_account integer, by_mail boolean, gather interval, lease interval)
-returns setof delivery language plpgsql
+returns setof bigint language plpgsql
 -- Statistics lag behind what waits: only the indexes are right, in their own order.
 set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set enable_incremental_sort = off
 as $$
@@ -1413,7 +1416,6 @@ declare
   first_due timestamptz;
   target  record;
   chosen  bigint[];
-  one     bigint;
   unit    uuid;
   room    integer;
 begin
@@ -1430,16 +1432,13 @@ begin
       select least(slots, 4 - count(distinct d.lease)) into room from delivery d
        where d.account_id = account and d.lease is not null and d.due_at > moment;
       for target in
-        select e.id as endpoint_id, null::integer as recipient_id,
-               case when e.failing_since is null then 3 else 1 end - (
-                 select count(*) from delivery d
-                  where d.account_id = account and d.lease is not null and d.due_at > moment and d.endpoint_id = e.id) as free
-          from endpoint e where e.account_id = account
-        union all
-        select null, r.id, 1 - (
+        select t.endpoint_id, t.recipient_id, t.most - (
                  select count(distinct d.lease) from delivery d
-                  where d.account_id = account and d.lease is not null and d.due_at > moment and d.recipient_id = r.id)
-          from recipient r where r.account_id = account and by_mail
+                  where d.account_id = account and d.lease is not null and d.due_at > moment
+                    and (d.endpoint_id = t.endpoint_id or d.recipient_id = t.recipient_id)) as free
+          from (select id as endpoint_id, null::integer as recipient_id, case when failing_since is null then 3 else 1 end as most
+                  from endpoint where account_id = account
+                union all select null, id, 1 from recipient where account_id = account and by_mail) t
          order by 3 desc, 1, 2
       loop
         exit when room <= 0;
@@ -1452,76 +1451,50 @@ begin
                                 where o.endpoint_id = d.endpoint_id and o.incident_id = d.incident_id
                                   and o.state = 'waiting' and o.id < d.id)
              order by d.due_at, d.id limit least(room, target.free) for update skip locked);
-          foreach one in array chosen loop
-            return query update delivery d set lease = gen_random_uuid(), due_at = moment + claim_deliveries.lease,
-                   attempts = d.attempts + 1, last_attempt_at = moment where d.id = one returning d.*;
-            room := room - 1;
-            slots := slots - 1;
-          end loop;
         else
-          select array_agg(d.id order by d.id) into chosen
-            from (select d.id, d.gathers, min(d.id) over () as first_id,
-                         first_value(d.gathers) over (order by d.id) as first_gathers
-                    from delivery d
-                   where d.recipient_id = target.recipient_id and d.state = 'waiting' and d.due_at <= moment
-                     and (not d.gathers or exists (
-                       select from delivery o
-                        where o.recipient_id = d.recipient_id and o.state = 'waiting' and o.gathers and o.due_at <= moment
-                          and (o.attempts > 0 or o.created_at <= moment - gather)))) d
-           where d.id = d.first_id or (d.gathers and d.first_gathers);
-          continue when chosen is null;
-          unit := gen_random_uuid();
-          return query update delivery d set lease = unit, due_at = moment + claim_deliveries.lease,
-                 attempts = d.attempts + 1, last_attempt_at = moment where d.id = any (chosen) returning d.*;
-          room := room - 1;
-          slots := slots - 1;
+          select case when bool_or(not d.gathers) then array[min(d.id) filter (where not d.gathers)]
+                      when min(d.created_at) <= moment - gather then array_agg(d.id) end into chosen
+            from delivery d
+           where d.recipient_id = target.recipient_id and d.state = 'waiting' and d.due_at <= moment;
         end if;
+        continue when coalesce(cardinality(chosen), 0) = 0;
+        unit := gen_random_uuid();
+        return query update delivery d
+           set lease = case when d.endpoint_id is null then unit else gen_random_uuid() end,
+               due_at = moment + claim_deliveries.lease, attempts = d.attempts + 1, last_attempt_at = moment
+         where d.id = any (chosen) returning d.id;
+        room := room - case when target.endpoint_id is null then 1 else cardinality(chosen) end;
+        slots := slots - case when target.endpoint_id is null then 1 else cardinality(chosen) end;
       end loop;
     end loop;
   end loop;
 end
 $$;
 
-create function cancel_deliveries_of_domain() returns trigger language plpgsql as $$
+create function follow_domain() returns trigger language plpgsql as $$
 begin
-  update delivery set state = 'cancelled' where domain_id = old.id and state = 'waiting';
+  case tg_op
+    when 'INSERT' then insert into health (domain_id) values (new.id);
+    when 'DELETE' then update delivery set state = 'cancelled' where domain_id = old.id and state = 'waiting';
+    when 'UPDATE' then
+      perform resolve_incident(id, 'inactive') from incident where domain_id = new.id and state = 'open' order by id;
+  end case;
   return null;
 end
 $$;
-create function end_incidents_of_domain() returns trigger language plpgsql as $$
-begin
-  perform resolve_incident(id, 'inactive') from incident where domain_id = new.id and state = 'open' order by id;
-  return null;
-end
-$$;
-create function expect_health() returns trigger language plpgsql as $$
-begin
-  insert into health (domain_id) values (new.id);
-  return null;
-end
-$$;
+create trigger domain_is_followed after insert or delete on domain
+  for each row execute function follow_domain();
+create trigger domain_inactive_resolves after update of is_active on domain
+  for each row when (old.is_active and not new.is_active) execute function follow_domain();
+
 create function expect_recipient() returns trigger language plpgsql as $$
 begin
   insert into recipient (account_id, email, state) values (new.id, new.email, 'confirmed');
   return null;
 end
 $$;
-create function tell_incident() returns trigger language plpgsql as $$
-begin
-  perform pg_notify('incident', new.id::text);
-  return null;
-end
-$$;
-create trigger domain_deleted_cancels after delete on domain
-  for each row execute function cancel_deliveries_of_domain();
-create trigger domain_inactive_resolves after update of is_active on domain
-  for each row when (old.is_active and not new.is_active) execute function end_incidents_of_domain();
-create trigger domain_has_health after insert on domain
-  for each row execute function expect_health();
 create trigger account_has_recipient after insert on account
   for each row execute function expect_recipient();
-create trigger incident_changed after insert or update of state, summary, evidence on incident
-  for each row execute function tell_incident();
 
 
 ------------------------------------------------------------------------------------------------------------------------

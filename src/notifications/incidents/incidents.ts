@@ -5,7 +5,7 @@ import { AppError } from '../../errors.ts'
 import type { AccountId, DomainName } from '../../ids.ts'
 import type { Incident } from '../kinds.ts'
 
-/** Payload: the id of an incident that was opened, changed or resolved (src/db/schema.sql). */
+/** Payload: the id of an incident that was opened, changed or resolved (`record_incident`, src/db/schema.sql). */
 export const INCIDENT_CHANNEL = 'incident'
 
 const KEPT_DAYS = 400
