@@ -1452,7 +1452,9 @@ begin
                                   and o.state = 'waiting' and o.id < d.id)
              order by d.due_at, d.id limit least(room, target.free) for update skip locked);
         else
+          -- What was tried together is tried again together, so that a repeated e-mail is the same.
           select case when bool_or(not d.gathers) then array[min(d.id) filter (where not d.gathers)]
+                      when bool_or(d.attempts > 0) then array_agg(d.id) filter (where d.attempts > 0)
                       when min(d.created_at) <= moment - gather then array_agg(d.id) end into chosen
             from delivery d
            where d.recipient_id = target.recipient_id and d.state = 'waiting' and d.due_at <= moment;

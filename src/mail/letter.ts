@@ -1,5 +1,3 @@
-import { escapeHtml } from '../escape-html.ts'
-
 export type Letter = { subject: string; text: string; html: string }
 
 type Link = { url: string; label: string }
@@ -32,11 +30,11 @@ export function compose(
     '',
   ].join('\n')
   const html = `<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${escapeHtml(subject)}</title></head>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${escaped(subject)}</title></head>
 <body style="font:16px/1.5 sans-serif;color:#17211f;background:#fff;max-width:36em;margin:2em auto;padding:0 1em;overflow-wrap:anywhere">
 ${blocks.map(blockHtml).join('\n')}
 <div style="font-size:13px;color:#56625f;border-top:1px solid #d5dcda;margin-top:28px">
-${foot.map(({ text: words, link }) => `<p>${escapeHtml(words)} ${link ? anchor(link, 'color:#56625f') : ''}</p>`).join('\n')}
+${foot.map(({ text: words, link }) => `<p>${escaped(words)} ${link ? anchor(link, 'color:#56625f') : ''}</p>`).join('\n')}
 </div>
 </body></html>
 `
@@ -48,11 +46,15 @@ function blockHtml({ heading, tone, lines, link }: Block): string {
   const title =
     heading === undefined
       ? ''
-      : `<h2 style="font-size:18px;margin:24px 0 8px${colour}">${escapeHtml(heading)}</h2>\n`
-  const paragraphs = lines.map((line) => `<p style="margin:6px 0">${escapeHtml(line)}</p>`).join('\n')
+      : `<h2 style="font-size:18px;margin:24px 0 8px${colour}">${escaped(heading)}</h2>\n`
+  const paragraphs = lines.map((line) => `<p style="margin:6px 0">${escaped(line)}</p>`).join('\n')
   return `${title}${paragraphs}${link === undefined ? '' : `\n<p style="margin:14px 0">${anchor(link, BUTTON)}</p>`}`
 }
 
 function anchor({ url, label }: Link, style: string): string {
-  return `<a href="${escapeHtml(url)}" style="${style}">${escapeHtml(label)}</a>`
+  return `<a href="${escaped(url)}" style="${style}">${escaped(label)}</a>`
+}
+
+function escaped(text: string): string {
+  return text.replace(/[&<>"']/g, (char) => `&#${char.charCodeAt(0)};`)
 }

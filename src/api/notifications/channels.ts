@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import { AppError } from '../../errors.ts'
-import { escapeHtml } from '../../escape-html.ts'
 import { confirm, readLink, unsubscribe } from '../../notifications/delivery/links.ts'
 import {
   listRecipients,
@@ -12,7 +11,7 @@ import { mondayOf, readReport, reportSchema, weekOf } from '../../notifications/
 import { callerOf } from '../http/access.ts'
 import { type ApiApp, type ApiDeps, apiSchema } from '../http/app.ts'
 import { jsonResponse } from '../http/responses.ts'
-import { pageStyle } from '../service/docs-page.ts'
+import { escapeHtml, pageStyle } from '../service/docs-page.ts'
 
 export const channelsSchema = apiSchema(
   'Notifications',

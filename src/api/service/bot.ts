@@ -1,6 +1,5 @@
-import { escapeHtml } from '../../escape-html.ts'
 import type { ApiApp } from '../http/app.ts'
-import { pageStyle } from './docs-page.ts'
+import { escapeHtml, pageStyle } from './docs-page.ts'
 
 /** The page linked in the User-Agent of renders. */
 export function bot(app: ApiApp, about: { version: string; contact: string | null }): void {

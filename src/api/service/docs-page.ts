@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
-import { escapeHtml } from '../../escape-html.ts'
 
 /** The style sheet, and a policy that allows only it, by hash. */
 export function pageStyle(): { style: string; policy: string } {
@@ -223,4 +222,8 @@ const KNOWN: Readonly<Record<string, unknown>> = {
   url: 'https://shop.example.com/',
   email: 'owner@example.com',
   name: 'deploy',
+}
+
+export function escapeHtml(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
 }
