@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
 import { describe, it } from 'node:test'
 
 import { normalisePath, normalisePrefix, PATH_LIMIT_CHARS, type QueryRule } from './path.ts'
@@ -98,6 +100,44 @@ describe('the query rule', () => {
   for (const [rule, path] of cases) {
     it(JSON.stringify(rule), () => assert.equal(normalisePath(raw, rule), path))
   }
+})
+
+describe('click-tracking parameters', () => {
+  const file = path.join(import.meta.dirname, 'click-tracking.json')
+  type Entries = Record<string, string>
+  const { lists, names, prefixes } = JSON.parse(readFileSync(file, 'utf8')) as Record<string, Entries>
+  const entries = Object.entries({ ...names, ...prefixes })
+
+  it('each is named by two public lists or by its vendor', () => {
+    for (const [name, sources] of entries) {
+      assert(/^[a-z_]+$/.test(name) && [...sources].every((list) => list in lists!), name)
+      assert(sources.includes('v') || new Set(sources).size > 1, name)
+    }
+  })
+
+  it('each is removed, in any case, with or without a value', () => {
+    for (const [name] of entries) {
+      const whole = name in prefixes! ? `${name}x` : name
+      assert.equal(normalisePath(`/a?${whole}=1&id=7&${whole.toUpperCase()}`), '/a?id=7', name)
+      assert.equal(normalisePath(`/a?x${whole}`), `/a?x${whole}`)
+    }
+  })
+
+  it('words that sites use themselves stay', () => {
+    const words = [
+      'ref',
+      'source',
+      'campaign_id',
+      'cmpid',
+      'spm',
+      '__s',
+      'ga_x',
+      'utm',
+      'gclid2',
+      '__proto__',
+    ]
+    for (const word of words) assert.equal(normalisePath(`/a?${word}=1`), `/a?${word}=1`)
+  })
 })
 
 describe('properties, over paths made of awkward pieces', () => {

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import type { PagePath } from '../ids.ts'
 
 export type QueryRule = 'keep' | 'ignore' | readonly string[]
@@ -112,59 +114,16 @@ function spellQuery(query: string): string {
   return spell(query, IN_QUERY)
 }
 
-/** Click-tracking parameters, removed from stored paths. A domain that needs one lists it in its `query` setting. */
-const NAMES: ReadonlySet<string> = new Set([
-  // Google Ads, Campaign Manager, Analytics
-  'gclid',
-  'gclsrc',
-  'gbraid',
-  'wbraid',
-  'dclid',
-  'gad_source',
-  'gad_campaignid',
-  'srsltid',
-  '_ga',
-  '_gl',
-  // Meta, TikTok, X, LinkedIn, Pinterest, Snapchat, Reddit
-  'fbclid',
-  'igshid',
-  'igsh',
-  'ttclid',
-  'twclid',
-  'li_fat_id',
-  'epik',
-  'sccid',
-  'rdt_cid',
-  // Microsoft, Yandex
-  'msclkid',
-  'yclid',
-  'ysclid',
-  // mail and marketing suites
-  'mc_cid',
-  'mc_eid',
-  '_hsenc',
-  '_hsmi',
-  '__hssc',
-  '__hstc',
-  '__hsfp',
-  'hsctatracking',
-  'mkt_tok',
-  'vero_id',
-  'oly_anon_id',
-  'oly_enc_id',
-  '_kx',
-  'ml_subscriber',
-  'ml_subscriber_hash',
-  'wickedid',
-  's_kwcid',
-  'irclickid',
-])
+const CLICK_TRACKING = JSON.parse(readFileSync(join(import.meta.dirname, 'click-tracking.json'), 'utf8')) as {
+  names: Record<string, string>
+  prefixes: Record<string, string>
+}
+const PREFIXES = Object.keys(CLICK_TRACKING.prefixes)
 
-const PREFIXES = ['utm_', 'mtm_', 'pk_', 'matomo_']
-
+/** Removed from stored paths. A domain that needs such a parameter lists it in its `query` setting. */
 function isClickTracking(name: string): boolean {
   const lower = name.toLowerCase()
-  return NAMES.has(lower) || PREFIXES.some((prefix) => lower.startsWith(prefix))
+  return Object.hasOwn(CLICK_TRACKING.names, lower) || PREFIXES.some((prefix) => lower.startsWith(prefix))
 }
 
 export type PageUrl = {
