@@ -87,6 +87,8 @@ describe('what comes over the wire', () => {
     routes.set('/ten', fetching('/data', 10))
     assert.match(await renderer.html('/nine'), /done/)
     assert.deepEqual(await besideAnother('/ten'), excess('requests'))
+    // The render ends with that request, not with the page.
+    assert.equal((await renderer.explained('/ten')).record?.capture, null)
   })
 
   it('bytes of a response, with a length and without', async () => {

@@ -64,3 +64,75 @@ it('one thing that is too large to be told is not told, and the page goes on', a
   )
   assert(outcome.kind === 'rendered' && /got 20971520/.test(outcome.html), JSON.stringify(outcome))
 })
+
+/** Makes all calls at once and says how many went through. */
+const TALLY = `async function tally(name, calls, call) {
+  const ends = await Promise.allSettled(Array.from({ length: calls }, async (_, n) => call(n)))
+  show(name + ' ' + ends.filter(({ status, value }) => status === 'fulfilled' && value !== false).length)
+}`
+
+it('calls to processes that all pages share: at the limit they work, one past it they are refused', async () => {
+  const outcome = await beside(`${TALLY}; (async () => {
+    await tally('fetch', 2_500, () => fetch('data:,'))
+    await tally('more', 1, () => fetch('data:,'))
+    await tally('beacon', 1, () => navigator.sendBeacon('/nothing'))
+    await tally('socket', 1, () => new WebSocket('wss://shop.example'))
+    await tally('events', 1, () => new EventSource('/nothing'))
+    await tally('caches', 1_000, () => caches.keys())
+    await tally('locks', 1, () => navigator.locks.query())
+    await tally('workers', 101, () => new Worker('data:text/javascript,').terminate())
+    await tally('shared workers', 21, () => new SharedWorker('data:text/javascript,'))
+    for (let n = 0; n <= 1_000; n++) document.cookie = 'a=' + n
+    for (let n = 0; n <= 1_000; n++) document.title = 'title ' + n
+    show(document.cookie)
+    show(WebSocket.prototype.constructor === WebSocket)
+  })()`)
+  assert(outcome.kind === 'rendered', JSON.stringify(outcome).slice(0, 300))
+  const said = [...outcome.html.matchAll(/<li>(.*?)<\/li>/g)].map(([, text]) => text)
+  assert.deepEqual(said, [
+    ...['fetch 2500', 'more 0', 'beacon 0', 'socket 0', 'events 0', 'caches 1000', 'locks 0'],
+    ...['workers 100', 'shared workers 20', 'a=999', 'true'],
+  ])
+  assert.match(outcome.html, /<title>title 999</)
+})
+
+for (const [name, script] of Object.entries({
+  'console lines': `for (let n = 0; n < 1_001; n++) console.error('line ' + n)`,
+  'errors and rejections': `for (let n = 0; n < 500; n++) reportError(new Error('e' + n))
+    for (let n = 0; n < 501; n++) Promise.reject(new Error('r' + n))`,
+})) {
+  it(`${name}: the first 1,000 are recorded`, async () => {
+    routes.set('/errors', scripted(`${script}; setTimeout(() => show('end'), 100)`))
+    const { outcome, record } = await renderer.explained('/errors', { domain: 'greedy.example' })
+    assert(outcome.kind === 'rendered' && outcome.html.includes('<li>end'), JSON.stringify(outcome))
+    assert.equal(record?.consoleErrors.count, 1_000)
+  })
+}
+
+it('a page that loops over what is bounded ends by itself or by its time, in the same browser', async () => {
+  const endless = [
+    'console.log("line")',
+    'reportError(new Error("x"))',
+    'new SharedWorker("data:text/javascript," + n)',
+    'caches.open("c" + n)',
+    'navigator.locks.request("l" + n, () => {})',
+    'navigator.storage.getDirectory()',
+    'new EventSource("/nothing?" + n)',
+  ]
+  for (const call of endless) {
+    const outcome = await beside(
+      `window.prerenderReady = false; for (let n = 0; n < 20_000; n++) try { ${call} } catch {}
+      show('end'); prerenderReady = true`,
+    )
+    assert(outcome.kind === 'rendered' && /<li>end/.test(outcome.html), `${call}: ${JSON.stringify(outcome)}`)
+  }
+})
+
+it('many small events end it, too', async () => {
+  const worker = `for (let n = 0; n < 15_000; n++) fetch('data:,' + n)`
+  const outcome = await beside(
+    `window.prerenderReady = false
+    new Worker(URL.createObjectURL(new Blob([${JSON.stringify(worker)}])))`,
+  )
+  assert.deepEqual(outcome, { kind: 'too-large', what: 'event-bytes' })
+})

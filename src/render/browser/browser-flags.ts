@@ -71,7 +71,6 @@ const FIXED = [
   '--disable-prompt-on-repost',
   '--disable-blink-features=AutomationControlled',
   '--js-flags=--max-old-space-size=1024',
-  '--disable-popup-blocking',
   '--block-new-web-contents',
   '--allow-pre-commit-input',
 

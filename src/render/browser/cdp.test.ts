@@ -107,10 +107,10 @@ const event = (sessionId: string, bytes: number) => {
 it('what is told of a session is counted up to its limit, and one byte past it', async () => {
   const { say, cdp } = connected()
   let exceeded = 0
-  cdp.session('a').listen({}, { bytes: 1_000, exceeded: () => exceeded++ })
-  say(event('a', 600))
-  say(event('b', 5_000))
-  say(event('a', 400))
+  cdp.session('a').listen({}, { bytes: 100_000, exceeded: () => exceeded++ })
+  say(event('a', 60_000))
+  say(event('b', 500_000))
+  say(event('a', 40_000))
   await new Promise(setImmediate)
   assert.equal(exceeded, 0)
   say(event('a', 100))
@@ -118,10 +118,21 @@ it('what is told of a session is counted up to its limit, and one byte past it',
   await new Promise(setImmediate)
   assert.equal(exceeded, 1)
 
-  cdp.session('a').listen({}, { bytes: 1_000, exceeded: () => exceeded++ })
-  say(event('a', 1_000))
+  cdp.session('a').listen({}, { bytes: 100_000, exceeded: () => exceeded++ })
+  say(event('a', 100_000))
   await new Promise(setImmediate)
   assert.equal(exceeded, 1)
+})
+
+it('a small event counts as one of 2 KiB', async () => {
+  const { say, cdp } = connected()
+  let exceeded = 0
+  cdp.session('a').listen({}, { bytes: 4 * 1024, exceeded: () => exceeded++ })
+  for (const events of [2, 1]) {
+    for (let n = 0; n < events; n++) say(event('a', 100))
+    await new Promise(setImmediate)
+    assert.equal(exceeded, events === 2 ? 0 : 1)
+  }
 })
 
 it('what is told of workers counts for the page that they belong to, as long as they do', async () => {
@@ -132,18 +143,18 @@ it('what is told of workers counts for the page that they belong to, as long as 
   attached('page', 'worker')
   attached('worker', 'nested')
   await new Promise(setImmediate)
-  cdp.session('page').listen({}, { bytes: 1_000, exceeded: () => exceeded++ })
+  cdp.session('page').listen({}, { bytes: 100_000, exceeded: () => exceeded++ })
   say({ method: 'Target.detachedFromTarget', sessionId: 'page', params: { sessionId: 'other' } })
-  say(event('nested', 900))
+  say(event('nested', 90_000))
   await new Promise(setImmediate)
   assert.equal(exceeded, 0)
-  say(event('worker', 200))
+  say(event('worker', 20_000))
   await new Promise(setImmediate)
   assert.equal(exceeded, 1)
 
-  cdp.session('page').listen({}, { bytes: 1_000, exceeded: () => exceeded++ })
+  cdp.session('page').listen({}, { bytes: 100_000, exceeded: () => exceeded++ })
   say({ method: 'Target.detachedFromTarget', sessionId: 'page', params: { sessionId: 'worker' } })
-  say(event('nested', 5_000))
+  say(event('nested', 500_000))
   await new Promise(setImmediate)
   assert.equal(exceeded, 1)
 })

@@ -21,6 +21,9 @@ export type CdpSession = {
 
 type EventLimit = { bytes: number; exceeded(): void }
 
+/** Chromium spends as much on a small event as on one of this size. */
+const EVENT_COST_BYTES = 2 * 1024
+
 export type CdpConnection = {
   readonly browser: CdpSession
   session(sessionId: string): CdpSession
@@ -181,7 +184,7 @@ class Connection implements CdpConnection {
     const limit = this.#limits.get(root)
     if (limit === undefined) return
     const before = limit.received
-    limit.received += bytes
+    limit.received += Math.max(bytes, EVENT_COST_BYTES)
     if (before <= limit.bytes && limit.received > limit.bytes) limit.exceeded()
   }
 

@@ -42,6 +42,7 @@ const NEW_DOCUMENT_SCRIPTS = [
   'animations.js',
   'resize-observer.js',
   'frame-events.js',
+  'floods.js',
   'new-document.js',
 ]
   .map((file) => readFileSync(path.join(import.meta.dirname, '../in-page', file), 'utf8'))

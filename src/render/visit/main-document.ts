@@ -51,7 +51,7 @@ export class MainDocument {
       'Network.loadingFailed': ({ requestId, errorText, canceled = false }) => {
         // Half a document looks complete.
         if (requestId === this.#requestId && !canceled && this.headers.length > 0)
-          end({ kind: 'origin-unreachable', reason: errorText })
+          end(outcomeOfFailure(errorText))
       },
     }
   }
@@ -83,6 +83,12 @@ export class MainDocument {
     if (outcome !== null) this.#end(outcome)
     return outcome === null
   }
+}
+
+export function outcomeOfFailure(errorText: string): RenderOutcome {
+  // Chromium shows its own page for an error status without a body.
+  if (errorText === 'net::ERR_HTTP_RESPONSE_CODE_FAILURE') return { kind: 'blank' }
+  return { kind: 'origin-unreachable', reason: errorText }
 }
 
 function listOfOutgoing(headers: OutgoingHttpHeaders): ResponseHeader[] {

@@ -15,6 +15,7 @@ import {
   isTemporaryError,
   keptHeaders,
   MainDocument,
+  outcomeOfFailure,
   publicUrl,
   type SiteAddress,
 } from './main-document.ts'
@@ -65,7 +66,7 @@ export async function visit(
     recorder.listeners(page.frameId, (address) => tab.site.blockedBy(address)),
     main.listeners,
   ]
-  listeners.push(limitListeners(page.frameId, url, request, limits, end))
+  listeners.push(limitListeners(tab, url, request, limits, end))
   page.listen(mergeListeners([...listeners, workers.listeners, activity.listeners, ready.listeners]))
 
   const timer = setTimeout(() => end({ kind: 'timed-out', afterMs: timeoutMs }), timeoutMs)
@@ -79,7 +80,7 @@ export async function visit(
     await tab.unpark(url)
     tab.site.judgeNext((status, headers) => main.judgeFirst(status, headers))
     const { errorText } = await session.send('Page.navigate', { url })
-    if (errorText !== undefined) return outcomeOfNavigation(errorText)
+    if (errorText !== undefined) return outcomeOfFailure(errorText)
     // Until then the tab may hold the previous parked page.
     await main.arrived
     const watched = workers.follow(pageClock)
@@ -155,9 +156,9 @@ function untilOver(page: Page, isOver: () => boolean) {
   return { session: scoped(page.session), connection, clock }
 }
 
-/** Ends a render that unpacks too much, leaves for another address, or reloads endlessly. */
+/** Ends a render that loads or unpacks too much, leaves for another address, or reloads endlessly. */
 function limitListeners(
-  mainFrameId: string,
+  { page: { frameId: mainFrameId }, site: gateway }: Tab,
   pageUrl: string,
   site: SiteAddress,
   limits: PageLimits,
@@ -165,7 +166,13 @@ function limitListeners(
 ): CdpListeners {
   let reloads = 0
   let unpackedBytes = 0
+  const endIfCut = () => {
+    const what = gateway.excess()
+    if (what !== null) end({ kind: 'too-large', what })
+  }
   return {
+    'Network.responseReceived': endIfCut,
+    'Network.loadingFailed': endIfCut,
     'Network.dataReceived': ({ dataLength }) => {
       unpackedBytes += dataLength
       if (unpackedBytes > limits.unpackedBytes) end({ kind: 'too-large', what: 'unpacked-bytes' })
@@ -183,12 +190,6 @@ function limitListeners(
 function withoutHash(url: string): string {
   const at = url.indexOf('#')
   return at === -1 ? url : url.slice(0, at)
-}
-
-function outcomeOfNavigation(errorText: string): RenderOutcome {
-  // Chromium shows its own page for an error status without a body.
-  if (errorText === 'net::ERR_HTTP_RESPONSE_CODE_FAILURE') return { kind: 'blank' }
-  return { kind: 'origin-unreachable', reason: errorText }
 }
 
 async function outcomeOfFault(error: unknown, lost: Promise<string>): Promise<RenderOutcome> {
