@@ -37,7 +37,6 @@ const NEW_DOCUMENT_SCRIPTS = [
   'hooks.js',
   'images.js',
   'real-time.js',
-  'browser-questions.js',
   'history.js',
   'animations.js',
   'resize-observer.js',
