@@ -3,13 +3,14 @@ import { once } from 'node:events'
 import { Duplex } from 'node:stream'
 import { it } from 'node:test'
 
+import { until } from '../../test/support/condition.ts'
 import { tunnel } from './tunnel.ts'
 
 it('carries bytes both ways, and the end of one side to the other', async () => {
   const { near, far } = joined()
   near.push('ask')
   far.push('answer')
-  await Promise.all([until(() => far.written === 'ask'), until(() => near.written === 'answer')])
+  await until('both have it', () => far.written === 'ask' && near.written === 'answer')
   near.push(null)
   await once(far, 'finish')
   far.push('last')
@@ -34,9 +35,9 @@ it('delivers what the far side sent before it closed, also to a slow reader', as
 it('stops reading from a side that is faster than the other takes', async () => {
   const { near, far } = joined({ hold: true })
   far.push('x'.repeat(100_000))
-  await until(() => far.isPaused())
+  await until('it pauses', () => far.isPaused())
   near.release()
-  await until(() => !far.isPaused())
+  await until('it resumes', () => !far.isPaused())
   assert.equal(near.written.length, 100_000)
 })
 
@@ -51,7 +52,7 @@ it('ends when told so, when one side breaks, and when nothing happens', async ()
     const closed = Promise.all([once(both.near, 'close'), once(both.far, 'close')]).catch(() => {})
     end(both)
     await closed
-    await until(() => both.near.destroyed && both.far.destroyed)
+    await until('both ends are gone', () => both.near.destroyed && both.far.destroyed)
     assert.equal(both.near.written, '')
   }
   const silent = joined({ idleTimeoutMs: 10 })
@@ -92,8 +93,4 @@ class Side extends Duplex {
   release(): void {
     this.#held?.()
   }
-}
-
-async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await new Promise((turn) => setImmediate(turn))
 }

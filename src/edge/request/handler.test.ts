@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, it } from 'node:test'
+import { until } from '../../../test/support/condition.ts'
 import {
   type AskOptions,
   PERSON,
@@ -209,12 +210,9 @@ it('a stale page is fresh again once its refresh has run', async () => {
   await edge.ask('/a')
   edge.wait(2 * DAY)
   assert.match(String((await edge.ask('/a')).body), /render 1/)
-  await until(edge.work, () => edge.rendered.length === 2)
-  const again = await until(
-    () => edge.ask('/a'),
-    ({ verdict }) => verdict === 'hit',
-  )
-  assert.match(String(again.body), /render 2/)
+  await until('it is refreshed', () => edge.work().then(() => edge.rendered.length === 2))
+  await until('it is fresh', async () => (await edge.verdict('/a')) === 'hit')
+  assert.match(String((await edge.ask('/a')).body), /render 2/)
 })
 
 it('a crawler waits until the deadline, then gets the origin; the job goes on and fills the cache', async () => {
@@ -225,7 +223,7 @@ it('a crawler waits until the deadline, then gets the origin; the job goes on an
     assert.equal(answer.verdict, 'pass; late')
     assert.match(String(answer.body), /<div id="app">/)
     // Its job may only now be on its way into the queue.
-    await until(impatient.work, () => impatient.rendered.length === 1)
+    await until('its job runs', () => impatient.work().then(() => impatient.rendered.length === 1))
     assert.equal(await impatient.verdict('/a'), 'hit')
   } finally {
     await impatient.close()
@@ -238,7 +236,7 @@ it('many crawlers at one page are one render', async () => {
   edge.server.on('request', count)
   edge.script('hang')
   const asking = Promise.all(Array.from({ length: 20 }, () => edge.ask('/busy')))
-  await until(jobs, (open) => open === 1 && arrived === 20)
+  await until('all are there', async () => (await jobs()) === 1 && arrived === 20)
   await edge.work()
   const answers = await asking
   edge.server.off('request', count)
@@ -295,16 +293,10 @@ describe('tenants', () => {
   it('a host is known from the moment of its registration, and unknown from its deletion', async () => {
     assert.equal((await edge.ask('/a', { host: 'new.example' })).status, 404)
     await edge.addDomain('new.example')
-    await until(
-      () => edge.ask('/a', { host: 'new.example' }),
-      ({ status }) => status === 200,
-    )
+    await until('it is known', async () => (await edge.ask('/a', { host: 'new.example' })).status === 200)
     await edge.pool.query(`delete from domain where custom_domain = 'new.example'`)
     await edge.pool.query(`select pg_notify('invalidate', '{"host": "new.example"}')`)
-    await until(
-      () => edge.ask('/a', { host: 'new.example' }),
-      ({ status }) => status === 404,
-    )
+    await until('it is unknown', async () => (await edge.ask('/a', { host: 'new.example' })).status === 404)
   })
 })
 
@@ -378,13 +370,4 @@ async function play(steps: Step[]): Promise<(string | undefined)[]> {
     else verdicts.push(await edge.verdict(step.path, step))
   }
   return verdicts
-}
-
-async function until<T>(look: () => Promise<T>, done: (seen: T) => boolean): Promise<T> {
-  const deadline = Date.now() + 20_000
-  for (;;) {
-    const seen = await look()
-    if (done(seen)) return seen
-    assert(Date.now() < deadline, `still ${JSON.stringify(seen)}`)
-  }
 }

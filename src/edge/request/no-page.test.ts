@@ -1,6 +1,7 @@
 /** What a crawler gets when a render brings no page, or one that is not to be stored. */
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, it } from 'node:test'
+import { until } from '../../../test/support/condition.ts'
 import { PERSON, type Scripted, startTestEdge, type TestEdge } from '../../../test/support/edge.ts'
 import { findingOf } from '../../queue/judging/soft-404.ts'
 
@@ -52,13 +53,20 @@ describe('a render that brings no page', () => {
 describe('a page that is not complete when its crawler has to be answered', () => {
   const page = { status: 200, headers: [] as [string, string][], html: '<h1>Half of it</h1>' }
   const HALF: Scripted = { kind: 'incomplete', reason: 'no answer to GET /data', page }
+  /** Queued after the crawler has its answer. */
+  const queuedNext = () =>
+    until('the next render is queued', async () => {
+      const { rows } = await edge.pool.query(
+        'select path, priority, state from job where finished_at is null',
+      )
+      return rows.length > 0 && rows
+    })
 
   it('is given to who waits and not kept; the whole one is rendered at once, in the background', async () => {
     edge.script(HALF)
     const answer = await edge.ask('/a', { headers: { 'accept-encoding': 'identity' } })
     assert.deepEqual([answer.status, answer.verdict, String(answer.body)], [200, 'rendered', page.html])
-    const { rows } = await edge.pool.query('select path, priority, state from job where finished_at is null')
-    assert.deepEqual(rows, [{ path: '/a', priority: 1, state: 'queued' }])
+    assert.deepEqual(await queuedNext(), [{ path: '/a', priority: 1, state: 'queued' }])
     const { rows: stored } = await edge.pool.query('select path from page')
     assert.deepEqual(stored, [])
   })
@@ -74,8 +82,7 @@ describe('a page that is not complete when its crawler has to be answered', () =
   it('with nothing to see, the origin answers', async () => {
     edge.script({ kind: 'incomplete', reason: 'no answer to GET /data', page: null })
     assert.equal(await edge.verdict('/a'), 'pass; incomplete')
-    const { rows } = await edge.pool.query('select path from job where finished_at is null')
-    assert.deepEqual(rows, [{ path: '/a' }])
+    assert.deepEqual(await queuedNext(), [{ path: '/a', priority: 1, state: 'queued' }])
   })
 })
 
@@ -109,11 +116,8 @@ describe('a page that says itself that it is an error of the moment', () => {
       edge.script('hang', 'hang')
       const asked = [edge.ask('/a'), edge.ask('/a'), other.ask('/a')]
       await until(
-        async () => {
-          await new Promise(setImmediate)
-          return { crawlers: waiting - before, jobs: edge.waiting() + other.waiting() }
-        },
-        ({ crawlers, jobs }) => crawlers === asked.length && jobs === 2,
+        'all wait',
+        () => waiting - before === asked.length && edge.waiting() + other.waiting() === 2,
       )
       assert.equal(await jobs(), 1)
       edge.script(SORRY)
@@ -210,13 +214,4 @@ describe('a page that reads like none', () => {
 
 async function jobs(): Promise<number> {
   return (await edge.pool.query('select from job')).rowCount ?? 0
-}
-
-async function until<T>(look: () => Promise<T>, done: (seen: T) => boolean): Promise<T> {
-  const deadline = Date.now() + 20_000
-  for (;;) {
-    const seen = await look()
-    if (done(seen)) return seen
-    assert(Date.now() < deadline, `still ${JSON.stringify(seen)}`)
-  }
 }
