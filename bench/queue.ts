@@ -195,7 +195,9 @@ async function claims(size: number): Promise<number> {
   let bulks = 0
   const bulk = await timed(20, async () => {
     const paths = Array.from({ length: 1_000 }, (_, n) => `/bulk${bulks}-${n}` as PagePath)
-    await transaction(pool, (client) => enqueue(client, domains[++bulks]!, paths, 'refresh', ANY_BOUND))
+    await transaction(pool, (client) =>
+      enqueue(client, domains[++bulks]!, paths, 'refresh', { bound: ANY_BOUND }),
+    )
     return async () => {}
   })
   console.log(

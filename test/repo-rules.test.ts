@@ -36,7 +36,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'src/sites/inspection/facts.ts',
   ],
   'src/sitemaps': ['src/outbound', 'src/store'],
-  'src/rules': ['src/store/path.ts'],
+  'src/rules': ['src/store/page-id.ts', 'src/store/path.ts'],
   'src/site-files': [
     'src/db',
     'src/edge/crawlers/robots-tokens.ts',
@@ -324,7 +324,7 @@ const TABLES: Record<string, readonly string[]> = {
   'src/site-files': [
     ...['indexnow_state', 'indexnow_url', 'origin_robots', 'page_fact', 'redirect_use', 'site_version'],
   ],
-  'src/sites': ['domain', 'inspection', 'reachability_check'],
+  'src/sites': ['device_page', 'domain', 'inspection', 'reachability_check'],
   'src/store': [
     ...['known_path', 'last_render', 'last_visit', 'page', 'page_digest', 'redirect', 'sitemap'],
     'unstored_page',

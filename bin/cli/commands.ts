@@ -49,6 +49,7 @@ const GROUPS: readonly Group[] = [
       'version restore': 'Put a version back into force',
     },
   ],
+  [() => import('./devices.ts'), { 'devices check': 'Compare pages as desktops and phones get them' }],
   [
     () => import('./rules.ts'),
     {

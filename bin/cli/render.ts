@@ -10,6 +10,8 @@ import { identityOf } from '../../src/render/identity.ts'
 import type { RenderOutcome } from '../../src/render/outcome.ts'
 import { PHASES, type Phase, type Rendering, type RenderRecord } from '../../src/render/record.ts'
 import { startRenderer } from '../../src/render/renderer.ts'
+import { visitorFor } from '../../src/sites/devices.ts'
+import type { PageVariant } from '../../src/store/page-id.ts'
 import { normalisePath } from '../../src/store/path.ts'
 import {
   CommandError,
@@ -27,12 +29,17 @@ const DNS_TIMEOUT_MS = 5_000
 const NAME_FOR_ADDRESS = 'page.localhost'
 
 const render = defineCommand({
-  options: { explain: { value: null, text: 'explain the render instead of printing the page' } },
+  options: {
+    explain: { value: null, text: 'explain the render instead of printing the page' },
+    variant: { value: 'V', text: 'desktop (default) or mobile: the device to render for' },
+  },
   operand: { name: 'URL', text: 'the page; http or https' },
-  async run({ explain }, around, url) {
+  async run({ explain, variant = 'desktop' }, around, url) {
+    if (variant !== 'desktop' && variant !== 'mobile')
+      throw new UsageError(`--variant must be desktop or mobile, got "${variant}"`)
     const page = await pageAt(url, around)
     const begunMs = systemClock.nowMs()
-    const { outcome, record } = await renderOnce(page, around)
+    const { outcome, record } = await renderOnce(page, variant, around)
     const { kind, ...details } = outcome
     const endedMs = systemClock.nowMs()
     const found = { url, outcome: kind, ms: endedMs - begunMs, ...details }
@@ -88,7 +95,11 @@ function allowHint(url: URL): string {
   return ` If the site is yours, allow its address: PREPAINT_ALLOW_PRIVATE_ORIGINS=${range} (CIDR:port)`
 }
 
-async function renderOnce(page: Page, { config, say }: Surroundings): Promise<Rendering> {
+async function renderOnce(
+  page: Page,
+  variant: PageVariant,
+  { config, say }: Surroundings,
+): Promise<Rendering> {
   // Errors only: stdout is the page.
   const log = createLog(config.logLevel === 'info' ? 'error' : config.logLevel)
   const { chromium, timeoutMs, requireSandbox } = config.render
@@ -108,7 +119,7 @@ async function renderOnce(page: Page, { config, say }: Surroundings): Promise<Re
     onLongStep: say,
   })
   try {
-    return await renderer.render({ ...page, signal: stop.signal })
+    return await renderer.render({ ...page, visitor: visitorFor(variant, {}), signal: stop.signal })
   } finally {
     await renderer.close()
     shutdown.unwatch()

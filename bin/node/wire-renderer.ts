@@ -15,6 +15,7 @@ import type { Ended } from '../../src/queue/jobs/await.ts'
 import { startWorker, type Worker } from '../../src/queue/jobs/worker.ts'
 import { createProber } from '../../src/queue/judging/prober.ts'
 import { createDeployWatch } from '../../src/queue/upkeep/deploy.ts'
+import { startDeviceChecks } from '../../src/queue/upkeep/device-checks.ts'
 import { startRefreshAhead } from '../../src/queue/upkeep/refresh-ahead.ts'
 import { startWarmRuns } from '../../src/queue/warm/warm-runs.ts'
 import { identityOf } from '../../src/render/identity.ts'
@@ -85,13 +86,14 @@ export async function wireWorker(deps: {
   const warmRuns = startWarmRuns({ pool, listener, plans: config.plans, get, clock, log })
   const indexNow = wireIndexNow({ config, pool, get, clock, log })
   const ahead = startRefreshAhead({ pool, plans: config.plans, clock, log })
+  const deviceChecks = startDeviceChecks({ pool, plans: config.plans, clock, log })
   return {
     get running() {
       return worker.running
     },
     enqueueLive: worker.enqueueLive,
     async close(deadlineMs) {
-      await Promise.all([warmRuns.close(), ahead.close(), indexNow?.close()])
+      await Promise.all([warmRuns.close(), ahead.close(), deviceChecks.close(), indexNow?.close()])
       origins.close()
       await worker.close(deadlineMs)
     },

@@ -13,6 +13,7 @@ import { renderJobs } from './cache/jobs.ts'
 import { warms } from './cache/warm.ts'
 import { webhook } from './cache/webhook.ts'
 import { certificates } from './domains/certificate.ts'
+import { devices } from './domains/devices.ts'
 import { dns } from './domains/dns.ts'
 import { domains } from './domains/domains.ts'
 import { renders } from './domains/renders.ts'
@@ -89,6 +90,7 @@ export async function createApiServer(deps: ApiDeps): Promise<ApiApp> {
 
   // Resources of an account, by API key or session.
   domains(app, deps) // /api/domains, /api/domains/:domain
+  devices(app, deps) // /api/domains/:domain/devices, .../devices/check
   dns(app, deps) // /api/domains/check, /api/domains/:domain/dns
   certificates(app, deps) // /api/domains/:domain/certificate
   renders(app, deps) // /api/domains/:domain/renders

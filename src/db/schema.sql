@@ -187,6 +187,8 @@ create table render_day (
 create table page (
   domain_id            integer not null references domain on delete cascade,
   path                 text collate "C" not null,
+  -- Of `PageId`: made for desktops or for phones.
+  variant              text not null default 'desktop' check (variant in ('desktop', 'mobile')),
   status               smallint not null,
   headers              jsonb not null,
   body_br              bytea not null,
@@ -207,15 +209,15 @@ create table page (
   -- What a rule did to its render, named by src/rules/rule-book.ts, and what that changed; empty and null: nothing.
   rule_effect          text not null default '',
   rule_changes         jsonb,
-  primary key (domain_id, path)
+  primary key (domain_id, path, variant)
 ) with (autovacuum_vacuum_scale_factor = 0.02, toast.autovacuum_vacuum_scale_factor = 0.02);
 alter table page alter column body_br set storage external;
 
 -- The list of pages in each order. Each index ends with the path, so that a list continues after its last row, and a
 -- search for part of a path reads only the index. The first one also finds expired pages.
-create index page_rendered on page (domain_id, rendered_at, path) include (status, stale_since);
-create index page_status on page (domain_id, status, path);
-create index page_size on page (domain_id, html_bytes, path);
+create index page_rendered on page (domain_id, rendered_at, path) include (status, stale_since, variant);
+create index page_status on page (domain_id, status, path) include (variant);
+create index page_size on page (domain_id, html_bytes, path) include (variant);
 create index page_application on page (domain_id, application, rendered_at) where stale_since is null;
 
 create table redirect (
@@ -224,7 +226,8 @@ create table redirect (
   status    smallint not null,
   location  text not null,
   stored_at timestamptz not null,
-  primary key (domain_id, path)
+  variant   text not null default 'desktop' check (variant in ('desktop', 'mobile')),
+  primary key (domain_id, path, variant)
 );
 create index redirect_age on redirect (domain_id, stored_at);
 
@@ -289,6 +292,7 @@ create table page_digest (
   id          bigint generated always as identity primary key,
   domain_id   integer not null references domain on delete cascade,
   path        text collate "C" not null,
+  variant     text not null default 'desktop' check (variant in ('desktop', 'mobile')),
   etag        text not null,
   status      smallint not null,
   html_bytes  integer not null,
@@ -296,8 +300,20 @@ create table page_digest (
   facts       bytea not null
 ) with (autovacuum_vacuum_scale_factor = 0.02);
 alter table page_digest alter column facts set storage external;
-create index page_digest_page on page_digest (domain_id, path, id);
+create index page_digest_page on page_digest (domain_id, path, variant, id);
 create index page_digest_age on page_digest (rendered_at);
+
+-- Whether desktops and phones get the same page, for the paths that were compared; src/sites/devices.ts.
+create table device_page (
+  domain_id    integer not null references domain on delete cascade,
+  path         text collate "C" not null,
+  -- The comparison that is under way; null: none.
+  requested_at timestamptz,
+  -- The last one; null: none yet.
+  checked_at   timestamptz,
+  differences  text[] not null default '{}',
+  primary key (domain_id, path)
+);
 
 
 ------------------------------------------------------------------------------------------------------------------------
@@ -313,6 +329,9 @@ create table job (
   -- The domain's account: accounts take turns, and share the slots of a node.
   account_id  integer not null,
   path        text collate "C" not null,
+  -- What it renders now. `is_both`: `mobile` follows `desktop`, and the job has ended when both have.
+  variant     text not null default 'desktop' check (variant in ('desktop', 'mobile')),
+  is_both     boolean not null default false,
   -- 0 live, 1 refresh, 2 warm.
   priority    smallint not null,
   state       text not null default 'queued'
@@ -328,6 +347,7 @@ create table job (
   lease_until timestamptz,
   -- A purge or refresh came while it ran: its result is dropped and it runs again.
   superseded  boolean not null default false,
+  -- Of an open job of both: why `desktop` failed.
   outcome     text,
   detail      text,
   created_at  timestamptz not null default now(),
@@ -344,8 +364,8 @@ create table job (
   crawler     text
 ) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
 
--- One open job for each page: a second request joins it.
-create unique index job_open on job (domain_id, path) where state in ('queued', 'running');
+-- One open job for each variant of a page: a second request joins it.
+create unique index job_open on job (domain_id, path, variant) where state in ('queued', 'running');
 -- The waiting jobs of each account, by domain, in the order of claims.
 create index job_line on job (priority, account_id, domain_id, turn, id) where state = 'queued';
 create index job_age on job (priority, created_at) where state = 'queued';
@@ -446,14 +466,49 @@ language sql as $$
      and (priority, account_id, domain_id) <= (lane, account, domain)
    order by priority desc, account_id desc, domain_id desc, turn desc, id desc limit 1
 $$;
--- Queues renders of `paths` (all different) and returns the open job of each. A page that has an open job joins it and
--- raises its priority. No rows: the queue is full.
+-- Whether `mobile` is still to be rendered when `desktop` has been. Not if another job renders it, or has since.
+create function goes_on(j job) returns boolean language sql as $$
+  select j.is_both and j.variant = 'desktop'
+     and not exists (select from job other where other.domain_id = j.domain_id and other.path = j.path
+                      and other.variant = 'mobile' and other.state in ('queued', 'running'))
+     and not exists (select from page where page.domain_id = j.domain_id and page.path = j.path
+                      and page.variant = 'mobile' and page.rendered_at >= j.created_at)
+$$;
+-- Ends a render of a job that its caller has locked. The job goes on with the other variant after all that waits.
+create function end_job(ended uuid, of_state text, of_outcome text, of_detail text) returns void
+language plpgsql as $$
+declare
+  j    job;
+  lane smallint;
+begin
+  select * into j from job where id = ended;
+  if of_state <> 'cancelled' and j.is_both and goes_on(j) then
+    lane := greatest(j.priority, 1);
+    update job set state = 'queued', variant = 'mobile', superseded = false, node = null, lease_until = null,
+           run_at = now(), faults = 0, priority = lane, waiters = 0, wait_until = null,
+           turn = coalesce(last_turn(lane, j.account_id, j.domain_id), 0) + 1,
+           outcome = case when of_state = 'failed' then of_outcome end,
+           detail = case when of_state = 'failed' then of_detail end
+     where id = ended;
+    perform pg_notify('job_queued', lane::text);
+  else
+    update job set state = case when j.outcome is null then of_state else 'failed' end,
+           outcome = coalesce(j.outcome, of_outcome),
+           detail = case when j.outcome is null then of_detail else j.detail end,
+           finished_at = now(), lease_until = null
+     where id = ended;
+  end if;
+  perform pg_notify('job_done', ended::text);
+end
+$$;
+-- Queues renders of `paths` (all different) and returns the open job of each. `are_both`: for each path, whether
+-- `mobile` follows `desktop`. A page that has an open job joins it and raises its priority. No rows: the queue is full.
 -- A domain may have at most as many background jobs waiting as there is room left, and an account as many live jobs.
 -- Alone it gets half of the queue, two get a third each, and there is always room for another one.
 --
 -- A function, because it needs a lock first and a read afterwards: the snapshot of a single statement is older than the
 -- lock it waits for (measured: a cap of 2 let 7 renders run). In a volatile function each statement has its own snapshot.
-create function enqueue_jobs(for_domain integer, paths text[], lane smallint, bound bigint)
+create function enqueue_jobs(for_domain integer, paths text[], for_variant text, are_both boolean[], lane smallint, bound bigint)
 returns table (path text, job_id uuid)
 language plpgsql
 -- Statistics always lag behind what a queue holds: only its indexes are right, in their own order.
@@ -477,10 +532,12 @@ begin
     perform pg_advisory_xact_lock(7227, for_domain);
   end if;
 
-  select count(*) filter (where j.id is null), count(*) filter (where j.priority > lane), array_agg(j.id)
+  select count(*) filter (where j.id is null),
+         count(*) filter (where j.priority > lane or (asked.is_both and not j.is_both)), array_agg(j.id)
     into fresh, raised, joined
-    from unnest(paths) as asked(path)
-    left join job j on j.domain_id = for_domain and j.path = asked.path and j.state in ('queued', 'running');
+    from unnest(paths, are_both) as asked(path, is_both)
+    left join job j on j.domain_id = for_domain and j.path = asked.path and j.variant = for_variant
+                   and j.state in ('queued', 'running');
 
   if fresh = 0 and raised = 0 then
     -- By id: one that ended a moment ago has its result, and is as good.
@@ -527,19 +584,21 @@ begin
   base := coalesce(last_turn(lane, account, for_domain), 0);
 
   -- In the order of paths, so that two that meet here lock rows in the same order.
-  insert into job as known (domain_id, account_id, path, priority, turn)
-    select for_domain, account, asked.path, lane, base + asked.place
-      from unnest(paths) with ordinality as asked(path, place)
+  insert into job as known (domain_id, account_id, path, variant, is_both, priority, turn)
+    select for_domain, account, asked.path, for_variant, asked.is_both, lane, base + asked.place
+      from unnest(paths, are_both) with ordinality as asked(path, is_both, place)
      order by asked.path collate "C"
-    on conflict (domain_id, path) where state in ('queued', 'running')
-    do update set priority = excluded.priority, turn = excluded.turn
-       where excluded.priority < known.priority;
+    on conflict (domain_id, path, variant) where state in ('queued', 'running')
+    do update set priority = least(known.priority, excluded.priority), is_both = known.is_both or excluded.is_both,
+                  turn = case when excluded.priority < known.priority then excluded.turn else known.turn end
+       where excluded.priority < known.priority or excluded.is_both > known.is_both;
   perform pg_notify('job_queued', lane::text);
 
   -- All of them are locked by now.
   return query
     select j.path, j.id from job j
-     where j.domain_id = for_domain and j.path = any (paths) and j.state in ('queued', 'running');
+     where j.domain_id = for_domain and j.path = any (paths) and j.variant = for_variant
+       and j.state in ('queued', 'running');
 end
 $$;
 -- Whether an edge has told that its crawlers wait, and all of them have left or must have.
@@ -550,13 +609,13 @@ $$;
 -- locked the row while the woken node looked for work: `claim_jobs` skipped it, and the crawler waited up to a second
 -- for the next poll. For the same reason a job that is joined wakes the nodes again.
 create function enqueue_live_job(
-  for_domain integer, for_path text, bound bigint, for_request text, waits interval, for_crawler text)
+  for_domain integer, for_path text, for_variant text, bound bigint, for_request text, waits interval, for_crawler text)
 returns uuid
 language plpgsql as $$
 declare
   asked uuid;
 begin
-  select job_id into asked from enqueue_jobs(for_domain, array[for_path], 0::smallint, bound);
+  select job_id into asked from enqueue_jobs(for_domain, array[for_path], for_variant, array[false], 0::smallint, bound);
   update job j set
     request_id = coalesce(request_id, for_request),
     crawler = case when state = 'queued' then coalesce(crawler, for_crawler) else crawler end,
@@ -750,7 +809,7 @@ $$;
 create function claim_details(for_domain integer, for_job uuid)
 returns table (
   visitor jsonb, query jsonb, origin_cache_control text, is_probe boolean, queued_ms float8, wait_left_ms float8,
-  rules jsonb, crawler text, tried jsonb)
+  rules jsonb, crawler text, tried jsonb, variant text, is_compared boolean)
 language sql volatile as $$
   select settings -> 'render', settings -> 'query', settings ->> 'origin_cache_control',
          exists (select from probe where job_id = for_job),
@@ -758,7 +817,9 @@ language sql volatile as $$
          extract(epoch from j.wait_until - clock_timestamp()) * 1000,
          settings -> 'rules', j.crawler,
          (select jsonb_build_object('path', path, 'before', before, 'after', after)
-            from rule_try_page where job_id = for_job)
+            from rule_try_page where job_id = for_job),
+         j.variant,
+         exists (select from device_page c where c.domain_id = d.id and c.path = j.path and c.requested_at is not null)
     from domain d
     left join job j on j.id = for_job
    where d.id = for_domain
@@ -773,6 +834,7 @@ create table render_record (
   id         bigint generated always as identity primary key,
   domain_id  integer not null references domain on delete cascade,
   path       text collate "C" not null,
+  variant    text not null default 'desktop' check (variant in ('desktop', 'mobile')),
   job_id     uuid not null,
   outcome    text not null,
   detail     text,
@@ -783,7 +845,7 @@ create table render_record (
   ended_at   timestamptz not null default now(),
   request_id text
 ) with (autovacuum_vacuum_scale_factor = 0.02, toast.autovacuum_vacuum_scale_factor = 0.02);
-create index render_record_page on render_record (domain_id, path, id);
+create index render_record_page on render_record (domain_id, path, variant, id);
 create index render_record_domain on render_record (domain_id, id);
 create index render_record_ended on render_record (ended_at);
 
@@ -793,6 +855,7 @@ create table inspection (
   id              uuid primary key default gen_random_uuid(),
   domain_id       integer not null references domain on delete cascade,
   path            text collate "C" not null,
+  variant         text not null default 'desktop' check (variant in ('desktop', 'mobile')),
   state           text not null default 'queued' check (state in ('queued', 'running', 'done', 'failed')),
   reason          text,
   node            text,
@@ -808,8 +871,8 @@ create table inspection (
 alter table inspection
   alter column crawler_picture set storage external,
   alter column person_picture set storage external;
-create unique index inspection_open on inspection (domain_id, path) where state in ('queued', 'running');
-create index inspection_page on inspection (domain_id, path, requested_at);
+create unique index inspection_open on inspection (domain_id, path, variant) where state in ('queued', 'running');
+create index inspection_page on inspection (domain_id, path, variant, requested_at);
 create index inspection_waiting on inspection (requested_at) where state in ('queued', 'running');
 create index inspection_age on inspection (requested_at);
 

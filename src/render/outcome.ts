@@ -29,6 +29,8 @@ export type RenderRule = {
 }
 
 export type Visitor = {
+  /** `mobile`: the screen, touch, user agent and client hints of a phone. Absent: a desktop. */
+  device?: 'mobile' | undefined
   userAgent?: string | undefined
   viewport?: { width: number; height: number } | undefined
   /** BCP 47, `de-CH`. */

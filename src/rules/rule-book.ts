@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { matchesWhole, parseGlob } from '../glob.ts'
+import type { PageVariant } from '../store/page-id.ts'
 import { normalisePath } from '../store/path.ts'
 import { RULE_CATEGORIES, type Rule } from './schema.ts'
 
@@ -35,48 +36,51 @@ export class RuleBook {
   }
 
   /** The first rule that matches decides alone; null: none. `path`: as it is stored. */
-  find(path: string, category: string): Rule | null {
-    return this.#entry(path, category)?.rule ?? null
+  find(path: string, category: string, variant: PageVariant = 'desktop'): Rule | null {
+    return this.#entry(path, category, variant)?.rule ?? null
   }
 
-  chosen(path: string, category: string): { rule: Rule; effect: string; index: number } | null {
-    const entry = this.#entry(path, category)
+  chosen(
+    path: string,
+    category: string,
+    variant: PageVariant = 'desktop',
+  ): { rule: Rule; effect: string; index: number } | null {
+    const entry = this.#entry(path, category, variant)
     return entry === undefined ? null : { rule: entry.rule, effect: effectOf(entry.rule), index: entry.index }
   }
 
   /** Names what the path's rule does to a render; empty: nothing. */
-  effect(path: string, category: string): string {
-    const entry = this.#entry(path, category)
+  effect(path: string, category: string, variant: PageVariant = 'desktop'): string {
+    const entry = this.#entry(path, category, variant)
     if (entry === undefined) return ''
     entry.effect ??= effectOf(entry.rule)
     return entry.effect
   }
 
   /** What other crawlers' rules do to renders of the path. */
-  otherEffects(path: string, category: string): ReadonlySet<string> {
+  otherEffects(path: string, category: string, variant: PageVariant = 'desktop'): ReadonlySet<string> {
     const effects = new Set<string>()
     if (!this.tellsCrawlersApart) return effects
-    for (const other of RULE_CATEGORIES) effects.add(this.effect(path, other))
-    effects.delete(this.effect(path, category))
+    for (const other of RULE_CATEGORIES) effects.add(this.effect(path, other, variant))
+    effects.delete(this.effect(path, category, variant))
     return effects
   }
 
-  #entry(path: string, category: string): Entry | undefined {
+  #entry(path: string, category: string, variant: PageVariant): Entry | undefined {
     return this.#entries.find(
       ({ rule, glob, query }) =>
-        matchesWhole(glob, path) && isFor(rule, category) && matchesQuery(query, path),
+        matchesWhole(glob, path) && isFor(rule, category, variant) && matchesQuery(query, path),
     )
   }
 }
 
-function isFor({ when = {} }: Rule, category: string): boolean {
-  // Every crawler gets the desktop page.
-  return includesCategory(when.categories, category) && when.variant !== 'mobile'
+function isFor({ when = {} }: Rule, category: string, variant: PageVariant): boolean {
+  return includesCategory(when.categories, category) && (when.variant ?? variant) === variant
 }
 
-/** Whether renders for no particular crawler follow it. */
+/** Whether desktop renders for no particular crawler follow it. */
 export function isForUsual(rule: Rule): boolean {
-  return isFor(rule, USUAL_CATEGORY)
+  return isFor(rule, USUAL_CATEGORY, 'desktop')
 }
 
 function includesCategory(categories: readonly string[] | undefined, category: string): boolean {

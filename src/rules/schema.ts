@@ -69,7 +69,7 @@ const text = (most: number) =>
 
 const whenSchema = z.strictObject({
   categories: z.array(z.enum(RULE_CATEGORIES)).min(1).max(RULE_CATEGORIES.length).optional(),
-  /** Every crawler gets `desktop` today. */
+  /** Of the render. Without it: of both. */
   variant: z.enum(['desktop', 'mobile']).optional(),
   /** Of the stored path; `*` takes every value. */
   query: z

@@ -4,10 +4,10 @@ import { letTakeLong } from '../db/long-statements.ts'
 import { type Queryable, retriedTransaction, transaction } from '../db/transaction.ts'
 import { AppError } from '../errors.ts'
 import type { AccountId, DomainId, DomainName } from '../ids.ts'
-import { cancelJobs, deleteJobs } from '../queue/jobs/cancel.ts'
+import { cancelJobs, cancelMobileJobs, deleteJobs } from '../queue/jobs/cancel.ts'
 import { addVersion } from '../site-files/versions.ts'
 import { announceAccount, announceHost } from '../store/invalidation.ts'
-import { purgeAhead, purgePages } from '../store/purge.ts'
+import { deleteMobilePages, purgeAhead, purgePages } from '../store/purge.ts'
 import { type DomainSettings, readDomainSettings } from './domain-settings.ts'
 import { type Domain, type DomainView, type DomainWithSettings, findDomain } from './domains.ts'
 
@@ -100,6 +100,10 @@ export async function updateDomain(
     }
     await keepVersions(client, changed, change, before)
     if (change.isActive === false) await cancelJobs(client, changed.id)
+    if (before.devices !== 'one' && changed.settings.devices === 'one') {
+      await cancelMobileJobs(client, changed.id)
+      await deleteMobilePages(client, changed.id)
+    }
     await announceHost(client, name)
     return changed
   })

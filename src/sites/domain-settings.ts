@@ -117,6 +117,8 @@ const fields = {
   render: renderSchema,
   robots: robotsSettingsSchema,
   sitemap: z.enum(['origin', 'generate']),
+  /** `auto`: phones have pages of their own where a comparison found that they differ. */
+  devices: z.enum(['one', 'both', 'auto']),
   indexnow: z.boolean(),
   preferences: preferencesSchema,
   /** Where the terms for paying crawlers stand. */
@@ -148,6 +150,7 @@ export const DEFAULT_DOMAIN_SETTINGS: DomainSettings = Object.freeze<DomainSetti
   render: {},
   robots: { mode: 'origin' },
   sitemap: 'origin',
+  devices: 'one',
   indexnow: false,
   preferences: {},
   terms_url: null,

@@ -3,6 +3,7 @@ import { utcMonth } from '../clock.ts'
 import type { Queryable } from '../db/transaction.ts'
 import type { AccountId, DomainId, DomainName } from '../ids.ts'
 import type { Redirect } from '../site-files/redirects.ts'
+import { DEVICE_PAGES } from './devices.ts'
 import { type DomainSettings, readDomainSettings } from './domain-settings.ts'
 
 /** Times are ISO 8601 UTC with milliseconds. */
@@ -176,7 +177,8 @@ export async function domainByHost(db: Queryable, host: string): Promise<HostedD
                   d.is_active and a.suspended_at is null as is_active,
                   c.not_after as certificate_ends_at,
                   (select v.content from site_version v where v.domain_id = d.id and v.kind = 'redirects'
-                    order by v.id desc limit 1) as redirects
+                    order by v.id desc limit 1) as redirects,
+                  ${DEVICE_PAGES} as device_pages
              from domain d join account a on a.id = d.account_id
              left join certificate c on c.domain_id = d.id
             where d.custom_domain = $1`,

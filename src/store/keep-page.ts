@@ -51,10 +51,10 @@ type LastGoodRow = {
   settings: unknown
 }
 
-function lastGoodOf(row: LastGoodRow | undefined, path: string): LastGood | null {
+function lastGoodOf(row: LastGoodRow | undefined, { path, variant }: PageId): LastGood | null {
   if (row === undefined || row.status === null) return null
   const settings = readDomainSettings(row.settings)
-  const rule = new RuleBook(settings.rules).find(path, USUAL_CATEGORY)
+  const rule = new RuleBook(settings.rules).find(path, USUAL_CATEGORY, variant)
   return {
     status: row.status,
     textChars: row.text_chars,
@@ -70,7 +70,7 @@ const LAST_GOOD = `select page.status, page.text_chars, page.rendered_at, page.r
             then probe.finding end as finding,
        domain.settings->>'soft_404' is not distinct from 'answer' as answers_404
   from domain
-  left join page on page.domain_id = domain.id and page.path = $2
+  left join page on page.domain_id = domain.id and page.path = $2 and page.variant = $3
   left join probe on probe.domain_id = domain.id
  where domain.id = $1`
 
@@ -92,12 +92,12 @@ export async function readJudgement<Finding>(
   >({
     name: 'store-last-good',
     text: LAST_GOOD,
-    values: [page.domain, page.path],
+    values: [page.domain, page.path, page.variant],
   })
   const row = rows[0]
   if (row === undefined) return null
   return {
-    last: lastGoodOf(row, page.path),
+    last: lastGoodOf(row, page),
     probe: row.probe,
     finding: row.finding,
     answers404: row.answers_404,
@@ -123,7 +123,7 @@ export type KeepResult = 'taken-away' | 'judge-again' | 'over-quota' | 'unchange
 // says why not. The job's row is locked first. A later purge waits and deletes the stored page; an earlier one has
 // marked the job superseded. `synchronous_commit` is off: after a server crash the page is rendered again.
 const KEEP = `with ours as materialized (
-  select job.id, job.domain_id, job.path, job.superseded, set_config('synchronous_commit', 'off', true),
+  select job.id, job.domain_id, job.path, job.variant, job.superseded, set_config('synchronous_commit', 'off', true),
          (select probe.renew_at::text from probe where probe.domain_id = job.domain_id) is not distinct from $4 as is_judged
     from job
    where job.id = $1 and job.node = $2 and job.attempts = $3 and job.state = 'running'
@@ -134,10 +134,10 @@ const KEEP = `with ours as materialized (
 stored as (
   -- A snapshot that is the same as before lengthens the page's life, and nothing else: its bytes are not written again,
   -- and for crawlers it has not changed.
-  insert into page as known (domain_id, path, status, headers, body_br, html_bytes, etag, rendered_at, text_chars,
+  insert into page as known (domain_id, path, variant, status, headers, body_br, html_bytes, etag, rendered_at, text_chars,
                              changed_at, application, rule_effect, rule_changes)
-  select ours.domain_id, ours.path, $8, $9, $10, $11, $12, $13, $14, $13, $15, $16, $17 from ours join counted using (domain_id)
-  on conflict (domain_id, path) do update set
+  select ours.domain_id, ours.path, ours.variant, $8, $9, $10, $11, $12, $13, $14, $13, $15, $16, $17 from ours join counted using (domain_id)
+  on conflict (domain_id, path, variant) do update set
     status = excluded.status, headers = excluded.headers,
     body_br = case when known.etag = excluded.etag then known.body_br else excluded.body_br end,
     html_bytes = excluded.html_bytes, etag = excluded.etag, rendered_at = excluded.rendered_at,
@@ -147,20 +147,17 @@ stored as (
     application = excluded.application, rule_effect = excluded.rule_effect, rule_changes = excluded.rule_changes,
     previous_application = case when known.application is distinct from excluded.application
                                 then known.application else known.previous_application end
-  returning domain_id, path, changed_at < rendered_at as unchanged
+  returning domain_id, path, variant, changed_at < rendered_at as unchanged
 ), no_longer as (
-  delete from redirect using stored where redirect.domain_id = stored.domain_id and redirect.path = stored.path
-), ended as (
-  update job set state = 'done', outcome = 'rendered', detail = case when stored.unchanged then 'unchanged' end,
-         finished_at = now(), lease_until = null
-    from stored where job.id = $1
-  returning job.id
+  delete from redirect using stored
+   where (redirect.domain_id, redirect.path, redirect.variant) = (stored.domain_id, stored.path, stored.variant)
+), ended as materialized (
+  select pg_notify('invalidate', json_build_object('domain', stored.domain_id, 'path', stored.path,
+           'variant', stored.variant, 'stored', (extract(epoch from $13::timestamptz) * 1000)::bigint)::text),
+         end_job(ours.id, 'done', 'rendered', case when stored.unchanged then 'unchanged' end)
+    from ours join stored using (domain_id)
 )
-select ours.superseded, ours.is_judged, stored.unchanged,
-       case when ended.id is not null then
-         pg_notify('invalidate', json_build_object('domain', stored.domain_id, 'path', stored.path,
-           'stored', (extract(epoch from $13::timestamptz) * 1000)::bigint)::text) end,
-       case when ended.id is not null then pg_notify('job_done', ended.id::text) end
+select ours.superseded, ours.is_judged, stored.unchanged
   from ours left join stored on true left join ended on true`
 
 /** All or nothing. `limit`: renders per month. */
@@ -189,8 +186,9 @@ export async function keepPage(
 
 export async function noteRefusal(client: Queryable, page: PageId, atMs: number): Promise<void> {
   await client.query(
-    'update page set refused_since = $3 where domain_id = $1 and path = $2 and refused_since is null',
-    [page.domain, page.path, new Date(atMs)],
+    `update page set refused_since = $4
+      where domain_id = $1 and path = $2 and variant = $3 and refused_since is null`,
+    [page.domain, page.path, page.variant, new Date(atMs)],
   )
 }
 
@@ -203,25 +201,25 @@ export async function keepRedirect(
 ): Promise<void> {
   await client.query(
     `with redirect as (
-       insert into redirect (domain_id, path, status, location, stored_at) values ($1, $2, $3, $4, $5)
-       on conflict (domain_id, path) do update set
+       insert into redirect (domain_id, path, variant, status, location, stored_at) values ($1, $2, $6, $3, $4, $5)
+       on conflict (domain_id, path, variant) do update set
          status = excluded.status, location = excluded.location, stored_at = excluded.stored_at
      )
      select pg_notify('invalidate', json_build_object('domain', $1::integer, 'path', $2::text,
-       'stored', (extract(epoch from $5::timestamptz) * 1000)::bigint)::text)`,
-    [page.domain, page.path, status, location, new Date(atMs)],
+       'variant', $6::text, 'stored', (extract(epoch from $5::timestamptz) * 1000)::bigint)::text)`,
+    [page.domain, page.path, status, location, new Date(atMs), page.variant],
   )
 }
 
 export async function forgetPage(client: Queryable, page: PageId): Promise<void> {
   await client.query(
     `with page as (
-       delete from page where domain_id = $1 and path = $2
+       delete from page where domain_id = $1 and path = $2 and variant = $3
      ), redirect as (
-       delete from redirect where domain_id = $1 and path = $2
+       delete from redirect where domain_id = $1 and path = $2 and variant = $3
      )
-     select pg_notify('invalidate', json_build_object('domain', $1::integer, 'path', $2::text)::text)`,
-    [page.domain, page.path],
+     select pg_notify('invalidate', json_build_object('domain', $1::integer, 'path', $2::text, 'variant', $3::text)::text)`,
+    [page.domain, page.path, page.variant],
   )
 }
 

@@ -4,7 +4,7 @@ import { deleteInSteps } from '../db/remove-old.ts'
 import type { Queryable } from '../db/transaction.ts'
 import type { DomainId, PagePath } from '../ids.ts'
 import type { Log } from '../log.ts'
-import type { PageId } from './page-id.ts'
+import { oneForEachPath, type PageId, pageKey } from './page-id.ts'
 
 type KnownSource = 'crawler' | 'sitemap'
 
@@ -64,7 +64,7 @@ export function createAskedPaths(options: {
     ...{ log, failed, flushEveryMs },
   })
   const flush = () => writes.flush()
-  return { note: (page: PageId) => writes.note(page.key, page), flush, close: flush }
+  return { note: (page: PageId) => writes.note(pageKey(page.domain, page.path), page), flush, close: flush }
 }
 
 /**
@@ -115,7 +115,7 @@ export async function nextKnownPages(
   const { rows } = await db.query<Row>(
     `with known as (
        select path from (
-         (select path from page where domain_id = $1 and path > $2 order by path limit $3)
+         (select distinct path from page where domain_id = $1 and path > $2 order by path limit $3)
          union
          (select distinct path from known_path
            where domain_id = $1 and path > $2
@@ -126,8 +126,8 @@ export async function nextKnownPages(
      select known.path, coalesce(p.status, r.status) as status, coalesce(p.rendered_at, r.stored_at) as rendered_at,
             p.stale_since, s.lastmod
        from known
-       left join page p on p.domain_id = $1 and p.path = known.path
-       left join redirect r on r.domain_id = $1 and r.path = known.path
+       left join page p on p.domain_id = $1 and p.path = known.path and ${oneForEachPath('p')}
+       left join redirect r on r.domain_id = $1 and r.path = known.path and r.variant = coalesce(p.variant, 'desktop')
        left join known_path s on s.domain_id = $1 and s.path = known.path and s.source = 'sitemap'
       order by known.path`,
     [domain, after, limit, ASKED_FOR_DAYS],

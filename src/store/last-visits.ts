@@ -6,7 +6,7 @@ import type { DomainId, PagePath } from '../ids.ts'
 import type { Log } from '../log.ts'
 import { RecentMap } from '../recent-map.ts'
 import type { CrawlerCategory } from '../sites/domain-settings.ts'
-import type { PageId } from './page-id.ts'
+import { oneForEachPath, type PageId, pageKey } from './page-id.ts'
 
 export type Visit = {
   page: PageId
@@ -30,7 +30,11 @@ export function createLastVisits({ pool, ...options }: { pool: pg.Pool; log: Log
     { ...options, failed },
   )
   const flush = () => writes.flush()
-  return { note: (visit: Visit) => writes.note(visit.page.key, visit), flush, close: flush }
+  return {
+    note: (visit: Visit) => writes.note(pageKey(visit.page.domain, visit.page.path), visit),
+    flush,
+    close: flush,
+  }
 }
 
 export type LastVisits = ReturnType<typeof createLastVisits>
@@ -178,7 +182,7 @@ async function among(
            order by visited_at desc, path desc limit $8)`
   const { rows } = await db.query<{ path: PagePath }>(
     `select v.path from ${visits} v join page p on p.domain_id = v.domain_id and p.path = v.path
-      where v.domain_id = $1 and p.status < 400
+      where v.domain_id = $1 and p.status < 400 and ${oneForEachPath('p')}
         and (p.stale_since <= $3 or p.rendered_at < $3::timestamptz - make_interval(secs => $4))
         and not exists (select from job j where j.domain_id = $1 and j.path = v.path
                          and j.state in ('queued', 'running'))

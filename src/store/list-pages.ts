@@ -5,7 +5,7 @@ import type { Rule } from '../rules/schema.ts'
 import type { DomainSettings } from '../sites/domain-settings.ts'
 import { broadCategory } from '../sites/domain-settings.ts'
 import { type Freshness, freshnessOf, freshUntil, NOT_FOUND_FRESH_MS } from './freshness.ts'
-import type { PageId } from './page-id.ts'
+import { oneForEachPath, type PageId, type PageVariant } from './page-id.ts'
 import { PATH_LIMIT_CHARS } from './path.ts'
 
 export const PAGE_ORDERS = [
@@ -24,6 +24,8 @@ export type ListPlace = { key: string | null; path: string }
 
 export type ListedPage = {
   path: PagePath
+  /** Of which the desktop page is described, if there is one. */
+  variants: PageVariant[]
   status: number
   htmlBytes: number
   storedBytes: number
@@ -36,6 +38,8 @@ export type ListedPage = {
 
 export type ListWanted = {
   match: PageMatch | null
+  /** Absent: one row for each path. */
+  variant?: PageVariant
   order: PageOrder
   direction: 'asc' | 'desc'
   after: ListPlace | null
@@ -74,12 +78,12 @@ export async function listPages(
 
 export async function findListed(
   db: Queryable,
-  { domain, path }: PageId,
+  { domain, path, variant }: PageId,
   settings: DomainSettings,
   nowMs: number,
 ): Promise<ListedPage | null> {
   const match = { kind: 'prefix', text: path } as const
-  const wanted = { match, order: 'path', direction: 'asc', after: null, limit: 1, nowMs } as const
+  const wanted = { match, variant, order: 'path', direction: 'asc', after: null, limit: 1, nowMs } as const
   const [page] = (await listPages(db, { id: domain, settings }, wanted)).pages
   return page?.path === path ? page : null
 }
@@ -87,7 +91,7 @@ export async function findListed(
 export async function countPages(db: Queryable, domain: DomainId, match: PageMatch | null): Promise<number> {
   const { values, put } = parameters(domain)
   const { rows } = await db.query<{ count: number }>(
-    `select count(*)::integer as count from page where domain_id = $1 ${matchCondition(match, 'path', put)}`,
+    `select count(*)::integer as count from page where domain_id = $1 and ${oneForEachPath('page')} ${matchCondition(match, 'path', put)}`,
     values,
   )
   return rows[0]?.count ?? 0
@@ -102,7 +106,7 @@ export async function matchingPaths(
   const { values, put } = parameters(domain)
   const { rows } = await db.query<[PagePath]>({
     rowMode: 'array',
-    text: `select path from page where domain_id = $1 ${matchCondition(match, 'path', put)}
+    text: `select distinct path from page where domain_id = $1 ${matchCondition(match, 'path', put)}
             order by path limit ${put(limit)}`,
     values,
   })
@@ -112,6 +116,7 @@ export async function matchingPaths(
 type Row = {
   key: string | null
   path: PagePath
+  variants: PageVariant[]
   status: number
   html_bytes: number
   stored_bytes: number
@@ -129,7 +134,7 @@ type Row = {
 async function query(
   db: Queryable,
   domain: { id: DomainId; settings: DomainSettings },
-  { match, order, direction, after }: ListWanted,
+  { match, variant, order, direction, after }: ListWanted,
   limit: number,
   which: 'pages' | 'with' | 'without',
 ): Promise<Row[]> {
@@ -140,6 +145,8 @@ async function query(
   const past = direction === 'asc' ? '>' : '<'
   const from = which === 'with' && beside !== null ? beside.table : 'page'
   const conditions = [matchCondition(match, 'f.path', put)]
+  const row = variant === undefined ? oneForEachPath('f') : `f.variant = ${put(variant)}`
+  if (from === 'page') conditions.push(`and ${row}`)
   if (beside !== null) {
     const other = which === 'with' ? 'page' : beside.table
     conditions.push(`and ${which === 'with' ? '' : 'not'} exists
@@ -162,9 +169,10 @@ async function query(
         order by ${ordered}f.path ${direction} limit ${put(limit)})
      select found.key::text as key, f.path, f.status, f.html_bytes, octet_length(f.body_br) as stored_bytes,
             f.rendered_at, f.stale_since, ${fresh} as fresh_seconds,
+            array(select p.variant from page p where p.domain_id = $1 and p.path = found.path order by 1) as variants,
             v.crawler, v.category, v.visited_at, r.outcome, r.ended_at
        from found
-       join page f on f.domain_id = $1 and f.path = found.path
+       join page f on f.domain_id = $1 and f.path = found.path and ${row}
        left join last_visit v on v.domain_id = $1 and v.path = found.path
        left join last_render r on r.domain_id = $1 and r.path = found.path
       order by ${ordered === '' ? '' : `found.key ${direction}, `}found.path ${direction}`,
@@ -236,6 +244,7 @@ function toListed(row: Row, settings: DomainSettings, rules: RuleBook, nowMs: nu
   }
   return {
     path: row.path,
+    variants: row.variants,
     status: row.status,
     htmlBytes: row.html_bytes,
     storedBytes: row.stored_bytes,
@@ -294,7 +303,7 @@ export async function* listStoredPaths(
     const { rows } = await db.query<[PagePath]>({
       name: 'stored-paths',
       rowMode: 'array',
-      text: 'select path from page where domain_id = $1 and path > $2 order by path limit $3',
+      text: 'select distinct path from page where domain_id = $1 and path > $2 order by path limit $3',
       values: [domain, after, BATCH],
     })
     const last = rows.at(-1)

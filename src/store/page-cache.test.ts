@@ -46,12 +46,19 @@ const notify = (cache: ReturnType<typeof startCache>, payload: object) =>
 
 function store(path: string, etag: string, domain = 1, bytes = 100): void {
   const rest = { status: 200, renderedAtMs: 0, staleSinceMs: null, htmlBytes: 0, headers: [] }
-  stored.set(`${domain}${path}`, { kind: 'page', etag, bodyBr: Buffer.alloc(bytes), ...rest })
+  stored.set(`${domain}${path}`, {
+    kind: 'page',
+    variant: 'desktop',
+    etag,
+    bodyBr: Buffer.alloc(bytes),
+    ...rest,
+  })
 }
 
 function redirect(path: string): void {
   stored.set(`1${path}`, {
     kind: 'redirect',
+    variant: 'desktop',
     status: 301,
     location: '/',
     renderedAtMs: 0,

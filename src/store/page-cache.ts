@@ -1,7 +1,7 @@
 import type { DomainId } from '../ids.ts'
 import { RecentMap } from '../recent-map.ts'
 import { CacheTrust, type Held, type Invalidation } from './invalidation.ts'
-import { type PageId, pageKey } from './page-id.ts'
+import { type PageId, pageKey, variantsOf } from './page-id.ts'
 import type { StoredEntry, StoredPage } from './stored-page.ts'
 
 type PageCacheOptions<T> = {
@@ -72,7 +72,7 @@ export function createPageCache<T extends Prepared>(options: PageCacheOptions<T>
     return (stored) => {
       if (!isTrusted || !trust.holds || epoch !== purges.of(domain)) return null
       const storedMs = stored.renderedAtMs
-      invalidate({ kind: 'page', domain, page, purged: false, storedMs })
+      invalidate({ kind: 'page', domain, page, isOne: true, purged: false, storedMs })
       if (stores.of(domain) === storedMs) memory.put(page, prepare({ ...stored, bodyHtml: undefined }))
       return prepare(stored)
     }
@@ -171,10 +171,11 @@ function createPageMemory<T extends Prepared>(limitBytes: number) {
     const { domain } = what
     const prefix = what.kind === 'prefix' ? pageKey(domain, what.prefix) : ''
     if (what.kind === 'page') {
-      const { key } = what.page
-      // A page that this node stored is cached before its notification arrives.
-      const isOlder = (entries.peek(key)?.renderedAtMs ?? 0) < (what.storedMs ?? Number.POSITIVE_INFINITY)
-      if (isOlder) entries.delete(key)
+      for (const { key } of what.isOne ? [what.page] : variantsOf(what.page)) {
+        // A page that this node stored is cached before its notification arrives.
+        const isOlder = (entries.peek(key)?.renderedAtMs ?? 0) < (what.storedMs ?? Number.POSITIVE_INFINITY)
+        if (isOlder) entries.delete(key)
+      }
     }
     if (what.kind === 'page' && !what.purged) return
     for (const key of [...(keysOf.get(domain) ?? [])]) {

@@ -37,7 +37,7 @@ async function store(of: string, html: string): Promise<void> {
   await database.pool.query(
     `insert into page (domain_id, path, status, headers, body_br, html_bytes, etag, rendered_at)
      values (1, $1, 200, '[]', $2, $3, $4, now())
-     on conflict (domain_id, path) do update set body_br = $2, html_bytes = $3, etag = $4, rendered_at = now()`,
+     on conflict (domain_id, path, variant) do update set body_br = $2, html_bytes = $3, etag = $4, rendered_at = now()`,
     [of, bodyBr, htmlBytes, etag],
   )
 }

@@ -56,10 +56,10 @@ export function createDigester({ pool, log }: { pool: pg.Pool; log: Log }) {
 /** False: the page was replaced, or equals the last digest. */
 export async function keepDigest(db: Queryable, { page, customDomain, html }: Stored): Promise<boolean> {
   const etag = etagOf(html)
-  const values = [page.domain, page.path, etag]
+  const values = [page.domain, page.path, etag, page.variant]
   const { rowCount: isNew } = await db.query(
-    `select from page p where p.domain_id = $1 and p.path = $2 and p.etag = $3 and $3 is distinct from (
-       select d.etag from page_digest d where d.domain_id = $1 and d.path = $2 order by d.id desc limit 1)`,
+    `select from page p where p.domain_id = $1 and p.path = $2 and p.variant = $4 and p.etag = $3 and $3 is distinct from (
+       select d.etag from page_digest d where d.domain_id = $1 and d.path = $2 and d.variant = $4 order by d.id desc limit 1)`,
     values,
   )
   if (isNew === 0) return false
@@ -70,14 +70,14 @@ export async function keepDigest(db: Queryable, { page, customDomain, html }: St
   // Store nothing if the page was purged meanwhile.
   const { rowCount } = await db.query(
     `with kept as (
-       insert into page_digest (domain_id, path, etag, status, html_bytes, rendered_at, facts)
-       select p.domain_id, p.path, p.etag, p.status, p.html_bytes, p.rendered_at, $4
-         from page p where p.domain_id = $1 and p.path = $2 and p.etag = $3
+       insert into page_digest (domain_id, path, variant, etag, status, html_bytes, rendered_at, facts)
+       select p.domain_id, p.path, p.variant, p.etag, p.status, p.html_bytes, p.rendered_at, $5
+         from page p where p.domain_id = $1 and p.path = $2 and p.variant = $4 and p.etag = $3
        returning id
      ), old as (
        delete from page_digest where id in (
-         select id from page_digest where domain_id = $1 and path = $2 and exists (select from kept)
-          order by id desc offset $5 - 1 limit 100)
+         select id from page_digest where domain_id = $1 and path = $2 and variant = $4 and exists (select from kept)
+          order by id desc offset $6 - 1 limit 100)
      )
      select from kept`,
     [...values, packed, DIGESTS_A_PAGE],
@@ -94,8 +94,8 @@ export async function listDigests(db: Queryable, page: PageId): Promise<Digest[]
     facts: Buffer
   }>(
     `select etag, status, html_bytes, rendered_at, facts from page_digest
-      where domain_id = $1 and path = $2 order by id desc limit $3`,
-    [page.domain, page.path, DIGESTS_A_PAGE],
+      where domain_id = $1 and path = $2 and variant = $3 order by id desc limit $4`,
+    [page.domain, page.path, page.variant, DIGESTS_A_PAGE],
   )
   return Promise.all(
     rows.map(async ({ etag, status, html_bytes, rendered_at, facts }) => ({

@@ -1,10 +1,13 @@
 import type { DomainId, PagePath } from '../ids.ts'
 
-export type PageVariant = 'desktop'
+/** In the order in which a job renders them. */
+export const PAGE_VARIANTS = ['desktop', 'mobile'] as const
+/** The device that a page is rendered for. */
+export type PageVariant = (typeof PAGE_VARIANTS)[number]
 
 /**
- * Keys are unique: a domain id is digits and a path begins with `/`. The domain was found through its account or
- * host.
+ * Keys are unique: a domain id is digits, a path begins with `/` and has no space. The domain was found through its
+ * account or host.
  */
 export type PageId = {
   readonly domain: DomainId
@@ -13,10 +16,27 @@ export type PageId = {
   readonly key: string
 }
 
-export function pageId(domain: DomainId, path: PagePath): PageId {
-  return { domain, path, variant: 'desktop', key: pageKey(domain, path) }
+export function pageId(domain: DomainId, path: PagePath, variant: PageVariant = 'desktop'): PageId {
+  const key = pageKey(domain, path)
+  return { domain, path, variant, key: variant === 'desktop' ? key : `${key} ${variant}` }
 }
 
+/** Of the desktop page; the keys of all variants begin with it. */
 export function pageKey(domain: DomainId, path: string): string {
   return `${domain}${path}`
+}
+
+export function variantsOf({ domain, path }: Pick<PageId, 'domain' | 'path'>): PageId[] {
+  return PAGE_VARIANTS.map((variant) => pageId(domain, path, variant))
+}
+
+export function readVariant(text: unknown): PageVariant {
+  return text === 'mobile' ? 'mobile' : 'desktop'
+}
+
+/** A condition on `page` that leaves one row for each path: the desktop page, if there is one. */
+export function oneForEachPath(page: string): string {
+  return `(${page}.variant = 'desktop' or not exists (
+    select from page of_desktop where of_desktop.domain_id = ${page}.domain_id and of_desktop.path = ${page}.path
+       and of_desktop.variant = 'desktop'))`
 }

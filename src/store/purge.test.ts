@@ -144,10 +144,31 @@ describe('a purge', () => {
     await promise
     assert.deepEqual(heard, [
       { kind: 'domain', domain: red },
-      { kind: 'page', domain: red, page: pageId(red, '/a' as PagePath), purged: true, storedMs: null },
+      {
+        kind: 'page',
+        domain: red,
+        page: pageId(red, '/a' as PagePath),
+        isOne: false,
+        purged: true,
+        storedMs: null,
+      },
       { kind: 'prefix', domain: red, prefix: '/a' },
-      { kind: 'page', domain: red, page: pageId(red, '/b' as PagePath), purged: true, storedMs: null },
-      { kind: 'page', domain: red, page: pageId(red, '/a' as PagePath), purged: true, storedMs: null },
+      {
+        kind: 'page',
+        domain: red,
+        page: pageId(red, '/b' as PagePath),
+        isOne: false,
+        purged: true,
+        storedMs: null,
+      },
+      {
+        kind: 'page',
+        domain: red,
+        page: pageId(red, '/a' as PagePath),
+        isOne: false,
+        purged: true,
+        storedMs: null,
+      },
       { kind: 'domain', domain: red },
     ])
     await listener.close()

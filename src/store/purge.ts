@@ -42,7 +42,7 @@ function supersede(where: string): string {
 /** Deleted pages stay known, so that a warm renders them again. */
 const REMEMBER_GONE = `remembered as (
   insert into known_path (domain_id, path, source, seen_at)
-  select domain_id, path, 'crawler', now() from gone where status < 400 order by domain_id, path
+  select distinct domain_id, path, 'crawler', now() from gone where status < 400 order by domain_id, path
   on conflict (domain_id, path, source) do update set seen_at = excluded.seen_at
     where known_path.seen_at < excluded.seen_at - interval '1 day')`
 
@@ -99,12 +99,13 @@ const REST_MS = 20
 
 const deleteStep = (what: PurgeWhat) => `
   with piece as materialized (
-    select path from page where domain_id = $1 and starts_with(path, $2) and path > $3
-     order by path limit $4 for update skip locked),
+    select path, variant from page where domain_id = $1 and starts_with(path, $2) and (path, variant) > ($3, $5)
+     order by path, variant limit $4 for update skip locked),
   gone as (
-    delete from page using piece where page.domain_id = $1 and page.path = piece.path
+    delete from page using piece where page.domain_id = $1 and page.path = piece.path and page.variant = piece.variant
     returning page.domain_id, page.path, page.status)${remember(what)}
-  select (select count(*) from gone)::integer as deleted, (select max(path) from piece) as last`
+  select (select count(*) from gone)::integer as deleted, last.path, last.variant
+    from (select) always left join (select * from piece order by path desc, variant desc limit 1) last on true`
 
 /**
  * Call `purgePages` next: until then nodes serve cached pages. Returns how many pages.
@@ -119,12 +120,13 @@ export async function purgeAhead(db: Queryable, domain: DomainId, what: PurgeWha
   )
   if (isLarge === 0) return 0
   let deleted = 0
-  for (let after: string | null = ''; after !== null; ) {
-    const { rows }: { rows: { deleted: number; last: string | null }[] } = await db.query(deleteStep(what), [
-      ...[domain, prefix, after, STEP],
+  type Step = { deleted: number; path: string | null; variant: string }
+  for (let after: Pick<Step, 'path' | 'variant'> = { path: '', variant: '' }; after.path !== null; ) {
+    const { rows }: { rows: Step[] } = await db.query(deleteStep(what), [
+      ...[domain, prefix, after.path, STEP, after.variant],
     ])
     deleted += rows[0]!.deleted
-    after = rows[0]!.last
+    after = rows[0]!
     await sleep(REST_MS)
   }
   return deleted
@@ -146,6 +148,18 @@ export async function deletePages(
      from unnest($2::text[]) as path`,
     values,
   )
+}
+
+/** Nothing serves them any more. Returns how many. Needs a read-committed transaction. */
+export async function deleteMobilePages(client: Queryable, domain: DomainId): Promise<number> {
+  const db = await letTakeLong(client)
+  const where = `domain_id = $1 and variant = 'mobile'`
+  await db.query(supersede(where), [domain])
+  const { rowCount } = await db.query(`delete from page where ${where}`, [domain])
+  for (const table of ['redirect', 'page_digest', 'inspection'])
+    await db.query(`delete from ${table} where ${where}`, [domain])
+  await db.query(`select pg_notify('invalidate', $1)`, [JSON.stringify({ domain })])
+  return rowCount ?? 0
 }
 
 /** The entries are those that a purge of all domains would delete now. */

@@ -19,12 +19,13 @@ const KEEP = `make_interval(secs => greatest(
 
 const pastKeeping = (table: 'page' | 'redirect', at: 'rendered_at' | 'stored_at') =>
   `with old as materialized (
-     select found.domain_id, found.path from domain cross join lateral (
-       select domain_id, path from ${table}
+     select found.domain_id, found.path, found.variant from domain cross join lateral (
+       select domain_id, path, variant from ${table}
         where domain_id = domain.id and ${at} < now() - ${KEEP}
         order by ${at} limit $1 for update skip locked) found
      limit $1)
-   delete from ${table} using old where ${table}.domain_id = old.domain_id and ${table}.path = old.path`
+   delete from ${table} using old 
+    where ${table}.domain_id = old.domain_id and ${table}.path = old.path and ${table}.variant = old.variant`
 
 const STEPS: readonly { sql: string; values: readonly unknown[] }[] = [
   { sql: pastKeeping('page', 'rendered_at'), values: [DEFAULT_DOMAIN_SETTINGS.keep_seconds] },

@@ -3,7 +3,7 @@ import type pg from 'pg'
 import type { DomainId } from '../ids.ts'
 import { RuleBook, USUAL_CATEGORY } from '../rules/rule-book.ts'
 import type { Rule } from '../rules/schema.ts'
-import type { PageId } from './page-id.ts'
+import type { PageId, PageVariant } from './page-id.ts'
 
 // A build is identified by the scripts and style sheets that its document loads.
 
@@ -14,12 +14,12 @@ export async function buildBefore(pool: pg.Pool, page: PageId, build: string): P
   const { rows } = await pool.query<{ old: string }>({
     name: 'store-build-before',
     text: `select p.previous_application as old from page p join domain d on d.id = p.domain_id
-            where p.domain_id = $1 and p.path = $2 and p.application = $3 and p.previous_application <> p.application
+            where p.domain_id = $1 and p.path = $2 and p.variant = $4 and p.application = $3 and p.previous_application <> p.application
               and coalesce(d.settings ->> 'refresh_on_deploy', 'true') <> 'false'
               and exists (select from page other
                            where other.domain_id = $1 and other.application = p.previous_application
                              and other.stale_since is null)`,
-    values: [page.domain, page.path, build],
+    values: [page.domain, page.path, build, page.variant],
   })
   return rows[0]?.old ?? null
 }
@@ -59,9 +59,9 @@ export async function markBuildStale(
   let marked = 0
   for (;;) {
     const { rowCount } = await pool.query(
-      `update page set stale_since = $3 where domain_id = $1 and path in (
-         select path from page where domain_id = $1 and application = $2 and stale_since is null
-          order by path limit $4 for update skip locked)`,
+      `update page set stale_since = $3 where domain_id = $1 and (path, variant) in (
+         select path, variant from page where domain_id = $1 and application = $2 and stale_since is null
+          order by path, variant limit $4 for update skip locked)`,
       [domain, build, new Date(atMs), STEP],
     )
     marked += rowCount ?? 0
@@ -86,22 +86,24 @@ export async function outdatedPages(
 ): Promise<number> {
   const book = new RuleBook(rules)
   let outdated = 0
-  for (let after = ''; ; ) {
-    const { rows } = await pool.query<{ path: string; rule_effect: string }>(
-      'select path, rule_effect from page where domain_id = $1 and path > $2 order by path limit $3',
-      [domain, after, RULES_STEP],
+  for (let after = { path: '', variant: '' }; ; ) {
+    const { rows } = await pool.query<RuledRow>(
+      `select path, variant, rule_effect from page where domain_id = $1 and (path, variant) > ($2, $3)
+        order by path, variant limit $4`,
+      [domain, after.path, after.variant, RULES_STEP],
     )
-    const paths = rows.filter((row) => isOutdated(book, row)).map(({ path }) => path)
-    outdated += paths.length
-    if (staleAtMs !== null && paths.length > 0) {
+    const found = rows.filter((row) => isOutdated(book, row))
+    outdated += found.length
+    if (staleAtMs !== null && found.length > 0) {
       await pool.query(
-        'update page set stale_since = coalesce(stale_since, $3) where domain_id = $1 and path = any ($2)',
-        [domain, paths, new Date(staleAtMs)],
+        `update page set stale_since = coalesce(stale_since, $4)
+          where domain_id = $1 and (path, variant) in (select * from unnest($2::text[], $3::text[]))`,
+        [domain, found.map(({ path }) => path), found.map(({ variant }) => variant), new Date(staleAtMs)],
       )
     }
     const last = rows.at(-1)
     if (last === undefined || rows.length < RULES_STEP) break
-    after = last.path
+    after = last
     await breathe()
   }
   if (staleAtMs !== null && outdated > 0) {
@@ -112,11 +114,11 @@ export async function outdatedPages(
   return outdated
 }
 
-function isOutdated(
-  book: RuleBook,
-  { path, rule_effect: effect }: { path: string; rule_effect: string },
-): boolean {
-  const rule = book.find(path, USUAL_CATEGORY)
+type RuledRow = { path: string; variant: PageVariant; rule_effect: string }
+
+function isOutdated(book: RuleBook, { path, variant, rule_effect: effect }: RuledRow): boolean {
+  const rule = book.find(path, USUAL_CATEGORY, variant)
   if (rule?.action !== undefined && rule.action !== 'render') return false
-  return book.effect(path, USUAL_CATEGORY) !== effect && !book.otherEffects(path, USUAL_CATEGORY).has(effect)
+  const others = book.otherEffects(path, USUAL_CATEGORY, variant)
+  return book.effect(path, USUAL_CATEGORY, variant) !== effect && !others.has(effect)
 }

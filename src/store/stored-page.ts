@@ -4,11 +4,12 @@ import type pg from 'pg'
 import type { Queryable } from '../db/transaction.ts'
 import type { DomainId, JobId } from '../ids.ts'
 import { type PageBody, readJudgement } from './keep-page.ts'
-import type { PageId } from './page-id.ts'
+import type { PageId, PageVariant } from './page-id.ts'
 
 /** Times are milliseconds since the Unix epoch. */
 export type StoredPage = {
   kind: 'page'
+  variant: PageVariant
   status: number
   headers: readonly (readonly [name: string, value: string])[]
   bodyBr: Buffer
@@ -28,6 +29,7 @@ export type StoredPage = {
 
 export type StoredRedirect = {
   kind: 'redirect'
+  variant: PageVariant
   status: number
   location: string
   renderedAtMs: number
@@ -59,21 +61,22 @@ const READ = {
   name: 'stored-page-read',
   text: `select p.status, p.headers, p.body_br, p.html_bytes, p.etag, p.rendered_at, p.stale_since,
                 p.changed_at, p.rule_effect, p.rule_changes, r.status as redirect_status, r.location, r.stored_at
-           from (select $1::integer as domain_id, $2::text as path) asked
-           left join page p on p.domain_id = asked.domain_id and p.path = asked.path
-           left join redirect r on r.domain_id = asked.domain_id and r.path = asked.path`,
+           from (select $1::integer as domain_id, $2::text as path, $3::text as variant) asked
+           left join page p using (domain_id, path, variant)
+           left join redirect r using (domain_id, path, variant)`,
 }
 
 /** The newer of the redirect and the page, if both exist. */
 export async function readStored(db: Queryable, page: PageId): Promise<StoredEntry | null> {
   const { rows } = await (db as { query(q: object): Promise<{ rows: Row[] }> }).query({
     ...READ,
-    values: [page.domain, page.path],
+    values: [page.domain, page.path, page.variant],
   })
   const row = rows[0]
   if (row === undefined) return null
-  const redirect = row.redirect_status === null ? null : redirectOf(row, row.redirect_status)
-  const rendered = row.status === null ? null : pageOf(row, row.status)
+  const { variant } = page
+  const redirect = row.redirect_status === null ? null : redirectOf(row, variant, row.redirect_status)
+  const rendered = row.status === null ? null : pageOf(row, variant, row.status)
   if (redirect === null || rendered === null) return redirect ?? rendered
   return redirect.renderedAtMs >= rendered.renderedAtMs ? redirect : rendered
 }
@@ -87,14 +90,15 @@ export async function htmlOf({ bodyBr }: StoredPage, limitBytes = HTML_LIMIT_BYT
 /** Twice the render limit. */
 const HTML_LIMIT_BYTES = 32 * 1024 * 1024
 
-function redirectOf(row: Row, status: number): StoredRedirect {
+function redirectOf(row: Row, variant: PageVariant, status: number): StoredRedirect {
   const renderedAtMs = row.stored_at.getTime()
-  return { kind: 'redirect', status, location: row.location, renderedAtMs, staleSinceMs: null }
+  return { kind: 'redirect', variant, status, location: row.location, renderedAtMs, staleSinceMs: null }
 }
 
-function pageOf(row: PageRow, status: number): StoredPage {
+function pageOf(row: PageRow, variant: PageVariant, status: number): StoredPage {
   return {
     kind: 'page',
+    variant,
     status,
     headers: headerPairs(row.headers),
     bodyBr: row.body_br,
@@ -167,9 +171,14 @@ const READ_UNSTORED = {
            from unstored_page where job_id = $1 and domain_id = $2`,
 }
 
-export async function readUnstored(db: Queryable, domain: DomainId, job: JobId): Promise<StoredPage | null> {
+export async function readUnstored(
+  db: Queryable,
+  domain: DomainId,
+  job: JobId,
+  variant: PageVariant = 'desktop',
+): Promise<StoredPage | null> {
   const { rows } = await db.query<PageRow & { status: number }>({ ...READ_UNSTORED, values: [job, domain] })
-  return rows[0] === undefined ? null : pageOf(rows[0], rows[0].status)
+  return rows[0] === undefined ? null : pageOf(rows[0], variant, rows[0].status)
 }
 
 /** Returns how many. */

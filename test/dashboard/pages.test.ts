@@ -69,7 +69,7 @@ before(async () => {
     await api.pool.query(
       `insert into page (domain_id, path, status, headers, body_br, html_bytes, etag, rendered_at)
        values ($1, $2, 200, $3, $4, $5, $6, now())
-       on conflict (domain_id, path) do update set body_br = $4, html_bytes = $5, etag = $6`,
+       on conflict (domain_id, path, variant) do update set body_br = $4, html_bytes = $5, etag = $6`,
       [shop, HOSTILE, JSON.stringify([['link', RAN]]), bodyBr, htmlBytes, etag],
     )
     await keepDigest(api.pool, { page: pageId(shop, HOSTILE), customDomain: SITE, html })

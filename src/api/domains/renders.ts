@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { AppError } from '../../errors.ts'
 import { lastRenders } from '../../queue/judging/render-records.ts'
+import { PAGE_VARIANTS } from '../../store/page-id.ts'
 import { callerOf } from '../http/access.ts'
 import { type ApiApp, type ApiDeps, apiSchema } from '../http/app.ts'
 import { jsonResponse } from '../http/responses.ts'
@@ -25,6 +26,7 @@ export const renderSchema = apiSchema(
       .nullable()
       .describe('The crawler’s request, as in the `X-Request-Id` of its response; null: none'),
     path: z.string(),
+    variant: z.enum(PAGE_VARIANTS).describe('The device that it was rendered for'),
     outcome: z.string().describe('As in the job'),
     detail: z.string().nullable().describe('Details of the outcome'),
     ended_at: z.iso.datetime({ precision: 3 }),

@@ -47,7 +47,7 @@ async function work(answer: (request: RenderRequest) => RenderOutcome = usualPag
     requests.push(request)
     return { outcome: answer(request), record: record(request.block === undefined ? 9 : 3) }
   }
-  const run = { render, complete, plans: DEFAULT_PLANS, clock, log: silentLog(), leaseMs: 0 }
+  const run = { pool, render, complete, plans: DEFAULT_PLANS, clock, log: silentLog(), leaseMs: 0 }
   const follow = new AfterRender({ pool, clock, log: silentLog() })
   for (const job of await claim({ slots: 100, backgroundSlots: 100, occupied: [] }, clock.nowMs())) {
     assert.equal(job.priority, 'refresh')

@@ -159,7 +159,7 @@ async function storeInspectedPage(api: TestApi, { id }: TestAccount, inspectionI
   await api.pool.query(
     `insert into page (domain_id, path, status, headers, body_br, html_bytes, etag, rendered_at)
      select id, '/', 200, '[]', $2, 1, 'e', now() from domain where account_id = $1
-     on conflict (domain_id, path) do update set body_br = excluded.body_br`,
+     on conflict (domain_id, path, variant) do update set body_br = excluded.body_br`,
     [id, brotliCompressSync(`<title>${colour}</title>`)],
   )
   await api.pool.query(

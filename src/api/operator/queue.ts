@@ -4,6 +4,7 @@ import { AppError } from '../../errors.ts'
 import { parseJobId } from '../../ids.ts'
 import { cancelJob } from '../../queue/jobs/cancel.ts'
 import { readFleetFailures, readFleetQueue } from '../../queue/jobs/fleet.ts'
+import { PAGE_VARIANTS } from '../../store/page-id.ts'
 import { type ApiApp, type ApiDeps, apiSchema } from '../http/app.ts'
 import { emptyResponse, jsonResponse } from '../http/responses.ts'
 
@@ -25,6 +26,7 @@ export const fleetQueueSchema = apiSchema(
           jobId: z.string(),
           domain: z.string(),
           path: z.string().describe('Without its query'),
+          variant: z.enum(PAGE_VARIANTS).nullable().describe('null: a job of both variants'),
           priority,
           node: z.string().describe('As in the list of nodes'),
           running_seconds: z.number(),

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { Inspection } from '../../sites/inspection/inspections.ts'
 import type { NoSide, Side } from '../../sites/inspection/side.ts'
 import type { Digest } from '../../store/page-digests.ts'
+import { PAGE_VARIANTS } from '../../store/page-id.ts'
 import { apiSchema } from '../http/app.ts'
 
 const time = z.iso.datetime({ precision: 3 })
@@ -55,6 +56,7 @@ export const inspectionSchema = apiSchema(
   z.object({
     id: z.string(),
     path: z.string(),
+    variant: z.enum(PAGE_VARIANTS),
     state: z.enum(['queued', 'running', 'done', 'failed']),
     reason: z.string().nullable().describe('Why it failed'),
     requested_at: time,
@@ -78,10 +80,11 @@ export const digestSchema = apiSchema(
 )
 
 export function inspectionView(inspection: Inspection): z.infer<typeof inspectionSchema> {
-  const { id, path, state, reason, requestedAt, finishedAt, crawler, person } = inspection
+  const { id, path, variant, state, reason, requestedAt, finishedAt, crawler, person } = inspection
   return {
     id,
     path,
+    variant,
     state,
     reason,
     requested_at: requestedAt.toISOString(),

@@ -12,6 +12,7 @@ import {
 import { readSnapshot, storedFacts } from '../../sites/inspection/side.ts'
 import { findListed } from '../../store/list-pages.ts'
 import { listDigests } from '../../store/page-digests.ts'
+import { PAGE_VARIANTS } from '../../store/page-id.ts'
 import { domainNameFrom, domainParams, ownedDomain } from '../domains/domain-schema.ts'
 import { renderSchema, ruleChangesSchema } from '../domains/renders.ts'
 import { callerOf } from '../http/access.ts'
@@ -24,12 +25,13 @@ import {
   inspectionSchema,
   inspectionView,
 } from './inspection-schema.ts'
-import { onePage, onePageQuery } from './page-choice.ts'
+import { onePage, onePageQuery, variantSchema } from './page-choice.ts'
 import { listedPageSchema, listedPageView } from './pages.ts'
 
 export const pageDetailsSchema = z.object({
   domain: z.string(),
   path: z.string().describe('As it is stored'),
+  variant: z.enum(PAGE_VARIANTS),
   stored: listedPageSchema
     .extend({
       etag: z.string(),
@@ -54,6 +56,7 @@ export const pageDetailsSchema = z.object({
 
 const bodySchema = z.object({
   path: z.string().startsWith('/', 'must start with /').describe('The page to inspect, stored or not'),
+  variant: variantSchema,
 })
 
 const params = domainParams.extend({ inspectionId: z.string() })
@@ -68,7 +71,7 @@ export function inspections(app: ApiApp, deps: ApiDeps): void {
   app.route({
     method: 'GET',
     url: '/api/domains/:domain/pages/details',
-    config: { access: 'key', refuses: ['domain_not_found'] },
+    config: { access: 'key', refuses: ['domain_not_found', 'page_not_found'] },
     schema: {
       operationId: 'getPageDetails',
       tags: ['Pages'],
@@ -79,7 +82,7 @@ export function inspections(app: ApiApp, deps: ApiDeps): void {
     },
     handler: async (request) => {
       const domain = await ownedDomain(pool, callerOf(request).account, request.params.domain)
-      const page = onePage(domain, request.query.path)
+      const page = onePage(domain, request.query)
       const [snapshot, listed, renders, history, inspection] = await Promise.all([
         readSnapshot(pool, page),
         findListed(pool, page, domain.settings, clock.nowMs()),
@@ -87,10 +90,12 @@ export function inspections(app: ApiApp, deps: ApiDeps): void {
         listDigests(pool, page),
         lastInspection(pool, page),
       ])
+      if (snapshot === null && page.variant !== 'desktop') throw new AppError('page_not_found')
       const stored = snapshot?.kind === 'page' ? snapshot : null
       return {
         domain: domain.name,
         path: page.path,
+        variant: page.variant,
         stored:
           stored === null || listed === null
             ? null
@@ -130,7 +135,7 @@ export function inspections(app: ApiApp, deps: ApiDeps): void {
     },
     handler: async (request, reply) => {
       const domain = await ownedDomain(pool, callerOf(request).account, request.params.domain)
-      const snapshot = await readSnapshot(pool, onePage(domain, request.query.path))
+      const snapshot = await readSnapshot(pool, onePage(domain, request.query))
       if (snapshot?.kind !== 'page') throw new AppError('page_not_found')
       return reply
         .header('Content-Security-Policy', CUSTOMER_CONTENT_POLICY)
@@ -158,7 +163,7 @@ export function inspections(app: ApiApp, deps: ApiDeps): void {
     handler: async (request, reply) => {
       const { account } = callerOf(request)
       const domain = await ownedDomain(pool, account, request.params.domain)
-      const page = onePage(domain, request.body.path)
+      const page = onePage(domain, request.body)
       const inspection = await requestInspection(pool, account, page)
       return reply.code(201).send({ inspection: inspectionView(inspection) })
     },

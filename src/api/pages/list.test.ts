@@ -55,6 +55,7 @@ describe('GET /api/domains/:domain/pages', () => {
       status: 200,
       html_bytes: 30,
       stored_bytes: 2,
+      variants: ['desktop'],
       rendered_at: '2026-11-15T11:30:00.000Z',
       fresh_until: '2026-11-16T11:30:00.000Z',
       freshness: 'fresh',

@@ -3,7 +3,7 @@ import { AppError } from '../../errors.ts'
 import type { PagePath } from '../../ids.ts'
 import type { OwnedDomain } from '../../sites/domains.ts'
 import { MATCH_LIMIT_CHARS, type PageMatch, pageMatch } from '../../store/list-pages.ts'
-import { type PageId, pageId } from '../../store/page-id.ts'
+import { PAGE_VARIANTS, type PageId, type PageVariant, pageId } from '../../store/page-id.ts'
 import { normalisePath } from '../../store/path.ts'
 
 export const REFRESH_PATH_LIMIT = 1_000
@@ -56,10 +56,19 @@ export function searchOf({
   return found
 }
 
+export const variantSchema = z
+  .enum(PAGE_VARIANTS)
+  .optional()
+  .describe('The device that it was rendered for. Default: `desktop`')
+
 export const onePageQuery = z.object({
   path: z.string().startsWith('/', 'must start with /').optional().describe('Default: `/`'),
+  variant: variantSchema,
 })
 
-export function onePage(domain: OwnedDomain, raw = '/'): PageId {
-  return pageId(domain.id, pagePathOf(domain, raw, 'path'))
+export function onePage(
+  domain: OwnedDomain,
+  { path = '/', variant }: { path?: string | undefined; variant?: PageVariant | undefined },
+): PageId {
+  return pageId(domain.id, pagePathOf(domain, path, 'path'), variant)
 }

@@ -12,6 +12,7 @@ import {
   PAGE_ORDERS,
   pageMatch,
 } from '../../store/list-pages.ts'
+import { PAGE_VARIANTS } from '../../store/page-id.ts'
 import { type PurgeWhat, purgePages } from '../../store/purge.ts'
 import { purgedSchema } from '../cache/cache.ts'
 import { domainParams, ownedDomain } from '../domains/domain-schema.ts'
@@ -26,6 +27,9 @@ export const listedPageSchema = apiSchema(
   'ListedPage',
   z.object({
     path: z.string().describe('Path beginning with `/`, with its normalised query'),
+    variants: z
+      .array(z.enum(PAGE_VARIANTS))
+      .describe('Stored for which devices. The other fields describe the first one'),
     status: z.int().describe('Status that crawlers get'),
     html_bytes: z.int().describe('Size of the HTML'),
     stored_bytes: z.int().describe('Compressed size'),
@@ -223,6 +227,7 @@ export function listedPageView(page: ListedPage): z.infer<typeof listedPageSchem
   const { lastCrawler, lastRender } = page
   return {
     path: page.path,
+    variants: page.variants,
     status: page.status,
     html_bytes: page.htmlBytes,
     stored_bytes: page.storedBytes,

@@ -7,6 +7,7 @@ it('a page has changed when it last read otherwise, not when it was last rendere
   const page = {
     kind: 'page',
     status: 200,
+    variant: 'desktop',
     headers: [],
     bodyBr: Buffer.alloc(0),
     htmlBytes: 0,

@@ -14,7 +14,7 @@ const HTML_LIMIT_BYTES = 64 * 1024 * 1024
 
 export type Representation = {
   body: Buffer
-  /** Strong: one per encoding (RFC 9110, section 8.8.3). */
+  /** Strong: one per variant and encoding (RFC 9110, section 8.8.3). */
   etag: string
   /** Headers that vary per response follow, see `send-page.ts`. */
   whole: SameHeaders
@@ -28,7 +28,7 @@ export type SameHeaders = {
   readonly lines: string
 }
 
-export type ServedPage = Pick<StoredPage, 'kind' | 'status' | 'renderedAtMs' | 'staleSinceMs'> & {
+export type ServedPage = Pick<StoredPage, 'kind' | 'variant' | 'status' | 'renderedAtMs' | 'staleSinceMs'> & {
   bytes: number
   /** Whole seconds, as in `Last-Modified`. */
   lastModifiedMs: number
@@ -69,10 +69,12 @@ function preparePage(page: StoredPage): ServedPage {
   const described = [
     ...['Cache-Control', CACHE_CONTROL, 'Vary', 'Accept-Encoding, User-Agent'],
     ...['Last-Modified', oneOfMany(new Date(lastModifiedMs).toUTCString())],
+    ...['X-Prepaint-Variant', page.variant],
   ]
+  const name = page.variant === 'desktop' ? page.etag : `${page.etag}-${page.variant}`
 
   const represent = (encoding: Encoding, body: Buffer): Representation => {
-    const etag = encoding === 'identity' ? `"${page.etag}"` : `"${page.etag}-${encoding}"`
+    const etag = encoding === 'identity' ? `"${name}"` : `"${name}-${encoding}"`
     const content = encoding === 'identity' ? [] : ['Content-Encoding', encoding]
     content.push('Content-Length', `${body.length}`)
     return {
@@ -86,6 +88,7 @@ function preparePage(page: StoredPage): ServedPage {
   const making: Partial<Record<Encoding, Promise<Representation>>> = {}
   const served: ServedPage = {
     kind: 'page',
+    variant: page.variant,
     status: page.status,
     renderedAtMs: page.renderedAtMs,
     staleSinceMs: page.staleSinceMs,
@@ -184,6 +187,7 @@ const NOT_STORED = new Set([
   'via',
   'www-authenticate',
   'x-prepaint',
+  'x-prepaint-variant',
   'x-prerender-throttled',
   'x-request-id',
 ])

@@ -95,7 +95,7 @@ export function serveRedirect(
     ...['Location', location, 'Content-Length', '0', 'Cache-Control', CACHE_CONTROL, 'Vary', 'User-Agent'],
     ...['Last-Modified', new Date(redirect.renderedAtMs).toUTCString()],
     ...['Age', age(stamp), 'Cache-Status', cacheStatus(stamp), 'X-Prepaint', stamp.verdict],
-    ...['X-Request-Id', requestIdOf(res.req)],
+    ...['X-Prepaint-Variant', redirect.variant, 'X-Request-Id', requestIdOf(res.req)],
   ])
   res.end()
 }

@@ -5,6 +5,7 @@ import { RecentMap } from '../../recent-map.ts'
 import { lifetimesOf, RuleBook } from '../../rules/rule-book.ts'
 import { barePath, keyFileOf, type Redirect, RedirectMap } from '../../site-files/redirects.ts'
 import { type SiteFileSettings, siteFileSettings } from '../../site-files/robots-files.ts'
+import { type ComparedPage, Devices } from '../../sites/devices.ts'
 import {
   CRAWLER_CATEGORIES,
   type CrawlerCategory,
@@ -31,6 +32,7 @@ export type DomainRow = {
   certificate_ends_at?: Date | null
   redirects?: readonly Redirect[] | null
   indexnow_key?: string | null
+  device_pages?: readonly ComparedPage[] | null
 }
 
 export type EdgeDomain = {
@@ -43,6 +45,7 @@ export type EdgeDomain = {
   httpsUntilMs: number
   query: QueryRule
   rules: RuleBook
+  devices: Devices
   crawlers: OwnCrawlers | null
   treatments: Readonly<Record<CrawlerCategory, Treatment>>
   termsUrl: string | null
@@ -71,6 +74,7 @@ export function edgeDomain(row: DomainRow): EdgeDomain {
     httpsUntilMs: settings.https_redirect ? (row.certificate_ends_at?.getTime() ?? 0) : 0,
     query: settings.query,
     rules: new RuleBook(settings.rules),
+    devices: new Devices(settings.devices, row.device_pages ?? []),
     crawlers: ownCrawlers(settings.crawlers),
     treatments: treatmentsOf(settings.categories),
     termsUrl: settings.terms_url,

@@ -4,6 +4,7 @@ import type { Log } from '../../log.ts'
 import { storedLocation } from '../../outbound/headers.ts'
 import type { CrawlerCategory } from '../../sites/domain-settings.ts'
 import { freshnessOf } from '../../store/freshness.ts'
+import { pageId } from '../../store/page-id.ts'
 import type { OwnCrawlers } from '../crawlers/crawler-test.ts'
 import type { FrontOf, Pass, PassWatch } from '../origin/pass.ts'
 import { sendPlainPage } from '../page/plain-page.ts'
@@ -88,7 +89,7 @@ export class EdgeHandler {
     if (this.#entrance.isInsecure(req, domain)) return redirectToHttps(req, res, domain)
 
     const crawler = this.#entrance.categoryOf(req.headers['user-agent'], domain.crawlers)
-    const meant = targets.of(domain, req.url ?? '/', crawler)
+    const meant = targets.of(domain, req.url ?? '/', crawler, req.headers['user-agent'])
     let watch: PassWatch | undefined
     if (meant.own !== null && this.#entrance.servesOwnAnswers) {
       const sent = await this.#parts.ownAnswers.send(req, res, domain, meant.own)
@@ -132,9 +133,25 @@ export class EdgeHandler {
     if (stored !== null && freshness === 'kept' && rendered !== 'over-quota') {
       return this.#serve(exchange, stored, 'stale')
     }
+    const desktop = target.page.variant === 'mobile' ? await this.#desktopFor(exchange, rendered) : null
+    if (desktop !== null) return this.#serve(exchange, desktop.page, desktop.verdict)
     // Do not warm missing pages.
     if (rendered !== 'soft-404') recorder.known(exchange)
     return this.#pass(req, res, domain, crawler, rendered, { waitedMs: clock.nowMs() - exchange.nowMs })
+  }
+
+  /** For a phone whose page could not be rendered. */
+  async #desktopFor(
+    { target, nowMs }: Exchange,
+    why: PassReason,
+  ): Promise<{ page: Served; verdict: 'hit' | 'stale' } | null> {
+    if (!target.isKept) return null
+    const page = await this.#findStored({ page: pageId(target.page.domain, target.page.path) })
+    if (page === null || page === 'unreadable') return null
+    if ('effect' in page && target.otherEffects.has(page.effect)) return null
+    const freshness = freshnessOf(page, target.lifetimes, nowMs)
+    if (freshness === 'gone' || (freshness === 'kept' && why === 'over-quota')) return null
+    return { page, verdict: freshness === 'fresh' ? 'hit' : 'stale' }
   }
 
   /** Synchronous if in memory. null also for a page that another rule made, for other crawlers. */
@@ -198,7 +215,7 @@ export class EdgeHandler {
         const encoding = servePage(req, res, entry, stamp, domain.usage)
         if (encoding !== undefined) {
           await encoding
-          pages.grown(target.page, entry)
+          pages.grown(pageId(domain.id, target.page.path, entry.variant), entry)
         }
       }
       return { verdict, domain, page: target.page, crawler }

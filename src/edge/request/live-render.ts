@@ -110,11 +110,11 @@ export class LiveRenders {
       const admit = pages.admission(page)
       const job = await enqueueLive(page, requestId, crawler)
       if (job === 'over-quota') return 'over-quota'
-      const end = await waiter.wait(job, signal)
+      const end = await waiter.wait(job, signal, page.variant)
       if (end === 'late') return end
       if (end.outcome === 'site-error' || end.outcome === 'no-store' || end.outcome === 'incomplete') {
         // Only for the waiting crawlers. null: serve the stored copy.
-        const unstored = await readUnstored(db, domain.id, job)
+        const unstored = await readUnstored(db, domain.id, job, page.variant)
         return unstored === null ? end.outcome : prepareUnstored(unstored)
       }
       if (end.state !== 'done') return reasonOf(end.outcome)

@@ -40,7 +40,7 @@ export function readyHit(parts: HitParts, entrance: Entrance, head: RequestHead)
   const domain = parts.domains.inMemory(head.headers.host ?? '')
   if (domain === undefined || entrance.isInsecure(head, domain)) return null
   const category = entrance.categoryOf(head.headers['user-agent'], domain.crawlers)
-  const meant = parts.targets.of(domain, head.url ?? '/', category)
+  const meant = parts.targets.of(domain, head.url ?? '/', category, head.headers['user-agent'])
   if (meant.own !== null && entrance.servesOwnAnswers) return null
   const target = decide(head, category, domain, meant)
   if (category === null || target.kind !== 'page' || !target.isKept) return null

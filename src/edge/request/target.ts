@@ -1,6 +1,7 @@
 import { RecentMap } from '../../recent-map.ts'
 import { lifetimesUnder, USUAL_CATEGORY } from '../../rules/rule-book.ts'
 import { barePath, type CompiledRedirect, keyFileOf } from '../../site-files/redirects.ts'
+import { isPhoneAgent } from '../../sites/devices.ts'
 import type { Lifetimes } from '../../store/freshness.ts'
 import { type PageId, pageId } from '../../store/page-id.ts'
 import { normalisePath } from '../../store/path.ts'
@@ -66,20 +67,22 @@ const REMEMBERED = 50_000
 export class Targets {
   readonly #remembered = new RecentMap<{ domain: EdgeDomain; target: Target }>({ limit: REMEMBERED })
 
-  of(domain: EdgeDomain, url: string, crawler: string | null = null): Target {
+  of(domain: EdgeDomain, url: string, crawler: string | null = null, userAgent = ''): Target {
     const category = crawler ?? USUAL_CATEGORY
-    // Digits, maybe letters, then `/`.
-    const key = domain.rules.tellsCrawlersApart ? `${domain.id}${category}${url}` : `${domain.id}${url}`
+    const isPhone = domain.devices.mayTellApart && isPhoneAgent(userAgent)
+    // Digits, maybe letters, maybe a space, then `/`.
+    const apart = domain.rules.tellsCrawlersApart ? `${domain.id}${category}` : `${domain.id}`
+    const key = isPhone ? `${apart} ${url}` : `${apart}${url}`
     const found = this.#remembered.get(key)
     // Changed settings create a new domain object.
     if (found !== undefined && found.domain === domain) return found.target
-    const target = targetOf(domain, url, category)
+    const target = targetOf(domain, url, category, isPhone)
     if (url.length <= 2_048) this.#remembered.set(key, { domain, target })
     return target
   }
 }
 
-function targetOf(domain: EdgeDomain, url: string, category: string): Target {
+function targetOf(domain: EdgeDomain, url: string, category: string, isPhone: boolean): Target {
   // URLs must be ASCII; node:http refuses other bytes itself.
   const isAscii = !NOT_ASCII.test(url)
   const path = isAscii ? normalisePath(url, domain.query) : null
@@ -91,15 +94,17 @@ function targetOf(domain: EdgeDomain, url: string, category: string): Target {
   const name = path.split('?', 1)[0]!
   if (EXCLUDED.test(name)) return { kind: 'excluded', own }
   const { rules } = domain
-  const rule = rules.find(path, category)
+  const variant = isPhone && domain.devices.tellsApart(path) ? 'mobile' : 'desktop'
+  const rule = rules.find(path, category, variant)
   if (rule?.action === 'pass') return { kind: 'rule', own }
   const lifetimes = lifetimesUnder(domain.lifetimes, rule)
-  const id = pageId(domain.id, path)
+  const id = pageId(domain.id, path, variant)
   if (rule?.action === 'not-found') return { kind: 'missing', own, status: 404, page: id, lifetimes }
   if (rule?.action === 'gone') return { kind: 'missing', own, status: 410, page: id, lifetimes }
   const page: PageTarget = {
     ...{ kind: 'page', own, page: id, lifetimes, isKept: rule?.action !== 'no-store' },
-    ...{ effect: rules.effect(path, category), otherEffects: rules.otherEffects(path, category) },
+    effect: rules.effect(path, category, variant),
+    otherEffects: rules.otherEffects(path, category, variant),
     ...{ notedDay: 0, refreshedMs: 0, visit: { userAgent: '', atMs: 0 } },
   }
   if (rule?.action === 'render') return page

@@ -71,6 +71,6 @@ export class VisitRecorder {
   async #queueRefresh(target: PageTarget, isForged: () => boolean | Promise<boolean>): Promise<void> {
     // The next crawler may be genuine.
     if (await isForged()) target.refreshedMs = 0
-    else await enqueue(this.#parts.pool, target.page.domain, [target.page.path], 'refresh')
+    else await enqueue(this.#parts.pool, target.page.domain, [target.page.path], 'refresh', target.page)
   }
 }

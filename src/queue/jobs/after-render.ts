@@ -55,11 +55,12 @@ export class AfterRender {
     const { pool, clock, log } = this.#options
     const { page, customDomain, query } = job
     try {
-      if (isStored && found.kind === 'rendered' && !job.isProbe) {
+      if (isStored && found.kind === 'rendered' && !job.isProbe && page.variant === 'desktop') {
         const { html } = found.changed ?? found
         const address = { name: customDomain, path: page.path, query }
         await notePage(pool, page, factsForSitemap(html, found.headers, address), clock.nowMs())
-      } else if (outcome === 'redirect') await notePageGone(pool, page, clock.nowMs())
+      } else if (outcome === 'redirect' && page.variant === 'desktop')
+        await notePageGone(pool, page, clock.nowMs())
     } catch (error) {
       log.warn({ err: error, job: job.id }, 'the facts of a page could not be kept')
     }
@@ -76,7 +77,15 @@ export class AfterRender {
 
     await this.#noteFacts(job, found, outcome, isStored)
 
-    const line = { job: id, domain: customDomain, path: page.path, priority, attempts, outcome }
+    const line = {
+      job: id,
+      domain: customDomain,
+      path: page.path,
+      variant: page.variant,
+      priority,
+      attempts,
+      outcome,
+    }
     const requestId = await requestOf(pool, id)
     log.info({ ...line, requestId, state: completion.state, ms: storedMs }, 'job')
 

@@ -3,8 +3,9 @@ import { after, before, beforeEach, describe, it } from 'node:test'
 import { until } from '../../../test/support/condition.ts'
 import { HOME, paths, RENDERED, type TestQueue, testQueue } from '../../../test/support/queue.ts'
 import { createListener, type Listener } from '../../db/listener.ts'
-import type { JobId, PagePath } from '../../ids.ts'
+import type { DomainId, JobId, PagePath } from '../../ids.ts'
 import { silentLog } from '../../log.ts'
+import { pageId } from '../../store/page-id.ts'
 import { createJobWaiter } from './await.ts'
 import { cancelJobs } from './cancel.ts'
 import { enqueue } from './enqueue.ts'
@@ -55,12 +56,14 @@ describe('awaiting a job', () => {
     const waits = [waiter.wait(id, patience()), waiter.wait(id, patience())]
     const bodyBr = Buffer.from('br')
     const rest = { status: 200, headers: [], htmlBytes: 1, etag: 'x', renderedAtMs: 0, staleSinceMs: null }
-    const page = { kind: 'page', bodyBr, ...rest } as const
+    const page = { kind: 'page', variant: 'desktop', bodyBr, ...rest } as const
+    const ended = { id, page: pageId(1 as DomainId, '/' as PagePath) }
     const end = { state: 'done', outcome: 'rendered' } as const
-    waiter.ended(other, end, null)
-    assert.equal(waiter.waiting, 1, 'nobody waits for that one')
-    waiter.ended(id, end, page)
-    waiter.ended(id, { state: 'failed', outcome: 'blank' }, null)
+    waiter.ended({ ...ended, id: other }, end, null)
+    waiter.ended({ id, page: pageId(1 as DomainId, '/' as PagePath, 'mobile') }, end, null)
+    assert.equal(waiter.waiting, 1, 'nobody waits for those')
+    waiter.ended(ended, end, page)
+    waiter.ended(ended, { state: 'failed', outcome: 'blank' }, null)
     assert.deepEqual(await Promise.all(waits), [
       { ...end, page },
       { ...end, page },

@@ -261,6 +261,8 @@ it('a claim brings all that a render needs', async () => {
     ...{ originUrl: 'http://127.0.0.1:1', isActive: false, plan: 'pro', rendersUsed: 42 },
     respectsNoStore: false,
     isProbe: false,
+    isCompared: false,
+    desktopRule: null,
     query: 'keep',
     captureByMs: null,
     rule: null,

@@ -5,9 +5,10 @@ import { AppError } from '../../errors.ts'
 import type { AccountId, DomainId, DomainName, JobId, PagePath } from '../../ids.ts'
 import type { Visitor } from '../../render/outcome.ts'
 import { RuleBook, USUAL_CATEGORY } from '../../rules/rule-book.ts'
-import type { Rule, RuleRender } from '../../rules/schema.ts'
+import type { Rule } from '../../rules/schema.ts'
+import { visitorOf } from '../../sites/devices.ts'
 import { readDomainSettings } from '../../sites/domain-settings.ts'
-import { type PageId, pageId } from '../../store/page-id.ts'
+import { type PageId, type PageVariant, pageId, readVariant } from '../../store/page-id.ts'
 import type { QueryRule } from '../../store/path.ts'
 import { readStatement } from '../statement.ts'
 import { countedWaitMs, LIVE_BOUND } from './enqueue.ts'
@@ -34,6 +35,10 @@ export type ClaimedJob = {
   rule: JobRule | null
   /** Renders this path under two rules, for an owner who tries them. Nothing is stored. */
   tried: TriedRules | null
+  /** The path is compared on desktops and phones: src/queue/judging/compare-devices.ts. */
+  isCompared: boolean
+  /** That of the path for desktops. */
+  desktopRule: JobRule | null
   /** Finds out how the site responds where it has no page. Nothing is stored. */
   isProbe: boolean
   respectsNoStore: boolean
@@ -79,6 +84,9 @@ type ClaimedRow = {
   rules: unknown
   crawler: string | null
   tried: TriedRules | null
+  /** null: a probe's domain was deleted. */
+  variant: PageVariant | null
+  is_compared: boolean
 }
 
 /** `backgroundSlots`: for `refresh` and `warm`. `occupied`: accounts of the renders in this node's other slots. */
@@ -125,7 +133,9 @@ export function captureByMs(
 }
 
 function claimedJob(row: ClaimedRow, node: string, captureByMs: number | null): ClaimedJob {
-  const rule = row.is_probe || row.tried !== null ? null : jobRule(row)
+  const variant = readVariant(row.variant)
+  const storesNone = row.is_probe || row.tried !== null
+  const ruleFor = (device: PageVariant) => (storesNone ? null : jobRule(row, device))
   return {
     captureByMs,
     id: row.job_id,
@@ -133,7 +143,8 @@ function claimedJob(row: ClaimedRow, node: string, captureByMs: number | null): 
     attempts: row.attempts,
     faults: row.faults,
     priority: PRIORITIES[row.priority] ?? 'warm',
-    page: pageId(row.domain_id, row.path),
+    page: pageId(row.domain_id, row.path, variant),
+    isCompared: row.is_compared,
     account: row.account_id,
     customDomain: row.custom_domain,
     originUrl: row.origin_url,
@@ -142,27 +153,20 @@ function claimedJob(row: ClaimedRow, node: string, captureByMs: number | null): 
     rendersUsed: row.renders,
     query: readDomainSettings({ query: row.query }).query,
     visitor: visitorOf(readDomainSettings({ render: row.visitor }).render),
-    rule,
+    rule: ruleFor(variant),
+    desktopRule: ruleFor('desktop'),
     tried: row.tried,
     isProbe: row.is_probe,
     respectsNoStore: row.origin_cache_control === 'respect',
   }
 }
 
-function jobRule({ rules, path, crawler }: Pick<ClaimedRow, 'rules' | 'path' | 'crawler'>): JobRule | null {
+function jobRule(
+  { rules, path, crawler }: Pick<ClaimedRow, 'rules' | 'path' | 'crawler'>,
+  variant: PageVariant,
+): JobRule | null {
   if (!Array.isArray(rules) || rules.length === 0) return null
-  return new RuleBook(readDomainSettings({ rules }).rules).chosen(path, crawler ?? USUAL_CATEGORY)
-}
-
-/** Only what is given, so that a rule's fields replace the domain's. */
-export function visitorOf(given: Omit<RuleRender, 'wait_for' | 'wait_ms' | 'block'> = {}): Visitor {
-  const { user_agent: userAgent, viewport, locale, time_zone: timeZone } = given
-  return {
-    ...(userAgent !== undefined && { userAgent }),
-    ...(viewport !== undefined && { viewport }),
-    ...(locale !== undefined && { locale }),
-    ...(timeZone !== undefined && { timeZone }),
-  }
+  return new RuleBook(readDomainSettings({ rules }).rules).chosen(path, crawler ?? USUAL_CATEGORY, variant)
 }
 
 type Miss = { page: PageId; requestId: string; crawler?: string | null }
@@ -205,6 +209,7 @@ export function createClaimLive(
         domainBackgroundCap,
         leaseMs,
         crawler,
+        page.variant,
       ],
     })
     const first = rows[0]

@@ -16,6 +16,7 @@ import { pageId } from '../../store/page-id.ts'
 import { purgePages } from '../../store/purge.ts'
 import { readStored, type StoredPage } from '../../store/stored-page.ts'
 import type { Found } from '../judging/effect.ts'
+import type { Ended } from './await.ts'
 import type { ClaimedJob } from './claim.ts'
 import { createComplete } from './complete.ts'
 import { enqueue } from './enqueue.ts'
@@ -74,7 +75,10 @@ describe('what an outcome does', () => {
     assert.match(page.etag, /^[\w-]{22}$/)
     assert.equal(await rendersOf(domain), 1)
     const stored = page.renderedAtMs
-    await told(['invalidate', JSON.stringify({ domain, path: '/', stored })], ['job_done', job.id])
+    await told(
+      ['invalidate', JSON.stringify({ domain, path: '/', variant: 'desktop', stored })],
+      ['job_done', job.id],
+    )
   })
 
   it('equal content has an equal ETag, other content another', async () => {
@@ -278,7 +282,7 @@ describe('who waits at the same node is told', () => {
   const told: [JobId, JobEnd, StoredPage | null][] = []
   const complete = (job: ClaimedJob, found: Found) => {
     told.length = 0
-    const ended = (...what: (typeof told)[number]) => void told.push(what)
+    const ended: Ended = ({ id }, end, page) => void told.push([id, end, page])
     return createComplete({ pool: queue.pool, plans: DEFAULT_PLANS, clock: systemClock, ended })(job, found)
   }
 

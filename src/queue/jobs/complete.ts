@@ -48,7 +48,7 @@ export function createComplete(deps: CompleteDeps): Complete {
     const kept = effect.do === 'store-page' ? await keeper.keep(job, effect, judgement) : null
     if (kept?.kept === 'stored') {
       const end: JobEnd = { state: 'done', outcome: 'rendered' }
-      tell(job.id, end, kept.page)
+      tell(job, end, kept.page)
       return kept.page === null ? { ...end, detail: 'unchanged' } : end
     }
     const completion = await retriedTransaction(pool, async (client): Promise<Completion> => {
@@ -95,10 +95,10 @@ export function createComplete(deps: CompleteDeps): Complete {
           return unreachable(effect)
       }
     })
-    if ('outcome' in completion) tell(job.id, completion, null)
+    if ('outcome' in completion) tell(job, completion, null)
     // The crawler could not wait for the whole page; this render can.
     if (found.kind === 'incomplete' && job.priority === 'live' && completion.state === 'failed')
-      await enqueue(pool, job.page.domain, [job.page.path], 'refresh').catch(onlyExpected)
+      await enqueue(pool, job.page.domain, [job.page.path], 'refresh', job.page).catch(onlyExpected)
     return completion
 
     function isWithinQuota(client: Queryable): Promise<boolean> {

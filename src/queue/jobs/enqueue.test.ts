@@ -129,29 +129,29 @@ describe('the bound of the queue', () => {
     it(`${priority}: one domain may take half, and not one more`, async () => {
       const domain = await queue.domain()
       await recount()
-      await enqueue(queue.pool, domain, paths(4), priority, 10)
-      await enqueue(queue.pool, domain, paths(5), priority, 10)
-      await assert.rejects(enqueue(queue.pool, domain, paths(6), priority, 10), full)
+      await enqueue(queue.pool, domain, paths(4), priority, { bound: 10 })
+      await enqueue(queue.pool, domain, paths(5), priority, { bound: 10 })
+      await assert.rejects(enqueue(queue.pool, domain, paths(6), priority, { bound: 10 }), full)
       assert.equal((await queue.jobs(domain)).length, 5, 'nothing of what was refused was queued')
       // What joins takes no room.
-      assert.equal((await enqueue(queue.pool, domain, paths(5), priority, 10)).length, 5)
+      assert.equal((await enqueue(queue.pool, domain, paths(5), priority, { bound: 10 })).length, 5)
       // What runs does not wait.
       await queue.claim({ slots: 1 })
-      assert.equal((await enqueue(queue.pool, domain, paths(6), priority, 10)).length, 6)
+      assert.equal((await enqueue(queue.pool, domain, paths(6), priority, { bound: 10 })).length, 6)
       await cancelAll(domain)
     })
 
     it(`${priority}: a domain may have as many as it leaves for others`, async () => {
       const [greedy, modest] = [await queue.domain(), await queue.domain()]
       await recount()
-      await enqueue(queue.pool, greedy, paths(5), priority, 10)
+      await enqueue(queue.pool, greedy, paths(5), priority, { bound: 10 })
       await recount()
-      await enqueue(queue.pool, modest, paths(2), priority, 10)
+      await enqueue(queue.pool, modest, paths(2), priority, { bound: 10 })
       await recount()
-      await assert.rejects(enqueue(queue.pool, greedy, paths(6), priority, 10), full)
-      await assert.rejects(enqueue(queue.pool, modest, paths(3), priority, 10), full)
+      await assert.rejects(enqueue(queue.pool, greedy, paths(6), priority, { bound: 10 }), full)
+      await assert.rejects(enqueue(queue.pool, modest, paths(3), priority, { bound: 10 }), full)
       const newcomer = await queue.domain()
-      await enqueue(queue.pool, newcomer, paths(1), priority, 10)
+      await enqueue(queue.pool, newcomer, paths(1), priority, { bound: 10 })
       for (const domain of [greedy, modest, newcomer]) await cancelAll(domain)
     })
   }
@@ -159,9 +159,9 @@ describe('the bound of the queue', () => {
   it('a queue full of background jobs has room for crawlers', async () => {
     const domain = await queue.domain()
     await recount()
-    await enqueue(queue.pool, domain, paths(5), 'warm', 10)
-    await assert.rejects(enqueue(queue.pool, domain, paths(6), 'refresh', 10), full)
-    await enqueue(queue.pool, domain, paths(6), 'live', 12)
+    await enqueue(queue.pool, domain, paths(5), 'warm', { bound: 10 })
+    await assert.rejects(enqueue(queue.pool, domain, paths(6), 'refresh', { bound: 10 }), full)
+    await enqueue(queue.pool, domain, paths(6), 'live', { bound: 12 })
     await cancelAll(domain)
   })
 
@@ -174,7 +174,7 @@ describe('the bound of the queue', () => {
     )
     const refused = transaction(queue.pool, async (client) => {
       await purgePages(client, domain, { kind: 'all' })
-      await enqueue(client, domain, paths(6), 'refresh', 10)
+      await enqueue(client, domain, paths(6), 'refresh', { bound: 10 })
     })
     await assert.rejects(refused, full)
     const { rowCount } = await queue.pool.query('select from page where domain_id = $1', [domain])

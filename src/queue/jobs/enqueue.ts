@@ -5,7 +5,8 @@ import { errorCode } from '../../db/connection.ts'
 import type { Queryable } from '../../db/transaction.ts'
 import { AppError } from '../../errors.ts'
 import type { DomainId, JobId, PagePath } from '../../ids.ts'
-import type { PageId } from '../../store/page-id.ts'
+import { readDevices } from '../../sites/devices.ts'
+import type { PageId, PageVariant } from '../../store/page-id.ts'
 import { deletePages } from '../../store/purge.ts'
 import { type Priority, priorityNumber } from './job.ts'
 
@@ -18,16 +19,16 @@ const BOUND: Readonly<Record<Priority, number>> = { live: LIVE_BOUND, refresh: 1
 // SQL functions of src/db/schema.sql, because they take a lock before they read.
 const ENQUEUE = {
   name: 'queue-enqueue',
-  text: 'select path, job_id from enqueue_jobs($1, $2, $3, $4)',
+  text: 'select path, job_id from enqueue_jobs($1, $2, $3, $4, $5, $6)',
 }
 const ENQUEUE_LIVE = {
   name: 'queue-enqueue-live',
-  text: `select enqueue_live_job($1, $2, $3, $4, $5 * interval '1 millisecond', $6) as job_id`,
+  text: `select enqueue_live_job($1, $2, $7, $3, $4, $5 * interval '1 millisecond', $6) as job_id`,
 }
 
 /**
  * Returns one job per path, in the given order without duplicates; joins open jobs and raises their priority. A
- * running job does not run again (a purge repeats it). Throws `queue_full` if not all fit, and queues none;
+ * running job does not run again (a purge repeats it). Without `variant` the domain's devices decide. Throws `queue_full` if not all fit, and queues none;
  * `domain_not_found`. Several paths lock out other bulk enqueues of the domain until the transaction ends.
  */
 export async function enqueue(
@@ -35,14 +36,17 @@ export async function enqueue(
   domain: DomainId,
   paths: readonly PagePath[],
   priority: Priority,
-  bound: number = BOUND[priority],
+  { bound = BOUND[priority], variant }: { bound?: number; variant?: PageVariant | 'both' } = {},
 ): Promise<{ path: PagePath; jobId: JobId }[]> {
   const unique = [...new Set(paths)]
   if (unique.length === 0) return []
+  const devices = variant === undefined ? await readDevices(db, domain) : null
+  const areBoth = unique.map((path) => variant === 'both' || devices?.tellsApart(path) === true)
+  const first = variant === 'mobile' ? 'mobile' : 'desktop'
   const { rows } = await ofDomain(
     db.query<{ path: PagePath; job_id: JobId }>({
       ...ENQUEUE,
-      values: [domain, unique, priorityNumber(priority), bound],
+      values: [domain, unique, first, areBoth, priorityNumber(priority), bound],
     }),
   )
   if (rows.length === 0) throw new AppError('queue_full', { detail: `no room for ${unique.length} jobs` })
@@ -93,7 +97,15 @@ export async function enqueueLive(
   liveWaitMs: number,
   crawler: string | null = null,
 ): Promise<JobId> {
-  const values = [page.domain, page.path, LIVE_BOUND, requestId, countedWaitMs(liveWaitMs), crawler]
+  const values = [
+    page.domain,
+    page.path,
+    LIVE_BOUND,
+    requestId,
+    countedWaitMs(liveWaitMs),
+    crawler,
+    page.variant,
+  ]
   const { rows } = await ofDomain(db.query<{ job_id: JobId | null }>({ ...ENQUEUE_LIVE, values }))
   const job = rows[0]?.job_id ?? null
   if (job === null) throw new AppError('queue_full', { detail: 'no room for a live job' })

@@ -1,5 +1,6 @@
 import type { Queryable } from '../../db/transaction.ts'
 import type { DomainName, JobId } from '../../ids.ts'
+import type { PageVariant } from '../../store/page-id.ts'
 import { PRIORITIES, type Priority } from './job.ts'
 
 // For operators only: data of every account. Query strings are removed: they can contain secrets.
@@ -20,6 +21,8 @@ type RunningJob = {
   jobId: JobId
   domain: DomainName
   path: string
+  /** null: both. */
+  variant: PageVariant | null
   priority: Priority
   node: string
   running_seconds: number
@@ -43,7 +46,7 @@ export async function readFleetQueue(db: Queryable): Promise<FleetQueue> {
       priority: number
     }
   >(
-    `select j.id, d.custom_domain, j.path, j.priority, coalesce(j.node, '') as node, j.attempts,
+    `select j.id, d.custom_domain, j.path, case when not j.is_both then j.variant end as variant, j.priority, coalesce(j.node, '') as node, j.attempts,
             extract(epoch from clock_timestamp() - j.started_at)::float8 as running_seconds
        from job j join domain d on d.id = j.domain_id
       where j.state = 'running' order by j.started_at limit $1`,

@@ -23,6 +23,7 @@ import { removeOld, type Steps } from '../../db/remove-old.ts'
 import type { Queryable } from '../../db/transaction.ts'
 import type { AccountId, DomainName, JobId, PagePath } from '../../ids.ts'
 import type { RenderOutcomeKind } from '../../render/outcome.ts'
+import type { PageVariant } from '../../store/page-id.ts'
 
 /** Claimed in this order. `live`: a crawler waits. `refresh`: API, webhook, stale or abandoned page. `warm`: bulk. */
 export type Priority = 'live' | 'refresh' | 'warm'
@@ -61,6 +62,8 @@ export type JobView = {
   jobId: JobId
   domain: DomainName
   path: PagePath
+  /** null: both. */
+  variant: PageVariant | null
   priority: Priority
   state: JobState
   outcome: JobOutcome | null
@@ -72,6 +75,8 @@ export type JobRow = {
   id: JobId
   custom_domain: DomainName
   path: PagePath
+  variant: PageVariant
+  is_both: boolean
   priority: number
   state: JobState
   outcome: JobOutcome | null
@@ -80,16 +85,18 @@ export type JobRow = {
 }
 
 export const JOB_COLUMNS =
-  'j.id, d.custom_domain, j.path, j.priority, j.state, j.outcome, j.created_at, j.finished_at'
+  'j.id, d.custom_domain, j.path, j.variant, j.is_both, j.priority, j.state, j.outcome, j.created_at, j.finished_at'
 
 export function jobView(row: JobRow): JobView {
   return {
     jobId: row.id,
     domain: row.custom_domain,
     path: row.path,
+    variant: row.is_both ? null : row.variant,
     priority: PRIORITIES[row.priority] ?? 'warm',
     state: row.state,
-    outcome: row.outcome,
+    // Before its end: why the first render of a job of both failed.
+    outcome: row.finished_at === null ? null : row.outcome,
     created_at: row.created_at.toISOString(),
     finished_at: row.finished_at?.toISOString() ?? null,
   }

@@ -15,7 +15,7 @@ export type JobsWanted = {
 }
 
 const OPEN: readonly JobState[] = ['queued', 'running']
-const COLUMNS = 'id, domain_id, path, priority, state, outcome, created_at, finished_at'
+const COLUMNS = 'id, domain_id, path, variant, is_both, priority, state, outcome, created_at, finished_at'
 
 /** Newest first. */
 export async function listJobs(

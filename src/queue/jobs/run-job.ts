@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type pg from 'pg'
 import { type PlanCatalogue, planNamed } from '../../accounts/plans.ts'
 import { overQuota } from '../../accounts/quota.ts'
 import type { Clock } from '../../clock.ts'
@@ -7,17 +8,20 @@ import type { PagePath } from '../../ids.ts'
 import type { Log } from '../../log.ts'
 import type { RenderOutcome, RenderRequest } from '../../render/outcome.ts'
 import type { Rendering, RenderRecord } from '../../render/record.ts'
+import { visitorFor } from '../../sites/devices.ts'
 import { pageId } from '../../store/page-id.ts'
 import { normalisePath } from '../../store/path.ts'
+import { compareDevices } from '../judging/compare-devices.ts'
 import type { Found } from '../judging/effect.ts'
 import { probeSite } from '../judging/prober.ts'
 import { type RenderTried, tryRules } from '../tries/try-rules.ts'
-import { type ClaimedJob, type JobRule, visitorOf } from './claim.ts'
+import type { ClaimedJob, JobRule } from './claim.ts'
 import type { Complete, Completion } from './complete.ts'
 
 export type JobRun = { startedMs: number; found: Found; completion: Completion; record: RenderRecord | null }
 
 export type RunJobOptions = {
+  pool: pg.Pool
   render(request: RenderRequest): Promise<Rendering>
   complete: Complete
   plans: PlanCatalogue
@@ -39,15 +43,15 @@ export async function runJob(
 }
 
 async function renderJob(
-  { render, plans, clock, log }: RunJobOptions,
+  { pool, render, plans, clock, log }: RunJobOptions,
   job: ClaimedJob,
   abort: AbortController,
 ): Promise<{ found: Found; record: RenderRecord | null }> {
   const { account, customDomain, originUrl, visitor, captureByMs } = job
   const toRender = { account, customDomain, originUrl, captureByMs, signal: abort.signal }
   let record: RenderRecord | null = null
-  const renderOne = async (path: PagePath, rule = job.rule) => {
-    const wanted = { ...visitor, ...visitorOf(rule?.rule.render) }
+  const renderOne = async (path: PagePath, rule = job.rule, variant = job.page.variant) => {
+    const wanted = visitorFor(variant, visitor, rule?.rule)
     const request = { ...toRender, path, visitor: wanted, ...underRule(rule) }
     const rendered = await renderWithLimit(render, request, abort)
     record = rendered.record
@@ -61,6 +65,11 @@ async function renderJob(
     if (overQuota({ used: job.rendersUsed, limit })) return { kind: 'over-quota' }
     return job.isProbe ? probeSite(job, renderOne) : renderSpelling(job, renderOne)
   }
+  const compareWith = (found: Found) =>
+    compareDevices(pool, job, found, () => renderOne(job.page.path, job.desktopRule, 'desktop')).catch(
+      (error: Error) =>
+        log.warn({ err: error, job: job.id }, 'the pages for desktops and phones could not be compared'),
+    )
   const renderTried: RenderTried = async (path, rule) => {
     const beganMs = clock.nowMs()
     const address = { ...job, page: pageId(job.page.domain, path) }
@@ -68,7 +77,10 @@ async function renderJob(
     return { outcome, ms: clock.nowMs() - beganMs, requests: record?.requests.made ?? 0 }
   }
   try {
-    return { found: await find(), record }
+    const found = await find()
+    const kept = record
+    if (job.isCompared && job.page.variant === 'mobile') await compareWith(found)
+    return { found, record: kept }
   } catch (error) {
     log.error({ err: error, job: job.id }, 'the renderer failed')
     return { found: { kind: 'crashed', reason: 'the renderer failed' }, record }

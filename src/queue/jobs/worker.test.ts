@@ -52,7 +52,7 @@ describe('a worker', () => {
     const told: string[] = []
     await using worker = await start({
       ...{ pollMs: 600_000, notifications: { on() {}, onLost() {} } },
-      ended: (id, { state, outcome }, page) => void told.push(id, state, outcome, String(page?.bodyHtml)),
+      ended: ({ id }, { state, outcome }, page) => void told.push(id, state, outcome, String(page?.bodyHtml)),
     })
     const domain = await queue.domain()
     const job = await worker.enqueueLive(pageId(domain, HOME), 'one')

@@ -67,6 +67,7 @@ export function createPageKeeper(deps: { pool: pg.Pool; plans: PlanCatalogue; cl
             kept: 'stored',
             page: {
               kind: 'page',
+              variant: job.page.variant,
               status,
               headers,
               ...body,

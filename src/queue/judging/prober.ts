@@ -123,7 +123,7 @@ export function createProber(pool: pg.Pool, random: (bytes: number) => Uint8Arra
     await transaction(pool, async (client) => {
       const asked = await client.query({ ...ask, values })
       if (asked.rowCount === 0) return
-      const [job] = await enqueue(client, domain, [probePath(random(32))], 'warm')
+      const [job] = await enqueue(client, domain, [probePath(random(32))], 'warm', { variant: 'desktop' })
       await client.query('update probe set job_id = $2 where domain_id = $1', [domain, job?.jobId])
     }).catch((error) => {
       // The next stored page tries again.

@@ -4,7 +4,7 @@ import { deleteInSteps, removeOld, type Steps } from '../../db/remove-old.ts'
 import type { Queryable } from '../../db/transaction.ts'
 import type { AccountId, DomainName, JobId, PagePath } from '../../ids.ts'
 import type { RenderRecord } from '../../render/record.ts'
-import type { PageId } from '../../store/page-id.ts'
+import type { PageId, PageVariant } from '../../store/page-id.ts'
 import type { ClaimedJob } from '../jobs/claim.ts'
 import { readStatement } from '../statement.ts'
 
@@ -39,6 +39,7 @@ export function createRecordKeeper(pool: pg.Pool): KeepRecord {
         page.domain,
         page.path,
         RECORDS_A_PAGE,
+        page.variant,
       ],
     })
   }
@@ -48,6 +49,7 @@ export function createRecordKeeper(pool: pg.Pool): KeepRecord {
 export type RenderView = {
   jobId: JobId
   path: PagePath
+  variant: PageVariant
   outcome: string
   detail: string | null
   ended_at: string
@@ -71,7 +73,7 @@ export async function lastRenders(
   domain: DomainName,
 ): Promise<RenderView[] | null> {
   const { rows } = await db.query<Row | Record<keyof Row, null>>(
-    `select r.job_id, r.path, r.outcome, r.detail, r.ended_at, r.queued_ms, r.stored_ms, r.record, r.request_id
+    `select r.job_id, r.path, r.variant, r.outcome, r.detail, r.ended_at, r.queued_ms, r.stored_ms, r.record, r.request_id
        from domain d
        left join lateral (select * from render_record where domain_id = d.id order by id desc limit $3) r on true
       where d.account_id = $1 and d.custom_domain = $2
@@ -88,9 +90,10 @@ function toView({ job_id, request_id, ended_at, ...row }: Row): RenderView {
 
 export async function rendersOfPage(db: Queryable, page: PageId): Promise<RenderView[]> {
   const { rows } = await db.query<Row>(
-    `select job_id, path, outcome, detail, ended_at, queued_ms, stored_ms, record, request_id
-       from render_record where domain_id = $1 and path = $2 order by id desc limit $3`,
-    [page.domain, page.path, RECORDS_A_PAGE],
+    `select job_id, path, variant, outcome, detail, ended_at, queued_ms, stored_ms, record, request_id
+       from render_record where domain_id = $1 and path = $2 and variant = $3
+      order by id desc limit $4`,
+    [page.domain, page.path, page.variant, RECORDS_A_PAGE],
   )
   return rows.map(toView)
 }

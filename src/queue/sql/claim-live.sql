@@ -9,12 +9,12 @@ with quota as (
    where d.id = $1
 ), asked as materialized (
   select is_over,
-         case when not is_over then enqueue_live_job($1, $2, $3, $4, $7 * interval '1 millisecond', $16) end as asked_id
+         case when not is_over then enqueue_live_job($1, $2, $17, $3, $4, $7 * interval '1 millisecond', $16) end as asked_id
     from quota
 )
 select asked.*, claimed.*, details.visitor, details.query, details.origin_cache_control,
        coalesce(details.is_probe, false) as is_probe, details.queued_ms, details.wait_left_ms,
-       details.rules, details.crawler, details.tried
+       details.rules, details.crawler, details.tried, details.variant, coalesce(details.is_compared, false) as is_compared
   from asked
   left join lateral (
     -- `offset 0` keeps the planner from inlining this: without a job the function is not called.

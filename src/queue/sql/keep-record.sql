@@ -1,8 +1,8 @@
 -- Adds a record, updates the last render and the day's counts, and deletes records of the page beyond the last $9. None of this need
 -- survive a server crash. A deleted domain or job has no record.
 with kept as (
-  insert into render_record (domain_id, path, job_id, outcome, detail, queued_ms, stored_ms, record, request_id)
-  select job.domain_id, job.path, job.id, $2, $3,
+  insert into render_record (domain_id, path, variant, job_id, outcome, detail, queued_ms, stored_ms, record, request_id)
+  select job.domain_id, job.path, $10, job.id, $2, $3,
          greatest(0, extract(epoch from ($4::timestamptz - job.created_at)) * 1000)::integer, $5, $6, job.request_id
     from job where job.id = $1
   returning id
@@ -17,6 +17,6 @@ with kept as (
   on conflict (domain_id, day, outcome) do update set renders = t.renders + 1
 )
 delete from render_record where id in (
-  select id from render_record where domain_id = $7 and path = $8 and exists (select from kept)
+  select id from render_record where domain_id = $7 and path = $8 and variant = $10 and exists (select from kept)
    order by id desc offset $9 - 1 limit 100
 )

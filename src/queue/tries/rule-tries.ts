@@ -50,6 +50,7 @@ export async function requestTry(
       domain.id,
       paths.map((_path, place) => `${prefix}${place}` as PagePath),
       'refresh',
+      { variant: 'desktop' },
     )
     const { rows } = await client.query<{ id: string }>(
       'insert into rule_try (domain_id) values ($1) returning id',

@@ -10,11 +10,17 @@ export async function emulateVisitor(
   browser: BrowserProcess,
   visitor: Visitor,
 ): Promise<void> {
-  const { locale, timeZone, viewport } = visitor
+  const { locale, timeZone } = visitor
+  const isMobile = visitor.device === 'mobile'
+  const viewport = visitor.viewport ?? (isMobile ? PHONE : undefined)
   await Promise.all([
     setUserAgent(session, browser, visitor),
     locale === undefined ? null : session.send('Emulation.setLocaleOverride', { locale }),
-    viewport === undefined ? null : session.send('Emulation.setDeviceMetricsOverride', metricsOf(viewport)),
+    viewport === undefined
+      ? null
+      : session.send('Emulation.setDeviceMetricsOverride', metricsOf(viewport, isMobile)),
+    isMobile ? session.send('Emulation.setTouchEmulationEnabled', TOUCH) : null,
+    isMobile ? session.send('Emulation.setEmulatedMedia', { features: POINTERS }) : null,
     timeZone === undefined ? null : session.send('Emulation.setTimezoneOverride', { timezoneId: timeZone }),
   ])
 }
@@ -27,8 +33,19 @@ export async function setUserAgent(
   await session.send('Emulation.setUserAgentOverride', userAgentOf(browser, visitor))
 }
 
-function metricsOf({ width, height }: { width: number; height: number }) {
-  return { width, height, screenWidth: width, screenHeight: height, deviceScaleFactor: 1, mobile: false }
+const PHONE = { width: 412, height: 915 }
+const PHONE_SCALE = 2.625
+const TOUCH = { enabled: true, maxTouchPoints: 5 }
+const POINTERS = [
+  { name: 'pointer', value: 'coarse' },
+  { name: 'any-pointer', value: 'coarse' },
+  { name: 'hover', value: 'none' },
+  { name: 'any-hover', value: 'none' },
+]
+
+function metricsOf({ width, height }: { width: number; height: number }, mobile: boolean) {
+  const size = { width, height, screenWidth: width, screenHeight: height }
+  return { ...size, deviceScaleFactor: mobile ? PHONE_SCALE : 1, mobile }
 }
 
 export function userAgentOf(
@@ -44,6 +61,11 @@ export function userAgentOf(
 
   const version = product.split('/')[1] ?? '0'
   const major = version.split('.')[0] ?? '0'
+  if (visitor.device === 'mobile') {
+    const chrome = `Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/${major}.0.0.0`
+    const userAgent = `${chrome} Mobile Safari/537.36 ${identity}`
+    return { userAgent, acceptLanguage, ...hintsOf(userAgent) }
+  }
   const brands = (number: string) => [
     { brand: 'Chromium', version: number },
     { brand: 'Not.A/Brand', version: number === major ? '8' : '8.0.0.0' },

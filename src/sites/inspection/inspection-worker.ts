@@ -2,8 +2,9 @@ import type pg from 'pg'
 import type { DomainId, DomainName, PagePath } from '../../ids.ts'
 import type { Log } from '../../log.ts'
 import type { Visitor } from '../../render/outcome.ts'
-import { pageId } from '../../store/page-id.ts'
+import { type PageVariant, pageId } from '../../store/page-id.ts'
 import { htmlOf, readStored } from '../../store/stored-page.ts'
+import { visitorFor, visitorOf } from '../devices.ts'
 import { readDomainSettings } from '../domain-settings.ts'
 import { factsOf } from './facts.ts'
 import { INSPECTION_CHANNEL } from './inspections.ts'
@@ -51,6 +52,7 @@ type Claimed = {
   id: string
   domain_id: DomainId
   path: PagePath
+  variant: PageVariant
   attempts: number
   state: string
   custom_domain: DomainName
@@ -72,7 +74,7 @@ const CLAIM = `
     node = $1, attempts = i.attempts + 1, lease_until = now() + make_interval(secs => $3)
    from next, domain d
   where i.id = next.id and d.id = i.domain_id
-  returning i.id, i.domain_id, i.path, i.attempts, i.state, d.custom_domain, d.origin_url, d.settings`
+  returning i.id, i.domain_id, i.path, i.variant, i.attempts, i.state, d.custom_domain, d.origin_url, d.settings`
 
 const RENEW = `
   update inspection set lease_until = now() + make_interval(secs => $4)
@@ -138,7 +140,7 @@ class InspectionWorker {
         .catch((error: Error) => log.warn({ err: error }, 'the lease of an inspection could not be renewed'))
     const watch = setInterval(() => void renew(), WANTED_MS)
     try {
-      const stored = await readStored(pool, pageId(claimed.domain_id, claimed.path))
+      const stored = await readStored(pool, pageId(claimed.domain_id, claimed.path, claimed.variant))
       const given = stored?.kind === 'page' ? { status: stored.status, html: await htmlOf(stored) } : null
       const crawler = given === null ? null : await sideOf(look, claimed, signal, given)
       const person = await sideOf(look, claimed, signal)
@@ -181,7 +183,7 @@ type Look = InspectionDeps['look']
 /** `given`: show the stored page as crawlers get it; absent: load the page as a person does. */
 async function sideOf(
   look: Look,
-  { custom_domain, origin_url, path, settings }: Claimed,
+  { custom_domain, origin_url, path, variant, settings }: Claimed,
   signal: AbortSignal,
   given?: { status: number; html: string },
 ): Promise<{ side: Side | NoSide; picture: Buffer | null }> {
@@ -190,7 +192,7 @@ async function sideOf(
       customDomain: custom_domain,
       originUrl: origin_url,
       path,
-      visitor: readDomainSettings(settings).render,
+      visitor: visitorFor(variant, visitorOf(readDomainSettings(settings).render)),
       ...(given && { given }),
       signal,
     })

@@ -5,7 +5,7 @@ import { removeOld, type Steps } from '../../db/remove-old.ts'
 import { type Queryable, transaction } from '../../db/transaction.ts'
 import { AppError } from '../../errors.ts'
 import type { AccountId, DomainName, PagePath } from '../../ids.ts'
-import type { PageId } from '../../store/page-id.ts'
+import type { PageId, PageVariant } from '../../store/page-id.ts'
 import type { NoSide, Side } from './side.ts'
 
 /** Wakes the nodes that render. */
@@ -23,6 +23,7 @@ type InspectionState = 'queued' | 'running' | 'done' | 'failed'
 export type Inspection = {
   id: string
   path: PagePath
+  variant: PageVariant
   state: InspectionState
   reason: string | null
   requestedAt: Date
@@ -38,6 +39,7 @@ type PictureOf = (typeof PICTURES)[number]
 type Row = {
   id: string
   path: PagePath
+  variant: PageVariant
   state: InspectionState
   reason: string | null
   requested_at: Date
@@ -46,7 +48,7 @@ type Row = {
   person: Side | NoSide | null
 }
 
-const COLUMNS = `i.id, i.path, i.state, i.reason, i.requested_at, i.finished_at, i.crawler - 'card' as crawler, i.person`
+const COLUMNS = `i.id, i.path, i.variant, i.state, i.reason, i.requested_at, i.finished_at, i.crawler - 'card' as crawler, i.person`
 const LOCK = 7229
 
 /** Joins the page's open inspection if there is one. Throws `too_many_inspections` and `inspection_rate`. */
@@ -55,13 +57,13 @@ export async function requestInspection(
   account: AccountId,
   page: PageId,
 ): Promise<Inspection> {
-  const of = [page.domain, page.path]
+  const of = [page.domain, page.path, page.variant]
   return transaction(pool, async (client) => {
     // One at a time per account, so that its limits are exact.
     await client.query('select pg_advisory_xact_lock($1, $2)', [LOCK, account])
     const open = await client.query<Row>(
       `select ${COLUMNS} from inspection i
-        where i.domain_id = $1 and i.path = $2 and i.state in ('queued', 'running')`,
+        where i.domain_id = $1 and i.path = $2 and i.variant = $3 and i.state in ('queued', 'running')`,
       of,
     )
     const joined = open.rows[0]
@@ -79,7 +81,7 @@ export async function requestInspection(
       throw new AppError('inspection_rate', { headers: { 'Retry-After': String(seconds) } })
     }
     const made = await client.query<Row>(
-      `insert into inspection as i (domain_id, path) values ($1, $2) returning ${COLUMNS}`,
+      `insert into inspection as i (domain_id, path, variant) values ($1, $2, $3) returning ${COLUMNS}`,
       of,
     )
     await client.query(
@@ -111,9 +113,9 @@ export async function findInspection(
 
 export async function lastInspection(db: Queryable, page: PageId): Promise<Inspection | null> {
   const { rows } = await db.query<Row>(
-    `select ${COLUMNS} from inspection i where i.domain_id = $1 and i.path = $2
+    `select ${COLUMNS} from inspection i where i.domain_id = $1 and i.path = $2 and i.variant = $3
       order by i.requested_at desc limit 1`,
-    [page.domain, page.path],
+    [page.domain, page.path, page.variant],
   )
   return rows[0] === undefined ? null : toInspection(rows[0])
 }

@@ -1,0 +1,127 @@
+import type { Queryable } from '../../db/transaction.ts'
+import type { RenderOutcome } from '../../render/outcome.ts'
+import { type DeviceDifference, recordComparison } from '../../sites/devices.ts'
+import { factsOf, type PageFacts } from '../../sites/inspection/facts.ts'
+import { pageId } from '../../store/page-id.ts'
+import { htmlOf, readStored, type StoredEntry } from '../../store/stored-page.ts'
+import type { ClaimedJob } from '../jobs/claim.ts'
+import type { Found } from './effect.ts'
+
+/** What a crawler gets: a page or a redirect. */
+type Answer = { status: number; location: string | null; facts: PageFacts | null }
+
+/**
+ * After the mobile render of a compared path: compares it with the stored desktop page, and where they differ with
+ * what that one has in common with another desktop render, which is not stored.
+ */
+export async function compareDevices(
+  db: Queryable,
+  job: ClaimedJob,
+  found: Found,
+  renderDesktop: () => Promise<RenderOutcome>,
+): Promise<void> {
+  const { page, customDomain } = job
+  const url = `https://${customDomain}${page.path}`
+  const mobile = answerOf(found, url)
+  const stored = await readStored(db, pageId(page.domain, page.path))
+  const record = (differences: DeviceDifference[] | null) =>
+    recordComparison(db, { domain: page.domain, name: customDomain, path: page.path }, differences)
+  if (mobile === null || stored === null) return record(null)
+  const desktop = await storedAnswer(stored, url)
+  if (differencesOf(desktop, mobile).length === 0) return record([])
+  const again = answerOf(await renderDesktop(), url)
+  return record(again === null ? null : differencesOf(desktop, mobile, again))
+}
+
+function answerOf(found: Found, url: string): Answer | null {
+  if (found.kind === 'redirect') return { status: found.status, location: found.location, facts: null }
+  if (found.kind !== 'rendered') return null
+  const { html } = found.changed ?? found
+  return { status: found.status, location: null, facts: factsOf(html, url) }
+}
+
+async function storedAnswer(stored: StoredEntry, url: string): Promise<Answer> {
+  const { status } = stored
+  if (stored.kind === 'redirect') return { status, location: stored.location, facts: null }
+  return { status, location: null, facts: factsOf(await htmlOf(stored), url) }
+}
+
+/** Of the words in order, and of the links. */
+const ALIKE = 0.95
+
+/** `again`: another render of `desktop`; what differs between the two is not compared. */
+export function differencesOf(desktop: Answer, mobile: Answer, again: Answer = desktop): DeviceDifference[] {
+  const isSame = (of: (answer: Answer) => unknown) =>
+    of(desktop) === of(mobile) || of(desktop) !== of(again) || of(again) === of(mobile)
+  if (!isSame(({ status, location }) => `${status} ${location}`)) return ['status']
+  const [one, other, twin] = [desktop.facts, mobile.facts, again.facts]
+  if (one === null || other === null || twin === null) return []
+  const plain: [DeviceDifference, (answer: Answer) => unknown][] = [
+    ['title', ({ facts }) => unnumbered(facts?.title ?? '')],
+    ['description', ({ facts }) => unnumbered(facts?.description ?? '')],
+    ['canonical', ({ facts }) => facts?.canonical],
+    ['structured_data', ({ facts }) => structuredOf(facts)],
+  ]
+  const differences = plain.filter(([, of]) => !isSame(of)).map(([name]) => name)
+  if (!areLinksAlike(one, other, twin)) differences.unshift('links')
+  if (!isTextAlike(one, other, twin)) differences.unshift('text')
+  return differences
+}
+
+function unnumbered(text: string): string {
+  return text.replace(/\d+/g, '0')
+}
+
+function structuredOf(facts: PageFacts | null): string {
+  return unnumbered(JSON.stringify(facts?.structured.map(({ kind, types, json }) => [kind, types, json])))
+}
+
+/** How many have to be the same. `theirs` may vary as much as the two of `ours`, which have `common`. */
+function leastAlike(common: number, ours: number, theirs: number): number {
+  return Math.ceil(ALIKE * Math.max(common, theirs - (ours - common)))
+}
+
+function areLinksAlike(desktop: PageFacts, mobile: PageFacts, again: PageFacts): boolean {
+  const [one, other, twin] = [desktop, mobile, again].map(
+    ({ links }) => new Set(links.map(({ href }) => href)),
+  ) as [Set<string>, Set<string>, Set<string>]
+  const common = [...one].filter((link) => twin.has(link))
+  const ours = Math.max(one.size, twin.size)
+  return common.filter((link) => other.has(link)).length >= leastAlike(common.length, ours, other.size)
+}
+
+function isTextAlike(desktop: PageFacts, mobile: PageFacts, again: PageFacts): boolean {
+  const [one, other, twin] = [wordsOf(desktop.text), wordsOf(mobile.text), wordsOf(again.text)]
+  const lines = new Set(again.text.map(unnumbered))
+  const common = wordsOf(desktop.text.filter((line) => lines.has(unnumbered(line))))
+  const ours = Math.max(one.length, twin.length)
+  const least = leastAlike(common.length, ours, other.length)
+  return least <= 0 || haveInCommon(common, other, least)
+}
+
+/** Numbers and dates change from one minute to the next. */
+const DATE =
+  /^(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mon|tue|wed|thu|fri|sat|sun)(?:[a-z]*(?:day|ber|ary|il|ust|ch|e|y))?$/
+
+function wordsOf(lines: readonly string[]): string[] {
+  const words = lines.flatMap((line) => line.toLowerCase().match(/[\p{L}\p{M}\p{N}]+/gu) ?? [])
+  return words.filter((word) => !/\d/.test(word) && !DATE.test(word))
+}
+
+/** Whether two lists have `least` words in common, in order: Myers' shortest edit script, given up when too long. */
+function haveInCommon(one: readonly string[], other: readonly string[], least: number): boolean {
+  const edits = one.length + other.length - 2 * least
+  if (edits < 0) return false
+  const furthest = new Int32Array(2 * edits + 3)
+  const middle = edits + 1
+  for (let edit = 0; edit <= edits; edit++) {
+    for (let diagonal = -edit; diagonal <= edit; diagonal += 2) {
+      const [below, above] = [furthest[middle + diagonal + 1]!, furthest[middle + diagonal - 1]!]
+      let x = diagonal === -edit || (diagonal !== edit && above < below) ? below : above + 1
+      while (x < one.length && x - diagonal < other.length && one[x] === other[x - diagonal]) x++
+      if (x >= one.length && x - diagonal >= other.length) return true
+      furthest[middle + diagonal] = x
+    }
+  }
+  return false
+}

@@ -1,0 +1,95 @@
+import type pg from 'pg'
+import type { PlanCatalogue } from '../../accounts/plans.ts'
+import { readQuota } from '../../accounts/quota.ts'
+import type { Clock } from '../../clock.ts'
+import { type Queryable, transaction } from '../../db/transaction.ts'
+import { AppError } from '../../errors.ts'
+import type { DomainId, JobId, PagePath } from '../../ids.ts'
+import type { Log } from '../../log.ts'
+import { type DevicePage, firstSegment, listDevicePages, requestComparison } from '../../sites/devices.ts'
+import { lastRenderedPaths } from '../../store/keep-page.ts'
+import { startWhileDue } from '../../while-due.ts'
+import { enqueue } from '../jobs/enqueue.ts'
+import type { Priority } from '../jobs/job.ts'
+
+/** With different first segments, and as often. */
+export const COMPARED_PAGES = 5
+const COMPARED_DAYS = 7
+const DAY_MS = 86_400_000
+/** A comparison that takes longer is lost. */
+const LOST_MS = 3_600_000
+const POLL_MS = 5 * 60_000
+const LOCK = 7230
+
+/** Renders pages for desktops and phones, and compares them: src/queue/judging/compare-devices.ts. */
+export async function checkDevices(
+  client: Queryable,
+  domain: DomainId,
+  paths: readonly PagePath[],
+  priority: Priority = 'refresh',
+): Promise<{ path: PagePath; jobId: JobId }[]> {
+  await requestComparison(client, domain, paths)
+  return enqueue(client, domain, paths, priority, { variant: 'both' })
+}
+
+type Deps = { pool: pg.Pool; plans: PlanCatalogue; clock: Clock }
+
+/** For domains with `devices: "auto"`: some pages soon after the first crawler, and every week. */
+export function startDeviceChecks(deps: Deps & { log: Log }, pollMs = POLL_MS): { close(): Promise<void> } {
+  return startWhileDue(
+    pollMs,
+    async () => {
+      await checkDueDomains(deps)
+      return false
+    },
+    (error) => deps.log.warn({ err: error }, 'pages for desktops and phones could not be compared'),
+  )
+}
+
+export async function checkDueDomains(deps: Deps): Promise<void> {
+  const { rows } = await deps.pool.query<{ id: DomainId }>(
+    `select d.id from domain d join account a on a.id = d.account_id
+      where d.settings ->> 'devices' = 'auto' and d.is_active and a.suspended_at is null order by d.id`,
+  )
+  for (const { id } of rows) await checkDomain(deps, id)
+}
+
+async function checkDomain({ pool, plans, clock }: Deps, domain: DomainId): Promise<void> {
+  const nowMs = clock.nowMs()
+  const check = async (client: Queryable) => {
+    await client.query('select pg_advisory_xact_lock($1, $2)', [LOCK, domain])
+    const paths = await duePaths(client, domain, nowMs)
+    const quota = paths.length === 0 ? null : await readQuota(client, plans, domain, nowMs)
+    if (quota === null || quota.used + 2 * paths.length > quota.limit) return
+    await checkDevices(client, domain, paths, 'warm')
+  }
+  await transaction(pool, check).catch((error) => {
+    if (!(error instanceof AppError)) throw error
+  })
+}
+
+/** Larger pages are not compared. */
+const HTML_LIMIT_BYTES = 4 * 1024 * 1024
+const CANDIDATES = 500
+
+async function duePaths(client: Queryable, domain: DomainId, nowMs: number): Promise<PagePath[]> {
+  const compared = await listDevicePages(client, domain)
+  const recent = compared.filter((page) => isRecent(page, nowMs))
+  const room = COMPARED_PAGES - recent.length
+  if (room <= 0) return []
+  const stored = await lastRenderedPaths(client, domain, { htmlBytes: HTML_LIMIT_BYTES, limit: CANDIDATES })
+  // First again what was compared before, so that its finding is renewed.
+  const candidates = [...compared.map(({ path }) => path), '/' as PagePath, ...stored]
+  const taken = new Set(recent.map(({ path }) => firstSegment(path)))
+  const due = candidates.filter((path) => {
+    const segment = firstSegment(path)
+    return !taken.has(segment) && taken.add(segment)
+  })
+  // Nothing is rendered before the first crawler.
+  return stored.length === 0 ? [] : due.slice(0, room)
+}
+
+function isRecent({ requestedAt, checkedAt }: DevicePage, nowMs: number): boolean {
+  const isUnderWay = requestedAt !== null && nowMs - requestedAt.getTime() < LOST_MS
+  return isUnderWay || (checkedAt !== null && nowMs - checkedAt.getTime() < COMPARED_DAYS * DAY_MS)
+}

@@ -1,0 +1,172 @@
+import type { Queryable } from '../db/transaction.ts'
+import type { DomainId, DomainName, PagePath } from '../ids.ts'
+import type { Visitor } from '../render/outcome.ts'
+import type { Rule, RuleRender } from '../rules/schema.ts'
+import { announceHost } from '../store/invalidation.ts'
+import type { PageVariant } from '../store/page-id.ts'
+import { type DomainSettings, readDomainSettings } from './domain-settings.ts'
+
+/** Crawlers that say so are phones, in this spelling. */
+export function isPhoneAgent(userAgent: string): boolean {
+  return userAgent.includes('Mobile') || userAgent.includes('Android')
+}
+
+export type ComparedPage = { path: string; differs: boolean }
+
+/** Whether phones have pages of their own. A path that was not compared is like its first segment, or the domain. */
+export class Devices {
+  readonly #setting: DomainSettings['devices']
+  readonly #findings = new Map<string, boolean>()
+
+  constructor(setting: DomainSettings['devices'], compared: readonly ComparedPage[]) {
+    this.#setting = setting
+    for (const { path, differs } of compared) {
+      // Keys without `/` are segments and the domain.
+      const above = [`segment ${firstSegment(path)}`, 'domain']
+      for (const key of above) this.#findings.set(key, differs || this.#findings.get(key) === true)
+      this.#findings.set(path, differs)
+    }
+  }
+
+  get mayTellApart(): boolean {
+    return this.#setting === 'both' || (this.#setting === 'auto' && this.#findings.get('domain') === true)
+  }
+
+  tellsApart(path: string): boolean {
+    if (!this.mayTellApart || this.#setting === 'both') return this.mayTellApart
+    return this.#findings.get(path) ?? this.#findings.get(`segment ${firstSegment(path)}`) ?? true
+  }
+}
+
+/** Of `/a/b?c`: `a`. */
+export function firstSegment(path: string): string {
+  return path.split(/[/?]/, 2)[1] ?? ''
+}
+
+/** In a query on `domain d`. */
+export const DEVICE_PAGES = `
+  (select json_agg(json_build_object('path', c.path, 'differs', cardinality(c.differences) > 0))
+     from device_page c where c.domain_id = d.id and c.checked_at is not null)`
+
+export async function readDevices(db: Queryable, domain: DomainId): Promise<Devices> {
+  const { rows } = await db.query<{ settings: unknown; pages: ComparedPage[] | null }>({
+    name: 'devices-read',
+    text: `select d.settings, ${DEVICE_PAGES} as pages from domain d where d.id = $1`,
+    values: [domain],
+  })
+  return new Devices(readDomainSettings(rows[0]?.settings).devices, rows[0]?.pages ?? [])
+}
+
+export const DEVICE_DIFFERENCES = [
+  'text',
+  'links',
+  'title',
+  'description',
+  'canonical',
+  'structured_data',
+  'status',
+] as const
+export type DeviceDifference = (typeof DEVICE_DIFFERENCES)[number]
+
+export type DevicePage = {
+  path: PagePath
+  requestedAt: Date | null
+  checkedAt: Date | null
+  differences: DeviceDifference[]
+}
+
+/** By path. Also paths whose first comparison is under way. */
+export async function listDevicePages(db: Queryable, domain: DomainId): Promise<DevicePage[]> {
+  const { rows } = await db.query<{
+    path: PagePath
+    requested_at: Date | null
+    checked_at: Date | null
+    differences: DeviceDifference[]
+  }>(
+    `select path, requested_at, checked_at, differences from device_page where domain_id = $1 order by path`,
+    [domain],
+  )
+  return rows.map(({ path, requested_at, checked_at, differences }) => ({
+    ...{ path, differences, requestedAt: requested_at, checkedAt: checked_at },
+  }))
+}
+
+/** A domain keeps the findings of its last comparisons. */
+const PAGES_KEPT = 50
+
+/** Call before queueing both variants of these paths. */
+export async function requestComparison(
+  db: Queryable,
+  domain: DomainId,
+  paths: readonly PagePath[],
+): Promise<void> {
+  await db.query(
+    `with asked as (
+       insert into device_page (domain_id, path, requested_at)
+       select $1, path, now() from unnest($2::text[]) path order by path collate "C"
+       on conflict (domain_id, path) do update set requested_at = excluded.requested_at)
+     delete from device_page where domain_id = $1 and path in (
+       select path from device_page where domain_id = $1 and path <> all ($2)
+        order by coalesce(requested_at, checked_at) desc offset $3)`,
+    [domain, [...paths].sort(), Math.max(0, PAGES_KEPT - paths.length)],
+  )
+}
+
+/** `differences` null: the page could not be compared. */
+export async function recordComparison(
+  db: Queryable,
+  { domain, name, path }: { domain: DomainId; name: DomainName; path: PagePath },
+  differences: readonly DeviceDifference[] | null,
+): Promise<void> {
+  const { rowCount } = await db.query(
+    `update device_page set requested_at = null, checked_at = case when $3::text[] is null then checked_at else now() end,
+            differences = coalesce($3, differences)
+      where domain_id = $1 and path = $2 and requested_at is not null`,
+    [domain, path, differences],
+  )
+  if (rowCount === 1 && differences !== null) await announceHost(db, name)
+}
+
+/** Only what is given, so that a rule's fields replace the domain's. */
+export function visitorOf(given: Omit<RuleRender, 'wait_for' | 'wait_ms' | 'block'> = {}): Visitor {
+  const { user_agent: userAgent, viewport, locale, time_zone: timeZone } = given
+  return {
+    ...(userAgent !== undefined && { userAgent }),
+    ...(viewport !== undefined && { viewport }),
+    ...(locale !== undefined && { locale }),
+    ...(timeZone !== undefined && { timeZone }),
+  }
+}
+
+/** Phones have a screen and user agent of their own: only a rule that is for phones alone changes those. */
+export function visitorFor(variant: PageVariant, usual: Visitor, rule: Rule | null = null): Visitor {
+  const wanted = { ...usual, ...visitorOf(rule?.render) }
+  if (variant === 'desktop') return wanted
+  const { userAgent: _, viewport: __, ...others } = wanted
+  return { ...others, ...(rule?.when?.variant === 'mobile' && visitorOf(rule.render)), device: variant }
+}
+
+/** As the API gives it. `isUnderWay`: paths whose comparison has not ended. */
+export async function devicesView(
+  db: Queryable,
+  { id, name, settings }: { id: DomainId; name: DomainName; settings: DomainSettings },
+) {
+  const pages = await listDevicePages(db, id)
+  const compared = pages.filter(({ checkedAt }) => checkedAt !== null)
+  const differs = compared.some(({ differences }) => differences.length > 0)
+  const finding = differs ? 'different' : 'alike'
+  const lastMs = Math.max(...compared.map(({ checkedAt }) => checkedAt?.getTime() ?? 0))
+  return {
+    domain: name,
+    devices: settings.devices,
+    finding: compared.length === 0 ? null : (finding as 'different' | 'alike'),
+    checked_at: compared.length === 0 ? null : new Date(lastMs).toISOString(),
+    pages: pages.map(({ path, checkedAt, differences }) => ({
+      path,
+      alike: checkedAt === null ? null : differences.length === 0,
+      differences,
+      checked_at: checkedAt?.toISOString() ?? null,
+    })),
+    isUnderWay: new Set(pages.filter(({ requestedAt }) => requestedAt !== null).map(({ path }) => path)),
+  }
+}
