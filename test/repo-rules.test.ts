@@ -75,6 +75,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'src/rules',
     'src/site-files',
     'src/sitemaps',
+    'src/sites/devices.ts',
     'src/sites/domain-settings.ts',
     'src/sites/domains.ts',
     'src/store',
@@ -89,6 +90,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'src/rules',
     'src/site-files',
     'src/sitemaps',
+    'src/sites/devices.ts',
     'src/sites/domain-settings.ts',
     'src/sites/inspection',
     'src/store',
@@ -205,9 +207,9 @@ describe('repository rules', () => {
     // Files and lines reached by imports of values. Lower a figure when it falls; raise one with a reason in the commit.
     const most: Record<string, [files: number, lines: number]> = {
       // It answers with the owner's redirects, refusals and preferences itself.
-      'src/edge/request/handler.ts': [21, 2_540],
-      'src/edge/edge.ts': [91, 10_750],
-      'src/queue/jobs/worker.ts': [47, 5_880],
+      'src/edge/request/handler.ts': [22, 2_640],
+      'src/edge/edge.ts': [92, 11_050],
+      'src/queue/jobs/worker.ts': [49, 6_180],
       'src/render/renderer.ts': [35, 4_900],
       'src/gateway/gateway.ts': [30, 3_540],
     }

@@ -35,6 +35,7 @@ const GROUPS: readonly Group[] = [
       'domain show': 'Show a domain with its settings',
       'domain set': "Change a domain's origin or settings, or whether it is active",
       'domain remove': 'Remove a domain and everything stored for it',
+      'devices check': 'Compare pages as desktops and phones get them',
     },
   ],
   [
@@ -49,7 +50,6 @@ const GROUPS: readonly Group[] = [
       'version restore': 'Put a version back into force',
     },
   ],
-  [() => import('./devices.ts'), { 'devices check': 'Compare pages as desktops and phones get them' }],
   [
     () => import('./rules.ts'),
     {
