@@ -15,7 +15,7 @@ import { startTestEdge, type TestEdge } from './support/edge.ts'
 // Edge and API of one node, on one listener: who was answered by the API meets
 // nothing at this node's edge that his change has made untrue.
 
-const ROUNDS = 200
+const ROUNDS = 60
 
 let edge: TestEdge
 let api: ApiApp

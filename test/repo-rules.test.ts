@@ -262,6 +262,18 @@ describe('repository rules', () => {
     )
   })
 
+  it('tests that start Prepaint as a program, or drive the dashboard, are in the long suite', () => {
+    const support = /support\/(command-line|node-process|fleet|dashboard-tab|installed-peer)\.ts'/
+    const [long, short] = [true, false].map((isLong) =>
+      tree.filter((file) => file.endsWith('.test.ts') && /\.long\./.test(file) === isLong),
+    )
+    assert.ok(long!.some((file) => support.test(read(file))))
+    assert.deepEqual(
+      short!.filter((file) => support.test(read(file))),
+      [],
+    )
+  })
+
   it('no lock file records a download address', () => {
     const locks = tree.filter((file) => path.basename(file) === 'package-lock.json')
     assert(locks.includes('package-lock.json'))

@@ -47,6 +47,8 @@ describe('readiness', () => {
     const answer = await fetch(`${url}/readyz`)
     assert.equal(answer.status, 503)
     assert.equal(((await answer.json()) as { database: string }).database, 'unreachable')
+    assert.deepEqual(await (await fetch(`${url}/healthz`)).json(), { status: 'ok' })
+    assert.equal(await (await fetch(`${url}/metrics`)).text(), 'metrics')
     assert.equal((await fetch(`${url}/api/domains`)).status, 404)
     server.closeAllConnections()
     server.close()

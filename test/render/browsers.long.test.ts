@@ -9,7 +9,7 @@ import { it } from 'node:test'
 const ROOT = path.resolve(import.meta.dirname, '../..')
 const FILES = [
   ...globSync('src/render/browser/*.test.ts', { cwd: ROOT }),
-  ...['src/render/visit/visit.test.ts', 'test/roles.test.ts', 'test/security/secrets.test.ts'],
+  ...['src/render/visit/visit.test.ts', 'test/roles.long.test.ts', 'test/security/secrets.long.test.ts'],
 ]
 
 /** Programs, as `PREPAINT_TEST_BROWSERS=/usr/bin/chromium:/usr/bin/chromium-headless-shell`. */

@@ -73,7 +73,7 @@ const LAST_OUTPUT_CHARS = 4_000
 const SANDBOX_REMEDY =
   'Chromium needs unprivileged user namespaces for it (sysctl kernel.unprivileged_userns_clone=1; ' +
   'on Ubuntu kernel.apparmor_restrict_unprivileged_userns=0; in Docker a seccomp profile that allows them, ' +
-  'see "Sandbox" in README.md)'
+  'see "Sandbox" in docs/operations.md)'
 
 const DATA_WARNING =
   'A page that breaks out of Chromium could read the data directory: start the node as root, ' +
@@ -90,7 +90,7 @@ export async function launchBrowser(options: LaunchOptions): Promise<BrowserProc
       )
     }
     options.log.warn(
-      'Chromium runs without its sandbox here: all right for your own sites; before you take sites of strangers: apt-get install chromium-headless-shell, and see "Sandbox" in README.md',
+      'Chromium runs without its sandbox here: all right for your own sites; before you take sites of strangers: apt-get install chromium-headless-shell, and see "Sandbox" in docs/operations.md',
     )
     return await launch(options, 'off')
   }

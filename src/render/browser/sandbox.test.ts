@@ -58,7 +58,7 @@ for (const [name, script] of Object.entries({
       assert.equal(lines.length, 1)
       assert.match(lines[0]!, /without its sandbox/)
       assert.match(lines[0]!, /apt-get install/)
-      assert.match(lines[0]!, /README/)
+      assert.match(lines[0]!, /operations/)
     })
 
     it('is no browser where the sandbox is required: the error says why, and what to do', async (t) => {
