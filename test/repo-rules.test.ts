@@ -34,7 +34,9 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'src/rules',
     'src/sites/domain-settings.ts',
     'src/sites/inspection/facts.ts',
+    'src/sites/inspection/scan-html.ts',
   ],
+  'src/forms': ['src/db/transaction.ts', 'src/store/keep-page.ts', 'src/store/page-id.ts'],
   'src/sitemaps': ['src/outbound', 'src/store'],
   'src/rules': ['src/store/page-id.ts', 'src/store/path.ts'],
   'src/site-files': [
@@ -67,6 +69,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   ],
   'src/edge': [
     'src/db/transaction.ts',
+    'src/forms',
     'src/http',
     'src/outbound',
     'src/queue/jobs/await.ts',
@@ -101,6 +104,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'src/db',
     'src/edge/crawlers/known-crawlers.ts',
     'src/edge/request/verdict.ts',
+    'src/forms/form.ts',
     'src/notifications/incidents/incidents.ts',
     'src/queue',
     'src/site-files',
@@ -112,6 +116,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'src/accounts',
     'src/certificates',
     'src/db',
+    'src/forms',
     'src/http',
     'src/insight',
     'src/mail',
@@ -311,6 +316,7 @@ const TABLES: Record<string, readonly string[]> = {
     ...['acme_account', 'acme_challenge', 'acme_order', 'certificate', 'certificate_order', 'master_key'],
   ],
   'src/db': ['account_rate'],
+  'src/forms': ['page_form'],
   'src/insight': [
     ...['node', 'traffic_batch', 'traffic_day', 'traffic_forbidden', 'traffic_hour', 'traffic_last'],
     ...['traffic_path', 'traffic_summary'],
@@ -366,6 +372,8 @@ const READ_ELSEWHERE: Record<string, readonly string[]> = {
     ...['certificate', 'certificate_order', 'freshness', 'last_render', 'page', 'render_count', 'render_day'],
     ...['render_record', 'render_outcome_day', 'traffic_day', 'traffic_hour'],
   ],
+  // A form is written only beside its page.
+  'src/forms': ['page'],
   // Live events and operators' figures join what all folders own.
   'src/insight/events': [
     'incident',

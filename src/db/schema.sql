@@ -209,6 +209,8 @@ create table page (
   -- What a rule did to its render, named by src/rules/rule-book.ts, and what that changed; empty and null: nothing.
   rule_effect          text not null default '',
   rule_changes         jsonb,
+  -- The page links to Markdown of the site's own.
+  own_markdown         boolean not null default false,
   primary key (domain_id, path, variant)
 ) with (autovacuum_vacuum_scale_factor = 0.02, toast.autovacuum_vacuum_scale_factor = 0.02);
 alter table page alter column body_br set storage external;
@@ -219,6 +221,32 @@ create index page_rendered on page (domain_id, rendered_at, path) include (statu
 create index page_status on page (domain_id, status, path) include (variant);
 create index page_size on page (domain_id, html_bytes, path) include (variant);
 create index page_application on page (domain_id, application, rendered_at) where stale_since is null;
+
+-- Markdown and cards made of stored pages; src/forms/stored-form.ts. One of another snapshot (`page_etag`) is not read.
+create table page_form (
+  domain_id integer not null references domain on delete cascade,
+  path      text collate "C" not null,
+  variant   text not null,
+  form      text not null check (form in ('markdown', 'card')),
+  page_etag text not null,
+  body_br   bytea not null,
+  etag      text not null,
+  -- For response headers; FormFacts of src/forms/form.ts.
+  facts     jsonb not null,
+  primary key (domain_id, path, variant, form)
+) with (autovacuum_vacuum_scale_factor = 0.02, toast.autovacuum_vacuum_scale_factor = 0.02);
+alter table page_form alter column body_br set storage external;
+
+-- For each statement: a purge of 100,000 pages looks once.
+create function forget_forms() returns trigger language plpgsql as $$
+begin
+  delete from page_form f using gone
+   where (f.domain_id, f.path, f.variant) = (gone.domain_id, gone.path, gone.variant);
+  return null;
+end
+$$;
+create trigger page_deleted_forgets after delete on page
+  referencing old table as gone for each statement execute function forget_forms();
 
 create table redirect (
   domain_id integer not null references domain on delete cascade,
@@ -408,6 +436,7 @@ create unlogged table unstored_page (
   body_br    bytea not null,
   html_bytes integer not null,
   etag       text not null,
+  own_markdown boolean not null,
   made_at    timestamptz not null
 );
 alter table unstored_page alter column body_br set storage external;
@@ -1062,6 +1091,9 @@ create table traffic_hour (
   status_5xx bigint      not null,
   unanswered bigint      not null,
   times      integer[]   not null,
+  -- How many of them got a form other than HTML.
+  markdown   bigint      not null default 0,
+  cards      bigint      not null default 0,
   primary key (domain_id, hour, category, crawler, verdict)
 ) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
 
@@ -1078,6 +1110,8 @@ create table traffic_day (
   status_5xx bigint    not null,
   unanswered bigint    not null,
   times      integer[] not null,
+  markdown   bigint    not null default 0,
+  cards      bigint    not null default 0,
   primary key (domain_id, day, category, crawler, verdict)
 ) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
 
@@ -1091,6 +1125,8 @@ create table traffic_path (
   -- Of the newest visit.
   verdict    text     not null,
   status     smallint not null,
+  markdown   bigint   not null default 0,
+  cards      bigint   not null default 0,
   primary key (domain_id, day, is_failing, path)
 ) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
 
@@ -1140,8 +1176,8 @@ create table traffic_summary (
 -- The verdicts are `NO_PAGES` of src/insight/traffic/verdict-kind.ts. A test compares them.
 create function is_for_page(category text, verdict text) returns boolean language sql immutable as $$
   select category <> 'people' and verdict not in (
-    'pass; not-a-crawler', 'pass; method', 'pass; category', 'pass; authorization', 'pass; asset', 'pass; excluded',
-    'pass; rule', 'pass; path', 'pass; inactive', 'pass; loop', 'pass; forged', 'rule', 'redirect', 'site-file', 'blocked',
+    'pass; not-a-crawler', 'pass; method', 'pass; category', 'pass; authorization', 'pass; cookie', 'pass; own-markdown',
+    'pass; asset', 'pass; excluded', 'pass; rule', 'pass; path', 'pass; inactive', 'pass; loop', 'pass; forged', 'rule', 'redirect', 'site-file', 'blocked',
     'payment', 'sitemap')
 $$;
 

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type http from 'node:http'
 import { type Clock, systemStopwatch } from '../clock.ts'
 import type { Queryable } from '../db/transaction.ts'
+import { Converter } from '../forms/converter.ts'
 import { createClientReader, type ReadClient } from '../http/client-address.ts'
 import { type ClientLimits, createClientGate, NO_CLIENT_LIMITS } from '../http/client-limits.ts'
 import { createRequestIds } from '../http/request-id.ts'
@@ -25,6 +26,7 @@ import type { VerifyCrawler } from './crawlers/verify-crawler.ts'
 import { createOriginShare } from './origin/origin-share.ts'
 import { createPass, type PassOptions } from './origin/pass.ts'
 import { WebSockets } from './origin/upgrade.ts'
+import { PageForms } from './page/page-forms.ts'
 import { pageMessage, sendPlainPage } from './page/plain-page.ts'
 import { prepareServed } from './page/prepared-page.ts'
 import { createSitemaps } from './page/send-sitemap.ts'
@@ -74,6 +76,8 @@ export type EdgeOptions = {
   /** For a whole request head, from the connection or the previous response on. */
   headersMs?: number
   bodyLookMs?: number
+  /** For making Markdown or a card; then the answer is HTML. */
+  conversionMs?: number
   keepAliveMs?: number
   clients?: ClientLimits
 }
@@ -221,6 +225,7 @@ function createHandlerParts(
     }),
     ownAnswers: new OwnAnswers({ clock, log, redirectUses: parts.redirectUses, robots, db }),
     liveRenders: new LiveRenders({ log, db, pages, waiter, enqueueLive, liveWaitMs: options.liveWaitMs }),
+    forms: new PageForms({ log, db, pool, pages, converter: new Converter(options.conversionMs) }),
     recorder: new VisitRecorder({ log, pool, knownPaths, lastVisits }),
     report: new Report({
       stopwatch: systemStopwatch,

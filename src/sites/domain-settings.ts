@@ -123,6 +123,10 @@ const fields = {
   preferences: preferencesSchema,
   /** Where the terms for paying crawlers stand. */
   terms_url: termsUrl,
+  /** Served to clients that prefer `text/markdown`. */
+  markdown: z.enum(['on', 'off']),
+  /** Small pages for crawlers of category `social`. */
+  cards: z.enum(['on', 'off']),
 }
 
 export const domainSettingsSchema = z.strictObject(fields)
@@ -154,6 +158,8 @@ export const DEFAULT_DOMAIN_SETTINGS: DomainSettings = Object.freeze<DomainSetti
   indexnow: false,
   preferences: {},
   terms_url: null,
+  markdown: 'on',
+  cards: 'off',
 })
 
 /** Absent and unreadable fields have the default: an older version can run beside a newer one. */

@@ -18,6 +18,8 @@ export type StoredPage = {
   etag: string
   renderedAtMs: number
   staleSinceMs: number | null
+  /** The page links to Markdown of the site's own. */
+  ownMarkdown?: boolean
   /** Absent: when it was rendered. */
   changedAtMs?: number
   /** The uncompressed body, if a crawler waits for this render. */
@@ -48,6 +50,7 @@ type PageRow = {
   changed_at: Date | null
   rule_effect: string
   rule_changes: unknown
+  own_markdown: boolean
 }
 
 type Row = PageRow & {
@@ -60,7 +63,7 @@ type Row = PageRow & {
 const READ = {
   name: 'stored-page-read',
   text: `select p.status, p.headers, p.body_br, p.html_bytes, p.etag, p.rendered_at, p.stale_since,
-                p.changed_at, p.rule_effect, p.rule_changes, r.status as redirect_status, r.location, r.stored_at
+                p.changed_at, p.rule_effect, p.rule_changes, p.own_markdown, r.status as redirect_status, r.location, r.stored_at
            from (select $1::integer as domain_id, $2::text as path, $3::text as variant) asked
            left join page p using (domain_id, path, variant)
            left join redirect r using (domain_id, path, variant)`,
@@ -106,6 +109,7 @@ function pageOf(row: PageRow, variant: PageVariant, status: number): StoredPage 
     etag: row.etag.replace(/^W\//, '').replace(/[^A-Za-z0-9_-]/g, ''),
     renderedAtMs: row.rendered_at.getTime(),
     staleSinceMs: row.stale_since?.getTime() ?? null,
+    ownMarkdown: row.own_markdown,
     changedAtMs: (row.changed_at ?? row.rendered_at).getTime(),
     ...(row.rule_effect !== '' && { ruleEffect: row.rule_effect, ruleChanges: row.rule_changes }),
   }
@@ -141,20 +145,21 @@ export async function keepUnstored(
   if (body.bodyBr.length > UNSTORED_LIMIT_BYTES) return false
   const last = (await readJudgement(client, page))?.last ?? null
   if (last !== null && last.status < 400 && nowMs - last.renderedAtMs < last.keepMs) return false
-  const columns = [status, JSON.stringify(headers), body.bodyBr, body.htmlBytes, body.etag]
+  const columns = [status, JSON.stringify(headers), body.bodyBr, body.htmlBytes, body.etag, body.ownMarkdown]
   // Also deletes expired ones and all but the newest of this domain; skips locked rows.
   await client.query({
     name: 'store-keep-unstored',
     text: `with late as (
-       select job_id from unstored_page where made_at < $8 order by made_at limit 100 for update skip locked
+       select job_id from unstored_page where made_at < $9 order by made_at limit 100 for update skip locked
      ), many as (
-       select job_id from unstored_page where domain_id = $2 order by made_at desc offset $9 - 1 limit 100
+       select job_id from unstored_page where domain_id = $2 order by made_at desc offset $10 - 1 limit 100
           for update skip locked
      ), gone as (
        delete from unstored_page where job_id in (select job_id from late union all select job_id from many)
      )
-     insert into unstored_page (job_id, domain_id, status, headers, body_br, html_bytes, etag, made_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $10)
+     insert into unstored_page (job_id, domain_id, status, headers, body_br, html_bytes, etag, own_markdown,
+                                made_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $11)
      on conflict (job_id) do nothing`,
     values: [
       ...[id, page.domain, ...columns],
@@ -167,7 +172,7 @@ export async function keepUnstored(
 const READ_UNSTORED = {
   name: 'unstored-page-read',
   text: `select status, headers, body_br, html_bytes, etag, made_at as rendered_at, null as stale_since,
-                null as changed_at, '' as rule_effect, null as rule_changes
+                null as changed_at, '' as rule_effect, null as rule_changes, own_markdown
            from unstored_page where job_id = $1 and domain_id = $2`,
 }
 

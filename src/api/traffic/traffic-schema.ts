@@ -1,6 +1,7 @@
 import { z } from 'zod'
 
 import { AppError } from '../../errors.ts'
+import { FORMS } from '../../forms/form.ts'
 import { MAX_DAYS, type TimeRange, timeRange } from '../../insight/traffic/time-range.ts'
 import { apiSchema } from '../http/app.ts'
 import { formatParam } from '../http/csv.ts'
@@ -92,6 +93,9 @@ export const trafficSchema = apiSchema(
       .describe('By a list of known names; others are `other`'),
     verdicts: z.array(z.object({ name: z.string(), kind, ...series, p50_ms: ms, p95_ms: ms })),
     statuses: z.array(z.object({ name: z.enum(['2xx', '3xx', '4xx', '5xx', 'none']), ...series })),
+    forms: z
+      .array(z.object({ name: z.enum(FORMS), ...series }))
+      .describe('Forms of the pages that Prepaint served'),
     hit_ratio: z.array(ratio),
     p50_ms: z
       .array(ms)

@@ -1,8 +1,11 @@
 import { promisify } from 'node:util'
 import zlib from 'node:zlib'
+import type { DerivedForm } from '../../forms/form.ts'
+import type { StoredForm } from '../../forms/stored-form.ts'
 import type { Encoding } from '../../http/accept-encoding.ts'
 import { RecentMap } from '../../recent-map.ts'
-import type { StoredEntry, StoredPage, StoredRedirect } from '../../store/stored-page.ts'
+import { htmlOf, type StoredEntry, type StoredPage, type StoredRedirect } from '../../store/stored-page.ts'
+import { headerLinks, namesMarkdown } from './link-header.ts'
 import { headerLines } from './plain-page.ts'
 import { type OriginUsage, originUsage } from './usage-headers.ts'
 
@@ -14,7 +17,7 @@ const HTML_LIMIT_BYTES = 64 * 1024 * 1024
 
 export type Representation = {
   body: Buffer
-  /** Strong: one per variant and encoding (RFC 9110, section 8.8.3). */
+  /** Strong: one per form, variant and encoding (RFC 9110, section 8.8.3). */
   etag: string
   /** Headers that vary per response follow, see `send-page.ts`. */
   whole: SameHeaders
@@ -28,19 +31,33 @@ export type SameHeaders = {
   readonly lines: string
 }
 
-export type ServedPage = Pick<StoredPage, 'kind' | 'variant' | 'status' | 'renderedAtMs' | 'staleSinceMs'> & {
-  bytes: number
-  /** Whole seconds, as in `Last-Modified`. */
-  lastModifiedMs: number
-  /** Names what a rule did to its render; empty: nothing. */
-  effect: string
-  /** False: given once, not stored. */
-  isStored: boolean
-  usage: OriginUsage | null
+/** One form of a page. */
+export type Encodings = {
   readonly ready: Partial<Record<Encoding, Representation>>
   /** Created on first use; concurrent calls share the promise. */
   make(encoding: Encoding): Promise<Representation>
 }
+
+export type ServedPage = Encodings &
+  Pick<StoredPage, 'kind' | 'variant' | 'status' | 'etag' | 'renderedAtMs' | 'staleSinceMs'> & {
+    bytes: number
+    changedAtMs: number
+    /** Whole seconds, as in `Last-Modified`. */
+    lastModifiedMs: number
+    /** Names what a rule did to its render; empty: nothing. */
+    effect: string
+    /** False: given once, not stored. */
+    isStored: boolean
+    usage: OriginUsage | null
+    /** The site has Markdown of its own for this page. */
+    ownMarkdown: boolean
+    /** Absent: not known yet; null: there is none. */
+    readonly forms: Partial<Record<DerivedForm, Encodings | null>>
+    addForm(form: DerivedForm, stored: StoredForm | null, publicUrl: string): void
+    html(): Promise<string>
+    /** Written on first use. */
+    alternate: string
+  }
 
 export type ServedRedirect = StoredRedirect & { readonly bytes: number }
 
@@ -63,60 +80,130 @@ function prepareRedirect(entry: StoredRedirect): ServedRedirect {
 }
 
 function preparePage(page: StoredPage): ServedPage {
-  const lastModifiedMs = Math.floor((page.changedAtMs ?? page.renderedAtMs) / 1_000) * 1_000
+  const changedAtMs = page.changedAtMs ?? page.renderedAtMs
+  const lastModifiedMs = Math.floor(changedAtMs / 1_000) * 1_000
   const { others, usage } = originUsage(servableHeaders(page.headers))
   const stored = others.map(oneOfMany)
   const described = [
-    ...['Cache-Control', CACHE_CONTROL, 'Vary', 'Accept-Encoding, User-Agent'],
+    ...['Cache-Control', CACHE_CONTROL],
     ...['Last-Modified', oneOfMany(new Date(lastModifiedMs).toUTCString())],
     ...['X-Prepaint-Variant', page.variant],
   ]
-  const name = page.variant === 'desktop' ? page.etag : `${page.etag}-${page.variant}`
+  const tagged = (etag: string) => (page.variant === 'desktop' ? etag : `${etag}-${page.variant}`)
+  const grow = (bytes: number) => {
+    served.bytes += bytes
+  }
+  const served: ServedPage = {
+    ...new PreparedForm(
+      { bodyBr: page.bodyBr, etag: tagged(page.etag) },
+      { headers: stored, described, grow },
+    ).encodings(page.bodyHtml),
+    kind: 'page',
+    variant: page.variant,
+    status: page.status,
+    etag: page.etag,
+    renderedAtMs: page.renderedAtMs,
+    staleSinceMs: page.staleSinceMs,
+    bytes: page.bodyBr.length + 3_000,
+    changedAtMs,
+    lastModifiedMs,
+    effect: oneOfMany(page.ruleEffect ?? ''),
+    isStored: true,
+    usage,
+    ownMarkdown: page.ownMarkdown === true || headerLinks(page.headers).some(namesMarkdown),
+    forms: {},
+    addForm(form, made, publicUrl) {
+      if (made === null) served.forms[form] = null
+      else {
+        const headers = formHeaders(form, made, { page, stored, publicUrl })
+        const kept = form === 'card' ? [...described, 'X-Prepaint-Form', 'card'] : described
+        served.forms[form] = new PreparedForm(
+          { ...made, etag: tagged(made.etag) },
+          { headers, described: kept, grow },
+        ).encodings()
+        grow(made.bodyBr.length + 3_000)
+      }
+    },
+    html: () => htmlOf(page, HTML_LIMIT_BYTES),
+    alternate: '',
+  }
+  return served
+}
 
-  const represent = (encoding: Encoding, body: Buffer): Representation => {
-    const etag = encoding === 'identity' ? `"${name}"` : `"${name}-${encoding}"`
+type FormParts = { headers: readonly string[]; described: readonly string[]; grow(bytes: number): void }
+
+class PreparedForm {
+  readonly #bodyBr: Buffer
+  readonly #etag: string
+  readonly #parts: FormParts
+  readonly #making: Partial<Record<Encoding, Promise<Representation>>> = {}
+
+  constructor({ bodyBr, etag }: Pick<StoredForm, 'bodyBr' | 'etag'>, parts: FormParts) {
+    this.#bodyBr = bodyBr
+    this.#etag = etag
+    this.#parts = parts
+  }
+
+  encodings(identity?: Buffer): Encodings {
+    const ready: Encodings['ready'] = {
+      br: this.#represent('br', this.#bodyBr),
+      ...(identity !== undefined && { identity: this.#represent('identity', identity) }),
+    }
+    const make = (encoding: Encoding): Promise<Representation> => {
+      this.#making[encoding] ??= encode(this.#bodyBr, ready.identity?.body, encoding)
+        .then((body) => {
+          this.#parts.grow(body.length + 1_000)
+          const representation = this.#represent(encoding, body)
+          ready[encoding] = representation
+          return representation
+        })
+        .finally(() => {
+          delete this.#making[encoding]
+        })
+      return this.#making[encoding]
+    }
+    return { ready, make }
+  }
+
+  #represent(encoding: Encoding, body: Buffer): Representation {
+    const { headers, described } = this.#parts
+    const etag = encoding === 'identity' ? `"${this.#etag}"` : `"${this.#etag}-${encoding}"`
     const content = encoding === 'identity' ? [] : ['Content-Encoding', encoding]
     content.push('Content-Length', `${body.length}`)
     return {
       body,
       etag,
-      whole: new WrittenOnce([...stored, ...described, 'ETag', etag, ...content]),
+      whole: new WrittenOnce([...headers, ...described, 'ETag', etag, ...content]),
       notModified: new WrittenOnce([...described, 'ETag', etag]),
     }
   }
-
-  const making: Partial<Record<Encoding, Promise<Representation>>> = {}
-  const served: ServedPage = {
-    kind: 'page',
-    variant: page.variant,
-    status: page.status,
-    renderedAtMs: page.renderedAtMs,
-    staleSinceMs: page.staleSinceMs,
-    bytes: page.bodyBr.length + 3_000,
-    lastModifiedMs,
-    effect: oneOfMany(page.ruleEffect ?? ''),
-    isStored: true,
-    usage,
-    ready: {
-      br: represent('br', page.bodyBr),
-      ...(page.bodyHtml !== undefined && { identity: represent('identity', page.bodyHtml) }),
-    },
-    make(encoding) {
-      making[encoding] ??= encode(page, encoding)
-        .then((body) => {
-          served.bytes += body.length + 1_000
-          const representation = represent(encoding, body)
-          served.ready[encoding] = representation
-          return representation
-        })
-        .finally(() => {
-          delete making[encoding]
-        })
-      return making[encoding]
-    },
-  }
-  return served
 }
+
+/** The page's kept headers, as they are for this form. */
+function formHeaders(
+  form: DerivedForm,
+  { facts }: StoredForm,
+  { page, stored, publicUrl }: { page: StoredPage; stored: readonly string[]; publicUrl: string },
+): string[] {
+  const kept = stored.flatMap((name, at) => {
+    const isReplaced = form === 'markdown' && MARKDOWN_SETS.has(name.toLowerCase())
+    return at % 2 === 1 || isReplaced ? [] : [name, stored[at + 1]!]
+  })
+  if (form === 'card') return kept
+  const links = headerLinks(page.headers)
+  const declared = links.find(({ rels }) => rels.includes('canonical'))?.target
+  const canonical = facts.canonical ?? (declared && URL.parse(declared, publicUrl)?.href) ?? publicUrl
+  const others = links.filter(({ rels, text }) => !rels.includes('canonical') && VALUE.test(text))
+  return [
+    ...['Content-Type', 'text/markdown; charset=utf-8', 'X-Content-Type-Options', 'nosniff'],
+    ...['X-Markdown-Tokens', `${Math.ceil(facts.chars / 4)}`, 'Link', `<${canonical}>; rel="canonical"`],
+    ...kept,
+    ...others.flatMap(({ text }) => ['Link', text]),
+    ...(facts.robots !== null && VALUE.test(facts.robots) ? ['X-Robots-Tag', facts.robots] : []),
+  ]
+}
+
+const MARKDOWN_SETS = new Set(['content-type', 'x-content-type-options', 'link'])
 
 class WrittenOnce implements SameHeaders {
   readonly headers: readonly string[]
@@ -141,7 +228,7 @@ function oneOfMany(text: string): string {
   return known ?? text
 }
 
-async function encode({ bodyBr, bodyHtml: known }: StoredPage, encoding: Encoding): Promise<Buffer> {
+async function encode(bodyBr: Buffer, known: Buffer | undefined, encoding: Encoding): Promise<Buffer> {
   if (encoding === 'br') return bodyBr
   const html = known ?? (await brotliDecompress(bodyBr, { maxOutputLength: HTML_LIMIT_BYTES }))
   return encoding === 'gzip' ? gzip(html, { level: 6 }) : html
@@ -186,7 +273,9 @@ const NOT_STORED = new Set([
   'vary',
   'via',
   'www-authenticate',
+  'x-markdown-tokens',
   'x-prepaint',
+  'x-prepaint-form',
   'x-prepaint-variant',
   'x-prerender-throttled',
   'x-request-id',

@@ -89,7 +89,7 @@ describe('headers', () => {
     assert.equal(headers['x-prepaint'], 'hit')
     assert.equal(headers['age'], '90')
     assert.equal(headers['cache-status'], 'Prepaint; hit; ttl=86309')
-    assert.equal(headers['vary'], 'Accept-Encoding, User-Agent')
+    assert.equal(headers['vary'], 'Accept, Accept-Encoding, User-Agent')
     assert.equal(headers['cache-control'], 'private, no-cache')
     assert.equal(Date.parse(headers['last-modified']!), Math.floor((edge.nowMs() - 90_500) / 1_000) * 1_000)
   })
@@ -131,7 +131,7 @@ describe('conditions', () => {
         value,
       )
       assert.equal(got.headers['content-encoding'], undefined)
-      assert.equal(got.headers['vary'], 'Accept-Encoding, User-Agent')
+      assert.equal(got.headers['vary'], 'Accept, Accept-Encoding, User-Agent')
     }
     for (const value of ['"other"', 'garbage', '', '"']) {
       assert.equal((await ask({ 'accept-encoding': 'gzip', 'if-none-match': value })).status, 200, value)

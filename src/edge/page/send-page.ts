@@ -1,10 +1,13 @@
 import type { IncomingHttpHeaders } from 'node:http'
+import type { Form } from '../../forms/form.ts'
 import { createEncodingChoice, type Encoding } from '../../http/accept-encoding.ts'
 import { requestIdOf } from '../../http/request-id.ts'
 import { freshUntil, type Lifetimes } from '../../store/freshness.ts'
+import type { EdgeDomain } from '../request/domain.ts'
 import type { EdgeRequest, EdgeResponse, RequestHead } from '../server/exchange.ts'
 import {
   CACHE_CONTROL,
+  type Encodings,
   type Representation,
   type SameHeaders,
   type Served,
@@ -25,8 +28,23 @@ export function stampOf(entry: Served, lifetimes: Lifetimes, nowMs: number, verd
   return { verdict, ageMs, ttlMs: freshUntil(entry, lifetimes) - nowMs }
 }
 
-export function readyFor(req: RequestHead, page: ServedPage): Representation | undefined {
-  return page.ready[encodingFor(req)]
+/** What is served: a form of a page, at its public URL. */
+export type Given = { page: ServedPage; form: Form; path: string }
+
+/** The form that the page has: HTML where it has no other. undefined: not known yet, or the site has its own. */
+export function formIn(page: ServedPage, asked: Form): Form | undefined {
+  if (asked === 'html') return 'html'
+  if (asked === 'markdown' && page.ownMarkdown) return undefined
+  const encodings = page.forms[asked]
+  return encodings === undefined ? undefined : encodings === null ? 'html' : asked
+}
+
+function encodingsOf({ page, form }: Given): Encodings {
+  return (form === 'html' ? undefined : page.forms[form]) ?? page
+}
+
+export function readyFor(req: RequestHead, given: Given): Representation | undefined {
+  return encodingsOf(given).ready[encodingFor(req)]
 }
 
 function encodingFor({ headers }: RequestHead): Encoding {
@@ -39,25 +57,16 @@ function encodingFor({ headers }: RequestHead): Encoding {
 export function servePage(
   req: EdgeRequest,
   res: EdgeResponse,
-  page: ServedPage,
+  given: Given,
   stamp: Stamp,
-  usage: OwnUsage | null,
+  domain: AnswerSettings,
 ): void | Promise<void> {
   const encoding = encodingFor(req)
-  const ready = page.ready[encoding]
-  if (ready !== undefined) return write(req, res, page, ready, stamp, usage)
-  return page.make(encoding).then((made) => write(req, res, page, made, stamp, usage))
-}
-
-function write(
-  req: EdgeRequest,
-  res: EdgeResponse,
-  page: ServedPage,
-  representation: Representation,
-  stamp: Stamp,
-  usage: OwnUsage | null,
-): void {
-  sendPageAnswer(res, pageAnswer(req, page, representation, stamp, usage))
+  const encodings = encodingsOf(given)
+  const write = (made: Representation) => sendPageAnswer(res, pageAnswer(req, given, made, stamp, domain))
+  const ready = encodings.ready[encoding]
+  if (ready !== undefined) return write(ready)
+  return encodings.make(encoding).then(write)
 }
 
 export function sendPageAnswer(res: EdgeResponse, { status, same, own, body }: PageAnswer): void {
@@ -69,20 +78,32 @@ export function sendPageAnswer(res: EdgeResponse, { status, same, own, body }: P
 
 export type PageAnswer = { status: number; same: SameHeaders; own: string[]; body: Buffer | null }
 
+/** `usage` null: as the origin says. */
+export type AnswerSettings = Pick<EdgeDomain, 'name' | 'markdown'> & { usage: OwnUsage | null }
+
 export function pageAnswer(
   req: RequestHead,
-  page: ServedPage,
+  { page, form, path }: Given,
   { whole, notModified, etag, body }: Representation,
   stamp: Stamp,
-  usage: OwnUsage | null,
+  domain: AnswerSettings,
 ): PageAnswer {
-  // Conditions apply only to a 200 (RFC 9110, section 13.2.1).
-  const isKnown = page.status === 200 && isNotModified(req.headers, etag, page.lastModifiedMs)
-  const own = ['Age', age(stamp), 'Cache-Status', cacheStatus(stamp, page.isStored)]
-  if (usage !== null || page.usage !== null) own.push(...usageHeaders(usage, page.usage))
+  // Conditions apply only to a 200 (RFC 9110, section 13.2.1). Forms are told apart by their ETags alone.
+  const since = form === 'html' ? page.lastModifiedMs : null
+  const isKnown = page.status === 200 && isNotModified(req.headers, etag, since)
+  const own = ['Vary', varyOf(domain), 'Age', age(stamp), 'Cache-Status', cacheStatus(stamp, page.isStored)]
+  if (domain.usage !== null || page.usage !== null) own.push(...usageHeaders(domain.usage, page.usage))
   own.push('X-Prepaint', stamp.verdict, 'X-Request-Id', requestIdOf(req))
   if (isKnown) return { status: 304, same: notModified, own, body: null }
+  if (domain.markdown && form === 'html' && page.status === 200 && !page.ownMarkdown) {
+    page.alternate ||= `<https://${domain.name}${path}>; rel="alternate"; type="text/markdown"`
+    own.push('Link', page.alternate)
+  }
   return { status: page.status, same: whole, own, body: req.method === 'HEAD' ? null : body }
+}
+
+function varyOf({ markdown }: AnswerSettings): string {
+  return markdown ? 'Accept, Accept-Encoding, User-Agent' : 'Accept-Encoding, User-Agent'
 }
 
 export function serveRedirect(
@@ -90,9 +111,10 @@ export function serveRedirect(
   redirect: ServedRedirect,
   location: string,
   stamp: Stamp,
+  domain: AnswerSettings,
 ): void {
   res.writeHead(redirect.status, [
-    ...['Location', location, 'Content-Length', '0', 'Cache-Control', CACHE_CONTROL, 'Vary', 'User-Agent'],
+    ...['Location', location, 'Content-Length', '0', 'Cache-Control', CACHE_CONTROL, 'Vary', varyOf(domain)],
     ...['Last-Modified', new Date(redirect.renderedAtMs).toUTCString()],
     ...['Age', age(stamp), 'Cache-Status', cacheStatus(stamp), 'X-Prepaint', stamp.verdict],
     ...['X-Prepaint-Variant', redirect.variant, 'X-Request-Id', requestIdOf(res.req)],
@@ -110,15 +132,19 @@ function cacheStatus({ verdict, ttlMs }: Stamp, isStored = true): string {
   return `Prepaint; hit; ttl=${Math.floor(ttlMs / 1_000)}`
 }
 
-/** RFC 9110, section 13. `etag` is that of the chosen encoding; `lastModifiedMs` is in whole seconds. */
-export function isNotModified(headers: IncomingHttpHeaders, etag: string, lastModifiedMs: number): boolean {
+/** RFC 9110, section 13. `etag` is that of the chosen encoding; `lastModifiedMs` is in whole seconds; null: dates do not count. */
+export function isNotModified(
+  headers: IncomingHttpHeaders,
+  etag: string,
+  lastModifiedMs: number | null,
+): boolean {
   const noneMatch = headers['if-none-match']
   if (noneMatch !== undefined) {
     if (noneMatch === etag || noneMatch.trim() === '*') return true
     return noneMatch.split(',').some((item) => item.trim().replace(/^W\//, '') === etag)
   }
   const since = headers['if-modified-since']
-  if (since === undefined) return false
+  if (since === undefined || lastModifiedMs === null) return false
   // A malformed date is ignored (section 13.1.3): NaN compares false.
   return lastModifiedMs <= httpDateMs(since)
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 
 import type { CrawlerCategory } from '../../sites/domain-settings.ts'
-import { decide, timesThroughUs } from './decide.ts'
+import { askingOf, decide, timesThroughUs } from './decide.ts'
 import { type EdgeDomain, edgeDomain } from './domain.ts'
 import { type Target, Targets } from './target.ts'
 
@@ -63,7 +63,7 @@ describe('what is ours', () => {
     authorization?: string | undefined
   }
   const decided = ({ method, crawler, ...headers }: Asked, ...rest: [EdgeDomain, Target]) =>
-    decide({ method, headers }, crawler, ...rest)
+    decide({ method, headers }, askingOf({ headers }, crawler, rest[0]), ...rest)
   const why = (...args: Parameters<typeof decided>) => {
     const decision = decided(...args)
     return decision.kind === 'pass' ? decision.why : decision.kind

@@ -1,3 +1,5 @@
+import type { Form } from '../../forms/form.ts'
+import { prefersMarkdown } from '../../http/accept-markdown.ts'
 import { VIA_NAME } from '../../outbound/headers.ts'
 import type { CrawlerCategory } from '../../sites/domain-settings.ts'
 import type { RequestHead } from '../server/exchange.ts'
@@ -7,22 +9,42 @@ import type { PassReason } from './verdict.ts'
 
 type Decision = PageTarget | MissingTarget | { kind: 'pass'; why: PassReason }
 
+/**
+ * Who asks, and for which form. A tool is no crawler and asks for Markdown: it is served like crawlers of category
+ * `other`. `as` null: a person.
+ */
+export type Asking = { crawler: CrawlerCategory | null; as: CrawlerCategory | null; form: Form }
+
+export function askingOf(
+  { headers }: Pick<RequestHead, 'headers'>,
+  crawler: CrawlerCategory | null,
+  domain: Pick<EdgeDomain, 'markdown' | 'cards'>,
+): Asking {
+  if (domain.markdown && prefersMarkdown(headers.accept)) {
+    return { crawler, as: crawler ?? 'other', form: 'markdown' }
+  }
+  return { crawler, as: crawler, form: domain.cards && crawler === 'social' ? 'card' : 'html' }
+}
+
 /** Page or pass. Pure: a table test covers every rule. */
 export function decide(
   { method, headers }: Pick<RequestHead, 'method' | 'headers'>,
-  crawler: CrawlerCategory | null,
+  { crawler, as }: Asking,
   domain: Pick<EdgeDomain, 'isActive' | 'treatments'>,
   target: Target,
 ): Decision {
-  if (crawler === null) return pass('not-a-crawler')
+  if (as === null) return pass('not-a-crawler')
   if (method !== 'GET' && method !== 'HEAD') return pass('method')
-  if (domain.treatments[crawler] !== 'render') return pass('category')
+  if (domain.treatments[as] !== 'render') return pass('category')
   // A stored page is for everyone; a request with a password is for one user (RFC 9111, section 3.5).
   if (headers.authorization !== undefined) return pass('authorization')
   if (!('page' in target)) return pass(target.kind)
   if (!domain.isActive) return pass('inactive')
   // Our own renderer, or an origin behind us: a render must not cause a render.
   if (headers.via !== undefined && timesThroughUs(headers.via) > 0) return pass('loop')
+  // Signed in, maybe. Sitemaps are for crawlers.
+  if (crawler === null && headers.cookie !== undefined) return pass('cookie')
+  if (crawler === null && (target.kind === 'sitemap' || target.kind === 'xml')) return pass('asset')
   return target
 }
 

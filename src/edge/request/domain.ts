@@ -52,6 +52,8 @@ export type EdgeDomain = {
   /** Of `termsUrl`, if it is on this domain: open to crawlers that shall pay. */
   termsPath: string | null
   usage: OwnUsage | null
+  markdown: boolean
+  cards: boolean
   files: SiteFileSettings
   /** While IndexNow is on. */
   indexNowKey: string | null
@@ -80,6 +82,8 @@ export function edgeDomain(row: DomainRow): EdgeDomain {
     termsUrl: settings.terms_url,
     termsPath: terms?.hostname === row.custom_domain ? barePath(terms.pathname) : null,
     usage: row.is_active ? ownUsage(settings.preferences) : null,
+    markdown: settings.markdown === 'on',
+    cards: settings.cards === 'on',
     files: siteFileSettings(settings),
     indexNowKey: settings.indexnow ? (row.indexnow_key ?? null) : null,
     lifetimes: lifetimesOf(settings, null),

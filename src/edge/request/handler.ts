@@ -1,19 +1,28 @@
+import type { Form } from '../../forms/form.ts'
 import { toOriginForm } from '../../http/origin-form.ts'
 import { requestIdOf } from '../../http/request-id.ts'
 import type { Log } from '../../log.ts'
 import { storedLocation } from '../../outbound/headers.ts'
 import type { CrawlerCategory } from '../../sites/domain-settings.ts'
 import { freshnessOf } from '../../store/freshness.ts'
-import { pageId } from '../../store/page-id.ts'
+import { type PageId, pageId } from '../../store/page-id.ts'
 import type { OwnCrawlers } from '../crawlers/crawler-test.ts'
 import type { FrontOf, Pass, PassWatch } from '../origin/pass.ts'
+import type { PageForms } from '../page/page-forms.ts'
 import { sendPlainPage } from '../page/plain-page.ts'
-import type { Served } from '../page/prepared-page.ts'
-import { type ServedVerdict, sendPageAnswer, servePage, serveRedirect, stampOf } from '../page/send-page.ts'
+import type { Served, ServedPage } from '../page/prepared-page.ts'
+import {
+  formIn,
+  type ServedVerdict,
+  sendPageAnswer,
+  servePage,
+  serveRedirect,
+  stampOf,
+} from '../page/send-page.ts'
 import type { Sitemaps } from '../page/send-sitemap.ts'
 import type { EdgeRequest, EdgeResponse, RequestHead } from '../server/exchange.ts'
 import { refusalOf, sendRefusal } from './crawler-policy.ts'
-import { decide } from './decide.ts'
+import { type Asking, askingOf, decide } from './decide.ts'
 import type { EdgeDomain } from './domain.ts'
 import type { LiveRenders } from './live-render.ts'
 import type { OwnAnswers } from './own-answers.ts'
@@ -26,6 +35,7 @@ export type HandlerParts = HitParts & {
   sitemaps: Sitemaps
   ownAnswers: OwnAnswers
   liveRenders: LiveRenders
+  forms: PageForms
 }
 
 /** Where requests come from: clients, or a site's own front (`integrations.ts`). */
@@ -45,7 +55,7 @@ type Exchange = {
   req: EdgeRequest
   res: EdgeResponse
   domain: EdgeDomain
-  crawler: CrawlerCategory
+  asking: Asking
   target: PageTarget
   nowMs: number
 }
@@ -89,7 +99,8 @@ export class EdgeHandler {
     if (this.#entrance.isInsecure(req, domain)) return redirectToHttps(req, res, domain)
 
     const crawler = this.#entrance.categoryOf(req.headers['user-agent'], domain.crawlers)
-    const meant = targets.of(domain, req.url ?? '/', crawler, req.headers['user-agent'])
+    const asking = askingOf(req, crawler, domain)
+    const meant = targets.of(domain, req.url ?? '/', asking.as, req.headers['user-agent'])
     let watch: PassWatch | undefined
     if (meant.own !== null && this.#entrance.servesOwnAnswers) {
       const sent = await this.#parts.ownAnswers.send(req, res, domain, meant.own)
@@ -101,12 +112,11 @@ export class EdgeHandler {
       const verdict = sendRefusal(req, res, domain, { refusal, crawler })
       return { verdict, domain, page: null, crawler }
     }
-    const target = decide(req, crawler, domain, meant)
+    const target = decide(req, asking, domain, meant)
     if (target.kind === 'pass') return this.#pass(req, res, domain, crawler, target.why, { watch })
-    if (crawler === null) return this.#pass(req, res, domain, crawler, 'not-a-crawler')
 
-    if (target.kind === 'missing') return this.#missing(req, res, { domain, crawler, target })
-    const exchange = { req, res, domain, crawler, target, nowMs: clock.nowMs() }
+    if (target.kind === 'missing') return this.#missing(req, res, { domain, asking, target })
+    const exchange = { req, res, domain, asking, target, nowMs: clock.nowMs() }
     if (target.kind === 'sitemap') return this.#sitemap(exchange)
     if (target.kind === 'xml') {
       if (await sitemaps.isNamed(domain, target.page.path)) return this.#sitemap(exchange)
@@ -126,7 +136,7 @@ export class EdgeHandler {
     if (await this.#entrance.isForged(req, domain)) return this.#pass(req, res, domain, crawler, 'forged')
     const rendered = await liveRenders.render(domain, target.page, res, {
       ...target,
-      crawler: domain.rules.tellsCrawlersApart ? crawler : null,
+      crawler: domain.rules.tellsCrawlersApart ? asking.as : null,
     })
     if (typeof rendered !== 'string') return this.#serve(exchange, rendered, 'rendered')
     // Over 120 % of the quota requests are passed; kept pages are for failures.
@@ -171,7 +181,7 @@ export class EdgeHandler {
   async #missing(
     req: EdgeRequest,
     res: EdgeResponse,
-    { domain, crawler, target }: Pick<Exchange, 'domain' | 'crawler'> & { target: MissingTarget },
+    { domain, asking, target }: Pick<Exchange, 'domain' | 'asking'> & { target: MissingTarget },
   ): Promise<Handled> {
     const { status, page, lifetimes } = target
     const stored = await this.#findStored(target)
@@ -180,7 +190,19 @@ export class EdgeHandler {
       stored !== null && stored !== 'unreadable' && freshnessOf(stored, lifetimes, nowMs) !== 'gone'
     try {
       if (isUsable && stored.kind === 'page') {
-        await servePage(req, res, { ...stored, status }, stampOf(stored, lifetimes, nowMs, 'rule'), null)
+        const form = await this.#formOf(
+          domain,
+          pageId(domain.id, page.path, stored.variant),
+          stored,
+          asking.form,
+        )
+        const given = {
+          page: { ...stored, status },
+          form: form === 'own-markdown' ? 'html' : form,
+          path: page.path,
+        }
+        const stamp = stampOf(stored, lifetimes, nowMs, 'rule')
+        await servePage(req, res, given, stamp, { ...domain, usage: null })
       } else sendPlainPage(res, status === 404 ? 'not-found' : 'gone', 'rule')
     } catch (error) {
       this.#parts.log.error(
@@ -189,7 +211,7 @@ export class EdgeHandler {
       )
       sendPlainPage(res, status === 404 ? 'not-found' : 'gone', 'rule')
     }
-    return { verdict: 'rule', domain, page, crawler }
+    return { verdict: 'rule', domain, page, crawler: asking.crawler }
   }
 
   /** Synchronous if in memory. Never rejects. */
@@ -203,26 +225,44 @@ export class EdgeHandler {
   }
 
   async #serve(exchange: Exchange, entry: Served, verdict: ServedVerdict): Promise<Handled> {
-    const { req, res, domain, crawler, target, nowMs } = exchange
+    const { req, res, domain, asking, target, nowMs } = exchange
+    const { crawler } = asking
     const { recorder, pages, log } = this.#parts
     recorder.served({ target, category: crawler, userAgent: req.headers['user-agent'] ?? '', nowMs }, entry)
     const stamp = stampOf(entry, target.lifetimes, nowMs, verdict)
     try {
       if (entry.kind === 'redirect') {
         const front = this.#entrance.frontOf(req, domain)
-        serveRedirect(res, entry, storedLocation(entry.location, req.url ?? '/', front, domain), stamp)
-      } else {
-        const encoding = servePage(req, res, entry, stamp, domain.usage)
-        if (encoding !== undefined) {
-          await encoding
-          pages.grown(pageId(domain.id, target.page.path, entry.variant), entry)
-        }
+        const location = storedLocation(entry.location, req.url ?? '/', front, domain)
+        serveRedirect(res, entry, location, stamp, domain)
+        return { verdict, domain, page: target.page, crawler }
       }
-      return { verdict, domain, page: target.page, crawler }
+      const id = pageId(domain.id, target.page.path, entry.variant)
+      const form = await this.#formOf(domain, id, entry, asking.form)
+      if (form === 'own-markdown') return this.#pass(req, res, domain, crawler, form)
+      const encoding = servePage(req, res, { page: entry, form, path: target.page.path }, stamp, domain)
+      if (encoding !== undefined) {
+        await encoding
+        pages.grown(id, entry)
+      }
+      return { verdict, domain, page: target.page, crawler, form }
     } catch (error) {
       log.error({ err: error, domain: domain.name, path: target.page.path }, 'a stored page cannot be served')
       return { ...this.#pass(req, res, domain, crawler, 'unservable'), page: target.page }
     }
+  }
+
+  /** The form that can be given. Made on its first request. */
+  async #formOf(
+    domain: EdgeDomain,
+    id: PageId,
+    page: ServedPage,
+    asked: Form,
+  ): Promise<Form | 'own-markdown'> {
+    if (asked === 'html') return asked
+    if (asked === 'markdown' && page.ownMarkdown) return 'own-markdown'
+    const known = formIn(page, asked)
+    return known ?? ((await this.#parts.forms.find(domain, id, page, asked)) === null ? 'html' : asked)
   }
 
   /** By name. The origin is asked for names only for what looks like a sitemap. */
@@ -247,7 +287,7 @@ export class EdgeHandler {
     return { verdict, domain, page: null, crawler }
   }
 
-  async #sitemap({ req, res, domain, crawler, target }: Exchange): Promise<Handled> {
+  async #sitemap({ req, res, domain, asking: { crawler }, target }: Exchange): Promise<Handled> {
     const verdict: Verdict | null = await this.#parts.sitemaps.serve(req, res, domain, target.page)
     if (verdict === null) return this.#pass(req, res, domain, crawler, 'sitemap')
     return { verdict, domain, page: null, crawler }

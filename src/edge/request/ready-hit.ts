@@ -1,15 +1,14 @@
 import { STATUS_CODES } from 'node:http'
 import type { Clock } from '../../clock.ts'
 import type { ClientGate } from '../../http/client-limits.ts'
-import type { CrawlerCategory } from '../../sites/domain-settings.ts'
 import { freshnessOf } from '../../store/freshness.ts'
 import type { PageCache } from '../../store/page-cache.ts'
 import { headerLines } from '../page/plain-page.ts'
-import type { Representation, Served, ServedPage } from '../page/prepared-page.ts'
-import { type PageAnswer, pageAnswer, readyFor, stampOf } from '../page/send-page.ts'
+import type { Representation, Served } from '../page/prepared-page.ts'
+import { formIn, type Given, type PageAnswer, pageAnswer, readyFor, stampOf } from '../page/send-page.ts'
 import type { RequestHead } from '../server/exchange.ts'
 import type { SendAnswer } from '../server/fast-lane.ts'
-import { decide } from './decide.ts'
+import { type Asking, askingOf, decide } from './decide.ts'
 import type { Domains, EdgeDomain } from './domain.ts'
 import type { Entrance } from './handler.ts'
 import type { Report } from './report.ts'
@@ -28,9 +27,9 @@ export type HitParts = {
 
 type ReadyHit = {
   domain: EdgeDomain
-  category: CrawlerCategory
+  asking: Asking
   target: PageTarget
-  page: ServedPage
+  given: Given
   representation: Representation
   nowMs: number
 }
@@ -39,28 +38,34 @@ type ReadyHit = {
 export function readyHit(parts: HitParts, entrance: Entrance, head: RequestHead): ReadyHit | null {
   const domain = parts.domains.inMemory(head.headers.host ?? '')
   if (domain === undefined || entrance.isInsecure(head, domain)) return null
-  const category = entrance.categoryOf(head.headers['user-agent'], domain.crawlers)
-  const meant = parts.targets.of(domain, head.url ?? '/', category, head.headers['user-agent'])
+  const crawler = entrance.categoryOf(head.headers['user-agent'], domain.crawlers)
+  const asking = askingOf(head, crawler, domain)
+  const meant = parts.targets.of(domain, head.url ?? '/', asking.as, head.headers['user-agent'])
   if (meant.own !== null && entrance.servesOwnAnswers) return null
-  const target = decide(head, category, domain, meant)
-  if (category === null || target.kind !== 'page' || !target.isKept) return null
+  const target = decide(head, asking, domain, meant)
+  if (target.kind !== 'page' || !target.isKept) return null
   const page = parts.pages.inMemory(target.page)
   const nowMs = parts.clock.nowMs()
   if (page?.kind !== 'page' || target.otherEffects.has(page.effect)) return null
   if (freshnessOf(page, target.lifetimes, nowMs) !== 'fresh') return null
-  const representation = readyFor(head, page)
+  const form = formIn(page, asking.form)
+  if (form === undefined) return null
+  const given = { page, form, path: target.page.path }
+  const representation = readyFor(head, given)
   if (representation === undefined) return null
-  return { domain, category, target, page, representation, nowMs }
+  return { domain, asking, target, given, representation, nowMs }
 }
 
 export function answerHit({ recorder }: HitParts, head: RequestHead, hit: ReadyHit): PageAnswer {
-  const { domain, target, category, page, representation, nowMs } = hit
-  recorder.served({ target, category, userAgent: head.headers['user-agent'] ?? '', nowMs }, page)
-  return pageAnswer(head, page, representation, stampOf(page, target.lifetimes, nowMs, 'hit'), domain.usage)
+  const { domain, target, asking, given, representation, nowMs } = hit
+  const { page } = given
+  const visit = { target, category: asking.crawler, userAgent: head.headers['user-agent'] ?? '', nowMs }
+  recorder.served(visit, page)
+  return pageAnswer(head, given, representation, stampOf(page, target.lifetimes, nowMs, 'hit'), domain)
 }
 
-export function handledHit({ domain, category, target }: ReadyHit): Handled {
-  return { verdict: 'hit', domain, page: target.page, crawler: category }
+export function handledHit({ domain, asking, target, given }: ReadyHit): Handled {
+  return { verdict: 'hit', domain, page: target.page, crawler: asking.crawler, form: given.form }
 }
 
 /** Writes a hit on the fast lane, byte for byte as Node would. False: not a hit, no side effects. */
@@ -77,7 +82,7 @@ export function createFastHit(
     if (!gate.mayEnter(head)) return false
     const hit = readyHit(parts, entrance, head)
     // Node writes no body for these.
-    if (hit === null || hit.page.status === 204 || hit.page.status === 304) return false
+    if (hit === null || hit.given.page.status === 204 || hit.given.page.status === 304) return false
     const started = report.begin(head)
     const { status, same, own, body } = answerHit(parts, head, hit)
     const lines = `${statusLine(status)}${same.lines}${headerLines(own)}${dateLine(hit.nowMs)}${keepAlive}`

@@ -1,3 +1,4 @@
+import type { Form } from '../../forms/form.ts'
 import type { JobOutcome } from '../../queue/jobs/job.ts'
 import type { CrawlerCategory } from '../../sites/domain-settings.ts'
 import type { PageId } from '../../store/page-id.ts'
@@ -9,6 +10,8 @@ export type PassReason =
   | 'method'
   | 'category'
   | 'authorization'
+  | 'cookie'
+  | 'own-markdown'
   | 'asset'
   | 'excluded'
   | 'rule'
@@ -45,7 +48,10 @@ export type Handled = {
   verdict: Verdict | NoVerdict
   domain: EdgeDomain | null
   page: PageId | null
+  /** null: a person or a tool. */
   crawler: CrawlerCategory | null
+  /** Absent: no page of ours was served. */
+  form?: Form
 }
 
 export function handledAs(verdict: NoVerdict): Handled {

@@ -16,7 +16,8 @@ type RecorderParts = {
   lastVisits: Pick<LastVisits, 'note'>
 }
 
-type Visit = { target: PageTarget; category: CrawlerCategory; userAgent: string; nowMs: number }
+/** `category` null: a tool, which is not recorded as a crawler. */
+type Visit = { target: PageTarget; category: CrawlerCategory | null; userAgent: string; nowMs: number }
 
 const DAY_MS = 86_400_000
 /** Minimum interval between refreshes of a stale page. */
@@ -47,6 +48,7 @@ export class VisitRecorder {
 
   #visited({ target, category, userAgent, nowMs }: Visit): void {
     const { visit } = target
+    if (category === null) return
     if (visit.userAgent === userAgent && nowMs - visit.atMs < VISIT_EVERY_MS) return
     visit.userAgent = userAgent
     visit.atMs = nowMs

@@ -10,11 +10,11 @@ describe('heavy hitters', () => {
   it('within the bound, every path is counted exactly, with its newest verdict and status', () => {
     const hitters = new HeavyHitters(2, { left: 9 })
     hitters.add('/a', 'rendered', 200)
-    hitters.add('/b', 'hit', 200)
+    hitters.add('/b', 'hit', 200, 'markdown')
     hitters.add('/a', 'pass; late', 404)
     assert.deepEqual(Object.fromEntries(hitters.paths), {
-      '/a': { visits: 2, verdict: 'pass; late', status: 404, floor: 0 },
-      '/b': { visits: 1, verdict: 'hit', status: 200, floor: 0 },
+      '/a': { visits: 2, markdown: 0, cards: 0, verdict: 'pass; late', status: 404, floor: 0 },
+      '/b': { visits: 1, markdown: 1, cards: 0, verdict: 'hit', status: 200, floor: 0 },
     })
     assert.equal(hitters.others, 0)
   })

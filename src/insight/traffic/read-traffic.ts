@@ -1,4 +1,5 @@
 import type { Queryable } from '../../db/transaction.ts'
+import { FORMS, type Form } from '../../forms/form.ts'
 import type { AccountId, DomainId } from '../../ids.ts'
 import { broadCategory, purposeOf } from '../../sites/domain-settings.ts'
 import { quantileMs, roundedMs, startsOf, TIME_STEPS, type TimeRange } from './time-range.ts'
@@ -33,6 +34,8 @@ export type TrafficView = {
   verdicts: (Series & { name: string; kind: VerdictKind; p50_ms: number | null; p95_ms: number | null })[]
   /** Responses to crawlers; `none`: the client disconnected before. */
   statuses: (Series & { name: '2xx' | '3xx' | '4xx' | '5xx' | 'none' })[]
+  /** Of pages that Prepaint served. */
+  forms: (Series & { name: Form })[]
   hit_ratio: (number | null)[]
   p50_ms: (number | null)[]
   p95_ms: (number | null)[]
@@ -52,7 +55,7 @@ const SOURCE = {
 const visitsBy = (step: TimeRange['step']) => `
   with t as (
     select ${SOURCE[step].at} as at, category, crawler, verdict, visits, status_3xx, status_4xx, status_5xx,
-           unanswered, times, category <> '${PEOPLE}' and verdict <> all ($5) as is_page
+           unanswered, markdown, cards, times, category <> '${PEOPLE}' and verdict <> all ($5) as is_page
       from ${SOURCE[step].table}
      where domain_id = any (array(select id from domain where account_id = $1 and ($2::integer is null or id = $2)))
        and ${SOURCE[step].within})`
@@ -60,7 +63,7 @@ const visitsBy = (step: TimeRange['step']) => `
 const countsBy = (step: TimeRange['step']) => `${visitsBy(step)}
   select at, category, crawler, verdict, sum(visits)::float8 as visits, sum(status_3xx)::float8 as status_3xx,
          sum(status_4xx)::float8 as status_4xx, sum(status_5xx)::float8 as status_5xx,
-         sum(unanswered)::float8 as unanswered
+         sum(unanswered)::float8 as unanswered, sum(markdown)::float8 as markdown, sum(cards)::float8 as cards
     from t
    group by grouping sets ((at, category, crawler), (at, category, verdict))`
 
@@ -83,6 +86,8 @@ type CountRow = {
   status_4xx: number
   status_5xx: number
   unanswered: number
+  markdown: number
+  cards: number
 }
 
 type TimesRow = { at: Date | null; is_page: boolean | null; verdict: string | null; times: (number | null)[] }
@@ -113,6 +118,7 @@ function shape(times: string[], counts: readonly CountRow[], timed: readonly Tim
   const crawlers = new Map<string, Series & { name: string; category: string; purpose: string | null }>()
   const verdicts = new Map<string, Series & { name: string; kind: VerdictKind }>()
   const statuses = (['2xx', '3xx', '4xx', '5xx', 'none'] as const).map((name) => ({ name, ...none() }))
+  const forms = FORMS.map((name) => ({ name, ...none() }))
   const byStep = times.map(noVisits)
   const kinds = noVisits()
   for (const { at, category, crawler, verdict, visits, ...row } of counts) {
@@ -137,6 +143,10 @@ function shape(times: string[], counts: readonly CountRow[], timed: readonly Tim
       )
       kinds[kind] += visits
       byStep[placeOf(at)]![kind] += visits
+      const { markdown, cards } = row
+      const isServed = kind === 'hit' || kind === 'stale' || kind === 'rendered'
+      const given = { html: isServed ? visits - markdown - cards : 0, markdown, card: cards }
+      for (const series of forms) add(series, at, given[series.name])
       const { status_3xx, status_4xx, status_5xx, unanswered } = row
       const others = status_3xx + status_4xx + status_5xx + unanswered
       for (const [place, count] of [
@@ -177,6 +187,7 @@ function shape(times: string[], counts: readonly CountRow[], timed: readonly Tim
     crawlers: sorted(crawlers),
     verdicts: sorted(verdicts).map((each) => ({ ...each, ...quantiles(ofVerdict.get(each.name)) })),
     statuses,
+    forms,
     hit_ratio: byStep.map(hitRatio),
     p50_ms: ofPages.map((each) => quantiles(each).p50_ms),
     p95_ms: ofPages.map((each) => quantiles(each).p95_ms),

@@ -8,6 +8,8 @@ const BY_RULE: readonly (Verdict | 'blocked' | 'payment')[] = [
   'pass; method',
   'pass; category',
   'pass; authorization',
+  'pass; cookie',
+  'pass; own-markdown',
   'pass; asset',
   'pass; excluded',
   'pass; rule',

@@ -4,6 +4,7 @@ import pg from 'pg'
 
 import type { Clock } from '../../clock.ts'
 import type { NoVerdict, Verdict } from '../../edge/request/verdict.ts'
+import type { Form } from '../../forms/form.ts'
 import type { DomainId, PagePath } from '../../ids.ts'
 import type { Log } from '../../log.ts'
 import type { PageId } from '../../store/page-id.ts'
@@ -28,6 +29,8 @@ type CountedAnswer = {
   status: number
   domain: { id: DomainId; query: QueryRule } | null
   page: PageId | null
+  /** Of a page that we served. */
+  form?: Form | undefined
 }
 
 export type TrafficCounter = {
@@ -58,7 +61,7 @@ export function createTraffic(deps: {
   const timer = setInterval(() => void flush(), flushEveryMs).unref()
 
   function count(req: CountedRequest, answer: CountedAnswer): boolean {
-    const { verdict, crawler, seconds, status, domain, page } = answer
+    const { verdict, crawler, seconds, status, domain, page, form } = answer
     const { headers } = req
     // Requests of the renderer, if an origin is itself behind Prepaint.
     if (domain === null || (headers.via !== undefined && isOurs(headers.via))) return false
@@ -77,11 +80,14 @@ export function createTraffic(deps: {
     const counted: CountedVerdict = isSitemap ? 'sitemap' : withoutCategory(verdict)
     const name = crawlerNumber(headers['user-agent'])
     const key = keyOf(crawler ?? 'other', name, counts.verdictNumber(counted))
-    counts.add(of, key, status, seconds)
-    of.lastKey = key
-    of.lastMs = nowMs
+    counts.add(of, key, status, seconds, form)
+    // A tool that asks for Markdown counts as `other`, but is no crawler.
+    if (crawler !== null) {
+      of.lastKey = key
+      of.lastMs = nowMs
+    }
     const path = page?.path ?? (hasFailed(counted) ? normalisePath(req.url ?? '/', domain.query) : null)
-    if (path !== null) countPath(of, path, counted, status)
+    if (path !== null) countPath(of, path, counted, status, form)
     return true
   }
 
@@ -131,9 +137,15 @@ export function createTraffic(deps: {
   }
 }
 
-function countPath(of: DomainHour, path: PagePath, verdict: CountedVerdict, status: number): void {
-  of.top.add(path, verdict, status)
-  if (hasFailed(verdict) || status >= 400) of.failing.add(path, verdict, status)
+function countPath(
+  of: DomainHour,
+  path: PagePath,
+  verdict: CountedVerdict,
+  status: number,
+  form: Form | undefined,
+): void {
+  of.top.add(path, verdict, status, form)
+  if (hasFailed(verdict) || status >= 400) of.failing.add(path, verdict, status, form)
 }
 
 /** The category has a column of its own. */

@@ -1,3 +1,4 @@
+import type { Form } from '../../forms/form.ts'
 import type { DomainId } from '../../ids.ts'
 import { CRAWLER_CATEGORIES } from '../../sites/domain-settings.ts'
 import { CRAWLER_NAMES, OTHER_CRAWLER } from './crawler-numbers.ts'
@@ -29,11 +30,15 @@ export class Line {
   status4xx = 0
   status5xx = 0
   unanswered = 0
+  markdown = 0
+  cards = 0
   readonly times = new Uint32Array(TIME_STEPS)
 
   /** `status` 0: the client disconnected before the response. */
-  add(status: number, seconds: number): void {
+  add(status: number, seconds: number, form: Form = 'html'): void {
     this.visits++
+    if (form === 'markdown') this.markdown++
+    else if (form === 'card') this.cards++
     this.times[stepOf(seconds)]!++
     if (status === 0) this.unanswered++
     else if (status >= 500) this.status5xx++
@@ -47,6 +52,8 @@ export class Line {
     this.status4xx += line.status4xx
     this.status5xx += line.status5xx
     this.unanswered += line.unanswered
+    this.markdown += line.markdown
+    this.cards += line.cards
     for (const [step, count] of line.times.entries()) this.times[step]! += count
   }
 }
@@ -106,10 +113,10 @@ export class VisitCounts {
     return current
   }
 
-  add(hour: DomainHour, key: number, status: number, seconds: number): void {
+  add(hour: DomainHour, key: number, status: number, seconds: number, form?: Form): void {
     const line = hour.lines.get(key) ?? this.#newLine(hour, key)
     if (line === null) this.#lost++
-    else line.add(status, seconds)
+    else line.add(status, seconds, form)
   }
 
   /** Returns and clears the counts; `lost`: the number of lost visits. */
@@ -167,6 +174,8 @@ export type Room = { left: number }
 
 type Hitter = {
   visits: number
+  markdown: number
+  cards: number
   verdict: string
   status: number
   /** Count of the replaced path: this one may have had as many unseen visits. */
@@ -185,22 +194,25 @@ export class HeavyHitters {
     this.#room = room
   }
 
-  add(path: string, verdict: string, status: number): void {
+  add(path: string, verdict: string, status: number, form: Form = 'html'): void {
     const known = this.paths.get(path)
     if (known !== undefined) {
       known.visits++
+      known.markdown += Number(form === 'markdown')
+      known.cards += Number(form === 'card')
       known.verdict = verdict
       known.status = status
       return
     }
+    const first = { visits: 1, markdown: Number(form === 'markdown'), cards: Number(form === 'card') }
     if (this.paths.size < this.#most && this.#room.left > 0) {
       this.#room.left--
-      this.paths.set(path, { visits: 1, verdict, status, floor: 0 })
+      this.paths.set(path, { ...first, verdict, status, floor: 0 })
       return
     }
     const floor = this.#dropRarest()
     if (floor === null) this.others++
-    else this.paths.set(path, { visits: 1, verdict, status, floor })
+    else this.paths.set(path, { ...first, verdict, status, floor })
   }
 
   /** Returns its rank; null: empty. */

@@ -21,12 +21,13 @@ const addLinesTo = (
   type: 'timestamptz' | 'date',
 ) => `
   insert into ${table} as t (domain_id, ${step}, category, crawler, verdict, visits,
-                             status_3xx, status_4xx, status_5xx, unanswered, times)
+                             status_3xx, status_4xx, status_5xx, unanswered, times, markdown, cards)
   select n.domain_id, n.${step}, n.category, n.crawler, n.verdict, n.visits,
-         n.status_3xx, n.status_4xx, n.status_5xx, n.unanswered, n.times::integer[]
+         n.status_3xx, n.status_4xx, n.status_5xx, n.unanswered, n.times::integer[], n.markdown, n.cards
     from unnest($1::integer[], $2::${type}[], $3::text[], $4::text[], $5::text[], $6::bigint[],
-                $7::bigint[], $8::bigint[], $9::bigint[], $10::bigint[], $11::text[])
-      as n (domain_id, ${step}, category, crawler, verdict, visits, status_3xx, status_4xx, status_5xx, unanswered, times)
+                $7::bigint[], $8::bigint[], $9::bigint[], $10::bigint[], $11::text[], $12::bigint[], $13::bigint[])
+      as n (domain_id, ${step}, category, crawler, verdict, visits, status_3xx, status_4xx, status_5xx, unanswered, times,
+            markdown, cards)
     join domain d on d.id = n.domain_id
    order by n.domain_id, n.${step}, n.category, n.crawler, n.verdict
   on conflict (domain_id, ${step}, category, crawler, verdict) do update set
@@ -35,6 +36,7 @@ const addLinesTo = (
     status_4xx = t.status_4xx + excluded.status_4xx,
     status_5xx = t.status_5xx + excluded.status_5xx,
     unanswered = t.unanswered + excluded.unanswered,
+    markdown = t.markdown + excluded.markdown, cards = t.cards + excluded.cards,
     times = array(select coalesce(a, 0) + coalesce(b, 0)
                     from unnest(t.times, excluded.times) with ordinality as step (a, b, at) order by at)`
 
@@ -42,15 +44,17 @@ const ADD_HOURS = { name: 'traffic-add-hours', text: addLinesTo('traffic_hour', 
 const ADD_DAYS = { name: 'traffic-add-days', text: addLinesTo('traffic_day', 'day', 'date') }
 
 const ADD_PATHS = `
-  insert into traffic_path as t (domain_id, day, is_failing, path, visits, verdict, status)
-  select n.domain_id, n.day, n.is_failing, n.path, sum(n.visits), max(n.verdict), max(n.status)
-    from unnest($1::integer[], $2::date[], $3::boolean[], $4::text[], $5::bigint[], $6::text[], $7::smallint[])
-      as n (domain_id, day, is_failing, path, visits, verdict, status)
+  insert into traffic_path as t (domain_id, day, is_failing, path, visits, verdict, status, markdown, cards)
+  select n.domain_id, n.day, n.is_failing, n.path, sum(n.visits), max(n.verdict), max(n.status), sum(n.markdown), sum(n.cards)
+    from unnest($1::integer[], $2::date[], $3::boolean[], $4::text[], $5::bigint[], $6::text[], $7::smallint[],
+                $8::bigint[], $9::bigint[])
+      as n (domain_id, day, is_failing, path, visits, verdict, status, markdown, cards)
     join domain d on d.id = n.domain_id
    group by n.domain_id, n.day, n.is_failing, n.path
    order by n.domain_id, n.day, n.is_failing, n.path collate "C"
   on conflict (domain_id, day, is_failing, path) do update set
-    visits = t.visits + excluded.visits, verdict = excluded.verdict, status = excluded.status
+    visits = t.visits + excluded.visits, verdict = excluded.verdict, status = excluded.status,
+    markdown = t.markdown + excluded.markdown, cards = t.cards + excluded.cards
   returning t.domain_id, t.day::text, (t.xmax = 0) as is_new`
 
 const ADD_LAST = `
@@ -114,6 +118,8 @@ export function createWriteCounts(deps: {
         rows.map(({ line }) => line.status5xx),
         rows.map(({ line }) => line.unanswered),
         rows.map(({ line }) => `{${withoutLastZeros(line.times).join()}}`),
+        rows.map(({ line }) => line.markdown),
+        rows.map(({ line }) => line.cards),
       ],
     })
   }
@@ -171,6 +177,8 @@ function dayOf(hour: number): string {
   return new Date(hour * HOUR_MS).toISOString().slice(0, 10)
 }
 
+const OTHERS = { verdict: '', status: 0, markdown: 0, cards: 0 }
+
 type AddedPath = { domain_id: DomainId; day: string; is_new: boolean }
 
 async function addPaths(client: Queryable, hours: readonly DomainHour[]): Promise<AddedPath[]> {
@@ -179,9 +187,7 @@ async function addPaths(client: Queryable, hours: readonly DomainHour[]): Promis
     return [top, failing].flatMap((hitters) => {
       const of = { domain, day, isFailing: hitters === failing }
       const paths = [...hitters.paths].map(([path, hitter]) => ({ ...of, path, ...hitter }))
-      return hitters.others === 0
-        ? paths
-        : [...paths, { ...of, path: '', visits: hitters.others, verdict: '', status: 0 }]
+      return hitters.others === 0 ? paths : [...paths, { ...of, path: '', ...OTHERS, visits: hitters.others }]
     })
   })
   if (rows.length === 0) return []
@@ -196,6 +202,8 @@ async function addPaths(client: Queryable, hours: readonly DomainHour[]): Promis
       rows.map(({ visits }) => visits),
       rows.map(({ verdict }) => verdict),
       rows.map(({ status }) => status),
+      rows.map(({ markdown }) => markdown),
+      rows.map(({ cards }) => cards),
     ],
   })
   return added.rows

@@ -25,6 +25,7 @@ const traffic = (parts: Partial<Traffic>): Traffic => ({
   crawlers: [],
   verdicts: [],
   statuses: [],
+  forms: [],
   hit_ratio: [null, null],
   p50_ms: [null, null],
   p95_ms: [null, null],

@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { prefersMarkdown } from './accept-markdown.ts'
+
+const MARKDOWN = [
+  'text/markdown',
+  'text/markdown, text/html, */*',
+  'text/markdown, */*',
+  'text/markdown, text/*',
+  'text/markdown;q=0.9, */*;q=0.8',
+  'text/markdown, text/html;q=0.9',
+  'text/html;q=0.5, text/markdown',
+  'text/html;q=0, text/markdown;q=0.001',
+  'text/markdown;q=0.8,text/html;q=0.8',
+  '*/*, text/markdown',
+  'text/*, text/markdown',
+  '*/*;q=0.1, text/markdown;q=0.2',
+  'text/markdown, application/xhtml+xml',
+  'TEXT/MarkDown;Q=1.000',
+  'text/markdown;variant=GFM;charset=utf-8',
+  'text/markdown;charset="a,text/html;q=1";q=0.7, text/html;q=0.6',
+  'text/markdown;x="\\",text/html", text/html;q=0.9',
+  '  text/markdown ;q=0.5 , text/html ;q=0.4 ',
+  ',,text/markdown,,',
+  'text/markdown;q=0.1, text/html;q=2',
+  'text/markdown;q=0, text/markdown;q=0.3',
+  'text/markdown;q=1, text/html;q=0.',
+  `text/markdown, ${'x'.repeat(4_096 - 15)}`,
+]
+const HTML = [
+  undefined,
+  '',
+  '*/*',
+  'text/*',
+  'text/html',
+  'text/html, text/markdown',
+  'text/html, text/markdown, */*',
+  'text/html;q=0, */*',
+  'text/markdown;q=0.5, */*;q=0.8',
+  'text/markdown;q=0.5, text/*;q=0.8, */*;q=0.1',
+  'text/markdown;q=0',
+  'text/markdown;q=0, */*',
+  'text/markdown;q=0.000, text/html;q=0',
+  'text/markdown;q=0.5, text/html',
+  'text/markdown;q=1.5',
+  'text/markdown;q=0.1234',
+  'text/markdown;q=',
+  'text/markdown;q',
+  'text/markdown;q=-1',
+  'text/markdown;q=abc, */*',
+  'text/markdown;q="1"',
+  'text/markdown;q= 1',
+  'text/markdownx',
+  'xtext/markdown',
+  'text/x-markdown',
+  'application/json;profile="text/markdown"',
+  'application/json;profile="a, text/markdown, b"',
+  'text/html;q=0.8, text/markdown;q=0.8',
+  `text/markdown, ${'x'.repeat(4_096 - 14)}`,
+]
+
+// As the browsers send it with a navigation, and for images, scripts and fetch.
+const BROWSERS: Record<string, string> = {
+  'Chrome 142, Edge 142, Opera 124, Samsung Internet 28':
+    'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,image/apng,*/*;q=0.8,application/signed-exchange;v=b3;q=0.7',
+  'Chrome 79': 'text/html,application/xhtml+xml,application/xml;q=0.9,image/webp,image/apng,*/*;q=0.8',
+  'Brave 1.84':
+    'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,image/apng,*/*;q=0.8',
+  'Firefox 145': 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8',
+  'Firefox 115 ESR': 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8',
+  'Firefox 130':
+    'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,image/png,image/svg+xml,*/*;q=0.8',
+  'Safari 26, macOS and iOS': 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8',
+  'Edge 18': 'text/html, application/xhtml+xml, application/xml; q=0.9, */*; q=0.8',
+  'Internet Explorer 11': 'text/html, application/xhtml+xml, image/jxr, */*',
+  'Internet Explorer 8':
+    'image/jpeg, application/x-ms-application, image/gif, application/xaml+xml, image/pjpeg, application/x-ms-xbap, application/x-shockwave-flash, */*',
+  'Lynx 2.9': 'text/html, text/plain, text/sgml, text/css, application/xhtml+xml, */*;q=0.01',
+  'w3m 0.5': 'text/html, text/*;q=0.5, image/*, application/*, audio/*, video/*',
+  'any of them, an image': 'image/avif,image/webp,image/apng,image/svg+xml,image/*,*/*;q=0.8',
+  'any of them, a style sheet': 'text/css,*/*;q=0.1',
+}
+
+describe('who gets Markdown', () => {
+  for (const accept of MARKDOWN) {
+    it(`"${accept.slice(0, 60)}" does`, () => assert.equal(prefersMarkdown(accept), true))
+  }
+  for (const accept of HTML) {
+    it(`"${accept?.slice(0, 60)}" does not`, () => assert.equal(prefersMarkdown(accept), false))
+  }
+  for (const [browser, accept] of Object.entries(BROWSERS)) {
+    it(`${browser} does not`, () => assert.equal(prefersMarkdown(accept), false))
+  }
+})
