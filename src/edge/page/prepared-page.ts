@@ -4,7 +4,7 @@ import type { DerivedForm } from '../../forms/form.ts'
 import type { StoredForm } from '../../forms/stored-form.ts'
 import type { Encoding } from '../../http/accept-encoding.ts'
 import { RecentMap } from '../../recent-map.ts'
-import { htmlOf, type StoredEntry, type StoredPage, type StoredRedirect } from '../../store/stored-page.ts'
+import type { StoredEntry, StoredPage, StoredRedirect } from '../../store/stored-page.ts'
 import { headerLinks, namesMarkdown } from './link-header.ts'
 import { headerLines } from './plain-page.ts'
 import { type OriginUsage, originUsage } from './usage-headers.ts'
@@ -124,7 +124,7 @@ function preparePage(page: StoredPage): ServedPage {
         grow(made.bodyBr.length + 3_000)
       }
     },
-    html: () => htmlOf(page, HTML_LIMIT_BYTES),
+    html: async () => String(await encode(page.bodyBr, page.bodyHtml, 'identity')),
     alternate: '',
   }
   return served
