@@ -5,9 +5,11 @@ export const ROUTES = {
   domains: '/domains',
   domain: '/domains/:domain',
   domainCache: '/domains/:domain/cache',
+  domainCrawlers: '/domains/:domain/crawlers',
   domainPages: '/domains/:domain/pages',
   domainRenders: '/domains/:domain/renders',
   domainSettings: '/domains/:domain/settings',
+  domainSiteFiles: '/domains/:domain/site-files',
   domainTokens: '/domains/:domain/tokens',
   domainTraffic: '/domains/:domain/traffic',
   traffic: '/traffic',
@@ -29,8 +31,10 @@ export type DomainRoute =
   | 'domain'
   | 'domainTraffic'
   | 'domainCache'
+  | 'domainCrawlers'
   | 'domainRenders'
   | 'domainSettings'
+  | 'domainSiteFiles'
   | 'domainTokens'
 
 export function domainPath(route: DomainRoute, domain: string): string {
@@ -42,6 +46,12 @@ export type PageView = 'compare' | 'facts' | 'source' | 'renders' | 'history' | 
 export function pagePath(domain: string, path: string, view: PageView = 'compare'): string {
   const query = new URLSearchParams({ path, ...(view !== 'compare' && { view }) })
   return `${ROUTES.domainPages.replace(':domain', encodeURIComponent(domain))}?${query}`
+}
+
+export type SiteFilesView = 'robots' | 'redirects' | 'sitemap'
+
+export function siteFilesPath(domain: string, view: SiteFilesView = 'robots'): string {
+  return `${domainPath('domainSiteFiles', domain)}${view === 'robots' ? '' : `?view=${view}`}`
 }
 
 export function signInPath(next: string): string {

@@ -450,6 +450,8 @@ describe('axe finds nothing and nothing jumps, on wide screens and phones, light
     `/domains/${DOMAIN}/cache`,
     `/domains/${DOMAIN}/renders`,
     `/domains/${DOMAIN}/settings`,
+    ...['', '?view=redirects', '?view=sitemap'].map((view) => `/domains/${DOMAIN}/site-files${view}`),
+    `/domains/${DOMAIN}/crawlers`,
     ...['compare', 'facts', 'source', 'renders', 'history', 'preview'].map(
       (view) => `/domains/${DOMAIN}/pages?path=%2Fabout&view=${view}`,
     ),

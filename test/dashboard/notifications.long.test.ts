@@ -1,15 +1,11 @@
 /** Incidents, who is told of them, deliveries and the weekly report, as their owner sees them. */
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
-import { after, before, it } from 'node:test'
+import { after, afterEach, before, it } from 'node:test'
 import type { Tab } from '../../dashboard/shots/browser.ts'
 import { DASHBOARD_DIR } from '../../src/api/service/dashboard.ts'
 import { linkToken, secretOf } from '../../src/notifications/delivery/links.ts'
 import { startTestApi, type TestAccount, type TestApi } from '../support/api.ts'
-import { openDashboardTab } from '../support/dashboard-tab.ts'
-
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+import { openDashboardTab, personAt } from '../support/dashboard-tab.ts'
 
 let api: TestApi
 let tab: Tab
@@ -49,38 +45,9 @@ before(async () => {
 after(async () => {
   for (const close of closing) await close()
 })
+afterEach(() => assert.deepEqual(complaints, []))
 
-const shows = (text: string) => tab.until(`document.body.innerText.includes(${JSON.stringify(text)})`)
-const click = async (name: string) => {
-  const found = `[...document.querySelectorAll('button, a')].find((each) =>
-    each.textContent.trim() === ${JSON.stringify(name)} || each.ariaLabel === ${JSON.stringify(name)})`
-  await tab.until(found)
-  await tab.run(`${found}.click()`)
-}
-const type = (selector: string, value: string) =>
-  tab.run(`(() => {
-    const field = document.querySelector(${JSON.stringify(selector)})
-    Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, 'value').set.call(field, ${JSON.stringify(value)})
-    field.dispatchEvent(new Event('input', { bubbles: true }))
-  })()`)
-
-async function isClean(): Promise<void> {
-  for (const view of [
-    { width: 1280, height: 800, scheme: 'light' },
-    { width: 390, height: 844, scheme: 'dark' },
-  ] as const) {
-    await tab.show(view)
-    await tab.run(`${axe};0`)
-    const found = await tab.run<string[]>(
-      `axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ' ' + nodes.map(({ target }) => target).join()))`,
-    )
-    assert.deepEqual(found, [], JSON.stringify(view))
-    const width = await tab.run<number>('document.documentElement.scrollWidth')
-    assert(width <= view.width, `${width} pixels wide`)
-  }
-  await tab.show({ width: 1280, height: 800, scheme: 'light' })
-  assert.deepEqual(complaints, [])
-}
+const { shows, click, fill, isClean } = personAt(() => tab)
 
 it('the overview states the health of a domain, and the bell leads to the incident', async () => {
   await tab.open(`${api.url}/domains/shop.example.com`)
@@ -98,11 +65,11 @@ it('the overview states the health of a domain, and the bell leads to the incide
 it('addresses are added, endpoints tested, and deliveries replayed', async () => {
   await tab.open(`${api.url}/notifications`)
   await shows(owner.email)
-  await type('input[type=email]', 'team@example.org')
+  await fill('Another address', 'team@example.org')
   await click('Add')
   await shows('Waits for its confirmation')
   await tab.open(`${api.url}/notifications`)
-  await type('input[type=url]', 'https://hooks.example.com/x')
+  await fill('URL', 'https://hooks.example.com/x')
   await tab.run(`document.querySelector('input[type=url]').form.requestSubmit()`)
   await shows('whsec_')
   await click('I have copied it')

@@ -1,8 +1,12 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { startBrowser, type Tab } from '../../dashboard/shots/browser.ts'
 import { setPassword } from '../../src/accounts/sign-in/passwords.ts'
 import type { TestAccount, TestApi } from './api.ts'
 import { clearDataDir, makeDataDir } from './data-dir.ts'
 
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const PASSWORD = 'seven quiet otters paint'
 
 /** A tab of 1280 by 800 in which the account is signed in to the dashboard. `say` receives console errors. */
@@ -26,6 +30,54 @@ export async function openDashboardTab(
     async close() {
       await close()
       await clearDataDir(dir)
+    },
+  }
+}
+
+/** An open dialog is in front of the rest. */
+const SCOPE = `(document.querySelector('[role=dialog]') ?? document)`
+
+/** What a person does in a tab, by the texts that are shown. */
+export function personAt(tab: () => Tab) {
+  return {
+    shows: (text: string) => tab().until(`document.body.innerText.includes(${JSON.stringify(text)})`),
+
+    async click(name: string): Promise<void> {
+      const found = `[...${SCOPE}.querySelectorAll('button:not(:disabled), a, label')].find((each) =>
+        each.textContent.trim() === ${JSON.stringify(name)} || each.ariaLabel === ${JSON.stringify(name)} ||
+        (each.tagName === 'LABEL' && each.textContent.startsWith(${JSON.stringify(name)})))`
+      await tab().until(found)
+      await tab().run(`${found}.click()`)
+    },
+
+    /** Fills the field or selects the option of the field whose label begins so. */
+    async fill(label: string, value: string): Promise<void> {
+      const found = `[...${SCOPE}.querySelectorAll('label')].find((each) =>
+        each.textContent.startsWith(${JSON.stringify(label)}))?.control`
+      await tab().until(found)
+      await tab().run(`((field) => {
+        const { set } = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(field), 'value')
+        set.call(field, ${JSON.stringify(value)})
+        field.dispatchEvent(new Event(field.tagName === 'SELECT' ? 'change' : 'input', { bubbles: true }))
+      })(${found})`)
+    },
+
+    /** axe finds nothing on a dark phone and a light wide screen, and nothing is wider than the screen. */
+    async isClean(): Promise<void> {
+      for (const view of [
+        { width: 390, height: 844, scheme: 'dark' },
+        { width: 1280, height: 800, scheme: 'light' },
+      ] as const) {
+        await tab().show(view)
+        await tab().until(`document.documentElement.dataset.mantineColorScheme === '${view.scheme}'`)
+        await tab().run(`${axe};0`)
+        const found = await tab().run<string[]>(
+          `axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ' ' + nodes.map(({ target }) => target).join()))`,
+        )
+        assert.deepEqual(found, [], JSON.stringify(view))
+        const width = await tab().run<number>('document.documentElement.scrollWidth')
+        assert(width <= view.width, `${width} pixels wide`)
+      }
     },
   }
 }

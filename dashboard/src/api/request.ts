@@ -1,32 +1,50 @@
+type LineError = { line: number; error: string }
+
 export class ApiError extends Error {
   /** 0: no response. */
   readonly status: number
+  /** Of a list or file of which lines were refused. */
+  readonly lines: readonly LineError[]
 
-  constructor(status: number, message: string) {
+  constructor(status: number, message: string, lines: readonly LineError[] = []) {
     super(message)
     this.name = 'ApiError'
     this.status = status
+    this.lines = lines
   }
 }
 
 type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
 
-type Options = { body?: unknown; signal?: AbortSignal }
+/** `csv`: the body, instead of `body`. `ifMatch`: the `ETag` of what is replaced. */
+type Options = { body?: unknown; csv?: string; ifMatch?: string; signal?: AbortSignal }
 
 /** Throws `ApiError`, or the abort reason of `signal`. */
 export async function request<Answer = null>(
   method: Method,
   path: string,
-  { body, signal }: Options = {},
+  options: Options = {},
 ): Promise<Answer> {
+  return (await requestWithTag<Answer>(method, path, options)).answer
+}
+
+/** `etag`: of the answer; empty: none. */
+export async function requestWithTag<Answer>(
+  method: Method,
+  path: string,
+  options: Options = {},
+): Promise<{ answer: Answer; etag: string }> {
+  const { body, csv, ifMatch, signal } = options
   const before = renewals.count
   const response = await fetch(path, {
     method,
     ...(signal && { signal }),
-    ...(body !== undefined && {
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    }),
+    headers: {
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+      ...(csv !== undefined && { 'content-type': 'text/csv' }),
+      ...(ifMatch !== undefined && { 'if-match': ifMatch }),
+    },
+    ...((body ?? csv) !== undefined && { body: csv ?? JSON.stringify(body) }),
   }).catch((error: unknown) => {
     if (signal?.aborted === true) throw error
     throw new ApiError(
@@ -36,12 +54,13 @@ export async function request<Answer = null>(
   })
   const text = await response.text()
   const answer = parsed(text)
-  if (response.ok) return answer as Answer
+  if (response.ok) return { answer: answer as Answer, etag: response.headers.get('etag') ?? '' }
   if (response.status === 401 && method === 'GET') {
     await renewals.settled()
-    if (renewals.count !== before) return request(method, path, { ...(signal && { signal }) })
+    if (renewals.count !== before) return requestWithTag(method, path, { ...(signal && { signal }) })
   }
-  throw new ApiError(response.status, errorText(response.status, answer))
+  const { lines = [] } = (answer ?? {}) as { lines?: LineError[] }
+  throw new ApiError(response.status, errorText(response.status, answer), lines)
 }
 
 function parsed(text: string): unknown {

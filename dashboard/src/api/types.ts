@@ -24,6 +24,14 @@ import type { fleetFailuresSchema, fleetQueueSchema } from '../../../src/api/ope
 import type { pageDetailsSchema } from '../../../src/api/pages/inspection.ts'
 import type { factsSchema, inspectionSchema } from '../../../src/api/pages/inspection-schema.ts'
 import type { listedPageSchema } from '../../../src/api/pages/pages.ts'
+import type { indexNowSchema } from '../../../src/api/site-files/indexnow.ts'
+import type { redirectSchema } from '../../../src/api/site-files/redirects.ts'
+import type {
+  robotsPreviewSchema,
+  robotsSchema,
+  robotsVerdictSchema,
+} from '../../../src/api/site-files/robots.ts'
+import type { versionSchema, versionWithContentSchema } from '../../../src/api/site-files/versions.ts'
 import type { summaryWithRendersSchema } from '../../../src/api/traffic/traffic.ts'
 import type {
   complianceSchema,
@@ -66,6 +74,13 @@ export type ApiKey = z.infer<typeof keySchema>
 export type WebhookToken = z.infer<typeof tokenSchema>
 export type AccountInList = z.infer<typeof accountInListSchema>
 export type CreatedLink = z.infer<typeof createdLinkSchema>
+export type Robots = z.infer<typeof robotsSchema>
+export type RobotsPreview = z.infer<typeof robotsPreviewSchema>
+export type RobotsVerdict = z.infer<typeof robotsVerdictSchema>
+export type Redirect = z.infer<typeof redirectSchema>
+export type IndexNow = z.infer<typeof indexNowSchema>
+export type Version = z.infer<typeof versionSchema>
+export type VersionWithContent = z.infer<typeof versionWithContentSchema>
 export type Warm = z.infer<typeof warmSchema>
 export type ListedPage = z.infer<typeof listedPageSchema>
 export type PageFacts = z.infer<typeof factsSchema>

@@ -35,7 +35,7 @@ export function outdatedBy(event: LiveEvent): Outdated | null {
   }
 }
 
-const SETTLED = ['certificate', 'dns', 'tokens']
+const SETTLED = ['certificate', 'dns', 'tokens', 'robots', 'redirects', 'versions']
 const COUNTS = ['traffic', 'traffic-paths']
 
 export function isOutdated(outdated: Outdated, key: readonly unknown[]): boolean {

@@ -4,11 +4,13 @@ import IconBook from '@tabler/icons-react/dist/esm/icons/IconBook.mjs'
 import IconChartLine from '@tabler/icons-react/dist/esm/icons/IconChartLine.mjs'
 import IconCreditCard from '@tabler/icons-react/dist/esm/icons/IconCreditCard.mjs'
 import IconDatabase from '@tabler/icons-react/dist/esm/icons/IconDatabase.mjs'
+import IconFiles from '@tabler/icons-react/dist/esm/icons/IconFiles.mjs'
 import IconHistory from '@tabler/icons-react/dist/esm/icons/IconHistory.mjs'
 import IconKey from '@tabler/icons-react/dist/esm/icons/IconKey.mjs'
 import IconLayoutDashboard from '@tabler/icons-react/dist/esm/icons/IconLayoutDashboard.mjs'
 import IconListDetails from '@tabler/icons-react/dist/esm/icons/IconListDetails.mjs'
 import IconMail from '@tabler/icons-react/dist/esm/icons/IconMail.mjs'
+import IconRobot from '@tabler/icons-react/dist/esm/icons/IconRobot.mjs'
 import IconServer from '@tabler/icons-react/dist/esm/icons/IconServer.mjs'
 import IconSettings from '@tabler/icons-react/dist/esm/icons/IconSettings.mjs'
 import IconUserCircle from '@tabler/icons-react/dist/esm/icons/IconUserCircle.mjs'
@@ -40,5 +42,7 @@ export const DOMAIN_TABS: readonly { title: string; route: DomainRoute; Icon: Ic
   { title: 'Traffic', route: 'domainTraffic', Icon: IconChartLine },
   { title: 'Cache', route: 'domainCache', Icon: IconDatabase },
   { title: 'Renders', route: 'domainRenders', Icon: IconHistory },
+  { title: 'Site files', route: 'domainSiteFiles', Icon: IconFiles },
+  { title: 'Crawlers', route: 'domainCrawlers', Icon: IconRobot },
   { title: 'Settings', route: 'domainSettings', Icon: IconSettings },
 ]

@@ -5,7 +5,7 @@ import { callerOf } from '../http/access.ts'
 import { type ApiApp, type ApiDeps, apiSchema } from '../http/app.ts'
 import { jsonResponse } from '../http/responses.ts'
 
-const indexNowSchema = apiSchema(
+export const indexNowSchema = apiSchema(
   'IndexNow',
   z.object({
     domain: z.string(),

@@ -24,7 +24,7 @@ const entrySchema = z.object({
   status: status.optional(),
 })
 
-const redirectSchema = apiSchema(
+export const redirectSchema = apiSchema(
   'Redirect',
   z.object({
     from: z.string(),

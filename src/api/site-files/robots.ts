@@ -108,7 +108,7 @@ export function robots(app: ApiApp, deps: ApiDeps): void {
       const domain = await ownedDomain(pool, callerOf(request).account, request.params.domain)
       const { mode, text = '' } = request.body
       const would = (await deps.robots?.wouldServe(robotsSiteOf(domain), { mode, text })) ?? null
-      return { text: would, forbids: would === null ? [] : forbiddenEngines(would) }
+      return { text: would, forbids: forbiddenEngines(would ?? (mode === 'append' ? text : '')) }
     },
   })
 }

@@ -19,7 +19,10 @@ const version = z.object({
 
 export const versionSchema = apiSchema('Version', version)
 
-const versionWithContentSchema = apiSchema('VersionWithContent', version.extend({ content: z.unknown() }))
+export const versionWithContentSchema = apiSchema(
+  'VersionWithContent',
+  version.extend({ content: z.unknown() }),
+)
 
 const versionParams = domainParams.extend({ id: z.string().describe('Of a version') })
 

@@ -19,6 +19,8 @@ const Cache = lazy(() => import('../cache/cache.tsx'))
 const Traffic = lazy(() => import('../traffic/traffic.tsx'))
 const Renders = lazy(() => import('./renders.tsx'))
 const Inspection = lazy(() => import('../page/inspection.tsx'))
+const SiteFiles = lazy(() => import('../site-files/site-files.tsx'))
+const CrawlerPolicy = lazy(() => import('../site-files/crawler-policy.tsx'))
 const Settings = lazy(() => import('../settings/settings.tsx'))
 
 /** By the last part of their address. A page's screen belongs to the cache tab. */
@@ -28,6 +30,8 @@ const SCREENS = [
   { part: 'cache', route: 'domainCache', Screen: Cache },
   { part: 'pages', route: 'domainCache', Screen: Inspection },
   { part: 'renders', route: 'domainRenders', Screen: Renders },
+  { part: 'site-files', route: 'domainSiteFiles', Screen: SiteFiles },
+  { part: 'crawlers', route: 'domainCrawlers', Screen: CrawlerPolicy },
   { part: 'settings', route: 'domainSettings', Screen: Settings },
 ] as const satisfies readonly {
   part: string | undefined

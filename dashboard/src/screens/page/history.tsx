@@ -129,7 +129,7 @@ function OneDifference({ difference, names }: { difference: Difference; names: N
   )
 }
 
-function Lines({ stretches, names }: { stretches: readonly Stretch[]; names: Names }) {
+export function Lines({ stretches, names }: { stretches: readonly Stretch[]; names: Names }) {
   return (
     <section className={classes.lines} tabIndex={0} aria-label={`${names[0]} and ${names[1]}`}>
       {stretches.map(({ kind, lines, count: all }, at) => {

@@ -1,10 +1,21 @@
-import { Checkbox, Group, NativeSelect, NumberInput, Stack, Switch, Textarea, TextInput } from '@mantine/core'
+import {
+  Anchor,
+  Checkbox,
+  Group,
+  NativeSelect,
+  NumberInput,
+  Stack,
+  Switch,
+  Textarea,
+  TextInput,
+} from '@mantine/core'
 import type { UseFormReturnType } from '@mantine/form'
+import { Link } from 'wouter'
 
 import type { DomainWithSettings } from '../../api/types.ts'
-import { CATEGORIES } from '../../crawler-categories.ts'
 import { count } from '../../format.ts'
 import { Section } from '../../parts/page.tsx'
+import { domainPath } from '../../route-map.ts'
 import { VIEWPORT_SIDE } from './problems.ts'
 import { CrawlerRows, RuleRows } from './rows.tsx'
 import { aheadPerDay, type SettingsForm } from './values.ts'
@@ -40,17 +51,22 @@ export function SettingsSections({ form, domain }: { form: Form; domain: DomainW
       <Section title="Path rules" lead="Only the first matching rule applies. * matches any characters.">
         <RuleRows form={form} />
       </Section>
-      <Section title="Crawlers" lead="These get rendered pages. All others get the origin.">
-        <Stack gap="sm">
-          {CATEGORIES.map(({ category, label, description }) => (
-            <Checkbox
-              key={category}
-              label={label}
-              description={description}
-              {...form.getInputProps(`rendered.${category}`, { type: 'checkbox' })}
-            />
-          ))}
-        </Stack>
+      <Section
+        title="Crawlers"
+        lead={
+          <>
+            Who is a crawler. What each kind gets is chosen under{' '}
+            <Anchor
+              component={Link}
+              href={domainPath('domainCrawlers', domain.custom_domain)}
+              underline="always"
+            >
+              crawlers
+            </Anchor>
+            .
+          </>
+        }
+      >
         <CrawlerRows form={form} />
       </Section>
       <RenderingBrowser form={form} />
@@ -61,10 +77,15 @@ export function SettingsSections({ form, domain }: { form: Form; domain: DomainW
             description="Pages marked no-store or private are not cached"
             {...form.getInputProps('respectsCacheControl', { type: 'checkbox' })}
           />
-          <Checkbox
-            label="Do not cache pages that look like “not found”"
-            description="For sites that respond with status 200 to every address"
-            {...form.getInputProps('refusesSoft404', { type: 'checkbox' })}
+          <NativeSelect
+            className="form"
+            label="Pages with status 200 that look like “not found” (soft_404)"
+            data={[
+              { value: 'refuse', label: 'refuse: not cached; your server answers' },
+              { value: 'answer', label: 'answer: cached, and given to crawlers with status 404' },
+              { value: 'store', label: 'store: cached like any other page' },
+            ]}
+            {...form.getInputProps('soft404')}
           />
         </Stack>
       </Section>

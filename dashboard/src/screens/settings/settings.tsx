@@ -1,4 +1,4 @@
-import { Alert, Button, Group, Stack, Text } from '@mantine/core'
+import { Alert, Button, Stack, Text } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
@@ -11,19 +11,25 @@ import type { DomainWithSettings } from '../../api/types.ts'
 import { count } from '../../format.ts'
 import { ConfirmDialog } from '../../parts/dialog.tsx'
 import { notifyDone, notifyFailed } from '../../parts/notifications.tsx'
-import { Note, Section } from '../../parts/page.tsx'
+import { Section } from '../../parts/page.tsx'
+import { SaveBar } from '../../parts/save-bar.tsx'
 import { Refusal } from '../../parts/states.tsx'
 import { ROUTES } from '../../route-map.ts'
 import { originProblem } from '../domain/domain-fields.ts'
+import { Versions } from '../site-files/versions.tsx'
 import { SettingsSections } from './fields.tsx'
 import { discardChanges, LeaveGuard } from './leave-guard.tsx'
 import { OwnCertificate } from './own-certificate.tsx'
 import { problemOfServer, settingsProblems } from './problems.ts'
-import classes from './settings.module.css'
 import { formOf, type SettingsForm, settingsOf } from './values.ts'
 
-/** Edits stay until they are saved, even if the domain changes elsewhere meanwhile. */
 export default function DomainSettings({ domain }: { domain: DomainWithSettings }) {
+  const [restored, setRestored] = useState(0)
+  return <SettingsScreen key={restored} domain={domain} onRestored={() => setRestored(restored + 1)} />
+}
+
+/** Edits stay until they are saved, even if the domain changes elsewhere meanwhile. */
+function SettingsScreen({ domain, onRestored }: { domain: DomainWithSettings; onRestored: () => void }) {
   const { form, save } = useSettingsForm(domain)
   const isDirty = form.isDirty()
   return (
@@ -35,20 +41,17 @@ export default function DomainSettings({ domain }: { domain: DomainWithSettings 
           {save.data !== undefined && !isDirty && (
             <RulesAnswer name={domain.custom_domain} saved={save.data} />
           )}
-          <Group className={classes.save} data-dirty={isDirty || undefined}>
-            <Button type="submit" loading={save.isPending} disabled={!isDirty}>
-              Save
-            </Button>
-            <Button variant="default" disabled={!isDirty} onClick={() => form.reset()}>
-              Undo changes
-            </Button>
-            <Note size="sm" role="status">
-              {isDirty ? 'Not saved yet' : ''}
-            </Note>
-          </Group>
+          <SaveBar isDirty={isDirty} isBusy={save.isPending} onUndo={() => form.reset()} />
         </Stack>
       </form>
       <LeaveGuard isDirty={isDirty} />
+      <Versions
+        domain={domain.custom_domain}
+        kind="rules"
+        title="Versions of the path rules"
+        isOff={isDirty}
+        onRestored={onRestored}
+      />
       <OwnCertificate name={domain.custom_domain} />
       <DeleteDomain domain={domain} />
     </Stack>
@@ -115,7 +118,7 @@ function useSettingsForm(domain: DomainWithSettings) {
           // Sent only if changed: the server connects to the origin, which is slow and can fail.
           ...(values.origin.trim() !== domain.origin_url && { origin_url: values.origin.trim() }),
           is_active: values.isActive,
-          settings: settingsOf(values, domain.settings),
+          settings: settingsOf(values),
         },
       }),
     onSuccess: async ({ domain: saved }) => {

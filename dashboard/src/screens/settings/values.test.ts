@@ -50,7 +50,7 @@ describe('the settings form', () => {
       render: { locale: 'de-CH', viewport: { width: 400, height: 800 } },
       crawlers: { add: [{ pattern: 'OurMonitor', category: 'seo' }], remove: ['curl'] },
     }
-    const saved = settingsOf(formOf(domainWith(settings)), settings)
+    const saved = settingsOf(formOf(domainWith(settings)))
     assert.deepEqual({ ...settings, ...saved }, settings)
   })
 
@@ -61,18 +61,19 @@ describe('the settings form', () => {
     form.rules = [
       { key: 'a', path: ' /cart* ', action: 'pass', freshHours: 0.5, more: '{"render": {"wait_for": "#a"}}' },
     ]
-    form.rendered.seo = false
+    form.soft404 = 'answer'
     assert.deepEqual(
       settingsProblems(form, () => null),
       {},
     )
-    const sent = settingsOf(form, DEFAULT_DOMAIN_SETTINGS)
+    const sent = settingsOf(form)
     assert.deepEqual(domainSettingsPatchSchema.parse(sent), sent)
     assert.deepEqual(sent.query, ['page', 'color'])
     assert.deepEqual(sent.rules, [
       { render: { wait_for: '#a' }, path: '/cart*', action: 'pass', fresh_seconds: 1_800 },
     ])
-    assert.deepEqual(sent.categories, { seo: 'pass' })
+    assert.equal(sent.soft_404, 'answer')
+    assert.equal(sent.categories, undefined, 'the crawlers screen saves them')
   })
 
   it('names the field that is wrong', () => {

@@ -1,5 +1,5 @@
 import type { DomainWithSettings, Settings } from '../../api/types.ts'
-import { CATEGORIES, type Category } from '../../crawler-categories.ts'
+import type { Category } from '../../crawler-categories.ts'
 
 export type Rule = Settings['rules'][number]
 
@@ -39,9 +39,8 @@ export type SettingsForm = {
   query: 'keep' | 'ignore' | 'list'
   queryNames: string
   rules: RuleForm[]
-  rendered: Record<Category, boolean>
   respectsCacheControl: boolean
-  refusesSoft404: boolean
+  soft404: Settings['soft_404']
   crawlers: CrawlersForm
   visitor: BrowserForm
   refreshesOnDeploy: boolean
@@ -56,8 +55,7 @@ export function formOf({
   is_active: isActive,
   settings,
 }: DomainWithSettings): SettingsForm {
-  const { query, categories } = settings
-  const isRendered = (category: keyof Settings['categories']) => categories[category] !== 'pass'
+  const { query } = settings
   return {
     origin,
     isActive,
@@ -75,11 +73,8 @@ export function formOf({
       freshHours: rule.fresh_seconds === undefined ? '' : rule.fresh_seconds / HOUR_SECONDS,
       more: moreOf(rule),
     })),
-    rendered: Object.fromEntries(
-      CATEGORIES.map(({ category }) => [category, isRendered(category)]),
-    ) as Record<Category, boolean>,
     respectsCacheControl: settings.origin_cache_control === 'respect',
-    refusesSoft404: settings.soft_404 !== 'store',
+    soft404: settings.soft_404,
     crawlers: {
       added: (settings.crawlers.add ?? []).map((each, at) => ({ key: `stored-${at}`, ...each })),
       removed: (settings.crawlers.remove ?? []).join('\n'),
@@ -96,13 +91,8 @@ export function formOf({
   }
 }
 
-/** Keeps settings in `stored` that the form does not show. */
-export function settingsOf(form: SettingsForm, stored: Settings): Partial<Settings> {
-  const categories: Settings['categories'] = { ...stored.categories }
-  for (const { category } of CATEGORIES) {
-    if (!form.rendered[category]) categories[category] = 'pass'
-    else if (categories[category] === 'pass') delete categories[category]
-  }
+/** Settings that other screens show are not sent. */
+export function settingsOf(form: SettingsForm): Partial<Settings> {
   return {
     fresh_seconds: seconds(form.freshHours, HOUR_SECONDS),
     stale_seconds: seconds(form.staleHours, HOUR_SECONDS),
@@ -110,10 +100,9 @@ export function settingsOf(form: SettingsForm, stored: Settings): Partial<Settin
     crawler_wait_seconds: Number(form.crawlerWaitSeconds),
     query: form.query === 'list' ? words(form.queryNames) : form.query,
     rules: form.rules.map(ruleOf),
-    categories,
     https_redirect: form.httpsRedirect,
     origin_cache_control: form.respectsCacheControl ? 'respect' : 'ignore',
-    soft_404: form.refusesSoft404 ? (stored.soft_404 === 'answer' ? 'answer' : 'refuse') : 'store',
+    soft_404: form.soft404,
     crawlers: crawlersOf(form.crawlers),
     render: browserOf(form.visitor),
     refresh_on_deploy: form.refreshesOnDeploy,

@@ -1,0 +1,74 @@
+import { Anchor, Stack, Switch } from '@mantine/core'
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { indexNowQuery, useSaveSettings } from '../../api/site-file-queries.ts'
+import type { DomainWithSettings, Settings } from '../../api/types.ts'
+import { count } from '../../format.ts'
+import { notifyDone, notifyFailed } from '../../parts/notifications.tsx'
+import { Facts, Section } from '../../parts/page.tsx'
+import { Loaded } from '../../parts/states.tsx'
+import { TimeText } from '../../parts/time-text.tsx'
+
+export function Sitemap({ domain }: { domain: DomainWithSettings }) {
+  const { custom_domain: name, settings, indexnow_key: key } = domain
+  const state = useQuery(indexNowQuery(name))
+  const saveSettings = useSaveSettings(name)
+  const save = useMutation({
+    mutationFn: (change: Partial<Settings>) => saveSettings(change),
+    onSuccess: () => notifyDone('Saved'),
+    onError: (error) => notifyFailed('The setting was not saved', error),
+  })
+  return (
+    <Stack gap="lg">
+      <Section
+        title="Sitemap"
+        lead="Of pages that were rendered with status 200, may be indexed, and are not redirected."
+      >
+        <Switch
+          label="Generate /sitemap.xml"
+          description="Replaces that file of your server. robots.txt names it, if robots.txt is ours."
+          checked={settings.sitemap === 'generate'}
+          disabled={save.isPending}
+          onChange={({ currentTarget: { checked } }) =>
+            save.mutate({ sitemap: checked ? 'generate' : 'origin' })
+          }
+        />
+        <Outside href={`https://${name}/sitemap.xml`} />
+      </Section>
+      <Section title="IndexNow" lead="Tells Bing, Yandex and others of pages that appear, change or go.">
+        <Switch
+          label="Tell search engines of changed pages"
+          description="Gathered for ten seconds. Google does not take part."
+          checked={settings.indexnow}
+          disabled={save.isPending}
+          onChange={({ currentTarget: { checked } }) => save.mutate({ indexnow: checked })}
+        />
+        {key !== null && settings.indexnow && <Outside href={`https://${name}/${key}.txt`} />}
+        <Loaded query={state} rows={1}>
+          {({ waiting, sent_at: at, status }) => (
+            <Facts
+              rows={[
+                ['Pages waiting', count(waiting)],
+                ['Last batch', <TimeText key="at" at={at} />],
+                ['Its answer', answerOf(status)],
+              ]}
+            />
+          )}
+        </Loaded>
+      </Section>
+    </Stack>
+  )
+}
+
+function Outside({ href }: { href: string }) {
+  return (
+    <Anchor href={href} size="sm" className="break" target="_blank" rel="noopener noreferrer">
+      {href}
+    </Anchor>
+  )
+}
+
+function answerOf(status: number | null): string {
+  if (status === null) return 'none'
+  if (status < 300) return `${status}: accepted`
+  return [400, 403, 422].includes(status) ? `${status}: refused` : `${status}: tried again for a day`
+}

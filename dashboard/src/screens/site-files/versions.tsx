@@ -1,0 +1,123 @@
+import { Badge, Button } from '@mantine/core'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { domainUrl } from '../../api/queries.ts'
+import { request } from '../../api/request.ts'
+import { robotsPreviewQuery, versionQuery, versionsQuery } from '../../api/site-file-queries.ts'
+import type { Redirect, Settings, Version, VersionWithContent } from '../../api/types.ts'
+import { count } from '../../format.ts'
+import { DataTable } from '../../parts/data-table.tsx'
+import { ConfirmDialog } from '../../parts/dialog.tsx'
+import { notifyDone } from '../../parts/notifications.tsx'
+import { Note, Section } from '../../parts/page.tsx'
+import { Loaded } from '../../parts/states.tsx'
+import { TimeText } from '../../parts/time-text.tsx'
+import { ForbidsSite } from './forbidden.tsx'
+
+type Props = {
+  domain: string
+  kind: Version['kind']
+  title?: string
+  /** Nothing can be restored now. */
+  isOff?: boolean
+  onRestored?: () => void
+}
+
+export function Versions(props: Props) {
+  const versions = useQuery(versionsQuery(props.domain, props.kind))
+  const [chosen, setChosen] = useState<Version | null>(null)
+  return (
+    <Section title={props.title ?? 'Versions'} lead="The last 20, newest first. The first one is in force.">
+      <Loaded query={versions} rows={1}>
+        {(list) =>
+          list.length === 0 ? (
+            <Note size="sm">Never changed.</Note>
+          ) : (
+            <DataTable
+              rows={list}
+              keyOf={({ id }) => id}
+              look="lines"
+              columns={[
+                { title: 'Author', className: 'break', cell: ({ author }) => author },
+                { title: 'Saved', cell: ({ created_at: at }) => <TimeText at={at} /> },
+                {
+                  title: 'Action',
+                  kind: 'action',
+                  cell: (version) =>
+                    version === list[0] ? (
+                      <Badge>In force</Badge>
+                    ) : (
+                      <Button
+                        size="compact-sm"
+                        variant="default"
+                        disabled={props.isOff === true}
+                        onClick={() => setChosen(version)}
+                      >
+                        Restore
+                      </Button>
+                    ),
+                },
+              ]}
+            />
+          )
+        }
+      </Loaded>
+      {chosen !== null && <Restore {...props} version={chosen} onClose={() => setChosen(null)} />}
+    </Section>
+  )
+}
+
+function Restore(props: Props & { version: Version; onClose: () => void }) {
+  const { domain, kind, version } = props
+  const queries = useQueryClient()
+  const found = useQuery(versionQuery(domain, version.id))
+  const robots = kind === 'robots' ? (found.data?.content as Settings['robots'] | undefined) : undefined
+  const preview = useQuery({
+    ...robotsPreviewQuery(domain, robots ?? { mode: 'origin' }),
+    enabled: robots !== undefined,
+  })
+  return (
+    <ConfirmDialog
+      title="Restore this version?"
+      label="Restore"
+      isHarmless={preview.data?.forbids.length === 0 || kind !== 'robots'}
+      isOff={found.data === undefined || preview.isLoading}
+      onClose={props.onClose}
+      run={async () => {
+        await request('POST', `${domainUrl(domain)}/versions/${version.id}/restore`)
+        await queries.invalidateQueries({ queryKey: ['domains', domain] })
+        notifyDone('The version is in force again')
+        props.onRestored?.()
+      }}
+    >
+      <Loaded query={found} rows={1}>
+        {(data) => (
+          <>
+            <Note size="sm" mb="xs">
+              Of {data.author}, <TimeText at={data.created_at} />. The present version is kept.
+            </Note>
+            <pre className="code-block">{contentText(data)}</pre>
+            <ForbidsSite crawlers={(robots && preview.data?.forbids) ?? []} />
+          </>
+        )}
+      </Loaded>
+    </ConfirmDialog>
+  )
+}
+
+const LINES_SHOWN = 100
+
+function contentText({ kind, content }: VersionWithContent): string {
+  const lines =
+    kind === 'robots'
+      ? robotsLines(content as Settings['robots'])
+      : kind === 'redirects'
+        ? (content as Redirect[]).map(({ from, to, status }) => `${status} ${from} ${to ?? ''}`)
+        : JSON.stringify(content, null, 2).split('\n')
+  const more = lines.length - LINES_SHOWN
+  return [...lines.slice(0, LINES_SHOWN), ...(more > 0 ? [`and ${count(more)} more lines`] : [])].join('\n')
+}
+
+function robotsLines({ mode, text = '' }: Settings['robots']): string[] {
+  return [`mode: ${mode}`, ...(mode === 'origin' ? [] : text.split('\n'))]
+}

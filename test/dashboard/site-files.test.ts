@@ -1,0 +1,247 @@
+/** robots.txt, redirects, sitemap and crawler policy, as the owner of a domain changes them. */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import http from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { after, before, describe, it } from 'node:test'
+import type { Tab } from '../../dashboard/shots/browser.ts'
+import { DASHBOARD_DIR } from '../../src/api/service/dashboard.ts'
+import { startTestApi, storePages, type TestAccount, type TestApi } from '../support/api.ts'
+import { openDashboardTab, personAt } from '../support/dashboard-tab.ts'
+
+const DOMAIN = 'shop.example.com'
+
+let api: TestApi
+let tab: Tab
+let owner: TestAccount
+const closing: (() => Promise<unknown>)[] = []
+const complaints: string[] = []
+
+before(async () => {
+  const origin = http.createServer((_request, response) => {
+    response.writeHead(200, { 'content-type': 'text/plain' }).end('User-agent: *\nDisallow: /cart\n')
+  })
+  origin.listen(0, '127.0.0.1')
+  await once(origin, 'listening')
+  closing.unshift(async () => {
+    origin.closeAllConnections()
+    origin.close()
+  })
+  api = await startTestApi({ dashboardDir: DASHBOARD_DIR, events: {} })
+  closing.unshift(api.close)
+  api.clock.atMs = Date.now()
+  owner = await api.account()
+  const { id } = await api.domain(owner, DOMAIN)
+  const url = `http://127.0.0.1:${(origin.address() as AddressInfo).port}`
+  await api.pool.query('update domain set origin_url = $1', [url])
+  await storePages(api, id, ['/old'])
+  const opened = await openDashboardTab(api, owner, (line) => complaints.push(line))
+  closing.unshift(opened.close)
+  tab = opened.tab
+  complaints.length = 0
+})
+after(async () => {
+  for (const close of closing) await close()
+})
+
+const { shows, click, fill, isClean } = personAt(() => tab)
+const open = (path: string) => tab.open(`${api.url}/domains/${DOMAIN}${path}`)
+const hidden = (text: string) => tab.until(`!document.body.innerText.includes(${JSON.stringify(text)})`)
+const read = async (path: string) => (await api.get(`/api/domains/${DOMAIN}${path}`, owner.key)).body
+const saved = async () => (await read(''))['domain'] as { settings: Record<string, unknown> }
+const listed = async () => (await read('/redirects'))['redirects'] as { from: string; to: string | null }[]
+const chooseFile = (text: string) =>
+  tab.run(`((field) => {
+    const files = new DataTransfer()
+    files.items.add(new File([${JSON.stringify(text)}], 'redirects.csv'))
+    field.files = files.files
+    field.dispatchEvent(new Event('change', { bubbles: true }))
+  })(document.querySelector('input[type=file]'))`)
+
+describe('robots.txt', () => {
+  it('shows the difference from what is served, and tests a path while one types', async () => {
+    await open('/site-files')
+    await shows('As it is served now.')
+    await shows('Never changed.')
+    await fill('Path', '/cart/1')
+    await shows('line 2: Disallow: /cart')
+    await fill('Mode', 'append')
+    await fill('Text', 'Disallow: /x')
+    await shows('text must begin with a User-agent or Sitemap line')
+    await isClean()
+    await fill('Text', 'User-agent: GPTBot\nDisallow: /drafts')
+    await shows('After saving')
+    await fill('Path', '/drafts/1')
+    await shows('no rule matches')
+    await fill('Crawler', 'GPTBot')
+    await shows('line 5: Disallow: /drafts')
+    await isClean()
+    await click('Save')
+    await shows('Saved. The new robots.txt is served.')
+    await shows('As it is served now.')
+    await shows('In force')
+  })
+
+  it('asks before the whole site is forbidden to search engines, each by its name', async () => {
+    await fill('Mode', 'replace')
+    await fill('Text', 'User-agent: Googlebot\nDisallow: /')
+    await click('Save')
+    await shows(
+      'This forbids the whole site to Googlebot. Its pages will disappear from Google. Save anyway?',
+    )
+    await isClean()
+    await click('Cancel')
+    assert.deepEqual((await saved()).settings['robots'], {
+      mode: 'append',
+      text: 'User-agent: GPTBot\nDisallow: /drafts',
+    })
+    await fill('Text', 'User-agent: *\nDisallow: /')
+    await click('Save')
+    await shows('This forbids the whole site to Bingbot. Its pages will disappear from Bing.')
+    await click('Save anyway')
+    await shows('As it is served now.')
+    assert.equal((await read('/robots'))['served'], 'User-agent: *\nDisallow: /')
+  })
+
+  it('a version is restored', async () => {
+    await click('Restore')
+    await shows('mode: append')
+    await isClean()
+    await click('Restore')
+    await shows('The version is in force again')
+    assert.match((await read('/robots'))['served'] as string, /\/cart\n[\s\S]*\/drafts/)
+    await click('Restore')
+    await shows('This forbids the whole site to Googlebot.')
+    await click('Cancel')
+  })
+})
+
+describe('redirects', () => {
+  it('are added, edited, found and removed', async () => {
+    await open('/site-files?view=redirects')
+    await shows('No redirects yet')
+    await isClean()
+    await click('Add a redirect')
+    await fill('From', '/old')
+    await fill('To', '/old')
+    await click('Save')
+    await shows('/old: it leads back to itself')
+    await isClean()
+    await fill('To', 'https://else.example/')
+    await click('Save')
+    for (const text of ['Hides a page', 'Another host', 'never']) await shows(text)
+    await click('Add a redirect')
+    await fill('From', '/gone')
+    await fill('Status', '410')
+    await click('Save')
+    await shows('2 redirects')
+    await isClean()
+    await fill('Search', 'ELSE')
+    await shows('1 redirect')
+    await hidden('/gone')
+    await fill('Search', 'nothing')
+    await shows('No redirect contains “nothing”.')
+    await fill('Search', '')
+    await click('Remove /gone')
+    await click('Remove')
+    await shows('1 redirect')
+    assert.deepEqual(
+      (await listed()).map(({ from }) => from),
+      ['/old'],
+    )
+  })
+
+  it('two people do not overwrite each other', async () => {
+    await tab.until(`document.querySelector('[role=dialog]') === null`)
+    await click('Edit /old')
+    await fill('To', '/mine')
+    const theirs = [
+      { from: '/old', to: '/new' },
+      { from: '/theirs', to: '/x' },
+    ]
+    // Elsewhere: events would bring the new list before it is saved.
+    await api.pool.query(
+      `insert into site_version (domain_id, kind, content, author) select id, 'redirects', $1, 'x' from domain`,
+      [JSON.stringify(theirs.map((each) => ({ ...each, status: 301 })))],
+    )
+    await click('Save')
+    await shows('Somebody changed the redirects meanwhile.')
+    await shows('2 redirects')
+    await click('Save')
+    await tab.until(`document.querySelector('[role=dialog]') === null`)
+    assert.deepEqual(
+      (await listed()).map(({ from, to }) => [from, to]),
+      [
+        ['/old', '/mine'],
+        ['/theirs', '/x'],
+      ],
+    )
+  })
+
+  it('a file with bad lines saves nothing and names them; a good one replaces the list', async () => {
+    await click('Import CSV')
+    await chooseFile('from,to,status\n/a,/b,\n/c,//d,\n/e,/f,999\n')
+    await click('Import')
+    await shows('Line 3: to must be a path that begins with one /, or an address with http or https')
+    await shows('Line 4: status must be 301, 302, 307, 308, 410')
+    await isClean()
+    assert.equal((await listed()).length, 2)
+    await chooseFile(`from,to\n${Array.from({ length: 150 }, (_, at) => `/${at},/to\n`).join('')}`)
+    await click('Import')
+    await shows('100 of 150 redirects')
+    await click('Show more')
+    await shows('\n/149')
+    assert.equal(
+      await tab.run(`document.querySelector('a[download]').pathname`),
+      `/api/domains/${DOMAIN}/redirects`,
+    )
+  })
+})
+
+it('sitemap and IndexNow are switched on, with their state and links', async () => {
+  await open('/site-files?view=sitemap')
+  await click('Generate /sitemap.xml')
+  await click('Tell search engines of changed pages')
+  const { indexnow_key: key } = (
+    await api.call('PUT', `/api/domains/${DOMAIN}`, {
+      key: owner.key,
+      body: { settings: { indexnow: true } },
+    })
+  ).body['domain'] as { indexnow_key: string }
+  await shows(`https://${DOMAIN}/${key}.txt`)
+  await shows('Pages waiting')
+  await isClean()
+  await tab.until(`[...document.querySelectorAll('input')].every((each) => each.checked)`)
+  const { settings } = await saved()
+  assert.deepEqual([settings['sitemap'], settings['indexnow']], ['generate', true])
+})
+
+it('the policy says what it costs, is saved, and asks before search engines are shut out', async () => {
+  await open('/crawlers')
+  await shows('not used for training')
+  await shows('not shown in ChatGPT’s')
+  await isClean()
+  await fill('AI: training', 'payment')
+  await fill('AI (ai)', 'block')
+  await shows('as AI: block')
+  await fill('Training of models', 'deny')
+  await click('Save')
+  await shows('settings.terms_url is required for "payment"')
+  await fill('Address of your terms', `https://${DOMAIN}/terms`)
+  await click('Save')
+  await shows('Saved. The policy is in force.')
+  const { settings } = await saved()
+  assert.deepEqual(settings['categories'], { 'ai-training': 'payment', ai: 'block' })
+  assert.deepEqual(settings['preferences'], { ai_train: 'deny' })
+  await fill('Search (search)', 'block')
+  await click('Save')
+  await shows('This forbids the whole site to Googlebot. Its pages will disappear from Google. Save anyway?')
+  await isClean()
+  await click('Cancel')
+  await click('Undo changes')
+  // Refusals that the tests asked for.
+  assert.deepEqual(
+    complaints.filter((line) => !/status of (400|412)/.test(line)),
+    [],
+  )
+})
