@@ -151,6 +151,15 @@ async function fill(tab: Tab, site: string): Promise<void> {
     const { inspection } = await call('POST', '/api/domains/${DOMAIN}/inspections', { path: '${RAKES}' })
     const found = '/api/domains/${DOMAIN}/inspections/' + inspection.id
     await until(async () => !['queued', 'running'].includes((await call('GET', found)).inspection.state))
+    await call('PUT', '/api/domains/${DOMAIN}/redirects', { redirects: [
+      { from: '/products/1', to: '/products/2' },
+      { from: '/blog/*', to: 'https://blog.example.com/*', status: 302 },
+      { from: '/catalogue-1998', status: 410 },
+    ] })
+    const settings = { sitemap: 'generate', categories: { 'ai-training': 'payment' }, terms_url: 'https://${DOMAIN}/terms' }
+    for (const text of ['User-agent: GPTBot\\nDisallow: /', 'User-agent: *\\nDisallow: /']) {
+      await call('PUT', '/api/domains/${DOMAIN}', { settings: { ...settings, robots: { mode: 'replace', text } } })
+    }
     await call('POST', '/api/keys', { name: 'agency scripts' })
     const { id } = await call('POST', '/api/keys', { name: 'old laptop' })
     await fetch('/api/keys/' + id, { method: 'DELETE' })

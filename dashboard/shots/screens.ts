@@ -27,6 +27,7 @@ const type = (label: string, text: string) =>
      found.dispatchEvent(new Event('input', { bubbles: true }))`,
   )
 const PICTURES = `[...document.images].every((each) => each.complete && each.naturalWidth > 0)`
+const text = (shown: string) => `document.body.innerText.includes('${shown}')`
 const DIALOG = `document.querySelector('[role=dialog]')`
 
 const CHARTS = `((charts) => charts.length > 0 && charts.every((each) => each.querySelector('svg')))([...document.querySelectorAll('[role=slider]')])`
@@ -68,6 +69,24 @@ export const SCREENS: Screen[] = [
     ...(view !== 'source' && { until: PICTURES }),
   })),
   { name: 'page-not-stored', path: `/domains/${DOMAIN}/pages?path=/nothing` },
+  { name: 'domain-robots', path: `/domains/${DOMAIN}/site-files`, until: text('line 2: Disallow: /') },
+  {
+    name: 'domain-redirects',
+    path: `/domains/${DOMAIN}/site-files?view=redirects`,
+    until: text('Another host'),
+  },
+  {
+    name: 'domain-redirects-import',
+    path: `/domains/${DOMAIN}/site-files?view=redirects`,
+    before: clickSoon('Import CSV'),
+    until: DIALOG,
+  },
+  {
+    name: 'domain-sitemap',
+    path: `/domains/${DOMAIN}/site-files?view=sitemap`,
+    until: text('Pages waiting'),
+  },
+  { name: 'domain-crawlers', path: `/domains/${DOMAIN}/crawlers`, until: text('In force') },
   { name: 'domain-settings', path: `/domains/${DOMAIN}/settings`, before: click('Add a rule') },
   {
     name: 'domain-settings-rows',
