@@ -18,9 +18,9 @@ type Treatment = NonNullable<Settings['categories'][Category]>
 
 const TREATMENTS = [
   { value: 'render', label: 'render: rendered pages' },
-  { value: 'pass', label: 'pass: your server answers, as to people' },
+  { value: 'pass', label: 'pass: what people get' },
   { value: 'block', label: 'block: 403' },
-  { value: 'payment', label: 'payment: 402 with a link to your terms' },
+  { value: 'payment', label: 'payment: 402 with your terms' },
 ]
 
 /** What a site loses if these are blocked. */
@@ -39,7 +39,7 @@ const COSTS: Record<Category, string> = {
 const PREFERENCES = [
   {
     name: 'search',
-    label: 'Search (search)',
+    label: 'Search results (search)',
     cost: 'Denied: search engines are asked to leave the site out of their results.',
   },
   {

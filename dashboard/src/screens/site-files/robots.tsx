@@ -145,10 +145,10 @@ function Difference({ served, would }: { served: string | null; would: string | 
           />
         </div>
       )}
-      <details>
+      <Text component="details" size="sm">
         <summary>{served === would ? 'Show the file' : 'Show the file as it would be served'}</summary>
         <pre className="code-block">{would}</pre>
-      </details>
+      </Text>
     </>
   )
 }
