@@ -213,7 +213,11 @@ describe('POST /api/domains/:domain/robots/test', () => {
     const preview = await api.post(`${at}/robots/preview`, owner.key, body)
     assert.deepEqual(preview.body, { text: body.text, forbids: ['Bingbot'] })
     const added = await api.post(`${at}/robots/preview`, owner.key, { ...body, mode: 'append' })
-    assert.deepEqual(added.body, { text: null, forbids: ['Bingbot'] }, 'without the origin, by the text alone')
+    assert.deepEqual(
+      added.body,
+      { text: null, forbids: ['Bingbot'] },
+      'without the origin, by the text alone',
+    )
   })
 })
 
