@@ -16,7 +16,7 @@ import {
   pageMatch,
 } from './list-pages.ts'
 
-const MANY = 50_000
+const MANY = 6_000
 const NOW_MS = Date.parse('2026-11-15T12:00:00.000Z')
 
 let database: TestDatabase
@@ -68,7 +68,7 @@ async function all(of: ReturnType<typeof domain>, given: Partial<ListWanted>): P
   const found: ListedPage[] = []
   let after: ListPlace | null = null
   do {
-    const piece = await listPages(database.pool, of, wanted({ ...given, after, limit: 10_000 }))
+    const piece = await listPages(database.pool, of, wanted({ ...given, after, limit: 1_000 }))
     found.push(...piece.pages)
     after = piece.next
   } while (after !== null)
@@ -135,10 +135,10 @@ describe(`a list of ${MANY} pages`, () => {
   // Proves decided "Lists of pages"
   it('is searched by beginnings and by parts, and counted', async () => {
     const cases = [
-      [pageMatch('prefix', '/p/4999'), 11],
-      [pageMatch('contains', '/P/4999'), 11],
-      [pageMatch('prefix', '/P/4999'), 0],
-      [pageMatch('contains', '49999'), 1],
+      [pageMatch('prefix', '/p/599'), 11],
+      [pageMatch('contains', '/P/599'), 11],
+      [pageMatch('prefix', '/P/599'), 0],
+      [pageMatch('contains', '5999'), 1],
       [pageMatch('contains', '%'), 0],
       [pageMatch('contains', '_'), 0],
       [null, MANY],
@@ -150,10 +150,10 @@ describe(`a list of ${MANY} pages`, () => {
         assert.equal((await all(domain(1), { match, order })).length, count, `${order} ${match.text}`)
       }
     }
-    assert.deepEqual(await matchingPaths(database.pool, 1 as DomainId, pageMatch('prefix', '/p/4999'), 3), [
-      '/p/4999',
-      '/p/49990',
-      '/p/49991',
+    assert.deepEqual(await matchingPaths(database.pool, 1 as DomainId, pageMatch('prefix', '/p/599'), 3), [
+      '/p/599',
+      '/p/5990',
+      '/p/5991',
     ])
   })
 })
