@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 
@@ -19,6 +20,20 @@ type BodySchema = { properties?: Record<string, unknown>; anyOf?: BodySchema[] }
 export type Contract = { check(exchange: Exchange): void; operations: Operation[]; compileAll(): void }
 
 type Json = { [key: string]: Json } & { schema?: Json }
+
+/** Names the file in which a run keeps the OpenAPI document: every API describes itself alike, which takes half a second. */
+export const SHARED_DOCUMENT = 'PREPAINT_TEST_OPENAPI_DOCUMENT'
+
+export async function readDocument(url: string): Promise<unknown> {
+  const shared = process.env[SHARED_DOCUMENT]
+  if (shared !== undefined && existsSync(shared)) return JSON.parse(readFileSync(shared, 'utf8'))
+  const document = await (await fetch(`${url}/openapi.json`)).text()
+  if (shared !== undefined) {
+    writeFileSync(`${shared}.${process.pid}`, document)
+    renameSync(`${shared}.${process.pid}`, shared)
+  }
+  return JSON.parse(document)
+}
 
 export function readContract(document: unknown): Contract {
   const { paths } = document as { paths: Record<string, Record<string, Json>> }

@@ -33,7 +33,7 @@ import { createDomain } from '../../src/sites/domain-changes.ts'
 import { parseDomainName } from '../../src/sites/domain-name.ts'
 import { CHECK_RATE, createChecks } from '../../src/sites/reachability/checks.ts'
 import { publishAnswer } from '../../src/sites/reachability/published-answer.ts'
-import { type Contract, readContract } from './api-contract.ts'
+import { type Contract, readContract, readDocument } from './api-contract.ts'
 import { type TestDatabase, testDatabase } from './database.ts'
 
 // The whole API on loopback over its own database. Checks every response against the OpenAPI document.
@@ -144,7 +144,7 @@ export async function startTestApi({
   const app = await createApiServer(deps)
   await app.listen({ host: '127.0.0.1', port: 0 })
   const url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`
-  const contract: Contract = readContract(await (await fetch(`${url}/openapi.json`)).json())
+  const contract: Contract = readContract(await readDocument(url))
   let accounts = 0
 
   async function call(method: string, path: string, request: TestRequest = {}): Promise<TestAnswer> {

@@ -8,6 +8,7 @@ import path from 'node:path'
 
 import { systemClock } from '../../src/clock.ts'
 import { findBrowser } from '../../src/render/browser/browser-binary.ts'
+import { SHARED_DOCUMENT } from './api-contract.ts'
 import { SHARED_BROWSER } from './data-dir.ts'
 import { SHARED_SERVER } from './database.ts'
 import { startTestCluster } from './postgres-server.ts'
@@ -31,6 +32,7 @@ export async function globalSetup(): Promise<void> {
     findBrowser({ chromium: null, dataDir: dir }),
   ])
   process.env[SHARED_SERVER] = String(server.host)
+  process.env[SHARED_DOCUMENT] = path.join(dir, 'openapi.json')
   if (browser.source === 'packaged') process.env[SHARED_BROWSER] = path.join(dir, 'chromium')
 }
 
