@@ -161,7 +161,8 @@ describe('a new domain', () => {
     await enqueue(queue.pool, domain, ['/gone' as PagePath], 'live')
     assert.equal(await step(), 'rendered')
     const copy = (path: string, status: number) =>
-      `insert into page select domain_id, ${path}, ${status}, headers, body_br, html_bytes, etag,
+      `insert into page (domain_id, path, status, headers, body_br, html_bytes, etag, rendered_at, stale_since, text_chars, refused_since)
+         select domain_id, ${path}, ${status}, headers, body_br, html_bytes, etag,
          rendered_at - interval '1 minute' * n, stale_since, text_chars, refused_since
          from page, generate_series(1, ${SWEEP_LIMIT}) n where domain_id = $1 and path = '/gone'`
     await queue.pool.query(copy(`'/gone-' || n`, 200), [domain])
