@@ -85,7 +85,9 @@ const rows = Object.keys(WHAT).map((what) => {
   ]
   const [a, b, c] = [before, with1m, after].map((took) => percentile(took, 0.5)) as [number, number, number]
   const times = b / ((a + c) / 2)
-  if (times > TIMES) process.exitCode = 1
+  // With none, there is nothing to claim, and no limit to keep.
+  const isJudged = what === 'claim of a render' || what.startsWith('GET')
+  if (isJudged && times > TIMES) process.exitCode = 1
   const show = (took: number[]) => [0.5, 0.95].map((share) => percentile(took, share).toFixed(1)).join(' / ')
   return [what, show(before), show(with1m), show(after), times.toFixed(2)]
 })
@@ -127,7 +129,7 @@ async function fill(): Promise<void> {
     await pool.query(
       `with made as (
          insert into event (account_id, type, key, body)
-         select $1, 'domain.live', 'fill ' || $1 || ' ' || k, event_body('domain.live', json_build_object('domain', k))
+         select $1::integer, 'domain.live', 'fill ' || $1::integer || ' ' || k, event_body('domain.live', json_build_object('domain', k))
            from generate_series(1, $3) k returning id)
        insert into delivery (event_id, account_id, endpoint_id, due_at)
        select id, $1, $2, now() + (row_number() over () % 2) * interval '1 hour' from made`,

@@ -1,3 +1,5 @@
+import { plainText } from '../../outbound/plain-text.ts'
+
 /** RFC 8555, section 6.7. */
 const PREFIX = 'urn:ietf:params:acme:error:'
 const DETAIL_CHARS = 300
@@ -9,7 +11,7 @@ export class AcmeProblem extends Error {
 
   constructor(kind: string, words: string, options: ErrorOptions & { retryAfterMs?: number | null } = {}) {
     // PostgreSQL must accept the CA's text, or the order would be repeated each minute.
-    super(plain(words), options)
+    super(plainText(words, DETAIL_CHARS), options)
     this.name = 'AcmeProblem'
     this.kind = kind
     this.retryAfterMs = options.retryAfterMs ?? null
@@ -26,18 +28,6 @@ export function problemFrom(
   const kind = typeof type === 'string' && type.startsWith(PREFIX) ? type.slice(PREFIX.length) : 'unknown'
   const words = typeof detail === 'string' && detail !== '' ? detail : otherwise
   return new AcmeProblem(kind, words, { retryAfterMs })
-}
-
-/** `Retry-After` (RFC 9110, section 10.2.3); null: missing or malformed. */
-export function retryAfterMs(header: string | undefined, nowMs: number): number | null {
-  if (header === undefined) return null
-  if (/^\d{1,9}$/.test(header)) return Number(header) * 1_000
-  const at = header.endsWith('GMT') ? Date.parse(header) : Number.NaN
-  return Number.isNaN(at) ? null : Math.max(0, at - nowMs)
-}
-
-export function plain(text: string): string {
-  return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu, ' ').slice(0, DETAIL_CHARS)
 }
 
 export function fieldsOf(value: unknown): Record<string, unknown> {

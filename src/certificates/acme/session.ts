@@ -1,6 +1,7 @@
 import { createHash, createPublicKey, type KeyObject, sign } from 'node:crypto'
 import { z } from 'zod'
-import { AcmeProblem, fieldsOf, problemFrom, retryAfterMs } from './problem.ts'
+import { retryAfterMs } from '../../outbound/headers.ts'
+import { AcmeProblem, fieldsOf, problemFrom } from './problem.ts'
 import type { AcmeAnswer, AcmeRequest, Transport } from './transport.ts'
 
 const directorySchema = z.object({

@@ -4,11 +4,12 @@ import type { OriginPool } from '../../outbound/client/pool.ts'
 import { sendRequest } from '../../outbound/client/request.ts'
 import { readText } from '../../outbound/get.ts'
 import { connectFault } from '../../outbound/guarded-connect.ts'
+import { retryAfterMs } from '../../outbound/headers.ts'
+import { plainText } from '../../outbound/plain-text.ts'
 import { within } from '../../within.ts'
 import type { DeliveryError } from './deliveries.ts'
 import { endpointTarget } from './endpoint-url.ts'
 import type { EndpointFormat } from './endpoints.ts'
-import { plainText } from './plain-text.ts'
 import { slackText } from './slack.ts'
 
 export const CONNECT_MS = 5_000
@@ -16,6 +17,7 @@ const HEAD_MS = 10_000
 const BODY_MS = 5_000
 const BODY_BYTES = 16 * 1024
 const ANSWER_CHARS = 1_000
+const RETRY_AFTER_LIMIT_MS = 4 * 3_600_000
 
 export type Outgoing = {
   endpoint: number
@@ -38,11 +40,19 @@ export type Attempt = {
   retryAfterMs: number
 }
 
+type Around = {
+  userAgent: string
+  nowMs(): number
+  signal: AbortSignal
+  headMs?: number
+  bodyMs?: number
+}
+
 /** Never rejects. On a connection of its own, so that the address is checked each time; follows no redirect. */
 export async function attemptDelivery(
   client: OriginPool,
   { endpoint, url, format, secret, eventId, body: event, seconds }: Outgoing,
-  { userAgent, nowMs, signal }: { userAgent: string; nowMs(): number; signal: AbortSignal },
+  { userAgent, nowMs, signal, headMs = HEAD_MS, bodyMs = BODY_MS }: Around,
 ): Promise<Attempt> {
   const startedMs = nowMs()
   const ended = (found: Partial<Attempt>): Attempt => ({
@@ -59,21 +69,19 @@ export async function attemptDelivery(
   const over = new AbortController()
   try {
     const sent = sendRequest(client, origin, {
-      ...{ method: 'POST', path, headers, silenceMs: HEAD_MS + BODY_MS, keptUse: 'none' },
+      ...{ method: 'POST', path, headers, silenceMs: headMs + bodyMs, keptUse: 'none' },
       body: { framing: { bytes: body.length }, content: Readable.from([body]) },
       signal: AbortSignal.any([over.signal, signal]),
     })
-    const response = await within(HEAD_MS, sent.response, null)
+    const response = await within(headMs, sent.response, null)
     if (response === null) return ended({ error: 'timed-out' })
     const { statusCode: status, headers: answered } = response
     const read = readText(response.body, BODY_BYTES).then(({ text }) => text)
-    const text = await within(BODY_MS, read, '').catch(() => '')
+    const text = await within(bodyMs, read, '').catch(() => '')
+    const wantedMs = retryAfterMs(answered['retry-after'], nowMs()) ?? 0
     return ended({
       ...{ status, error: status >= 300 && status < 400 ? 'redirect' : null },
-      ...{
-        answer: plainText(text, ANSWER_CHARS),
-        retryAfterMs: retryAfter(answered['retry-after'], nowMs()),
-      },
+      ...{ answer: plainText(text, ANSWER_CHARS), retryAfterMs: Math.min(wantedMs, RETRY_AFTER_LIMIT_MS) },
     })
   } catch (error) {
     return ended({ error: errorOf(error) })
@@ -86,13 +94,4 @@ function errorOf(error: unknown): DeliveryError {
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   if (/CERT|SELF_SIGNED|ALTNAME|UNABLE_TO|ERR_SSL|ERR_TLS|EPROTO/.test(code)) return 'tls'
   return connectFault(error) ?? 'unreachable'
-}
-
-const RETRY_AFTER_LIMIT_MS = 4 * 3_600_000
-
-/** Seconds or a date (RFC 9110, section 10.2.3). */
-function retryAfter(header: string | undefined, nowMs: number): number {
-  if (header === undefined) return 0
-  const ms = /^\d{1,9}$/.test(header) ? Number(header) * 1_000 : Date.parse(header) - nowMs
-  return Number.isNaN(ms) ? 0 : Math.min(Math.max(0, ms), RETRY_AFTER_LIMIT_MS)
 }

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import http from 'node:http'
 import net, { type AddressInfo } from 'node:net'
 import { after, before, it } from 'node:test'
@@ -12,6 +14,8 @@ import { systemClock } from '../../clock.ts'
 import { createListener, type Listener } from '../../db/listener.ts'
 import { silentLog } from '../../log.ts'
 import { createAddressGuard } from '../../outbound/address-guard.ts'
+import { createClient } from '../../outbound/client/pool.ts'
+import { attemptDelivery } from './attempt.ts'
 import { createEndpoint, type EndpointFormat } from './endpoints.ts'
 import { nextPause } from './outcome.ts'
 import { startSender } from './sender.ts'
@@ -182,6 +186,67 @@ it('what goes wrong is said', async () => {
     assert.equal((list['endpoints'] as { failing_since: string | null }[])[0]!.failing_since, null)
     await api.call('DELETE', `/api/endpoints/${endpoint.id}`, { key: account.key })
   }
+})
+
+it('slow heads and bodies, and what Retry-After says', async () => {
+  const client = createClient(guard, {})
+  closing.push(() => client.close())
+  const attempt = async (answer: (res: http.ServerResponse) => void) => {
+    const { url } = await receiver(answer)
+    const of = { endpoint: 1, format: 'standard', secret: Buffer.alloc(32), eventId: 'evt_1' } as const
+    const around = { userAgent: 'x', nowMs: () => NOW_MS, signal: new AbortController().signal }
+    const times = { headMs: 1_000, bodyMs: 200 }
+    return attemptDelivery(client, { ...of, url, body: '{}', seconds: 1 }, { ...around, ...times })
+  }
+  const NOW_MS = Date.parse('2026-11-22T20:00:00Z')
+  const drips = await attempt((res) => {
+    res.socket!.write('HTTP/1.1 200 OK\r\n')
+    const timer = setInterval(() => res.socket?.write('X-Slow: yes\r\n'), 20)
+    res.socket!.once('close', () => clearInterval(timer))
+  })
+  assert.deepEqual([drips.status, drips.error], [null, 'timed-out'])
+  const slowBody = await attempt((res) => void res.writeHead(201).write('and then'))
+  assert.deepEqual([slowBody.status, slowBody.error, slowBody.answer], [201, null, ''])
+  for (const [said, ms] of [
+    ['90', 90_000],
+    ['Sun, 22 Nov 2026 21:00:00 GMT', 3_600_000],
+    ['Sun, 22 Nov 2026 19:00:00 GMT', 0],
+    ['14400', 14_400_000],
+    ['14401', 14_400_000],
+    ['soon', 0],
+  ] as const) {
+    const { status, retryAfterMs } = await attempt((res) => res.writeHead(503, { 'Retry-After': said }).end())
+    assert.deepEqual([status, retryAfterMs], [503, ms], said)
+  }
+})
+
+it('the programs in the document verify deliveries, and refuse what was changed or is old', async (t) => {
+  const document = readFileSync(new URL('../../../docs/notifications.md', import.meta.url), 'utf8')
+  const programOf = (language: string) => new RegExp(`\`\`\`${language}\\n([^]*?)\`\`\``).exec(document)![1]!
+  const account = await api.account()
+  const { received, url } = await receiver()
+  const { id, secret } = await endpointOf(account, url)
+  await record(account, 'domain.live', { domain: 'bücher.example' })
+  await ended(account, id)
+  const [{ headers, body }] = received as [Received]
+  const old = { ...headers, 'webhook-timestamp': String(Number(headers['webhook-timestamp']) - 301) }
+  const cases = [
+    { headers, body, isGenuine: true },
+    { headers, body: `${body} `, isGenuine: false },
+    { headers: old, body, isGenuine: false },
+    { headers: { ...headers, 'webhook-signature': 'v1,' }, body, isGenuine: false },
+  ]
+  const { isGenuine } = (await import(
+    `data:text/javascript;base64,${Buffer.from(programOf('js')).toString('base64')}`
+  )) as { isGenuine(secret: string, headers: object, body: string): boolean }
+  for (const each of cases) assert.equal(isGenuine(secret, each.headers, each.body), each.isGenuine)
+  const check = `${programOf('python')}
+import json, sys
+for case in json.load(sys.stdin):
+    print(is_genuine(${JSON.stringify(secret)}, case["headers"], case["body"].encode()) == case["isGenuine"])`
+  const python = spawnSync('python3', ['-c', check], { input: JSON.stringify(cases), encoding: 'utf8' })
+  if (python.error !== undefined) return t.skip('python3 is not here: the Python program was not run')
+  assert.equal(python.stdout, 'True\n'.repeat(cases.length), python.stderr)
 })
 
 it('status 410 switches the endpoint off; a test still works', async () => {

@@ -1,6 +1,6 @@
 import { type Block, compose, type Letter } from '../../mail/letter.ts'
+import { plainText } from '../../outbound/plain-text.ts'
 import { type Incident, KINDS } from '../kinds.ts'
-import { plainText } from './plain-text.ts'
 import type { Report } from './report.ts'
 
 /** Opened, changed, ended, or still open. */
@@ -57,7 +57,7 @@ function blockOf({ type, incident }: Entry): Block {
 
 export function confirmationLetter(url: string, unsubscribeUrl: string): Letter {
   const lines = [
-    'This address was entered to receive e-mail from Prepaint when something is wrong with a site. Confirm that it is yours:',
+    'This address was entered to receive e-mail from Prepaint when something is wrong with a site. Confirm that it is yours.',
     'The link works once, for 7 days. If you did not expect it, ignore this e-mail: you get no others.',
   ]
   const block = { heading: 'Confirm your address', lines, link: { url, label: 'Confirm this address' } }
@@ -77,10 +77,11 @@ export function switchedOffLetter(endpointUrl: string, screen: string, unsubscri
 export function reportLetter(report: Report, screen: string, unsubscribeUrl: string): Letter {
   const hits = (ratio: number | null) => (ratio === null ? 'no hits' : `${Math.round(ratio * 100)} % hits`)
   const number = (value: number) => value.toLocaleString('en-US')
+  const many = (count: number, word: string) => `${number(count)} ${word}${count === 1 ? '' : 's'}`
   const most = report.crawlers.slice(0, 5).map(({ crawler, visits }) => `${crawler} ${number(visits)}`)
   const domains = report.domains.slice(0, 20).map((each) => {
-    const traffic = `${number(each.visits)} requests, ${hits(each.hit_ratio)}, ${number(each.renders)} renders`
-    const trouble = `${each.pages_failing} pages failing, ${each.incidents} incidents, ${each.deploys} deploys`
+    const traffic = `${many(each.visits, 'request')}, ${hits(each.hit_ratio)}, ${many(each.renders, 'render')}`
+    const trouble = `${many(each.pages_failing, 'failing page')}, ${many(each.incidents, 'incident')}, ${many(each.deploys, 'deploy')}`
     return `– ${each.domain}: ${traffic}, ${trouble}`
   })
   const lines = [

@@ -9,7 +9,9 @@ import { createListener, type Listener } from '../../db/listener.ts'
 import { silentLog } from '../../log.ts'
 import { createMailer, type Mailer } from '../../mail/mailer.ts'
 import { createAddressGuard } from '../../outbound/address-guard.ts'
-import { mondayOf, weekOf } from './report.ts'
+import { evaluate } from '../incidents/evaluator.ts'
+import { createEndpoint } from './endpoints.ts'
+import { mondayOf, recordReports, weekOf } from './report.ts'
 import { createSendMail } from './send-mail.ts'
 import { startSender } from './sender.ts'
 
@@ -221,6 +223,64 @@ it('an address that the server refuses', async () => {
   } finally {
     delete smtpOptions.rcpt
   }
+})
+
+it('an open incident is repeated by e-mail after 24 hours, once, and not to endpoints', async () => {
+  const account = await api.account()
+  await createEndpoint(api.pool, api.deps.vault, account.id, { url: 'https://hooks.example.com/' })
+  const id = await incident(account, 'eight.example.com')
+  const round = () => evaluate({ pool: api.pool, plans: DEFAULT_PLANS, publicUrl: PUBLIC_URL, speed: 1 })
+  const reminders = async () => {
+    const { rows } = await api.pool.query(
+      `select d.endpoint_id from event e join delivery d on d.event_id = e.id where e.account_id = $1 and type = 'mail.reminder'`,
+      [account.id],
+    )
+    return rows
+  }
+  const toldAgo = (hours: string) =>
+    api.pool.query(`update incident set reminded_at = now() - $2::interval where id = $1`, [id, hours])
+  await toldAgo('23:59:00')
+  await round()
+  assert.deepEqual(await reminders(), [])
+  await toldAgo('24:00:00')
+  await Promise.all([round(), round()])
+  await round()
+  assert.deepEqual(await reminders(), [{ endpoint_id: null }])
+  await until('it has come', () =>
+    sentTo(account.email).some((mail) => mail.includes('Still open: eight.example.com')),
+  )
+  await api.pool.query(`select resolve_incident($1, 'recovered')`, [id])
+  await toldAgo('24:00:00')
+  await round()
+  assert.equal((await reminders()).length, 1)
+})
+
+it('the weekly report is sent on Mondays from 06:00 UTC, once, to who wants it, of accounts with visits', async () => {
+  const [account, without] = [await api.account(), await api.account()]
+  for (const each of [account, without]) await put(each, [{ email: each.email, weekly_report: true }])
+  const { id } = await api.domain(account, 'nine.example.com')
+  await api.domain(without, 'ten.example.com')
+  await api.pool.query(
+    `insert into traffic_day values ($1, '2026-12-02', 'search', 'Googlebot', 'hit', 7, 0, 0, 0, 0, '{}')`,
+    [id],
+  )
+  const reportsAt = async (time: string) => {
+    await recordReports(api.pool, new Date(time))
+    const { rowCount } = await api.pool.query(
+      `select from event where type = 'report.weekly' and account_id = any ($1)`,
+      [[account.id, without.id]],
+    )
+    return rowCount
+  }
+  assert.equal(await reportsAt('2026-12-06T12:00:00Z'), 0)
+  assert.equal(await reportsAt('2026-12-07T05:59:59Z'), 0)
+  assert.equal(await reportsAt('2026-12-08T12:00:01Z'), 0)
+  assert.equal(await reportsAt('2026-12-07T06:00:00Z'), 1)
+  assert.equal(await reportsAt('2026-12-07T06:01:00Z'), 1)
+  const mail = await until('it has come', () => sentTo(account.email)[0])
+  assert.match(mail, /^Subject: Your weekly report 2026-W49\r$/m)
+  assert.match(mail, /– nine\.example\.com: 7 requests, 100 % hits, 0 renders, 0 failing pages/)
+  assert.equal(await reportsAt('2026-12-14T06:00:00Z'), 1)
 })
 
 it('weeks are those of ISO 8601, and the report adds one up', async () => {

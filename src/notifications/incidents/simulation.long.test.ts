@@ -192,7 +192,7 @@ const ordinary: readonly ((minute: Minute, next: () => number) => void)[] = [
   },
 ]
 
-it('quiet months: at most one false incident per domain and month', () => {
+it('quiet months: at most one false incident per domain and month', (t) => {
   const figures: string[] = []
   for (const site of SITES) {
     for (const [n, change] of ordinary.entries()) {
@@ -204,6 +204,7 @@ it('quiet months: at most one false incident per domain and month', () => {
       assert(counted.length <= 1, figures.at(-1))
     }
   }
+  t.diagnostic(figures.join('; '))
 })
 
 type Plant = {
@@ -273,7 +274,7 @@ function momentOf(
   }
 }
 
-it('planted problems: at least 95 % open within 15 minutes', () => {
+it('planted problems: at least 95 % open within 15 minutes', (t) => {
   let [planted, caught] = [0, 0]
   const late: string[] = []
   for (const site of SITES) {
@@ -301,5 +302,6 @@ it('planted problems: at least 95 % open within 15 minutes', () => {
       }
     }
   }
+  t.diagnostic(`${caught} of ${planted}`)
   assert(planted > 60 && caught / planted >= 0.95, late.join('\n'))
 })

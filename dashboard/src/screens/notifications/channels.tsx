@@ -1,4 +1,4 @@
-import { Alert, Anchor, Badge, Button, Checkbox, Group, Stack, Text, TextInput } from '@mantine/core'
+import { Alert, Anchor, Badge, Button, Checkbox, Group, Text, TextInput } from '@mantine/core'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Link } from 'wouter'
@@ -121,9 +121,7 @@ function Emails({ emails: stored, by_mail: byMail }: Channels) {
           Save
         </Button>
       </Group>
-      <Stack>
-        <Refusal error={save.error} />
-      </Stack>
+      <Refusal error={save.error} />
     </Section>
   )
 }

@@ -3,10 +3,10 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from 'wouter'
 import { incidentsQuery } from '../../api/notification-queries.ts'
 import type { Incident } from '../../api/types.ts'
-import { Facts, Note, Page, Section } from '../../parts/page.tsx'
+import { Facts, Page, Section } from '../../parts/page.tsx'
 import { Empty, Loaded } from '../../parts/states.tsx'
 import { TimeText } from '../../parts/time-text.tsx'
-import { domainPath, pagePath, ROUTES } from '../../route-map.ts'
+import { pagePath, ROUTES } from '../../route-map.ts'
 import { KIND_TITLES } from './words.ts'
 
 export default function Incidents() {
@@ -105,9 +105,6 @@ export function HealthSentence({ domain }: { domain: string }) {
           </Anchor>
         </Text>
       )}
-      <Note>
-        <Link href={domainPath('domainRenders', domain)}>Renders of the last week</Link>
-      </Note>
     </div>
   )
 }
