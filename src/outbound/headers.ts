@@ -308,11 +308,3 @@ function namedAsHops(connection: string, before: Set<string> | null = null): Set
   for (const name of NEVER_HOPS) named.delete(name)
   return named
 }
-
-/** `Retry-After` (RFC 9110, section 10.2.3); null: missing or malformed. */
-export function retryAfterMs(header: string | undefined, nowMs: number): number | null {
-  if (header === undefined) return null
-  if (/^\d{1,9}$/.test(header)) return Number(header) * 1_000
-  const at = header.endsWith('GMT') ? Date.parse(header) : Number.NaN
-  return Number.isNaN(at) ? null : Math.max(0, at - nowMs)
-}

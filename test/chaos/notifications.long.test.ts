@@ -15,7 +15,7 @@ import { callApi, openAccount } from '../support/tenant.ts'
 const JUMP_MS = 7_200_000
 const DOMAINS = 20
 const LIMIT = 100
-const LEVELS = [80, 90, 100]
+const LEVELS = [80, 90]
 /** A delivery of a killed node is repeated after its lease of a minute. */
 const PATIENCE_MS = 240_000
 

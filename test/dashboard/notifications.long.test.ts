@@ -99,4 +99,5 @@ it('the weekly report, and the link that confirms an address', async () => {
   await isClean()
   await click('Confirm this address')
   await shows('team@example.org is told from now on.')
+  await isClean()
 })

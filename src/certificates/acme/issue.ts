@@ -2,7 +2,7 @@ import { generateKeyPairSync } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 import { z } from 'zod'
-import { retryAfterMs } from '../../outbound/headers.ts'
+import { retryAfterMs } from '../../outbound/answers.ts'
 import { type Certificate, CHAIN_LIMIT_CHARS, checkCertificate } from '../certificate.ts'
 import type { ChallengeKind } from './challenge.ts'
 import { AcmeProblem, problemFrom } from './problem.ts'

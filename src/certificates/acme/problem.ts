@@ -1,4 +1,4 @@
-import { plainText } from '../../outbound/plain-text.ts'
+import { plainText } from '../../outbound/answers.ts'
 
 /** RFC 8555, section 6.7. */
 const PREFIX = 'urn:ietf:params:acme:error:'

@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto'
 import { z } from 'zod'
 import { type DerValue, readDer } from '../../der.ts'
-import { retryAfterMs } from '../../outbound/headers.ts'
+import { retryAfterMs } from '../../outbound/answers.ts'
 import { type AcmeSession, parsed } from './session.ts'
 
 const windowSchema = z.object({

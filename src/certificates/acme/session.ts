@@ -1,6 +1,6 @@
 import { createHash, createPublicKey, type KeyObject, sign } from 'node:crypto'
 import { z } from 'zod'
-import { retryAfterMs } from '../../outbound/headers.ts'
+import { retryAfterMs } from '../../outbound/answers.ts'
 import { AcmeProblem, fieldsOf, problemFrom } from './problem.ts'
 import type { AcmeAnswer, AcmeRequest, Transport } from './transport.ts'
 

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { after, before, describe, it } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { createTestCa } from '../../../test/support/certificate-authority.ts'
-import { retryAfterMs } from '../../outbound/headers.ts'
+import { retryAfterMs } from '../../outbound/answers.ts'
 import { AcmeProblem, problemFrom } from './problem.ts'
 import { createTransport } from './transport.ts'
 

@@ -1,5 +1,5 @@
 import { type Block, compose, type Letter } from '../../mail/letter.ts'
-import { plainText } from '../../outbound/plain-text.ts'
+import { plainText } from '../../outbound/answers.ts'
 import { type Incident, KINDS } from '../kinds.ts'
 import type { Report } from './report.ts'
 

@@ -1,0 +1,13 @@
+/** Of a stranger, for people: one line without control and direction characters, cut, and as PostgreSQL can store it. */
+export function plainText(text: string, mostChars: number): string {
+  const line = text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu, ' ')
+  return line.slice(0, mostChars).toWellFormed()
+}
+
+/** `Retry-After` (RFC 9110, section 10.2.3); null: missing or malformed. */
+export function retryAfterMs(header: string | undefined, nowMs: number): number | null {
+  if (header === undefined) return null
+  if (/^\d{1,9}$/.test(header)) return Number(header) * 1_000
+  const at = header.endsWith('GMT') ? Date.parse(header) : Number.NaN
+  return Number.isNaN(at) ? null : Math.max(0, at - nowMs)
+}
