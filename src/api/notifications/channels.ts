@@ -120,8 +120,10 @@ function unsubscribePage(app: ApiApp, { pool, vault }: ApiDeps): void {
       return reply.send(`<!doctype html>
 <html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${title}</title>
 <style>${style}</style>
+<main>
 <h1>${title}</h1>
 ${body}
+</main>
 </html>
 `)
     },

@@ -27,6 +27,7 @@ export function botPage(about: { version: string; contact: string | null }, styl
 <style>${style}</style>
 </head>
 <body>
+<main>
 <h1>Why Prepaint requests your pages</h1>
 <p class="soft">You came here from <code>Prepaint/${escapeHtml(about.version)}</code> in a user agent.</p>
 
@@ -67,6 +68,7 @@ visitor. Refuse requests with <code>Prepaint/</code> in the user agent; the page
     about.contact === null ? 'the operator of this service' : 'us'
   }. This is a mistake or abuse.</li>
 </ul>
+</main>
 </body>
 </html>
 `
