@@ -1,0 +1,334 @@
+/** Which variant a crawler gets, what becomes of it, and that none is served for another. */
+import assert from 'node:assert/strict'
+import { after, before, beforeEach, describe, it } from 'node:test'
+import { GOOGLEBOT, PERSON, startTestEdge, type TestEdge } from '../../../test/support/edge.ts'
+import { DEFAULT_PLANS } from '../../accounts/plans.ts'
+import { transaction } from '../../db/transaction.ts'
+import type { AccountId, DomainId, DomainName, PagePath } from '../../ids.ts'
+import type { ClaimedJob } from '../../queue/jobs/claim.ts'
+import { enqueue, refreshPages } from '../../queue/jobs/enqueue.ts'
+import { findJob } from '../../queue/jobs/job.ts'
+import { checkDueDomains } from '../../queue/upkeep/device-checks.ts'
+import { Devices, devicesView, recordComparison, requestComparison } from '../../sites/devices.ts'
+import { updateDomain } from '../../sites/domain-changes.ts'
+import { findOwnedDomain } from '../../sites/domains.ts'
+import { listPages, listStoredPaths } from '../../store/list-pages.ts'
+import { pageId } from '../../store/page-id.ts'
+import { normalisePath } from '../../store/path.ts'
+import { countStored } from '../../store/purge.ts'
+
+const PHONE =
+  'Mozilla/5.0 (Linux; Android 6.0.1; Nexus 5X) AppleWebKit/537.36 Chrome/99.0 Mobile Safari/537.36 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)'
+const RED = 'red.example' as DomainName
+
+let edge: TestEdge
+const asked: ClaimedJob[] = []
+let fails: (job: ClaimedJob) => boolean = () => false
+before(async () => {
+  edge = await startTestEdge({
+    async render(job) {
+      asked.push(job)
+      if (fails(job)) return { kind: 'timed-out', afterMs: 1 }
+      const html = `<title>${job.page.variant} ${job.page.path}</title>`
+      return { kind: 'rendered', status: 200, headers: [], html }
+    },
+  })
+})
+after(() => edge.close())
+beforeEach(async () => {
+  await edge.purge({ kind: 'all' })
+  await edge.pool.query('truncate job, render_count, device_page, unstored_page')
+  await devices('both')
+  asked.length = 0
+  fails = () => false
+})
+
+async function devices(devices: string, more: object = {}): Promise<void> {
+  await edge.set(`settings = '${JSON.stringify({ devices, ...more })}'`)
+  await edge.settled()
+}
+const variants = () => asked.map(({ page }) => page.variant)
+const given = async (path: string, agent: string) => {
+  const { verdict, headers, body } = await edge.ask(path, {
+    agent,
+    headers: { 'accept-encoding': 'identity' },
+  })
+  return `${verdict} ${headers['x-prepaint-variant']} ${/<title>(\w+)/.exec(String(body))?.[1]}`
+}
+const used = async () => {
+  const { rows } = await edge.pool.query<{ n: number }>(
+    'select coalesce(sum(renders), 0)::int as n from render_count',
+  )
+  return rows[0]!.n
+}
+const update = (settings: object) =>
+  updateDomain(edge.pool, edge.account, RED, { settings }, { plans: DEFAULT_PLANS, nowMs: edge.nowMs() })
+
+describe('a phone', () => {
+  it('gets its own page with `both`; desktops get theirs; each counts', async () => {
+    assert.equal(await given('/a', PHONE), 'rendered mobile mobile')
+    assert.equal(await given('/a', GOOGLEBOT), 'rendered desktop desktop')
+    assert.equal(await given('/a', PHONE), 'hit mobile mobile')
+    assert.equal(await given('/a', GOOGLEBOT), 'hit desktop desktop')
+    assert.deepEqual([variants(), await used()], [['mobile', 'desktop'], 2])
+  })
+
+  it('gets the desktop page with `one`, from the same entry', async () => {
+    await devices('one')
+    assert.equal(await given('/a', PHONE), 'rendered desktop desktop')
+    assert.equal(await given('/a', GOOGLEBOT), 'hit desktop desktop')
+    assert.equal(await used(), 1)
+  })
+
+  it('has ETags of its own, also for the same bytes, and 304 says the variant', async () => {
+    const first = await edge.ask('/a', { agent: PHONE })
+    const etag = String(first.headers.etag)
+    await edge.pool.query(`insert into page (domain_id, path, status, headers, body_br, html_bytes, etag, rendered_at)
+      select domain_id, path, status, headers, body_br, html_bytes, etag, rendered_at from page`)
+    const known = await edge.ask('/a', { agent: PHONE, headers: { 'if-none-match': etag } })
+    assert.deepEqual([known.status, known.headers['x-prepaint-variant']], [304, 'mobile'])
+    assert.match(String(known.headers.vary), /User-Agent/)
+    const other = await edge.ask('/a', { headers: { 'if-none-match': etag } })
+    assert.deepEqual([other.status, other.headers['x-prepaint-variant']], [200, 'desktop'])
+  })
+
+  it('whose page cannot be rendered gets the last good one, else the desktop page, else the origin', async () => {
+    fails = ({ page }) => page.variant === 'mobile'
+    assert.equal(await given('/a', PHONE), 'pass; timed-out undefined undefined')
+    assert.equal(await given('/a', GOOGLEBOT), 'rendered desktop desktop')
+    assert.equal(await given('/a', PHONE), 'hit desktop desktop')
+    fails = () => false
+    assert.equal(await given('/a', PHONE), 'rendered mobile mobile')
+    fails = ({ page }) => page.variant === 'mobile'
+    edge.wait(9 * 86_400_000)
+    assert.equal(await given('/a', PHONE), 'stale mobile mobile')
+  })
+
+  it('that is a person passes; passed responses name no variant', async () => {
+    assert.equal(
+      await given('/a', PERSON.replace('X11', 'Android')),
+      'pass; not-a-crawler undefined undefined',
+    )
+  })
+
+  it('has redirects of its own', async () => {
+    edge.script({ kind: 'redirect', status: 302, location: 'https://red.example/m' })
+    const first = await edge.ask('/a', { agent: PHONE })
+    assert.deepEqual([first.status, first.headers['x-prepaint-variant']], [302, 'mobile'])
+    assert.equal(await given('/a', GOOGLEBOT), 'rendered desktop desktop')
+    assert.equal((await edge.ask('/a', { agent: PHONE })).status, 302)
+  })
+
+  it('has rules of its own: `when.variant`', async () => {
+    const rules = [{ path: '/a', when: { variant: 'mobile' }, action: 'gone' }]
+    await devices('both', { rules })
+    assert.equal((await edge.ask('/a', { agent: PHONE })).status, 410)
+    assert.equal(await given('/a', GOOGLEBOT), 'rendered desktop desktop')
+  })
+})
+
+describe('`auto`', () => {
+  it('a path follows its own comparison, else its first segment, else the domain', () => {
+    const book = (setting: 'one' | 'both' | 'auto') =>
+      new Devices(setting, [
+        { path: '/shop/1', differs: true },
+        { path: '/shop/2', differs: false },
+        { path: '/blog/1?x', differs: false },
+        { path: '/', differs: false },
+      ])
+    const apart = ['/shop/1', '/shop/2', '/shop/3', '/shop', '/blog/2', '/blog?y', '/', '/?a', '/other']
+    const said = (setting: 'one' | 'both' | 'auto') => apart.filter((path) => book(setting).tellsApart(path))
+    assert.deepEqual(said('auto'), ['/shop/1', '/shop/3', '/shop', '/other'])
+    assert.deepEqual([said('one'), said('both')], [[], apart])
+    assert(!new Devices('auto', []).tellsApart('/'))
+    assert(!new Devices('auto', [{ path: '/', differs: false }]).mayTellApart)
+  })
+
+  it('a finding is in force at the edge, and shown', async () => {
+    await devices('auto')
+    const domain = { domain: edge.red, name: RED, path: '/a' as PagePath }
+    assert.equal(await given('/a', PHONE), 'rendered desktop desktop')
+    await recordComparison(edge.pool, domain, ['text'])
+    assert.equal(await given('/a', PHONE), 'hit desktop desktop', 'nobody asked for a comparison')
+    await requestComparison(edge.pool, edge.red, ['/a' as PagePath])
+    await recordComparison(edge.pool, domain, ['text'])
+    await edge.settled()
+    assert.equal(await given('/a', PHONE), 'rendered mobile mobile')
+    const owned = (await findOwnedDomain(edge.pool, edge.account, RED))!
+    const { finding, pages } = await devicesView(edge.pool, owned)
+    assert.deepEqual(
+      [finding, pages.map(({ alike, differences }) => [alike, differences])],
+      ['different', [[false, ['text']]]],
+    )
+  })
+
+  it('compares five pages with different first segments, and not again that week', async () => {
+    await devices('auto')
+    const deps = { pool: edge.pool, plans: DEFAULT_PLANS, clock: { nowMs: () => Date.now() } }
+    await checkDueDomains(deps)
+    assert.equal(
+      (await devicesView(edge.pool, (await findOwnedDomain(edge.pool, edge.account, RED))!)).pages.length,
+      0,
+    )
+    for (const path of ['/a/1', '/a/2', '/b', '/c', '/d', '/e']) await edge.ask(path)
+    await checkDueDomains(deps)
+    await checkDueDomains(deps)
+    const { rows } = await edge.pool.query<{ path: string; is_both: boolean; is_compared: boolean }>(
+      `select path, is_both from job where state = 'queued' order by path`,
+    )
+    assert.equal(rows.length, 5)
+    assert.equal(rows[0]!.path, '/')
+    assert.equal(new Set(rows.map(({ path }) => path.split('/')[1])).size, 5)
+    assert(rows.every(({ is_both }) => is_both))
+  })
+})
+
+describe('a refresh of both', () => {
+  const refresh = (...paths: string[]) =>
+    transaction(edge.pool, (client) => refreshPages(client, edge.red, paths as PagePath[]))
+
+  it('is one job, done when both are; it joins what is queued', async () => {
+    const [job] = await refresh('/a')
+    const [again] = await refresh('/a')
+    assert.equal(again!.jobId, job!.jobId)
+    const view = async () => {
+      const { state, outcome, variant } = (await findJob(edge.pool, edge.account as AccountId, job!.jobId))!
+      return [state, outcome, variant]
+    }
+    await edge.work()
+    assert.deepEqual([variants(), await view()], [['desktop'], ['queued', null, null]])
+    await edge.work()
+    assert.deepEqual(
+      [variants(), await view()],
+      [
+        ['desktop', 'mobile'],
+        ['done', 'rendered', null],
+      ],
+    )
+    assert.equal(await used(), 2)
+    assert.equal(await given('/a', PHONE), 'hit mobile mobile')
+  })
+
+  it('fails when one fails, and renders the other all the same', async () => {
+    const [job] = await refresh('/a')
+    fails = ({ page }) => page.variant === 'desktop'
+    await edge.work()
+    await edge.work()
+    const { state, outcome } = (await findJob(edge.pool, edge.account, job!.jobId))!
+    assert.deepEqual([variants(), state, outcome], [['desktop', 'mobile'], 'failed', 'timed-out'])
+    assert.equal(await given('/a', PHONE), 'hit mobile mobile')
+  })
+
+  it('leaves to another job what that renders, or has rendered', async () => {
+    await refresh('/a', '/b')
+    await enqueue(edge.pool, edge.red, ['/b' as PagePath], 'refresh', { variant: 'mobile' })
+    assert.equal(await given('/a', PHONE), 'rendered mobile mobile')
+    for (let turn = 0; turn < 4; turn++) await edge.work()
+    assert.deepEqual(variants().sort(), ['desktop', 'desktop', 'mobile', 'mobile'])
+  })
+
+  it('gives the crawler that joins its page as soon as that is there', async () => {
+    await refresh('/a')
+    assert.equal(await given('/a', GOOGLEBOT), 'rendered desktop desktop')
+    assert.deepEqual(variants(), ['desktop'])
+    await edge.work()
+    assert.deepEqual(variants(), ['desktop', 'mobile'])
+  })
+
+  it('of desktops first, while jobs wait', async () => {
+    await refresh('/a', '/b')
+    for (let turn = 0; turn < 4; turn++) await edge.work()
+    assert.deepEqual(variants(), ['desktop', 'desktop', 'mobile', 'mobile'])
+  })
+})
+
+it('lists count paths, keys count variants; `one` deletes what is for phones', async () => {
+  await edge.ask('/a')
+  await edge.ask('/a', { agent: PHONE })
+  await edge.ask('/m', { agent: PHONE })
+  await transaction(edge.pool, (client) => refreshPages(client, edge.red, ['/x' as PagePath]))
+  const paths = async () => {
+    const batches: (readonly string[])[] = []
+    for await (const batch of listStoredPaths(edge.pool, edge.red)) batches.push(batch)
+    return batches.flat()
+  }
+  assert.deepEqual(await paths(), ['/a', '/m'])
+  const owned = (await findOwnedDomain(edge.pool, edge.account, RED))!
+  for (const order of ['path', 'status', 'size', 'rendered', 'fresh_until', 'last_crawler'] as const) {
+    const wanted = {
+      match: null,
+      order,
+      direction: 'asc',
+      after: null,
+      limit: 9,
+      nowMs: edge.nowMs(),
+    } as const
+    const { pages } = await listPages(edge.pool, owned, wanted)
+    const listed = pages.map(({ path, variants }) => `${path} ${variants}`).sort()
+    assert.deepEqual(listed, ['/a desktop,mobile', '/m mobile'], order)
+  }
+  assert.equal((await countStored(edge.pool, edge.account)).entries, 3)
+  await update({ devices: 'one' })
+  await edge.settled()
+  assert.deepEqual([await paths(), (await countStored(edge.pool, edge.account)).entries], [['/a'], 1])
+  await edge.work()
+  assert.equal(asked.at(-1)!.page.path, '/x')
+  const { rows } = await edge.pool.query(`select from job where state in ('queued', 'running')`)
+  assert.equal(rows.length, 0)
+  assert.equal(await given('/a', PHONE), 'hit desktop desktop')
+  await update({ devices: 'both' })
+  await edge.settled()
+  assert.equal(await edge.purge({ kind: 'path', path: '/a' as PagePath }), 1)
+})
+
+it('no variant is ever served for another: keys of any paths differ, and so do the pages', async () => {
+  let seed = 7
+  const next = (below: number): number => {
+    seed = (seed * 48_271) % 2_147_483_647
+    return seed % below
+  }
+  const alphabet = [
+    '/',
+    'a',
+    'm',
+    'mobile',
+    ' ',
+    '%20',
+    '?',
+    '=',
+    '&',
+    '+',
+    '1',
+    '12',
+    'desktop',
+    '.',
+    '%',
+    'é',
+  ]
+  const keys = new Map<string, string>()
+  for (let n = 0; n < 5_000; n++) {
+    const raw = `/${Array.from({ length: next(8) }, () => alphabet[next(alphabet.length)]).join('')}`
+    const path = normalisePath(raw)
+    if (path === null) continue
+    for (const domain of [1, 12, 121]) {
+      for (const variant of ['desktop', 'mobile'] as const) {
+        const name: string = JSON.stringify([domain, path, variant])
+        const { key } = pageId(domain as DomainId, path, variant)
+        assert.equal(keys.get(key) ?? name, name)
+        keys.set(key, name)
+      }
+    }
+  }
+  assert(keys.size > 5_000)
+  for (let n = 0; n < 60; n++) {
+    const [path, agent] = [
+      `/${['', 'mobile', 'a%20mobile', '?mobile', 'a'][next(5)]}`,
+      next(2) ? PHONE : GOOGLEBOT,
+    ]
+    const { body, headers } = await edge.ask(path, { agent, headers: { 'accept-encoding': 'identity' } })
+    const wanted = agent === PHONE ? 'mobile' : 'desktop'
+    assert.equal(headers['x-prepaint-variant'], wanted)
+    assert(String(body).includes(`<title>${wanted} ${path}<`), String(body))
+    if (next(10) === 0) await edge.purge({ kind: 'path', path: path as PagePath })
+  }
+})
