@@ -43,8 +43,16 @@ export function domainPath(route: DomainRoute, domain: string): string {
 
 export type PageView = 'compare' | 'facts' | 'source' | 'renders' | 'history' | 'preview'
 
-export function pagePath(domain: string, path: string, view: PageView = 'compare'): string {
-  const query = new URLSearchParams({ path, ...(view !== 'compare' && { view }) })
+export function pagePath(
+  domain: string,
+  path: string,
+  { view = 'compare', variant = 'desktop' }: { view?: PageView; variant?: 'desktop' | 'mobile' } = {},
+): string {
+  const query = new URLSearchParams({
+    path,
+    ...(view !== 'compare' && { view }),
+    ...(variant !== 'desktop' && { variant }),
+  })
   return `${ROUTES.domainPages.replace(':domain', encodeURIComponent(domain))}?${query}`
 }
 

@@ -8,6 +8,7 @@ import type {
   AccountInList,
   ApiKey,
   Certificate,
+  Devices,
   Dns,
   Domain,
   DomainWithSettings,
@@ -18,6 +19,7 @@ import type {
   PageInspection,
   PageList,
   PageOrder,
+  PageVariant,
   Plan,
   Render,
   Session,
@@ -70,13 +72,17 @@ export const certificateQuery = (domain: string) =>
   wholeQuery<Certificate>(['domains', domain, 'certificate'], `${domainUrl(domain)}/certificate`)
 
 /** Keyed below `renders`: a render of the domain invalidates it. */
-export const inspectionQuery = (domain: string, path: string) =>
+export const inspectionQuery = (domain: string, path: string, variant: PageVariant = 'desktop') =>
   queryOptions({
-    queryKey: ['domains', domain, 'renders', 'inspection', path],
+    queryKey: ['domains', domain, 'renders', 'inspection', path, variant],
     queryFn: ({ signal }) =>
-      request<PageInspection>('GET', `${domainUrl(domain)}/pages/details?${new URLSearchParams({ path })}`, {
-        signal,
-      }),
+      request<PageInspection>(
+        'GET',
+        `${domainUrl(domain)}/pages/details?${new URLSearchParams({ path, variant })}`,
+        {
+          signal,
+        },
+      ),
     refetchInterval: ({ state }) => (isUnderWay(state.data?.inspection ?? null) ? 1_500 : false),
   })
 
@@ -84,11 +90,19 @@ export function isUnderWay(inspection: Inspection | null): boolean {
   return inspection?.state === 'queued' || inspection?.state === 'running'
 }
 
-export const sourceQuery = (domain: string, path: string, etag: string) =>
+/** Comparisons end without an event. */
+export const devicesQuery = (domain: string) =>
   queryOptions({
-    queryKey: ['domains', domain, 'source', path, etag],
+    queryKey: ['domains', domain, 'devices'],
+    queryFn: ({ signal }) => request<Devices>('GET', `${domainUrl(domain)}/devices`, { signal }),
+    refetchInterval: 5_000,
+  })
+
+export const sourceQuery = (domain: string, { path, variant }: PageAddress, etag: string) =>
+  queryOptions({
+    queryKey: ['domains', domain, 'source', path, variant, etag],
     queryFn: async ({ signal }) => {
-      const response = await fetch(sourceUrl(domain, path), { signal })
+      const response = await fetch(sourceUrl(domain, { path, variant }), { signal })
       const text = await response.text()
       if (!response.ok) throw new ApiError(response.status, 'The page is no longer cached. Refresh it.')
       return text
@@ -96,8 +110,10 @@ export const sourceQuery = (domain: string, path: string, etag: string) =>
     staleTime: Number.POSITIVE_INFINITY,
   })
 
-export const sourceUrl = (domain: string, path: string) =>
-  `${domainUrl(domain)}/pages/source?${new URLSearchParams({ path })}`
+type PageAddress = { path: string; variant: PageVariant }
+
+export const sourceUrl = (domain: string, { path, variant }: PageAddress) =>
+  `${domainUrl(domain)}/pages/source?${new URLSearchParams({ path, variant })}`
 
 export const pageCountQuery = (domain: string) =>
   queryOptions({

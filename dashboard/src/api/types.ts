@@ -10,6 +10,7 @@ import type { purgedSchema } from '../../../src/api/cache/cache.ts'
 import type { queuedJobSchema } from '../../../src/api/cache/jobs.ts'
 import type { warmSchema } from '../../../src/api/cache/warm.ts'
 import type { certificateViewSchema } from '../../../src/api/domains/certificate.ts'
+import type { devicesSchema } from '../../../src/api/domains/devices.ts'
 import type { dnsStateSchema, domainCheckSchema } from '../../../src/api/domains/dns.ts'
 import type {
   domainSchema,
@@ -47,6 +48,7 @@ export type { Endpoint } from '../../../src/notifications/delivery/endpoints.ts'
 export type { Report } from '../../../src/notifications/delivery/report.ts'
 export type { Incident } from '../../../src/notifications/kinds.ts'
 export type Channels = z.infer<typeof channelsSchema>
+export type { PageVariant } from '../../../src/store/page-id.ts'
 export type LiveEvent = Event
 export type Dns = z.infer<typeof dnsStateSchema>
 export type DomainCheck = z.infer<typeof domainCheckSchema>
@@ -85,6 +87,7 @@ export type Warm = z.infer<typeof warmSchema>
 export type ListedPage = z.infer<typeof listedPageSchema>
 export type PageFacts = z.infer<typeof factsSchema>
 export type Inspection = z.infer<typeof inspectionSchema>
+export type Devices = z.infer<typeof devicesSchema>
 export type PageInspection = z.infer<typeof pageDetailsSchema>
 export type PageOrder = (typeof PAGE_ORDERS)[number]
 export type PageList = { pages: ListedPage[]; matching: number | null; next: string | null }

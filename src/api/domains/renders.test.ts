@@ -41,6 +41,7 @@ describe('GET /api/domains/:domain/renders', () => {
           jobId,
           requestId: 'request-1',
           path: '/a',
+          variant: 'desktop',
           outcome: 'timed-out',
           detail: 'after 3000 ms',
           ended_at: '2026-11-15T12:00:00.000Z',

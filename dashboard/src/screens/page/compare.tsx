@@ -41,8 +41,10 @@ export function Compare({ domain, page }: ViewProps) {
   const queries = useQueryClient()
   const { inspection } = page
   const inspect = useMutation({
-    mutationFn: () => request('POST', `${domainUrl(name)}/inspections`, { body: { path: page.path } }),
-    onSuccess: () => queries.invalidateQueries({ queryKey: inspectionQuery(name, page.path).queryKey }),
+    mutationFn: () =>
+      request('POST', `${domainUrl(name)}/inspections`, { body: { path: page.path, variant: page.variant } }),
+    onSuccess: () =>
+      queries.invalidateQueries({ queryKey: inspectionQuery(name, page.path, page.variant).queryKey }),
     onError: (error) => notifyFailed('The inspection did not start', error),
   })
   const button = (

@@ -36,7 +36,8 @@ export default function InspectionScreen({ domain }: { domain: DomainWithSetting
   const name = domain.custom_domain
   const [params] = useSearchParams()
   const path = params.get('path') ?? '/'
-  const inspection = useQuery(inspectionQuery(name, path))
+  const variant = params.get('variant') === 'mobile' ? 'mobile' : 'desktop'
+  const inspection = useQuery(inspectionQuery(name, path, variant))
   useTitle(`${path} · ${name}`)
   const shown = VIEWS.find(({ view }) => view === params.get('view')) ?? VIEWS[0]
   return (
@@ -44,11 +45,21 @@ export default function InspectionScreen({ domain }: { domain: DomainWithSetting
       {(page) => (
         <Stack gap="lg">
           <Head domain={domain} page={page} />
+          {(domain.settings.devices !== 'one' || variant === 'mobile') && (
+            <Tabs
+              label="Device"
+              tabs={(['desktop', 'mobile'] as const).map((each) => ({
+                title: each === 'desktop' ? 'Desktop' : 'Phone',
+                href: pagePath(name, path, { view: shown.view, variant: each }),
+                isShown: each === variant,
+              }))}
+            />
+          )}
           <Tabs
             label="This page"
             tabs={VIEWS.map(({ view, title }) => ({
               title,
-              href: pagePath(name, path, view),
+              href: pagePath(name, path, { view, variant }),
               isShown: view === shown.view,
             }))}
           />

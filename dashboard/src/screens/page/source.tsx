@@ -4,6 +4,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
 
 import { sourceQuery, sourceUrl } from '../../api/queries.ts'
+import type { PageVariant } from '../../api/types.ts'
 import { count } from '../../format.ts'
 import { Note, Section } from '../../parts/page.tsx'
 import { Loaded } from '../../parts/states.tsx'
@@ -17,16 +18,18 @@ import { sourceLines } from './source-lines.ts'
 const LINE = 20
 
 /** Shown as text, never parsed as a document. */
-export function Source({ domain, page: { path, stored } }: ViewProps) {
+export function Source({ domain, page: { path, variant, stored } }: ViewProps) {
   return stored === null ? (
     <NotCached />
   ) : (
-    <CachedSource name={domain.custom_domain} path={path} etag={stored.etag} />
+    <CachedSource name={domain.custom_domain} page={{ path, variant }} etag={stored.etag} />
   )
 }
 
-function CachedSource({ name, path, etag }: { name: string; path: string; etag: string }) {
-  const source = useQuery(sourceQuery(name, path, etag))
+type SourceProps = { name: string; page: { path: string; variant: PageVariant }; etag: string }
+
+function CachedSource({ name, page, etag }: SourceProps) {
+  const source = useQuery(sourceQuery(name, page, etag))
   return (
     <Loaded query={source} rows={6}>
       {(text) => (
@@ -42,7 +45,7 @@ function CachedSource({ name, path, etag }: { name: string; path: string; etag: 
                 component="a"
                 variant="default"
                 size="xs"
-                href={sourceUrl(name, path)}
+                href={sourceUrl(name, page)}
                 target="_blank"
                 rel="noopener"
               >

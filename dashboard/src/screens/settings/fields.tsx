@@ -16,6 +16,7 @@ import type { DomainWithSettings } from '../../api/types.ts'
 import { count } from '../../format.ts'
 import { Section } from '../../parts/page.tsx'
 import { domainPath } from '../../route-map.ts'
+import { Phones } from './phones.tsx'
 import { VIEWPORT_SIDE } from './problems.ts'
 import { CrawlerRows, RuleRows } from './rows.tsx'
 import { aheadPerDay, type SettingsForm } from './values.ts'
@@ -69,6 +70,7 @@ export function SettingsSections({ form, domain }: { form: Form; domain: DomainW
       >
         <CrawlerRows form={form} />
       </Section>
+      <Phones form={form} domain={domain} />
       <RenderingBrowser form={form} />
       <Section title="Caching">
         <Stack gap="sm">
@@ -190,7 +192,7 @@ function RenderingBrowser({ form }: { form: Form }) {
   return (
     <Section
       title="Browser"
-      lead="How the rendering browser presents itself to the site. Empty: the default."
+      lead="How the rendering browser presents itself to the site. Empty: the default. User agent and viewport are for desktops."
     >
       <Stack className="form">
         {text('userAgent', 'User agent', 'that of Chromium, followed by Prepaint')}

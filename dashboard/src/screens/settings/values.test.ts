@@ -45,6 +45,7 @@ describe('the settings form', () => {
       categories: { ai: 'pass', search: 'render' },
       https_redirect: true,
       soft_404: 'store',
+      devices: 'auto',
       refresh_on_deploy: false,
       refresh_ahead_percent: 7,
       render: { locale: 'de-CH', viewport: { width: 400, height: 800 } },

@@ -43,6 +43,7 @@ export type SettingsForm = {
   soft404: Settings['soft_404']
   crawlers: CrawlersForm
   visitor: BrowserForm
+  devices: Settings['devices']
   refreshesOnDeploy: boolean
   aheadPercent: number | string
 }
@@ -86,6 +87,7 @@ export function formOf({
       locale: settings.render.locale ?? '',
       timeZone: settings.render.time_zone ?? '',
     },
+    devices: settings.devices,
     refreshesOnDeploy: settings.refresh_on_deploy,
     aheadPercent: settings.refresh_ahead_percent,
   }
@@ -105,6 +107,7 @@ export function settingsOf(form: SettingsForm): Partial<Settings> {
     soft_404: form.soft404,
     crawlers: crawlersOf(form.crawlers),
     render: browserOf(form.visitor),
+    devices: form.devices,
     refresh_on_deploy: form.refreshesOnDeploy,
     refresh_ahead_percent: Number(form.aheadPercent),
   }
