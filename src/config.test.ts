@@ -173,16 +173,18 @@ describe('PREPAINT_SMTP_URL, PREPAINT_MAIL_FROM and PREPAINT_EDGE_TARGET', () =>
 
   it('no mail is sent and no target shown by default; what is given is taken', () => {
     assert.deepEqual([loadConfig({}).mail, loadConfig({}).edgeTarget], [null, null])
-    const { mail, edgeTarget } = loadConfig({
+    const { mail, edgeTarget, egressAddresses } = loadConfig({
       ...url,
       ...from,
       ...publicUrl,
       PREPAINT_EDGE_TARGET: 'edge.example.net',
+      PREPAINT_EGRESS_ADDRESSES: '203.0.113.5, 2001:db8::/48',
     })
     assert.deepEqual(
       [mail?.host, mail?.from.address, mail?.auth?.pass],
       ['mail.example.com', 'a@example.com', 'pa55word'],
     )
+    assert.deepEqual(egressAddresses, ['203.0.113.5', '2001:db8::/48'])
     assert.deepEqual(edgeTarget, { host: 'edge.example.net', addresses: [] })
   })
 
@@ -193,6 +195,12 @@ describe('PREPAINT_SMTP_URL, PREPAINT_MAIL_FROM and PREPAINT_EDGE_TARGET', () =>
       [from, /PREPAINT_MAIL_FROM needs PREPAINT_SMTP_URL/],
       [{ ...from, ...publicUrl, PREPAINT_SMTP_URL: 'http://us:pa55word@x' }, /must be smtp:/],
       [{ PREPAINT_EDGE_TARGET: 'https://x' }, /PREPAINT_EDGE_TARGET takes/],
+      ...['edge.example.net', '203.0.113.5/33', '203.0.113.5,', '203.0.113.5/8/8'].map(
+        (raw): [Record<string, string>, RegExp] => [
+          { PREPAINT_EGRESS_ADDRESSES: raw },
+          /PREPAINT_EGRESS_ADDRESSES takes/,
+        ],
+      ),
     ] as const) {
       assert.throws(
         () => loadConfig(env),

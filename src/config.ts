@@ -54,6 +54,8 @@ export type Config = {
   /** Divides the times of incidents, retries and reminders, to try them out. */
   notifySpeed: number
   edgeTarget: EdgeTarget | null
+  /** From which all nodes reach origins, for owners' firewalls; empty: not told. */
+  egressAddresses: readonly string[]
   /** E-mail address or URL, shown at `/bot`. */
   contact: string | null
   plans: PlanCatalogue
@@ -131,6 +133,12 @@ function readConfig(settings: SettingsReader): Omit<Config, 'underNpm' | 'ignore
       parseEdgeTarget,
       (raw) => `PREPAINT_EDGE_TARGET takes a host name, or addresses separated by commas, got "${raw}"`,
     ),
+    egressAddresses:
+      settings.parsed(
+        'PREPAINT_EGRESS_ADDRESSES',
+        parseEgressAddresses,
+        (raw) => `PREPAINT_EGRESS_ADDRESSES takes addresses or CIDR ranges separated by commas, got "${raw}"`,
+      ) ?? [],
     contact: settings.parsed(
       'PREPAINT_CONTACT',
       (raw) => (isContact(raw) ? raw : null),
@@ -310,6 +318,17 @@ export function defaultSlots({ cores, memoryBytes }: Machine): number {
 }
 
 export type EdgeTarget = { host: string | null; addresses: string[] }
+
+function parseEgressAddresses(raw: string): string[] | null {
+  const parts = raw.split(',').map((part) => part.trim())
+  const isRange = (part: string) => {
+    const [address = '', bits, ...more] = part.split('/')
+    const most = isIP(address) === 6 ? 128 : 32
+    const hasBits = bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= most)
+    return isIP(address) !== 0 && hasBits && more.length === 0
+  }
+  return parts.every(isRange) ? parts : null
+}
 
 /** `edge.example.net`, or `203.0.113.5,2001:db8::5`; null: neither. */
 export function parseEdgeTarget(raw: string): EdgeTarget | null {

@@ -59,6 +59,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   ],
   'src/sites': [
     'src/accounts/plans.ts',
+    'src/certificates/vault',
     'src/db',
     'src/outbound',
     'src/queue/jobs/cancel.ts',
@@ -344,7 +345,7 @@ const TABLES: Record<string, readonly string[]> = {
   'src/site-files': [
     ...['indexnow_state', 'indexnow_url', 'origin_robots', 'page_fact', 'redirect_use', 'site_version'],
   ],
-  'src/sites': ['device_page', 'domain', 'inspection', 'reachability_check'],
+  'src/sites': ['device_page', 'domain', 'inspection', 'origin_header', 'reachability_check'],
   'src/store': [
     ...['known_path', 'last_render', 'last_visit', 'page', 'page_digest', 'redirect', 'sitemap'],
     'unstored_page',
@@ -360,7 +361,7 @@ const WRITTEN_ELSEWHERE: Record<string, readonly string[]> = {
   // One statement after each render, with its record.
   'src/queue/sql/keep-record.sql': ['last_render'],
   // Secrets are sealed again with a new master key, and deleted with a lost one.
-  'src/certificates/vault': ['endpoint', 'recipient'],
+  'src/certificates/vault': ['endpoint', 'origin_header', 'recipient'],
   // Backups from before the first release are converted.
   'src/db/backup/restore.ts': ['delivery', 'recipient', 'account', 'job', 'queue_account', 'sign_in_session'],
 }
@@ -396,6 +397,8 @@ const READ_ELSEWHERE: Record<string, readonly string[]> = {
   'src/accounts/accounts.ts': ['job', 'warm'],
   // A crawler waits for its miss, which is one statement.
   'src/queue/sql/claim-live.sql': ['render_count'],
+  // Sitemaps of origins behind a password.
+  'src/queue/warm/warm-read.ts': ['origin_header'],
   // What a render is judged by, in one round trip.
   'src/store/keep-page.ts': ['probe'],
   // Pages that are queued are not refreshed ahead once more.

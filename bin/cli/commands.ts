@@ -51,11 +51,19 @@ const GROUPS: readonly Group[] = [
     },
   ],
   [
-    () => import('./rules.ts'),
+    () => import('./rules/rules.ts'),
     {
       'rules show': "Print a domain's rules as JSON",
       'rules set': "Replace a domain's rules with those of a file",
       'rules try': 'Render pages under the rules of a file, and say what changes, without saving them',
+    },
+  ],
+  [
+    () => import('./rules/origin-header.ts'),
+    {
+      'origin-header set': "Send a secret header to a domain's origin, so that it lets Prepaint in",
+      'origin-header list': "List the headers for a domain's origin, without their values",
+      'origin-header remove': "Stop sending a header to a domain's origin",
     },
   ],
   [

@@ -2,13 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { findAccount } from '../../src/accounts/accounts.ts'
 import { ownerOfDomain } from '../../src/accounts/keys.ts'
 import { firstProblem } from '../../src/api/http/validation.ts'
+import { createVault } from '../../src/certificates/vault/vault.ts'
 import { transaction } from '../../src/db/transaction.ts'
 import { AppError } from '../../src/errors.ts'
 import type { PagePath } from '../../src/ids.ts'
 import { checkDevices } from '../../src/queue/upkeep/device-checks.ts'
 import { devicesView } from '../../src/sites/devices.ts'
 import { createDomain, deleteDomain, updateDomain } from '../../src/sites/domain-changes.ts'
-import { type DomainSettings, domainSettingsPatchSchema } from '../../src/sites/domain-settings.ts'
+import { domainSettingsPatchSchema } from '../../src/sites/domain-settings.ts'
 import { type DomainWithSettings, findDomain, listAllDomains, listDomains } from '../../src/sites/domains.ts'
 import { normalisePath, type QueryRule } from '../../src/store/path.ts'
 import { CommandError, type Commands, defineCommand, UsageError } from '../command-line/command.ts'
@@ -102,15 +103,16 @@ const domainSet = defineCommand({
       settings: values.settings === null ? undefined : parseSettings(values.settings),
       originUrl: values.origin === null ? undefined : await parseOriginOption(values.origin, config),
     }
-    const { plans } = config
-    const domain = await withDatabase(around, async ({ pool, nowMs }) =>
-      updateDomain(pool, await ownerOfDomain(pool, name), name, change, { plans, nowMs }),
-    )
+    const { plans, secretKeys: keys, dataDir } = config
+    const domain = await withDatabase(around, async ({ pool, nowMs }) => {
+      const sealed = { ...change, vault: createVault({ pool, keys, dataDir }) }
+      return updateDomain(pool, await ownerOfDomain(pool, name), name, sealed, { plans, nowMs })
+    })
     return { json: { domain }, text: domainText(domain) }
   },
 })
 
-function parseSettings(raw: string): Partial<DomainSettings> {
+function parseSettings(raw: string) {
   let json: unknown
   try {
     json = JSON.parse(raw)
@@ -119,7 +121,7 @@ function parseSettings(raw: string): Partial<DomainSettings> {
   }
   if (isWrapped(json)) json = json.settings
   const parsed = domainSettingsPatchSchema.safeParse(json)
-  if (parsed.success) return parsed.data as Partial<DomainSettings>
+  if (parsed.success) return parsed.data
   throw new UsageError(`--settings: ${firstProblem(domainSettingsPatchSchema, json, 'JSON') ?? 'not valid'}`)
 }
 

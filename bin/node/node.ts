@@ -14,10 +14,12 @@ import type { Registration } from '../../src/insight/fleet/registration.ts'
 import type { Metrics } from '../../src/insight/metrics/metrics.ts'
 import type { Log } from '../../src/log.ts'
 import { type AddressGuard, createAddressGuard } from '../../src/outbound/address-guard.ts'
+import type { OpenOriginHeaders } from '../../src/outbound/origin.ts'
 import { createJobWaiter, type JobWaiter } from '../../src/queue/jobs/await.ts'
 import type { Worker } from '../../src/queue/jobs/worker.ts'
 import { findBrowser } from '../../src/render/browser/browser-binary.ts'
 import type { Renderer } from '../../src/render/renderer.ts'
+import { createOpenOriginHeaders } from '../../src/sites/origin-headers.ts'
 import { CommandError } from '../command-line/command.ts'
 import { createClosingStack, drainable } from './closing-stack.ts'
 import { firstAccountLine } from './first-account.ts'
@@ -56,6 +58,7 @@ type Base = Start & {
   guard: AddressGuard
   metrics: Metrics
   vault: Vault
+  openHeaders: OpenOriginHeaders
   isDraining(): boolean
 }
 type Rendering = { renderer: Renderer; worker: Worker } | null
@@ -158,6 +161,7 @@ async function openBase(start: Start, opened: Base['opened'], isDraining: () => 
     guard,
     metrics,
     vault,
+    openHeaders: createOpenOriginHeaders(vault, log),
     isDraining,
   }
 }
@@ -170,10 +174,11 @@ async function openRendering(base: Base, waiter: JobWaiter | null): Promise<Rend
   const worker = await wireWorker({
     ...{ config, database, listener, renderer, clock, log, node },
     metrics: base.metrics.render,
+    openHeaders: base.openHeaders,
     ...(waiter && { ended: waiter.ended }),
   })
   opened.add('worker', ({ remainingMs }) => worker.close(remainingMs()))
-  const inspections = wireInspections({ config, pool: database.pool, listener, clock, log, node })
+  const inspections = wireInspections({ ...base, pool: database.pool, node })
   opened.add('inspections', inspections.close)
   return { renderer, worker }
 }

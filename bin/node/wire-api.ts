@@ -72,6 +72,7 @@ export async function wireApi(deps: {
     publicUrl: config.publicUrl,
     contact: config.contact,
     edgeTarget: config.edgeTarget,
+    egressAddresses: config.egressAddresses,
     clients: config.clients,
     metricsToken: config.metricsToken,
   })

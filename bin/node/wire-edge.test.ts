@@ -42,6 +42,7 @@ async function edgeOf(t: TestContext, env: Record<string, string>): Promise<numb
     listener,
     guard: createAddressGuard(config.allowedPrivateOrigins),
     certificates: null,
+    openHeaders: () => [],
     clock: systemClock,
     log,
     metrics: { answered: () => {}, holds: () => {} },

@@ -16,6 +16,7 @@ import type { Log } from '../../src/log.ts'
 import type { AddressGuard } from '../../src/outbound/address-guard.ts'
 import { createClient } from '../../src/outbound/client/pool.ts'
 import { createFetchText } from '../../src/outbound/get.ts'
+import type { OpenOriginHeaders } from '../../src/outbound/origin.ts'
 import type { JobWaiter } from '../../src/queue/jobs/await.ts'
 import { createEnqueueLive, type EnqueueLive } from '../../src/queue/jobs/enqueue.ts'
 import { RedirectUses } from '../../src/site-files/redirect-uses.ts'
@@ -36,6 +37,7 @@ export function wireEdge(deps: {
   clock: Clock
   log: Log
   metrics: EdgeMetrics
+  openHeaders: OpenOriginHeaders
   waiter: JobWaiter
   enqueueLive: EnqueueLive | null
 }): Pick<Edge, 'server' | 'secure' | 'endSessions' | 'integrations'> & { close(): Promise<void> } {
@@ -61,6 +63,7 @@ export function wireEdge(deps: {
       pool,
       notifications: listener,
       origins,
+      openHeaders: deps.openHeaders,
       enqueueLive:
         deps.enqueueLive ?? createEnqueueLive({ db, pool, plans: config.plans, clock, liveWaitMs }),
       waiter,

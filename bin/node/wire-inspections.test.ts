@@ -36,7 +36,7 @@ it('whoever wants to look at a page is told what crawlers and people get, by a n
   const listener = await createListener(database.connection, silentLog())
   const inspections = wireInspections({
     config: loadConfig({ PREPAINT_DATA_DIR: dataDir, PREPAINT_ALLOW_PRIVATE_ORIGINS: '127.0.0.0/8' }),
-    ...{ pool, listener, clock: systemClock, log: silentLog(), node: 'n1' },
+    ...{ pool, listener, openHeaders: () => [], clock: systemClock, log: silentLog(), node: 'n1' },
   })
   try {
     await pool.query(`insert into account (email, plan) values ('a@example.com', 'pro')`)

@@ -11,6 +11,7 @@ import type { Log } from '../../src/log.ts'
 import { createAddressGuard } from '../../src/outbound/address-guard.ts'
 import { createClient } from '../../src/outbound/client/pool.ts'
 import type { GetOptions } from '../../src/outbound/get.ts'
+import type { OpenOriginHeaders } from '../../src/outbound/origin.ts'
 import type { Ended } from '../../src/queue/jobs/await.ts'
 import { startWorker, type Worker } from '../../src/queue/jobs/worker.ts'
 import { createProber } from '../../src/queue/judging/prober.ts'
@@ -52,11 +53,12 @@ export async function wireWorker(deps: {
   clock: Clock
   log: Log
   metrics: RenderMetrics
+  openHeaders: OpenOriginHeaders
   node: string
   /** Set if crawlers wait at this node: see `JobWaiter.ended`. */
   ended?: Ended
 }): Promise<Worker> {
-  const { config, database, listener, renderer, clock, log, metrics, node, ended } = deps
+  const { config, database, listener, renderer, clock, log, metrics, openHeaders, node, ended } = deps
   const { pool, connection } = database
   metrics.watches(renderer)
   const prober = createProber(pool, randomBytes)
@@ -69,6 +71,7 @@ export async function wireWorker(deps: {
       ...(ended && { ended }),
       canRender: () => renderer.healthy,
       render: metrics.measured(renderer.render, clock.nowMs),
+      openHeaders,
       prober: {
         async after(job, found, end, nowMs) {
           await deploys.after(job, found, end)
@@ -83,7 +86,7 @@ export async function wireWorker(deps: {
   )
   const origins = createClient(createAddressGuard(config.allowedPrivateOrigins))
   const get = { origins, userAgent: identityOf(config) }
-  const warmRuns = startWarmRuns({ pool, listener, plans: config.plans, get, clock, log })
+  const warmRuns = startWarmRuns({ pool, listener, plans: config.plans, get, openHeaders, clock, log })
   const indexNow = wireIndexNow({ config, pool, get, clock, log })
   const ahead = startRefreshAhead({ pool, plans: config.plans, clock, log })
   const deviceChecks = startDeviceChecks({ pool, plans: config.plans, clock, log })
@@ -134,9 +137,10 @@ export function wireInspections(deps: {
   listener: Listener
   clock: Clock
   log: Log
+  openHeaders: OpenOriginHeaders
   node: string
 }): { close(): Promise<void> } {
-  const { config, pool, listener, clock, log, node } = deps
+  const { config, pool, listener, clock, log, openHeaders, node } = deps
   const inspector = createInspector({
     ...config.render,
     dataDir: config.dataDir,
@@ -146,7 +150,7 @@ export function wireInspections(deps: {
     log,
   })
   const worker = startInspectionWorker(
-    { pool, notifications: listener, look: inspector.inspect, log },
+    { pool, notifications: listener, look: inspector.inspect, openHeaders, log },
     { node },
   )
   return {

@@ -16,6 +16,7 @@ import { certificates } from './domains/certificate.ts'
 import { devices } from './domains/devices.ts'
 import { dns } from './domains/dns.ts'
 import { domains } from './domains/domains.ts'
+import { egress } from './domains/egress.ts'
 import { renders } from './domains/renders.ts'
 import { ruleTries } from './domains/rule-tries.ts'
 import { guardRoutes } from './http/access.ts'
@@ -92,6 +93,7 @@ export async function createApiServer(deps: ApiDeps): Promise<ApiApp> {
   domains(app, deps) // /api/domains, /api/domains/:domain
   devices(app, deps) // /api/domains/:domain/devices, .../devices/check
   dns(app, deps) // /api/domains/check, /api/domains/:domain/dns
+  egress(app, deps) // /api/egress
   certificates(app, deps) // /api/domains/:domain/certificate
   renders(app, deps) // /api/domains/:domain/renders
   ruleTries(app, deps) // /api/domains/:domain/rules/try

@@ -457,6 +457,13 @@ create table probe (
 );
 create index probe_job on probe (job_id);
 
+-- Headers for a domain's origin; src/sites/origin-headers.ts. `shown`: without their values.
+create table origin_header (
+  domain_id  integer primary key references domain on delete cascade,
+  shown      jsonb not null,
+  key_sealed bytea not null
+);
+
 -- An owner tries rules before saving them; src/queue/tries/rule-tries.ts. Kept for a day. Each page is rendered under the
 -- present rules and under the tried ones, by a job of its own whose path is no page's.
 create table rule_try (
@@ -838,7 +845,7 @@ $$;
 create function claim_details(for_domain integer, for_job uuid)
 returns table (
   visitor jsonb, query jsonb, origin_cache_control text, is_probe boolean, queued_ms float8, wait_left_ms float8,
-  rules jsonb, crawler text, tried jsonb, variant text, is_compared boolean)
+  rules jsonb, crawler text, tried jsonb, variant text, is_compared boolean, sealed_headers bytea)
 language sql volatile as $$
   select settings -> 'render', settings -> 'query', settings ->> 'origin_cache_control',
          exists (select from probe where job_id = for_job),
@@ -848,7 +855,8 @@ language sql volatile as $$
          (select jsonb_build_object('path', path, 'before', before, 'after', after)
             from rule_try_page where job_id = for_job),
          j.variant,
-         exists (select from device_page c where c.domain_id = d.id and c.path = j.path and c.requested_at is not null)
+         exists (select from device_page c where c.domain_id = d.id and c.path = j.path and c.requested_at is not null),
+         (select key_sealed from origin_header where domain_id = for_domain)
     from domain d
     left join job j on j.id = for_job
    where d.id = for_domain

@@ -9,6 +9,7 @@ import { createRequestIds } from '../http/request-id.ts'
 import type { Log } from '../log.ts'
 import type { OriginPool } from '../outbound/client/pool.ts'
 import type { GetOptions } from '../outbound/get.ts'
+import type { OpenOriginHeaders } from '../outbound/origin.ts'
 import type { JobWaiter } from '../queue/jobs/await.ts'
 import type { EnqueueLive } from '../queue/jobs/enqueue.ts'
 import { OriginRobots } from '../site-files/origin-robots.ts'
@@ -54,6 +55,7 @@ export type EdgeParts = {
   pool: Queryable
   notifications: Pick<Notifications, 'connected'>
   origins: OriginPool
+  openHeaders?: OpenOriginHeaders
   enqueueLive: EnqueueLive
   waiter: Pick<JobWaiter, 'wait'>
   knownPaths: Pick<AskedPaths, 'note'>
@@ -207,7 +209,7 @@ function createHandlerParts(
   return {
     clock,
     log,
-    domains: createDomains({ db, connected }),
+    domains: createDomains({ db, connected, openHeaders: parts.openHeaders }),
     targets: new Targets(),
     pages,
     sitemaps: createSitemaps({

@@ -340,6 +340,43 @@ describe('faults of the origin are told from its answers', () => {
   }
 })
 
+describe("the owner's headers for the origin", () => {
+  const guarded = {
+    origin: echo,
+    originHost: 'origin.example',
+    lookup: async () => ['127.0.0.1'],
+    originHeaders: ['X-Secret', 'canary'],
+  }
+
+  it('go with every request for the custom domain, in place of what the page sends', async (t) => {
+    const { own, raw, openOwn, origin } = await startTestGateway(t, guarded)
+    const { body } = await own('/a', { 'x-secret': 'of-the-page' })
+    assert.equal(JSON.parse(body).headers['x-secret'], 'canary')
+    const plain = `GET http://${CUSTOM_DOMAIN}/x HTTP/1.1\r\nHost: ${CUSTOM_DOMAIN}\r\nConnection: close\r\n\r\n`
+    assert.match(await raw(plain), /"x-secret":"canary"/)
+    const upgraded = once(origin, 'upgrade')
+    const socket = await openOwn('http/1.1')
+    socket.write(
+      `GET /ws HTTP/1.1\r\nHost: ${CUSTOM_DOMAIN}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`,
+    )
+    const [{ headers }] = (await upgraded) as [http.IncomingMessage]
+    assert.equal(headers['x-secret'], 'canary')
+  })
+
+  it('and with none for another host, not even at the same address', async (t) => {
+    const { raw, connect, originPort } = await startTestGateway(t, guarded)
+    for (const host of ['origin.example', '127.0.0.1']) {
+      const target = `${host}:${originPort}`
+      const plain = `GET http://${target}/x HTTP/1.1\r\nHost: ${target}\r\nConnection: close\r\n\r\n`
+      assert.doesNotMatch(await raw(plain), /canary/)
+      const { status, socket } = await connect(target)
+      if (status !== 200) continue
+      socket.write(`GET / HTTP/1.1\r\nHost: ${target}\r\nConnection: close\r\n\r\n`)
+      assert.doesNotMatch(await readAll(socket), /canary/)
+    }
+  })
+})
+
 describe('other hosts', () => {
   it('get whole requests of plain http, with their own Host and nothing of ours', async (t) => {
     const { raw, originPort } = await startTestGateway(t, {

@@ -46,8 +46,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   }
   const open = new Set<GatewaySite>()
   const known = new RecentMap<Knowledge>({ limit: KNOWN_SITES })
-  const knowledgeOf = ({ customDomain, originUrl }: { customDomain: string; originUrl: string }) => {
-    const name = JSON.stringify([customDomain, originUrl])
+  const knowledgeOf = ({ customDomain, originUrl, originHeaders = [] }: OpenedSite) => {
+    // Requests are learnt with their headers.
+    const name = JSON.stringify([customDomain, originUrl, originHeaders])
     const knowledge = known.get(name) ?? createKnowledge()
     known.set(name, knowledge)
     return knowledge

@@ -45,6 +45,8 @@ export type OpenedSite = {
   customDomain: string
   originUrl: string
   block?: readonly string[] | undefined
+  /** Names and values by turns, for the origin only. */
+  originHeaders?: readonly string[] | undefined
 }
 
 type SiteDeps = {
@@ -67,10 +69,10 @@ const ESTABLISHED = 'HTTP/1.1 200 Connection established\r\n\r\n'
  * requests for plain http. Everything else is refused and counted.
  */
 export async function openSite(
-  { customDomain, originUrl, block = [] }: OpenedSite,
+  { customDomain, originUrl, originHeaders, block = [] }: OpenedSite,
   { guard, key, knowledge, preload, limits, log, lookup, ca }: SiteDeps,
 ): Promise<GatewaySite> {
-  const site = readSite(customDomain, originUrl)
+  const site = readSite(customDomain, originUrl, originHeaders)
   const counts = createRequestCounts(limits)
   const { socketsPerOrigin, socketsInTotal, connectTimeoutMs } = limits
   const origins = createClient(guard, {

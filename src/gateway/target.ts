@@ -16,8 +16,12 @@ export type Target =
   | { kind: 'refused'; why: RefusalReason }
 
 /** Throws unless `origin_url` was checked. */
-export function readSite(customDomain: string, originUrl: string): ProxiedSite {
-  return { name: customDomain.toLowerCase(), origin: readOrigin(originUrl, 'site') }
+export function readSite(
+  customDomain: string,
+  originUrl: string,
+  originHeaders: readonly string[] = [],
+): ProxiedSite {
+  return { name: customDomain.toLowerCase(), origin: readOrigin(originUrl, 'site', originHeaders) }
 }
 
 export function connectTarget(raw: string, site: ProxiedSite): Target {

@@ -5,7 +5,9 @@ import {
   headersForOther,
   headersFromOrigin,
   headersFromOther,
+  ownRequestHeaders,
   type ProxiedSite,
+  requestHeaders,
   responseHeaders,
 } from './headers.ts'
 import { readOrigin } from './origin.ts'
@@ -62,6 +64,18 @@ describe('request headers', () => {
       'x-forwarded-host': 'shop.example',
       'x-forwarded-proto': 'https',
     })
+  })
+
+  it("to the origin: the owner's headers in place of the client's, whatever it names as hops", () => {
+    const guarded = { name: 'shop.example', origin: readOrigin('http://o.example', 1, ['X-Secret', 'own']) }
+    const front = { address: '192.0.2.1', scheme: 'https', host: 'shop.example' } as const
+    const rawHeaders = ['x-secret', 'client', 'Connection', 'x-secret', 'Accept', '*/*', 'X-SECRET', 'again']
+    const passed = requestHeaders({ httpVersion: '1.1', rawHeaders }, front, guarded.origin, [])
+    assert.deepEqual(passed.slice(0, 6), ['Host', 'o.example', 'Accept', '*/*', 'X-Secret', 'own'])
+    assert.doesNotMatch(passed.join('\n'), /client|again/)
+    const rendered = headersForOrigin({ 'x-secret': 'page', accept: '*/*' }, 'https', guarded)
+    assert.equal(rendered['x-secret'], 'own')
+    assert.deepEqual(ownRequestHeaders(guarded).slice(-2), ['X-Secret', 'own'])
   })
 
   it('to other hosts: as the page sent them', () => {

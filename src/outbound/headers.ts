@@ -59,8 +59,10 @@ type Message = { httpVersion: string; rawHeaders: string[] }
 /** Headers of a passed request, in the order, spelling and repetition of the client. `framing` delimits the body. */
 export function requestHeaders(req: Message, front: Front, origin: Origin, framing: string[]): string[] {
   const headers = ['Host', origin.authority]
-  const { kept, via, trailer, acceptsTrailers } = withoutHops(req.rawHeaders, OURS_TO_SAY)
-  headers.push(...kept)
+  const own = origin.headers ?? []
+  const ours = own.length === 0 ? OURS_TO_SAY : new Set([...OURS_TO_SAY, ...namesOf(own)])
+  const { kept, via, trailer, acceptsTrailers } = withoutHops(req.rawHeaders, ours)
+  headers.push(...kept, ...own)
   headers.push('X-Forwarded-For', front.address)
   headers.push('X-Forwarded-Proto', front.scheme)
   headers.push('X-Forwarded-Host', front.host)
@@ -73,6 +75,10 @@ export function requestHeaders(req: Message, front: Front, origin: Origin, frami
   if (framing.includes('chunked')) headers.push(...trailer)
   headers.push(...framing)
   return headers
+}
+
+function namesOf(headers: RawHeaders): string[] {
+  return headers.filter((_text, at) => at % 2 === 0).map((name) => name.toLowerCase())
 }
 
 /** RFC 7239: the same data as the X-Forwarded headers. */
@@ -90,7 +96,7 @@ function hop({ httpVersion }: Message): string {
 /** For our own GETs: must not look like a crawler, nor force https. */
 export function ownRequestHeaders({ name, origin }: ProxiedSite): string[] {
   const headers = ['Host', origin.authority, 'Via', `1.1 ${VIA_NAME}`]
-  headers.push('X-Forwarded-Host', name, 'X-Forwarded-Proto', 'https')
+  headers.push('X-Forwarded-Host', name, 'X-Forwarded-Proto', 'https', ...(origin.headers ?? []))
   return headers
 }
 
@@ -116,7 +122,7 @@ export function headersForOrigin(
   kept['x-prerender'] = '1'
   kept['x-forwarded-host'] = name
   kept['x-forwarded-proto'] = scheme
-  return kept
+  return { ...kept, ...byName(origin.headers ?? []) }
 }
 
 export function responseHeaders(

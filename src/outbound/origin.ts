@@ -8,14 +8,28 @@ export type Origin = {
   authority: string
   /** Key of the connection pool (owner, scheme, authority). Customers never share connections. */
   key: string
+  /** The owner's, as name and value by turns. Sent to this address only. */
+  headers?: readonly string[]
 }
 
+/** Returns names and values by turns. `all`: only those that passed requests get too. Never throws. */
+export type OpenOriginHeaders = (
+  domain: number,
+  sealed: Buffer | null,
+  of: 'renders' | 'all',
+) => readonly string[]
+
 /** Reads a result of `checkOriginUrl`; throws on anything else. `owner` owns the connections. */
-export function readOrigin(originUrl: string, owner: string | number): Origin {
+export function readOrigin(
+  originUrl: string,
+  owner: string | number,
+  headers: readonly string[] = [],
+): Origin {
   const [, scheme = '', rest = ''] = /^(https?):\/\/([^/?#]+)$/.exec(originUrl) ?? []
   const authority = parseAuthority(rest, scheme === 'https' ? DEFAULT_PORTS.https : DEFAULT_PORTS.http)
   if (authority === null) throw new Error(`origin ${originUrl}: not scheme and host`)
-  return originAt(scheme as 'http' | 'https', authority, owner)
+  const origin = originAt(scheme as 'http' | 'https', authority, owner)
+  return headers.length === 0 ? origin : { ...origin, headers }
 }
 
 export function originAt(

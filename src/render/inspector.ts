@@ -23,6 +23,7 @@ export type InspectionRequest = {
   originUrl: string
   path: string
   visitor?: Visitor | undefined
+  originHeaders?: readonly string[] | undefined
   given?: GivenDocument
   signal: AbortSignal
 }
@@ -86,7 +87,7 @@ export function createInspector(options: InspectorOptions): Inspector {
   }
 
   return {
-    async inspect({ customDomain, originUrl, path, visitor, given, signal }) {
+    async inspect({ customDomain, originUrl, originHeaders, path, visitor, given, signal }) {
       clearTimeout(idle)
       inspecting++
       const which = wake()
@@ -95,7 +96,7 @@ export function createInspector(options: InspectorOptions): Inspector {
         const { browser, gateway } = await which
         inTime.throwIfAborted()
         inTime = AbortSignal.any([inTime, AbortSignal.timeout(inspectMs)])
-        const site = await gateway.openSite({ customDomain, originUrl })
+        const site = await gateway.openSite({ customDomain, originUrl, originHeaders })
         try {
           const wanted = { url: `https://${customDomain}${path}`, visitor, ...(given && { given }) }
           const found = await inspectPage(browser, site.proxyUrl, wanted, {

@@ -14,6 +14,8 @@ export type RenderRequest = {
   rule?: RenderRule | undefined
   /** Lists and patterns of hosts that the page must not reach; part of the browser context. */
   block?: readonly string[] | undefined
+  /** Names and values by turns, sent to the origin only; part of the browser context. */
+  originHeaders?: readonly string[] | undefined
   /** A crawler waits until then: what is there is captured, as `incomplete`. Milliseconds since the Unix epoch. */
   captureByMs?: number | null
   /** Aborts the render: the node drains, or the job was taken away. */

@@ -193,3 +193,12 @@ export const storedRules = z.array(ruleOf(z.string())).max(MAX_RULES)
 export type Rule = z.infer<typeof storedRules>[number]
 export type RuleRender = NonNullable<Rule['render']>
 export type RuleChange = NonNullable<Rule['change']>
+
+/** Blocking the domain itself would leave no page. Returns a problem that begins with the field; null: none. */
+export function ownBlockProblem(rules: readonly Rule[], domain: string): string | null {
+  for (const [at, { render }] of rules.entries()) {
+    const place = render?.block?.indexOf(domain) ?? -1
+    if (place !== -1) return `rules[${at}].render.block[${place}] must not be the domain itself`
+  }
+  return null
+}

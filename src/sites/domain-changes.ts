@@ -1,15 +1,18 @@
 import type pg from 'pg'
 import { type PlanCatalogue, planNamed } from '../accounts/plans.ts'
+import type { Vault } from '../certificates/vault/vault.ts'
 import { letTakeLong } from '../db/long-statements.ts'
 import { type Queryable, retriedTransaction, transaction } from '../db/transaction.ts'
 import { AppError } from '../errors.ts'
 import type { AccountId, DomainId, DomainName } from '../ids.ts'
 import { cancelJobs, cancelMobileJobs, deleteJobs } from '../queue/jobs/cancel.ts'
+import { ownBlockProblem } from '../rules/schema.ts'
 import { addVersion } from '../site-files/versions.ts'
 import { announceAccount, announceHost } from '../store/invalidation.ts'
 import { deleteMobilePages, purgeAhead, purgePages } from '../store/purge.ts'
-import { type DomainSettings, readDomainSettings } from './domain-settings.ts'
+import { type DomainSettings, type GivenOriginHeaders, readDomainSettings } from './domain-settings.ts'
 import { type Domain, type DomainView, type DomainWithSettings, findDomain } from './domains.ts'
+import { keepOriginHeaders } from './origin-headers.ts'
 
 export type DeletedDomain = {
   id: DomainId
@@ -24,7 +27,15 @@ type DomainChange = {
   isActive?: boolean | undefined
   /** As versions name it. */
   author?: string | undefined
-  settings?: { [Field in keyof DomainSettings]?: DomainSettings[Field] | undefined } | undefined
+  settings?: ChangedSettings | undefined
+  /** Seals `settings.origin_headers`. */
+  vault?: Vault | undefined
+}
+
+type ChangedSettings = {
+  [Field in keyof DomainSettings]?:
+    | (Field extends 'origin_headers' ? GivenOriginHeaders : DomainSettings[Field])
+    | undefined
 }
 
 export async function checkSiteLimit(db: Queryable, plans: PlanCatalogue, account: AccountId): Promise<void> {
@@ -74,8 +85,18 @@ export async function updateDomain(
   change: DomainChange,
   view: DomainView,
 ): Promise<DomainWithSettings> {
+  const { vault, settings: { origin_headers: headers, ...settings } = {} } = change
+  const blocked = ownBlockProblem(settings.rules ?? [], name)
+  if (blocked !== null) throw new AppError('invalid_field', { word: `settings.${blocked}` })
+  // Before the transaction: it may register the master key in one of its own.
+  if (headers !== undefined && headers.length > 0) {
+    await vault?.admit().catch((cause) => {
+      throw new AppError('secrets_unavailable', { cause })
+    })
+  }
   return retriedTransaction(pool, async (client) => {
-    const before = await lockedSettings(client, account, name)
+    const { id, before } = await lockedDomain(client, account, name)
+    if (headers !== undefined) await keepOriginHeaders(client, vault, id, headers)
     await client.query(
       `update domain
        set origin_url = coalesce($3, origin_url), is_active = coalesce($4, is_active),
@@ -86,7 +107,7 @@ export async function updateDomain(
         name,
         change.originUrl ?? null,
         change.isActive ?? null,
-        JSON.stringify(storedSettings(change.settings ?? {})),
+        JSON.stringify(storedSettings(settings)),
       ],
     )
     let changed = await foundDomain(client, account, name, view)
@@ -110,21 +131,21 @@ export async function updateDomain(
 }
 
 /** Locks the domain, so that versions are in the order of the changes. Throws `domain_not_found`. */
-async function lockedSettings(
+async function lockedDomain(
   client: Queryable,
   account: AccountId,
   name: DomainName,
-): Promise<DomainSettings> {
-  const { rows } = await client.query<{ settings: unknown }>(
-    'select settings from domain where account_id = $1 and custom_domain = $2 for no key update',
+): Promise<{ id: DomainId; before: DomainSettings }> {
+  const { rows } = await client.query<{ id: DomainId; settings: unknown }>(
+    'select id, settings from domain where account_id = $1 and custom_domain = $2 for no key update',
     [account, name],
   )
   if (rows[0] === undefined) throw new AppError('domain_not_found')
-  return readDomainSettings(rows[0].settings)
+  return { id: rows[0].id, before: readDomainSettings(rows[0].settings) }
 }
 
 /** The text of robots.txt is in its version only. */
-function storedSettings({ robots, ...others }: NonNullable<DomainChange['settings']>): object {
+function storedSettings({ robots, ...others }: Omit<ChangedSettings, 'origin_headers'>): object {
   return robots === undefined ? others : { ...others, robots: { mode: robots.mode } }
 }
 

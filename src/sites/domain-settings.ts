@@ -96,6 +96,51 @@ const querySchema = z.union(
 /** Absent fields have the default. Replaced as a whole. */
 const renderSchema = z.strictObject(visitorFields)
 
+export const MAX_ORIGIN_HEADERS = 10
+
+/** As header names: of the connection, of what is sent, about the client, or our own. */
+const NOT_OWNERS =
+  /^(?:connection|keep-alive|te|trailers?|transfer-encoding|upgrade|http2-settings|host|cookie|via|forwarded|x-real-ip|x-request-id|x-prerender|expect|range|accept-encoding|max-forwards|(?:content|proxy|if|sec|x-forwarded|x-prepaint|access-control)-.*)$/i
+
+// RFC 9110, section 5.1.
+const originHeaderName = z
+  .string()
+  .regex(/^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,100}$/, 'is not a header name')
+  .refine((given) => !NOT_OWNERS.test(given), 'must not be set by an owner')
+
+/** `all`: requests that are passed to the origin carry it too. */
+const audience = z.enum(['renders', 'all'])
+
+/** As it is shown. */
+const shownOriginHeaders = z.array(
+  z.strictObject({ name: z.string(), value: z.null(), set: z.literal(true), for: audience }),
+)
+
+/** As a client sends it. `value` null: as before. */
+const givenOriginHeaders = z
+  .array(
+    z.strictObject({
+      name: originHeaderName,
+      value: z
+        .string()
+        .max(4_000)
+        .regex(/^[\x21-\x7e](?:[\t\x20-\x7e]*[\x21-\x7e])?$/, 'must be printable ASCII without line breaks')
+        .nullable(),
+      set: z.boolean().optional(),
+      for: audience,
+    }),
+  )
+  .max(MAX_ORIGIN_HEADERS)
+  .superRefine((headers, context) => {
+    const names = headers.map((header) => header.name.toLowerCase())
+    names.forEach((each, at) => {
+      if (names.indexOf(each) === at) return
+      context.addIssue({ code: 'custom', path: [at, 'name'], message: 'is there twice' })
+    })
+  })
+
+export type GivenOriginHeaders = z.infer<typeof givenOriginHeaders>
+
 const fields = {
   fresh_seconds: seconds,
   /** How long after that it is served while a refresh is queued. */
@@ -127,12 +172,15 @@ const fields = {
   markdown: z.enum(['on', 'off']),
   /** Small pages for crawlers of category `social`. */
   cards: z.enum(['on', 'off']),
+  origin_headers: shownOriginHeaders,
 }
 
 export const domainSettingsSchema = z.strictObject(fields)
 
 /** Merge it over the stored settings. */
-export const domainSettingsPatchSchema = z.strictObject({ ...fields, rules: checkedRules }).partial()
+export const domainSettingsPatchSchema = z
+  .strictObject({ ...fields, rules: checkedRules, origin_headers: givenOriginHeaders })
+  .partial()
 
 export type DomainSettings = z.infer<typeof domainSettingsSchema>
 
@@ -160,6 +208,7 @@ export const DEFAULT_DOMAIN_SETTINGS: DomainSettings = Object.freeze<DomainSetti
   terms_url: null,
   markdown: 'on',
   cards: 'off',
+  origin_headers: [],
 })
 
 /** Absent and unreadable fields have the default: an older version can run beside a newer one. */

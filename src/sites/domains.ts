@@ -128,7 +128,9 @@ type DomainRow = {
 }
 
 const SELECT_DOMAIN = `
-  select d.id, d.custom_domain, d.origin_url, d.is_active, d.settings, d.indexnow_key, d.created_at, d.updated_at,
+  select d.id, d.custom_domain, d.origin_url, d.is_active, d.indexnow_key,
+         d.settings || coalesce((select jsonb_build_object('origin_headers', shown) from origin_header o
+                                  where o.domain_id = d.id), '{}') as settings, d.created_at, d.updated_at,
          a.email, a.plan, coalesce(c.renders, 0) as renders,
          exists (select from certificate t
                   where t.domain_id = d.id and $2 < t.not_after) as ssl_enabled
@@ -167,6 +169,7 @@ type HostedDomain = {
   certificate_ends_at: Date | null
   redirects: Redirect[] | null
   indexnow_key: string | null
+  sealed_headers: Buffer | null
 }
 
 /** `host`: lower case, without a port. null: not registered. */
@@ -178,7 +181,8 @@ export async function domainByHost(db: Queryable, host: string): Promise<HostedD
                   c.not_after as certificate_ends_at,
                   (select v.content from site_version v where v.domain_id = d.id and v.kind = 'redirects'
                     order by v.id desc limit 1) as redirects,
-                  ${DEVICE_PAGES} as device_pages
+                  ${DEVICE_PAGES} as device_pages,
+                  (select key_sealed from origin_header o where o.domain_id = d.id) as sealed_headers
              from domain d join account a on a.id = d.account_id
              left join certificate c on c.domain_id = d.id
             where d.custom_domain = $1`,

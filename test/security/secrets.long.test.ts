@@ -21,16 +21,19 @@ const COOKIE = 'session=of-a-visitor-0816'
 const QUERY_SECRET = 'in-a-header-of-the-origin-0817'
 const LINK_SECRET = 'in-a-link-of-a-visitor-0818'
 const PROXY_SECRET = 'Basic b2YtYS1wcm94eS0wODE5'
+const ORIGIN_SECRET = 'of-an-owner-for-his-origin-0821'
 const BODY_SECRET = 'in-a-form-of-a-visitor-0820'
 
 const dataDir = makeDataDir()
 let node: NodeProcess
 let origin: http.Server
+const heard: unknown[] = []
 let key = ''
 let token = ''
 
 before(async () => {
-  origin = http.createServer((_request, response) => {
+  origin = http.createServer((request, response) => {
+    heard.push(request.headers['x-origin'])
     response.setHeader('set-cookie', `secret=${QUERY_SECRET}`)
     response.setHeader('content-type', 'text/html').end('<!doctype html><p>page</p>')
   })
@@ -58,6 +61,10 @@ it('nothing secret is logged, whatever is done with it', async () => {
     customDomain: 'shop.example',
     originUrl: `http://127.0.0.1:${(origin.address() as AddressInfo).port}`,
   })
+  await callApi(node, key, {
+    ...{ method: 'PUT', path: '/api/domains/shop.example' },
+    body: { settings: { origin_headers: [{ name: 'X-Origin', value: ORIGIN_SECRET, for: 'all' }] } },
+  })
   token = String((await run(['token', 'create', '--domain', 'shop.example', '--name', 't']))['token'])
 
   // Right, wrong, in the wrong place, in a path, in a body that cannot be read.
@@ -83,7 +90,12 @@ it('nothing secret is logged, whatever is done with it', async () => {
   })
 
   const edgePort = Number(new URL(node.edge).port)
-  const visitor = { authorization: HEADER_SECRET, cookie: COOKIE, 'x-api-key': key }
+  const visitor = {
+    'x-origin': 'of a client',
+    authorization: HEADER_SECRET,
+    cookie: COOKIE,
+    'x-api-key': key,
+  }
   for (const userAgent of ['Mozilla/5.0 Firefox/133.0', 'Googlebot/2.1']) {
     await request(edgePort, '/', { host: 'shop.example', agent: userAgent, headers: visitor })
   }
@@ -109,6 +121,8 @@ it('nothing secret is logged, whatever is done with it', async () => {
     })
     await fetch(`${node.api}/https://shop.example/a`, { headers: { 'x-prerender-token': bearer } })
   }
+  assert(heard.length >= 4)
+  assert.deepEqual([...new Set(heard)], [ORIGIN_SECRET], 'for crawlers and people')
   // An origin that is gone: faults are logged with most words.
   origin.closeAllConnections()
   await new Promise((closed) => origin.close(closed))
@@ -119,7 +133,7 @@ it('nothing secret is logged, whatever is done with it', async () => {
   assert.match(log, /shop\.example/)
   const words = [HEADER_SECRET, PROXY_SECRET].map((header) => header.split(' ')[1]!)
   const visitors = [...words, COOKIE, QUERY_SECRET, LINK_SECRET, BODY_SECRET]
-  for (const secret of [key, wrong, token, PASSWORD, ...visitors]) {
+  for (const secret of [key, wrong, token, PASSWORD, ORIGIN_SECRET, ...visitors]) {
     assert(!log.includes(secret), `${secret.slice(0, 12)}... is in the log`)
     // Nor most of it.
     assert(!log.includes(secret.slice(8)), `${secret.slice(0, 12)}... is in the log`)
@@ -129,7 +143,7 @@ it('nothing secret is logged, whatever is done with it', async () => {
 describe('on disk', () => {
   it('neither key, token nor password is stored in clear', () => {
     // grep reads all of the database's files, its write-ahead log too.
-    for (const secret of [key, token, PASSWORD]) {
+    for (const secret of [key, token, PASSWORD, ORIGIN_SECRET]) {
       assert.notEqual(secret, '')
       assert.equal(filesWith(secret), '')
     }

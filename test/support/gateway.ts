@@ -26,6 +26,7 @@ export async function startTestGateway(
     lookup?: Lookup
     originHost?: string
     preload?: boolean
+    originHeaders?: readonly string[]
   } = {},
 ) {
   const origin = http.createServer(options.origin ?? ((_request, response) => response.end('origin')))
@@ -56,6 +57,7 @@ export async function startTestGateway(
   const site = await gateway.openSite({
     customDomain: CUSTOM_DOMAIN,
     originUrl: `http://${options.originHost ?? '127.0.0.1'}:${port}`,
+    originHeaders: options.originHeaders,
   })
   t.after(async () => {
     await gateway.close()

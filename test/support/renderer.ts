@@ -31,7 +31,7 @@ export type TestRenderer = Renderer & {
   explained(
     path: string,
     options?: { domain?: string; signal?: AbortSignal; originUrl?: string } & Partial<
-      Pick<RenderRequest, 'captureByMs' | 'rule' | 'block' | 'visitor'>
+      Pick<RenderRequest, 'captureByMs' | 'rule' | 'block' | 'visitor' | 'originHeaders'>
     >,
   ): Promise<Rendering>
   html(path: string, options?: { domain?: string }): Promise<string>
@@ -90,6 +90,7 @@ export async function startTestRenderer(
       rule: given.rule,
       block: given.block,
       visitor: given.visitor,
+      originHeaders: given.originHeaders,
       signal: given.signal ?? new AbortController().signal,
     })
   const page: TestRenderer['page'] = async (pagePath, given) => (await explained(pagePath, given)).outcome

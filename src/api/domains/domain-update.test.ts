@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { startTestApi, type TestAccount, type TestApi } from '../../../test/support/api.ts'
+import { readBackup } from '../../db/backup/backup.ts'
 import { createListener } from '../../db/listener.ts'
 import { silentLog } from '../../log.ts'
 import { DEFAULT_DOMAIN_SETTINGS } from '../../sites/domain-settings.ts'
+import { domainByHost } from '../../sites/domains.ts'
+import { createOpenOriginHeaders } from '../../sites/origin-headers.ts'
 
 let api: TestApi
 let owner: TestAccount
@@ -78,6 +81,55 @@ describe('PUT /api/domains/:domain', () => {
     assert.deepEqual([renders_used, custom_domain], [0, 'shop.example.com'])
   })
 
+  // Proves decided "Headers for the origin"
+  it('200: headers for the origin are sealed, shown without values, and kept where the value is null', async () => {
+    const header = (name: string, audience = 'renders', value: string | null = `canary of ${name}`) => ({
+      ...{ name, value, for: audience },
+    })
+    const shown = async () => ((await current())['settings'] as Record<string, unknown>)['origin_headers']
+    const { status, body, text } = await put({
+      settings: { origin_headers: [header('Authorization'), header('X-Edge', 'all')] },
+    })
+    assert.equal(status, 200)
+    assert.doesNotMatch(text, /canary/)
+    assert.deepEqual(body['warnings'], [
+      {
+        origin_header: 'X-Edge',
+        message: 'everybody who asks the edge gets the origin with this header',
+      },
+    ])
+    assert.deepEqual(await shown(), [
+      { name: 'Authorization', value: null, set: true, for: 'renders' },
+      { name: 'X-Edge', value: null, set: true, for: 'all' },
+    ])
+    const open = createOpenOriginHeaders(api.deps.vault, silentLog())
+    const opened = async (of: 'renders' | 'all') => {
+      const row = await domainByHost(api.pool, 'shop.example.com')
+      return open(row!.id, row!.sealed_headers, of)
+    }
+    assert.deepEqual(await opened('all'), ['X-Edge', 'canary of X-Edge'])
+    assert.equal((await opened('renders')).length, 4)
+
+    await put({ settings: (await current())['settings'] })
+    await put({ settings: { origin_headers: [header('authorization', 'all', null), header('X-New')] } })
+    assert.deepEqual(await opened('all'), ['authorization', 'canary of Authorization'])
+    const unknown = await put({ settings: { origin_headers: [header('X-Edge', 'all', null)] } })
+    assert.deepEqual(
+      [unknown.status, unknown.body['error']],
+      [400, 'settings.origin_headers[0].value is required'],
+    )
+
+    const backup: string[] = []
+    const pieces = readBackup(api.database.connection, { version: '0.0.0', masterKey: null, pages: true })
+    for await (const piece of pieces) backup.push(piece)
+    assert.match(backup.join(''), /"table":"origin_header"/)
+    assert.doesNotMatch(backup.join(''), /canary of/)
+    const ten = Array.from({ length: 10 }, (_, at) => header(`X-${at}`))
+    assert.equal((await put({ settings: { origin_headers: ten } })).status, 200)
+    assert.equal((await put({ settings: { origin_headers: [] } })).status, 200)
+    assert.deepEqual([await shown(), await opened('renders')], [[], []])
+  })
+
   it('200: every node is told', async () => {
     const listener = await createListener(api.database.connection, silentLog())
     try {
@@ -112,6 +164,43 @@ describe('PUT /api/domains/:domain', () => {
         `settings.${name} must be at most 316224000`,
       ]),
       [{ settings: { fresh_seconds: -1e308 } }, 'settings.fresh_seconds must be at least 0'],
+      ...[
+        'Host',
+        'cookie',
+        'Content-Type',
+        'Connection',
+        'TE',
+        'X-Forwarded-For',
+        'X-Prepaint',
+        'via',
+        'range',
+      ]
+        .map((name) => ({ name, value: 'a', for: 'all' }))
+        .map((header): [unknown, string] => [
+          { settings: { origin_headers: [header] } },
+          'settings.origin_headers[0].name must not be set by an owner',
+        ]),
+      ...[
+        [{ name: 'a b', value: 'a', for: 'all' }, '[0].name is not a header name'],
+        [
+          { name: 'a', value: 'a\r\nb: c', for: 'all' },
+          '[0].value must be printable ASCII without line breaks',
+        ],
+        [{ name: 'a', value: '', for: 'all' }, '[0].value must be printable ASCII without line breaks'],
+        [{ name: 'a', value: 'x'.repeat(4_001), for: 'all' }, '[0].value must have at most 4000 characters'],
+        [{ name: 'a', value: 'a' }, /origin_headers\[0\].for /],
+      ].map(([header, error]): [unknown, string | RegExp] => [
+        { settings: { origin_headers: [header] } },
+        typeof error === 'string' ? `settings.origin_headers${error}` : (error as RegExp),
+      ]),
+      [
+        { settings: { origin_headers: ['A', 'a'].map((name) => ({ name, value: 'a', for: 'all' })) } },
+        'settings.origin_headers[1].name is there twice',
+      ],
+      [
+        { settings: { origin_headers: Array(11).fill({ name: 'A', value: 'a', for: 'all' }) } },
+        'settings.origin_headers must have at most 10 entries',
+      ],
       [{ settings: { fresh_seconds: null } }, 'settings.fresh_seconds must be a number'],
       [
         { settings: { query: 'some' } },
@@ -125,6 +214,17 @@ describe('PUT /api/domains/:domain', () => {
       [
         { settings: { rules: Array(201).fill({ path: '/', action: 'pass' }) } },
         'settings.rules must have at most 200 entries',
+      ],
+      [
+        {
+          settings: {
+            rules: [
+              { path: '/', action: 'pass' },
+              { path: '/a', render: { block: ['ads', 'shop.example.com'] } },
+            ],
+          },
+        },
+        'settings.rules[1].render.block[1] must not be the domain itself',
       ],
       [
         { settings: { rules: [{ path: '/' }] } },

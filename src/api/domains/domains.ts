@@ -6,6 +6,7 @@ import { checkSiteLimit, createDomain, deleteDomain, updateDomain } from '../../
 import { parseDomainName } from '../../sites/domain-name.ts'
 import { domainSettingsPatchSchema } from '../../sites/domain-settings.ts'
 import { findDomain, listDomains } from '../../sites/domains.ts'
+import { openToAll } from '../../sites/origin-headers.ts'
 import { outdatedPages } from '../../store/stale-pages.ts'
 import { callerOf } from '../http/access.ts'
 import type { ApiApp, ApiDeps, CheckOrigin } from '../http/app.ts'
@@ -36,13 +37,18 @@ export const updatedSchema = z.object({
   domain: domainWithSettingsSchema,
   warnings: z
     .array(
-      z.object({
-        rule: z.int().describe('Counts from 0'),
-        covered_by: z.int().describe('The earlier rule that takes all that this one could'),
-      }),
+      z.union([
+        z.object({
+          rule: z.int().describe('Counts from 0'),
+          covered_by: z.int().describe('The earlier rule that takes all that this one could'),
+        }),
+        z.object({ origin_header: z.string().describe('Its name'), message: z.string() }),
+      ]),
     )
     .optional()
-    .describe('With `settings.rules`: rules that never match'),
+    .describe(
+      'With `settings.rules`: rules that never match. With `settings.origin_headers`: those for all requests',
+    ),
   outdated_pages: z
     .int()
     .optional()
@@ -61,7 +67,7 @@ const updateSchema = z
 
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: a list of route definitions
 export function domains(app: ApiApp, deps: ApiDeps): void {
-  const { caughtUp, checkOrigin, clock, plans, pool } = deps
+  const { caughtUp, checkOrigin, clock, plans, pool, vault } = deps
 
   app.route({
     method: 'GET',
@@ -150,7 +156,7 @@ export function domains(app: ApiApp, deps: ApiDeps): void {
   app.route({
     method: 'PUT',
     url: '/api/domains/:domain',
-    config: { access: 'key', refuses: ['invalid_origin', 'domain_not_found'] },
+    config: { access: 'key', refuses: ['invalid_origin', 'domain_not_found', 'secrets_unavailable'] },
     schema: {
       operationId: 'updateDomain',
       tags: ['Domains'],
@@ -170,17 +176,23 @@ export function domains(app: ApiApp, deps: ApiDeps): void {
       const domain = await ownedDomain(pool, account, request.params.domain)
       const originUrl = rawOrigin === undefined ? undefined : await checkedOrigin(checkOrigin, rawOrigin)
       const view = { plans: plans, nowMs: clock.nowMs() }
-      const change = { originUrl, isActive, settings, author: await authorOf(pool, request) }
+      const author = await authorOf(pool, request)
+      const change = { originUrl, isActive, settings, vault, author }
       const changed = await updateDomain(pool, account, domain.name, change, view)
+      const open = settings?.origin_headers && openToAll(settings.origin_headers)
       const rules = settings?.rules
       if (rules === undefined) {
         await caughtUp()
-        return { domain: changed }
+        return { domain: changed, ...(open && { warnings: open }) }
       }
       const staleAtMs = request.query.refresh === 'true' ? clock.nowMs() : null
       const outdated = await outdatedPages(pool, changed.id, rules, staleAtMs)
       await caughtUp()
-      return { domain: changed, warnings: coveredRules(rules), outdated_pages: outdated }
+      return {
+        domain: changed,
+        warnings: [...coveredRules(rules), ...(open ?? [])],
+        outdated_pages: outdated,
+      }
     },
   })
 

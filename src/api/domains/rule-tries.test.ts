@@ -199,6 +199,10 @@ describe('POST and GET /api/domains/:domain/rules/try', () => {
     assert.match(String(await refused({ rules: [], paths: [] })), /^paths /)
     assert.match(String(await refused({ rules: [], paths: ['//a'] })), /^paths\[0\] /)
     assert.match(String(await refused({})), /^rules /)
+    assert.equal(
+      await refused({ rules: [{ path: '/', render: { block: ['ads', 'shop.example.com'] } }] }),
+      'rules[0].render.block[1] must not be the domain itself',
+    )
   })
 
   it('429: more than 200 pages of a domain in a day; 404 after a day', async () => {

@@ -64,6 +64,8 @@ export type ApiDeps = {
   edgeTarget?: EdgeTarget | null
   /** HTTP port of this node's edge. Absent or null: none. */
   edgePort?(): number | null
+  /** From which nodes reach origins. Absent: not told. */
+  egressAddresses?: readonly string[]
   /** E-mail or URL on `/bot`; null: none. */
   contact: string | null
   /** For `GET /metrics`; null or absent: only from this machine. */

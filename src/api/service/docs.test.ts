@@ -57,6 +57,7 @@ describe('GET /openapi.json', () => {
         'GET /api/domains/{domain}/versions',
         'GET /api/domains/{domain}/versions/{id}',
         'GET /api/domains/{domain}/warm',
+        'GET /api/egress',
         'GET /api/endpoints',
         'GET /api/endpoints/{id}/deliveries',
         'GET /api/events',

@@ -22,7 +22,7 @@ export async function deleteSealedSecrets(pool: pg.Pool, nowMs: number): Promise
         where domain_id = any ($2::integer[])`,
       [new Date(nowMs), rows.map(({ id }) => id)],
     )
-    for (const table of ['acme_account', 'master_key']) {
+    for (const table of ['acme_account', 'origin_header', 'master_key']) {
       await client.query(`delete from ${table}`)
     }
     // Receivers could not verify deliveries: their owners add them again.

@@ -26,6 +26,7 @@ const SEALED_COLUMNS = [
   { table: 'certificate', id: 'domain_id', purposeOf: (id: string) => certificatePurpose(Number(id)) },
   { table: 'acme_account', id: 'directory', purposeOf: (id: string) => accountPurpose(id) },
   { table: 'endpoint', id: 'id', purposeOf: (id: string) => endpointPurpose(Number(id)) },
+  { table: 'origin_header', id: 'domain_id', purposeOf: (id: string) => originHeadersPurpose(Number(id)) },
   { table: 'recipient', id: 'id', purposeOf: (id: string) => recipientPurpose(Number(id)) },
 ] as const
 
@@ -78,6 +79,10 @@ export function createVault({ pool, keys: given, dataDir }: VaultOptions): Vault
 
 export function certificatePurpose(domain: number): string {
   return `certificate of domain ${domain}`
+}
+
+export function originHeadersPurpose(domain: number): string {
+  return `origin headers of domain ${domain}`
 }
 
 export function accountPurpose(directory: string): string {

@@ -1,6 +1,6 @@
 import type { Queryable } from '../../db/transaction.ts'
 import type { DomainId, DomainName } from '../../ids.ts'
-import { type Origin, readOrigin } from '../../outbound/origin.ts'
+import { type OpenOriginHeaders, type Origin, readOrigin } from '../../outbound/origin.ts'
 import { RecentMap } from '../../recent-map.ts'
 import { lifetimesOf, RuleBook } from '../../rules/rule-book.ts'
 import { barePath, keyFileOf, type Redirect, RedirectMap } from '../../site-files/redirects.ts'
@@ -33,6 +33,7 @@ export type DomainRow = {
   redirects?: readonly Redirect[] | null
   indexnow_key?: string | null
   device_pages?: readonly ComparedPage[] | null
+  sealed_headers?: Buffer | null
 }
 
 export type EdgeDomain = {
@@ -63,7 +64,8 @@ export type EdgeDomain = {
   crawlerWaitMs: number
 }
 
-export function edgeDomain(row: DomainRow): EdgeDomain {
+/** `headers`: for the origin, with all that is passed. */
+export function edgeDomain(row: DomainRow, headers: readonly string[] = []): EdgeDomain {
   const settings = readDomainSettings(row.settings)
   const terms = settings.terms_url === null ? null : URL.parse(settings.terms_url)
   const redirects = row.is_active ? (row.redirects ?? []) : []
@@ -71,7 +73,7 @@ export function edgeDomain(row: DomainRow): EdgeDomain {
     id: row.id as DomainId,
     account: row.account_id,
     name: row.custom_domain as DomainName,
-    origin: readOrigin(row.origin_url, row.account_id),
+    origin: readOrigin(row.origin_url, row.account_id, headers),
     isActive: row.is_active,
     httpsUntilMs: settings.https_redirect ? (row.certificate_ends_at?.getTime() ?? 0) : 0,
     query: settings.query,
@@ -100,10 +102,11 @@ function treatmentsOf(categories: DomainSettings['categories']): EdgeDomain['tre
 type DomainsOptions = {
   db: Queryable
   connected(): boolean
+  openHeaders?: OpenOriginHeaders | undefined
 }
 
 /** Caches domains, also unknown ones. Outdated entries are used only while PostgreSQL is unreachable. */
-export function createDomains({ db, connected }: DomainsOptions) {
+export function createDomains({ db, connected, openHeaders }: DomainsOptions) {
   const known = new RecentMap<EdgeDomain>({
     limit: 100_000,
     // In about 2 kB: 200 MB in all.
@@ -138,7 +141,8 @@ export function createDomains({ db, connected }: DomainsOptions) {
       if (held === undefined) throw error
       return held
     }
-    const domain = row === null ? null : edgeDomain(row)
+    const headers = row === null ? [] : openHeaders?.(row.id, row.sealed_headers ?? null, 'all')
+    const domain = row === null ? null : edgeDomain(row, headers)
     if (trust.admits(began)) {
       if (domain === null) unknown.set(name, true)
       else known.set(name, domain)

@@ -266,7 +266,7 @@ it('a claim brings all that a render needs', async () => {
     query: 'keep',
     captureByMs: null,
     rule: null,
-    tried: null,
+    ...{ tried: null, sealedHeaders: null },
     visitor: {},
   })
 })

@@ -39,6 +39,8 @@ export type ClaimedJob = {
   isCompared: boolean
   /** That of the path for desktops. */
   desktopRule: JobRule | null
+  /** For the origin; null: none. */
+  sealedHeaders: Buffer | null
   /** Finds out how the site responds where it has no page. Nothing is stored. */
   isProbe: boolean
   respectsNoStore: boolean
@@ -87,6 +89,7 @@ type ClaimedRow = {
   /** null: a probe's domain was deleted. */
   variant: PageVariant | null
   is_compared: boolean
+  sealed_headers: Buffer | null
 }
 
 /** `backgroundSlots`: for `refresh` and `warm`. `occupied`: accounts of the renders in this node's other slots. */
@@ -156,6 +159,7 @@ function claimedJob(row: ClaimedRow, node: string, captureByMs: number | null): 
     rule: ruleFor(variant),
     desktopRule: ruleFor('desktop'),
     tried: row.tried,
+    sealedHeaders: row.sealed_headers,
     isProbe: row.is_probe,
     respectsNoStore: row.origin_cache_control === 'respect',
   }

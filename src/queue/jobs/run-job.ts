@@ -6,6 +6,7 @@ import type { Clock } from '../../clock.ts'
 import { errorCode } from '../../db/connection.ts'
 import type { PagePath } from '../../ids.ts'
 import type { Log } from '../../log.ts'
+import type { OpenOriginHeaders } from '../../outbound/origin.ts'
 import type { RenderOutcome, RenderRequest } from '../../render/outcome.ts'
 import type { Rendering, RenderRecord } from '../../render/record.ts'
 import { visitorFor } from '../../sites/devices.ts'
@@ -24,6 +25,7 @@ export type RunJobOptions = {
   pool: pg.Pool
   render(request: RenderRequest): Promise<Rendering>
   complete: Complete
+  openHeaders?: OpenOriginHeaders
   plans: PlanCatalogue
   clock: Clock
   log: Log
@@ -43,12 +45,13 @@ export async function runJob(
 }
 
 async function renderJob(
-  { pool, render, plans, clock, log }: RunJobOptions,
+  { pool, render, openHeaders, plans, clock, log }: RunJobOptions,
   job: ClaimedJob,
   abort: AbortController,
 ): Promise<{ found: Found; record: RenderRecord | null }> {
   const { account, customDomain, originUrl, visitor, captureByMs } = job
-  const toRender = { account, customDomain, originUrl, captureByMs, signal: abort.signal }
+  const originHeaders = openHeaders?.(job.page.domain, job.sealedHeaders, 'renders')
+  const toRender = { account, customDomain, originUrl, originHeaders, captureByMs, signal: abort.signal }
   let record: RenderRecord | null = null
   const renderOne = async (path: PagePath, rule = job.rule, variant = job.page.variant) => {
     const wanted = visitorFor(variant, visitor, rule?.rule)

@@ -3,6 +3,7 @@ import type { PlanCatalogue } from '../../accounts/plans.ts'
 import type { Clock } from '../../clock.ts'
 import type { Listener } from '../../db/listener.ts'
 import type { Log } from '../../log.ts'
+import type { OpenOriginHeaders } from '../../outbound/origin.ts'
 import type { RenderRequest } from '../../render/outcome.ts'
 import type { Rendering } from '../../render/record.ts'
 import { within } from '../../within.ts'
@@ -34,6 +35,7 @@ export type WorkerDeps = {
   clock: Clock
   log: Log
   render(request: RenderRequest): Promise<Rendering>
+  openHeaders?: OpenOriginHeaders
   /** False while there is no browser: other nodes take the jobs. */
   canRender(): boolean
   ended?: Ended

@@ -14,7 +14,8 @@ with quota as (
 )
 select asked.*, claimed.*, details.visitor, details.query, details.origin_cache_control,
        coalesce(details.is_probe, false) as is_probe, details.queued_ms, details.wait_left_ms,
-       details.rules, details.crawler, details.tried, details.variant, coalesce(details.is_compared, false) as is_compared
+       details.rules, details.crawler, details.tried, details.variant, coalesce(details.is_compared, false) as is_compared,
+       details.sealed_headers
   from asked
   left join lateral (
     -- `offset 0` keeps the planner from inlining this: without a job the function is not called.

@@ -5,7 +5,7 @@ import { type Queryable, transaction } from '../../db/transaction.ts'
 import { AppError } from '../../errors.ts'
 import type { AccountId, DomainId, DomainName, JobId, PagePath } from '../../ids.ts'
 import { RuleBook, USUAL_CATEGORY } from '../../rules/rule-book.ts'
-import type { Rule } from '../../rules/schema.ts'
+import { ownBlockProblem, type Rule } from '../../rules/schema.ts'
 import { storableJson } from '../../sites/inspection/side.ts'
 import { enqueue } from '../jobs/enqueue.ts'
 import type { JobState } from '../jobs/job.ts'
@@ -32,13 +32,15 @@ export type RuleTry = {
   })[]
 }
 
-/** `paths`: all different. Returns its id. Throws `rule_try_limit`, `queue_full` and `domain_not_found`. */
+/** `paths`: all different. Returns its id. Throws `invalid_field`, `rule_try_limit`, `queue_full` and `domain_not_found`. */
 export async function requestTry(
   pool: pg.Pool,
-  domain: { id: DomainId; settings: { rules: Rule[] } },
+  domain: { id: DomainId; name: DomainName; settings: { rules: Rule[] } },
   rules: readonly Rule[],
   paths: readonly PagePath[],
 ): Promise<string> {
+  const blocked = ownBlockProblem(rules, domain.name)
+  if (blocked !== null) throw new AppError('invalid_field', { word: blocked })
   const [before, after] = [new RuleBook(domain.settings.rules), new RuleBook(rules)]
   return transaction(pool, async (client) => {
     // One at a time for a domain, so that its limit is exact.

@@ -4,7 +4,7 @@ import { type Clock, type Stopwatch, systemStopwatch } from '../../clock.ts'
 import type { DomainId, DomainName, PagePath } from '../../ids.ts'
 import type { Log } from '../../log.ts'
 import type { GetOptions } from '../../outbound/get.ts'
-import { readOrigin } from '../../outbound/origin.ts'
+import { type OpenOriginHeaders, readOrigin } from '../../outbound/origin.ts'
 import { type OwnEntry, readSitemap } from '../../sitemaps/read-sitemap.ts'
 import { fetchRobots, readRobots } from '../../sitemaps/robots.ts'
 import type { Site } from '../../sitemaps/site.ts'
@@ -26,6 +26,7 @@ const REASON_LIMIT_CHARS = 200
 export type WarmReadDeps = {
   pool: pg.Pool
   get: GetOptions
+  openHeaders?: OpenOriginHeaders
   clock: Clock
   log: Log
   leaseMs?: number
@@ -38,7 +39,7 @@ export type WarmReadDeps = {
  */
 export async function readWarmSitemaps(deps: WarmReadDeps, closing: AbortSignal): Promise<boolean> {
   const { leaseMs = 30_000, stopwatch = systemStopwatch } = deps
-  const reading = await takeReading(deps.pool, leaseMs)
+  const reading = await takeReading(deps, leaseMs)
   if (reading === null) return false
   const turnEnds = stopwatch() + TURN_LIMIT_SECONDS
   const lost = new AbortController()
@@ -235,9 +236,10 @@ type ReadingRow = {
   custom_domain: DomainName
   origin_url: string
   settings: unknown
+  sealed_headers: Buffer | null
 }
 
-async function takeReading(pool: pg.Pool, leaseMs: number): Promise<Reading | null> {
+async function takeReading({ pool, openHeaders }: WarmReadDeps, leaseMs: number): Promise<Reading | null> {
   const { rows } = await pool.query<ReadingRow>(
     `update warm w set lease = gen_random_uuid(),
             lease_until = clock_timestamp() + $1 * interval '1 millisecond'
@@ -247,15 +249,17 @@ async function takeReading(pool: pg.Pool, leaseMs: number): Promise<Reading | nu
          where state = 'reading' and paused_at is null
            and (lease_until is null or lease_until < clock_timestamp())
          order by moved_at limit 1 for update skip locked)
-     returning w.domain_id, w.run, w.lease, w.robots, d.custom_domain, d.origin_url, d.settings`,
+     returning w.domain_id, w.run, w.lease, w.robots, d.custom_domain, d.origin_url, d.settings,
+            (select key_sealed from origin_header where domain_id = d.id) as sealed_headers`,
     [leaseMs],
   )
   const row = rows[0]
   if (row === undefined) return null
+  const headers = openHeaders?.(row.domain_id, row.sealed_headers, 'renders')
   const site = {
     id: row.domain_id,
     name: row.custom_domain,
-    origin: readOrigin(row.origin_url, row.domain_id),
+    origin: readOrigin(row.origin_url, row.domain_id, headers),
     query: readDomainSettings(row.settings).query,
   }
   return { domain: row.domain_id, run: row.run, lease: row.lease, robots: row.robots, site }

@@ -10,6 +10,7 @@ export type TabSite = {
   originUrl: string
   visitor?: Visitor | undefined
   block?: readonly string[] | undefined
+  originHeaders?: readonly string[] | undefined
 }
 
 /**
@@ -40,7 +41,8 @@ export class TabPool {
   }
 
   async take(site: TabSite, signal: AbortSignal): Promise<Tab> {
-    const key = JSON.stringify([site.customDomain, site.originUrl, site.visitor, site.block])
+    const { customDomain, originUrl, visitor, block, originHeaders } = site
+    const key = JSON.stringify([customDomain, originUrl, visitor, block, originHeaders])
     const known = this.#idle.findLast((tab) => tab.key === key)
     if (known !== undefined) {
       this.#notIdle(known)

@@ -1,6 +1,7 @@
 import type pg from 'pg'
 import type { DomainId, DomainName, PagePath } from '../../ids.ts'
 import type { Log } from '../../log.ts'
+import type { OpenOriginHeaders } from '../../outbound/origin.ts'
 import type { Visitor } from '../../render/outcome.ts'
 import { type PageVariant, pageId } from '../../store/page-id.ts'
 import { htmlOf, readStored } from '../../store/stored-page.ts'
@@ -21,9 +22,11 @@ export type InspectionDeps = {
     originUrl: string
     path: PagePath
     visitor?: Visitor | undefined
+    originHeaders?: readonly string[] | undefined
     given?: { status: number; html: string }
     signal: AbortSignal
   }): Promise<Looked>
+  openHeaders?: OpenOriginHeaders
   log: Log
 }
 
@@ -58,6 +61,7 @@ type Claimed = {
   custom_domain: DomainName
   origin_url: string
   settings: unknown
+  sealed_headers: Buffer | null
 }
 
 // An expired lease counts as queued. The domain's row is not locked: its deletion deletes the inspection.
@@ -74,7 +78,8 @@ const CLAIM = `
     node = $1, attempts = i.attempts + 1, lease_until = now() + make_interval(secs => $3)
    from next, domain d
   where i.id = next.id and d.id = i.domain_id
-  returning i.id, i.domain_id, i.path, i.variant, i.attempts, i.state, d.custom_domain, d.origin_url, d.settings`
+  returning i.id, i.domain_id, i.path, i.variant, i.attempts, i.state, d.custom_domain, d.origin_url, d.settings,
+    (select key_sealed from origin_header where domain_id = d.id) as sealed_headers`
 
 const RENEW = `
   update inspection set lease_until = now() + make_interval(secs => $4)
@@ -129,7 +134,9 @@ class InspectionWorker {
   }
 
   async #inspect(claimed: Claimed): Promise<void> {
-    const { pool, look, log } = this.#deps
+    const { pool, log, openHeaders } = this.#deps
+    const originHeaders = openHeaders?.(claimed.domain_id, claimed.sealed_headers, 'renders')
+    const look: Look = (wanted) => this.#deps.look({ ...wanted, originHeaders })
     const fence = [claimed.id, this.#node, claimed.attempts]
     const unwanted = new AbortController()
     const signal = AbortSignal.any([unwanted.signal, this.#closing.signal])

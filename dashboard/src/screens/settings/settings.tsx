@@ -62,7 +62,8 @@ type Saved = z.infer<typeof updatedSchema>
 
 /** What to know about rules that were saved just now. */
 function RulesAnswer({ name, saved }: { name: string; saved: Saved }) {
-  const { domain, warnings = [], outdated_pages: outdated = 0 } = saved
+  const { domain, outdated_pages: outdated = 0 } = saved
+  const warnings = (saved.warnings ?? []).flatMap((one) => ('rule' in one ? [one] : []))
   const refresh = useMutation({
     mutationFn: () =>
       request<Saved>('PUT', `${domainUrl(name)}?refresh=true`, {

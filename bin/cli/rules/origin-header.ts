@@ -1,0 +1,106 @@
+import { ownerOfDomain } from '../../../src/accounts/keys.ts'
+import { firstProblem } from '../../../src/api/http/validation.ts'
+import { createVault } from '../../../src/certificates/vault/vault.ts'
+import type { Config } from '../../../src/config.ts'
+import { AppError } from '../../../src/errors.ts'
+import type { DomainName } from '../../../src/ids.ts'
+import { updateDomain } from '../../../src/sites/domain-changes.ts'
+import { domainSettingsPatchSchema, type GivenOriginHeaders } from '../../../src/sites/domain-settings.ts'
+import { type DomainWithSettings, findDomain } from '../../../src/sites/domains.ts'
+import { openToAll } from '../../../src/sites/origin-headers.ts'
+import { type Commands, defineCommand, type Surroundings, UsageError } from '../../command-line/command.ts'
+import { type OpenStore, withDatabase } from '../../command-line/open-database.ts'
+import { DOMAIN_OPTION, parseDomainOption } from '../../command-line/options.ts'
+import { askHidden, canAsk, readStdin, table } from '../../command-line/output.ts'
+
+const NAME_OPTION = { value: 'N', text: 'the header, such as X-Origin-Secret', required: true } as const
+
+const headerSet = defineCommand({
+  options: {
+    domain: DOMAIN_OPTION,
+    name: NAME_OPTION,
+    'value-stdin': { value: null, text: 'read the value from standard input, instead of asking for it' },
+    all: { value: null, text: 'with passed requests too: everybody who asks the edge gets the origin' },
+  },
+  async run(values, around) {
+    const value = await readValue(values['value-stdin'])
+    const header = { name: values.name, value, for: values.all ? ('all' as const) : ('renders' as const) }
+    return change(values, around, (others) => [...others, header])
+  },
+})
+
+async function readValue(isStdin: boolean): Promise<string> {
+  if (isStdin) return readStdin()
+  if (!canAsk()) throw new UsageError('Give the value with --value-stdin')
+  let given = ''
+  await askHidden('Value: ', (answer) => {
+    given = answer
+    return null
+  })
+  return given
+}
+
+const headerRemove = defineCommand({
+  options: { domain: DOMAIN_OPTION, name: NAME_OPTION },
+  async run(values, around) {
+    return change(values, around, (others, isKnown) => {
+      if (!isKnown) throw new UsageError(`The domain has no header ${values.name}`)
+      return others
+    })
+  },
+})
+
+const headerList = defineCommand({
+  options: { domain: DOMAIN_OPTION },
+  async run(values, around) {
+    const name = parseDomainOption(values.domain)
+    const domain = await withDatabase(around, async (store) => read(store, around.config, name))
+    return { json: { domain }, text: listed(domain) }
+  },
+})
+
+/** `decide` gets the other headers, and whether there is one of that name. */
+async function change(
+  values: { domain: string; name: string },
+  around: Surroundings,
+  decide: (others: GivenOriginHeaders, isKnown: boolean) => GivenOriginHeaders,
+) {
+  const name = parseDomainOption(values.domain)
+  const { plans, secretKeys: keys, dataDir } = around.config
+  return withDatabase(around, async (store) => {
+    const { pool, nowMs } = store
+    const { origin_headers: before } = (await read(store, around.config, name)).settings
+    const others = before.filter((header) => header.name.toLowerCase() !== values.name.toLowerCase())
+    const given = decide(others, others.length < before.length)
+    const problem = firstProblem(domainSettingsPatchSchema, { origin_headers: given }, 'settings')
+    if (problem !== null) throw new UsageError(problem)
+    const domain = await updateDomain(
+      pool,
+      await ownerOfDomain(pool, name),
+      name,
+      { settings: { origin_headers: given }, vault: createVault({ pool, keys, dataDir }) },
+      { plans, nowMs },
+    )
+    const warnings = openToAll(given)
+    const lines = warnings.map((one) => `${one.origin_header}: ${one.message}.\n`)
+    return { json: { domain, warnings }, text: `${lines.join('')}${listed(domain)}` }
+  })
+}
+
+async function read(store: OpenStore, { plans }: Config, name: DomainName): Promise<DomainWithSettings> {
+  const { pool, nowMs } = store
+  const domain = await findDomain(pool, await ownerOfDomain(pool, name), name, { plans, nowMs })
+  if (domain === null) throw new AppError('domain_not_found')
+  return domain
+}
+
+function listed({ settings }: DomainWithSettings): string {
+  const rows = settings.origin_headers.map((header) => [header.name, header.for])
+  return table(['name', 'for'], rows, 'No headers for the origin.')
+}
+
+export const commands: Commands = {
+  'origin-header set': headerSet,
+  'origin-header list': headerList,
+  'origin-header remove': headerRemove,
+}
