@@ -213,11 +213,11 @@ describe('repository rules', () => {
     // Files and lines reached by imports of values. Lower a figure when it falls; raise one with a reason in the commit.
     const most: Record<string, [files: number, lines: number]> = {
       // It answers with the owner's redirects, refusals and preferences itself, and chooses between forms of a page.
-      'src/edge/request/handler.ts': [24, 2_850],
-      'src/edge/edge.ts': [99, 11_700],
-      'src/queue/jobs/worker.ts': [49, 6_200],
+      'src/edge/request/handler.ts': [24, 2_865],
+      'src/edge/edge.ts': [99, 11_730],
+      'src/queue/jobs/worker.ts': [49, 6_230],
       'src/render/renderer.ts': [35, 4_900],
-      'src/gateway/gateway.ts': [30, 3_540],
+      'src/gateway/gateway.ts': [30, 3_570],
     }
     const grown = Object.entries(most).flatMap(([entry, [files, lines]]) => {
       const loaded = [...closureOf(entry)]

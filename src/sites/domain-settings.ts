@@ -100,7 +100,7 @@ export const MAX_ORIGIN_HEADERS = 10
 
 /** As header names: of the connection, of what is sent, about the client, or our own. */
 const NOT_OWNERS =
-  /^(?:connection|keep-alive|te|trailers?|transfer-encoding|upgrade|http2-settings|host|cookie|via|forwarded|x-real-ip|x-request-id|x-prerender|expect|range|accept-encoding|max-forwards|(?:content|proxy|if|sec|x-forwarded|x-prepaint|access-control)-.*)$/i
+  /^(?:connection|keep-alive|te|trailers?|transfer-encoding|upgrade|http2-settings|host|cookie|via|forwarded|x-real-ip|x-request-id|x-prerender|expect|range|accept-encoding|max-forwards|(?:content|proxy|if|sec|x-forwarded|x-prepaint|access-control)(?:-.*)?)$/i
 
 // RFC 9110, section 5.1.
 const originHeaderName = z

@@ -12,6 +12,7 @@ import type {
   Dns,
   Domain,
   DomainWithSettings,
+  Egress,
   Fleet,
   FleetFailures,
   FleetQueue,
@@ -22,6 +23,7 @@ import type {
   PageVariant,
   Plan,
   Render,
+  RuleTry,
   Session,
   Warm,
   WebhookToken,
@@ -70,6 +72,16 @@ export const domainQuery = (domain: string) =>
 
 export const certificateQuery = (domain: string) =>
   wholeQuery<Certificate>(['domains', domain, 'certificate'], `${domainUrl(domain)}/certificate`)
+
+export const egressQuery = wholeQuery<Egress>(['egress'], '/api/egress')
+
+export const ruleTryUrl = (domain: string) => `${domainUrl(domain)}/rules/try`
+
+export const ruleTryQuery = (domain: string, id: string) =>
+  queryOptions({
+    ...wholeQuery<RuleTry>(['domains', domain, 'try', id], `${ruleTryUrl(domain)}/${id}`),
+    refetchInterval: ({ state }) => (state.data?.state === 'done' ? false : 1_500),
+  })
 
 /** Keyed below `renders`: a render of the domain invalidates it. */
 export const inspectionQuery = (domain: string, path: string, variant: PageVariant = 'desktop') =>

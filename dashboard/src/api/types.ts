@@ -17,7 +17,9 @@ import type {
   domainWithSettingsSchema,
   settingsSchema,
 } from '../../../src/api/domains/domain-schema.ts'
+import type { egressSchema } from '../../../src/api/domains/egress.ts'
 import type { renderSchema } from '../../../src/api/domains/renders.ts'
+import type { ruleTrySchema } from '../../../src/api/domains/rule-tries.ts'
 import type { channelsSchema } from '../../../src/api/notifications/channels.ts'
 import type { accountInListSchema, createdLinkSchema } from '../../../src/api/operator/accounts.ts'
 import type { fleetSchema } from '../../../src/api/operator/nodes.ts'
@@ -49,6 +51,8 @@ export type { Report } from '../../../src/notifications/delivery/report.ts'
 export type { Incident } from '../../../src/notifications/kinds.ts'
 export type Channels = z.infer<typeof channelsSchema>
 export type { PageVariant } from '../../../src/store/page-id.ts'
+export type Egress = z.infer<typeof egressSchema>
+export type RuleTry = z.infer<typeof ruleTrySchema>
 export type LiveEvent = Event
 export type Dns = z.infer<typeof dnsStateSchema>
 export type DomainCheck = z.infer<typeof domainCheckSchema>

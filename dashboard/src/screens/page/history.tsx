@@ -1,14 +1,13 @@
-// biome-ignore-all lint/a11y/noNoninteractiveTabindex: boxes that scroll must be reachable by keyboard.
-import { Alert, Badge, NativeSelect, Stack, Title } from '@mantine/core'
+import { Alert, NativeSelect, Stack, Title } from '@mantine/core'
 import { type ReactNode, useMemo, useState } from 'react'
 
 import type { PageFacts } from '../../api/types.ts'
-import { bytes, count, counted } from '../../format.ts'
+import { bytes, count } from '../../format.ts'
+import { Lines, type Names } from '../../parts/lines.tsx'
 import { Note, Section } from '../../parts/page.tsx'
 import { Empty } from '../../parts/states.tsx'
 import { ago } from '../../parts/time-text.tsx'
-import { type Difference, differences, type Stretch, textDifference } from './differences.ts'
-import classes from './history.module.css'
+import { type Difference, differences, textDifference } from './differences.ts'
 import type { ViewProps } from './inspection.tsx'
 
 const EXACT = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
@@ -56,8 +55,6 @@ export function History({ page: { history } }: ViewProps) {
 }
 
 const SHOWN = 50
-
-type Names = readonly [before: string, after: string]
 
 export function DifferenceList(props: { before: PageFacts; after: PageFacts; names: Names }) {
   const { before, after, names } = props
@@ -126,36 +123,5 @@ function OneDifference({ difference, names }: { difference: Difference; names: N
         {count(added.length)} · both: {count(same)}
       </Note>
     </>
-  )
-}
-
-export function Lines({ stretches, names }: { stretches: readonly Stretch[]; names: Names }) {
-  return (
-    <section className={classes.lines} tabIndex={0} aria-label={`${names[0]} and ${names[1]}`}>
-      {stretches.map(({ kind, lines, count: all }, at) => {
-        if (all === 0) return null
-        if (kind === 'skipped') {
-          return (
-            <p key={`${at} skipped`} className={classes.skipped}>
-              {counted(all, 'identical line')}
-            </p>
-          )
-        }
-        return (
-          <div key={`${at} ${kind}`} className={classes[kind]}>
-            {kind !== 'same' && (
-              <Badge size="xs" color={kind === 'added' ? 'paint' : 'red'}>
-                {kind === 'added' ? names[1] : names[0]}
-              </Badge>
-            )}
-            {lines.map((line, row) => (
-              // Lines can repeat and never move: the index is the key.
-              <p key={row}>{line}</p>
-            ))}
-            {all > lines.length && <p className="quiet">and {count(all - lines.length)} more</p>}
-          </div>
-        )
-      })}
-    </section>
   )
 }

@@ -19,6 +19,7 @@ import { domainPath } from '../../route-map.ts'
 import { Phones } from './phones.tsx'
 import { VIEWPORT_SIDE } from './problems.ts'
 import { CrawlerRows, RuleRows } from './rows.tsx'
+import { TryRules } from './try-rules.tsx'
 import { aheadPerDay, type SettingsForm } from './values.ts'
 
 type Form = UseFormReturnType<SettingsForm>
@@ -51,6 +52,7 @@ export function SettingsSections({ form, domain }: { form: Form; domain: DomainW
       <QueryParameters form={form} />
       <Section title="Path rules" lead="Only the first matching rule applies. * matches any characters.">
         <RuleRows form={form} />
+        <TryRules form={form} name={domain.custom_domain} />
       </Section>
       <Section
         title="Crawlers"

@@ -5,6 +5,7 @@ import { CATEGORIES, PURPOSES } from '../../crawler-categories.ts'
 import { Note } from '../../parts/page.tsx'
 import { MAX_PATTERNS, MAX_RULES } from './problems.ts'
 import classes from './rows.module.css'
+import { RuleFields } from './rule-fields.tsx'
 import { ruleSentence } from './rule-sentence.ts'
 import type { CrawlersForm, RuleForm, SettingsForm } from './values.ts'
 
@@ -82,9 +83,12 @@ function RuleDetails({ form, rule, row }: { form: Form; rule: RuleForm | undefin
         </Button>
       </Group>
       {(isOpen || error) && (
+        <RuleFields more={rule?.more ?? ''} onChange={(more) => form.setFieldValue(`${row}.more`, more)} />
+      )}
+      {(isOpen || error) && (
         <Textarea
           label="Further fields, as JSON"
-          description='For example {"when": {"categories": ["search"]}, "render": {"wait_for": "#price", "block": ["chat"]}, "change": {"remove": [".banner"], "consent": true}}'
+          description="The same, and what has no field here: stale_seconds, keep_seconds, a browser of its own, meta tags"
           autosize
           minRows={3}
           spellCheck={false}

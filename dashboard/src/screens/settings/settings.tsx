@@ -19,6 +19,7 @@ import { originProblem } from '../domain/domain-fields.ts'
 import { Versions } from '../site-files/versions.tsx'
 import { SettingsSections } from './fields.tsx'
 import { discardChanges, LeaveGuard } from './leave-guard.tsx'
+import { OriginAccess } from './origin-access.tsx'
 import { OwnCertificate } from './own-certificate.tsx'
 import { problemOfServer, settingsProblems } from './problems.ts'
 import { formOf, type SettingsForm, settingsOf } from './values.ts'
@@ -52,6 +53,7 @@ function SettingsScreen({ domain, onRestored }: { domain: DomainWithSettings; on
         isOff={isDirty}
         onRestored={onRestored}
       />
+      <OriginAccess domain={domain} />
       <OwnCertificate name={domain.custom_domain} />
       <DeleteDomain domain={domain} />
     </Stack>

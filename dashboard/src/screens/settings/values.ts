@@ -168,3 +168,34 @@ export function lines(text: string): string[] {
     ),
   ]
 }
+
+/** A rule's further fields as JSON, with another value at a place; empty values and objects are left out. */
+export function withField(more: string, place: readonly string[], value: unknown): string {
+  const changed = changedAt(fieldsOf(more) ?? {}, place, value)
+  return changed === undefined ? '' : JSON.stringify(changed, null, 2)
+}
+
+/** null: not a JSON object. */
+export function fieldsOf(more: string): Partial<Rule> | null {
+  if (more.trim() === '') return {}
+  try {
+    const fields: unknown = JSON.parse(more)
+    return typeof fields === 'object' && fields !== null && !Array.isArray(fields) ? fields : null
+  } catch {
+    return null
+  }
+}
+
+function changedAt(fields: unknown, [name, ...rest]: readonly string[], value: unknown): unknown {
+  if (name === undefined) return isEmpty(value) ? undefined : value
+  const before = typeof fields === 'object' && fields !== null ? (fields as Record<string, unknown>) : {}
+  const { [name]: old, ...others } = before
+  const changed = changedAt(old, rest, value)
+  const all = changed === undefined ? others : { ...before, [name]: changed }
+  return Object.keys(all).length === 0 ? undefined : all
+}
+
+function isEmpty(value: unknown): boolean {
+  if (typeof value === 'object' && value !== null) return Object.keys(value).length === 0
+  return value === undefined || value === '' || value === false
+}

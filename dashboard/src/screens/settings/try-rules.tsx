@@ -1,0 +1,140 @@
+import { Alert, Button, Group, Stack, Text, Textarea, Title } from '@mantine/core'
+import type { UseFormReturnType } from '@mantine/form'
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { ruleTryQuery, ruleTryUrl } from '../../api/queries.ts'
+import { request } from '../../api/request.ts'
+import type { RuleTry } from '../../api/types.ts'
+import { counted } from '../../format.ts'
+import { OutcomeBadge } from '../../parts/badges.tsx'
+import { Lines } from '../../parts/lines.tsx'
+import { Note } from '../../parts/page.tsx'
+import { Refusal, Trouble } from '../../parts/states.tsx'
+import { textDifference } from '../page/differences.ts'
+import classes from '../page/inspection.module.css'
+import { lines, ruleOf, type SettingsForm } from './values.ts'
+
+type TriedPage = RuleTry['pages'][number]
+
+/** Renders pages under the rules of the form, before they are saved. */
+export function TryRules({ form, name }: { form: UseFormReturnType<SettingsForm>; name: string }) {
+  const { rules } = form.values
+  const [paths, setPaths] = useState('')
+  const ask = useMutation({
+    mutationFn: () => {
+      const wanted = lines(paths)
+      return request<{ id: string }>('POST', ruleTryUrl(name), {
+        body: { rules: rules.map(ruleOf), ...(wanted.length > 0 && { paths: wanted }) },
+      })
+    },
+  })
+  const start = () => {
+    const { errors } = form.validate()
+    if (!Object.keys(errors).some((field) => field.startsWith('rules.'))) ask.mutate()
+  }
+  return (
+    <Stack gap="sm">
+      <Textarea
+        className="form"
+        label="Try on these pages"
+        description="One path per line, at most 20. Empty: those that crawlers asked for most. Nothing is saved or counted."
+        autosize
+        minRows={1}
+        spellCheck={false}
+        value={paths}
+        onChange={(event) => setPaths(event.currentTarget.value)}
+      />
+      <Group>
+        <Button variant="default" size="xs" loading={ask.isPending} onClick={start}>
+          Try these rules
+        </Button>
+      </Group>
+      <Refusal error={ask.error} />
+      {ask.data !== undefined && <Tried key={ask.data.id} name={name} id={ask.data.id} />}
+    </Stack>
+  )
+}
+
+function Tried({ name, id }: { name: string; id: string }) {
+  const found = useQuery(ruleTryQuery(name, id))
+  if (found.data === undefined) return found.error === null ? null : <Trouble query={found} />
+  const { state, pages } = found.data
+  const ended = pages.filter(({ outcome }) => outcome !== null)
+  const differing = ended.filter(({ differences }) => differences.length > 0)
+  return (
+    <section aria-label="What the rules change">
+      <Stack gap="md">
+        <Note size="sm" role="status">
+          {state === 'done'
+            ? `Rendered ${counted(pages.length, 'page')}: ${differing.length} differ.`
+            : `Rendering: ${ended.length} of ${counted(pages.length, 'page')} …`}
+        </Note>
+        {ended.map((page) => (
+          <PageTried key={page.path} page={page} />
+        ))}
+        {state === 'done' && (
+          <Group>
+            <Button type="submit">Save these rules</Button>
+          </Group>
+        )}
+      </Stack>
+    </section>
+  )
+}
+
+function PageTried({ page }: { page: TriedPage }) {
+  const { path, rule_before: before, rule_after: after, outcome, ms, differences } = page
+  const nameOf = (rule: number | null) => (rule === null ? 'no rule' : `rule ${rule + 1}`)
+  return (
+    <Stack gap="xs">
+      <Group gap="sm">
+        <Title order={3} size="h5" className="break">
+          {path}
+        </Title>
+        <OutcomeBadge outcome={outcome ?? ''} />
+        <Note size="sm">
+          {before === after ? nameOf(after) : `${nameOf(before)} now, ${nameOf(after)} then`}
+          {ms !== null && `, rendered in ${ms} ms`}
+        </Note>
+      </Group>
+      {differences.length === 0 && <Text size="sm">Crawlers get the same as now.</Text>}
+      {differences.map((difference) => (
+        <Side key={difference.of} difference={difference} />
+      ))}
+    </Stack>
+  )
+}
+
+const NAMES: Record<TriedPage['differences'][number]['of'], string> = {
+  outcome: 'Outcome',
+  status: 'Status',
+  head: 'Head',
+  text: 'Text',
+  headers: 'Headers',
+  html_bytes: 'Size in bytes',
+  requests: 'Requests of the page',
+}
+
+function Side({ difference: { of, before, after } }: { difference: TriedPage['differences'][number] }) {
+  const [was, is] = [before, after].map((text) => (text === '' ? [] : text.split('\n'))) as [
+    string[],
+    string[],
+  ]
+  const stretches = textDifference(was, is)
+  const name = NAMES[of]
+  if (stretches === null) return <Alert color="yellow">{name}: too different to compare line by line.</Alert>
+  return (
+    <Stack gap={4}>
+      <Text size="sm" fw={500}>
+        {name}
+      </Text>
+      <div className={classes.sides}>
+        <Lines stretches={stretches.filter(({ kind }) => kind !== 'added')} names={['Now', `${name} now`]} />
+        <Lines
+          stretches={stretches.filter(({ kind }) => kind !== 'removed')}
+          names={[`${name} then`, 'Then']}
+        />
+      </div>
+    </Stack>
+  )
+}
