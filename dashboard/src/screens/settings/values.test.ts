@@ -4,7 +4,7 @@ import { describe, it } from 'node:test'
 import { DEFAULT_DOMAIN_SETTINGS, domainSettingsPatchSchema } from '../../../../src/sites/domain-settings.ts'
 import type { DomainWithSettings, Settings } from '../../api/types.ts'
 import { settingsProblems } from './problems.ts'
-import { aheadPerDay, formOf, settingsOf } from './values.ts'
+import { aheadPerDay, fieldsOf, formOf, settingsOf, withField } from './values.ts'
 
 const domainWith = (settings: Partial<Settings>): DomainWithSettings => ({
   id: 1,
@@ -98,5 +98,27 @@ describe('the settings form', () => {
   it('allows at most ten years, like the server', () => {
     assert.deepEqual(problemsOf({ keepDays: 3_660 }), {})
     assert.deepEqual(problemsOf({ keepDays: 3_661 }), { keepDays: 'Enter at most ten years' })
+  })
+})
+
+describe('the JSON of a rule, edited by its fields', () => {
+  const set = (more: string, place: string[], value: unknown) => fieldsOf(withField(more, place, value))
+  it('gets a value at its place, and keeps the others', () => {
+    const more = '{"stale_seconds": 9, "render": {"block": ["ads"]}}'
+    assert.deepEqual(set(more, ['render', 'wait_for'], '#price'), {
+      ...{ stale_seconds: 9, render: { block: ['ads'], wait_for: '#price' } },
+    })
+    assert.deepEqual(set('', ['change', 'head', 'title'], 'New'), { change: { head: { title: 'New' } } })
+  })
+
+  it('loses what is emptied, with the objects around it', () => {
+    const more = '{"change": {"head": {"title": "New"}}, "render": {"block": ["ads"]}}'
+    assert.deepEqual(set(more, ['change', 'head', 'title'], ''), { render: { block: ['ads'] } })
+    assert.equal(withField('{"change": {"consent": true}}', ['change', 'consent'], false), '')
+    assert.equal(withField('{"render": {"block": ["ads"]}}', ['render', 'block'], []), '')
+  })
+
+  it('cannot be edited so while it is no JSON object', () => {
+    for (const more of ['{', '[]', '1', 'null']) assert.equal(fieldsOf(more), null)
   })
 })
