@@ -27,7 +27,7 @@ export function Robots({ domain: { custom_domain: name } }: { domain: DomainWith
   const robots = useQuery(robotsQuery(name))
   return (
     <Stack gap="lg">
-      <Loaded query={robots} rows={6}>
+      <Loaded query={robots} rows={10}>
         {(stored) => <RobotsEditor name={name} stored={stored} />}
       </Loaded>
       <Versions domain={name} kind="robots" />
@@ -45,7 +45,12 @@ function RobotsEditor({ name, stored }: { name: string; stored: StoredRobots }) 
   const isDirty = mode !== stored.mode || text !== stored.text
   const [modeNow] = useDebouncedValue(mode, TYPING_MS)
   const [textNow] = useDebouncedValue(text, TYPING_MS)
-  const preview = useQuery(robotsPreviewQuery(name, { mode: modeNow, text: textNow }))
+  const preview = useQuery({
+    ...robotsPreviewQuery(name, { mode: modeNow, text: textNow }),
+    enabled: isDirty,
+  })
+  const previewed = preview.error === null ? preview.data?.text : undefined
+  const would = isDirty ? previewed : stored.served
   const store = async () => {
     await saveSettings({ robots: { mode, text } })
     setEdited(null)
@@ -91,18 +96,18 @@ function RobotsEditor({ name, stored }: { name: string; stored: StoredRobots }) 
                 spellCheck={false}
                 ff="monospace"
                 value={text}
-                error={preview.error && messageOf(preview.error)}
+                error={isDirty && preview.error && messageOf(preview.error)}
                 onChange={(event) => setEdited({ mode, text: event.currentTarget.value })}
               />
             )}
-            <Difference served={stored.served} would={preview.data?.text} />
+            <Difference served={stored.served} would={would} />
           </Section>
           <Refusal error={preview.error === null ? save.error : null} />
           <SaveBar isDirty={isDirty} isBusy={save.isPending} onUndo={() => setEdited(null)} />
         </Stack>
       </form>
       <LeaveGuard isDirty={isDirty} />
-      <Test name={name} text={preview.error === null ? preview.data?.text : undefined} />
+      <Test name={name} text={would} />
       {forbids.length > 0 && (
         <ConfirmDialog
           title="Forbid the whole site?"
