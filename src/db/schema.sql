@@ -1659,6 +1659,8 @@ create table indexnow_url (
   domain_id  integer not null references domain on delete cascade,
   path       text collate "C" not null,
   changed_at timestamptz not null,
+  -- By redirects: told although no sitemap lists it now.
+  is_covered boolean not null default false,
   primary key (domain_id, path)
 ) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
 

@@ -4,13 +4,15 @@ import { after, before, beforeEach, it } from 'node:test'
 import ipaddr from 'ipaddr.js'
 import { testDatabase } from '../../test/support/database.ts'
 import { listening } from '../../test/support/edge.ts'
-import type { DomainId, PagePath } from '../ids.ts'
+import type { DomainId, DomainName, PagePath } from '../ids.ts'
 import { silentLog } from '../log.ts'
 import { createAddressGuard } from '../outbound/address-guard.ts'
 import { createClient } from '../outbound/client/pool.ts'
 import { pageId } from '../store/page-id.ts'
 import { readIndexNow, sendDue } from './indexnow.ts'
 import { notePage, notePageGone } from './page-facts.ts'
+import type { Redirect } from './redirects.ts'
+import { replaceRedirects } from './stored-redirects.ts'
 
 const KEY = '0'.repeat(32)
 const origins = createClient(createAddressGuard([{ cidr: ipaddr.parseCIDR('127.0.0.1/32'), port: null }]))
@@ -81,6 +83,39 @@ it('tells what appeared, changed or went, gathered for ten seconds; nothing that
     sent_at: new Date(nowMs).toISOString(),
     status: 200,
   })
+})
+
+it('tells of listed pages that a redirect begins or ceases to cover, and of no others', async () => {
+  for (const path of ['/a', '/a?x', '/ab', '/shop/1', '/stays']) await note(path, '1')
+  await note('/shop/hidden', '1', false)
+  nowMs += 10_000
+  await send()
+  const { rows } = await database.pool.query<{ now: Date }>('select now()')
+  nowMs = rows[0]!.now.getTime()
+  const put = async (redirects: Redirect[]) => {
+    await replaceRedirects(database.pool, { id: domain, name: 'red.example' as DomainName }, redirects, {
+      author: 'a test',
+    })
+    nowMs += 3_600_000
+    await send()
+    return sent().slice(1)
+  }
+  const to = { to: 'https://else.example/', status: 301 } as const
+  const first = ['/a', '/a?x', '/shop/1']
+  assert.deepEqual(
+    await put([
+      { from: '/a', ...to },
+      { from: '/shop/*', ...to },
+    ]),
+    [first],
+  )
+  assert.deepEqual(await put([{ from: '/shop/*', ...to, status: 302 }]), [first, ['/a', '/a?x']])
+  // Rendered for a front of the site's own, to which redirects do not apply.
+  await note('/shop/1', '2')
+  nowMs += 10_000
+  await send()
+  assert.equal(sent().length, 3)
+  assert.deepEqual(await put([]), [first, ['/a', '/a?x'], ['/shop/1']])
 })
 
 it('tells nothing of changes from before it was switched on', async () => {

@@ -41,7 +41,7 @@ export function startIndexNow(deps: Deps): { close(): Promise<void> } {
   )
 }
 
-type Changed = { path: string; changed_at: Date }
+type Changed = { path: string; changed_at: Date; is_covered: boolean }
 
 /** False: no domain is due. */
 export async function sendDue(deps: Deps): Promise<boolean> {
@@ -50,7 +50,7 @@ export async function sendDue(deps: Deps): Promise<boolean> {
   const domain = await claimDue(pool, nowMs)
   if (domain === null) return false
   const { rows: changed } = await pool.query<Changed>(
-    'select path, changed_at from indexnow_url where domain_id = $1 order by changed_at, path limit $2',
+    'select path, changed_at, is_covered from indexnow_url where domain_id = $1 order by changed_at, path limit $2',
     [domain, BATCH],
   )
   const batch = await batchOf(deps, domain, changed)
@@ -116,8 +116,8 @@ async function batchOf(
     await robots.rules(robotsSiteOf({ id: domain, name, originUrl, settings })).catch(() => null),
   ]
   const listed = changed.filter(
-    ({ path }) =>
-      redirects?.find(path.split('?', 1)[0]!) == null &&
+    ({ path, is_covered }) =>
+      (is_covered || redirects?.find(path.split('?', 1)[0]!) == null) &&
       (rules === null || judgeCrawler(rules, 'Googlebot', path).allowed),
   )
   const urlList = listed.map(({ path }) => `https://${name}${path}`)

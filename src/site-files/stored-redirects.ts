@@ -6,6 +6,7 @@ import { AppError } from '../errors.ts'
 import type { DomainId, DomainName } from '../ids.ts'
 import { announceHost } from '../store/invalidation.ts'
 import { forgetVisits } from '../store/last-visits.ts'
+import { noteCovered } from './page-facts.ts'
 import { barePath, type Redirect, RedirectMap } from './redirects.ts'
 import { addVersion, newestContent } from './versions.ts'
 
@@ -62,6 +63,10 @@ function pathOf(from: string): string {
   return barePath(from.replace(/\*$/, '')) ?? ''
 }
 
+function nameOf({ from }: Redirect): string {
+  return useName({ path: pathOf(from), isWildcard: from.endsWith('*') })
+}
+
 /** Under this name uses are counted; a wildcard and an exact entry may have the same path. */
 export function useName({ path, isWildcard }: { path: string; isWildcard: boolean }): string {
   return isWildcard ? `${path}*` : path
@@ -89,12 +94,15 @@ export async function replaceRedirects(
     }
     const content = redirects.map(({ from, to, status }) => ({ from, to, status }))
     if (!(await addVersion(client, domain.id, { kind: 'redirects', content, author, before: [] }))) return
-    const names = redirects.map(({ from }) => `${pathOf(from)}${from.endsWith('*') ? '*' : ''}`)
+    const names = redirects.map(nameOf)
     await client.query('delete from redirect_use where domain_id = $1 and path <> all ($2)', [
       domain.id,
       names,
     ])
     await forgetVisits(client, domain.id, names.flatMap(coveredRanges))
+    const [earlier, now] = [new Set(before.map(nameOf)), new Set(names)]
+    const changed = [...new Set([...earlier, ...now])].filter((name) => earlier.has(name) !== now.has(name))
+    await noteCovered(client, domain.id, changed.flatMap(coveredRanges))
     await announceHost(client, domain.name)
   })
 }
