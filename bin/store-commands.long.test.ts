@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, before, describe, it } from 'node:test'
@@ -35,6 +35,8 @@ describe('commands on accounts, keys, tokens and domains', () => {
     assert.match(String(result?.json['error']), words)
     assert.equal(result?.exitCode, exitCode)
   }
+
+  const printed = async (args: string) => (await runCommandLine(args.split(' '), settings))?.text ?? ''
 
   const warmed = async (options: string) => {
     const args = `cache warm --domain shop.example ${options} --json`
@@ -179,6 +181,85 @@ describe('commands on accounts, keys, tokens and domains', () => {
   })
 
   // Proves interface 5/9
+  it('replaces and lists redirects, from JSON and CSV; names each bad line', async (t) => {
+    const folder = mkdtempSync(path.join(tmpdir(), 'redirects-'))
+    t.after(() => rmSync(folder, { recursive: true }))
+    const file = (name: string, text: string) => {
+      writeFileSync(path.join(folder, name), text)
+      return path.join(folder, name)
+    }
+    const at = '--domain shop.example'
+    const csv = file('list.csv', 'status,from,to\n,/old,/new\n410,/gone,\n')
+    const unused = { hits: 0, last_used_at: null, external: false, shadows_page: false }
+    const redirects = [
+      { from: '/old', to: '/new', status: 301, ...unused },
+      { from: '/gone', to: null, status: 410, ...unused },
+    ]
+    assert.deepEqual(await good(`redirect set ${at} --file ${csv}`), { domain: 'shop.example', redirects })
+    assert.deepEqual(await good(`redirect list ${at}`), { domain: 'shop.example', redirects })
+    assert.match(
+      await printed(`redirect list ${at}`),
+      /^FROM +TO +STATUS +USES[^\n]*\n\/old +\/new +301 +0 +never/i,
+    )
+    assert.equal(await printed(`redirect list ${at} --csv`), 'from,to,status\r\n/old,/new,301\r\n/gone,,410')
+    const bad = file('bad', 'from,to\n/a,/b\nb,/c\n/d,//e\n')
+    await refused(`redirect set ${at} --file ${bad} --csv`, /^Line 3: .*\nLine 4: /)
+    await refused(`redirect set ${at} --file ${bad}`, /^--file is not JSON: /, 2)
+    await refused(`redirect set ${at} --file ${bad}.none`, /^--file cannot be read: /, 2)
+    await refused('redirect list --domain nobody.example', /^Domain not found/)
+    assert.deepEqual(await good(`redirect list ${at}`), { domain: 'shop.example', redirects })
+    assert.deepEqual(await good(`redirect set ${at} --file -`, '[]'), {
+      domain: 'shop.example',
+      redirects: [],
+    })
+  })
+
+  it('sets, shows and tests robots.txt; lists its versions and restores one', async (t) => {
+    const folder = mkdtempSync(path.join(tmpdir(), 'robots-'))
+    t.after(() => rmSync(folder, { recursive: true }))
+    const file = path.join(folder, 'robots.txt')
+    const at = '--domain shop.example'
+    const first = 'User-agent: GPTBot\nDisallow: /\n'
+    await good(`robots set ${at} --mode replace --file -`, first)
+    assert.deepEqual(await good(`robots show ${at}`), {
+      ...{ domain: 'shop.example', mode: 'replace', text: first, served: first },
+    })
+    assert.deepEqual(await good(`robots test ${at} --path /a --crawler GPTBot`), {
+      ...{ allowed: false, line: 2, rule: 'Disallow: /' },
+    })
+    assert.equal(await printed(`robots test ${at} --path /a --crawler Bingbot`), 'Allowed (no rule matches)')
+    writeFileSync(file, 'Disallow: /x')
+    await refused(
+      `robots set ${at} --mode append --file ${file}`,
+      /must begin with a User-agent or Sitemap line/,
+      2,
+    )
+    await refused(`robots set ${at} --mode other`, /mode/, 2)
+    await refused(`robots test ${at} --path a --crawler GPTBot`, /^--path must start with \/$/, 2)
+    writeFileSync(file, 'User-agent: *\nDisallow: /x')
+    assert.equal(
+      await printed(`robots test ${at} --path /x --crawler Bingbot --file ${file}`),
+      'Forbidden (line 2: Disallow: /x)',
+    )
+    await good(`robots set ${at} --mode replace --file ${file}`)
+
+    const { versions } = (await good(`version list ${at} --kind robots`)) as {
+      versions: { id: number; kind: string; author: string }[]
+    }
+    assert.deepEqual(
+      versions.map(({ kind, author }) => [kind, author]),
+      [
+        ['robots', 'command line'],
+        ['robots', 'command line'],
+      ],
+    )
+    const restored = await good(`version restore ${at} --id ${versions[1]!.id}`)
+    assert.equal(restored['kind'], 'robots')
+    assert.equal((await good(`robots show ${at}`))['text'], first)
+    await refused(`version list ${at} --kind other`, /^--kind must be one of robots, /, 2)
+    await refused(`version restore ${at} --id 999999`, /not found/i)
+  })
+
   it('shows a webhook token once, lists it without, revokes it', async () => {
     const created = await good('token create --domain shop.example --name deploy')
     assert.deepEqual(Object.keys(created), ['id', 'name', 'token'])

@@ -15,7 +15,7 @@ type KnownCrawler = readonly [
 ]
 
 // Where companies say what their crawlers are for.
-const OPENAI = 'platform.openai.com/docs/bots'
+const OPENAI = 'developers.openai.com/api/docs/bots'
 const ANTHROPIC = 'support.claude.com/en/articles/8896518'
 const PERPLEXITY = 'docs.perplexity.ai/guides/bots'
 const META = 'developers.facebook.com/docs/sharing/webmasters/web-crawlers'

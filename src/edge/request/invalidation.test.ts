@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, before, it } from 'node:test'
 
-import { path, startTestEdge, type TestEdge } from '../../../test/support/edge.ts'
+import { PERSON, path, startTestEdge, type TestEdge } from '../../../test/support/edge.ts'
+import { DEFAULT_PLANS } from '../../accounts/plans.ts'
+import type { DomainName } from '../../ids.ts'
+import { replaceRedirects } from '../../site-files/stored-redirects.ts'
+import { updateDomain } from '../../sites/domain-changes.ts'
 
 let edge: TestEdge
 let other: Awaited<ReturnType<TestEdge['node']>>
@@ -94,4 +98,25 @@ it('a domain that is deactivated passes on the other node within a second, also 
   await soon('/f', 'pass; inactive')
   await edge.set('is_active = true')
   await soon('/f', 'hit')
+})
+
+it('redirects, robots.txt and crawler policy take effect on the other node, for people and crawlers', async () => {
+  const name = 'red.example' as DomainName
+  const change = (settings: object) =>
+    updateDomain(edge.pool, edge.account, name, { settings }, { plans: DEFAULT_PLANS, nowMs: edge.nowMs() })
+  await warm('/moved')
+  await replaceRedirects(edge.pool, { id: edge.red, name }, [{ from: '/moved', to: '/new', status: 301 }], {
+    author: 'a test',
+  })
+  await soon('/moved', 'redirect')
+  assert.equal(await other.verdict('/moved', { agent: PERSON }), 'redirect')
+  const text = 'User-agent: *\nDisallow: /x'
+  await change({ robots: { mode: 'replace', text } })
+  await soon('/robots.txt', 'site-file')
+  assert.equal(String((await other.ask('/robots.txt', { agent: PERSON })).body), text)
+  await change({ categories: { search: 'block' } })
+  await soon('/c', 'blocked; search')
+  await change({ categories: {}, robots: { mode: 'origin' } })
+  await replaceRedirects(edge.pool, { id: edge.red, name }, [], { author: 'a test' })
+  await soon('/moved', 'hit')
 })
