@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import { deleteInSteps } from '../db/remove-old.ts'
 import type { Queryable } from '../db/transaction.ts'
-import type { DomainId } from '../ids.ts'
 import { pageText } from '../render/visit/page-text.ts'
 import { scanHtml } from '../sites/inspection/scan-html.ts'
 import type { PageId } from '../store/page-id.ts'
@@ -117,28 +116,6 @@ export async function notePageGone(db: Queryable, page: PageId, nowMs: number): 
        returning domain_id, path, is_listed, true as is_changed
      )${TELL}`,
     [page.domain, page.path, new Date(nowMs)],
-  )
-}
-
-/** Of a change of redirects; the others are not told. */
-const COVERED_LIMIT = 100_000
-
-/** After redirects of listed pages appeared or went. `ranges` of paths: from the first, up to before the second. */
-export async function noteCovered(
-  db: Queryable,
-  domain: DomainId,
-  ranges: readonly (readonly [from: string, before: string])[],
-): Promise<void> {
-  await db.query(
-    `insert into indexnow_url (domain_id, path, changed_at, is_covered)
-     select f.domain_id, f.path, now(), true
-       from domain d join page_fact f on f.domain_id = d.id and f.is_listed
-      where d.id = $1 and d.settings->'indexnow' = 'true'
-        and exists (select from unnest($2::text[], $3::text[]) as covered (low, high)
-                     where f.path >= covered.low and f.path < covered.high)
-      limit ${COVERED_LIMIT}
-     on conflict (domain_id, path) do update set changed_at = excluded.changed_at, is_covered = true`,
-    [domain, ranges.map(([low]) => low), ranges.map(([, high]) => high)],
   )
 }
 

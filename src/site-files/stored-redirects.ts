@@ -6,7 +6,6 @@ import { AppError } from '../errors.ts'
 import type { DomainId, DomainName } from '../ids.ts'
 import { announceHost } from '../store/invalidation.ts'
 import { forgetVisits } from '../store/last-visits.ts'
-import { noteCovered } from './page-facts.ts'
 import { barePath, type Redirect, RedirectMap } from './redirects.ts'
 import { addVersion, newestContent } from './versions.ts'
 
@@ -114,6 +113,28 @@ function coveredRanges(name: string): [from: string, before: string][] {
     [name, `${name} `],
     [`${name}?`, `${name}@`],
   ]
+}
+
+/** Of a change of redirects; the others are not told. */
+const COVERED_LIMIT = 100_000
+
+/** Tells search engines of listed pages whose redirects appeared or went. */
+async function noteCovered(
+  db: Queryable,
+  domain: DomainId,
+  ranges: readonly (readonly [from: string, before: string])[],
+): Promise<void> {
+  await db.query(
+    `insert into indexnow_url (domain_id, path, changed_at, is_covered)
+     select f.domain_id, f.path, now(), true
+       from domain d join page_fact f on f.domain_id = d.id and f.is_listed
+      where d.id = $1 and d.settings->'indexnow' = 'true'
+        and exists (select from unnest($2::text[], $3::text[]) as covered (low, high)
+                     where f.path >= covered.low and f.path < covered.high)
+      limit ${COVERED_LIMIT}
+     on conflict (domain_id, path) do update set changed_at = excluded.changed_at, is_covered = true`,
+    [domain, ranges.map(([low]) => low), ranges.map(([, high]) => high)],
+  )
 }
 
 /** RFC 9110, section 13.1.1 */
