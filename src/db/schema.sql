@@ -1102,6 +1102,8 @@ create table traffic_hour (
   -- How many of them got a form other than HTML.
   markdown   bigint      not null default 0,
   cards      bigint      not null default 0,
+  -- How many of them got the page for phones.
+  mobile     bigint      not null default 0,
   primary key (domain_id, hour, category, crawler, verdict)
 ) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
 
@@ -1120,6 +1122,7 @@ create table traffic_day (
   times      integer[] not null,
   markdown   bigint    not null default 0,
   cards      bigint    not null default 0,
+  mobile     bigint    not null default 0,
   primary key (domain_id, day, category, crawler, verdict)
 ) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
 

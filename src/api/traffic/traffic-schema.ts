@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { AppError } from '../../errors.ts'
 import { FORMS } from '../../forms/form.ts'
 import { MAX_DAYS, type TimeRange, timeRange } from '../../insight/traffic/time-range.ts'
+import { PAGE_VARIANTS } from '../../store/page-id.ts'
 import { apiSchema } from '../http/app.ts'
 import { formatParam } from '../http/csv.ts'
 
@@ -96,6 +97,9 @@ export const trafficSchema = apiSchema(
     forms: z
       .array(z.object({ name: z.enum(FORMS), ...series }))
       .describe('Forms of the pages that Prepaint served'),
+    variants: z
+      .array(z.object({ name: z.enum(PAGE_VARIANTS), ...series }))
+      .describe('Devices that the pages were rendered for which Prepaint served'),
     hit_ratio: z.array(ratio),
     p50_ms: z
       .array(ms)

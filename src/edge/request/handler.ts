@@ -245,7 +245,7 @@ export class EdgeHandler {
         await encoding
         pages.grown(id, entry)
       }
-      return { verdict, domain, page: target.page, crawler, form }
+      return { verdict, domain, page: id, crawler, form }
     } catch (error) {
       log.error({ err: error, domain: domain.name, path: target.page.path }, 'a stored page cannot be served')
       return { ...this.#pass(req, res, domain, crawler, 'unservable'), page: target.page }

@@ -5,6 +5,7 @@ import { until } from '../../../test/support/condition.ts'
 import { GOOGLEBOT, PERSON, startTestEdge, type TestEdge } from '../../../test/support/edge.ts'
 import { startTestTraffic, storedLines } from '../../../test/support/traffic.ts'
 import type { DomainId } from '../../ids.ts'
+import { readTraffic } from './read-traffic.ts'
 import type { TrafficCounter } from './visit-counter.ts'
 
 let traffic: TrafficCounter
@@ -100,4 +101,30 @@ it('a crawler of the domain’s own list counts in its category, without a name'
   await edge.verdict('/', { host: 'blue.example', agent: 'ShopWatch/1' })
   await edge.verdict('/', { host: 'blue.example', agent: GOOGLEBOT })
   assert.deepEqual(await counted(edge.blue, 2), ['search Googlebot hit 1', 'seo other rendered 1'])
+})
+
+it('pages that were served are counted by device; passed requests by none', async () => {
+  const domain = await edge.addDomain('phones.example')
+  await edge.set(`settings = '{"devices":"both"}'`, 'phones.example')
+  await edge.settled()
+  const ask = (path: string, agent: string) => edge.verdict(path, { host: 'phones.example', agent })
+  const phone = `Android Mobile ${GOOGLEBOT}`
+  for (const agent of [GOOGLEBOT, phone, phone]) await ask('/', agent)
+  await ask('/app.js', phone)
+  await counted(domain, 4)
+  const of = { account: edge.account, domain }
+  const [fromMs, toMs] = [edge.nowMs() - 3_600_000, edge.nowMs() + 3_600_000]
+  const range = {
+    fromMs: fromMs - (fromMs % 3_600_000),
+    toMs: toMs - (toMs % 3_600_000) + 3_600_000,
+    step: 'hour',
+  } as const
+  const { variants } = await readTraffic(edge.pool, of, range)
+  assert.deepEqual(
+    variants.map(({ name, total }) => [name, total]),
+    [
+      ['desktop', 1],
+      ['mobile', 2],
+    ],
+  )
 })

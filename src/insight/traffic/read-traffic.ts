@@ -2,6 +2,7 @@ import type { Queryable } from '../../db/transaction.ts'
 import { FORMS, type Form } from '../../forms/form.ts'
 import type { AccountId, DomainId } from '../../ids.ts'
 import { broadCategory, purposeOf } from '../../sites/domain-settings.ts'
+import { PAGE_VARIANTS, type PageVariant } from '../../store/page-id.ts'
 import { quantileMs, roundedMs, startsOf, TIME_STEPS, type TimeRange } from './time-range.ts'
 import {
   hitRatio,
@@ -36,6 +37,7 @@ export type TrafficView = {
   statuses: (Series & { name: '2xx' | '3xx' | '4xx' | '5xx' | 'none' })[]
   /** Of pages that Prepaint served. */
   forms: (Series & { name: Form })[]
+  variants: (Series & { name: PageVariant })[]
   hit_ratio: (number | null)[]
   p50_ms: (number | null)[]
   p95_ms: (number | null)[]
@@ -55,7 +57,7 @@ const SOURCE = {
 const visitsBy = (step: TimeRange['step']) => `
   with t as (
     select ${SOURCE[step].at} as at, category, crawler, verdict, visits, status_3xx, status_4xx, status_5xx,
-           unanswered, markdown, cards, times, category <> '${PEOPLE}' and verdict <> all ($5) as is_page
+           unanswered, markdown, cards, mobile, times, category <> '${PEOPLE}' and verdict <> all ($5) as is_page
       from ${SOURCE[step].table}
      where domain_id = any (array(select id from domain where account_id = $1 and ($2::integer is null or id = $2)))
        and ${SOURCE[step].within})`
@@ -63,7 +65,8 @@ const visitsBy = (step: TimeRange['step']) => `
 const countsBy = (step: TimeRange['step']) => `${visitsBy(step)}
   select at, category, crawler, verdict, sum(visits)::float8 as visits, sum(status_3xx)::float8 as status_3xx,
          sum(status_4xx)::float8 as status_4xx, sum(status_5xx)::float8 as status_5xx,
-         sum(unanswered)::float8 as unanswered, sum(markdown)::float8 as markdown, sum(cards)::float8 as cards
+         sum(unanswered)::float8 as unanswered, sum(markdown)::float8 as markdown, sum(cards)::float8 as cards,
+         sum(mobile)::float8 as mobile
     from t
    group by grouping sets ((at, category, crawler), (at, category, verdict))`
 
@@ -88,6 +91,7 @@ type CountRow = {
   unanswered: number
   markdown: number
   cards: number
+  mobile: number
 }
 
 type TimesRow = { at: Date | null; is_page: boolean | null; verdict: string | null; times: (number | null)[] }
@@ -119,6 +123,7 @@ function shape(times: string[], counts: readonly CountRow[], timed: readonly Tim
   const verdicts = new Map<string, Series & { name: string; kind: VerdictKind }>()
   const statuses = (['2xx', '3xx', '4xx', '5xx', 'none'] as const).map((name) => ({ name, ...none() }))
   const forms = FORMS.map((name) => ({ name, ...none() }))
+  const variants = PAGE_VARIANTS.map((name) => ({ name, ...none() }))
   const byStep = times.map(noVisits)
   const kinds = noVisits()
   for (const { at, category, crawler, verdict, visits, ...row } of counts) {
@@ -143,10 +148,11 @@ function shape(times: string[], counts: readonly CountRow[], timed: readonly Tim
       )
       kinds[kind] += visits
       byStep[placeOf(at)]![kind] += visits
-      const { markdown, cards } = row
+      const { markdown, cards, mobile } = row
       const isServed = kind === 'hit' || kind === 'stale' || kind === 'rendered'
       const given = { html: isServed ? visits - markdown - cards : 0, markdown, card: cards }
-      for (const series of forms) add(series, at, given[series.name])
+      const made = { ...given, desktop: isServed ? visits - mobile : 0, mobile }
+      for (const series of [...forms, ...variants]) add(series, at, made[series.name])
       const { status_3xx, status_4xx, status_5xx, unanswered } = row
       const others = status_3xx + status_4xx + status_5xx + unanswered
       for (const [place, count] of [
@@ -188,6 +194,7 @@ function shape(times: string[], counts: readonly CountRow[], timed: readonly Tim
     verdicts: sorted(verdicts).map((each) => ({ ...each, ...quantiles(ofVerdict.get(each.name)) })),
     statuses,
     forms,
+    variants,
     hit_ratio: byStep.map(hitRatio),
     p50_ms: ofPages.map((each) => quantiles(each).p50_ms),
     p95_ms: ofPages.map((each) => quantiles(each).p95_ms),

@@ -80,7 +80,8 @@ export function createTraffic(deps: {
     const counted: CountedVerdict = isSitemap ? 'sitemap' : withoutCategory(verdict)
     const name = crawlerNumber(headers['user-agent'])
     const key = keyOf(crawler ?? 'other', name, counts.verdictNumber(counted))
-    counts.add(of, key, status, seconds, form)
+    const isServed = isOfCache || verdict === 'rendered'
+    counts.add(of, key, status, seconds, form, isServed ? page?.variant : undefined)
     // A tool that asks for Markdown counts as `other`, but is no crawler.
     if (crawler !== null) {
       of.lastKey = key

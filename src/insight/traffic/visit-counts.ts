@@ -1,6 +1,7 @@
 import type { Form } from '../../forms/form.ts'
 import type { DomainId } from '../../ids.ts'
 import { CRAWLER_CATEGORIES } from '../../sites/domain-settings.ts'
+import type { PageVariant } from '../../store/page-id.ts'
 import { CRAWLER_NAMES, OTHER_CRAWLER } from './crawler-numbers.ts'
 import { stepOf, TIME_STEPS } from './time-range.ts'
 
@@ -32,11 +33,13 @@ export class Line {
   unanswered = 0
   markdown = 0
   cards = 0
+  mobile = 0
   readonly times = new Uint32Array(TIME_STEPS)
 
   /** `status` 0: the client disconnected before the response. */
-  add(status: number, seconds: number, form: Form = 'html'): void {
+  add(status: number, seconds: number, form: Form = 'html', variant: PageVariant = 'desktop'): void {
     this.visits++
+    if (variant === 'mobile') this.mobile++
     if (form === 'markdown') this.markdown++
     else if (form === 'card') this.cards++
     this.times[stepOf(seconds)]!++
@@ -54,6 +57,7 @@ export class Line {
     this.unanswered += line.unanswered
     this.markdown += line.markdown
     this.cards += line.cards
+    this.mobile += line.mobile
     for (const [step, count] of line.times.entries()) this.times[step]! += count
   }
 }
@@ -113,10 +117,10 @@ export class VisitCounts {
     return current
   }
 
-  add(hour: DomainHour, key: number, status: number, seconds: number, form?: Form): void {
+  add(hour: DomainHour, key: number, ...visit: Parameters<Line['add']>): void {
     const line = hour.lines.get(key) ?? this.#newLine(hour, key)
     if (line === null) this.#lost++
-    else line.add(status, seconds, form)
+    else line.add(...visit)
   }
 
   /** Returns and clears the counts; `lost`: the number of lost visits. */

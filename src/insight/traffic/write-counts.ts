@@ -21,13 +21,14 @@ const addLinesTo = (
   type: 'timestamptz' | 'date',
 ) => `
   insert into ${table} as t (domain_id, ${step}, category, crawler, verdict, visits,
-                             status_3xx, status_4xx, status_5xx, unanswered, times, markdown, cards)
+                             status_3xx, status_4xx, status_5xx, unanswered, times, markdown, cards, mobile)
   select n.domain_id, n.${step}, n.category, n.crawler, n.verdict, n.visits,
-         n.status_3xx, n.status_4xx, n.status_5xx, n.unanswered, n.times::integer[], n.markdown, n.cards
+         n.status_3xx, n.status_4xx, n.status_5xx, n.unanswered, n.times::integer[], n.markdown, n.cards, n.mobile
     from unnest($1::integer[], $2::${type}[], $3::text[], $4::text[], $5::text[], $6::bigint[],
-                $7::bigint[], $8::bigint[], $9::bigint[], $10::bigint[], $11::text[], $12::bigint[], $13::bigint[])
+                $7::bigint[], $8::bigint[], $9::bigint[], $10::bigint[], $11::text[], $12::bigint[], $13::bigint[],
+                $14::bigint[])
       as n (domain_id, ${step}, category, crawler, verdict, visits, status_3xx, status_4xx, status_5xx, unanswered, times,
-            markdown, cards)
+            markdown, cards, mobile)
     join domain d on d.id = n.domain_id
    order by n.domain_id, n.${step}, n.category, n.crawler, n.verdict
   on conflict (domain_id, ${step}, category, crawler, verdict) do update set
@@ -36,7 +37,7 @@ const addLinesTo = (
     status_4xx = t.status_4xx + excluded.status_4xx,
     status_5xx = t.status_5xx + excluded.status_5xx,
     unanswered = t.unanswered + excluded.unanswered,
-    markdown = t.markdown + excluded.markdown, cards = t.cards + excluded.cards,
+    markdown = t.markdown + excluded.markdown, cards = t.cards + excluded.cards, mobile = t.mobile + excluded.mobile,
     times = array(select coalesce(a, 0) + coalesce(b, 0)
                     from unnest(t.times, excluded.times) with ordinality as step (a, b, at) order by at)`
 
@@ -120,6 +121,7 @@ export function createWriteCounts(deps: {
         rows.map(({ line }) => `{${withoutLastZeros(line.times).join()}}`),
         rows.map(({ line }) => line.markdown),
         rows.map(({ line }) => line.cards),
+        rows.map(({ line }) => line.mobile),
       ],
     })
   }

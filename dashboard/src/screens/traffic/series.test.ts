@@ -26,6 +26,7 @@ const traffic = (parts: Partial<Traffic>): Traffic => ({
   verdicts: [],
   statuses: [],
   forms: [],
+  variants: [],
   hit_ratio: [null, null],
   p50_ms: [null, null],
   p95_ms: [null, null],
