@@ -17,6 +17,7 @@ const GATEWAY: Partial<GatewayLimits> = { requestsPerPage: 10, responseBytes: 2 
 const LIMITS: Partial<PageLimits> = {
   unpackedBytes: 8 * MIB,
   elements: 1_000,
+  frames: 20,
   snapshotBytes: MIB,
   memoryBytes: 400 * MIB,
 }
@@ -208,6 +209,17 @@ describe('what it becomes', () => {
     routes.set('/more-elements', elements(1_001))
     assert.equal((await renderer.page('/elements')).kind, 'rendered')
     assert.deepEqual(await besideAnother('/more-elements'), excess('elements'))
+  })
+
+  it('frames, whether they stay or not', async () => {
+    const frames = (count: number) =>
+      scripted(`for (let at = 0; at < ${count}; at++) {
+        const frame = document.createElement('iframe'); document.body.append(frame); if (at % 2) frame.remove() }
+        show('done')`)
+    routes.set('/frames', frames(20))
+    routes.set('/more-frames', frames(21))
+    assert.match(await renderer.html('/frames'), /done/)
+    assert.deepEqual(await besideAnother('/more-frames'), excess('frames'))
   })
 
   it('the snapshot', async () => {

@@ -50,6 +50,7 @@ export type Excess =
   | 'unpacked-bytes'
   | 'event-bytes'
   | 'elements'
+  | 'frames'
   | 'snapshot-bytes'
   | 'memory'
 
@@ -113,6 +114,8 @@ export type PageLimits = {
   eventBytes: number
   /** In the document and its shadow roots, at the snapshot. */
   elements: number
+  /** Attached to the page during the render, whether they stay or not. */
+  frames: number
   snapshotBytes: number
   memoryBytes: number
 }
@@ -123,6 +126,7 @@ export const PAGE_LIMITS: PageLimits = {
   unpackedBytes: 128 * MIB,
   eventBytes: 64 * MIB,
   elements: 500_000,
+  frames: 1_000,
   // PostgreSQL and crawlers refuse larger snapshots.
   snapshotBytes: 16 * MIB,
   memoryBytes: 768 * MIB,

@@ -6,7 +6,7 @@ import { createTransport } from '../../../src/certificates/acme/transport.ts'
 import type { Config } from '../../../src/config.ts'
 import { openDatabase } from '../../../src/db/database.ts'
 import { silentLog } from '../../../src/log.ts'
-import { findBrowser } from '../../../src/render/browser/browser-binary.ts'
+import { fasterBrowser, findBrowser } from '../../../src/render/browser/browser-binary.ts'
 import { launchBrowser } from '../../../src/render/browser/browser-process.ts'
 import { PAGE_LIMITS } from '../../../src/render/outcome.ts'
 import { explained, type ListenWhere } from '../../node/listen.ts'
@@ -35,7 +35,10 @@ async function tryBrowser(render: Config['render'], dataDir: string): Promise<Ch
   await browser.kill('doctor has checked it')
   const open = browser.data === 'open' ? '; an exploit could read the data directory' : ''
   const found = `${browser.product} (${binary.source}), sandbox ${browser.sandbox}${open}`
-  if (browser.sandbox === 'on') return ok('Chromium', found)
+  const faster = fasterBrowser(browser.product)
+  if (browser.sandbox === 'on' && faster === null) return ok('Chromium', found)
+  if (browser.sandbox === 'on')
+    return warning('Chromium', found, `A headless shell renders in half the time: ${faster}`)
   const advice =
     browser.data === 'closed'
       ? 'See "user namespaces" here and "Sandbox" in docs/operations.md; until then, render only sites that you trust'

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, describe, it } from 'node:test'
 
-import { BrowserMissing, findBrowser } from './browser-binary.ts'
+import { BrowserMissing, fasterBrowser, findBrowser } from './browser-binary.ts'
 
 const dir = await mkdtemp(path.join(tmpdir(), 'prepaint-binary-'))
 await chmod(dir, 0o711)
@@ -44,6 +44,14 @@ describe('which browser is taken', () => {
     const shell = await program('two/chromium-headless-shell')
     assert.equal(await executable(), shell)
   })
+})
+
+it('full Chromium is told of the best that is installed', async () => {
+  const [none, some] = [path.join(dir, 'none'), path.join(dir, 'some')]
+  const shell = await program('some/chromium-headless-shell')
+  assert.equal(fasterBrowser('HeadlessChrome/150.0.0.0', [some]), null)
+  assert.equal(fasterBrowser('Chrome/150.0.0.0', [none]), 'apt-get install chromium-headless-shell')
+  assert.equal(fasterBrowser('Chrome/150.0.0.0', [none, some]), `set PREPAINT_CHROMIUM to ${shell}`)
 })
 
 describe('the packaged browser', () => {

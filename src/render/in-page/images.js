@@ -2,6 +2,7 @@
 // of them, so report each image as loaded.
 {
   const { setTimeout, queueMicrotask, Event, MutationObserver } = window
+  const { add, has } = Set.prototype
   const image = HTMLImageElement.prototype
   const { get: shadowRoot } = Object.getOwnPropertyDescriptor(Element.prototype, 'shadowRoot') ?? {}
 
@@ -49,21 +50,33 @@
   }
 
   /** @param {Element} element */
-  const seeAll = (element) => {
+  const seeOwn = (element) => {
     if (element instanceof HTMLImageElement) see(element)
-    else if (element.firstElementChild !== null)
-      for (const img of element.getElementsByTagName('img')) see(/** @type {HTMLImageElement} */ (img))
     const root = shadowRoot?.call(element)
     if (root) watch(root)
   }
+  /** @param {Element} element */
+  const seeAll = (element) => {
+    if (element.firstElementChild !== null)
+      for (const img of element.getElementsByTagName('img')) see(/** @type {HTMLImageElement} */ (img))
+    seeOwn(element)
+  }
 
   const observer = new MutationObserver((records) => {
+    // Elements that were added to one another are seen once.
+    /** @type {Set<Node | null>} */
+    const seen = new Set()
     for (const { type, target, addedNodes } of records) {
       if (type === 'attributes') {
         if (target instanceof HTMLImageElement) see(target)
         continue
       }
-      for (const node of addedNodes) if (node instanceof Element) seeAll(node)
+      for (const node of addedNodes) {
+        if (!(node instanceof Element)) continue
+        if (apply(has, seen, [target])) seeOwn(node)
+        else seeAll(node)
+        apply(add, seen, [node])
+      }
     }
   })
   /** @param {Document | ShadowRoot} scope */

@@ -166,6 +166,7 @@ function limitListeners(
 ): CdpListeners {
   let reloads = 0
   let unpackedBytes = 0
+  let frames = 0
   const endIfCut = () => {
     const what = gateway.excess()
     if (what !== null) end({ kind: 'too-large', what })
@@ -176,6 +177,9 @@ function limitListeners(
     'Network.dataReceived': ({ dataLength }) => {
       unpackedBytes += dataLength
       if (unpackedBytes > limits.unpackedBytes) end({ kind: 'too-large', what: 'unpacked-bytes' })
+    },
+    'Page.frameAttached': () => {
+      if (++frames > limits.frames) end({ kind: 'too-large', what: 'frames' })
     },
     'Page.frameRequestedNavigation': ({ frameId, url, disposition }) => {
       if (frameId !== mainFrameId || disposition !== 'currentTab') return
