@@ -80,6 +80,7 @@ it('calls to processes that all pages share: at the limit they work, one past it
     await tally('events', 1, () => new EventSource('/nothing'))
     await tally('caches', 1_000, () => caches.keys())
     await tally('locks', 1, () => navigator.locks.query())
+    await tally('databases', 1, () => indexedDB.open('x'))
     await tally('workers', 101, () => new Worker('data:text/javascript,').terminate())
     await tally('shared workers', 21, () => new SharedWorker('data:text/javascript,'))
     for (let n = 0; n <= 1_000; n++) document.cookie = 'a=' + n
@@ -91,7 +92,7 @@ it('calls to processes that all pages share: at the limit they work, one past it
   const said = [...outcome.html.matchAll(/<li>(.*?)<\/li>/g)].map(([, text]) => text)
   assert.deepEqual(said, [
     ...['fetch 2500', 'more 0', 'beacon 0', 'socket 0', 'events 0', 'caches 1000', 'locks 0'],
-    ...['workers 100', 'shared workers 20', 'a=999', 'true'],
+    ...['databases 0', 'workers 100', 'shared workers 20', 'a=999', 'true'],
   ])
   assert.match(outcome.html, /<title>title 999</)
 })

@@ -72,6 +72,7 @@
   const isCallOver = counter(CALLS)
   const DIRECTORY = ['getFileHandle', 'getDirectoryHandle', 'removeEntry']
   limitCalls(window.CacheStorage?.prototype, ['open', 'match', 'has', 'keys', 'delete'], isCallOver, reject)
+  limitCalls(window.IDBFactory?.prototype, ['open', 'deleteDatabase'], isCallOver, fail)
   limitCalls(window.Permissions?.prototype, ['query'], isCallOver, reject)
   limitCalls(window.Clipboard?.prototype, ['read', 'readText', 'write', 'writeText'], isCallOver, reject)
   limitCalls(window.LockManager?.prototype, ['query', 'request'], isCallOver, reject)
