@@ -9,7 +9,8 @@ import { it } from 'node:test'
 const ROOT = path.resolve(import.meta.dirname, '../..')
 const FILES = [
   ...globSync('src/render/browser/*.test.ts', { cwd: ROOT }),
-  ...['src/render/visit/visit.test.ts', 'test/roles.long.test.ts', 'test/security/secrets.long.test.ts'],
+  ...['src/render/visit/visit.test.ts', 'src/render/tab/visitor.test.ts'],
+  ...['test/roles.long.test.ts', 'test/security/secrets.long.test.ts'],
 ]
 
 /** Programs, as `PREPAINT_TEST_BROWSERS=/usr/bin/chromium:/usr/bin/chromium-headless-shell`. */

@@ -8,7 +8,7 @@ import { mergeListeners } from '../visit/recorder.ts'
 import { WORLD } from '../visit/snapshot.ts'
 import { blockedUrlPatterns } from './blocked-hosts.ts'
 import type { UserAgent } from './user-agent.ts'
-import { emulateVisitor, setUserAgent, userAgentOf } from './visitor.ts'
+import { emulateVisitor, setUserAgent, USUAL_VIEWPORT, userAgentOf } from './visitor.ts'
 import { ATTACH_WORKERS } from './workers.ts'
 
 export type Page = {
@@ -51,15 +51,13 @@ const NEW_DOCUMENT_SCRIPT = `(() => {\n${NEW_DOCUMENT_SCRIPTS}\n})()`
 export const OUT_OF_MEMORY = 'the page took too much memory'
 export const TOO_MANY_EVENTS = 'the page caused too many events'
 
-const VIEWPORT = { width: 1280, height: 1024 }
-
 export async function openPage(
   browser: BrowserProcess,
   browserContextId: string,
   visitor: Visitor = {},
 ): Promise<Page> {
   const { cdp } = browser
-  const wanted = { url: 'about:blank', browserContextId, ...(visitor.viewport ?? VIEWPORT) }
+  const wanted = { url: 'about:blank', browserContextId, ...(visitor.viewport ?? USUAL_VIEWPORT) }
   const { targetId } = await cdp.browser
     .send('Target.createTarget', { ...wanted, enableBeginFrameControl: true })
     // Only the headless shell works without frames.

@@ -4,6 +4,7 @@ import type { Visitor } from '../outcome.ts'
 import { hintsOf, type UserAgent } from './user-agent.ts'
 
 const USUAL_LOCALE = 'en-US'
+export const USUAL_VIEWPORT = { width: 1280, height: 1024 }
 
 export async function emulateVisitor(
   session: CdpSession,
@@ -12,7 +13,9 @@ export async function emulateVisitor(
 ): Promise<void> {
   const { locale, timeZone } = visitor
   const isMobile = visitor.device === 'mobile'
-  const viewport = visitor.viewport ?? (isMobile ? PHONE : undefined)
+  // A window of full Chromium has a toolbar, which takes 87 px of the page's height.
+  const usual = browser.product.startsWith('Chrome/') ? USUAL_VIEWPORT : undefined
+  const viewport = visitor.viewport ?? (isMobile ? PHONE : usual)
   await Promise.all([
     setUserAgent(session, browser, visitor),
     locale === undefined ? null : session.send('Emulation.setLocaleOverride', { locale }),
