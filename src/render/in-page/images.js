@@ -75,7 +75,7 @@
         if (!(node instanceof Element)) continue
         if (apply(has, seen, [target])) seeOwn(node)
         else seeAll(node)
-        apply(add, seen, [node])
+        if (node.firstChild !== null) apply(add, seen, [node])
       }
     }
   })
