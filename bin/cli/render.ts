@@ -1,6 +1,7 @@
 import { isIP } from 'node:net'
 import { systemClock } from '../../src/clock.ts'
 import { unreachable } from '../../src/errors.ts'
+import { convert } from '../../src/forms/convert.ts'
 import { startGateway } from '../../src/gateway/gateway.ts'
 import type { DomainName, PagePath } from '../../src/ids.ts'
 import { createLog } from '../../src/log.ts'
@@ -31,10 +32,13 @@ const NAME_FOR_ADDRESS = 'page.localhost'
 const render = defineCommand({
   options: {
     explain: { value: null, text: 'explain the render instead of printing the page' },
+    form: { value: 'FORM', text: 'html (default), markdown or card' },
     variant: { value: 'V', text: 'desktop (default) or mobile: the device to render for' },
   },
   operand: { name: 'URL', text: 'the page; http or https' },
-  async run({ explain, variant = 'desktop' }, around, url) {
+  async run({ explain, form = 'html', variant = 'desktop' }, around, url) {
+    if (form !== 'html' && form !== 'markdown' && form !== 'card')
+      throw new UsageError(`--form must be html, markdown or card, got "${form}"`)
     if (variant !== 'desktop' && variant !== 'mobile')
       throw new UsageError(`--variant must be desktop or mobile, got "${variant}"`)
     const page = await pageAt(url, around)
@@ -51,7 +55,11 @@ const render = defineCommand({
         around.say(
           `prepaint: the page reports status ${outcome.status}: a crawler gets it, but it is not stored`,
         )
-      return { json, text: explain ? explained : outcome.html }
+      if (form === 'html') return { json, text: explain ? explained : outcome.html }
+      const changedAt = new Date(endedMs).toISOString()
+      const pageUrl = `https://${page.customDomain}${page.path}`
+      const { text } = convert({ form, html: outcome.html, url: pageUrl, changedAt })
+      return { json: { ...json, form, text }, text: explain ? explained : text }
     }
     const reason = reasonOf(outcome)
     if (!around.json) around.say(`prepaint: no page: ${reason}`)

@@ -221,6 +221,12 @@ const cell: Handle = (state, node) => {
   const clamped = (name: 'colSpan' | 'rowSpan') =>
     Math.min(Number(node.properties[name] ?? 1) || 1, SPAN_LIMIT)
   const children = inline(state.all(node) as RootContent[])
+  const isSpace = (one: PhrasingContent | undefined) => one?.type === 'text' && one.value.trim() === ''
+  while (isSpace(children[0])) children.shift()
+  while (isSpace(children.at(-1))) children.pop()
+  const [first, last] = [children[0], children.at(-1)]
+  if (first?.type === 'text') first.value = first.value.trimStart()
+  if (last?.type === 'text') last.value = last.value.trimEnd()
   const data = {
     hastUtilToMdastTemporaryColSpan: clamped('colSpan'),
     hastUtilToMdastTemporaryRowSpan: clamped('rowSpan'),

@@ -110,22 +110,24 @@ export const devicesQuery = (domain: string) =>
     refetchInterval: 5_000,
   })
 
-export const sourceQuery = (domain: string, { path, variant }: PageAddress, etag: string) =>
+export type PageForm = 'html' | 'markdown' | 'card'
+type PageAddress = { path: string; variant: PageVariant; form: PageForm }
+
+export const sourceQuery = (domain: string, address: PageAddress, etag: string) =>
   queryOptions({
-    queryKey: ['domains', domain, 'source', path, variant, etag],
+    queryKey: ['domains', domain, 'source', address, etag],
     queryFn: async ({ signal }) => {
-      const response = await fetch(sourceUrl(domain, { path, variant }), { signal })
+      const response = await fetch(sourceUrl(domain, address), { signal })
       const text = await response.text()
-      if (!response.ok) throw new ApiError(response.status, 'The page is no longer cached. Refresh it.')
+      if (!response.ok)
+        throw new ApiError(response.status, 'The page is not cached in this form. Refresh it.')
       return text
     },
     staleTime: Number.POSITIVE_INFINITY,
   })
 
-type PageAddress = { path: string; variant: PageVariant }
-
-export const sourceUrl = (domain: string, { path, variant }: PageAddress) =>
-  `${domainUrl(domain)}/pages/source?${new URLSearchParams({ path, variant })}`
+export const sourceUrl = (domain: string, address: PageAddress) =>
+  `${domainUrl(domain)}/pages/source?${new URLSearchParams(address)}`
 
 export const pageCountQuery = (domain: string) =>
   queryOptions({

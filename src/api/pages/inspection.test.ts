@@ -87,6 +87,7 @@ describe('GET /api/domains/:domain/pages/details', () => {
     )
     assert.equal(history[0]?.facts.title, 'Rakes')
     assert.equal(body['inspection'], null)
+    assert.deepEqual(body['requests'], { html: 0, markdown: 0, card: 0 })
   })
 
   it('200: a path that nothing is stored under, and one that leads elsewhere', async () => {
@@ -115,6 +116,31 @@ describe('GET /api/domains/:domain/pages/details', () => {
 })
 
 describe('GET /api/domains/:domain/pages/source', () => {
+  it('200: Markdown and card of a page that had none yet; 404: not stored; 400: no form', async () => {
+    const formOf = (form: string, path = '/rakes?x=1', key = owner.key) =>
+      api.get(`/api/domains/shop.example.com/pages/source?form=${form}&path=${encodeURIComponent(path)}`, key)
+    const markdown = await formOf('markdown')
+    assert.equal(markdown.status, 200)
+    assert.match(
+      markdown.text,
+      /^---\ntitle: "Rakes"\nmodified: "[^"]+"\n---\n\nA rake\n\nx\[more\]\(https:\/\/shop.example.com\/more\)\n$/,
+    )
+    assert.match(
+      (await formOf('card')).text,
+      /<title>Rakes<\/title><meta property="og:image" content="\/pic.png"><\/head>/,
+    )
+    for (const [form, path, key] of [
+      ['markdown', '/none', owner.key],
+      ['card', '/old', owner.key],
+    ] as const) {
+      const { status, body } = await formOf(form, path, key)
+      assert.deepEqual([status, body], [404, { error: 'Page not found' }])
+    }
+    assert.equal((await formOf('markdown', '/rakes?x=1', stranger.key)).status, 404)
+    const unknown = await formOf('pdf')
+    assert.deepEqual([unknown.status, /^form /.test(String(unknown.body['error']))], [400, true])
+  })
+
   // Proves decided "Page details"
   it('200: the HTML as it is, which no browser takes for a page', async () => {
     const { status, headers, text } = await ask('source', '/rakes?x=1')

@@ -1,7 +1,12 @@
 import { z } from 'zod'
 import { AppError } from '../../errors.ts'
-import { parseJobId } from '../../ids.ts'
+import { Converter } from '../../forms/converter.ts'
+import { findForm } from '../../forms/find-form.ts'
+import type { DerivedForm } from '../../forms/form.ts'
+import { type AccountId, parseJobId } from '../../ids.ts'
+import { readFormRequests } from '../../insight/traffic/read-summaries.ts'
 import { rendersOfPage } from '../../queue/judging/render-records.ts'
+import type { OwnedDomain } from '../../sites/domains.ts'
 import {
   findInspection,
   findPicture,
@@ -12,7 +17,9 @@ import {
 import { readSnapshot, storedFacts } from '../../sites/inspection/side.ts'
 import { findListed } from '../../store/list-pages.ts'
 import { listDigests } from '../../store/page-digests.ts'
+import type { PageId } from '../../store/page-id.ts'
 import { PAGE_VARIANTS } from '../../store/page-id.ts'
+import { htmlOf, type StoredPage } from '../../store/stored-page.ts'
 import { domainNameFrom, domainParams, ownedDomain } from '../domains/domain-schema.ts'
 import { renderSchema, ruleChangesSchema } from '../domains/renders.ts'
 import { callerOf } from '../http/access.ts'
@@ -52,6 +59,9 @@ export const pageDetailsSchema = z.object({
   renders: z.array(renderSchema).describe('Its last renders, newest first'),
   history: z.array(digestSchema).describe('Content of its last different snapshots, newest first'),
   inspection: inspectionSchema.nullable().describe('The newest inspection of the last day'),
+  requests: z
+    .object({ html: z.number(), markdown: z.number(), card: z.number() })
+    .describe('Requests of crawlers and tools in the last 7 days, by the form that was given'),
 })
 
 const bodySchema = z.object({
@@ -66,7 +76,33 @@ export const CUSTOMER_CONTENT_POLICY = "sandbox; default-src 'none'; frame-ances
 
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: a list of route definitions
 export function inspections(app: ApiApp, deps: ApiDeps): void {
-  const { clock, pool } = deps
+  const { clock, log, pool } = deps
+  const converter = new Converter()
+
+  /** Throws `page_not_found` for a page that has no such form. */
+  async function formOf(
+    account: AccountId,
+    { name }: OwnedDomain,
+    id: PageId,
+    stored: StoredPage & { html: string },
+    form: DerivedForm,
+  ): Promise<string> {
+    const notStored = (error: Error) => log.warn({ err: error, domain: name }, 'a form could not be stored')
+    const url = `https://${name}${id.path}`
+    const changedAtMs = stored.changedAtMs ?? stored.renderedAtMs
+    const of = {
+      account,
+      id,
+      url,
+      etag: stored.etag,
+      isStored: true,
+      changedAtMs,
+      html: async () => stored.html,
+    }
+    const found = await findForm({ db: pool, pool, converter, notStored }, of, form)
+    if (found === null || found === 'busy') throw new AppError('page_not_found')
+    return htmlOf(found)
+  }
 
   app.route({
     method: 'GET',
@@ -83,14 +119,16 @@ export function inspections(app: ApiApp, deps: ApiDeps): void {
     handler: async (request) => {
       const domain = await ownedDomain(pool, callerOf(request).account, request.params.domain)
       const page = onePage(domain, request.query)
-      const [snapshot, listed, renders, history, inspection] = await Promise.all([
+      const [snapshot, listed, renders, history, inspection, requests] = await Promise.all([
         readSnapshot(pool, page),
         findListed(pool, page, domain.settings, clock.nowMs()),
         rendersOfPage(pool, page),
         listDigests(pool, page),
         lastInspection(pool, page),
+        readFormRequests(pool, page, clock.nowMs()),
       ])
-      if (snapshot === null && page.variant !== 'desktop') throw new AppError('page_not_found')
+      const isNamed = page.variant !== 'desktop' || (request.query.form ?? 'html') !== 'html'
+      if (snapshot === null && isNamed) throw new AppError('page_not_found')
       const stored = snapshot?.kind === 'page' ? snapshot : null
       return {
         domain: domain.name,
@@ -117,6 +155,7 @@ export function inspections(app: ApiApp, deps: ApiDeps): void {
         renders,
         history: history.map(digestView),
         inspection: inspection && inspectionView(inspection),
+        requests,
       }
     },
   })
@@ -128,19 +167,23 @@ export function inspections(app: ApiApp, deps: ApiDeps): void {
     schema: {
       operationId: 'readPageSource',
       tags: ['Pages'],
-      summary: 'The HTML of a stored page as a crawler gets it, as plain text',
+      summary: 'A stored page as a crawler gets it, as plain text: HTML, Markdown or card',
       params: domainParams,
       querystring: onePageQuery,
-      response: { 200: textResponse('The HTML') },
+      response: { 200: textResponse('The page in this form') },
     },
     handler: async (request, reply) => {
-      const domain = await ownedDomain(pool, callerOf(request).account, request.params.domain)
-      const snapshot = await readSnapshot(pool, onePage(domain, request.query))
+      const { account } = callerOf(request)
+      const domain = await ownedDomain(pool, account, request.params.domain)
+      const page = onePage(domain, request.query)
+      const snapshot = await readSnapshot(pool, page)
       if (snapshot?.kind !== 'page') throw new AppError('page_not_found')
+      const { form = 'html' } = request.query
+      const text = form === 'html' ? snapshot.html : await formOf(account, domain, page, snapshot, form)
       return reply
         .header('Content-Security-Policy', CUSTOMER_CONTENT_POLICY)
         .type('text/plain; charset=utf-8')
-        .send(snapshot.html)
+        .send(text)
     },
   })
 

@@ -16,7 +16,7 @@ export type PageIntegrations = {
 type PageIntegration = (
   req: IncomingMessage,
   res: ServerResponse,
-  page: { url: PageUrl; userAgent: string | null },
+  page: { url: PageUrl; userAgent: string | null; accept?: string | undefined },
 ) => void
 
 /** Above the limits of stored paths and of the User-Agent part in use. */
@@ -30,6 +30,13 @@ const bodySchema = z.object({
     .max(USER_AGENT_LIMIT_CHARS)
     .optional()
     .describe('Of the request that you received: for people the response is 204. Absent: a crawler'),
+  accept: z
+    .string()
+    .max(USER_AGENT_LIMIT_CHARS)
+    .optional()
+    .describe(
+      '`Accept` of the request that you received: with `text/markdown` preferred, the page is Markdown',
+    ),
 })
 
 export function integrations(app: ApiApp, deps: ApiDeps): void {
@@ -78,11 +85,11 @@ export function integrations(app: ApiApp, deps: ApiDeps): void {
       },
     },
     handler: async (request, reply) => {
-      const { url: raw, user_agent: userAgent } = request.body
+      const { url: raw, user_agent: userAgent, accept } = request.body
       const url = await ownedPage(pool, callerOf(request).account, raw)
       reply.hijack()
       // An explicit null is not a crawler.
-      deps.integrations.offer(request.raw, reply.raw, { url, userAgent: userAgent ?? null })
+      deps.integrations.offer(request.raw, reply.raw, { url, userAgent: userAgent ?? null, accept })
       return reply
     },
   })

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { AppError } from '../../errors.ts'
+import { FORMS } from '../../forms/form.ts'
 import type { PagePath } from '../../ids.ts'
 import type { OwnedDomain } from '../../sites/domains.ts'
 import { MATCH_LIMIT_CHARS, type PageMatch, pageMatch } from '../../store/list-pages.ts'
@@ -64,6 +65,7 @@ export const variantSchema = z
 export const onePageQuery = z.object({
   path: z.string().startsWith('/', 'must start with /').optional().describe('Default: `/`'),
   variant: variantSchema,
+  form: z.enum(FORMS).optional().describe('Default: `html`'),
 })
 
 export function onePage(

@@ -9,6 +9,8 @@ export type FrontRequest = {
   url: PageUrl
   /** The visitor's; null: some crawler. */
   userAgent: string | null
+  /** For `offer`: of the visitor. */
+  accept?: string | undefined
 }
 
 /**
@@ -71,12 +73,13 @@ export function createIntegrations(
       becomePageRequest(req, url, { ...req.headers, ...agentHeaders(userAgent) }, rawHeaders)
       answering.handle(req, res)
     },
-    offer(req, res, { url, userAgent }) {
+    offer(req, res, { url, userAgent, accept }) {
       const encodings = req.headers['accept-encoding']
       const headers = encodings === undefined ? {} : { 'accept-encoding': encodings }
       req.method = 'GET'
       schemes.set(req, url.scheme)
-      becomePageRequest(req, url, { ...headers, ...agentHeaders(userAgent) }, [])
+      const asked = accept === undefined ? headers : { ...headers, accept }
+      becomePageRequest(req, url, { ...asked, ...agentHeaders(userAgent) }, [])
       statusInHeader(res)
       offering.handle(req, res)
     },

@@ -1,7 +1,9 @@
 import { utcDay } from '../../clock.ts'
 import type { Queryable } from '../../db/transaction.ts'
+import type { Form } from '../../forms/form.ts'
 import type { AccountId, DomainName, PagePath } from '../../ids.ts'
 import { broadCategory } from '../../sites/domain-settings.ts'
+import type { PageId } from '../../store/page-id.ts'
 import type { TrafficOf } from './read-traffic.ts'
 
 export type TrafficSummary = {
@@ -69,6 +71,22 @@ export async function readSummaries(
 
 function ratio(hits: number, pages: number): number | null {
   return pages === 0 ? null : Math.round((hits / pages) * 10_000) / 10_000
+}
+
+/** Of the last seven days and today. Only the most requested paths of a day are counted. */
+export async function readFormRequests(
+  db: Queryable,
+  { domain, path }: Pick<PageId, 'domain' | 'path'>,
+  nowMs: number,
+): Promise<Record<Form, number>> {
+  const { rows } = await db.query<Record<Form, number>>({
+    name: 'traffic-forms-of-path',
+    text: `select coalesce(sum(visits - markdown - cards), 0)::float8 as html,
+                  coalesce(sum(markdown), 0)::float8 as markdown, coalesce(sum(cards), 0)::float8 as card
+             from traffic_path where domain_id = $1 and path = $2 and day >= $3 and not is_failing`,
+    values: [domain, path, utcDay(nowMs - 7 * DAY_MS)],
+  })
+  return rows[0]!
 }
 
 type PathVisits = { path: string; visits: number; verdict: string; status: number }

@@ -97,6 +97,7 @@ function takeSnapshot(maxChars, maxElements, change) {
 
 /** @param {ShadowRoot[]} shadowRoots */
 function serialise(shadowRoots) {
+  putTagsFirst()
   const inner = root.getHTML({ shadowRoots })
   const emptyRoot = /** @type {Element} */ (root.cloneNode(false)).outerHTML
   const openTag = emptyRoot.slice(0, emptyRoot.lastIndexOf('</'))
@@ -318,6 +319,18 @@ function removeMarkers(part) {
     if (!isComment || MARKER.test(comment.data) || ENDS_COMMENT.test(comment.data)) markers.push(comment)
   }
   for (const marker of markers) marker.remove()
+}
+
+const PREVIEW_TAGS =
+  'title, meta[name="description" i], link[rel~="canonical" i], meta[property^="og:" i], meta[name^="og:" i], meta[property^="twitter:" i], meta[name^="twitter:" i]'
+
+/** Crawlers of social networks read the first kilobytes only. In the page's order, before its first style. */
+function putTagsFirst() {
+  const style = doc.head?.querySelector('style') ?? null
+  if (style === null) return
+  for (const tag of doc.head.querySelectorAll(PREVIEW_TAGS)) {
+    if (style.compareDocumentPosition(tag) & Node.DOCUMENT_POSITION_FOLLOWING) style.before(tag)
+  }
 }
 
 /** The text leaves as UTF-8, whatever the page's encoding. */

@@ -37,6 +37,13 @@ const cases: Record<string, Case> = {
     has: ['/c.css', '<p one="kept">x</p>'],
     hasNot: ['<script', 'modulepreload', '/b.js', 'onload', 'onclick'],
   },
+  'what link previews read stands before the first style, in its order': {
+    page: `<!doctype html><head><meta name="viewport" content="a"><style>b{}</style><meta property="og:title" content="c"><title>d</title>
+      <style>e{}</style><meta name="twitter:card" content="f"><link rel="canonical" href="/g"><meta name="description" content="h"></head><body><p>x`,
+    has: [
+      '<head><meta charset="utf-8"><meta name="viewport" content="a"><meta property="og:title" content="c"><title>d</title><meta name="twitter:card" content="f"><link rel="canonical" href="/g"><meta name="description" content="h"><style>b{}',
+    ],
+  },
   'data stays': {
     page: `<!doctype html><script type="application/ld+json">{"@type":"Product"}</script>
       <script type="application/json" id="state">{"a":1}</script><script type="text/x-template"><b></b></script>

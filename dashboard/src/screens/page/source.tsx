@@ -1,9 +1,9 @@
 // biome-ignore-all lint/a11y/noNoninteractiveTabindex: boxes that scroll must be reachable by keyboard.
-import { Button, Group } from '@mantine/core'
+import { Button, Group, SegmentedControl } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
-import { useMemo } from 'react'
+import { useMemo, useState } from 'react'
 
-import { sourceQuery, sourceUrl } from '../../api/queries.ts'
+import { type PageForm, sourceQuery, sourceUrl } from '../../api/queries.ts'
 import type { PageVariant } from '../../api/types.ts'
 import { count } from '../../format.ts'
 import { Note, Section } from '../../parts/page.tsx'
@@ -18,15 +18,35 @@ import { sourceLines } from './source-lines.ts'
 const LINE = 20
 
 /** Shown as text, never parsed as a document. */
-export function Source({ domain, page: { path, variant, stored } }: ViewProps) {
-  return stored === null ? (
-    <NotCached />
-  ) : (
-    <CachedSource name={domain.custom_domain} page={{ path, variant }} etag={stored.etag} />
+export function Source({ domain, page: { path, variant, stored, requests } }: ViewProps) {
+  const [form, setForm] = useState<PageForm>('html')
+  if (stored === null) return <NotCached />
+  const labelOf = ({ value, label }: (typeof FORMS)[number]) => `${label} (${count(requests[value])})`
+  return (
+    <>
+      <SegmentedControl
+        aria-label="Form of the page"
+        data={FORMS.map((each) => ({ value: each.value, label: labelOf(each) }))}
+        value={form}
+        onChange={(value) => setForm(FORMS.find((each) => each.value === value)?.value ?? 'html')}
+      />
+      <Note>In brackets: requests of crawlers and tools in the last 7 days.</Note>
+      <CachedSource name={domain.custom_domain} page={{ path, variant, form }} etag={stored.etag} />
+    </>
   )
 }
 
-type SourceProps = { name: string; page: { path: string; variant: PageVariant }; etag: string }
+const FORMS: readonly { value: PageForm; label: string }[] = [
+  { value: 'html', label: 'HTML' },
+  { value: 'markdown', label: 'Markdown' },
+  { value: 'card', label: 'Card' },
+]
+
+type SourceProps = {
+  name: string
+  page: { path: string; variant: PageVariant; form: PageForm }
+  etag: string
+}
 
 function CachedSource({ name, page, etag }: SourceProps) {
   const source = useQuery(sourceQuery(name, page, etag))
@@ -55,7 +75,11 @@ function CachedSource({ name, page, etag }: SourceProps) {
           }
         >
           <SourceLines text={text} />
-          <Note>As cached. Scripts are removed when the page is rendered.</Note>
+          <Note>
+            {page.form === 'html'
+              ? 'As cached. Scripts are removed when the page is rendered.'
+              : 'Made from the cached page.'}
+          </Note>
         </Section>
       )}
     </Loaded>
@@ -70,7 +94,7 @@ function SourceLines({ text }: { text: string }) {
       ref={ref}
       className={classes.source}
       tabIndex={0}
-      aria-label="HTML of the page"
+      aria-label="Source of the page"
       onScroll={onScroll}
     >
       <div className={classes.lines} style={{ height: lines.length * LINE }}>
