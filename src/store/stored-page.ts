@@ -86,7 +86,10 @@ export async function readStored(db: Queryable, page: PageId): Promise<StoredEnt
 
 const decompress = promisify(brotliDecompress)
 
-export async function htmlOf({ bodyBr }: Pick<StoredPage, 'bodyBr'>, limitBytes = HTML_LIMIT_BYTES): Promise<string> {
+export async function htmlOf(
+  { bodyBr }: Pick<StoredPage, 'bodyBr'>,
+  limitBytes = HTML_LIMIT_BYTES,
+): Promise<string> {
   return String(await decompress(bodyBr, { maxOutputLength: limitBytes }))
 }
 

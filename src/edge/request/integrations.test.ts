@@ -40,7 +40,8 @@ before(async () => {
   // As the API calls it, after it has checked who owns the domain.
   front = http.createServer((req, res) => {
     const [, route, rest = ''] = /^\/(answer|offer)\/(.*)$/.exec(req.url ?? '') ?? []
-    const asked = { url: parsePageUrl(rest)!, userAgent: req.headers['user-agent'] ?? null }
+    const accept = req.headers['x-asked-accept']?.toString()
+    const asked = { url: parsePageUrl(rest)!, userAgent: req.headers['user-agent'] ?? null, accept }
     if (route === 'answer') edge.integrations.answer(req, res, asked)
     else edge.integrations.offer(req, res, asked)
   })
@@ -72,6 +73,16 @@ const page = (status: number, headers: Record<string, string> = {}): RenderOutco
   status,
   headers: Object.entries(headers),
   html: `<h1>page ${status}</h1>`,
+})
+
+it('gives Markdown to who prefers it: by Accept of a middleware, by `accept` of an edge worker', async () => {
+  assert.equal(await edge.verdict('/markdown'), 'rendered')
+  const accept = 'text/markdown'
+  const type = ({ headers }: Answer) => headers['content-type']
+  const markdown = 'text/markdown; charset=utf-8'
+  assert.equal(type(await answer('/markdown', { headers: { accept } })), markdown)
+  assert.equal(type(await offer('/markdown', { headers: { 'x-asked-accept': accept } })), markdown)
+  assert.equal(type(await offer('/markdown', { headers: { accept } })), 'text/html; charset=utf-8')
 })
 
 describe('the middleware integration', () => {
