@@ -26,7 +26,8 @@ it('an account follows its job from queued to done, another account sees nothing
   assert.match(created_at, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
   assert.match(name, /^d\d+\.example$/)
   assert.deepEqual(queued, {
-    ...{ jobId, path: '/', priority: 'refresh', state: 'queued', outcome: null, finished_at: null },
+    ...{ jobId, path: '/', variant: 'desktop', priority: 'refresh', state: 'queued' },
+    ...{ outcome: null, finished_at: null },
   })
   const [job] = await queue.claim()
   assert.equal((await look()).state, 'running')
