@@ -34,7 +34,7 @@ describe('readiness', () => {
     assert.deepEqual([(await edgeOnly()).ready, (await edgeOnly()).state], [false, 'draining'])
   })
 
-  it('is not given without the database, and 503 says so', async () => {
+  it('is not given without the database, and 503 says so', async (t) => {
     const gone = { query: () => Promise.reject(new Error('connection refused')) }
     const check = createReadinessCheck({ pool: gone, renderer: null, isDraining: () => false })
     const server = createReadinessServer(
@@ -42,6 +42,10 @@ describe('readiness', () => {
       async () => ({ body: 'metrics', type: 'text/plain' }),
       null,
     ).listen(0, '127.0.0.1')
+    t.after(() => {
+      server.closeAllConnections()
+      server.close()
+    })
     await once(server, 'listening')
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
     const answer = await fetch(`${url}/readyz`)
@@ -50,7 +54,5 @@ describe('readiness', () => {
     assert.deepEqual(await (await fetch(`${url}/healthz`)).json(), { status: 'ok' })
     assert.equal(await (await fetch(`${url}/metrics`)).text(), 'metrics')
     assert.equal((await fetch(`${url}/api/domains`)).status, 404)
-    server.closeAllConnections()
-    server.close()
   })
 })
