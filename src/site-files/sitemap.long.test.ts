@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import http from 'node:http'
+import net, { type AddressInfo } from 'node:net'
+import path from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { until } from '../../test/support/condition.ts'
+import { startTestEdge, type TestEdge } from '../../test/support/edge.ts'
+import { installedPeer } from '../../test/support/installed-peer.ts'
+import { HOME, testQueue } from '../../test/support/queue.ts'
+import { startTestRenderer } from '../../test/support/renderer.ts'
+import { DEFAULT_PLANS } from '../accounts/plans.ts'
+import { systemClock } from '../clock.ts'
+import { silentLog } from '../log.ts'
+import { AfterRender } from '../queue/jobs/after-render.ts'
+import { createComplete } from '../queue/jobs/complete.ts'
+import { enqueue } from '../queue/jobs/enqueue.ts'
+import { runJob } from '../queue/jobs/run-job.ts'
+import { createProber } from '../queue/judging/prober.ts'
+import { type SitemapSite, sitemapFile, URLS_A_FILE } from './sitemap.ts'
+
+setFlagsFromString('--expose-gc')
+const collect = runInNewContext('gc') as () => void
+
+let edge: TestEdge
+let batches = 0
+before(async () => {
+  edge = await startTestEdge({
+    queries: ({ name }) => {
+      if (name === 'sitemap-batch') batches++
+    },
+  })
+  await edge.set(`settings = '{"sitemap": "generate"}'`)
+  await edge.settled()
+})
+after(() => edge.close())
+
+/** `path`: SQL of the number `n`. */
+const list = (count: number, path: string) =>
+  edge.pool.query(
+    `insert into page_fact (domain_id, path, text_hash, changed_at, rendered_at, is_listed)
+     select $1, ${path}, '', $3, $3, true from generate_series(1, $2::int) n`,
+    [edge.red, count, new Date(edge.nowMs())],
+  )
+const clear = () => edge.pool.query('delete from page_fact')
+
+describe('a generated sitemap', () => {
+  it('is valid by the schema of sitemaps.org, whatever is in the paths', async (t) => {
+    t.after(clear)
+    const peer = installedPeer('sitemap-schema')
+    const { validateXML } = peer.require('xmllint-wasm') as {
+      validateXML(given: object): Promise<{ valid: boolean; errors: { message: string }[] }>
+    }
+    const schema = readFileSync(path.join(peer.folderOf('sitemap'), 'schema/sitemap.xsd'), 'utf8')
+    // Stored paths are normalised: all but the characters of a URL is encoded.
+    await list(3_000, `'/p' || n || '?a=%22%3C&b=''(~!*);:@,$+&&c=%5B%7C%E2%82%AC' || repeat('x', n % 1900)`)
+    const xml = String((await edge.ask('/sitemap.xml')).body)
+    const errorsOf = async (contents: string) => {
+      const found = await validateXML({ xml: { fileName: 'sitemap.xml', contents }, schema: [schema] })
+      return found.errors.map(({ message }) => message)
+    }
+    assert.deepEqual(await errorsOf(xml), [])
+    assert.equal(xml.split('<loc>').length, 3_001)
+    assert.notEqual((await errorsOf(xml.replace(/<lastmod>[^<]*/, '<lastmod>today'))).length, 0)
+  })
+
+  it('holds no connection for a reader that takes nothing', async (t) => {
+    t.after(clear)
+    const pages = 30_000
+    await list(pages, `'/p' || n || repeat('x', 1900)`)
+    batches = 0
+    const slow = net.connect(edge.port, '127.0.0.1').pause()
+    t.after(() => slow.destroy())
+    slow.write('GET /sitemap.xml HTTP/1.1\r\nHost: red.example\r\nUser-Agent: a person\r\n\r\n')
+    await until('the sitemap is begun', async () => batches > 0)
+    const quick = await edge.ask('/sitemap.xml')
+    assert.equal(String(quick.body).split('<loc>').length, pages + 1)
+    const whole = pages / 1_000
+    assert(batches < 2 * whole, `the other one was read to its end: ${batches} batches`)
+    await until('no connection is in use', () => edge.pool.totalCount === edge.pool.idleCount)
+    assert(batches < 2 * whole)
+  })
+
+  it('of 1,000,000 pages takes no more memory than one of few', async (t) => {
+    t.after(clear)
+    await list(1_000_000, `'/products/item-' || lpad(n::text, 7, '0')`)
+    const site: SitemapSite = { id: edge.red, name: 'red.example', sinceMs: 0, lists: () => true }
+    let [urls, least, most] = [0, Number.POSITIVE_INFINITY, 0]
+    for (let file = 0; file < 1_000_000 / URLS_A_FILE; file++) {
+      for await (const piece of sitemapFile(edge.pool, site, file)) urls += piece.split('<loc>').length - 1
+      collect()
+      const { heapUsed, external } = process.memoryUsage()
+      least = Math.min(least, heapUsed + external)
+      most = Math.max(most, heapUsed + external)
+    }
+    assert.equal(urls, 1_000_000)
+    assert(most - least < 8 * 1_048_576, `from ${least} to ${most} bytes`)
+  })
+
+  it('lists a page that was really rendered; lastmod is when its text changed, not its scripts', async () => {
+    let [nonce, text] = [1, 'First text']
+    const origin = http.createServer((_req, res) => {
+      res.setHeader('content-type', 'text/html')
+      res.end(`<!doctype html><title>A page</title><body class="c${nonce}"><script nonce="${nonce}">
+        document.body.append(${JSON.stringify(text)})</script></body>`)
+    })
+    origin.listen(0, '127.0.0.1')
+    await once(origin, 'listening')
+    const queue = await testQueue()
+    const renderer = await startTestRenderer({ timeoutMs: 10_000 })
+    try {
+      const id = await queue.domain()
+      await queue.pool.query('update domain set origin_url = $1', [
+        `http://127.0.0.1:${(origin.address() as AddressInfo).port}`,
+      ])
+      const clock = { atMs: systemClock.nowMs(), nowMs: () => clock.atMs }
+      const deps = {
+        ...{ render: renderer.render, pool: queue.pool, plans: DEFAULT_PLANS, clock, log: silentLog() },
+        complete: createComplete({ pool: queue.pool, plans: DEFAULT_PLANS, clock }),
+        prober: createProber(queue.pool, (bytes) => new Uint8Array(bytes)),
+        leaseMs: 1_000,
+      }
+      const lastmod = async () => {
+        await enqueue(queue.pool, id, [HOME], 'live')
+        const [job] = await queue.claim({ slots: 1 })
+        await new AfterRender(deps).follow(job!, await runJob(deps, job!, new AbortController()))
+        const site = { id, name: 'shop.example', sinceMs: 0, lists: () => true }
+        let xml = ''
+        for await (const piece of sitemapFile(queue.pool, site, 0)) xml += piece
+        return /<loc>https:\/\/shop\.example\/<\/loc><lastmod>(.*)<\/lastmod>/.exec(xml)?.[1]
+      }
+      const second = () => `${new Date(clock.atMs).toISOString().slice(0, 19)}Z`
+      const first = second()
+      assert.equal(await lastmod(), first)
+      clock.atMs += 3_600_000
+      nonce++
+      assert.equal(await lastmod(), first)
+      text = 'Second text'
+      assert.equal(await lastmod(), second())
+    } finally {
+      await renderer.close()
+      await queue.close()
+      origin.closeAllConnections()
+      origin.close()
+    }
+  })
+})
