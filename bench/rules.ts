@@ -1,6 +1,9 @@
 /**
  * What rules cost: a hit that has one of 200, and a render whose page of 10,000 elements is changed.
  *   node bench/rules.ts
+ * Two cores, both busy with other work, the least of many: a hit 0.16 µs with 200 rules and 0.19 µs without; choosing for
+ * a new URL 1.7 µs, with patterns and parameters 12 µs, hostile 2.1 µs. A snapshot of 10,000 elements 48 ms, changed
+ * 88 ms, with 50 hostile selectors 104 ms: a changed page is serialised twice.
  */
 import { performance } from 'node:perf_hooks'
 import { edgeDomain } from '../src/edge/request/domain.ts'
