@@ -11,7 +11,7 @@ import { Note, Section } from '../../parts/page.tsx'
 import { Loaded } from '../../parts/states.tsx'
 import { TimeText } from '../../parts/time-text.tsx'
 import { pagePath } from '../../route-map.ts'
-import classes from './settings.module.css'
+import classes from '../page/inspection.module.css'
 import type { SettingsForm } from './values.ts'
 
 const CHOICES = [
