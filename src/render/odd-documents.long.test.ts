@@ -5,7 +5,7 @@ import { scripted, startTestRenderer } from '../../test/support/renderer.ts'
 import { factsOf } from '../sites/inspection/facts.ts'
 import type { RenderOutcome } from './outcome.ts'
 
-const renderer = await startTestRenderer({ timeoutMs: 12_000, slots: 2 })
+const renderer = await startTestRenderer({ timeoutMs: 20_000, slots: 2 })
 after(() => renderer.close())
 renderer.routes.set('/sound', '<!doctype html><p>sound</p>')
 
