@@ -16,6 +16,8 @@ import { takeSnapshot } from '../src/render/visit/snapshot.ts'
 export type OrdinaryBrowser = {
   /** The text in a new context, `waitMs` of real time after navigation; null: no page came. */
   text(url: string, proxyServer: string, waitMs: number): Promise<string | null>
+  /** The value of `expression` in a document of this HTML. */
+  evaluate(html: string, expression: string): Promise<unknown>
   close(): Promise<void>
 }
 
@@ -66,6 +68,15 @@ export async function startOrdinaryBrowser(
       await browser.send('Target.closeTarget', { targetId }).catch(() => {})
       await browser.send('Target.disposeBrowserContext', { browserContextId }).catch(() => {})
       return snapshot?.kind === 'html' ? pageText(snapshot.html) : null
+    },
+    async evaluate(html, expression) {
+      const { targetId } = await browser.send('Target.createTarget', { url: 'about:blank' })
+      const { sessionId } = await browser.send('Target.attachToTarget', { targetId, flatten: true })
+      const session = cdp.session(sessionId)
+      await session.send('Page.setDocumentContent', { frameId: targetId, html })
+      const { result } = await session.send('Runtime.evaluate', { expression, returnByValue: true })
+      await browser.send('Target.closeTarget', { targetId })
+      return result.value
     },
     async close() {
       child.kill('SIGKILL')

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { after, before, describe, it } from 'node:test'
+import { after, before, describe, it, type TestContext } from 'node:test'
 
 import { type Shop, startShop } from '../../examples/shop/server.ts'
 import { loadConfig } from '../../src/config.ts'
@@ -27,6 +27,19 @@ describe('render URL', () => {
     await shop.close()
     assert.deepEqual(await clearDataDir(dataDir), [])
   })
+
+  const allowed = () => ({ ...settings, PREPAINT_ALLOW_PRIVATE_ORIGINS: '127.0.0.1/32' })
+
+  async function startOrigin(t: TestContext, answer: http.RequestListener): Promise<string> {
+    const origin = http.createServer((req, res) => answer(req, res.setHeader('content-type', 'text/html')))
+    t.after(() => {
+      origin.close()
+      origin.closeAllConnections()
+    })
+    origin.listen(0, '127.0.0.1')
+    await once(origin, 'listening')
+    return `http://127.0.0.1:${(origin.address() as AddressInfo).port}/`
+  }
 
   it('prints the finished page and nothing else on stdout', async () => {
     const { code, stdout } = await runPrepaint(['render', `${shop.url}/product/morning-mug`], settings)
@@ -65,45 +78,43 @@ describe('render URL', () => {
     assert.equal(record.capture, null)
   })
 
-  it('sees a site as the node does: the same visitor, with the page that explains it', async () => {
+  it('sees a site as the node does: the same visitor, with the page that explains it; or as a phone', async (t) => {
     const seen: (string | undefined)[] = []
-    const origin = http.createServer((req, res) => {
+    const url = await startOrigin(t, (req, res) => {
       seen.push(req.headers['user-agent'])
-      res.setHeader('content-type', 'text/html').end('<p>content</p>')
+      res.end('<p>content</p>')
     })
-    origin.listen(0, '127.0.0.1')
-    await once(origin, 'listening')
-    const { port } = origin.address() as AddressInfo
-    const allowed = { ...settings, PREPAINT_ALLOW_PRIVATE_ORIGINS: '127.0.0.1/32' }
     for (const [publicUrl, comment] of [
       ['https://render.example/', ' (+https://render.example/bot)'],
       ['', ''],
     ] as const) {
-      const around = { ...allowed, PREPAINT_PUBLIC_URL: publicUrl }
-      assert.equal((await runPrepaint(['render', `http://127.0.0.1:${port}/`], around)).code, 0)
+      const around = { ...allowed(), PREPAINT_PUBLIC_URL: publicUrl }
+      assert.equal((await runPrepaint(['render', url], around)).code, 0)
       const { version } = loadConfig({})
       assert(seen.at(-1)?.endsWith(` Safari/537.36 Prepaint/${version}${comment}`), seen.at(-1))
     }
-    origin.close()
-    origin.closeAllConnections()
+    assert.equal((await runPrepaint(['render', '--variant', 'mobile', url], allowed())).code, 0)
+    assert.match(seen.at(-1) ?? '', /Android.* Mobile /)
+    assert.equal((await runPrepaint(['render', '--variant', 'tablet', url], allowed())).code, 2)
   })
 
-  it('prints a page that reports status 503, and says that it is not stored', async () => {
-    const origin = http.createServer((_req, res) =>
-      res
-        .setHeader('content-type', 'text/html')
-        .end('<!doctype html><meta name="prerender-status-code" content="503"><p>Back soon'),
-    )
-    origin.listen(0, '127.0.0.1')
-    await once(origin, 'listening')
-    const url = `http://127.0.0.1:${(origin.address() as AddressInfo).port}/`
-    const around = { ...settings, PREPAINT_ALLOW_PRIVATE_ORIGINS: '127.0.0.1/32' }
-    const { code, stdout, stderr } = await runPrepaint(['render', url], around)
+  it('prints another form of the page', async (t) => {
+    const page = '<title>T</title><main><h1>Head</h1><p>text</p></main>'
+    const url = await startOrigin(t, (_req, res) => res.end(page))
+    const markdown = await runPrepaint(['render', '--form', 'markdown', url], allowed())
+    assert.match(markdown.stdout, /^---\ntitle: "T"\n.*---\n\n# Head\n\ntext\n/s)
+    const card = await runJson(['render', '--form', 'card', url], allowed())
+    assert.match(String(card.json['text']), /<title>T<\/title>/)
+    assert.equal((await runPrepaint(['render', '--form', 'pdf', url], allowed())).code, 2)
+  })
+
+  it('prints a page that reports status 503, and says that it is not stored', async (t) => {
+    const page = '<!doctype html><meta name="prerender-status-code" content="503"><p>Back soon'
+    const url = await startOrigin(t, (_req, res) => res.end(page))
+    const { code, stdout, stderr } = await runPrepaint(['render', url], allowed())
     assert.equal(code, 0)
     assert.match(stdout, /Back soon/)
     assert.match(stderr, /reports status 503/)
-    origin.close()
-    origin.closeAllConnections()
   })
 
   it('refuses a private address that is not allowed, and says how to allow it', async () => {

@@ -36,7 +36,9 @@ const render = defineCommand({
     variant: { value: 'V', text: 'desktop (default) or mobile: the device to render for' },
   },
   operand: { name: 'URL', text: 'the page; http or https' },
-  async run({ explain, form = 'html', variant = 'desktop' }, around, url) {
+  async run({ explain, ...values }, around, url) {
+    const form = values.form ?? 'html'
+    const variant = values.variant ?? 'desktop'
     if (form !== 'html' && form !== 'markdown' && form !== 'card')
       throw new UsageError(`--form must be html, markdown or card, got "${form}"`)
     if (variant !== 'desktop' && variant !== 'mobile')
