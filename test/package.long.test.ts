@@ -32,7 +32,7 @@ const PACKED = [
   /^dist\/(bin|src)\/([\w-]+\/)*[\w-]+\.js$/,
   /^dist\/src\/(db\/schema|db\/migrations\/[\w-]+|queue\/sql\/[\w-]+)\.sql$/,
   /^dist\/src\/api\/service\/docs-page\.css$/,
-  /^dist\/src\/(gateway\/block-lists|render\/visit\/consent)\.json$/,
+  /^dist\/src\/(gateway\/block-lists|render\/visit\/consent|store\/click-tracking)\.json$/,
   /^dist\/dashboard\/dist\/(assets\/)?[\w.-]+\.(html|js|css|svg)(\.br|\.gz)?$/,
   /^dist\/examples\/shop\/(server|build|src\/catalogue)\.js$/,
   /^dist\/examples\/shop\/site\/(assets\/)?[\w.-]+\.(html|js|css|svg)$/,

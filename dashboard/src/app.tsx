@@ -5,9 +5,9 @@ import { Redirect, Route, Switch, useLocation } from 'wouter'
 import { SignedIn, sessionQuery, useMe } from './api/session.ts'
 import { Loaded, Loading, NotFound } from './parts/states.tsx'
 import { ROUTES, signInPath } from './route-map.ts'
-import { SignIn } from './screens/account/sign-in.tsx'
 import { Shell } from './shell/shell.tsx'
 
+const SignIn = lazy(() => import('./screens/account/sign-in.tsx'))
 const Welcome = lazy(() => import('./screens/account/welcome.tsx'))
 const ForgottenPassword = lazy(() => import('./screens/account/forgotten-password.tsx'))
 const Domains = lazy(() => import('./screens/domain/domains.tsx'))

@@ -254,6 +254,7 @@ async function ask(
     events: ['domain.live'],
     emails: [{ email: `${about.domain.split('.')[0]}@example.net` }],
     user_agent: 'Googlebot',
+    accept: 'text/html',
     name: 'amber new',
     expires_at: null,
     redirects: [{ from: '/amber-moved', to: '/amber-new' }],

@@ -11,7 +11,7 @@ import { nextPath, ROUTES } from '../../route-map.ts'
 import { SignedOutFrame } from '../../shell/frame.tsx'
 import { EmailField, emailProblem } from './credentials.tsx'
 
-export function SignIn() {
+export default function SignIn() {
   const queries = useQueryClient()
   const [, navigate] = useLocation()
   const next = nextPath(useSearch())
