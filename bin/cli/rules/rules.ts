@@ -61,7 +61,7 @@ const rulesSet = defineCommand({
         ({ rule, covered_by: by }) =>
           `Rule ${rule + 1} never matches: rule ${by + 1} takes all that it could.\n`,
       )
-      const text = `${never.join('')}${name} has ${rules.length} rules. Pages of other rules: ${outdated}.`
+      const text = `${never.join('')}${name} now has ${rules.length} ${rules.length === 1 ? 'rule' : 'rules'}. Stored pages that other rules made: ${outdated}.`
       return { json: { domain, warnings, outdated_pages: outdated }, text }
     })
   },

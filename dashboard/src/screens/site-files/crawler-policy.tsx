@@ -44,12 +44,12 @@ const PREFERENCES = [
   },
   {
     name: 'ai_input',
-    label: 'Answers of assistants (ai-input)',
+    label: 'Answers of assistants (ai_input)',
     cost: 'Denied: assistants are asked not to show the site in their answers. It may still be used for training.',
   },
   {
     name: 'ai_train',
-    label: 'Training of models (ai-train)',
+    label: 'Training of models (ai_train)',
     cost: 'Denied: the site is not to be used for training. It may still be shown in answers.',
   },
 ] as const satisfies readonly { name: keyof Settings['preferences']; label: string; cost: string }[]
@@ -145,7 +145,7 @@ function Treatments(props: {
   return (
     <Section
       title="Crawlers"
-      lead="What each kind gets. With payment, those that do not pay are blocked. Crawlers that do not say who they are count as people."
+      lead="What each kind gets. Payment answers with status 402 and your terms; Prepaint takes no payments. Crawlers that do not say who they are count as people."
     >
       <div className="columns">
         {[search, ai, ...PURPOSES, ...others].map(({ category, label, description }) => (
