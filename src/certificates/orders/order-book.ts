@@ -11,6 +11,8 @@ export type OrderTask = {
   /** Results are stored only while the row has this lease. */
   lease: string
   failures: number
+  /** The kind of the last failure. */
+  failure: FailureKind | null
   current: { chain: string; notBeforeMs: number; notAfterMs: number; renewAtMs: number } | null
 }
 
@@ -28,6 +30,7 @@ export async function takeOrderTasks(
     custom_domain: DomainName
     account_id: AccountId
     failures: number
+    failure: FailureKind | null
     renew_at: Date | null
     chain: string | null
     not_before: Date
@@ -59,7 +62,7 @@ export async function takeOrderTasks(
                 set lease = $3, lease_until = clock_timestamp() + make_interval(secs => $4)
                from due where o.domain_id = due.domain_id
              returning o.*)
-           select d.id, d.custom_domain, d.account_id, t.failures, t.renew_at, c.chain, c.not_before, c.not_after
+           select d.id, d.custom_domain, d.account_id, t.failures, t.failure, t.renew_at, c.chain, c.not_before, c.not_after
              from taken t
              join domain d on d.id = t.domain_id
              left join certificate c on c.domain_id = t.domain_id and c.source = 'acme'`,
@@ -70,6 +73,7 @@ export async function takeOrderTasks(
     account: row.account_id,
     lease: options.lease,
     failures: row.failures,
+    failure: row.failure,
     current:
       row.chain === null
         ? null
@@ -100,14 +104,21 @@ export async function endOrderTask(
   db: Queryable,
   { domain, lease }: OrderTask,
   result:
-    | { kind: 'failed'; nextAtMs: number; failure: FailureKind; reason: string; nowMs: number }
+    | {
+        kind: 'failed'
+        nextAtMs: number
+        failures: number
+        failure: FailureKind
+        reason: string
+        nowMs: number
+      }
     | { kind: 'later'; nextAtMs: number; renewAtMs?: number },
 ): Promise<void> {
   const failed = result.kind === 'failed'
   await db.query(
     `update certificate_order
         set next_at = $3, lease = null, lease_until = null,
-            failures = case when $4 then failures + 1 else failures end,
+            failures = coalesce($9, failures),
             reason = case when $4 then $5 else reason end,
             failure = case when $4 then $8 else failure end,
             failed_at = case when $4 then $6::timestamptz else failed_at end,
@@ -122,6 +133,7 @@ export async function endOrderTask(
       failed ? new Date(result.nowMs) : null,
       result.kind === 'later' && result.renewAtMs !== undefined ? new Date(result.renewAtMs) : null,
       failed ? result.failure : null,
+      failed ? result.failures : null,
     ],
   )
 }

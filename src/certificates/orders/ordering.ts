@@ -208,11 +208,14 @@ export class Ordering {
     if (end.kind === 'later') return endOrderTask(pool, task, end)
 
     const { failure, reason, wantedMs } = end
-    const waitMs = backOffMs(failure, task.failures + 1, this.#random, wantedMs)
+    // The CA has not heard of names that pointed elsewhere: its first refusal waits as the first.
+    const isFirst = task.failure === 'not-here' && failure !== 'not-here'
+    const failures = isFirst ? 1 : task.failures + 1
+    const waitMs = backOffMs(failure, failures, this.#random, wantedMs)
     const leftMs = task.current === null ? null : task.current.notAfterMs - nowMs
     const nextAtMs = nowMs + (leftMs === null ? waitMs : renewalBackOffMs(waitMs, leftMs, wantedMs))
     log.warn({ domain: domain.name, failure, reason, next: nextAtMs }, 'no new certificate')
-    await endOrderTask(pool, task, { kind: 'failed', nextAtMs, failure, reason, nowMs })
+    await endOrderTask(pool, task, { kind: 'failed', nextAtMs, failures, failure, reason, nowMs })
   }
 
   /** Retries, because an issued certificate counts against the CA's limits. */

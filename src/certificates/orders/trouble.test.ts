@@ -127,6 +127,28 @@ describe('ordering under trouble', () => {
     assert.equal(rows.length, 0)
   })
 
+  it('what was tried before a name led here does not count: the first refusal by the CA waits ten minutes', async () => {
+    let leadsHere = false
+    const ordering = order(one, {
+      reach: async () => (leadsHere ? { kind: 'http-01' } : { unreachable: 'not here' }),
+    })
+    await fleet.pool.query(`create or replace function hide() returns trigger language plpgsql as
+      'begin if new.kind = ''http-01'' then new.token = ''hidden''; end if; return new; end'`)
+    await fleet.pool.query(
+      'create trigger hide before insert or update on acme_challenge for each row execute function hide()',
+    )
+    await fleet.addDomain('late.example')
+    await failed('late.example', 1)
+    await nextAttempt('late.example', ordering)
+    await failed('late.example', 2)
+    leadsHere = true
+    await nextAttempt('late.example', ordering)
+    const refused = await failed('late.example', 1)
+    assert.match(refused.last_error ?? '', /no proof by http-01/)
+    assert.equal(waitOf(refused), 10 * MINUTE_MS)
+    await fleet.pool.query('drop trigger hide on acme_challenge')
+  })
+
   it('without a look beforehand, the other challenge is tried after a failure', async () => {
     // The plain port of the node that the CA comes to answers nothing.
     const ordering = order(one, { reach: null })
