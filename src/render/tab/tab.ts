@@ -129,11 +129,12 @@ export class Tab {
     const { session: kept } = this.page
     const [address] = await Promise.all([
       this.#isParked ? addressOf(kept) : '',
-      this.#browser.cdp.browser.send('Storage.clearCookies', { browserContextId: this.#contextId }),
       // `*`: every origin, including frames of other sites.
       kept.send('Storage.clearDataForOrigin', { origin: '*', storageTypes: STORAGE_TYPES }),
       kept.send('Page.resetNavigationHistory'),
     ])
+    // Last: a cookie that a page has just set may still be on its way to the network process.
+    await this.#browser.cdp.browser.send('Storage.clearCookies', { browserContextId: this.#contextId })
     this.#parkedAt = address
     if (this.page === used) await used.prepareNext()
   }
