@@ -3,46 +3,19 @@
  * How much of a page's main content its Markdown holds: words in order (longest common subsequence) against what the same
  * snapshot shows in an ordinary browser. Default: all of test/apps and test/render. Lists pages below 1.
  */
-import { chmod, mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import path from 'node:path'
 import { parseArgs } from 'node:util'
-import ipaddr from 'ipaddr.js'
-import { systemClock } from '../src/clock.ts'
 import { pageMarkdown } from '../src/forms/markdown.ts'
-import { startGateway } from '../src/gateway/gateway.ts'
 import type { DomainName, PagePath } from '../src/ids.ts'
-import { silentLog } from '../src/log.ts'
-import { findBrowser } from '../src/render/browser/browser-binary.ts'
-import { startRenderer } from '../src/render/renderer.ts'
-import { openCatalogue } from '../test/apps/catalogue.ts'
 import { openCorpus } from './corpus-site.ts'
 import { machineLine } from './figures.ts'
-import { startOrdinaryBrowser } from './ordinary-browser.ts'
 import { openSite } from './sites.ts'
+import { startWordComparison, surplus, wordsOf } from './word-comparison.ts'
 
 const AIM = 0.98
-const LISTED_WORDS = 25
-
-const dir = await mkdtemp(path.join(tmpdir(), 'prepaint-markdown-'))
-// As root, the browser runs as another user, who must be able to enter this directory.
-await chmod(dir, 0o711)
 const { values } = parseArgs({
   options: { sites: { type: 'string' }, words: { type: 'boolean', default: false } },
 })
-const names = values.sites?.split(',') ?? [
-  'shop',
-  ...(await openCatalogue(dir)).map(({ name }) => name),
-  'corpus',
-]
-const log = silentLog()
-const loopback = [{ cidr: ipaddr.parseCIDR('127.0.0.1/32'), port: null }] as const
-const common = { chromium: null, dataDir: dir, requireSandbox: false, log }
-const renderer = await startRenderer({
-  ...{ ...common, identity: 'Prepaint/0.0.0-test', slots: 1, timeoutMs: 20_000, clock: systemClock },
-  openGateway: () => startGateway({ allowed: loopback, log }),
-})
-const plain = await startOrdinaryBrowser(await findBrowser(common), '')
+const { sites, renderer, plain, close } = await startWordComparison(values.sites)
 
 /** Runs in the page: the text that is shown of the main content, shadow roots flattened. */
 const SHOWN_CONTENT = `(() => {
@@ -77,7 +50,7 @@ const SHOWN_CONTENT = `(() => {
 console.log(machineLine())
 console.log('share   words  page')
 const shares: { share: number; words: number }[] = []
-for (const name of names) {
+for (const name of sites) {
   const isCorpus = name === 'corpus'
   const site = isCorpus ? await openCorpus() : await openSite(name)
   const paths =
@@ -97,7 +70,7 @@ for (const name of names) {
     shares.push({ share, words: wanted.length })
     if (share < 1) {
       console.log(`${share.toFixed(4)}  ${String(wanted.length).padStart(5)}  ${name} ${at}`)
-      if (values.words) console.log(`    missing: ${missing(wanted, held).join(' ')}`)
+      if (values.words) console.log(`    missing: ${surplus(wanted, held)}`)
     }
   }
   await site.close()
@@ -105,9 +78,7 @@ for (const name of names) {
 const mean = shares.reduce((sum, { share }) => sum + share, 0) / shares.length
 const enough = shares.filter(({ share }) => share >= AIM).length
 console.log(`${shares.length} pages: ${enough} hold at least ${AIM} of the words; mean ${mean.toFixed(4)}`)
-await renderer.close()
-await plain.close()
-await rm(dir, { recursive: true, force: true })
+await close()
 
 /** Without front matter, link targets and escapes. */
 function textOf(markdown: string): string {
@@ -115,10 +86,6 @@ function textOf(markdown: string): string {
     .replace(/^---\n[\s\S]*?\n---\n/, '')
     .replace(/\]\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*\)/g, ']')
     .replace(/\\/g, '')
-}
-
-function wordsOf(text: string): string[] {
-  return text.match(/[\p{L}\p{N}]+/gu) ?? []
 }
 
 /** The length of the longest common subsequence. */
@@ -132,16 +99,4 @@ function commonInOrder(a: readonly string[], b: readonly string[]): number {
     row = next
   }
   return row[b.length]!
-}
-
-function missing(wanted: readonly string[], held: readonly string[]): string[] {
-  const counts = new Map<string, number>()
-  for (const word of held) counts.set(word, (counts.get(word) ?? 0) + 1)
-  return wanted
-    .filter((word) => {
-      const left = counts.get(word) ?? 0
-      counts.set(word, left - 1)
-      return left <= 0
-    })
-    .slice(0, LISTED_WORDS)
 }

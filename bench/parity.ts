@@ -3,30 +3,15 @@
  * Compares the snapshot's words with those in an ordinary browser (Dice; 1 is the same text). Default: all of
  * test/apps and test/render. Lists corpus pages only below 1. `--words` prints the difference.
  */
-import { chmod, mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import path from 'node:path'
 import { parseArgs } from 'node:util'
-
-import ipaddr from 'ipaddr.js'
-
-import { systemClock } from '../src/clock.ts'
-import { startGateway } from '../src/gateway/gateway.ts'
 import type { DomainName, PagePath } from '../src/ids.ts'
-import { silentLog } from '../src/log.ts'
-import { findBrowser } from '../src/render/browser/browser-binary.ts'
-import { startRenderer } from '../src/render/renderer.ts'
 import { pageText } from '../src/render/visit/page-text.ts'
-import { openCatalogue } from '../test/apps/catalogue.ts'
 import { openCorpus } from './corpus-site.ts'
 import { machineLine } from './figures.ts'
-import { startOrdinaryBrowser } from './ordinary-browser.ts'
 import { openSite } from './sites.ts'
+import { countsOf, startWordComparison, surplus, wordsOf } from './word-comparison.ts'
 
 const WAIT_MS = 8_000
-const dir = await mkdtemp(path.join(tmpdir(), 'prepaint-parity-'))
-// As root, the browser runs as another user, who must be able to enter this directory.
-await chmod(dir, 0o711)
 const { values } = parseArgs({
   options: {
     sites: { type: 'string' },
@@ -35,30 +20,11 @@ const { values } = parseArgs({
     words: { type: 'boolean', default: false },
   },
 })
-const names = values.sites?.split(',') ?? [
-  'shop',
-  ...(await openCatalogue(dir)).map(({ name }) => name),
-  'corpus',
-]
-
-const log = silentLog()
-const loopback = [{ cidr: ipaddr.parseCIDR('127.0.0.1/32'), port: null }] as const
-const openGateway = () => startGateway({ allowed: loopback, log })
-const common = { chromium: null, dataDir: dir, requireSandbox: false, log }
-const renderer = await startRenderer({
-  ...common,
-  identity: 'Prepaint/0.0.0-test',
-  slots: 1,
-  timeoutMs: 20_000,
-  openGateway,
-  clock: systemClock,
-})
-const gateway = await openGateway()
-const plain = await startOrdinaryBrowser(await findBrowser(common), gateway.spkiHash)
+const { sites, renderer, gateway, plain, close } = await startWordComparison(values.sites)
 
 console.log(machineLine())
 console.log('similarity  words (snapshot, plain)  page')
-for (const name of names) {
+for (const name of sites) {
   const isCorpus = name === 'corpus'
   const site = isCorpus ? await openCorpus() : await openSite(name)
   const paths = 'pages' in site ? site.pages.map((one) => one.path) : pathsOf(site)
@@ -73,12 +39,12 @@ for (const name of names) {
       path: at as PagePath,
       signal: new AbortController().signal,
     })
-    const ours = outcome.kind === 'rendered' ? pageText(outcome.html) : ''
-    const theirs = (await plain.text(`https://${customDomain}${at}`, proxy.proxyUrl, WAIT_MS)) ?? ''
+    const ours = wordsOf(outcome.kind === 'rendered' ? pageText(outcome.html) : '')
+    const theirs = wordsOf((await plain.text(`https://${customDomain}${at}`, proxy.proxyUrl, WAIT_MS)) ?? '')
     const score = similarity(ours, theirs)
     found.push(score)
     if (isCorpus && score === 1) return
-    const counts = `${words(ours).length}, ${words(theirs).length}`
+    const counts = `${ours.length}, ${theirs.length}`
     console.log(`${score.toFixed(4).padStart(10)}  ${counts.padEnd(23)}  ${name} ${at}`)
     if (values.words && score < 1) {
       console.log(`    only in the snapshot: ${surplus(ours, theirs)}`)
@@ -98,10 +64,7 @@ for (const name of names) {
   await proxy.close()
   await site.close()
 }
-await renderer.close()
-await plain.close()
-await gateway.close()
-await rm(dir, { recursive: true, force: true })
+await close()
 
 function pathsOf(site: Awaited<ReturnType<typeof openSite>>): string[] {
   const all = Array.from(
@@ -111,30 +74,11 @@ function pathsOf(site: Awaited<ReturnType<typeof openSite>>): string[] {
   return [...new Set(all)]
 }
 
-function words(text: string): string[] {
-  return text.match(/[\p{L}\p{N}]+/gu) ?? []
-}
-
-function countsOf(text: string): Map<string, number> {
-  const counts = new Map<string, number>()
-  for (const word of words(text)) counts.set(word, (counts.get(word) ?? 0) + 1)
-  return counts
-}
-
-function surplus(a: string, b: string): string {
-  const counts = countsOf(b)
-  return [...countsOf(a)]
-    .filter(([word, count]) => count > (counts.get(word) ?? 0))
-    .map(([word]) => word)
-    .slice(0, 25)
-    .join(' ')
-}
-
 /** Sørensen–Dice over multisets of words; 1 for two empty texts. */
-function similarity(a: string, b: string): number {
+function similarity(a: readonly string[], b: readonly string[]): number {
   const counts = countsOf(a)
   let both = 0
   for (const [word, count] of countsOf(b)) both += Math.min(count, counts.get(word) ?? 0)
-  const all = words(a).length + words(b).length
+  const all = a.length + b.length
   return all === 0 ? 1 : (2 * both) / all
 }

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { findAccount } from '../../src/accounts/accounts.ts'
 import { ownerOfDomain } from '../../src/accounts/keys.ts'
 import { firstProblem } from '../../src/api/http/validation.ts'
@@ -10,16 +9,18 @@ import { checkDevices } from '../../src/queue/upkeep/device-checks.ts'
 import { devicesView } from '../../src/sites/devices.ts'
 import { createDomain, deleteDomain, updateDomain } from '../../src/sites/domain-changes.ts'
 import { domainSettingsPatchSchema } from '../../src/sites/domain-settings.ts'
-import { type DomainWithSettings, findDomain, listAllDomains, listDomains } from '../../src/sites/domains.ts'
-import { normalisePath, type QueryRule } from '../../src/store/path.ts'
-import { CommandError, type Commands, defineCommand, UsageError } from '../command-line/command.ts'
+import { type DomainWithSettings, listAllDomains, listDomains } from '../../src/sites/domains.ts'
+import { type Commands, defineCommand, UsageError } from '../command-line/command.ts'
 import { withDatabase } from '../command-line/open-database.ts'
 import {
   DOMAIN_OPTION,
   domainNamed,
   parseDomainOption,
   parseOriginOption,
+  parsePathOptions,
   parseYesNoOption,
+  shownDomain,
+  whenRendered,
 } from '../command-line/options.ts'
 import { fields, table } from '../command-line/output.ts'
 
@@ -134,11 +135,7 @@ const domainShow = defineCommand({
   options: { domain: DOMAIN_OPTION },
   async run(values, around) {
     const name = parseDomainOption(values.domain)
-    const { plans } = around.config
-    const domain = await withDatabase(around, async ({ pool, nowMs }) =>
-      findDomain(pool, await ownerOfDomain(pool, name), name, { plans, nowMs }),
-    )
-    if (domain === null) throw new AppError('domain_not_found')
+    const domain = await withDatabase(around, (store) => shownDomain(store, name, around.config))
     return { json: { domain }, text: domainText(domain) }
   },
 })
@@ -157,8 +154,6 @@ function domainText(domain: DomainWithSettings): string {
   ])
 }
 
-const POLL_MS = 500
-const WAIT_MS = 600_000
 const PATHS = 10
 
 const devicesCheck = defineCommand({
@@ -168,30 +163,21 @@ const devicesCheck = defineCommand({
   },
   async run(values, around) {
     const name = parseDomainOption(values.domain)
-    if (values.path.length > PATHS) throw new UsageError(`--path can be given ${PATHS} times`)
     return withDatabase(around, async ({ pool }) => {
       const domain = await domainNamed(pool, name)
       if (!domain.isActive) throw new AppError('domain_inactive')
       const asked = values.path.length === 0 ? ['/'] : values.path
-      const paths = [...new Set(asked.map((raw) => pathOption(raw, domain.settings.query)))]
+      const paths = parsePathOptions(asked, PATHS, domain.settings.query)
       await transaction(pool, (client) => checkDevices(client, domain.id, paths))
-      for (let waitedMs = 0; waitedMs < WAIT_MS; waitedMs += POLL_MS) {
+      return whenRendered(async () => {
         const { isUnderWay, ...found } = await devicesView(pool, domain)
-        const isDone = !paths.some((path) => isUnderWay.has(path))
+        if (paths.some((path) => isUnderWay.has(path))) return null
         const pages = found.pages.filter(({ path }) => paths.includes(path as PagePath))
-        if (isDone) return { json: { ...found, pages }, text: textOf(pages) }
-        await sleep(POLL_MS)
-      }
-      throw new CommandError('No rendering node has compared the pages within 10 minutes')
+        return { json: { ...found, pages }, text: textOf(pages) }
+      }, 'compared the pages')
     })
   },
 })
-
-function pathOption(raw: string, query: QueryRule): PagePath {
-  const path = normalisePath(raw, query)
-  if (path === null) throw new UsageError(`--path must be the path of a page, got "${raw}"`)
-  return path
-}
 
 function textOf(pages: Awaited<ReturnType<typeof devicesView>>['pages']): string {
   const rows = pages.map(({ path, alike, differences }) => [

@@ -1,15 +1,23 @@
 import { readFileSync } from 'node:fs'
 import { text } from 'node:stream/consumers'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import { ownerOfDomain } from '../../src/accounts/keys.ts'
 import type { Config } from '../../src/config.ts'
 import { AppError } from '../../src/errors.ts'
-import type { DomainName } from '../../src/ids.ts'
+import type { DomainName, PagePath } from '../../src/ids.ts'
 import { createAddressGuard } from '../../src/outbound/address-guard.ts'
 import { checkOriginUrl } from '../../src/outbound/origin-url.ts'
 import { parseDomainName } from '../../src/sites/domain-name.ts'
-import { findOwnedDomain, type OwnedDomain } from '../../src/sites/domains.ts'
-import { UsageError } from './command.ts'
+import {
+  type DomainWithSettings,
+  findDomain,
+  findOwnedDomain,
+  type OwnedDomain,
+} from '../../src/sites/domains.ts'
+import { normalisePath, type QueryRule } from '../../src/store/path.ts'
+import { CommandError, UsageError } from './command.ts'
+import type { OpenStore } from './open-database.ts'
 
 export const DOMAIN_OPTION = { value: 'D', text: 'the domain', required: true } as const
 export const EMAIL_OPTION = { value: 'E', text: 'the account', required: true } as const
@@ -76,6 +84,41 @@ export async function domainNamed(pool: pg.Pool, name: DomainName): Promise<Owne
   const domain = await findOwnedDomain(pool, await ownerOfDomain(pool, name), name)
   if (domain === null) throw new AppError('domain_not_found')
   return domain
+}
+
+/** As the API shows it. Throws `domain_not_found`. */
+export async function shownDomain(
+  { pool, nowMs }: OpenStore,
+  name: DomainName,
+  { plans }: Pick<Config, 'plans'>,
+): Promise<DomainWithSettings> {
+  const domain = await findDomain(pool, await ownerOfDomain(pool, name), name, { plans, nowMs })
+  if (domain === null) throw new AppError('domain_not_found')
+  return domain
+}
+
+/** The values of `--path`, each once. */
+export function parsePathOptions(raw: readonly string[], most: number, query: QueryRule): PagePath[] {
+  if (raw.length > most) throw new UsageError(`--path can be given ${most} times`)
+  const paths = raw.map((each) => {
+    const path = normalisePath(each, query)
+    if (path === null) throw new UsageError(`--path must be the path of a page, got "${each}"`)
+    return path
+  })
+  return [...new Set(paths)]
+}
+
+const POLL_MS = 500
+const WAIT_MS = 600_000
+
+/** Looks until rendering nodes have done it: `what` follows "No rendering node has". */
+export async function whenRendered<T>(look: () => Promise<T | null>, what: string): Promise<T> {
+  for (let waitedMs = 0; waitedMs < WAIT_MS; waitedMs += POLL_MS) {
+    const found = await look()
+    if (found !== null) return found
+    await sleep(POLL_MS)
+  }
+  throw new CommandError(`No rendering node has ${what} within 10 minutes`)
 }
 
 export function apiUrl({ publicUrl, api }: Pick<Config, 'publicUrl' | 'api'>): string {

@@ -1,53 +1,37 @@
 /** Incidents, who is told of them, deliveries and the weekly report, as their owner sees them. */
 import assert from 'node:assert/strict'
-import { after, afterEach, before, it } from 'node:test'
-import type { Tab } from '../../dashboard/shots/browser.ts'
-import { DASHBOARD_DIR } from '../../src/api/service/dashboard.ts'
+import { after, afterEach, it } from 'node:test'
 import { linkToken, secretOf } from '../../src/notifications/delivery/links.ts'
-import { startTestApi, type TestAccount, type TestApi } from '../support/api.ts'
-import { openDashboardTab, personAt } from '../support/dashboard-tab.ts'
+import { personAt, startDashboard } from '../support/dashboard-tab.ts'
 
-let api: TestApi
-let tab: Tab
-let owner: TestAccount
-const closing: (() => Promise<unknown>)[] = []
-const complaints: string[] = []
-
-before(async () => {
-  api = await startTestApi({ dashboardDir: DASHBOARD_DIR, events: {} })
-  closing.unshift(api.close)
-  api.clock.atMs = Date.now()
-  owner = await api.account()
-  const { id } = await api.domain(owner, 'shop.example.com')
-  const at = new Date().toISOString()
-  const evidence = {
-    count: 9,
-    pages: [{ path: '/<b>cart', outcome: 'origin-error', detail: 'status 500', at }],
-    changes: [{ what: 'deploy', at }],
-    level: null,
-    advice: 'Open one of the example pages.',
-    url: '/domains/shop.example.com/renders',
-  }
-  await api.pool.query(
-    `insert into incident (account_id, domain_id, kind, since, summary, evidence)
+const { api, owner, tab, complaints, close } = await startDashboard(
+  async (api, owner) => {
+    const { id } = await api.domain(owner, 'shop.example.com')
+    const at = new Date().toISOString()
+    const evidence = {
+      count: 9,
+      pages: [{ path: '/<b>cart', outcome: 'origin-error', detail: 'status 500', at }],
+      changes: [{ what: 'deploy', at }],
+      level: null,
+      advice: 'Open one of the example pages.',
+      url: '/domains/shop.example.com/renders',
+    }
+    await api.pool.query(
+      `insert into incident (account_id, domain_id, kind, since, summary, evidence)
      values ($1, $2, 'renders_failing', now(), '9 of the last 10 renders failed.', $3)`,
-    [owner.id, id, JSON.stringify(evidence)],
-  )
-  await api.pool.query(
-    `insert into traffic_day values ($1, '2026-11-17', 'search', 'Googlebot', 'hit', 7, 0, 0, 0, 0, '{}')`,
-    [id],
-  )
-  const opened = await openDashboardTab(api, owner, (line) => complaints.push(line))
-  closing.unshift(opened.close)
-  tab = opened.tab
-  complaints.length = 0
-})
-after(async () => {
-  for (const close of closing) await close()
-})
+      [owner.id, id, JSON.stringify(evidence)],
+    )
+    await api.pool.query(
+      `insert into traffic_day values ($1, '2026-11-17', 'search', 'Googlebot', 'hit', 7, 0, 0, 0, 0, '{}')`,
+      [id],
+    )
+  },
+  { events: {} },
+)
+after(close)
 afterEach(() => assert.deepEqual(complaints, []))
 
-const { shows, click, fill, isClean } = personAt(() => tab)
+const { shows, click, fill, isClean } = personAt(tab)
 
 it('the overview states the health of a domain, and the bell leads to the incident', async () => {
   await tab.open(`${api.url}/domains/shop.example.com`)

@@ -3,32 +3,24 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { after, before, beforeEach, describe, it } from 'node:test'
-import type { Tab } from '../../dashboard/shots/browser.ts'
-import { DASHBOARD_DIR } from '../../src/api/service/dashboard.ts'
+import { after, beforeEach, describe, it } from 'node:test'
 import type { DomainId, DomainName, PagePath } from '../../src/ids.ts'
 import { factsOf } from '../../src/sites/inspection/facts.ts'
 import { storableJson } from '../../src/sites/inspection/side.ts'
 import { pageBody } from '../../src/store/keep-page.ts'
 import { keepDigest } from '../../src/store/page-digests.ts'
 import { pageId } from '../../src/store/page-id.ts'
-import { startTestApi, type TestAccount, type TestApi } from '../support/api.ts'
 import { until } from '../support/condition.ts'
-import { openDashboardTab } from '../support/dashboard-tab.ts'
+import { startDashboard } from '../support/dashboard-tab.ts'
 
 const SITE = 'shop.example.com' as DomainName
 const HOSTILE = '/hostile' as PagePath
 /** Sets `window.ran` if it is run or parsed as markup. */
 const RAN = `<img src=x onerror="window.ran = 1"><script>window.ran = 1</script>`
 
-let api: TestApi
-let tab: Tab
 let shop: DomainId
-let owner: TestAccount
 let witness: http.Server
 const fetched: string[] = []
-const complaints: string[] = []
-const closing: (() => Promise<unknown>)[] = []
 
 /** A page of which every part is hostile; `word` differs between versions. */
 function hostilePage(url: string, word: string): string {
@@ -45,23 +37,19 @@ function hostilePage(url: string, word: string): string {
     <a href="https://x.example/${value}">${text}</a><svg onload="window.ran = 1"></svg></body></html>`
 }
 
-before(async () => {
+const { api, tab, complaints, close } = await startDashboard(async (api, owner) => {
   witness = http.createServer((req, res) => {
     fetched.push(req.url ?? '')
     res.end()
   })
   witness.listen(0, '127.0.0.1')
   await once(witness, 'listening')
-  closing.unshift(async () => {
+  after(() => {
     witness.closeAllConnections()
     witness.close()
   })
   const url = `http://127.0.0.1:${(witness.address() as AddressInfo).port}`
 
-  api = await startTestApi({ dashboardDir: DASHBOARD_DIR })
-  closing.unshift(api.close)
-  api.clock.atMs = Date.now()
-  owner = await api.account()
   shop = (await api.domain(owner, SITE)).id
   for (const word of ['first', 'second']) {
     const html = hostilePage(url, word)
@@ -113,14 +101,8 @@ before(async () => {
      select $1, '/p/' || lpad(n::text, 5, '0'), 200, '[]', '\\x00', n, 'e', now() from generate_series(1, 3000) n`,
     [shop],
   )
-
-  const opened = await openDashboardTab(api, owner, (line) => complaints.push(line))
-  closing.unshift(opened.close)
-  tab = opened.tab
 })
-after(async () => {
-  for (const close of closing) await close()
-})
+after(close)
 beforeEach(() => {
   complaints.length = 0
 })

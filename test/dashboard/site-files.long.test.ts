@@ -3,48 +3,33 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { after, before, describe, it } from 'node:test'
-import type { Tab } from '../../dashboard/shots/browser.ts'
-import { DASHBOARD_DIR } from '../../src/api/service/dashboard.ts'
-import { startTestApi, storePages, type TestAccount, type TestApi } from '../support/api.ts'
-import { openDashboardTab, personAt } from '../support/dashboard-tab.ts'
+import { after, describe, it } from 'node:test'
+import { storePages } from '../support/api.ts'
+import { personAt, startDashboard } from '../support/dashboard-tab.ts'
 
 const DOMAIN = 'shop.example.com'
 
-let api: TestApi
-let tab: Tab
-let owner: TestAccount
-const closing: (() => Promise<unknown>)[] = []
-const complaints: string[] = []
+const { api, owner, tab, complaints, close } = await startDashboard(
+  async (api, owner) => {
+    const origin = http.createServer((_request, response) => {
+      response.writeHead(200, { 'content-type': 'text/plain' }).end('User-agent: *\nDisallow: /cart\n')
+    })
+    origin.listen(0, '127.0.0.1')
+    await once(origin, 'listening')
+    after(() => {
+      origin.closeAllConnections()
+      origin.close()
+    })
+    const { id } = await api.domain(owner, DOMAIN)
+    const url = `http://127.0.0.1:${(origin.address() as AddressInfo).port}`
+    await api.pool.query('update domain set origin_url = $1', [url])
+    await storePages(api, id, ['/old'])
+  },
+  { events: {} },
+)
+after(close)
 
-before(async () => {
-  const origin = http.createServer((_request, response) => {
-    response.writeHead(200, { 'content-type': 'text/plain' }).end('User-agent: *\nDisallow: /cart\n')
-  })
-  origin.listen(0, '127.0.0.1')
-  await once(origin, 'listening')
-  closing.unshift(async () => {
-    origin.closeAllConnections()
-    origin.close()
-  })
-  api = await startTestApi({ dashboardDir: DASHBOARD_DIR, events: {} })
-  closing.unshift(api.close)
-  api.clock.atMs = Date.now()
-  owner = await api.account()
-  const { id } = await api.domain(owner, DOMAIN)
-  const url = `http://127.0.0.1:${(origin.address() as AddressInfo).port}`
-  await api.pool.query('update domain set origin_url = $1', [url])
-  await storePages(api, id, ['/old'])
-  const opened = await openDashboardTab(api, owner, (line) => complaints.push(line))
-  closing.unshift(opened.close)
-  tab = opened.tab
-  complaints.length = 0
-})
-after(async () => {
-  for (const close of closing) await close()
-})
-
-const { shows, click, fill, isClean } = personAt(() => tab)
+const { shows, click, fill, isClean } = personAt(tab)
 const open = (path: string) => tab.open(`${api.url}/domains/${DOMAIN}${path}`)
 const hidden = (text: string) => tab.until(`!document.body.innerText.includes(${JSON.stringify(text)})`)
 const read = async (path: string) => (await api.get(`/api/domains/${DOMAIN}${path}`, owner.key)).body

@@ -1,24 +1,10 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { after, describe, it } from 'node:test'
 
-import type { Tab } from '../../dashboard/shots/browser.ts'
-import { DASHBOARD_DIR } from '../../src/api/service/dashboard.ts'
-import { startTestApi, type TestAccount, type TestApi } from '../support/api.ts'
-import { openDashboardTab } from '../support/dashboard-tab.ts'
+import { startDashboard } from '../support/dashboard-tab.ts'
 import { GPTBOT, startTestTraffic } from '../support/traffic.ts'
 
-let api: TestApi
-let tab: Tab
-let owner: TestAccount
-const complaints: string[] = []
-const closing: (() => Promise<unknown>)[] = []
-
-before(async () => {
-  api = await startTestApi({ dashboardDir: DASHBOARD_DIR })
-  closing.unshift(api.close)
-  // The browser's clock is the real one.
-  api.clock.atMs = Date.now()
-  owner = await api.account()
+const { api, tab, complaints, close } = await startDashboard(async (api, owner) => {
   const shop = await api.domain(owner, 'shop.example.com')
   await api.domain(owner, 'quiet.example.com')
   const traffic = startTestTraffic(api.pool, { nowMs: api.clock.nowMs })
@@ -32,15 +18,8 @@ before(async () => {
     `insert into traffic_forbidden values ($1, $2, 'ai', 'GPTBot', 1, '{/members,/drafts?id=1}')`,
     [shop.id, new Date(api.clock.atMs)],
   )
-
-  const opened = await openDashboardTab(api, owner, (line) => complaints.push(line))
-  closing.unshift(opened.close)
-  tab = opened.tab
-  complaints.length = 0
 })
-after(async () => {
-  for (const close of closing) await close()
-})
+after(close)
 
 /** Presses a key at the chart of that name, and returns the text for screen readers. */
 async function press(chart: string, key: string): Promise<string> {

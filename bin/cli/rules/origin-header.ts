@@ -1,16 +1,13 @@
 import { ownerOfDomain } from '../../../src/accounts/keys.ts'
 import { firstProblem } from '../../../src/api/http/validation.ts'
 import { createVault } from '../../../src/certificates/vault/vault.ts'
-import type { Config } from '../../../src/config.ts'
-import { AppError } from '../../../src/errors.ts'
-import type { DomainName } from '../../../src/ids.ts'
 import { updateDomain } from '../../../src/sites/domain-changes.ts'
 import { domainSettingsPatchSchema, type GivenOriginHeaders } from '../../../src/sites/domain-settings.ts'
-import { type DomainWithSettings, findDomain } from '../../../src/sites/domains.ts'
+import type { DomainWithSettings } from '../../../src/sites/domains.ts'
 import { openToAll } from '../../../src/sites/origin-headers.ts'
 import { type Commands, defineCommand, type Surroundings, UsageError } from '../../command-line/command.ts'
-import { type OpenStore, withDatabase } from '../../command-line/open-database.ts'
-import { DOMAIN_OPTION, parseDomainOption } from '../../command-line/options.ts'
+import { withDatabase } from '../../command-line/open-database.ts'
+import { DOMAIN_OPTION, parseDomainOption, shownDomain } from '../../command-line/options.ts'
 import { askHidden, canAsk, readStdin, table } from '../../command-line/output.ts'
 
 const NAME_OPTION = { value: 'N', text: 'the header, such as X-Origin-Secret', required: true } as const
@@ -54,7 +51,7 @@ const headerList = defineCommand({
   options: { domain: DOMAIN_OPTION },
   async run(values, around) {
     const name = parseDomainOption(values.domain)
-    const domain = await withDatabase(around, async (store) => read(store, around.config, name))
+    const domain = await withDatabase(around, (store) => shownDomain(store, name, around.config))
     return { json: { domain }, text: listed(domain) }
   },
 })
@@ -69,7 +66,7 @@ async function change(
   const { plans, secretKeys: keys, dataDir } = around.config
   return withDatabase(around, async (store) => {
     const { pool, nowMs } = store
-    const { origin_headers: before } = (await read(store, around.config, name)).settings
+    const { origin_headers: before } = (await shownDomain(store, name, around.config)).settings
     const others = before.filter((header) => header.name.toLowerCase() !== values.name.toLowerCase())
     const given = decide(others, others.length < before.length)
     const problem = firstProblem(domainSettingsPatchSchema, { origin_headers: given }, 'settings')
@@ -85,13 +82,6 @@ async function change(
     const lines = warnings.map((one) => `${one.origin_header}: ${one.message}.\n`)
     return { json: { domain, warnings }, text: `${lines.join('')}${listed(domain)}` }
   })
-}
-
-async function read(store: OpenStore, { plans }: Config, name: DomainName): Promise<DomainWithSettings> {
-  const { pool, nowMs } = store
-  const domain = await findDomain(pool, await ownerOfDomain(pool, name), name, { plans, nowMs })
-  if (domain === null) throw new AppError('domain_not_found')
-  return domain
 }
 
 function listed({ settings }: DomainWithSettings): string {

@@ -1,31 +1,30 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { ownerOfDomain } from '../../../src/accounts/keys.ts'
 import { firstProblem } from '../../../src/api/http/validation.ts'
-import { AppError } from '../../../src/errors.ts'
-import type { PagePath } from '../../../src/ids.ts'
 import { mostAskedPaths } from '../../../src/insight/traffic/read-summaries.ts'
 import { findTry, type RuleTry, requestTry, TRIED_AT_ONCE } from '../../../src/queue/tries/rule-tries.ts'
 import { coveredRules } from '../../../src/rules/rule-book.ts'
 import type { Rule } from '../../../src/rules/schema.ts'
 import { updateDomain } from '../../../src/sites/domain-changes.ts'
 import { domainSettingsPatchSchema } from '../../../src/sites/domain-settings.ts'
-import { findDomain } from '../../../src/sites/domains.ts'
-import { normalisePath, type QueryRule } from '../../../src/store/path.ts'
 import { outdatedPages } from '../../../src/store/stale-pages.ts'
-import { CommandError, type Commands, defineCommand, UsageError } from '../../command-line/command.ts'
+import { type Commands, defineCommand, UsageError } from '../../command-line/command.ts'
 import { withDatabase } from '../../command-line/open-database.ts'
-import { DOMAIN_OPTION, domainNamed, parseDomainOption, readFileOption } from '../../command-line/options.ts'
+import {
+  DOMAIN_OPTION,
+  domainNamed,
+  parseDomainOption,
+  parsePathOptions,
+  readFileOption,
+  shownDomain,
+  whenRendered,
+} from '../../command-line/options.ts'
 import { table } from '../../command-line/output.ts'
 
 const rulesShow = defineCommand({
   options: { domain: DOMAIN_OPTION },
   async run(values, around) {
     const name = parseDomainOption(values.domain)
-    const { plans } = around.config
-    const domain = await withDatabase(around, async ({ pool, nowMs }) =>
-      findDomain(pool, await ownerOfDomain(pool, name), name, { plans, nowMs }),
-    )
-    if (domain === null) throw new AppError('domain_not_found')
+    const domain = await withDatabase(around, (open) => shownDomain(open, name, around.config))
     return { json: { domain }, text: JSON.stringify(domain.settings.rules, null, 2) }
   },
 })
@@ -67,9 +66,6 @@ const rulesSet = defineCommand({
   },
 })
 
-const TRY_POLL_MS = 500
-const TRY_WAIT_MS = 600_000
-
 const rulesTry = defineCommand({
   options: {
     domain: DOMAIN_OPTION,
@@ -83,30 +79,21 @@ const rulesTry = defineCommand({
   async run(values, around) {
     const name = parseDomainOption(values.domain)
     const rules = parseRules(await readFileOption(values.file))
-    if (values.path.length > TRIED_AT_ONCE) throw new UsageError('--path can be given 20 times')
     return withDatabase(around, async ({ pool, nowMs }) => {
       const domain = await domainNamed(pool, name)
       const account = await ownerOfDomain(pool, name)
       const paths =
         values.path.length === 0
           ? await mostAskedPaths(pool, { account, domain: domain.id }, nowMs, TRIED_AT_ONCE)
-          : [...new Set(values.path.map((raw) => pagePathOption(raw, domain.settings.query)))]
+          : parsePathOptions(values.path, TRIED_AT_ONCE, domain.settings.query)
       const id = await requestTry(pool, domain, rules, paths)
-      for (let waitedMs = 0; waitedMs < TRY_WAIT_MS; waitedMs += TRY_POLL_MS) {
+      return whenRendered(async () => {
         const found = await findTry(pool, account, name, id)
-        if (found?.state === 'done') return { json: { ...found }, text: triedText(found) }
-        await sleep(TRY_POLL_MS)
-      }
-      throw new CommandError('No rendering node has tried the rules within 10 minutes')
+        return found?.state === 'done' ? { json: { ...found }, text: triedText(found) } : null
+      }, 'tried the rules')
     })
   },
 })
-
-function pagePathOption(raw: string, query: QueryRule): PagePath {
-  const path = normalisePath(raw, query)
-  if (path === null) throw new UsageError(`--path must be the path of a page, got "${raw}"`)
-  return path
-}
 
 function triedText({ pages }: RuleTry): string {
   const rule = (index: number | null) => (index === null ? 'none' : `${index + 1}`)
@@ -115,7 +102,7 @@ function triedText({ pages }: RuleTry): string {
     `${rule(rule_before)} -> ${rule(rule_after)}`,
     outcome ?? '',
     ms === null ? '' : `${ms} ms`,
-    differences.map(({ of }) => of).join(', ') || 'none',
+    differences.map(({ of, after }) => (of === 'outcome' ? `outcome: ${after}` : of)).join(', ') || 'none',
   ])
   return table(['path', 'rule', 'outcome', { heading: 'time', right: true }, 'differences'], rows, '')
 }

@@ -4,6 +4,7 @@ import type http from 'node:http'
 import net from 'node:net'
 import type { Duplex } from 'node:stream'
 import { after, before, describe, it } from 'node:test'
+import { until } from '../../../test/support/condition.ts'
 import { PERSON, startTestEdge, type TestEdge } from '../../../test/support/edge.ts'
 import { GPTBOT } from '../../../test/support/traffic.ts'
 import { requestIdOf } from '../../http/request-id.ts'
@@ -103,7 +104,7 @@ describe('a WebSocket goes through', () => {
 async function allClosed(): Promise<void> {
   const open = () =>
     new Promise<number>((resolve) => edge.server.getConnections((_error, count) => resolve(count)))
-  while ((await open()) > 0) await new Promise((resolve) => setTimeout(resolve, 5))
+  await until('no connection is open', async () => (await open()) === 0)
 }
 
 describe('no connection is left', { timeout: 240_000 }, () => {

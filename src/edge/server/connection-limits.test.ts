@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import http2 from 'node:http2'
 import { after, before, describe, it, type TestContext } from 'node:test'
+import { until as waitFor } from '../../../test/support/condition.ts'
 import { GOOGLEBOT, PERSON, startTestEdge, type TestEdge } from '../../../test/support/edge.ts'
 import {
   END_HEADERS,
@@ -140,7 +141,7 @@ describe('limits of HTTP/2', { timeout: 240_000 }, () => {
     assert(sent >= RESETS_AT_ONCE, `${sent} were taken`)
     assert(sent < 50 * RESETS_AT_ONCE)
     // Nothing of it is left at the origin.
-    while (underWay > 0) await new Promise((resolve) => setTimeout(resolve, 10))
+    await waitFor('the origin has nothing open', () => underWay === 0)
     assert.equal((await edge.ask('/', { agent: PERSON })).status, 200)
   })
 
@@ -174,7 +175,7 @@ describe('limits of HTTP/2', { timeout: 240_000 }, () => {
     const pings = setInterval(() => send(FLOODS['pings']!), 100)
     t.after(() => clearInterval(pings))
     await until(({ type, stream }) => type === FRAME.reset && stream === 1)
-    while (underWay > 0) await new Promise((resolve) => setTimeout(resolve, 10))
+    await waitFor('the origin has nothing open', () => underWay === 0)
   })
 
   it('nor does a page of ours', async (t) => {
@@ -194,7 +195,7 @@ describe('limits of HTTP/2', { timeout: 240_000 }, () => {
     for (let n = 0; n < 4; n++) send(get(2 * n + 1, '/large'))
     await until(({ type }) => type === FRAME.data)
     socket.pause()
-    while (underWay > 0) await new Promise((resolve) => setTimeout(resolve, 20))
+    await waitFor('the origin has nothing open', () => underWay === 0)
     socket.resume()
     await closed
   })
@@ -225,7 +226,7 @@ describe('limits of HTTP/2', { timeout: 240_000 }, () => {
     await until(({ type, stream }) => type === FRAME.headers && stream === 1_001)
     // Nothing is left open: here, or the session would not be an idle one, and at the origin.
     await closed
-    while (underWay > 0) await new Promise((resolve) => setTimeout(resolve, 10))
+    await waitFor('the origin has nothing open', () => underWay === 0)
   })
 
   it('random frames hurt nobody', async (t) => {

@@ -315,8 +315,8 @@ it('a receiver that hangs delays nothing else', async () => {
   await until('the others have got theirs', () => good.received.length === 41)
   assert.equal((await ended(two, far.id))['state'], 'delivered')
   const counted = await api.pool.query<{ n: number }>(
-    `select count(distinct lease)::int as n from delivery where account_id = $1 and lease is not null`,
-    [one.id],
+    `select count(distinct lease)::int as n from delivery where endpoint_id = $1 and lease is not null`,
+    [stuck.id],
   )
   assert(counted.rows[0]!.n <= 3)
   await until('all are delivered', async () =>

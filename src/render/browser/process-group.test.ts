@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { it } from 'node:test'
 
+import { until } from '../../../test/support/condition.ts'
 import { renderersOfGroup } from './process-group.ts'
 
 it('pages that a zygote has begun since the last look are found, those that have ended are not', async (t) => {
@@ -27,7 +28,7 @@ it('pages that a zygote has begun since the last look are found, those that have
     assert.deepEqual(renderers(), [Number(String(told))])
     const pid = Number(String(told))
     process.kill(pid, 'SIGKILL')
-    while (renderers().includes(pid)) await new Promise((resolve) => setTimeout(resolve, 5))
+    await until('it is gone', () => !renderers().includes(pid))
   }
   assert.deepEqual(renderers(), [])
 })

@@ -8,6 +8,7 @@ import type { Endpoint } from '../../api/types.ts'
 import { ShownOnce } from '../../parts/copy-field.tsx'
 import { DataTable } from '../../parts/data-table.tsx'
 import { ConfirmDialog } from '../../parts/dialog.tsx'
+import { Form } from '../../parts/form.tsx'
 import { notifyFailed } from '../../parts/notifications.tsx'
 import { Note, Section } from '../../parts/page.tsx'
 import { Loaded, Refusal } from '../../parts/states.tsx'
@@ -49,13 +50,7 @@ function NewEndpoint({ onAdded }: { onAdded: () => unknown }) {
     },
   })
   return (
-    <form
-      noValidate
-      onSubmit={(event) => {
-        event.preventDefault()
-        create.mutate()
-      }}
-    >
+    <Form onSubmit={() => create.mutate()}>
       <Group align="end">
         <TextInput
           label="URL"
@@ -88,7 +83,7 @@ function NewEndpoint({ onAdded }: { onAdded: () => unknown }) {
           onClose={create.reset}
         />
       )}
-    </form>
+    </Form>
   )
 }
 

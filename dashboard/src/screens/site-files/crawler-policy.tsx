@@ -5,6 +5,7 @@ import { useSaveSettings } from '../../api/site-file-queries.ts'
 import type { DomainWithSettings, Settings } from '../../api/types.ts'
 import { CATEGORIES, type Category, PURPOSES } from '../../crawler-categories.ts'
 import { ConfirmDialog } from '../../parts/dialog.tsx'
+import { Form } from '../../parts/form.tsx'
 import { notifyDone } from '../../parts/notifications.tsx'
 import { Note, Section } from '../../parts/page.tsx'
 import { SaveBar } from '../../parts/save-bar.tsx'
@@ -77,13 +78,7 @@ export default function CrawlerPolicy({ domain }: { domain: DomainWithSettings }
   })
   return (
     <Stack gap="lg">
-      <form
-        noValidate
-        onSubmit={(event) => {
-          event.preventDefault()
-          save.mutate()
-        }}
-      >
+      <Form onSubmit={() => save.mutate()}>
         <Stack gap="lg">
           <Treatments categories={categories} onChange={(next) => change({ categories: next })}>
             <TextInput
@@ -117,7 +112,7 @@ export default function CrawlerPolicy({ domain }: { domain: DomainWithSettings }
           <Refusal error={save.error} />
           <SaveBar isDirty={edited !== null} isBusy={save.isPending} onUndo={() => setEdited(null)} />
         </Stack>
-      </form>
+      </Form>
       <LeaveGuard isDirty={edited !== null} />
       <Versions domain={name} kind="policy" />
       {isAsking && (

@@ -3,6 +3,7 @@ import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { Redirect } from '../../api/types.ts'
 import { Dialog, DialogButtons } from '../../parts/dialog.tsx'
+import { Form } from '../../parts/form.tsx'
 import { Refusal } from '../../parts/states.tsx'
 
 export type Entry = Pick<Redirect, 'from' | 'to' | 'status'>
@@ -31,13 +32,7 @@ export function RedirectDialog(props: {
   })
   return (
     <Dialog title={before === null ? 'Add a redirect' : 'Edit a redirect'} onClose={props.onClose}>
-      <form
-        noValidate
-        onSubmit={(event) => {
-          event.preventDefault()
-          save.mutate()
-        }}
-      >
+      <Form onSubmit={() => save.mutate()}>
         <Stack>
           <TextInput
             label="From"
@@ -69,7 +64,7 @@ export function RedirectDialog(props: {
           <Refusal error={save.error} />
           <DialogButtons label="Save" isBusy={save.isPending} onCancel={props.onClose} />
         </Stack>
-      </form>
+      </Form>
     </Dialog>
   )
 }

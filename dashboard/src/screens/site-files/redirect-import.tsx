@@ -4,6 +4,7 @@ import { useId, useState } from 'react'
 import { ApiError, messageOf } from '../../api/request.ts'
 import { counted } from '../../format.ts'
 import { Dialog, DialogButtons } from '../../parts/dialog.tsx'
+import { Form } from '../../parts/form.tsx'
 
 /** Replaces the whole list by a file. */
 export function RedirectImport(props: {
@@ -22,13 +23,7 @@ export function RedirectImport(props: {
   })
   return (
     <Dialog title="Import redirects" onClose={props.onClose}>
-      <form
-        noValidate
-        onSubmit={(event) => {
-          event.preventDefault()
-          save.mutate()
-        }}
-      >
+      <Form onSubmit={() => save.mutate()}>
         <Stack>
           <Text size="sm">
             The columns are from, to and status. An empty status is 301; 410 has no to.
@@ -51,7 +46,7 @@ export function RedirectImport(props: {
           {save.error !== null && <BadLines error={save.error} />}
           <DialogButtons label="Import" isBusy={save.isPending} onCancel={props.onClose} />
         </Stack>
-      </form>
+      </Form>
     </Dialog>
   )
 }

@@ -11,6 +11,7 @@ import {
 } from '../../api/site-file-queries.ts'
 import type { DomainWithSettings, Robots as StoredRobots } from '../../api/types.ts'
 import { ConfirmDialog } from '../../parts/dialog.tsx'
+import { Form } from '../../parts/form.tsx'
 import { Lines } from '../../parts/lines.tsx'
 import { notifyDone } from '../../parts/notifications.tsx'
 import { Note, Section } from '../../parts/page.tsx'
@@ -65,13 +66,7 @@ function RobotsEditor({ name, stored }: { name: string; stored: StoredRobots }) 
   })
   return (
     <>
-      <form
-        noValidate
-        onSubmit={(event) => {
-          event.preventDefault()
-          save.mutate()
-        }}
-      >
+      <Form onSubmit={() => save.mutate()}>
         <Stack gap="lg">
           <Section title="robots.txt" lead="Served to everybody, blocked crawlers included.">
             <NativeSelect
@@ -105,7 +100,7 @@ function RobotsEditor({ name, stored }: { name: string; stored: StoredRobots }) 
           <Refusal error={preview.error === null ? save.error : null} />
           <SaveBar isDirty={isDirty} isBusy={save.isPending} onUndo={() => setEdited(null)} />
         </Stack>
-      </form>
+      </Form>
       <LeaveGuard isDirty={isDirty} />
       <Test name={name} text={would} />
       {forbids.length > 0 && (

@@ -1,0 +1,63 @@
+import { chmod, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import ipaddr from 'ipaddr.js'
+import { systemClock } from '../src/clock.ts'
+import { startGateway } from '../src/gateway/gateway.ts'
+import { silentLog } from '../src/log.ts'
+import { findBrowser } from '../src/render/browser/browser-binary.ts'
+import { startRenderer } from '../src/render/renderer.ts'
+import { openCatalogue } from '../test/apps/catalogue.ts'
+import { startOrdinaryBrowser } from './ordinary-browser.ts'
+
+/** A renderer and an ordinary browser that may reach loopback. `sites`: those named, else all of test/apps and test/render. */
+export async function startWordComparison(named: string | undefined) {
+  const dir = await mkdtemp(path.join(tmpdir(), 'prepaint-words-'))
+  // As root, the browser runs as another user, who must be able to enter this directory.
+  await chmod(dir, 0o711)
+  const sites = named?.split(',') ?? ['shop', ...(await openCatalogue(dir)).map(({ name }) => name), 'corpus']
+  const log = silentLog()
+  const loopback = [{ cidr: ipaddr.parseCIDR('127.0.0.1/32'), port: null }] as const
+  const openGateway = () => startGateway({ allowed: loopback, log })
+  const common = { chromium: null, dataDir: dir, requireSandbox: false, log }
+  const renderer = await startRenderer({
+    ...{ ...common, identity: 'Prepaint/0.0.0-test', slots: 1, timeoutMs: 20_000 },
+    ...{ openGateway, clock: systemClock },
+  })
+  const gateway = await openGateway()
+  const plain = await startOrdinaryBrowser(await findBrowser(common), gateway.spkiHash)
+  return {
+    sites,
+    renderer,
+    gateway,
+    plain,
+    async close() {
+      await renderer.close()
+      await plain.close()
+      await gateway.close()
+      await rm(dir, { recursive: true, force: true })
+    },
+  }
+}
+
+export function wordsOf(text: string): string[] {
+  return text.match(/[\p{L}\p{N}]+/gu) ?? []
+}
+
+export function countsOf(words: readonly string[]): Map<string, number> {
+  const counts = new Map<string, number>()
+  for (const word of words) counts.set(word, (counts.get(word) ?? 0) + 1)
+  return counts
+}
+
+const LISTED_WORDS = 25
+
+/** Words that stand in `a` more often than in `b`. */
+export function surplus(a: readonly string[], b: readonly string[]): string {
+  const counts = countsOf(b)
+  return [...countsOf(a)]
+    .filter(([word, count]) => count > (counts.get(word) ?? 0))
+    .map(([word]) => word)
+    .slice(0, LISTED_WORDS)
+    .join(' ')
+}
