@@ -260,6 +260,72 @@ describe('commands on accounts, keys, tokens and domains', () => {
     await refused(`version restore ${at} --id 999999`, /not found/i)
   })
 
+  it('replaces, shows and tries rules; compares devices', async () => {
+    const at = '--domain shop.example'
+    const rules = [
+      { path: '/a*', render: { wait_for: '#a' } },
+      { path: '/ab', fresh_seconds: 60 },
+    ]
+    const set = await good(`rules set ${at} --file -`, JSON.stringify(rules))
+    assert.deepEqual(set['warnings'], [{ rule: 1, covered_by: 0 }])
+    assert.deepEqual(JSON.parse(await printed(`rules show ${at}`))[0].render, { wait_for: '#a' })
+
+    const { pool } = database
+    const tried = runPrepaint(`rules try ${at} --file - --path /a --path /a`.split(' '), settings, '[]')
+    const result = {
+      ...{ outcome: 'incomplete', ms: 5 },
+      differences: [{ of: 'outcome', before: 'rendered', after: 'incomplete: no element matches #a' }],
+    }
+    await until('the page is rendered', async () => {
+      const { rowCount } = await pool.query('update rule_try_page set result = $1', [JSON.stringify(result)])
+      return rowCount === 1
+    })
+    const { code, stdout } = await tried
+    assert.equal(code, 0)
+    assert.match(stdout, /^\/a +1 -> none +incomplete +5 ms +outcome: incomplete: no element matches #a$/m)
+
+    await refused(`devices check ${at} --path /a`, /Domain is not active/)
+    await good(`domain set ${at} --active yes`)
+    const compared = json(`devices check ${at} --path /a`)
+    await until('the pages are compared', async () => {
+      const { rowCount } = await pool.query(
+        `update device_page set requested_at = null, checked_at = now(), differences = '{text}'`,
+      )
+      return rowCount === 1
+    })
+    const { pages } = (await compared).json as { pages: { path: string; differences: string[] }[] }
+    assert.deepEqual([pages[0]?.path, pages[0]?.differences], ['/a', ['text']])
+
+    const many = (count: number) => Array.from({ length: count }, (_, n) => `--path /${n}`).join(' ')
+    await refused(`devices check ${at} ${many(11)}`, /^--path can be given 10 times$/, 2)
+    await refused(`devices check ${at} --path //x`, /^--path must be the path of a page, got "\/\/x"$/, 2)
+    const { json: over, code: exitCode } = await json(`rules try ${at} --file - ${many(21)}`, '[]')
+    assert.deepEqual([exitCode, over], [2, { error: '--path can be given 20 times' }])
+    const { json: bad } = await json(`rules set ${at} --file -`, '[{"path":"/","action":"fly"}]')
+    assert.match(String(bad['error']), /^--file: rules\[0\]\.action /)
+    await good(`rules set ${at} --file -`, '[]')
+    await good(`domain set ${at} --active no`)
+    await pool.query('delete from job')
+  })
+
+  it('sets, lists and removes headers for the origin, and never shows a value', async () => {
+    const at = '--domain shop.example'
+    const secret = 'open-sesame-1234'
+    const shown = [
+      JSON.stringify(await good(`origin-header set ${at} --name X-Secret --value-stdin`, secret)),
+      JSON.stringify(await good(`origin-header set ${at} --name x-secret --value-stdin --all`, secret)),
+      await printed(`origin-header list ${at}`),
+    ]
+    assert(shown.every((text) => !text.includes(secret)))
+    assert.match(shown[1]!, /"warnings":\[\{/)
+    assert.match(shown[2]!, /^x-secret +all$/m)
+    const { json: bad, code } = await json(`origin-header set ${at} --name Cookie --value-stdin`, 'a=1')
+    assert.deepEqual([code, bad], [2, { error: 'origin_headers[1].name must not be set by an owner' }])
+    await good(`origin-header remove ${at} --name X-SECRET`)
+    assert.equal(await printed(`origin-header list ${at}`), 'No headers for the origin.')
+    await refused(`origin-header remove ${at} --name X-Secret`, /has no header X-Secret/, 2)
+  })
+
   it('shows a webhook token once, lists it without, revokes it', async () => {
     const created = await good('token create --domain shop.example --name deploy')
     assert.deepEqual(Object.keys(created), ['id', 'name', 'token'])
