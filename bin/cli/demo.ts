@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import path from 'node:path'
 import ipaddr from 'ipaddr.js'
 import type pg from 'pg'
@@ -5,6 +6,7 @@ import { startShop } from '../../examples/shop/server.ts'
 import { createAccount, findAccount } from '../../src/accounts/accounts.ts'
 import { createKey, listKeys, revokeKey } from '../../src/accounts/keys.ts'
 import { DEFAULT_PLANS } from '../../src/accounts/plans.ts'
+import { setPassword } from '../../src/accounts/sign-in/passwords.ts'
 import type { Config } from '../../src/config.ts'
 import { databaseNow, transaction } from '../../src/db/transaction.ts'
 import { AppError } from '../../src/errors.ts'
@@ -29,7 +31,7 @@ const demo = defineCommand({
     if (demo === null) return null
     try {
       if (check) return await checked(demo.addresses)
-      const answer = introduction(demo.addresses, demo.shopUrl, path.join(config.dataDir, 'demo'))
+      const answer = introduction(demo, path.join(config.dataDir, 'demo'))
       process.stdout.write(`${json ? JSON.stringify(answer.json) : answer.text}\n`)
       await shutdown.requested
       return null
@@ -39,7 +41,7 @@ const demo = defineCommand({
   },
 })
 
-type Demo = { addresses: Addresses; shopUrl: string; close(): Promise<void> }
+type Demo = { addresses: Addresses; shopUrl: string; password: string; close(): Promise<void> }
 
 async function startDemo(deps: {
   config: Config
@@ -54,8 +56,8 @@ async function startDemo(deps: {
     const node = await startNode({ config: demoConfig, log, say, signal })
     const close = () => node.close().finally(shop.close)
     try {
-      const { key } = await prepareTenant(node.pool, shop.url)
-      return { addresses: { edge: node.edge ?? '', api: node.api, key }, shopUrl: shop.url, close }
+      const { key, password } = await prepareTenant(node.pool, shop.url)
+      return { addresses: { edge: node.edge ?? '', api: node.api, key }, shopUrl: shop.url, password, close }
     } catch (error) {
       await node.close()
       throw error
@@ -90,7 +92,7 @@ async function checked(addresses: Addresses): Promise<Result> {
   return { json: { ok: good, steps: seen }, text: summary(seen), exitCode: good ? 0 : 1 }
 }
 
-function introduction(addresses: Addresses, shopUrl: string, dataDir: string): Result {
+function introduction({ addresses, shopUrl, password }: Demo, dataDir: string): Result {
   const { edge, api, key } = addresses
   const browser = `${edge.replace('127.0.0.1', DEMO_DOMAIN)}/`
   const commands = DEMO_STEPS.map((step) => ({
@@ -102,6 +104,7 @@ function introduction(addresses: Addresses, shopUrl: string, dataDir: string): R
     '',
     `The shop itself     ${shopUrl}/`,
     `Through Prepaint    ${browser}`,
+    `Dashboard           ${api} as ${EMAIL}, password ${password}`,
     `API documentation   ${api}/docs`,
     `API key             ${key}`,
     `Data                ${dataDir}`,
@@ -115,14 +118,15 @@ function introduction(addresses: Addresses, shopUrl: string, dataDir: string): R
     ]),
     'Ctrl-C stops the demo. "npx prepaint demo --check" runs all of these.',
   ].join('\n')
-  return { json: { event: 'ready', api, edge, domain: DEMO_DOMAIN, shop: shopUrl, key, commands }, text }
+  const json = { event: 'ready', api, edge, domain: DEMO_DOMAIN, shop: shopUrl, key, email: EMAIL, password }
+  return { json: { ...json, commands }, text }
 }
 
 const EMAIL = 'demo@shop.example'
 const PLAN = 'agency_plus'
 
-/** Reuses an earlier account and domain; revokes keys and purges pages, so the first request is a miss. */
-async function prepareTenant(pool: pg.Pool, originUrl: string): Promise<{ key: string }> {
+/** Reuses an earlier account and domain; makes a new password, revokes keys and purges pages, so the first request is a miss. */
+async function prepareTenant(pool: pg.Pool, originUrl: string): Promise<{ key: string; password: string }> {
   const nowMs = (await databaseNow(pool)).getTime()
   const view = { plans: DEFAULT_PLANS, nowMs }
   const { id: account } = await accountOfDemo(pool)
@@ -140,7 +144,10 @@ async function prepareTenant(pool: pg.Pool, originUrl: string): Promise<{ key: s
   for (const key of await listKeys(pool, account, nowMs)) {
     if (key.state === 'active') await revokeKey(pool, account, key.id, nowMs)
   }
-  return createKey(pool, account, { name: 'demo', expiresAt: null }, view)
+  const password = randomBytes(12).toString('base64url')
+  await setPassword(pool, account, password)
+  const { key } = await createKey(pool, account, { name: 'demo', expiresAt: null }, view)
+  return { key, password }
 }
 
 async function accountOfDemo(pool: pg.Pool) {

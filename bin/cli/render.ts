@@ -147,13 +147,12 @@ function reasonOf(outcome: Exclude<RenderOutcome, { kind: 'rendered' | 'site-err
     case 'origin-unreachable':
       return `the origin cannot be reached: ${outcome.reason}`
     case 'timed-out':
-      return outcome.afterMs === 0
-        ? 'it keeps reloading itself'
-        : `it was not finished after ${outcome.afterMs} ms`
+      if (outcome.afterMs === 0) return 'it keeps reloading itself'
+      return `it was not finished after ${outcome.afterMs} ms${outcome.reason === undefined ? '' : `: ${outcome.reason}`}`
     case 'incomplete':
       return `it is incomplete: ${outcome.reason}`
     case 'blank':
-      return 'it stayed blank'
+      return 'it has no text, image or field'
     case 'challenge':
       return `${outcome.mark} shows a bot challenge`
     case 'error-page':

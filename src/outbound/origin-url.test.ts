@@ -73,7 +73,8 @@ describe('an origin URL is accepted and written in one way', () => {
 })
 
 describe('an origin URL is refused with its reason', () => {
-  const INTERNAL = 'internal addresses are not allowed'
+  const INTERNAL =
+    'must not be an internal address, unless the operator allows it (PREPAINT_ALLOW_PRIVATE_ORIGINS)'
   const SPACES = 'must not contain spaces, control characters or backslashes'
   const REST = 'must not have a path, query or fragment'
   const REFUSED: Record<string, string[]> = {

@@ -46,7 +46,10 @@ export async function checkOriginUrl(
   const originUrl = `${scheme}://${hostInUrl(host)}${url.port === '' ? '' : `:${port}`}`
 
   if (host.kind === 'address') {
-    if (!guard.permits(host.text, port)) return refuse('internal addresses are not allowed')
+    if (!guard.permits(host.text, port))
+      return refuse(
+        'must not be an internal address, unless the operator allows it (PREPAINT_ALLOW_PRIVATE_ORIGINS)',
+      )
     // Some programs read 010.1.2.3 as 8.1.2.3, others as 10.1.2.3.
     const plain = host.text.includes(':') || authority.replace(/:\d*$/, '') === host.text
     return plain ? { ok: true, originUrl } : refuse('must write an IP address as four decimal numbers')

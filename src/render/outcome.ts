@@ -82,7 +82,7 @@ export type RenderOutcome =
   /** The page set the status of a temporary error (`prerender-status-code` 503). Served, never stored. */
   | ({ kind: 'site-error' } & GivenPage)
   | { kind: 'origin-unreachable'; reason: string }
-  | { kind: 'timed-out'; afterMs: number }
+  | { kind: 'timed-out'; afterMs: number; reason?: string }
   | { kind: 'blank' }
   /** A bot guard in front of the origin; `mark` names it if known. */
   | { kind: 'challenge'; mark: string }

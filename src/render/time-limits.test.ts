@@ -96,7 +96,8 @@ describe('time of a render in all', () => {
   it('past it the render ends on time, whatever still comes', async () => {
     routes.set('/endless', ready(TIMEOUT_MS * 10))
     const { outcome, tookMs } = await besideAnother('/endless')
-    assert.deepEqual(outcome, { kind: 'timed-out', afterMs: TIMEOUT_MS })
+    const reason = 'the page did not say that it was ready'
+    assert.deepEqual(outcome, { kind: 'timed-out', afterMs: TIMEOUT_MS, reason })
     assert(tookMs >= TIMEOUT_MS, `${tookMs}`)
   })
 })

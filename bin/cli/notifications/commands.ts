@@ -25,7 +25,11 @@ const ID_OPTION = { value: 'ID', text: 'the id that "endpoint list" shows', requ
 const endpointAdd = defineCommand({
   options: {
     email: EMAIL_OPTION,
-    url: { value: 'U', text: 'where events are sent: https, port 443 or from 1024 up', required: true },
+    url: {
+      value: 'U',
+      text: 'where events are sent: https, port 443 or from 1024 up; http to allowed private addresses',
+      required: true,
+    },
     format: { value: 'F', text: 'standard (the default) or slack' },
     events: {
       value: 'a,b',

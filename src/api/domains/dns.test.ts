@@ -54,7 +54,8 @@ it('200: what would be wrong with a new domain, of the fields that are given', a
   })
   assert.deepEqual((await check({ origin_url: 'http://127.0.0.1' }))['origin_url'], {
     url: null,
-    problem: 'internal addresses are not allowed',
+    problem:
+      'must not be an internal address, unless the operator allows it (PREPAINT_ALLOW_PRIVATE_ORIGINS)',
     status: null,
     warning: null,
   })

@@ -403,7 +403,10 @@ it('five endpoints an account, and no sixth; URLs that cannot be', async () => {
     ['https://u@hooks.example.com/', 'must not contain a user name or password'],
     ['https://hooks.example.com/#x', 'must not have a fragment'],
     ['http://hooks.example.com/', 'must use https'],
-    ['https://10.0.0.1/', 'internal addresses are not allowed'],
+    [
+      'https://10.0.0.1/',
+      'must not be an internal address, unless the operator allows it (PREPAINT_ALLOW_PRIVATE_ORIGINS)',
+    ],
     ['https://internal.attacker.com/', 'the name resolves to an internal address'],
     ['ftp://hooks.example.com/', 'must use http or https'],
     ['x', 'must be a full URL such as https://hooks.example.com/path'],

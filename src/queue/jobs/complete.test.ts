@@ -119,7 +119,7 @@ describe('what an outcome does', () => {
       'refused'.repeat(100).slice(0, 500),
     ],
     [{ kind: 'timed-out', afterMs: 20_000 }, 'failed', 'after 20000 ms'],
-    [{ kind: 'blank' }, 'failed', null],
+    [{ kind: 'blank' }, 'failed', 'no text, image or field'],
     [{ kind: 'too-large', what: 'memory' }, 'failed', 'memory'],
     [{ kind: 'over-quota' }, 'failed', null],
     [{ kind: 'domain-inactive' }, 'cancelled', null],

@@ -32,7 +32,7 @@ const BAD: { [Kind in Bad]: [RenderOutcome & { kind: Kind }, detail: string | nu
   'timed-out': [{ kind: 'timed-out', afterMs: 20_000 }, 'after 20000 ms'],
   incomplete: [{ kind: 'incomplete', reason: 'no answer to GET /x', page: null }, 'no answer to GET /x'],
   crashed: [{ kind: 'crashed', reason: 'the page crashed' }, 'the page crashed'],
-  blank: [{ kind: 'blank' }, null],
+  blank: [{ kind: 'blank' }, 'no text, image or field'],
   'origin-error': [{ kind: 'origin-error', status: 502 }, 'status 502'],
   'origin-unreachable': [{ kind: 'origin-unreachable', reason: 'refused' }, 'refused'],
   'site-error': [{ kind: 'site-error', status: 503, headers: [], html: '<p>Back soon' }, 'status 503'],

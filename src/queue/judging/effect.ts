@@ -123,7 +123,10 @@ export function detailOf(found: Found): string {
     case 'rendered':
       return bounded(found.missing ?? '')
     case 'timed-out':
-      return found.afterMs === 0 ? 'it loads itself again and again' : `after ${found.afterMs} ms`
+      if (found.afterMs === 0) return 'it loads itself again and again'
+      return `after ${found.afterMs} ms${found.reason === undefined ? '' : `: ${found.reason}`}`
+    case 'blank':
+      return 'no text, image or field'
     case 'too-large':
       return found.what
     case 'challenge':

@@ -69,7 +69,10 @@ export async function visit(
   listeners.push(limitListeners(tab, url, request, limits, end))
   page.listen(mergeListeners([...listeners, workers.listeners, activity.listeners, ready.listeners]))
 
-  const timer = setTimeout(() => end({ kind: 'timed-out', afterMs: timeoutMs }), timeoutMs)
+  const timer = setTimeout(() => {
+    const reason = reasonOfLack([], ready.state)
+    end({ kind: 'timed-out', afterMs: timeoutMs, ...(reason !== null && { reason }) })
+  }, timeoutMs)
   const abort = () => end({ kind: 'aborted' })
   signal.addEventListener('abort', abort)
   if (signal.aborted) abort()
@@ -185,15 +188,10 @@ function limitListeners(
       if (frameId !== mainFrameId || disposition !== 'currentTab') return
       const location = publicUrl(url, pageUrl, site)
       if (location === null) return
-      if (withoutHash(location) !== pageUrl) end({ kind: 'redirect', status: 302, location })
+      if (location.split('#', 1)[0] !== pageUrl) end({ kind: 'redirect', status: 302, location })
       else if (++reloads > RELOAD_LIMIT) end({ kind: 'timed-out', afterMs: 0 })
     },
   }
-}
-
-function withoutHash(url: string): string {
-  const at = url.indexOf('#')
-  return at === -1 ? url : url.slice(0, at)
 }
 
 async function outcomeOfFault(error: unknown, lost: Promise<string>): Promise<RenderOutcome> {

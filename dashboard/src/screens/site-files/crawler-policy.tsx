@@ -140,7 +140,7 @@ function Treatments(props: {
   return (
     <Section
       title="Crawlers"
-      lead="What each kind gets. Payment answers with status 402 and your terms; Prepaint takes no payments. Crawlers that do not say who they are count as people."
+      lead="What each kind gets. Payment answers with status 402 and your terms; Prepaint takes no payments. Who is a crawler is chosen in the settings; those that do not say who they are count as people."
     >
       <div className="columns">
         {[search, ai, ...PURPOSES, ...others].map(({ category, label, description }) => (
