@@ -33,7 +33,7 @@ export async function storeForm(
   await db.query(
     `insert into page_form (domain_id, path, variant, form, page_etag, body_br, etag, facts)
      select domain_id, path, $3, $4, $5, $6, $7, $8 from page
-      where domain_id = $1 and path = $2 and etag = $5 for key share
+      where domain_id = $1 and path = $2 and variant = $3 and etag = $5 for key share
      on conflict (domain_id, path, variant, form) do update set
        page_etag = excluded.page_etag, body_br = excluded.body_br, etag = excluded.etag, facts = excluded.facts`,
     [page.domain, page.path, page.variant, form, pageEtag, bodyBr, etag, JSON.stringify(facts)],

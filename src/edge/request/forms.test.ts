@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, it } from 'node:test'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
+import { until } from '../../../test/support/condition.ts'
 import {
   type Answer,
   type AskOptions,
@@ -101,7 +102,7 @@ describe('forms of a page', () => {
     edge.script(page('two nodes'))
     await tool(at())
     const stored = async () => (await edge.pool.query('select * from page_form where path = $1', [at()])).rows
-    for (let tries = 0; (await stored()).length === 0 && tries < 1_000; tries++);
+    await until('it is stored', async () => (await stored()).length > 0)
     await edge.pool.query(`update page_form set etag = 'of-the-first' where path = $1`, [at()])
     const second = await edge.node()
     const answer = await second.ask(at(), { agent: AGENT, headers: MD })
@@ -110,6 +111,22 @@ describe('forms of a page', () => {
     // Gone with the page.
     await edge.purge({ kind: 'paths', paths: [at()] } as never)
     assert.equal((await stored()).length, 0)
+  })
+
+  it('is stored of each variant, also where both have the same HTML', async () => {
+    await edge.set(`settings = '{"devices":"both"}'`)
+    await edge.settled()
+    edge.script(page('same'), page('same'))
+    const phone = `${AGENT} Mobile`
+    for (const agent of [AGENT, phone]) assert.equal((await tool(at(), { agent })).verdict, 'rendered')
+    const variants = await until('both are stored', async () => {
+      const { rows } = await edge.pool.query(
+        'select variant from page_form where path = $1 order by variant',
+        [at()],
+      )
+      return rows.length === 2 && rows.map(({ variant }) => variant)
+    })
+    assert.deepEqual(variants, ['desktop', 'mobile'])
   })
 
   it('has an ETag for each form and encoding, and a 304 only for its own', async () => {
