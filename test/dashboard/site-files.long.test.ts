@@ -46,7 +46,7 @@ const chooseFile = (text: string) =>
 describe('robots.txt', () => {
   it('shows the difference from what is served, and tests a path while one types', async () => {
     await open('/site-files')
-    await shows('As it is served now.')
+    await shows('No difference from the file that is served now.')
     await shows('Never changed.')
     await fill('Path', '/cart/1')
     await shows('line 2: Disallow: /cart')
@@ -63,7 +63,7 @@ describe('robots.txt', () => {
     await isClean()
     await click('Save')
     await shows('Saved. The new robots.txt is served.')
-    await shows('As it is served now.')
+    await shows('No difference from the file that is served now.')
     await shows('In force')
   })
 
@@ -84,7 +84,7 @@ describe('robots.txt', () => {
     await click('Save')
     await shows('This forbids the whole site to Bingbot. Its pages will disappear from Bing.')
     await click('Save anyway')
-    await shows('As it is served now.')
+    await shows('No difference from the file that is served now.')
     assert.equal((await read('/robots'))['served'], 'User-agent: *\nDisallow: /')
   })
 

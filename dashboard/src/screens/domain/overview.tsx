@@ -22,7 +22,10 @@ export function DomainOverview({ domain }: { domain: DomainWithSettings }) {
       {!domain.is_active && (
         <Alert color="yellow" title="This domain is paused">
           Crawlers get the origin, like people. Turn it on in the{' '}
-          <Link href={domainPath('domainSettings', name)}>settings</Link>.
+          <Anchor component={Link} href={domainPath('domainSettings', name)} inherit>
+            settings
+          </Anchor>
+          .
         </Alert>
       )}
       {!domain.ssl_enabled && <DomainSteps domain={name} />}

@@ -1,3 +1,4 @@
+import { Anchor } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { Link, useSearch } from 'wouter'
 import { reportQuery } from '../../api/notification-queries.ts'
@@ -40,7 +41,11 @@ export default function ReportScreen() {
                 columns={[
                   {
                     title: 'Domain',
-                    cell: ({ domain }) => <Link href={domainPath('domain', domain)}>{domain}</Link>,
+                    cell: ({ domain }) => (
+                      <Anchor component={Link} href={domainPath('domain', domain)} size="sm">
+                        {domain}
+                      </Anchor>
+                    ),
                   },
                   { title: 'Requests', kind: 'number', cell: ({ visits }) => number(visits) },
                   { title: 'Hits', kind: 'number', cell: ({ hit_ratio }) => percent(hit_ratio) },

@@ -131,7 +131,7 @@ function Difference({ served, would }: { served: string | null; would: string | 
   return (
     <>
       {served === would ? (
-        <Note size="sm">As it is served now.</Note>
+        <Note size="sm">No difference from the file that is served now.</Note>
       ) : stretches === null ? (
         <Alert color="yellow">Almost no line is as it is served now.</Alert>
       ) : (
