@@ -68,7 +68,7 @@ const app = await createApiServer({
   plans: DEFAULT_PLANS,
   clock: systemClock,
   log,
-  checkEndpoint: async () => ({ ok: true }),
+  checkEndpoint: async () => {},
   checkOrigin: async (raw) => ({ ok: true, originUrl: raw }),
   vault: createVault({ pool, keys: null, dataDir: tmpdir() }),
   readClient: createClientReader([]),

@@ -1,9 +1,12 @@
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import http from 'node:http'
+import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { promisify } from 'node:util'
+
+import { percentile } from './figures.ts'
 
 const run = promisify(execFile)
 
@@ -12,7 +15,7 @@ const PERSON =
   'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36'
 
 export type Load = {
-  /** `h2`: over TLS, ten streams to a connection. `spread`: small pages of random domains and paths. */
+  /** `h2`: over TLS, 16 connections of four streams. `spread`: small pages of random domains and paths. */
   kind: 'http1' | 'h2' | 'spread'
   port: number
   path: string
@@ -24,7 +27,6 @@ export type Load = {
   pids: readonly number[]
 }
 
-/** `p99Ms` is NaN if the client does not report it. */
 export type Burst = { perSecond: number; p99Ms: number; microsARequest: number }
 
 export async function burst(load: Load): Promise<Burst> {
@@ -65,18 +67,34 @@ async function wrk({
   }
 }
 
-async function h2load({ port, path: url, seconds, cores }: Load): Promise<Said> {
-  const { stdout } = await run('taskset', [
-    ...['-c', cores, 'h2load', '-t1', '-c32', '-m10', '-D', `${seconds}`, '--header', 'accept-encoding: br'],
-    ...['--header', `user-agent: ${CRAWLER}`, '--connect-to', `127.0.0.1:${port}`],
-    `https://shop.example:${port}${url}`,
-  ])
-  if (/[1-9]\d* (?:failed|errored|timeout)|[1-9]\d* [345]xx| 0 succeeded/.test(stdout))
-    throw new Error(stdout)
-  return {
-    requests: numberIn(stdout, /(\d+) succeeded/),
-    perSecond: numberIn(stdout, /finished in \S+, ([\d.]+) req\/s/),
-    p99Ms: Number.NaN,
+async function h2load({ port, path: url, who, seconds, cores }: Load): Promise<Said> {
+  const dir = mkdtempSync(path.join(tmpdir(), 'prepaint-bench-'))
+  const log = path.join(dir, 'log')
+  try {
+    const { stdout } = await run('taskset', [
+      ...['-c', cores, 'h2load', '-t1', '-c16', '-m4', '-D', `${seconds}`, '--log-file', log],
+      ...[
+        '--header',
+        'accept-encoding: br',
+        '--header',
+        `user-agent: ${who === 'crawler' ? CRAWLER : PERSON}`,
+      ],
+      ...['--connect-to', `127.0.0.1:${port}`, `https://shop.example:${port}${url}`],
+    ])
+    if (/[1-9]\d* (?:failed|errored|timeout)|[1-9]\d* [345]xx| 0 succeeded/.test(stdout))
+      throw new Error(stdout)
+    // Each line: start, status and microseconds of a request.
+    const micros = readFileSync(log, 'utf8')
+      .trimEnd()
+      .split('\n')
+      .map((line) => Number(line.split('\t')[2]))
+    return {
+      requests: numberIn(stdout, /(\d+) succeeded/),
+      perSecond: numberIn(stdout, /finished in \S+, ([\d.]+) req\/s/),
+      p99Ms: percentile(micros, 0.99) / 1_000,
+    }
+  } finally {
+    rmSync(dir, { recursive: true })
   }
 }
 
@@ -119,7 +137,7 @@ function milliseconds(text: string): number {
 }
 
 /** User and system time of these processes (proc(5), fields 14 and 15, in hundredths of a second). */
-function processorSeconds(pids: readonly number[]): number {
+export function processorSeconds(pids: readonly number[]): number {
   return pids.reduce((sum, pid) => {
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ')
     return sum + (Number(fields[11]) + Number(fields[12])) / 100

@@ -8,13 +8,13 @@ import { createSelfSigned } from '../src/gateway/tls-key.ts'
 
 export const SMALL_BYTES = 500
 
-export type NginxPorts = { origin: number; cache: number; cacheTls: number; pass: number }
+export type NginxPorts = { origin: number; cache: number; cacheTls: number; pass: number; passTls: number }
 
 export async function writeNginx(
   dir: string,
 ): Promise<{ files: Record<'origin' | 'cache' | 'pass', string>; ports: NginxPorts }> {
-  const [origin, cache, cacheTls, pass] = await freePorts(4)
-  const ports = { origin: origin!, cache: cache!, cacheTls: cacheTls!, pass: pass! }
+  const [origin, cache, cacheTls, pass, passTls] = await freePorts(5)
+  const ports = { origin: origin!, cache: cache!, cacheTls: cacheTls!, pass: pass!, passTls: passTls! }
   mkdirSync(path.join(dir, 'www'))
   mkdirSync(path.join(dir, 'pages'))
   for (const size of [8, 60]) writeFileSync(path.join(dir, 'www', `${size}`), Buffer.alloc(size * 1024, 'x'))
@@ -37,6 +37,7 @@ export async function writeNginx(
     return file
   }
   const from = `upstream origin { server 127.0.0.1:${ports.origin}; keepalive 64; keepalive_requests 100000000; }`
+  const tls = `ssl_certificate ${dir}/certificate.pem; ssl_certificate_key ${dir}/key.pem;`
   const to = 'proxy_pass http://origin; proxy_http_version 1.1; proxy_set_header Connection "";'
   return {
     ports,
@@ -50,13 +51,18 @@ export async function writeNginx(
       cache: write(
         'cache',
         `${from} proxy_cache_path ${dir}/pages levels=1:2 keys_zone=pages:10m;
-         ssl_certificate ${dir}/certificate.pem; ssl_certificate_key ${dir}/key.pem;
+         ${tls}
          server {
            listen 127.0.0.1:${ports.cache}; listen 127.0.0.1:${ports.cacheTls} ssl http2;
            location / { ${to} proxy_cache pages; proxy_cache_valid 1h; proxy_cache_key $host$request_uri; }
          }`,
       ),
-      pass: write('pass', `${from} server { listen 127.0.0.1:${ports.pass}; location / { ${to} } }`),
+      pass: write(
+        'pass',
+        `${from} ${tls} server {
+           listen 127.0.0.1:${ports.pass}; listen 127.0.0.1:${ports.passTls} ssl http2; location / { ${to} }
+         }`,
+      ),
     },
   }
 }

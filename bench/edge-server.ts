@@ -15,6 +15,7 @@ import { createEdge } from '../src/edge/edge.ts'
 import { createSelfSigned } from '../src/gateway/tls-key.ts'
 import type { JobId } from '../src/ids.ts'
 import { createEdgeMetrics } from '../src/insight/metrics/edge-metrics.ts'
+import { createTraffic } from '../src/insight/traffic/visit-counter.ts'
 import { silentLog } from '../src/log.ts'
 import { createAddressGuard } from '../src/outbound/address-guard.ts'
 import { createClient } from '../src/outbound/client/pool.ts'
@@ -48,11 +49,14 @@ function edge(): { plain: net.Server; secure: net.Server | null } {
   const context = createSecureContext({ key, cert: certificate })
   const metrics = createEdgeMetrics(new Registry())
   const loopback = [{ cidr: ipaddr.parseCIDR('127.0.0.1/32'), port: null }]
-  const db = task.connection === null ? madeHere() : poolTo(task.connection)
+  const pool = task.connection === null ? null : poolTo(task.connection)
+  const db = pool ?? madeHere()
+  const log = silentLog()
+  const traffic = pool === null ? null : createTraffic({ pool, clock: systemClock, log })
   return createEdge(
     {
       clock: systemClock,
-      log: silentLog(),
+      log,
       db,
       pool: db,
       notifications: { connected: true },
@@ -63,7 +67,10 @@ function edge(): { plain: net.Server; secure: net.Server | null } {
       lastVisits: { note: () => {} },
       redirectUses: { note: () => {} },
       verifyCrawler: null,
-      answered: (_req, answer) => metrics.answered(answer),
+      answered(req, answer) {
+        metrics.answered(answer)
+        traffic?.count(req, answer)
+      },
       tls: { contextFor: () => context },
       findChallenge: null,
     },

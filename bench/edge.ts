@@ -1,5 +1,5 @@
 /**
- * `node bench/edge.ts [--quick] [--rounds 3] [--seconds 4] [--only hit,pass,h2,database,growth,workers]`
+ * `node bench/edge.ts [--quick] [--rounds 3] [--seconds 4] [--only hit,pass,h2,database,spread,growth,workers]`
  * `[--workers 2]`
  * Compares the edge with nginx: throughput, 99th percentile and processor time (which other load affects least), as
  * medians. Needs wrk, taskset, nginx and h2load (package nghttp2-client). Ends with the table of `bench/RESULTS.md`.
@@ -12,14 +12,14 @@ import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { parseArgs } from 'node:util'
 
-import { askForAll, type Burst, burst, type Load } from './edge-load.ts'
+import { askForAll, type Burst, burst, type Load, processorSeconds } from './edge-load.ts'
 import { writeNginx } from './edge-nginx.ts'
 import type { ServerPlace, ServerTask } from './edge-server.ts'
 import { openStore, type Store } from './edge-store.ts'
 import { machineLine, median } from './figures.ts'
 
 const MEMORY_BYTES = 256 * 1024 * 1024
-const ALL = 'hit,pass,h2,database,growth,workers'
+const ALL = 'hit,pass,h2,database,spread,growth,workers'
 
 const { values: given } = parseArgs({
   options: {
@@ -35,6 +35,7 @@ const seconds = Number(given.seconds ?? (given.quick ? 1 : 4))
 const wanted = new Set(given.only.split(','))
 /** `pages` is per domain. */
 const FEW = { domains: 10, pages: 10 }
+const SOME = { domains: 10, pages: 600 }
 const MANY = given.quick ? { domains: 2_000, pages: 50 } : { domains: 10_000, pages: 100 }
 
 const SPREAD = { kind: 'spread', cores: '1', path: '/', who: 'crawler' } as const
@@ -84,15 +85,27 @@ try {
         { name: 'nginx proxy_pass', load: { ...pass, port: nginx.ports.pass, pids: [pids['pass']!] } },
       ])
     }
-    if (wanted.has('h2') && size === 8 && isThere('h2load')) {
-      const h2 = { ...hit, kind: 'h2' } as const
-      await compare('hit from memory, 8 KB, HTTP/2 with TLS', [
-        { name: 'Prepaint', load: { ...h2, port: edge.tlsPort, pids: [edge.pid] } },
-        { name: 'nginx proxy_cache', load: { ...h2, port: nginx.ports.cacheTls, pids: [pids['cache']!] } },
+    if (wanted.has('h2') && isThere('h2load')) {
+      const h2 = { ...on, kind: 'h2', path: `/${size}` } as const
+      const ours = { port: edge.tlsPort, pids: [edge.pid] }
+      await compare(`hit from memory, ${size} KB, HTTP/2 with TLS`, [
+        { name: 'Prepaint', load: { ...h2, ...ours, who: 'crawler' } },
+        {
+          name: 'nginx proxy_cache',
+          load: { ...h2, port: nginx.ports.cacheTls, pids: [pids['cache']!], who: 'crawler' },
+        },
+      ])
+      await compare(`passed to the origin, ${size} KB, HTTP/2 with TLS`, [
+        { name: 'Prepaint', load: { ...h2, ...ours, who: 'person' } },
+        {
+          name: 'nginx proxy_pass',
+          load: { ...h2, port: nginx.ports.passTls, pids: [pids['pass']!], who: 'person' },
+        },
       ])
     }
   }
   if (wanted.has('workers')) await workers(Number(given.workers), task)
+  if (wanted.has('spread')) await spread(task, { port: nginx.ports.cache, pid: pids['cache']! })
   if (wanted.has('database') || wanted.has('growth')) {
     await stored(task, { port: nginx.ports.cache, pid: pids['cache']! })
   }
@@ -135,6 +148,32 @@ async function workers(count: number, task: ServerTask): Promise<void> {
   }
 }
 
+/** More pages than the processor's caches hold, and than a domain's most visited paths that are counted. */
+async function spread(task: ServerTask, nginx: { port: number; pid: number }): Promise<void> {
+  const store = await openStore()
+  try {
+    await store.fill(SOME.domains, SOME.pages)
+    const edge = await serve({ ...task, connection: store.connection })
+    for (const [what, { port, pid }] of [
+      ['hit from memory', edge],
+      ['the same bytes from nginx', nginx],
+    ] as const) {
+      const rivals = [SOME, FEW].map((asked) => {
+        const load = { ...SPREAD, ...asked, port, pids: [pid] }
+        return { name: `any of ${count(asked)} asked for`, load }
+      })
+      const before = processorSeconds([pid])
+      await askForAll(rivals[0]!.load)
+      const micros = ((processorSeconds([pid]) - before) / (SOME.domains * SOME.pages)) * 1e6
+      console.log(`${what}: first reads, us of processor a page | ${micros.toFixed(0)}`)
+      await compare(what, rivals)
+    }
+    await end(open.splice(-1))
+  } finally {
+    await store.close()
+  }
+}
+
 /** Varies memory, stored pages and requested pages. nginx shows the effect of the machine's own caches. */
 async function stored(task: ServerTask, nginx: { port: number; pid: number }): Promise<void> {
   const store = await openStore()
@@ -169,11 +208,15 @@ async function stored(task: ServerTask, nginx: { port: number; pid: number }): P
       await compare('the same bytes', rivals)
     }
   } finally {
-    for (const child of open.splice(0)) {
-      child.kill('SIGTERM')
-      if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
-    }
+    await end(open.splice(0))
     await store.close()
+  }
+}
+
+async function end(children: ChildProcess[]): Promise<void> {
+  for (const child of children) {
+    child.kill('SIGTERM')
+    if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
   }
 }
 

@@ -1,9 +1,10 @@
 /**
  * `node bench/floods.ts [--only name]` renders pages of one customer beside a page of another that floods what all pages
  * share. Exits with status 1 if they take more than twice as long (median) as beside a page that only computes, which is
- * measured again before each flood. Last figures, 2026-11-23, two cores under a load of 20, times a loop: console lines
- * 1.07 (before their limit 295: the neighbour timed out), errors 0.88 (10.7), shared workers 1.22 (236), requests 0.56
- * (47.6), caches 0.30 (4.3), file systems 1.10 (224), titles 1.05 (14). Not limited: changes of the icon, 2.53.
+ * measured again before each flood. Last figures, 2026-11-23, two cores under a load of 20 to 30, times a loop: console
+ * lines 1.07 (before their limit 295: the neighbour timed out), errors 0.88 (10.7), shared workers 1.22 (236), requests
+ * 0.56 (47.6), caches 0.30 (4.3), file systems 1.10 (224), titles 1.05 (14), icons 0.66 to 1.79 (4.5), local storage 0.83
+ * to 1.07 (2.0), full screen 1.27 (2.0), databases 0.61, frames 0.89 to 1.41, WebGL 1.77.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
@@ -68,6 +69,7 @@ const FLOODS: Record<string, string> = {
     again('a.postMessage("line " + n)', 100),
   cookies: again('document.cookie = "a=" + n', 100),
   'local storage': again('localStorage.setItem("a" + n % 100, "x".repeat(1000) + n)', 100),
+  'local storage by name': again('localStorage["a" + n % 100] = "x".repeat(1000) + n', 100),
   'local storage beside frames':
     `for (let n = 0; n < 3; n++) document.body.append(document.createElement('iframe'));` +
     again('localStorage.setItem("a" + n % 100, "x".repeat(1000) + n)', 100),
@@ -85,6 +87,13 @@ const FLOODS: Record<string, string> = {
   icons:
     `const link = document.createElement('link'); link.rel = 'icon'; document.head.append(link);` +
     again('link.href = "/icon.png?" + n', 100),
+  'icons appended': again(
+    'const link = document.createElement("link"); link.rel = "icon"; link.href = "/icon.png?" + n; document.head.append(link); if (n > 20) document.querySelector("link").remove()',
+    100,
+  ),
+  'icons by attribute':
+    `const link = document.createElement('link'); link.rel = 'icon'; document.head.append(link);` +
+    again('link.setAttribute("href", "/icon.png?" + n)', 100),
   'blob addresses': again('URL.createObjectURL(new Blob(["x" + n]))', 100),
   permissions: again('navigator.permissions.query({ name: "geolocation" })', 10),
   clipboard: again('navigator.clipboard?.writeText("x").catch(() => {})', 10),
@@ -100,6 +109,9 @@ const FLOODS: Record<string, string> = {
     'document.body.requestFullscreen?.().catch(() => {}); document.body.requestPointerLock?.()',
     10,
   ),
+  WebGL:
+    `const gl = Object.assign(document.createElement('canvas'), { width: 4000, height: 4000 }).getContext('webgl2');` +
+    again('gl.clearColor(n % 2, 0, 0, 1); gl.clear(gl.COLOR_BUFFER_BIT); gl.flush()', 10),
   'style sheets': again(
     'const s = document.createElement("style"); s.textContent = ".a" + n + "{color:red}"; document.head.append(s); s.remove()',
     100,

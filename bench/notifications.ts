@@ -99,7 +99,7 @@ await api.close()
 
 async function measure(): Promise<Map<string, number[]>> {
   const parts = { pool, listener, guard, vault: deps.vault, plans: DEFAULT_PLANS, clock: systemClock }
-  const sender = startSender({ ...parts, log: silentLog(), version: 'bench', speed: 1, sendMail: null })
+  const sender = startSender({ ...parts, log: silentLog(), version: 'bench', speed: 1, mail: null })
   const took = new Map(Object.keys(WHAT).map((what) => [what, [] as number[]]))
   for (let round = -20; round < ROUNDS; round++) {
     for (const [what, act] of Object.entries(WHAT)) {

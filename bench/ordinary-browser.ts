@@ -14,12 +14,31 @@ import { takeSnapshot } from '../src/render/visit/snapshot.ts'
 
 /** A browser with its default settings, as a visitor has it. */
 export type OrdinaryBrowser = {
-  /** The text in a new context, `waitMs` of real time after navigation; null: no page came. */
-  text(url: string, proxyServer: string, waitMs: number): Promise<string | null>
+  /** The text in a new context, `waitMs` of real time after navigation, and what of it a person sees; null: no page came. */
+  text(url: string, proxyServer: string, waitMs: number): Promise<{ text: string; seen: string } | null>
   /** The value of `expression` in a document of this HTML. */
   evaluate(html: string, expression: string): Promise<unknown>
   close(): Promise<void>
 }
+
+/** Text that is neither hidden nor without a box, with that of shadow roots and frames. */
+const SEEN = `(() => {
+  const words = []
+  const read = (node) => {
+    if (node.nodeType === 3) {
+      const range = node.ownerDocument.createRange()
+      range.selectNode(node)
+      if (node.parentElement?.checkVisibility({ visibilityProperty: true }) !== false && range.getClientRects().length > 0)
+        words.push(node.data)
+      return
+    }
+    if (/^(SCRIPT|STYLE|NOSCRIPT|TEXTAREA)$/.test(node.nodeName)) return
+    for (const child of (node.shadowRoot ?? node.contentDocument ?? node).childNodes) read(child)
+    if (node.shadowRoot) for (const child of node.childNodes) if (child.assignedSlot || child.nodeType === 1) read(child)
+  }
+  read(document.body)
+  return words.join(' ')
+})()`
 
 export async function startOrdinaryBrowser(
   binary: BrowserBinary,
@@ -41,7 +60,7 @@ export async function startOrdinaryBrowser(
       stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'],
       env: {
         HOME: dir,
-        TZ: 'UTC',
+        ...{ TZ: 'UTC', LANG: 'en_US.UTF-8' },
         ...(binary.libraryDir === null ? {} : { LD_LIBRARY_PATH: binary.libraryDir }),
         ...(binary.fontsDir === null ? {} : { FONTCONFIG_PATH: binary.fontsDir }),
       },
@@ -61,13 +80,18 @@ export async function startOrdinaryBrowser(
       await session.send('Page.enable')
       void session.send('Page.navigate', { url }).catch(() => {})
       await delay(waitMs)
+      const seen = session.send('Runtime.evaluate', { expression: SEEN, returnByValue: true })
+      const visible = await Promise.race([
+        seen.then(({ result }) => result.value).catch(() => ''),
+        delay(5_000, ''),
+      ])
       const snapshot = await Promise.race([
         takeSnapshot(session, targetId, PAGE_LIMITS).catch(() => null),
         delay(5_000, null),
       ])
       await browser.send('Target.closeTarget', { targetId }).catch(() => {})
       await browser.send('Target.disposeBrowserContext', { browserContextId }).catch(() => {})
-      return snapshot?.kind === 'html' ? pageText(snapshot.html) : null
+      return snapshot?.kind === 'html' ? { text: pageText(snapshot.html), seen: String(visible) } : null
     },
     async evaluate(html, expression) {
       const { targetId } = await browser.send('Target.createTarget', { url: 'about:blank' })

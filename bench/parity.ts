@@ -1,7 +1,8 @@
 /**
- * `node bench/parity.ts [--sites shop,swagger-ui,...,corpus] [--pages 4] [--at-once 4] [--words]`
- * Compares the snapshot's words with those in an ordinary browser (Dice; 1 is the same text). Default: all of
- * test/apps and test/render. Lists corpus pages only below 1. `--words` prints the difference.
+ * `node bench/parity.ts [--sites shop,swagger-ui,...,corpus] [--pages 4] [--at-once 4] [--wait-ms 8000] [--words]`
+ * Compares the snapshot's words with those in an ordinary browser (Dice; 1 is the same text), and says which share of
+ * the words that a person sees there the snapshot holds. Default: all applications and test/render. Lists corpus pages
+ * only below 1. `--words` prints the difference. Exits with status 1 if a page of an application holds less than 0.995.
  */
 import { parseArgs } from 'node:util'
 import type { DomainName, PagePath } from '../src/ids.ts'
@@ -11,19 +12,20 @@ import { machineLine } from './figures.ts'
 import { openSite } from './sites.ts'
 import { countsOf, startWordComparison, surplus, wordsOf } from './word-comparison.ts'
 
-const WAIT_MS = 8_000
+const LEAST_SEEN = 0.995
 const { values } = parseArgs({
   options: {
     sites: { type: 'string' },
     pages: { type: 'string', default: '4' },
     'at-once': { type: 'string', default: '4' },
+    'wait-ms': { type: 'string', default: '8000' },
     words: { type: 'boolean', default: false },
   },
 })
 const { sites, renderer, gateway, plain, close } = await startWordComparison(values.sites)
 
 console.log(machineLine())
-console.log('similarity  words (snapshot, plain)  page')
+console.log('similarity  of what is seen  words (snapshot, plain, seen)  page')
 for (const name of sites) {
   const isCorpus = name === 'corpus'
   const site = isCorpus ? await openCorpus() : await openSite(name)
@@ -40,12 +42,18 @@ for (const name of sites) {
       signal: new AbortController().signal,
     })
     const ours = wordsOf(outcome.kind === 'rendered' ? pageText(outcome.html) : '')
-    const theirs = wordsOf((await plain.text(`https://${customDomain}${at}`, proxy.proxyUrl, WAIT_MS)) ?? '')
+    const shown = await plain.text(`https://${customDomain}${at}`, proxy.proxyUrl, Number(values['wait-ms']))
+    const theirs = wordsOf(shown?.text ?? '')
+    const seen = wordsOf(shown?.seen ?? '')
     const score = similarity(ours, theirs)
+    const held = seen.length === 0 ? 1 : inBoth(seen, ours) / seen.length
     found.push(score)
     if (isCorpus && score === 1) return
-    const counts = `${ours.length}, ${theirs.length}`
-    console.log(`${score.toFixed(4).padStart(10)}  ${counts.padEnd(23)}  ${name} ${at}`)
+    if (!isCorpus && held < LEAST_SEEN) process.exitCode = 1
+    const counts = `${ours.length}, ${theirs.length}, ${seen.length}`
+    const figures = `${score.toFixed(4).padStart(10)}  ${held.toFixed(4).padStart(15)}  ${counts.padEnd(29)}`
+    console.log(`${figures}  ${name} ${at} (${outcome.kind})`)
+    if (values.words && held < 1) console.log(`    seen, not in the snapshot: ${surplus(seen, ours)}`)
     if (values.words && score < 1) {
       console.log(`    only in the snapshot: ${surplus(ours, theirs)}`)
       console.log(`    only in the plain load: ${surplus(theirs, ours)}`)
@@ -76,9 +84,13 @@ function pathsOf(site: Awaited<ReturnType<typeof openSite>>): string[] {
 
 /** Sørensen–Dice over multisets of words; 1 for two empty texts. */
 function similarity(a: readonly string[], b: readonly string[]): number {
+  const all = a.length + b.length
+  return all === 0 ? 1 : (2 * inBoth(a, b)) / all
+}
+
+function inBoth(a: readonly string[], b: readonly string[]): number {
   const counts = countsOf(a)
   let both = 0
   for (const [word, count] of countsOf(b)) both += Math.min(count, counts.get(word) ?? 0)
-  const all = a.length + b.length
-  return all === 0 ? 1 : (2 * both) / all
+  return both
 }

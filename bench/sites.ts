@@ -6,9 +6,10 @@ import { startShop } from '../examples/shop/server.ts'
 import { PRODUCTS, reviewsOf } from '../examples/shop/src/catalogue.ts'
 import { startAppOrigin } from '../test/apps/app-origin.ts'
 import { openCatalogue } from '../test/apps/catalogue.ts'
+import { openApplications } from './applications.ts'
 import type { PageToRender, Site } from './peers/service.ts'
 
-/** The demo shop, or an application of test/apps by its name. */
+/** The demo shop, or an application of test/apps or of `openApplications` by its name. */
 export async function openSite(name: string): Promise<Site> {
   return name === 'shop' ? openShop() : openApp(name)
 }
@@ -42,9 +43,10 @@ async function openShop(): Promise<Site> {
 
 async function openApp(name: string): Promise<Site> {
   const dir = await mkdtemp(path.join(tmpdir(), 'prepaint-bench-'))
-  const app = (await openCatalogue(dir)).find((one) => one.name === name)
-  if (app === undefined)
-    throw new Error(`no application is called "${name}"; test/apps/catalogue.ts lists them`)
+  const known = await openCatalogue(dir)
+  const isCalled = (one: { name: string }) => one.name === name
+  const app = known.find(isCalled) ?? openApplications().find(isCalled)
+  if (app === undefined) throw new Error(`no application is called "${name}"`)
   const origin = await startAppOrigin(app)
   return {
     name,

@@ -24,7 +24,7 @@ export async function openSummaryApi(checkout: string, pool: pg.Pool, nowMs: num
     plans: DEFAULT_PLANS,
     clock: { nowMs: () => nowMs },
     log,
-    checkEndpoint: async () => ({ ok: true }),
+    checkEndpoint: async () => {},
     checkOrigin: async (raw) => ({ ok: true, originUrl: raw }),
     vault: createVault({ pool, keys: null, dataDir: tmpdir() }),
     readClient: createClientReader([]),

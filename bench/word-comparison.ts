@@ -5,20 +5,33 @@ import ipaddr from 'ipaddr.js'
 import { systemClock } from '../src/clock.ts'
 import { startGateway } from '../src/gateway/gateway.ts'
 import { silentLog } from '../src/log.ts'
+import type { Lookup } from '../src/outbound/lookup.ts'
 import { findBrowser } from '../src/render/browser/browser-binary.ts'
 import { startRenderer } from '../src/render/renderer.ts'
 import { openCatalogue } from '../test/apps/catalogue.ts'
+import { openApplications } from './applications.ts'
 import { startOrdinaryBrowser } from './ordinary-browser.ts'
 
-/** A renderer and an ordinary browser that may reach loopback. `sites`: those named, else all of test/apps and test/render. */
-export async function startWordComparison(named: string | undefined) {
+/**
+ * A renderer and an ordinary browser that may reach loopback. `sites`: those named, else all applications and test/render.
+ * `others`: hosts besides the sites, and the hash of their TLS key.
+ */
+export async function startWordComparison(
+  named: string | undefined,
+  others?: { lookup: Lookup; spkiHash: string },
+) {
   const dir = await mkdtemp(path.join(tmpdir(), 'prepaint-words-'))
   // As root, the browser runs as another user, who must be able to enter this directory.
   await chmod(dir, 0o711)
-  const sites = named?.split(',') ?? ['shop', ...(await openCatalogue(dir)).map(({ name }) => name), 'corpus']
+  const applications = async () =>
+    [...(await openCatalogue(dir)), ...openApplications()].map(({ name }) => name)
+  const sites = named?.split(',') ?? ['shop', ...(await applications()), 'corpus']
   const log = silentLog()
-  const loopback = [{ cidr: ipaddr.parseCIDR('127.0.0.1/32'), port: null }] as const
-  const openGateway = () => startGateway({ allowed: loopback, log })
+  const loopback = [{ cidr: ipaddr.parseCIDR('127.0.0.0/8'), port: null }] as const
+  const openGateway = async () => {
+    const gateway = await startGateway({ allowed: loopback, log, ...(others && { lookup: others.lookup }) })
+    return { ...gateway, spkiHash: others ? `${gateway.spkiHash},${others.spkiHash}` : gateway.spkiHash }
+  }
   const common = { chromium: null, dataDir: dir, requireSandbox: false, log }
   const renderer = await startRenderer({
     ...{ ...common, identity: 'Prepaint/0.0.0-test', slots: 1, timeoutMs: 20_000 },

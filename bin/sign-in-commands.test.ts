@@ -1,21 +1,16 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 
 import { setRole } from '../src/accounts/accounts.ts'
 import { DEFAULT_PLANS } from '../src/accounts/plans.ts'
 import { readLink, useLink } from '../src/accounts/sign-in/links.ts'
 import { systemClock } from '../src/clock.ts'
-import { type TestDatabase, testDatabase } from '../test/support/database.ts'
+import { openTestDatabase } from '../test/support/database.ts'
 import { runCommandLine } from './command-line/run.ts'
 import { firstAccountLine } from './node/first-account.ts'
 
-let database: TestDatabase
-let settings: Record<string, string>
-before(async () => {
-  database = await testDatabase()
-  settings = { DATABASE_URL: database.url, PREPAINT_PUBLIC_URL: 'https://render.example.com' }
-})
-after(() => database.close())
+const database = await openTestDatabase()
+const settings = { DATABASE_URL: database.url, PREPAINT_PUBLIC_URL: 'https://render.example.com' }
 
 const run = async (args: string) => {
   const result = await runCommandLine([...args.split(' '), '--json'], settings)

@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict'
-import { existsSync } from 'node:fs'
-import http from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { existsSync, readdirSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { text } from 'node:stream/consumers'
 import { after, describe, it } from 'node:test'
@@ -12,6 +10,7 @@ import { loadConfig } from '../src/config.ts'
 import { runPrepaint, spawnPrepaint } from '../test/support/command-line.ts'
 import { until } from '../test/support/condition.ts'
 import { clearDataDir, makeDataDir } from '../test/support/data-dir.ts'
+import { freePort, serve } from '../test/support/loopback.ts'
 import { startNodeProcess } from '../test/support/node-process.ts'
 import { processesOf } from '../test/support/processes.ts'
 import { startNode } from './node/node.ts'
@@ -20,9 +19,7 @@ describe('a port that is in use', () => {
   for (const setting of ['PREPAINT_API', 'PREPAINT_EDGE']) {
     it(`${setting}_PORT: is named before anything is made`, async () => {
       const dataDir = makeDataDir()
-      const other = http.createServer().listen(0, '127.0.0.1')
-      await new Promise((resolve) => other.once('listening', resolve))
-      const { port } = other.address() as AddressInfo
+      const { port, close } = await serve(() => {})
       const ports = { PREPAINT_API_PORT: '0', PREPAINT_EDGE_PORT: '0', [`${setting}_PORT`]: String(port) }
       const { code, stdout, stderr } = await runPrepaint(['serve'], {
         ...ports,
@@ -34,16 +31,13 @@ describe('a port that is in use', () => {
         new RegExp(`^prepaint: Port ${port} on 127.0.0.1 is in use.*${setting}_PORT.*\\n$`, 'm'),
       )
       assert.equal(existsSync(path.join(dataDir, 'postgres')), false)
-      other.close()
+      await close()
       assert.deepEqual(await clearDataDir(dataDir), [])
     })
   }
 
   it('one port for API and edge is found as well', async () => {
-    const free = http.createServer().listen(0, '127.0.0.1')
-    await new Promise((resolve) => free.once('listening', resolve))
-    const port = String((free.address() as AddressInfo).port)
-    await new Promise((resolve) => free.close(resolve))
+    const port = String(await freePort())
     const dataDir = makeDataDir()
     const settings = { PREPAINT_API_PORT: port, PREPAINT_EDGE_PORT: port, PREPAINT_DATA_DIR: dataDir }
     const { code, stderr } = await runPrepaint(['serve'], settings)
@@ -139,4 +133,15 @@ describe('asked to end during its start', () => {
     const node = await startNodeProcess(dataDir, settings)
     assert.equal(await node.stop(), 0)
   })
+})
+
+it('compiled code is kept for later starts, where only the node can write', async () => {
+  const dataDir = makeDataDir()
+  // Tests have a cache of their own otherwise.
+  const node = await startNodeProcess(dataDir, { NODE_COMPILE_CACHE: '' })
+  const compiled = path.join(dataDir, 'compiled')
+  await until('it is written', () => readdirSync(compiled, { recursive: true }).length > 100)
+  assert.equal(statSync(compiled).mode & 0o777, 0o700)
+  await node.stop()
+  assert.deepEqual(await clearDataDir(dataDir), [])
 })

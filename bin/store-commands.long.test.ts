@@ -1,26 +1,26 @@
 import assert from 'node:assert/strict'
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { after, before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import type { WarmProgress } from '../src/queue/warm/warm-progress.ts'
 import { runJson, runPrepaint } from '../test/support/command-line.ts'
 import { until } from '../test/support/condition.ts'
-import { type TestDatabase, testDatabase } from '../test/support/database.ts'
+import { openTestDatabase } from '../test/support/database.ts'
+import { openFolder } from '../test/support/folder.ts'
 import { runCommandLine } from './command-line/run.ts'
 
+const database = await openTestDatabase({ empty: true })
+const folder = openFolder()
 describe('commands on accounts, keys, tokens and domains', () => {
-  let database: TestDatabase
-  let settings: Record<string, string>
-  before(async () => {
-    database = await testDatabase({ empty: true })
-    settings = {
-      DATABASE_URL: database.url,
-      PREPAINT_ALLOW_PRIVATE_ORIGINS: '127.0.0.1/32:4000',
-      PREPAINT_SECRET_KEY: Buffer.alloc(32, 7).toString('base64'),
-    }
-  })
-  after(() => database.close())
+  const settings = {
+    DATABASE_URL: database.url,
+    PREPAINT_ALLOW_PRIVATE_ORIGINS: '127.0.0.1/32:4000',
+    PREPAINT_SECRET_KEY: Buffer.alloc(32, 7).toString('base64'),
+  }
+  const file = (name: string, text: string) => {
+    writeFileSync(path.join(folder, name), text)
+    return path.join(folder, name)
+  }
 
   const json = (args: string, stdin?: string) => runJson(args.split(' '), settings, stdin)
   const good = async (args: string, stdin?: string) => {
@@ -51,7 +51,6 @@ describe('commands on accounts, keys, tokens and domains', () => {
 
   it('adds, lists, tests and removes event endpoints; lists incidents', async () => {
     await good('account create --email hooks@example.com --plan agency_plus')
-    await good('account create --email without@example.com --plan agency')
     const url = 'http://127.0.0.1:4000/hook'
     const { id, ...added } = await good(
       `endpoint add --email hooks@example.com --url ${url} --events domain.live`,
@@ -64,27 +63,13 @@ describe('commands on accounts, keys, tokens and domains', () => {
     const { delivery } = await good(`endpoint test --id ${id}`)
     assert.deepEqual((delivery as Record<string, unknown>)['state'], 'waiting')
     await refused(
-      `endpoint add --email without@example.com --url ${url}`,
-      /^Event endpoints require Agency\+ plan$/,
-    )
-    await refused(
       'endpoint add --email hooks@example.com --url http://127.0.0.1:4001/',
       /^Invalid endpoint URL: /,
     )
-    await refused(
-      `endpoint add --email hooks@example.com --url ${url} --events x`,
-      /^--events must be some of/,
-      2,
-    )
-    await refused(`endpoint add --email hooks@example.com --url ${url} --format x`, /^--format must be/, 2)
     const { deleted } = await good(`endpoint remove --id ${id}`)
     assert.deepEqual(deleted, { id, url })
-    await refused(`endpoint remove --id ${id}`, /^Endpoint not found$/)
     assert.deepEqual(await good('incidents --open'), { incidents: [] })
-    await refused('incidents --domain none.example', /^Domain not found$/)
-    await database.pool.query(
-      `delete from account where email in ('hooks@example.com', 'without@example.com')`,
-    )
+    await database.pool.query(`delete from account where email = 'hooks@example.com'`)
   })
 
   it('creates accounts, lists them, changes their plan', async () => {
@@ -101,18 +86,8 @@ describe('commands on accounts, keys, tokens and domains', () => {
     )
 
     await refused('account create --email owner@example.com --plan pro', /Account already exists/)
-    await refused('account create --email nobody --plan pro', /^email /)
-    await refused('account create --email x@example.com --plan gold', /^plan must be one of starter,/)
-    await refused('account create --email x@example.com --plan pro --password short', /^password must have 8/)
-    await refused(
-      'account create --email x@example.com --plan pro --password long-enough --password-stdin',
-      /not both/,
-      2,
-    )
-
     const changed = await good('account set-plan --email owner@example.com --plan agency_plus')
     assert.equal(changed['plan'], 'agency_plus')
-    await refused('account set-plan --email nobody@example.com --plan pro', /Account not found/)
     const { accounts } = (await good('account list')) as { accounts: { email: string; plan: string }[] }
     assert.deepEqual(
       accounts.map(({ email, plan }) => [email, plan]),
@@ -128,10 +103,6 @@ describe('commands on accounts, keys, tokens and domains', () => {
     const created = await good('key create --email owner@example.com --name ci --expires 2999-01-31')
     assert.deepEqual(Object.keys(created), ['id', 'name', 'key'])
     assert.match(String(created['key']), /^pp_live_[\w-]{32,}$/)
-    await refused('key create --email second@example.com --name ci', /Agency plan/)
-    await refused('key create --email owner@example.com --name ci --expires 2999-02-30', /--expires/, 2)
-    await refused('key create --email owner@example.com --name ci --expires 2001-01-01', /^expires /)
-
     const list = await good('key list --email owner@example.com')
     assert.doesNotMatch(JSON.stringify(list), new RegExp(String(created['key'])))
     const [key] = list['keys'] as { id: number; state: string; expires_at: string }[]
@@ -141,8 +112,6 @@ describe('commands on accounts, keys, tokens and domains', () => {
     assert.deepEqual(await good(`key revoke --id ${created['id']}`), { revoked: created['id'] })
     const { stdout } = await runPrepaint(['key', 'list', '--email', 'owner@example.com'], settings)
     assert.match(stdout, /^id {2}name .*\n +1 {2}ci .* revoked /)
-    await refused('key revoke --id 999', /API key not found/)
-    await refused('key revoke --id 1x', /--id must be a whole number/, 2)
   })
 
   it('registers a domain, shows and changes it', async () => {
@@ -150,22 +119,7 @@ describe('commands on accounts, keys, tokens and domains', () => {
     await refused(`${add} http://127.0.0.1:4001`, /Invalid origin URL: /)
     const { domain } = (await good(`${add} http://127.0.0.1:4000`)) as { domain: Record<string, unknown> }
     assert.equal(domain['custom_domain'], 'shop.example')
-    await refused(`${add} http://127.0.0.1:4000`, /Domain already exists/)
-    await refused('domain show --domain no.example', /Domain not found/)
-    await refused('domain show --domain 127.0.0.1', /--domain must be a name/, 2)
-
     const set = 'domain set --domain shop.example'
-    await refused(set, /Nothing to change/, 2)
-    await refused(`${set} --active maybe`, /--active must be yes or no/, 2)
-    await refused(`${set} --settings {"fresh_seconds":-1}`, /--settings: fresh_seconds must be at least 0/, 2)
-    await refused(
-      `${set} --settings {"keep_seconds":1e308}`,
-      /--settings: keep_seconds must be at most 316224000/,
-      2,
-    )
-    await refused(`${set} --settings []`, /--settings: JSON must be an object/, 2)
-    await refused(`${set} --settings {`, /--settings is not JSON/, 2)
-    await refused(`${set} --settings {"settings":[]}`, /--settings: JSON must be an object/, 2)
     await good(`${set} --settings {"settings":{"fresh_seconds":50}}`)
     await good(`${set} --active no --settings {"fresh_seconds":60}`)
     const shown = (await good('domain show --domain shop.example')) as {
@@ -180,14 +134,7 @@ describe('commands on accounts, keys, tokens and domains', () => {
     assert.deepEqual(await good('domain list --email second@example.com'), { domains: [] })
   })
 
-  // Proves interface 5/9
-  it('replaces and lists redirects, from JSON and CSV; names each bad line', async (t) => {
-    const folder = mkdtempSync(path.join(tmpdir(), 'redirects-'))
-    t.after(() => rmSync(folder, { recursive: true }))
-    const file = (name: string, text: string) => {
-      writeFileSync(path.join(folder, name), text)
-      return path.join(folder, name)
-    }
+  it('replaces and lists redirects, from JSON and CSV; names each bad line', async () => {
     const at = '--domain shop.example'
     const csv = file('list.csv', 'status,from,to\n,/old,/new\n410,/gone,\n')
     const unused = { hits: 0, last_used_at: null, external: false, shadows_page: false }
@@ -205,8 +152,6 @@ describe('commands on accounts, keys, tokens and domains', () => {
     const bad = file('bad', 'from,to\n/a,/b\nb,/c\n/d,//e\n')
     await refused(`redirect set ${at} --file ${bad} --csv`, /^Line 3: .*\nLine 4: /)
     await refused(`redirect set ${at} --file ${bad}`, /^--file is not JSON: /, 2)
-    await refused(`redirect set ${at} --file ${bad}.none`, /^--file cannot be read: /, 2)
-    await refused('redirect list --domain nobody.example', /^Domain not found/)
     assert.deepEqual(await good(`redirect list ${at}`), { domain: 'shop.example', redirects })
     assert.deepEqual(await good(`redirect set ${at} --file -`, '[]'), {
       domain: 'shop.example',
@@ -214,10 +159,7 @@ describe('commands on accounts, keys, tokens and domains', () => {
     })
   })
 
-  it('sets, shows and tests robots.txt; lists its versions and restores one', async (t) => {
-    const folder = mkdtempSync(path.join(tmpdir(), 'robots-'))
-    t.after(() => rmSync(folder, { recursive: true }))
-    const file = path.join(folder, 'robots.txt')
+  it('sets, shows and tests robots.txt; lists its versions and restores one', async () => {
     const at = '--domain shop.example'
     const first = 'User-agent: GPTBot\nDisallow: /\n'
     await good(`robots set ${at} --mode replace --file -`, first)
@@ -228,20 +170,18 @@ describe('commands on accounts, keys, tokens and domains', () => {
       ...{ allowed: false, line: 2, rule: 'Disallow: /' },
     })
     assert.equal(await printed(`robots test ${at} --path /a --crawler Bingbot`), 'Allowed (no rule matches)')
-    writeFileSync(file, 'Disallow: /x')
+    const headless = file('headless.txt', 'Disallow: /x')
     await refused(
-      `robots set ${at} --mode append --file ${file}`,
+      `robots set ${at} --mode append --file ${headless}`,
       /must begin with a User-agent or Sitemap line/,
       2,
     )
-    await refused(`robots set ${at} --mode other`, /mode/, 2)
-    await refused(`robots test ${at} --path a --crawler GPTBot`, /^--path must start with \/$/, 2)
-    writeFileSync(file, 'User-agent: *\nDisallow: /x')
+    const robots = file('robots.txt', 'User-agent: *\nDisallow: /x')
     assert.equal(
-      await printed(`robots test ${at} --path /x --crawler Bingbot --file ${file}`),
+      await printed(`robots test ${at} --path /x --crawler Bingbot --file ${robots}`),
       'Forbidden (line 2: Disallow: /x)',
     )
-    await good(`robots set ${at} --mode replace --file ${file}`)
+    await good(`robots set ${at} --mode replace --file ${robots}`)
 
     const { versions } = (await good(`version list ${at} --kind robots`)) as {
       versions: { id: number; kind: string; author: string }[]
@@ -256,7 +196,6 @@ describe('commands on accounts, keys, tokens and domains', () => {
     const restored = await good(`version restore ${at} --id ${versions[1]!.id}`)
     assert.equal(restored['kind'], 'robots')
     assert.equal((await good(`robots show ${at}`))['text'], first)
-    await refused(`version list ${at} --kind other`, /^--kind must be one of robots, /, 2)
     await refused(`version restore ${at} --id 999999`, /not found/i)
   })
 
@@ -298,7 +237,6 @@ describe('commands on accounts, keys, tokens and domains', () => {
 
     const many = (count: number) => Array.from({ length: count }, (_, n) => `--path /${n}`).join(' ')
     await refused(`devices check ${at} ${many(11)}`, /^--path can be given 10 times$/, 2)
-    await refused(`devices check ${at} --path //x`, /^--path must be the path of a page, got "\/\/x"$/, 2)
     const { json: over, code: exitCode } = await json(`rules try ${at} --file - ${many(21)}`, '[]')
     assert.deepEqual([exitCode, over], [2, { error: '--path can be given 20 times' }])
     const { json: bad } = await json(`rules set ${at} --file -`, '[{"path":"/","action":"fly"}]')
@@ -323,7 +261,6 @@ describe('commands on accounts, keys, tokens and domains', () => {
     assert.deepEqual([code, bad], [2, { error: 'origin_headers[1].name must not be set by an owner' }])
     await good(`origin-header remove ${at} --name X-SECRET`)
     assert.equal(await printed(`origin-header list ${at}`), 'No headers for the origin.')
-    await refused(`origin-header remove ${at} --name X-Secret`, /has no header X-Secret/, 2)
   })
 
   it('shows a webhook token once, lists it without, revokes it', async () => {
@@ -335,7 +272,6 @@ describe('commands on accounts, keys, tokens and domains', () => {
     await good(`token revoke --id ${created['id']}`)
     const [token] = (await good('token list --domain shop.example'))['tokens'] as { state: string }[]
     assert.equal(token?.state, 'revoked')
-    await refused('token create --domain other.example --name x', /Domain not found/)
   })
 
   it('refreshes pages, warms, shows the queue, and waits for it when asked to', async () => {
@@ -348,16 +284,11 @@ describe('commands on accounts, keys, tokens and domains', () => {
       jobs.map(({ path }) => path),
       ['/b?x=1&y=2', '/a'],
     )
-    await refused('cache refresh --domain shop.example --path a', /--path must be a path/, 2)
     const listed = await good('jobs --domain shop.example --state queued --limit 1')
     assert.deepEqual(listed['counts'], { queued: 2, running: 0, done: 0, failed: 0, cancelled: 0 })
     assert.deepEqual([(listed['jobs'] as unknown[]).length, listed['all_counted']], [1, true])
-    await refused('jobs --state lost', /--state must be one of queued,/, 2)
-    await refused('jobs --limit 0', /--limit must be a whole number in 1\.\.10000/, 2)
 
     assert.deepEqual(await good('cache warm --domain shop.example'), { domain: 'shop.example' })
-    await refused('cache warm --domain shop.example --pause --cancel', /--pause and --cancel/, 2)
-    await refused('cache warm --domain shop.example --pause --outdated', /--outdated starts a warm/, 2)
     await refused('cache warm --domain shop.example --resume', /No warm of shop\.example is paused/)
     const paused = await warmed('--pause')
     assert.deepEqual([paused.state, paused.paused_at !== null], ['reading', true])
@@ -383,6 +314,38 @@ describe('commands on accounts, keys, tokens and domains', () => {
     assert.deepEqual([waited['ended'], waited['stalled']], [2, false])
   })
 
+  const DOMAIN = '--domain shop.example'
+  const SETTINGS = `domain set ${DOMAIN} --settings`
+  const ENDPOINT = 'endpoint add --email owner@example.com --url http://127.0.0.1:4000/'
+  const KEY = 'key create --email owner@example.com --name ci'
+  const WRONG: [args: string, words: RegExp][] = [
+    [`${ENDPOINT} --events x`, /^--events must be some of/],
+    [`${ENDPOINT} --format x`, /^--format must be/],
+    ['account create --email x@b.example --plan pro --password long-one --password-stdin', /not both/],
+    [`${KEY} --expires 2999-02-30`, /--expires/],
+    ['key revoke --id 1x', /--id must be a whole number/],
+    ['domain show --domain 127.0.0.1', /--domain must be a name/],
+    [`domain set ${DOMAIN}`, /Nothing to change/],
+    [`domain set ${DOMAIN} --active maybe`, /--active must be yes or no/],
+    [`${SETTINGS} {"fresh_seconds":-1}`, /--settings: fresh_seconds must be at least 0/],
+    [`${SETTINGS} []`, /--settings: JSON must be an object/],
+    [`${SETTINGS} {`, /--settings is not JSON/],
+    [`${SETTINGS} {"settings":[]}`, /--settings: JSON must be an object/],
+    [`redirect set ${DOMAIN} --file /none`, /^--file cannot be read: /],
+    [`robots set ${DOMAIN} --mode other`, /mode/],
+    [`robots test ${DOMAIN} --path a --crawler GPTBot`, /^--path must start with \/$/],
+    [`version list ${DOMAIN} --kind other`, /^--kind must be one of robots, /],
+    [`devices check ${DOMAIN} --path //x`, /^--path must be the path of a page, got "\/\/x"$/],
+    [`origin-header remove ${DOMAIN} --name X-Secret`, /has no header X-Secret/],
+    [`cache refresh ${DOMAIN} --path a`, /--path must be a path/],
+    ['jobs --state lost', /--state must be one of queued,/],
+    ['jobs --limit 0', /--limit must be a whole number in 1\.\.10000/],
+    [`cache warm ${DOMAIN} --pause --cancel`, /--pause and --cancel/],
+    [`cache warm ${DOMAIN} --pause --outdated`, /--outdated starts a warm/],
+    [`cache purge ${DOMAIN} --path b`, /--path must be a path that begins with \//],
+  ]
+  for (const [args, words] of WRONG) it(`ends with 2: ${args}`, () => refused(args, words, 2))
+
   it('lists and purges stored pages, removes the domain', async () => {
     await database.pool.query(
       `insert into page (domain_id, path, status, headers, body_br, html_bytes, etag, rendered_at)
@@ -396,11 +359,6 @@ describe('commands on accounts, keys, tokens and domains', () => {
     assert.equal(cachedPages, 4)
     assert.deepEqual(pages[1], { path: '/a/1', cacheKey: 'render:shop.example:/a/1' })
 
-    await refused(
-      'cache purge --domain shop.example --path b',
-      /--path must be a path that begins with \//,
-      2,
-    )
     const purged = async (path: string) =>
       (await good(`cache purge --domain shop.example${path}`))['keysDeleted']
     assert.equal(await purged(' --path /b?utm_source=mail'), 1)
@@ -417,13 +375,11 @@ describe('commands on accounts, keys, tokens and domains', () => {
       deleted: { custom_domain: string }
     }
     assert.equal(removed.deleted.custom_domain, 'shop.example')
-    await refused('domain remove --domain shop.example', /Domain not found/)
   })
 })
 
-it('commands refuse to create a database, except where that is their purpose', async (t) => {
-  const dataDir = path.join(mkdtempSync(path.join(tmpdir(), 'prepaint-no-node-')), 'data')
-  t.after(() => rmSync(path.dirname(dataDir), { recursive: true }))
+it('commands refuse to create a database, except where that is their purpose', async () => {
+  const dataDir = path.join(folder, 'data')
   for (const args of ['jobs', 'nodes', 'account list', 'cache purge --domain a.example', 'backup file']) {
     const result = await runCommandLine(args.split(' '), { PREPAINT_DATA_DIR: dataDir })
     assert.match(

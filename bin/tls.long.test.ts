@@ -13,6 +13,7 @@ import { until } from '../test/support/condition.ts'
 import { clearDataDir, makeDataDir } from '../test/support/data-dir.ts'
 import { type TestDatabase, testDatabase } from '../test/support/database.ts'
 import { type NodeProcess, startNodeProcess } from '../test/support/node-process.ts'
+import { callApi, openAccount, registerDomain } from '../test/support/tenant.ts'
 
 // Whole nodes, as their operator has them: two on one database, each with a data directory of its own.
 describe('TLS of whole nodes', () => {
@@ -58,28 +59,17 @@ describe('TLS of whole nodes', () => {
       socket.destroy()
     }
   }
-  const command = async (args: string) => {
-    const { code, json } = await runJson(args.split(' '), settings)
-    assert.equal(code, 0, JSON.stringify(json))
-    return json
-  }
-
   // Proves decided "`ssl_enabled`", decided "Certificates"
   it('a domain that is registered has a certificate at every node, and ssl_enabled says so', async () => {
-    const owner = 'owner@example.com'
-    await command(`account create --email ${owner} --plan agency_plus`)
-    const { key } = (await command(`key create --email ${owner} --name test`)) as { key: string }
-    const headers = { 'x-api-key': key, 'content-type': 'application/json' }
-    const origin = 'https://93.184.216.34'
-    const made = await fetch(`${nodes[0]!.api}/api/domains`, {
-      method: 'POST',
-      headers,
-      body: JSON.stringify({ custom_domain: 'shop.example.com', origin_url: origin }),
+    const [node] = nodes as [NodeProcess, NodeProcess]
+    const { key } = await openAccount(node, { email: 'owner@example.com', plan: 'agency_plus' })
+    await registerDomain(node, key, {
+      customDomain: 'shop.example.com',
+      originUrl: 'https://93.184.216.34',
     })
-    assert.equal(made.status, 201, await made.text())
     const domain = async () => {
-      const answer = await fetch(`${nodes[0]!.api}/api/domains/shop.example.com`, { headers })
-      return ((await answer.json()) as { domain: { ssl_enabled: boolean } }).domain
+      const { body } = await callApi(node, key, { method: 'GET', path: '/api/domains/shop.example.com' })
+      return body['domain'] as { ssl_enabled: boolean }
     }
     await until('ssl_enabled', async () => (await domain()).ssl_enabled, 20_000)
     assert.deepEqual(acme.orders, ['shop.example.com'])
@@ -92,8 +82,8 @@ describe('TLS of whole nodes', () => {
     writeFileSync(path.join(dirs[0], 'own.pem'), own.chain)
     writeFileSync(path.join(dirs[0], 'own.key'), own.key)
     const files = `--chain ${dirs[0]}/own.pem --key ${dirs[0]}/own.key`
-    const set = await command(`certificate set --domain shop.example.com ${files}`)
-    const { source, serial } = set['certificate'] as { source: string; serial: string }
+    const set = await runJson(`certificate set --domain shop.example.com ${files}`.split(' '), settings)
+    const { source, serial } = set.json['certificate'] as { source: string; serial: string }
     assert.equal(source, 'own')
     for (const node of nodes) {
       await until('it is served', async () => (await serialAt(node, 'shop.example.com', own.root)) === serial)
@@ -122,27 +112,5 @@ describe('TLS of whole nodes', () => {
     assert.match(node.log(), /encrypted with another master key/)
     await assert.rejects(serialAt(node, 'shop.example.com'))
     assert.equal((await fetch(`${node.api}/readyz`)).status, 200)
-  })
-
-  it('a CA that is away harms nothing: ready, and what is there is served', async () => {
-    acme.fault = 'away'
-    await command(
-      'domain add --email owner@example.com --domain new.example.com --origin https://93.184.216.34',
-    )
-    const shown = await until('a failure', async () => {
-      const view = await command('certificate show --domain new.example.com')
-      return (view['order'] as { failures: number }).failures > 0 && view
-    })
-    assert.match(JSON.stringify(shown), /the CA is not available/)
-    assert.equal((await fetch(`${nodes[0]!.api}/readyz`)).status, 200)
-    const port = Number(new URL(nodes[0]!.edgeTls).port)
-    const socket = tls.connect({
-      host: '127.0.0.1',
-      port,
-      servername: 'shop.example.com',
-      rejectUnauthorized: false,
-    })
-    await once(socket, 'secureConnect')
-    socket.destroy()
   })
 })

@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import http from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { after, before, it } from 'node:test'
 import zlib from 'node:zlib'
 
@@ -9,6 +7,7 @@ import type { WarmProgress } from '../src/queue/warm/warm-progress.ts'
 import { runJson } from '../test/support/command-line.ts'
 import { until } from '../test/support/condition.ts'
 import { clearDataDir, makeDataDir } from '../test/support/data-dir.ts'
+import { listening } from '../test/support/loopback.ts'
 import { type NodeProcess, startNodeProcess } from '../test/support/node-process.ts'
 import { callApi, openAccount } from '../test/support/tenant.ts'
 
@@ -48,11 +47,9 @@ const origin = http.createServer((req, res) => {
 let node: NodeProcess
 let key: string
 before(async () => {
-  origin.listen(0, '127.0.0.1')
-  await once(origin, 'listening')
   node = await startNodeProcess(dataDir)
   key = (await openAccount(node, { email: 'owner@example.com', plan: 'agency_plus' })).key
-  const origin_url = `http://127.0.0.1:${(origin.address() as AddressInfo).port}`
+  const origin_url = `http://127.0.0.1:${await listening(origin)}`
   await call('POST', '/api/domains', { custom_domain: DOMAIN, origin_url })
 })
 after(async () => {
@@ -98,15 +95,4 @@ it('a warm is paused and resumed, outlives the node, and renders every page that
   )
   const list = await call('GET', `/api/cache/list/${DOMAIN}`)
   assert.equal(list['cachedPages'], PAGES)
-})
-
-it('warmed again, the pages are the same: they live on, and have not changed', async () => {
-  const { code, json } = await runJson(['cache', 'warm', '--domain', DOMAIN, '--wait'], node.settings)
-  assert.equal(code, 0, JSON.stringify(json))
-  const { state, done, unchanged } = json['warm'] as WarmProgress
-  assert.deepEqual([state, done, unchanged], ['done', PAGES, PAGES])
-  // All are fresh: nothing is outdated.
-  const outdated = await runJson(['cache', 'warm', '--domain', DOMAIN, '--outdated', '--wait'], node.settings)
-  const { done: again, fresh } = outdated.json['warm'] as WarmProgress
-  assert.deepEqual([again, fresh], [0, PAGES])
 })

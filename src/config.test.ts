@@ -1,223 +1,282 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import path from 'node:path'
 import { describe, it } from 'node:test'
 
-import { loadConfig, readDataDir, settingDefaults } from './config.ts'
+import {
+  BASE_BYTES,
+  type Config,
+  defaultSlots,
+  loadConfig,
+  parseEdgeTarget,
+  readDataDir,
+  SLOT_BYTES,
+  settingDefaults,
+  thisMachine,
+} from './config.ts'
 import { SettingsReader } from './settings.ts'
 
-describe('PREPAINT_CONTACT', () => {
-  it('is an e-mail address or a URL; nobody by default', () => {
-    const read = (contact: string) => loadConfig({ PREPAINT_CONTACT: contact }).contact
-    assert.equal(loadConfig({}).contact, null)
-    assert.equal(read(''), null)
-    assert.equal(read('render@example.com'), 'render@example.com')
-    assert.equal(read('https://example.com/contact?about=bots'), 'https://example.com/contact?about=bots')
-  })
+type Env = Record<string, string>
 
-  it('anything else stops the start', () => {
-    for (const wrong of [
-      'somebody',
-      'javascript:alert(1)',
-      'a b@example.com',
-      '"><b>@example.com',
-      '@',
-      'x@',
-    ]) {
-      assert.throws(() => loadConfig({ PREPAINT_CONTACT: wrong }), /PREPAINT_CONTACT must be/, wrong)
-    }
-  })
-})
+const GIB = 2 ** 30
+const KEY = Buffer.alloc(32, 1).toString('base64')
+const SMTP = { PREPAINT_SMTP_URL: 'smtp://us:pa55word@mail.example.com' }
+const FROM = { PREPAINT_MAIL_FROM: 'Our Agency <a@example.com>' }
+const PUBLIC = { PREPAINT_PUBLIC_URL: 'https://prepaint.example' }
+const ACME = {
+  PREPAINT_ACME_DIRECTORY: 'https://ca.example/dir',
+  PREPAINT_ACME_EMAIL: 'me@example.com',
+  PREPAINT_ACME_SELF_CHECK: '0',
+  PREPAINT_ACME_ORDERS_PER_HOUR: '1',
+}
 
-describe('the data directory', () => {
-  it('is in the working directory for a checkout, and where the system keeps data for an installed package', () => {
-    const read = (env: Record<string, string>, installed: boolean, uid: number) =>
-      readDataDir(new SettingsReader(env), installed, uid)
-    assert.equal(loadConfig({}).dataDir, path.resolve('.prepaint'))
-    assert.equal(read({ XDG_DATA_HOME: '/x' }, false, 1000), path.resolve('.prepaint'))
-    assert.equal(read({ XDG_DATA_HOME: '/x' }, true, 0), '/var/lib/prepaint')
-    assert.equal(read({ XDG_DATA_HOME: '/x' }, true, 1000), '/x/prepaint')
-    const home = path.join(homedir(), '.local/share/prepaint')
-    assert.equal(read({}, true, 1000), home)
-    assert.equal(read({ XDG_DATA_HOME: 'relative' }, true, 1000), home)
-    for (const installed of [true, false]) {
-      assert.equal(read({ PREPAINT_DATA_DIR: 'mine' }, installed, 0), path.resolve('mine'))
-    }
-  })
-})
-
-describe('PREPAINT_VERIFY_CRAWLERS and PREPAINT_CRAWLER_RANGES_DIR', () => {
-  it('are off by default', () => {
-    assert.deepEqual(loadConfig({}).crawlers, { verify: false, rangesDir: null })
-    assert.equal(loadConfig({ PREPAINT_VERIFY_CRAWLERS: '1' }).crawlers.verify, true)
-    assert.equal(
-      loadConfig({ PREPAINT_CRAWLER_RANGES_DIR: 'ranges' }).crawlers.rangesDir,
-      path.resolve('ranges'),
-    )
-  })
-
-  it('anything but 0 and 1 stops the start', () => {
-    assert.throws(
-      () => loadConfig({ PREPAINT_VERIFY_CRAWLERS: 'yes' }),
-      /PREPAINT_VERIFY_CRAWLERS must be one of 0, 1/,
-    )
-  })
-})
-
-describe('certificates', () => {
-  const key = Buffer.alloc(32, 1).toString('base64')
-  const other = Buffer.alloc(32, 2).toString('base64')
-
-  it('no CA is named and no key given by default; what is given is taken', () => {
-    assert.deepEqual(loadConfig({}).acme, {
-      directory: null,
-      email: null,
-      selfCheck: true,
-      ordersPerHour: 100,
+describe('settings give', () => {
+  const cases: [env: Env, read: (config: Config) => unknown, value: unknown][] = [
+    [{}, ({ contact, secretKeys, metricsToken }) => [contact, secretKeys, metricsToken], [null, null, null]],
+    [{}, ({ mail, edgeTarget }) => [mail, edgeTarget], [null, null]],
+    [{}, ({ preload, accessLog, edge }) => [preload, accessLog, edge.sharePort], [true, 'renders', false]],
+    [{}, ({ crawlers }) => crawlers, { verify: false, rangesDir: null }],
+    [{}, ({ acme }) => acme, { directory: null, email: null, selfCheck: true, ordersPerHour: 100 }],
+    [{}, ({ edge }) => [edge.tlsPort, edge.tlsPortGiven], [8443, false]],
+    [{ PREPAINT_EDGE_PORT: '0' }, ({ edge }) => [edge.tlsPort, edge.tlsPortGiven], [0, false]],
+    [
+      { PREPAINT_EDGE_PORT: '0', PREPAINT_EDGE_TLS_PORT: '443' },
+      ({ edge }) => [edge.tlsPort, edge.tlsPortGiven],
+      [443, true],
+    ],
+    [{ PREPAINT_CONTACT: '' }, ({ contact }) => contact, null],
+    [{ PREPAINT_CONTACT: 'render@example.com' }, ({ contact }) => contact, 'render@example.com'],
+    [{ PREPAINT_CONTACT: 'https://x.example/?a=b' }, ({ contact }) => contact, 'https://x.example/?a=b'],
+    [{ PREPAINT_VERIFY_CRAWLERS: '1' }, ({ crawlers }) => crawlers.verify, true],
+    [{ PREPAINT_CRAWLER_RANGES_DIR: 'r' }, ({ crawlers }) => crawlers.rangesDir, path.resolve('r')],
+    [{ PREPAINT_SECRET_KEY: `${KEY},${KEY}` }, ({ secretKeys }) => secretKeys?.length, 2],
+    [
+      ACME,
+      ({ acme }) => acme,
+      { directory: 'https://ca.example/dir', email: 'me@example.com', selfCheck: false, ordersPerHour: 1 },
+    ],
+    [{ PREPAINT_PRELOAD: '0' }, ({ preload }) => preload, false],
+    [{ PREPAINT_EDGE_SHARE_PORT: '1' }, ({ edge }) => edge.sharePort, true],
+    ...['all', 'none'].map((log): (typeof cases)[number] => [
+      { PREPAINT_ACCESS_LOG: log },
+      ({ accessLog }) => accessLog,
+      log,
+    ]),
+    ...['a'.repeat(16), 'a'.repeat(200), 'p+q/r=.-_~0123456'].map((token): (typeof cases)[number] => [
+      { PREPAINT_METRICS_TOKEN: token },
+      ({ metricsToken }) => metricsToken,
+      token,
+    ]),
+    [
+      { ...SMTP, ...FROM, ...PUBLIC },
+      ({ mail }) => [mail?.host, mail?.from.address, mail?.auth?.pass],
+      ['mail.example.com', 'a@example.com', 'pa55word'],
+    ],
+    [
+      { PREPAINT_EGRESS_ADDRESSES: '203.0.113.5, 2001:db8::/48' },
+      ({ egressAddresses }) => egressAddresses,
+      ['203.0.113.5', '2001:db8::/48'],
+    ],
+    [
+      { PREPAINT_EDGE_TARGET: 'Edge.Example.net' },
+      ({ edgeTarget }) => edgeTarget,
+      { host: 'edge.example.net', addresses: [] },
+    ],
+    [
+      { PREPAINT_EDGE_TARGET: '203.0.113.5, 2001:db8::5' },
+      ({ edgeTarget }) => edgeTarget,
+      { host: null, addresses: ['203.0.113.5', '2001:db8::5'] },
+    ],
+  ]
+  for (const [env, read, value] of cases) {
+    it(`${JSON.stringify(value)} for ${JSON.stringify(env)}`, () => {
+      assert.deepEqual(read(loadConfig(env)), value)
     })
-    assert.equal(loadConfig({}).secretKeys, null)
-    assert.equal(loadConfig({ PREPAINT_SECRET_KEY: `${key},${other}` }).secretKeys?.length, 2)
+  }
+})
+
+describe('malformed settings stop the start, and no secret is repeated', () => {
+  const cases: [name: string, problem: RegExp, values: string[], rest?: Env][] = [
+    [
+      'PREPAINT_CONTACT',
+      /must be/,
+      ['somebody', 'javascript:alert(1)', 'a b@example.com', '"><b>@example.com', '@', 'x@'],
+    ],
+    ['PREPAINT_VERIFY_CRAWLERS', /must be one of 0, 1/, ['yes']],
+    ['PREPAINT_PRELOAD', /must be one of 0, 1, got "no"/, ['no']],
+    ['PREPAINT_EDGE_SHARE_PORT', /must be one of 0, 1, got "yes"/, ['yes']],
+    ['PREPAINT_ACCESS_LOG', /must be one of/, ['1']],
+    ['PREPAINT_ACME_DIRECTORY', /PREPAINT_ACME_DIRECTORY/, ['http://ca.example/dir']],
+    ['PREPAINT_ACME_EMAIL', /PREPAINT_ACME_EMAIL/, ['nobody']],
+    ['PREPAINT_ACME_SELF_CHECK', /PREPAINT_ACME_SELF_CHECK/, ['no']],
+    ['PREPAINT_ACME_ORDERS_PER_HOUR', /PREPAINT_ACME_ORDERS_PER_HOUR/, ['0', '100001']],
+    ['PREPAINT_SECRET_KEY', /PREPAINT_SECRET_KEY/, [KEY.slice(1), `${KEY},short`]],
+    [
+      'PREPAINT_METRICS_TOKEN',
+      /must be/,
+      ['a'.repeat(15), 'a'.repeat(201), 'has a blank in it', 'one,two,three,four', 'größe-größe-größe'],
+    ],
+    ['PREPAINT_SMTP_URL', /needs PREPAINT_MAIL_FROM/, [SMTP.PREPAINT_SMTP_URL], PUBLIC],
+    ['PREPAINT_SMTP_URL', /needs PREPAINT_PUBLIC_URL/, [SMTP.PREPAINT_SMTP_URL], FROM],
+    ['PREPAINT_SMTP_URL', /must be smtp:/, ['http://us:pa55word@x'], { ...FROM, ...PUBLIC }],
+    ['PREPAINT_MAIL_FROM', /needs PREPAINT_SMTP_URL/, [FROM.PREPAINT_MAIL_FROM]],
+    ['PREPAINT_EDGE_TARGET', /takes/, ['https://x']],
+    [
+      'PREPAINT_EGRESS_ADDRESSES',
+      /takes/,
+      ['edge.example.net', '203.0.113.5/33', '203.0.113.5,', '203.0.113.5/8/8'],
+    ],
+  ]
+  for (const [name, problem, values, rest = {}] of cases) {
+    it(`${name}: ${problem.source}`, () => {
+      for (const value of values) {
+        assert.throws(
+          () => loadConfig({ ...rest, [name]: value }),
+          ({ message }: Error) =>
+            message.includes(name) &&
+            problem.test(message) &&
+            !message.includes('pa55word') &&
+            !(/KEY|TOKEN/.test(name) && message.includes(value.slice(5, 20))),
+          value,
+        )
+      }
+    })
+  }
+})
+
+it('a target is a host name, or addresses; nothing else', () => {
+  const wrong = ['edge', 'a.example,b.example', '203.0.113.5,edge.example', '1.2.3', ',', 'a b.example']
+  assert.deepEqual(
+    wrong.map(parseEdgeTarget),
+    wrong.map(() => null),
+  )
+})
+
+it('the data directory is in the working directory for a checkout, and where the system keeps data for an installed package', () => {
+  const read = (env: Env, installed: boolean, uid: number) =>
+    readDataDir(new SettingsReader(env), installed, uid)
+  assert.equal(loadConfig({}).dataDir, path.resolve('.prepaint'))
+  assert.equal(read({ XDG_DATA_HOME: '/x' }, false, 1000), path.resolve('.prepaint'))
+  assert.equal(read({ XDG_DATA_HOME: '/x' }, true, 0), '/var/lib/prepaint')
+  assert.equal(read({ XDG_DATA_HOME: '/x' }, true, 1000), '/x/prepaint')
+  const home = path.join(homedir(), '.local/share/prepaint')
+  for (const env of [{}, { XDG_DATA_HOME: 'relative' }] as Env[]) assert.equal(read(env, true, 1000), home)
+  for (const installed of [true, false]) {
+    assert.equal(read({ PREPAINT_DATA_DIR: 'mine' }, installed, 0), path.resolve('mine'))
+  }
+})
+
+it('docs/configuration.md has every setting once, with its default', () => {
+  const text = readFileSync(path.resolve(import.meta.dirname, '../docs/configuration.md'), 'utf8')
+  const rows = [...text.matchAll(/^\| `([A-Z_]+)` \| (.+?) \|/gm)].map(([, name, value]) => [name, value])
+  const defaults = [...settingDefaults()].map(([name, value]) => {
+    if (name === 'PREPAINT_RENDER_SLOTS') return [name, 'automatic']
+    return [name, value === null ? 'not set' : `\`${value}\``]
+  })
+  assert.deepEqual(rows.toSorted(), defaults.toSorted())
+})
+
+const ignored = (env: Record<string, string>) => loadConfig(env).ignored.map(({ setting }) => setting)
+
+describe('settings that have no effect', () => {
+  it('none by default, and none of those that are empty', () => {
+    assert.deepEqual(ignored({}), [])
+    assert.deepEqual(ignored({ PREPAINT_ACME_EMAIL: '', PREPAINT_CRAWLER_RANGES_DIR: '' }), [])
+  })
+
+  it('ranges of crawlers without PREPAINT_VERIFY_CRAWLERS=1', () => {
+    const ranges = { PREPAINT_CRAWLER_RANGES_DIR: 'ranges' }
+    assert.deepEqual(loadConfig(ranges).ignored, [
+      {
+        setting: 'PREPAINT_CRAWLER_RANGES_DIR',
+        why: 'crawlers are verified only with PREPAINT_VERIFY_CRAWLERS=1',
+      },
+    ])
+    assert.deepEqual(ignored({ ...ranges, PREPAINT_VERIFY_CRAWLERS: '0' }), ['PREPAINT_CRAWLER_RANGES_DIR'])
+    assert.deepEqual(ignored({ ...ranges, PREPAINT_VERIFY_CRAWLERS: '1' }), [])
+  })
+
+  it('what is said of orders to a CA, without PREPAINT_ACME_DIRECTORY', () => {
     const acme = {
-      PREPAINT_ACME_DIRECTORY: 'https://ca.example/dir',
       PREPAINT_ACME_EMAIL: 'me@example.com',
       PREPAINT_ACME_SELF_CHECK: '0',
-      PREPAINT_ACME_ORDERS_PER_HOUR: '1',
+      PREPAINT_ACME_ORDERS_PER_HOUR: '10',
     }
-    assert.deepEqual(loadConfig(acme).acme, {
-      directory: 'https://ca.example/dir',
-      email: 'me@example.com',
-      selfCheck: false,
-      ordersPerHour: 1,
-    })
+    assert.deepEqual(ignored(acme), Object.keys(acme))
+    for (const [name, value] of Object.entries(acme)) assert.deepEqual(ignored({ [name]: value }), [name])
+    assert.deepEqual(ignored({ ...acme, PREPAINT_ACME_DIRECTORY: 'https://ca.example/dir' }), [])
   })
 
-  it('what is malformed stops the start, and a secret is not repeated', () => {
-    for (const [name, value] of [
-      ['PREPAINT_ACME_DIRECTORY', 'http://ca.example/dir'],
-      ['PREPAINT_ACME_EMAIL', 'nobody'],
-      ['PREPAINT_ACME_SELF_CHECK', 'no'],
-      ['PREPAINT_ACME_ORDERS_PER_HOUR', '0'],
-      ['PREPAINT_ACME_ORDERS_PER_HOUR', '100001'],
-      ['PREPAINT_SECRET_KEY', key.slice(1)],
-      ['PREPAINT_SECRET_KEY', `${key},short`],
-    ] as const) {
-      assert.throws(() => loadConfig({ [name]: value }), new RegExp(name), `${name}=${value}`)
+  it('PREPAINT_ACCESS_LOG where its lines are below the level of the log', () => {
+    const of = (level: string, accessLog = 'all') =>
+      ignored({ PREPAINT_ACCESS_LOG: accessLog, PREPAINT_LOG_LEVEL: level })
+    for (const level of ['trace', 'debug', 'info']) assert.deepEqual(of(level), [], level)
+    for (const level of ['warn', 'error', 'fatal', 'silent']) {
+      assert.deepEqual(of(level), ['PREPAINT_ACCESS_LOG'], level)
     }
-    assert.throws(
-      () => loadConfig({ PREPAINT_SECRET_KEY: key.slice(1) }),
-      (error: Error) => !error.message.includes(key.slice(5, 20)),
-    )
+    assert.deepEqual(of('warn', 'none'), [], 'what was wanted is so')
+    assert.deepEqual(ignored({ PREPAINT_LOG_LEVEL: 'warn' }), [])
   })
 
-  it('the port for TLS is 8443, a free one beside a free one, and known to be asked for or not', () => {
-    const of = (env: Record<string, string>) => {
-      const { tlsPort, tlsPortGiven } = loadConfig(env).edge
-      return [tlsPort, tlsPortGiven]
+  it('a node is told only of what its roles would use: a fleet may share one environment', () => {
+    const env = {
+      PREPAINT_ACCESS_LOG: 'all',
+      PREPAINT_ACME_EMAIL: 'me@example.com',
+      PREPAINT_CRAWLER_RANGES_DIR: 'ranges',
+      PREPAINT_LOG_LEVEL: 'warn',
     }
-    assert.deepEqual(of({}), [8443, false])
-    assert.deepEqual(of({ PREPAINT_EDGE_PORT: '0' }), [0, false])
-    assert.deepEqual(of({ PREPAINT_EDGE_PORT: '0', PREPAINT_EDGE_TLS_PORT: '443' }), [443, true])
+    const of = (roles: string) => ignored({ ...env, PREPAINT_ROLES: roles })
+    const [ranges, email, accessLog] = ignored(env)
+    assert.deepEqual(of('render'), [])
+    assert.deepEqual(of('api,render'), [ranges, accessLog])
+    assert.deepEqual(of('edge'), [ranges, email, accessLog])
   })
 })
 
-describe('PREPAINT_PRELOAD', () => {
-  it('is on unless it is 0', () => {
-    const of = (value: string) => loadConfig({ PREPAINT_PRELOAD: value }).preload
-    assert.deepEqual([loadConfig({}).preload, of('0'), of('1')], [true, false, true])
-    assert.throws(() => of('no'), /PREPAINT_PRELOAD must be one of 0, 1, got "no"/)
+describe('default slots', () => {
+  it('are half as many again as cores', () => {
+    const slots = [1, 2, 3, 16].map((cores) => defaultSlots({ cores, memoryBytes: 64 * GIB }))
+    assert.deepEqual(slots, [2, 3, 5, 24])
+  })
+
+  it('are as many as fit into memory, to the byte, and at least one', () => {
+    const three = BASE_BYTES + 3 * SLOT_BYTES
+    assert.equal(defaultSlots({ cores: 8, memoryBytes: three }), 3)
+    assert.equal(defaultSlots({ cores: 8, memoryBytes: three - 1 }), 2)
+    assert.equal(defaultSlots({ cores: 8, memoryBytes: GIB / 2 }), 1)
+    assert.equal(defaultSlots({ cores: 1, memoryBytes: GIB }), 1)
   })
 })
 
-describe('PREPAINT_EDGE_SHARE_PORT', () => {
-  it('is off unless it is 1', () => {
-    const of = (value: string) => loadConfig({ PREPAINT_EDGE_SHARE_PORT: value }).edge.sharePort
-    assert.deepEqual([loadConfig({}).edge.sharePort, of('0'), of('1')], [false, false, true])
-    assert.throws(() => of('yes'), /PREPAINT_EDGE_SHARE_PORT must be one of 0, 1, got "yes"/)
-  })
-})
-
-describe('PREPAINT_METRICS_TOKEN and PREPAINT_ACCESS_LOG', () => {
-  it('are not there and `renders` by default', () => {
-    assert.deepEqual([loadConfig({}).metricsToken, loadConfig({}).accessLog], [null, 'renders'])
-    for (const accessLog of ['renders', 'all', 'none'] as const) {
-      assert.equal(loadConfig({ PREPAINT_ACCESS_LOG: accessLog }).accessLog, accessLog)
-    }
-    assert.throws(() => loadConfig({ PREPAINT_ACCESS_LOG: '1' }), /PREPAINT_ACCESS_LOG must be one of/)
+describe('what this process may use', () => {
+  it('is something', () => {
+    const { cores, memoryBytes } = thisMachine()
+    assert(cores >= 1 && Number.isInteger(cores))
+    assert(memoryBytes > 0 && Number.isFinite(memoryBytes))
   })
 
-  it('a token has 16 to 200 characters, and is not repeated when it is wrong', () => {
-    for (const good of ['a'.repeat(16), 'a'.repeat(200), 'p+q/r=.-_~0123456']) {
-      assert.equal(loadConfig({ PREPAINT_METRICS_TOKEN: good }).metricsToken, good)
-    }
-    for (const bad of [
-      'a'.repeat(15),
-      'a'.repeat(201),
-      'has a blank in it',
-      'one,two,three,four',
-      'größe-größe-größe',
-    ]) {
-      assert.throws(
-        () => loadConfig({ PREPAINT_METRICS_TOKEN: bad }),
-        (error: Error) =>
-          /PREPAINT_METRICS_TOKEN must be/.test(error.message) && !error.message.includes(bad),
+  // Only the superuser of a machine can make a control group; which of the two versions there is differs.
+  it('is what the container leaves of the machine', (t) => {
+    const isSecond = existsSync('/sys/fs/cgroup/cgroup.controllers')
+    const group = `/sys/fs/cgroup/${isSecond ? '' : 'memory/'}prepaint-test-${process.pid}`
+    try {
+      if (!isSecond && !existsSync('/sys/fs/cgroup/memory')) throw new Error('no control groups')
+      mkdirSync(group)
+      writeFileSync(
+        path.join(group, isSecond ? 'memory.max' : 'memory.limit_in_bytes'),
+        String(900 * 2 ** 20),
       )
+    } catch (error) {
+      t.diagnostic(`not tried in a control group: ${(error as Error).message}`)
+      if (existsSync(group)) rmdirSync(group)
+      return
     }
-  })
-})
-
-describe('PREPAINT_SMTP_URL, PREPAINT_MAIL_FROM and PREPAINT_EDGE_TARGET', () => {
-  const url = { PREPAINT_SMTP_URL: 'smtp://us:pa55word@mail.example.com' }
-  const from = { PREPAINT_MAIL_FROM: 'Our Agency <a@example.com>' }
-  const publicUrl = { PREPAINT_PUBLIC_URL: 'https://prepaint.example' }
-
-  it('no mail is sent and no target shown by default; what is given is taken', () => {
-    assert.deepEqual([loadConfig({}).mail, loadConfig({}).edgeTarget], [null, null])
-    const { mail, edgeTarget, egressAddresses } = loadConfig({
-      ...url,
-      ...from,
-      ...publicUrl,
-      PREPAINT_EDGE_TARGET: 'edge.example.net',
-      PREPAINT_EGRESS_ADDRESSES: '203.0.113.5, 2001:db8::/48',
-    })
-    assert.deepEqual(
-      [mail?.host, mail?.from.address, mail?.auth?.pass],
-      ['mail.example.com', 'a@example.com', 'pa55word'],
-    )
-    assert.deepEqual(egressAddresses, ['203.0.113.5', '2001:db8::/48'])
-    assert.deepEqual(edgeTarget, { host: 'edge.example.net', addresses: [] })
-  })
-
-  it('one without the others, or a malformed one, stops the start; a password is not repeated', () => {
-    for (const [env, problem] of [
-      [{ ...url, ...publicUrl }, /needs PREPAINT_MAIL_FROM/],
-      [{ ...url, ...from }, /needs PREPAINT_PUBLIC_URL/],
-      [from, /PREPAINT_MAIL_FROM needs PREPAINT_SMTP_URL/],
-      [{ ...from, ...publicUrl, PREPAINT_SMTP_URL: 'http://us:pa55word@x' }, /must be smtp:/],
-      [{ PREPAINT_EDGE_TARGET: 'https://x' }, /PREPAINT_EDGE_TARGET takes/],
-      ...['edge.example.net', '203.0.113.5/33', '203.0.113.5,', '203.0.113.5/8/8'].map(
-        (raw): [Record<string, string>, RegExp] => [
-          { PREPAINT_EGRESS_ADDRESSES: raw },
-          /PREPAINT_EGRESS_ADDRESSES takes/,
-        ],
-      ),
-    ] as const) {
-      assert.throws(
-        () => loadConfig(env),
-        (error: Error) => problem.test(error.message) && !error.message.includes('pa55word'),
-      )
-    }
-  })
-})
-
-describe('docs/configuration.md', () => {
-  it('has every setting once, with its default', () => {
-    const text = readFileSync(path.resolve(import.meta.dirname, '../docs/configuration.md'), 'utf8')
-    const rows = [...text.matchAll(/^\| `([A-Z_]+)` \| (.+?) \|/gm)].map(([, name, value]) => [name, value])
-    const defaults = [...settingDefaults()].map(([name, value]) => {
-      if (name === 'PREPAINT_RENDER_SLOTS') return [name, 'automatic']
-      return [name, value === null ? 'not set' : `\`${value}\``]
-    })
-    assert.deepEqual(rows.toSorted(), defaults.toSorted())
+    const script = `import('${import.meta.dirname}/config.ts').then((m) => console.log(m.thisMachine().memoryBytes, m.defaultSlots(m.thisMachine())))`
+    const command = `echo $$ > ${group}/cgroup.procs && exec "${process.execPath}" -e "${script}"`
+    const { stdout, stderr } = spawnSync('sh', ['-c', command], { encoding: 'utf8' })
+    rmdirSync(group)
+    assert.equal(stdout.trim(), `${900 * 2 ** 20} 1`, stderr)
   })
 })

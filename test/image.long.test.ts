@@ -3,8 +3,6 @@ import assert from 'node:assert/strict'
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
-import http from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
@@ -13,6 +11,7 @@ import manifest from '../package.json' with { type: 'json' }
 import { testDatabase } from './support/database.ts'
 import { startDatabaseProxy } from './support/database-proxy.ts'
 import { edgeRequest, GOOGLEBOT } from './support/edge-request.ts'
+import { serve } from './support/loopback.ts'
 
 const LIMIT_MIB = 600
 const MIB = 2 ** 20
@@ -108,14 +107,13 @@ function checks(storage: string): void {
     t.after(() => database.close())
     const network = await startDatabaseProxy(database.connection)
     t.after(() => network.close())
-    const origin = http.createServer((_request, response) => {
+    const origin = await serve((_request, response) => {
       response.setHeader('content-type', 'text/html')
       response.end(
         '<!doctype html><title>t</title><p id="p"></p><script>p.textContent = "drawn by a script"</script>',
       )
     })
-    await new Promise<void>((done) => origin.listen(0, '127.0.0.1', done))
-    t.after(() => origin.close())
+    t.after(origin.close)
     const settings = {
       DATABASE_URL: network.url,
       PREPAINT_SECRET_KEY: Buffer.alloc(32, 1).toString('base64'),
@@ -131,8 +129,7 @@ function checks(storage: string): void {
       run([...program, 'account', 'create', ...account, '--plan', 'pro', '--password-stdin'], settings),
       'a long password',
     )
-    const { port } = origin.address() as AddressInfo
-    const domain = ['--domain', 'www.example.com', '--origin', `http://127.0.0.1:${port}`]
+    const domain = ['--domain', 'www.example.com', '--origin', origin.url]
     await output(run([...program, 'domain', 'add', ...account, ...domain], settings))
 
     const node = run([...config.Entrypoint, ...config.Cmd], settings)

@@ -1,17 +1,19 @@
-/** nginx behind the edge as an origin, and before it as the operator's own proxy. */
+/** nginx behind the edge as an origin, and before it as the operator's own proxy, with a cache too. */
 import assert from 'node:assert/strict'
-import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import http from 'node:http'
-import net, { type AddressInfo } from 'node:net'
+import net from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, before, describe, it } from 'node:test'
+import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import ipaddr from 'ipaddr.js'
 import { NO_CLIENT_LIMITS } from '../src/http/client-limits.ts'
 import { until } from './support/condition.ts'
-import { PERSON, request, startTestEdge, type TestEdge } from './support/edge.ts'
+import { type Answer, GOOGLEBOT, PERSON, request, startTestEdge, type TestEdge } from './support/edge.ts'
+import { freePort } from './support/loopback.ts'
+import { startNginx } from './support/nginx.ts'
 import { hasProgram } from './support/program.ts'
 
 const LOOPBACK = [ipaddr.parseCIDR('127.0.0.1/32')] as const
@@ -24,51 +26,46 @@ if (hasProgram('nginx', 'nginx-light')) {
 
 function tryNginx(): void {
   let edge: TestEdge
-  let nginx: ChildProcess | undefined
+  let nginx: Awaited<ReturnType<typeof startNginx>> | undefined
   let dir: string | undefined
   let originPort: number
   let frontPort: number
+  let cachePorts: { careful: number; greedy: number }
   /** What an origin behind everything was asked. */
   let asked: http.IncomingHttpHeaders = {}
 
   before(async () => {
     edge = await startTestEdge({
-      tls: true,
+      ...{ tls: true, conversionMs: 60_000 },
+      render: async ({ page: { path, variant } }) => {
+        const html = `<!DOCTYPE html><html><head><title>${variant} ${path}</title></head><body><nav>menu</nav><main><p>${variant} ${path}</p></main></body></html>`
+        return { kind: 'rendered', status: 200, headers: [], html }
+      },
       clients: { ...NO_CLIENT_LIMITS, trustedProxies: [...LOOPBACK] },
       origin: (req, res) => {
         asked = req.headers
         req.pipe(res)
       },
     })
-    dir = mkdtempSync(path.join(tmpdir(), 'prepaint-nginx-'))
+    dir = mkdtempSync(path.join(tmpdir(), 'prepaint-site-'))
     chmodSync(dir, 0o755)
     ;[originPort, frontPort] = [await freePort(), await freePort()]
+    cachePorts = { careful: await freePort(), greedy: await freePort() }
     mkdirSync(path.join(dir, 'site/folder'), { recursive: true })
     writeFileSync(path.join(dir, 'site/ten.txt'), '0123456789')
     writeFileSync(path.join(dir, 'site/page.html'), `<p>${'words '.repeat(2_000)}</p>`)
-    const file = path.join(dir, 'nginx.conf')
-    writeFileSync(file, configuration())
-    nginx = spawn('nginx', ['-c', file, '-p', dir, '-e', path.join(dir, 'error.log')], { stdio: 'ignore' })
-    await until('nginx listens', () => listens(originPort))
-    await edge.set(`origin_url = 'http://127.0.0.1:${originPort}'`, 'blue.example').then(edge.settled)
+    nginx = await startNginx(originPort, configuration())
+    const settings = JSON.stringify({ cards: 'on', devices: 'both' })
+    const columns = `origin_url = 'http://127.0.0.1:${originPort}', settings = '${settings}'`
+    await edge.set(columns, 'blue.example').then(edge.settled)
   })
   after(async () => {
-    if (nginx !== undefined && nginx.exitCode === null && nginx.signalCode === null) {
-      const ended = once(nginx, 'exit')
-      nginx.kill()
-      await ended
-    }
+    await nginx?.close()
     await edge?.close()
     if (dir !== undefined) rmSync(dir, { recursive: true })
   })
 
   const configuration = () => `
-    daemon off; master_process off; pid ${dir}/pid; worker_processes 1;
-    events { worker_connections 256; }
-    http {
-      access_log off;
-      client_body_temp_path ${dir}/body; proxy_temp_path ${dir}/proxy; fastcgi_temp_path ${dir}/f;
-      uwsgi_temp_path ${dir}/u; scgi_temp_path ${dir}/s;
       server {
         listen 127.0.0.1:${originPort};
         root ${dir}/site;
@@ -76,6 +73,10 @@ function tryNginx(): void {
         gzip on; gzip_proxied any; gzip_types text/plain; gzip_min_length 100;
         keepalive_requests 2;
         client_max_body_size 100k;
+        location /app {
+          default_type text/html; add_header Cache-Control "public, max-age=600";
+          return 200 "people $uri";
+        }
         location /here { return 302 /there; }
         location /post { proxy_pass ${edge.origin}; }
         location /socket {
@@ -95,7 +96,18 @@ function tryNginx(): void {
           proxy_request_buffering off;
         }
       }
-    }`
+      ${caching('careful', '')}
+      ${caching('greedy', 'proxy_ignore_headers Cache-Control; proxy_cache_valid 10m;')}
+    `
+  const caching = (name: keyof typeof cachePorts, more: string) => `
+      proxy_cache_path ${dir}/cache-${name} keys_zone=${name}:1m;
+      server {
+        listen 127.0.0.1:${cachePorts[name]};
+        location / {
+          proxy_pass http://127.0.0.1:${edge.port}; proxy_set_header Host blue.example;
+          proxy_cache ${name}; add_header X-Cache $upstream_cache_status always; ${more}
+        }
+      }`
 
   const ask = (target: string, headers: Record<string, string> = {}, method = 'GET', body?: Buffer) =>
     request(edge.port, target, {
@@ -203,25 +215,53 @@ function tryNginx(): void {
       assert.equal((await request(frontPort, '/of-nginx')).verdict, 'hit')
     })
   })
-}
 
-async function freePort(): Promise<number> {
-  const server = net.createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
-}
-
-async function listens(port: number): Promise<boolean> {
-  const socket = net.connect(port, '127.0.0.1')
-  try {
-    await once(socket, 'connect')
-    return true
-  } catch {
-    return false
-  } finally {
-    socket.destroy()
+  /** `greedy`: it keeps what we say is private, as operators configure it. */
+  for (const name of ['careful', 'greedy'] as const) {
+    it(`with a ${name} proxy_cache in front, no form is served for another, nor a page for people to crawlers`, async () => {
+      const fromCache = new Set<string>()
+      for (let step = 0; step < 8 * ASKING.length; step++) {
+        // In another order in each round.
+        const [agent, accept, wanted] = ASKING[(step * (1 + (step % 7))) % ASKING.length]!
+        const path = `/app/${name}/${step % 2}`
+        for (const encoding of ['br', 'gzip', 'identity']) {
+          const headers = { accept, 'accept-encoding': encoding }
+          const answer = await request(cachePorts[name], path, { agent, headers })
+          const what = `${agent} ${accept} ${encoding}`
+          assert.deepEqual([answer.status, gotten(answer, path)], [200, wanted], what)
+          assert.equal(answer.headers.vary, 'Accept, Accept-Encoding, User-Agent', what)
+          if (answer.headers['x-cache'] === 'HIT') fromCache.add(wanted)
+          const said = String(answer.headers['cache-status'])
+          if (wanted === 'people') assert.equal(answer.headers['cache-status'], undefined)
+          else if (answer.verdict === 'rendered') assert.equal(said, 'Prepaint; fwd=miss; stored')
+          else assert.match(said, /^Prepaint; hit; ttl=\d+$/)
+        }
+      }
+      const kept = name === 'careful' ? ['people'] : [...new Set(ASKING.map(([, , wanted]) => wanted))]
+      assert.deepEqual([...fromCache].sort(), kept.sort())
+    })
   }
+}
+
+/** What a request must get, by user agent and `Accept`. */
+const ASKING = [
+  [PERSON, 'text/html,*/*;q=0.8', 'people'],
+  [GOOGLEBOT, '*/*', 'desktop html'],
+  [GOOGLEBOT, 'text/html, text/markdown', 'desktop html'],
+  [`${GOOGLEBOT} Mobile`, '*/*', 'mobile html'],
+  [GOOGLEBOT, 'text/markdown', 'desktop markdown'],
+  ['some-agent/1.0', 'text/markdown, text/html, */*', 'desktop markdown'],
+  ['some-agent/1.0', '*/*', 'people'],
+  ['some-agent/1.0 Mobile', 'text/markdown', 'mobile markdown'],
+  ['facebookexternalhit/1.1', '*/*', 'desktop card'],
+] as const
+
+function gotten({ headers: { 'content-encoding': encoding }, body }: Answer, path: string): string {
+  const text = String(
+    encoding === 'br' ? brotliDecompressSync(body) : encoding === 'gzip' ? gunzipSync(body) : body,
+  )
+  const [, by = ''] = new RegExp(`(people|desktop|mobile) ${path}`).exec(text) ?? []
+  if (by === 'people') return by
+  const form = text.startsWith('---') ? 'markdown' : text.includes('<nav>') ? 'html' : 'card'
+  return `${by} ${form}`
 }

@@ -3,16 +3,12 @@
  * What nginx passes on, Prepaint passes on with the same status and body, unless a row says why not.
  */
 import assert from 'node:assert/strict'
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import net, { type AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
-import path from 'node:path'
+import net from 'node:net'
 import { after, before, describe, it } from 'node:test'
 
-import { until } from './support/condition.ts'
 import { PERSON, startTestEdge, type TestEdge } from './support/edge.ts'
+import { freePort, listening } from './support/loopback.ts'
+import { startNginx } from './support/nginx.ts'
 import { hasProgram } from './support/program.ts'
 
 type Row = {
@@ -21,12 +17,25 @@ type Row = {
   ends?: boolean
   method?: 'HEAD'
   /** What people get through Prepaint where nginx gives something else, and why. */
-  instead?: { status: number; body?: string; why: string }
+  instead?: { status: number; body?: string; why: string } | undefined
   /** Our connection carries the next request; else it must not. */
   keeps?: true
 }
 
-const OK = 'HTTP/1.1 200 OK\r\n'
+const CHUNKS = '4\r\nbody\r\n0\r\n\r\n'
+const SIZED = 'Content-Length: 4\r\n\r\nbody'
+const ok = (head: string, body = 'body') => `HTTP/1.1 200 OK\r\n${head}\r\n\r\n${body}`
+const chunked = (body: string, head = 'Transfer-Encoding: chunked') => ok(head, body)
+/** `head`: more headers before a length. */
+const sized = (head: string) => `HTTP/1.1 200 OK\r\n${head}\r\n${SIZED}`
+const status = (line: string) => `${line}\r\n${SIZED}`
+const many = (bytes: number) =>
+  Array.from({ length: bytes / 1_024 }, (_, n) => `X-${n}: ${'v'.repeat(1_024 - 10)}`).join('\r\n')
+
+const keeps = (says: string, instead?: Row['instead']): Row => ({ says, instead, keeps: true })
+const ends = (says: string, instead?: Row['instead']): Row => ({ says, instead, ends: true })
+const closed = (says: string, instead?: Row['instead']): Row => ({ says, instead })
+
 const INVALID_LENGTH = {
   status: 502,
   why: 'nobody knows where the body ends; a proxy has to refuse it (RFC 9112, section 6.3), or responses could be split',
@@ -40,156 +49,82 @@ const FINAL = {
   body: 'body',
   why: 'nginx before 1.29 takes an interim response for the final one',
 }
-const many = (bytes: number) =>
-  Array.from({ length: bytes / 1_024 }, (_, n) => `X-${n}: ${'v'.repeat(1_024 - 10)}\r\n`).join('')
+const ALL_OF_IT = { status: 200, body: 'body', why: 'nginx reads none of the body' }
+const NOTHING = { status: 502, why: 'nginx waits, and gives nothing' }
 
 const ROWS: Record<string, Row> = {
-  'a usual response': { says: `${OK}Content-Length: 4\r\n\r\nbody`, keeps: true },
-  chunks: { says: `${OK}Transfer-Encoding: chunked\r\n\r\n4\r\nbody\r\n0\r\n\r\n`, keeps: true },
-  'a Content-Length twice alike': { says: `${OK}Content-Length: 4\r\nContent-Length: 4\r\n\r\nbody` },
-  'a Content-Length that is a list of the same': {
-    says: `${OK}Content-Length: 4, 4\r\n\r\nbody`,
-    instead: { status: 200, body: 'body', why: 'nginx reads none of the body' },
-  },
-  'two lengths that differ': {
-    says: `${OK}Content-Length: 4\r\nContent-Length: 5\r\n\r\nbody`,
-    ends: true,
-    instead: INVALID_LENGTH,
-  },
-  'a length with leading zeros': { says: `${OK}Content-Length: 0004\r\n\r\nbody`, keeps: true },
-  'a length with a plus': {
-    says: `${OK}Content-Length: +4\r\n\r\nbody`,
-    ends: true,
-    instead: INVALID_LENGTH,
-  },
-  'a negative length': { says: `${OK}Content-Length: -4\r\n\r\nbody`, ends: true, instead: INVALID_LENGTH },
-  'a length in hexadecimal': {
-    says: `${OK}Content-Length: 0x4\r\n\r\nbody`,
-    ends: true,
-    instead: INVALID_LENGTH,
-  },
-  'an empty length': { says: `${OK}Content-Length:\r\n\r\nbody`, ends: true, instead: INVALID_LENGTH },
-  '60 KiB of headers': { says: `${OK}${many(60 * 1_024)}Content-Length: 4\r\n\r\nbody`, keeps: true },
-  'one header of 30 KiB': {
-    says: `${OK}X-Long: ${'v'.repeat(30_000)}\r\nContent-Length: 4\r\n\r\nbody`,
-    keeps: true,
-  },
-  'lines that end with LF alone': { says: 'HTTP/1.1 200 OK\nContent-Length: 4\nX-A: 1\n\nbody' },
-  'some lines with LF alone': { says: `${OK}X-A: 1\nContent-Length: 4\r\n\r\nbody` },
-  'a head that ends with LF CRLF': { says: `${OK}Content-Length: 4\n\r\nbody` },
-  'a folded header': { says: `${OK}X-A: 1\r\n  more\r\nContent-Length: 4\r\n\r\nbody` },
-  'a folded header with a tab': { says: `${OK}X-A: 1\r\n\tmore\r\nContent-Length: 4\r\n\r\nbody` },
-  'gzip, chunked': { says: `${OK}Transfer-Encoding: gzip, chunked\r\n\r\n4\r\nbody\r\n0\r\n\r\n` },
-  'Chunked in capitals': {
-    says: `${OK}Transfer-Encoding: CHUNKED\r\n\r\n4\r\nbody\r\n0\r\n\r\n`,
-    keeps: true,
-  },
-  'Transfer-Encoding: identity': { says: `${OK}Transfer-Encoding: identity\r\n\r\nbody`, ends: true },
-  'Transfer-Encoding: identity and a length': {
-    says: `${OK}Transfer-Encoding: identity\r\nContent-Length: 4\r\n\r\nbody`,
-  },
-  'chunked twice': {
-    says: `${OK}Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nbody\r\n0\r\n\r\n`,
-  },
-  'chunks and a length': {
-    says: `${OK}Transfer-Encoding: chunked\r\nContent-Length: 4\r\n\r\n4\r\nbody\r\n0\r\n\r\n`,
-  },
-  'chunks in HTTP/1.0': {
-    says: 'HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nbody\r\n0\r\n\r\n',
-    ends: true,
-  },
-  'no reason phrase': { says: 'HTTP/1.1 200 \r\nContent-Length: 4\r\n\r\nbody', keeps: true },
-  'no reason phrase, nor the space before it': {
-    says: 'HTTP/1.1 200\r\nContent-Length: 4\r\n\r\nbody',
-    keeps: true,
-  },
-  'a very long reason phrase': {
-    says: `HTTP/1.1 200 ${'very '.repeat(600)}\r\nContent-Length: 4\r\n\r\nbody`,
-    keeps: true,
-  },
-  'a reason phrase in Latin-1': {
-    says: 'HTTP/1.1 200 Tr\xe8s bien\r\nContent-Length: 4\r\n\r\nbody',
-    keeps: true,
-  },
-  'HTTP/1.0 that keeps its connection': {
-    says: 'HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nContent-Length: 4\r\n\r\nbody',
-    keeps: true,
-  },
-  'HTTP/1.0 without a length': { says: 'HTTP/1.0 200 OK\r\n\r\nbody', ends: true },
-  '103 before the response': {
-    says: `HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n${OK}Content-Length: 4\r\n\r\nbody`,
-    keeps: true,
-    instead: FINAL,
-  },
-  '100 that was not asked for': {
-    says: `HTTP/1.1 100 Continue\r\n\r\n${OK}Content-Length: 4\r\n\r\nbody`,
-    keeps: true,
-    instead: FINAL,
-  },
-  'a body without a length': { says: `${OK}\r\nbody`, ends: true },
-  'a header name with odd characters': {
-    says: `${OK}X-A!#$%&'*+.^_\`|~: 1\r\nContent-Length: 4\r\n\r\nbody`,
-    keeps: true,
-  },
-  'a header name with a space in it': { says: `${OK}X A: 1\r\nContent-Length: 4\r\n\r\nbody` },
-  'a header name with a slash': { says: `${OK}X/A: 1\r\nContent-Length: 4\r\n\r\nbody` },
-  'a header name in Latin-1': { says: `${OK}X-\xe9: 1\r\nContent-Length: 4\r\n\r\nbody` },
-  'a header without a name': { says: `${OK}: 1\r\nContent-Length: 4\r\n\r\nbody` },
-  'a line without a colon': { says: `${OK}nonsense\r\nContent-Length: 4\r\n\r\nbody` },
-  'a space before the colon': { says: `${OK}X-A : 1\r\nContent-Length: 4\r\n\r\nbody` },
-  'a space before the colon of a length': { says: `${OK}Content-Length : 4\r\n\r\nbody`, ends: true },
-  'an empty header value': { says: `${OK}X-A:\r\nX-B: \r\nContent-Length: 4\r\n\r\nbody`, keeps: true },
-  'a header value in Latin-1': { says: `${OK}X-A: caf\xe9\r\nContent-Length: 4\r\n\r\nbody`, keeps: true },
-  'a control character in a value': { says: `${OK}X-A: a\x01b\r\nContent-Length: 4\r\n\r\nbody` },
-  'a zero byte in a value': { says: `${OK}X-A: a\0b\r\nContent-Length: 4\r\n\r\nbody` },
-  'a bare CR in a value': { says: `${OK}X-A: a\rb\r\nContent-Length: 4\r\n\r\nbody` },
-  'status 299': { says: 'HTTP/1.1 299 Odd\r\nContent-Length: 4\r\n\r\nbody', keeps: true },
-  'status 599': { says: 'HTTP/1.1 599 Odd\r\nContent-Length: 4\r\n\r\nbody', keeps: true },
-  'status 999': { says: 'HTTP/1.1 999 Request denied\r\nContent-Length: 4\r\n\r\nbody', keeps: true },
-  'status 204 with a length': { says: 'HTTP/1.1 204 No Content\r\nContent-Length: 4\r\n\r\nbody' },
-  'status 304 with a length': { says: 'HTTP/1.1 304 Not Modified\r\nContent-Length: 4\r\n\r\n', keeps: true },
-  'status 205 with a body': {
-    says: 'HTTP/1.1 205 Reset Content\r\nContent-Length: 4\r\n\r\nbody',
-    keeps: true,
-  },
-  'chunk extensions': {
-    says: `${OK}Transfer-Encoding: chunked\r\n\r\n4;a=b;c="d"\r\nbody\r\n0;z\r\n\r\n`,
-    keeps: true,
-  },
-  'spaces behind a chunk size': { says: `${OK}Transfer-Encoding: chunked\r\n\r\n4  \r\nbody\r\n0\r\n\r\n` },
-  'a chunk size with leading zeros': {
-    says: `${OK}Transfer-Encoding: chunked\r\n\r\n00000004\r\nbody\r\n0\r\n\r\n`,
-    keeps: true,
-  },
-  trailers: {
-    says: `${OK}Transfer-Encoding: chunked\r\n\r\n4\r\nbody\r\n0\r\nX-Sum: 1\r\n\r\n`,
-    keeps: true,
-  },
-  'chunk lines with LF alone': { says: `${OK}Transfer-Encoding: chunked\r\n\r\n4\nbody\n0\n\n` },
-  'a chunk that is longer than its size': {
-    says: `${OK}Transfer-Encoding: chunked\r\n\r\n2\r\nbody\r\n0\r\n\r\n`,
-    ends: true,
-  },
-  'a lower-case version': {
-    says: 'http/1.1 200 OK\r\nContent-Length: 4\r\n\r\nbody',
-    instead: { status: 502, why: 'nginx waits, and gives nothing' },
-  },
-  'HTTP/1.2': { says: 'HTTP/1.2 200 OK\r\nContent-Length: 4\r\n\r\nbody' },
-  'HTTP/2.0 in text': { says: 'HTTP/2.0 200 OK\r\nContent-Length: 4\r\n\r\nbody' },
-  'a blank line first': {
-    says: `\r\n${OK}Content-Length: 4\r\n\r\nbody`,
-    instead: { status: 502, why: 'nginx gives nothing' },
-  },
-  'two spaces in the status line': { says: 'HTTP/1.1  200 OK\r\nContent-Length: 4\r\n\r\nbody' },
-  'ICY instead of HTTP': { says: 'ICY 200 OK\r\n\r\nbody', ends: true, instead: NO_STATUS_LINE },
-  'no head at all': { says: 'body and nothing else', ends: true, instead: NO_STATUS_LINE },
-  'two Content-Types': {
-    says: `${OK}Content-Type: text/html\r\nContent-Type: text/plain\r\nContent-Length: 4\r\n\r\nbody`,
-    keeps: true,
-  },
-  'more than its length': { says: `${OK}Content-Length: 4\r\n\r\nbody and more` },
-  'less than its length': { says: `${OK}Content-Length: 9\r\n\r\nbody`, ends: true },
-  'HEAD with a body all the same': { says: `${OK}Content-Length: 4\r\n\r\nbody`, method: 'HEAD' },
+  'a usual response': keeps(ok('Content-Length: 4')),
+  chunks: keeps(chunked(CHUNKS)),
+  'a Content-Length twice alike': closed(ok('Content-Length: 4\r\nContent-Length: 4')),
+  'a Content-Length that is a list of the same': closed(ok('Content-Length: 4, 4'), ALL_OF_IT),
+  'two lengths that differ': ends(ok('Content-Length: 4\r\nContent-Length: 5'), INVALID_LENGTH),
+  'a length with leading zeros': keeps(ok('Content-Length: 0004')),
+  'a length with a plus': ends(ok('Content-Length: +4'), INVALID_LENGTH),
+  'a negative length': ends(ok('Content-Length: -4'), INVALID_LENGTH),
+  'a length in hexadecimal': ends(ok('Content-Length: 0x4'), INVALID_LENGTH),
+  'an empty length': ends(ok('Content-Length:'), INVALID_LENGTH),
+  '60 KiB of headers': keeps(sized(many(60 * 1_024))),
+  'one header of 30 KiB': keeps(sized(`X-Long: ${'v'.repeat(30_000)}`)),
+  'lines that end with LF alone': closed('HTTP/1.1 200 OK\nContent-Length: 4\nX-A: 1\n\nbody'),
+  'some lines with LF alone': closed('HTTP/1.1 200 OK\r\nX-A: 1\nContent-Length: 4\r\n\r\nbody'),
+  'a head that ends with LF CRLF': closed('HTTP/1.1 200 OK\r\nContent-Length: 4\n\r\nbody'),
+  'a folded header': closed(sized('X-A: 1\r\n  more')),
+  'a folded header with a tab': closed(sized('X-A: 1\r\n\tmore')),
+  'gzip, chunked': closed(chunked(CHUNKS, 'Transfer-Encoding: gzip, chunked')),
+  'Chunked in capitals': keeps(chunked(CHUNKS, 'Transfer-Encoding: CHUNKED')),
+  'Transfer-Encoding: identity': ends(ok('Transfer-Encoding: identity')),
+  'Transfer-Encoding: identity and a length': closed(sized('Transfer-Encoding: identity')),
+  'chunked twice': closed(chunked(CHUNKS, 'Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked')),
+  'chunks and a length': closed(chunked(CHUNKS, 'Transfer-Encoding: chunked\r\nContent-Length: 4')),
+  'chunks in HTTP/1.0': ends(`HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${CHUNKS}`),
+  'no reason phrase': keeps(status('HTTP/1.1 200 ')),
+  'no reason phrase, nor the space before it': keeps(status('HTTP/1.1 200')),
+  'a very long reason phrase': keeps(status(`HTTP/1.1 200 ${'very '.repeat(600)}`)),
+  'a reason phrase in Latin-1': keeps(status('HTTP/1.1 200 Tr\xe8s bien')),
+  'HTTP/1.0 that keeps its connection': keeps(status('HTTP/1.0 200 OK\r\nConnection: keep-alive')),
+  'HTTP/1.0 without a length': ends('HTTP/1.0 200 OK\r\n\r\nbody'),
+  '103 before the response': keeps(
+    `HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n${ok('Content-Length: 4')}`,
+    FINAL,
+  ),
+  '100 that was not asked for': keeps(`HTTP/1.1 100 Continue\r\n\r\n${ok('Content-Length: 4')}`, FINAL),
+  'a body without a length': ends('HTTP/1.1 200 OK\r\n\r\nbody'),
+  'a header name with odd characters': keeps(sized("X-A!#$%&'*+.^_`|~: 1")),
+  'a header name with a space in it': closed(sized('X A: 1')),
+  'a header name with a slash': closed(sized('X/A: 1')),
+  'a header name in Latin-1': closed(sized('X-\xe9: 1')),
+  'a header without a name': closed(sized(': 1')),
+  'a line without a colon': closed(sized('nonsense')),
+  'a space before the colon': closed(sized('X-A : 1')),
+  'a space before the colon of a length': ends(ok('Content-Length : 4')),
+  'an empty header value': keeps(sized('X-A:\r\nX-B: ')),
+  'a header value in Latin-1': keeps(sized('X-A: caf\xe9')),
+  'a control character in a value': closed(sized('X-A: a\x01b')),
+  'a zero byte in a value': closed(sized('X-A: a\0b')),
+  'a bare CR in a value': closed(sized('X-A: a\rb')),
+  'status 299': keeps(status('HTTP/1.1 299 Odd')),
+  'status 599': keeps(status('HTTP/1.1 599 Odd')),
+  'status 999': keeps(status('HTTP/1.1 999 Request denied')),
+  'status 204 with a length': closed(status('HTTP/1.1 204 No Content')),
+  'status 304 with a length': keeps('HTTP/1.1 304 Not Modified\r\nContent-Length: 4\r\n\r\n'),
+  'status 205 with a body': keeps(status('HTTP/1.1 205 Reset Content')),
+  'chunk extensions': keeps(chunked('4;a=b;c="d"\r\nbody\r\n0;z\r\n\r\n')),
+  'spaces behind a chunk size': closed(chunked('4  \r\nbody\r\n0\r\n\r\n')),
+  'a chunk size with leading zeros': keeps(chunked('00000004\r\nbody\r\n0\r\n\r\n')),
+  trailers: keeps(chunked('4\r\nbody\r\n0\r\nX-Sum: 1\r\n\r\n')),
+  'chunk lines with LF alone': closed(chunked('4\nbody\n0\n\n')),
+  'a chunk that is longer than its size': ends(chunked('2\r\nbody\r\n0\r\n\r\n')),
+  'a lower-case version': closed(status('http/1.1 200 OK'), NOTHING),
+  'HTTP/1.2': closed(status('HTTP/1.2 200 OK')),
+  'HTTP/2.0 in text': closed(status('HTTP/2.0 200 OK')),
+  'a blank line first': closed(`\r\n${ok('Content-Length: 4')}`, NOTHING),
+  'two spaces in the status line': closed(status('HTTP/1.1  200 OK')),
+  'ICY instead of HTTP': ends('ICY 200 OK\r\n\r\nbody', NO_STATUS_LINE),
+  'no head at all': ends('body and nothing else', NO_STATUS_LINE),
+  'two Content-Types': keeps(sized('Content-Type: text/html\r\nContent-Type: text/plain')),
+  'more than its length': closed(ok('Content-Length: 4', 'body and more')),
+  'less than its length': ends(ok('Content-Length: 9')),
+  'HEAD with a body all the same': { says: ok('Content-Length: 4'), method: 'HEAD' },
 }
 
 if (hasProgram('nginx', 'nginx-light')) {
@@ -203,8 +138,7 @@ type Got = { status: number; body: string; isWhole: boolean }
 
 function compare(): void {
   let edge: TestEdge
-  let nginx: ChildProcess
-  let dir: string
+  let nginx: Awaited<ReturnType<typeof startNginx>>
   let nginxPort: number
   let row: Row
   let connections = 0
@@ -226,41 +160,23 @@ function compare(): void {
 
   before(async () => {
     edge = await startTestEdge({ answerWaitMs: 2_000 })
-    origin.listen(0, '127.0.0.1')
-    await once(origin, 'listening')
-    const { port } = origin.address() as AddressInfo
-    dir = mkdtempSync(path.join(tmpdir(), 'prepaint-odd-'))
-    chmodSync(dir, 0o755)
+    const port = await listening(origin)
     nginxPort = await freePort()
-    const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
-    writeFileSync(
-      path.join(dir, 'nginx.conf'),
-      `daemon off; master_process off; pid ${dir}/pid; worker_processes 1;
-       events { worker_connections 64; }
-       http {
-         access_log off; ${temporary.map((name) => `${name}_temp_path ${dir}/${name};`).join(' ')}
-         proxy_buffer_size 128k; proxy_buffers 8 128k; proxy_busy_buffers_size 128k;
-         upstream origin { server 127.0.0.1:${port} max_fails=0; keepalive 4; }
-         server { listen 127.0.0.1:${nginxPort}; location / {
-           proxy_pass http://origin; proxy_http_version 1.1; proxy_set_header Connection "";
-           proxy_read_timeout 2s; proxy_next_upstream off;
-         } }
-       }`,
+    nginx = await startNginx(
+      nginxPort,
+      `proxy_buffer_size 128k; proxy_buffers 8 128k; proxy_busy_buffers_size 128k;
+       upstream origin { server 127.0.0.1:${port} max_fails=0; keepalive 4; }
+       server { listen 127.0.0.1:${nginxPort}; location / {
+         proxy_pass http://origin; proxy_http_version 1.1; proxy_set_header Connection "";
+         proxy_read_timeout 2s; proxy_next_upstream off;
+       } }`,
     )
-    nginx = spawn('nginx', ['-c', `${dir}/nginx.conf`, '-p', dir, '-e', `${dir}/error.log`], {
-      stdio: 'ignore',
-    })
-    row = ROWS['a usual response']!
-    await until('nginx listens', async () => (await ask(nginxPort)).status === 200)
     await edge.set(`origin_url = 'http://127.0.0.1:${port}'`).then(edge.settled)
   })
   after(async () => {
-    const ended = once(nginx, 'exit')
-    nginx.kill()
-    await ended
+    await nginx.close()
     await edge.close()
     origin.close()
-    rmSync(dir, { recursive: true })
   })
 
   /** As a client of HTTP/1.0 that takes any header: the body ends with the connection. */
@@ -302,13 +218,4 @@ function compare(): void {
       assert.equal(lastAsked === ourConnection, one.keeps === true, 'the connection is used again')
     })
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = net.createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
 }

@@ -1,63 +1,54 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
-import { after, before, it } from 'node:test'
+import { after, it } from 'node:test'
 import { createKey, createToken } from '../src/accounts/keys.ts'
 import { DEFAULT_PLANS } from '../src/accounts/plans.ts'
-import type { ApiApp } from '../src/api/http/app.ts'
 import { createApiServer } from '../src/api/server.ts'
 import { createClientReader } from '../src/http/client-address.ts'
 import type { DomainName } from '../src/ids.ts'
 import { silentLog } from '../src/log.ts'
 import { testIntegrations, testVault } from './support/api.ts'
-import { startTestEdge, type TestEdge } from './support/edge.ts'
+import { startTestEdge } from './support/edge.ts'
+import { listening } from './support/loopback.ts'
 
 // Edge and API of one node, on one listener: who was answered by the API meets
 // nothing at this node's edge that his change has made untrue.
 
 const ROUNDS = 60
 
-let edge: TestEdge
-let api: ApiApp
-let send: (method: string, path: string, body?: object) => Promise<void>
-before(async () => {
-  edge = await startTestEdge()
-  const { pool, listener } = edge
-  api = await createApiServer({
-    pool,
-    plans: DEFAULT_PLANS,
-    clock: { nowMs: edge.nowMs },
-    log: silentLog(),
-    integrations: testIntegrations,
-    vault: testVault(pool),
-    readClient: createClientReader([]),
-    caughtUp: listener.caughtUp,
-    checkReadiness: async () => ({ ready: true, state: 'serving', database: 'ok', browser: 'none' }),
-    checkEndpoint: async () => ({ ok: true }),
-    checkOrigin: async (originUrl) => ({ ok: true, originUrl }),
-    version: '0.0.0-test',
-    publicUrl: null,
-    contact: null,
-  })
-  api.server.listen(0, '127.0.0.1')
-  await once(api.server, 'listening')
-  const { port } = api.server.address() as AddressInfo
-  const view = { plans: DEFAULT_PLANS, nowMs: edge.nowMs() }
-  await pool.query(`update account set plan = 'enterprise'`)
-  const { key } = await createKey(pool, edge.account, { name: 'test', expiresAt: null }, view)
-  const { token } = await createToken(pool, edge.account, 'red.example' as DomainName, 'test', DEFAULT_PLANS)
-  send = async (method, path, body) => {
-    const answer = await fetch(`http://127.0.0.1:${port}${path}`, {
-      method,
-      headers: {
-        ...(path.startsWith('/api/webhook/') ? { authorization: `Bearer ${token}` } : { 'x-api-key': key }),
-        ...(body !== undefined && { 'content-type': 'application/json' }),
-      },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-    })
-    assert.ok(answer.ok, `${method} ${path} answered ${answer.status}: ${await answer.text()}`)
-  }
+const edge = await startTestEdge()
+const { pool, listener } = edge
+const api = await createApiServer({
+  pool,
+  plans: DEFAULT_PLANS,
+  clock: { nowMs: edge.nowMs },
+  log: silentLog(),
+  integrations: testIntegrations,
+  vault: testVault(pool),
+  readClient: createClientReader([]),
+  caughtUp: listener.caughtUp,
+  checkReadiness: async () => ({ ready: true, state: 'serving', database: 'ok', browser: 'none' }),
+  checkEndpoint: async () => {},
+  checkOrigin: async (originUrl) => ({ ok: true, originUrl }),
+  version: '0.0.0-test',
+  publicUrl: null,
+  contact: null,
 })
+const port = await listening(api.server)
+const view = { plans: DEFAULT_PLANS, nowMs: edge.nowMs() }
+await pool.query(`update account set plan = 'enterprise'`)
+const { key } = await createKey(pool, edge.account, { name: 'test', expiresAt: null }, view)
+const { token } = await createToken(pool, edge.account, 'red.example' as DomainName, 'test', DEFAULT_PLANS)
+async function send(method: string, path: string, body?: object): Promise<void> {
+  const answer = await fetch(`http://127.0.0.1:${port}${path}`, {
+    method,
+    headers: {
+      ...(path.startsWith('/api/webhook/') ? { authorization: `Bearer ${token}` } : { 'x-api-key': key }),
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+    },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  })
+  assert.ok(answer.ok, `${method} ${path} answered ${answer.status}: ${await answer.text()}`)
+}
 after(async () => {
   await api.close()
   // It was not opened by the framework.

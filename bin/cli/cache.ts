@@ -9,28 +9,24 @@ import { listStoredPaths } from '../../src/store/list-pages.ts'
 import { normalisePath, normalisePrefix, type QueryRule } from '../../src/store/path.ts'
 import { type PurgeWhat, purgeAhead, purgePages } from '../../src/store/purge.ts'
 import { CommandError, type Commands, defineCommand, UsageError } from '../command-line/command.ts'
-import { withDatabase } from '../command-line/open-database.ts'
-import { DOMAIN_OPTION, domainNamed, parseDomainOption } from '../command-line/options.ts'
+import { DOMAIN_OPTION, withDomain } from '../command-line/options.ts'
 import { reportQueued, warmText, watchWarm } from './watch.ts'
 
 const cacheList = defineCommand({
   options: { domain: DOMAIN_OPTION },
   async run(values, around) {
-    const name = parseDomainOption(values.domain)
-    const paths = await withDatabase(around, async ({ pool }) => {
-      const domain = await domainNamed(pool, name)
-      const all: PagePath[] = []
-      for await (const batch of listStoredPaths(pool, domain.id)) all.push(...batch)
-      return all
+    return withDomain(values.domain, around, async ({ id, name }, { pool }) => {
+      const paths: PagePath[] = []
+      for await (const batch of listStoredPaths(pool, id)) paths.push(...batch)
+      return {
+        json: {
+          domain: name,
+          cachedPages: paths.length,
+          pages: paths.map((path) => ({ path, cacheKey: `render:${name}:${path}` })),
+        },
+        text: paths.length === 0 ? `No pages of ${name} are stored.` : paths.join('\n'),
+      }
     })
-    return {
-      json: {
-        domain: name,
-        cachedPages: paths.length,
-        pages: paths.map((path) => ({ path, cacheKey: `render:${name}:${path}` })),
-      },
-      text: paths.length === 0 ? `No pages of ${name} are stored.` : paths.join('\n'),
-    }
   },
 })
 
@@ -40,17 +36,14 @@ const cachePurge = defineCommand({
     path: { value: 'P', text: 'only this page; with * at the end, all pages with this prefix' },
   },
   async run(values, around) {
-    const name = parseDomainOption(values.domain)
-    const { what, keysDeleted } = await withDatabase(around, async ({ pool }) => {
-      const domain = await domainNamed(pool, name)
-      const what = purgeWhat(values.path, domain.settings.query)
-      const ahead = await purgeAhead(pool, domain.id, what)
-      const keysDeleted = ahead + (await transaction(pool, (client) => purgePages(client, domain.id, what)))
-      return { what, keysDeleted }
+    return withDomain(values.domain, around, async ({ id, name, settings }, { pool }) => {
+      const what = purgeWhat(values.path, settings.query)
+      const ahead = await purgeAhead(pool, id, what)
+      const keysDeleted = ahead + (await transaction(pool, (client) => purgePages(client, id, what)))
+      const deleted = `Deleted ${keysDeleted} stored ${keysDeleted === 1 ? 'entry' : 'entries'} of ${name}.`
+      const hint = keysDeleted === 0 ? nothingPurged(what, name) : ''
+      return { json: { domain: name, keysDeleted }, text: deleted + hint }
     })
-    const deleted = `Deleted ${keysDeleted} stored ${keysDeleted === 1 ? 'entry' : 'entries'} of ${name}.`
-    const hint = keysDeleted === 0 ? nothingPurged(what, name) : ''
-    return { json: { domain: name, keysDeleted }, text: deleted + hint }
   },
 })
 
@@ -82,10 +75,9 @@ const cacheRefresh = defineCommand({
     wait: { value: null, text: 'wait until they are rendered (the default at a terminal)' },
   },
   async run(values, around) {
-    const name = parseDomainOption(values.domain)
     const raw = values.path.length > 0 ? values.path : DEFAULT_PATHS
-    return withDatabase(around, async ({ pool }) => {
-      const domain = await domainNamed(pool, name)
+    return withDomain(values.domain, around, async (domain, { pool }) => {
+      const { name } = domain
       if (!domain.isActive) throw new AppError('domain_inactive')
       const paths = raw.map((text) => {
         const path = normalisePath(text, domain.settings.query)
@@ -112,14 +104,13 @@ const cacheWarm = defineCommand({
     cancel: { value: null, text: 'cancel the running one; rendered pages stay' },
   },
   async run(values, around) {
-    const name = parseDomainOption(values.domain)
     const actions = (['status', 'pause', 'resume', 'cancel'] as const).filter((action) => values[action])
     const [action = null] = actions
     if (actions.length > 1) throw new UsageError(`--${actions.join(' and --')} cannot be given together`)
     if (action !== null && values.outdated)
       throw new UsageError(`--outdated starts a warm, --${action} does not`)
-    return withDatabase(around, async ({ pool }) => {
-      const domain = await domainNamed(pool, name)
+    return withDomain(values.domain, around, async (domain, { pool }) => {
+      const { name } = domain
       const since = await databaseNow(pool)
       if (action === null) {
         if (!domain.isActive) throw new AppError('domain_inactive')

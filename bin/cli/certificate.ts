@@ -130,7 +130,7 @@ function certificateText(
     certificate?.source === 'own'
       ? 'none: your own certificate is used'
       : acme.directory === null
-        ? 'none: PREPAINT_ACME_DIRECTORY is not set'
+        ? 'none: this command runs without PREPAINT_ACME_DIRECTORY'
         : (order.next_attempt_at ?? 'none')
   return fields([['domain', domain], ...shown, ['next order', nextOrder], ...trouble])
 }

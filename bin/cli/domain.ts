@@ -14,13 +14,14 @@ import { type Commands, defineCommand, UsageError } from '../command-line/comman
 import { withDatabase } from '../command-line/open-database.ts'
 import {
   DOMAIN_OPTION,
-  domainNamed,
   parseDomainOption,
+  parseJsonOption,
   parseOriginOption,
   parsePathOptions,
   parseYesNoOption,
   shownDomain,
   whenRendered,
+  withDomain,
 } from '../command-line/options.ts'
 import { fields, table } from '../command-line/output.ts'
 
@@ -114,12 +115,7 @@ const domainSet = defineCommand({
 })
 
 function parseSettings(raw: string) {
-  let json: unknown
-  try {
-    json = JSON.parse(raw)
-  } catch (error) {
-    throw new UsageError(`--settings is not JSON: ${(error as Error).message}`)
-  }
+  let json = parseJsonOption('settings', raw)
   if (isWrapped(json)) json = json.settings
   const parsed = domainSettingsPatchSchema.safeParse(json)
   if (parsed.success) return parsed.data
@@ -162,9 +158,7 @@ const devicesCheck = defineCommand({
     path: { value: 'P', text: 'a page to compare, at most 10 times; default: /', many: true },
   },
   async run(values, around) {
-    const name = parseDomainOption(values.domain)
-    return withDatabase(around, async ({ pool }) => {
-      const domain = await domainNamed(pool, name)
+    return withDomain(values.domain, around, async (domain, { pool }) => {
       if (!domain.isActive) throw new AppError('domain_inactive')
       const asked = values.path.length === 0 ? ['/'] : values.path
       const paths = parsePathOptions(asked, PATHS, domain.settings.query)

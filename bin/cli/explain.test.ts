@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-
 import type { RenderRecord } from '../../src/render/record.ts'
+import { renderRecord } from '../../test/support/render-record.ts'
 import { explanation } from './render.ts'
 
 const RECORD: RenderRecord = {
@@ -59,14 +59,7 @@ console errors
     const phases = { slot: 5, tab: 50, navigate: 60, firstResponse: null, settled: null, snapshot: 3_060 }
     const text = explanation(
       { kind: 'timed-out', details: [] },
-      {
-        ...RECORD,
-        phases,
-        capture: null,
-        troubles: [],
-        consoleErrors: { count: 0, texts: [] },
-        htmlBytes: null,
-      },
+      renderRecord({ requests: RECORD.requests, phases, capture: null, htmlBytes: null }),
       ENDED_AT_MS,
     )
     assert.match(text, /^outcome +timed-out\ncaptured +no\nsize +no page$/m)

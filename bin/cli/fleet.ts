@@ -3,9 +3,14 @@ import { type FleetNode, readFleet } from '../../src/insight/fleet/node.ts'
 import { silentLog } from '../../src/log.ts'
 import type { JobState } from '../../src/queue/jobs/job.ts'
 import { countJobs, ENDED_READ, listJobs } from '../../src/queue/jobs/list-jobs.ts'
-import { type Commands, defineCommand, UsageError } from '../command-line/command.ts'
+import { type Commands, defineCommand } from '../command-line/command.ts'
 import { openCommandDatabase, withDatabase } from '../command-line/open-database.ts'
-import { domainNamed, parseCountOption, parseDomainOption } from '../command-line/options.ts'
+import {
+  domainNamed,
+  parseChoiceOption,
+  parseCountOption,
+  parseDomainOption,
+} from '../command-line/options.ts'
 import { table } from '../command-line/output.ts'
 
 const STATES: readonly JobState[] = ['queued', 'running', 'done', 'failed', 'cancelled']
@@ -20,7 +25,7 @@ const jobs = defineCommand({
   },
   async run(values, around) {
     const name = values.domain === null ? null : parseDomainOption(values.domain)
-    const state = values.state === null ? null : parseState(values.state)
+    const state = values.state === null ? null : parseChoiceOption('state', values.state, STATES)
     const limit = parseCountOption('limit', values.limit ?? LIMIT.default, LIMIT.max)
     const found = await withDatabase(around, async ({ pool }) => {
       const domain = name === null ? null : (await domainNamed(pool, name)).id
@@ -41,12 +46,6 @@ const jobs = defineCommand({
     return { json: found, text: `${table(columns, rows, 'No such jobs.')}\n\n${totals}` }
   },
 })
-
-function parseState(raw: string): JobState {
-  const state = STATES.find((each) => each === raw)
-  if (state === undefined) throw new UsageError(`--state must be one of ${STATES.join(', ')}, got "${raw}"`)
-  return state
-}
 
 const MIB = 1024 * 1024
 

@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import http from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type http from 'node:http'
 import { after, before, describe, it, type TestContext } from 'node:test'
 
 import { type Shop, startShop } from '../../examples/shop/server.ts'
 import { loadConfig } from '../../src/config.ts'
 import { runJson, runPrepaint } from '../../test/support/command-line.ts'
 import { clearDataDir, makeDataDir } from '../../test/support/data-dir.ts'
+import { serve } from '../../test/support/loopback.ts'
 
 describe('render URL', () => {
   const dataDir = makeDataDir()
@@ -31,14 +30,9 @@ describe('render URL', () => {
   const allowed = () => ({ ...settings, PREPAINT_ALLOW_PRIVATE_ORIGINS: '127.0.0.1/32' })
 
   async function startOrigin(t: TestContext, answer: http.RequestListener): Promise<string> {
-    const origin = http.createServer((req, res) => answer(req, res.setHeader('content-type', 'text/html')))
-    t.after(() => {
-      origin.close()
-      origin.closeAllConnections()
-    })
-    origin.listen(0, '127.0.0.1')
-    await once(origin, 'listening')
-    return `http://127.0.0.1:${(origin.address() as AddressInfo).port}/`
+    const { url, close } = await serve((req, res) => answer(req, res.setHeader('content-type', 'text/html')))
+    t.after(close)
+    return `${url}/`
   }
 
   it('prints the finished page and nothing else on stdout', async () => {

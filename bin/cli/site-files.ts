@@ -1,33 +1,32 @@
-import { ownerOfDomain } from '../../src/accounts/keys.ts'
 import { firstProblem } from '../../src/api/http/validation.ts'
 import type { Config } from '../../src/config.ts'
 import { AppError } from '../../src/errors.ts'
 import { silentLog } from '../../src/log.ts'
 import { createAddressGuard } from '../../src/outbound/address-guard.ts'
 import { createClient } from '../../src/outbound/client/pool.ts'
-import { judgeText } from '../../src/site-files/judge-crawler.ts'
-import { OriginRobots } from '../../src/site-files/origin-robots.ts'
-import { checkRedirects, checkRedirectsCsv, redirectsCsv } from '../../src/site-files/redirect-list.ts'
-import { keyFileOf } from '../../src/site-files/redirects.ts'
+import { judgeCrawler } from '../../src/site-files/judge-crawler.ts'
+import { checkRedirects, redirectsCsv } from '../../src/site-files/redirect-list.ts'
 import { ownRobotsText, RobotsFiles, robotsSiteOf } from '../../src/site-files/robots-files.ts'
 import {
   type ListedRedirect,
   listRedirects,
   replaceRedirects,
 } from '../../src/site-files/stored-redirects.ts'
-import { listVersions, VERSION_KINDS, type VersionKind } from '../../src/site-files/versions.ts'
+import { listVersions, VERSION_KINDS } from '../../src/site-files/versions.ts'
 import { updateDomain } from '../../src/sites/domain-changes.ts'
 import { robotsSettingsSchema } from '../../src/sites/domain-settings.ts'
 import type { OwnedDomain } from '../../src/sites/domains.ts'
 import { restoreVersion } from '../../src/sites/restore-version.ts'
 import { type Commands, defineCommand, UsageError } from '../command-line/command.ts'
-import { type OpenStore, withDatabase } from '../command-line/open-database.ts'
+import type { OpenStore } from '../command-line/open-database.ts'
 import {
   DOMAIN_OPTION,
-  domainNamed,
+  parseChoiceOption,
   parseDomainOption,
   parseIdOption,
+  parseJsonOption,
   readFileOption,
+  withDomain,
 } from '../command-line/options.ts'
 import { table } from '../command-line/output.ts'
 
@@ -36,14 +35,12 @@ const COMMAND_LINE = 'command line'
 
 const redirectList = defineCommand({
   options: { domain: DOMAIN_OPTION, csv: { value: null, text: 'print CSV: from,to,status' } },
-  async run(values, around) {
-    const name = parseDomainOption(values.domain)
-    const redirects = await withDatabase(around, async ({ pool }) =>
-      listRedirects(pool, await domainNamed(pool, name)),
-    )
-    const listed = values.csv ? redirectsCsv(redirects).trimEnd() : redirectsText(redirects)
-    return { json: { domain: name, redirects }, text: listed }
-  },
+  run: (values, around) =>
+    withDomain(values.domain, around, async (domain, { pool }) => {
+      const redirects = await listRedirects(pool, domain)
+      const text = values.csv ? redirectsCsv(redirects).trimEnd() : redirectsText(redirects)
+      return { json: { domain: domain.name, redirects }, text }
+    }),
 })
 
 const redirectSet = defineCommand({
@@ -53,32 +50,25 @@ const redirectSet = defineCommand({
     csv: { value: null, text: 'the file is CSV; so is one whose name ends in .csv' },
   },
   async run(values, around) {
-    const name = parseDomainOption(values.domain)
-    const given = await readFileOption(values.file)
-    const isCsv = values.csv || /\.csv$/i.test(values.file)
-    const redirects = await withDatabase(around, async ({ pool }) => {
-      const domain = await domainNamed(pool, name)
-      const site = { name, keyFile: keyFileOf(domain.indexnowKey) }
-      const checked = isCsv ? checkRedirectsCsv(given, site) : checkRedirects(parsed(given), site)
+    const text = await readFileOption(values.file)
+    const given = values.csv || /\.csv$/i.test(values.file) ? text : parsed(text)
+    return withDomain(values.domain, around, async (domain, { pool }) => {
+      const checked = checkRedirects(given, domain)
       if (!checked.ok) {
         const lines = checked.lines.map(({ line, error }) => `Line ${line}: ${error}`)
         throw new AppError('invalid_field', { word: lines.join('\n') || checked.error })
       }
       await replaceRedirects(pool, domain, checked.redirects, { author: COMMAND_LINE })
-      return listRedirects(pool, domain)
+      const redirects = await listRedirects(pool, domain)
+      return { json: { domain: domain.name, redirects }, text: redirectsText(redirects) }
     })
-    return { json: { domain: name, redirects }, text: redirectsText(redirects) }
   },
 })
 
 /** A list alone is taken as well. */
 function parsed(given: string): unknown {
-  try {
-    const body: unknown = JSON.parse(given)
-    return Array.isArray(body) ? { redirects: body } : body
-  } catch (error) {
-    throw new UsageError(`--file is not JSON: ${(error as Error).message}`)
-  }
+  const body = parseJsonOption('file', given)
+  return Array.isArray(body) ? { redirects: body } : body
 }
 
 function redirectsText(redirects: readonly ListedRedirect[]): string {
@@ -93,23 +83,16 @@ function redirectsText(redirects: readonly ListedRedirect[]): string {
 
 const robotsShow = defineCommand({
   options: { domain: DOMAIN_OPTION },
-  async run(values, around) {
-    const name = parseDomainOption(values.domain)
-    const shown = await withDatabase(around, async (store) => {
-      const domain = await domainNamed(store.pool, name)
+  run: (values, around) =>
+    withDomain(values.domain, around, async (domain, store) => {
       const text = await ownRobotsText(store.pool, domain.id)
+      const served = await servedText(around.config, store, domain)
       return {
-        mode: domain.settings.robots.mode,
-        text,
-        served: await servedText(around.config, store, domain),
+        json: { domain: domain.name, mode: domain.settings.robots.mode, text, served },
+        text: served?.trimEnd() ?? 'The origin cannot be reached.',
+        ...(served === null && { exitCode: 1 }),
       }
-    })
-    return {
-      json: { domain: name, ...shown },
-      text: shown.served?.trimEnd() ?? 'The origin cannot be reached.',
-      ...(shown.served === null && { exitCode: 1 }),
-    }
-  },
+    }),
 })
 
 const robotsSet = defineCommand({
@@ -119,19 +102,15 @@ const robotsSet = defineCommand({
     file: { value: 'F', text: 'the text; - reads standard input' },
   },
   async run(values, around) {
-    const name = parseDomainOption(values.domain)
-    const given = {
-      mode: values.mode,
-      ...(values.file !== null && { text: await readFileOption(values.file) }),
-    }
-    const parsed = robotsSettingsSchema.safeParse(given)
-    if (!parsed.success) throw new UsageError(firstProblem(robotsSettingsSchema, given) ?? 'not valid')
+    const text = values.file === null ? {} : { text: await readFileOption(values.file) }
+    const given = { mode: values.mode, ...text }
+    const { data: robots } = robotsSettingsSchema.safeParse(given)
+    if (robots === undefined) throw new UsageError(firstProblem(robotsSettingsSchema, given) ?? 'not valid')
     const { plans } = around.config
-    const domain = await withDatabase(around, async ({ pool, nowMs }) => {
-      const account = await ownerOfDomain(pool, name)
-      return updateDomain(pool, account, name, { settings: { robots: parsed.data } }, { plans, nowMs })
+    return withDomain(values.domain, around, async ({ account, name }, { pool, nowMs }) => {
+      const domain = await updateDomain(pool, account, name, { settings: { robots } }, { plans, nowMs })
+      return { json: { domain }, text: `The robots.txt of ${name} is changed (${robots.mode}).` }
     })
-    return { json: { domain }, text: `The robots.txt of ${name} is changed (${parsed.data.mode}).` }
   },
 })
 
@@ -143,16 +122,14 @@ const robotsTest = defineCommand({
     file: { value: 'F', text: 'judge this text instead of what is served; - reads standard input' },
   },
   async run(values, around) {
-    const name = parseDomainOption(values.domain)
+    parseDomainOption(values.domain)
     if (!values.path.startsWith('/')) throw new UsageError('--path must start with /')
     const text =
       values.file === null
-        ? await withDatabase(around, async (store) =>
-            servedText(around.config, store, await domainNamed(store.pool, name)),
-          )
+        ? await withDomain(values.domain, around, (domain, store) => servedText(around.config, store, domain))
         : await readFileOption(values.file)
     if (text === null) throw new AppError('origin_not_reached')
-    const verdict = judgeText(text, values.crawler, values.path)
+    const verdict = judgeCrawler(text, values.crawler, values.path)
     const by = verdict.line === null ? 'no rule matches' : `line ${verdict.line}: ${verdict.rule?.trim()}`
     return { json: verdict, text: `${verdict.allowed ? 'Allowed' : 'Forbidden'} (${by})` }
   },
@@ -166,8 +143,7 @@ async function servedText(
   const origins = createClient(createAddressGuard(config.allowedPrivateOrigins))
   try {
     const get = { origins, userAgent: 'Prepaint' }
-    const clock = { nowMs: () => nowMs }
-    const robots = new RobotsFiles(pool, new OriginRobots({ db: pool, pool, get, clock, log: silentLog() }))
+    const robots = new RobotsFiles({ db: pool, pool, get, clock: { nowMs: () => nowMs }, log: silentLog() })
     return await robots.served(robotsSiteOf(domain))
   } finally {
     origins.close()
@@ -177,32 +153,26 @@ async function servedText(
 const versionList = defineCommand({
   options: { domain: DOMAIN_OPTION, kind: { value: 'K', text: VERSION_KINDS.join(', '), required: true } },
   async run(values, around) {
-    const name = parseDomainOption(values.domain)
-    const kind = values.kind as VersionKind
-    if (!VERSION_KINDS.includes(kind)) {
-      throw new UsageError(`--kind must be one of ${VERSION_KINDS.join(', ')}, got "${kind}"`)
-    }
-    const versions = await withDatabase(around, async ({ pool }) =>
-      listVersions(pool, (await domainNamed(pool, name)).id, kind),
-    )
-    const columns = [{ heading: 'id', right: true }, 'changed', 'by'] as const
-    const rows = versions.map(({ id, created_at, author }) => [`${id}`, created_at, author])
-    return { json: { versions }, text: table(columns, rows, 'No versions yet.') }
+    const kind = parseChoiceOption('kind', values.kind, VERSION_KINDS)
+    return withDomain(values.domain, around, async ({ id: domain }, { pool }) => {
+      const versions = await listVersions(pool, domain, kind)
+      const rows = versions.map(({ id, created_at, author }) => [`${id}`, created_at, author])
+      const columns = [{ heading: 'id', right: true }, 'changed', 'by'] as const
+      return { json: { versions }, text: table(columns, rows, 'No versions yet.') }
+    })
   },
 })
 
 const versionRestore = defineCommand({
   options: { domain: DOMAIN_OPTION, id: { value: 'ID', text: 'of "version list"', required: true } },
   async run(values, around) {
-    const name = parseDomainOption(values.domain)
     const id = parseIdOption(values.id)
     const { plans } = around.config
-    const made = await withDatabase(around, async ({ pool, nowMs }) => {
-      const account = await ownerOfDomain(pool, name)
-      const domain = await domainNamed(pool, name)
-      return restoreVersion(pool, { account, domain, author: COMMAND_LINE }, id, { plans, nowMs })
+    return withDomain(values.domain, around, async (domain, { pool, nowMs }) => {
+      const by = { account: domain.account, domain, author: COMMAND_LINE }
+      const made = await restoreVersion(pool, by, id, { plans, nowMs })
+      return { json: made, text: `Version ${id} (${made.kind}) of ${domain.name} is in force again.` }
     })
-    return { json: made, text: `Version ${id} (${made.kind}) of ${name} is in force again.` }
   },
 })
 

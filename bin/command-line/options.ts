@@ -5,7 +5,7 @@ import type pg from 'pg'
 import { ownerOfDomain } from '../../src/accounts/keys.ts'
 import type { Config } from '../../src/config.ts'
 import { AppError } from '../../src/errors.ts'
-import type { DomainName, PagePath } from '../../src/ids.ts'
+import type { AccountId, DomainName, PagePath } from '../../src/ids.ts'
 import { createAddressGuard } from '../../src/outbound/address-guard.ts'
 import { checkOriginUrl } from '../../src/outbound/origin-url.ts'
 import { parseDomainName } from '../../src/sites/domain-name.ts'
@@ -16,8 +16,8 @@ import {
   type OwnedDomain,
 } from '../../src/sites/domains.ts'
 import { normalisePath, type QueryRule } from '../../src/store/path.ts'
-import { CommandError, UsageError } from './command.ts'
-import type { OpenStore } from './open-database.ts'
+import { CommandError, type Surroundings, UsageError } from './command.ts'
+import { type OpenStore, withDatabase } from './open-database.ts'
 
 export const DOMAIN_OPTION = { value: 'D', text: 'the domain', required: true } as const
 export const EMAIL_OPTION = { value: 'E', text: 'the account', required: true } as const
@@ -60,6 +60,24 @@ export function parseCountOption(option: string, raw: string, limit: number): nu
   throw new UsageError(`--${option} must be a whole number in 1..${limit}, got "${raw}"`)
 }
 
+export function parseChoiceOption<const C extends string>(
+  option: string,
+  raw: string,
+  choices: readonly C[],
+): C {
+  const choice = choices.find((each) => each === raw)
+  if (choice !== undefined) return choice
+  throw new UsageError(`--${option} must be one of ${choices.join(', ')}, got "${raw}"`)
+}
+
+export function parseJsonOption(option: string, text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw new UsageError(`--${option} is not JSON: ${(error as Error).message}`)
+  }
+}
+
 /** `-`: standard input. */
 export async function readFileOption(file: string): Promise<string> {
   if (file === '-') return text(process.stdin)
@@ -79,11 +97,24 @@ export async function parseOriginOption(raw: string, config: Config): Promise<st
   return check.originUrl
 }
 
+type NamedDomain = OwnedDomain & { account: AccountId }
+
 /** Any account's domain: the operator acts for its owner. Throws `domain_not_found`. */
-export async function domainNamed(pool: pg.Pool, name: DomainName): Promise<OwnedDomain> {
-  const domain = await findOwnedDomain(pool, await ownerOfDomain(pool, name), name)
+export async function domainNamed(pool: pg.Pool, name: DomainName): Promise<NamedDomain> {
+  const account = await ownerOfDomain(pool, name)
+  const domain = await findOwnedDomain(pool, account, name)
   if (domain === null) throw new AppError('domain_not_found')
-  return domain
+  return { ...domain, account }
+}
+
+/** Runs `work` on the domain of `--domain`. */
+export async function withDomain<T>(
+  raw: string,
+  around: Surroundings,
+  work: (domain: NamedDomain, store: OpenStore) => Promise<T>,
+): Promise<T> {
+  const name = parseDomainOption(raw)
+  return withDatabase(around, async (store) => work(await domainNamed(store.pool, name), store))
 }
 
 /** As the API shows it. Throws `domain_not_found`. */

@@ -66,22 +66,6 @@ describe('a node', () => {
     assert.equal(await ended, 0)
   })
 
-  it('ends at once at the second signal', async () => {
-    const node = await startNodeProcess(dataDir, { ...settings, PREPAINT_ROLES: 'api' })
-    const headers = { expect: '100-continue' }
-    const request = http.request(`${node.api}/api/cache/purge`, { method: 'POST', headers })
-    request.on('error', () => {})
-    request.flushHeaders()
-    await once(request, 'continue')
-    request.write('{')
-    const ended = node.stop()
-    await until('it drains', async () => (await fetch(node.api).catch(() => null)) === null)
-    // Another one: the same again, at once, would be an echo.
-    process.kill(node.pid, 'SIGINT')
-    assert.equal(await ended, 1)
-    await nothingRuns()
-  })
-
   it('killed outright leaves neither PostgreSQL nor Chromium, and loses nothing that was acknowledged', async () => {
     const node = await startNodeProcess(dataDir, settings)
     const create = ['account', 'create', '--email', 'last@b.example', '--plan', 'pro']

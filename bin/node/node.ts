@@ -17,7 +17,6 @@ import { type AddressGuard, createAddressGuard } from '../../src/outbound/addres
 import type { OpenOriginHeaders } from '../../src/outbound/origin.ts'
 import { createJobWaiter, type JobWaiter } from '../../src/queue/jobs/await.ts'
 import type { Worker } from '../../src/queue/jobs/worker.ts'
-import { findBrowser } from '../../src/render/browser/browser-binary.ts'
 import type { Renderer } from '../../src/render/renderer.ts'
 import { createOpenOriginHeaders } from '../../src/sites/origin-headers.ts'
 import { CommandError } from '../command-line/command.ts'
@@ -83,11 +82,14 @@ export async function startNode(start: Start): Promise<Node> {
     await opened.closeAll(DRAIN_MS)
   }
   try {
+    // Takes as long as the database's start.
+    const renderer = config.roles.has('render') ? beginRenderer(start, opened) : null
     const base = await openBase(start, opened, () => draining)
+    renderer?.useClock(base.clock)
     // Integrations request pages through the API, so it needs the waiter as well.
     const isServing = config.roles.has('edge') || config.roles.has('api')
     const waiter = isServing ? createJobWaiter(base.listener, base.database.pool, log) : null
-    const rendering = await openRendering(base, waiter)
+    const rendering = renderer && (await openRendering(base, await renderer.started, waiter))
     registration = await wireRegistration({
       ...{
         config,
@@ -128,10 +130,6 @@ function neededPorts({ roles, edge }: Config, ports: Ports): ListenWhere[] {
 async function openBase(start: Start, opened: Base['opened'], isDraining: () => boolean): Promise<Base> {
   const { config, log, say, signal } = start
   const { databaseUrl, dataDir } = config
-  // Unpacking the browser in parallel saves seconds at the first start. The renderer reports errors.
-  const unpacked = config.roles.has('render')
-    ? findBrowser({ ...config.render, dataDir, onLongStep: say }).catch(() => null)
-    : null
   const database = await openDatabase({ databaseUrl, dataDir, log, onLongStep: say })
   opened.add('database', database.close)
   signal.throwIfAborted()
@@ -148,7 +146,6 @@ async function openBase(start: Start, opened: Base['opened'], isDraining: () => 
   const metrics = wireMetrics({ config, pool, listener, clock, log })
   const vault = createVault({ pool, keys: config.secretKeys, dataDir })
   await checkMasterKey({ config, vault, log })
-  await unpacked
   signal.throwIfAborted()
   return {
     ...start,
@@ -166,11 +163,28 @@ async function openBase(start: Start, opened: Base['opened'], isDraining: () => 
   }
 }
 
-async function openRendering(base: Base, waiter: JobWaiter | null): Promise<Rendering> {
+function beginRenderer({ config, log, say }: Start, opened: Base['opened']) {
+  let clock: Clock = systemClock
+  const started = wireRenderer({ config, log, say, clock: { nowMs: () => clock.nowMs() } })
+  const ended = started.then(
+    (renderer) => renderer.close,
+    () => async () => {},
+  )
+  opened.add('renderer', async () => (await ended)())
+  return {
+    started,
+    useClock(given: Clock) {
+      clock = given
+    },
+  }
+}
+
+async function openRendering(
+  base: Base,
+  renderer: Renderer,
+  waiter: JobWaiter | null,
+): Promise<NonNullable<Rendering>> {
   const { config, opened, database, listener, clock, log, id: node } = base
-  if (!config.roles.has('render')) return null
-  const renderer = await wireRenderer(base)
-  opened.add('renderer', renderer.close)
   const worker = await wireWorker({
     ...{ config, database, listener, renderer, clock, log, node },
     metrics: base.metrics.render,

@@ -17,7 +17,6 @@ import { checkEndpointUrl } from '../../src/notifications/delivery/endpoint-url.
 import type { AddressGuard } from '../../src/outbound/address-guard.ts'
 import { createClient } from '../../src/outbound/client/pool.ts'
 import { checkOriginUrl } from '../../src/outbound/origin-url.ts'
-import { OriginRobots } from '../../src/site-files/origin-robots.ts'
 import { RobotsFiles } from '../../src/site-files/robots-files.ts'
 import { CHECK_RATE, createChecks } from '../../src/sites/reachability/checks.ts'
 import { readDnsState } from '../../src/sites/reachability/dns-state.ts'
@@ -46,7 +45,7 @@ export async function wireApi(deps: {
   const origins = createClient(guard)
   const get = { origins, userAgent: 'Prepaint' }
   const { pool, clock, log } = deps
-  const robots = new RobotsFiles(pool, new OriginRobots({ db: pool, pool, get, clock, log }))
+  const robots = new RobotsFiles({ db: pool, pool, get, clock, log })
   const events = createEvents({ ...deps, plans: config.plans })
   const app = await createApiServer({
     ...deps,

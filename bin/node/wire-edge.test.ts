@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import http from 'node:http'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { it, type TestContext } from 'node:test'
 
@@ -13,10 +11,11 @@ import { silentLog } from '../../src/log.ts'
 import { createAddressGuard } from '../../src/outbound/address-guard.ts'
 import { createJobWaiter } from '../../src/queue/jobs/await.ts'
 import { testDatabase } from '../../test/support/database.ts'
-import { listening, request } from '../../test/support/edge.ts'
+import { GPTBOT, request } from '../../test/support/edge.ts'
+import { openFolder } from '../../test/support/folder.ts'
+import { listening, serve } from '../../test/support/loopback.ts'
+import { addTestDomain } from '../../test/support/traffic.ts'
 import { wireEdge } from './wire-edge.ts'
-
-const GPTBOT = 'Mozilla/5.0 (compatible; GPTBot/1.2; +https://openai.com/gptbot)'
 
 /** The edge of a node that nobody renders for, with these settings, in front of an origin on loopback. */
 async function edgeOf(t: TestContext, env: Record<string, string>): Promise<number> {
@@ -28,13 +27,9 @@ async function edgeOf(t: TestContext, env: Record<string, string>): Promise<numb
     PREPAINT_LIVE_WAIT_MS: '0',
     ...env,
   })
-  const origin = http.createServer((_req, res) => res.end('the origin'))
-  const originUrl = `http://127.0.0.1:${await listening(origin)}`
-  await database.pool.query(
-    `with owner as (insert into account (email, plan) values ('red@example.com', 'starter') returning id)
-     insert into domain (account_id, custom_domain, origin_url) select id, 'red.example', $1 from owner`,
-    [originUrl],
-  )
+  const origin = await serve((_req, res) => res.end('the origin'))
+  const domain = await addTestDomain(database.pool, 'red.example')
+  await database.pool.query('update domain set origin_url = $2 where id = $1', [domain, origin.url])
   const edge = wireEdge({
     config,
     pool: database.pool,
@@ -54,16 +49,14 @@ async function edgeOf(t: TestContext, env: Record<string, string>): Promise<numb
     edge.server.close()
     await edge.close()
     await listener.close()
-    origin.closeAllConnections()
-    origin.close()
+    await origin.close()
     await database.close()
   })
   return listening(edge.server)
 }
 
 it('PREPAINT_VERIFY_CRAWLERS: a crawler from outside the published ranges is forged, from inside it is not', async (t) => {
-  const dir = await mkdtemp(path.join(tmpdir(), 'prepaint-ranges-'))
-  t.after(() => rm(dir, { recursive: true }))
+  const dir = openFolder()
   const file = path.join(dir, 'gptbot.json')
   const settings = { PREPAINT_CRAWLER_RANGES_DIR: dir }
   await writeFile(file, '{"prefixes": [{"ipv4Prefix": "192.0.2.0/24"}]}')

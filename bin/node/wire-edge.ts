@@ -19,7 +19,7 @@ import { createFetchText } from '../../src/outbound/get.ts'
 import type { OpenOriginHeaders } from '../../src/outbound/origin.ts'
 import type { JobWaiter } from '../../src/queue/jobs/await.ts'
 import { createEnqueueLive, type EnqueueLive } from '../../src/queue/jobs/enqueue.ts'
-import { RedirectUses } from '../../src/site-files/redirect-uses.ts'
+import { RedirectUses } from '../../src/site-files/stored-redirects.ts'
 import { invalidateOn } from '../../src/store/invalidation.ts'
 import { createAskedPaths } from '../../src/store/known-paths.ts'
 import { createLastVisits } from '../../src/store/last-visits.ts'
@@ -103,7 +103,7 @@ export function wireEdge(deps: {
       await traffic.close()
       await compliance.close()
       await lastVisits.close()
-      await redirectUses.close()
+      await redirectUses.flush()
       origins.close()
     },
   }

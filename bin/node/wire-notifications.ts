@@ -5,7 +5,6 @@ import type { Config } from '../../src/config.ts'
 import type { Listener } from '../../src/db/listener.ts'
 import type { Log } from '../../src/log.ts'
 import { createMailer } from '../../src/mail/mailer.ts'
-import { createSendMail } from '../../src/notifications/delivery/send-mail.ts'
 import { startSender } from '../../src/notifications/delivery/sender.ts'
 import { startEvaluator } from '../../src/notifications/incidents/evaluator.ts'
 import type { AddressGuard } from '../../src/outbound/address-guard.ts'
@@ -23,15 +22,14 @@ export function wireNotifications(deps: {
   clock: Clock
   log: Log
 }): { close(): Promise<void> } {
-  const { config } = deps
-  const speed = config.notifySpeed
-  // Settings with a mail server have a public URL.
+  const { config, pool, guard } = deps
+  const { plans, version, publicUrl, notifySpeed: speed } = config
   const mailer = config.mail === null ? null : createMailer(config.mail, deps.log)
-  const sendMail = mailer && createSendMail({ ...deps, mailer, publicUrl: config.publicUrl ?? '' })
-  const sender = startSender({ ...deps, plans: config.plans, version: config.version, speed, sendMail })
-  const { pool, guard } = deps
+  // Settings with a mail server have a public URL.
+  const mail = mailer && { mailer, publicUrl: publicUrl ?? '' }
+  const sender = startSender({ ...deps, plans, version, speed, mail })
   const evaluator = startEvaluator({
-    ...{ pool, plans: config.plans, publicUrl: config.publicUrl, speed, log: deps.log },
+    ...{ pool, plans, publicUrl, speed, log: deps.log },
     tryOrigin: (url) => tryOrigin(url, { guard }),
     readDns: (account, name) =>
       readDnsState({ guard, publish: (...whose) => publishAnswer(pool, ...whose) }, account, name),

@@ -23,7 +23,6 @@ import { identityOf } from '../../src/render/identity.ts'
 import { createInspector } from '../../src/render/inspector.ts'
 import { type Renderer, startRenderer } from '../../src/render/renderer.ts'
 import { startIndexNow } from '../../src/site-files/indexnow.ts'
-import { OriginRobots } from '../../src/site-files/origin-robots.ts'
 import { RobotsFiles } from '../../src/site-files/robots-files.ts'
 import { startInspectionWorker } from '../../src/sites/inspection/inspection-worker.ts'
 
@@ -121,7 +120,7 @@ function wireIndexNow({
   if (url === null) return null
   const anywhere = ['0.0.0.0/0', '::/0'].map((cidr) => ({ cidr: ipaddr.parseCIDR(cidr), port: null }))
   const origins = createClient(createAddressGuard(anywhere))
-  const robots = new RobotsFiles(pool, new OriginRobots({ db: pool, pool, get, clock, log }))
+  const robots = new RobotsFiles({ db: pool, pool, get, clock, log })
   const indexNow = startIndexNow({ pool, url, origins, robots, clock, log })
   return {
     async close() {

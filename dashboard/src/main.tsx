@@ -9,7 +9,7 @@ import { Router } from 'wouter'
 import { createQueries } from './api/queries.ts'
 import { renewals } from './api/request.ts'
 import { App } from './app.tsx'
-import { guardedNavigation } from './screens/settings/leave-guard.tsx'
+import { guardedNavigation } from './parts/leave-guard.tsx'
 import { ErrorBoundary } from './shell/error-boundary.tsx'
 import { theme } from './theme.ts'
 

@@ -1,14 +1,15 @@
 import assert from 'node:assert/strict'
-import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import http from 'node:http'
-import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { until } from '../../test/support/condition.ts'
 import { clearDataDir, makeDataDir } from '../../test/support/data-dir.ts'
-import { type Answer, GOOGLEBOT, listening, PERSON, request } from '../../test/support/edge.ts'
+import { type Answer, GOOGLEBOT, PERSON, request } from '../../test/support/edge.ts'
+import { openFolder } from '../../test/support/folder.ts'
 import { type Line, type Mood, startExample, startLine } from '../../test/support/integration-front.ts'
+import { freePort, listening, serve } from '../../test/support/loopback.ts'
+import { startNginx } from '../../test/support/nginx.ts'
 import { type NodeProcess, startNodeProcess } from '../../test/support/node-process.ts'
 import { hasProgram } from '../../test/support/program.ts'
 import { callApi, openAccount, registerDomain } from '../../test/support/tenant.ts'
@@ -20,12 +21,12 @@ import { PEOPLE_AGENTS } from '../../test/support/user-agents.ts'
 
 const SPA = `<!doctype html><meta charset="utf-8"><title>Shop</title><div id="app"></div>
 <script>document.getElementById('app').textContent = 'drawn ' + location.href + ' ' + 'ä'.repeat(9)</script>`
-const WAIT_MS = 3_000
+const WAIT_MS = 8_000
 const here = (file: string) => path.join(import.meta.dirname, file)
 
 const dataDir = makeDataDir()
-const siteDir = mkdtempSync(path.join(tmpdir(), 'prepaint-integrations-'))
-const closing: (() => void)[] = []
+const siteDir = openFolder()
+const closing: (() => unknown)[] = []
 let node: NodeProcess
 let key: string
 let line: Line
@@ -37,9 +38,8 @@ before(async () => {
   closing.push(() => line.close())
 })
 after(async () => {
-  for (const close of closing.reverse()) close()
+  for (const close of closing.reverse()) await close()
   await node?.stop()
-  rmSync(siteDir, { recursive: true, force: true })
   assert.deepEqual(await clearDataDir(dataDir), [])
 })
 
@@ -171,7 +171,7 @@ describe('cloudflare-worker.mjs, in Node', () => {
 if (hasProgram('nginx', 'nginx-light')) {
   // It hands on what it has while more comes: a page that breaks off breaks off for the crawler, who asks again.
   const moods = MOODS.filter((mood) => mood !== 'half')
-  describe('nginx.conf', () => promises(startNginx, moods))
+  describe('nginx.conf', () => promises(startSite, moods))
 } else it('nginx.conf is not tried here: there is no nginx', () => {})
 
 it('one name of a request leads through the log: the answer, the request, its job, the record of the render', async () => {
@@ -192,7 +192,8 @@ it('one name of a request leads through the log: the answer, the request, its jo
   assert.deepEqual([live['host'], live['path'], live['verdict']], [host, '/named', 'rendered'])
   const renders = await until('the record is there', async () => {
     const { body } = await callApi(node, key, { method: 'GET', path: `/api/domains/${host}/renders` })
-    return (body['renders'] as Record<string, unknown>[]).filter(({ requestId }) => requestId === id)
+    const found = (body['renders'] as Record<string, unknown>[]).filter(({ requestId }) => requestId === id)
+    return found.length > 0 ? found : null
   })
   assert.deepEqual(
     renders.map(({ jobId, path }) => [jobId, path]),
@@ -212,55 +213,20 @@ it('and the node counted them: what its operator reads on /metrics', async () =>
   }
 })
 
-async function startNginx(): Promise<Site> {
+async function startSite(): Promise<Site> {
   const host = 'nginx.example.com'
-  const app = http.createServer((_req, res) => res.end(SPA))
-  const appPort = await listening(app)
-  const dir = mkdtempSync(path.join(tmpdir(), 'prepaint-nginx-'))
-  for (const made of ['temp', 'logs']) mkdirSync(path.join(dir, made))
-  const probe = http.createServer()
-  const port = await listening(probe)
-  await new Promise((resolve) => probe.close(resolve))
-
-  const given = readFileSync(here('nginx.conf'), 'utf8')
-  const changed = replaceAll(given, {
+  const app = await serve((_req, res) => res.end(SPA))
+  const port = await freePort()
+  const configuration = replaceAll(readFileSync(here('nginx.conf'), 'utf8'), {
     'listen 80;': `listen 127.0.0.1:${port};`,
-    '127.0.0.1:8000': `127.0.0.1:${appPort}`,
+    '127.0.0.1:8000': `127.0.0.1:${app.port}`,
     '127.0.0.1:3000': `127.0.0.1:${line.port}`,
     'www.example.com': host,
     pp_live_KEY: key,
-    'proxy_read_timeout 15s': 'proxy_read_timeout 3s',
+    'proxy_read_timeout 15s': `proxy_read_timeout ${WAIT_MS}ms`,
   })
-  const temp = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
-    (name) => `${name}_temp_path temp/${name};`,
-  )
-  writeFileSync(
-    path.join(dir, 'nginx.conf'),
-    `daemon off; master_process off; pid nginx.pid; error_log logs/error.log;
-     events {}
-     http { access_log off; ${temp.join(' ')}
-     ${changed} }`,
-  )
-  const nginx: ChildProcess = spawn('nginx', [
-    '-p',
-    dir,
-    '-c',
-    path.join(dir, 'nginx.conf'),
-    '-e',
-    'logs/error.log',
-  ])
-  closing.push(() => {
-    nginx.kill()
-    app.close().closeAllConnections()
-    rmSync(dir, { recursive: true, force: true })
-  })
-  const log = () => readFileSync(path.join(dir, 'logs/error.log'), 'utf8')
-  await until(
-    'nginx answers',
-    async () => (await request(port, '/', { host, agent: PERSON })).status === 200,
-  ).catch((error: unknown) => {
-    throw new Error(log(), { cause: error })
-  })
+  const nginx = await startNginx(port, configuration)
+  closing.push(nginx.close, app.close)
   return { host, port }
 }
 

@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFileSync, spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import http from 'node:http'
-import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -13,6 +11,7 @@ import { createToken } from '../../src/accounts/keys.ts'
 import { DEFAULT_PLANS } from '../../src/accounts/plans.ts'
 import type { DomainId, DomainName } from '../../src/ids.ts'
 import { startTestApi, TEST_START_MS, type TestAccount, type TestApi } from '../../test/support/api.ts'
+import { freePort, serve } from '../../test/support/loopback.ts'
 
 type Ran = { code: number | null; stdout: string; stderr: string; ms: number }
 type Run = (paths: readonly string[], environment: Record<string, string>) => Promise<Ran>
@@ -189,10 +188,7 @@ for (const [name, refresh] of Object.entries(ways)) {
     })
 
     it('3: nobody answers', async () => {
-      const unused = createServer().listen(0, '127.0.0.1')
-      await new Promise((resolve) => unused.once('listening', resolve))
-      const { port } = unused.address() as AddressInfo
-      await new Promise((resolve) => unused.close(resolve))
+      const port = await freePort()
       const nowhere = { PREPAINT_URL: `http://127.0.0.1:${port}`, PREPAINT_WAIT_SECONDS: '0' }
       const { code, stderr } = await refresh(['/'], { ...environment, ...nowhere })
       assert.equal(code, 3)
@@ -201,19 +197,15 @@ for (const [name, refresh] of Object.entries(ways)) {
 
     it('tries again after a fault of the server, and shows the token to nobody', async () => {
       const asked: (string | undefined)[] = []
-      const faulty = http.createServer((req, res) => {
+      const { url: PREPAINT_URL, close } = await serve((req, res) => {
         asked.push(req.headers.authorization)
         req.resume()
         res
           .writeHead(asked.length < 3 ? 503 : 200, { 'retry-after': '1' })
           .end(`{"message":"${asked.length}"}`)
       })
-      faulty.listen(0, '127.0.0.1')
-      await new Promise((resolve) => faulty.once('listening', resolve))
-      const PREPAINT_URL = `http://127.0.0.1:${(faulty.address() as AddressInfo).port}`
       const { code, stdout, stderr } = await refresh(['/'], { ...environment, PREPAINT_URL })
-      faulty.close()
-      faulty.closeAllConnections()
+      await close()
       assert.equal(code, 0, stderr)
       assert.deepEqual(asked, Array(3).fill(`Bearer ${environment['PREPAINT_TOKEN']}`))
       assert.match(stdout, /^\{"message":"3"\}\s*$/)

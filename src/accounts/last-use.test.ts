@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
-import { after, before, it } from 'node:test'
+import { it } from 'node:test'
 
 import pg from 'pg'
 
-import { type TestDatabase, testDatabase } from '../../test/support/database.ts'
+import { openTestDatabase } from '../../test/support/database.ts'
 import { silentLog } from '../log.ts'
 import { findKeyOwner } from './access.ts'
 import { createAccount } from './accounts.ts'
@@ -13,11 +13,7 @@ import { DEFAULT_PLANS } from './plans.ts'
 
 const T0 = Date.parse('2026-11-15T12:30:00.000Z')
 
-let database: TestDatabase
-before(async () => {
-  database = await testDatabase()
-})
-after(() => database.close())
+const database = await openTestDatabase()
 
 // Proves interface 2/20
 it('follows the use of a key, at most once a minute, and holds nobody up', async () => {

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { describe, it } from 'node:test'
 
+import { openFolder } from '../../test/support/folder.ts'
 import { DEFAULT_PLANS, planNamed, readPlans } from './plans.ts'
 
+const folder = openFolder()
 const sound = { site_limit: null, monthly_render_limit: 10, api_keys: true, webhooks: false }
 
 // Proves decided "Plans (default catalogue)"
@@ -59,12 +60,7 @@ it('a plan that the catalogue does not have allows nothing', () => {
 })
 
 function read(text: string) {
-  const dir = mkdtempSync(path.join(tmpdir(), 'plans-'))
-  try {
-    const file = path.join(dir, 'plans.json')
-    writeFileSync(file, text)
-    return readPlans(file)
-  } finally {
-    rmSync(dir, { recursive: true })
-  }
+  const file = path.join(folder, 'plans.json')
+  writeFileSync(file, text)
+  return readPlans(file)
 }

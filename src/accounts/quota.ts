@@ -44,19 +44,21 @@ export async function readQuota(
 }
 
 /**
- * SQL to follow `with ...,`. Counts a render for the domain in `from` (at most one row). `counted` is empty over
- * quota. Concurrent counts wait for each other, so bursts stay below 120 %. The other values are parameter names.
+ * SQL to follow `with ...,`. Counts a render for each row of `from`, all of one domain. `counted` is empty if they do
+ * not all fit the quota. Concurrent counts wait for each other, so bursts stay below 120 %. The other values are
+ * parameter names.
  */
 export function countRender(of: { from: string; month: string; limit: string; day: string }): string {
   return `counted as (
     insert into render_count as c (domain_id, month, renders)
-    select domain_id, ${of.month}, 1 from ${of.from} where not over_quota(0, ${of.limit})
-    on conflict (domain_id, month) do update set renders = c.renders + 1
-      where not over_quota(c.renders, ${of.limit})
+    select domain_id, ${of.month}, count(*) from ${of.from} group by domain_id having not over_quota(count(*) - 1, ${of.limit})
+    on conflict (domain_id, month) do update set renders = c.renders + excluded.renders
+      where not over_quota(c.renders + excluded.renders - 1, ${of.limit})
     returning domain_id
   ), counted_day as (
-    insert into render_day as d (domain_id, day, renders) select domain_id, ${of.day}, 1 from counted
-    on conflict (domain_id, day) do update set renders = d.renders + 1
+    insert into render_day as d (domain_id, day, renders)
+    select domain_id, ${of.day}, (select count(*) from ${of.from}) from counted
+    on conflict (domain_id, day) do update set renders = d.renders + excluded.renders
   )`
 }
 

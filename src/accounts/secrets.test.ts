@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { it } from 'node:test'
 
-import { AppError, publicError } from '../errors.ts'
+import { says } from '../../test/support/public-error.ts'
 import { createSecret, hashSecret, parseSecretName } from './secrets.ts'
 
 for (const prefix of ['pp_live_', 'pp_wh_'] as const) {
@@ -32,8 +32,4 @@ for (const wrong of ['a\0b', 'a\nb', 'a\x7f', 'a\ud800']) {
   it(`${JSON.stringify(wrong)} is no name`, () => {
     assert.throws(() => parseSecretName(wrong), says('name must not contain control characters'))
   })
-}
-
-function says(text: string) {
-  return (error: unknown) => error instanceof AppError && publicError(error).body.error === text
 }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, it } from 'node:test'
+import { after, it } from 'node:test'
 import { paths, type TestQueue, testQueue } from '../../test/support/queue.ts'
 import { testWarm } from '../../test/support/warm.ts'
 import { enqueue } from '../queue/jobs/enqueue.ts'
@@ -9,11 +9,8 @@ import { createStaleFinder } from '../store/last-visits.ts'
 import { setSuspended } from './accounts.ts'
 import { DEFAULT_PLANS } from './plans.ts'
 
-let queue: TestQueue
 const clock = { nowMs: () => Date.now() }
-before(async () => {
-  queue = await testQueue()
-})
+const queue = await testQueue()
 after(() => queue.close())
 
 const suspend = async (domain: Parameters<TestQueue['accountOf']>[0]) =>

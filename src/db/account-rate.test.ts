@@ -1,20 +1,16 @@
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, it } from 'node:test'
-import { type TestDatabase, testDatabase } from '../../test/support/database.ts'
+import { beforeEach, it } from 'node:test'
+import { openTestDatabase } from '../../test/support/database.ts'
 import type { AccountId } from '../ids.ts'
 import { takeOfRate } from './account-rate.ts'
 
 const [red, blue] = [1, 2] as [AccountId, AccountId]
 const FIVE = { what: 'five', most: 5, withinMs: 3_600_000 }
 
-let database: TestDatabase
-before(async () => {
-  database = await testDatabase()
-  await database.pool.query(
-    `insert into account (email, plan) values ('a@example.com', 'pro'), ('b@example.com', 'pro')`,
-  )
-})
-after(() => database.close())
+const database = await openTestDatabase()
+await database.pool.query(
+  `insert into account (email, plan) values ('a@example.com', 'pro'), ('b@example.com', 'pro')`,
+)
 beforeEach(() => database.pool.query('truncate account_rate'))
 
 const take = (account: AccountId, rate = FIVE) => takeOfRate(database.pool, account, rate)

@@ -33,6 +33,11 @@ export class BufferedWrites<T> {
     this.#timer ??= setTimeout(() => void this.flush(), this.#flushEveryMs).unref()
   }
 
+  /** What would be written now. */
+  waiting(key: string): T | undefined {
+    return this.#waiting.get(key)
+  }
+
   flush(): Promise<void> {
     clearTimeout(this.#timer)
     this.#timer = undefined

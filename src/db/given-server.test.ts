@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import net from 'node:net'
-import { after, before, describe, it } from 'node:test'
+import { after, describe, it } from 'node:test'
+import pg from 'pg'
 import { until } from '../../test/support/condition.ts'
-import { type TestDatabase, testDatabase } from '../../test/support/database.ts'
+import { testDatabase } from '../../test/support/database.ts'
 import { silentLog } from '../log.ts'
-import { DatabaseError } from './connection.ts'
+import { DatabaseError, isNotUpYet } from './connection.ts'
 import { openDatabase } from './database.ts'
 
 const open = (databaseUrl: string, waitMs = 0, lines: string[] = []) =>
@@ -26,18 +27,26 @@ async function refusal(databaseUrl: string, waitMs?: number): Promise<string> {
   throw new Error('it was accepted')
 }
 
-describe('a server given by DATABASE_URL', () => {
-  let database: TestDatabase
-  before(async () => {
-    database = await testDatabase()
-  })
-  after(() => database.close())
+const database = await testDatabase()
+after(() => database.close())
 
+it('a server that ends between two queries may be back in a moment, and what it refuses it will refuse again', async () => {
+  const client = new pg.Client(database.connection)
+  client.on('error', () => {})
+  await client.connect()
+  const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
+  const ended = new Promise<void>((resolve) => client.once('end', () => resolve()))
+  await database.pool.query('select pg_terminate_backend($1)', [rows[0]!.pid])
+  await ended
+  await assert.rejects(client.query('select'), isNotUpYet)
+  await assert.rejects(database.pool.query('select 1 / 0'), (error) => !isNotUpYet(error))
+})
+
+describe('a server given by DATABASE_URL', () => {
   it('is used as it is; nothing is started', async () => {
     const opened = await open(database.url)
-    assert.deepEqual((await opened.pool.query('select current_database() as name')).rows, [
-      { name: database.connection.database },
-    ])
+    const { rows } = await opened.pool.query('select current_database() as name')
+    assert.deepEqual(rows, [{ name: database.connection.database }])
     await opened.close()
   })
 
@@ -75,28 +84,18 @@ describe('a server given by DATABASE_URL', () => {
     assert.doesNotMatch(message, /geheim/)
   })
 
-  for (const [version, number, fits] of [
-    ['14.99', 140_099, false],
-    ['15.0', 150_000, true],
-  ] as const) {
-    it(`of PostgreSQL ${version} is ${fits ? 'taken' : 'refused'}`, async () => {
-      const server = await startOldServer(version, number)
-      const url = `postgres://u@127.0.0.1:${server.port}/db`
-      if (fits) await (await open(url)).close()
-      else {
-        assert.equal(
-          await refusal(url),
-          `the database db at 127.0.0.1:${server.port} is PostgreSQL 14.99; Prepaint needs PostgreSQL 15 or newer.`,
-        )
-      }
-      server.close()
-    })
-  }
-
-  it('that is a read-only replica is refused', async () => {
-    const server = await startOldServer('17.2', 170_002, 0, 't')
-    assert.match(await refusal(`postgres://u@127.0.0.1:${server.port}/db`), /read-only replica/)
-    server.close()
+  it('of PostgreSQL 15 is taken; of 14.99, or a read-only replica, is refused', async () => {
+    const servers = [
+      await startOldServer('15.0', 150_000),
+      await startOldServer('14.99', 140_099),
+      await startOldServer('17.2', 170_002, 0, 't'),
+    ] as const
+    const [fits, old, replica] = servers.map(({ port }) => `postgres://u@127.0.0.1:${port}/db`)
+    await (await open(fits!)).close()
+    const needs = 'is PostgreSQL 14.99; Prepaint needs PostgreSQL 15 or newer.'
+    assert.equal(await refusal(old!), `the database db at 127.0.0.1:${servers[1].port} ${needs}`)
+    assert.match(await refusal(replica!), /read-only replica/)
+    for (const { close } of servers) close()
   })
 
   it('a URL that means nothing is refused by name', async () => {

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
-import net from 'node:net'
-import path from 'node:path'
-import { after, before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import type pg from 'pg'
 import { until } from '../../test/support/condition.ts'
-import { type TestDatabase, testDatabase } from '../../test/support/database.ts'
+import { openTestDatabase } from '../../test/support/database.ts'
+import { startDatabaseProxy } from '../../test/support/database-proxy.ts'
 import { silentLog } from '../log.ts'
 import { createListener, type ListenerTimes } from './listener.ts'
 
@@ -16,13 +15,9 @@ const TIMES: ListenerTimes = {
   catchUpMs: 5_000,
 }
 
-describe('listener', () => {
-  let database: TestDatabase
-  before(async () => {
-    database = await testDatabase({ empty: true })
-  })
-  after(() => database.close())
+const database = await openTestDatabase({ empty: true })
 
+describe('listener', () => {
   const notify = (channel: string, payload: string) =>
     database.pool.query('select pg_notify($1, $2)', [channel, payload])
 
@@ -105,13 +100,12 @@ describe('listener', () => {
   })
 
   it('notices a connection that is dead without a word, by its heartbeat', async (t) => {
-    const server = await startSilenceable(database.connection)
-    t.after(() => server.close())
-    const connection = { ...database.connection, host: '127.0.0.1', port: server.port }
-    const { listener, taken, lost } = await open(connection, { heartbeatMs: 20, responseMs: 1_000 })
-    server.silence()
+    const proxy = await startDatabaseProxy(database.connection)
+    t.after(() => proxy.close())
+    const { listener, taken, lost } = await open(proxy.connection, { heartbeatMs: 20, responseMs: 1_000 })
+    proxy.set('swallow')
     await until('it has noticed', () => lost() >= 1 && !listener.connected)
-    server.speak()
+    proxy.set('through')
     await until('it is back', () => listener.connected)
     await notify('Odd "channel"', 'heard')
     await received(taken, 'heard')
@@ -135,7 +129,7 @@ describe('listener', () => {
   })
 
   it('catching up with a lost connection ends when everybody has been told of the loss', async () => {
-    const { listener, lost } = await open()
+    const { listener, lost } = await open(database.connection, { catchUpMs: 600_000 })
     await breakConnection()
     await listener.caughtUp()
     assert(lost() >= 1)
@@ -146,15 +140,14 @@ describe('listener', () => {
   })
 
   it('catching up takes no longer than it may', async (t) => {
-    const server = await startSilenceable(database.connection)
-    t.after(() => server.close())
-    const connection = { ...database.connection, host: '127.0.0.1', port: server.port }
-    const { listener, lost } = await open(connection, { catchUpMs: 1, responseMs: 1_000 })
-    server.silence()
+    const proxy = await startDatabaseProxy(database.connection)
+    t.after(() => proxy.close())
+    const { listener, lost } = await open(proxy.connection, { catchUpMs: 1, responseMs: 1_000 })
+    proxy.set('swallow')
     await listener.caughtUp()
     assert.deepEqual([listener.connected, lost()], [true, 0], 'nobody knows yet')
     await until('the silence counts as a loss, long before the heartbeat', () => lost() >= 1)
-    server.speak()
+    proxy.set('through')
     await until('it is back', () => listener.connected)
     await listener.close()
   })
@@ -177,35 +170,3 @@ describe('listener', () => {
     assert.deepEqual([taken, lost()], [[], 0])
   })
 })
-
-/** A way to the server that can be made to swallow everything, as a cut cable does. */
-async function startSilenceable({ host }: pg.ClientConfig) {
-  let silent = false
-  const sockets = new Set<net.Socket>()
-  const server = net.createServer((socket) => {
-    const upstream = net.connect(path.join(String(host), '.s.PGSQL.5432'))
-    for (const [from, to] of [
-      [socket, upstream],
-      [upstream, socket],
-    ] as const) {
-      sockets.add(from)
-      from.on('data', (data) => silent || to.write(data))
-      from.on('error', () => {})
-      from.on('close', () => to.destroy())
-    }
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  return {
-    port: (server.address() as net.AddressInfo).port,
-    silence() {
-      silent = true
-    },
-    speak() {
-      silent = false
-    },
-    close() {
-      server.close()
-      for (const socket of sockets) socket.destroy()
-    },
-  }
-}

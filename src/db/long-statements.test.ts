@@ -1,18 +1,14 @@
 import assert from 'node:assert/strict'
-import { after, before, it } from 'node:test'
+import { after, it } from 'node:test'
 
 import pg from 'pg'
-import { type TestDatabase, testDatabase } from '../../test/support/database.ts'
+import { testDatabase } from '../../test/support/database.ts'
 import { LONG_AT_ONCE, letTakeLong } from './long-statements.ts'
 import { transaction } from './transaction.ts'
 
-let database: TestDatabase
-let hasty: pg.Pool
-before(async () => {
-  database = await testDatabase({ empty: true })
-  // Long for all that is quick, also where the machine is busy.
-  hasty = new pg.Pool({ ...database.connection, max: 1, statement_timeout: 700, query_timeout: 1_100 })
-})
+const database = await testDatabase({ empty: true })
+// Long for all that is quick, also where the machine is busy.
+const hasty = new pg.Pool({ ...database.connection, max: 1, statement_timeout: 700, query_timeout: 1_100 })
 after(async () => {
   await hasty.end()
   await database.close()

@@ -389,7 +389,9 @@ create table job (
   -- The warm run that it counts for.
   warm        bigint,
   -- The kind of crawler that it is rendered for, where rules tell crawlers apart.
-  crawler     text
+  crawler     text,
+  -- Claimed beside another job of its domain, the lead, whose slot it shares; it counts for no cap.
+  is_brought  boolean not null default false
 ) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
 
 -- One open job for each variant of a page: a second request joins it.
@@ -667,12 +669,15 @@ $$;
 -- renders over all nodes, and background jobs start only below `background_cap` of them. An account has at most
 -- `account_cap` of the node's slots, unless no other account has a domain. `occupied`: the accounts that hold the slots
 -- which are not free. The node knows them: a render that was given back or cancelled holds its slot for a moment.
+-- `plain`: domains whose pages the node reads without a browser. A background job of theirs brings up to `brought` more
+-- of its line along, which together take about as long as one render.
 create function claim_jobs(
   by_node text, slots integer, background_slots integer,
-  occupied integer[], account_cap integer, domain_cap integer, background_cap integer, lease interval, in_month date)
+  occupied integer[], account_cap integer, domain_cap integer, background_cap integer, lease interval, in_month date,
+  plain integer[], brought integer)
 returns table (
   job_id uuid, domain_id integer, account_id integer, path text, priority smallint, attempts integer, faults smallint,
-  custom_domain text, origin_url text, is_active boolean, plan text, renders integer)
+  custom_domain text, origin_url text, is_active boolean, plan text, renders integer, lead uuid)
 language plpgsql
 set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set enable_incremental_sort = off
 as $$
@@ -687,6 +692,7 @@ declare
   claimed        integer := 0;
   background     integer := 0;
   served         record;
+  moment         constant timestamptz := clock_timestamp();
 begin
   -- A claim that the server forgets in a crash is a job that is still queued: nothing is lost.
   perform set_config('synchronous_commit', 'off', true);
@@ -702,7 +708,8 @@ begin
     select coalesce(array_agg(d) filter (where n >= domain_cap), '{}'),
            coalesce(array_agg(d) filter (where n >= background_cap), '{}')
       into full_live, full_background
-      from (select j.domain_id as d, count(*) as n from job j where j.state = 'running' group by 1) busy;
+      from (select j.domain_id as d, count(*) as n from job j
+             where j.state = 'running' and not j.is_brought group by 1) busy;
     full_accounts := '{}';
     if is_shared then
       select coalesce(array_agg(a), '{}') into full_accounts
@@ -713,19 +720,27 @@ begin
     exit when picked is null;
 
     claimed := claimed + 1;
+    select j.priority, j.account_id, j.domain_id into served from job j where j.id = picked;
     return query
-      with taken as (
-        update job j set state = 'running', node = by_node, attempts = j.attempts + 1,
+      with line as materialized (
+        select j.id from job j
+         where served.priority > 0 and served.domain_id = any (plain) and j.id <> picked
+           and j.state = 'queued' and j.run_at <= moment
+           and (j.priority, j.account_id, j.domain_id) >= (served.priority, served.account_id, served.domain_id)
+           and (j.priority, j.account_id, j.domain_id) <= (served.priority, served.account_id, served.domain_id)
+         order by j.priority, j.account_id, j.domain_id, j.turn, j.id limit brought
+           for update skip locked
+      ), taken as (
+        update job j set state = 'running', node = by_node, attempts = j.attempts + 1, is_brought = j.id <> picked,
                lease_until = clock_timestamp() + lease, started_at = clock_timestamp()
-         where j.id = picked
+         where j.id = any (picked || array(select line.id from line))
         returning j.*)
       select t.id, t.domain_id, t.account_id, t.path, t.priority, t.attempts, t.faults,
-             d.custom_domain, d.origin_url, d.is_active, a.plan, coalesce(c.renders, 0)
+             d.custom_domain, d.origin_url, d.is_active, a.plan, coalesce(c.renders, 0), picked
         from taken t
         join domain d on d.id = t.domain_id
         join account a on a.id = d.account_id
         left join render_count c on c.domain_id = t.domain_id and c.month = in_month;
-    select j.priority, j.account_id, j.domain_id into served from job j where j.id = picked;
     update queue_account q set account_id = served.account_id
      where q.priority = served.priority and q.account_id <> served.account_id;
     insert into queue_domain as q (priority, account_id, domain_id)
@@ -831,7 +846,8 @@ as $$
        order by priority, account_id, domain_id, turn, id limit 1) following
   )
   select waiting.id, waiting.account_id, waiting.domain_id,
-         (select count(*)::integer from job r where r.domain_id = waiting.domain_id and r.state = 'running')
+         (select count(*)::integer from job r
+           where r.domain_id = waiting.domain_id and r.state = 'running' and not r.is_brought)
     from account, lateral (
       select id, account_id, domain_id from job
        where state = 'queued' and run_at <= clock_timestamp() and not is_abandoned(job)
@@ -845,7 +861,7 @@ $$;
 create function claim_details(for_domain integer, for_job uuid)
 returns table (
   visitor jsonb, query jsonb, origin_cache_control text, is_probe boolean, queued_ms float8, wait_left_ms float8,
-  rules jsonb, crawler text, tried jsonb, variant text, is_compared boolean, sealed_headers bytea)
+  rules jsonb, crawler text, tried jsonb, variant text, is_compared boolean, sealed_headers bytea, request_id text)
 language sql volatile as $$
   select settings -> 'render', settings -> 'query', settings ->> 'origin_cache_control',
          exists (select from probe where job_id = for_job),
@@ -856,7 +872,7 @@ language sql volatile as $$
             from rule_try_page where job_id = for_job),
          j.variant,
          exists (select from device_page c where c.domain_id = d.id and c.path = j.path and c.requested_at is not null),
-         (select key_sealed from origin_header where domain_id = for_domain)
+         (select key_sealed from origin_header where domain_id = for_domain), j.request_id
     from domain d
     left join job j on j.id = for_job
    where d.id = for_domain
@@ -1315,7 +1331,7 @@ create table health (
   dns_state       text
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02);
 
--- When the fleet last evaluated all domains, and which day was last cleaned up.
+-- When the fleet last evaluated all domains.
 create table evaluation (
   one_row    boolean primary key default true check (one_row),
   started_at timestamptz not null
@@ -1333,14 +1349,12 @@ create table incident (
   resolved_at timestamptz,
   resolution  text,
   summary     text not null,
-  evidence    json not null,
-  reminded_at timestamptz not null default clock_timestamp(),
-  reminders   integer not null default 0
+  evidence    json not null
 );
 create unique index incident_open on incident (domain_id, kind) where state = 'open';
 create index incident_list on incident (account_id, (state = 'open') desc, id desc);
 create index incident_domain on incident (domain_id, id);
-create index incident_reminder on incident (reminded_at) where state = 'open';
+create index incident_reminder on incident (opened_at) where state = 'open';
 create index incident_age on incident (opened_at);
 
 create function incident_json(i incident, domain_name text) returns json language sql stable as $$
@@ -1372,9 +1386,8 @@ create table recipient (
   id            integer generated always as identity primary key,
   account_id    integer not null references account on delete cascade,
   email         text not null,
-  kinds         text[] not null default array[
-    'origin_unreachable', 'renders_failing', 'blocked', 'pages_shrinking', 'certificate_failing', 'dns_lost',
-    'quota_forecast', 'quota_reached', 'crawlers_gone'],
+  -- Null: all.
+  kinds         text[],
   weekly_report boolean not null default false,
   state         text not null check (state in ('waiting', 'confirmed', 'unsubscribed', 'refused')),
   key_sealed    bytea,
@@ -1399,18 +1412,16 @@ create table event (
   id          text primary key default 'evt_' || replace(gen_random_uuid()::text, '-', ''),
   account_id  integer not null references account on delete cascade,
   domain_id   integer,
-  incident_id bigint references incident on delete set null,
   type        text not null,
   key         text unique,
   body        text not null,
   created_at  timestamptz not null default clock_timestamp()
 );
 create index event_account on event (account_id, created_at);
-create index event_incident on event (incident_id);
 create index event_age on event (created_at);
 
 -- An event on its way to an endpoint or an address. While it is sent it has a `lease`, and `due_at` is the end of the
--- lease: then another node sends it. E-mails that `gather` and wait for one address are sent as one, with one lease.
+-- lease: then another node sends it. Incidents that wait for one address are sent as one e-mail, with one lease.
 create table delivery (
   id              bigint generated always as identity primary key,
   event_id        text not null references event on delete cascade,
@@ -1419,7 +1430,6 @@ create table delivery (
   incident_id     bigint,
   endpoint_id     integer references endpoint on delete cascade,
   recipient_id    integer references recipient on delete cascade,
-  gathers         boolean not null default false,
   state           text not null default 'waiting' check (state in ('waiting', 'delivered', 'failed', 'cancelled')),
   attempts        integer not null default 0,
   created_at      timestamptz not null default clock_timestamp(),
@@ -1457,8 +1467,8 @@ create function record_event(
 declare
   made text;
 begin
-  insert into event (account_id, domain_id, incident_id, type, key, body)
-  values (of_account, of_domain, of_incident, of_type, of_key, event_body(of_type, data))
+  insert into event (account_id, domain_id, type, key, body)
+  values (of_account, of_domain, of_type, of_key, event_body(of_type, data))
   on conflict (key) do nothing
   returning id into made;
   if made is null then return; end if;
@@ -1466,12 +1476,12 @@ begin
   insert into delivery (event_id, account_id, domain_id, incident_id, endpoint_id)
   select made, of_account, of_domain, of_incident, e.id from endpoint e
    where e.account_id = of_account and e.is_active and of_type = any (e.events);
-  insert into delivery (event_id, account_id, domain_id, incident_id, recipient_id, gathers)
-  select made, of_account, of_domain, of_incident, r.id, of_incident is not null from recipient r
+  insert into delivery (event_id, account_id, domain_id, incident_id, recipient_id)
+  select made, of_account, of_domain, of_incident, r.id from recipient r
    where r.account_id = of_account
      and case when to_recipient is not null then r.id = to_recipient
               when of_incident is not null then
-                r.state = 'confirmed' and (select kind from incident where id = of_incident) = any (r.kinds)
+                r.state = 'confirmed' and (select kind = any (r.kinds) is not false from incident where id = of_incident)
               else r.state = 'confirmed' and of_type = 'report.weekly' and r.weekly_report end;
   update delivery set state = 'cancelled'
    where id in (select id from delivery where account_id = of_account and state = 'waiting' order by id desc offset 10000);
@@ -1513,7 +1523,7 @@ $$;
 -- Claims deliveries for a node with `slots` free places and returns their ids: accounts take turns, beginning after
 -- `after_account`; an account has at most 4 attempts under way over all nodes, an endpoint 3, a failing one 1, an address
 -- 1. All rows with one lease are one attempt: an event for an endpoint, or an e-mail. Deliveries of an incident to an
--- endpoint wait for the earlier ones; what an address gathers waits until the oldest has waited for `gather`.
+-- endpoint wait for the earlier ones; those to an address wait until the oldest has waited for `gather`.
 create function claim_deliveries(slots integer, after_account integer, by_mail boolean, gather interval, lease interval)
 returns setof bigint language plpgsql
 -- Statistics lag behind what waits: only the indexes are right, in their own order.
@@ -1522,7 +1532,7 @@ as $$
 #variable_conflict use_column
 declare
   moment  constant timestamptz := clock_timestamp();
-  account integer;
+  account integer := after_account;
   first_due timestamptz;
   target  record;
   chosen  bigint[];
@@ -1530,54 +1540,49 @@ declare
   room    integer;
 begin
   perform pg_advisory_xact_lock(7228, 0);
-  for pass in 1..2 loop
-    account := case pass when 1 then after_account else 0 end;
-    while slots > 0 loop
-      select d.account_id, d.due_at into account, first_due from delivery d
-       where d.state = 'waiting' and d.account_id > account
-         and d.account_id <= case pass when 1 then 2147483647 else after_account end
-       order by d.account_id, d.due_at limit 1;
-      exit when account is null;
-      continue when first_due > moment;
-      select least(slots, 4 - count(distinct d.lease)) into room from delivery d
-       where d.account_id = account and d.lease is not null and d.due_at > moment;
-      for target in
-        select t.endpoint_id, t.recipient_id, t.most - (
-                 select count(distinct d.lease) from delivery d
-                  where d.account_id = account and d.lease is not null and d.due_at > moment
-                    and (d.endpoint_id = t.endpoint_id or d.recipient_id = t.recipient_id)) as free
-          from (select id as endpoint_id, null::integer as recipient_id, case when failing_since is null then 3 else 1 end as most
-                  from endpoint where account_id = account
-                union all select null, id, 1 from recipient where account_id = account and by_mail) t
-         order by 3 desc, 1, 2
-      loop
-        exit when room <= 0;
-        continue when target.free <= 0;
-        if target.endpoint_id is not null then
-          chosen := array(
-            select d.id from delivery d
-             where d.endpoint_id = target.endpoint_id and d.state = 'waiting' and d.due_at <= moment
-               and not exists (select from delivery o
-                                where o.endpoint_id = d.endpoint_id and o.incident_id = d.incident_id
-                                  and o.state = 'waiting' and o.id < d.id)
-             order by d.due_at, d.id limit least(room, target.free) for update skip locked);
-        else
-          -- What was tried together is tried again together, so that a repeated e-mail is the same.
-          select case when bool_or(not d.gathers) then array[min(d.id) filter (where not d.gathers)]
-                      when bool_or(d.attempts > 0) then array_agg(d.id) filter (where d.attempts > 0)
-                      when min(d.created_at) <= moment - gather then array_agg(d.id) end into chosen
-            from delivery d
-           where d.recipient_id = target.recipient_id and d.state = 'waiting' and d.due_at <= moment;
-        end if;
-        continue when coalesce(cardinality(chosen), 0) = 0;
-        unit := gen_random_uuid();
-        return query update delivery d
-           set lease = case when d.endpoint_id is null then unit else gen_random_uuid() end,
-               due_at = moment + claim_deliveries.lease, attempts = d.attempts + 1, last_attempt_at = moment
-         where d.id = any (chosen) returning d.id;
-        room := room - case when target.endpoint_id is null then 1 else cardinality(chosen) end;
-        slots := slots - case when target.endpoint_id is null then 1 else cardinality(chosen) end;
-      end loop;
+  while slots > 0 loop
+    select d.account_id, d.due_at into account, first_due from delivery d
+     where d.state = 'waiting' and d.account_id > account order by d.account_id, d.due_at limit 1;
+    exit when account is null;
+    continue when first_due > moment;
+    select least(slots, 4 - count(distinct d.lease)) into room from delivery d
+     where d.account_id = account and d.lease is not null and d.due_at > moment;
+    for target in
+      select t.endpoint_id, t.recipient_id, t.most - (
+               select count(distinct d.lease) from delivery d
+                where d.account_id = account and d.lease is not null and d.due_at > moment
+                  and (d.endpoint_id = t.endpoint_id or d.recipient_id = t.recipient_id)) as free
+        from (select id as endpoint_id, null::integer as recipient_id, case when failing_since is null then 3 else 1 end as most
+                from endpoint where account_id = account
+              union all select null, id, 1 from recipient where account_id = account and by_mail) t
+       order by 3 desc, 1, 2
+    loop
+      exit when room <= 0;
+      continue when target.free <= 0;
+      if target.endpoint_id is not null then
+        chosen := array(
+          select d.id from delivery d
+           where d.endpoint_id = target.endpoint_id and d.state = 'waiting' and d.due_at <= moment
+             and not exists (select from delivery o
+                              where o.endpoint_id = d.endpoint_id and o.incident_id = d.incident_id
+                                and o.state = 'waiting' and o.id < d.id)
+           order by d.due_at, d.id limit least(room, target.free) for update skip locked);
+      else
+        -- What was tried together is tried again together, so that a repeated e-mail is the same.
+        select case when bool_or(d.incident_id is null) then array[min(d.id) filter (where d.incident_id is null)]
+                    when bool_or(d.attempts > 0) then array_agg(d.id) filter (where d.attempts > 0)
+                    when min(d.created_at) <= moment - gather then array_agg(d.id) end into chosen
+          from delivery d
+         where d.recipient_id = target.recipient_id and d.state = 'waiting' and d.due_at <= moment;
+      end if;
+      continue when coalesce(cardinality(chosen), 0) = 0;
+      unit := gen_random_uuid();
+      return query update delivery d
+         set lease = case when d.endpoint_id is null then unit else gen_random_uuid() end,
+             due_at = moment + claim_deliveries.lease, attempts = d.attempts + 1, last_attempt_at = moment
+       where d.id = any (chosen) returning d.id;
+      room := room - case when target.endpoint_id is null then 1 else cardinality(chosen) end;
+      slots := slots - case when target.endpoint_id is null then 1 else cardinality(chosen) end;
     end loop;
   end loop;
 end

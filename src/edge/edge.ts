@@ -12,15 +12,14 @@ import type { GetOptions } from '../outbound/get.ts'
 import type { OpenOriginHeaders } from '../outbound/origin.ts'
 import type { JobWaiter } from '../queue/jobs/await.ts'
 import type { EnqueueLive } from '../queue/jobs/enqueue.ts'
-import { OriginRobots } from '../site-files/origin-robots.ts'
-import type { RedirectUses } from '../site-files/redirect-uses.ts'
 import { RobotsFiles } from '../site-files/robots-files.ts'
+import type { RedirectUses } from '../site-files/stored-redirects.ts'
 import type { Held, Notifications } from '../store/invalidation.ts'
 import { type AskedPaths, recordKnown } from '../store/known-paths.ts'
 import type { LastVisits } from '../store/last-visits.ts'
 import { createPageCache } from '../store/page-cache.ts'
 import { pageId } from '../store/page-id.ts'
-import { readStored } from '../store/stored-page.ts'
+import { createStoredReader } from '../store/stored-page.ts'
 import { dropSitemap, namedInIndexes, readSitemap, storeSitemap } from '../store/stored-sitemap.ts'
 import { createCrawlerTest } from './crawlers/crawler-test.ts'
 import type { VerifyCrawler } from './crawlers/verify-crawler.ts'
@@ -112,7 +111,7 @@ export function createEdge(parts: EdgeParts, options: EdgeOptions): Edge {
   const webSockets = new WebSockets(passOptions)
   const entrance = createEntrance(parts, readClient, passOptions)
   const get = { origins: parts.origins, userAgent: 'Prepaint' }
-  const robots = new RobotsFiles(parts.db, new OriginRobots({ ...parts, get }))
+  const robots = new RobotsFiles({ ...parts, get })
   const handlerParts = createHandlerParts({ ...parts, get, robots }, options, clients)
   const { report, domains, pages, sitemaps } = handlerParts
 
@@ -127,7 +126,7 @@ export function createEdge(parts: EdgeParts, options: EdgeOptions): Edge {
         if (gate.enter(req, res)) answerChallenge(req, res, () => handler.handle(req, res))
         else refuseRequest(report, req, res)
       },
-      readyHit: createFastHit({ ...handlerParts, gate }, limited, { keepAliveMs }),
+      readyHit: createFastHit({ ...handlerParts, gate }, limited),
       upgrade: createHandshakeHandler({ ...handlerParts, share, webSockets }, limited),
     },
     parts.tls,
@@ -201,7 +200,7 @@ function createHandlerParts(
   const connected = () => notifications.connected
   const pages = createPageCache({
     limitBytes: options.memoryBytes,
-    read: (page) => readStored(db, page),
+    read: createStoredReader(db),
     prepare: prepareServed,
     connected,
   })

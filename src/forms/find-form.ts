@@ -1,6 +1,6 @@
 import type { Queryable } from '../db/transaction.ts'
-import { pageBody } from '../store/keep-page.ts'
 import type { PageId } from '../store/page-id.ts'
+import { pageBody } from '../store/stored-page.ts'
 import type { Converter } from './converter.ts'
 import type { DerivedForm } from './form.ts'
 import { readForm, type StoredForm, storeForm } from './stored-form.ts'

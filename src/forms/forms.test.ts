@@ -87,8 +87,6 @@ describe('Markdown of a page', () => {
 
 describe('cards', () => {
   const card = (head: string, body = '') => pageCard(`<head>${head}</head><body>${body}</body>`, url).text
-  // og:title, og:description, og:image, og:url and og:type (Facebook, LinkedIn, WhatsApp, Discord), twitter:card (X,
-  // Slack), oEmbed (Slack, Discord), theme-color (Discord), icons (Slack, WhatsApp).
   it('hold what link previews read, in order, as the page says it', () => {
     const head = `<style>a{}</style><link rel="icon" href="/i.png"><meta name="theme-color" content="#f00"><meta property="og:image" content="/1.png">
       <meta name="twitter:card" content="summary"><meta property="og:image" content="/2.png"><meta property="article:author" content="A &lt;b&gt;">
@@ -121,6 +119,135 @@ describe('cards', () => {
     assert.equal(Buffer.byteLength(exact(CARD_LIMIT_BYTES)), CARD_LIMIT_BYTES)
     assert(!exact(CARD_LIMIT_BYTES + 1).includes('<p>P</p>'))
   })
+})
+
+/** What each reads of a page, the first that is there, and of how many bytes. Without a documented limit: of a card's. */
+const READERS: Record<string, { bytes: number; reads: Record<string, string[]> }> = {
+  // developers.facebook.com/docs/sharing/webmasters/web-crawlers: the first megabyte.
+  Facebook: {
+    bytes: 1_000_000,
+    reads: {
+      ...{ title: ['og:title', 'title'], description: ['og:description', 'description'] },
+      ...{ image: ['og:image'], url: ['og:url', 'canonical'], type: ['og:type'], app: ['fb:app_id'] },
+    },
+  },
+  // developer.x.com/en/docs/x-for-websites/cards/overview/markup: Open Graph where its own tag is absent.
+  X: {
+    bytes: CARD_LIMIT_BYTES,
+    reads: {
+      ...{ card: ['twitter:card'], title: ['twitter:title', 'og:title'], site: ['twitter:site'] },
+      ...{ description: ['twitter:description', 'og:description'], image: ['twitter:image', 'og:image'] },
+    },
+  },
+  // linkedin.com/help/linkedin/answer/a521928
+  LinkedIn: {
+    bytes: CARD_LIMIT_BYTES,
+    reads: {
+      ...{ title: ['og:title', 'title'], description: ['og:description', 'description'] },
+      ...{ image: ['og:image'], url: ['og:url'], author: ['article:author'] },
+    },
+  },
+  // api.slack.com/robots: as little as possible, by Range; oEmbed, cards and Open Graph.
+  Slack: {
+    bytes: CARD_LIMIT_BYTES,
+    reads: {
+      ...{
+        embed: ['application/json+oembed'],
+        title: ['og:title', 'twitter:title', 'title'],
+        icon: ['icon'],
+      },
+      ...{ site: ['og:site_name'], description: ['og:description', 'twitter:description', 'description'] },
+      image: ['og:image', 'twitter:image'],
+    },
+  },
+  // developers.facebook.com/docs/whatsapp/link-previews: within `head`, in the first 300 KB.
+  WhatsApp: {
+    bytes: 300_000,
+    reads: {
+      ...{ title: ['og:title', 'title'], description: ['og:description', 'description'] },
+      ...{ image: ['og:image'], url: ['og:url'] },
+    },
+  },
+  // discord.com/developers/docs: Open Graph, large images by the kind of card, a colour, oEmbed.
+  Discord: {
+    bytes: CARD_LIMIT_BYTES,
+    reads: {
+      ...{
+        title: ['og:title', 'title'],
+        description: ['og:description', 'description'],
+        image: ['og:image'],
+      },
+      ...{ card: ['twitter:card'], colour: ['theme-color'], embed: ['application/json+oembed'] },
+    },
+  },
+}
+
+describe('cards as link previews read them', () => {
+  /** Written apart from our own reader. The first of each name counts. */
+  const read = (html: string, bytes: number) => {
+    const [head = ''] = Buffer.from(html).subarray(0, bytes).toString().split('</head>')
+    const found = new Map<string, string>()
+    const keep = (name: string | undefined, value: string | undefined) => {
+      if (name !== undefined && value !== undefined && !found.has(name)) {
+        found.set(
+          name,
+          value
+            .replaceAll('&quot;', '"')
+            .replaceAll('&lt;', '<')
+            .replaceAll('&gt;', '>')
+            .replaceAll('&amp;', '&'),
+        )
+      }
+    }
+    keep('title', /<title>([^<]*)<\/title>/.exec(head)?.[1])
+    for (const [, name, value] of head.matchAll(/<meta (?:name|property)="([^"]+)" content="([^"]*)"/g))
+      keep(name, value)
+    for (const [tag] of head.matchAll(/<link [^>]+>/g)) {
+      const [, rel] = /rel="([^"]+)"/.exec(tag) ?? []
+      keep(/type="([^"]+)"/.exec(tag)?.[1] ?? rel, /href="([^"]+)"/.exec(tag)?.[1])
+    }
+    return found
+  }
+  const own: Record<string, string> = {
+    ...{
+      'og:title': 'A "rake" & <more>',
+      'og:description': 'Of steel',
+      'og:image': 'https://a.example/1.png',
+    },
+    ...{ 'og:url': 'https://a.example/', 'og:type': 'product', 'og:site_name': 'Shop', 'fb:app_id': '1' },
+    ...{ 'twitter:card': 'summary_large_image', 'twitter:title': 'X title', 'twitter:site': '@shop' },
+    ...{ 'twitter:description': 'X words', 'twitter:image': 'https://a.example/x.png' },
+    ...{ 'article:author': 'Ann', 'theme-color': '#ff0000', description: 'plain words' },
+  }
+  const escaped = (value: string) =>
+    value.replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;')
+  const pageWith = (
+    left: (name: string) => boolean,
+  ) => `<style>${'a{}'.repeat(500_000)}</style><title>T</title>
+    <link rel="canonical" href="/c"><link rel="icon" href="/i.png">
+    <link rel="alternate" type="application/json+oembed" href="/o.json">${Object.entries(own)
+      .filter(([name]) => !left(name))
+      .map(([name, value]) => `<meta property="${name}" content="${escaped(value)}">`)
+      .join('')}<p>${'words '.repeat(100_000)}</p>`
+  const links = { title: 'T', canonical: '/c', icon: '/i.png', 'application/json+oembed': '/o.json' }
+
+  for (const [name, { bytes, reads }] of Object.entries(READERS)) {
+    it(name, () => {
+      for (const left of [() => false, (tag: string) => tag === 'og:title' || tag.startsWith('twitter:t')]) {
+        const all: Record<string, string> = { ...links }
+        for (const [tag, value] of Object.entries(own)) if (!left(tag)) all[tag] = value
+        const found = read(pageCard(pageWith(left), url).text, bytes)
+        for (const [what, tags] of Object.entries(reads)) {
+          const wanted = tags.find((tag) => all[tag] !== undefined)
+          const given = tags.find((tag) => found.has(tag))
+          assert.deepEqual(
+            [what, given, found.get(given ?? '')],
+            [what, wanted, wanted === undefined ? undefined : all[wanted]],
+          )
+        }
+      }
+    })
+  }
 })
 
 describe('conversions in threads', () => {

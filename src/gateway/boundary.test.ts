@@ -6,6 +6,7 @@
  * refuses everything fails here too.
  */
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import type http from 'node:http'
 import type http2 from 'node:http2'
 import { describe, it } from 'node:test'
@@ -20,33 +21,12 @@ import {
 
 /** Every spelling of 127.0.0.2 that some program reads as an address. */
 const LITERALS = [
-  '127.0.0.2',
-  '127.0.0.2.',
-  '127.2',
-  '127.0.2',
-  '0177.0.0.2',
-  '0177.0.0.02',
-  '127.0.0.002',
-  '0x7f.0.0.2',
-  '0x7f.2',
-  '0x7f000002',
-  '0X7F000002',
-  '2130706434',
-  '017700000002',
-  '127.0.0.0x2',
-  '127.0.0.2%00',
-  '127.0.0.2%2eexample',
-  '[::ffff:127.0.0.2]',
-  '[::ffff:7f00:2]',
-  '[0:0:0:0:0:ffff:7f00:2]',
-  '[::127.0.0.2]',
-  '[::7f00:2]',
-  '[64:ff9b::127.0.0.2]',
-  '[64:ff9b::7f00:2]',
-  '[2002:7f00:2::]',
-  '[2001:0:0:0:0:0:80ff:fffd]',
-  '[::ffff:7f00:2%lo]',
-  '[::ffff:7f00:2%25lo]',
+  ...['127.0.0.2', '127.0.0.2.', '127.2', '127.0.2', '0177.0.0.2', '0177.0.0.02', '127.0.0.002'],
+  ...['0x7f.0.0.2', '0x7f.2', '0x7f000002', '0X7F000002', '2130706434', '017700000002', '127.0.0.0x2'],
+  ...['127.0.0.2%00', '127.0.0.2%2eexample', '[::ffff:127.0.0.2]', '[::ffff:7f00:2]'],
+  ...['[0:0:0:0:0:ffff:7f00:2]', '[::127.0.0.2]', '[::7f00:2]', '[64:ff9b::127.0.0.2]'],
+  ...['[64:ff9b::7f00:2]', '[2002:7f00:2::]', '[2001:0:0:0:0:0:80ff:fffd]', '[::ffff:7f00:2%lo]'],
+  ...['[::ffff:7f00:2%25lo]'],
 ]
 
 /** Names that the injected lookup leads to the canary. */
@@ -65,15 +45,12 @@ const NAMES: Record<string, string[]> = {
 const lookup = async (name: string) => NAMES[name] ?? (name === 'origin.example' ? ['127.0.0.1'] : [])
 
 describe('CONNECT', () => {
-  it('reaches the origin by its address', async (t) => {
-    const { connect, originPort } = await startTestGateway(t, { lookup })
-    assert.equal((await connect(`127.0.0.1:${originPort}`)).status, 200)
-  })
-
-  it('reaches the origin by its name', async (t) => {
+  it('reaches the origin by its address, and by its name', async (t) => {
+    const byAddress = await startTestGateway(t, { lookup })
+    assert.equal((await byAddress.connect(`127.0.0.1:${byAddress.originPort}`)).status, 200)
     const { connect, originPort } = await startTestGateway(t, { lookup, originHost: 'origin.example' })
-    assert.equal((await connect(`origin.example:${originPort}`)).status, 200)
-    assert.equal((await connect(`ORIGIN.example.:${originPort}`)).status, 200)
+    for (const name of ['origin.example', 'ORIGIN.example.'])
+      assert.equal((await connect(`${name}:${originPort}`)).status, 200)
   })
 
   it('reaches no address in any spelling, on no port', async (t) => {
@@ -95,48 +72,34 @@ describe('CONNECT', () => {
       const { status, headers } = await tested.own('/')
       assert.deepEqual([status, headers['x-prepaint-gateway']], [403, 'refused-address'])
       untouched(tested)
-      assert.deepEqual(
-        tested.site.takeCounts().refusals.map(({ why }) => why),
-        ['refused-address', 'refused-address'],
-      )
+      const reasons = tested.site.takeCounts().refusals.map(({ why }) => why)
+      assert.deepEqual(reasons, ['refused-address', 'refused-address'])
     })
   }
 
   it('asks anew for each connection: rebinding gets as far as the public address', async (t) => {
     const turns = [['127.0.0.1'], ['127.0.0.2'], ['127.0.0.1']]
-    const tested = await startTestGateway(t, {
-      lookup: async () => turns.shift() ?? [],
-      originHost: 'rebind.example',
-    })
-    const statuses: number[] = []
-    for (let n = 0; n < 3; n += 1)
-      statuses.push((await tested.connect(`rebind.example:${tested.originPort}`)).status)
-    assert.deepEqual(statuses, [200, 403, 200])
+    const rebinding = { lookup: async () => turns.shift() ?? [], originHost: 'rebind.example' }
+    const tested = await startTestGateway(t, rebinding)
+    for (const status of [200, 403, 200])
+      assert.equal((await tested.connect(`rebind.example:${tested.originPort}`)).status, status)
     untouched(tested)
   })
 
   it('takes no port but 80, 443 and the origin’s own', async (t) => {
     const tested = await startTestGateway(t, { lookup, originHost: 'origin.example' })
     const { originPort, canary } = tested
-    const refused = [
-      `127.0.0.1:${canary.port}`,
-      `origin.example:${canary.port}`,
-      // The origin's port is for the origin's own host.
+    const own = 'origin.example'
+    // The origin's port is for the origin's own host.
+    const others = [
       `other.example:${originPort}`,
       `127.0.0.1:${originPort}`,
-      'origin.example:22',
-      'origin.example:25',
-      'origin.example:0',
-      'origin.example:65536',
-      'origin.example:00000000000443',
-      'origin.example:-443',
-      'origin.example:+443',
-      'origin.example: 443',
-      'origin.example:443:22',
-      'origin.example:',
-      'origin.example',
       `${CUSTOM_DOMAIN}:${originPort}`,
-      `${CUSTOM_DOMAIN}:22`,
+    ]
+    const refused = [
+      ...[`127.0.0.1:${canary.port}`, `${own}:${canary.port}`, ...others, `${CUSTOM_DOMAIN}:22`],
+      ...[`${own}:22`, `${own}:25`, `${own}:0`, `${own}:65536`, `${own}:00000000000443`, `${own}:-443`],
+      ...[`${own}:+443`, `${own}: 443`, `${own}:443:22`, `${own}:`, own],
     ]
     for (const target of refused) assert.notEqual((await tested.connect(target)).status, 200, target)
     untouched(tested)
@@ -147,26 +110,16 @@ describe('CONNECT', () => {
     const tested = await startTestGateway(t, { lookup })
     const { originPort: port } = tested
     const refused = [
-      `user@127.0.0.2:${port}`,
-      `127.0.0.1:${port}@127.0.0.2:${port}`,
-      `127.0.0.1:${port}/@127.0.0.2:${port}`,
-      `127.0.0.1#@127.0.0.2:${port}`,
-      `127.0.0.1\\@127.0.0.2:${port}`,
-      `127.0.0.2:${port}?127.0.0.1:${port}`,
-      `http://127.0.0.2:${port}/`,
-      `//127.0.0.2:${port}`,
-      `127.0.0.2\t:${port}`,
-      `[127.0.0.2]:${port}`,
-      `[::1]:${port}`,
-      `[::]:${port}`,
-      `0.0.0.0:${port}`,
-      `0:${port}`,
-      `169.254.169.254:80`,
-      `[fd00:ec2::254]:80`,
-      `１２７.0.0.2:${port}`,
-      `127。0。0。2:${port}`,
-      `*:${port}`,
-      `:${port}`,
+      ...[`user@127.0.0.2:${port}`, `127.0.0.1:${port}@127.0.0.2:${port}`, `127.0.0.2\t:${port}`],
+      ...[`127.0.0.1:${port}/@127.0.0.2:${port}`, `127.0.0.1#@127.0.0.2:${port}`, `//127.0.0.2:${port}`],
+      ...[
+        `127.0.0.1\\@127.0.0.2:${port}`,
+        `127.0.0.2:${port}?127.0.0.1:${port}`,
+        `http://127.0.0.2:${port}/`,
+      ],
+      ...[`[127.0.0.2]:${port}`, `[::1]:${port}`, `[::]:${port}`, `0.0.0.0:${port}`, `0:${port}`],
+      ...['169.254.169.254:80', '[fd00:ec2::254]:80', `１２７.0.0.2:${port}`, `127。0。0。2:${port}`],
+      ...[`*:${port}`, `:${port}`],
     ]
     for (const target of refused) assert.notEqual((await tested.connect(target)).status, 200, target)
     untouched(tested)
@@ -209,23 +162,12 @@ describe('whole requests', () => {
       ...LITERALS.map((literal) => `http://${literal}:${port}/`),
       ...LITERALS.map((literal) => `http://${literal}/`),
       ...Object.keys(NAMES).map((name) => `http://${name}/`),
-      `http://127.0.0.1:${canary.port}/`,
-      `http://user:password@127.0.0.2:${port}/`,
-      `http://127.0.0.1:${port}@127.0.0.2:${port}/`,
-      `http://127.0.0.1:${port}\\@127.0.0.2:${port}/`,
-      `http:/127.0.0.2:${port}/`,
-      `http:127.0.0.2:${port}/`,
-      `http:///127.0.0.2:${port}/`,
-      `https://127.0.0.2:${port}/`,
-      `ws://127.0.0.2:${port}/`,
-      `ftp://127.0.0.2:${port}/`,
-      `file:///etc/passwd`,
-      `gopher://127.0.0.2:${port}/`,
-      `//127.0.0.2:${port}/`,
-      `/`,
-      `/http://127.0.0.2:${port}/`,
-      `*`,
-      `127.0.0.2:${port}`,
+      ...[`http://127.0.0.1:${canary.port}/`, `http://user:password@127.0.0.2:${port}/`],
+      ...[`http://127.0.0.1:${port}@127.0.0.2:${port}/`, `http://127.0.0.1:${port}\\@127.0.0.2:${port}/`],
+      ...[`http:/127.0.0.2:${port}/`, `http:127.0.0.2:${port}/`, `http:///127.0.0.2:${port}/`],
+      ...[`https://127.0.0.2:${port}/`, `ws://127.0.0.2:${port}/`, `ftp://127.0.0.2:${port}/`],
+      ...['file:///etc/passwd', `gopher://127.0.0.2:${port}/`, `//127.0.0.2:${port}/`, '/', '*'],
+      ...[`/http://127.0.0.2:${port}/`, `127.0.0.2:${port}`],
     ]
     for (const url of refused) {
       const answer = await tested.raw(
@@ -295,21 +237,13 @@ describe('inside the custom domain’s own connection', () => {
     const tested = await startTestGateway(t, { lookup })
     const { originPort: port } = tested
     const session = await tested.openSession()
-    for (const authority of [
-      `127.0.0.2:${port}`,
-      `127.0.0.1:${port}`,
-      'canary.example',
-      `user@${CUSTOM_DOMAIN}`,
-      `${CUSTOM_DOMAIN}:${port}`,
-      `${CUSTOM_DOMAIN}.canary.example`,
-      `${CUSTOM_DOMAIN}:443:80`,
-      '',
-    ]) {
-      assert.match(
-        await refusal(session, { ':path': '/', ':authority': authority }),
-        /^(?:421|broken off)$/,
-        authority,
-      )
+    const others = [
+      ...[`127.0.0.2:${port}`, `127.0.0.1:${port}`, 'canary.example', `user@${CUSTOM_DOMAIN}`],
+      ...[`${CUSTOM_DOMAIN}:${port}`, `${CUSTOM_DOMAIN}.canary.example`, `${CUSTOM_DOMAIN}:443:80`, ''],
+    ]
+    for (const authority of others) {
+      const said = await refusal(session, { ':path': '/', ':authority': authority })
+      assert.match(said, /^(?:421|broken off)$/, authority)
     }
     const twoNames = { ':path': '/', ':authority': CUSTOM_DOMAIN, host: `127.0.0.2:${port}` }
     assert.equal(await refusal(session, twoNames), '421')
@@ -343,10 +277,8 @@ describe('inside the custom domain’s own connection', () => {
     const tested = await startTestGateway(t, { lookup })
     const session = await tested.openSession()
     const stream = session.request({ ':method': 'CONNECT', ':authority': `127.0.0.2:${tested.originPort}` })
-    const [headers] = await new Promise<[Record<string, unknown>]>((resolve) =>
-      stream.once('response', (received) => resolve([received])),
-    )
-    assert.equal(headers[':status'], 405)
+    const [headers] = (await once(stream, 'response')) as [http2.IncomingHttpHeaders]
+    assert.equal(Number(headers[':status']), 405)
     const socket = await tested.openOwn('http/1.1')
     socket.write(`CONNECT 127.0.0.2:${tested.originPort} HTTP/1.1\r\nHost: ${CUSTOM_DOMAIN}\r\n\r\n`)
     assert.doesNotMatch(await readAll(socket), / 200 /)
@@ -410,15 +342,9 @@ describe('inside the custom domain’s own connection', () => {
 
 it('a listener that is spoken to in another language answers 400 and goes on', async (t) => {
   const tested = await startTestGateway(t)
-  for (const noise of [
-    '\x16\x03\x01\x02\x00\x01\x00',
-    'SSH-2.0-x\r\n',
-    '\x05\x01\x00',
-    'GET\r\n\r\n',
-    '\x00'.repeat(100),
-  ]) {
+  const tls = '\x16\x03\x01\x02\x00\x01\x00'
+  for (const noise of [tls, 'SSH-2.0-x\r\n', '\x05\x01\x00', 'GET\r\n\r\n', '\x00'.repeat(100)])
     assert.match(await tested.raw(noise), /^HTTP\/1.1 400 /)
-  }
   assert.equal((await tested.own('/')).body, 'origin')
 })
 

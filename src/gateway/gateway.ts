@@ -1,8 +1,10 @@
 import type { AllowedRange } from '../address-range.ts'
 import type { Log } from '../log.ts'
 import { createAddressGuard } from '../outbound/address-guard.ts'
+import { createClient } from '../outbound/client/pool.ts'
 import type { Lookup } from '../outbound/lookup.ts'
 import { RecentMap } from '../recent-map.ts'
+import { Documents } from './documents.ts'
 import { createKnowledge, type Knowledge } from './preload/knowledge.ts'
 import { GATEWAY_LIMITS, type GatewayLimits } from './request-counts.ts'
 import { type GatewaySite, type OpenedSite, openSite } from './site.ts'
@@ -17,6 +19,8 @@ export type Gateway = {
   spkiHash: string
   /** `originUrl` must come from `checkOriginUrl`. */
   openSite(site: OpenedSite): Promise<GatewaySite>
+  /** The document as a browser would get it, before one asks; null: no browser has asked this site yet. */
+  askDocument: Documents['ask']
   close(): Promise<void>
 }
 
@@ -44,6 +48,11 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     lookup,
     ca,
   }
+  const { socketsPerOrigin, socketsInTotal, connectTimeoutMs } = deps.limits
+  const origins = createClient(deps.guard, {
+    ...{ perOrigin: socketsPerOrigin, inTotal: socketsInTotal, connectTimeoutMs, lookup, ca },
+  })
+  const documents = new Documents(origins, deps.limits)
   const open = new Set<GatewaySite>()
   const known = new RecentMap<Knowledge>({ limit: KNOWN_SITES })
   const knowledgeOf = ({ customDomain, originUrl, originHeaders = [] }: OpenedSite) => {
@@ -57,7 +66,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   return {
     spkiHash: key.spkiHash,
     async openSite(site) {
-      const opened = await openSite(site, { ...deps, knowledge: knowledgeOf(site) })
+      const opened = await openSite(site, { ...deps, documents, knowledge: knowledgeOf(site) })
       const tracked: GatewaySite = {
         ...opened,
         async close() {
@@ -67,7 +76,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       open.add(tracked)
       return tracked
     },
+    askDocument: (site, path) => documents.ask(site, path),
     async close() {
+      origins.close()
       await Promise.all([...open].map((site) => site.close()))
     },
   }

@@ -1,8 +1,69 @@
+/** What the browser is shown of the custom domain, when, and what it may keep of it. */
 import assert from 'node:assert/strict'
+import type http from 'node:http'
 import { it } from 'node:test'
-
 import { until } from '../../test/support/condition.ts'
 import { startTestGateway } from '../../test/support/gateway.ts'
+import { createDocumentWatch, type DocumentJudge } from './document-watch.ts'
+import { browserCacheControl, browserPolicy } from './own-domain.ts'
+
+const DOCUMENT = { 'sec-fetch-dest': 'document' }
+
+const origin: http.RequestListener = (request, response) => {
+  response.writeHead(request.url === '/moved' ? 301 : 200, {
+    location: 'http://127.0.0.1/there',
+    'set-cookie': ['a=1', 'b=2'],
+    'x-robots-tag': 'noindex',
+  })
+  response.end('of the origin')
+}
+
+it('the first answer to a document is shown with the headers that the browser gets, and goes on as it is', async (t) => {
+  const { own, site } = await startTestGateway(t, { origin })
+  const shown: Parameters<DocumentJudge>[] = []
+  site.judgeNext((...told) => shown.push(told) > 0)
+  assert.equal((await own('/script', { 'sec-fetch-dest': 'script' })).body, 'of the origin')
+  assert.equal((await own('/frame', { 'sec-fetch-dest': 'iframe' })).body, 'of the origin')
+  assert.equal(shown.length, 0)
+
+  const { status, body } = await own('/', DOCUMENT)
+  assert.deepEqual([status, body], [200, 'of the origin'])
+  assert.equal(shown[0]?.[0], 200)
+  assert.deepEqual(shown[0]?.[1]['set-cookie'], ['a=1', 'b=2'])
+  assert.equal(shown[0]?.[1]['x-robots-tag'], 'noindex')
+  assert.match(String(shown[0]?.[1]['content-security-policy']), /font-src/)
+
+  await own('/', DOCUMENT)
+  assert.equal(shown.length, 1)
+})
+
+it('of one that is refused the browser is told nothing but that there is nothing', async (t) => {
+  const { own, site } = await startTestGateway(t, { origin })
+  site.judgeNext(() => false)
+  const { status, headers, body } = await own('/moved', DOCUMENT)
+  assert.deepEqual([status, body], [204, ''])
+  for (const name of ['location', 'set-cookie', 'x-robots-tag']) assert.equal(headers[name], undefined)
+  assert.equal((await own('/moved', DOCUMENT)).status, 301)
+})
+
+it('the answer to a request of the render before is not shown to the next one', () => {
+  const watch = createDocumentWatch(() => {})
+  const shown: string[] = []
+  const judge = (name: string) => () => {
+    shown.push(name)
+    return false
+  }
+  watch.judgeNext(judge('first'))
+  const late = watch.judgeOf('document', '/')
+  watch.judgeNext(null)
+  const unheard = watch.judgeOf('document', '/')
+  watch.judgeNext(judge('second'))
+  const timely = watch.judgeOf('document', '/')
+  assert.equal(late?.(200, {}), true)
+  assert.equal(unheard, undefined)
+  assert.equal(timely?.(200, {}), false)
+  assert.deepEqual(shown, ['second'])
+})
 
 it('an answer is delivered when its last byte has gone, not before', async (t) => {
   let finish = () => {}
@@ -42,10 +103,45 @@ it('the same address asked for twice is delivered when both are', async (t) => {
 
 it('of other hosts, and of plain http, nothing is known', async (t) => {
   const { site } = await startTestGateway(t)
-  for (const url of [
-    'https://other.example/x',
-    'http://shop.example/x',
-    'https://shop.example.evil.example/x',
-  ])
+  const evil = 'https://shop.example.evil.example/x'
+  for (const url of ['https://other.example/x', 'http://shop.example/x', evil])
     assert.equal(site.isDelivered(url), false, url)
+})
+
+const CACHE: [destination: string | undefined, cacheControl: string | undefined, kept: string][] = [
+  ['document', 'max-age=3600', 'no-store'],
+  ['document', undefined, 'no-store'],
+  ['iframe', 'max-age=3600', 'no-store'],
+  ['empty', 'public, max-age=60', 'no-store'],
+  [undefined, 'max-age=3600', 'no-store'],
+  ['script', 'public, max-age=3600', 'public, max-age=3600'],
+  ['script', 'no-store', 'no-store'],
+  ['style', 'immutable', 'immutable'],
+  ['script', 'public', 'no-cache'],
+  ['style', undefined, 'no-cache'],
+]
+
+for (const [destination, cacheControl, kept] of CACHE) {
+  it(`${destination} with "${cacheControl}" is kept as "${kept}"`, () => {
+    assert.equal(browserCacheControl(destination, { cacheControl, expires: undefined }), kept)
+  })
+}
+
+it('a date of expiry is as good as an age', () => {
+  const expires = 'Thu, 01 Jan 2032 00:00:00 GMT'
+  assert.equal(browserCacheControl('script', { cacheControl: undefined, expires }), undefined)
+})
+
+it('adds a policy of its own to pages and frames', () => {
+  for (const destination of ['document', 'iframe', 'frame']) {
+    assert.match(browserPolicy(destination, undefined) ?? '', /^font-src data: blob:; media-src /)
+    assert.match(browserPolicy(destination, "default-src 'self'") ?? '', /^default-src 'self', font-src /)
+  }
+})
+
+it('leaves all else as the origin sent it', () => {
+  for (const destination of ['script', 'empty', 'font', undefined]) {
+    assert.equal(browserPolicy(destination, undefined), undefined)
+    assert.equal(browserPolicy(destination, "script-src 'none'"), "script-src 'none'")
+  }
 })

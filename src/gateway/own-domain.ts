@@ -32,7 +32,7 @@ const SESSION_MEMORY_MIB = 64
 export function createOwnDomain(
   site: ProxiedSite,
   key: GatewayKey,
-  documents: Pick<DocumentWatch, 'judgeOf'>,
+  documents: Pick<DocumentWatch, 'judgeOf' | 'earlyOf'>,
   preloads: Pick<Preloads, 'take' | 'acts'>,
   deps: ExchangeDeps,
 ): OwnDomain {
@@ -52,17 +52,8 @@ export function createOwnDomain(
     path,
     headers: headersForOrigin(headers, scheme, site),
     judge: documents.judgeOf(headers['sec-fetch-dest'], path),
-    responseHeaders: (rawHeaders: readonly string[]) => {
-      const received = byName(rawHeaders)
-      const kept: http.OutgoingHttpHeaders = headersFromOrigin(rawHeaders, site)
-      const { 'cache-control': cacheControl, expires } = received
-      const forBrowser = browserCacheControl(headers['sec-fetch-dest'], { cacheControl, expires })
-      if (forBrowser !== undefined) kept['cache-control'] = forBrowser
-      if (cacheControl !== undefined) kept[ORIGIN_CACHE_CONTROL] = cacheControl
-      const policy = browserPolicy(headers['sec-fetch-dest'], received['content-security-policy'])
-      if (policy !== undefined) kept['content-security-policy'] = policy
-      return kept
-    },
+    responseHeaders: (rawHeaders: readonly string[]) =>
+      responseHeadersFor(headers['sec-fetch-dest'], rawHeaders, site),
   })
 
   /** Refuses other hosts' names and absolute URLs on this connection. */
@@ -89,7 +80,10 @@ export function createOwnDomain(
     begins(path, response)
     const { method = 'GET' } = request
     const destination = request.headers['sec-fetch-dest']
-    exchange(request, response, { ...asked, early: preloads.take({ ...asked, method, destination }) }, deps)
+    const early =
+      documents.earlyOf(asked.judge, method, asked.headers) ??
+      preloads.take({ ...asked, method, destination })
+    exchange(request, response, { ...asked, early }, deps)
   }
 
   const onUpgrade = (scheme: Scheme) => (request: http.IncomingMessage, near: Duplex, head: Buffer) => {
@@ -138,6 +132,23 @@ export function createOwnDomain(
 }
 
 function ignore(): void {}
+
+/** What Chromium gets. `destination`: its `Sec-Fetch-Dest`. */
+export function responseHeadersFor(
+  destination: string | string[] | undefined,
+  rawHeaders: readonly string[],
+  site: ProxiedSite,
+): http.OutgoingHttpHeaders {
+  const received = byName(rawHeaders)
+  const kept: http.OutgoingHttpHeaders = headersFromOrigin(rawHeaders, site)
+  const { 'cache-control': cacheControl, expires } = received
+  const forBrowser = browserCacheControl(destination, { cacheControl, expires })
+  if (forBrowser !== undefined) kept['cache-control'] = forBrowser
+  if (cacheControl !== undefined) kept[ORIGIN_CACHE_CONTROL] = cacheControl
+  const policy = browserPolicy(destination, received['content-security-policy'])
+  if (policy !== undefined) kept['content-security-policy'] = policy
+  return kept
+}
 
 /**
  * What Chromium may reuse in later renders. Documents and data are never kept, because a render must see the current

@@ -11,6 +11,7 @@ import { headersForOther, headersFromOther, type ProxiedSite } from '../outbound
 import type { Lookup } from '../outbound/lookup.ts'
 import type { Origin } from '../outbound/origin.ts'
 import { createDocumentWatch, type DocumentWatch } from './document-watch.ts'
+import type { Documents } from './documents.ts'
 import { answer, countFault, type ExchangeDeps, exchange, explainFault, openUpstream } from './exchange.ts'
 import { createHostBlock, type HostBlock } from './host-block.ts'
 import { createOwnDomain, type OwnDomain } from './own-domain.ts'
@@ -47,6 +48,8 @@ export type OpenedSite = {
   block?: readonly string[] | undefined
   /** Names and values by turns, for the origin only. */
   originHeaders?: readonly string[] | undefined
+  /** Whom its browser plays. */
+  visitor?: object | undefined
 }
 
 type SiteDeps = {
@@ -54,6 +57,7 @@ type SiteDeps = {
   key: GatewayKey
   /** Of what this site's pages ask for; shared by its contexts. */
   knowledge: Knowledge
+  documents: Documents
   preload: boolean
   limits: GatewayLimits
   log: Log
@@ -69,9 +73,10 @@ const ESTABLISHED = 'HTTP/1.1 200 Connection established\r\n\r\n'
  * requests for plain http. Everything else is refused and counted.
  */
 export async function openSite(
-  { customDomain, originUrl, originHeaders, block = [] }: OpenedSite,
-  { guard, key, knowledge, preload, limits, log, lookup, ca }: SiteDeps,
+  opened: OpenedSite,
+  { guard, key, knowledge, documents: asked, preload, limits, log, lookup, ca }: SiteDeps,
 ): Promise<GatewaySite> {
+  const { customDomain, originUrl, originHeaders, block = [] } = opened
   const site = readSite(customDomain, originUrl, originHeaders)
   const counts = createRequestCounts(limits)
   const { socketsPerOrigin, socketsInTotal, connectTimeoutMs } = limits
@@ -79,7 +84,7 @@ export async function openSite(
     ...{ perOrigin: socketsPerOrigin, inTotal: socketsInTotal, connectTimeoutMs, lookup, ca },
   })
   const deps: ExchangeDeps = { origins, limits, counts }
-  const documents = createDocumentWatch()
+  const documents = createDocumentWatch((headers) => asked.learn(opened, headers))
   const preloads = new Preloads(knowledge, ({ path, headers }) =>
     openUpstream({ origin: site.origin, path, headers }, deps),
   )
@@ -101,7 +106,7 @@ export async function openSite(
       preloads.end()
       return counts.take()
     },
-    judgeNext(judge) {
+    judgeNext(judge, given) {
       if (judge === null) return documents.judgeNext(null)
       documents.judgeNext((status, headers, path) => {
         const goesOn = judge(status, headers, path)
@@ -109,9 +114,10 @@ export async function openSite(
         if (goesOn && status === 200 && preload)
           queueMicrotask(() => preloads.begin(path, `https://${site.name}${path}`))
         return goesOn
-      })
+      }, given)
     },
     async close() {
+      documents.judgeNext(null)
       preloads.close()
       const closed = proxy.close()
       origins.close()

@@ -21,7 +21,8 @@ export function readSite(
   originUrl: string,
   originHeaders: readonly string[] = [],
 ): ProxiedSite {
-  return { name: customDomain.toLowerCase(), origin: readOrigin(originUrl, 'site', originHeaders) }
+  const name = customDomain.toLowerCase()
+  return { name, origin: readOrigin(originUrl, name, originHeaders) }
 }
 
 export function connectTarget(raw: string, site: ProxiedSite): Target {

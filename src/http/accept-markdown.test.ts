@@ -59,27 +59,18 @@ const HTML = [
   `text/markdown, ${'x'.repeat(4_096 - 14)}`,
 ]
 
-// As the browsers send it with a navigation, and for images, scripts and fetch.
-const BROWSERS: Record<string, string> = {
-  'Chrome 142, Edge 142, Opera 124, Samsung Internet 28':
-    'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,image/apng,*/*;q=0.8,application/signed-exchange;v=b3;q=0.7',
-  'Chrome 79': 'text/html,application/xhtml+xml,application/xml;q=0.9,image/webp,image/apng,*/*;q=0.8',
-  'Brave 1.84':
-    'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,image/apng,*/*;q=0.8',
-  'Firefox 145': 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8',
-  'Firefox 115 ESR': 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8',
-  'Firefox 130':
-    'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,image/png,image/svg+xml,*/*;q=0.8',
-  'Safari 26, macOS and iOS': 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8',
-  'Edge 18': 'text/html, application/xhtml+xml, application/xml; q=0.9, */*; q=0.8',
-  'Internet Explorer 11': 'text/html, application/xhtml+xml, image/jxr, */*',
-  'Internet Explorer 8':
-    'image/jpeg, application/x-ms-application, image/gif, application/xaml+xml, image/pjpeg, application/x-ms-xbap, application/x-shockwave-flash, */*',
-  'Lynx 2.9': 'text/html, text/plain, text/sgml, text/css, application/xhtml+xml, */*;q=0.01',
-  'w3m 0.5': 'text/html, text/*;q=0.5, image/*, application/*, audio/*, video/*',
-  'any of them, an image': 'image/avif,image/webp,image/apng,image/svg+xml,image/*,*/*;q=0.8',
-  'any of them, a style sheet': 'text/css,*/*;q=0.1',
-}
+/** As browsers send it with a navigation, and for images, scripts and fetch. */
+const XHTML = 'text/html,application/xhtml+xml,application/xml;q=0.9'
+const BROWSERS: [browser: string, accept: string][] = [
+  [
+    'Chrome 142, Edge 142, Opera 124, Samsung Internet 28',
+    `${XHTML},image/avif,image/webp,image/apng,*/*;q=0.8,application/signed-exchange;v=b3;q=0.7`,
+  ],
+  ['Firefox 145, Safari 26', `${XHTML},*/*;q=0.8`],
+  ['Edge 18', 'text/html, application/xhtml+xml, application/xml; q=0.9, */*; q=0.8'],
+  ['Internet Explorer 8', 'image/jpeg, application/x-ms-application, application/xaml+xml, */*'],
+  ['any of them, an image', 'image/avif,image/webp,image/apng,image/svg+xml,image/*,*/*;q=0.8'],
+]
 
 describe('who gets Markdown', () => {
   for (const accept of MARKDOWN) {
@@ -88,7 +79,7 @@ describe('who gets Markdown', () => {
   for (const accept of HTML) {
     it(`"${accept?.slice(0, 60)}" does not`, () => assert.equal(prefersMarkdown(accept), false))
   }
-  for (const [browser, accept] of Object.entries(BROWSERS)) {
+  for (const [browser, accept] of BROWSERS) {
     it(`${browser} does not`, () => assert.equal(prefersMarkdown(accept), false))
   }
 })

@@ -65,11 +65,7 @@ describe('the scheme of a client', () => {
     ['of a trusted proxy', { for: '198.51.100.9', proto: 'HTTPS' }, 'https'],
     ['of a trusted proxy that names no client', { proto: 'https' }, 'https'],
     ['http before a TLS socket', { for: '198.51.100.9', proto: 'http', tls: true }, 'http'],
-    [
-      'what the client wrote itself is not read',
-      { for: '1.1.1.1, 198.51.100.9', proto: 'https, http' },
-      'http',
-    ],
+    ['what the client wrote is not read', { for: '1.1.1.1, 198.51.100.9', proto: 'https, http' }, 'http'],
     ['through two proxies', { for: '198.51.100.9, 10.9.9.9', proto: 'ftp, https, http' }, 'https'],
     ['through two proxies that say it once', { for: '198.51.100.9, 10.9.9.9', proto: 'https' }, 'https'],
     ['none of ours', { for: '198.51.100.9', proto: 'gopher' }, 'http'],
@@ -96,12 +92,8 @@ describe('PREPAINT_TRUSTED_PROXIES', () => {
 
   for (const wrong of ['localhost', '10.0.0.0/33', '10.0.0.1:80', '10.1/8', 'fd00::/129', '*']) {
     it(`refuses ${wrong} and says so`, () => {
-      assert.throws(
-        () => proxiesOf(`127.0.0.1, ${wrong}`),
-        (error) =>
-          error instanceof ConfigError &&
-          error.message === `PREPAINT_TRUSTED_PROXIES takes addresses or CIDR, got "${wrong}"`,
-      )
+      const message = `PREPAINT_TRUSTED_PROXIES takes addresses or CIDR, got "${wrong}"`
+      assert.throws(() => proxiesOf(`127.0.0.1, ${wrong}`), new ConfigError(message))
     })
   }
 })

@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Server, Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
 import ipaddr from 'ipaddr.js'
+import { RecentMap } from '../recent-map.ts'
 import { type AddressRanges, clientBlock, createClientReader, isAmong } from './client-address.ts'
 
 /** Limits per client (an IPv4 address, or a /64 of IPv6) and server. */
@@ -53,11 +54,18 @@ export function createClientGate(limits: ClientLimits): ClientGate {
   const connections = createCounter(limits.connections)
   const requests = createCounter(limits.requests)
   const refused = new WeakSet<object>()
-  /** Cached per connection, because parsing the address is the most expensive step here. */
+  /** By connection: a closed one has forgotten its address. */
   const known = new WeakMap<object, string | null>()
 
-  const counted = (address: string): string | null =>
-    address === '' || isAmong(address, unlimited) ? null : clientBlock(address)
+  const seen = new RecentMap<{ key: string | null }>({ limit: 10_000 })
+  /** Cached, because parsing the address is the most expensive step here. */
+  function counted(address: string): string | null {
+    const found = seen.get(address)
+    if (found !== undefined) return found.key
+    const key = address === '' || isAmong(address, unlimited) ? null : clientBlock(address)
+    seen.set(address, { key })
+    return key
+  }
 
   function admit(socket: Socket, refusal: string | null): void {
     const { address } = readPeer({ headers: {}, socket })

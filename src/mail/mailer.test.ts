@@ -18,20 +18,22 @@ const LETTER = write({
   endsAt: '2026-11-21T19:30:00.000Z',
 })
 
-async function world(options: TestSmtpOptions = {}, settings: { requireTls?: boolean; host?: string } = {}) {
+/** A server and a mailer that knows it; without `tls`, one that need not encrypt. */
+async function world(
+  options: TestSmtpOptions = {},
+  requireTls = options.tls !== undefined,
+  { ms = 4_000, log = silentLog() } = {},
+) {
   const smtp = await startTestSmtp(options)
   closing.push(smtp.close)
   const mailer = createMailer(
     {
-      host: settings.host ?? 'localhost',
-      port: smtp.port,
-      secure: false,
-      requireTls: settings.requireTls ?? true,
+      ...{ host: 'localhost', port: smtp.port, secure: false, requireTls },
       auth: { user: 'us', pass: 'secret' },
       from: { name: 'Our Agency', address: 'prepaint@example.com' },
     },
-    silentLog(),
-    { connectMs: 2_000, silentMs: 2_000, wholeMs: 4_000 },
+    log,
+    { connectMs: Math.min(ms, 2_000), silentMs: Math.min(ms, 2_000), wholeMs: ms },
     ca.certificate,
   )
   return { smtp, mailer }
@@ -57,7 +59,7 @@ it('a letter arrives, encrypted, as text and as HTML, with its link', async () =
 })
 
 it('nothing goes to a server that does not encrypt, or whose certificate is not good', async () => {
-  const plain = await world()
+  const plain = await world({}, true)
   assert.equal(await plain.mailer.send(LETTER), false)
   const stranger = createTestCa('stranger', Date.now()).leaf({ names: ['localhost'] })
   const forged = await world({ tls: { key: stranger.key, cert: stranger.chain } })
@@ -66,12 +68,12 @@ it('nothing goes to a server that does not encrypt, or whose certificate is not 
   const misnamed = await world({ tls: { key: other.key, cert: other.chain } })
   assert.equal(await misnamed.mailer.send(LETTER), false)
   for (const { smtp } of [plain, forged, misnamed]) assert.deepEqual(smtp.mails, [])
-  const near = await world({}, { requireTls: false })
+  const near = await world()
   assert.equal(await near.mailer.send(LETTER), true)
 })
 
 it('no line of a head comes from outside', async () => {
-  const { smtp, mailer } = await world({}, { requireTls: false })
+  const { smtp, mailer } = await world()
   const send = (mail: Partial<Mail>) => mailer.send({ ...LETTER, ...mail })
   for (const to of [
     'a@b.example\r\nBcc: x@y.example',
@@ -88,47 +90,24 @@ it('no line of a head comes from outside', async () => {
 })
 
 it('a server that refuses, says nothing, or is not there: the mail was not sent, and nobody waits for long', async () => {
-  const refusing = await world({ rcpt: '550 no such person' }, { requireTls: false })
+  const refusing = await world({ rcpt: '550 no such person' })
   assert.equal(await refusing.mailer.send(LETTER), false)
-  const silent = await startTestSmtp({ silent: true })
-  closing.push(silent.close)
-  const settings = {
-    host: '127.0.0.1',
-    secure: false,
-    requireTls: false,
-    auth: null,
-    from: { name: '', address: 'a@example.com' },
-  }
-  const times = { connectMs: 100, silentMs: 100, wholeMs: 200 }
-  const waiting = createMailer({ ...settings, port: silent.port }, silentLog(), times)
-  assert.equal(await waiting.send(LETTER), false)
-  silent.close()
-  assert.equal(await waiting.send(LETTER), false)
-  await waiting.close()
+  const { smtp, mailer } = await world({ silent: true }, false, { ms: 100 })
+  assert.equal(await mailer.send(LETTER), false)
+  smtp.close()
+  assert.equal(await mailer.send(LETTER), false)
+  await mailer.close()
 })
 
 it('twenty at a time, and not one more', async () => {
-  const silent = await startTestSmtp({ silent: true })
-  closing.push(silent.close)
   const lines: unknown[] = []
   const log = silentLog()
   log.warn = ((...line: unknown[]) => void lines.push(line.at(-1))) as typeof log.warn
-  const mailer = createMailer(
-    {
-      host: '127.0.0.1',
-      port: silent.port,
-      secure: false,
-      requireTls: false,
-      auth: null,
-      from: { name: '', address: 'a@example.com' },
-    },
-    log,
-    { connectMs: 2_000, silentMs: 2_000, wholeMs: 100 },
-  )
+  const { smtp, mailer } = await world({ silent: true }, false, { ms: 100, log })
   const many = Array.from({ length: 21 }, () => mailer.send(LETTER))
   assert.equal(await many[20], false)
   assert.deepEqual(lines, ['an e-mail was not sent: too many are being sent'])
   await Promise.all(many)
-  silent.close()
+  smtp.close()
   await mailer.close()
 })

@@ -1,25 +1,11 @@
-import { z } from 'zod'
-
-/** One open incident for each kind and domain. Most specific first; also in the table `recipient` of src/db/schema.sql. */
-export const INCIDENT_KINDS = [
-  'origin_unreachable',
-  'renders_failing',
-  'blocked',
-  'pages_shrinking',
-  'certificate_failing',
-  'dns_lost',
-  'quota_forecast',
-  'quota_reached',
-  'crawlers_gone',
-] as const
-
-export type IncidentKind = (typeof INCIDENT_KINDS)[number]
-
 const SMALLER_QUOTA =
   'Lengthen fresh_seconds, ignore query parameters that do not change pages, or choose a larger plan.'
 
-/** What people read: `words` after the domain's name, what to try first, and the screen of the domain that shows more. */
-export const KINDS: Record<IncidentKind, { words: string; advice: string; screen: string }> = {
+/**
+ * One open incident for each kind and domain; most specific first. What people read: `words` after the domain's name, what
+ * to try first, and the screen of the domain that shows more.
+ */
+export const KINDS = {
   origin_unreachable: {
     words: 'origin unreachable',
     advice:
@@ -64,42 +50,8 @@ export const KINDS: Record<IncidentKind, { words: string; advice: string; screen
     advice: 'Check robots.txt, and the reports of the search engines for this site.',
     screen: '/traffic',
   },
-}
+} satisfies Record<string, { words: string; advice: string; screen: string }>
 
-/** ISO 8601 in UTC, with milliseconds; `iso_time` of src/db/schema.sql. */
-export const timeSchema = z.iso.datetime({ precision: 3 })
+export type IncidentKind = keyof typeof KINDS
 
-const changeSchema = z.object({
-  what: z.enum(['deploy', 'settings', 'certificate', 'dns']),
-  at: timeSchema,
-})
-
-/** As in the API and in events. */
-export const incidentSchema = z
-  .object({
-    id: z.int(),
-    domain: z.string(),
-    kind: z.enum(INCIDENT_KINDS),
-    state: z.enum(['open', 'resolved']),
-    since: timeSchema.describe('When the problem began'),
-    opened_at: timeSchema.describe('When it was reported'),
-    resolved_at: timeSchema.nullable(),
-    resolution: z.string().nullable().describe('Why it ended; `inactive`: the domain was switched off'),
-    summary: z.string(),
-    evidence: z.object({
-      count: z.int().describe('What the summary counts'),
-      pages: z
-        .array(
-          z.object({ path: z.string(), outcome: z.string(), detail: z.string().nullable(), at: timeSchema }),
-        )
-        .max(3),
-      changes: z.array(changeSchema).describe('What changed in the day before'),
-      level: z.int().nullable().describe('Of `quota_reached`: percent'),
-      advice: z.string().describe('What to try first'),
-      url: z.string().describe('The screen that shows it'),
-    }),
-  })
-  .meta({ id: 'Incident' })
-
-export type Incident = z.infer<typeof incidentSchema>
-export type Evidence = Incident['evidence']
+export const INCIDENT_KINDS = Object.keys(KINDS) as IncidentKind[]

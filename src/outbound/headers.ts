@@ -145,7 +145,10 @@ export function verdictHeaders(verdict: string): string[] {
 }
 
 /** `Alt-Svc` names the origin's ports, which our clients cannot reach. */
-const NOT_FROM_ORIGINS = new Set(['via', 'x-prepaint', 'x-prerender-throttled', 'x-request-id', 'alt-svc'])
+const NOT_FROM_ORIGINS = new Set([
+  ...['via', 'x-prepaint', 'x-prepaint-form', 'x-prepaint-variant', 'x-prerender-throttled', 'x-request-id'],
+  'alt-svc',
+])
 /** RFC 9110, section 8.6 */
 const NOT_IN_204 = new Set([...NOT_FROM_ORIGINS, 'content-length'])
 

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-
 import { hostInUrl, parseAuthority, parseHost } from './origin.ts'
 
 describe('host names', () => {
@@ -12,61 +11,31 @@ describe('host names', () => {
     ['xn--bcher-kva.example', 'name', 'xn--bcher-kva.example'],
     ['1.2.3.4.example', 'name', '1.2.3.4.example'],
     ['0x.example', 'name', '0x.example'],
-    [`${'a'.repeat(63)}.example`, 'name', `${'a'.repeat(63)}.example`],
     ['8.8.8.8', 'address', '8.8.8.8'],
     ['[2606:4700::1111]', 'address', '2606:4700::1111'],
     ['[::FFFF:1.2.3.4]', 'address', '::ffff:1.2.3.4'],
   ]
-  for (const [raw, kind, text] of READ) {
-    it(`reads ${raw.slice(0, 40)}`, () => assert.deepEqual(parseHost(raw), { kind, text }))
-  }
+  for (const [raw, kind, text] of READ)
+    it(`reads ${raw}`, () => assert.deepEqual(parseHost(raw), { kind, text }))
 
   const REFUSED = [
-    '',
-    '.',
-    '..',
-    'a..b',
-    '.example',
-    'example..',
-    '-a.example',
-    'a-.example',
-    'a b.example',
-    'a/b',
-    'a@b',
-    'a:80',
-    'a%2e.example',
-    'bücher.example',
-    '１２７.0.0.1',
-    '127。0。0。1',
-    'a\u0000.example',
-    'a\n.example',
-    '127.1',
-    '127.0.0.1.',
-    '2130706433',
-    '0177.0.0.1',
-    '0x7f.1',
-    '0x7f000001',
-    'example.0x7f',
-    'example.0x',
-    'example.1',
-    '1.2.3.4.5',
-    '2606:4700::1111',
-    '[2606:4700::1111',
-    '[fe80::1%eth0]',
-    '[127.0.0.1]',
-    '[]',
-    `${'a'.repeat(64)}.example`,
+    ...['', '.', '..', 'a..b', '.example', 'example..', '-a.example', 'a-.example', 'a b.example', 'a/b'],
+    ...['a@b', 'a:80', 'a%2e.example', 'bücher.example', '１２７.0.0.1', '127。0。0。1', 'a\0.example'],
+    ...['a\n.example', '127.1', '127.0.0.1.', '2130706433', '0177.0.0.1', '0x7f.1', '0x7f000001'],
+    ...['example.0x7f', 'example.0x', 'example.1', '1.2.3.4.5', '2606:4700::1111', '[2606:4700::1111'],
+    ...['[fe80::1%eth0]', '[127.0.0.1]', '[]'],
     `${'a.'.repeat(127)}example`,
   ]
   for (const raw of REFUSED) {
     it(`refuses ${JSON.stringify(raw.slice(0, 40))}`, () => assert.equal(parseHost(raw), null))
   }
 
-  it('takes 253 characters and no more', () => {
-    const labels = (last: number) => `${`${'a'.repeat(62)}.`.repeat(3)}${'b'.repeat(60)}.${'c'.repeat(last)}`
-    assert.equal(labels(3).length, 253)
-    assert.notEqual(parseHost(labels(3)), null)
-    assert.equal(parseHost(labels(4)), null)
+  it('takes 63 characters in a label, 253 in all, and no more', () => {
+    const label = (length: number) => parseHost(`${'a'.repeat(length)}.example`)
+    assert.deepEqual([label(63) === null, label(64)], [false, null])
+    const whole = (last: number) => `${`${'a'.repeat(62)}.`.repeat(3)}${'b'.repeat(60)}.${'c'.repeat(last)}`
+    assert.equal(whole(3).length, 253)
+    assert.deepEqual([parseHost(whole(3)) === null, parseHost(whole(4))], [false, null])
   })
 })
 
@@ -80,25 +49,12 @@ describe('authorities', () => {
   ]
   for (const [raw, written] of READ) {
     it(`reads ${raw}`, () => {
-      const authority = parseAuthority(raw, 443)
-      assert(authority !== null)
-      assert.equal(`${hostInUrl(authority.host)}:${authority.port}`, written)
+      const { host, port } = parseAuthority(raw, 443)!
+      assert.equal(`${hostInUrl(host)}:${port}`, written)
     })
   }
-  for (const raw of [
-    '',
-    ':80',
-    'a:',
-    'a:0',
-    'a:65536',
-    'a:99999',
-    'a:-1',
-    'a: 80',
-    'a:80:80',
-    'u@a:80',
-    'a:80/',
-    'a:8O',
-  ]) {
+  const REFUSED = ['', ':80', 'a:', 'a:0', 'a:65536', 'a:-1', 'a: 80', 'a:80:80', 'u@a:80', 'a:80/', 'a:8O']
+  for (const raw of REFUSED) {
     it(`refuses ${JSON.stringify(raw)}`, () => assert.equal(parseAuthority(raw, 443), null))
   }
   it('needs a port where there is no default', () => assert.equal(parseAuthority('example.com', null), null))

@@ -5,13 +5,11 @@ import { readFileSync } from 'node:fs'
 import http from 'node:http'
 import type net from 'node:net'
 import { after, it } from 'node:test'
-
 import { hostileHeaders, hostilePage } from '../../test/support/hostile-page.ts'
-import { startTestRenderer } from '../../test/support/renderer.ts'
+import { openRenderer } from '../../test/support/renderer.ts'
 
 const MARK = 'canary-was-here'
-const renderer = await startTestRenderer({ timeoutMs: 100_000 })
-after(() => renderer.close())
+const renderer = await openRenderer({ timeoutMs: 100_000 })
 
 /** Answers everybody, readable from every origin, as HTML, script or style. */
 const canary = http.createServer((_request, response) => {

@@ -1,11 +1,10 @@
 /** What a page makes the browser's own process do for it must not keep that from the pages of others: they share its one main thread. */
 import assert from 'node:assert/strict'
-import { after, it } from 'node:test'
-import { scripted, startTestRenderer } from '../../test/support/renderer.ts'
+import { it } from 'node:test'
+import { openRenderer, scripted } from '../../test/support/renderer.ts'
 import type { RenderOutcome } from './outcome.ts'
 
-const renderer = await startTestRenderer({ slots: 2, timeoutMs: 60_000 })
-after(() => renderer.close())
+const renderer = await openRenderer({ slots: 2, timeoutMs: 60_000 })
 const { routes } = renderer
 routes.set('/neighbour', '<!doctype html><p>content of a neighbour</p>')
 
@@ -36,33 +35,14 @@ it('a page that writes its address without end is stopped from doing so, as in a
 const MEGABYTE_LINES = (count: number) =>
   `const line = 'x'.repeat(1024 * 1024); for (let i = 0; i < ${count}; i++) console.log(line); show('said')`
 
-it('a page that says more than a page may is ended for it', async () => {
-  assert.deepEqual(await beside(MEGABYTE_LINES(70)), { kind: 'too-large', what: 'event-bytes' })
-})
+it('a page that says more than a page may is ended for it', async () =>
+  assert.deepEqual(await beside(MEGABYTE_LINES(70)), { kind: 'too-large', what: 'event-bytes' }))
 
 it('a page that says less is rendered, and what it says does not count for the next one', async () => {
   for (let visit = 0; visit < 2; visit++) {
     const outcome = await beside(MEGABYTE_LINES(36))
     assert(outcome.kind === 'rendered' && /said/.test(outcome.html), JSON.stringify(outcome))
   }
-})
-
-it('what the workers of a page say is said by the page', async () => {
-  const worker = `for (let i = 0; i < 12; i++) fetch('data:text/plain,' + i + 'x'.repeat(7 * 1024 * 1024))`
-  const outcome = await beside(
-    `window.prerenderReady = false
-    new Worker(URL.createObjectURL(new Blob([${JSON.stringify(worker)}])))`,
-  )
-  assert.deepEqual(outcome, { kind: 'too-large', what: 'event-bytes' })
-})
-
-it('one thing that is too large to be told is not told, and the page goes on', async () => {
-  const outcome = await beside(
-    `fetch('data:text/plain,' + 'x'.repeat(20 * 1024 * 1024))
-      .then((answer) => answer.text())
-      .then((text) => show('got ' + text.length))`,
-  )
-  assert(outcome.kind === 'rendered' && /got 20971520/.test(outcome.html), JSON.stringify(outcome))
 })
 
 /** Makes all calls at once and says how many went through. */
@@ -83,6 +63,14 @@ it('calls to processes that all pages share: at the limit they work, one past it
     await tally('databases', 1, () => indexedDB.open('x'))
     await tally('workers', 101, () => new Worker('data:text/javascript,').terminate())
     await tally('shared workers', 21, () => new SharedWorker('data:text/javascript,'))
+    await tally('storage', 2_501, (n) => localStorage.setItem('a', n))
+    await tally('screens', 101, () => document.body.requestFullscreen().catch(({ name }) => name !== 'QuotaExceededError'))
+    const link = document.head.appendChild(document.createElement('link'))
+    const sheet = document.createElement('link')
+    link.rel = 'icon'
+    for (let n = 0; n <= 1_000; n++) link.href = sheet.href = '/' + n
+    link.setAttribute('href', '/x')
+    show([link, sheet].map((one) => one.getAttribute('href')).join())
     for (let n = 0; n <= 1_000; n++) document.cookie = 'a=' + n
     for (let n = 0; n <= 1_000; n++) document.title = 'title ' + n
     show(document.cookie)
@@ -92,7 +80,8 @@ it('calls to processes that all pages share: at the limit they work, one past it
   const said = [...outcome.html.matchAll(/<li>(.*?)<\/li>/g)].map(([, text]) => text)
   assert.deepEqual(said, [
     ...['fetch 2500', 'more 0', 'beacon 0', 'socket 0', 'events 0', 'caches 1000', 'locks 0'],
-    ...['databases 0', 'workers 100', 'shared workers 20', 'a=999', 'true'],
+    ...['databases 0', 'workers 100', 'shared workers 20', 'storage 2500', 'screens 100', '/998,/1000'],
+    ...['a=999', 'true'],
   ])
   assert.match(outcome.html, /<title>title 999</)
 })
@@ -127,13 +116,4 @@ it('a page that loops over what is bounded ends by itself or by its time, in the
     )
     assert(outcome.kind === 'rendered' && /<li>end/.test(outcome.html), `${call}: ${JSON.stringify(outcome)}`)
   }
-})
-
-it('many small events end it, too', async () => {
-  const worker = `for (let n = 0; n < 15_000; n++) fetch('data:,' + n)`
-  const outcome = await beside(
-    `window.prerenderReady = false
-    new Worker(URL.createObjectURL(new Blob([${JSON.stringify(worker)}])))`,
-  )
-  assert.deepEqual(outcome, { kind: 'too-large', what: 'event-bytes' })
 })

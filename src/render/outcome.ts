@@ -18,6 +18,8 @@ export type RenderRequest = {
   originHeaders?: readonly string[] | undefined
   /** A crawler waits until then: what is there is captured, as `incomplete`. Milliseconds since the Unix epoch. */
   captureByMs?: number | null
+  /** Ends as `aborted` where a browser is needed. */
+  withoutBrowser?: boolean
   /** Aborts the render: the node drains, or the job was taken away. */
   signal: AbortSignal
 }
@@ -66,6 +68,10 @@ export type RenderOutcome =
       application?: string | null
       /** The address that scripts set without loading it; null: none. */
       movedTo?: string | null
+      /** Without scripts and handlers. */
+      unscripted?: boolean
+      /** The document was complete as it came: no browser was asked. */
+      isStatic?: boolean
       /** Requests that stayed unanswered for the whole render. */
       missing?: string
       /** As the page's rule wants it, after `html` was judged; absent: no rule. */

@@ -1,14 +1,9 @@
 /** Requests that the gateway sends ahead of a page, as Chromium and its pages take them. */
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
+import { type Answer, openRenderer } from '../../test/support/renderer.ts'
 
-import { type Answer, scripted, startTestRenderer, type TestRenderer } from '../../test/support/renderer.ts'
-
-let test: TestRenderer
-before(async () => {
-  test = await startTestRenderer({ slots: 1 })
-})
-after(() => test.close())
+const test = await openRenderer({ slots: 1 })
 
 const JSON_TYPE = { 'content-type': 'application/json' }
 const PAGES = ['one', 'two', 'three', 'four', 'five']
@@ -97,35 +92,5 @@ describe('requests ahead of the page', () => {
     // The first render brought them; the four after it asked whether they are still the same.
     assert.deepEqual(preloaded, [0, 0, 0, 0, 2])
     assert.match(html, /by script/)
-  })
-
-  // Proves decided "Requests ahead of the page"
-  it('a page that first writes and then reads sees what it has written', async () => {
-    let visits = 0
-    test.routes.set('/api/visits', (request, response) => {
-      if (request.method === 'POST') visits++
-      response.end(String(visits))
-    })
-    const paths = PAGES.map((name) => `/counted/${name}`)
-    const script = `fetch('/api/visits', { method: 'POST' })
-      .then(() => fetch('/api/visits')).then((answer) => answer.text()).then((text) => show('visits: ' + text))`
-    for (const path of paths) test.routes.set(path, scripted(script))
-    const { preloaded, html } = await renderAll(paths, 'counted.example')
-    assert.deepEqual(preloaded, [0, 0, 0, 0, 0])
-    assert.match(html, /visits: 5/)
-  })
-
-  it('a page with a cookie of its own is answered for that cookie', async () => {
-    test.routes.set('/api/me', (request, response) => void response.end(`hello ${request.headers.cookie}`))
-    const paths = PAGES.map((name) => `/account/${name}`)
-    for (const [index, path] of paths.entries())
-      test.routes.set(path, (_request, response) => {
-        response.setHeader('content-type', 'text/html')
-        response.setHeader('set-cookie', `session=${index}; Path=/`)
-        response.end(scripted(`fetch('/api/me').then((answer) => answer.text()).then(show)`))
-      })
-    const { preloaded, html } = await renderAll(paths, 'cookies.example')
-    assert.deepEqual(preloaded, [0, 0, 0, 0, 0])
-    assert.match(html, /hello session=4/)
   })
 })

@@ -1,4 +1,5 @@
 import type { Clock } from '../clock.ts'
+import type { Gateway } from '../gateway/gateway.ts'
 import type { Log } from '../log.ts'
 import { findBrowser } from './browser/browser-binary.ts'
 import { launchBrowser, type Sandbox } from './browser/browser-process.ts'
@@ -12,8 +13,9 @@ import {
   type RenderRequest,
 } from './outcome.ts'
 import type { Rendering } from './record.ts'
+import { StaticPages } from './static-pages.ts'
 import type { SiteProxy } from './tab/tab.ts'
-import { TabPool, type TabSite } from './tab/tab-pool.ts'
+import { hasFreshProcess, TabPool, type TabSite } from './tab/tab-pool.ts'
 import { LongPolls } from './time/long-polls.ts'
 import { Recorder } from './visit/recorder.ts'
 import { visit } from './visit/visit.ts'
@@ -22,6 +24,7 @@ export type RenderGateway = {
   /** base64 SHA-256 of the gateway's public key; null if it terminates no TLS. */
   spkiHash: string | null
   openSite(site: TabSite): Promise<SiteProxy>
+  askDocument: Gateway['askDocument']
   close(): Promise<void>
 }
 
@@ -63,6 +66,7 @@ export async function startRenderer(options: RendererOptions): Promise<Renderer>
   const slots = createSlots(options.slots)
   const longPolls = new LongPolls(clock.nowMs)
   const closing = new AbortController()
+  const statics = new StaticPages(gateway.askDocument)
 
   async function takeTab(request: RenderRequest, signal: AbortSignal) {
     for (let attempt = 1; ; attempt++) {
@@ -77,25 +81,52 @@ export async function startRenderer(options: RendererOptions): Promise<Renderer>
   }
 
   async function render(request: RenderRequest): Promise<Rendering> {
-    const recorder = new Recorder(clock.nowMs)
+    const beganMs = clock.nowMs()
+    let recorder = new Recorder(clock.nowMs, beganMs)
     const signal = AbortSignal.any([request.signal, closing.signal])
-    const giveSlotBack = await slots.take(signal)
-    if (giveSlotBack === null) return recorder.explain({ kind: 'aborted' })
-    recorder.reached('slot')
+    const ready = await statics.find(request, recorder)
+    if (ready !== null && 'outcome' in ready) return recorder.explain(ready.outcome)
+    const giveSlotBack = request.withoutBrowser ? null : await slots.take(signal)
+    if (giveSlotBack === null) {
+      ready?.document.drop()
+      return recorder.explain({ kind: 'aborted' })
+    }
+    const slotMs = clock.nowMs()
     const inTime = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)])
+    let given = ready?.document.handOver()
+    let tooHeavy: Rendering | null = null
     try {
-      const { browser, release, tab } = await takeTab(request, inTime)
-      recorder.reached('tab')
-      const options = { timeoutMs, clock, limits, recorder, longPolls }
-      const found = await visit(tab, { ...request, signal }, options)
-      const hasNetwork = browser.process.parts.hasNetwork()
-      const outcome = hasNetwork ? withinGatewayLimits(found, tab.site.excess()) : withoutNetwork(found)
-      // The slot waits for the cleaning, so the next render finds a clean tab.
-      void browser.tabs.giveBack(tab, stateAfter(outcome)).finally(release).finally(giveSlotBack)
-      return recorder.explain(outcome, tab.site.preloaded())
+      for (;;) {
+        recorder.reached('slot')
+        const { browser, release, tab } = await takeTab(request, inTime)
+        recorder.reached('tab')
+        const isFresh = hasFreshProcess(tab)
+        const leftMs = tooHeavy === null ? timeoutMs : Math.max(slotMs + timeoutMs - clock.nowMs(), 0)
+        const options = { timeoutMs: leftMs, clock, limits, recorder, longPolls, given }
+        const found = await visit(tab, { ...request, signal }, options)
+        const hasNetwork = browser.process.parts.hasNetwork()
+        const outcome = hasNetwork ? withinGatewayLimits(found, tab.site.excess()) : withoutNetwork(found)
+        const cleaned = browser.tabs.giveBack(tab, stateAfter(outcome)).finally(release)
+        const rendering = recorder.explain(outcome, tab.site.preloaded())
+        // What earlier pages left in the process counts until it is collected.
+        if (outcome.kind === 'too-large' && outcome.what === 'memory' && !isFresh) {
+          tooHeavy = rendering
+          given = undefined
+          recorder = new Recorder(clock.nowMs, beganMs)
+          await cleaned
+          continue
+        }
+        // The slot waits for the cleaning, so the next render finds a clean tab.
+        void cleaned.finally(giveSlotBack)
+        if (tooHeavy !== null && outcome.kind === 'timed-out') return tooHeavy
+        statics.learn(request, rendering)
+        return rendering
+      }
     } catch (error) {
+      ready?.document.drop()
       giveSlotBack()
       if (signal.aborted) return recorder.explain({ kind: 'aborted' })
+      if (tooHeavy !== null) return tooHeavy
       log.warn({ err: error, domain: request.customDomain }, 'a render could not begin')
       const reason = error instanceof Error ? error.message : String(error)
       return recorder.explain({ kind: 'crashed', reason })

@@ -1,56 +1,47 @@
 /** What rules do to renders. */
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
-import { startTestRenderer, type TestRenderer } from '../../test/support/renderer.ts'
+import { describe, it } from 'node:test'
+import { openRenderer } from '../../test/support/renderer.ts'
 import type { RuleChange } from '../rules/schema.ts'
+import type { RenderOutcome } from './outcome.ts'
 
-let renderer: TestRenderer
-before(async () => {
-  renderer = await startTestRenderer({ timeoutMs: 12_000 })
-})
-after(() => renderer.close())
+const renderer = await openRenderer({ timeoutMs: 12_000 })
 
 const HEAD = '<!doctype html><title>Old</title><body><p>Content of the page, long enough to be one.</p>'
 
 async function waited(script: string, rule: { waitFor?: string; waitMs?: number }) {
-  renderer.routes.set('/wait', `${HEAD}<main></main><script>${script}</script>`)
-  const { outcome } = await renderer.explained('/wait', { rule: { index: 0, ...rule } })
-  return outcome
+  renderer.routes.set('/wait', `${HEAD}<main id=main></main><script>${script}</script>`)
+  return (await renderer.explained('/wait', { rule: { index: 0, ...rule } })).outcome
 }
+const htmlOf = (outcome: RenderOutcome) => (outcome.kind === 'rendered' ? outcome.html : '')
 
 describe('wait_for: the capture waits until an element matches', () => {
   const later = (script: string) => `setTimeout(() => { ${script} }, 9000)`
+  const PRICE = `'<b id=price>9.90</b>'`
   const cases: Record<string, string> = {
-    'in the document': later(`document.querySelector('main').innerHTML = '<b id=price>9.90</b>'`),
-    'in an open shadow root': later(
-      `document.querySelector('main').attachShadow({ mode: 'open' }).innerHTML = '<b id=price>9.90</b>'`,
-    ),
+    'in the document': later(`main.innerHTML = ${PRICE}`),
+    'in an open shadow root': later(`main.attachShadow({ mode: 'open' }).innerHTML = ${PRICE}`),
     'in a closed shadow root in a shadow root': later(
-      `const outer = document.querySelector('main').attachShadow({ mode: 'open' })
-       outer.innerHTML = '<p></p>'
-       outer.firstChild.attachShadow({ mode: 'closed' }).innerHTML = '<b id=price>9.90</b>'`,
+      `const outer = main.attachShadow({ mode: 'open' }); outer.innerHTML = '<p></p>'
+       outer.firstChild.attachShadow({ mode: 'closed' }).innerHTML = ${PRICE}`,
     ),
     'in a frame of the same origin': later(
-      `const frame = document.createElement('iframe')
-       document.body.append(frame)
-       frame.contentDocument.body.innerHTML = '<b id=price>9.90</b>'`,
+      `const frame = document.createElement('iframe'); document.body.append(frame)
+       frame.contentDocument.body.innerHTML = ${PRICE}`,
     ),
-    'that is replaced again and again': later(
-      `setInterval(() => { document.querySelector('main').innerHTML = '<b id=price>9.90</b>' }, 50)`,
-    ),
+    'that is replaced again and again': later(`setInterval(() => { main.innerHTML = ${PRICE} }, 50)`),
     'that is there half of the time': later(
-      `let n = 0
-       setInterval(() => { document.querySelector('main').innerHTML = n++ % 2 ? '<b id=price>9.90</b>' : '' }, 150)`,
+      `let n = 0; setInterval(() => { main.innerHTML = n++ % 2 ? ${PRICE} : '' }, 150)`,
     ),
     'on a page that hides querySelector': `document.body.insertAdjacentHTML('beforeend',
       '<form name=querySelector></form><form name=querySelectorAll></form>')
-      ${later(`document.body.insertAdjacentHTML('beforeend', '<b id=price>9.90</b>')`)}`,
+      ${later(`document.body.insertAdjacentHTML('beforeend', ${PRICE})`)}`,
   }
   for (const [name, script] of Object.entries(cases)) {
     it(name, async () => {
       const outcome = await waited(script, { waitFor: '#price' })
       assert.equal(outcome.kind, 'rendered')
-      if (!name.includes('frame')) assert.match(outcome.kind === 'rendered' ? outcome.html : '', /9\.90/)
+      if (!name.includes('frame')) assert.match(htmlOf(outcome), /9\.90/)
     })
   }
 
@@ -65,11 +56,11 @@ describe('wait_ms: of the page’s clock', () => {
   const late = `setTimeout(() => { document.querySelector('main').textContent = 'late' }, 20000)`
   it('what comes in that time is in the page, and costs no real time', async () => {
     const outcome = await waited(late, { waitMs: 30_000 })
-    assert.match(outcome.kind === 'rendered' ? outcome.html : '', /late/)
+    assert.match(htmlOf(outcome), /late/)
   })
   it('and is not in the page without it', async () => {
     const outcome = await waited(late, {})
-    assert.doesNotMatch(outcome.kind === 'rendered' ? outcome.html : '', /late/)
+    assert.doesNotMatch(htmlOf(outcome), /late/)
   })
   it('a request that starts meanwhile is awaited', async () => {
     renderer.routes.set('/late.json', (_request, response) => {
@@ -79,7 +70,7 @@ describe('wait_ms: of the page’s clock', () => {
       `setTimeout(() => fetch('/late.json').then((r) => r.text()).then((t) => { document.querySelector('main').textContent = t }), 8000)`,
       { waitMs: 10_000 },
     )
-    assert.match(outcome.kind === 'rendered' ? outcome.html : '', /fetched/)
+    assert.match(htmlOf(outcome), /fetched/)
   })
 })
 
@@ -107,7 +98,7 @@ describe('block', () => {
     renderer.routes.set('/own.js', `document.querySelector('main').textContent = 'own'`)
     renderer.routes.set('/block', `${HEAD}<main></main><script src="/own.js"></script>`)
     const { outcome } = await renderer.explained('/block', { block: ['*'], rule: { index: 0 } })
-    assert.match(outcome.kind === 'rendered' ? outcome.html : '', />own</)
+    assert.match(htmlOf(outcome), />own</)
   })
 })
 
@@ -125,8 +116,15 @@ describe('change: what is stored differs, what is judged does not', () => {
     const { outcome, record } = await renderer.explained('/change', { rule: { index: 3, change } })
     assert(outcome.kind === 'rendered' && outcome.changed !== undefined)
     assert.match(outcome.html, /Cookies\?/)
+    assert.equal(outcome.html, (await unchanged()).html)
     assert.deepEqual(record?.rule, outcome.changed.changes)
     return { ...outcome.changed, judged: outcome }
+  }
+
+  async function unchanged() {
+    const { outcome } = await renderer.explained('/change')
+    assert(outcome.kind === 'rendered' && outcome.changed === undefined)
+    return outcome
   }
 
   it('remove: in shadow roots too, never html, head and body', async () => {
@@ -159,9 +157,8 @@ describe('change: what is stored differs, what is judged does not', () => {
     })
     assert.match(html, /<title>New &lt;\/title&gt;&lt;script&gt;alert\(1\)&lt;\/script&gt;<\/title>/)
     assert.match(html, /<svg><title>Picture<\/title>/)
-    assert.deepEqual(html.match(/<link[^>]*>/g), [
-      '<link rel="canonical" href="https://shop.example/change">',
-    ])
+    const canonical = '<link rel="canonical" href="https://shop.example/change">'
+    assert.deepEqual(html.match(/<link[^>]*>/g), [canonical])
     assert.equal(html.match(/<meta name="robots" content="noindex">/g)?.length, 1)
     assert.equal(html.match(/og:image/g)?.length, 1)
     assert.match(html, /content="&quot;&gt;&lt;script&gt;"|content="&quot;><script>"/)
@@ -173,19 +170,41 @@ describe('change: what is stored differs, what is judged does not', () => {
     const { headers, changes, judged } = await changed({
       headers: { 'X-Robots-Tag': 'noarchive', 'X-Own': '1' },
     })
-    assert.deepEqual(
-      headers.filter(([name]) => /^x-(robots|own)/i.test(name)),
-      [
-        ['X-Robots-Tag', 'noarchive'],
-        ['X-Own', '1'],
-      ],
-    )
+    const own = headers.filter(([name]) => /^x-(robots|own)/i.test(name)).map(String)
+    assert.deepEqual(own, ['X-Robots-Tag,noarchive', 'X-Own,1'])
     assert.equal(judged.headers.find(([name]) => name === 'x-robots-tag')?.[1], 'all')
     assert.deepEqual(changes.headers, ['X-Robots-Tag', 'X-Own'])
   })
 
-  it('another render of the domain is without all of it', async () => {
-    const { outcome } = await renderer.explained('/change')
-    assert(outcome.kind === 'rendered' && outcome.changed === undefined)
+  it('an element, what is around it, and a form that hides its methods', async () => {
+    renderer.routes.set(
+      '/nested',
+      `<title>N</title><body><p>Kept, and long enough to be content.</p>
+      <div class=b>1<form class=a><input name=remove><input name=replaceWith>2</form>3</div>`,
+    )
+    const remove = ['.a', '.b', '.none']
+    const { outcome } = await renderer.explained('/nested', { rule: { index: 0, change: { remove } } })
+    assert(outcome.kind === 'rendered')
+    assert.match(outcome.html, /<div class="b">1<form class="a">.*2<\/form>3<\/div>/)
+    assert.match(outcome.changed?.html ?? '', /content\.<\/p>\s*<\/body><\/html>$/)
+  })
+
+  it('head: set twice, and added before the styles', async () => {
+    renderer.routes.set(
+      '/head',
+      `<style>p {}</style><title>N</title><p>Kept, and long enough to be content.</p>`,
+    )
+    const meta = [
+      { name: 'robots', content: 'all' },
+      { name: 'description', content: 'new' },
+    ]
+    const change: RuleChange = { head: { robots: 'none', meta } }
+    const { outcome } = await renderer.explained('/head', { rule: { index: 0, change } })
+    assert(outcome.kind === 'rendered')
+    assert.doesNotMatch(outcome.html, /robots|description/)
+    assert.match(
+      outcome.changed?.html ?? '',
+      /<title>N<\/title><meta name="robots" content="all"><meta name="description" content="new"><style>/,
+    )
   })
 })

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-
 import { createSlots } from './renderer.ts'
 
 const never = new AbortController().signal

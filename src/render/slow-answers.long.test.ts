@@ -1,12 +1,11 @@
 /** Data that comes late is in the page; what never comes does not hold a site for ever. */
 import assert from 'node:assert/strict'
-import { after, describe, it } from 'node:test'
-import { type Answer, scripted, slowJson, startTestRenderer } from '../../test/support/renderer.ts'
+import { describe, it } from 'node:test'
+import { type Answer, javascript, openRenderer, scripted, slowJson } from '../../test/support/renderer.ts'
 
 const TIMEOUT_MS = 10_000
 const LATE_MS = 6_000
-const renderer = await startTestRenderer({ timeoutMs: TIMEOUT_MS, slots: 16 })
-after(() => renderer.close())
+const renderer = await openRenderer({ timeoutMs: TIMEOUT_MS, slots: 16 })
 const { routes } = renderer
 
 const late = slowJson(LATE_MS, 'late')
@@ -28,10 +27,6 @@ const whole: Record<string, { script: string; routes: Record<string, Answer> }> 
     routes: { data: late },
   },
   'a head at once and the body later': { script: `fetch('data')${SHOW}`, routes: { data: bodyLate } },
-  'the same by XMLHttpRequest': {
-    script: `const x = new XMLHttpRequest(); x.open('GET', 'data'); x.onload = () => show(JSON.parse(x.responseText)); x.send()`,
-    routes: { data: bodyLate },
-  },
   'a pause in the middle of the body': { script: `fetch('data')${SHOW}`, routes: { data: inTwoParts } },
   'a request that follows, and timers after it': {
     script: `fetch('data').then((r) => r.json()).then(() => fetch('more')).then((r) => r.json())
@@ -46,12 +41,9 @@ const whole: Record<string, { script: string; routes: Record<string, Answer> }> 
   'a worker that asks': {
     script: `new Worker('worker.js').onmessage = ({ data }) => show(data)`,
     routes: {
-      'worker.js': (_request, response) =>
-        void response
-          .setHeader('content-type', 'text/javascript')
-          .end(
-            `fetch('data').then((r) => r.json()).then((text) => setTimeout(() => postMessage(text), 200))`,
-          ),
+      'worker.js': javascript(
+        `fetch('data').then((r) => r.json()).then((text) => setTimeout(() => postMessage(text), 200))`,
+      ),
       data: late,
     },
   },
@@ -61,16 +53,6 @@ const whole: Record<string, { script: string; routes: Record<string, Answer> }> 
     routes: {
       frame: `<script>fetch('data').then((r) => r.json()).then((text) => parent.postMessage(text, '*'))</script>`,
       data: late,
-    },
-  },
-  'a script': {
-    script: `window.take = show; const s = document.createElement('script'); s.src = 'data.js'; document.head.append(s)`,
-    routes: {
-      'data.js': (_request, response) =>
-        void setTimeout(
-          () => response.setHeader('content-type', 'text/javascript').end(`take('late')`),
-          LATE_MS,
-        ),
     },
   },
 }
@@ -166,14 +148,6 @@ describe('a crawler waits', { concurrency: true }, () => {
     const { outcome } = await renderer.explained('/unready', { domain: 'unready.example', ...soon() })
     assert(outcome.kind === 'incomplete')
     assert.equal(outcome.reason, 'the page did not say that it was ready')
-  })
-
-  it('a page that is done before is rendered as ever', async () => {
-    routes.set('/quick', scripted(`fetch('/quick.json')${SHOW}`))
-    routes.set('/quick.json', slowJson(50, 'quick'))
-    const { outcome } = await renderer.explained('/quick', { domain: 'quick.example', ...soon() })
-    assert(outcome.kind === 'rendered')
-    assert.match(outcome.html, /quick/)
   })
 
   it('what it did not wait for is not taken for a long poll', async () => {

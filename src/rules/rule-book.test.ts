@@ -10,12 +10,8 @@ const ruleFor = (rules: Rule[], path: string, category = 'search') => new RuleBo
 const target = (url: string, rules: Rule[]) =>
   targets.of(
     edgeDomain({
-      id: 1,
-      account_id: 1,
-      custom_domain: 'red.example',
-      origin_url: 'http://o.example',
-      is_active: true,
-      settings: { rules },
+      ...{ id: 1, account_id: 1, custom_domain: 'red.example', origin_url: 'http://o.example' },
+      ...{ is_active: true, settings: { rules } },
     }),
     url,
   )
@@ -47,11 +43,31 @@ describe('a rule by its path', () => {
     ['/a*cx*cx', '/a-cxcx', true],
     ['/a.b', '/axb', false],
     ['/*?page=*', '/list?page=2', true],
+    ['/*a-long-piece-of-text*b', '/a-long-piecea-long-piece-of-text-b', true],
+    ['/*a-long-piece-of-text*b', '/a-long-piecea-long-piece-of-texb', false],
+    ['/*long-overlapping-piece*piece', '/long-overlapping-piece', false],
   ]
   for (const [pattern, path, match] of rows) {
     it(`${pattern} ${match ? 'matches' : 'does not match'} ${path}`, () =>
       assert.equal(matches(pattern, path), match))
   }
+
+  it('long pieces of the same letters are found where a search of every place finds them', () => {
+    // Numbers whose bits are the letters: all texts of 9, in pieces that repeat them.
+    const letters = (number: number) =>
+      number.toString(2).padStart(9, 'a').replaceAll('0', 'a').replaceAll('1', 'b')
+    for (let number = 0; number < 512; number++) {
+      const piece = letters(number).repeat(2) + letters(number).slice(0, number % 9)
+      for (const text of [
+        letters(number ^ 1) + piece,
+        piece.slice(1),
+        piece.slice(0, -1) + piece,
+        piece.repeat(2).slice(1, -1),
+      ]) {
+        assert.equal(matches(`/*${piece}*`, `/${text}`), text.includes(piece), `${piece} in ${text}`)
+      }
+    }
+  })
 
   // Proves decided "Rules of a domain"
   it('the first that matches counts, alone', () => {
@@ -147,34 +163,28 @@ describe('a rule for some requests of its paths', () => {
       effect({ fresh_seconds: 9, render: { wait_for: 'a', wait_ms: 1 } }),
     )
     assert.notEqual(effect({ render: { wait_ms: 1 } }), effect({ render: { wait_ms: 2 } }))
+    // The screen of phones is changed by rules for phones only.
+    const render = { viewport: { width: 300, height: 300 } }
+    assert.notEqual(
+      effect({ render }),
+      new RuleBook([{ path: '/*', when: { variant: 'mobile' }, render }]).effect('/', 'search', 'mobile'),
+    )
   })
 })
 
 describe('rules that never match', () => {
+  const by = (categories: string[]) => ({ path: '/*', when: { categories } }) as Rule
+  const asked = (query: Record<string, string>): Rule => ({ path: '/*', when: { query } })
   const rows: [string, Rule[], [number, number][]][] = [
     ['none', [{ path: '/a' }, { path: '/b' }], []],
     ['the same path', [{ path: '/a' }, { path: '/a' }], [[1, 0]]],
     ['a wider pattern first', [{ path: '/a*' }, { path: '/a/b*' }], [[1, 0]]],
     ['a narrower pattern first', [{ path: '/a/b*' }, { path: '/a*' }], []],
     ['patterns that only overlap', [{ path: '/*b' }, { path: '/a*' }], []],
-    ['for some crawlers first', [{ path: '/*', when: { categories: ['search'] } }, { path: '/a' }], []],
-    [
-      'for the same crawlers first',
-      [
-        { path: '/*', when: { categories: ['search', 'ai'] } },
-        { path: '/a', when: { categories: ['ai-user'] } },
-      ],
-      [[1, 0]],
-    ],
-    ['with a parameter first', [{ path: '/*', when: { query: { a: '*' } } }, { path: '/a' }], []],
-    [
-      'with any value first',
-      [
-        { path: '/*', when: { query: { a: '*' } } },
-        { path: '/a', when: { query: { a: '1', b: '2' } } },
-      ],
-      [[1, 0]],
-    ],
+    ['for some crawlers first', [by(['search']), { path: '/a' }], []],
+    ['for the same crawlers first', [by(['search', 'ai']), by(['ai-user'])], [[1, 0]]],
+    ['with a parameter first', [asked({ a: '*' }), { path: '/a' }], []],
+    ['with any value first', [asked({ a: '*' }), asked({ a: '1', b: '2' })], [[1, 0]]],
     ['for phones first', [{ path: '/*', when: { variant: 'mobile' } }, { path: '/a' }], []],
   ]
   for (const [name, rules, expected] of rows) {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { matchesWhole, parseGlob } from '../glob.ts'
+import { type Glob, matchesWhole, parseGlob } from '../glob.ts'
 import type { PageVariant } from '../store/page-id.ts'
 import { normalisePath } from '../store/path.ts'
 import { RULE_CATEGORIES, type Rule } from './schema.ts'
@@ -10,7 +10,7 @@ export const USUAL_CATEGORY = 'search'
 type Entry = {
   rule: Rule
   index: number
-  glob: ReturnType<typeof parseGlob>
+  glob: Glob
   query: readonly QueryTest[]
   /** Made on first use. */
   effect: string | null
@@ -46,32 +46,35 @@ export class RuleBook {
     variant: PageVariant = 'desktop',
   ): { rule: Rule; effect: string; index: number } | null {
     const entry = this.#entry(path, category, variant)
-    return entry === undefined ? null : { rule: entry.rule, effect: effectOf(entry.rule), index: entry.index }
+    return entry === undefined ? null : { rule: entry.rule, effect: effectOf(entry), index: entry.index }
   }
 
   /** Names what the path's rule does to a render; empty: nothing. */
   effect(path: string, category: string, variant: PageVariant = 'desktop'): string {
     const entry = this.#entry(path, category, variant)
-    if (entry === undefined) return ''
-    entry.effect ??= effectOf(entry.rule)
-    return entry.effect
+    return entry === undefined ? '' : effectOf(entry)
   }
 
   /** What other crawlers' rules do to renders of the path. */
   otherEffects(path: string, category: string, variant: PageVariant = 'desktop'): ReadonlySet<string> {
-    const effects = new Set<string>()
-    if (!this.tellsCrawlersApart) return effects
-    for (const other of RULE_CATEGORIES) effects.add(this.effect(path, other, variant))
-    effects.delete(this.effect(path, category, variant))
+    if (!this.tellsCrawlersApart) return new Set()
+    const matching = this.#entries.filter((entry) => isOfPath(entry, path))
+    const effect = (of: string) => {
+      const entry = matching.find(({ rule }) => isFor(rule, of, variant))
+      return entry === undefined ? '' : effectOf(entry)
+    }
+    const effects = new Set(RULE_CATEGORIES.map(effect))
+    effects.delete(effect(category))
     return effects
   }
 
   #entry(path: string, category: string, variant: PageVariant): Entry | undefined {
-    return this.#entries.find(
-      ({ rule, glob, query }) =>
-        matchesWhole(glob, path) && isFor(rule, category, variant) && matchesQuery(query, path),
-    )
+    return this.#entries.find((entry) => isFor(entry.rule, category, variant) && isOfPath(entry, path))
   }
+}
+
+function isOfPath({ glob, query }: Entry, path: string): boolean {
+  return matchesWhole(glob, path) && matchesQuery(query, path)
 }
 
 function isFor({ when = {} }: Rule, category: string, variant: PageVariant): boolean {
@@ -108,10 +111,21 @@ function matchesQuery(tests: readonly QueryTest[], path: string): boolean {
 }
 
 /** Of what a render depends on; two rules with the same effect make the same page. */
-function effectOf({ render = {}, change = {} }: Rule): string {
-  const parts = [...Object.entries(render), ...Object.entries(change)]
+function effectOf(entry: Entry): string {
+  entry.effect ??= effectNamed(entry.rule)
+  return entry.effect
+}
+
+function effectNamed({ when, render = {}, change = {} }: Rule): string {
+  // Only such a rule changes the screen and user agent of phones.
+  const ofPhones = when?.variant === 'mobile' && (render.user_agent ?? render.viewport) !== undefined
+  const parts = [
+    ...Object.entries(render),
+    ...Object.entries(change),
+    ...(ofPhones ? [['phones', true]] : []),
+  ]
     .filter(([, value]) => value !== undefined)
-    .sort(([one], [other]) => (one < other ? -1 : 1))
+    .sort(([one], [other]) => (String(one) < String(other) ? -1 : 1))
   if (parts.length === 0) return ''
   return createHash('sha256').update(JSON.stringify(parts)).digest('base64url').slice(0, 16)
 }
@@ -146,23 +160,28 @@ export type CoveredRule = { rule: number; covered_by: number }
 
 /** Rules that never match, because an earlier one takes all that they could. */
 export function coveredRules(rules: readonly Rule[]): CoveredRule[] {
-  return rules.flatMap((rule, at) => {
-    const by = rules.slice(0, at).findIndex((earlier) => covers(earlier, rule))
+  const reaches = rules.map(({ path, when = {} }) => ({
+    when,
+    glob: parseGlob(path),
+    // A character that only a `*` of an earlier pattern takes stands for any text.
+    text: path.replaceAll('*', '\u0001'),
+  }))
+  return reaches.flatMap((reach, at) => {
+    const by = reaches
+      .slice(0, at)
+      .findIndex(({ when, glob }) => coversWhen(when, reach.when) && matchesWhole(glob, reach.text))
     return by === -1 ? [] : [{ rule: at, covered_by: by }]
   })
 }
 
-function covers(earlier: Rule, later: Rule): boolean {
-  // A character that only a `*` of the earlier pattern takes stands for any text of the later one.
-  if (!matchesWhole(parseGlob(earlier.path), later.path.replaceAll('*', '\u0001'))) return false
-  const [wide, narrow] = [earlier.when ?? {}, later.when ?? {}]
+type When = NonNullable<Rule['when']>
+
+function coversWhen(wide: When, narrow: When): boolean {
   if (wide.variant !== undefined && wide.variant !== narrow.variant) return false
-  if (wide.categories !== undefined) {
-    const asked = narrow.categories ?? RULE_CATEGORIES
-    if (!asked.every((category) => includesCategory(wide.categories, category))) return false
-  }
+  const asked = narrow.categories ?? RULE_CATEGORIES
+  if (!asked.every((category) => includesCategory(wide.categories, category))) return false
   return Object.entries(wide.query ?? {}).every(([name, value]) => {
-    const asked = narrow.query?.[name]
-    return asked !== undefined && (value === '*' || value === asked)
+    const given = narrow.query?.[name]
+    return given !== undefined && (value === '*' || value === given)
   })
 }

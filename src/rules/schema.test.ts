@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { checkedRules, storedRules } from './schema.ts'
+import { checkedRules, MAX_RULES, storedRules } from './schema.ts'
 import { selectorProblem } from './selector.ts'
 
 const problem = (rule: object) => {
@@ -30,6 +30,7 @@ it('takes the rule of the documents as a whole', () => {
 })
 
 describe('limits of a rule, tested at each and one past it', () => {
+  const named = (size: number) => Object.fromEntries(Array.from({ length: size }, (_, n) => [`x-${n}`, 'a']))
   const takes: [string, (size: number) => object, most: number][] = [
     ['remove', (size) => ({ change: { remove: Array(size).fill('a') } }), 50],
     ['block', (size) => ({ render: { block: Array(size).fill('ads') } }), 50],
@@ -38,21 +39,42 @@ describe('limits of a rule, tested at each and one past it', () => {
     ['meta', (size) => ({ change: { head: { meta: Array(size).fill({ name: 'a', content: '' }) } } }), 50],
     ['title', (size) => ({ change: { head: { title: 'a'.repeat(size) } } }), 1_000],
     ['header value', (size) => ({ change: { headers: { 'x-a': 'a'.repeat(size) } } }), 2_048],
+    ['headers', (size) => ({ change: { headers: named(size) } }), 20],
+    ['query', (size) => ({ action: 'pass', when: { query: named(size) } }), 10],
+    ['query name', (size) => ({ action: 'pass', when: { query: { ['a'.repeat(size)]: '' } } }), 200],
+    ['query value', (size) => ({ action: 'pass', when: { query: { a: 'a'.repeat(size) } } }), 500],
+    ['path', (size) => ({ path: '/'.repeat(size), action: 'pass' }), 2_048],
+    ['* in a path', (size) => ({ path: `/${'*a'.repeat(size)}`, action: 'pass' }), 20],
+    ['a lifetime', (size) => ({ keep_seconds: size }), 316_224_000],
+    ['user agent', (size) => ({ render: { user_agent: 'a'.repeat(size) } }), 500],
+    ['width', (size) => ({ render: { viewport: { width: size, height: 200 } } }), 4_000],
+    ['height', (size) => ({ render: { viewport: { width: 200, height: size } } }), 4_000],
     [
-      'headers',
-      (size) => ({
-        change: { headers: Object.fromEntries(Array.from({ length: size }, (_, n) => [`x-${n}`, ''])) },
-      }),
-      20,
+      'locale',
+      (size) => ({ render: { locale: 'de-abcdefg1-abcdefg2-abcdefg3-abcdefg4'.slice(0, size) } }),
+      35,
+    ],
+    ['host', (size) => ({ render: { block: ['a'.repeat(size)] } }), 253],
+    ['robots', (size) => ({ change: { head: { robots: 'a'.repeat(size) } } }), 500],
+    ['canonical', (size) => ({ change: { head: { canonical: `http://a/${'a'.repeat(size - 9)}` } } }), 2_048],
+    ['meta name', (size) => ({ change: { head: { meta: [{ name: 'a'.repeat(size), content: '' }] } } }), 200],
+    [
+      'meta property',
+      (size) => ({ change: { head: { meta: [{ property: 'a'.repeat(size), content: '' }] } } }),
+      200,
     ],
     [
-      'query',
-      (size) => ({
-        action: 'pass',
-        when: { query: Object.fromEntries(Array.from({ length: size }, (_, n) => [`q${n}`, '*'])) },
-      }),
-      10,
+      'meta content',
+      (size) => ({ change: { head: { meta: [{ name: 'a', content: 'a'.repeat(size) }] } } }),
+      5_000,
     ],
+    ['header name', (size) => ({ change: { headers: { ['a'.repeat(size)]: '' } } }), 100],
+    [
+      'nested pseudo-classes',
+      (size) => ({ change: { remove: [`${':not('.repeat(size)}a${')'.repeat(size)}`] } }),
+      3,
+    ],
+    [':has()', (size) => ({ change: { remove: [':has(a)'.repeat(size)] } }), 1],
   ]
   for (const [name, rule, most] of takes) {
     it(name, () => {
@@ -60,6 +82,27 @@ describe('limits of a rule, tested at each and one past it', () => {
       assert.notEqual(problem(rule(most + 1)), null)
     })
   }
+
+  it('a window is at least 200 by 200', () => {
+    const sized = (width: number, height: number) => problem({ render: { viewport: { width, height } } })
+    assert.equal(sized(200, 200), null)
+    for (const [width, height] of [
+      [199, 200],
+      [200, 199],
+    ] as const) {
+      assert.notEqual(sized(width, height), null)
+    }
+  })
+
+  it('rules', () => {
+    const rules = Array(MAX_RULES).fill({ path: '/a', action: 'pass' })
+    assert(checkedRules.safeParse(rules).success)
+    assert(!checkedRules.safeParse([...rules, rules[0]]).success)
+  })
+
+  it('a stored list with more * than can be saved is read', () => {
+    assert(storedRules.safeParse([{ path: `/${'*a'.repeat(21)}`, action: 'pass' }]).success)
+  })
 })
 
 describe('what is wrong is named', () => {
@@ -100,46 +143,18 @@ describe('what is wrong is named', () => {
 
 describe('selectors, as browsers read them', () => {
   const good = [
-    ...[
-      '#price',
-      '.a > .b',
-      'a[href^="x" i]',
-      ':has(> img)',
-      'li:nth-child(2n+1 of .x)',
-      'p:nth-child( -n + 3 )',
-    ],
-    ...[':not(.a,.b)', '.\\@md\\:x', ':lang(de)', '*|a', 'li:not(:first-child) ~ a', 'ünï', '[x=a]', '--x'],
-    ...['button[aria-label="x, (y]"]', 'a:hover', 'my-element', 'a , b'],
+    ...['#price', '.a > .b', 'a[href^="x" i]', ':has(> img)', 'li:nth-child(2n+1 of .x)', 'a , b'],
+    ...['p:nth-child( -n + 3 )', ':not(.a,.b)', '.\\@md\\:x', ':lang(de)', '*|a', 'ünï', '[x=a]', '--x'],
+    ...['li:not(:first-child) ~ a', 'button[aria-label="x, (y]"]', 'a:hover', 'my-element'],
+    ...[':not(:not(:not(:nth-child(2n))))', '[a="(((((("]', '[a="(((((("] b:not([c=")"])'],
   ]
   for (const selector of good) it(selector, () => assert.equal(selectorProblem(selector), null))
   const bad = [
-    ...[
-      '',
-      ' ',
-      '..a',
-      'a,,b',
-      'a >',
-      '> a',
-      ':is()',
-      'a[b!=c]',
-      'svg|a',
-      'a::before',
-      ':contains(x)',
-      '#1a',
-    ],
-    ...[
-      'a:nth-child(foo)',
-      '[data-x=1]',
-      '[x=a b]',
-      'a || b',
-      'a < b',
-      'div:nth-child(',
-      '"',
-      'a{b}',
-      ':host',
-    ],
-    ...['a]', 'a:eq(1)', 'a!b', '%', '@media', 'a;b', '$x', 'a\0b', '[a', '[a="b]', ':not()', 'a > > b'],
-    ...[':not(:not(:not(:not(a))))', ':has(a):has(b)'],
+    ...['', ' ', '..a', 'a,,b', 'a >', '> a', ':is()', 'a[b!=c]', 'svg|a', 'a::before', ':contains(x)'],
+    ...['#1a', 'a:nth-child(foo)', '[data-x=1]', '[x=a b]', 'a || b', 'a < b', 'div:nth-child(', '"'],
+    ...['a{b}', ':host', 'a]', 'a:eq(1)', 'a!b', '%', '@media', 'a;b', '$x', 'a\0b', '[a', '[a="b]'],
+    ...[':not()', 'a > > b', ':not(:not(:not(:not(a))))', ':has(a):has(b)'],
+    ...[':not('.repeat(99), ':is(:is(:is(:is(:is(a)))))', ':nth-child(2n of :is(:is(:is(a))))'],
   ]
   for (const selector of bad)
     it(`not ${JSON.stringify(selector)}`, () => assert.notEqual(selectorProblem(selector), null))

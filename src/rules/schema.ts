@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { parseGlob } from '../glob.ts'
 import { SELECTOR_LIMIT_CHARS, selectorProblem } from './selector.ts'
 
 const TEN_YEARS_SECONDS = 10 * 366 * 86_400
@@ -137,8 +138,10 @@ const answerHeaders = z.record(z.string(), z.string().max(2_048)).superRefine((h
   }
 })
 
-/** `selector`: checked when a rule is saved, and only a string when it is read. */
-function ruleOf(selector: z.ZodString) {
+const path = z.string().startsWith('/', 'must start with /').max(2_048)
+
+/** `selector`, `path`: checked when a rule is saved, and only strings when it is read. */
+function ruleOf(selector: z.ZodString, path: z.ZodString) {
   const renderSchema = z.strictObject({
     /** The capture waits until an element matches. */
     wait_for: selector.optional(),
@@ -157,7 +160,7 @@ function ruleOf(selector: z.ZodString) {
   return z
     .strictObject({
       /** `*` matches any characters, also none. The first matching rule decides alone. */
-      path: z.string().startsWith('/', 'must start with /').max(2_048),
+      path,
       when: whenSchema.optional(),
       /**
        * `pass`: always the origin. `render`: also paths that look like assets. `not-found`, `gone`: 404, 410.
@@ -185,10 +188,17 @@ const checkedSelector = z
     if (problem !== null) context.addIssue({ code: 'custom', message: problem })
   })
 
+/** Each costs a search in each new URL. */
+const MAX_WILDCARDS = 20
+const checkedPath = path.refine(
+  (pattern) => parseGlob(pattern).length <= MAX_WILDCARDS + 1,
+  `must have at most ${MAX_WILDCARDS} *`,
+)
+
 /** As a client sends it. */
-export const checkedRules = z.array(ruleOf(checkedSelector)).max(MAX_RULES)
+export const checkedRules = z.array(ruleOf(checkedSelector, checkedPath)).max(MAX_RULES)
 /** As it is stored: a hostile list costs a node little to read. */
-export const storedRules = z.array(ruleOf(z.string())).max(MAX_RULES)
+export const storedRules = z.array(ruleOf(z.string(), path)).max(MAX_RULES)
 
 export type Rule = z.infer<typeof storedRules>[number]
 export type RuleRender = NonNullable<Rule['render']>

@@ -3,6 +3,7 @@ import { AttributeAction, isTraversal, parse, type Selector, SelectorType } from
 export const SELECTOR_LIMIT_CHARS = 500
 /** Of a selector inside a pseudo-class inside a pseudo-class and so on. */
 const NESTING_LIMIT = 3
+const TOO_DEEP = `must nest at most ${NESTING_LIMIT} pseudo-classes`
 
 /** Without arguments, as Chromium knows them. */
 const PLAIN = new Set([
@@ -36,9 +37,14 @@ export function selectorProblem(text: string): string | null {
 }
 
 function spellingProblem(text: string): string | null {
+  let open = 0
   for (TOKEN.lastIndex = 0; TOKEN.lastIndex < text.length; ) {
     const at = TOKEN.lastIndex
-    if (!TOKEN.test(text)) return `is not a CSS selector: unexpected ${JSON.stringify(text[at])}`
+    const token = TOKEN.exec(text)?.[0]
+    if (token === undefined) return `is not a CSS selector: unexpected ${JSON.stringify(text[at])}`
+    if (token === ')') open--
+    // Before the parser, which takes long for many; a formula may be inside the innermost.
+    else if (token.includes('(') && !/^["']/.test(token) && ++open > NESTING_LIMIT + 1) return TOO_DEEP
   }
   return null
 }
@@ -63,7 +69,7 @@ function listProblem(
   count: { has: number },
 ): string | null {
   if (list.length === 0) return 'is not a CSS selector: a part is empty'
-  if (depth > NESTING_LIMIT) return `must nest at most ${NESTING_LIMIT} pseudo-classes`
+  if (depth > NESTING_LIMIT) return TOO_DEEP
   for (const [at, part] of list.entries()) {
     const isEdge = (at === 0 && !isRelative) || at === list.length - 1
     if (isTraversal(part) && (isEdge || isTraversal(list[at + 1]!))) {

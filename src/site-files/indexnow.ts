@@ -8,8 +8,8 @@ import { sendRequest } from '../outbound/client/request.ts'
 import { readOrigin } from '../outbound/origin.ts'
 import { readDomainSettings } from '../sites/domain-settings.ts'
 import { startWhileDue } from '../while-due.ts'
-import { judgeCrawler } from './judge-crawler.ts'
 import { type RobotsFiles, robotsSiteOf } from './robots-files.ts'
+import { isOpen } from './sitemap.ts'
 import { redirectMapOf } from './stored-redirects.ts'
 
 /** The protocol's limit of a batch. */
@@ -47,20 +47,16 @@ type Changed = { path: string; changed_at: Date; is_covered: boolean }
 export async function sendDue(deps: Deps): Promise<boolean> {
   const { pool, clock, log } = deps
   const nowMs = clock.nowMs()
-  const domain = await claimDue(pool, nowMs)
-  if (domain === null) return false
+  const due = await claimDue(pool, nowMs)
+  if (due === undefined) return false
+  const { id: domain, failingSince } = due
   const { rows: changed } = await pool.query<Changed>(
     'select path, changed_at, is_covered from indexnow_url where domain_id = $1 order by changed_at, path limit $2',
     [domain, BATCH],
   )
-  const batch = await batchOf(deps, domain, changed)
-  const status =
-    batch === null || batch.urlList.length === 0 ? 204 : await post(deps, batch).catch(() => null)
-  const { rows } = await pool.query<{ failing_since: Date | null }>(
-    'select failing_since from indexnow_state where domain_id = $1',
-    [domain],
-  )
-  const failingMs = nowMs - (rows[0]?.failing_since?.getTime() ?? nowMs)
+  const batch = due.isOn ? await batchOf(deps, due, changed) : null
+  const status = batch?.urlList.length ? await post(deps, batch).catch(() => null) : 204
+  const failingMs = nowMs - (failingSince?.getTime() ?? nowMs)
   const isRetried = (status === null || status === 429 || status >= 500) && failingMs < RETRIED_MS
   if (isRetried) log.debug({ domain, status }, 'search engines took no changed pages')
   else await forget(pool, domain, changed)
@@ -74,51 +70,46 @@ export async function sendDue(deps: Deps): Promise<boolean> {
   return true
 }
 
-async function claimDue(pool: pg.Pool, nowMs: number): Promise<DomainId | null> {
-  const { rows } = await pool.query<{ domain_id: DomainId }>({
+/** `isOn` false: switched off since it was noted, or inactive. */
+type Due = {
+  id: DomainId
+  name: DomainName
+  originUrl: string
+  settings: unknown
+  key: string
+  isOn: boolean
+  failingSince: Date | null
+}
+
+async function claimDue(pool: pg.Pool, nowMs: number): Promise<Due | undefined> {
+  const { rows } = await pool.query<Due>({
     name: 'indexnow-claim',
     text: `with due as (
        select u.domain_id from indexnow_url u left join indexnow_state s using (domain_id)
-        where u.changed_at <= $2 and (s.next_at is null or s.next_at <= $1) limit 1)
-     insert into indexnow_state as known (domain_id, next_at) select domain_id, $3 from due
-     on conflict (domain_id) do update set next_at = excluded.next_at where known.next_at <= $1
-     returning domain_id`,
+        where u.changed_at <= $2 and (s.next_at is null or s.next_at <= $1) limit 1
+     ), claimed as (
+       insert into indexnow_state as known (domain_id, next_at) select domain_id, $3 from due
+       on conflict (domain_id) do update set next_at = excluded.next_at where known.next_at <= $1
+       returning domain_id, failing_since)
+     select d.id, d.custom_domain as name, d.origin_url as "originUrl", d.settings, d.indexnow_key as key,
+            d.is_active and a.suspended_at is null and d.indexnow_key is not null
+              and d.settings->'indexnow' = 'true' as "isOn", c.failing_since as "failingSince"
+       from claimed c join domain d on d.id = c.domain_id join account a on a.id = d.account_id`,
     values: [new Date(nowMs), new Date(nowMs - GATHER_MS), new Date(nowMs + LEASE_MS)],
   })
-  return rows[0]?.domain_id ?? null
+  return rows[0]
 }
 
 type Batch = { host: string; key: string; keyLocation: string; urlList: string[] }
 
-/** null: switched off, or inactive. Without pages that no sitemap would list and none has listed. */
-async function batchOf(
-  { pool, robots }: Deps,
-  domain: DomainId,
-  changed: readonly Changed[],
-): Promise<Batch | null> {
-  const { rows } = await pool.query<{
-    custom_domain: DomainName
-    origin_url: string
-    settings: unknown
-    indexnow_key: string | null
-    is_active: boolean
-  }>(
-    `select d.custom_domain, d.origin_url, d.settings, d.indexnow_key, d.is_active and a.suspended_at is null as is_active
-       from domain d join account a on a.id = d.account_id where d.id = $1`,
-    [domain],
-  )
-  const row = rows[0]
-  const settings = readDomainSettings(row?.settings)
-  if (row === undefined || !row.is_active || !settings.indexnow || row.indexnow_key === null) return null
-  const { custom_domain: name, origin_url: originUrl, indexnow_key: key } = row
-  const [redirects, rules] = [
-    await redirectMapOf(pool, domain),
-    await robots.rules(robotsSiteOf({ id: domain, name, originUrl, settings })).catch(() => null),
-  ]
-  const listed = changed.filter(
-    ({ path, is_covered }) =>
-      (is_covered || redirects?.find(path.split('?', 1)[0]!) == null) &&
-      (rules === null || judgeCrawler(rules, 'Googlebot', path).allowed),
+/** Without pages that no sitemap would list and none has listed. */
+async function batchOf({ pool, robots }: Deps, due: Due, changed: readonly Changed[]): Promise<Batch> {
+  const { id, name, key } = due
+  const site = robotsSiteOf({ ...due, settings: readDomainSettings(due.settings) })
+  const redirects = await redirectMapOf(pool, id)
+  const rules = await robots.rules(site).catch(() => null)
+  const listed = changed.filter(({ path, is_covered: isCovered }) =>
+    isOpen(path, { rules, redirects: isCovered ? null : redirects }),
   )
   const urlList = listed.map(({ path }) => `https://${name}${path}`)
   return { host: name, key, keyLocation: `https://${name}/${key}.txt`, urlList }

@@ -4,7 +4,7 @@ import type { Queryable } from '../db/transaction.ts'
 import type { DomainId } from '../ids.ts'
 import type { Log } from '../log.ts'
 import type { GetOptions } from '../outbound/get.ts'
-import { fetchRobotsFile } from '../sitemaps/robots.ts'
+import { fetchRobots, servableRobots } from '../sitemaps/robots.ts'
 import type { Site } from '../sitemaps/site.ts'
 
 /** Minimum interval between fetches. */
@@ -12,24 +12,24 @@ const FETCH_EVERY_MS = 60_000
 /** How long the last good copy is used while the origin fails. */
 const KEPT_MS = 86_400_000
 const FETCH_WITHIN_MS = 5_000
-const MEMORY_LIMIT_BYTES = 32 * 1024 * 1024
+export const MEMORY_LIMIT_CHARS = 32 * 1024 * 1024
 
 /** `db`: for reads that a request waits for. */
-type Deps = { db: Queryable; pool: Queryable; get: GetOptions; clock: Clock; log: Log }
+export type OriginRobotsDeps = { db: Queryable; pool: Queryable; get: GetOptions; clock: Clock; log: Log }
 
-type Known = { origin: string; text: string; fetchedMs: number }
-type Held = { origin: string; known: Known | null; triedMs: number }
+/** Of the origin `host`. `text` null: no good copy is known. */
+type Held = { host: string; text: string | null; fetchedMs: number; triedMs: number }
 
 /** The origin's own robots.txt: fetched at most once a minute, or remembered as it passes. */
 export class OriginRobots {
-  readonly #deps: Deps
+  readonly #deps: OriginRobotsDeps
   readonly #held = new LRUCache<DomainId, Held>({
-    maxSize: MEMORY_LIMIT_BYTES,
-    sizeCalculation: ({ known }) => 200 + (known?.text.length ?? 0),
+    maxSize: MEMORY_LIMIT_CHARS,
+    sizeCalculation: ({ text }) => 200 + (text?.length ?? 0),
   })
   readonly #reading = new Map<string, Promise<string | null>>()
 
-  constructor(deps: Deps) {
+  constructor(deps: OriginRobotsDeps) {
     this.#deps = deps
   }
 
@@ -37,60 +37,45 @@ export class OriginRobots {
    * null: the origin cannot be reached, and there is no copy of the last day. `maxAgeMs`: how old a copy may be; at
    * least a minute. Never rejects.
    */
-  read(site: Site, maxAgeMs = FETCH_EVERY_MS): Promise<string | null> {
+  async read(site: Site, maxAgeMs = FETCH_EVERY_MS): Promise<string | null> {
     const held = this.#heldOf(site)
-    const nowMs = this.#deps.clock.nowMs()
-    const isRecent = held?.known != null && nowMs - held.known.fetchedMs < maxAgeMs
-    if (held !== undefined && (isRecent || nowMs - held.triedMs < FETCH_EVERY_MS)) {
-      return Promise.resolve(textOf(held.known, nowMs))
-    }
+    if (held !== undefined && this.#isCurrent(held, maxAgeMs)) return this.#textOf(held)
     const key = `${site.id} ${maxAgeMs} ${site.origin.authority}`
-    const open = this.#reading.get(key)
-    if (open !== undefined) return open
-    const before = held?.known ?? null
-    const reading = this.#read(site, before, maxAgeMs).finally(() => this.#reading.delete(key))
+    const reading =
+      this.#reading.get(key) ?? this.#ask(site, maxAgeMs).finally(() => this.#reading.delete(key))
     this.#reading.set(key, reading)
     return reading
   }
 
-  async #read(site: Site, before: Known | null, maxAgeMs: number): Promise<string | null> {
+  async #ask(site: Site, maxAgeMs: number): Promise<string | null> {
     const { get, clock, log } = this.#deps
-    const stored = await this.#stored(site, before)
-    const triedMs = clock.nowMs()
+    const stored = await this.#stored(site)
     // Another node fetched it.
-    if (stored !== null && triedMs - stored.fetchedMs < maxAgeMs) {
-      this.#held.set(site.id, { origin: stored.origin, known: stored, triedMs: stored.fetchedMs })
-      return stored.text
-    }
+    if (this.#isCurrent(stored, maxAgeMs)) return this.#textOf(stored)
+    const triedMs = clock.nowMs()
     try {
-      const file = await fetchRobotsFile(get, site, AbortSignal.timeout(FETCH_WITHIN_MS))
-      const text = isRobots(file) ? file.text : ''
+      const text = servableRobots(await fetchRobots(get, site, AbortSignal.timeout(FETCH_WITHIN_MS)))
       await this.remember(site, text)
       return text
     } catch (error) {
       log.debug({ err: error, domain: site.name }, 'robots.txt of an origin could not be read')
-      this.#held.set(site.id, { origin: site.origin.authority, known: stored, triedMs })
-      return textOf(stored, triedMs)
+      this.#held.set(site.id, { ...stored, triedMs })
+      return this.#textOf(stored)
     }
   }
 
   /** The last good one of the last day, without asking the origin. Never rejects. */
   async kept(site: Site): Promise<string | null> {
-    const held = this.#heldOf(site)
-    const known = held === undefined ? await this.#stored(site, null) : held.known
-    if (held === undefined && known !== null) {
-      this.#held.set(site.id, { origin: known.origin, known, triedMs: known.fetchedMs })
-    }
-    return textOf(known, this.#deps.clock.nowMs())
+    return this.#textOf(this.#heldOf(site) ?? (await this.#stored(site)))
   }
 
   /** A good answer of the origin. Never rejects. */
   async remember(site: Site, text: string): Promise<void> {
     const { pool, clock, log } = this.#deps
     const nowMs = clock.nowMs()
-    const before = this.#heldOf(site)?.known ?? null
-    const known = { origin: site.origin.authority, text, fetchedMs: nowMs }
-    this.#held.set(site.id, { origin: known.origin, known, triedMs: nowMs })
+    const before = this.#heldOf(site)
+    const host = site.origin.authority
+    this.#held.set(site.id, { host, text, fetchedMs: nowMs, triedMs: nowMs })
     if (before?.text === text && nowMs - before.fetchedMs < FETCH_EVERY_MS) return
     try {
       await pool.query(
@@ -98,7 +83,7 @@ export class OriginRobots {
          select id, $2, $3, $4 from domain where id = $1
          on conflict (domain_id) do update set
            origin = excluded.origin, text = excluded.text, fetched_at = excluded.fetched_at`,
-        [site.id, known.origin, text, new Date(nowMs)],
+        [site.id, host, text, new Date(nowMs)],
       )
     } catch (error) {
       log.warn({ err: error, domain: site.name }, 'robots.txt of an origin could not be kept')
@@ -107,31 +92,31 @@ export class OriginRobots {
 
   #heldOf({ id, origin }: Site): Held | undefined {
     const held = this.#held.get(id)
-    return held?.origin === origin.authority ? held : undefined
+    return held?.host === origin.authority ? held : undefined
   }
 
-  async #stored({ id, origin }: Site, otherwise: Known | null): Promise<Known | null> {
-    try {
-      const { rows } = await this.#deps.db.query<{ text: string; fetched_at: Date }>(
-        'select text, fetched_at from origin_robots where domain_id = $1 and origin = $2',
-        [id, origin.authority],
-      )
-      const row = rows[0]
-      return row === undefined
-        ? otherwise
-        : { origin: origin.authority, text: row.text, fetchedMs: row.fetched_at.getTime() }
-    } catch {
-      return otherwise
-    }
+  /** What is in memory if nothing can be read. */
+  async #stored(site: Site): Promise<Held> {
+    const host = site.origin.authority
+    const read = this.#deps.db.query<{ text: string; fetched_at: Date }>(
+      'select text, fetched_at from origin_robots where domain_id = $1 and origin = $2',
+      [site.id, host],
+    )
+    const row = await read.then(({ rows }) => rows[0]).catch(() => undefined)
+    const never = Number.NEGATIVE_INFINITY
+    if (row === undefined) return this.#heldOf(site) ?? { host, text: null, fetchedMs: never, triedMs: never }
+    const fetchedMs = row.fetched_at.getTime()
+    const held = { host, text: row.text, fetchedMs, triedMs: fetchedMs }
+    this.#held.set(site.id, held)
+    return held
   }
-}
 
-function textOf(known: Known | null, nowMs: number): string | null {
-  return known !== null && nowMs - known.fetchedMs < KEPT_MS ? known.text : null
-}
+  #isCurrent({ fetchedMs, triedMs }: Held, maxAgeMs: number): boolean {
+    const nowMs = this.#deps.clock.nowMs()
+    return nowMs - fetchedMs < maxAgeMs || nowMs - triedMs < FETCH_EVERY_MS
+  }
 
-/** A page of an application is no robots.txt, and crawlers read no more than the limit. */
-export function isRobots(file: { text: string; isWhole: boolean; contentType: string }): boolean {
-  const isHtml = /html/i.test(file.contentType) || /^\s*<(?:!doctype|html)/i.test(file.text)
-  return file.isWhole && !isHtml
+  #textOf({ text, fetchedMs }: Held): string | null {
+    return this.#deps.clock.nowMs() - fetchedMs < KEPT_MS ? text : null
+  }
 }

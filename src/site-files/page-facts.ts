@@ -79,30 +79,45 @@ function isOwn(canonical: string, { name, path, query }: Address): boolean {
 // Told to search engines: what appeared, changed or went, while the owner wants it.
 const TELL = `
   insert into indexnow_url as waiting (domain_id, path, changed_at)
-  select noted.domain_id, noted.path, $3 from noted join domain d on d.id = noted.domain_id
+  select noted.domain_id, noted.path, noted.told_at from noted join domain d on d.id = noted.domain_id
     left join before using (domain_id, path)
    where d.settings->'indexnow' = 'true'
      and (noted.is_listed and (noted.is_changed or before.is_listed is not true)
           or before.is_listed and not noted.is_listed)
   on conflict (domain_id, path) do update set changed_at = excluded.changed_at`
 
-/** After a page was stored. One that was stored with another status than 200 is not listed. */
-export async function notePage(db: Queryable, page: PageId, facts: PageFacts, nowMs: number): Promise<void> {
+export type NotedPage = { page: PageId; facts: PageFacts; nowMs: number }
+
+/** After pages were stored. One that was stored with another status than 200 is not listed. */
+export async function notePages(db: Queryable, all: readonly NotedPage[]): Promise<void> {
+  // A statement writes a row once.
+  const noted = [...new Map(all.map((one) => [one.page.key, one])).values()]
   await db.query({
-    name: 'page-fact-note',
-    text: `with before as (
-       select domain_id, path, is_listed from page_fact where domain_id = $1 and path = $2
+    name: 'page-facts-note',
+    text: `with given as (
+       select domain.id as domain_id, asked.path, changed_at, decode(hash, 'hex') as text_hash,
+              is_indexable and not exists (
+                select from page where page.domain_id = domain.id and page.path = asked.path and status <> 200) as is_listed
+         from unnest($1::integer[], $2::text[], $3::timestamptz[], $4::text[], $5::boolean[])
+           as asked (domain_id, path, changed_at, hash, is_indexable)
+         join domain on domain.id = asked.domain_id
+     ), before as (
+       select f.domain_id, f.path, f.is_listed from given join page_fact f using (domain_id, path)
      ), noted as (
        insert into page_fact as known (domain_id, path, text_hash, changed_at, rendered_at, is_listed)
-       select id, $2, $4, $3, $3, $5 and not exists (
-                select from page where domain_id = $1 and path = $2 and status <> 200)
-         from domain where id = $1
+       select domain_id, path, text_hash, changed_at, changed_at, is_listed from given order by domain_id, path
        on conflict (domain_id, path) do update set
          changed_at = case when known.text_hash = excluded.text_hash then known.changed_at else excluded.changed_at end,
          text_hash = excluded.text_hash, rendered_at = excluded.rendered_at, is_listed = excluded.is_listed
-       returning domain_id, path, is_listed, changed_at = $3 as is_changed
+       returning domain_id, path, is_listed, rendered_at as told_at, changed_at = rendered_at as is_changed
      )${TELL}`,
-    values: [page.domain, page.path, new Date(nowMs), facts.hash, facts.isIndexable],
+    values: [
+      noted.map(({ page }) => page.domain),
+      noted.map(({ page }) => page.path),
+      noted.map(({ nowMs }) => new Date(nowMs)),
+      noted.map(({ facts }) => facts.hash.toString('hex')),
+      noted.map(({ facts }) => facts.isIndexable),
+    ],
   })
 }
 
@@ -113,7 +128,7 @@ export async function notePageGone(db: Queryable, page: PageId, nowMs: number): 
        select domain_id, path, is_listed from page_fact where domain_id = $1 and path = $2
      ), noted as (
        update page_fact set is_listed = false where domain_id = $1 and path = $2 and is_listed
-       returning domain_id, path, is_listed, true as is_changed
+       returning domain_id, path, is_listed, $3::timestamptz as told_at, true as is_changed
      )${TELL}`,
     [page.domain, page.path, new Date(nowMs)],
   )

@@ -1,23 +1,24 @@
-import { z } from 'zod'
 import {
   barePath,
+  type CompiledRedirect,
+  compile,
   isNeverRedirected,
+  keyFileOf,
   locationOf,
   REDIRECT_STATUSES,
   type Redirect,
   RedirectMap,
-  type RedirectStatus,
 } from './redirects.ts'
 
-export const REDIRECTS_LIMIT = 10_000
+const REDIRECTS_LIMIT = 10_000
 const ADDRESS_LIMIT_CHARS = 2_048
 const ERRORS_SHOWN = 100
 /** Browsers follow as many. */
 const HOPS = 20
 
-export type LineError = { line: number; error: string }
+type LineError = { line: number; error: string }
 
-export type CheckedRedirects =
+type CheckedRedirects =
   | { ok: true; redirects: Redirect[] }
   /** `lines` empty: the list as a whole is refused. */
   | { ok: false; error: string; lines: LineError[] }
@@ -25,36 +26,34 @@ export type CheckedRedirects =
 /** An entry as it came; `line` counts from 1. */
 type Given = { line: number; from: unknown; to: unknown; status: unknown }
 
-/** Whose redirects they are. `keyFile`: the path of its IndexNow key, or null. */
-export type RedirectSite = { name: string; keyFile: string | null }
+/** Whose redirects they are. */
+type RedirectSite = { name: string; indexnowKey: string | null }
 
-/** Checks the body of a PUT. */
+/** Checks the body of a PUT: JSON, or the text of a CSV file (RFC 4180) with the columns `from`, `to` and `status`. */
 export function checkRedirects(body: unknown, site: RedirectSite): CheckedRedirects {
-  const list = z.object({ redirects: z.array(z.unknown()) }).safeParse(body)
-  if (!list.success) {
-    const isAbsent = (body as { redirects?: unknown } | null)?.redirects === undefined
-    return refused(isAbsent ? 'redirects is required' : 'redirects must be an array')
-  }
-  const given = list.data.redirects.map((entry, at): Given => {
-    const fields = typeof entry === 'object' && entry !== null ? (entry as Record<string, unknown>) : {}
-    return { line: at + 1, from: fields['from'], to: fields['to'], status: fields['status'] }
+  if (typeof body === 'string') return checkCsv(body, site)
+  const list = (body as { redirects?: unknown } | null)?.redirects
+  if (list === undefined) return refused('redirects is required')
+  if (!Array.isArray(list)) return refused('redirects must be an array')
+  const given = list.map((entry: Partial<Given> | null, at): Given => {
+    const { from, to, status } = entry ?? {}
+    return { line: at + 1, from, to, status }
   })
   return check(given, site)
 }
 
-/** Checks a CSV file (RFC 4180) with the columns `from`, `to` and `status`. */
-export function checkRedirectsCsv(text: string, site: RedirectSite): CheckedRedirects {
+function checkCsv(text: string, site: RedirectSite): CheckedRedirects {
   const rows = csvRows(text.replace(/^\ufeff/, ''))
-  if ('error' in rows) return atLines([rows])
-  const [head, ...others] = rows.rows
-  const names = head?.cells.map((cell) => cell.trim().toLowerCase()) ?? []
-  const [from, to, status] = [names.indexOf('from'), names.indexOf('to'), names.indexOf('status')]
-  if (from === -1)
-    return atLines([{ line: head?.line ?? 1, error: 'the header must name from, to and status' }])
+  if (!Array.isArray(rows)) return atLines([rows])
+  const [head = { line: 1, cells: [] }, ...others] = rows
+  const names = head.cells.map((cell) => cell.trim().toLowerCase())
+  if (!names.includes('from')) {
+    return atLines([{ line: head.line, error: 'the header must name from, to and status' }])
+  }
   const given = others.map(({ line, cells }): Given => {
-    const code = cells[status]?.trim() ?? ''
-    const number = /^\d{3}$/.test(code) ? Number(code) : code
-    return { line, from: cells[from], to: cells[to] || null, status: code === '' ? null : number }
+    const [from, to, code] = ['from', 'to', 'status'].map((name) => cells[names.indexOf(name)])
+    const status = code?.trim() || null
+    return { line, from, to, status: status !== null && /^\d{3}$/.test(status) ? Number(status) : status }
   })
   return check(given, site)
 }
@@ -77,46 +76,29 @@ function atLines(errors: readonly LineError[]): CheckedRedirects {
 function check(given: readonly Given[], site: RedirectSite): CheckedRedirects {
   if (given.length > REDIRECTS_LIMIT) return refused(`redirects has more than ${REDIRECTS_LIMIT} entries`)
   const errors: LineError[] = []
-  const redirects: Redirect[] = []
-  const lineOf = new Map<string, number>()
-  for (const { line, from, to, status } of given) {
-    const error =
-      fromProblem(from, site) ??
-      statusProblem(status) ??
-      toProblem(to, status, (from as string).endsWith('*'))
-    if (error !== null) {
-      errors.push({ line, error })
-      continue
-    }
-    const redirect = {
-      from: from as string,
-      to: (to as string) || null,
-      status: (status ?? 301) as RedirectStatus,
-    }
-    const key = nameOf(redirect)
-    const before = lineOf.get(key)
-    if (before !== undefined) errors.push({ line, error: `from is the same as in line ${before}` })
-    else {
-      lineOf.set(key, line)
-      redirects.push(redirect)
-    }
+  /** A wildcard and an exact entry of the same path are two. */
+  const known = new Map<string, { line: number; redirect: Redirect; start: CompiledRedirect }>()
+  for (const entry of given) {
+    const { line, from, to, status } = entry
+    const redirect = { from, to: to || null, status: status ?? 301 } as Redirect
+    const problem = fromProblem(from, site) ?? statusProblem(status) ?? toProblem(entry)
+    const start = problem === null ? compile(redirect) : null
+    const same = start === null ? undefined : known.get(start.name)
+    const error = problem ?? (same === undefined ? null : `from is the same as in line ${same.line}`)
+    if (error !== null) errors.push({ line, error })
+    else if (start !== null) known.set(start.name, { line, redirect, start })
   }
-  if (errors.length === 0) {
-    const map = new RedirectMap(redirects, site.keyFile)
-    for (const [at, redirect] of redirects.entries()) {
-      const error = wayProblem(redirect, map, site)
-      if (error !== null) errors.push({ line: given[at]!.line, error })
-    }
+  const redirects = [...known.values()].map(({ redirect }) => redirect)
+  if (errors.length > 0) return atLines(errors)
+  const map = new RedirectMap(redirects, keyFileOf(site.indexnowKey))
+  for (const { line, start } of known.values()) {
+    const error = wayProblem(start, map, site)
+    if (error !== null) errors.push({ line, error })
   }
   return errors.length === 0 ? { ok: true, redirects } : atLines(errors)
 }
 
-/** A wildcard and an exact entry of the same path are two. */
-function nameOf({ from }: Redirect): string {
-  return from.endsWith('*') ? `${barePath(from.slice(0, -1))}*` : barePath(from)!
-}
-
-function fromProblem(from: unknown, { keyFile }: RedirectSite): string | null {
+function fromProblem(from: unknown, { indexnowKey }: RedirectSite): string | null {
   if (typeof from !== 'string' || from === '') return 'from is required'
   if (from.length > ADDRESS_LIMIT_CHARS) return `from must have at most ${ADDRESS_LIMIT_CHARS} characters`
   if (!/^\/(?![/\\])/.test(from)) return 'from must be a path that begins with one /'
@@ -124,7 +106,8 @@ function fromProblem(from: unknown, { keyFile }: RedirectSite): string | null {
   if (from.slice(0, -1).includes('*')) return 'from may contain * only at its end'
   const path = barePath(from.endsWith('*') ? from.slice(0, -1) : from)
   if (path === null) return 'from is not a valid path'
-  if (!from.endsWith('*') && isNeverRedirected(path, keyFile)) return `${path} is never redirected`
+  if (!from.endsWith('*') && isNeverRedirected(path, keyFileOf(indexnowKey)))
+    return `${path} is never redirected`
   return null
 }
 
@@ -133,7 +116,7 @@ function statusProblem(status: unknown): string | null {
   return isKnown ? null : `status must be ${REDIRECT_STATUSES.join(', ')}`
 }
 
-function toProblem(to: unknown, status: unknown, isWildcard: boolean): string | null {
+function toProblem({ from, to, status }: Given): string | null {
   if (status === 410) return (to ?? '') === '' ? null : 'to must be empty with status 410'
   if ((to ?? '') === '') return 'to is required'
   if (typeof to !== 'string') return 'to must be a string'
@@ -147,18 +130,21 @@ function toProblem(to: unknown, status: unknown, isWildcard: boolean): string | 
   if (authority !== null && (/[@\\*]/.test(authority[1]!) || !URL.canParse(to))) return 'to has no valid host'
   const stars = to.split('*').length - 1
   if (stars > 1) return 'to may contain * once'
-  return stars === 1 && !isWildcard ? 'to may contain * only if from does' : null
+  return stars === 1 && !String(from).endsWith('*') ? 'to may contain * only if from does' : null
 }
 
 /** Loops, wildcards that grow, and chains of two exact entries. */
-function wayProblem(redirect: Redirect, map: RedirectMap, site: RedirectSite): string | null {
-  const { from } = redirect
-  const isWildcard = from.endsWith('*')
-  const start = barePath(isWildcard ? from.slice(0, -1) : from)!
-  const starts = isWildcard ? [start, `${start}x`] : [start]
-  if (starts.some((path) => !ends(path, map, site))) return 'it leads back to itself'
-  const next = isWildcard ? null : nextPath(start, map, site)
-  return next !== null && map.hasExact(next) ? `it leads to ${next}, which is redirected as well` : null
+function wayProblem(
+  { path, isWildcard }: CompiledRedirect,
+  map: RedirectMap,
+  site: RedirectSite,
+): string | null {
+  const starts = isWildcard ? [path, `${path}x`] : [path]
+  if (starts.some((start) => !ends(start, map, site))) return 'it leads back to itself'
+  const next = isWildcard ? null : nextPath(path, map, site)
+  return next !== null && map.find(next)?.isWildcard === false
+    ? `it leads to ${next}, which is redirected as well`
+    : null
 }
 
 function ends(start: string, map: RedirectMap, site: RedirectSite): boolean {
@@ -187,7 +173,7 @@ function nextPath(path: string, map: RedirectMap, { name }: RedirectSite): strin
 type Row = { line: number; cells: string[] }
 
 /** RFC 4180, with LF or CRLF. Empty lines are skipped. `line`: where a record begins. */
-function csvRows(text: string): { rows: Row[] } | LineError {
+function csvRows(text: string): Row[] | LineError {
   const rows: Row[] = []
   let [line, at] = [1, 0]
   while (at < text.length) {
@@ -209,7 +195,7 @@ function csvRows(text: string): { rows: Row[] } | LineError {
     line++
     if (row.cells.length > 1 || row.cells[0]!.trim() !== '') rows.push(row)
   }
-  return { rows }
+  return rows
 }
 
 function closingQuote(text: string, open: number): number {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-
-import { checkRedirects, checkRedirectsCsv, redirectsCsv } from './redirect-list.ts'
+import { checkRedirects, redirectsCsv } from './redirect-list.ts'
 import { barePath, locationOf, type Redirect, RedirectMap } from './redirects.ts'
 
-const SITE = { name: 'red.example', keyFile: `/${'0'.repeat(32)}.txt` }
+const SITE = { name: 'red.example', indexnowKey: '0'.repeat(32) }
+const KEY_FILE = `/${SITE.indexnowKey}.txt`
 const to = (from: string, target: string | null, status: Redirect['status'] = 301): Redirect => ({
   from,
   to: target,
@@ -12,7 +12,7 @@ const to = (from: string, target: string | null, status: Redirect['status'] = 30
 })
 
 function answer(list: readonly Redirect[], url: string): string | number | null {
-  const found = new RedirectMap(list, SITE.keyFile).find(barePath(url) ?? '')
+  const found = new RedirectMap(list, KEY_FILE).find(barePath(url) ?? '')
   return found === null ? null : (locationOf(found, url) ?? found.status)
 }
 
@@ -54,7 +54,7 @@ describe('a redirect', () => {
 
   it('never covers what machines ask for by name, also not with *', () => {
     const all = [to('/*', '/')]
-    for (const path of ['/robots.txt', '/.well-known/x', SITE.keyFile]) assert.equal(answer(all, path), null)
+    for (const path of ['/robots.txt', '/.well-known/x', KEY_FILE]) assert.equal(answer(all, path), null)
     assert.equal(answer(all, '/x'), '/')
   })
 
@@ -86,7 +86,7 @@ describe('a list of redirects', () => {
     'too long a from': [{ from: `/${'x'.repeat(2_048)}`, to: '/x' }, /from must have at most 2048/],
     'robots.txt': [{ from: '/robots.txt', to: '/x' }, /never redirected/],
     'a well-known path': [{ from: '/.well-known/x', to: '/x' }, /never redirected/],
-    'the key file': [{ from: SITE.keyFile, to: '/x' }, /never redirected/],
+    'the key file': [{ from: KEY_FILE, to: '/x' }, /never redirected/],
     'an unknown status': [{ from: '/x', to: '/y', status: 303 }, /^status must be 301/],
     'a status as text': [{ from: '/x', to: '/y', status: '301' }, /^status must be 301/],
     'no to': [{ from: '/x' }, /^to is required/],
@@ -148,17 +148,17 @@ describe('a list of redirects', () => {
 
   it('comes and goes as CSV: any order of columns, others ignored, empty lines, quotes, CRLF, a byte order mark', () => {
     const csv = '\ufeffnote,status,To,from\r\n"a, ""b""\nc",302,/x,/y\r\n\r\n,,/z,"/q,1"\n,410,,/gone'
-    const checked = checkRedirectsCsv(csv, SITE)
+    const checked = checkRedirects(csv, SITE)
     assert(checked.ok, JSON.stringify(checked))
     assert.deepEqual(checked.redirects, [to('/y', '/x', 302), to('/q,1', '/z'), to('/gone', null, 410)])
-    const again = checkRedirectsCsv(redirectsCsv(checked.redirects), SITE)
+    const again = checkRedirects(redirectsCsv(checked.redirects), SITE)
     assert(again.ok)
     assert.deepEqual(again.redirects, checked.redirects)
   })
 
   it('names the line of a CSV file', () => {
     const lineOf = (csv: string) => {
-      const checked = checkRedirectsCsv(csv, SITE)
+      const checked = checkRedirects(csv, SITE)
       return checked.ok ? null : checked.lines.map(({ line }) => line)
     }
     assert.deepEqual(lineOf('from,to,status\n\n"/a\n",/b,\n/c,/d,9x9\n'), [3, 5])

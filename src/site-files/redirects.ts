@@ -8,7 +8,9 @@ export type Redirect = { from: string; to: string | null; status: RedirectStatus
 
 export type CompiledRedirect = {
   status: RedirectStatus
-  /** Normalised, without the `*`: the name under which hits are counted. */
+  /** The normalised `from`, under which hits are counted. */
+  name: string
+  /** Without the `*`. */
   path: string
   isWildcard: boolean
   /** ASCII; null: 410. */
@@ -54,8 +56,9 @@ export class RedirectMap {
     }
   }
 
-  hasExact(path: string): boolean {
-    return this.#exact.has(path)
+  /** Of a stored path, with any query. */
+  covers(path: string): boolean {
+    return this.find(path.split('?', 1)[0]!) !== null
   }
 
   /** `path`: of `barePath`. Exact before wildcard, the longest wildcard first. */
@@ -86,10 +89,13 @@ export function isNeverRedirected(path: string, keyFile: string | null): boolean
   return path === '/robots.txt' || path.startsWith('/.well-known/') || path === keyFile
 }
 
-function compile({ from, to, status }: Redirect): CompiledRedirect | null {
+/** null: it matches nothing. */
+export function compile({ from, to, status }: Redirect): CompiledRedirect | null {
   const isWildcard = from.endsWith('*')
   const path = barePath(isWildcard ? from.slice(0, -1) : from)
-  return path === null ? null : { path, isWildcard, status, to: to === null ? null : ascii(to) }
+  if (path === null) return null
+  const name = isWildcard ? `${path}*` : path
+  return { name, path, isWildcard, status, to: to === null ? null : ascii(to) }
 }
 
 /** As written, but for characters that no header can carry. */

@@ -5,19 +5,12 @@ import { readOrigin } from '../outbound/origin.ts'
 import { parseRobots, type RobotsText } from '../sitemaps/robots-rules.ts'
 import type { Site } from '../sitemaps/site.ts'
 import type { DomainSettings, RobotsMode } from '../sites/domain-settings.ts'
-import type { OriginRobots } from './origin-robots.ts'
-import { composeRobots, hasPreferences } from './robots-text.ts'
+import { MEMORY_LIMIT_CHARS, OriginRobots, type OriginRobotsDeps } from './origin-robots.ts'
+import { composeRobots } from './robots-text.ts'
 import { newestContent } from './versions.ts'
 
-export type SiteFileSettings = Pick<DomainSettings, 'preferences' | 'sitemap'> & { robotsMode: RobotsMode }
-
 /** A new object after each change of the domain. */
-export type RobotsSite = Site & { files: SiteFileSettings }
-
-export function siteFileSettings(settings: DomainSettings): SiteFileSettings {
-  const { preferences, sitemap, robots } = settings
-  return { preferences, sitemap, robotsMode: robots.mode }
-}
+export type RobotsSite = Site & { files: Pick<DomainSettings, 'preferences' | 'robots' | 'sitemap'> }
 
 export function robotsSiteOf(domain: {
   id: DomainId
@@ -26,21 +19,18 @@ export function robotsSiteOf(domain: {
   settings: DomainSettings
 }): RobotsSite {
   const { id, name, originUrl, settings } = domain
-  const files = siteFileSettings(settings)
-  return { id, name, origin: readOrigin(originUrl, id), query: settings.query, files }
+  return { id, name, origin: readOrigin(originUrl, id), query: settings.query, files: settings }
 }
 
 /** Otherwise the origin's is passed on as it is. */
-export function isServedByUs({ robotsMode, preferences }: SiteFileSettings): boolean {
-  return robotsMode !== 'origin' || hasPreferences(preferences)
+export function isServedByUs({ robots, preferences }: RobotsSite['files']): boolean {
+  return robots.mode !== 'origin' || Object.keys(preferences).length > 0
 }
 
 export async function ownRobotsText(db: Queryable, domain: DomainId): Promise<string> {
   const content = (await newestContent(db, domain, 'robots')) as { text?: string } | null
   return content?.text ?? ''
 }
-
-const MEMORY_LIMIT_CHARS = 32 * 1024 * 1024
 
 /** What is served as /robots.txt now, by domain. */
 export class RobotsFiles {
@@ -55,14 +45,14 @@ export class RobotsFiles {
     sizeCalculation: ({ text }) => 500 + 5 * text.length,
   })
 
-  constructor(db: Queryable, origin: OriginRobots) {
-    this.#db = db
-    this.origin = origin
+  constructor(deps: OriginRobotsDeps) {
+    this.#db = deps.db
+    this.origin = new OriginRobots(deps)
   }
 
   /** null: the origin cannot be reached. `maxAgeMs`: of the origin's part; absent: a minute. */
   async served(site: RobotsSite, maxAgeMs?: number): Promise<string | null> {
-    const { robotsMode: mode } = site.files
+    const { mode } = site.files.robots
     const text = mode === 'origin' ? '' : await this.#ownText(site)
     return this.wouldServe(site, { mode, text }, maxAgeMs)
   }
@@ -75,8 +65,7 @@ export class RobotsFiles {
   ): Promise<string | null> {
     const { preferences, sitemap } = site.files
     const origin = mode === 'replace' ? '' : await this.origin.read(site, maxAgeMs)
-    if (origin === null) return null
-    if (!isServedByUs({ ...site.files, robotsMode: mode })) return origin
+    if (origin === null || !isServedByUs({ ...site.files, robots: { mode } })) return origin
     const sitemapUrl = sitemap === 'generate' ? `https://${site.name}/sitemap.xml` : null
     return composeRobots({ mode, text, origin, preferences, sitemapUrl })
   }

@@ -39,53 +39,52 @@ export function beginsGroup(text: string): boolean {
   return first === undefined || /^(?:user-agent|sitemap)\s*:/i.test(first)
 }
 
-export function hasPreferences({ search, ai_input, ai_train }: Preferences): boolean {
-  return (search ?? ai_input ?? ai_train) !== undefined
+/** A field of robots.txt and of responses, with what it calls the preferences. */
+type Vocabulary = {
+  field: string
+  names: Partial<Record<keyof Preferences, string>>
+  words: { allow: string; deny: string }
 }
 
-/** Members of `Content-Signal` (contentsignals.org). */
-export function contentSignal({ search, ai_input, ai_train }: Preferences): [name: string, value: string][] {
-  const word = { allow: 'yes', deny: 'no' } as const
-  return [
-    ...(search === undefined ? [] : [['search', word[search]] as [string, string]]),
-    ...(ai_input === undefined ? [] : [['ai-input', word[ai_input]] as [string, string]]),
-    ...(ai_train === undefined ? [] : [['ai-train', word[ai_train]] as [string, string]]),
-  ]
-}
+export const VOCABULARIES: readonly Vocabulary[] = [
+  // contentsignals.org
+  {
+    field: 'Content-Signal',
+    names: { search: 'search', ai_input: 'ai-input', ai_train: 'ai-train' },
+    words: { allow: 'yes', deny: 'no' },
+  },
+  // draft-ietf-aipref-vocab-07, which has no word for input.
+  {
+    field: 'Content-Usage',
+    names: { search: 'search', ai_train: 'train-ai' },
+    words: { allow: 'y', deny: 'n' },
+  },
+]
 
-/** Members of `Content-Usage` (draft-ietf-aipref-vocab-07), which has no word for input. */
-export function contentUsage({ search, ai_train }: Preferences): [name: string, value: string][] {
-  const word = { allow: 'y', deny: 'n' } as const
-  return [
-    ...(search === undefined ? [] : [['search', word[search]] as [string, string]]),
-    ...(ai_train === undefined ? [] : [['train-ai', word[ai_train]] as [string, string]]),
-  ]
-}
-
-export function membersText(members: readonly (readonly [name: string, value: string])[]): string {
-  return members.map(([name, value]) => `${name}=${value}`).join(', ')
+/** Members such as `search=yes`. */
+export function membersOf(preferences: Preferences, { names, words }: Vocabulary): string[] {
+  return Object.entries(names).flatMap(([use, name]) => {
+    const stated = preferences[use as keyof Preferences]
+    return stated === undefined ? [] : [`${name}=${words[stated]}`]
+  })
 }
 
 /** In every group, because a crawler reads only its own. A group keeps a line of its own. */
 function withPreferences(text: string, preferences: Preferences): string {
-  if (!hasPreferences(preferences)) return text
-  const usage = contentUsage(preferences)
-  const wanted: [name: string, line: string][] = [
-    ['content-signal', `Content-Signal: ${membersText(contentSignal(preferences))}`],
-    ...(usage.length === 0
-      ? []
-      : [['content-usage', `Content-Usage: / ${membersText(usage)}`] as [string, string]]),
-  ]
+  const wanted = VOCABULARIES.flatMap((vocabulary) => {
+    const { field } = vocabulary
+    const members = membersOf(preferences, vocabulary).join(', ')
+    const path = field === 'Content-Usage' ? '/ ' : ''
+    return members === '' ? [] : [{ name: field.toLowerCase(), line: `${field}: ${path}${members}` }]
+  })
+  if (wanted.length === 0) return text
   const { groups } = parseRobots(text)
-  const added = new Map<number, string[]>()
-  for (const { agentLine, others } of groups) {
-    added.set(
-      agentLine,
-      wanted.flatMap(([name, line]) => (others.has(name) ? [] : [line])),
-    )
-  }
-  const lines = text.split(LINE_BREAK).flatMap((line, at) => [line, ...(added.get(at) ?? [])])
+  const groupAt = new Map(groups.map((group) => [group.agentLine, group]))
+  const lines = text.split(LINE_BREAK).flatMap((line, at) => {
+    const group = groupAt.get(at)
+    return [line, ...wanted.flatMap((each) => (group?.others.has(each.name) === false ? [each.line] : []))]
+  })
   const isForAll = groups.some(({ tokens }) => tokens.includes('*'))
-  const all = ['User-agent: *', ...wanted.map(([, line]) => line), 'Allow: /', ''].join('\n')
+  const all = ['User-agent: *', ...wanted.map(({ line }) => line), 'Allow: /', ''].join('\n')
   return isForAll ? lines.join('\n') : joined(lines.join('\n'), all)
 }

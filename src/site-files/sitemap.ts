@@ -1,6 +1,9 @@
 import type { Queryable } from '../db/transaction.ts'
 import type { DomainId } from '../ids.ts'
+import type { RobotsText } from '../sitemaps/robots-rules.ts'
 import { escapeXml } from '../sitemaps/xml-text.ts'
+import { judgeCrawler } from './judge-crawler.ts'
+import type { RedirectMap } from './redirects.ts'
 
 /** The sitemap protocol's limits. */
 export const URLS_A_FILE = 50_000
@@ -10,37 +13,53 @@ const BATCH = 1_000
 
 type Listed = { path: string; changed_at: Date }
 
-export type SitemapSite = {
+type SitemapSite = {
   id: DomainId
   name: string
   /** Rendered since then. */
   sinceMs: number
-  /** By robots.txt and redirects. */
-  lists(path: string): boolean
+  redirects: RedirectMap | null
+  rules: RobotsText | null
 }
 
 const LISTED = 'domain_id = $1 and is_listed and rendered_at >= $2'
 
-/** With those that robots.txt or a redirect takes out. */
-export async function countListed(db: Queryable, { id, sinceMs }: SitemapSite): Promise<number> {
+/** By redirects and robots.txt; null: there are none, or they are not known. */
+export function isOpen(
+  path: string,
+  { redirects, rules }: Pick<SitemapSite, 'redirects' | 'rules'>,
+): boolean {
+  return !redirects?.covers(path) && (rules === null || judgeCrawler(rules, 'Googlebot', path).allowed)
+}
+
+/** A file in pieces, or for null the whole or the index; null: there is no such file. Without pieces: no page. */
+export async function sitemapFile(
+  db: Queryable,
+  site: SitemapSite,
+  file: number | null,
+): Promise<AsyncGenerator<string> | null> {
+  // With those that robots.txt or a redirect takes out.
   const { rows } = await db.query<{ pages: number }>(
     `select count(*)::int as pages from page_fact where ${LISTED}`,
-    [id, new Date(sinceMs)],
+    [site.id, new Date(site.sinceMs)],
   )
-  return rows[0]!.pages
+  const files = Math.ceil(rows[0]!.pages / URLS_A_FILE)
+  if (file !== null && (files < 2 || file >= files)) return null
+  return file === null && files > 1 ? indexOf(site, files) : urlsOf(db, site, file ?? 0)
 }
 
-/** The index of so many files. */
-export function sitemapIndex({ name }: SitemapSite, files: number): string {
-  const entries = Array.from(
-    { length: files },
-    (_, at) => `<sitemap><loc>https://${name}/sitemap-${at + 1}.xml</loc></sitemap>\n`,
-  )
-  return `<?xml version="1.0" encoding="UTF-8"?>\n<sitemapindex xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n${entries.join('')}</sitemapindex>\n`
+const opening = (element: string) =>
+  `<?xml version="1.0" encoding="UTF-8"?>\n<${element} xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n`
+
+async function* indexOf({ name }: SitemapSite, files: number): AsyncGenerator<string> {
+  yield opening('sitemapindex')
+  for (let file = 1; file <= files; file++) {
+    yield `<sitemap><loc>https://${name}/sitemap-${file}.xml</loc></sitemap>\n`
+  }
+  yield '</sitemapindex>\n'
 }
 
-/** One file in pieces, from the given one of the index on (0: the first); nothing for a file without pages. */
-export async function* sitemapFile(db: Queryable, site: SitemapSite, file: number): AsyncGenerator<string> {
+async function* urlsOf(db: Queryable, site: SitemapSite, file: number): AsyncGenerator<string> {
   let after = file === 0 ? '' : await lastBefore(db, site, file)
   let isBegun = false
   for (let read = 0; after !== null && read < URLS_A_FILE; ) {
@@ -52,16 +71,13 @@ export async function* sitemapFile(db: Queryable, site: SitemapSite, file: numbe
     })
     read += rows.length
     after = rows.length < limit ? null : rows.at(-1)!.path
-    const urls = rows.filter(({ path }) => site.lists(path)).map((row) => entry(site.name, row))
+    const urls = rows.filter(({ path }) => isOpen(path, site)).map((row) => entry(site.name, row))
     if (urls.join('') === '') continue
-    yield `${isBegun ? '' : HEAD}${urls.join('')}`
+    yield `${isBegun ? '' : opening('urlset')}${urls.join('')}`
     isBegun = true
   }
   if (isBegun) yield '</urlset>\n'
 }
-
-const HEAD =
-  '<?xml version="1.0" encoding="UTF-8"?>\n<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n'
 
 function entry(name: string, { path, changed_at }: Listed): string {
   const location = `https://${name}${path}`

@@ -1,12 +1,14 @@
-import { createHash } from 'node:crypto'
 import type pg from 'pg'
+import { BufferedWrites } from '../db/buffered-writes.ts'
 import type { Queryable } from '../db/transaction.ts'
 import { retriedTransaction } from '../db/transaction.ts'
 import { AppError } from '../errors.ts'
 import type { DomainId, DomainName } from '../ids.ts'
+import type { Log } from '../log.ts'
 import { announceHost } from '../store/invalidation.ts'
 import { forgetVisits } from '../store/last-visits.ts'
-import { barePath, type Redirect, RedirectMap } from './redirects.ts'
+import { etagOf } from '../store/stored-page.ts'
+import { compile, type Redirect, RedirectMap } from './redirects.ts'
 import { addVersion, newestContent } from './versions.ts'
 
 /** `external`: it leads to another host. `shadows_page`: a stored page is behind it. */
@@ -20,7 +22,7 @@ export type ListedRedirect = Redirect & {
 type Domain = { id: DomainId; name: DomainName }
 
 /** In the order of the last change. */
-export async function readRedirects(db: Queryable, domain: DomainId): Promise<Redirect[]> {
+async function readRedirects(db: Queryable, domain: DomainId): Promise<Redirect[]> {
   return ((await newestContent(db, domain, 'redirects')) ?? []) as Redirect[]
 }
 
@@ -32,25 +34,25 @@ export async function redirectMapOf(db: Queryable, domain: DomainId): Promise<Re
 
 export async function listRedirects(db: Queryable, domain: Domain): Promise<ListedRedirect[]> {
   const redirects = await readRedirects(db, domain.id)
-  const paths = redirects.map(({ from }) => pathOf(from))
-  const { rows } = await db.query<{ hits: string | null; last_used_at: Date | null; shadows_page: boolean }>(
-    // Paths are ASCII and sorted by bytes: what begins with a text lies between it and the text with a last byte.
-    `select u.hits, u.last_used_at,
-            case when asked.is_wildcard
-                 then exists (select from page where domain_id = $1 and path >= asked.path and path < asked.path || chr(127))
-                 else exists (select from page where domain_id = $1 and path = asked.path)
-                   or exists (select from page where domain_id = $1
-                               and path > asked.path || '?' and path < asked.path || '@') end as shadows_page
-       from unnest($2::text[], $3::boolean[]) with ordinality as asked (path, is_wildcard, at)
-       left join redirect_use u on u.domain_id = $1
-        and u.path = asked.path || case when asked.is_wildcard then '*' else '' end
-      order by asked.at`,
-    [domain.id, paths, redirects.map(({ from }) => from.endsWith('*'))],
+  const covered = redirects.map(nameOf).flatMap(coveredRanges)
+  const { rows } = await db.query<{
+    name: string
+    hits: number
+    last_used_at: Date | null
+    shadows_page: boolean
+  }>(
+    `select c.name, coalesce(u.hits, 0)::float8 as hits, u.last_used_at, bool_or(exists (
+              select from page where domain_id = $1 and path >= c.low and path < c.high)) as shadows_page
+       from unnest($2::text[], $3::text[], $4::text[]) as c (name, low, high)
+       left join redirect_use u on u.domain_id = $1 and u.path = c.name
+      group by c.name, u.hits, u.last_used_at`,
+    [domain.id, ...columnsOf(covered)],
   )
-  return redirects.map((redirect, at) => {
-    const { hits, last_used_at, shadows_page } = rows[at]!
-    const used = { hits: Number(hits ?? 0), last_used_at: last_used_at?.toISOString() ?? null }
-    return { ...redirect, ...used, external: isExternal(redirect, domain.name), shadows_page }
+  const usedOf = new Map(rows.map(({ name, ...used }) => [name, used]))
+  return redirects.map((redirect) => {
+    const { hits = 0, last_used_at = null, shadows_page = false } = usedOf.get(nameOf(redirect)) ?? {}
+    const external = isExternal(redirect, domain.name)
+    return { ...redirect, hits, last_used_at: last_used_at?.toISOString() ?? null, external, shadows_page }
   })
 }
 
@@ -58,23 +60,13 @@ function isExternal({ to }: Redirect, name: DomainName): boolean {
   return to !== null && !to.startsWith('/') && URL.parse(to)?.host !== name
 }
 
-function pathOf(from: string): string {
-  return barePath(from.replace(/\*$/, '')) ?? ''
-}
-
-function nameOf({ from }: Redirect): string {
-  return useName({ path: pathOf(from), isWildcard: from.endsWith('*') })
-}
-
-/** Under this name uses are counted; a wildcard and an exact entry may have the same path. */
-export function useName({ path, isWildcard }: { path: string; isWildcard: boolean }): string {
-  return isWildcard ? `${path}*` : path
+function nameOf(redirect: Redirect): string {
+  return compile(redirect)?.name ?? ''
 }
 
 /** With quotes; of the list without its figures. */
 export function redirectsETag(redirects: readonly Redirect[]): string {
-  const fields = redirects.map(({ from, to, status }) => [from, to, status])
-  return `"${createHash('sha256').update(JSON.stringify(fields)).digest('base64url').slice(0, 22)}"`
+  return `"${etagOf(JSON.stringify(redirects.map(({ from, to, status }) => [from, to, status])))}"`
 }
 
 /** Replaces the list. The caller has checked it. `ifMatch`: throws `changed_meanwhile` unless it names the present list. */
@@ -93,37 +85,41 @@ export async function replaceRedirects(
     }
     const content = redirects.map(({ from, to, status }) => ({ from, to, status }))
     if (!(await addVersion(client, domain.id, { kind: 'redirects', content, author, before: [] }))) return
-    const names = redirects.map(nameOf)
-    await client.query('delete from redirect_use where domain_id = $1 and path <> all ($2)', [
-      domain.id,
-      names,
-    ])
-    await forgetVisits(client, domain.id, names.flatMap(coveredRanges))
-    const [earlier, now] = [new Set(before.map(nameOf)), new Set(names)]
+    const [earlier, now] = [new Set(before.map(nameOf)), new Set(redirects.map(nameOf))]
+    const uses = 'delete from redirect_use where domain_id = $1 and path <> all ($2)'
+    await client.query(uses, [domain.id, [...now]])
+    await forgetVisits(client, domain.id, [...now].flatMap(coveredRanges))
     const changed = [...new Set([...earlier, ...now])].filter((name) => earlier.has(name) !== now.has(name))
     await noteCovered(client, domain.id, changed.flatMap(coveredRanges))
     await announceHost(client, domain.name)
   })
 }
 
-/** The stored paths that it covers, with any query: from the first, up to before the second. */
-function coveredRanges(name: string): [from: string, before: string][] {
-  if (name.endsWith('*')) return [[name.slice(0, -1), `${name.slice(0, -1)}\x7f`]]
+type Covered = { name: string; low: string; high: string }
+
+/**
+ * The stored paths that it covers, with any query: from `low`, up to before `high`. Paths are ASCII without spaces and
+ * sorted by bytes.
+ */
+function coveredRanges(name: string): Covered[] {
+  const start = name.replace(/\*$/, '')
+  if (start !== name) return [{ name, low: start, high: `${start}\x7f` }]
   return [
-    [name, `${name} `],
-    [`${name}?`, `${name}@`],
+    { name, low: name, high: `${name} ` },
+    { name, low: `${name}?`, high: `${name}@` },
   ]
+}
+
+function columnsOf(covered: readonly Covered[]): [names: string[], low: string[], high: string[]] {
+  return [covered.map(({ name }) => name), covered.map(({ low }) => low), covered.map(({ high }) => high)]
 }
 
 /** Of a change of redirects; the others are not told. */
 const COVERED_LIMIT = 100_000
 
 /** Tells search engines of listed pages whose redirects appeared or went. */
-async function noteCovered(
-  db: Queryable,
-  domain: DomainId,
-  ranges: readonly (readonly [from: string, before: string])[],
-): Promise<void> {
+async function noteCovered(db: Queryable, domain: DomainId, covered: readonly Covered[]): Promise<void> {
+  const [, low, high] = columnsOf(covered)
   await db.query(
     `insert into indexnow_url (domain_id, path, changed_at, is_covered)
      select f.domain_id, f.path, now(), true
@@ -133,7 +129,7 @@ async function noteCovered(
                      where f.path >= covered.low and f.path < covered.high)
       limit ${COVERED_LIMIT}
      on conflict (domain_id, path) do update set changed_at = excluded.changed_at, is_covered = true`,
-    [domain, ranges.map(([low]) => low), ranges.map(([, high]) => high)],
+    [domain, low, high],
   )
 }
 
@@ -142,22 +138,38 @@ function namesTag(ifMatch: string, etag: string): boolean {
   return ifMatch.trim() === '*' || ifMatch.split(',').some((tag) => tag.trim() === etag)
 }
 
-export type RedirectUse = { domain: DomainId; name: string; hits: number; lastMs: number }
+type Use = { domain: DomainId; name: string; hits: number; last: Date }
 
-export async function addRedirectUses(db: Queryable, uses: readonly RedirectUse[]): Promise<void> {
-  const rows = uses.toSorted((a, b) => a.domain - b.domain || (a.name < b.name ? -1 : 1))
+/** Counts in memory and writes every few seconds. A batch that cannot be written is lost. */
+export class RedirectUses {
+  readonly #writes: BufferedWrites<Use>
+
+  constructor({ db, log }: { db: Queryable; log: Log }) {
+    const failed = 'uses of redirects could not be counted'
+    this.#writes = new BufferedWrites<Use>((uses) => addUses(db, uses), { log, failed })
+  }
+
+  note(domain: DomainId, name: string, nowMs: number): void {
+    const key = `${domain}${name}`
+    const hits = (this.#writes.waiting(key)?.hits ?? 0) + 1
+    this.#writes.note(key, { domain, name, hits, last: new Date(nowMs) })
+  }
+
+  flush(): Promise<void> {
+    return this.#writes.flush()
+  }
+}
+
+/** In key order, to avoid deadlocks. */
+async function addUses(db: Queryable, uses: readonly Use[]): Promise<void> {
   await db.query(
     `insert into redirect_use as u (domain_id, path, hits, last_used_at)
-     select n.domain_id, n.path, n.hits, n.last_used_at
-       from unnest($1::integer[], $2::text[], $3::bigint[], $4::timestamptz[]) as n (domain_id, path, hits, last_used_at)
-       join domain d on d.id = n.domain_id
+     select n.domain, n.name, n.hits, n.last
+       from json_to_recordset($1) as n (domain integer, name text collate "C", hits bigint, last timestamptz)
+       join domain d on d.id = n.domain
+      order by n.domain, n.name
      on conflict (domain_id, path) do update set
        hits = u.hits + excluded.hits, last_used_at = greatest(u.last_used_at, excluded.last_used_at)`,
-    [
-      rows.map(({ domain }) => domain),
-      rows.map(({ name }) => name),
-      rows.map(({ hits }) => hits),
-      rows.map(({ lastMs }) => new Date(lastMs)),
-    ],
+    [JSON.stringify(uses)],
   )
 }

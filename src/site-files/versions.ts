@@ -2,7 +2,7 @@ import type { Queryable } from '../db/transaction.ts'
 import type { DomainId } from '../ids.ts'
 
 export const VERSION_KINDS = ['robots', 'redirects', 'policy', 'rules'] as const
-export type VersionKind = (typeof VERSION_KINDS)[number]
+type VersionKind = (typeof VERSION_KINDS)[number]
 
 export type Version = {
   id: number
@@ -12,7 +12,7 @@ export type Version = {
   author: string
 }
 
-export const VERSIONS_KEPT = 20
+const VERSIONS_KEPT = 20
 
 type Row = { id: number; kind: VersionKind; author: string; created_at: Date; content: unknown }
 

@@ -57,7 +57,7 @@ export function createSitemapNames({ get, clock, log, namedInIndexes }: SitemapN
     }
     const robots = fetchRobots(get, site, AbortSignal.timeout(ROBOTS_WAIT_MS))
     const [inRobots, inIndexes] = await Promise.all([
-      robots.then((text): readonly string[] => readRobots(text, site).sitemaps).catch(failed),
+      robots.then(({ text }): readonly string[] => readRobots(text, site).sitemaps).catch(failed),
       namedInIndexes(site.id).catch(failed),
     ])
     const paths = new Set([...inRobots, ...inIndexes])

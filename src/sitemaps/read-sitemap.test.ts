@@ -1,15 +1,12 @@
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, describe, it } from 'node:test'
+import { after, beforeEach, describe, it } from 'node:test'
 import zlib from 'node:zlib'
-import { startTestSite, type TestSite } from '../../test/support/site.ts'
+import { startTestSite } from '../../test/support/site.ts'
 import type { PagePath } from '../ids.ts'
 import { type OwnEntry, readSitemap } from './read-sitemap.ts'
 import { NotASitemap } from './scanner.ts'
 
-let test: TestSite
-before(async () => {
-  test = await startTestSite()
-})
+const test = await startTestSite()
 after(() => test.close())
 beforeEach(() => {
   for (const path of Object.keys(test.answers)) delete test.answers[path]
@@ -24,16 +21,8 @@ async function read(path = MAP, options: { limitBytes?: number; query?: 'ignore'
   const batches: { kind: string; entries: readonly OwnEntry[] }[] = []
   const { query = 'keep' as const, ...rest } = options
   const site = { ...test.site, query }
-  await readSitemap(
-    { ...test.options, ...rest },
-    site,
-    path,
-    AbortSignal.timeout(20_000),
-    async (entries, kind) => {
-      batches.push({ kind, entries })
-      return true
-    },
-  )
+  const take = async (entries: readonly OwnEntry[], kind: string) => batches.push({ kind, entries }) > 0
+  await readSitemap({ ...test.options, ...rest }, site, path, AbortSignal.timeout(20_000), take)
   return { batches, paths: batches.flatMap(({ entries }) => entries.map((entry) => entry.path)) }
 }
 
@@ -66,14 +55,8 @@ describe('the entries of a sitemap', () => {
   it('a gzip file, a gzip encoding, and both', async () => {
     const packed = zlib.gzipSync(urlset('/a'))
     test.answers['/file.xml.gz'] = packed
-    test.answers['/encoded'] = (res) => {
-      res.setHeader('content-encoding', 'gzip')
-      res.end(packed)
-    }
-    test.answers['/both'] = (res) => {
-      res.setHeader('content-encoding', 'gzip')
-      res.end(zlib.gzipSync(packed))
-    }
+    test.answers['/encoded'] = (res) => res.setHeader('content-encoding', 'gzip').end(packed)
+    test.answers['/both'] = (res) => res.setHeader('content-encoding', 'gzip').end(zlib.gzipSync(packed))
     for (const path of ['/file.xml.gz', '/encoded', '/both']) {
       assert.deepEqual((await read(path as PagePath)).paths, ['/a'], path)
     }
@@ -129,14 +112,13 @@ describe('a sitemap of hundreds of thousands of entries', () => {
       })
     }
     const end = Promise.withResolvers<boolean>()
-    const reading = readSitemap(
-      test.options,
-      test.site,
-      MAP,
-      AbortSignal.timeout(60_000),
-      async () => end.promise,
-    )
-    await new Promise((resolve) => setTimeout(resolve, 50))
+    const begun = Promise.withResolvers<void>()
+    const take = () => {
+      begun.resolve()
+      return end.promise
+    }
+    const reading = readSitemap(test.options, test.site, MAP, AbortSignal.timeout(60_000), take)
+    await begun.promise
     assert.equal(isDone, false)
     end.resolve(false)
     // And `false` is enough: the rest is not read.

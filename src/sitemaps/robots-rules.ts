@@ -5,7 +5,7 @@ export type RobotsText = {
   sitemaps: string[]
 }
 
-export type RobotsGroup = {
+type RobotsGroup = {
   /** Lower case; `*`: all crawlers without a group of their own. */
   tokens: string[]
   /** Index of its last `User-agent` line. */
@@ -92,19 +92,13 @@ function spelled(text: string): string {
 }
 
 /**
- * Whether a crawler may ask for a path with its query. `tokens`: in the order in which it looks for a group.
- * `obeysAll`: whether it obeys `*`. Takes time in proportion to the rules and the path.
+ * Whether a crawler may ask for a path with its query. `tokens`: in the order in which it looks for a group; `*` if it
+ * obeys what is said to all. Takes time in proportion to the rules and the path.
  */
-export function judgePath(
-  { groups }: RobotsText,
-  { tokens, obeysAll }: { tokens: readonly string[]; obeysAll: boolean },
-  path: string,
-): RobotsVerdict {
+export function judgePath({ groups }: RobotsText, tokens: readonly string[], path: string): RobotsVerdict {
   const free: RobotsVerdict = { allowed: true, line: null, rule: null }
   if (path.split(/[?#]/, 1)[0] === '/robots.txt') return free
-  const named = [...tokens, ...(obeysAll ? ['*'] : [])].find((token) =>
-    groups.some((group) => group.tokens.includes(token)),
-  )
+  const named = tokens.find((token) => groups.some((group) => group.tokens.includes(token)))
   if (named === undefined) return free
   const asked = spelled(path.toWellFormed()).replaceAll('*', '%2A').replaceAll('$', '%24')
   let best: Rule | null = null

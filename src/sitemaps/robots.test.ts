@@ -1,47 +1,35 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
-import { startTestSite, type TestSite } from '../../test/support/site.ts'
+import { after, describe, it } from 'node:test'
+import { startTestSite } from '../../test/support/site.ts'
 import type { PagePath } from '../ids.ts'
 import { fetchRobots, ROBOTS_LIMIT_BYTES, readRobots } from './robots.ts'
 
-let test: TestSite
-before(async () => {
-  test = await startTestSite()
-})
+const test = await startTestSite()
 after(() => test.close())
 
 const allowed = (text: string, ...paths: string[]) => {
   const robots = readRobots(text, test.site)
   return paths.filter((path) => robots.allows(path as PagePath))
 }
-const fetched = () => fetchRobots(test.options, test.site, AbortSignal.timeout(10_000))
+const fetched = async () => (await fetchRobots(test.options, test.site, AbortSignal.timeout(10_000))).text
 
 describe('what robots.txt allows', () => {
   const all = ['/', '/a', '/a/b', '/c?x=1']
-  const cases: Record<string, { text: string; allowed: string[] }> = {
-    'nothing said: everything': { text: '', allowed: all },
-    'everybody is refused something': { text: 'User-agent: *\nDisallow: /a', allowed: ['/', '/c?x=1'] },
-    'what is longer wins': {
-      text: 'User-agent: *\nDisallow: /a\nAllow: /a/b',
-      allowed: ['/', '/a/b', '/c?x=1'],
-    },
-    'our own group counts alone, in any case': {
-      text: 'User-agent: *\nDisallow: /\n\nUser-agent: PREPAINT\nDisallow: /c',
-      allowed: ['/', '/a', '/a/b'],
-    },
-    "another's group is not ours": { text: 'User-agent: Googlebot\nDisallow: /', allowed: all },
-    'wildcards and ends': {
-      text: 'User-agent: *\nDisallow: /*?x=\nDisallow: /a$',
-      allowed: ['/', '/a/b'],
-    },
-    'a page of an application is no robots.txt': {
-      text: '<!doctype html><html><body><div id="app"></div></body></html>',
-      allowed: all,
-    },
-  }
-  for (const [name, { text, allowed: expected }] of Object.entries(cases)) {
+  const cases: [name: string, text: string, allowed: string[]][] = [
+    ['nothing said: everything', '', all],
+    ['everybody is refused something', 'User-agent: *\nDisallow: /a', ['/', '/c?x=1']],
+    ['what is longer wins', 'User-agent: *\nDisallow: /a\nAllow: /a/b', ['/', '/a/b', '/c?x=1']],
+    [
+      'our own group counts alone, in any case',
+      'User-agent: *\nDisallow: /\n\nUser-agent: PREPAINT\nDisallow: /c',
+      ['/', '/a', '/a/b'],
+    ],
+    ["another's group is not ours", 'User-agent: Googlebot\nDisallow: /', all],
+    ['wildcards and ends', 'User-agent: *\nDisallow: /*?x=\nDisallow: /a$', ['/', '/a/b']],
+    ['a page of an application is no robots.txt', '<!doctype html><body><div id="app"></div></body>', all],
+  ]
+  for (const [name, text, expected] of cases)
     it(name, () => assert.deepEqual(allowed(text, ...all), expected))
-  }
 
   it("names the site's own sitemaps, each once", () => {
     const text = `Sitemap: ${test.origin}/one.xml\nsitemap:/two\nSitemap: https://else.example/x\nSitemap: https://red.example/one.xml # here`
@@ -53,12 +41,11 @@ describe('fetching it', () => {
   it('gives its text; none where there is none', async () => {
     test.answers['/robots.txt'] = 'User-agent: *'
     assert.equal(await fetched(), 'User-agent: *')
-    for (const status of [404, 403, 410]) {
-      test.answers['/robots.txt'] = { status }
+    const elsewhere = { status: 302, location: 'https://else.example/robots.txt' }
+    for (const answer of [{ status: 404 }, { status: 403 }, { status: 410 }, elsewhere]) {
+      test.answers['/robots.txt'] = answer
       assert.equal(await fetched(), '')
     }
-    test.answers['/robots.txt'] = { status: 302, location: 'https://else.example/robots.txt' }
-    assert.equal(await fetched(), '')
     test.answers['/robots.txt'] = { status: 302, location: '/r.txt' }
     test.answers['/r.txt'] = 'Disallow:'
     assert.equal(await fetched(), 'Disallow:')
@@ -71,6 +58,13 @@ describe('fetching it', () => {
     }
     test.answers['/robots.txt'] = (res) => void res.destroy()
     await assert.rejects(fetched())
+  })
+
+  it('gives what is said to be a page too: where it has rules, they are obeyed', async () => {
+    const text = '<!doctype html>\nUser-agent: *\nDisallow: /a'
+    test.answers['/robots.txt'] = (res) => void res.setHeader('content-type', 'text/html').end(text)
+    assert.equal(await fetched(), text)
+    assert.deepEqual(allowed(text, '/a', '/b'), ['/b'])
   })
 
   it('reads so much of it and no more', async () => {

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-
 import { ENTRY_LIMIT_CHARS, NotASitemap, type SitemapEntry, SitemapScanner } from './scanner.ts'
 
 const NS = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
@@ -18,46 +17,43 @@ function scan(xml: string, pieceBytes = 1 << 16): { entries: SitemapEntry[]; roo
 }
 
 describe('the entries of a sitemap', () => {
+  const entry = (location: string, changed: string | null = null) => ({
+    ...{ location, changedAtMs: changed === null ? null : Date.parse(changed) },
+  })
   const cases: Record<string, { inside: string; entries: SitemapEntry[] }> = {
     'have an address and a last change': {
       inside:
         '<url><loc>https://a.example/1</loc><lastmod>2026-01-02</lastmod></url>' +
         '<url>\n <lastmod>2026-01-02T03:04:05+01:00</lastmod> <loc> https://a.example/2 </loc></url>',
       entries: [
-        { location: 'https://a.example/1', changedAtMs: Date.parse('2026-01-02') },
-        { location: 'https://a.example/2', changedAtMs: Date.parse('2026-01-02T02:04:05Z') },
+        entry('https://a.example/1', '2026-01-02'),
+        entry('https://a.example/2', '2026-01-02T02:04:05Z'),
       ],
     },
     'may say no change, or one that cannot be read': {
       inside: '<url><loc>/a</loc></url><url><loc>/b</loc><lastmod>yesterday</lastmod></url>',
-      entries: [
-        { location: '/a', changedAtMs: null },
-        { location: '/b', changedAtMs: null },
-      ],
+      entries: [entry('/a'), entry('/b')],
     },
     'may be dated by years that no page is of, which says nothing': {
       inside: ['-004800-01-01T00:00:00Z', '1969-12-31', '+010000-01-01T00:00:00Z', '+275760-09-13T00:00:00Z']
         .map((date) => `<url><loc>/a</loc><lastmod>${date}</lastmod></url>`)
         .join(''),
-      entries: Array.from({ length: 4 }, () => ({ location: '/a', changedAtMs: null })),
+      entries: Array(4).fill(entry('/a')),
     },
     'are unescaped, in CDATA or not; an entity that only a DTD explains is none': {
       inside:
         '<url><loc>/a?x=1&amp;y=&#39;2&#x27;</loc></url><url><loc>\n<![CDATA[/b?x=1&y=2]]></loc></url>' +
         '<url><loc>&host;/c</loc></url>',
-      entries: [
-        { location: "/a?x=1&y='2'", changedAtMs: null },
-        { location: '/b?x=1&y=2', changedAtMs: null },
-      ],
+      entries: [entry("/a?x=1&y='2'"), entry('/b?x=1&y=2')],
     },
     'are not their images': {
       inside:
         '<url><image:image><image:loc>/a.png</image:loc></image:image><loc>/a</loc></url><url><image:image><image:loc>/b.png</image:loc></image:image></url>',
-      entries: [{ location: '/a', changedAtMs: null }],
+      entries: [entry('/a')],
     },
     'may have a prefix and letters of several bytes': {
       inside: '<s:url a="1"><s:loc>/café/😀</s:loc></s:url>',
-      entries: [{ location: '/café/😀', changedAtMs: null }],
+      entries: [entry('/café/😀')],
     },
   }
   for (const [name, { inside, entries }] of Object.entries(cases)) {
@@ -67,10 +63,7 @@ describe('the entries of a sitemap', () => {
 
   it('of an index are sitemaps', () => {
     const xml = `<sitemapindex ${NS}><sitemap><loc>/s1.xml.gz</loc></sitemap></sitemapindex>`
-    assert.deepEqual(scan(xml, 3), {
-      entries: [{ location: '/s1.xml.gz', changedAtMs: null }],
-      root: 'sitemapindex',
-    })
+    assert.deepEqual(scan(xml, 3), { entries: [entry('/s1.xml.gz')], root: 'sitemapindex' })
   })
 })
 
@@ -89,10 +82,12 @@ describe('what is no sitemap', () => {
     it(name, () => assert.throws(() => scan(xml, 1_000), NotASitemap))
   }
 
-  it('an entry of the longest length is one', () => {
+  it('an entry of the longest length is one, and a longer one is not', () => {
     const around = '<url><loc>/a</loc></url>'.length
-    const entry = `<url><loc>/a</loc>${' '.repeat(ENTRY_LIMIT_CHARS - around)}</url>`
-    assert.equal(scan(urlset(entry.repeat(2)), 1_000).entries.length, 2)
+    const entry = (chars: number) => `<url><loc>/a</loc>${' '.repeat(chars - around)}</url>`
+    assert.equal(scan(urlset(entry(ENTRY_LIMIT_CHARS).repeat(2)), 1_000).entries.length, 2)
+    // Noticed with the next piece.
+    assert.throws(() => scan(urlset(entry(ENTRY_LIMIT_CHARS + 1_001)), 1_000), NotASitemap)
   })
 
   it('holds no more than an entry, however long the sitemap', () => {

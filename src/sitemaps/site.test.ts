@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-
 import type { DomainId, DomainName } from '../ids.ts'
 import { readOrigin } from '../outbound/origin.ts'
 import { DEFAULT_DOMAIN_SETTINGS } from '../sites/domain-settings.ts'

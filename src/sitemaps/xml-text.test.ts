@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-
 import { escapeXml, unescapeXml } from './xml-text.ts'
 
 it('five entities and numbers are known, and nothing that a DTD would have to explain', () => {

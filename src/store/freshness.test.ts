@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-
 import { type Aged, freshnessOf } from './freshness.ts'
 
 const MINUTE = 60_000
@@ -9,10 +8,7 @@ const lifetimes = { freshMs: 10 * HOUR, staleMs: 20 * HOUR, keepMs: 100 * HOUR }
 
 describe('freshness: each state up to the last millisecond and from the next', () => {
   const page = (fields: Partial<Aged> = {}): Aged => ({
-    status: 200,
-    renderedAtMs: 0,
-    staleSinceMs: null,
-    ...fields,
+    ...{ status: 200, renderedAtMs: 0, staleSinceMs: null, ...fields },
   })
   const cases: [string, Aged, endsAt: [fresh: number, stale: number, kept: number]][] = [
     ['a page', page(), [10 * HOUR, 30 * HOUR, 100 * HOUR]],

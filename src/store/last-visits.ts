@@ -62,16 +62,16 @@ async function record(db: Queryable, visits: readonly Visit[]): Promise<void> {
   )
 }
 
-/** Paths in these ranges (from, before) are answered without their pages: they are not refreshed ahead. */
+/** Paths from `low` up to before `high` are answered without their pages: they are not refreshed ahead. */
 export async function forgetVisits(
   db: Queryable,
   domain: DomainId,
-  ranges: readonly (readonly [from: string, before: string])[],
+  ranges: readonly { low: string; high: string }[],
 ): Promise<void> {
   await db.query(
     `delete from last_visit using unnest($2::text[], $3::text[]) as covered (low, high)
       where domain_id = $1 and path >= covered.low and path < covered.high`,
-    [domain, ranges.map(([low]) => low), ranges.map(([, high]) => high)],
+    [domain, ranges.map(({ low }) => low), ranges.map(({ high }) => high)],
   )
 }
 
@@ -186,7 +186,7 @@ async function among(
         and (p.stale_since <= $3 or p.rendered_at < $3::timestamptz - make_interval(secs => $4))
         and not exists (select from job j where j.domain_id = $1 and j.path = v.path
                          and j.state in ('queued', 'running'))
-        and not exists (select from last_render r where r.domain_id = $1 and r.path = v.path and r.outcome <> 'rendered'
+        and not exists (select from last_render r where r.domain_id = $1 and r.path = v.path and r.outcome not in ('rendered', 'static')
                          and r.ended_at > now() - make_interval(mins => $5))
       order by v.visited_at desc limit $2`,
     [

@@ -1,17 +1,18 @@
+import { setImmediate } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { brotliCompress, brotliDecompress, constants } from 'node:zlib'
+import { brotliDecompress } from 'node:zlib'
 
 import type pg from 'pg'
 
+import { joined } from '../db/joined.ts'
 import { removeOld, type Steps } from '../db/remove-old.ts'
 import type { Queryable } from '../db/transaction.ts'
 import type { DomainName } from '../ids.ts'
 import type { Log } from '../log.ts'
 import { DIGEST_FACTS, factsOf, type PageFacts } from '../sites/inspection/facts.ts'
-import { etagOf } from './keep-page.ts'
 import type { PageId } from './page-id.ts'
+import { etagOf, packText } from './stored-page.ts'
 
-const compress = promisify(brotliCompress)
 const decompress = promisify(brotliDecompress)
 
 export const DIGESTS_A_PAGE = 5
@@ -32,57 +33,77 @@ export type Digest = {
 
 export type Stored = { page: PageId; customDomain: DomainName; html: string }
 
+const MOST_AT_ONCE = 16
+
 export function createDigester({ pool, log }: { pool: pg.Pool; log: Log }) {
-  let waiting = 0
-  let chain = Promise.resolve()
+  const keep = joined((all: readonly Stored[]) => keepDigests(pool, all), { most: MOST_AT_ONCE, underWay: 1 })
+  const waiting = new Set<Promise<unknown>>()
 
   function note(stored: Stored): void {
-    if (waiting >= WAITING_LIMIT || stored.html.length > DIGEST_LIMIT_CHARS) return
-    waiting++
-    chain = chain
-      .then(async () => void (await keepDigest(pool, stored)))
+    if (waiting.size >= WAITING_LIMIT || stored.html.length > DIGEST_LIMIT_CHARS) return
+    const kept = keep(stored)
       .catch((error: Error) =>
         log.warn({ err: error, domain: stored.customDomain }, 'what a page says could not be kept'),
       )
-      .finally(() => {
-        waiting--
-      })
+      .finally(() => waiting.delete(kept))
+    waiting.add(kept)
   }
 
   /** Resolves when everything noted so far is stored or dropped. */
-  return { note, close: () => chain }
+  return { note, close: () => Promise.all(waiting) }
 }
 
-/** False: the page was replaced, or equals the last digest. */
-export async function keepDigest(db: Queryable, { page, customDomain, html }: Stored): Promise<boolean> {
-  const etag = etagOf(html)
-  const values = [page.domain, page.path, etag, page.variant]
-  const { rowCount: isNew } = await db.query(
-    `select from page p where p.domain_id = $1 and p.path = $2 and p.variant = $4 and p.etag = $3 and $3 is distinct from (
-       select d.etag from page_digest d where d.domain_id = $1 and d.path = $2 and d.variant = $4 order by d.id desc limit 1)`,
-    values,
-  )
-  if (isNew === 0) return false
-  const facts = Buffer.from(
-    JSON.stringify(factsOf(html, `https://${customDomain}${page.path}`, DIGEST_FACTS)),
-  )
-  const packed = await compress(facts, { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } })
+/** Whether each page's was kept: not if it was replaced, or equals the last digest. */
+export async function keepDigests(db: Queryable, all: readonly Stored[]): Promise<boolean[]> {
+  const asked = all.map((stored) => ({ ...stored, etag: etagOf(stored.html) }))
+  const { rows } = await db.query<{ at: number }>({
+    name: 'store-are-new-digests',
+    text: `select g.at::integer from ${GIVEN}
+       cross join lateral (
+         select from page p where p.domain_id = g.domain_id and p.path = g.path and p.variant = g.variant and p.etag = g.etag
+            and g.etag is distinct from (
+              select d.etag from page_digest d where d.domain_id = g.domain_id and d.path = g.path and d.variant = g.variant
+               order by d.id desc limit 1)) p`,
+    values: valuesOf(asked),
+  })
+  const fresh = rows.map(({ at }) => asked[at - 1]!)
+  if (fresh.length === 0) return all.map(() => false)
+  const packed: string[] = []
+  for (const { page, customDomain, html } of fresh) {
+    const facts = factsOf(html, `https://${customDomain}${page.path}`, DIGEST_FACTS)
+    packed.push((await packText(Buffer.from(JSON.stringify(facts)))).toString('base64'))
+    await setImmediate()
+  }
   // Store nothing if the page was purged meanwhile.
-  const { rowCount } = await db.query(
-    `with kept as (
+  const { rows: kept } = await db.query<{ domain_id: number; path: string; variant: string }>({
+    name: 'store-keep-digests',
+    text: `with kept as (
        insert into page_digest (domain_id, path, variant, etag, status, html_bytes, rendered_at, facts)
-       select p.domain_id, p.path, p.variant, p.etag, p.status, p.html_bytes, p.rendered_at, $5
-         from page p where p.domain_id = $1 and p.path = $2 and p.variant = $4 and p.etag = $3
-       returning id
+       select p.domain_id, p.path, p.variant, p.etag, p.status, p.html_bytes, p.rendered_at, decode(($5::text[])[g.at], 'base64')
+         from ${GIVEN} join page p using (domain_id, path, variant, etag)
+       returning domain_id, path, variant
      ), old as (
        delete from page_digest where id in (
-         select id from page_digest where domain_id = $1 and path = $2 and variant = $4 and exists (select from kept)
-          order by id desc offset $6 - 1 limit 100)
+         select d.id from kept cross join lateral (
+           select id from page_digest d where d.domain_id = kept.domain_id and d.path = kept.path and d.variant = kept.variant
+            order by id desc offset $6 - 1 limit 100) d)
      )
-     select from kept`,
-    [...values, packed, DIGESTS_A_PAGE],
-  )
-  return rowCount === 1
+     select domain_id, path, variant from kept`,
+    values: [...valuesOf(fresh), packed, DIGESTS_A_PAGE],
+  })
+  const keys = new Set(kept.map(({ domain_id, path, variant }) => `${domain_id} ${path} ${variant}`))
+  return all.map(({ page }) => keys.has(`${page.domain} ${page.path} ${page.variant}`))
+}
+
+const GIVEN = `unnest($1::integer[], $2::text[], $3::text[], $4::text[]) with ordinality as g (domain_id, path, etag, variant, at)`
+
+function valuesOf(all: readonly { page: PageId; etag: string }[]): unknown[] {
+  return [
+    all.map(({ page }) => page.domain),
+    all.map(({ page }) => page.path),
+    all.map(({ etag }) => etag),
+    all.map(({ page }) => page.variant),
+  ]
 }
 
 export async function listDigests(db: Queryable, page: PageId): Promise<Digest[]> {

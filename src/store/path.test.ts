@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { describe, it } from 'node:test'
-
-import { normalisePath, normalisePrefix, PATH_LIMIT_CHARS, type QueryRule } from './path.ts'
+import { pick, seededRandom } from '../../test/chaos/seeded-random.ts'
+import { normalisePath, normalisePrefix, PATH_LIMIT_CHARS, parsePageUrl, type QueryRule } from './path.ts'
 
 describe('two spellings of one page are one path', () => {
   const cases: Record<string, [raw: string, path: string]> = {
@@ -124,65 +124,20 @@ describe('click-tracking parameters', () => {
   })
 
   it('words that sites use themselves stay', () => {
-    const words = [
-      'ref',
-      'source',
-      'campaign_id',
-      'cmpid',
-      'spm',
-      '__s',
-      'ga_x',
-      'utm',
-      'gclid2',
-      '__proto__',
-    ]
-    for (const word of words) assert.equal(normalisePath(`/a?${word}=1`), `/a?${word}=1`)
+    const words = 'ref source campaign_id cmpid spm __s ga_x utm gclid2 __proto__'
+    for (const word of words.split(' ')) assert.equal(normalisePath(`/a?${word}=1`), `/a?${word}=1`)
   })
 })
 
 describe('properties, over paths made of awkward pieces', () => {
   const pieces = [
-    '/',
-    '.',
-    '..',
-    '%',
-    '%2',
-    '%2e',
-    '%2F',
-    '%25',
-    '?',
-    '&',
-    '=',
-    '+',
-    '#',
-    'a',
-    'B',
-    '7',
-    'é',
-    'ſ',
+    ...['/', '.', '..', '%', '%2', '%2e', '%2F', '%25', '?', '&', '=', '+', '#', 'a', 'B', '7', 'é', 'ſ'],
+    ...['😀', ' ', '\\', '%c3%a9', '%FF', 'utm_x=1', 'gclid', '[', ';', '|', '~', '%7e', "'", '*', '%2A'],
   ]
-  const more = [
-    '😀',
-    ' ',
-    '\\',
-    '%c3%a9',
-    '%FF',
-    'utm_x=1',
-    'gclid',
-    '[',
-    ';',
-    '|',
-    '~',
-    '%7e',
-    "'",
-    '*',
-    '%2A',
-  ]
-  const random = seeded(20_260_101)
+  const random = seededRandom(20_260_101)
   const raws = Array.from({ length: 20_000 }, () => {
-    const from = [...pieces, ...more]
     const length = 1 + Math.floor(random() * 12)
-    return `/${Array.from({ length }, () => from[Math.floor(random() * from.length)]).join('')}`
+    return `/${Array.from({ length }, () => pick(random, pieces)).join('')}`
   })
 
   it('is idempotent, and its results are clean', () => {
@@ -216,6 +171,44 @@ describe('properties, over paths made of awkward pieces', () => {
   })
 })
 
+describe('the URL of a page', () => {
+  const CASES: [url: string, scheme: string, host: string, path: string][] = [
+    ['https://shop.example', 'https', 'shop.example', '/'],
+    ['http://shop.example/', 'http', 'shop.example', '/'],
+    ['HTTPS://Shop.Example:8443/A', 'https', 'Shop.Example:8443', '/A'],
+    ['https://shop.example?a=1', 'https', 'shop.example', '/?a=1'],
+    ['https://shop.example/a?b=https://c/?d#e', 'https', 'shop.example', '/a?b=https://c/?d'],
+    ['https://shop.example/%41/../b//c?', 'https', 'shop.example', '/%41/../b//c?'],
+    ['https://shop.example/100%', 'https', 'shop.example', '/100%'],
+    ['https://shop.example/größe und 😀', 'https', 'shop.example', '/gr%C3%B6%C3%9Fe%20und%20%F0%9F%98%80'],
+    ['https://shop.example/\ud800', 'https', 'shop.example', '/%EF%BF%BD'],
+    ['https://shop.example/?_escaped_fragment_=', 'https', 'shop.example', '/'],
+    ['https://shop.example/a?_escaped_fragment_', 'https', 'shop.example', '/a'],
+    ['https://shop.example/a?b=1&_escaped_fragment_=', 'https', 'shop.example', '/a?b=1'],
+    ['https://shop.example/a?_escaped_fragment_=&b=1', 'https', 'shop.example', '/a?b=1'],
+    ['https://shop.example/?_escaped_fragment_=/a', 'https', 'shop.example', '/?_escaped_fragment_=/a'],
+    ['https://[::1]/', 'https', '[::1]', '/'],
+  ]
+  for (const [url, scheme, host, path] of CASES) {
+    it(url.toWellFormed(), () => assert.deepEqual(parsePageUrl(url), { scheme, host, path }))
+  }
+
+  const WRONG = [
+    '',
+    '/',
+    'shop.example/',
+    'ftp://shop.example/',
+    'https:/shop.example/',
+    'https:///path',
+    'https://user:password@shop.example/',
+    'https://shop.example\\@other.example/',
+    'https://shop example/',
+    ' https://shop.example/',
+    'javascript://shop.example/%0aalert(1)',
+  ]
+  for (const url of WRONG) it(`none: ${url}`, () => assert.equal(parsePageUrl(url), null))
+})
+
 it('spells a prefix as the stored paths are spelt', () => {
   assert.equal(normalisePrefix('/caf%c3%a9/'), '/caf%C3%A9/')
   assert.equal(normalisePrefix('/a/../b'), '/b')
@@ -224,14 +217,3 @@ it('spells a prefix as the stored paths are spelt', () => {
   assert.equal(normalisePrefix('//evil.example'), null)
   assert.equal(normalisePrefix('a'), null)
 })
-
-/** The same sequence in every run (mulberry32). */
-function seeded(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
-}

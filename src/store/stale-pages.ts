@@ -71,8 +71,9 @@ export async function markBuildStale(
   return marked
 }
 
-/** Matching a step of paths with 200 rules takes some milliseconds. */
 const RULES_STEP = 1_000
+/** Matching a path with 200 hostile rules takes some milliseconds. */
+const BREATH_ROWS = 10
 
 /**
  * Counts the pages that were rendered under other rules. `staleAtMs`: makes those stale too, which are still fresh.
@@ -92,7 +93,11 @@ export async function outdatedPages(
         order by path, variant limit $4`,
       [domain, after.path, after.variant, RULES_STEP],
     )
-    const found = rows.filter((row) => isOutdated(book, row))
+    const found: RuledRow[] = []
+    for (const [at, row] of rows.entries()) {
+      if (at % BREATH_ROWS === 0) await breathe()
+      if (isOutdated(book, row)) found.push(row)
+    }
     outdated += found.length
     if (staleAtMs !== null && found.length > 0) {
       await pool.query(
@@ -104,7 +109,6 @@ export async function outdatedPages(
     const last = rows.at(-1)
     if (last === undefined || rows.length < RULES_STEP) break
     after = last
-    await breathe()
   }
   if (staleAtMs !== null && outdated > 0) {
     await pool.query(`select pg_notify('invalidate', json_build_object('domain', $1::integer)::text)`, [
@@ -117,8 +121,8 @@ export async function outdatedPages(
 type RuledRow = { path: string; variant: PageVariant; rule_effect: string }
 
 function isOutdated(book: RuleBook, { path, variant, rule_effect: effect }: RuledRow): boolean {
-  const rule = book.find(path, USUAL_CATEGORY, variant)
-  if (rule?.action !== undefined && rule.action !== 'render') return false
-  const others = book.otherEffects(path, USUAL_CATEGORY, variant)
-  return book.effect(path, USUAL_CATEGORY, variant) !== effect && !others.has(effect)
+  const chosen = book.chosen(path, USUAL_CATEGORY, variant)
+  const action = chosen?.rule.action ?? 'render'
+  if (action !== 'render' || (chosen?.effect ?? '') === effect) return false
+  return !book.otherEffects(path, USUAL_CATEGORY, variant).has(effect)
 }

@@ -1,9 +1,8 @@
 import { type App, html, packageDir } from './app.ts'
 
 /**
- * Documentation of web components, built with Lit: everything it shows is in
- * shadow roots inside shadow roots. Served unbundled, some 70 module files that
- * an import map finds.
+ * Documentation of web components, built with Lit: everything it shows is in shadow roots inside shadow roots. Served
+ * unbundled, some 70 module files that an import map finds.
  */
 const imports = {
   lit: '/npm/lit/index.js',

@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-
+import { serve } from '../support/loopback.ts'
 import type { App } from './app.ts'
 
 const TYPES: Record<string, string> = {
@@ -19,9 +18,8 @@ const TYPES: Record<string, string> = {
 }
 
 /**
- * Serves one application on loopback, its files byte for byte as its package
- * holds them. `missing` collects the paths it had no answer for: an application
- * that renders only half because a file was forgotten here must be seen.
+ * Serves one application on loopback, its files byte for byte as its package holds them. `missing` collects the paths
+ * it had no answer for: an application that renders only half because a file was forgotten here must be seen.
  */
 export async function startAppOrigin(app: App): Promise<{
   url: string
@@ -67,19 +65,15 @@ export async function startAppOrigin(app: App): Promise<{
     response.writeHead(404, { 'content-type': 'text/plain' }).end('Not found')
   }
 
-  const server = createServer((request, response) => {
+  const { url, close } = await serve((request, response) => {
+    for (const [name, value] of Object.entries(app.headers ?? {})) response.setHeader(name, value)
     answer(request, response).catch((error: unknown) => response.destroy(error as Error))
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url,
     missing,
     add: (pathname, document) => void added.set(pathname, document),
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve())
-        server.closeAllConnections()
-      }),
+    close,
   }
 }
 

@@ -9,6 +9,8 @@ export type App = {
   folders: Readonly<Record<string, string>>
   /** What the site's owner adds: documents, settings, data. By path, before the folders. */
   answers: Readonly<Record<string, Answer>>
+  /** Of every response. */
+  headers?: Readonly<Record<string, string>>
   /** Gets every path that is neither an answer nor a file, as hosting of single-page sites does. */
   fallback?: string
   /** What it asks for although its package does not hold it; people get the same 404. */

@@ -8,9 +8,8 @@ import { until } from '../support/condition.ts'
 import { type App, html } from './app.ts'
 
 /**
- * The report that vite-plugin-inspect writes about a real build: the plugin
- * copies its ready application (Vue 3, lazy routes) and puts the data beside it.
- * `dir`: an empty folder to build in.
+ * The report that vite-plugin-inspect writes about a real build: the plugin copies its ready application (Vue 3, lazy
+ * routes) and puts the data beside it. `dir`: an empty folder to build in.
  */
 export async function buildViteInspect(dir: string): Promise<App> {
   const root = path.join(dir, 'site')

@@ -20,10 +20,9 @@ const RECOVERY_MS = 60_000
 const EMAIL = 'chaos@example.com'
 
 /**
- * Kills processes of a node with signal 9 at random moments while clients use
- * it, and holds it to everything it acknowledged. The same seed kills in the
- * same order with the same pauses; which request that hits is up to the machine.
- * `say` is told what happens.
+ * Kills processes of a node with signal 9 at random moments while clients use it, and holds it to everything it
+ * acknowledged. The same seed kills in the same order with the same pauses; which request that hits is up to the
+ * machine. `say` is told what happens.
  */
 export async function crashRun(options: {
   seed: number

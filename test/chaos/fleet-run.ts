@@ -19,11 +19,9 @@ export type FleetRun = { violations: string[]; counts: Ledger['counts'] & { kill
 const GRACE_MS = 4_000
 
 /**
- * Kills nodes of a fleet with signal 9 at random moments, one after the other,
- * and starts them again, while clients use whichever nodes run; at the end
- * everything that was acknowledged has to be true, no limit overrun, and each
- * job done once. Clients only ever ask nodes that run: what those answer must
- * be in order although others die.
+ * Kills nodes of a fleet with signal 9 at random moments, one after the other, and starts them again, while clients use
+ * whichever nodes run; at the end everything that was acknowledged has to be true, no limit overrun, and each job done
+ * once. Clients only ever ask nodes that run: what those answer must be in order although others die.
  */
 export async function fleetRun(
   fleet: Fleet,

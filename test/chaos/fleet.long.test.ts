@@ -150,63 +150,6 @@ describe('two nodes on one PostgreSQL', { concurrency: false }, () => {
     for (const { process } of [fast, slow]) assert.equal(await apiStatus(process, tight.key), 401)
   })
 
-  it('a node that was stopped past its lease brings a late result, and it is refused', async () => {
-    const shownAtFirst = origin.change()
-    const release = origin.holdNext()
-    // It may be given up while its node stands still.
-    const answer = crawl(fleet.members[0]!, '/held').catch(() => {})
-    const holder = await until(
-      'a node renders it',
-      async () => {
-        const { rows } = await fleet.pool.query<{ node: string }>(
-          `select node from job where path = '/held' and state = 'running'`,
-        )
-        return fleet.members.find(({ process }) => rows[0]?.node.includes(`:${process.pid}:`))
-      },
-      PATIENCE_MS,
-    )
-    // Its browser has asked, and goes on: only the node stands still.
-    await until('its page has asked the origin', () => origin.isHolding, PATIENCE_MS)
-    process.kill(holder.process.pid, 'SIGSTOP')
-    const other = fleet.members.find((member) => member !== holder)!
-    try {
-      const shownLater = origin.change()
-      await fleet.pool.query(`update job set lease_until = now() - interval '1 second' where path = '/held'`)
-      const found = await until(
-        'the other node has rendered it',
-        async () => {
-          const { verdict, body } = await crawl(other, '/held')
-          return verdict === 'pass; late' ? null : { verdict, shown: shownIn(body.toString()) }
-        },
-        PATIENCE_MS,
-      )
-      assert.ok(['rendered', 'hit'].includes(found.verdict), found.verdict)
-      assert.equal(found.shown?.version, shownLater)
-      assert.notEqual(shownAtFirst, shownLater)
-    } finally {
-      process.kill(holder.process.pid, 'SIGCONT')
-    }
-    release()
-    await until(
-      'its result is refused',
-      () => /"path":"\/held".*"state":"taken-away"/.test(holder.process.log()),
-      PATIENCE_MS,
-    )
-    await answer
-    const { rows } = await fleet.pool.query(
-      `select j.attempts, j.faults, j.state, (select count(*)::int from job where path = '/held') as jobs
-         from job j where path = '/held'`,
-    )
-    assert.deepEqual(rows, [{ attempts: 2, faults: 1, state: 'done', jobs: 1 }])
-    for (const member of fleet.members) {
-      await until(
-        'every node serves the newer one',
-        async () => (shownIn((await crawl(member, '/held')).body.toString())?.version ?? 0) > shownAtFirst,
-        PATIENCE_MS,
-      )
-    }
-  })
-
   // Proves decided "PostgreSQL failure"
   it('while PostgreSQL is stopped, hits go on, people pass and the API answers 500; then all is as before', async () => {
     const [one] = fleet.members as [Member]

@@ -1,9 +1,6 @@
 import type { Shown } from './version-origin.ts'
 
-/**
- * `unsure`: a request about it broke off, so that it may or may not have
- * happened; nothing is expected of it.
- */
+/** `unsure`: a request about it broke off, so that it may or may not have happened; nothing is expected of it. */
 type Standing = 'there' | 'gone' | 'unsure'
 
 export type DomainEntry = {
@@ -25,9 +22,8 @@ export type KeyEntry = { id: number; key: string; standing: Standing; sinceMs: n
 export const SETTLED_MS = 1_000
 
 /**
- * Everything that the service has acknowledged to the clients of a crash run,
- * and every time it went back on its word. Clients write here only after the
- * answer has come.
+ * Everything that the service has acknowledged to the clients of a crash run, and every time it went back on its word.
+ * Clients write here only after the answer has come.
  */
 export type Ledger = {
   domains: DomainEntry[]

@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { it } from 'node:test'
-
+import { serve } from '../support/loopback.ts'
 import { type DomainEntry, faultOf, notePurge, openLedger, SETTLED_MS } from './ledger.ts'
 import { reckon } from './reckoning.ts'
 import { shownIn } from './version-origin.ts'
@@ -18,14 +16,12 @@ const domain = (name: string, standing: DomainEntry['standing']): DomainEntry =>
 
 it('finds everything that a node has gone back on', async () => {
   // A node that lost one domain, kept a deleted one, takes every key and stores one page only.
-  const server = createServer((request, response) => {
+  const { url: api, close } = await serve((request, response) => {
     const body = request.url?.startsWith('/api/cache/list/')
       ? { pages: [{ path: '/kept' }] }
       : { domains: [{ custom_domain: 'there.example' }, { custom_domain: 'gone.example' }] }
     response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body))
-  }).listen(0, '127.0.0.1')
-  await new Promise((resolve) => server.once('listening', resolve))
-  const api = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  })
 
   const ledger = openLedger()
   const there = domain('there.example', 'there')
@@ -49,8 +45,7 @@ it('finds everything that a node has gone back on', async () => {
       'there.example/lost was rendered and is not stored',
     ])
   } finally {
-    server.close()
-    server.closeAllConnections()
+    await close()
   }
 })
 

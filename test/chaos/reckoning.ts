@@ -6,10 +6,9 @@ type Listed = { domains: { custom_domain: string; renders_used: number }[] }
 type Stored = { pages: { path: string }[] }
 
 /**
- * Compares a running node with everything it ever acknowledged, while no
- * client acts. `crashedMs`: when the last kill was; pages rendered in the last
- * second before it may be lost (their commit does not wait for the disk), and
- * an answer of before may be read only after it.
+ * Compares a running node with everything it ever acknowledged, while no client acts. `crashedMs`: when the last kill
+ * was; pages rendered in the last second before it may be lost (their commit does not wait for the disk), and an answer
+ * of before may be read only after it.
  */
 export async function reckon(
   ledger: Ledger,

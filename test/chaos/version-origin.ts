@@ -1,6 +1,5 @@
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
+import { serve } from '../support/loopback.ts'
 
 /**
  * A client-rendered site whose content changes: every page says which version
@@ -10,10 +9,6 @@ export type VersionOrigin = {
   url: string
   /** The site changes; the number of its new version. */
   change(): number
-  /** The next page that asks for its version is kept waiting for it, until the function that this gives is called. */
-  holdNext(): () => void
-  /** Whether one is kept waiting. */
-  readonly isHolding: boolean
   close(): Promise<void>
 }
 
@@ -28,40 +23,20 @@ fetch('/version').then((answer) => answer.text()).then((version) => {
 
 export async function startVersionOrigin(): Promise<VersionOrigin> {
   let version = 1
-  let held: Promise<void> | null = null
-  let isHolding = false
-  const server = createServer(async (request, response) => {
+  const { url, close } = await serve(async (request, response) => {
     if (request.url !== '/version') {
       response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end(DOCUMENT)
       return
     }
     // Read first, sent later: an answer under way while the site changes is the old one.
     const answer = String(version)
-    const hold = held
-    held = null
     await delay(20)
-    isHolding = hold !== null
-    await hold
     response.writeHead(200, { 'content-type': 'text/plain', 'cache-control': 'no-store' }).end(answer)
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url,
     change: () => ++version,
-    get isHolding() {
-      return isHolding
-    },
-    holdNext() {
-      isHolding = false
-      const { promise, resolve } = Promise.withResolvers<void>()
-      held = promise
-      return resolve
-    },
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve())
-        server.closeAllConnections()
-      }),
+    close,
   }
 }
 

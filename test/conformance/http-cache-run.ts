@@ -58,9 +58,8 @@ export async function cacheTests(): Promise<CacheTest[]> {
 }
 
 /**
- * Runs the suite through an edge in front of the package's own server. As a
- * person, everything passes. As a crawler, the answers of that server are taken
- * for pages, see `http-cache-pages.ts`.
+ * Runs the suite through an edge in front of the package's own server. As a person, everything passes. As a crawler,
+ * the answers of that server are taken for pages, see `http-cache-pages.ts`.
  */
 export async function runCacheTests(as: 'person' | 'crawler'): Promise<Map<string, CacheResult>> {
   const { tests, makeCacheTest, results, config, handlers, fetch } = await load()

@@ -9,9 +9,8 @@ export type Statement = {
 }
 
 /**
- * Takes a Markdown document apart. Of a table, each row but the head is one
- * statement, its cells joined by ` · `; of everything else, each sentence.
- * Headings, and sentences that only introduce what follows, promise nothing.
+ * Takes a Markdown document apart. Of a table, each row but the head is one statement, its cells joined by ` · `; of
+ * everything else, each sentence. Headings, and sentences that only introduce what follows, promise nothing.
  */
 export function statementsOf(markdown: string): Statement[] {
   const lines = markdown.split('\n')

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 
-import type { Locator, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 
 import { openDatabase } from '../../src/db/database.ts'
 import { silentLog } from '../../src/log.ts'
@@ -10,7 +10,7 @@ import { until as untilWithin } from '../support/condition.ts'
 import { edgeRequest, GOOGLEBOT } from '../support/edge-request.ts'
 import { startTestSmtp } from '../support/smtp-server.ts'
 import { axeEverywhere, axeFindings } from './axe.ts'
-import { type OpenDashboard, openDashboard } from './open-dashboard.ts'
+import { callFrom, elements, type OpenDashboard, openDashboard, signIn } from './open-dashboard.ts'
 
 const DOMAIN = 'shop.example.com'
 const OPERATOR = 'operator@example.com'
@@ -35,30 +35,15 @@ before(async () => {
   await field('E-mail').fill(OPERATOR)
   await setPassword(page, PASSWORDS[0]!, 'Create the account')
   await heading('Domains').waitFor()
-  const added = await page.evaluate(
-    async ([name, origin]) =>
-      (
-        await fetch('/api/domains', {
-          method: 'POST',
-          headers: { 'content-type': 'application/json' },
-          body: JSON.stringify({ custom_domain: name, origin_url: origin }),
-        })
-      ).status,
-    [DOMAIN, dashboard.originUrl],
-  )
-  assert.equal(added, 201)
+  const body = { custom_domain: DOMAIN, origin_url: dashboard.originUrl }
+  assert.equal(await callFrom(page, 'POST', '/api/domains', body), 201)
 })
 after(async () => {
   await dashboard?.close()
   smtp?.close()
 })
 
-const heading = (name: string, on: Page = page) => on.getByRole('heading', { level: 1, name, exact: true })
-const button = (name: string, within: Page | Locator = page) =>
-  within.getByRole('button', { name, exact: true })
-const field = (name: string, within: Page | Locator = page) =>
-  within.getByRole('textbox', { name, exact: true })
-const row = (text: RegExp, on: Page = page) => on.getByRole('row', { name: text })
+const { heading, button, field, row } = elements(() => page)
 const visit = (path: string, on: Page = page) => on.goto(dashboard.node.api + path)
 const crawl = (path: string, userAgent = GOOGLEBOT) =>
   edgeRequest(dashboard.node.edge, { host: DOMAIN, path, userAgent })
@@ -67,12 +52,6 @@ async function setPassword(on: Page, password: string, submit: string): Promise<
   await field('New password', on).fill(password)
   await field('Repeat the password', on).fill(password)
   await button(submit, on).click()
-}
-
-async function signIn(on: Page, password: string): Promise<void> {
-  await field('E-mail', on).fill(OPERATOR)
-  await field('Password', on).fill(password)
-  await button('Sign in', on).click()
 }
 
 /** Asserts that the page was not reloaded. */
@@ -145,15 +124,8 @@ describe('live figures', () => {
       if (request.method() === 'GET' && request.url().endsWith('/warm')) asked.push(request.url())
     })
     await stayed(page, async () => {
-      const started = await page.evaluate(async (name) => {
-        const init = {
-          method: 'POST',
-          headers: { 'content-type': 'application/json' },
-          body: '{"which":"all"}',
-        }
-        return (await fetch(`/api/domains/${name}/warm`, init)).status
-      }, DOMAIN)
-      assert.equal(started, 200)
+      const warm = `/api/domains/${DOMAIN}/warm`
+      assert.equal(await callFrom(page, 'POST', warm, { which: 'all' }), 200)
       await page
         .getByRole('region', { name: 'Warm', exact: true })
         .getByText(/^Done: 2 pages/)
@@ -208,9 +180,9 @@ describe('a forgotten password', () => {
     await visit(link)
     await heading('This link does not work').waitFor()
     await visit('/sign-in')
-    await signIn(page, PASSWORDS[0]!)
+    await signIn(page, OPERATOR, PASSWORDS[0]!)
     await page.getByText('Wrong e-mail or password').waitFor()
-    await signIn(page, PASSWORDS[1]!)
+    await signIn(page, OPERATOR, PASSWORDS[1]!)
     await heading('Domains').waitFor()
     await other.context().close()
   })
@@ -231,7 +203,7 @@ describe('a forgotten password', () => {
     await setPassword(other, PASSWORDS[2]!, 'Set the password')
     await heading('Domains', other).waitFor()
     await heading('Sign in').waitFor()
-    await signIn(page, PASSWORDS[2]!)
+    await signIn(page, OPERATOR, PASSWORDS[2]!)
     await heading('Accounts').waitFor()
     await other.context().close()
   })
@@ -293,6 +265,7 @@ describe('by keyboard', () => {
       await button(opener).focus()
       await page.keyboard.press('Enter')
       await page.getByRole('dialog').locator(':focus').waitFor()
+      assert.deepEqual(await axeFindings(page), [])
       await page.keyboard.press('Escape')
       await page.locator(':focus').and(button(opener)).waitFor()
     }

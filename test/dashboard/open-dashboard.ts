@@ -1,13 +1,12 @@
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
-import http from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 
-import { type Browser, chromium, type Page } from 'playwright-core'
+import { type Browser, chromium, type Locator, type Page } from 'playwright-core'
 
 import { findBrowser } from '../../src/render/browser/browser-binary.ts'
 import { clearDataDir, makeDataDir, testChromium } from '../support/data-dir.ts'
+import { serve } from '../support/loopback.ts'
 import { type NodeProcess, startNodeProcess } from '../support/node-process.ts'
 
 export type OpenDashboard = {
@@ -69,6 +68,46 @@ export async function openDashboard(settings: Record<string, string> = {}): Prom
   }
 }
 
+/** Elements by the names that people read, of the page that `current` gives unless another one is named. */
+export function elements(current: () => Page) {
+  return {
+    heading: (name: string, on = current()) => on.getByRole('heading', { level: 1, name, exact: true }),
+    button: (name: string, within: Page | Locator = current()) =>
+      within.getByRole('button', { name, exact: true }),
+    field: (name: string, within: Page | Locator = current()) =>
+      within.getByRole('textbox', { name, exact: true }),
+    link: (name: string) => current().getByRole('link', { name, exact: true }),
+    region: (name: string) => current().getByRole('region', { name, exact: true }),
+    dialog: (name: string | RegExp) => current().getByRole('dialog', { name }),
+    /** The table row that contains `text`. */
+    row: (text: string | RegExp, on = current()) => on.getByRole('row', { name: text }),
+  }
+}
+
+/** Fills the form that signs in. */
+export async function signIn(on: Page, email: string, password: string): Promise<void> {
+  const { button, field } = elements(() => on)
+  await field('E-mail').fill(email)
+  await field('Password').fill(password)
+  await button('Sign in').click()
+}
+
+/** Calls the API with the session of the page; returns the status. */
+export function callFrom(
+  on: Page,
+  method: string,
+  path: string,
+  body: object | null = null,
+): Promise<number> {
+  return on.evaluate(
+    async ([method, path, body]) => {
+      const headers = { 'content-type': 'application/json' }
+      return (await fetch(path!, { method: method!, headers, ...(body && { body }) })).status
+    },
+    [method, path, body && JSON.stringify(body)],
+  )
+}
+
 /** The Cumulative Layout Shift. */
 export function jumps(page: Page): Promise<number> {
   return page.evaluate('globalThis.jumps')
@@ -93,8 +132,8 @@ async function launch(home: string): Promise<Browser> {
   })
 }
 
-async function startSite(): Promise<{ url: string; close(): Promise<void> }> {
-  const server = http.createServer((request, response) => {
+async function startSite(): ReturnType<typeof serve> {
+  return serve((request, response) => {
     if (request.url === '/robots.txt') return void response.end('User-agent: *\nDisallow: /broken')
     if (request.url === '/broken') return void response.writeHead(500).end('sorry')
     response.writeHead(request.url === '/missing' ? 404 : 200, { 'content-type': 'text/html' })
@@ -103,12 +142,4 @@ async function startSite(): Promise<{ url: string; close(): Promise<void> }> {
       document.getElementById('app').innerHTML = '<h1>Everything for the garden</h1><p>at ' + location.pathname
     </script></html>`)
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    async close() {
-      server.closeAllConnections()
-      server.close()
-    },
-  }
 }

@@ -1,17 +1,16 @@
 /** The cache of a domain by keyboard, and hostile pages, of which nothing runs and nothing is fetched. */
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import http from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { after, beforeEach, describe, it } from 'node:test'
 import type { DomainId, DomainName, PagePath } from '../../src/ids.ts'
 import { factsOf } from '../../src/sites/inspection/facts.ts'
 import { storableJson } from '../../src/sites/inspection/side.ts'
-import { pageBody } from '../../src/store/keep-page.ts'
-import { keepDigest } from '../../src/store/page-digests.ts'
+import { keepDigests } from '../../src/store/page-digests.ts'
 import { pageId } from '../../src/store/page-id.ts'
+import { pageBody } from '../../src/store/stored-page.ts'
 import { until } from '../support/condition.ts'
 import { startDashboard } from '../support/dashboard-tab.ts'
+import { serve } from '../support/loopback.ts'
+import { troubledRecord } from '../support/render-record.ts'
 
 const SITE = 'shop.example.com' as DomainName
 const HOSTILE = '/hostile' as PagePath
@@ -19,7 +18,6 @@ const HOSTILE = '/hostile' as PagePath
 const RAN = `<img src=x onerror="window.ran = 1"><script>window.ran = 1</script>`
 
 let shop: DomainId
-let witness: http.Server
 const fetched: string[] = []
 
 /** A page of which every part is hostile; `word` differs between versions. */
@@ -38,17 +36,11 @@ function hostilePage(url: string, word: string): string {
 }
 
 const { api, tab, complaints, close } = await startDashboard(async (api, owner) => {
-  witness = http.createServer((req, res) => {
+  const { url, close } = await serve((req, res) => {
     fetched.push(req.url ?? '')
     res.end()
   })
-  witness.listen(0, '127.0.0.1')
-  await once(witness, 'listening')
-  after(() => {
-    witness.closeAllConnections()
-    witness.close()
-  })
-  const url = `http://127.0.0.1:${(witness.address() as AddressInfo).port}`
+  after(close)
 
   shop = (await api.domain(owner, SITE)).id
   for (const word of ['first', 'second']) {
@@ -60,7 +52,7 @@ const { api, tab, complaints, close } = await startDashboard(async (api, owner) 
        on conflict (domain_id, path, variant) do update set body_br = $4, html_bytes = $5, etag = $6`,
       [shop, HOSTILE, JSON.stringify([['link', RAN]]), bodyBr, htmlBytes, etag],
     )
-    await keepDigest(api.pool, { page: pageId(shop, HOSTILE), customDomain: SITE, html })
+    await keepDigests(api.pool, [{ page: pageId(shop, HOSTILE), customDomain: SITE, html }])
   }
   const side = (word: string) =>
     storableJson({
@@ -86,13 +78,9 @@ const { api, tab, complaints, close } = await startDashboard(async (api, owner) 
      values ($1, $2, gen_random_uuid(), 'timed-out', $3, 5, 7, $4)`,
     [
       ...[shop, HOSTILE, RAN],
-      JSON.stringify({
-        phases: { slot: 0, tab: 1, navigate: 2, firstResponse: 3, settled: 4, snapshot: null },
-        capture: null,
-        requests: { made: 1, spared: 0, blocked: 0, failed: 1 },
+      troubledRecord({
         troubles: [{ url: RAN, kind: 'failed', reason: RAN }],
         consoleErrors: { count: 1, texts: [RAN] },
-        htmlBytes: null,
       }),
     ],
   )

@@ -1,27 +1,19 @@
 /** robots.txt, redirects, sitemap and crawler policy, as the owner of a domain changes them. */
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import http from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { after, describe, it } from 'node:test'
 import { storePages } from '../support/api.ts'
 import { personAt, startDashboard } from '../support/dashboard-tab.ts'
+import { serve } from '../support/loopback.ts'
 
 const DOMAIN = 'shop.example.com'
 
 const { api, owner, tab, complaints, close } = await startDashboard(
   async (api, owner) => {
-    const origin = http.createServer((_request, response) => {
+    const { url, close } = await serve((_request, response) => {
       response.writeHead(200, { 'content-type': 'text/plain' }).end('User-agent: *\nDisallow: /cart\n')
     })
-    origin.listen(0, '127.0.0.1')
-    await once(origin, 'listening')
-    after(() => {
-      origin.closeAllConnections()
-      origin.close()
-    })
+    after(close)
     const { id } = await api.domain(owner, DOMAIN)
-    const url = `http://127.0.0.1:${(origin.address() as AddressInfo).port}`
     await api.pool.query('update domain set origin_url = $1', [url])
     await storePages(api, id, ['/old'])
   },
@@ -150,7 +142,7 @@ describe('redirects', () => {
       [JSON.stringify(theirs.map((each) => ({ ...each, status: 301 })))],
     )
     await click('Save')
-    await shows('Somebody changed the redirects meanwhile.')
+    await shows('The redirects were changed meanwhile.')
     await shows('2 redirects')
     await click('Save')
     await tab.until(`document.querySelector('[role=dialog]') === null`)

@@ -1,20 +1,20 @@
 import type http from 'node:http'
 
 import type { RenderOutcomeKind } from '../../src/render/outcome.ts'
-import type { Answer } from '../support/renderer.ts'
-import type { Speak } from './web-socket.ts'
+import { type Answer, taggable } from '../support/renderer.ts'
+import { type Speak, speakWebSocket } from './web-socket.ts'
 
 /**
- * One page that is hard to render, and what has to come of it. Its routes live
- * in a folder of its own, `/<slug of the name>/`, so pages name their parts by
- * relative addresses: `data.json`.
+ * A page that is hard to render, and what has to come of it. It lives in a folder of its own, `/<slug of the name>/`, so it
+ * names its parts by relative addresses: `data.json`.
  */
 export type CorpusPage = {
-  name: string
   /** What a renderer gets wrong here, in one line. */
   why: string
-  /** By path below the folder; `''` is the page itself. */
-  routes: Readonly<Record<string, Answer>>
+  /** Not there when the page is rendered at another address. */
+  document?: Answer
+  /** By path below the folder. */
+  parts?: Readonly<Record<string, Answer>>
   /** Rendered at this address below the folder; `''` when left out. */
   at?: string
   /** WebSockets, by path below the folder. */
@@ -26,65 +26,65 @@ export type CorpusPage = {
   expect: Expectation
 }
 
-export type Expectation =
-  | {
-      outcome?: 'rendered'
-      /** 200 when left out. */
-      status?: number
-      headers?: Readonly<Record<string, string>>
-      /** Words that a crawler without scripts reads. */
-      reads?: readonly string[]
-      readsNot?: readonly string[]
-      /** Found in the markup. */
-      has?: readonly (string | RegExp)[]
-      hasNot?: readonly (string | RegExp)[]
-    }
-  /** `location`: absolute, or relative to the page's folder. */
-  | { outcome: 'redirect'; status: number; location: string }
-  | { outcome: 'origin-error'; status: number }
-  | { outcome: Exclude<RenderOutcomeKind, 'rendered' | 'redirect' | 'origin-error'> }
-
-/** Pages about one subject. `name` is also the first label of their domain. */
-export type Theme = { name: string; pages: readonly CorpusPage[] }
-
-export function slugOf(page: CorpusPage): string {
-  return page.name
-    .toLowerCase()
-    .replace(/[^a-z0-9]+/g, '-')
-    .replace(/^-|-$/g, '')
+export type Expectation = {
+  /** `rendered` when left out. */
+  outcome?: RenderOutcomeKind
+  /** Words that a crawler without scripts reads. */
+  reads?: readonly string[]
+  readsNot?: readonly string[]
+  /** Found in the markup. */
+  has?: readonly (string | RegExp)[]
+  hasNot?: readonly (string | RegExp)[]
 }
 
-/** A document as its author wrote it, without a line of ours. */
+/** Pages about one subject, by name. */
+export type Theme = Readonly<Record<string, CorpusPage>>
+
+/** The folder of a page in the site that `placePages` makes. */
+export function folderOf(name: string): string {
+  const slug = name.toLowerCase().replace(/[^a-z0-9]+/g, '-')
+  return `/${slug.replace(/^-|-$/g, '')}/`
+}
+
+/** Puts pages and their sockets into a site. */
+export function placePages(
+  pages: readonly [string, CorpusPage][],
+  routes: Map<string, Answer>,
+  origin: http.Server,
+): void {
+  const speakers = new Map<string, Speak>()
+  for (const [name, { document, parts, sockets }] of pages) {
+    const folder = folderOf(name)
+    if (document !== undefined) routes.set(folder, document)
+    for (const [path, answer] of Object.entries(parts ?? {})) routes.set(folder + path, answer)
+    for (const [path, speak] of Object.entries(sockets ?? {})) speakers.set(folder + path, speak)
+  }
+  origin.on('upgrade', (request, socket) => {
+    const speak = speakers.get(request.url ?? '')
+    if (speak === undefined) socket.destroy()
+    else speakWebSocket(request, socket, speak)
+  })
+}
+
+/** An answer as its author wrote it, without a line of ours. */
 export function html(
   text: string | Buffer,
-  options: { type?: string; status?: number; headers?: http.OutgoingHttpHeaders } = {},
+  { type = 'text/html; charset=utf-8', status = 200, headers = {} as http.OutgoingHttpHeaders },
 ): Answer {
   return (_request, response) =>
-    void response
-      .writeHead(options.status ?? 200, {
-        'content-type': options.type ?? 'text/html; charset=utf-8',
-        ...options.headers,
-      })
-      .end(text)
+    void response.writeHead(status, { 'content-type': type, ...headers }).end(text)
 }
 
 /** A document with this body and head. */
-export function page(body: string, head = ''): string {
-  return `<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>t</title>${head}</head><body>${body}</body></html>`
-}
+export const page = taggable(
+  (body, head = '') =>
+    `<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>t</title>${head}</head><body>${body}</body></html>`,
+)
 
 /** Answered after `ms` of real time. */
-export function json(value: unknown, ms = 30): Answer {
-  return file('application/json', JSON.stringify(value), ms)
-}
-
-export function script(text: string, ms = 0): Answer {
-  return file('text/javascript', text, ms)
-}
-
-export function css(text: string, ms = 0): Answer {
-  return file('text/css', text, ms)
-}
+export const json = (value: unknown, ms = 30) => file('application/json', JSON.stringify(value), ms)
+export const script = taggable((text, ms: number = 0) => file('text/javascript', text, ms))
+export const css = (text: string, ms = 0) => file('text/css', text, ms)
 
 function file(type: string, text: string, ms: number): Answer {
   return (_request, response) => {

@@ -7,33 +7,29 @@ import { modules } from './corpus/modules.ts'
 import { movement } from './corpus/movement.ts'
 import { observers } from './corpus/observers.ts'
 import { platform } from './corpus/platform.ts'
-import { redirects } from './corpus/redirects.ts'
 import { requests } from './corpus/requests.ts'
 import { shadowDom } from './corpus/shadow-dom.ts'
 import { state } from './corpus/state.ts'
-import { status } from './corpus/status.ts'
 import { streams } from './corpus/streams.ts'
 import { timers } from './corpus/timers.ts'
 import { trouble } from './corpus/trouble.ts'
 import type { Theme } from './corpus-page.ts'
 
-/** Every page, by subject. */
-export const CORPUS: readonly Theme[] = [
+/** Every page, by subject, which is also the first label of its domain. */
+export const CORPUS = {
   timers,
   requests,
   streams,
   observers,
   modules,
   images,
-  shadowDom,
+  'shadow-dom': shadowDom,
   css,
   forms,
   head,
-  status,
-  redirects,
   trouble,
   state,
   platform,
   movement,
   frameworks,
-]
+} satisfies Record<string, Theme>

@@ -1,14 +1,13 @@
 /** What CI makes of the answers that `npm audit` can get. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { chmodSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { after, it } from 'node:test'
+import { it } from 'node:test'
+import { openFolder } from '../support/folder.ts'
 
 const AUDIT = path.resolve(import.meta.dirname, '../../.ci/audit')
-const dir = mkdtempSync(path.join(tmpdir(), 'prepaint-audit-'))
-after(() => rmSync(dir, { recursive: true }))
+const dir = openFolder()
 
 /** `.ci/audit` with an npm that answers so. */
 function audit(answer: string, status: number) {

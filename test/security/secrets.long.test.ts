@@ -1,10 +1,7 @@
 /** A whole node at its most talkative, while secrets of every kind go through it. */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { once } from 'node:events'
 import { existsSync, lstatSync, readdirSync } from 'node:fs'
-import http from 'node:http'
-import type { AddressInfo } from 'node:net'
 import path from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { canHideFiles, commandWithView, viewOf } from '../../src/render/browser/confinement.ts'
@@ -12,6 +9,7 @@ import { browserUser } from '../../src/system-user.ts'
 import { runJson } from '../support/command-line.ts'
 import { clearDataDir, makeDataDir } from '../support/data-dir.ts'
 import { request } from '../support/edge.ts'
+import { serve } from '../support/loopback.ts'
 import { type NodeProcess, startNodeProcess } from '../support/node-process.ts'
 import { callApi, registerDomain } from '../support/tenant.ts'
 
@@ -26,25 +24,21 @@ const BODY_SECRET = 'in-a-form-of-a-visitor-0820'
 
 const dataDir = makeDataDir()
 let node: NodeProcess
-let origin: http.Server
+let origin: Awaited<ReturnType<typeof serve>>
 const heard: unknown[] = []
 let key = ''
 let token = ''
 
 before(async () => {
-  origin = http.createServer((request, response) => {
+  origin = await serve((request, response) => {
     heard.push(request.headers['x-origin'])
     response.setHeader('set-cookie', `secret=${QUERY_SECRET}`)
     response.setHeader('content-type', 'text/html').end('<!doctype html><p>page</p>')
   })
-  origin.listen(0, '127.0.0.1')
-  await once(origin, 'listening')
   node = await startNodeProcess(dataDir, { PREPAINT_LOG_LEVEL: 'trace' })
 })
 after(async () => {
   await node?.stop()
-  origin.close()
-  origin.closeAllConnections()
   assert.deepEqual(await clearDataDir(dataDir), [])
 })
 
@@ -59,7 +53,7 @@ it('nothing secret is logged, whatever is done with it', async () => {
   key = String((await run(['key', 'create', '--email', 'a@b.example', '--name', 'k']))['key'])
   await registerDomain(node, key, {
     customDomain: 'shop.example',
-    originUrl: `http://127.0.0.1:${(origin.address() as AddressInfo).port}`,
+    originUrl: origin.url,
   })
   await callApi(node, key, {
     ...{ method: 'PUT', path: '/api/domains/shop.example' },
@@ -124,8 +118,7 @@ it('nothing secret is logged, whatever is done with it', async () => {
   assert(heard.length >= 4)
   assert.deepEqual([...new Set(heard)], [ORIGIN_SECRET], 'for crawlers and people')
   // An origin that is gone: faults are logged with most words.
-  origin.closeAllConnections()
-  await new Promise((closed) => origin.close(closed))
+  await origin.close()
   await request(edgePort, `/b?token=${LINK_SECRET}`, { host: 'shop.example', agent: 'curl', headers: more })
 
   const log = node.log()

@@ -1,5 +1,4 @@
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { serve } from '../support/loopback.ts'
 
 /** A client-rendered shop of as many pages as are asked for, with a sitemap of the first of them. */
 export type ChurnOrigin = { url: string; close(): Promise<void> }
@@ -19,7 +18,7 @@ fetch('/stock?of=' + location.pathname).then((answer) => answer.json()).then((st
 </script></body></html>`
 
 export async function startChurnOrigin(): Promise<ChurnOrigin> {
-  const server = createServer((request, response) => {
+  const { url, close } = await serve((request, response) => {
     const send = (type: string, body: string) => response.writeHead(200, { 'content-type': type }).end(body)
     const { pathname } = new URL(request.url ?? '/', 'http://shop')
     if (pathname === '/stock') {
@@ -33,14 +32,5 @@ export async function startChurnOrigin(): Promise<ChurnOrigin> {
     } else if (pathname === '/robots.txt') send('text/plain', 'User-agent: *\nAllow: /\n')
     else send('text/html; charset=utf-8', DOCUMENT)
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  return {
-    url,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve())
-        server.closeAllConnections()
-      }),
-  }
+  return { url, close }
 }

@@ -30,10 +30,9 @@ const TABLES_BYTES = 8 * 2 ** 20
 const FILES = 16
 
 /**
- * A whole node with its own PostgreSQL, used by all kinds of clients at once:
- * domains come and go, pages are rendered, hit, passed, purged, refreshed and
- * warmed, keys renewed. Clients rest so that the node uses at most `cores`.
- * `judge`: whether memory, tables and files have to be flat; a short run says nothing of it.
+ * A whole node with its own PostgreSQL, used by all kinds of clients at once: domains come and go, pages are rendered,
+ * hit, passed, purged, refreshed and warmed, keys renewed. Clients rest so that the node uses at most `cores`. `judge`:
+ * whether memory, tables and files have to be flat; a short run says nothing of it.
  */
 export async function churnRun(options: {
   seconds: number

@@ -15,10 +15,9 @@ export function sampleMemory(pids: readonly number[], atMs: number): MemorySampl
 export type Trend = { levelBytes: number; growthBytes: number; allowedBytes: number; isFlat: boolean }
 
 /**
- * The straight line through the last two thirds of the samples (least squares):
- * its height in the middle and what it grows by from their first to their last.
- * The first third is left out: caches fill, and browsers are not yet at the size
- * at which they are replaced. `flatBytes`: growth that is called flat in any case.
+ * The straight line through the last two thirds of the samples (least squares): its height in the middle and what it
+ * grows by from their first to their last. The first third is left out: caches fill, and browsers are not yet at the
+ * size at which they are replaced. `flatBytes`: growth that is called flat in any case.
  */
 export function trendOf(samples: readonly MemorySample[], flatBytes = FLAT_BYTES): Trend {
   const judged = samples.slice(Math.floor(samples.length / 3))

@@ -20,9 +20,8 @@ export type SoakRun = {
   /** Renders that a kill has hit and that were whole the second time. */
   retried: number
   /**
-   * Came out otherwise although nothing had been killed, and right the second
-   * time. Pages that wait for a worker or a stream race with the real time that
-   * they are given, and scripts that hog every core run beside them here.
+   * Came out otherwise although nothing had been killed, and right the second time. Pages that wait for a worker or a
+   * stream race with the real time that they are given, and scripts that hog every core run beside them here.
    */
   unsteady: string[]
   samples: MemorySample[]
@@ -40,9 +39,8 @@ const UNSTEADY_ONE_IN = 1_000
 const KILL_WITHIN_MS = 60_000
 
 /**
- * Renders pages of all kinds, two at a time, while processes of the browser are
- * killed at random moments, and looks at what is left. A render that a kill has
- * hit is made once more, as the queue does; all others have to come out as the
+ * Renders pages of all kinds, two at a time, while processes of the browser are killed at random moments, and looks at
+ * what is left. A render that a kill has hit is made once more, as the queue does; all others have to come out as the
  * page is. `flat`: whether memory is judged; a short run says nothing of it.
  */
 export async function soakRun(options: {
@@ -99,7 +97,7 @@ export async function soakRun(options: {
   }
   const attempt = async (page: SoakPage, domain: string): Promise<string | null> => {
     try {
-      pages.judge(page, domain, await render(page, domain))
+      pages.judge(page, await render(page, domain))
       return null
     } catch (error) {
       return `${domain}${page.path}: ${(error as Error).message.slice(0, 500)}`

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { after } from 'node:test'
 import { brotliCompressSync } from 'node:zlib'
 
 import ipaddr from 'ipaddr.js'
@@ -27,7 +28,6 @@ import { checkEndpointUrl } from '../../src/notifications/delivery/endpoint-url.
 import { createAddressGuard } from '../../src/outbound/address-guard.ts'
 import { createClient } from '../../src/outbound/client/pool.ts'
 import { checkOriginUrl } from '../../src/outbound/origin-url.ts'
-import { OriginRobots } from '../../src/site-files/origin-robots.ts'
 import { RobotsFiles } from '../../src/site-files/robots-files.ts'
 import { createDomain } from '../../src/sites/domain-changes.ts'
 import { parseDomainName } from '../../src/sites/domain-name.ts'
@@ -125,7 +125,7 @@ export async function startTestApi({
     log: silentLog(),
     caughtUp: async () => {},
     integrations: testIntegrations,
-    robots: new RobotsFiles(pool, new OriginRobots({ db: pool, pool, get, clock, log: silentLog() })),
+    robots: new RobotsFiles({ db: pool, pool, get, clock, log: silentLog() }),
     vault: testVault(pool),
     readClient: createClientReader([]),
     checkReadiness: async () => {
@@ -218,6 +218,29 @@ export async function startTestApi({
       await database.close()
     },
   }
+}
+
+/** As `startTestApi`, for all tests of a file. */
+export async function openApi(options?: Parameters<typeof startTestApi>[0]): Promise<TestApi> {
+  const api = await startTestApi(options)
+  after(() => api.close())
+  return api
+}
+
+/** Checks the status and the whole body. Of an error its text is enough, or a pattern that it matches. */
+export function assertAnswer(
+  { status, body, text }: TestAnswer,
+  wanted: number,
+  said: string | RegExp | Record<string, unknown>,
+): void {
+  assert.equal(status, wanted, text.slice(0, 500))
+  if (said instanceof RegExp) assert.match(String(body['error']), said)
+  else assert.deepEqual(body, typeof said === 'string' ? { error: said } : said)
+}
+
+/** One field of each entry of a list in a body. */
+export function valuesOf(list: unknown, field: string): unknown[] {
+  return (list as Record<string, unknown>[]).map((entry) => entry[field])
 }
 
 export function cookieOf(lines: readonly string[]): string {

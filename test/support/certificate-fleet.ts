@@ -1,6 +1,4 @@
 import { once } from 'node:events'
-import type http from 'node:http'
-import type { AddressInfo, Server } from 'node:net'
 import tls from 'node:tls'
 import { findHttpChallenge } from '../../src/certificates/acme/challenge.ts'
 import { createTransport } from '../../src/certificates/acme/transport.ts'
@@ -22,6 +20,7 @@ import { silentLog } from '../../src/log.ts'
 import { invalidateOn } from '../../src/store/invalidation.ts'
 import type { TestAcme } from './acme-server.ts'
 import { type TestDatabase, testDatabase } from './database.ts'
+import { listening } from './loopback.ts'
 
 // Nodes on one database that serve and may order certificates, with real edge servers and a manual clock.
 
@@ -165,9 +164,3 @@ export async function testFleet() {
 
 export type TestFleet = Awaited<ReturnType<typeof testFleet>>
 export type TestNode = Awaited<ReturnType<TestFleet['node']>>
-
-async function listening(server: http.Server | Server): Promise<number> {
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  return (server.address() as AddressInfo).port
-}

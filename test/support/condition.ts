@@ -29,3 +29,15 @@ export async function until<T>(
     clearTimeout(timer)
   }
 }
+
+/** The number, once ten looks have seen the same: of something that fills up and then stands still. */
+export async function standsAt(read: () => number): Promise<number> {
+  let before = 0
+  for (let same = 0; same < 10; ) {
+    await delay(20)
+    const now = read()
+    same = now > 0 && now === before ? same + 1 : 0
+    before = now
+  }
+  return before
+}

@@ -1,21 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import {
-  chmodSync,
-  existsSync,
-  lchownSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  realpathSync,
-  rmSync,
-} from 'node:fs'
+import { chmodSync, existsSync, lchownSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
 
 import type { SystemUser } from '../../src/system-user.ts'
+import { processesOf } from './processes.ts'
 
 type Event =
   | { event: 'step'; line: string }
@@ -111,18 +102,4 @@ export function removeDataDir(dir: string): void {
   rmSync(dir, { recursive: true, force: true })
 }
 
-export function processesIn(dir: string): number[] {
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .map(Number)
-    .filter((pid) => pid !== process.pid && isIn(pid, dir))
-}
-
-function isIn(pid: number, dir: string): boolean {
-  try {
-    const inArguments = readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(`${dir}/`)
-    return inArguments || readlinkSync(`/proc/${pid}/cwd`).startsWith(`${dir}/`)
-  } catch {
-    return false
-  }
-}
+export const processesIn = (dir: string): number[] => processesOf(dir).map(({ pid }) => pid)

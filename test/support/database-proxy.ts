@@ -1,8 +1,8 @@
-import { once } from 'node:events'
 import net from 'node:net'
 import path from 'node:path'
 
 import type pg from 'pg'
+import { listening } from './loopback.ts'
 
 // A network between a node and PostgreSQL that can fail.
 
@@ -44,9 +44,7 @@ export async function startDatabaseProxy(connection: pg.ClientConfig): Promise<D
     }
     if (state === 'refuse') end()
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as net.AddressInfo
+  const port = await listening(server)
   const breakAll = () => {
     for (const [near, far] of pairs) {
       near.resetAndDestroy()

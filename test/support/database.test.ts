@@ -11,16 +11,6 @@ import { SHARED_SERVER, testDatabase } from './database.ts'
 import { processesIn } from './database-process.ts'
 
 describe('testDatabase', () => {
-  it('gives each caller a database of its own, with the schema', async () => {
-    const [one, two] = await Promise.all([testDatabase(), testDatabase()])
-    await one.pool.query(`insert into account (email, plan) values ('a@example.com', 'pro')`)
-    assert.equal((await one.pool.query('select from account')).rowCount, 1)
-    assert.equal((await two.pool.query('select from account')).rowCount, 0)
-    await one.close()
-    assert.equal((await two.pool.query('select from account')).rowCount, 0)
-    await two.close()
-  })
-
   it('closes although somebody is still connected', async () => {
     const database = await testDatabase()
     await withClient(database.connection, () => database.close())

@@ -1,8 +1,10 @@
+import { after } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 import type pg from 'pg'
 import { withClient } from '../../src/db/connection.ts'
 import { createPool } from '../../src/db/database.ts'
+import { createListener } from '../../src/db/listener.ts'
 import { silentLog } from '../../src/log.ts'
 import { connectionTo, startTestCluster } from './postgres-server.ts'
 
@@ -55,4 +57,32 @@ export async function testDatabase({ empty = false } = {}): Promise<TestDatabase
       if (ended === 'late') throw new Error('a connection of the pool was not given back')
     },
   }
+}
+
+/** As `testDatabase`, for all tests of a file. */
+export async function openTestDatabase(options?: { empty?: boolean }): Promise<TestDatabase> {
+  const database = await testDatabase(options)
+  after(() => database.close())
+  return database
+}
+
+/** All that the nodes are told to forget because of `act`, in the order of the commits. */
+export async function invalidatedBy(
+  { connection, pool }: TestDatabase,
+  act: () => Promise<unknown>,
+): Promise<unknown[]> {
+  const listener = await createListener(connection, silentLog())
+  const heard: unknown[] = []
+  const { promise: last, resolve } = Promise.withResolvers<void>()
+  listener.on('invalidate', (payload) => heard.push(JSON.parse(payload)))
+  listener.on('last', () => resolve())
+  await listener.settled()
+  try {
+    await act()
+    await pool.query('notify last')
+    await last
+  } finally {
+    await listener.close()
+  }
+  return heard
 }

@@ -1,7 +1,8 @@
 import { once } from 'node:events'
 import http from 'node:http'
-import type net from 'node:net'
-import type { AddressInfo } from 'node:net'
+import http2 from 'node:http2'
+import { buffer } from 'node:stream/consumers'
+import { after } from 'node:test'
 import { createSecureContext } from 'node:tls'
 import ipaddr from 'ipaddr.js'
 import { DEFAULT_PLANS } from '../../src/accounts/plans.ts'
@@ -23,8 +24,11 @@ import { invalidateOn } from '../../src/store/invalidation.ts'
 import { createAskedPaths } from '../../src/store/known-paths.ts'
 import { type PurgeWhat, purgePages } from '../../src/store/purge.ts'
 import { testDatabase } from './database.ts'
+import { listening, serve } from './loopback.ts'
 
 export const GOOGLEBOT = 'Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)'
+export const GPTBOT = 'Mozilla/5.0 (compatible; GPTBot/1.2; +https://openai.com/gptbot)'
+export const FACEBOOK = 'facebookexternalhit/1.1 (+http://www.facebook.com/externalhit_uatext.php)'
 export const PERSON = 'Mozilla/5.0 (X11; Linux x86_64; rv:133.0) Gecko/20100101 Firefox/133.0'
 
 export type Answer = {
@@ -63,11 +67,13 @@ export async function startTestEdge(
   const clock = { nowMs: () => nowMs }
   const log = silentLog()
 
-  const origin = http.createServer(
+  const {
+    server: origin,
+    url: originUrl,
+    close: closeOrigin,
+  } = await serve(
     options.origin ?? ((req, res) => res.end(`<div id="app"></div> ${req.headers.host} ${req.url}`)),
   )
-  const originPort = await listening(origin)
-  const originUrl = `http://127.0.0.1:${originPort}`
   const { rows } = await pool.query<{ id: number }>(
     `insert into account (email, plan) values ('red@example.com', 'starter') returning id`,
   )
@@ -88,7 +94,7 @@ export async function startTestEdge(
   const rendered: string[] = []
   const refreshed: string[] = []
   const allowed = [{ cidr: ipaddr.parseCIDR('127.0.0.1/32'), port: null }]
-  const origins = createClient(createAddressGuard(allowed))
+  const origins = createClient(createAddressGuard(allowed), { clock })
   const claim = createClaim(pool, 'test-node', {
     accountCap: 9,
     domainCap: 9,
@@ -174,6 +180,7 @@ export async function startTestEdge(
       listener,
       waiting: () => waiter.waiting,
       verdict: async (path: string, asking?: AskOptions) => (await ask(path, asking)).verdict,
+      session: (t: { after(end: () => unknown): void }) => openSession(t, tlsPort),
       async close() {
         edge.server.closeAllConnections()
         edge.server.close()
@@ -198,6 +205,15 @@ export async function startTestEdge(
     await promise
   }
 
+  /** In effect when the promise resolves. */
+  async function set(columns: string, name = 'red.example'): Promise<void> {
+    await pool.query(`update domain set ${columns} where custom_domain = $1`, [name])
+    await pool.query(`select pg_notify('invalidate', $1)`, [JSON.stringify({ host: name })])
+    await settled()
+  }
+  const purge = (what: PurgeWhat, domain = red) =>
+    transaction(pool, (client) => purgePages(client, domain, what))
+
   return {
     ...first,
     settled,
@@ -217,19 +233,37 @@ export async function startTestEdge(
     },
     nowMs: () => nowMs,
     script: (...outcomes: Scripted[]) => void scripted.push(...outcomes),
-    purge: (what: PurgeWhat, domain = red) => transaction(pool, (client) => purgePages(client, domain, what)),
-    set: async (columns: string, name = 'red.example') => {
-      await pool.query(`update domain set ${columns} where custom_domain = $1`, [name])
-      await pool.query(`select pg_notify('invalidate', $1)`, [JSON.stringify({ host: name })])
+    purge,
+    set,
+    settings: (settings: object, name?: string) => set(`settings = '${JSON.stringify(settings)}'`, name),
+    /** Nothing stored, queued, counted or set. */
+    async reset() {
+      for (const domain of [red, blue]) await purge({ kind: 'all' }, domain)
+      await pool.query('delete from job')
+      await pool.query('delete from render_count')
+      await set(`is_active = true, settings = '{}'`)
+      rendered.length = 0
+      refreshed.length = 0
     },
     async close() {
       await first.close()
-      origin.closeAllConnections()
-      origin.close()
+      await closeOrigin()
       origins.close()
       await database.close()
     },
   }
+}
+
+/** Answers with up to 512 MiB, as fast as they are taken. Returns how many were written. */
+export function pour(res: http.ServerResponse): () => number {
+  const piece = Buffer.alloc(1024 * 1024)
+  let written = 0
+  const more = () => {
+    for (let takes = true; takes && written < 512 && !res.destroyed; written++) takes = res.write(piece)
+    if (written < 512) res.once('drain', more)
+  }
+  more()
+  return () => written
 }
 
 type SeeQuery = (query: { name: string; values: unknown[] }) => void | object[] | Promise<void>
@@ -246,6 +280,16 @@ export function seenQueries(pool: Queryable, see: SeeQuery): Queryable {
 
 export type TestEdge = Awaited<ReturnType<typeof startTestEdge>>
 
+/** An edge for all tests of a file, or for one of them. */
+export async function openEdge(
+  options?: Parameters<typeof startTestEdge>[0],
+  t: { after(end: () => unknown): void } = { after },
+): Promise<TestEdge> {
+  const edge = await startTestEdge(options)
+  t.after(() => edge.close())
+  return edge
+}
+
 /** For `red.example` and `blue.example`; other names have no certificate. */
 export function testTls(): EdgeTls {
   const { privateKey, certificate } = createSelfSigned('red.example')
@@ -254,14 +298,18 @@ export function testTls(): EdgeTls {
   return { contextFor: (name) => (/^(red|blue)\.example$/.test(name) ? context : null) }
 }
 
-export function path(text: string): PagePath {
-  return text as PagePath
+/** HTTP/2, to `red.example`. */
+export function openSession(t: { after(end: () => unknown): void }, port: number): http2.ClientHttp2Session {
+  const session = http2.connect(`https://127.0.0.1:${port}`, {
+    ...{ servername: 'red.example', rejectUnauthorized: false },
+  })
+  session.on('error', () => {})
+  t.after(() => session.destroy())
+  return session
 }
 
-export async function listening(server: net.Server): Promise<number> {
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  return (server.address() as AddressInfo).port
+export function path(text: string): PagePath {
+  return text as PagePath
 }
 
 export async function request(port: number, target: string, asking: AskOptions = {}): Promise<Answer> {
@@ -277,14 +325,13 @@ export async function request(port: number, target: string, asking: AskOptions =
   })
   req.end(body)
   const [res] = (await once(req, 'response')) as [http.IncomingMessage]
-  const parts: Buffer[] = []
-  for await (const part of res as AsyncIterable<Buffer>) parts.push(part)
+  const received = await buffer(res)
   connections.destroy()
   return {
     status: res.statusCode!,
     headers: res.headers,
     rawHeaders: res.rawHeaders,
-    body: Buffer.concat(parts),
+    body: received,
     verdict: res.headers['x-prepaint'] as string | undefined,
   }
 }

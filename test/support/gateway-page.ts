@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type http from 'node:http'
-import { after, type TestContext } from 'node:test'
+import { after } from 'node:test'
 import { silentLog } from '../../src/log.ts'
 import { findBrowser } from '../../src/render/browser/browser-binary.ts'
 import { launchBrowser } from '../../src/render/browser/browser-process.ts'
@@ -18,7 +18,7 @@ export function html(body: string): Answer {
 }
 
 export async function openTestPage(
-  t: TestContext,
+  t: { after(end: () => unknown): void },
   answers: Record<string, Answer>,
   before: (tested: Awaited<ReturnType<typeof startTestGateway>>) => void = () => {},
 ) {

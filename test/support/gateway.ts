@@ -1,17 +1,17 @@
 /** A gateway between a toy origin, a forbidden canary, and a bare proxy client. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import http from 'node:http'
+import type http from 'node:http'
 import http2 from 'node:http2'
 import net from 'node:net'
-import type { TestContext } from 'node:test'
+import { text } from 'node:stream/consumers'
 import tls from 'node:tls'
-
 import ipaddr from 'ipaddr.js'
 import { startGateway } from '../../src/gateway/gateway.ts'
 import type { GatewayLimits } from '../../src/gateway/request-counts.ts'
 import { silentLog } from '../../src/log.ts'
 import type { Lookup } from '../../src/outbound/lookup.ts'
+import { listening, openSocket, serve } from './loopback.ts'
 
 export const CUSTOM_DOMAIN = 'shop.example'
 
@@ -19,7 +19,7 @@ export type TestGateway = Awaited<ReturnType<typeof startTestGateway>>
 
 /** The canary has the origin's port on 127.0.0.2, and another on 127.0.0.1, so only the address guard protects it. */
 export async function startTestGateway(
-  t: Pick<TestContext, 'after'>,
+  t: { after(end: () => unknown): void },
   options: {
     origin?: http.RequestListener
     limits?: Partial<GatewayLimits>
@@ -29,10 +29,11 @@ export async function startTestGateway(
     originHeaders?: readonly string[]
   } = {},
 ) {
-  const origin = http.createServer(options.origin ?? ((_request, response) => response.end('origin')))
-  origin.listen(0, '127.0.0.1')
-  await once(origin, 'listening')
-  const { port } = origin.address() as net.AddressInfo
+  const {
+    server: origin,
+    port,
+    close,
+  } = await serve(options.origin ?? ((_request, response) => response.end('origin')))
   const canary = { connections: 0, port: 0 }
   const canaries = [net.createServer(), net.createServer()]
   for (const server of canaries) {
@@ -43,9 +44,8 @@ export async function startTestGateway(
     })
   }
   canaries[0]!.listen(port, '127.0.0.2')
-  canaries[1]!.listen(0, '127.0.0.1')
-  await Promise.all(canaries.map((server) => once(server, 'listening')))
-  canary.port = (canaries[1]!.address() as net.AddressInfo).port
+  await once(canaries[0]!, 'listening')
+  canary.port = await listening(canaries[1]!)
 
   const gateway = await startGateway({
     allowed: [{ cidr: ipaddr.parseCIDR('127.0.0.1/32'), port }],
@@ -61,8 +61,7 @@ export async function startTestGateway(
   })
   t.after(async () => {
     await gateway.close()
-    origin.close()
-    origin.closeAllConnections()
+    await close()
     for (const server of canaries) server.close()
   })
   const proxyPort = Number(new URL(site.proxyUrl).port)
@@ -76,9 +75,7 @@ export async function startTestGateway(
   }
 
   async function rawConnection(): Promise<net.Socket> {
-    const socket = net.connect({ port: proxyPort, host: '127.0.0.1' })
-    socket.on('error', () => {})
-    t.after(() => void socket.destroy())
+    const socket = openSocket(t, proxyPort)
     await once(socket, 'connect')
     return socket
   }
@@ -146,22 +143,20 @@ export async function ask(
   const stream = session.request(headers, { endStream: body === undefined })
   if (body !== undefined) stream.end(body)
   const [received] = (await once(stream, 'response')) as [http2.IncomingHttpHeaders & { ':status': number }]
-  const chunks: Buffer[] = []
-  for await (const chunk of stream) chunks.push(chunk as Buffer)
-  return { status: received[':status'], headers: received, body: Buffer.concat(chunks).toString() }
+  return { status: received[':status'], headers: received, body: await text(stream) }
 }
 
 export async function readHead(socket: net.Socket): Promise<string> {
-  let text = ''
-  while (!text.includes('\r\n\r\n')) {
-    if (socket.readableEnded || socket.destroyed) return text
+  let head = ''
+  while (!head.includes('\r\n\r\n')) {
+    if (socket.readableEnded || socket.destroyed) return head
     const chunk = socket.read() as Buffer | null
-    if (chunk !== null) text += chunk.toString('latin1')
+    if (chunk !== null) head += chunk.toString('latin1')
     else await Promise.race([once(socket, 'readable'), once(socket, 'close')])
   }
-  const end = text.indexOf('\r\n\r\n') + 4
-  if (text.length > end) socket.unshift(Buffer.from(text.slice(end), 'latin1'))
-  return text.slice(0, end)
+  const end = head.indexOf('\r\n\r\n') + 4
+  if (head.length > end) socket.unshift(Buffer.from(head.slice(end), 'latin1'))
+  return head.slice(0, end)
 }
 
 export async function readAll(socket: net.Socket | tls.TLSSocket): Promise<string> {

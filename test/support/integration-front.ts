@@ -3,7 +3,7 @@ import http from 'node:http'
 import net from 'node:net'
 import path from 'node:path'
 
-import { listening } from './edge.ts'
+import { listening } from './loopback.ts'
 
 /** `away`: refuses requests; `hang`: never answers; `half`: stops in the middle of a page. */
 export type Mood = 'well' | 'away' | 'hang' | 'half' | 500 | 401 | 400

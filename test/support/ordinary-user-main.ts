@@ -1,4 +1,4 @@
-/** Run by own-view.test.ts: a browser of an ordinary user. Drops root first; ends with its stdin. */
+/** Run by hidden-files.test.ts: a browser of an ordinary user. Drops root first; ends with its stdin. */
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, writeFileSync } from 'node:fs'
@@ -12,7 +12,7 @@ import { ownUid } from '../../src/system-user.ts'
 import { testChromium } from './data-dir.ts'
 
 const USER = 65_431
-const [dataDir = '', requireSandbox = ''] = process.argv.slice(2)
+const [dataDir = ''] = process.argv.slice(2)
 
 // Before dropping root, read everything that only root can enter.
 const real = await findBrowser({ chromium: testChromium, dataDir })
@@ -42,7 +42,7 @@ try {
     dataDir,
     spkiHash: null,
     pageMemoryBytes: PAGE_LIMITS.memoryBytes,
-    requireSandbox: requireSandbox === '1',
+    requireSandbox: false,
     log,
   })
   const { browserContextId } = await browser.cdp.browser.send('Target.createBrowserContext', {})

@@ -1,13 +1,15 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import type http from 'node:http'
 import https from 'node:https'
-import net, { type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { text } from 'node:stream/consumers'
 import type { TestAcme } from './acme-server.ts'
 import { createTestCa } from './certificate-authority.ts'
 import { until } from './condition.ts'
+import { freePort } from './loopback.ts'
 
 // Pebble, the test server of Let's Encrypt, as Debian packages it. Its name server maps every name to 127.0.0.1.
 
@@ -17,7 +19,7 @@ export async function startPebble(ports: { http: number; tls: number }): Promise
   const own = authority.leaf({ names: ['localhost'] })
   writeFileSync(path.join(dir, 'cert.pem'), own.chain)
   writeFileSync(path.join(dir, 'key.pem'), own.key)
-  const [listen, management, dns, dnsManagement] = await freePorts(4)
+  const [listen, management, dns, dnsManagement] = await Promise.all([1, 2, 3, 4].map(freePort))
   writeFileSync(
     path.join(dir, 'config.json'),
     JSON.stringify({
@@ -86,36 +88,21 @@ function run(command: string, args: readonly string[], settings: Record<string, 
     env: { PATH: process.env['PATH'], ...settings },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
-  let text = ''
+  let said = ''
   for (const stream of [child.stdout!, child.stderr!]) {
     stream.setEncoding('utf8').on('data', (part: string) => {
-      text = (text + part).slice(-4_000)
+      said = (said + part).slice(-4_000)
     })
   }
   const kill = () => void child.kill('SIGKILL')
   process.once('exit', kill)
   const ended = once(child, 'exit').finally(() => process.off('exit', kill))
   ended.catch(() => {})
-  return { child, ended, said: () => text }
+  return { child, ended, said: () => said }
 }
 
 async function fetched(url: string, ca: string): Promise<string> {
   const req = https.get(url, { ca, agent: false })
-  const [res] = (await once(req, 'response')) as [AsyncIterable<Buffer>]
-  const parts: Buffer[] = []
-  for await (const part of res) parts.push(part)
-  return Buffer.concat(parts).toString()
-}
-
-async function freePorts(count: number): Promise<number[]> {
-  const servers = await Promise.all(
-    Array.from({ length: count }, async () => {
-      const server = net.createServer().listen(0, '127.0.0.1')
-      await once(server, 'listening')
-      return server
-    }),
-  )
-  const ports = servers.map((server) => (server.address() as AddressInfo).port)
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))))
-  return ports
+  const [res] = (await once(req, 'response')) as [http.IncomingMessage]
+  return text(res)
 }

@@ -49,14 +49,20 @@ const LOCK_POLL_MS = 50
 const LEFTOVER_MS = 3_600_000
 
 export async function startTestCluster(): Promise<pg.ClientConfig> {
+  removeLeftovers(testPlace(databaseUser()))
+  const { start } = await copyTemplate()
+  return (await start(true)).connection
+}
+
+/** A new data directory with the schema, and what starts a server in it. */
+async function copyTemplate() {
   const user = databaseUser()
   const place = testPlace(user)
-  removeLeftovers(place)
   const binaries = findBinaries({ user, copyTo: place, onLongStep: () => {} })
   const run = makeRun(place, user)
   const data = path.join(run, 'data')
   for (let copied = false; !copied; ) copied = copyTree(await findTemplate(place, user, binaries), data, user)
-  return (await startIn(run, data, user, binaries, true)).connection
+  return { run, start: (disposable: boolean) => startIn(run, data, user, binaries, disposable) }
 }
 
 export type TestServer = {
@@ -68,13 +74,8 @@ export type TestServer = {
 }
 
 export async function startTestServer(): Promise<TestServer> {
-  const user = databaseUser()
-  const place = testPlace(user)
-  const binaries = findBinaries({ user, copyTo: place, onLongStep: () => {} })
-  const run = makeRun(place, user)
-  const data = path.join(run, 'data')
-  for (let copied = false; !copied; ) copied = copyTree(await findTemplate(place, user, binaries), data, user)
-  const first = await startIn(run, data, user, binaries, false)
+  const { run, start } = await copyTemplate()
+  const first = await start(false)
   const { connection } = first
   let { server } = first
   return {
@@ -82,7 +83,7 @@ export async function startTestServer(): Promise<TestServer> {
     url: `postgres:///template1?${new URLSearchParams({ host: String(connection.host), user: PRIVATE_USER })}`,
     stop: () => server.stop(),
     async start() {
-      server = (await startIn(run, data, user, binaries, false)).server
+      server = (await start(false)).server
     },
     async close() {
       await server.stop()

@@ -3,6 +3,7 @@ import type http from 'node:http'
 import type { TestContext } from 'node:test'
 
 import type { GatewayLimits } from '../../src/gateway/request-counts.ts'
+import { until } from './condition.ts'
 import { CUSTOM_DOMAIN, startTestGateway } from './gateway.ts'
 
 export type Ask = {
@@ -15,17 +16,18 @@ export type Ask = {
 
 export const USUAL = (name: string): Ask[] => [{ path: `/api/menu` }, { path: `/api/${name}` }]
 
-/** An origin that counts its requests; `origin` may answer first. */
+/** An origin that counts its requests, and says what it is told to say at a path. */
 export async function startShop(
   t: TestContext,
   options: {
     limits?: Partial<GatewayLimits>
     preload?: boolean
-    origin?(request: http.IncomingMessage, response: http.ServerResponse): boolean
+    headers?: Record<string, string>
   } = {},
 ) {
   const asked: string[] = []
   const broken: string[] = []
+  const answers = new Map<string, (response: http.ServerResponse) => void>()
   const { own, openOwn, site } = await startTestGateway(t, {
     ...(options.limits === undefined ? {} : { limits: options.limits }),
     preload: options.preload ?? true,
@@ -33,8 +35,10 @@ export async function startShop(
       const { method, url = '' } = request
       asked.push(method === 'GET' ? url : `${method} ${url}`)
       response.on('close', () => response.writableFinished || broken.push(url))
-      if (options.origin?.(request, response)) return
-      response.end(`${url} for ${request.headers.referer ?? 'nobody'}`)
+      for (const header of Object.entries(options.headers ?? {})) response.setHeader(...header)
+      const answer = answers.get(url)
+      if (answer !== undefined) answer(response)
+      else response.end(`${url} for ${request.headers.referer ?? 'nobody'}`)
     },
   })
 
@@ -60,5 +64,11 @@ export async function startShop(
   const train = async (asksOf: (name: string) => readonly Ask[] = USUAL) => {
     for (const name of ['one', 'two', 'three', 'four']) await visit(`/p/${name}`, asksOf(name))
   }
-  return { asked, broken, site, openOwn, open, ask, visit, train }
+  /** A fifth page, for which both usual requests are sent ahead. */
+  const trainAndOpen = async () => {
+    await train()
+    await open('/p/five')
+    await until('they are sent', () => asked.length === 2)
+  }
+  return { answers, asked, broken, site, openOwn, open, ask, visit, train, trainAndOpen }
 }

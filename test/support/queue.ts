@@ -1,10 +1,18 @@
 import { randomUUID } from 'node:crypto'
-
+import { after, beforeEach } from 'node:test'
 import { DEFAULT_PLANS } from '../../src/accounts/plans.ts'
-import { systemClock } from '../../src/clock.ts'
-import type { AccountId, DomainId, PagePath } from '../../src/ids.ts'
+import { type Clock, systemClock } from '../../src/clock.ts'
+import { createListener, type Listener } from '../../src/db/listener.ts'
+import type { AccountId, DomainId, DomainName, PagePath } from '../../src/ids.ts'
+import { silentLog } from '../../src/log.ts'
+import { AfterRender } from '../../src/queue/jobs/after-render.ts'
 import { type ClaimedJob, createClaim } from '../../src/queue/jobs/claim.ts'
 import { createComplete } from '../../src/queue/jobs/complete.ts'
+import { enqueue } from '../../src/queue/jobs/enqueue.ts'
+import type { Priority } from '../../src/queue/jobs/job.ts'
+import { type RunJobOptions, runJob } from '../../src/queue/jobs/run-job.ts'
+import type { Prober } from '../../src/queue/judging/prober.ts'
+import { lastRenders, type RenderView } from '../../src/queue/judging/render-records.ts'
 import type { RenderOutcome } from '../../src/render/outcome.ts'
 import { type TestDatabase, testDatabase } from './database.ts'
 
@@ -22,6 +30,12 @@ export const RENDERED: RenderOutcome = {
   html: '<!doctype html><h1>rendered</h1>',
 }
 
+export const pathsOf = (jobs: readonly ClaimedJob[]) => jobs.map(({ page }) => page.path)
+
+/** The chosen fields of each row. */
+export const columns = <T, K extends keyof T>(rows: readonly T[], ...keys: K[]) =>
+  rows.map((row) => keys.map((key) => row[key]))
+
 export type TestQueue = TestDatabase & { accountOf(domain: DomainId): Promise<AccountId> } & {
   domain(options?: { plan?: string; active?: boolean; account?: AccountId }): Promise<DomainId>
   /** Claims as one node with many slots. */
@@ -33,10 +47,23 @@ export type TestQueue = TestDatabase & { accountOf(domain: DomainId): Promise<Ac
       cap: number
       accountCap: number
       occupied: AccountId[]
+      plain: DomainId[]
       leaseMs: number
     }>,
   ): Promise<ClaimedJob[]>
   complete: ReturnType<typeof createComplete>
+  /** Queues a page and claims what is first. */
+  running(domain: DomainId, path?: string, priority?: Priority): Promise<ClaimedJob>
+  set(domain: DomainId, settings: object): Promise<unknown>
+  /** Renders that count for this month; `useRenders` sets them. */
+  renders(domain: DomainId): Promise<number>
+  useRenders(domain: DomainId, renders: number): Promise<unknown>
+  /** Stores pages as they are a moment after their render, or `hours` later. */
+  store(domain: DomainId, paths: readonly string[], hours?: number): Promise<unknown>
+  /** The records of its last renders, as its owner sees them. */
+  records(domain: DomainId): Promise<RenderView[]>
+  /** Paths of stored pages. */
+  stored(domain: DomainId): Promise<string[]>
   jobs(domain: DomainId): Promise<
     {
       path: string
@@ -53,6 +80,26 @@ export async function testQueue(): Promise<TestQueue> {
   const database = await testDatabase()
   const { pool } = database
   let count = 0
+  const claim: TestQueue['claim'] = ({
+    node = randomUUID(),
+    slots = 100,
+    backgroundSlots = slots,
+    cap = 100,
+    accountCap = 100,
+    occupied = [],
+    plain = [],
+    leaseMs = 60_000,
+  } = {}) => {
+    const caps = { accountCap, domainCap: cap, domainBackgroundCap: cap }
+    return createClaim(pool, node, { ...caps, leaseMs, liveWaitMs: 10_000 })(
+      { slots, backgroundSlots, occupied, plain },
+      systemClock.nowMs(),
+    )
+  }
+  const accountOf: TestQueue['accountOf'] = async (domain) => {
+    const sql = 'select account_id from domain where id = $1'
+    return (await pool.query<{ account_id: AccountId }>(sql, [domain])).rows[0]!.account_id
+  }
   return {
     ...database,
     async domain({ plan = 'enterprise', active = true, account } = {}) {
@@ -65,33 +112,93 @@ export async function testQueue(): Promise<TestQueue> {
       )
       return rows[0]!.id
     },
-    async accountOf(domain) {
-      const { rows } = await pool.query<{ account_id: AccountId }>(
-        'select account_id from domain where id = $1',
-        [domain],
-      )
-      return rows[0]!.account_id
-    },
-    claim({
-      node = randomUUID(),
-      slots = 100,
-      backgroundSlots = slots,
-      cap = 100,
-      accountCap = 100,
-      occupied = [],
-      leaseMs = 60_000,
-    } = {}) {
-      const caps = { accountCap, domainCap: cap, domainBackgroundCap: cap }
-      const claim = createClaim(pool, node, { ...caps, leaseMs, liveWaitMs: 10_000 })
-      return claim({ slots, backgroundSlots, occupied }, systemClock.nowMs())
-    },
+    accountOf,
+    claim,
     complete: createComplete({ pool, plans: DEFAULT_PLANS, clock: systemClock }),
+    async running(domain, path = '/', priority = 'live') {
+      await enqueue(pool, domain, [path as PagePath], priority)
+      const [job] = await claim()
+      return job!
+    },
+    set: (domain, settings) =>
+      pool.query('update domain set settings = $2 where id = $1', [domain, settings]),
+    async renders(domain) {
+      const sql = 'select coalesce(sum(renders), 0)::integer as n from render_count where domain_id = $1'
+      const { rows } = await pool.query<{ n: number }>(sql, [domain])
+      return rows[0]!.n
+    },
+    useRenders: (domain, renders) =>
+      pool.query(
+        `insert into render_count (domain_id, month, renders)
+         values ($1, date_trunc('month', now() at time zone 'utc'), $2)
+         on conflict (domain_id, month) do update set renders = excluded.renders`,
+        [domain, renders],
+      ),
+    store: (domain, paths, hours = 0) =>
+      pool.query(
+        `insert into page (domain_id, path, status, headers, body_br, html_bytes, etag, rendered_at)
+         select $1, path, 200, '[]', '\\x00', 1, 'e', now() - make_interval(secs => $3 * 3600) from unnest($2::text[]) as path`,
+        [domain, paths, hours],
+      ),
+    async records(domain) {
+      const sql = 'select custom_domain from domain where id = $1'
+      const { rows } = await pool.query<{ custom_domain: DomainName }>(sql, [domain])
+      return (await lastRenders(pool, await accountOf(domain), rows[0]!.custom_domain)) ?? []
+    },
+    async stored(domain) {
+      const sql = 'select path from page where domain_id = $1 order by path'
+      const { rows } = await pool.query<{ path: string }>(sql, [domain])
+      return rows.map(({ path }) => path)
+    },
     async jobs(domain) {
       const { rows } = await pool.query(
         'select path, state, outcome, priority, superseded, faults from job where domain_id = $1 order by created_at, path',
         [domain],
       )
       return rows
+    },
+  }
+}
+
+/** Runs the job that is first, with all that follows, as a worker does. */
+export async function runNext(
+  { claim, pool }: TestQueue,
+  render: RunJobOptions['render'],
+  { clock = systemClock, prober }: { clock?: Clock; prober?: Prober } = {},
+): Promise<ClaimedJob | null> {
+  const [job] = await claim({ slots: 1 })
+  if (job === undefined) return null
+  const complete = createComplete({ pool, plans: DEFAULT_PLANS, clock })
+  const all = {
+    render,
+    complete,
+    pool,
+    prober,
+    plans: DEFAULT_PLANS,
+    clock,
+    log: silentLog(),
+    leaseMs: 1_000,
+  }
+  await new AfterRender(all).follow(job, await runJob(all, job, new AbortController()))
+  return job
+}
+
+/** A queue for all tests of a file, each of which finds it without jobs; `listener` gives one that is closed with it. */
+export async function openQueue(): Promise<TestQueue & { listener(): Promise<Listener> }> {
+  const queue = await testQueue()
+  const listeners: Listener[] = []
+  beforeEach(() => queue.pool.query('delete from job'))
+  after(async () => {
+    for (const listener of listeners) await listener.close()
+    await queue.close()
+  })
+  return {
+    ...queue,
+    async listener() {
+      const listener = await createListener(queue.connection, silentLog())
+      listeners.push(listener)
+      await listener.settled()
+      return listener
     },
   }
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import http from 'node:http'
 import net from 'node:net'
+import { text } from 'node:stream/consumers'
 
 // Sends requests unchanged; `fetch` would normalise them.
 
@@ -13,22 +14,16 @@ export function rawRequest(
 ): Promise<RawAnswer> {
   const { promise, resolve, reject } = Promise.withResolvers<RawAnswer>()
   const request = http.request(base, { agent: false, ...options }, async (response) => {
-    const chunks: Buffer[] = []
-    for await (const chunk of response) chunks.push(chunk as Buffer)
-    resolve({
-      status: response.statusCode!,
-      headers: response.headers,
-      text: Buffer.concat(chunks).toString(),
-    })
+    resolve({ status: response.statusCode!, headers: response.headers, text: await text(response) })
   })
   request.on('error', reject)
   request.end(body)
   return promise
 }
 
-export function rawBytes(base: string, text: string): Promise<string> {
+export function rawBytes(base: string, bytes: string): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>()
-  const socket = net.connect(Number(new URL(base).port), '127.0.0.1', () => socket.write(text))
+  const socket = net.connect(Number(new URL(base).port), '127.0.0.1', () => socket.write(bytes))
   let answer = ''
   socket.on('data', (chunk) => {
     answer += chunk
@@ -41,13 +36,14 @@ export function rawBytes(base: string, text: string): Promise<string> {
   return promise
 }
 
-export function assertError({ headers, text }: RawAnswer, error: string): void {
+export function assertError({ status, headers, text: said }: RawAnswer, wanted: number, error: string): void {
+  assert.equal(status, wanted, said)
   assert.match(headers['content-type'] ?? '', /^application\/json/)
-  assert.deepEqual(JSON.parse(text), { error })
+  assert.deepEqual(JSON.parse(said), { error })
 }
 
 /** Like `rawBytes`, but ends its half when the server has read everything and waits for more. */
-export async function rawHalf(server: http.Server, text: string): Promise<string> {
+export async function rawHalf(server: http.Server, bytes: string): Promise<string> {
   const { port } = server.address() as net.AddressInfo
   const socket = net.connect({ port, host: '127.0.0.1', allowHalfOpen: true })
   let near: net.Socket | undefined
@@ -70,9 +66,9 @@ export async function rawHalf(server: http.Server, text: string): Promise<string
   })
   socket.once('end', () => resolve()).once('close', () => resolve())
   server.on('connection', watch.connection).on('request', watch.request)
-  socket.write(text, 'latin1')
+  socket.write(bytes, 'latin1')
   const looking = setInterval(() => {
-    const isRead = near?.bytesRead === Buffer.byteLength(text, 'latin1')
+    const isRead = near?.bytesRead === Buffer.byteLength(bytes, 'latin1')
     if (isRead && ![...unanswered].some(({ complete }) => complete)) socket.end()
   }, LOOK_EVERY_MS)
   await ended

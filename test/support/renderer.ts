@@ -1,6 +1,6 @@
-import { once } from 'node:events'
-import http from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type http from 'node:http'
+import { after } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 import ipaddr from 'ipaddr.js'
 import { type Clock, systemClock } from '../../src/clock.ts'
 import { startGateway } from '../../src/gateway/gateway.ts'
@@ -11,6 +11,7 @@ import type { PageLimits, RenderOutcome, RenderRequest } from '../../src/render/
 import type { Rendering } from '../../src/render/record.ts'
 import { type Renderer, type RendererOptions, startRenderer } from '../../src/render/renderer.ts'
 import { makeDataDir, removeDir, testChromium } from './data-dir.ts'
+import { serve } from './loopback.ts'
 
 export const TEST_IDENTITY = 'Prepaint/0.0.0-test (+https://render.example/bot)'
 
@@ -35,6 +36,10 @@ export type TestRenderer = Renderer & {
     >,
   ): Promise<Rendering>
   html(path: string, options?: { domain?: string }): Promise<string>
+  /** The HTML of a page with content from this script only. */
+  htmlOf(script: string, options?: { domain?: string; head?: string }): Promise<string>
+  /** Lines that the page has added with `show`. */
+  shown(path: string, options?: { domain?: string }): Promise<string[]>
 }
 
 export async function startTestRenderer(
@@ -49,16 +54,17 @@ export async function startTestRenderer(
 ): Promise<TestRenderer> {
   const routes = new Map<string, Answer>()
   const asked: string[] = []
-  const origin = http.createServer((request, response) => {
+  const {
+    server: origin,
+    url: originUrl,
+    close: closeOrigin,
+  } = await serve((request, response) => {
     asked.push(request.url ?? '')
     const answer = routes.get(request.url ?? '') ?? routes.get((request.url ?? '').split('?')[0] ?? '')
     if (answer === undefined) response.writeHead(404).end()
     else if (typeof answer === 'function') answer(request, response)
     else response.setHeader('content-type', 'text/html; charset=utf-8').end(answer)
   })
-  origin.listen(0, '127.0.0.1')
-  await once(origin, 'listening')
-  const originUrl = `http://127.0.0.1:${(origin.address() as AddressInfo).port}`
 
   const dataDir = makeDataDir()
   const log = silentLog()
@@ -93,6 +99,11 @@ export async function startTestRenderer(
       originHeaders: given.originHeaders,
       signal: given.signal ?? new AbortController().signal,
     })
+  const html: TestRenderer['html'] = async (pagePath, given) => {
+    const outcome = await page(pagePath, given)
+    if (outcome.kind === 'rendered') return outcome.html
+    throw new Error(`${pagePath}: ${JSON.stringify(outcome)}`)
+  }
   const page: TestRenderer['page'] = async (pagePath, given) => (await explained(pagePath, given)).outcome
 
   return {
@@ -110,19 +121,35 @@ export async function startTestRenderer(
     origin,
     page,
     explained,
-    async html(pagePath, given) {
-      const outcome = await page(pagePath, given)
-      if (outcome.kind === 'rendered') return outcome.html
-      throw new Error(`${pagePath}: ${JSON.stringify(outcome)}`)
+    html,
+    htmlOf(script, { head, ...given } = {}) {
+      routes.set('/scripted', scripted(script, head))
+      return html('/scripted', given)
     },
+    shown: async (pagePath, given) =>
+      [...(await html(pagePath, given)).matchAll(/<li>(.*?)<\/li>/g)].map(([, text = '']) => text),
     async close() {
       await renderer.close()
-      origin.close()
-      origin.closeAllConnections()
+      await closeOrigin()
       removeDir(dataDir)
     },
   }
 }
+
+/** One that ends after all tests of a file, or with a test. */
+export async function openRenderer(
+  options?: Parameters<typeof startTestRenderer>[0],
+  t: { after(end: () => unknown): void } = { after },
+): Promise<TestRenderer> {
+  const renderer = await startTestRenderer(options)
+  t.after(() => renderer.close())
+  return renderer
+}
+
+export const javascript =
+  (text: string): Exclude<Answer, string> =>
+  (_request, response) =>
+    void response.setHeader('content-type', 'text/javascript').end(text)
 
 export function slowJson(ms: number, value: unknown): Answer {
   return (_request, response) =>
@@ -132,10 +159,46 @@ export function slowJson(ms: number, value: unknown): Answer {
     )
 }
 
+/** Callable as ``f`text` `` as well, which spares the parentheses around a long text. */
+export function taggable<Rest extends unknown[], Made>(make: (text: string, ...rest: Rest) => Made) {
+  function either(text: string, ...rest: Rest): Made
+  function either(strings: TemplateStringsArray, ...values: unknown[]): Made
+  function either(text: string | TemplateStringsArray, ...rest: unknown[]): Made {
+    return typeof text === 'string'
+      ? make(text, ...(rest as Rest))
+      : make(String.raw({ raw: text }, ...rest), ...([] as never))
+  }
+  return either
+}
+
 /** A document with content from this script only; `show(text)` adds a line. */
-export function scripted(script: string, head = ''): string {
-  return `<!doctype html><html><head><title>t</title>${head}</head><body><ul id="out"></ul><script>
+export const scripted = taggable(
+  (
+    script,
+    head = '',
+  ) => `<!doctype html><html><head><title>t</title>${head}</head><body><ul id="out"></ul><script>
     function show(text) { const li = document.createElement('li'); li.textContent = text; out.append(li) }
     ${script}
-  </script></body></html>`
+  </script></body></html>`,
+)
+
+/** Renders a page beside pages of another domain, which must all come out whole, as must the next one of its own. */
+export async function besideAnother(renderer: TestRenderer, path: string): Promise<RenderOutcome> {
+  renderer.routes.set('/sound', '<!doctype html><title>t</title><p>sound</p>')
+  const sound = async (domain: string) => {
+    const html = await renderer.html('/sound', { domain })
+    if (!html.includes('<p>sound</p>')) throw new Error(html)
+  }
+  let isOver = false
+  const hostile = renderer.page(path, { domain: 'hostile.example' }).finally(() => {
+    isOver = true
+  })
+  for (let others = 0; !isOver || others < 2; others++) {
+    await sound('other.example')
+    // Some five a second.
+    await Promise.race([hostile, delay(200)])
+  }
+  const outcome = await hostile
+  await sound('hostile.example')
+  return outcome
 }

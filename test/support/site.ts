@@ -1,5 +1,4 @@
-import http from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type http from 'node:http'
 import ipaddr from 'ipaddr.js'
 import type { DomainId, DomainName } from '../../src/ids.ts'
 import { createAddressGuard } from '../../src/outbound/address-guard.ts'
@@ -7,6 +6,7 @@ import { createClient } from '../../src/outbound/client/pool.ts'
 import type { GetOptions } from '../../src/outbound/get.ts'
 import { readOrigin } from '../../src/outbound/origin.ts'
 import type { Site } from '../../src/sitemaps/site.ts'
+import { serve } from './loopback.ts'
 
 export type TestSite = {
   site: Site
@@ -28,7 +28,7 @@ export type TestAnswer =
 export async function startTestSite(): Promise<TestSite> {
   const answers: Record<string, TestAnswer> = {}
   const asked: string[] = []
-  const server = http.createServer((req, res) => {
+  const served = await serve((req, res) => {
     asked.push(req.url!)
     started.lastHeaders = req.headers
     const answer = answers[req.url!] ?? { status: 404 }
@@ -37,25 +37,22 @@ export async function startTestSite(): Promise<TestSite> {
     res.writeHead(answer.status, answer.location === undefined ? {} : { location: answer.location })
     res.end(answer.body)
   })
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
-  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const origins = createClient(createAddressGuard([{ cidr: ipaddr.parseCIDR('127.0.0.1/32'), port: null }]))
   const started: TestSite = {
     site: {
       id: 1 as DomainId,
       name: 'red.example' as DomainName,
-      origin: readOrigin(origin, 'test'),
+      origin: readOrigin(served.url, 'test'),
       query: 'keep',
     },
     options: { origins, userAgent: 'Prepaint/0.0.0-test' },
-    origin,
+    origin: served.url,
     answers,
     asked,
     lastHeaders: {},
     async close() {
       origins.close()
-      server.closeAllConnections()
-      await new Promise((done) => server.close(done))
+      await served.close()
     },
   }
   return started

@@ -1,5 +1,6 @@
-import net, { type AddressInfo } from 'node:net'
+import net from 'node:net'
 import tls from 'node:tls'
+import { listening } from './loopback.ts'
 
 // An SMTP server on loopback that keeps received mail (RFC 5321, RFC 3207, as far as a client needs it).
 
@@ -75,10 +76,9 @@ export async function startTestSmtp(options: TestSmtpOptions = {}) {
     socket.on('data', take)
   }
 
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {
     mails,
-    port: (server.address() as AddressInfo).port,
+    port: await listening(server),
     close() {
       for (const socket of sockets) socket.destroy()
       server.close()

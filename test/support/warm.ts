@@ -1,9 +1,11 @@
+import { afterEach } from 'node:test'
 import { DEFAULT_PLANS } from '../../src/accounts/plans.ts'
 import { systemClock } from '../../src/clock.ts'
 import type { DomainId } from '../../src/ids.ts'
+import { startWarm } from '../../src/queue/warm/warm.ts'
 import { readWarm, type WarmProgress } from '../../src/queue/warm/warm-progress.ts'
 import { warmStep } from '../../src/queue/warm/warm-step.ts'
-import type { TestQueue } from './queue.ts'
+import { openQueue, type TestQueue } from './queue.ts'
 
 export function testWarm(queue: TestQueue) {
   const { pool } = queue
@@ -49,6 +51,31 @@ export function testWarm(queue: TestQueue) {
       const progress = await readWarm(pool, domain)
       if (progress === null) throw new Error('no warm was asked for')
       return progress
+    },
+  }
+}
+
+/** A queue with warm runs for all tests of a file, each of which finds it empty. */
+export async function openWarm() {
+  const queue = await openQueue()
+  const warm = testWarm(queue)
+  afterEach(() =>
+    queue.pool.query(
+      'truncate warm, warm_count, warm_paused, warm_sitemap, known_path, sitemap, job, unstored_page',
+    ),
+  )
+  return {
+    queue,
+    ...warm,
+    /** A run whose sitemaps are read. */
+    async started(count: number, { plan = 'enterprise', robots = '' } = {}): Promise<DomainId> {
+      const domain = await warm.domainWith(count, plan)
+      await startWarm(queue.pool, domain)
+      await warm.read(domain, robots)
+      return domain
+    },
+    async settle(): Promise<void> {
+      while ((await warm.step()) === 'moved') {}
     },
   }
 }

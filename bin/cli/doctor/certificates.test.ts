@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import net, { type AddressInfo } from 'node:net'
+import net from 'node:net'
 import { describe, it } from 'node:test'
 
 import { parseMasterKeys } from '../../../src/certificates/vault/master-key.ts'
 import { startTestAcme } from '../../../test/support/acme-server.ts'
+import { listening } from '../../../test/support/loopback.ts'
 import { acmeDirectory, masterKey, tlsPort } from './services.ts'
 
 describe('doctor: certificates', () => {
@@ -26,9 +26,8 @@ describe('doctor: certificates', () => {
   })
 
   it('the port for TLS: a problem when it was asked for and is taken, else a warning', async () => {
-    const other = net.createServer((socket) => socket.destroy()).listen(0, '127.0.0.1')
-    await once(other, 'listening')
-    const { port } = other.address() as AddressInfo
+    const other = net.createServer((socket) => socket.destroy())
+    const port = await listening(other)
     const look = (tls: number, tlsPortGiven: boolean) =>
       tlsPort({
         edge: {

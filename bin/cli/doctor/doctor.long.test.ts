@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
 import { chmodSync, existsSync } from 'node:fs'
-import http from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { after, describe, it } from 'node:test'
 import { runJson } from '../../../test/support/command-line.ts'
 import { clearDataDir, makeDataDir } from '../../../test/support/data-dir.ts'
+import { serve } from '../../../test/support/loopback.ts'
 import type { CheckResult } from './machine.ts'
 import { dataDirectory, memory, nodeVersion } from './machine.ts'
 import { portFree } from './services.ts'
@@ -27,9 +26,7 @@ describe('doctor', () => {
   })
 
   it('ends with 1 on a problem, and says what to do about it', async () => {
-    const taken = http.createServer().listen(0, '127.0.0.1')
-    await new Promise((resolve) => taken.once('listening', resolve))
-    const { port } = taken.address() as AddressInfo
+    const { port, close } = await serve(() => {})
     const { code, json } = await runJson(['doctor'], {
       PREPAINT_DATA_DIR: dataDir,
       DATABASE_URL: 'postgres://nobody:secret@127.0.0.1:1/none',
@@ -37,8 +34,7 @@ describe('doctor', () => {
       PREPAINT_API_PORT: String(port),
       PREPAINT_EDGE_PORT: '0',
     })
-    taken.closeAllConnections()
-    taken.close()
+    await close()
     assert.equal(code, 1)
     const problems = (json['checks'] as CheckResult[]).filter(({ state }) => state === 'problem')
     assert.deepEqual(

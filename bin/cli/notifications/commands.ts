@@ -1,26 +1,34 @@
 import { findAccount } from '../../../src/accounts/accounts.ts'
 import { planNamed } from '../../../src/accounts/plans.ts'
 import { createVault } from '../../../src/certificates/vault/vault.ts'
-import { AppError } from '../../../src/errors.ts'
 import { testEndpoint } from '../../../src/notifications/delivery/deliveries.ts'
 import { checkEndpointUrl } from '../../../src/notifications/delivery/endpoint-url.ts'
 import {
   createEndpoint,
   deleteEndpoint,
-  ENDPOINT_FORMATS,
   EVENT_TYPES,
-  type EventType,
+  endpointSchema,
   listEndpoints,
   ownerOfEndpoint,
+  requireEndpoints,
 } from '../../../src/notifications/delivery/endpoints.ts'
 import { listIncidents } from '../../../src/notifications/incidents/incidents.ts'
 import { createAddressGuard } from '../../../src/outbound/address-guard.ts'
 import { type Commands, defineCommand, UsageError } from '../../command-line/command.ts'
 import { withDatabase } from '../../command-line/open-database.ts'
-import { EMAIL_OPTION, parseDomainOption, parseIdOption } from '../../command-line/options.ts'
+import {
+  domainNamed,
+  EMAIL_OPTION,
+  parseChoiceOption,
+  parseDomainOption,
+  parseIdOption,
+} from '../../command-line/options.ts'
 import { table } from '../../command-line/output.ts'
 
 const ID_OPTION = { value: 'ID', text: 'the id that "endpoint list" shows', required: true } as const
+
+const FORMATS = endpointSchema.shape.format.options
+const TYPES = EVENT_TYPES.join(', ')
 
 const endpointAdd = defineCommand({
   options: {
@@ -33,36 +41,33 @@ const endpointAdd = defineCommand({
     format: { value: 'F', text: 'standard (the default) or slack' },
     events: {
       value: 'a,b',
-      text: `types of events: ${EVENT_TYPES.join(', ')}; default: all but report.weekly`,
+      text: `types of events: ${TYPES}; default: all but report.weekly`,
     },
   },
   async run({ email, url, format, events }, around) {
-    const known = ENDPOINT_FORMATS.find((each) => each === format)
-    if (format !== null && known === undefined) {
-      throw new UsageError(`--format must be ${ENDPOINT_FORMATS.join(' or ')}, got "${format}"`)
-    }
-    const types = events === null ? undefined : parseEvents(events)
     const { config } = around
-    const check = await checkEndpointUrl(url, createAddressGuard(config.allowedPrivateOrigins))
-    if (!check.ok) throw new AppError('invalid_endpoint', { word: check.reason })
+    const input = {
+      ...{ url, format: format === null ? undefined : parseChoiceOption('format', format, FORMATS) },
+      events: events === null ? undefined : parseEvents(events),
+    }
+    await checkEndpointUrl(url, createAddressGuard(config.allowedPrivateOrigins))
     const made = await withDatabase(around, async ({ pool }) => {
       const account = await findAccount(pool, email)
-      if (!planNamed(config.plans, account.plan).webhooks) throw new AppError('plan_without_endpoints')
+      requireEndpoints(planNamed(config.plans, account.plan))
       const vault = createVault({ pool, keys: config.secretKeys, dataDir: config.dataDir })
-      return createEndpoint(pool, vault, account.id, { url, format: known, events: types })
+      return createEndpoint(pool, vault, account.id, input)
     })
     around.say('Secret to verify deliveries with, shown only once:')
     return { json: { id: made.id, url: made.url, secret: made.secret }, text: made.secret }
   },
 })
 
-function parseEvents(raw: string): EventType[] {
-  const types = raw.split(',').map((type) => type.trim())
-  const wrong = types.find((type) => !EVENT_TYPES.some((known) => known === type))
-  if (wrong !== undefined) {
-    throw new UsageError(`--events must be some of ${EVENT_TYPES.join(', ')}, got "${wrong}"`)
-  }
-  return types as EventType[]
+function parseEvents(raw: string): (typeof EVENT_TYPES)[number][] {
+  return raw.split(',').map((given) => {
+    const type = EVENT_TYPES.find((known) => known === given.trim())
+    if (type === undefined) throw new UsageError(`--events must be some of ${TYPES}, got "${given.trim()}"`)
+    return type
+  })
 }
 
 const endpointList = defineCommand({
@@ -106,11 +111,12 @@ const incidentsList = defineCommand({
     domain: { value: 'D', text: 'only of this domain' },
     open: { value: null, text: 'only open ones' },
   },
-  async run({ domain, open }, around) {
-    const name = domain === null ? null : parseDomainOption(domain)
-    const { incidents } = await withDatabase(around, ({ pool }) =>
-      listIncidents(pool, null, { domain: name, state: open ? 'open' : undefined, limit: 200 }),
-    )
+  async run(values, around) {
+    const name = values.domain === null ? null : parseDomainOption(values.domain)
+    const { incidents } = await withDatabase(around, async ({ pool }) => {
+      const domain = name && (await domainNamed(pool, name)).id
+      return listIncidents(pool, null, domain, { state: values.open ? 'open' : undefined, limit: 200 })
+    })
     const rows = incidents.map((each) => [each.domain, each.kind, each.state, each.since, each.summary])
     return {
       json: { incidents },

@@ -11,12 +11,13 @@ import { type Commands, defineCommand, UsageError } from '../../command-line/com
 import { withDatabase } from '../../command-line/open-database.ts'
 import {
   DOMAIN_OPTION,
-  domainNamed,
   parseDomainOption,
+  parseJsonOption,
   parsePathOptions,
   readFileOption,
   shownDomain,
   whenRendered,
+  withDomain,
 } from '../../command-line/options.ts'
 import { table } from '../../command-line/output.ts'
 
@@ -77,11 +78,9 @@ const rulesTry = defineCommand({
     },
   },
   async run(values, around) {
-    const name = parseDomainOption(values.domain)
     const rules = parseRules(await readFileOption(values.file))
-    return withDatabase(around, async ({ pool, nowMs }) => {
-      const domain = await domainNamed(pool, name)
-      const account = await ownerOfDomain(pool, name)
+    return withDomain(values.domain, around, async (domain, { pool, nowMs }) => {
+      const { account, name } = domain
       const paths =
         values.path.length === 0
           ? await mostAskedPaths(pool, { account, domain: domain.id }, nowMs, TRIED_AT_ONCE)
@@ -109,12 +108,7 @@ function triedText({ pages }: RuleTry): string {
 
 /** A list, or an object with it as the API takes it. */
 function parseRules(text: string): Rule[] {
-  let json: unknown
-  try {
-    json = JSON.parse(text)
-  } catch (error) {
-    throw new UsageError(`--file is not JSON: ${(error as Error).message}`)
-  }
+  const json = parseJsonOption('file', text)
   const settings = Array.isArray(json)
     ? { rules: json }
     : ((json as { settings?: unknown } | null)?.settings ?? json)

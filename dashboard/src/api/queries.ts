@@ -8,6 +8,7 @@ import type {
   AccountInList,
   ApiKey,
   Certificate,
+  CompletePages,
   Devices,
   Dns,
   Domain,
@@ -52,14 +53,14 @@ export function createQueries(): QueryClient {
   return client
 }
 
-function fieldQuery<Data>(queryKey: readonly (string | null)[], path: string, field: string) {
+export function fieldQuery<Data>(queryKey: readonly (string | number | null)[], path: string, field: string) {
   return queryOptions({
     queryKey,
     queryFn: async ({ signal }) => (await request<Record<string, Data>>('GET', path, { signal }))[field]!,
   })
 }
 
-function wholeQuery<Data>(queryKey: readonly string[], path: string) {
+export function wholeQuery<Data>(queryKey: readonly string[], path: string) {
   return queryOptions({ queryKey, queryFn: ({ signal }) => request<Data>('GET', path, { signal }) })
 }
 
@@ -67,11 +68,14 @@ export const domainsQuery = fieldQuery<Domain[]>(['domains'], '/api/domains', 'd
 
 export const domainUrl = (domain: string) => `/api/domains/${encodeURIComponent(domain)}`
 
+/** Keyed below the domain by the parts of `path`. */
+export const ofDomainQuery = <Data>(domain: string, path: string) =>
+  wholeQuery<Data>(['domains', domain, ...path.split('/')], `${domainUrl(domain)}/${path}`)
+
 export const domainQuery = (domain: string) =>
   fieldQuery<DomainWithSettings>(['domains', domain], domainUrl(domain), 'domain')
 
-export const certificateQuery = (domain: string) =>
-  wholeQuery<Certificate>(['domains', domain, 'certificate'], `${domainUrl(domain)}/certificate`)
+export const certificateQuery = (domain: string) => ofDomainQuery<Certificate>(domain, 'certificate')
 
 export const egressQuery = wholeQuery<Egress>(['egress'], '/api/egress')
 
@@ -104,11 +108,7 @@ export function isUnderWay(inspection: Inspection | null): boolean {
 
 /** Comparisons end without an event. */
 export const devicesQuery = (domain: string) =>
-  queryOptions({
-    queryKey: ['domains', domain, 'devices'],
-    queryFn: ({ signal }) => request<Devices>('GET', `${domainUrl(domain)}/devices`, { signal }),
-    refetchInterval: 5_000,
-  })
+  queryOptions({ ...ofDomainQuery<Devices>(domain, 'devices'), refetchInterval: 5_000 })
 
 export type PageForm = 'html' | 'markdown' | 'card'
 type PageAddress = { path: string; variant: PageVariant; form: PageForm }
@@ -166,8 +166,18 @@ export const pagesQuery = (domain: string, filter: PageFilter) =>
     refetchInterval: (query) => (isLong(query) ? false : pollWhileLost()),
   })
 
-export const rendersQuery = (domain: string) =>
-  fieldQuery<Render[]>(['domains', domain, 'renders'], `${domainUrl(domain)}/renders`, 'renders')
+const rendersAnswer = (domain: string) =>
+  ofDomainQuery<{ renders: Render[]; complete: CompletePages }>(domain, 'renders')
+
+export const rendersQuery = (domain: string) => ({
+  ...rendersAnswer(domain),
+  select: ({ renders }: { renders: Render[] }) => renders,
+})
+
+export const completePagesQuery = (domain: string) => ({
+  ...rendersAnswer(domain),
+  select: ({ complete }: { complete: CompletePages }) => complete,
+})
 
 /** null: no warm run yet. Polled only without events. */
 export const warmQuery = (domain: string) =>
@@ -199,7 +209,7 @@ export const accountsQuery = queryOptions({
 /** Checked often until the domain points here. */
 export const dnsQuery = (domain: string) =>
   queryOptions({
-    ...wholeQuery<Dns>(['domains', domain, 'dns'], `${domainUrl(domain)}/dns`),
+    ...ofDomainQuery<Dns>(domain, 'dns'),
     staleTime: 30_000,
     retry: false,
     refetchInterval: ({ state }) => (state.data?.state === 'reaches-us' ? 300_000 : 20_000),

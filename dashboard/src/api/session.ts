@@ -1,5 +1,5 @@
 import { type QueryClient, queryOptions } from '@tanstack/react-query'
-import { createContext, use } from 'react'
+import { createContext, use, useEffect, useState } from 'react'
 
 import { ApiError, request } from './request.ts'
 import type { Me } from './types.ts'
@@ -29,4 +29,13 @@ export function useMe(): Me {
   const me = use(SignedIn)
   if (me === null) throw new Error('useMe is used outside of SignedIn')
   return me
+}
+
+/** Of a link in an e-mail. It is a secret: keep it out of the address bar and the history. */
+export function useLinkToken(): string {
+  const [token] = useState(() => location.hash.slice(1))
+  useEffect(() => {
+    if (location.hash !== '') history.replaceState(history.state, '', location.pathname)
+  }, [])
+  return token
 }

@@ -1,5 +1,5 @@
 import { keepPreviousData, queryOptions, useQueryClient } from '@tanstack/react-query'
-import { domainUrl } from './queries.ts'
+import { domainUrl, fieldQuery, ofDomainQuery } from './queries.ts'
 import { request, requestWithTag } from './request.ts'
 import type {
   IndexNow,
@@ -12,70 +12,46 @@ import type {
   VersionWithContent,
 } from './types.ts'
 
-export const robotsQuery = (domain: string) =>
-  queryOptions({
-    queryKey: ['domains', domain, 'robots'],
-    queryFn: ({ signal }) => request<Robots>('GET', `${domainUrl(domain)}/robots`, { signal }),
-  })
+export const robotsQuery = (domain: string) => ofDomainQuery<Robots>(domain, 'robots')
 
 /** Asked while one types: kept only while it is shown. */
-const WHILE_TYPING = { placeholderData: keepPreviousData, gcTime: 0, refetchInterval: false } as const
+const typedQuery = <Answer>(domain: string, what: 'preview' | 'test', body: object) =>
+  queryOptions({
+    queryKey: ['domains', domain, 'robots', what, body],
+    queryFn: ({ signal }) => request<Answer>('POST', `${domainUrl(domain)}/robots/${what}`, { body, signal }),
+    placeholderData: keepPreviousData,
+    gcTime: 0,
+    refetchInterval: false,
+  })
 
 export const robotsPreviewQuery = (domain: string, robots: Settings['robots']) =>
-  queryOptions({
-    queryKey: ['domains', domain, 'robots', 'preview', robots],
-    queryFn: ({ signal }) =>
-      request<RobotsPreview>('POST', `${domainUrl(domain)}/robots/preview`, { body: robots, signal }),
-    ...WHILE_TYPING,
-  })
+  typedQuery<RobotsPreview>(domain, 'preview', robots)
 
 export const robotsTestQuery = (domain: string, test: { path: string; crawler: string; text: string }) =>
-  queryOptions({
-    queryKey: ['domains', domain, 'robots', 'test', test],
-    queryFn: ({ signal }) =>
-      request<RobotsVerdict>('POST', `${domainUrl(domain)}/robots/test`, { body: test, signal }),
-    ...WHILE_TYPING,
-  })
-
-export type RedirectList = { redirects: Redirect[]; etag: string }
+  typedQuery<RobotsVerdict>(domain, 'test', test)
 
 export const redirectsUrl = (domain: string) => `${domainUrl(domain)}/redirects`
 
 export const redirectsQuery = (domain: string) =>
   queryOptions({
     queryKey: ['domains', domain, 'redirects'],
-    queryFn: async ({ signal }): Promise<RedirectList> => {
-      const { answer, etag } = await requestWithTag<{ redirects: Redirect[] }>('GET', redirectsUrl(domain), {
-        signal,
-      })
-      return { redirects: answer.redirects, etag }
-    },
+    queryFn: ({ signal }) =>
+      requestWithTag<{ redirects: Redirect[] }>('GET', redirectsUrl(domain), { signal }),
   })
 
-export const indexNowQuery = (domain: string) =>
-  queryOptions({
-    queryKey: ['domains', domain, 'indexnow'],
-    queryFn: ({ signal }) => request<IndexNow>('GET', `${domainUrl(domain)}/indexnow`, { signal }),
-  })
+export const indexNowQuery = (domain: string) => ofDomainQuery<IndexNow>(domain, 'indexnow')
 
 export const versionsQuery = (domain: string, kind: Version['kind']) =>
-  queryOptions({
-    queryKey: ['domains', domain, 'versions', kind],
-    queryFn: async ({ signal }) =>
-      (
-        await request<{ versions: Version[] }>('GET', `${domainUrl(domain)}/versions?kind=${kind}`, {
-          signal,
-        })
-      ).versions,
-  })
+  fieldQuery<Version[]>(
+    ['domains', domain, 'versions', kind],
+    `${domainUrl(domain)}/versions?kind=${kind}`,
+    'versions',
+  )
 
-export const versionQuery = (domain: string, id: number) =>
-  queryOptions({
-    queryKey: ['domains', domain, 'versions', id],
-    queryFn: ({ signal }) =>
-      request<VersionWithContent>('GET', `${domainUrl(domain)}/versions/${id}`, { signal }),
-    staleTime: Number.POSITIVE_INFINITY,
-  })
+export const versionQuery = (domain: string, id: number) => ({
+  ...ofDomainQuery<VersionWithContent>(domain, `versions/${id}`),
+  staleTime: Number.POSITIVE_INFINITY,
+})
 
 /** Saves some settings of a domain, and reads again what is shown of it. */
 export function useSaveSettings(domain: string): (settings: Partial<Settings>) => Promise<void> {

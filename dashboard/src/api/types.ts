@@ -18,7 +18,7 @@ import type {
   settingsSchema,
 } from '../../../src/api/domains/domain-schema.ts'
 import type { egressSchema } from '../../../src/api/domains/egress.ts'
-import type { renderSchema } from '../../../src/api/domains/renders.ts'
+import type { completeSchema, renderSchema } from '../../../src/api/domains/renders.ts'
 import type { ruleTrySchema } from '../../../src/api/domains/rule-tries.ts'
 import type { channelsSchema } from '../../../src/api/notifications/channels.ts'
 import type { accountInListSchema, createdLinkSchema } from '../../../src/api/operator/accounts.ts'
@@ -48,7 +48,7 @@ import type { PAGE_ORDERS } from '../../../src/store/list-pages.ts'
 export type { Delivery } from '../../../src/notifications/delivery/deliveries.ts'
 export type { Endpoint } from '../../../src/notifications/delivery/endpoints.ts'
 export type { Report } from '../../../src/notifications/delivery/report.ts'
-export type { Incident } from '../../../src/notifications/kinds.ts'
+export type { Incident } from '../../../src/notifications/incidents/incidents.ts'
 export type Channels = z.infer<typeof channelsSchema>
 export type { PageVariant } from '../../../src/store/page-id.ts'
 export type Egress = z.infer<typeof egressSchema>
@@ -68,6 +68,7 @@ export type DomainWithSettings = z.infer<typeof domainWithSettingsSchema>
 export type Settings = z.infer<typeof settingsSchema>
 export type Certificate = z.infer<typeof certificateViewSchema>
 export type Render = z.infer<typeof renderSchema>
+export type CompletePages = z.infer<typeof completeSchema>
 export type QueuedJob = z.infer<typeof queuedJobSchema>
 export type Traffic = z.infer<typeof trafficSchema>
 export type Compliance = z.infer<typeof complianceSchema>

@@ -6,7 +6,7 @@ import { dnsQuery } from '../api/queries.ts'
 import type { Dns, ListedPage } from '../api/types.ts'
 
 export function OutcomeBadge({ outcome }: { outcome: string }) {
-  const isGood = ['rendered', 'redirect', 'probed'].includes(outcome)
+  const isGood = ['rendered', 'static', 'redirect', 'probed'].includes(outcome)
   return <Badge color={isGood ? 'paint' : 'yellow'}>{outcome}</Badge>
 }
 

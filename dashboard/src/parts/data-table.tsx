@@ -1,4 +1,4 @@
-import { Table, VisuallyHidden } from '@mantine/core'
+import { Button, Table, VisuallyHidden } from '@mantine/core'
 import { Fragment, type ReactNode } from 'react'
 
 export type Column<Row> = {
@@ -24,8 +24,11 @@ export function DataTable<Row>(props: {
   keyOf: (row: NoInfer<Row>) => string | number
   look?: keyof typeof LOOKS
   detail?: (row: NoInfer<Row>) => ReactNode
+  /** Shown without rows. */
+  empty?: ReactNode
 }) {
-  const { columns, rows, keyOf, look = 'cards', detail } = props
+  const { columns, rows, keyOf, look = 'cards', detail, empty } = props
+  if (rows.length === 0 && empty !== undefined) return empty
   return (
     <div className="scroll-x">
       <Table {...LOOKS[look]}>
@@ -74,6 +77,32 @@ export function DataTable<Row>(props: {
   )
 }
 
+/** `of`: what it is about, for screen readers. */
+export function RowButton(props: { label: string; of?: string; isOff?: boolean; onClick: () => void }) {
+  const { label, of, isOff = false, onClick } = props
+  return (
+    <Button
+      size="compact-sm"
+      variant="default"
+      {...(of !== undefined && { 'aria-label': `${label} ${of}` })}
+      disabled={isOff}
+      onClick={onClick}
+    >
+      {label}
+    </Button>
+  )
+}
+
 function cellClass({ kind, className = '' }: Pick<Column<never>, 'kind' | 'className'>): string {
   return [kind === 'number' ? 'number end' : kind === 'action' ? 'end' : '', className].join(' ').trim()
+}
+
+/** The browser downloads it with the session cookie. */
+export function CsvButton(props: { href: string; label: string; children?: string }) {
+  const { href, label, children = 'CSV' } = props
+  return (
+    <Button component="a" href={href} download variant="default" size="xs" aria-label={label}>
+      {children}
+    </Button>
+  )
 }

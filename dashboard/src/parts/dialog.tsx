@@ -1,6 +1,7 @@
 import { Button, Group, Modal, Stack, TextInput } from '@mantine/core'
 import { type ReactNode, useEffect, useState } from 'react'
 
+import { Form, type Sent } from './form.tsx'
 import { Refusal } from './states.tsx'
 
 export function Dialog(props: { title: string; onClose: () => void; children: ReactNode }) {
@@ -47,16 +48,32 @@ function useFocusBack(): void {
   )
 }
 
-export function DialogButtons(props: { label: string; isBusy: boolean; onCancel: () => void }) {
+/** `label`: the verb on the button. */
+export function FormDialog(props: {
+  title: string
+  label: string
+  sent: Sent
+  onSubmit: () => void
+  onClose: () => void
+  children: ReactNode
+}) {
   return (
-    <Group justify="end">
-      <Button variant="default" onClick={props.onCancel}>
-        Cancel
-      </Button>
-      <Button type="submit" loading={props.isBusy}>
-        {props.label}
-      </Button>
-    </Group>
+    <Dialog title={props.title} onClose={props.onClose}>
+      <Form onSubmit={props.onSubmit}>
+        <Stack>
+          {props.children}
+          <Refusal error={props.sent.error} />
+          <Group justify="end">
+            <Button variant="default" onClick={props.onClose}>
+              Cancel
+            </Button>
+            <Button type="submit" loading={props.sent.isPending}>
+              {props.label}
+            </Button>
+          </Group>
+        </Stack>
+      </Form>
+    </Dialog>
   )
 }
 

@@ -1,8 +1,8 @@
-import { Alert, Anchor, Button, Group, Skeleton, Stack, Text, Title } from '@mantine/core'
+import { Alert, Anchor, Button, Group, List, Skeleton, Stack, Text, Title } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 
-import { messageOf } from '../api/request.ts'
+import { ApiError, messageOf } from '../api/request.ts'
 import { ROUTES } from '../route-map.ts'
 import { Page } from './page.tsx'
 
@@ -76,9 +76,20 @@ export function NotFound() {
 
 export function Refusal({ error }: { error: unknown }) {
   if (error === null || error === undefined) return null
+  const lines = error instanceof ApiError ? error.lines : []
   return (
-    <Alert color="red" role="alert" p="sm">
-      {messageOf(error)}
+    <Alert color="red" role="alert" p="sm" {...(lines.length > 0 && { title: 'Nothing was saved' })}>
+      {lines.length === 0 ? (
+        messageOf(error)
+      ) : (
+        <List size="sm">
+          {lines.map(({ line, error: why }) => (
+            <List.Item key={line} className="break">
+              Line {line}: {why}
+            </List.Item>
+          ))}
+        </List>
+      )}
     </Alert>
   )
 }

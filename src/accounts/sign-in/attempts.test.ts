@@ -1,16 +1,12 @@
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, it } from 'node:test'
+import { beforeEach, it } from 'node:test'
 
-import { type TestDatabase, testDatabase } from '../../../test/support/database.ts'
+import { openTestDatabase } from '../../../test/support/database.ts'
 import { AppError } from '../../errors.ts'
 import { countedAttempt, FAILURE_WINDOW_MS, MOST_FAILURES } from './attempts.ts'
 
 const NOW = Date.parse('2026-11-15T12:30:00.000Z')
-let database: TestDatabase
-before(async () => {
-  database = await testDatabase()
-})
-after(() => database.close())
+const database = await openTestDatabase()
 beforeEach(() => database.pool.query('truncate sign_in_failure'))
 
 const wrong = () => Promise.reject(new AppError('wrong_credentials'))

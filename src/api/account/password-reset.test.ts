@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { after, before, it } from 'node:test'
-import { startTestApi, type TestApi } from '../../../test/support/api.ts'
+import { after, it } from 'node:test'
+import { startTestApi } from '../../../test/support/api.ts'
 import { until } from '../../../test/support/condition.ts'
 import { setRole } from '../../accounts/accounts.ts'
 import { MOST_RESETS } from '../../accounts/sign-in/attempts.ts'
@@ -16,12 +16,8 @@ const mailer = {
 }
 const headers = { 'sec-fetch-site': 'same-origin' }
 
-let api: TestApi
-let silent: TestApi
-before(async () => {
-  api = await startTestApi({ mailer, publicUrl: 'https://prepaint.example' })
-  silent = await startTestApi()
-})
+const api = await startTestApi({ mailer, publicUrl: 'https://prepaint.example' })
+const silent = await startTestApi()
 after(async () => {
   await api.close()
   await silent.close()

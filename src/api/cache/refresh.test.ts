@@ -1,102 +1,81 @@
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, describe, it } from 'node:test'
+import { beforeEach, describe, it } from 'node:test'
 import {
-  startTestApi,
+  assertAnswer,
+  openApi,
   storePages,
   storeRedirectAndSitemap,
-  type TestAccount,
-  type TestApi,
+  valuesOf,
 } from '../../../test/support/api.ts'
+import { invalidatedBy } from '../../../test/support/database.ts'
 import { DEFAULT_PLANS } from '../../accounts/plans.ts'
-import { createListener } from '../../db/listener.ts'
-import type { DomainId, DomainName } from '../../ids.ts'
-import { silentLog } from '../../log.ts'
+import type { DomainName } from '../../ids.ts'
 import { updateDomain } from '../../sites/domain-changes.ts'
 
-let api: TestApi
-let owner: TestAccount
-let domain: { id: DomainId; name: DomainName }
-before(async () => {
-  api = await startTestApi()
-  owner = await api.account()
-  domain = await api.domain(owner, 'shop.example.com')
-})
-after(() => api.close())
+const api = await openApi()
+const owner = await api.account()
+const domain = await api.domain(owner, 'shop.example.com')
+const second = await api.domain(owner, 'second.example.com')
+const stranger = await api.account()
+const strangers = await api.domain(stranger, 'stranger.example.com')
 beforeEach(() => api.pool.query('truncate page, redirect, sitemap, job, unstored_page'))
 
 const refresh = (body?: unknown, key = owner.key) => api.post('/api/cache/refresh', key, body)
-type Job = { path: string; jobId: string }
-const column = async (sql: string) =>
-  (await api.pool.query<{ path: string }>(sql, [domain.id])).rows.map(({ path }) => path)
-const view = () => ({ plans: DEFAULT_PLANS, nowMs: api.clock.nowMs() })
+const refreshAll = (body?: unknown, key = owner.key) => api.post('/api/cache/refresh-all', key, body)
+type Job = { domain: string; path: string; jobId: string }
+const stored = async (table: string) =>
+  valuesOf(
+    (
+      await api.pool.query(`select custom_domain || path as path from ${table}
+                             join domain d on d.id = domain_id order by d.id, path`)
+    ).rows,
+    'path',
+  )
+const update = (name: DomainName, change: Parameters<typeof updateDomain>[3]) =>
+  updateDomain(api.pool, owner.id, name, change, { plans: DEFAULT_PLANS, nowMs: api.clock.nowMs() })
+const limitQueue = (queued: number) =>
+  api.pool.query(`update queue_depth set queued = $1, counted_at = now() + interval '1 hour'`, [queued])
+const recountQueue = () => api.pool.query(`update queue_depth set counted_at = '-infinity'`)
 
 describe('POST /api/cache/refresh', () => {
   // Proves interface 1/5, interface 2/13, interface 2/14, interface 4.2/3, interface 4.2/11, interface 4.2/12
   it('200: deletes what is stored under the given paths, and only that, then queues them at `refresh`', async () => {
     await storePages(api, domain.id, ['/', '/a', '/b', '/c?x=1&y=2'])
     await storeRedirectAndSitemap(api, domain.id)
-    const { status, body } = await refresh({
-      domain: 'SHOP.example.com',
-      paths: ['/b', '/old', '/c?y=2&x=1', '/new'],
+    const answer = await refresh({ domain: 'SHOP.example.com', paths: ['/b', '/old', '/c?y=2&x=1', '/new'] })
+    const { rows } = await api.pool.query('select id, path, priority, state from job')
+    const idOf = (path: string) => rows.find((job) => job.path === path)?.id
+    assertAnswer(answer, 200, {
+      message: 'Queued 4 pages of shop.example.com for refresh',
+      domain: 'shop.example.com',
+      jobs: ['/b', '/old', '/c?x=1&y=2', '/new'].map((path) => ({ path, jobId: idOf(path) })),
     })
-    assert.equal(status, 200)
-    assert.equal(body['message'], 'Queued 4 pages of shop.example.com for refresh')
-    assert.equal(body['domain'], 'shop.example.com')
-    assert.deepEqual(
-      (body['jobs'] as Job[]).map(({ path }) => path),
-      ['/b', '/old', '/c?x=1&y=2', '/new'],
-    )
-    assert.deepEqual(await column('select path from page where domain_id = $1 order by path'), ['/', '/a'])
-    assert.deepEqual(await column('select path from redirect where domain_id = $1'), [])
-    assert.deepEqual(await column('select path from sitemap where domain_id = $1'), ['/sitemap.xml'])
-    const { rows } = await api.pool.query('select id, path, priority, state from job order by path')
-    assert.deepEqual(
-      rows.map(({ path, priority, state }) => [path, priority, state]),
-      ['/b', '/c?x=1&y=2', '/new', '/old'].map((path) => [path, 1, 'queued']),
-    )
-    assert.deepEqual(
-      (body['jobs'] as Job[]).map(({ jobId }) => jobId).sort(),
-      rows.map(({ id }) => id).sort(),
-    )
+    assert(rows.every(({ priority, state }) => priority === 1 && state === 'queued'))
+    assert.deepEqual(await stored('page'), ['shop.example.com/', 'shop.example.com/a'])
+    assert.deepEqual(await stored('redirect'), [])
+    assert.deepEqual(await stored('sitemap'), ['shop.example.com/sitemap.xml'])
   })
 
   it('200: every node forgets the pages, each by its path', async () => {
-    const listener = await createListener(api.database.connection, silentLog())
-    try {
-      const heard: unknown[] = []
-      const { promise, resolve } = Promise.withResolvers<void>()
-      listener.on('invalidate', (payload) => {
-        heard.push(JSON.parse(payload))
-        if (heard.length === 2) resolve()
-      })
-      await listener.settled()
-      await refresh({ domain: domain.name, paths: ['/a', '/b?x="1"'] })
-      await promise
-      assert.deepEqual(heard, [
-        { domain: domain.id, path: '/a' },
-        { domain: domain.id, path: '/b?x=%221%22' },
-      ])
-    } finally {
-      await listener.close()
-    }
+    const paths = ['/a', '/b?x="1"']
+    assert.deepEqual(await invalidatedBy(api.database, () => refresh({ domain: domain.name, paths })), [
+      { domain: domain.id, path: '/a' },
+      { domain: domain.id, path: '/b?x=%221%22' },
+    ])
   })
 
   // Proves interface 2/15, interface 4.2/13
   it('200: without paths, the four of the contract', async () => {
     const { body } = await refresh({ domain: domain.name })
-    assert.deepEqual(
-      (body['jobs'] as Job[]).map(({ path }) => path),
-      ['/', '/about', '/contact', '/shop'],
-    )
+    assert.deepEqual(valuesOf(body['jobs'], 'path'), ['/', '/about', '/contact', '/shop'])
   })
 
   // Proves decided "`paths` of a refresh"
   it('200: duplicates are joined, also those that only normalisation shows; asking again joins the open job', async () => {
-    const first = (await refresh({ domain: domain.name, paths: ['/a', '/a', '/a?utm_source=x', '/%61'] }))
-      .body
-    assert.equal((first['jobs'] as Job[]).length, 1)
-    const again = (await refresh({ domain: domain.name, paths: ['/a'] })).body
-    assert.deepEqual(again['jobs'], first['jobs'])
+    const paths = ['/a', '/a', '/a?utm_source=x', '/%61']
+    const { jobs } = (await refresh({ domain: domain.name, paths })).body
+    assert.equal((jobs as Job[]).length, 1)
+    assert.deepEqual((await refresh({ domain: domain.name, paths: ['/a'] })).body['jobs'], jobs)
   })
 
   // Proves interface 4.2/11
@@ -111,105 +90,152 @@ describe('POST /api/cache/refresh', () => {
     ])
   })
 
-  // Proves decided "`paths` of a refresh"
-  it('200: 1,000 paths are taken, 1,001 are not', async () => {
+  // Proves decided "`paths` of a refresh", decided "Invalid paths"
+  it('200: 1,000 paths are taken, 1,001 are not; the longest has 2,048 characters', async () => {
     const paths = Array.from({ length: 1_001 }, (_, n) => `/p/${n}`)
-    const { status, body } = await refresh({ domain: domain.name, paths: paths.slice(0, 1_000) })
-    assert.equal(status, 200)
-    assert.deepEqual(
-      (body['jobs'] as Job[]).map(({ path }) => path),
-      paths.slice(0, 1_000),
-    )
+    const { body } = await refresh({ domain: domain.name, paths: paths.slice(0, 1_000) })
+    assert.deepEqual(valuesOf(body['jobs'], 'path'), paths.slice(0, 1_000))
     const refused = await refresh({ domain: domain.name, paths })
-    assert.deepEqual([refused.status, refused.body], [400, { error: 'paths must have at most 1000 entries' }])
-  })
-
-  it('200: 50 at once over the same pages make one job for each page', async () => {
-    const paths = Array.from({ length: 40 }, (_, n) => `/p/${n}`)
-    await storePages(api, domain.id, paths)
-    const answers = await Promise.all(
-      Array.from({ length: 50 }, (_, n) =>
-        refresh({ domain: domain.name, paths: n % 2 ? paths : paths.toReversed() }),
-      ),
-    )
-    assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]))
-    assert.equal((await column('select path from job where domain_id = $1')).length, 40)
-    assert.deepEqual(await column('select path from page where domain_id = $1'), [])
+    assertAnswer(refused, 400, 'paths must have at most 1000 entries')
+    assert.equal((await refresh({ domain: domain.name, paths: [`/${'a'.repeat(2_047)}`] })).status, 200)
   })
 
   // Proves interface 4.2/3, decided "`paths` of a refresh", decided "Invalid paths"
-  describe('400: a field that is wrong is named, and nothing happens', () => {
+  it('400: a field that is wrong is named, and nothing happens', async () => {
+    await storePages(api, domain.id, ['/'])
+    assertAnswer(await refresh(), 400, 'domain is required')
+    assertAnswer(await refresh({ paths: ['/'] }), 400, 'domain is required')
+    assertAnswer(await refresh({ domain: 7 }), 400, 'domain must be a string')
     const cases: [unknown, string][] = [
-      [undefined, 'domain is required'],
-      [{ paths: ['/'] }, 'domain is required'],
-      [{ domain: 7 }, 'domain must be a string'],
-      [{ domain: 'shop.example.com', paths: '/' }, 'paths must be an array'],
-      [{ domain: 'shop.example.com', paths: null }, 'paths must be an array'],
-      [{ domain: 'shop.example.com', paths: [] }, 'paths must not be empty'],
-      [{ domain: 'shop.example.com', paths: ['/', 'a'] }, 'paths[1] must start with /'],
-      [{ domain: 'shop.example.com', paths: ['/', ''] }, 'paths[1] must start with /'],
-      [{ domain: 'shop.example.com', paths: ['/', 5] }, 'paths[1] must be a string'],
-      [{ domain: 'shop.example.com', paths: ['/', '/a\0'] }, 'paths[1] is not the path of a page'],
-      [{ domain: 'shop.example.com', paths: ['//evil.example'] }, 'paths[0] is not the path of a page'],
-      [
-        { domain: 'shop.example.com', paths: [`/${'a'.repeat(2_048)}`] },
-        'paths[0] is not the path of a page',
-      ],
+      ['/', 'paths must be an array'],
+      [null, 'paths must be an array'],
+      [[], 'paths must not be empty'],
+      [['/', 'a'], 'paths[1] must start with /'],
+      [['/', ''], 'paths[1] must start with /'],
+      [['/', 5], 'paths[1] must be a string'],
+      [['/', '/a\0'], 'paths[1] is not the path of a page'],
+      [['//evil.example'], 'paths[0] is not the path of a page'],
+      [[`/${'a'.repeat(2_048)}`], 'paths[0] is not the path of a page'],
     ]
-    for (const [body, error] of cases) {
-      it(error, async () => {
-        await storePages(api, domain.id, ['/'])
-        const answer = await refresh(body)
-        assert.deepEqual([answer.status, answer.body], [400, { error }])
-        assert.deepEqual(await column('select path from page where domain_id = $1'), ['/'])
-        assert.deepEqual(await column('select path from job where domain_id = $1'), [])
-      })
+    for (const [paths, error] of cases) {
+      assertAnswer(await refresh({ domain: domain.name, paths }), 400, error)
     }
+    assert.deepEqual([await stored('page'), await stored('job')], [['shop.example.com/'], []])
   })
 
-  // Proves decided "Invalid paths"
-  it('200: a path of 2,048 characters is the longest', async () => {
-    const { status } = await refresh({ domain: domain.name, paths: [`/${'a'.repeat(2_047)}`] })
-    assert.equal(status, 200)
-  })
-
-  // Proves decided "Inactive domain"
-  it('403: an inactive domain', async () => {
+  // Proves interface 4.2/7, decided "Inactive domain"
+  it("403: an inactive domain; 404: unknown, or another account's: nothing is deleted or queued", async () => {
     await storePages(api, domain.id, ['/'])
-    await updateDomain(api.pool, owner.id, domain.name, { isActive: false }, view())
-    const answer = await refresh({ domain: domain.name })
-    await updateDomain(api.pool, owner.id, domain.name, { isActive: true }, view())
-    assert.deepEqual([answer.status, answer.body], [403, { error: 'Domain is not active' }])
-    assert.deepEqual(await column('select path from page where domain_id = $1'), ['/'])
-  })
-
-  // Proves interface 4.2/7
-  it("404: unknown, or another account's, of which nothing is deleted or queued", async () => {
-    await storePages(api, domain.id, ['/'])
-    const stranger = await api.account()
-    for (const answer of [
-      await refresh({ domain: 'unknown.example.com' }),
-      await refresh({ domain: domain.name, paths: ['/'] }, stranger.key),
-    ]) {
-      assert.deepEqual([answer.status, answer.body], [404, { error: 'Domain not found' }])
-    }
-    assert.deepEqual(await column('select path from page where domain_id = $1'), ['/'])
-    assert.deepEqual(await column('select path from job where domain_id = $1'), [])
+    await update(domain.name, { isActive: false })
+    assertAnswer(await refresh({ domain: domain.name }), 403, 'Domain is not active')
+    await update(domain.name, { isActive: true })
+    assertAnswer(await refresh({ domain: 'unknown.example.com' }), 404, 'Domain not found')
+    assertAnswer(await refresh({ domain: domain.name }, stranger.key), 404, 'Domain not found')
+    assert.deepEqual([await stored('page'), await stored('job')], [['shop.example.com/'], []])
   })
 
   // Proves decided "Full queue"
   it('503: the queue is full: nothing is deleted', async () => {
     await storePages(api, domain.id, ['/'])
-    await api.pool.query(`update queue_depth set queued = 1000000, counted_at = now() + interval '1 hour'`)
-    try {
-      const answer = await refresh({ domain: domain.name, paths: ['/'] })
-      assert.deepEqual(
-        [answer.status, answer.body],
-        [503, { error: 'Render queue is full, try again later' }],
-      )
-      assert.deepEqual(await column('select path from page where domain_id = $1'), ['/'])
-    } finally {
-      await api.pool.query(`update queue_depth set counted_at = '-infinity'`)
+    await limitQueue(1_000_000)
+    const answer = await refresh({ domain: domain.name, paths: ['/'] })
+    await recountQueue()
+    assertAnswer(answer, 503, 'Render queue is full, try again later')
+    assert.deepEqual(await stored('page'), ['shop.example.com/'])
+  })
+})
+
+describe('POST /api/cache/refresh-all', () => {
+  const pagesOf = (body: Record<string, unknown>) =>
+    (body['jobs'] as Job[]).map(({ domain, path }) => domain + path)
+
+  // Proves interface 2/15, interface 4.2/5, interface 4.2/14, interface 4.2/16
+  it('200: without a body, `/` of every domain of the caller and of nobody else', async () => {
+    for (const { id } of [domain, second, strangers]) await storePages(api, id, ['/', '/kept'])
+    const { status, body } = await refreshAll()
+    assert.deepEqual([status, pagesOf(body)], [200, ['shop.example.com/', 'second.example.com/']])
+    assert.deepEqual(
+      { ...body, jobs: null },
+      { message: 'Queued 2 pages of 2 domains for refresh', totalDomains: 2, totalJobs: 2, jobs: null },
+    )
+    for (const { jobId } of body['jobs'] as Job[]) {
+      assert.equal((await api.get(`/api/jobs/${jobId}`, owner.key)).status, 200)
+    }
+    const theirs = ['stranger.example.com/', 'stranger.example.com/kept']
+    assert.deepEqual(await stored('page'), ['shop.example.com/kept', 'second.example.com/kept', ...theirs])
+  })
+
+  it("200: the given paths of each domain, by each domain's own query rule; an account without domains", async () => {
+    await update(second.name, { settings: { query: 'ignore' } })
+    const { body } = await refreshAll({ paths: ['/a?x=1', '/a'] })
+    await update(second.name, { settings: { query: 'keep' } })
+    assert.deepEqual(pagesOf(body), ['shop.example.com/a?x=1', 'shop.example.com/a', 'second.example.com/a'])
+    const none = {
+      message: 'Queued 0 pages of 0 domains for refresh',
+      totalDomains: 0,
+      totalJobs: 0,
+      jobs: [],
+    }
+    assertAnswer(await refreshAll({}, (await api.account()).key), 200, none)
+  })
+
+  // Proves interface 4.2/16, decided "Refresh-all and inactive domains"
+  it('200: an inactive domain is passed over', async () => {
+    await storePages(api, second.id, ['/'])
+    await update(second.name, { isActive: false })
+    const { body } = await refreshAll()
+    await update(second.name, { isActive: true })
+    assert.deepEqual([body['totalDomains'], body['totalJobs']], [1, 1])
+    assert.deepEqual(await stored('page'), ['second.example.com/'])
+  })
+
+  it('400: paths that are wrong, for any domain: nothing happens for the others', async () => {
+    await storePages(api, domain.id, ['/'])
+    const cases: [unknown, string][] = [
+      [{ paths: [] }, 'paths must not be empty'],
+      [{ paths: 'all' }, 'paths must be an array'],
+      [{ paths: ['/', 'x'] }, 'paths[1] must start with /'],
+      [{ paths: ['/', '/a\0'] }, 'paths[1] is not the path of a page'],
+      [{ paths: Array(1_001).fill('/') }, 'paths must have at most 1000 entries'],
+      [[], 'body must be an object'],
+    ]
+    for (const [body, error] of cases) assertAnswer(await refreshAll(body), 400, error)
+    assert.deepEqual(await stored('page'), ['shop.example.com/'])
+  })
+
+  // Proves decided "Atomicity"
+  it('503: a queue that fills up halfway leaves every page where it was', async () => {
+    for (const { id } of [domain, second]) await storePages(api, id, ['/'])
+    await limitQueue(999_998)
+    const { status } = await refreshAll({ paths: ['/', '/a', '/b'] })
+    await recountQueue()
+    assert.equal(status, 503)
+    assert.deepEqual([(await stored('page')).length, await stored('job')], [2, []])
+  })
+})
+
+describe('GET /api/jobs/:jobId', () => {
+  const queued = async () => {
+    const { body } = await refresh({ domain: domain.name, paths: ['/a'] })
+    return (body['jobs'] as Job[])[0]!.jobId
+  }
+
+  // Proves interface 2/14
+  it('200: a job that waits', async () => {
+    const jobId = await queued()
+    const { created_at, ...rest } = (await api.get(`/api/jobs/${jobId}`, owner.key)).body
+    assert.match(String(created_at), /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+    assert.deepEqual(rest, {
+      ...{ jobId, domain: 'shop.example.com', path: '/a', priority: 'refresh' },
+      ...{ state: 'queued', outcome: null, finished_at: null },
+    })
+  })
+
+  it("404: unknown, no id at all, or another account's", async () => {
+    const jobId = await queued()
+    assertAnswer(await api.get(`/api/jobs/${jobId}`, stranger.key), 404, 'Job not found')
+    for (const id of ['00000000-0000-0000-0000-000000000000', '1', "'%20or%201=1", '%00', `${jobId}x`]) {
+      assertAnswer(await api.get(`/api/jobs/${id}`, owner.key), 404, 'Job not found')
     }
   })
 })

@@ -1,92 +1,71 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
-import { startTestApi, type TestAccount, type TestApi } from '../../../test/support/api.ts'
+import { describe, it } from 'node:test'
+import {
+  assertAnswer,
+  openApi,
+  storePages,
+  storeRedirectAndSitemap,
+  valuesOf,
+} from '../../../test/support/api.ts'
+import { invalidatedBy } from '../../../test/support/database.ts'
+import { troubledRecord } from '../../../test/support/render-record.ts'
 import { setPlan } from '../../accounts/accounts.ts'
+import { createToken } from '../../accounts/keys.ts'
 import { DEFAULT_PLANS } from '../../accounts/plans.ts'
+import { takeRender } from '../../accounts/quota.ts'
+import { DEFAULT_DOMAIN_SETTINGS } from '../../sites/domain-settings.ts'
 
-let api: TestApi
-let owner: TestAccount
-before(async () => {
-  api = await startTestApi()
-  owner = await api.account()
-})
-after(() => api.close())
-
-const create = (body?: unknown, key = owner.key) => api.post('/api/domains', key, body)
+const api = await openApi()
+const owner = await api.account()
 const ORIGIN = 'https://origin.example.com'
 const SITE_LIMIT = 'Site limit reached for your subscription plan'
+
+const create = (custom_domain: unknown, origin_url: unknown = ORIGIN, key = owner.key) =>
+  api.post('/api/domains', key, { custom_domain, origin_url })
+const get = (name: string) => api.get(`/api/domains/${name}`, owner.key)
+const remove = (name: string) => api.call('DELETE', `/api/domains/${name}`, { key: owner.key })
+const many = async (count: number, ask: (n: number) => Promise<{ status: number }>) =>
+  (await Promise.all(Array.from({ length: count }, (_, n) => ask(n)))).map(({ status }) => status).sort()
+const NOT_FOUND = 'Domain not found'
 
 describe('POST /api/domains', () => {
   // Proves interface 1/4, interface 2/1, interface 2/2, interface 2/3, interface 2/4, interface 2/5
   // Proves interface 2/6, interface 2/7, interface 2/8, interface 2/9, interface 3/4, interface 4.1/2
   it('201: the new domain with the fields and the defaults of the contract', async () => {
-    const { status, body } = await create({ custom_domain: 'Shop.Example.com', origin_url: ORIGIN })
+    const { status, body } = await create('Shop.Example.com')
     assert.equal(status, 201)
     const { id, created_at, updated_at, ...rest } = body['domain'] as Record<string, unknown>
     assert(Number.isInteger(id))
     assert.match(String(created_at), /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
     assert.equal(updated_at, created_at)
     assert.deepEqual(rest, {
-      custom_domain: 'shop.example.com',
-      origin_url: ORIGIN,
-      ssl_enabled: false,
-      renders_used: 0,
-      monthly_render_limit: 200_000,
-      is_active: true,
+      ...{ custom_domain: 'shop.example.com', origin_url: ORIGIN, ssl_enabled: false },
+      ...{ renders_used: 0, monthly_render_limit: 200_000, is_active: true },
     })
   })
 
   // Proves decided "`origin_url` in answers"
   it('201: an IDN is registered in punycode', async () => {
-    const { body } = await create({
-      custom_domain: 'bücher.example',
-      origin_url: 'HTTP://Origin.Example.com:8080/',
-    })
-    const domain = body['domain'] as Record<string, unknown>
-    assert.equal(domain['custom_domain'], 'xn--bcher-kva.example')
-    assert.equal(domain['origin_url'], 'http://origin.example.com:8080')
+    const { body } = await create('bücher.example', 'HTTP://Origin.Example.com:8080/')
+    assert.deepEqual(valuesOf([body['domain']], 'custom_domain'), ['xn--bcher-kva.example'])
+    assert.deepEqual(valuesOf([body['domain']], 'origin_url'), ['http://origin.example.com:8080'])
   })
 
   // Proves interface 4.1/2, interface 7/3, decided "Null or empty required fields"
-  describe('400: required fields are missing', () => {
-    const bodies = [
-      undefined,
-      {},
-      [],
-      null,
-      'null',
-      '"text"',
-      { custom_domain: 'a.example.com' },
-      { origin_url: ORIGIN },
-      { custom_domain: '', origin_url: ORIGIN },
-      { custom_domain: null, origin_url: ORIGIN },
-    ]
-    for (const body of bodies) {
-      it(JSON.stringify(body) ?? 'no body', async () => {
-        const { status, body: answer } = await create(body)
-        assert.equal(status, 400)
-        assert.deepEqual(answer, { error: 'Missing required fields: custom_domain, origin_url' })
-      })
+  it('400: required fields are missing', async () => {
+    const name = { custom_domain: 'a.example.com' }
+    const origin = { origin_url: ORIGIN }
+    const empty = [{ custom_domain: '' }, { custom_domain: null }].map((each) => ({ ...each, ...origin }))
+    for (const body of [undefined, {}, [], null, 'null', '"text"', name, origin, ...empty]) {
+      const answer = await api.post('/api/domains', owner.key, body)
+      assertAnswer(answer, 400, 'Missing required fields: custom_domain, origin_url')
     }
-  })
-
-  it('400: a field of the wrong type is named', async () => {
-    const { status, body } = await create({ custom_domain: 'a.example.com', origin_url: 5 })
-    assert.deepEqual([status, body['error']], [400, 'origin_url must be a string'])
-  })
-
-  // Proves decided "Domain names"
-  it('400: what is no domain name, with the reason, before the origin is looked at', async () => {
-    const { status, body } = await create({ custom_domain: '127.0.0.1', origin_url: 'ftp://x' })
-    assert.deepEqual(
-      [status, body['error']],
-      [400, 'Invalid custom domain: must be a name, not an IP address'],
-    )
+    assertAnswer(await create('a.example.com', 5), 400, 'origin_url must be a string')
   })
 
   // Proves interface 2/3, interface 4.1/6, interface 4.1/7, interface 7/4
   describe('400: an origin that could forge requests', () => {
-    const origins = [
+    for (const origin of [
       'http://localhost',
       'http://127.0.0.1',
       'http://10.1.2.3',
@@ -101,104 +80,258 @@ describe('POST /api/domains', () => {
       'javascript:alert(1)',
       'origin.example.com',
       'https://user:secret@origin.example.com',
-    ]
-    for (const origin_url of origins) {
-      it(origin_url, async () => {
-        const { status, body } = await create({ custom_domain: 'new.example.com', origin_url })
-        assert.equal(status, 400)
-        assert.match(String(body['error']), /^Invalid origin URL: \S/)
-        assert.doesNotMatch(String(body['error']), /secret/)
-      })
+    ]) {
+      it(origin, async () =>
+        assertAnswer(await create('new.example.com', origin), 400, /^Invalid origin URL: (?!.*secret)\S/),
+      )
     }
   })
 
   // Proves interface 4.1/8, interface 4.1/11, interface 7/6
   it('409: already registered, by oneself or by another account', async () => {
     const other = await api.account()
-    const body = { custom_domain: 'taken.example.com', origin_url: ORIGIN }
-    assert.equal((await create(body)).status, 201)
-    for (const key of [owner.key, other.key]) {
-      const answer = await create({ ...body, custom_domain: 'TAKEN.example.com.' }, key)
-      assert.equal(answer.status, 409)
-      assert.equal(answer.body['error'], 'Domain already exists. Use PUT to update a domain you own.')
+    assert.equal((await create('taken.example.com')).status, 201)
+    const taken = 'Domain already exists. Use PUT to update a domain you own.'
+    for (const { key } of [owner, other]) {
+      assertAnswer(await create('TAKEN.example.com.', ORIGIN, key), 409, taken)
     }
   })
 
   // Proves interface 4.1/4, interface 4.1/5, interface 5/13, interface 7/2, interface 7/5, interface 8/9
   it('403: at the site limit, with what is and what may be, before anything of the body is read', async () => {
-    const account = await api.account('agency')
-    for (let n = 0; n < 25; n++) {
-      const body = { custom_domain: `n${n}.limit.example.com`, origin_url: ORIGIN }
-      assert.equal((await create(body, account.key)).status, 201)
+    const { id, key } = await api.account('agency')
+    const add = (n: number) => create(`n${n}.limit.example.com`, ORIGIN, key)
+    for (let n = 0; n < 25; n++) assert.equal((await add(n)).status, 201)
+    const full = { error: SITE_LIMIT, current: 25, allowed: 25 }
+    assertAnswer(await add(25), 403, full)
+    for (const body of [{}, '{broken', undefined]) {
+      assertAnswer(await api.post('/api/domains', key, body), 403, full)
     }
-    for (const body of [
-      { custom_domain: 'n25.limit.example.com', origin_url: ORIGIN },
-      {},
-      '{broken',
-      undefined,
-    ]) {
-      const answer = await create(body, account.key)
-      assert.deepEqual([answer.status, answer.body], [403, { error: SITE_LIMIT, current: 25, allowed: 25 }])
-    }
-
-    await setPlan(api.pool, DEFAULT_PLANS, account.id, 'agency_plus')
-    const more = { custom_domain: 'n25.limit.example.com', origin_url: ORIGIN }
-    assert.equal((await create(more, account.key)).status, 201)
-    await setPlan(api.pool, DEFAULT_PLANS, account.id, 'agency')
-    const { body } = await create(more, account.key)
-    assert.deepEqual(body, { error: SITE_LIMIT, current: 26, allowed: 25 })
+    await setPlan(api.pool, DEFAULT_PLANS, id, 'agency_plus')
+    assert.equal((await add(25)).status, 201)
+    await setPlan(api.pool, DEFAULT_PLANS, id, 'agency')
+    assertAnswer(await add(26), 403, { ...full, current: 26 })
   })
 
   // Proves decided "Order of checks, `POST /api/domains`"
   it('the order of checks: each is told before all that come after it', async () => {
-    const account = await api.account('agency')
-    const told = async (body: unknown, key = account.key) => (await create(body, key)).body['error']
+    const { id, key } = await api.account('agency')
+    const broken = (withKey = key) => api.post('/api/domains', withKey, '{')
     await api.domain(owner, 'order.example.com')
-    await setPlan(api.pool, { ...DEFAULT_PLANS, none: DEFAULT_PLANS['pro']! }, account.id, 'none')
-    assert.equal(await told('{', 'pp_live_wrong'), 'Invalid API key')
-    assert.equal(await told('{'), 'API access requires Agency plan or above')
-    await setPlan(api.pool, DEFAULT_PLANS, account.id, 'agency')
+    await setPlan(api.pool, DEFAULT_PLANS, id, 'pro')
+    assertAnswer(await broken('pp_live_wrong'), 401, 'Invalid API key')
+    assertAnswer(await broken(), 403, 'API access requires Agency plan or above')
+    await setPlan(api.pool, DEFAULT_PLANS, id, 'agency')
     await api.pool.query(
       `insert into domain (account_id, custom_domain, origin_url)
        select $1, 'order-' || n || '.example.com', 'https://origin.example.com' from generate_series(1, 25) n`,
-      [account.id],
+      [id],
     )
-    assert.equal(await told('{'), SITE_LIMIT)
-    await api.pool.query('delete from domain where account_id = $1', [account.id])
-    assert.equal(await told('{'), 'Invalid JSON body')
-    const wrong = { custom_domain: 'localhost', origin_url: '' }
-    assert.equal(await told(wrong), 'Missing required fields: custom_domain, origin_url')
-    assert.match(String(await told({ ...wrong, origin_url: 'http://10.0.0.1' })), /^Invalid custom domain: /)
-    const taken = { custom_domain: 'order.example.com', origin_url: 'http://10.0.0.1' }
-    assert.match(String(await told(taken)), /^Invalid origin URL: /)
-    assert.match(String(await told({ ...taken, origin_url: ORIGIN })), /^Domain already exists/)
-    assert.equal(
-      (await create({ custom_domain: 'order2.example.com', origin_url: ORIGIN }, account.key)).status,
-      201,
+    assertAnswer(await broken(), 403, { error: SITE_LIMIT, current: 25, allowed: 25 })
+    await api.pool.query('delete from domain where account_id = $1', [id])
+    assertAnswer(await broken(), 400, 'Invalid JSON body')
+    assertAnswer(await create('localhost', '', key), 400, /^Missing required fields/)
+    assertAnswer(await create('localhost', 'http://10.0.0.1', key), 400, /^Invalid custom domain: /)
+    assertAnswer(await create('order.example.com', 'http://10.0.0.1', key), 400, /^Invalid origin URL: /)
+    assertAnswer(await create('order.example.com', ORIGIN, key), 409, /^Domain already exists/)
+  })
+
+  // Proves interface 4.1/5, interface 4.1/8, interface 8/9
+  it('of 50 that come at once, as many get in as the plan allows; of 50 that want one name, one', async () => {
+    const { key } = await api.account('agency')
+    const statuses = await many(50, (n) => create(`p${n}.burst.example.com`, ORIGIN, key))
+    assert.deepEqual(statuses, [...Array(25).fill(201), ...Array(25).fill(403)])
+    const accounts = await Promise.all(Array.from({ length: 50 }, () => api.account()))
+    const wanted = await many(50, (n) => create('wanted.example.com', ORIGIN, accounts[n]!.key))
+    assert.deepEqual(wanted, [201, ...Array(49).fill(409)])
+  })
+})
+
+// Proves decided "Domain check"
+it('POST /api/domains/check: what would be wrong with a new domain, of the fields that are given', async () => {
+  const { key } = await api.account()
+  const check = (fields: object) => api.post('/api/domains/check', key, fields)
+  const name = (name: string | null, problem: string | null) => ({
+    ...{ custom_domain: { name, problem }, origin_url: null, target: null },
+  })
+  assertAnswer(await check({ custom_domain: 'Neu.Example.com' }), 200, name('neu.example.com', null))
+  const taken = name('shop.example.com', 'is already registered')
+  assertAnswer(await check({ custom_domain: 'shop.example.com' }), 200, taken)
+  const { custom_domain } = (await check({ custom_domain: 'one' })).body as ReturnType<typeof name>
+  assert.equal(custom_domain.name, null)
+  assert.deepEqual((await check({ origin_url: 'https://Shop.example.com/' })).body['origin_url'], {
+    ...{ url: 'https://shop.example.com', problem: null, status: 200, warning: null },
+  })
+  const problem =
+    'must not be an internal address, unless the operator allows it (PREPAINT_ALLOW_PRIVATE_ORIGINS)'
+  assert.deepEqual((await check({ origin_url: 'http://127.0.0.1' })).body['origin_url'], {
+    ...{ url: null, problem, status: null, warning: null },
+  })
+  assertAnswer(await api.get('/api/domains', key), 200, { domains: [] })
+})
+
+describe('GET /api/domains and /api/domains/:domain', () => {
+  // Proves interface 4.1/1, interface 4/3
+  it('200: all domains of the caller, by name, with exactly the fields of the contract; query parameters do nothing', async () => {
+    const account = await api.account()
+    assertAnswer(await api.get('/api/domains?page=2&limit=%00&api_key=x', account.key), 200, { domains: [] })
+    await api.domain(account, 'b.example.com')
+    await api.domain(account, 'a.example.com')
+    const { domains } = (await api.get('/api/domains', account.key)).body as { domains: object[] }
+    assert.deepEqual(valuesOf(domains, 'custom_domain'), ['a.example.com', 'b.example.com'])
+    const fields = 'id custom_domain origin_url ssl_enabled renders_used monthly_render_limit is_active'
+    assert.deepEqual(Object.keys(domains[0]!), [...fields.split(' '), 'created_at', 'updated_at'])
+  })
+
+  // Proves interface 1/7, interface 2/5
+  it('200: renders of the UTC month, which begin anew with the next', async () => {
+    const account = await api.account()
+    const { id } = await api.domain(account, 'counted.example.com')
+    const used = async () =>
+      valuesOf((await api.get('/api/domains', account.key)).body['domains'], 'renders_used')
+    const render = () => takeRender(api.pool, id, 1_000, api.clock.nowMs())
+    const nowMs = api.clock.atMs
+    api.clock.atMs = Date.parse('2026-11-30T23:59:59.999Z')
+    for (let n = 0; n < 3; n++) await render()
+    assert.deepEqual(await used(), [3])
+    api.clock.atMs = Date.parse('2026-12-01T00:00:00.000Z')
+    assert.deepEqual(await used(), [0])
+    await render()
+    assert.deepEqual(await used(), [1])
+    api.clock.atMs = nowMs
+  })
+
+  // Proves decided "Update"
+  it('200: the domain of the list, and its settings', async () => {
+    const { settings, indexnow_key, ...domain } = (await get('shop.example.com')).body['domain'] as {
+      [field: string]: unknown
+    }
+    assert.deepEqual([settings, indexnow_key], [DEFAULT_DOMAIN_SETTINGS, null])
+    const list = (await api.get('/api/domains', owner.key)).body['domains'] as (typeof domain)[]
+    assert.deepEqual(
+      domain,
+      list.find(({ custom_domain }) => custom_domain === 'shop.example.com'),
     )
   })
 
-  // Proves interface 4.1/5, interface 8/9
-  it('403: of 50 that come at once, as many get in as the plan allows', async () => {
-    const account = await api.account('agency')
-    const statuses = await Promise.all(
-      Array.from({ length: 50 }, async (_, n) => {
-        const body = { custom_domain: `p${n}.burst.example.com`, origin_url: ORIGIN }
-        return (await create(body, account.key)).status
+  // Proves interface 2/2
+  it('200: in any case, and an IDN in either spelling; 404: unknown, or no name at all', async () => {
+    const names = 'SHOP.Example.Com b%C3%BCcher.example B%C3%9CCHER.example xn--bcher-kva.example'
+    for (const name of names.split(' ')) assert.equal((await get(name)).status, 200, name)
+    for (const name of ['unknown.example.com', '127.0.0.1', '%00', 'a%2Fb', 'a'.repeat(5_000)]) {
+      assertAnswer(await get(name), 404, NOT_FOUND)
+    }
+  })
+
+  // Proves interface 3/7, decided "`ssl_enabled`"
+  it('200: ssl_enabled follows what is stored about the certificate', async () => {
+    const ssl = async () => valuesOf([(await get('shop.example.com')).body['domain']], 'ssl_enabled')
+    assert.deepEqual(await ssl(), [false])
+    const [from, to] = [new Date(api.clock.nowMs() + 30_000), new Date(api.clock.nowMs() + 60_000)]
+    await api.pool.query(
+      `insert into certificate (domain_id, source, chain, key_sealed, not_before, not_after)
+       select id, 'own', '', '', $1, $2 from domain where custom_domain = 'shop.example.com'`,
+      [from, to],
+    )
+    assert.deepEqual(await ssl(), [true], 'it is served, though the clock of its CA is ahead of ours')
+    api.clock.atMs += 60_001
+    assert.deepEqual(await ssl(), [false], 'it has ended')
+    api.clock.atMs -= 60_001
+  })
+
+  // Proves decided "DNS state"
+  it('/dns: where the name of a domain leads', async () => {
+    assertAnswer(await get('SHOP.example.com/dns'), 200, {
+      ...{ domain: 'shop.example.com', state: 'elsewhere', addresses: ['93.184.216.34'], aliases: [] },
+      ...{ checked_at: '2026-11-15T12:30:00.000Z', target: null, edge_port: null },
+    })
+  })
+
+  // Proves decided "Render log"
+  it('/renders: how renders went', async () => {
+    assertAnswer(await get('shop.example.com/renders'), 200, {
+      ...{ domain: 'shop.example.com', renders: [] },
+      complete: { stored: 0, complete: 0, folders: [] },
+    })
+    const phases = { slot: 0, tab: 1, navigate: 2, firstResponse: 31, settled: null, snapshot: 40 }
+    const record = troubledRecord({ phases, capture: null, htmlBytes: null })
+    const { rows } = await api.pool.query<{ job_id: string }>(
+      `insert into render_record (domain_id, path, job_id, outcome, detail, queued_ms, stored_ms, record, request_id, ended_at)
+       select id, '/a', gen_random_uuid(), 'timed-out', 'after 3000 ms', 12, 3010, $1, 'request-1', '2026-11-15T12:00:00Z'
+         from domain where custom_domain = 'shop.example.com' returning job_id`,
+      [record],
+    )
+    const render = {
+      ...{ jobId: rows[0]!.job_id, requestId: 'request-1', path: '/a', variant: 'desktop' },
+      ...{ outcome: 'timed-out', detail: 'after 3000 ms', ended_at: '2026-11-15T12:00:00.000Z' },
+      ...{ queued_ms: 12, stored_ms: 3010, record },
+    }
+    await api.pool.query(
+      `insert into last_render (domain_id, path, outcome, ended_at)
+       select d.id, folder || n, case when n <= case folder when '/shop/' then 4 when '/news/' then 3 else 0 end then 'rendered' else 'static' end, now()
+         from domain d, unnest('{/news/,/shop/,/few/}'::text[]) folder, generate_series(1, 14) n
+        where d.custom_domain = 'shop.example.com' and n <= case folder when '/news/' then 13 when '/few/' then 9 else 14 end
+       union all
+       select d.id, path, outcome, now()
+         from domain d, (values ('/', 'static'), ('/broken', 'timed-out')) other (path, outcome)
+        where d.custom_domain = 'shop.example.com'`,
+    )
+    const complete = { stored: 37, complete: 30, folders: ['/news/*'] }
+    const renders = { domain: 'shop.example.com', renders: [render], complete }
+    assertAnswer(await get('SHOP.example.com/renders'), 200, renders)
+  })
+})
+
+describe('DELETE /api/domains/:domain', () => {
+  // Proves interface 1/4, interface 2/10, interface 3/5, interface 4.1/3, interface 4.1/9
+  it('200: tells what it removed, all that hung on it is gone, and every node forgets it', async () => {
+    const domain = await api.domain(owner, 'gone.example.com')
+    const kept = await api.domain(owner, 'kept.example.com')
+    for (const { id, name } of [domain, kept]) {
+      await storePages(api, id, ['/', '/a'])
+      await storeRedirectAndSitemap(api, id)
+      await api.post('/api/cache/refresh', owner.key, { domain: name, paths: ['/b'] })
+    }
+    const { token } = await createToken(api.pool, owner.id, domain.name, 'cms', DEFAULT_PLANS)
+
+    const { id } = domain
+    const told = await invalidatedBy(api.database, async () =>
+      assertAnswer(await remove('GONE.example.com'), 200, {
+        deleted: { id, custom_domain: 'gone.example.com', origin_url: ORIGIN, is_active: true },
       }),
     )
-    assert.equal(statuses.filter((status) => status === 201).length, 25)
-    assert.equal(statuses.filter((status) => status === 403).length, 25)
+    assert.deepEqual(told, [{ domain: id }, { host: 'gone.example.com' }, { account: owner.id }])
+
+    for (const table of ['page', 'redirect', 'sitemap', 'job', 'webhook_token']) {
+      const { rowCount } = await api.pool.query(`select from ${table} where domain_id = $1`, [id])
+      assert.equal(rowCount, 0, table)
+    }
+    const hook = await api.call('POST', '/api/webhook/refresh', { token, body: { urls: ['/'] } })
+    assertAnswer(hook, 401, 'Invalid token')
+    assert.equal((await api.get('/api/cache/stats', owner.key)).body['totalKeys'], 4)
+    assertAnswer(await get('gone.example.com'), 404, NOT_FOUND)
   })
 
-  // Proves interface 4.1/8
-  it('409: of 50 accounts that want one name at once, one gets it', async () => {
-    const accounts = await Promise.all(Array.from({ length: 50 }, () => api.account()))
-    const body = { custom_domain: 'wanted.example.com', origin_url: ORIGIN }
-    const statuses = await Promise.all(accounts.map(async ({ key }) => (await create(body, key)).status))
-    assert.deepEqual(
-      [201, 409].map((wanted) => statuses.filter((status) => status === wanted).length),
-      [1, 49],
-    )
+  it('200: the name is free again, also for somebody else, who gets none of its pages', async () => {
+    const other = await api.account()
+    const first = await api.domain(owner, 'moves.example.com')
+    await storePages(api, first.id, ['/', '/secret'])
+    await remove('moves.example.com')
+    await api.domain(other, 'moves.example.com')
+    assert.equal((await api.get('/api/cache/list/moves.example.com', other.key)).body['cachedPages'], 0)
+    assertAnswer(await api.get('/api/cache/list/moves.example.com', owner.key), 404, NOT_FOUND)
+  })
+
+  // Proves interface 4.1/9, interface 4.1/10, interface 7/7
+  it("404: unknown, deleted before, or another account's, which stays; of 50 that delete at once, one does it", async () => {
+    const stranger = await api.account()
+    await api.domain(stranger, 'theirs.example.com')
+    for (const name of ['unknown', 'gone', 'theirs']) {
+      assertAnswer(await remove(`${name}.example.com`), 404, NOT_FOUND)
+    }
+    assert.equal((await api.get('/api/domains/theirs.example.com', stranger.key)).status, 200)
+    await api.domain(owner, 'once.example.com')
+    const statuses = await many(50, () => remove('once.example.com'))
+    assert.deepEqual(statuses, [200, ...Array(49).fill(404)])
   })
 })

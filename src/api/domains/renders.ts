@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { AppError } from '../../errors.ts'
-import { lastRenders } from '../../queue/judging/render-records.ts'
+import { completePages, lastRenders } from '../../queue/judging/render-records.ts'
 import { PAGE_VARIANTS } from '../../store/page-id.ts'
 import { callerOf } from '../http/access.ts'
 import { type ApiApp, type ApiDeps, apiSchema } from '../http/app.ts'
@@ -68,6 +68,14 @@ export const renderSchema = apiSchema(
   }),
 )
 
+export const completeSchema = z
+  .object({
+    stored: z.int().describe('Pages whose last render stored them'),
+    complete: z.int().describe('Of these, pages with outcome `static`: the origin sends complete HTML'),
+    folders: z.array(z.string()).describe('Folders with at least 10 such pages and at most 3 others'),
+  })
+  .describe('Which pages need no browser. A rule with action `pass` leaves them to the origin')
+
 export function renders(app: ApiApp, deps: ApiDeps): void {
   const { pool } = deps
 
@@ -81,14 +89,18 @@ export function renders(app: ApiApp, deps: ApiDeps): void {
       summary: 'The last 50 renders of a domain, newest first; kept for a week, 20 for each page',
       params: domainParams,
       response: {
-        200: jsonResponse('The renders', z.object({ domain: z.string(), renders: z.array(renderSchema) })),
+        200: jsonResponse(
+          'The renders',
+          z.object({ domain: z.string(), renders: z.array(renderSchema), complete: completeSchema }),
+        ),
       },
     },
     handler: async (request) => {
       const domain = domainNameFrom(request.params.domain)
-      const renders = await lastRenders(pool, callerOf(request).account, domain)
+      const { account } = callerOf(request)
+      const renders = await lastRenders(pool, account, domain)
       if (renders === null) throw new AppError('domain_not_found')
-      return { domain, renders }
+      return { domain, renders, complete: await completePages(pool, account, domain) }
     },
   })
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
-import { startTestApi, type TestAccount, type TestApi } from '../../../test/support/api.ts'
+import { describe, it } from 'node:test'
+import { assertAnswer, openApi } from '../../../test/support/api.ts'
+import { renderRecord } from '../../../test/support/render-record.ts'
 import { DEFAULT_PLANS } from '../../accounts/plans.ts'
 import type { DomainId } from '../../ids.ts'
 import { silentLog } from '../../log.ts'
@@ -11,23 +12,11 @@ import { createComplete } from '../../queue/jobs/complete.ts'
 import { runJob } from '../../queue/jobs/run-job.ts'
 import { removeOldTries, TRIED_A_DAY } from '../../queue/tries/rule-tries.ts'
 import type { RenderOutcome, RenderRequest } from '../../render/outcome.ts'
-import type { RenderRecord } from '../../render/record.ts'
 
-let api: TestApi
-let owner: TestAccount
-before(async () => {
-  api = await startTestApi()
-  owner = await api.account()
-})
-after(() => api.close())
+const api = await openApi()
+const owner = await api.account()
 
 const URL = '/api/domains/shop.example.com/rules/try'
-const record = (made: number): RenderRecord => ({
-  phases: { slot: 0, tab: 0, navigate: 0, firstResponse: 0, settled: 0, snapshot: 0 },
-  ...{ capture: 'budget', requests: { made, spared: 0, blocked: 0, failed: 0 }, troubles: [] },
-  ...{ consoleErrors: { count: 0, texts: [] }, htmlBytes: 1 },
-})
-
 /** The page shows its rule. */
 function usualPage({ path, rule }: RenderRequest): RenderOutcome {
   const removes = rule?.change?.remove !== undefined
@@ -42,10 +31,11 @@ async function work(answer: (request: RenderRequest) => RenderOutcome = usualPag
   const caps = { accountCap: 100, domainCap: 100, domainBackgroundCap: 100 }
   const claim = createClaim(pool, 'node', { ...caps, leaseMs: 60_000, liveWaitMs: 10_000 })
   const complete = createComplete({ pool, plans: DEFAULT_PLANS, clock })
-  const requests: RenderRequest[] = []
+  const sent: RenderRequest[] = []
   const render = async (request: RenderRequest) => {
-    requests.push(request)
-    return { outcome: answer(request), record: record(request.block === undefined ? 9 : 3) }
+    sent.push(request)
+    const requests = { made: request.block === undefined ? 9 : 3, spared: 0, blocked: 0, failed: 0 }
+    return { outcome: answer(request), record: renderRecord({ requests }) }
   }
   const run = { pool, render, complete, plans: DEFAULT_PLANS, clock, log: silentLog(), leaseMs: 0 }
   const follow = new AfterRender({ pool, clock, log: silentLog() })
@@ -54,7 +44,7 @@ async function work(answer: (request: RenderRequest) => RenderOutcome = usualPag
     await follow.follow(job, await runJob(run, job, new AbortController()))
   }
   await follow.close()
-  return requests
+  return sent
 }
 
 const shop = (settings: object = {}) => fresh('shop.example.com', settings)
@@ -184,25 +174,19 @@ describe('POST and GET /api/domains/:domain/rules/try', () => {
 
   it('400: rules and paths that are refused when they are saved', async () => {
     await shop()
-    const refused = async (body: object) => {
-      const answer = await api.post(URL, owner.key, body)
-      assert.equal(answer.status, 400)
-      return answer.body['error']
+    const paths = (count: number) => Array.from({ length: count }, (_, at) => `/${at}`)
+    const rule = (render: object) => [{ path: '/', render }]
+    for (const [body, words] of [
+      [{ rules: rule({ wait_for: '#' }) }, /^rules\[0\]\.render\.wait_for /],
+      [{ rules: rule({ block: ['ads', 'shop.example.com'] }) }, /block\[1\] must not be the domain itself$/],
+      [{ rules: Array(201).fill({ path: '/', action: 'pass' }) }, /^rules /],
+      [{ rules: [], paths: paths(21) }, /^paths /],
+      [{ rules: [], paths: [] }, /^paths /],
+      [{ rules: [], paths: ['//a'] }, /^paths\[0\] /],
+      [{}, /^rules /],
+    ] as const) {
+      assertAnswer(await api.post(URL, owner.key, body), 400, words)
     }
-    const path = (n: number) => Array.from({ length: n }, (_, at) => `/${at}`)
-    assert.match(
-      String(await refused({ rules: [{ path: '/', render: { wait_for: '#' } }] })),
-      /^rules\[0\]\.render\.wait_for /,
-    )
-    assert.match(String(await refused({ rules: Array(201).fill({ path: '/', action: 'pass' }) })), /^rules /)
-    assert.match(String(await refused({ rules: [], paths: path(21) })), /^paths /)
-    assert.match(String(await refused({ rules: [], paths: [] })), /^paths /)
-    assert.match(String(await refused({ rules: [], paths: ['//a'] })), /^paths\[0\] /)
-    assert.match(String(await refused({})), /^rules /)
-    assert.equal(
-      await refused({ rules: [{ path: '/', render: { block: ['ads', 'shop.example.com'] } }] }),
-      'rules[0].render.block[1] must not be the domain itself',
-    )
   })
 
   it('429: more than 200 pages of a domain in a day; 404 after a day', async () => {
@@ -211,8 +195,7 @@ describe('POST and GET /api/domains/:domain/rules/try', () => {
     const urls = []
     for (let at = 0; at < TRIED_A_DAY / 20; at++) urls.push(await tried({ rules: [], paths }))
     const over = await api.post(URL, owner.key, { rules: [], paths: ['/'] })
-    assert.equal(over.status, 429)
-    assert.deepEqual(over.body, { error: 'Rule try limit reached (200 pages per domain and day)' })
+    assertAnswer(over, 429, 'Rule try limit reached (200 pages per domain and day)')
     assert(Number(over.headers.get('retry-after')) > 86_000)
 
     await api.pool.query(

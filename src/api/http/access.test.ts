@@ -1,145 +1,121 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import pg from 'pg'
-import {
-  startTestApi,
-  type TestAccount,
-  type TestApi,
-  testIntegrations,
-  testVault,
-} from '../../../test/support/api.ts'
+import { pino } from 'pino'
+import { assertAnswer, openApi, testVault, valuesOf } from '../../../test/support/api.ts'
 import { until } from '../../../test/support/condition.ts'
 import { setPlan } from '../../accounts/accounts.ts'
 import { createKey, createToken, listKeys, revokeKey } from '../../accounts/keys.ts'
 import { DEFAULT_PLANS } from '../../accounts/plans.ts'
-import { createClientReader } from '../../http/client-address.ts'
-import { silentLog } from '../../log.ts'
 import { createApiServer } from '../server.ts'
 
-let api: TestApi
-let owner: TestAccount
-before(async () => {
-  api = await startTestApi()
-  owner = await api.account()
-  await api.domain(owner, 'shop.example.com')
-})
-after(() => api.close())
+const api = await openApi()
+const owner = await api.account()
+const shop = await api.domain(owner, 'shop.example.com')
+const { token } = await createToken(api.pool, owner.id, shop.name, 't', DEFAULT_PLANS)
 
-const path = (url: string) => url.replace('{domain}', 'shop.example.com').replace('{jobId}', 'x')
 const guarded = (security: string) => api.contract.operations.filter((each) => each.security === security)
+const newKey = (id = owner.id, expiresAt: Date | null = null) =>
+  createKey(api.pool, id, { name: 'k', expiresAt }, { plans: DEFAULT_PLANS, nowMs: api.clock.nowMs() })
+const domains = (key: string) => api.get('/api/domains', key)
 
 /** Each route that needs a key, once with what `request` makes of it. */
-async function everyKeyRoute(request: { key?: string; token?: string }, expected: [number, string]) {
+async function everyKeyRoute(request: { key?: string; token?: string }, status: number, error: string) {
   const routes = guarded('ApiKey')
   assert(routes.length >= 12)
   for (const { method, url } of routes) {
-    const { status, body } = await api.call(method, path(url), {
-      ...request,
-      body: method === 'GET' ? undefined : '{',
-    })
-    assert.deepEqual([status, body['error']], expected, `${method} ${url}`)
+    const path = url.replace('{domain}', shop.name).replace('{jobId}', 'x')
+    const body = method === 'GET' ? undefined : '{'
+    assertAnswer(await api.call(method, path, { ...request, body }), status, error)
   }
 }
 
 describe('API key', () => {
   // Proves interface 4/1, interface 5/1, interface 5/2, interface 5/11
   it('401 on every route but the webhook: no header, or an empty one, whatever the body holds', async () => {
-    await everyKeyRoute({}, [401, 'API key required'])
-    await everyKeyRoute({ key: '' }, [401, 'API key required'])
+    await everyKeyRoute({}, 401, 'API key required')
+    await everyKeyRoute({ key: '' }, 401, 'API key required')
   })
 
   // Proves interface 5/12
   it('401 on every route: an unknown key', async () => {
-    await everyKeyRoute({ key: 'pp_live_unknown' }, [401, 'Invalid API key'])
-    await everyKeyRoute({ key: `${owner.key}, ${owner.key}` }, [401, 'Invalid API key'])
+    await everyKeyRoute({ key: 'pp_live_unknown' }, 401, 'Invalid API key')
+    await everyKeyRoute({ key: `${owner.key}, ${owner.key}` }, 401, 'Invalid API key')
   })
 
   // Proves interface 5/6, interface 5/10
   it('401 on every route: a webhook token is no key, in either header', async () => {
-    const { token } = await createToken(api.pool, owner.id, 'shop.example.com' as never, 't', DEFAULT_PLANS)
-    await everyKeyRoute({ key: token }, [401, 'Invalid API key'])
-    await everyKeyRoute({ token }, [401, 'API key required'])
-    await everyKeyRoute({ token: owner.key }, [401, 'API key required'])
+    await everyKeyRoute({ key: token }, 401, 'Invalid API key')
+    await everyKeyRoute({ token }, 401, 'API key required')
+    await everyKeyRoute({ token: owner.key }, 401, 'API key required')
   })
 
   // Proves interface 5/3, interface 5/13, decided "API key on a plan without API access"
   // Proves decided "Keys and tokens on a plan without them"
   it('403 on every route: a plan without API access, from the next request on, and back', async () => {
     const account = await api.account('agency')
-    assert.equal((await api.get('/api/domains', account.key)).status, 200)
     for (const plan of ['pro', 'starter']) {
       await setPlan(api.pool, DEFAULT_PLANS, account.id, plan)
-      await everyKeyRoute({ key: account.key }, [403, 'API access requires Agency plan or above'])
+      await everyKeyRoute({ key: account.key }, 403, 'API access requires Agency plan or above')
     }
     for (const plan of ['agency', 'agency_plus', 'enterprise']) {
       await setPlan(api.pool, DEFAULT_PLANS, account.id, plan)
-      assert.equal((await api.get('/api/domains', account.key)).status, 200)
+      assert.equal((await domains(account.key)).status, 200)
     }
   })
 
   // Proves interface 3/2, interface 5/12
   it('401 from the request after its revocation on; the other keys of the account go on', async () => {
-    const now = { plans: DEFAULT_PLANS, nowMs: api.clock.nowMs() }
-    const { id, key } = await createKey(api.pool, owner.id, { name: 'second', expiresAt: null }, now)
-    assert.equal((await api.get('/api/domains', key)).status, 200)
+    const { id, key } = await newKey()
+    assert.equal((await domains(key)).status, 200)
     await revokeKey(api.pool, owner.id, id, api.clock.nowMs())
-    const { status, body } = await api.get('/api/domains', key)
-    assert.deepEqual([status, body], [401, { error: 'Invalid API key' }])
-    assert.equal((await api.get('/api/domains', owner.key)).status, 200)
+    assertAnswer(await domains(key), 401, 'Invalid API key')
+    assert.equal((await domains(owner.key)).status, 200)
   })
 
   // Proves interface 2/22, interface 3/3, interface 5/12
   it('401 from its expiry on, to the millisecond', async () => {
-    const account = await api.account()
-    const now = { plans: DEFAULT_PLANS, nowMs: api.clock.nowMs() }
-    const expiresAt = new Date(now.nowMs + 60_000)
-    const { key } = await createKey(api.pool, account.id, { name: 'brief', expiresAt }, now)
+    const { key } = await newKey(owner.id, new Date(api.clock.nowMs() + 60_000))
     api.clock.atMs += 59_999
-    assert.equal((await api.get('/api/domains', key)).status, 200)
+    assert.equal((await domains(key)).status, 200)
     api.clock.atMs += 1
-    assert.deepEqual((await api.get('/api/domains', key)).body, { error: 'Invalid API key' })
+    assertAnswer(await domains(key), 401, 'Invalid API key')
   })
 
   // Proves interface 2/20
   it('a use is noted in last_used_at', async () => {
     const account = await api.account()
-    await api.get('/api/domains', account.key)
+    await domains(account.key)
     const used = async () => (await listKeys(api.pool, account.id, api.clock.nowMs()))[0]!.last_used_at
-    await until('it is noted', async () => (await used()) !== null)
-    assert.equal(await used(), new Date(api.clock.nowMs()).toISOString())
+    assert.equal(await until('it is noted', used), new Date(api.clock.nowMs()).toISOString())
   })
 
   // Proves interface 1/8
-  it('200: 500 requests at once, all with one key: nobody counts requests per second', async () => {
-    const account = await api.account()
-    const answers = await Promise.all(
-      Array.from({ length: 500 }, () => api.get('/api/cache/stats', account.key)),
-    )
-    assert(answers.every(({ status }) => status === 200))
+  it('200: 500 requests at once with one key: nobody counts requests per second', async () => {
+    const requests = Array.from({ length: 500 }, () => api.get('/api/cache/stats', owner.key))
+    assert((await Promise.all(requests)).every(({ status }) => status === 200))
   })
 
   // Proves interface 2/6
   it('a plan that is changed upwards and downwards changes limits at once; what exists stays', async () => {
     const account = await api.account('agency')
     await api.domain(account, 'plans.example.com')
-    const limit = async () =>
-      ((await api.get('/api/domains', account.key)).body['domains'] as Record<string, unknown>[])[0]![
-        'monthly_render_limit'
-      ]
-    assert.equal(await limit(), 50_000)
-    await setPlan(api.pool, DEFAULT_PLANS, account.id, 'enterprise')
-    assert.equal(await limit(), 1_000_000)
-    await setPlan(api.pool, DEFAULT_PLANS, account.id, 'agency')
-    assert.equal(await limit(), 50_000)
+    for (const [plan, limit] of [
+      ['enterprise', 1_000_000],
+      ['agency', 50_000],
+    ] as const) {
+      await setPlan(api.pool, DEFAULT_PLANS, account.id, plan)
+      const { body } = await domains(account.key)
+      assert.deepEqual(valuesOf(body['domains'], 'monthly_render_limit'), [limit])
+    }
   })
 })
 
 // Proves interface 5/2
 it('routes that need no key: signing in, confirming an address, and the state of a node', () => {
+  const open = api.contract.operations.filter(({ security }) => security === null)
   assert.deepEqual(
-    api.contract.operations
-      .filter(({ security }) => security === null)
-      .map(({ method, url }) => `${method} ${url}`),
+    open.map(({ method, url }) => `${method} ${url}`),
     [
       'POST /api/notifications/confirm',
       'POST /api/session',
@@ -151,47 +127,41 @@ it('routes that need no key: signing in, confirming an address, and the state of
       'GET /readyz',
     ],
   )
-  assert.deepEqual(
-    guarded('WebhookToken').map(({ url }) => url),
-    ['/api/webhook/refresh'],
-  )
+  assert.deepEqual(valuesOf(guarded('WebhookToken'), 'url'), ['/api/webhook/refresh'])
 })
 
 // Proves interface 5/14
-it('500 at authentication when the database is away: an error body, and nothing of what went wrong', async () => {
-  const pool = new pg.Pool({ host: '/nowhere', password: 'very-secret' })
-  const ready = { ready: false, state: 'serving', database: 'unreachable', browser: 'none' } as const
-  const app = await createApiServer({
-    pool,
-    plans: DEFAULT_PLANS,
-    clock: api.clock,
-    log: silentLog(),
-    checkEndpoint: async () => ({ ok: true }),
-    checkOrigin: async () => ({ ok: false, reason: 'not asked' }),
-    integrations: testIntegrations,
-    vault: testVault(pool),
-    readClient: createClientReader([]),
-    caughtUp: async () => {},
-    checkReadiness: async () => ready,
-    version: '0.0.0-test',
-    publicUrl: null,
-    contact: null,
-  })
-  try {
-    const requests = [
-      { method: 'GET', url: '/api/domains', headers: { 'x-api-key': owner.key } },
-      { method: 'POST', url: '/api/webhook/refresh', headers: { authorization: 'Bearer pp_wh_x' } },
-    ] as const
-    for (const request of requests) {
-      const response = await app.inject(request)
-      assert.equal(response.statusCode, 500)
-      assert.deepEqual(response.json(), { error: 'Internal error' })
+it('500 at authentication when the database is away: nothing of what went wrong is told, and no secret is logged', async () => {
+  const { key } = await newKey()
+  const lines: string[] = []
+  const log = pino({ level: 'trace' }, { write: (line: string) => void lines.push(line) })
+  const away = new pg.Pool({ host: '/nowhere', user: 'u', password: 'database-password' })
+  for (const pool of [api.pool, away]) {
+    const app = await createApiServer({ ...api.deps, pool, vault: testVault(pool), log })
+    const headers = { 'x-api-key': key, authorization: `Bearer ${token}`, cookie: 'session=cookie-secret' }
+    const ask = (method: 'GET' | 'POST', url: string, payload = '') =>
+      app.inject({ method, url, headers: { ...headers, 'content-type': 'application/json' }, payload })
+    const body = `{"origin_url": "https://user:body-secret@x.example.com", "x": "${key}"`
+    const answers = [
+      await ask('GET', `/api/domains?api_key=${key}`),
+      await ask('POST', `/api/webhook/refresh?token=${token}`, body),
+      await ask('GET', `/api/jobs/${key}`),
+      await ask('POST', '/api/domains', body),
+    ]
+    for (const answer of pool === away ? answers : []) {
+      assert.deepEqual([answer.statusCode, answer.json()], [500, { error: 'Internal error' }])
     }
+    await ask('GET', `/nothing/${key}`)
     // What needs no database is still answered.
-    assert.equal((await app.inject({ method: 'GET', url: '/api/domains' })).statusCode, 401)
-    assert.equal((await app.inject({ method: 'GET', url: '/healthz' })).statusCode, 200)
-  } finally {
+    assert.equal((await app.inject({ url: '/api/domains' })).statusCode, 401)
+    assert.equal((await app.inject({ url: '/healthz' })).statusCode, 200)
     await app.close()
-    await pool.end()
+  }
+  await away.end()
+  const written = lines.join('')
+  assert.match(written, /"route":"\/api\/domains"/)
+  assert.match(written, /"route":"\/api\/webhook\/refresh".*ENOENT/)
+  for (const secret of [key, token, 'cookie-secret', 'body-secret', 'database-password']) {
+    assert(!written.includes(secret), `${secret} stands in the log`)
   }
 })

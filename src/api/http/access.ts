@@ -100,7 +100,7 @@ export function guardRoutes(app: ApiApp, deps: AccessDeps): void {
   })
 }
 
-export function callerOf(request: FastifyRequest): Caller {
+export function callerOf(request: Pick<FastifyRequest, 'caller'>): Caller {
   if (request.caller === null) throw new Error('this route is not guarded by a key')
   return request.caller
 }

@@ -42,7 +42,8 @@ export type ApiDeps = {
   clock: Clock
   log: Log
   checkOrigin: CheckOrigin
-  checkEndpoint: CheckEndpoint
+  /** Throws `invalid_endpoint`. */
+  checkEndpoint(url: string): Promise<void>
   checkReadiness: CheckReadiness
   caughtUp: CaughtUp
   integrations: PageIntegrations
@@ -96,9 +97,6 @@ export function clientOf(readClient: ReadClient, request: FastifyRequest): Sessi
 export type CheckOrigin = (
   raw: string,
 ) => Promise<{ ok: true; originUrl: string } | { ok: false; reason: string }>
-
-/** Checks the URL of an event endpoint. `reason` is for people. */
-export type CheckEndpoint = (raw: string) => Promise<{ ok: true } | { ok: false; reason: string }>
 
 /** Throws `unknown` unless `raw` is a number. */
 export function numberFrom(raw: string, unknown: ErrorCode): number {

@@ -6,18 +6,10 @@ import { csvText } from './csv.ts'
 describe('CSV', () => {
   // Proves decided "CSV"
   it('is what RFC 4180 says: CRLF behind each line, quotes where they are needed', () => {
+    const rows = ['/a', '/b,c', '/"d"', '/e\nf', ''].map((path, at) => [path, at === 2 ? null : at - 1.5])
     assert.equal(
-      csvText(
-        ['path', 'visits'],
-        [
-          ['/a', 1],
-          ['/b,c', 2.5],
-          ['/"d"', null],
-          ['/e\nf', 0],
-          ['', -1],
-        ],
-      ),
-      'path,visits\r\n/a,1\r\n"/b,c",2.5\r\n"/""d""",\r\n"/e\nf",0\r\n,-1\r\n',
+      csvText(['path', 'visits'], rows),
+      'path,visits\r\n/a,-1.5\r\n"/b,c",-0.5\r\n"/""d""",\r\n"/e\nf",1.5\r\n,2.5\r\n',
     )
     assert.equal(csvText(['path'], []), 'path\r\n')
   })

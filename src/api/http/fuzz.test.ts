@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import http from 'node:http'
-import { after, before, it } from 'node:test'
-import { startTestApi, storePages, type TestAccount, type TestApi } from '../../../test/support/api.ts'
+import { it } from 'node:test'
+import { pick, type Random, seededRandom } from '../../../test/chaos/seeded-random.ts'
+import { openApi, storePages } from '../../../test/support/api.ts'
 import { createToken } from '../../accounts/keys.ts'
 import { DEFAULT_PLANS } from '../../accounts/plans.ts'
 
@@ -12,24 +13,18 @@ import { DEFAULT_PLANS } from '../../accounts/plans.ts'
 const SECONDS = Number(process.env['FUZZ_SECONDS'] ?? 4)
 const SEED = Number(process.env['FUZZ_SEED'] ?? Math.trunc(Math.random() * 2 ** 31))
 
-let api: TestApi
-let owner: TestAccount
-let token: string
-before(async () => {
-  api = await startTestApi()
-  owner = await api.account()
-  const domain = await api.domain(owner, 'shop.example.com')
-  await storePages(api, domain.id, ['/', '/a'])
-  token = (await createToken(api.pool, owner.id, domain.name, 'cms', DEFAULT_PLANS)).token
-})
-after(() => api.close())
+const api = await openApi()
+const owner = await api.account()
+const domain = await api.domain(owner, 'shop.example.com')
+await storePages(api, domain.id, ['/', '/a'])
+const { token } = await createToken(api.pool, owner.id, domain.name, 'cms', DEFAULT_PLANS)
 
 // Proves interface "All bodies are JSON.", interface 7/1
 it(`random requests, seed ${SEED}`, async () => {
   const bystander = await api.account()
   const untouched = await api.domain(bystander, 'bystander.example.com')
   await storePages(api, untouched.id, ['/', '/kept'])
-  const random = createRandom(SEED)
+  const random = seededRandom(SEED)
   const seen = new Map<number, number>()
 
   // Bounded by time; only the tests' own clock stands still.
@@ -68,14 +63,10 @@ it(`random requests, seed ${SEED}`, async () => {
 })
 
 type FuzzRequest = { method: string; path: string; headers: Record<string, string>; body: Buffer | null }
-type Random = ReturnType<typeof createRandom>
 
 function send({ method, path, headers, body }: FuzzRequest) {
-  const { promise, resolve, reject } = Promise.withResolvers<{
-    status: number
-    type: string
-    text: string
-  } | null>()
+  type Answer = { status: number; type: string; text: string }
+  const { promise, resolve, reject } = Promise.withResolvers<Answer | null>()
   const length = body === null ? {} : { 'content-length': String(body.length) }
   const request = http.request(
     api.url,
@@ -96,142 +87,73 @@ function send({ method, path, headers, body }: FuzzRequest) {
   return promise
 }
 
-/** mulberry32: small, and the same everywhere. */
-function createRandom(seed: number) {
-  let state = seed
-  const next = () => {
-    state = (state + 0x6d2b79f5) | 0
-    let t = Math.imul(state ^ (state >>> 15), 1 | state)
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32
-  }
-  return {
-    chance: (probability: number) => next() < probability,
-    below: (limit: number) => Math.floor(next() * limit),
-    pick: <T>(from: readonly T[]): T => from[Math.floor(next() * from.length)]!,
-  }
-}
+const below = (random: Random, limit: number) => Math.floor(random() * limit)
 
+/** Without blanks, one behind the other; then those with blanks, control characters, or very long. */
 const STRINGS = [
-  '',
-  ' ',
-  '/',
-  '/a',
-  'shop.example.com',
-  'SHOP.example.com.',
-  'new.example.com',
-  '\0',
-  'a\0b',
-  '/\0',
-  '\ud800',
-  '/\udfff',
-  '🔑',
-  '/é',
-  '例え.テスト',
-  '../../etc/passwd',
-  '/../..',
-  '/%2e%2e/%2f',
-  '%00',
-  '%',
-  '%zz',
-  '/%c3%28',
-  '*',
-  '/*',
-  '//',
-  '//x',
-  '\\',
-  '"',
-  "' or 1=1 --",
-  '$1',
-  '{}',
-  '#{x}',
-  '<script>',
-  '__proto__',
-  'constructor',
-  'http://origin.example.com',
-  'http://127.0.0.1',
-  'http://[::1]:80',
-  'https://origin.example.com:99999',
-  'javascript:x',
-  'null',
-  'true',
-  '-1',
-  '1e999',
-  'NaN',
-  '2026-01-01',
-  'x'.repeat(300),
-  `/${'x'.repeat(3_000)}`,
-  `/${'é'.repeat(5_000)}`,
-  '\r\nX-Evil: 1',
-  '\u202e',
-  '\ufeff/',
-] as const
-
-const KEYS = [
-  'domain',
-  'path',
-  'paths',
-  'custom_domain',
-  'origin_url',
-  'is_active',
-  'settings',
-  'urls',
-  'all',
-  'fresh_seconds',
-  'query',
-  'rules',
-  '__proto__',
-  'x',
-] as const
+  ...String.raw`/ /a shop.example.com SHOP.example.com. new.example.com 🔑 /é 例え.テスト ../../etc/passwd /../..`.split(
+    ' ',
+  ),
+  ...String.raw`/%2e%2e/%2f %00 % %zz /%c3%28 * /* // //x \ " $1 {} #{x} <script> __proto__ constructor`.split(
+    ' ',
+  ),
+  ...'http://origin.example.com http://127.0.0.1 http://[::1]:80 https://origin.example.com:99999'.split(' '),
+  ...'javascript:x null true -1 1e999 NaN 2026-01-01'.split(' '),
+  ...['', ' ', '\0', 'a\0b', '/\0', '\ud800', '/\udfff', "' or 1=1 --", '\r\nX-Evil: 1', '\u202e', '\ufeff/'],
+  ...['x'.repeat(300), `/${'x'.repeat(3_000)}`, `/${'é'.repeat(5_000)}`],
+]
+const KEYS =
+  'domain path paths custom_domain origin_url is_active settings urls all fresh_seconds query rules __proto__ x'.split(
+    ' ',
+  )
 
 function randomValue(random: Random, depth = 0): unknown {
-  switch (random.below(depth > 3 ? 5 : 8)) {
+  switch (below(random, depth > 3 ? 5 : 8)) {
     case 0:
-      return random.pick([null, true, false])
+      return pick(random, [null, true, false])
     case 1:
-      return random.pick([0, -0, 1, -1, 1.5, 1e21, 2 ** 53, -(2 ** 63)])
-    case 2:
-    case 3:
-    case 4:
-      return random.pick(STRINGS)
+      return pick(random, [0, -0, 1, -1, 1.5, 1e21, 2 ** 53, -(2 ** 63)])
     case 5:
-      return Array.from({ length: random.pick([0, 1, 2, 20, 21, 1_000, 1_001]) }, () => random.pick(STRINGS))
+      return Array.from({ length: pick(random, [0, 1, 2, 20, 21, 1_000, 1_001]) }, () =>
+        pick(random, STRINGS),
+      )
     case 6:
-      return Array.from({ length: random.below(4) }, () => randomValue(random, depth + 1))
-    default:
+      return Array.from({ length: below(random, 4) }, () => randomValue(random, depth + 1))
+    case 7:
       return randomObject(random, depth + 1)
+    default:
+      return pick(random, STRINGS)
   }
 }
 
 function randomObject(random: Random, depth = 0): Record<string, unknown> {
   return Object.fromEntries(
-    Array.from({ length: random.below(5) }, () => [random.pick(KEYS), randomValue(random, depth)]),
+    Array.from({ length: below(random, 5) }, () => [pick(random, KEYS), randomValue(random, depth)]),
   )
 }
 
 function randomRequest(random: Random): FuzzRequest {
-  const { method, url } = random.pick(api.contract.operations)
-  const path = url.replace(/\{\w+\}/, () => encodeForPath(random, random.pick(STRINGS)))
+  const { method, url } = pick(random, api.contract.operations)
+  const path = url.replace(/\{\w+\}/, () => encodeForPath(random, pick(random, STRINGS)))
   const headers: Record<string, string> = {}
-  if (random.chance(0.85))
-    headers['x-api-key'] = random.chance(0.9) ? owner.key : headerText(random.pick(STRINGS))
-  if (random.chance(0.6))
-    headers['authorization'] = `Bearer ${random.chance(0.9) ? token : headerText(random.pick(STRINGS))}`
-  if (random.chance(0.9))
-    headers['content-type'] = random.chance(0.9) ? 'application/json' : headerText(random.pick(STRINGS))
-  if (random.chance(0.1))
-    headers[random.pick(['x-forwarded-for', 'accept', 'range', 'if-match', 'cookie'])] = headerText(
-      random.pick(STRINGS),
+  if (random() < 0.85) headers['x-api-key'] = random() < 0.9 ? owner.key : headerText(pick(random, STRINGS))
+  if (random() < 0.6)
+    headers['authorization'] = `Bearer ${random() < 0.9 ? token : headerText(pick(random, STRINGS))}`
+  if (random() < 0.9)
+    headers['content-type'] = random() < 0.9 ? 'application/json' : headerText(pick(random, STRINGS))
+  if (random() < 0.1)
+    headers[pick(random, ['x-forwarded-for', 'accept', 'range', 'if-match', 'cookie'])] = headerText(
+      pick(random, STRINGS),
     )
-  if (random.chance(0.02)) headers['x-filler'] = 'x'.repeat(random.pick([16_384, 65_536, 131_072]))
-  const query = random.chance(0.1) ? `?${encodeForPath(random, random.pick(STRINGS))}` : ''
-  const suffix = random.chance(0.05)
-    ? random.pick(['/', '//', '/x', '%00', '%', ';x', '.json', 'x'.repeat(65_536)])
-    : ''
+  if (random() < 0.02) headers['x-filler'] = 'x'.repeat(pick(random, [16_384, 65_536, 131_072]))
+  const query = random() < 0.1 ? `?${encodeForPath(random, pick(random, STRINGS))}` : ''
+  const suffix =
+    random() < 0.05 ? pick(random, ['/', '//', '/x', '%00', '%', ';x', '.json', 'x'.repeat(65_536)]) : ''
   return {
-    method: random.chance(0.85)
-      ? method
-      : random.pick(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND']),
+    method:
+      random() < 0.85
+        ? method
+        : pick(random, ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND']),
     path: path + suffix + query,
     headers,
     body: randomBody(random),
@@ -239,20 +161,18 @@ function randomRequest(random: Random): FuzzRequest {
 }
 
 function randomBody(random: Random): Buffer | null {
-  if (random.chance(0.15)) return null
-  const value = random.chance(0.8)
-    ? { domain: 'shop.example.com', ...randomObject(random) }
-    : randomValue(random)
+  if (random() < 0.15) return null
+  const value = random() < 0.8 ? { domain: 'shop.example.com', ...randomObject(random) } : randomValue(random)
   const text = Buffer.from(JSON.stringify(value) ?? '')
   // Cut, or with one byte of it changed.
-  if (random.chance(0.1)) return text.subarray(0, random.below(text.length + 1))
-  if (random.chance(0.1) && text.length > 0) text[random.below(text.length)] = random.below(256)
+  if (random() < 0.1) return text.subarray(0, below(random, text.length + 1))
+  if (random() < 0.1 && text.length > 0) text[below(random, text.length)] = below(random, 256)
   return text
 }
 
 /** Mostly as a client would encode it, sometimes as no client should. */
 function encodeForPath(random: Random, text: string): string {
-  if (random.chance(0.8)) return encodeURIComponent(text.toWellFormed())
+  if (random() < 0.8) return encodeURIComponent(text.toWellFormed())
   return text.replace(/[^\x21-\x7e]/g, '%EF%BF')
 }
 

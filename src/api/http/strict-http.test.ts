@@ -1,51 +1,62 @@
-/** What could be read in two ways is refused by the API as it is by the edge, with all that stands behind it. */
+/** Requests that are malformed, ambiguous, slow or too large, and paths and methods that do not exist. */
 import assert from 'node:assert/strict'
+import type { RequestOptions } from 'node:http'
+import net from 'node:net'
 import { after, before, describe, it } from 'node:test'
 
 import { ambiguousBodies, BAD_REQUEST_LINES } from '../../../test/support/ambiguous-requests.ts'
-import { startTestApi, type TestAccount, type TestApi } from '../../../test/support/api.ts'
-import { rawBytes, rawHalf } from '../../../test/support/raw-request.ts'
+import { openApi } from '../../../test/support/api.ts'
+import { assertError, rawBytes, rawHalf, rawRequest } from '../../../test/support/raw-request.ts'
 
-let api: TestApi
-let owner: TestAccount
-before(async () => {
-  api = await startTestApi()
-  owner = await api.account()
-})
-after(() => api.close())
+const api = await openApi()
+const owner = await api.account()
+await api.domain(owner, 'shop.example.com')
 
 const raw = (text: string) => rawHalf(api.app.server, text)
-const REFUSED = /^HTTP\/1\.1 400 Bad Request\r\n/
+const ask = (options: RequestOptions, body?: string | Buffer) => rawRequest(api.url, options, body)
+const purge = (body: string | Buffer, headers: Record<string, string>) =>
+  ask({ method: 'POST', path: '/api/cache/purge', headers: { 'x-api-key': owner.key, ...headers } }, body)
+const JSON_TYPE = { 'content-type': 'application/json' }
+const REFUSED = /^HTTP\/1\.1 400 Bad Request\r\n.*\{"error":"Malformed request"\}$/s
 const statuses = (text: string) =>
   [...text.matchAll(/^HTTP\/1\.1 (\d+)/gm)].map(([, status]) => Number(status))
 /** It would be answered 200. */
-const smuggled = () => `GET /api/domains HTTP/1.1\r\nHost: a\r\nX-Api-Key: ${owner.key}\r\n\r\n`
+const smuggled = `GET /api/domains HTTP/1.1\r\nHost: a\r\nX-Api-Key: ${owner.key}\r\n\r\n`
+const AUTHORISED = `Host: a\r\nX-Api-Key: ${owner.key}\r\nContent-Type: application/json\r\n`
 
 describe('a body that could be read in two ways: refused, and what stands behind it is no request', () => {
-  for (const name of Object.keys(ambiguousBodies(''))) {
+  for (const [name, body] of Object.entries(ambiguousBodies(smuggled))) {
     it(name, async () => {
-      const key = `X-Api-Key: ${owner.key}\r\nContent-Type: application/json\r\n`
-      const got = await raw(
-        `POST /api/domains HTTP/1.1\r\nHost: a\r\n${key}${ambiguousBodies(smuggled())[name]}`,
-      )
-      assert(statuses(got).length > 0, 'no answer')
-      assert(
-        statuses(got).every((status) => status === 400),
-        got,
-      )
-      assert.doesNotMatch(got, /"domains"/)
+      const got = await raw(`POST /api/domains HTTP/1.1\r\n${AUTHORISED}${body}`)
+      assert.deepEqual([...new Set(statuses(got))], [400], got)
       assert.match(got, /\{"error":"(?:Malformed request|Invalid JSON body|Missing required fields[^"]*)"\}/)
     })
   }
 })
 
-describe('request lines', () => {
+describe('request lines: 400 in JSON', () => {
   for (const [name, line] of Object.entries(BAD_REQUEST_LINES)) {
-    it(`${name}: 400 in JSON`, async () => {
-      const got = await raw(`${line}\r\nHost: a\r\nConnection: close\r\n\r\n`)
-      assert.match(got, REFUSED)
-      assert.match(got, /\{"error":"Malformed request"\}/)
-    })
+    it(name, async () => assert.match(await raw(`${line}\r\nHost: a\r\nConnection: close\r\n\r\n`), REFUSED))
+  }
+})
+
+// Proves decided "Malformed requests"
+it('400: what is no HTTP, without a word of what it held', async () => {
+  for (const text of [
+    'GARBAGE\r\n\r\n',
+    'GET / HTTP/1.1\r\nX-Api-Key pp_live_secret\r\n\r\n',
+    'GET /\u0001 HTTP/1.1\r\nHost: a\r\n\r\n',
+  ]) {
+    const answer = await rawBytes(api.url, text)
+    assert.match(answer, REFUSED)
+    assert.equal(answer.split('\r\n\r\n')[1], '{"error":"Malformed request"}')
+  }
+})
+
+// Proves decided "Malformed requests"
+it('400: URLs that cannot be decoded', async () => {
+  for (const path of ['/api/domains/%', '/api/domains/%zz', '/api/jobs/%c3%28', '/api/cache/list/%E0%A4%A']) {
+    assertError(await ask({ path, headers: { 'x-api-key': owner.key } }), 400, 'Malformed URL')
   }
 })
 
@@ -53,12 +64,14 @@ describe('hosts', () => {
   // Proves decided "Ambiguous requests"
   it('two: 400, the connection ends, and what stands behind is not answered', async () => {
     for (const second of ['a', 'b', 'A']) {
-      const got = await raw(`GET /healthz HTTP/1.1\r\nHost: a\r\nHost: ${second}\r\n\r\n${smuggled()}`)
+      const got = await raw(`GET /healthz HTTP/1.1\r\nHost: a\r\nHost: ${second}\r\n\r\n${smuggled}`)
       assert.match(got, REFUSED)
       assert.deepEqual(statuses(got), [400])
       assert.match(got, /^Connection: close\r$/im)
       assert.match(got, /^X-Content-Type-Options: nosniff\r$/im)
     }
+    const behindMany = `GET /healthz HTTP/1.1\r\n${'A: b\r\n'.repeat(5_000)}Host: a\r\nHost: b\r\n\r\n`
+    assert.doesNotMatch(await raw(behindMany), / 200 /)
   })
 
   // Proves decided "Ambiguous requests"
@@ -69,105 +82,265 @@ describe('hosts', () => {
   })
 })
 
-describe('a whole URL as target', () => {
-  const ask = (target: string) => raw(`GET ${target} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`)
-
-  it('is the path that it names', async () => {
-    assert.match(await ask('http://a/healthz'), /^HTTP\/1\.1 200 /)
-    assert.match(await ask('HTTPS://b.example:3000/healthz?x'), /^HTTP\/1\.1 200 /)
-    assert.match(await ask('http://a/nowhere'), /^HTTP\/1\.1 404 /)
-    // Without a path it is the root.
-    assert.deepEqual(statuses(await ask('http://a')), statuses(await ask('/')))
-  })
-
-  for (const target of [
-    'http://u:p@a/healthz',
-    'http:///healthz',
-    'http:/healthz',
-    'ftp://a/healthz',
-    'healthz',
-  ])
-    it(`${target}: 400`, async () => assert.match(await ask(target), REFUSED))
-
-  it('guards nothing less', async () => {
-    assert.match(await ask('http://a/api/domains'), /^HTTP\/1\.1 401 /)
-    assert.match(await ask('http://a/api/domains/%zz'), /^HTTP\/1\.1 40[01] /)
-  })
+describe('a whole URL as target is the path that it names', () => {
+  const cases: [target: string, answer: RegExp][] = [
+    ['http://a/healthz', /^HTTP\/1\.1 200 /],
+    ['HTTPS://b.example:3000/healthz?x', /^HTTP\/1\.1 200 /],
+    ['http://a/nowhere', /^HTTP\/1\.1 404 /],
+    ['http://a', /^HTTP\/1\.1 302 /],
+    ['http://a/api/domains', /^HTTP\/1\.1 401 /],
+    ['http://a/api/domains/%zz', /^HTTP\/1\.1 40[01] /],
+    ['http://u:p@a/healthz', REFUSED],
+    ['http:///healthz', REFUSED],
+    ['http:/healthz', REFUSED],
+    ['ftp://a/healthz', REFUSED],
+    ['healthz', REFUSED],
+  ]
+  for (const [target, answer] of cases) {
+    it(target, async () =>
+      assert.match(await raw(`GET ${target} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`), answer),
+    )
+  }
 })
 
 describe('HTTP/1.0', () => {
-  it('is answered, and its connection ends unless it asks for more', async () => {
+  it('is answered without chunks, and its connection ends unless it asks for more', async () => {
     const got = await rawBytes(api.url, `GET /api/domains HTTP/1.0\r\nX-Api-Key: ${owner.key}\r\n\r\n`)
     assert.match(got, /^HTTP\/1\.1 200 /)
     assert.match(got, /^Connection: close\r$/im)
-    // Chunks are unknown to it: the end of the connection is the end of the list.
     assert.doesNotMatch(got, /^Transfer-Encoding/im)
-    assert.match(got, /\r\n\r\n\{"domains":\[\]\}$/)
+    assert.match(got, /\r\n\r\n\{"domains":\[.*\]\}$/)
   })
 
   it('with chunks: 400, for others do not read them', async () => {
-    const got = await raw(
-      `POST /api/domains HTTP/1.0\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n${smuggled()}`,
-    )
-    assert.deepEqual(statuses(got), [400])
+    const head = 'POST /api/domains HTTP/1.0\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n'
+    assert.deepEqual(statuses(await raw(`${head}0\r\n\r\n${smuggled}`)), [400])
   })
 })
 
 describe('sizes, at the limit and one past it', () => {
-  /** With Host and Connection, the most that node reads. */
-  const MANY = 998
+  const get = (target: string, headers = '') =>
+    raw(`GET ${target} HTTP/1.1\r\nHost: a\r\n${headers}Connection: close\r\n\r\n`)
 
-  it('body: 1 MiB is read, one byte more is 413', async () => {
-    const ask = (bytes: number) => {
-      const body = `{"x":"${'x'.repeat(bytes - 8)}"}`
-      assert.equal(body.length, bytes)
-      return api.call('POST', '/api/domains', { key: owner.key, body })
+  // Proves decided "Missing or wrong fields in a body"
+  it('body: 1 MiB is read, one byte more is 413, with a length or in chunks', async () => {
+    const start = '{"domain": "shop.example.com", "filler": "'
+    for (const more of [{}, { 'transfer-encoding': 'chunked' }]) {
+      const send = (bytes: number) => purge(`${start.padEnd(bytes - 2, 'x')}"}`, { ...JSON_TYPE, ...more })
+      assert.equal((await send(1_048_576)).status, 200)
+      assertError(await send(1_048_577), 413, 'Request body too large (maximum 1 MiB)')
     }
-    assert.equal((await ask(1024 * 1024)).status, 400)
-    const past = await ask(1024 * 1024 + 1)
-    assert.deepEqual([past.status, past.text], [413, '{"error":"Request body too large (maximum 1 MiB)"}'])
   })
 
-  it('body in chunks, which says no length before: the same', async () => {
-    const ask = (bytes: number) => {
-      const body = `{"x":"${'x'.repeat(bytes - 8)}"}`
-      return raw(
-        `POST /api/domains HTTP/1.1\r\nHost: a\r\nX-Api-Key: ${owner.key}\r\nContent-Type: application/json\r\n` +
-          `Connection: close\r\nTransfer-Encoding: chunked\r\n\r\n${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`,
-      )
-    }
-    assert.match(await ask(1024 * 1024), /^HTTP\/1\.1 400 .*Missing required fields/s)
-    assert.match(await ask(1024 * 1024 + 1), /^HTTP\/1\.1 413 /)
+  it('body: the key is checked before a large one is taken in', async () => {
+    assert.equal((await purge('x'.repeat(2_000_000), { ...JSON_TYPE, 'x-api-key': '' })).status, 401)
   })
 
-  it('headers: 128 KiB together', async () => {
+  // Proves decided "Malformed requests"
+  it('headers, or a URL: 128 KiB together', async () => {
     // The target, names and values count; the last byte of the limit is one too many.
-    const counted = '/healthzHostaConnectioncloseX'.length
-    const ask = (bytes: number) =>
-      raw(
-        `GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\nX: ${'x'.repeat(bytes - counted)}\r\n\r\n`,
-      )
-    assert.match(await ask(128 * 1024 - 1), /^HTTP\/1\.1 200 /)
-    assert.match(await ask(128 * 1024), /^HTTP\/1\.1 431 .*Request headers too large/s)
+    const most = 128 * 1024 - 1
+    for (const send of [
+      (bytes: number) =>
+        get('/healthz', `X: ${'x'.repeat(bytes - '/healthzHostaConnectioncloseX'.length)}\r\n`),
+      (bytes: number) => get(`/healthz?${'x'.repeat(bytes - '/healthz?HostaConnectionclose'.length)}`),
+    ]) {
+      assert.match(await send(most), /^HTTP\/1\.1 200 /)
+      assert.match(await send(most + 1), /^HTTP\/1\.1 431 .*Request headers too large/s)
+    }
   })
 
-  it(`headers: very many are all read, or 431`, async () => {
-    const ask = (count: number) =>
-      raw(`GET /healthz HTTP/1.1\r\nHost: a\r\n${'A: b\r\n'.repeat(count)}Connection: close\r\n\r\n`)
-    assert.match(await ask(MANY), /^HTTP\/1\.1 200 /)
-    assert.match(await ask(MANY + 1), /^HTTP\/1\.1 431 /)
+  it('headers: a thousand are all read, with one more 431', async () => {
+    assert.match(await get('/healthz', 'A: b\r\n'.repeat(998)), /^HTTP\/1\.1 200 /)
+    assert.match(await get('/healthz', 'A: b\r\n'.repeat(999)), /^HTTP\/1\.1 431 /)
   })
 
-  it('the host stands behind very many others: it is read all the same', async () => {
-    const got = await raw(`GET /healthz HTTP/1.1\r\n${'A: b\r\n'.repeat(5_000)}Host: a\r\nHost: b\r\n\r\n`)
-    assert.doesNotMatch(got, / 200 /)
+  it('401: a key of 64 KiB, or with odd bytes', async () => {
+    for (const key of ['x'.repeat(65_536), `pp_live_${'é'.repeat(50)}`, 'pp_live_\t', "' or 1=1 --"]) {
+      const headers = { 'x-api-key': Buffer.from(key).toString('latin1') }
+      assertError(await ask({ path: '/api/domains', headers }), 401, 'Invalid API key')
+    }
+  })
+})
+
+describe('a trickle ends with 408, in JSON, and holds up nobody', () => {
+  // The server checks every two seconds and reads these each time. They are long enough for a request that the
+  // machine holds up, and end the trickle at the first check.
+  const usual = { headersTimeout: 0, requestTimeout: 0 }
+  before(() => {
+    const { headersTimeout, requestTimeout } = api.app.server
+    Object.assign(usual, { headersTimeout, requestTimeout })
+    Object.assign(api.app.server, { headersTimeout: 1_200, requestTimeout: 1_600 })
+  })
+  after(() => void Object.assign(api.app.server, usual))
+
+  /** Everything that comes back; `drip` goes out every 50 ms. */
+  async function trickle(head: string, drip: string): Promise<string> {
+    const socket = net.connect({
+      port: Number(new URL(api.url).port),
+      host: '127.0.0.1',
+      allowHalfOpen: true,
+    })
+    let text = ''
+    socket.on('error', () => {})
+    socket.on('data', (part) => {
+      text += part
+    })
+    socket.once('end', () => socket.end())
+    socket.write(head)
+    const timer = setInterval(() => socket.writable && socket.write(drip), 50)
+    // Not by `once`, which fails with the reset that whoever goes on writing is answered with.
+    await new Promise((tell) => socket.once('close', tell))
+    clearInterval(timer)
+    return text
+  }
+
+  it('of a head, a body, chunks', async () => {
+    const post = `POST /api/domains HTTP/1.1\r\n${AUTHORISED}`
+    const slow = [
+      trickle('GET /api/domains HTTP/1.1\r\nHost: a\r\nX-A: ', 'x'),
+      trickle(`${post}Content-Length: 100000\r\n\r\n`, ' '),
+      trickle(`${post}Transfer-Encoding: chunked\r\n\r\n`, '1\r\n \r\n'),
+    ]
+    assert.equal((await api.get('/api/domains', owner.key)).status, 200)
+    for (const got of await Promise.all(slow)) {
+      assert.match(got, /^HTTP\/1\.1 408 Request Timeout\r\n.*\{"error":"Request took too long"\}/s)
+    }
+  })
+})
+
+// Proves interface "All bodies are JSON.", decided "Missing or wrong fields in a body"
+describe('400: a body that is no JSON', () => {
+  const bodies: [string, string | Buffer][] = [
+    ['broken', '{"domain": "shop.example.com"'],
+    ['two values', '{} {}'],
+    ['a comment', '// {}'],
+    ['a form', 'domain=shop.example.com'],
+    ['no UTF-8', Buffer.from([0x22, 0xff, 0x22])],
+    ['a lone NUL', '\0'],
+    ['nothing but blanks', '   '],
+  ]
+  for (const [name, body] of bodies) {
+    it(name, async () => assertError(await purge(body, JSON_TYPE), 400, 'Invalid JSON body'))
+  }
+
+  it('values that are nested a hundred thousand deep, and names that would poison objects', async () => {
+    const poison =
+      '{"__proto__": {"domain": "shop.example.com"}, "constructor": {"prototype": {"path": "/"}}}'
+    assertError(
+      await purge(`${'['.repeat(100_000)}${']'.repeat(100_000)}`, JSON_TYPE),
+      400,
+      'body must be an object',
+    )
+    assertError(await purge(poison, JSON_TYPE), 400, 'domain is required')
+    assert.equal(({} as Record<string, unknown>)['domain'], undefined)
+  })
+})
+
+describe('content types', () => {
+  const BODY = '{"domain": "shop.example.com"}'
+
+  // Proves decided "Content type of a body"
+  it('200: JSON under its names, and without a type', async () => {
+    assert.equal((await purge(BODY, {})).status, 200)
+    for (const type of [
+      'application/json',
+      'APPLICATION/JSON; charset=utf-8',
+      'application/problem+json',
+      'application/json;charset="utf-8"',
+    ]) {
+      assert.equal((await purge(BODY, { 'content-type': type })).status, 200, type)
+    }
   })
 
-  it('URL: as long as the headers may be', async () => {
-    const ask = (length: number) =>
-      raw(`GET /healthz?${'x'.repeat(length)} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`)
-    const counted = '/healthz?HostaConnectionclose'.length
-    assert.match(await ask(128 * 1024 - 1 - counted), /^HTTP\/1\.1 200 /)
-    assert.match(await ask(128 * 1024 - counted), /^HTTP\/1\.1 431 /)
+  // Proves interface "All bodies are JSON.", decided "Content type of a body"
+  it('415: anything else, also what is malformed', async () => {
+    const types = 'text/plain multipart/form-data;boundary=x application/jsonx json ; a/b/c application/xml'
+    for (const type of types.split(' ')) {
+      assertError(await purge(BODY, { 'content-type': type }), 415, 'Content-Type must be application/json')
+    }
   })
+
+  // Proves decided "Content type of a body"
+  it('200: where no body is wanted, none is looked at, nor an empty one of any type', async () => {
+    for (const body of [undefined, {}, { domain: 'x' }, []]) {
+      assert.equal((await api.post('/api/cache/purge-all', owner.key, body)).status, 200)
+    }
+    const headers = { 'content-type': 'application/x-www-form-urlencoded' }
+    const empty = { key: owner.key, body: '', headers }
+    assert.equal((await api.call('POST', '/api/cache/purge-all', empty)).status, 200)
+  })
+})
+
+it('200: an expectation that is unknown is no reason to refuse', async () => {
+  assert.equal((await ask({ path: '/healthz', headers: { expect: 'the-unexpected' } })).status, 200)
+})
+
+// Proves interface 7/1, decided "Missing or wrong fields in a body"
+it('404: paths that do not exist, by every method', async () => {
+  const paths =
+    '/api /api/ /api/domain /api/domains/ /api/domains/a/b //api/domains /API/domains /favicon.ico /api/cache/list ' +
+    `/api/%64omainss /../etc/passwd /api/domains/../../x /index.php?x=1 /${'a'.repeat(65_536)}`
+  for (const path of paths.split(' ')) {
+    for (const method of ['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'PROPFIND', 'OPTIONS']) {
+      const answer = await ask({ method, path, headers: JSON_TYPE }, method.startsWith('P') ? '{' : undefined)
+      assertError(answer, 404, 'Not found')
+    }
+  }
+})
+
+// Proves decided "Missing or wrong fields in a body", decided "OPTIONS and HEAD"
+it('405 and OPTIONS name what each known path takes', async () => {
+  const cases: [string, string][] = [
+    ['/api/domains', 'GET, HEAD, OPTIONS, POST'],
+    ['/api/domains/shop.example.com', 'DELETE, GET, HEAD, OPTIONS, PUT'],
+    ['/api/cache/list/shop.example.com', 'GET, HEAD, OPTIONS'],
+    ['/api/cache/purge-all?x=1', 'OPTIONS, POST'],
+    ['/api/webhook/refresh', 'OPTIONS, POST'],
+    ['/openapi.json', 'GET, HEAD, OPTIONS'],
+  ]
+  for (const [path, allow] of cases) {
+    for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'TRACE', 'PROPFIND', 'QUERY']) {
+      if (allow.split(', ').includes(method)) continue
+      const answer = await ask({ method, path })
+      assertError(answer, 405, 'Method not allowed')
+      assert.equal(answer.headers.allow, allow, `${method} ${path}`)
+    }
+    const options = await ask({ method: 'OPTIONS', path, headers: { origin: 'https://evil.example' } })
+    assert.deepEqual([options.status, options.headers.allow, options.text], [204, allow, ''])
+    assert(!Object.keys(options.headers).some((name) => name.startsWith('access-control-')))
+  }
+})
+
+// Proves decided "OPTIONS and HEAD"
+it('HEAD is GET without its body', async () => {
+  const headers = { 'x-api-key': owner.key }
+  for (const path of ['/api/domains', '/api/cache/stats', '/api/domains/none.example.com', '/openapi.json']) {
+    const [head, get] = [await ask({ method: 'HEAD', path, headers }), await ask({ path, headers })]
+    assert.deepEqual([head.status, head.text], [get.status, ''])
+    assert.equal(head.headers['content-type'], get.headers['content-type'])
+  }
+  assert.equal((await ask({ method: 'HEAD', path: '/api/domains' })).status, 401)
+  assert.equal((await ask({ method: 'HEAD', path: '/api/cache/purge' })).status, 405)
+})
+
+it('every answer forbids to be framed, sniffed, scripted and kept; none opens itself to other sites', async () => {
+  const headers = { origin: 'https://evil.example', 'x-api-key': owner.key }
+  for (const [method, path] of [
+    ['GET', '/api/domains'],
+    ['GET', '/nothing'],
+    ['GET', '/api/domains/%'],
+    ['PUT', '/api/domains'],
+    ['GET', '/openapi.json'],
+  ] as const) {
+    const answer = await ask({ method, path, headers })
+    assert.match(String(answer.headers['content-security-policy']), /default-src 'none'/)
+    assert.equal(answer.headers['x-content-type-options'], 'nosniff')
+    assert.equal(answer.headers['x-frame-options'], 'DENY')
+    assert.equal(answer.headers['referrer-policy'], 'no-referrer')
+    assert.equal(answer.headers['cache-control'], 'no-store')
+    for (const absent of ['access-control-allow-origin', 'x-powered-by', 'server']) {
+      assert.equal(answer.headers[absent], undefined)
+    }
+  }
 })

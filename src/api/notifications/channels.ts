@@ -7,11 +7,11 @@ import {
   recipientsSchema,
   setRecipients,
 } from '../../notifications/delivery/recipients.ts'
-import { mondayOf, readReport, reportSchema, weekOf } from '../../notifications/delivery/report.ts'
+import { readReport, reportSchema } from '../../notifications/delivery/report.ts'
 import { callerOf } from '../http/access.ts'
 import { type ApiApp, type ApiDeps, apiSchema } from '../http/app.ts'
 import { jsonResponse } from '../http/responses.ts'
-import { escapeHtml, pageStyle } from '../service/docs-page.ts'
+import { escapeHtml, htmlPage, pageStyle } from '../service/docs-page.ts'
 
 export const channelsSchema = apiSchema(
   'Notifications',
@@ -22,10 +22,10 @@ export const channelsSchema = apiSchema(
 )
 
 const tags = ['Notifications']
-const WEEK_MS = 7 * 86_400_000
+const NO_WEEK = 'must be a week such as 2026-W47'
 
 export function channels(app: ApiApp, deps: ApiDeps): void {
-  const { pool, vault, clock } = deps
+  const { pool, vault } = deps
   const by_mail = deps.mailer !== undefined
   const response = { 200: jsonResponse('The addresses', channelsSchema) }
 
@@ -78,15 +78,18 @@ export function channels(app: ApiApp, deps: ApiDeps): void {
     schema: {
       ...{ operationId: 'getReport', tags, summary: 'The report of one week' },
       querystring: z.object({
-        week: z.string().optional().describe('Such as `2026-W47`; default: the last whole week'),
+        week: z
+          .string()
+          .regex(/^\d{4}-W\d{2}$/, { error: NO_WEEK })
+          .optional()
+          .describe('Such as `2026-W47`; default: the last whole week'),
       }),
       response: { 200: jsonResponse('The report', z.object({ report: reportSchema })) },
     },
     handler: async (request) => {
-      const monday = mondayOf(request.query.week ?? weekOf(clock.nowMs() - WEEK_MS))
-      if (monday === null)
-        throw new AppError('invalid_field', { word: 'week must be a week such as 2026-W47' })
-      return { report: await readReport(pool, callerOf(request).account, monday) }
+      const report = await readReport(pool, callerOf(request).account, request.query.week ?? null)
+      if (report === null) throw new AppError('invalid_field', { word: `week ${NO_WEEK}` })
+      return { report }
     },
   })
 
@@ -106,10 +109,9 @@ function unsubscribePage(app: ApiApp, { pool, vault }: ApiDeps): void {
     config: { access: 'open' },
     schema: { hide: true },
     handler: async ({ method, params: { token } }, reply) => {
-      const email = method === 'POST' ? await unsubscribe(pool, vault, token) : null
-      const isKnown =
-        email !== null || (method !== 'POST' && (await readLink(pool, vault, token))?.round === null)
-      if (!isKnown) throw new AppError('not_found')
+      const link = await readLink(pool, vault, token)
+      if (link?.round !== 0) throw new AppError('not_found')
+      const email = method === 'POST' ? await unsubscribe(pool, link.recipient) : null
       const title = email === null ? 'Stop all e-mails to this address?' : 'Unsubscribed'
       const body =
         email === null
@@ -117,15 +119,7 @@ function unsubscribePage(app: ApiApp, { pool, vault }: ApiDeps): void {
           : `<p>${escapeHtml(email)} gets no more e-mails of Prepaint.</p>`
       reply.type('text/html; charset=utf-8')
       reply.header('Content-Security-Policy', policy.replace("form-action 'none'", "form-action 'self'"))
-      return reply.send(`<!doctype html>
-<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${title}</title>
-<style>${style}</style>
-<main>
-<h1>${title}</h1>
-${body}
-</main>
-</html>
-`)
+      return reply.send(htmlPage(title, style, `<main>\n<h1>${title}</h1>\n${body}\n</main>`))
     },
   })
 }

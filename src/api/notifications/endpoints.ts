@@ -1,7 +1,9 @@
+import type { FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { MasterKeyError } from '../../certificates/vault/master-key.ts'
 import { AppError } from '../../errors.ts'
 import {
+  deliveriesSchema,
   deliverySchema,
   listDeliveries,
   replayDelivery,
@@ -10,42 +12,31 @@ import {
 import {
   createEndpoint,
   deleteEndpoint,
-  ENDPOINT_FORMATS,
-  EVENT_TYPES,
+  endpointChangeSchema,
   endpointSchema,
   listEndpoints,
+  newEndpointSchema,
+  requireEndpoints,
   updateEndpoint,
 } from '../../notifications/delivery/endpoints.ts'
+import { pageQuery } from '../../notifications/lists.ts'
 import { callerOf } from '../http/access.ts'
-import { type ApiApp, type ApiDeps, apiSchema, type CheckEndpoint, numberFrom } from '../http/app.ts'
+import { type ApiApp, type ApiDeps, apiSchema, numberFrom } from '../http/app.ts'
 import { jsonResponse } from '../http/responses.ts'
-import { nextField, pageParameters } from './incidents.ts'
 
-const newEndpointSchema = apiSchema(
+const createdSchema = apiSchema(
   'NewEndpoint',
   endpointSchema.extend({ secret: z.string().describe('Signs deliveries; shown only once') }),
 )
 
-const bodySchema = z.object({
-  url: z.string().describe('https, port 443 or from 1024 up'),
-  format: z.enum(ENDPOINT_FORMATS).optional(),
-  events: z
-    .array(z.enum(EVENT_TYPES))
-    .min(1)
-    .optional()
-    .describe('Types of events; default: all but `report.weekly`'),
-})
-const changeSchema = bodySchema
-  .omit({ format: true })
-  .partial()
-  .extend({
-    is_active: z.boolean().optional().describe('false: cancels what waits; true: forgets past failures'),
-  })
-
 const tags = ['Notifications']
 const params = z.object({ id: z.string().describe('The `id` in the list') })
+const deletedSchema = endpointSchema.pick({ id: true, url: true })
 const oneEndpoint = jsonResponse('The endpoint', z.object({ endpoint: endpointSchema }))
 const oneDelivery = jsonResponse('The delivery', z.object({ delivery: deliverySchema }))
+
+/** Before the body is read. */
+const onRequest = async (request: FastifyRequest) => requireEndpoints(callerOf(request).plan)
 
 export function endpoints(app: ApiApp, deps: ApiDeps): void {
   const { pool, checkEndpoint, vault } = deps
@@ -69,17 +60,16 @@ export function endpoints(app: ApiApp, deps: ApiDeps): void {
       refuses: ['plan_without_endpoints', 'invalid_endpoint', 'endpoint_limit', 'secrets_unavailable'],
     },
     schema: {
-      ...{ operationId: 'createEndpoint', tags, body: bodySchema },
+      ...{ operationId: 'createEndpoint', tags, body: newEndpointSchema },
       summary: 'Add an event endpoint; its secret is shown only once',
       description:
         'Events are sent by POST, signed as Standard Webhooks (https://www.standardwebhooks.com). `slack` sends `{"text": ...}` with the same headers.',
-      response: { 201: jsonResponse('The endpoint', z.object({ endpoint: newEndpointSchema })) },
+      response: { 201: jsonResponse('The endpoint', z.object({ endpoint: createdSchema })) },
     },
-    // Check before reading the body.
-    onRequest: async (request) => requirePlan(callerOf(request).plan),
+    onRequest,
     handler: async (request, reply) => {
       const { account } = callerOf(request)
-      await checkUrl(checkEndpoint, request.body.url)
+      await checkEndpoint(request.body.url)
       const endpoint = await createEndpoint(pool, vault, account, request.body).catch((cause) => {
         throw cause instanceof MasterKeyError ? new AppError('secrets_unavailable', { cause }) : cause
       })
@@ -92,15 +82,16 @@ export function endpoints(app: ApiApp, deps: ApiDeps): void {
     url: '/api/endpoints/:id',
     config: { access: 'key', refuses: ['plan_without_endpoints', 'invalid_endpoint', 'endpoint_not_found'] },
     schema: {
-      ...{ operationId: 'updateEndpoint', tags, params, body: changeSchema, response: { 200: oneEndpoint } },
+      ...{ operationId: 'updateEndpoint', tags, params, body: endpointChangeSchema },
       summary: 'Change the URL or events of an endpoint, or switch it on or off',
+      response: { 200: oneEndpoint },
     },
     handler: async (request) => {
-      const { account, plan } = callerOf(request)
-      if (request.body.is_active === true) requirePlan(plan)
-      const id = numberFrom(request.params.id, 'endpoint_not_found')
-      if (request.body.url !== undefined) await checkUrl(checkEndpoint, request.body.url)
-      return { endpoint: await updateEndpoint(pool, account, id, request.body) }
+      const { url, is_active } = request.body
+      if (is_active === true) requireEndpoints(callerOf(request).plan)
+      const named = endpointOf(request)
+      if (url !== undefined) await checkEndpoint(url)
+      return { endpoint: await updateEndpoint(pool, ...named, request.body) }
     },
   })
 
@@ -110,17 +101,9 @@ export function endpoints(app: ApiApp, deps: ApiDeps): void {
     config: { access: 'key', refuses: ['endpoint_not_found'] },
     schema: {
       ...{ operationId: 'deleteEndpoint', tags, summary: 'Remove an endpoint and its deliveries', params },
-      response: {
-        200: jsonResponse(
-          'What was removed',
-          z.object({ deleted: z.object({ id: z.int(), url: z.string() }) }),
-        ),
-      },
+      response: { 200: jsonResponse('What was removed', z.object({ deleted: deletedSchema })) },
     },
-    handler: async (request) => {
-      const id = numberFrom(request.params.id, 'endpoint_not_found')
-      return { deleted: await deleteEndpoint(pool, callerOf(request).account, id) }
-    },
+    handler: async (request) => ({ deleted: await deleteEndpoint(pool, ...endpointOf(request)) }),
   })
   deliveries(app, deps)
 }
@@ -131,19 +114,11 @@ function deliveries(app: ApiApp, { pool }: ApiDeps): void {
     url: '/api/endpoints/:id/deliveries',
     config: { access: 'key', refuses: ['endpoint_not_found'] },
     schema: {
-      ...{ operationId: 'listDeliveries', tags, params, querystring: z.object(pageParameters) },
+      ...{ operationId: 'listDeliveries', tags, params, querystring: pageQuery },
       summary: 'The deliveries to an endpoint of the last 30 days, newest first',
-      response: {
-        200: jsonResponse(
-          'The deliveries',
-          z.object({ deliveries: z.array(deliverySchema), next: nextField }),
-        ),
-      },
+      response: { 200: jsonResponse('The deliveries', deliveriesSchema) },
     },
-    handler: async (request) => {
-      const id = numberFrom(request.params.id, 'endpoint_not_found')
-      return listDeliveries(pool, callerOf(request).account, id, request.query)
-    },
+    handler: async (request) => listDeliveries(pool, ...endpointOf(request), request.query),
   })
 
   app.route({
@@ -154,11 +129,9 @@ function deliveries(app: ApiApp, { pool }: ApiDeps): void {
       ...{ operationId: 'testEndpoint', tags, params, response: { 202: oneDelivery } },
       summary: 'Send an `endpoint.test` event, once; also to an endpoint that is switched off',
     },
-    onRequest: async (request) => requirePlan(callerOf(request).plan),
-    handler: async (request, reply) => {
-      const id = numberFrom(request.params.id, 'endpoint_not_found')
-      return reply.code(202).send({ delivery: await testEndpoint(pool, callerOf(request).account, id) })
-    },
+    onRequest,
+    handler: async (request, reply) =>
+      reply.code(202).send({ delivery: await testEndpoint(pool, ...endpointOf(request)) }),
   })
 
   app.route({
@@ -172,19 +145,13 @@ function deliveries(app: ApiApp, { pool }: ApiDeps): void {
       ...{ operationId: 'replayDelivery', tags, params, response: { 202: oneDelivery } },
       summary: 'Send the event of a delivery once more, with the same `webhook-id`',
     },
-    onRequest: async (request) => requirePlan(callerOf(request).plan),
+    onRequest,
     handler: async (request, reply) => {
-      const id = numberFrom(request.params.id, 'delivery_not_found')
-      return reply.code(202).send({ delivery: await replayDelivery(pool, callerOf(request).account, id) })
+      const named = [callerOf(request).account, numberFrom(request.params.id, 'delivery_not_found')] as const
+      return reply.code(202).send({ delivery: await replayDelivery(pool, ...named) })
     },
   })
 }
 
-function requirePlan(plan: { webhooks: boolean }): void {
-  if (!plan.webhooks) throw new AppError('plan_without_endpoints')
-}
-
-async function checkUrl(check: CheckEndpoint, raw: string): Promise<void> {
-  const checked = await check(raw)
-  if (!checked.ok) throw new AppError('invalid_endpoint', { word: checked.reason })
-}
+const endpointOf = (request: Pick<FastifyRequest, 'caller'> & { params: { id: string } }) =>
+  [callerOf(request).account, numberFrom(request.params.id, 'endpoint_not_found')] as const

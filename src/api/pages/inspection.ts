@@ -67,6 +67,7 @@ export const pageDetailsSchema = z.object({
 const bodySchema = z.object({
   path: z.string().startsWith('/', 'must start with /').describe('The page to inspect, stored or not'),
   variant: variantSchema,
+  form: onePageQuery.shape.form.describe('All are shown. 404 for `markdown` or `card` of a page without it'),
 })
 
 const params = domainParams.extend({ inspectionId: z.string() })
@@ -190,7 +191,10 @@ export function inspections(app: ApiApp, deps: ApiDeps): void {
   app.route({
     method: 'POST',
     url: '/api/domains/:domain/inspections',
-    config: { access: 'key', refuses: ['domain_not_found', 'too_many_inspections', 'inspection_rate'] },
+    config: {
+      access: 'key',
+      refuses: ['domain_not_found', 'page_not_found', 'too_many_inspections', 'inspection_rate'],
+    },
     schema: {
       operationId: 'createInspection',
       tags: ['Pages'],
@@ -207,6 +211,12 @@ export function inspections(app: ApiApp, deps: ApiDeps): void {
       const { account } = callerOf(request)
       const domain = await ownedDomain(pool, account, request.params.domain)
       const page = onePage(domain, request.body)
+      const { form = 'html' } = request.body
+      if (form !== 'html') {
+        const snapshot = await readSnapshot(pool, page)
+        if (snapshot?.kind !== 'page') throw new AppError('page_not_found')
+        await formOf(account, domain, page, snapshot, form)
+      }
       const inspection = await requestInspection(pool, account, page)
       return reply.code(201).send({ inspection: inspectionView(inspection) })
     },

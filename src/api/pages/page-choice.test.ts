@@ -1,26 +1,13 @@
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, describe, it } from 'node:test'
+import { beforeEach, describe, it } from 'node:test'
 
-import {
-  startTestApi,
-  storePages,
-  storeRedirectAndSitemap,
-  type TestAccount,
-  type TestApi,
-} from '../../../test/support/api.ts'
+import { assertAnswer, openApi, storePages, storeRedirectAndSitemap } from '../../../test/support/api.ts'
 import { PURGE_LIMIT, REFRESH_LIMIT } from './pages.ts'
 
-let api: TestApi
-let owner: TestAccount
-let shop: Awaited<ReturnType<TestApi['domain']>>
-let other: Awaited<ReturnType<TestApi['domain']>>
-before(async () => {
-  api = await startTestApi()
-  owner = await api.account()
-  shop = await api.domain(owner, 'shop.example.com')
-  other = await api.domain(owner, 'other.example.com')
-})
-after(() => api.close())
+const api = await openApi()
+const owner = await api.account()
+const shop = await api.domain(owner, 'shop.example.com')
+const other = await api.domain(owner, 'other.example.com')
 beforeEach(async () => {
   await api.pool.query('truncate page, redirect, sitemap, job, unstored_page')
   await api.pool.query('update domain set is_active = true')
@@ -30,10 +17,8 @@ beforeEach(async () => {
   }
 })
 
-const purge = (body: unknown, key = owner.key) =>
-  api.post('/api/domains/shop.example.com/pages/purge', key, body)
-const refresh = (body: unknown, key = owner.key) =>
-  api.post('/api/domains/shop.example.com/pages/refresh', key, body)
+const purge = (body: unknown) => api.post('/api/domains/shop.example.com/pages/purge', owner.key, body)
+const refresh = (body: unknown) => api.post('/api/domains/shop.example.com/pages/refresh', owner.key, body)
 const rows = async (sql: string, id = shop.id) =>
   (await api.pool.query<{ path: string }>(`${sql} order by path`, [id])).rows.map(({ path }) => path)
 const pages = (id = shop.id) => rows('select path from page where domain_id = $1', id)
@@ -48,12 +33,9 @@ const fill = (count: number) =>
 describe('POST /api/domains/:domain/pages/purge', () => {
   it('200: those that are named, with redirects and sitemaps, and nothing of other domains', async () => {
     const { status, body } = await purge({ paths: ['/blog/1', '/Blog', '/blog/1', '/nowhere'] })
-    assert.deepEqual([status, body['keysDeleted']], [200, 4])
-    assert.equal(body['message'], 'Purged 4 cache entries of shop.example.com')
-    assert.deepEqual(
-      await pages(),
-      ['/', '/a%25', '/blog/1', '/blog/2'].filter((path) => path !== '/blog/1'),
-    )
+    const { keysDeleted, message } = body
+    assert.deepEqual([status, keysDeleted, message], [200, 4, 'Purged 4 cache entries of shop.example.com'])
+    assert.deepEqual(await pages(), ['/', '/a%25', '/blog/2'])
     assert.equal((await pages(other.id)).length, 5)
   })
 
@@ -74,8 +56,7 @@ describe('POST /api/domains/:domain/pages/purge', () => {
 
   it(`200 for ${PURGE_LIMIT} that a search finds, 400 for one more, which purges nothing`, async () => {
     await fill(PURGE_LIMIT + 1)
-    const { status, body } = await purge({ search: '/many/' })
-    assert.deepEqual([status, body], [400, { error: 'Too many pages match (maximum 100000 at once)' }])
+    assertAnswer(await purge({ search: '/many/' }), 400, 'Too many pages match (maximum 100000 at once)')
     assert.equal((await pages()).length, PURGE_LIMIT + 6)
     await api.pool.query(`delete from page where path = '/many/1'`)
     assert.equal((await purge({ search: '/many/' })).body['keysDeleted'], PURGE_LIMIT + 2)
@@ -103,8 +84,7 @@ describe('POST /api/domains/:domain/pages/refresh', () => {
 
   it(`200 for ${REFRESH_LIMIT} that a search finds, 400 for one more, which touches nothing`, async () => {
     await fill(REFRESH_LIMIT + 1)
-    const { status, body } = await refresh({ search: '/many/' })
-    assert.deepEqual([status, body], [400, { error: 'Too many pages match (maximum 10000 at once)' }])
+    assertAnswer(await refresh({ search: '/many/' }), 400, 'Too many pages match (maximum 10000 at once)')
     assert.deepEqual([(await pages()).length, await jobs()], [REFRESH_LIMIT + 6, []])
     await api.pool.query(`delete from page where path = '/many/1'`)
     assert.equal((await refresh({ search: '/many/' })).body['pagesQueued'], REFRESH_LIMIT)
@@ -135,18 +115,9 @@ describe('both', () => {
     it(`400: ${JSON.stringify(body).slice(0, 60)}`, async () => {
       for (const act of [purge, refresh]) {
         const answer = await act(body)
-        assert.equal(answer.status, 400)
-        assert.match(String(answer.body['error']), words)
+        assertAnswer(answer, 400, words)
       }
       assert.equal((await pages()).length, 5)
     })
   }
-
-  it("404: another account's, and nothing happens", async () => {
-    const stranger = await api.account()
-    for (const act of [purge, refresh]) {
-      assert.equal((await act({ search: 'blog' }, stranger.key)).status, 404)
-    }
-    assert.deepEqual([(await pages()).length, await jobs()], [5, []])
-  })
 })

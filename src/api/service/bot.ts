@@ -1,5 +1,5 @@
 import type { ApiApp } from '../http/app.ts'
-import { escapeHtml, pageStyle } from './docs-page.ts'
+import { escapeHtml, htmlPage, pageStyle } from './docs-page.ts'
 
 /** The page linked in the User-Agent of renders. */
 export function bot(app: ApiApp, about: { version: string; contact: string | null }): void {
@@ -18,16 +18,7 @@ export function bot(app: ApiApp, about: { version: string; contact: string | nul
 
 /** For people who found Prepaint in their logs. No scripts, no external content. */
 export function botPage(about: { version: string; contact: string | null }, style: string): string {
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Prepaint: why it requests your pages</title>
-<style>${style}</style>
-</head>
-<body>
-<main>
+  const main = `<main>
 <h1>Why Prepaint requests your pages</h1>
 <p class="soft">You came here from <code>Prepaint/${escapeHtml(about.version)}</code> in a user agent.</p>
 
@@ -68,10 +59,8 @@ visitor. Refuse requests with <code>Prepaint/</code> in the user agent; the page
     about.contact === null ? 'the operator of this service' : 'us'
   }. This is a mistake or abuse.</li>
 </ul>
-</main>
-</body>
-</html>
-`
+</main>`
+  return htmlPage('Prepaint: why it requests your pages', style, main)
 }
 
 function contactWords(contact: string | null): string {

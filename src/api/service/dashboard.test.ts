@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { after, before, describe, it } from 'node:test'
+import { after, describe, it } from 'node:test'
 import { brotliCompressSync, gzipSync } from 'node:zlib'
 
 import Fastify from 'fastify'
 
 import { ROUTES } from '../../../dashboard/src/route-map.ts'
-import { startTestApi, type TestApi } from '../../../test/support/api.ts'
+import { startTestApi } from '../../../test/support/api.ts'
+import { openFolder } from '../../../test/support/folder.ts'
 import { rawRequest } from '../../../test/support/raw-request.ts'
 import type { ApiApp } from '../http/app.ts'
 import { DASHBOARD_PAGES, DASHBOARD_POLICY, dashboard, readDashboard } from './dashboard.ts'
@@ -17,24 +17,16 @@ const INDEX =
   '<!doctype html><title>Prepaint</title><script type="module" src="/assets/index-abc123.js"></script>'
 const SCRIPT = 'console.log("dashboard")\n'.repeat(100)
 
-let built: string
-let empty: string
-let api: TestApi
-before(async () => {
-  built = mkdtempSync(path.join(tmpdir(), 'dashboard-'))
-  empty = mkdtempSync(path.join(tmpdir(), 'dashboard-'))
-  mkdirSync(path.join(built, 'assets'))
-  writeFileSync(path.join(built, 'index.html'), INDEX)
-  writeFileSync(path.join(built, 'assets', 'index-abc123.js'), SCRIPT)
-  writeFileSync(path.join(built, 'assets', 'index-abc123.js.br'), brotliCompressSync(SCRIPT))
-  writeFileSync(path.join(built, 'assets', 'index-abc123.js.gz'), gzipSync(SCRIPT))
-  writeFileSync(path.join(path.dirname(built), `${path.basename(built)}-secret.js`), 'secret')
-  api = await startTestApi({ dashboardDir: built })
-})
+const [built, empty] = [openFolder(), openFolder()]
+mkdirSync(path.join(built, 'assets'))
+writeFileSync(path.join(built, 'index.html'), INDEX)
+writeFileSync(path.join(built, 'assets', 'index-abc123.js'), SCRIPT)
+writeFileSync(path.join(built, 'assets', 'index-abc123.js.br'), brotliCompressSync(SCRIPT))
+writeFileSync(path.join(built, 'assets', 'index-abc123.js.gz'), gzipSync(SCRIPT))
+writeFileSync(path.join(path.dirname(built), `${path.basename(built)}-secret.js`), 'secret')
+const api = await startTestApi({ dashboardDir: built })
 after(async () => {
   await api.close()
-  rmSync(built, { recursive: true })
-  rmSync(empty, { recursive: true })
   rmSync(`${built}-secret.js`)
 })
 
@@ -43,16 +35,11 @@ const get = (url: string, headers: Record<string, string> = {}) =>
 
 const page = (pattern: string) => pattern.replace(':domain', 'shop.example.com')
 
-describe('GET /', () => {
-  it('302: to the dashboard', async () => {
-    const response = await get('/')
-    assert.deepEqual([response.status, response.headers.get('location')], [302, '/domains'])
-  })
-})
-
 describe('pages of the dashboard', () => {
-  it('are those of its route map', () => {
+  it('are those of its route map; `/` leads to the first', async () => {
     assert.deepEqual([...DASHBOARD_PAGES], Object.values(ROUTES))
+    const { status, headers } = await get('/')
+    assert.deepEqual([status, headers.get('location')], [302, '/domains'])
   })
 
   // Proves decided "`GET /`"
@@ -80,15 +67,7 @@ describe('pages of the dashboard', () => {
   })
 
   it('404: no other path is one, least of all below /api', async () => {
-    for (const url of [
-      '/domain',
-      '/domains/a/b',
-      '/index.html',
-      '/api/nothing',
-      '/api',
-      '/assets/',
-      '/assets',
-    ]) {
+    for (const url of '/domain /domains/a/b /index.html /api/nothing /api /assets/ /assets'.split(' ')) {
       const response = await get(url, { accept: 'text/html' })
       assert.equal(response.status, 404, url)
       assert.deepEqual(await response.json(), { error: 'Not found' })
@@ -130,13 +109,16 @@ describe('files of the dashboard', () => {
   it('200: for ever, in each encoding that was made', async () => {
     for (const encoding of ['br', 'gzip', 'identity']) {
       const response = await get('/assets/index-abc123.js', { 'accept-encoding': encoding })
-      const { headers } = response
       assert.equal(response.status, 200)
-      assert.equal(headers.get('cache-control'), 'public, max-age=31536000, immutable')
-      assert.equal(headers.get('vary'), 'Accept-Encoding')
-      assert.equal(headers.get('content-type'), 'text/javascript; charset=utf-8')
-      assert.equal(headers.get('x-content-type-options'), 'nosniff')
-      assert.equal(headers.get('content-encoding') ?? 'identity', encoding)
+      for (const [name, value] of [
+        ['cache-control', 'public, max-age=31536000, immutable'],
+        ['vary', 'Accept-Encoding'],
+        ['content-type', 'text/javascript; charset=utf-8'],
+        ['x-content-type-options', 'nosniff'],
+        ['content-encoding', encoding === 'identity' ? null : encoding],
+      ] as const) {
+        assert.equal(response.headers.get(name), value)
+      }
       assert.equal(await response.text(), SCRIPT)
     }
     const { headers } = await get('/assets/index-abc123.js', { 'accept-encoding': 'gzip, deflate, br' })

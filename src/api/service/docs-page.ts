@@ -12,6 +12,23 @@ export function pageStyle(): { style: string; policy: string } {
   }
 }
 
+/** `title` is text, `body` HTML. */
+export function htmlPage(title: string, style: string, body: string): string {
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${escapeHtml(title)}</title>
+<style>${style}</style>
+</head>
+<body>
+${body}
+</body>
+</html>
+`
+}
+
 export type ReadableDocument = {
   info: { title: string; version: string; description?: string }
   servers?: { url: string }[]
@@ -60,16 +77,7 @@ export function docsPage(document: ReadableDocument, style: string): string {
   const base = document.servers?.[0]?.url ?? ''
   const server = base.startsWith('http') ? base.replace(/\/$/, '') : '$PREPAINT_URL'
 
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${escapeHtml(title)} API</title>
-<style>${style}</style>
-</head>
-<body>
-<main>
+  const body = `<main>
 <h1>${escapeHtml(title)} API</h1>
 <p class="soft">Version ${escapeHtml(version)} · <a href="#endpoints">All endpoints</a></p>
 <p>${prose(description ?? '')}</p>
@@ -92,10 +100,8 @@ ${schemas.map(([name, schema]) => `<section class="route" id="${name}"><h3>${esc
     .join('')}<h4>Objects</h4><ul>${schemas
     .map(([name]) => `<li><a href="#${escapeHtml(name)}">${escapeHtml(name)}</a></li>`)
     .join('')}</ul></nav>
-</aside>
-</body>
-</html>
-`
+</aside>`
+  return htmlPage(`${title} API`, style, body)
 }
 
 type Route = { url: string; method: string; operation: Operation }

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import net from 'node:net'
-import { after, before, describe, it } from 'node:test'
-import { startTestApi, TEST_START_MS, type TestAccount, type TestApi } from '../../../test/support/api.ts'
+import { after, describe, it } from 'node:test'
+import { startTestApi, TEST_START_MS } from '../../../test/support/api.ts'
 import { until } from '../../../test/support/condition.ts'
 import { waitingForLocks } from '../../../test/support/database.ts'
 import { openStream, type TestReader } from '../../../test/support/event-reader.ts'
@@ -15,21 +15,14 @@ import { startWarm } from '../../queue/warm/warm.ts'
 import { notifyVisited } from '../../store/last-visits.ts'
 import { purgePages } from '../../store/purge.ts'
 
-let api: TestApi
-let owner: TestAccount
-let other: TestAccount
-let domain: { id: DomainId; name: string }
-let elsewhere: { id: DomainId; name: string }
 const opened: TestReader[] = []
 
-before(async () => {
-  const limits = { perAccount: 3, perNode: 5, bufferBytes: 512 * 1024 }
-  api = await startTestApi({ events: { limits, times: { gatherMs: 20, beatMs: 100 } } })
-  owner = await api.account()
-  other = await api.account()
-  domain = await api.domain(owner, 'one.example.com')
-  elsewhere = await api.domain(other, 'two.example.com')
-})
+const limits = { perAccount: 3, perNode: 5, bufferBytes: 512 * 1024 }
+const api = await startTestApi({ events: { limits, times: { gatherMs: 20, beatMs: 100 } } })
+const owner = await api.account()
+const other = await api.account()
+const domain = await api.domain(owner, 'one.example.com')
+const elsewhere = await api.domain(other, 'two.example.com')
 after(async () => {
   await closed()
   await api.close()

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { AppError } from '../../errors.ts'
-import { checkRedirects, checkRedirectsCsv, redirectsCsv } from '../../site-files/redirect-list.ts'
-import { keyFileOf, REDIRECT_STATUSES } from '../../site-files/redirects.ts'
+import { checkRedirects, redirectsCsv } from '../../site-files/redirect-list.ts'
+import { REDIRECT_STATUSES } from '../../site-files/redirects.ts'
 import { listRedirects, redirectsETag, replaceRedirects } from '../../site-files/stored-redirects.ts'
 import { domainParams, ownedDomain } from '../domains/domain-schema.ts'
 import { callerOf } from '../http/access.ts'
@@ -87,9 +87,7 @@ export function redirects(app: ApiApp, deps: ApiDeps): void {
     handler: async (request, reply) => {
       const { account } = callerOf(request)
       const domain = await ownedDomain(pool, account, (request.params as { domain: string }).domain)
-      const body: unknown = request.body
-      const site = { name: domain.name, keyFile: keyFileOf(domain.indexnowKey) }
-      const checked = typeof body === 'string' ? checkRedirectsCsv(body, site) : checkRedirects(body, site)
+      const checked = checkRedirects(request.body, domain)
       if (!checked.ok) {
         const { error: word, lines } = checked
         throw new AppError('invalid_field', { word, ...(lines.length > 0 && { fields: { lines } }) })

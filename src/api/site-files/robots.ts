@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { AppError } from '../../errors.ts'
-import { forbiddenEngines, judgeText } from '../../site-files/judge-crawler.ts'
+import { forbiddenEngines, judgeCrawler } from '../../site-files/judge-crawler.ts'
 import { ownRobotsText, robotsSiteOf } from '../../site-files/robots-files.ts'
 import { ROBOTS_TEXT_LIMIT_BYTES } from '../../site-files/robots-text.ts'
 import { robotsSettingsSchema } from '../../sites/domain-settings.ts'
@@ -88,7 +88,7 @@ export function robots(app: ApiApp, deps: ApiDeps): void {
       const { path, crawler, text } = request.body
       const judged = text ?? (await deps.robots?.served(robotsSiteOf(domain)))
       if (judged == null) throw new AppError('origin_not_reached')
-      return judgeText(judged, crawler, path)
+      return judgeCrawler(judged, crawler, path)
     },
   })
 

@@ -1,28 +1,20 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
-import { startTestApi, storePages, type TestAccount, type TestApi } from '../../../test/support/api.ts'
+import { describe, it } from 'node:test'
+import { assertAnswer, openApi, storePages, valuesOf } from '../../../test/support/api.ts'
+import type { DomainId } from '../../ids.ts'
+import { silentLog } from '../../log.ts'
+import { RedirectUses } from '../../site-files/stored-redirects.ts'
 
-let api: TestApi
-let owner: TestAccount
 const at = '/api/domains/red.example.com'
-before(async () => {
-  api = await startTestApi()
-  owner = await api.account()
-  await api.domain(owner, 'red.example.com')
-})
-after(() => api.close())
+const api = await openApi()
+const owner = await api.account()
+await api.domain(owner, 'red.example.com')
 
 const put = (path: string, body: unknown, headers: Record<string, string> = {}) =>
   api.call('PUT', at + path, { key: owner.key, body, headers })
 const set = (settings: object) => put('', { settings })
 const get = (path: string) => api.get(at + path, owner.key)
-type Listed = {
-  from: string
-  hits: number
-  external: boolean
-  shadows_page: boolean
-  last_used_at: string | null
-}
+type Listed = { from: string; hits: number; last_used_at: string | null }
 const listed = async () => (await get('/redirects')).body['redirects'] as Listed[]
 
 describe('GET and PUT /api/domains/:domain/redirects', () => {
@@ -39,19 +31,12 @@ describe('GET and PUT /api/domains/:domain/redirects', () => {
     ]
     const answer = await put('/redirects', { redirects })
     assert.equal(answer.status, 200)
-    const none = { hits: 0, last_used_at: null }
+    const plain = { status: 301, hits: 0, last_used_at: null, external: false, shadows_page: false }
     assert.deepEqual(answer.body['redirects'], [
-      { from: '/z', to: 'https://else.example/', status: 301, ...none, external: true, shadows_page: false },
-      { from: '/old', to: '/new', status: 302, ...none, external: false, shadows_page: true },
-      {
-        from: '/shop/*',
-        to: 'https://red.example.com/*',
-        status: 301,
-        ...none,
-        external: false,
-        shadows_page: true,
-      },
-      { from: '/gone', to: null, status: 410, ...none, external: false, shadows_page: false },
+      { ...plain, from: '/z', to: 'https://else.example/', external: true },
+      { ...plain, from: '/old', to: '/new', status: 302, shadows_page: true },
+      { ...plain, from: '/shop/*', to: 'https://red.example.com/*', shadows_page: true },
+      { ...plain, from: '/gone', to: null, status: 410 },
     ])
     assert.deepEqual((await get('/redirects')).body, answer.body)
     assert.equal((await api.pool.query('select from last_visit')).rowCount, 0, 'it is not refreshed ahead')
@@ -68,32 +53,45 @@ describe('GET and PUT /api/domains/:domain/redirects', () => {
     assert.equal((await listed())[0]?.hits, 0)
   })
 
+  it('adds up uses, also of a domain beside one that is gone, and says when the last one was', async () => {
+    const redirects = ['/old', '/shop/*'].map((from) => ({ from, to: '/other' }))
+    await put('/redirects', { redirects })
+    const { rows } = await api.pool.query<{ id: DomainId }>('select id from domain')
+    const uses = new RedirectUses({ db: api.pool, log: silentLog() })
+    const [domain, nowMs] = [rows[0]!.id, Date.parse('2026-01-02T03:04:05Z')]
+    uses.note(domain, '/old', nowMs - 1_000)
+    uses.note(domain, '/old', nowMs)
+    uses.note(domain, '/shop/*', nowMs)
+    uses.note(0 as DomainId, '/old', nowMs)
+    await uses.flush()
+    uses.note(domain, '/old', nowMs - 5_000)
+    await uses.flush()
+    const used = (await listed()).map(({ from, hits, last_used_at: at }) => [from, hits, at])
+    const at = '2026-01-02T03:04:05.000Z'
+    assert.deepEqual(used, [
+      ['/old', 3, at],
+      ['/shop/*', 1, at],
+    ])
+    await put('/redirects', { redirects: redirects.slice(0, 1) })
+  })
+
   it('refuses bad entries with their lines, and saves nothing', async () => {
     const answer = await put('/redirects', {
       redirects: [{ from: '/fine', to: '/x' }, { from: 'a', to: '/x' }, {}],
     })
-    assert.equal(answer.status, 400)
-    assert.match(answer.body['error'] as string, /^Line 2: from must be a path/)
-    assert.deepEqual(
-      (answer.body['lines'] as { line: number }[]).map(({ line }) => line),
-      [2, 3],
-    )
+    assertAnswer(answer, 400, /^Line 2: from must be a path/)
+    assert.deepEqual(valuesOf(answer.body['lines'], 'line'), [2, 3])
     assert.equal((await listed())[0]?.from, '/old')
     assert.equal((await put('/redirects', { redirects: 'x' })).body['error'], 'redirects must be an array')
     const many = Array.from({ length: 10_001 }, (_, n) => ({ from: `/${n}`, to: '/x' }))
-    const tooMany = await put('/redirects', { redirects: many })
-    assert.deepEqual(
-      [tooMany.status, tooMany.body],
-      [400, { error: 'redirects has more than 10000 entries' }],
-    )
+    assertAnswer(await put('/redirects', { redirects: many }), 400, 'redirects has more than 10000 entries')
   })
 
   it('takes 8 MiB and no more', async () => {
     const size = 8 * 1_048_576
     const fits = '{"redirects":[]}'.padEnd(size)
     assert.equal((await put('/redirects', fits)).status, 200)
-    const answer = await put('/redirects', `${fits} `)
-    assert.deepEqual([answer.status, answer.body], [413, { error: 'Request body too large (maximum 8 MiB)' }])
+    assertAnswer(await put('/redirects', `${fits} `), 413, 'Request body too large (maximum 8 MiB)')
   })
 
   it('comes and goes as CSV', async () => {
@@ -101,14 +99,10 @@ describe('GET and PUT /api/domains/:domain/redirects', () => {
     assert.equal((await put('/redirects', 'to,from\n/b,/a\n', csv)).status, 200)
     const text = await get('/redirects?format=csv')
     assert.equal(text.text, 'from,to,status\r\n/a,/b,301\r\n')
-    const accepted = await api.call('GET', `${at}/redirects`, {
-      key: owner.key,
-      headers: { accept: 'text/csv' },
-    })
-    assert.equal(accepted.text, text.text)
+    const accept = { key: owner.key, headers: { accept: 'text/csv' } }
+    assert.equal((await api.call('GET', `${at}/redirects`, accept)).text, text.text)
     const bad = await put('/redirects', 'from,to\n/a,/b\n\n/c,//d', csv)
-    assert.equal(bad.status, 400)
-    assert.match(bad.body['error'] as string, /^Line 4: to must be a path/)
+    assertAnswer(bad, 400, /^Line 4: to must be a path/)
     assert.equal((await put('', 'x', csv)).status, 415)
   })
 
@@ -116,52 +110,37 @@ describe('GET and PUT /api/domains/:domain/redirects', () => {
     const tag = (await get('/redirects')).headers.get('etag')!
     const first = await put('/redirects', { redirects: [{ from: '/1', to: '/b' }] }, { 'if-match': tag })
     assert.equal(first.status, 200)
-    const late = await put('/redirects', { redirects: [] }, { 'if-match': tag })
-    assert.deepEqual([late.status, late.body], [412, { error: 'It was changed since it was read' }])
+    assertAnswer(
+      await put('/redirects', { redirects: [] }, { 'if-match': tag }),
+      412,
+      'It was changed since it was read',
+    )
     assert.equal((await put('/redirects', { redirects: [] }, { 'if-match': '*' })).status, 200)
   })
 })
 
 describe('settings of site files', () => {
-  const refused: Record<string, [settings: object, error: string]> = {
-    'text in the middle of a group': [
-      { robots: { mode: 'append', text: '# x\nDisallow: /' } },
-      'settings.robots.text must begin with a User-agent or Sitemap line',
+  const robots = (mode: string, text?: string) => ({ robots: { mode, text } })
+  const cases: [name: string, settings: object, error: string][] = [
+    [
+      'text in a group',
+      robots('append', '# x\nDisallow: /'),
+      'robots.text must begin with a User-agent or Sitemap line',
     ],
-    'too long a text': [
-      { robots: { mode: 'replace', text: 'x'.repeat(512_001) } },
-      'settings.robots.text must have at most 512000 bytes',
-    ],
-    NUL: [
-      { robots: { mode: 'replace', text: 'a\0' } },
-      'settings.robots.text must not contain NUL or broken characters',
-    ],
-    'an unknown mode': [
-      { robots: { mode: 'off' } },
-      'settings.robots.mode must be "origin" or "append" or "replace"',
-    ],
-    'an unknown field': [
-      { preferences: { train: 'deny' } },
-      'settings.preferences has unknown fields: "train"',
-    ],
-    'payment without terms': [
-      { categories: { ai: 'payment' } },
-      'settings.terms_url is required for "payment"',
-    ],
-    'terms with a user': [
-      { terms_url: 'https://u@x.example/' },
-      'settings.terms_url must be an http or https URL',
-    ],
-    'terms that end the header': [
+    ['too long a text', robots('replace', 'x'.repeat(512_001)), 'robots.text must have at most 512000 bytes'],
+    ['NUL', robots('replace', 'a\0'), 'robots.text must not contain NUL or broken characters'],
+    ['an unknown mode', robots('off'), 'robots.mode must be "origin" or "append" or "replace"'],
+    ['an unknown field', { preferences: { train: 'deny' } }, 'preferences has unknown fields: "train"'],
+    ['payment without terms', { categories: { ai: 'payment' } }, 'terms_url is required for "payment"'],
+    ['terms with a user', { terms_url: 'https://u@x.example/' }, 'terms_url must be an http or https URL'],
+    [
+      'terms that end the header',
       { terms_url: 'https://x.example/>;' },
-      'settings.terms_url must be an http or https URL',
+      'terms_url must be an http or https URL',
     ],
-  }
-  for (const [name, [settings, error]] of Object.entries(refused)) {
-    it(`refuses ${name}`, async () => {
-      const answer = await set(settings)
-      assert.deepEqual([answer.status, answer.body], [400, { error }])
-    })
+  ]
+  for (const [name, settings, error] of cases) {
+    it(`refuses ${name}`, async () => assertAnswer(await set(settings), 400, `settings.${error}`))
   }
 
   it('shows the text of robots.txt only where one domain is read', async () => {
@@ -203,8 +182,7 @@ describe('POST /api/domains/:domain/robots/test', () => {
     const { body } = await get('/robots')
     assert.equal(body['served'], 'User-agent: GPTBot\nDisallow: /')
     await set({ robots: { mode: 'origin' } })
-    const answer = await judge({ path: '/', crawler: 'x' })
-    assert.deepEqual([answer.status, answer.body], [502, { error: 'Origin cannot be reached' }])
+    assertAnswer(await judge({ path: '/', crawler: 'x' }), 502, 'Origin cannot be reached')
     assert.equal((await judge({ path: 'x', crawler: 'x' })).body['error'], 'path must start with /')
   })
 
@@ -213,11 +191,8 @@ describe('POST /api/domains/:domain/robots/test', () => {
     const preview = await api.post(`${at}/robots/preview`, owner.key, body)
     assert.deepEqual(preview.body, { text: body.text, forbids: ['Bingbot'] })
     const added = await api.post(`${at}/robots/preview`, owner.key, { ...body, mode: 'append' })
-    assert.deepEqual(
-      added.body,
-      { text: null, forbids: ['Bingbot'] },
-      'without the origin, by the text alone',
-    )
+    // Without the origin, by the text alone.
+    assert.deepEqual(added.body, { text: null, forbids: ['Bingbot'] })
   })
 })
 
@@ -248,11 +223,8 @@ describe('versions', () => {
     assert.deepEqual(made.body['content'], [{ from: '/v20', to: '/x', status: 301 }])
     assert.notEqual(made.body['id'], before!.id)
     assert.equal((await listed())[0]?.from, '/v20')
-    assert.equal(
-      (await restore(made.body['id'] as number)).body['id'],
-      made.body['id'],
-      'the current one makes none',
-    )
+    const again = await restore(made.body['id'] as number)
+    assert.equal(again.body['id'], made.body['id'], 'the current one makes none')
 
     await set({ preferences: { search: 'deny' }, rules: [{ path: '/a', action: 'pass' }] })
     await set({ preferences: {}, rules: [] })
@@ -271,8 +243,11 @@ describe('versions', () => {
     assert.deepEqual(found.body['content'], { mode: 'replace', text: 'one' })
     const other = await api.account()
     await api.domain(other, 'blue.example.com')
-    const foreign = await api.get(`/api/domains/blue.example.com/versions/${first!.id}`, other.key)
-    assert.deepEqual([foreign.status, foreign.body], [404, { error: 'Version not found' }])
+    assertAnswer(
+      await api.get(`/api/domains/blue.example.com/versions/${first!.id}`, other.key),
+      404,
+      'Version not found',
+    )
     assert.equal((await restore(2_147_483_648)).status, 404)
   })
 })

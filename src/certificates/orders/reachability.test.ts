@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import http from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { after, before, describe, it } from 'node:test'
 
 import ipaddr from 'ipaddr.js'
 import { type TestFleet, type TestNode, testFleet } from '../../../test/support/certificate-fleet.ts'
+import { serve } from '../../../test/support/loopback.ts'
 import { createAddressGuard } from '../../outbound/address-guard.ts'
 import { type Challenge, publishChallenge } from '../acme/challenge.ts'
 import { reachesUs } from './reachability.ts'
@@ -42,31 +42,22 @@ describe('whether a name leads to us', () => {
 
   it('by TLS, where the plain port is closed or is another server', async () => {
     assert.deepEqual(await look({ ...node.ports, http: 1 }), { kind: 'tls-alpn-01' })
-    const other = http.createServer((_req, res) => res.end('hello')).listen(0, '127.0.0.1')
-    await once(other, 'listening')
-    const { port } = other.address() as AddressInfo
+    const { port, close } = await serve((_req, res) => res.end('hello'))
     assert.deepEqual(await look({ ...node.ports, http: port }), { kind: 'tls-alpn-01' })
     const neither = await look({ http: port, tls: port })
     assert('unreachable' in neither)
     assert.match(neither.unreachable, /^localhost leads to a server that is not this service/)
-    other.close()
+    await close()
   })
 
   it('a server that repeats what it is asked is not us, nor one that is slow', async () => {
-    const parrot = http.createServer((req, res) => {
+    const parrot = await serve((req, res) => {
       if (req.url?.startsWith('/.well-known/acme-challenge/')) res.end(req.url.repeat(3))
     })
-    parrot.listen(0, '127.0.0.1')
-    await once(parrot, 'listening')
-    const { port } = parrot.address() as AddressInfo
-    assert('unreachable' in (await look({ http: port, tls: 1 })))
-    const silent = http.createServer(() => {}).listen(0, '127.0.0.1')
-    await once(silent, 'listening')
-    const ports = { http: (silent.address() as AddressInfo).port, tls: 1 }
-    assert('unreachable' in (await look(ports, NAME, guard, 500)))
-    parrot.close()
-    silent.closeAllConnections()
-    silent.close()
+    assert('unreachable' in (await look({ http: parrot.port, tls: 1 })))
+    const silent = await serve(() => {})
+    assert('unreachable' in (await look({ http: silent.port, tls: 1 }, NAME, guard, 500)))
+    for (const { close } of [parrot, silent]) await close()
   })
 
   it('only where each of its addresses does at which somebody answers', async () => {

@@ -1,14 +1,15 @@
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import path from 'node:path'
+import { randomUUID } from 'node:crypto'
 import { after, afterEach, before, describe, it } from 'node:test'
 import { startTestAcme, type TestAcmeServer } from '../../../test/support/acme-server.ts'
 import { type TestFleet, type TestNode, testFleet } from '../../../test/support/certificate-fleet.ts'
 import { until as untilWithin } from '../../../test/support/condition.ts'
-import type { Ordering } from './ordering.ts'
+import { silentLog } from '../../log.ts'
+import { takeOrderTasks } from './order-book.ts'
+import type { Ordering, OrderingDeps, OrderingOptions } from './ordering.ts'
 
 const MINUTE_MS = 60_000
+const HOUR_MS = 3_600_000
 const DAY_MS = 86_400_000
 
 /** However busy the machine is. */
@@ -45,9 +46,10 @@ describe('ordering under trouble', () => {
 
   const order = (
     node: TestNode,
-    ...options: Parameters<TestNode['order']> extends [unknown, ...infer R] ? R : never
+    deps: Partial<OrderingDeps> = {},
+    options: Partial<OrderingOptions> = {},
   ) => {
-    const ordering = node.order(acme, { random: () => 0, ...options[0] }, options[1])
+    const ordering = node.order(acme, { random: () => 0, ...deps }, options)
     orderings.push(ordering)
     return ordering
   }
@@ -68,53 +70,69 @@ describe('ordering under trouble', () => {
     fleet.turn(Date.parse(due.next_attempt_at!) - fleet.clock.nowMs() + 1)
     ordering.wake()
   }
-
-  it('the CA is away: tried again after 1, 2, 4 ... minutes, at most an hour; then it is back', async () => {
-    acme.fault = 'away'
-    const ordering = order(one)
-    await fleet.addDomain('patient.example')
-    for (const [at, minutes] of [1, 2, 4, 8, 16, 32, 60, 60].entries()) {
-      const it_ = await failed('patient.example', at + 1)
-      assert.match(it_.last_error ?? '', /the CA is not available \(status 503\)/)
-      assert.equal(waitOf(it_), minutes * MINUTE_MS)
-      if (minutes === 60) break
-      await nextAttempt('patient.example', ordering)
+  const renewNow = async (ordering: Ordering) => {
+    const now = new Date(fleet.clock.nowMs())
+    await fleet.pool.query('update certificate_order set next_at = $1, renew_at = $1', [now])
+    ordering.wake()
+  }
+  const renewed = (name: string, serial: string) =>
+    until('a renewal', async () => {
+      const { certificate } = await fleet.view(name)
+      return certificate?.serial === serial ? null : certificate
+    })
+  /** The CA waits before it judges proofs, until `release`. */
+  const holdJudging = () => {
+    const asked = Promise.withResolvers<void>()
+    const hold = Promise.withResolvers<void>()
+    acme.beforeJudging = async () => {
+      asked.resolve()
+      await hold.promise
     }
-    acme.fault = null
-    await nextAttempt('patient.example', ordering)
-    await issued('patient.example')
-    assert.equal((await fleet.view('patient.example')).order.last_error, null)
-    assert.equal((await fleet.view('patient.example')).order.failures, 0)
-  })
+    const release = () => {
+      acme.beforeJudging = async () => {}
+      hold.resolve()
+    }
+    return { asked: asked.promise, release }
+  }
+  /** Proofs on the plain port are wrong until the returned function is called. */
+  const hidePlainProofs = async () => {
+    await fleet.pool.query(`create or replace function hide() returns trigger language plpgsql as
+      'begin if new.kind = ''http-01'' then new.token = ''hidden''; end if; return new; end';
+      create trigger hide before insert or update on acme_challenge for each row execute function hide()`)
+    return () => fleet.pool.query('drop trigger hide on acme_challenge')
+  }
 
-  it('the CA is silent, or gives only bad nonces: that ends too', async () => {
-    const ordering = order(one)
-    acme.fault = 'silent'
-    await fleet.addDomain('silent.example')
-    assert.match((await failed('silent.example', 1)).last_error ?? '', /no answer within 5 s/)
-    acme.fault = 'nonces'
-    await nextAttempt('silent.example', ordering)
-    const { last_error: words } = await failed('silent.example', 2)
-    assert.match(words ?? '', /stale/)
-  })
-
-  it('the CA limits us: it is left alone for as long as it says', async () => {
-    acme.fault = 'rate-limited'
-    order(one)
-    await fleet.addDomain('limited.example')
-    const it_ = await failed('limited.example', 1)
-    assert.equal(it_.last_error, 'too many certificates')
-    assert.equal(waitOf(it_), 7_200_000)
-  })
-
-  it('the CA is too busy for a nonce: that is no refusal, and it is left alone for as long as it says', async () => {
-    acme.fault = 'no-nonce'
-    order(one)
-    await fleet.addDomain('busy.example')
-    const it_ = await failed('busy.example', 1)
-    assert.match(it_.last_error ?? '', /the CA is not available \(status 503\)/)
-    assert.equal(waitOf(it_), 7_200_000)
-  })
+  for (const [what, fault, error, waitMs] of [
+    [
+      'is away: it is asked again after a minute',
+      'away',
+      /the CA is not available \(status 503\)/,
+      MINUTE_MS,
+    ],
+    ['is silent: that ends too', 'silent', /no answer within 5 s/, MINUTE_MS],
+    ['takes no nonce of its own: that ends too', 'nonces', /stale/, MINUTE_MS],
+    ['limits us: it is left alone as long as it says', 'rate-limited', /^too many certificates$/, 7_200_000],
+    [
+      'is too busy for a nonce: that is no refusal',
+      'no-nonce',
+      /the CA is not available \(status 503\)/,
+      7_200_000,
+    ],
+  ] as const) {
+    it(`the CA ${what}; then it is back`, async () => {
+      acme.fault = fault
+      const ordering = order(one)
+      await fleet.addDomain('patient.example')
+      const it_ = await failed('patient.example', 1)
+      assert.match(it_.last_error ?? '', error)
+      assert.equal(waitOf(it_), waitMs)
+      acme.fault = null
+      await nextAttempt('patient.example', ordering)
+      await issued('patient.example')
+      const { order: then } = await fleet.view('patient.example')
+      assert.deepEqual([then.last_error, then.failures], [null, 0])
+    })
+  }
 
   it('a name that does not lead to us costs no order', async () => {
     order(one, { reach: async (name) => ({ unreachable: `${name} leads elsewhere` }) })
@@ -123,8 +141,7 @@ describe('ordering under trouble', () => {
     assert.equal(it_.last_error, 'elsewhere.example leads elsewhere')
     assert.equal(waitOf(it_), MINUTE_MS)
     assert.equal(ordersOf('elsewhere.example'), 0)
-    const { rows } = await fleet.pool.query('select from acme_order')
-    assert.equal(rows.length, 0)
+    assert.equal((await fleet.pool.query('select from acme_order')).rowCount, 0)
   })
 
   it('what was tried before a name led here does not count: the first refusal by the CA waits ten minutes', async () => {
@@ -132,11 +149,7 @@ describe('ordering under trouble', () => {
     const ordering = order(one, {
       reach: async () => (leadsHere ? { kind: 'http-01' } : { unreachable: 'not here' }),
     })
-    await fleet.pool.query(`create or replace function hide() returns trigger language plpgsql as
-      'begin if new.kind = ''http-01'' then new.token = ''hidden''; end if; return new; end'`)
-    await fleet.pool.query(
-      'create trigger hide before insert or update on acme_challenge for each row execute function hide()',
-    )
+    const show = await hidePlainProofs()
     await fleet.addDomain('late.example')
     await failed('late.example', 1)
     await nextAttempt('late.example', ordering)
@@ -146,33 +159,27 @@ describe('ordering under trouble', () => {
     const refused = await failed('late.example', 1)
     assert.match(refused.last_error ?? '', /no proof by http-01/)
     assert.equal(waitOf(refused), 10 * MINUTE_MS)
-    await fleet.pool.query('drop trigger hide on acme_challenge')
+    await show()
   })
 
   it('without a look beforehand, the other challenge is tried after a failure', async () => {
     // The plain port of the node that the CA comes to answers nothing.
     const ordering = order(one, { reach: null })
-    await fleet.pool.query(`create or replace function hide() returns trigger language plpgsql as
-      'begin if new.kind = ''http-01'' then new.token = ''hidden''; end if; return new; end'`)
-    await fleet.pool.query(
-      'create trigger hide before insert or update on acme_challenge for each row execute function hide()',
-    )
+    const show = await hidePlainProofs()
     await fleet.addDomain('other-way.example')
     assert.match((await failed('other-way.example', 1)).last_error ?? '', /no proof by http-01/)
     await nextAttempt('other-way.example', ordering)
     await issued('other-way.example')
-    await fleet.pool.query('drop trigger hide on acme_challenge')
+    await show()
   })
 
   it('the budget of the fleet: one order more than it allows waits for the hour to pass', async () => {
     const ordering = order(one, {}, { perHour: 2 })
-    for (const name of ['b1.example', 'b2.example', 'b3.example']) await fleet.addDomain(name)
-    const views = () =>
-      Promise.all(['b1.example', 'b2.example', 'b3.example'].map((name) => fleet.view(name)))
-    await until(
-      'two',
-      async () => (await views()).filter(({ certificate }) => certificate !== null).length === 2,
-    )
+    const names = ['b1.example', 'b2.example', 'b3.example']
+    for (const name of names) await fleet.addDomain(name)
+    const views = () => Promise.all(names.map((name) => fleet.view(name)))
+    const served = async () => (await views()).filter(({ certificate }) => certificate !== null).length
+    await until('two', async () => (await served()) === 2)
     const waiting = await until('the third is told to wait', async () =>
       (await views()).find(
         ({ certificate, order: it_ }) =>
@@ -183,7 +190,7 @@ describe('ordering under trouble', () => {
     assert.equal(waiting.order.failures, 0)
     fleet.turn(61 * MINUTE_MS)
     ordering.wake()
-    for (const name of ['b1.example', 'b2.example', 'b3.example']) await issued(name)
+    for (const name of names) await issued(name)
   })
 
   it("the budget is everybody's: an account with many new names does not keep out another", async () => {
@@ -221,16 +228,10 @@ describe('ordering under trouble', () => {
     assert.equal(ordersOf('renewed.example'), 1)
     acme.window = { start: new Date(0), end: new Date(1) }
     await nextAttempt('renewed.example', ordering)
-    const second = await until('a renewal', async () => {
-      const { certificate } = await fleet.view('renewed.example')
-      return certificate?.serial !== first.serial && certificate
-    })
+    const { serial: second } = await renewed('renewed.example', first.serial)
     const [, serial = ''] = (acme.replaced.at(-1) ?? '').split('.')
     assert.equal(Buffer.from(serial, 'base64url').toString('hex').toUpperCase(), first.serial)
-    await until('it is served', async () => {
-      assert(second)
-      return (await two.handshake('renewed.example')).serial === second.serial
-    })
+    await until('it is served', async () => (await two.handshake('renewed.example')).serial === second)
     // It still says so, also of the new one: an hour later is soon enough.
     const { order: it_ } = await fleet.view('renewed.example')
     assert(Date.parse(it_.next_attempt_at!) > fleet.clock.nowMs() + 59 * MINUTE_MS)
@@ -245,10 +246,7 @@ describe('ordering under trouble', () => {
     await fleet.addDomain('kept.example')
     const { serial, not_after: end } = await issued('kept.example')
     acme.fault = 'rate-limited'
-    await fleet.pool.query('update certificate_order set next_at = $1, renew_at = $1', [
-      new Date(fleet.clock.nowMs()),
-    ])
-    ordering.wake()
+    await renewNow(ordering)
     // What the CA wants is what is waited, also now.
     assert.equal(waitOf(await failed('kept.example', 1)), 7_200_000)
     // But not for years.
@@ -269,11 +267,8 @@ describe('ordering under trouble', () => {
     for (const fault of ['replaced-already', 'not-his'] as const) {
       const { serial } = await issued('again.example')
       acme.fault = fault
-      await fleet.pool.query('update certificate_order set next_at = $1, renew_at = $1', [
-        new Date(fleet.clock.nowMs()),
-      ])
-      ordering.wake()
-      await until('another', async () => (await fleet.view('again.example')).certificate?.serial !== serial)
+      await renewNow(ordering)
+      await renewed('again.example', serial)
     }
   })
 
@@ -284,7 +279,7 @@ describe('ordering under trouble', () => {
     await first.close()
     const other = await startTestAcme(two.ports)
     orderings.push(one.order(other))
-    await until('another', async () => (await fleet.view('moved.example')).certificate?.serial !== serial)
+    await renewed('moved.example', serial)
     assert.deepEqual(other.orders, ['moved.example'])
     await other.close()
   })
@@ -299,59 +294,35 @@ describe('ordering under trouble', () => {
   })
 
   // Proves decided "Certificates"
-  it('a node that is killed in the middle of an order: another takes it up, and all serve', async () => {
-    const asked = Promise.withResolvers<void>()
-    const hold = Promise.withResolvers<void>()
-    acme.beforeJudging = async () => {
-      asked.resolve()
-      await hold.promise
-    }
+  it('a node that is lost in the middle of an order: another takes it up, and all serve', async () => {
+    const { asked, release } = holdJudging()
+    order(one, {}, { leaseMs: 60_000 })
     await fleet.addDomain('orphan.example')
-    const child = spawn(
-      process.execPath,
-      [
-        path.join(import.meta.dirname, '../../../test/support/ordering-main.ts'),
-        fleet.database.url,
-        acme.directoryUrl,
-        acme.ca,
-      ],
-      { stdio: ['ignore', 'pipe', 'inherit', 'ipc'] },
-    )
-    await asked.promise
-    child.kill('SIGKILL')
-    await once(child, 'exit')
+    await asked
     assert.equal(ordersOf('orphan.example'), 1)
-    order(one)
-    acme.beforeJudging = async () => {}
-    hold.resolve()
+    await fleet.pool.query(`update certificate_order set lease = gen_random_uuid(), lease_until = now()`)
+    order(two)
+    await until('another order', () => ordersOf('orphan.example') === 2)
+    release()
     const { serial } = await issued('orphan.example')
-    assert.equal(ordersOf('orphan.example'), 2)
     for (const node of [one, two]) assert.equal((await node.handshake('orphan.example')).serial, serial)
-    await until('nothing of the dead one is left', async () => {
-      const { rows } = await fleet.pool.query('select from acme_challenge')
-      return rows.length === 0
-    })
+    const challenges = () => fleet.pool.query('select from acme_challenge')
+    await until('no challenge is left', async () => (await challenges()).rowCount === 0)
   })
 
   it('a node that ends gives back what it is at: another begins at once', async () => {
-    const asked = Promise.withResolvers<void>()
-    acme.beforeJudging = async () => {
-      asked.resolve()
-      await new Promise(() => {})
-    }
+    const { asked, release } = holdJudging()
     const ending = order(one, {}, { leaseMs: 60_000 })
     await fleet.addDomain('handed-over.example')
-    await asked.promise
-    acme.beforeJudging = async () => {}
+    await asked
     // Another one takes it up in that moment, and publishes a proof.
     await fleet.pool.query(`create function take_up() returns trigger language plpgsql as $$ begin
       insert into acme_challenge values (new.domain_id, 'http-01', 'theirs', 'theirs', now() + interval '1 minute')
         on conflict (domain_id, kind) do update set token = 'theirs';
-      return null; end $$`)
-    await fleet.pool.query(
-      'create trigger take_up after update on certificate_order for each row when (new.lease is null) execute function take_up()',
-    )
+      return null; end $$;
+      create trigger take_up after update on certificate_order for each row when (new.lease is null) execute function take_up()`)
     await ending.close()
+    release()
     const { rows } = await fleet.pool.query('select token from acme_challenge')
     assert.deepEqual(rows, [{ token: 'theirs' }])
     await fleet.pool.query('drop trigger take_up on certificate_order')
@@ -361,39 +332,28 @@ describe('ordering under trouble', () => {
   })
 
   it('what a node brings after it lost its lease is dropped', async () => {
-    const asked = Promise.withResolvers<void>()
-    const hold = Promise.withResolvers<void>()
-    acme.beforeJudging = async () => {
-      asked.resolve()
-      await hold.promise
-    }
+    const { asked, release } = holdJudging()
     order(one, {}, { leaseMs: 60_000 })
     const domain = await fleet.addDomain('late.example')
-    await asked.promise
+    await asked
     await fleet.pool.query(
       `update certificate_order set lease = gen_random_uuid(), lease_until = now() + interval '1 hour' where domain_id = $1`,
       [domain.id],
     )
-    hold.resolve()
+    release()
     await until('the CA has given it', async () => acme.asked.length > 0)
     await orderings[0]!.close()
     assert.equal((await fleet.view('late.example')).certificate, null)
   })
 
   it('a domain that is deleted and registered by another while an order runs: he gets one of his own', async () => {
-    const asked = Promise.withResolvers<void>()
-    const hold = Promise.withResolvers<void>()
-    acme.beforeJudging = async () => {
-      asked.resolve()
-      await hold.promise
-    }
+    const { asked, release } = holdJudging()
     order(one)
     const before = await fleet.addDomain('sold.example')
-    await asked.promise
-    acme.beforeJudging = async () => {}
+    await asked
     await fleet.pool.query('delete from domain where id = $1', [before.id])
     const now = await fleet.addDomain('sold.example')
-    hold.resolve()
+    release()
     await issued('sold.example')
     const { rows } = await fleet.pool.query('select domain_id from certificate')
     assert.deepEqual(rows, [{ domain_id: now.id }])
@@ -417,6 +377,49 @@ describe('ordering under trouble', () => {
     await fleet.pool.query(`update domain set is_active = false where custom_domain = 'idle.example'`)
     fleet.turn(61 * DAY_MS)
     ordering.wake()
-    await until('a renewal', async () => (await fleet.view('idle.example')).certificate?.serial !== serial)
+    await renewed('idle.example', serial)
+  })
+
+  it('what was issued while the database could not take it is stored a moment later, without another order', async () => {
+    acme.beforeJudging = async () => {
+      await fleet.pool.query('alter table certificate rename to put_away')
+    }
+    const said: string[] = []
+    const log = Object.assign(silentLog(), { warn: (_: unknown, words: string) => said.push(words) })
+    order(one, { log }, { pollMs: 600_000 })
+    await fleet.addDomain('stored-late.example')
+    await until('it could not be stored', async () =>
+      said.includes('a new certificate could not be stored yet'),
+    )
+    await fleet.pool.query('alter table put_away rename to certificate')
+    await until('it is stored', async () => (await fleet.view('stored-late.example')).certificate)
+    assert.equal(ordersOf('stored-late.example'), 1)
+  })
+
+  it('a domain that failed the last time holds up no other; then the one that waited longest is first', async () => {
+    for (const [name, failures, hours] of [
+      ['failed-long-ago.example', 3, 9],
+      ['new.example', 0, 1],
+      ['failed.example', 1, 2],
+      ['renewal.example', 0, 3],
+      ['not-yet.example', 0, -1],
+    ] as const) {
+      const { id } = await fleet.addDomain(name)
+      await fleet.pool.query(
+        'update certificate_order set failures = $2, next_at = $3 where domain_id = $1',
+        [id, failures, new Date(fleet.clock.nowMs() - hours * HOUR_MS)],
+      )
+    }
+    const taken: string[] = []
+    for (;;) {
+      const [task, ...more] = await takeOrderTasks(fleet.pool, {
+        ...{ lease: randomUUID(), leaseMs: 60_000, limit: 1 },
+        nowMs: fleet.clock.nowMs(),
+      })
+      assert.equal(more.length, 0)
+      if (task === undefined) break
+      taken.push(task.domain.name)
+    }
+    assert.deepEqual(taken, ['renewal.example', 'new.example', 'failed-long-ago.example', 'failed.example'])
   })
 })

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { chmodSync, existsSync, readFileSync, rmSync, statSync } from 'node:fs'
 import path from 'node:path'
-import { after, before, beforeEach, describe, it } from 'node:test'
+import { beforeEach, describe, it } from 'node:test'
 
-import { type TestDatabase, testDatabase } from '../../../test/support/database.ts'
+import { openTestDatabase } from '../../../test/support/database.ts'
+import { openFolder } from '../../../test/support/folder.ts'
 import { MasterKeyError, type MasterKeys, parseMasterKeys } from './master-key.ts'
 import { accountPurpose, createVault, SealError, seal, unseal } from './vault.ts'
 
@@ -62,17 +62,9 @@ describe('master keys', () => {
   })
 })
 
+const database = await openTestDatabase()
+const dataDir = openFolder()
 describe('the vault of a node', () => {
-  let database: TestDatabase
-  let dataDir: string
-  before(async () => {
-    database = await testDatabase()
-    dataDir = mkdtempSync(path.join(tmpdir(), 'prepaint-vault-'))
-  })
-  after(async () => {
-    rmSync(dataDir, { recursive: true })
-    await database.close()
-  })
   beforeEach(async () => {
     await database.pool.query('truncate master_key, acme_account')
     rmSync(path.join(dataDir, 'secret-key'), { force: true })

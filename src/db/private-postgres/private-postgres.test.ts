@@ -24,7 +24,6 @@ import {
 } from '../../../test/support/database-process.ts'
 import { silentLog } from '../../log.ts'
 import { canTraverse, databaseUser, ownUid } from '../../system-user.ts'
-import { DatabaseError } from '../connection.ts'
 import { type Database, openDatabase } from '../database.ts'
 
 afterEach(killTestProcesses)
@@ -32,15 +31,16 @@ afterEach(killTestProcesses)
 const open = (dataDir: string, lines: string[] = []): Promise<Database> =>
   openDatabase({ databaseUrl: null, dataDir, log: silentLog(), onLongStep: (line) => lines.push(line) })
 
+const pidIn = (dataDir: string) =>
+  Number(readFileSync(path.join(dataDir, 'postgres/data/postmaster.pid'), 'utf8').split('\n')[0])
+
 describe('the private PostgreSQL', () => {
   const dataDir = testDataDir()
   const lines: string[] = []
   let database: Database
-  let pid: number
 
   before(async () => {
     database = await open(dataDir, lines)
-    pid = Number(readFileSync(path.join(dataDir, 'postgres/data/postmaster.pid'), 'utf8').split('\n')[0])
   })
   after(async () => {
     await database.close()
@@ -48,36 +48,25 @@ describe('the private PostgreSQL', () => {
     removeDataDir(dataDir)
   })
 
-  it('says that the first start creates the database', () => {
+  it('says that the first start creates the database, and never runs as root', () => {
     assert.deepEqual(lines, ['Creating the database (first start) ...'])
-  })
-
-  it('never runs as root', () => {
-    assert.notEqual(statSync(`/proc/${pid}`).uid, 0)
-    assert.equal(statSync(`/proc/${pid}`).uid, databaseUser()?.uid ?? ownUid())
+    assert.notEqual(statSync(`/proc/${pidIn(dataDir)}`).uid, 0)
+    assert.equal(statSync(`/proc/${pidIn(dataDir)}`).uid, databaseUser()?.uid ?? ownUid())
   })
 
   it('listens on no port', async () => {
     const { rows } = await database.pool.query('show listen_addresses')
     assert.deepEqual(rows, [{ listen_addresses: '' }])
-    const own = readdirSync(`/proc/${pid}/fd`)
-      .map((fd) => readlinkSync(`/proc/${pid}/fd/${fd}`))
+    const own = readdirSync(`/proc/${pidIn(dataDir)}/fd`)
+      .map((fd) => readlinkSync(`/proc/${pidIn(dataDir)}/fd/${fd}`))
       .flatMap((target) => /^socket:\[(\d+)\]$/.exec(target)?.[1] ?? [])
-    const inodes = (table: string, column: number) =>
-      new Set(
-        readFileSync(`/proc/net/${table}`, 'utf8')
-          .split('\n')
-          .map((line) => line.trim().split(/\s+/)[column]),
-      )
-    const tcp = [inodes('tcp', 9), inodes('tcp6', 9)]
-    assert(
-      own.some((inode) => inodes('unix', 6).has(inode)),
-      'its Unix socket is found in this way',
-    )
-    assert.deepEqual(
-      own.filter((inode) => tcp.some((table) => table.has(inode))),
-      [],
-    )
+    const inodes = (table: string, column: number) => {
+      const lines = readFileSync(`/proc/net/${table}`, 'utf8').split('\n')
+      const all = new Set(lines.map((line) => line.trim().split(/\s+/)[column]))
+      return own.filter((inode) => all.has(inode))
+    }
+    assert.notDeepEqual(inodes('unix', 6), [], 'its Unix socket is found in this way')
+    assert.deepEqual([...inodes('tcp', 9), ...inodes('tcp6', 9)], [])
   })
 
   it('can be reached by nobody else: home, data, socket and its directory are the owner’s alone', () => {
@@ -116,7 +105,6 @@ describe('the private PostgreSQL', () => {
     await database.close()
     const again: string[] = []
     database = await open(dataDir, again)
-    pid = Number(readFileSync(path.join(dataDir, 'postgres/data/postmaster.pid'), 'utf8').split('\n')[0])
     assert.deepEqual((await database.pool.query('select n from kept')).rows, [{ n: 7 }])
     assert.deepEqual(again, [])
   })
@@ -126,15 +114,11 @@ describe('the private PostgreSQL', () => {
     const file = path.join(dataDir, 'postgres/data/PG_VERSION')
     const major = readFileSync(file, 'utf8')
     writeFileSync(file, '17\n')
-    await assert.rejects(open(dataDir), (error) => {
-      assert(error instanceof DatabaseError)
-      assert.match(error.message, /was created by PostgreSQL 17, and this Prepaint contains PostgreSQL 18/)
-      return true
-    })
+    const message = /was created by PostgreSQL 17, and this Prepaint contains PostgreSQL 18/
+    await assert.rejects(open(dataDir), { name: 'DatabaseError', message })
     writeFileSync(file, major)
     // The refusal left nothing locked.
     database = await open(dataDir)
-    pid = Number(readFileSync(path.join(dataDir, 'postgres/data/postmaster.pid'), 'utf8').split('\n')[0])
   })
 })
 
@@ -186,14 +170,9 @@ describe('awkward data directories', () => {
       await second.close()
       removeDataDir(dataDir)
 
-      await assert.rejects(
-        (async () => {
-          mkdirSync(dataDir, { recursive: true })
-          execFileSync('ln', ['-s', '/var/lib/prepaint/000000000000/postgres', link])
-          await open(dataDir)
-        })(),
-        /links to the database in .* which is gone/,
-      )
+      mkdirSync(dataDir, { recursive: true })
+      execFileSync('ln', ['-s', '/var/lib/prepaint/000000000000/postgres', link])
+      await assert.rejects(open(dataDir), /links to the database in .* which is gone/)
       removeDataDir(parent)
     })
 
@@ -205,8 +184,7 @@ describe('awkward data directories', () => {
       execFileSync('chown', ['-R', '65534:65534', dataDir])
       const again = await open(dataDir)
       const home = path.join(dataDir, 'postgres')
-      const pid = readFileSync(path.join(home, 'data/postmaster.pid'), 'utf8').split('\n')[0]
-      assert.equal(statSync(`/proc/${pid}`).uid, 65_534)
+      assert.equal(statSync(`/proc/${pidIn(dataDir)}`).uid, 65_534)
       await again.close()
       const strangers = execFileSync('find', [home, '!', '-uid', '65534'], { encoding: 'utf8' })
       assert.equal(strangers, '')
@@ -218,11 +196,8 @@ describe('awkward data directories', () => {
         const dataDir = testDataDir(user)
         const child = startTestProcess(dataDir, { user })
         const end = await child.nextEnd()
-        assert.equal(end.event, 'refused')
-        assert.match(
-          end.event === 'refused' ? end.message : '',
-          /user without an entry in \/etc\/passwd.*DATABASE_URL/,
-        )
+        const told = end.event === 'refused' ? end.message : ''
+        assert.match(told, /user without an entry in \/etc\/passwd.*DATABASE_URL/)
         removeDataDir(dataDir)
       })
 

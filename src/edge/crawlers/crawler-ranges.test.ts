@@ -7,7 +7,7 @@ import { describe, it, type TestContext } from 'node:test'
 import ipaddr from 'ipaddr.js'
 
 import { until } from '../../../test/support/condition.ts'
-import { listening } from '../../../test/support/edge.ts'
+import { listening } from '../../../test/support/loopback.ts'
 import { silentLog } from '../../log.ts'
 import { createAddressGuard } from '../../outbound/address-guard.ts'
 import { createClient } from '../../outbound/client/pool.ts'
@@ -57,13 +57,8 @@ describe('ranges of crawlers', () => {
       'sources.json': JSON.stringify({ gptbot: [`${site.url}/`] }),
     })
     await refresh()
-    for (const bad of [
-      undefined,
-      '<html>',
-      '{"prefixes": []}',
-      google('0.0.0.0/0'),
-      '#'.repeat(1024 * 1024 + 1),
-    ]) {
+    const long = '#'.repeat(1024 * 1024 + 1)
+    for (const bad of [undefined, '<html>', '{"prefixes": []}', google('0.0.0.0/0'), long]) {
       site.files['/'] = bad
       await refresh()
       assert.equal(rangesOf('gptbot')?.has('192.0.2.1'), true)
@@ -105,24 +100,18 @@ describe('ranges of crawlers', () => {
     assert.equal(site.requests, 0)
   })
 
-  const refused: Record<string, [files: Record<string, string>, why: RegExp]> = {
-    'a file of nobody': [
-      { 'google.json': google('192.0.2.0/24') },
-      /google\.json: no crawler is called "google"; known are googlebot, /,
-    ],
-    'a file that is no list': [{ 'gptbot.json': '{}' }, /gptbot\.json: has no ranges/],
-    'sources that are no JSON': [{ 'sources.json': 'gptbot' }, /sources\.json: /],
-    'sources of nobody': [{ 'sources.json': '{"openai": []}' }, /no crawler is called "openai"/],
-    'sources that are no addresses': [
-      { 'sources.json': '{"gptbot": ["file:///etc/passwd"]}' },
-      /sources\.json: .*URL/s,
-    ],
-    'too many sources': [
-      { 'sources.json': JSON.stringify({ gptbot: Array(11).fill('https://a.example/') }) },
-      /sources\.json: /,
-    ],
-  }
-  for (const [what, [files, why]] of Object.entries(refused)) {
+  const sources = (text: string) => ({ 'sources.json': text })
+  const many = JSON.stringify({ gptbot: Array(11).fill('https://a.example/') })
+  const unknown = /google\.json: no crawler is called "google"; known are googlebot, /
+  const refused: [what: string, files: Record<string, string>, why: RegExp][] = [
+    ['a file of no crawler', { 'google.json': google('192.0.2.0/24') }, unknown],
+    ['a file that is no list', { 'gptbot.json': '{}' }, /gptbot\.json: has no ranges/],
+    ['sources that are no JSON', sources('gptbot'), /sources\.json: /],
+    ['sources of no crawler', sources('{"openai": []}'), /no crawler is called "openai"/],
+    ['sources that are no addresses', sources('{"gptbot": ["file:///etc/passwd"]}'), /sources\.json: .*URL/s],
+    ['too many sources', sources(many), /sources\.json: /],
+  ]
+  for (const [what, files, why] of refused) {
     it(`stop the start: ${what}`, async (t) => {
       await assert.rejects(ranges(t, files), { name: 'RangesError', message: why })
     })

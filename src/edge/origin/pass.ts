@@ -5,8 +5,10 @@ import type { OriginPool } from '../../outbound/client/pool.ts'
 import { connectFault } from '../../outbound/guarded-connect.ts'
 import { type Front, passedTrailers, requestHeaders, responseHeaders } from '../../outbound/headers.ts'
 import { PASSED_METHODS, type PlainPage, sendPlainPage } from '../page/plain-page.ts'
+import { varyOf } from '../page/send-page.ts'
 import { timesThroughUs } from '../request/decide.ts'
 import type { EdgeDomain } from '../request/domain.ts'
+import { isAsset } from '../request/target.ts'
 import type { Verdict } from '../request/verdict.ts'
 import type { EdgeRequest, EdgeResponse } from '../server/exchange.ts'
 import { createAnswerStream, watchBodyPace } from './stream-answer.ts'
@@ -129,7 +131,8 @@ export function createPass(options: PassOptions): Pass {
     /** Throws on a status or header that Node cannot write. */
     function writeHead(head: AnswerHead): void {
       const list = [...responseHeaders(head, front, domain, verdict), ...named]
-      res.writeHead(head.statusCode, head.statusMessage, list)
+      const sent = mayBePage(list, req.url) ? withVary(list, varyOf(domain)) : list
+      res.writeHead(head.statusCode, head.statusMessage, sent)
     }
   }
 
@@ -139,6 +142,21 @@ export function createPass(options: PassOptions): Pass {
     req.on('end', () => call.end(passedTrailers(req.rawTrailers)))
     watchBodyPace(req, call, bodyLookMs, () => call.destroy(new ClientSlow()))
   }
+}
+
+/** Headers by turns, name and value. A 304 has no type, but the `Vary` of its 200 (RFC 9110, section 15.4.5). */
+function mayBePage(list: readonly string[], url = '/'): boolean {
+  const at = list.findIndex((name, place) => place % 2 === 0 && name.toLowerCase() === 'content-type')
+  return at === -1 ? !isAsset(url) : /^(?:text\/html|application\/xhtml\+xml)\b/i.test(list[at + 1] ?? '')
+}
+
+/** A cache in front must not give crawlers what the origin gave people. In one line: older nginx reads the last only. */
+function withVary(list: string[], own: string): string[] {
+  const isVary = (at: number) => list[at - (at % 2)]?.toLowerCase() === 'vary'
+  const names = [...list.filter((_, at) => at % 2 === 1 && isVary(at)), own].join().split(/[\s,]+/)
+  const unique = new Map(names.filter(Boolean).map((name) => [name.toLowerCase(), name]))
+  if (unique.has('*')) return list
+  return [...list.filter((_, at) => !isVary(at)), 'Vary', [...unique.values()].join(', ')]
 }
 
 class NotTaken extends Error {

@@ -1,25 +1,16 @@
 /** An origin that hangs, or sends its head byte by byte, does not hold a crawler for longer than its owner says. */
 import assert from 'node:assert/strict'
 import type http from 'node:http'
-import { after, before, it } from 'node:test'
-import { PERSON, startTestEdge, type TestEdge } from '../../../test/support/edge.ts'
+import { it } from 'node:test'
+import { openEdge, PERSON } from '../../../test/support/edge.ts'
 import { DEFAULT_DOMAIN_SETTINGS, domainSettingsPatchSchema } from '../../sites/domain-settings.ts'
 
 const DAY = 24 * 3_600_000
 
 let answer: http.RequestListener
-let edge: TestEdge
-before(async () => {
-  edge = await startTestEdge({
-    liveWaitMs: 200,
-    answerWaitMs: 60_000,
-    origin: (req, res) => answer(req, res),
-  })
-  await edge.pool.query(`update domain set settings = '{"crawler_wait_seconds": 1}'`)
-  await edge.pool.query(`select pg_notify('invalidate', $1)`, [JSON.stringify({ host: 'red.example' })])
-  await edge.settled()
-})
-after(() => edge.close())
+const origin: http.RequestListener = (req, res) => answer(req, res)
+const edge = await openEdge({ liveWaitMs: 200, answerWaitMs: 60_000, origin })
+await edge.settings({ crawler_wait_seconds: 1 })
 
 const hangs: http.RequestListener = () => {}
 /** Never silent, never done. */

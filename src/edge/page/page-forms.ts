@@ -1,13 +1,14 @@
 import type { Queryable } from '../../db/transaction.ts'
 import type { Converter } from '../../forms/converter.ts'
 import { findForm } from '../../forms/find-form.ts'
-import type { DerivedForm } from '../../forms/form.ts'
+import type { DerivedForm, Form } from '../../forms/form.ts'
 import type { Log } from '../../log.ts'
 import type { PageCache } from '../../store/page-cache.ts'
 import type { PageId } from '../../store/page-id.ts'
 import { within } from '../../within.ts'
 import type { EdgeDomain } from '../request/domain.ts'
 import type { Encodings, Served, ServedPage } from './prepared-page.ts'
+import { formIn } from './send-page.ts'
 
 type PageFormsParts = {
   log: Log
@@ -28,14 +29,16 @@ export class PageForms {
     this.#parts = parts
   }
 
-  /** null: the page has no such form, or it takes too long: serve the HTML. Never rejects. */
-  find(domain: EdgeDomain, id: PageId, page: ServedPage, form: DerivedForm): Promise<Encodings | null> {
+  /** The form that can be given: HTML where the page has no other, or it takes too long. Never rejects. */
+  async find(domain: EdgeDomain, id: PageId, page: ServedPage, asked: Form): Promise<Form | 'own-markdown'> {
+    const known = formIn(page, asked)
+    if (known !== undefined || asked === 'html') return known ?? 'html'
     const making = this.#making.get(page) ?? new Map<DerivedForm, Promise<Encodings | null>>()
     this.#making.set(page, making)
-    const open = making.get(form) ?? this.#make(domain, id, page, form).finally(() => making.delete(form))
-    making.set(form, open)
+    const open = making.get(asked) ?? this.#make(domain, id, page, asked).finally(() => making.delete(asked))
+    making.set(asked, open)
     const { isReady, limitMs } = this.#parts.converter
-    return isReady ? within(limitMs, open, null) : open
+    return (await (isReady ? within(limitMs, open, null) : open)) === null ? 'html' : asked
   }
 
   async #make(

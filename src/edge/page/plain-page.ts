@@ -1,5 +1,6 @@
 import { requestIdOf } from '../../http/request-id.ts'
-import type { EdgeResponse } from '../server/exchange.ts'
+import type { Verdict } from '../request/verdict.ts'
+import type { EdgeRequest, EdgeResponse } from '../server/exchange.ts'
 
 /** Our own pages: short, and without internal details. */
 const PAGES = {
@@ -67,6 +68,29 @@ export function sendPlainPage(
   if (id !== '') headers.push('X-Request-Id', id)
   res.writeHead(PAGES[page][0], headers)
   res.end(res.req.method === 'HEAD' ? undefined : body)
+}
+
+/** A text that the owner decided. Without `body`: not modified. */
+export function sendText(
+  req: EdgeRequest,
+  res: EdgeResponse,
+  answer: { status: number; verdict: Verdict; headers: readonly string[]; body?: string },
+): Verdict {
+  const { status, verdict, headers, body } = answer
+  // An unread body would be parsed as the next request.
+  if (!req.complete && req.method !== 'GET' && req.method !== 'HEAD') res.shouldKeepAlive = false
+  const type = [
+    'Content-Type',
+    'text/plain; charset=utf-8',
+    'Content-Length',
+    `${Buffer.byteLength(body ?? '')}`,
+  ]
+  res.writeHead(status, [
+    ...[...headers, ...(body === undefined ? [] : type), 'X-Content-Type-Options', 'nosniff'],
+    ...['X-Prepaint', verdict, 'X-Request-Id', requestIdOf(req)],
+  ])
+  res.end(req.method === 'HEAD' ? undefined : body)
+  return verdict
 }
 
 export function pageMessage(page: PlainPage, verdict: string): string {

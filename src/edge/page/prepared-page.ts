@@ -7,7 +7,7 @@ import { RecentMap } from '../../recent-map.ts'
 import type { StoredEntry, StoredPage, StoredRedirect } from '../../store/stored-page.ts'
 import { headerLinks, namesMarkdown } from './link-header.ts'
 import { headerLines } from './plain-page.ts'
-import { type OriginUsage, originUsage } from './usage-headers.ts'
+import { originUsage, type Usage } from './usage-headers.ts'
 
 const brotliDecompress = promisify(zlib.brotliDecompress)
 const gzip = promisify(zlib.gzip)
@@ -48,7 +48,7 @@ export type ServedPage = Encodings &
     effect: string
     /** False: given once, not stored. */
     isStored: boolean
-    usage: OriginUsage | null
+    usage: Usage | null
     /** The site has Markdown of its own for this page. */
     ownMarkdown: boolean
     /** Absent: not known yet; null: there is none. */

@@ -14,7 +14,7 @@ import {
   type ServedPage,
   type ServedRedirect,
 } from './prepared-page.ts'
-import { type OwnUsage, usageHeaders } from './usage-headers.ts'
+import { type Usage, usageHeaders } from './usage-headers.ts'
 
 /** `rule`: with a status that the owner's rule sets. */
 export type ServedVerdict = 'hit' | 'stale' | 'rendered' | 'rule'
@@ -31,10 +31,10 @@ export function stampOf(entry: Served, lifetimes: Lifetimes, nowMs: number, verd
 /** What is served: a form of a page, at its public URL. */
 export type Given = { page: ServedPage; form: Form; path: string }
 
-/** The form that the page has: HTML where it has no other. undefined: not known yet, or the site has its own. */
-export function formIn(page: ServedPage, asked: Form): Form | undefined {
+/** The form that the page has: HTML where it has no other, `own-markdown` where the site has. undefined: not known yet. */
+export function formIn(page: ServedPage, asked: Form): Form | 'own-markdown' | undefined {
   if (asked === 'html') return 'html'
-  if (asked === 'markdown' && page.ownMarkdown) return undefined
+  if (asked === 'markdown' && page.ownMarkdown) return 'own-markdown'
   const encodings = page.forms[asked]
   return encodings === undefined ? undefined : encodings === null ? 'html' : asked
 }
@@ -79,7 +79,7 @@ export function sendPageAnswer(res: EdgeResponse, { status, same, own, body }: P
 export type PageAnswer = { status: number; same: SameHeaders; own: string[]; body: Buffer | null }
 
 /** `usage` null: as the origin says. */
-export type AnswerSettings = Pick<EdgeDomain, 'name' | 'markdown'> & { usage: OwnUsage | null }
+export type AnswerSettings = Pick<EdgeDomain, 'name' | 'markdown'> & { usage: Usage | null }
 
 export function pageAnswer(
   req: RequestHead,
@@ -102,7 +102,7 @@ export function pageAnswer(
   return { status: page.status, same: whole, own, body: req.method === 'HEAD' ? null : body }
 }
 
-function varyOf({ markdown }: AnswerSettings): string {
+export function varyOf({ markdown }: Pick<AnswerSettings, 'markdown'>): string {
   return markdown ? 'Accept, Accept-Encoding, User-Agent' : 'Accept-Encoding, User-Agent'
 }
 

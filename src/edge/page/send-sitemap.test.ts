@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import type http from 'node:http'
-import { after, before, beforeEach, describe, it } from 'node:test'
+import { beforeEach, describe, it } from 'node:test'
 import zlib from 'node:zlib'
-import { type Answer, PERSON, path, startTestEdge, type TestEdge } from '../../../test/support/edge.ts'
+import { until } from '../../../test/support/condition.ts'
+import { openEdge, PERSON, path } from '../../../test/support/edge.ts'
 import { FETCHING_LIMIT } from '../../sitemaps/cache.ts'
 
 const HOUR = 3_600_000
@@ -14,70 +14,43 @@ type Reply = {
   after?: Promise<void>
 }
 
-let edge: TestEdge
 let site: Record<string, Reply>
 let asked: string[]
-before(async () => {
-  edge = await startTestEdge({
-    origin: async (req: http.IncomingMessage, res: http.ServerResponse) => {
-      asked.push(req.url!)
-      const reply = site[req.url!]
-      await reply?.after
-      res.writeHead(reply?.status ?? (reply ? 200 : 404), {
-        'content-type': reply?.type ?? 'application/xml',
-        ...(reply?.encoding ? { 'content-encoding': reply.encoding } : {}),
-      })
-      res.end(reply?.body)
-    },
-  })
+const edge = await openEdge({
+  origin: async (req, res) => {
+    asked.push(req.url!)
+    const {
+      status,
+      type = 'application/xml',
+      body,
+      encoding,
+      after,
+    } = site[req.url!] ?? { status: 404, body: '' }
+    await after
+    res.writeHead(status ?? 200, {
+      'content-type': type,
+      ...(encoding && { 'content-encoding': encoding }),
+    })
+    res.end(body)
+  },
 })
-after(() => edge.close())
 beforeEach(async () => {
   asked = []
   site = {}
-  await edge.purge({ kind: 'all' })
-  // What the purge takes back of the test before is known by when it was fetched.
+  // Fetches and purges are told apart by their time.
   edge.wait(1)
   await edge.pool.query('delete from known_path')
-  // Other settings: what was read of robots.txt is read again.
-  await edge.set(`settings = '{}'`).then(edge.settled)
-})
-
-describe('a fetch that began before a purge', () => {
-  it('answers who waits for it and is not kept; who asks after the purge gets what is there then', async () => {
-    const slow = Promise.withResolvers<void>()
-    site['/sitemap.xml'] = { body: urlset(`${origin()}/old`), after: slow.promise }
-    const first = edge.ask('/sitemap.xml')
-    while (asked.length === 0) await new Promise(setImmediate)
-    await edge.purge({ kind: 'path', path: path('/elsewhere') }).then(edge.settled)
-    site['/sitemap.xml'] = { body: urlset(`${origin()}/new`) }
-    const second = await edge.ask('/sitemap.xml')
-    assert.match(String(second.body), /red\.example\/new/)
-    slow.resolve()
-    assert.match(String((await first).body), /red\.example\/old/)
-    const third = await edge.ask('/sitemap.xml')
-    assert.deepEqual([third.verdict, asked.length], ['hit', 2])
-    assert.match(String(third.body), /red\.example\/new/)
-  })
-
-  it('is deleted again where the purge is heard of only once it is stored; a refresh of a page is no purge', async () => {
-    site['/sitemap.xml'] = { body: urlset(`${origin()}/a`) }
-    const kept = async () => (await edge.pool.query('select from sitemap')).rowCount
-    await edge.ask('/sitemap.xml')
-    const notify = (what: object) =>
-      edge.pool.query(`select pg_notify('invalidate', $1)`, [JSON.stringify(what)]).then(edge.settled)
-    await notify({ domain: edge.red, path: '/a' })
-    await notify({ domain: edge.blue })
-    assert.equal(await kept(), 1)
-    // Its delete did not see what was not committed yet.
-    await notify({ domain: edge.red, prefix: '/x', purged: true })
-    while ((await kept()) === 1);
-  })
+  await edge.reset()
 })
 
 const urlset = (...locations: string[]) =>
   `<urlset>${locations.map((location) => `<url><loc>${location}</loc></url>`).join('')}</urlset>`
-const origin = () => edge.origin
+const atOrigin = (page: string) => urlset(`${edge.origin}${page}`)
+const shown = (page: string) => urlset(`https://red.example${page}`)
+const ask = async (of = '/sitemap.xml') => {
+  const { verdict, body } = await edge.ask(of)
+  return [verdict, String(body)]
+}
 
 async function known(): Promise<string[]> {
   const { rows } = await edge.pool.query<{ path: string }>(
@@ -93,32 +66,50 @@ async function verdicts(...paths: string[]): Promise<(string | undefined)[]> {
   return seen
 }
 
+describe('a fetch that began before a purge', () => {
+  it('answers who waits for it and is not kept; later requests get what is there then', async () => {
+    const slow = Promise.withResolvers<void>()
+    site['/sitemap.xml'] = { body: atOrigin('/old'), after: slow.promise }
+    const first = ask()
+    await until('it is asked for', () => asked.length === 1)
+    await edge.purge({ kind: 'path', path: path('/elsewhere') }).then(edge.settled)
+    site['/sitemap.xml'] = { body: atOrigin('/new') }
+    assert.deepEqual((await ask())[1], shown('/new'))
+    slow.resolve()
+    assert.deepEqual((await first)[1], shown('/old'))
+    assert.deepEqual([await ask(), asked.length], [['hit', shown('/new')], 2])
+  })
+
+  it('is deleted again where the purge is heard of only once it is stored; a refresh of a page is no purge', async () => {
+    site['/sitemap.xml'] = { body: atOrigin('/a') }
+    const kept = async () => (await edge.pool.query('select from sitemap')).rowCount
+    const notify = (what: object) =>
+      edge.pool.query(`select pg_notify('invalidate', $1)`, [JSON.stringify(what)]).then(edge.settled)
+    await ask()
+    await notify({ domain: edge.red, path: '/a' })
+    await notify({ domain: edge.blue })
+    assert.equal(await kept(), 1)
+    // Its delete did not see what was not committed yet.
+    await notify({ domain: edge.red, prefix: '/x', purged: true })
+    await until('it is deleted', async () => (await kept()) === 0)
+  })
+})
+
 describe('a sitemap', () => {
   it('is fetched once, with the custom domain in it, and its pages are known', async () => {
-    site['/sitemap.xml'] = {
-      body: urlset(
-        `${origin()}/a?b=1&amp;a=2`,
-        'https://red.example/b?utm_source=x',
-        'https://else.example/c',
-      ),
-    }
-    const first = await edge.ask('/sitemap.xml')
-    assert.deepEqual([first.status, first.verdict], [200, 'pass; sitemap'])
-    const expected = urlset(
-      'https://red.example/a?b=1&amp;a=2',
-      'https://red.example/b?utm_source=x',
-      'https://else.example/c',
-    )
-    assert.equal(String(first.body), expected)
-    assert.equal(first.headers['content-type'], 'application/xml')
-    const second = await edge.ask('/sitemap.xml')
-    assert.deepEqual([second.verdict, String(second.body)], ['hit', expected])
+    const others = ['https://red.example/b?utm_source=x', 'https://else.example/c']
+    site['/sitemap.xml'] = { body: urlset(`${edge.origin}/a?b=1&amp;a=2`, ...others) }
+    const expected = urlset('https://red.example/a?b=1&amp;a=2', ...others)
+    const { status, verdict, body, headers } = await edge.ask('/sitemap.xml')
+    assert.deepEqual([status, verdict, String(body)], [200, 'pass; sitemap', expected])
+    assert.equal(headers['content-type'], 'application/xml')
+    assert.deepEqual(await ask(), ['hit', expected])
     assert.deepEqual(asked, ['/sitemap.xml'])
     assert.deepEqual(await known(), ['/a?a=2&b=1', '/b'])
   })
 
-  it('is served as gzip to whoever takes it, with its own ETag, and 304', async () => {
-    site['/sitemap.xml'] = { body: urlset(`${origin()}/a`) }
+  it('is served as gzip to who takes it, with its own ETag, and 304', async () => {
+    site['/sitemap.xml'] = { body: atOrigin('/a') }
     const plain = await edge.ask('/sitemap.xml')
     const packed = await edge.ask('/sitemap.xml', { headers: { 'accept-encoding': 'br, gzip' } })
     assert.equal(packed.headers['content-encoding'], 'gzip')
@@ -130,188 +121,169 @@ describe('a sitemap', () => {
     assert.deepEqual([head.status, head.body.length, head.verdict], [200, 0, 'hit'])
   })
 
-  it('that is a gzip file stays one, with other locations in it', async () => {
-    site['/sitemap.xml.gz'] = { type: 'application/gzip', body: zlib.gzipSync(urlset(`${origin()}/a`)) }
-    for (const verdict of ['pass; sitemap', 'hit']) {
-      const got = await edge.ask('/sitemap.xml.gz', { headers: { 'accept-encoding': 'gzip' } })
-      assert.equal(got.verdict, verdict)
-      assert.equal(got.headers['content-encoding'], undefined)
-      assert.equal(got.headers['content-type'], 'application/gzip')
-      assert.equal(String(zlib.gunzipSync(got.body)), urlset('https://red.example/a'))
+  it('that is a gzip file stays one, with other locations in it; one that was only sent as gzip is none', async () => {
+    const body = zlib.gzipSync(atOrigin('/a'))
+    site['/sitemap.xml.gz'] = { type: 'application/gzip', body }
+    for (const wanted of ['pass; sitemap', 'hit']) {
+      const { verdict, headers, body } = await edge.ask('/sitemap.xml.gz', {
+        headers: { 'accept-encoding': 'gzip' },
+      })
+      assert.deepEqual([verdict, String(zlib.gunzipSync(body))], [wanted, shown('/a')])
+      assert.deepEqual(
+        [headers['content-encoding'], headers['content-type']],
+        [undefined, 'application/gzip'],
+      )
     }
-  })
-
-  it('that was only sent as gzip is none', async () => {
-    site['/sitemap.xml'] = { body: zlib.gzipSync(urlset(`${origin()}/a`)), encoding: 'gzip' }
-    assert.equal(String((await edge.ask('/sitemap.xml')).body), urlset('https://red.example/a'))
+    site['/sitemap.xml'] = { body, encoding: 'gzip' }
+    assert.deepEqual((await ask())[1], shown('/a'))
   })
 
   it('is kept for an hour, fetched again, and kept on while the origin fails', async () => {
-    site['/sitemap.xml'] = { body: urlset(`${origin()}/one`) }
-    await edge.ask('/sitemap.xml')
+    site['/sitemap.xml'] = { body: atOrigin('/one') }
+    await ask()
     edge.wait(HOUR - 1)
-    assert.equal(await edge.verdict('/sitemap.xml'), 'hit')
+    assert.equal((await ask())[0], 'hit')
     edge.wait(1)
     site['/sitemap.xml'] = { status: 503, body: '' }
-    const stale = await edge.ask('/sitemap.xml')
-    assert.deepEqual([stale.verdict, String(stale.body)], ['stale', urlset('https://red.example/one')])
-    site['/sitemap.xml'] = { body: urlset(`${origin()}/two`) }
-    const fresh = await edge.ask('/sitemap.xml')
-    assert.deepEqual(
-      [fresh.verdict, String(fresh.body)],
-      ['pass; sitemap', urlset('https://red.example/two')],
-    )
+    assert.deepEqual(await ask(), ['stale', shown('/one')])
+    site['/sitemap.xml'] = { body: atOrigin('/two') }
+    assert.deepEqual(await ask(), ['pass; sitemap', shown('/two')])
   })
 
   it('that the origin is slow to send is given as it was; what comes is kept', async () => {
-    site['/sitemap.xml'] = { body: urlset(`${origin()}/one`) }
-    await edge.ask('/sitemap.xml')
+    site['/sitemap.xml'] = { body: atOrigin('/one') }
+    await ask()
     edge.wait(HOUR)
     const { promise: after, resolve } = Promise.withResolvers<void>()
-    site['/sitemap.xml'] = { body: urlset(`${origin()}/two`), after }
-    const stale = await edge.ask('/sitemap.xml')
-    assert.deepEqual([stale.verdict, String(stale.body)], ['stale', urlset('https://red.example/one')])
+    site['/sitemap.xml'] = { body: atOrigin('/two'), after }
+    assert.deepEqual(await ask(), ['stale', shown('/one')])
     resolve()
-    let fresh = stale
-    while (fresh.verdict === 'stale') fresh = await edge.ask('/sitemap.xml')
-    assert.equal(String(fresh.body), urlset('https://red.example/two'))
+    await until('the new one is served', async () => (await ask())[1] === shown('/two'))
     assert.deepEqual(asked, ['/sitemap.xml', '/sitemap.xml'])
   })
 
   it('goes with any purge of the domain', async () => {
-    site['/sitemap.xml'] = { body: urlset(`${origin()}/a`) }
-    await edge.ask('/sitemap.xml')
-    await edge.purge({ kind: 'path', path: '/else' as never })
-    assert.equal(await edge.verdict('/sitemap.xml'), 'pass; sitemap')
+    site['/sitemap.xml'] = { body: atOrigin('/a') }
+    await ask()
+    await edge.purge({ kind: 'path', path: path('/else') })
+    assert.equal((await ask())[0], 'pass; sitemap')
   })
 
   it('goes to people as the origin has it', async () => {
-    site['/sitemap.xml'] = { body: urlset(`${origin()}/a`) }
-    const got = await edge.ask('/sitemap.xml', { agent: PERSON })
-    assert.deepEqual([got.verdict, String(got.body)], ['pass; not-a-crawler', urlset(`${origin()}/a`)])
+    site['/sitemap.xml'] = { body: atOrigin('/a') }
+    const { verdict, body } = await edge.ask('/sitemap.xml', { agent: PERSON })
+    assert.deepEqual([verdict, String(body)], ['pass; not-a-crawler', atOrigin('/a')])
   })
 
-  const NONE: Record<string, Reply> = {
-    'is not there': { status: 404, body: 'no such page' },
-    'is a redirect': { status: 301, body: 'elsewhere' },
-    'is an application shell': { type: 'text/html', body: '<!doctype html><div id="app"></div>' },
-    'is empty': { body: '' },
-    'is broken gzip': { type: 'application/gzip', body: Buffer.from([0x1f, 0x8b, 8, 0, 1, 2, 3]) },
-    'would unpack to more than 50 MiB': {
-      type: 'application/gzip',
-      body: zlib.gzipSync(urlset(' '.repeat(51 * 1024 * 1024))),
-    },
-  }
-  for (const [name, reply] of Object.entries(NONE)) {
-    it(`that ${name} comes from the origin as it is, each time`, async () => {
+  const gzip = 'application/gzip'
+  it('that unpacks to 50 MiB is kept; with a byte more it comes from the origin, each time', async () => {
+    for (const [path, bytes, wanted] of [
+      ['/sitemap-at.xml.gz', 50 * 2 ** 20, 'hit'],
+      ['/sitemap-over.xml.gz', 50 * 2 ** 20 + 1, 'pass; sitemap'],
+    ] as const) {
+      const map = atOrigin('/a')
+      const filled = map.replace('<url>', `${' '.repeat(bytes - map.length)}<url>`)
+      site[path] = { type: gzip, body: zlib.gzipSync(filled) }
+      assert.deepEqual(await verdicts(path, path), ['pass; sitemap', wanted])
+    }
+  })
+
+  const NONE: [what: string, reply: Reply][] = [
+    ['is not there', { status: 404, body: 'no such page' }],
+    ['is a redirect', { status: 301, body: 'elsewhere' }],
+    ['is an application shell', { type: 'text/html', body: '<!doctype html><div id="app"></div>' }],
+    ['is empty', { body: '' }],
+    ['is broken gzip', { type: gzip, body: Buffer.from([0x1f, 0x8b, 8, 0, 1, 2, 3]) }],
+  ]
+  for (const [what, reply] of NONE) {
+    it(`that ${what} comes from the origin as it is, each time`, async () => {
       site['/sitemap.xml'] = reply
       for (const _ of [1, 2]) {
-        const got: Answer = await edge.ask('/sitemap.xml')
-        assert.deepEqual([got.status, got.verdict], [reply.status ?? 200, 'pass; sitemap'])
-        assert(got.body.equals(Buffer.from(reply.body)))
+        const { status, verdict, body } = await edge.ask('/sitemap.xml')
+        assert.deepEqual([status, verdict], [reply.status ?? 200, 'pass; sitemap'])
+        assert(body.equals(Buffer.from(reply.body)))
       }
       assert.deepEqual(await known(), [])
     })
   }
 })
 
-describe('an origin that forces https, and moved its sitemap', () => {
-  it('gets its sitemap and robots.txt into the cache', async () => {
-    const secure = await startTestEdge({
-      origin: (req, res) => {
-        if (req.headers['x-forwarded-proto'] !== 'https') {
-          return void res
-            .writeHead(301, { location: `https://${req.headers['x-forwarded-host']}${req.url}` })
-            .end()
-        }
-        if (req.url === '/robots.txt') return void res.end('Sitemap: /map')
-        if (req.url === '/moved.xml') return void res.end(urlset('/a'))
+it('an origin that forces https, and moved its sitemap, gets its sitemap and robots.txt into the cache', async (t) => {
+  const secure = await openEdge(
+    {
+      origin: ({ headers, url }, res) => {
+        const https = `https://${headers['x-forwarded-host']}${url}`
+        if (headers['x-forwarded-proto'] !== 'https')
+          return void res.writeHead(301, { location: https }).end()
+        if (url === '/robots.txt') return void res.end('Sitemap: /map')
+        if (url === '/moved.xml') return void res.end(urlset('/a'))
         res.writeHead(302, { location: '/moved.xml' }).end()
       },
-    })
-    try {
-      const first = await secure.ask('/sitemap.xml')
-      assert.deepEqual(
-        [first.status, first.verdict, String(first.body)],
-        [200, 'pass; sitemap', urlset('/a')],
-      )
-      assert.equal(await secure.verdict('/sitemap.xml'), 'hit')
-      assert.equal(await secure.verdict('/map'), 'pass; sitemap')
-    } finally {
-      await secure.close()
-    }
-  })
+    },
+    t,
+  )
+  const { status, verdict, body } = await secure.ask('/sitemap.xml')
+  assert.deepEqual([status, verdict, String(body)], [200, 'pass; sitemap', urlset('/a')])
+  assert.equal(await secure.verdict('/sitemap.xml'), 'hit')
+  assert.equal(await secure.verdict('/map'), 'pass; sitemap')
 })
 
-it('so many are fetched at once for one account, and one more is passed; another account is served at once', async () => {
+it('so many are fetched at once for one account, and one more is passed; another account is served at once', async (t) => {
   const share = FETCHING_LIMIT / 2
   const passed: string[] = []
   const held: (() => void)[] = []
-  const busy = await startTestEdge({
-    origin: (req, res) => {
-      // Only what is passed says for whom.
-      if (req.headers['x-forwarded-for'] !== undefined) {
-        passed.push(req.url!)
-        return void res.end(urlset())
-      }
-      if (req.headers['x-forwarded-host'] === 'blue.example') return void res.end(urlset('/blue'))
-      held.push(() => res.end(urlset()))
+  const busy = await openEdge(
+    {
+      origin: (req, res) => {
+        // Only what is passed says for whom.
+        if (req.headers['x-forwarded-for'] !== undefined) passed.push(req.url!)
+        else if (req.headers['x-forwarded-host'] === 'blue.example') return void res.end(urlset('/blue'))
+        else return void held.push(() => res.end(urlset()))
+        res.end(urlset())
+      },
     },
-  })
-  try {
-    await busy.pool.query(
-      `with other as (insert into account (email, plan) values ('blue@example.com', 'starter') returning id)
-       update domain set account_id = (select id from other) where custom_domain = 'blue.example'`,
-    )
-    const paths = Array.from({ length: share }, (_, at) => `/sitemap-${at}.xml`)
-    const answers = Promise.all(paths.map((path) => busy.ask(path)))
-    while (held.length < share) await new Promise(setImmediate)
-    assert.equal((await busy.ask('/sitemap-more.xml')).verdict, 'pass; sitemap')
-    assert.deepEqual(passed, ['/sitemap-more.xml'])
-    const blue = await busy.ask('/sitemap.xml', { host: 'blue.example' })
-    assert.equal(String(blue.body), urlset('/blue'))
-    assert.deepEqual([passed.length, held.length], [1, share])
-    for (const end of held) end()
-    assert((await answers).every(({ body }) => String(body) === urlset()))
-  } finally {
-    await busy.close()
-  }
+    t,
+  )
+  await busy.pool.query(
+    `with other as (insert into account (email, plan) values ('blue@example.com', 'starter') returning id)
+     update domain set account_id = (select id from other) where custom_domain = 'blue.example'`,
+  )
+  const answers = Promise.all(Array.from({ length: share }, (_, at) => busy.ask(`/sitemap-${at}.xml`)))
+  await until('all are fetched', () => held.length === share)
+  assert.equal(await busy.verdict('/sitemap-more.xml'), 'pass; sitemap')
+  assert.deepEqual(passed, ['/sitemap-more.xml'])
+  const blue = await busy.ask('/sitemap.xml', { host: 'blue.example' })
+  assert.equal(String(blue.body), urlset('/blue'))
+  assert.deepEqual([passed.length, held.length], [1, share])
+  for (const end of held) end()
+  assert((await answers).every(({ body }) => String(body) === urlset()))
 })
 
 describe('a sitemap that only its naming tells', () => {
-  it('by robots.txt, under either host, relative or not', async () => {
-    site['/robots.txt'] = {
-      type: 'text/plain',
-      body: `User-agent: *\nSitemap: ${origin()}/map-of-everything\n sitemap:/second # here\nSitemap: https://else.example/third`,
-    }
-    for (const path of ['/map-of-everything', '/second'])
-      site[path] = { body: urlset(`${origin()}${path}/a`) }
-    assert.deepEqual(await verdicts('/map-of-everything', '/second', '/third', '/map-of-everything'), [
-      'pass; sitemap',
-      'pass; sitemap',
-      'rendered',
+  it('by robots.txt, under either host, relative or not, whatever the path looks like', async () => {
+    const lines = ['User-agent: *', `Sitemap: ${edge.origin}/map-of-everything`, ' sitemap:/second # here']
+    lines.push(`Sitemap: ${edge.origin}/my-map.xml`, 'Sitemap: https://else.example/third')
+    site['/robots.txt'] = { type: 'text/plain', body: lines.join('\n') }
+    const named = ['/map-of-everything', '/second', '/my-map.xml']
+    for (const map of named) site[map] = { body: atOrigin(`${map}/a`) }
+    site['/feed.xml'] = { body: '<rss/>' }
+    for (const map of named) assert.deepEqual(await ask(map), ['pass; sitemap', shown(`${map}/a`)])
+    assert.deepEqual(await verdicts(...named, '/third', '/feed.xml'), [
       'hit',
+      'hit',
+      'hit',
+      'rendered',
+      'pass; asset',
     ])
     assert.equal(asked.filter((url) => url === '/robots.txt').length, 1)
-  })
-
-  it('by robots.txt, where the path looks like a file of any kind', async () => {
-    site['/robots.txt'] = { type: 'text/plain', body: `Sitemap: ${origin()}/my-map.xml` }
-    site['/my-map.xml'] = { body: urlset(`${origin()}/m/1`) }
-    site['/feed.xml'] = { body: '<rss/>' }
-    const map = await edge.ask('/my-map.xml')
-    assert.deepEqual([map.verdict, String(map.body)], ['pass; sitemap', urlset('https://red.example/m/1')])
-    assert.deepEqual(await verdicts('/my-map.xml', '/feed.xml'), ['hit', 'pass; asset'])
-    assert.deepEqual(await known(), ['/m/1'])
+    assert.deepEqual(await known(), named.map((map) => `${map}/a`).sort())
   })
 
   it('by an index, which names no pages', async () => {
-    site['/sitemap_index.xml'] = {
-      body: `<sitemapindex><sitemap><loc>${origin()}/products</loc></sitemap></sitemapindex>`,
-    }
-    site['/products'] = { body: urlset(`${origin()}/p/1`) }
-    const index = await edge.ask('/sitemap_index.xml')
-    assert.match(String(index.body), /<loc>https:\/\/red\.example\/products<\/loc>/)
+    const index = `<sitemapindex><sitemap><loc>${edge.origin}/products</loc></sitemap></sitemapindex>`
+    site['/sitemap_index.xml'] = { body: index }
+    site['/products'] = { body: atOrigin('/p/1') }
+    assert.match((await ask('/sitemap_index.xml'))[1]!, /<loc>https:\/\/red\.example\/products<\/loc>/)
     assert.deepEqual(await known(), [])
     assert.deepEqual(await verdicts('/products', '/products'), ['pass; sitemap', 'hit'])
     assert.deepEqual(await known(), ['/p/1'])
@@ -322,7 +294,7 @@ describe('a sitemap that only its naming tells', () => {
   })
 
   it('a site that names its front page a sitemap is rendered all the same', async () => {
-    site['/robots.txt'] = { type: 'text/plain', body: `Sitemap: ${origin()}/` }
+    site['/robots.txt'] = { type: 'text/plain', body: `Sitemap: ${edge.origin}/` }
     assert.equal(await edge.verdict('/'), 'rendered')
   })
 })

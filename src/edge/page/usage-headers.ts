@@ -1,56 +1,46 @@
-import { contentSignal, contentUsage, hasPreferences, membersText } from '../../site-files/robots-text.ts'
+import { membersOf, VOCABULARIES } from '../../site-files/robots-text.ts'
 import type { Preferences } from '../../sites/domain-settings.ts'
 
-type Members = readonly (readonly [name: string, value: string])[]
+/** What an owner prefers, or a page's origin says: the values of each field, and both as headers. */
+export type Usage = { values: readonly (readonly string[])[]; headers: readonly string[] }
 
-/** What the owner prefers: `headers` is the whole of it, for pages whose origin says nothing. */
-export type OwnUsage = { signal: Members; usage: Members; headers: readonly string[] }
-
-/** What a page's origin said; `headers` as it said it. */
-export type OriginUsage = { signal: string; usage: string; headers: readonly string[] }
-
+const FIELDS = VOCABULARIES.map(({ field }) => field)
 const NONE: readonly string[] = []
 
-export function ownUsage(preferences: Preferences): OwnUsage | null {
-  if (!hasPreferences(preferences)) return null
-  const [signal, usage] = [contentSignal(preferences), contentUsage(preferences)]
-  return { signal, usage, headers: fields(membersText(signal), membersText(usage)) }
+/** null: nothing is said. */
+function usageOf(values: Usage['values']): Usage | null {
+  const headers = FIELDS.flatMap((field, at) => {
+    const value = values[at]!.join(', ')
+    return value === '' ? [] : [field, value]
+  })
+  return headers.length === 0 ? null : { values, headers }
 }
 
-/** Splits the two fields off a flat list of headers. */
-export function originUsage(flat: readonly string[]): { others: string[]; usage: OriginUsage | null } {
+export function ownUsage(preferences: Preferences): Usage | null {
+  return usageOf(VOCABULARIES.map((vocabulary) => membersOf(preferences, vocabulary)))
+}
+
+/** Splits the fields off a flat list of headers. */
+export function originUsage(flat: readonly string[]): { others: string[]; usage: Usage | null } {
   const others: string[] = []
-  const said: Record<string, string[]> = { 'content-signal': [], 'content-usage': [] }
+  const said: string[][] = FIELDS.map(() => [])
   for (let at = 0; at < flat.length; at += 2) {
-    const values = said[flat[at]!.toLowerCase()]
-    if (values === undefined) others.push(flat[at]!, flat[at + 1]!)
-    else values.push(flat[at + 1]!)
+    const [name, value] = [flat[at]!, flat[at + 1]!]
+    const values = said[FIELDS.findIndex((field) => field.toLowerCase() === name.toLowerCase())]
+    if (values === undefined) others.push(name, value)
+    else values.push(value)
   }
-  const [signal, usage] = [said['content-signal']!.join(', '), said['content-usage']!.join(', ')]
-  return {
-    others,
-    usage: signal === '' && usage === '' ? null : { signal, usage, headers: fields(signal, usage) },
-  }
+  return { others, usage: usageOf(said) }
 }
 
 /** One field each. The owner's members replace the origin's of the same name. */
-export function usageHeaders(own: OwnUsage | null, origin: OriginUsage | null): readonly string[] {
-  if (own === null) return origin?.headers ?? NONE
-  if (origin === null) return own.headers
-  return fields(merged(own.signal, origin.signal), merged(own.usage, origin.usage))
-}
-
-function merged(own: Members, origin: string): string {
-  const names = new Set(own.map(([name]) => name))
-  const others = origin
-    .split(',')
-    .map((member) => member.trim())
-    .filter((member) => member !== '' && !names.has(member.split('=', 1)[0]!.trim().toLowerCase()))
-  return [...others, ...own.map(([name, value]) => `${name}=${value}`)].join(', ')
-}
-
-function fields(signal: string, usage: string): string[] {
-  const headers = signal === '' ? [] : ['Content-Signal', signal]
-  if (usage !== '') headers.push('Content-Usage', usage)
-  return headers
+export function usageHeaders(own: Usage | null, origin: Usage | null): readonly string[] {
+  if (own === null || origin === null) return (own ?? origin)?.headers ?? NONE
+  const nameOf = (member: string) => member.split('=', 1)[0]!.trim().toLowerCase()
+  const merged = own.values.map((members, at) => {
+    const names = new Set(members.map(nameOf))
+    const said = origin.values[at]!.flatMap((value) => value.split(',')).map((member) => member.trim())
+    return [...said.filter((member) => member !== '' && !names.has(nameOf(member))), ...members]
+  })
+  return usageOf(merged)?.headers ?? NONE
 }

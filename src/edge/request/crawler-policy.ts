@@ -1,7 +1,7 @@
-import { requestIdOf } from '../../http/request-id.ts'
 import { barePath } from '../../site-files/redirects.ts'
 import type { CrawlerCategory, Treatment } from '../../sites/domain-settings.ts'
 import { KNOWN_CRAWLERS, knownCrawlerIndex } from '../crawlers/known-crawlers.ts'
+import { sendText } from '../page/plain-page.ts'
 import type { EdgeRequest, EdgeResponse } from '../server/exchange.ts'
 import type { EdgeDomain } from './domain.ts'
 import type { Target } from './target.ts'
@@ -40,19 +40,8 @@ export function sendRefusal(
   const verdict: Verdict = `${word}; ${crawler}`
   const name = KNOWN_CRAWLERS[knownCrawlerIndex(req.headers['user-agent'] ?? '')]?.[0] ?? 'This crawler'
   const terms = refusal === 'payment' && termsUrl !== null ? termsUrl : null
-  const body = `${name} ${words}\n${terms === null ? '' : `Terms: ${terms}\n`}`
-  const headers = [
-    'Content-Type',
-    'text/plain; charset=utf-8',
-    'Content-Length',
-    `${Buffer.byteLength(body)}`,
-  ]
-  headers.push('Cache-Control', 'no-store', 'Vary', 'User-Agent', 'X-Content-Type-Options', 'nosniff')
+  const headers = ['Cache-Control', 'no-store', 'Vary', 'User-Agent']
   if (terms !== null) headers.push('Link', `<${terms}>; rel="license"`)
-  headers.push('X-Prepaint', verdict, 'X-Request-Id', requestIdOf(req))
-  // An unread body would be parsed as the next request.
-  if (!req.complete && req.method !== 'GET' && req.method !== 'HEAD') res.shouldKeepAlive = false
-  res.writeHead(status, headers)
-  res.end(req.method === 'HEAD' ? undefined : body)
-  return verdict
+  const body = `${name} ${words}\n${terms === null ? '' : `Terms: ${terms}\n`}`
+  return sendText(req, res, { status, verdict, headers, body })
 }

@@ -26,7 +26,7 @@ export function askingOf(
   return { crawler, as: crawler, form: domain.cards && crawler === 'social' ? 'card' : 'html' }
 }
 
-/** Page or pass. Pure: a table test covers every rule. */
+/** Page or pass. */
 export function decide(
   { method, headers }: Pick<RequestHead, 'method' | 'headers'>,
   { crawler, as }: Asking,

@@ -1,7 +1,8 @@
 /** Which variant a crawler gets, what becomes of it, and that none is served for another. */
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, describe, it } from 'node:test'
-import { GOOGLEBOT, PERSON, startTestEdge, type TestEdge } from '../../../test/support/edge.ts'
+import { beforeEach, describe, it } from 'node:test'
+import { pick, seededRandom } from '../../../test/chaos/seeded-random.ts'
+import { GOOGLEBOT, openEdge, PERSON } from '../../../test/support/edge.ts'
 import { DEFAULT_PLANS } from '../../accounts/plans.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { AccountId, DomainId, DomainName, PagePath } from '../../ids.ts'
@@ -20,49 +21,43 @@ import { countStored } from '../../store/purge.ts'
 const PHONE =
   'Mozilla/5.0 (Linux; Android 6.0.1; Nexus 5X) AppleWebKit/537.36 Chrome/99.0 Mobile Safari/537.36 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)'
 const RED = 'red.example' as DomainName
+const PLAIN = { 'accept-encoding': 'identity' }
 
-let edge: TestEdge
 const asked: ClaimedJob[] = []
 let fails: (job: ClaimedJob) => boolean = () => false
-before(async () => {
-  edge = await startTestEdge({
-    async render(job) {
-      asked.push(job)
-      if (fails(job)) return { kind: 'timed-out', afterMs: 1 }
-      const html = `<title>${job.page.variant} ${job.page.path}</title>`
-      return { kind: 'rendered', status: 200, headers: [], html }
-    },
-  })
+const edge = await openEdge({
+  async render(job) {
+    asked.push(job)
+    if (fails(job)) return { kind: 'timed-out', afterMs: 1 }
+    const html = `<title>${job.page.variant} ${job.page.path}</title>`
+    return { kind: 'rendered', status: 200, headers: [], html }
+  },
 })
-after(() => edge.close())
 beforeEach(async () => {
-  await edge.purge({ kind: 'all' })
-  await edge.pool.query('truncate job, render_count, device_page, unstored_page')
+  await edge.reset()
+  await edge.pool.query('truncate device_page, unstored_page')
   await devices('both')
   asked.length = 0
   fails = () => false
 })
 
-async function devices(devices: string, more: object = {}): Promise<void> {
-  await edge.set(`settings = '${JSON.stringify({ devices, ...more })}'`)
-  await edge.settled()
-}
+const devices = (devices: string, more: object = {}) => edge.settings({ devices, ...more })
 const variants = () => asked.map(({ page }) => page.variant)
 const given = async (path: string, agent: string) => {
-  const { verdict, headers, body } = await edge.ask(path, {
-    agent,
-    headers: { 'accept-encoding': 'identity' },
-  })
+  const { verdict, headers, body } = await edge.ask(path, { agent, headers: PLAIN })
   return `${verdict} ${headers['x-prepaint-variant']} ${/<title>(\w+)/.exec(String(body))?.[1]}`
 }
 const used = async () => {
-  const { rows } = await edge.pool.query<{ n: number }>(
-    'select coalesce(sum(renders), 0)::int as n from render_count',
-  )
-  return rows[0]!.n
+  const sum = 'select coalesce(sum(renders), 0)::int as n from render_count'
+  return (await edge.pool.query<{ n: number }>(sum)).rows[0]!.n
 }
-const update = (settings: object) =>
-  updateDomain(edge.pool, edge.account, RED, { settings }, { plans: DEFAULT_PLANS, nowMs: edge.nowMs() })
+const update = async (settings: object) => {
+  const options = { plans: DEFAULT_PLANS, nowMs: edge.nowMs() }
+  await updateDomain(edge.pool, edge.account, RED, { settings }, options)
+  await edge.settled()
+}
+
+const owned = async () => (await findOwnedDomain(edge.pool, edge.account, RED))!
 
 describe('a phone', () => {
   it('gets its own page with `both`; desktops get theirs; each counts', async () => {
@@ -83,8 +78,8 @@ describe('a phone', () => {
   it('has ETags of its own, also for the same bytes, and 304 says the variant', async () => {
     const first = await edge.ask('/a', { agent: PHONE })
     const etag = String(first.headers.etag)
-    await edge.pool.query(`insert into page (domain_id, path, status, headers, body_br, html_bytes, etag, rendered_at)
-      select domain_id, path, status, headers, body_br, html_bytes, etag, rendered_at from page`)
+    const columns = 'domain_id, path, status, headers, body_br, html_bytes, etag, rendered_at'
+    await edge.pool.query(`insert into page (${columns}) select ${columns} from page`)
     const known = await edge.ask('/a', { agent: PHONE, headers: { 'if-none-match': etag } })
     assert.deepEqual([known.status, known.headers['x-prepaint-variant']], [304, 'mobile'])
     assert.match(String(known.headers.vary), /User-Agent/)
@@ -105,10 +100,8 @@ describe('a phone', () => {
   })
 
   it('that is a person passes; passed responses name no variant', async () => {
-    assert.equal(
-      await given('/a', PERSON.replace('X11', 'Android')),
-      'pass; not-a-crawler undefined undefined',
-    )
+    const person = await given('/a', PERSON.replace('X11', 'Android'))
+    assert.equal(person, 'pass; not-a-crawler undefined undefined')
   })
 
   it('has redirects of its own', async () => {
@@ -154,22 +147,16 @@ describe('`auto`', () => {
     await recordComparison(edge.pool, domain, ['text'])
     await edge.settled()
     assert.equal(await given('/a', PHONE), 'rendered mobile mobile')
-    const owned = (await findOwnedDomain(edge.pool, edge.account, RED))!
-    const { finding, pages } = await devicesView(edge.pool, owned)
-    assert.deepEqual(
-      [finding, pages.map(({ alike, differences }) => [alike, differences])],
-      ['different', [[false, ['text']]]],
-    )
+    const { finding, pages } = await devicesView(edge.pool, await owned())
+    const shown = pages.map(({ alike, differences }) => [alike, differences])
+    assert.deepEqual([finding, shown], ['different', [[false, ['text']]]])
   })
 
   it('compares five pages with different first segments, and not again that week', async () => {
     await devices('auto')
     const deps = { pool: edge.pool, plans: DEFAULT_PLANS, clock: { nowMs: () => Date.now() } }
     await checkDueDomains(deps)
-    assert.equal(
-      (await devicesView(edge.pool, (await findOwnedDomain(edge.pool, edge.account, RED))!)).pages.length,
-      0,
-    )
+    assert.equal((await devicesView(edge.pool, await owned())).pages.length, 0)
     for (const path of ['/a/1', '/a/2', '/b', '/c', '/d', '/e']) await edge.ask(path)
     await checkDueDomains(deps)
     await checkDueDomains(deps)
@@ -198,13 +185,8 @@ describe('a refresh of both', () => {
     await edge.work()
     assert.deepEqual([variants(), await view()], [['desktop'], ['queued', null, null]])
     await edge.work()
-    assert.deepEqual(
-      [variants(), await view()],
-      [
-        ['desktop', 'mobile'],
-        ['done', 'rendered', null],
-      ],
-    )
+    assert.deepEqual(variants(), ['desktop', 'mobile'])
+    assert.deepEqual(await view(), ['done', 'rendered', null])
     assert.equal(await used(), 2)
     assert.equal(await given('/a', PHONE), 'hit mobile mobile')
   })
@@ -235,6 +217,22 @@ describe('a refresh of both', () => {
     assert.deepEqual(variants(), ['desktop', 'mobile'])
   })
 
+  it('near the quota: what is left goes to desktops', async () => {
+    const most = DEFAULT_PLANS['starter']!.monthly_render_limit * 1.2
+    const month = new Date(edge.nowMs()).toISOString().slice(0, 7)
+    await edge.pool.query(`insert into render_count values ($1, $2, $3)`, [edge.red, `${month}-01`, most - 2])
+    await refresh('/a', '/b')
+    for (let turn = 0; turn < 4; turn++) await edge.work()
+    const { rows } = await edge.pool.query<{ path: string; variant: string }>(
+      'select path, variant from page order by path, variant',
+    )
+    assert.deepEqual(
+      rows.map(({ path, variant }) => `${path} ${variant}`),
+      ['/a desktop', '/b desktop'],
+    )
+    assert.equal(await used(), most)
+  })
+
   it('of desktops first, while jobs wait', async () => {
     await refresh('/a', '/b')
     for (let turn = 0; turn < 4; turn++) await edge.work()
@@ -253,23 +251,15 @@ it('lists count paths, keys count variants; `one` deletes what is for phones', a
     return batches.flat()
   }
   assert.deepEqual(await paths(), ['/a', '/m'])
-  const owned = (await findOwnedDomain(edge.pool, edge.account, RED))!
+  const domain = await owned()
   for (const order of ['path', 'status', 'size', 'rendered', 'fresh_until', 'last_crawler'] as const) {
-    const wanted = {
-      match: null,
-      order,
-      direction: 'asc',
-      after: null,
-      limit: 9,
-      nowMs: edge.nowMs(),
-    } as const
-    const { pages } = await listPages(edge.pool, owned, wanted)
+    const wanted = { match: null, order, direction: 'asc', after: null, limit: 9 } as const
+    const { pages } = await listPages(edge.pool, domain, { ...wanted, nowMs: edge.nowMs() })
     const listed = pages.map(({ path, variants }) => `${path} ${variants}`).sort()
     assert.deepEqual(listed, ['/a desktop,mobile', '/m mobile'], order)
   }
   assert.equal((await countStored(edge.pool, edge.account)).entries, 3)
   await update({ devices: 'one' })
-  await edge.settled()
   assert.deepEqual([await paths(), (await countStored(edge.pool, edge.account)).entries], [['/a'], 1])
   await edge.work()
   assert.equal(asked.at(-1)!.page.path, '/x')
@@ -277,37 +267,16 @@ it('lists count paths, keys count variants; `one` deletes what is for phones', a
   assert.equal(rows.length, 0)
   assert.equal(await given('/a', PHONE), 'hit desktop desktop')
   await update({ devices: 'both' })
-  await edge.settled()
   assert.equal(await edge.purge({ kind: 'path', path: '/a' as PagePath }), 1)
 })
 
-it('no variant is ever served for another: keys of any paths differ, and so do the pages', async () => {
-  let seed = 7
-  const next = (below: number): number => {
-    seed = (seed * 48_271) % 2_147_483_647
-    return seed % below
-  }
-  const alphabet = [
-    '/',
-    'a',
-    'm',
-    'mobile',
-    ' ',
-    '%20',
-    '?',
-    '=',
-    '&',
-    '+',
-    '1',
-    '12',
-    'desktop',
-    '.',
-    '%',
-    'é',
-  ]
+it('no variant is ever served for another: keys of any paths differ', () => {
+  const random = seededRandom(7)
+  const next = (below: number) => Math.floor(random() * below)
+  const parts = '/ a m mobile %20 ? = & + 1 12 desktop . % é'.split(' ')
   const keys = new Map<string, string>()
   for (let n = 0; n < 5_000; n++) {
-    const raw = `/${Array.from({ length: next(8) }, () => alphabet[next(alphabet.length)]).join('')}`
+    const raw = `/${Array.from({ length: next(8) }, () => pick(random, [...parts, ' '])).join('')}`
     const path = normalisePath(raw)
     if (path === null) continue
     for (const domain of [1, 12, 121]) {
@@ -320,15 +289,4 @@ it('no variant is ever served for another: keys of any paths differ, and so do t
     }
   }
   assert(keys.size > 5_000)
-  for (let n = 0; n < 60; n++) {
-    const [path, agent] = [
-      `/${['', 'mobile', 'a%20mobile', '?mobile', 'a'][next(5)]}`,
-      next(2) ? PHONE : GOOGLEBOT,
-    ]
-    const { body, headers } = await edge.ask(path, { agent, headers: { 'accept-encoding': 'identity' } })
-    const wanted = agent === PHONE ? 'mobile' : 'desktop'
-    assert.equal(headers['x-prepaint-variant'], wanted)
-    assert(String(body).includes(`<title>${wanted} ${path}<`), String(body))
-    if (next(10) === 0) await edge.purge({ kind: 'path', path: path as PagePath })
-  }
 })

@@ -4,7 +4,7 @@ import { type OpenOriginHeaders, type Origin, readOrigin } from '../../outbound/
 import { RecentMap } from '../../recent-map.ts'
 import { lifetimesOf, RuleBook } from '../../rules/rule-book.ts'
 import { barePath, keyFileOf, type Redirect, RedirectMap } from '../../site-files/redirects.ts'
-import { type SiteFileSettings, siteFileSettings } from '../../site-files/robots-files.ts'
+import type { RobotsSite } from '../../site-files/robots-files.ts'
 import { type ComparedPage, Devices } from '../../sites/devices.ts'
 import {
   CRAWLER_CATEGORIES,
@@ -19,7 +19,7 @@ import type { Lifetimes } from '../../store/freshness.ts'
 import { CacheTrust, type Held, type Invalidation } from '../../store/invalidation.ts'
 import type { QueryRule } from '../../store/path.ts'
 import { type OwnCrawlers, ownCrawlers } from '../crawlers/crawler-test.ts'
-import { type OwnUsage, ownUsage } from '../page/usage-headers.ts'
+import { ownUsage, type Usage } from '../page/usage-headers.ts'
 
 export type DomainRow = {
   id: number
@@ -52,10 +52,10 @@ export type EdgeDomain = {
   termsUrl: string | null
   /** Of `termsUrl`, if it is on this domain: open to crawlers that shall pay. */
   termsPath: string | null
-  usage: OwnUsage | null
+  usage: Usage | null
   markdown: boolean
   cards: boolean
-  files: SiteFileSettings
+  files: RobotsSite['files']
   /** While IndexNow is on. */
   indexNowKey: string | null
   lifetimes: Lifetimes
@@ -86,7 +86,7 @@ export function edgeDomain(row: DomainRow, headers: readonly string[] = []): Edg
     usage: row.is_active ? ownUsage(settings.preferences) : null,
     markdown: settings.markdown === 'on',
     cards: settings.cards === 'on',
-    files: siteFileSettings(settings),
+    files: { preferences: settings.preferences, robots: settings.robots, sitemap: settings.sitemap },
     indexNowKey: settings.indexnow ? (row.indexnow_key ?? null) : null,
     lifetimes: lifetimesOf(settings, null),
     redirects: redirects.length === 0 ? null : new RedirectMap(redirects, keyFileOf(row.indexnow_key)),

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import http from 'node:http'
-import { after, before, beforeEach, describe, it, type TestContext } from 'node:test'
+import { beforeEach, describe, it, type TestContext } from 'node:test'
 import ipaddr from 'ipaddr.js'
-import { GOOGLEBOT, listening, request, startTestEdge, type TestEdge } from '../../../test/support/edge.ts'
+import { GOOGLEBOT, openEdge, request } from '../../../test/support/edge.ts'
+import { listening } from '../../../test/support/loopback.ts'
 import { startNameServer, type Zone } from '../../../test/support/name-server.ts'
+import { NO_CLIENT_LIMITS } from '../../http/client-limits.ts'
 import { parsePageUrl } from '../../store/path.ts'
 import { createReverseDns } from '../crawlers/reverse-dns.ts'
 import { createVerifyCrawler, type VerifyCrawler } from '../crawlers/verify-crawler.ts'
@@ -13,19 +15,11 @@ const CLIENT = '127.0.0.1'
 const OWN: Zone = { [CLIENT]: ['crawl-1.googlebot.com'], 'crawl-1.googlebot.com': [CLIENT] }
 const FORGED: Zone = { [CLIENT]: ['host.example'], 'host.example': [CLIENT] }
 
+let verify: VerifyCrawler
+const edge = await openEdge({ parts: { verifyCrawler: (...asked) => verify(...asked) } })
+
 describe('where crawlers are verified', () => {
-  let edge: TestEdge
-  let verify: VerifyCrawler
-  before(async () => {
-    edge = await startTestEdge({ parts: { verifyCrawler: (...asked) => verify(...asked) } })
-  })
-  after(() => edge.close())
-  beforeEach(async () => {
-    await edge.purge({ kind: 'all' })
-    await edge.settled()
-    edge.rendered.length = 0
-    edge.refreshed.length = 0
-  })
+  beforeEach(() => edge.reset())
 
   /** Who asks is looked up in this zone from now on; nothing of before is known. */
   async function names(t: TestContext, zone: Zone) {
@@ -107,27 +101,20 @@ describe('where crawlers are verified', () => {
   })
 })
 
-it('the address is that of the client, as trusted proxies tell it', async () => {
+it('the address is that of the client, as trusted proxies tell it', async (t) => {
   const addresses: string[] = []
-  const edge = await startTestEdge({
-    parts: {
-      verifyCrawler: (_agent, address) => {
-        addresses.push(address)
-        return 'verified'
+  const edge = await openEdge(
+    {
+      parts: {
+        verifyCrawler: (_agent, address) => {
+          addresses.push(address)
+          return 'verified'
+        },
       },
+      clients: { ...NO_CLIENT_LIMITS, trustedProxies: [ipaddr.parseCIDR('127.0.0.1/32')] },
     },
-    clients: {
-      connections: 100,
-      requests: 100,
-      connectionsInTotal: 100,
-      unlimited: [],
-      trustedProxies: [ipaddr.parseCIDR('127.0.0.1/32')],
-    },
-  })
-  try {
-    await edge.verdict('/a', { headers: { 'x-forwarded-for': '198.51.100.1, 66.249.66.1' } })
-    assert.deepEqual(addresses, ['66.249.66.1'])
-  } finally {
-    await edge.close()
-  }
+    t,
+  )
+  await edge.verdict('/a', { headers: { 'x-forwarded-for': '198.51.100.1, 66.249.66.1' } })
+  assert.deepEqual(addresses, ['66.249.66.1'])
 })

@@ -1,24 +1,16 @@
-import type { Form } from '../../forms/form.ts'
 import { toOriginForm } from '../../http/origin-form.ts'
 import { requestIdOf } from '../../http/request-id.ts'
 import type { Log } from '../../log.ts'
 import { storedLocation } from '../../outbound/headers.ts'
 import type { CrawlerCategory } from '../../sites/domain-settings.ts'
 import { freshnessOf } from '../../store/freshness.ts'
-import { type PageId, pageId } from '../../store/page-id.ts'
+import { pageId } from '../../store/page-id.ts'
 import type { OwnCrawlers } from '../crawlers/crawler-test.ts'
 import type { FrontOf, Pass, PassWatch } from '../origin/pass.ts'
 import type { PageForms } from '../page/page-forms.ts'
 import { sendPlainPage } from '../page/plain-page.ts'
-import type { Served, ServedPage } from '../page/prepared-page.ts'
-import {
-  formIn,
-  type ServedVerdict,
-  sendPageAnswer,
-  servePage,
-  serveRedirect,
-  stampOf,
-} from '../page/send-page.ts'
+import type { Served } from '../page/prepared-page.ts'
+import { type ServedVerdict, sendPageAnswer, servePage, serveRedirect, stampOf } from '../page/send-page.ts'
 import type { Sitemaps } from '../page/send-sitemap.ts'
 import type { EdgeRequest, EdgeResponse, RequestHead } from '../server/exchange.ts'
 import { refusalOf, sendRefusal } from './crawler-policy.ts'
@@ -190,12 +182,8 @@ export class EdgeHandler {
       stored !== null && stored !== 'unreadable' && freshnessOf(stored, lifetimes, nowMs) !== 'gone'
     try {
       if (isUsable && stored.kind === 'page') {
-        const form = await this.#formOf(
-          domain,
-          pageId(domain.id, page.path, stored.variant),
-          stored,
-          asking.form,
-        )
+        const id = pageId(domain.id, page.path, stored.variant)
+        const form = await this.#parts.forms.find(domain, id, stored, asking.form)
         const given = {
           page: { ...stored, status },
           form: form === 'own-markdown' ? 'html' : form,
@@ -238,7 +226,7 @@ export class EdgeHandler {
         return { verdict, domain, page: target.page, crawler }
       }
       const id = pageId(domain.id, target.page.path, entry.variant)
-      const form = await this.#formOf(domain, id, entry, asking.form)
+      const form = await this.#parts.forms.find(domain, id, entry, asking.form)
       if (form === 'own-markdown') return this.#pass(req, res, domain, crawler, form)
       const encoding = servePage(req, res, { page: entry, form, path: target.page.path }, stamp, domain)
       if (encoding !== undefined) {
@@ -250,19 +238,6 @@ export class EdgeHandler {
       log.error({ err: error, domain: domain.name, path: target.page.path }, 'a stored page cannot be served')
       return { ...this.#pass(req, res, domain, crawler, 'unservable'), page: target.page }
     }
-  }
-
-  /** The form that can be given. Made on its first request. */
-  async #formOf(
-    domain: EdgeDomain,
-    id: PageId,
-    page: ServedPage,
-    asked: Form,
-  ): Promise<Form | 'own-markdown'> {
-    if (asked === 'html') return asked
-    if (asked === 'markdown' && page.ownMarkdown) return 'own-markdown'
-    const known = formIn(page, asked)
-    return known ?? ((await this.#parts.forms.find(domain, id, page, asked)) === null ? 'html' : asked)
   }
 
   /** By name. The origin is asked for names only for what looks like a sitemap. */

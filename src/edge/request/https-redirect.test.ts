@@ -1,34 +1,28 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 
 import ipaddr from 'ipaddr.js'
-import { type AskOptions, PERSON, startTestEdge, type TestEdge } from '../../../test/support/edge.ts'
+import { type AskOptions, openEdge, PERSON } from '../../../test/support/edge.ts'
 import { NO_CLIENT_LIMITS } from '../../http/client-limits.ts'
 
 const TOKEN = 'a'.repeat(43)
 
-describe('https_redirect', () => {
-  let edge: TestEdge
-  before(async () => {
-    edge = await startTestEdge({
-      parts: {
-        findChallenge: async (host, token) => (host === 'red.example' && token === TOKEN ? 'proof' : null),
-      },
-    })
-    await edge.set(`settings = settings || '{"https_redirect": true}'`)
-    await edge.settled()
-  })
-  after(() => edge.close())
+const edge = await openEdge({
+  parts: {
+    findChallenge: async (host, token) => (host === 'red.example' && token === TOKEN ? 'proof' : null),
+  },
+})
 
-  const certify = async (ms: number) => {
-    await edge.pool.query(
+describe('https_redirect', () => {
+  /** Of a domain that wants https, a certificate that is valid for so long. */
+  const certify = async (ms: number, of = edge) => {
+    await of.pool.query(
       `insert into certificate (domain_id, source, chain, key_sealed, not_before, not_after)
        values ($1, 'own', '', '', $2, $3)
        on conflict (domain_id) do update set not_after = excluded.not_after`,
-      [edge.red, new Date(edge.nowMs() - 1_000), new Date(edge.nowMs() + ms)],
+      [of.red, new Date(of.nowMs() - 1_000), new Date(of.nowMs() + ms)],
     )
-    await edge.set('updated_at = now()')
-    await edge.settled()
+    await of.settings({ https_redirect: true })
   }
   const ask = async (path: string, asking?: AskOptions) => {
     const { status, headers, verdict } = await edge.ask(path, asking)
@@ -36,6 +30,7 @@ describe('https_redirect', () => {
   }
 
   it('without a certificate, nobody is sent anywhere', async () => {
+    await edge.settings({ https_redirect: true })
     assert.deepEqual(await ask('/x', { agent: PERSON }), [200, undefined, 'pass; not-a-crawler'])
   })
 
@@ -63,58 +58,39 @@ describe('https_redirect', () => {
 
   it('not other domains, and not past the end of the certificate', async () => {
     await certify(60_000)
-    assert.deepEqual(await ask('/x', { host: 'blue.example', agent: PERSON }), [
-      200,
-      undefined,
-      'pass; not-a-crawler',
-    ])
+    const blue = await ask('/x', { host: 'blue.example', agent: PERSON })
+    assert.deepEqual(blue, [200, undefined, 'pass; not-a-crawler'])
     edge.wait(59_999)
     assert.equal((await ask('/y', { agent: PERSON }))[0], 301)
     edge.wait(1)
     assert.equal((await ask('/y', { agent: PERSON }))[0], 200)
   })
 
-  it('a proxy that is trusted says by what its client came; whoever else says so is not believed', async () => {
-    const forwarded = {
-      headers: { 'x-forwarded-proto': 'https', 'x-forwarded-for': '192.0.2.1' },
-      agent: PERSON,
-    }
+  it('a proxy that is trusted says by what its client came; whoever else says so is not believed', async (t) => {
+    const headers = { 'x-forwarded-proto': 'https', 'x-forwarded-for': '192.0.2.1' }
+    const forwarded = { headers, agent: PERSON }
     await certify(60_000)
     assert.equal((await ask('/z', forwarded))[0], 301)
-    const behind = await startTestEdge({
-      clients: { ...NO_CLIENT_LIMITS, trustedProxies: [ipaddr.parseCIDR('127.0.0.1/32')] },
-    })
-    await behind.pool.query(
-      `insert into certificate (domain_id, source, chain, key_sealed, not_before, not_after)
-       values ($1, 'own', '', '', now(), now() + interval '1 day')`,
-      [behind.red],
-    )
-    await behind.set(`settings = settings || '{"https_redirect": true}'`)
-    await behind.settled()
+    const clients = { ...NO_CLIENT_LIMITS, trustedProxies: [ipaddr.parseCIDR('127.0.0.1/32')] }
+    const behind = await openEdge({ clients }, t)
+    await certify(86_400_000, behind)
     assert.equal((await behind.ask('/z', { agent: PERSON })).status, 301)
     assert.equal((await behind.ask('/z', forwarded)).status, 200)
-    await behind.close()
   })
 
   // Proves decided "Plain HTTP"
   it('a CA that asks is answered before all that; what is not ours goes on like everything else', async () => {
     await certify(60_000)
-    const proof = await edge.ask(`/.well-known/acme-challenge/${TOKEN}`, {
-      host: 'RED.example.:80',
-      agent: null,
-    })
+    const challenge = `/.well-known/acme-challenge/${TOKEN}`
+    const proof = await edge.ask(challenge, { host: 'RED.example.:80', agent: null })
     assert.deepEqual([proof.status, proof.body.toString()], [200, 'proof'])
     assert.equal(proof.headers['content-type'], 'application/octet-stream')
-    const head = await edge.ask(`/.well-known/acme-challenge/${TOKEN}`, { method: 'HEAD' })
+    const head = await edge.ask(challenge, { method: 'HEAD' })
     assert.deepEqual([head.status, head.body.length, head.headers['content-length']], [200, 0, '5'])
-    await edge.set(`is_active = false`)
-    await edge.settled()
-    assert.equal((await edge.ask(`/.well-known/acme-challenge/${TOKEN}`)).body.toString(), 'proof')
+    await edge.set('is_active = false')
+    assert.equal((await edge.ask(challenge)).body.toString(), 'proof')
     // The origin may order certificates of its own.
-    const theirs = await edge.ask(`/.well-known/acme-challenge/${TOKEN}`, {
-      host: 'blue.example',
-      agent: PERSON,
-    })
+    const theirs = await edge.ask(challenge, { host: 'blue.example', agent: PERSON })
     assert.match(theirs.body.toString(), /acme-challenge/)
     for (const token of ['short', `${TOKEN}/x`, `${TOKEN}?x`, '../'.repeat(10)]) {
       const { verdict } = await edge.ask(`/.well-known/acme-challenge/${token}`, { host: 'blue.example' })

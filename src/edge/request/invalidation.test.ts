@@ -1,22 +1,16 @@
 import assert from 'node:assert/strict'
-import { after, before, it } from 'node:test'
+import { after, it } from 'node:test'
 
-import { PERSON, path, startTestEdge, type TestEdge } from '../../../test/support/edge.ts'
+import { until } from '../../../test/support/condition.ts'
+import { openEdge, PERSON, path } from '../../../test/support/edge.ts'
 import { DEFAULT_PLANS } from '../../accounts/plans.ts'
 import type { DomainName } from '../../ids.ts'
 import { replaceRedirects } from '../../site-files/stored-redirects.ts'
 import { updateDomain } from '../../sites/domain-changes.ts'
 
-let edge: TestEdge
-let other: Awaited<ReturnType<TestEdge['node']>>
-before(async () => {
-  edge = await startTestEdge()
-  other = await edge.node()
-})
-after(async () => {
-  await other.close()
-  await edge.close()
-})
+const edge = await openEdge()
+const other = await edge.node()
+after(() => other.close())
 
 /** Both nodes hold the page in memory. */
 async function warm(page: string): Promise<void> {
@@ -26,18 +20,9 @@ async function warm(page: string): Promise<void> {
   }
 }
 
-/** It is a second at most on a machine that has nothing else to do; and nothing but the notification brings it about. */
-const PATIENCE_MS = 5_000
-
-/** The verdict of the other node, once it has changed. */
-async function soon(page: string, wanted: string): Promise<void> {
-  const deadline = Date.now() + PATIENCE_MS
-  for (;;) {
-    const { verdict } = await other.ask(page)
-    if (verdict === wanted) return
-    assert(Date.now() < deadline, `still ${verdict}`)
-  }
-}
+/** The other node's verdict becomes this by the notification alone. */
+const soon = (page: string, wanted: string) =>
+  until(`${page}: ${wanted}`, async () => (await other.verdict(page)) === wanted)
 
 it('a purge of a page takes effect on the other node within a second', async () => {
   await warm('/a')
@@ -66,8 +51,7 @@ it('the other node serves what this one has rendered anew', async () => {
   await edge.purge({ kind: 'path', path: path('/d') })
   await edge.settled()
   const { body } = await edge.ask('/d')
-  const deadline = Date.now() + PATIENCE_MS
-  while (!(await other.ask('/d')).body.equals(body)) assert(Date.now() < deadline)
+  await until('it serves that', async () => (await other.ask('/d')).body.equals(body))
 })
 
 it('a purge while the other node had lost its notifications takes effect all the same', async () => {
@@ -80,11 +64,7 @@ it('a purge while the other node had lost its notifications takes effect all the
   await lost
   await edge.purge({ kind: 'all' })
   await soon('/e', 'rendered')
-  const deadline = Date.now() + 5_000
-  while (!other.listener.connected) {
-    assert(Date.now() < deadline)
-    await other.ask('/e')
-  }
+  await until('it listens again', () => other.listener.connected)
   await other.listener.settled()
   await other.ask('/e')
   assert.equal(await other.verdict('/e'), 'hit')

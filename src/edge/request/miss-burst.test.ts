@@ -1,7 +1,7 @@
 /** A thousand crawlers at once, each asking for another page that is not there, and nobody who renders in time. */
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
-import { type Answer, GOOGLEBOT, PERSON, startTestEdge, type TestEdge } from '../../../test/support/edge.ts'
+import { it } from 'node:test'
+import { type Answer, GOOGLEBOT, openEdge, PERSON } from '../../../test/support/edge.ts'
 import type { JobId } from '../../ids.ts'
 
 const CRAWLERS = 1_000
@@ -10,59 +10,54 @@ const KEPT = 200
 const PEOPLE = 100
 const MORE_BYTES = 200 * 1024 * 1024
 
-describe('a burst of misses', { timeout: 240_000 }, () => {
-  const waiting: (() => void)[] = []
-  let edge: TestEdge
-  before(async () => {
-    edge = await startTestEdge({
-      liveWaitMs: 60_000,
-      parts: {
-        enqueueLive: async ({ path }) => path as string as JobId,
-        waiter: {
-          wait: () =>
-            new Promise((resolve) => {
-              waiting.push(() => resolve({ state: 'failed', outcome: 'timed-out' }))
-            }),
-        },
-      },
-    })
-    await edge.pool.query(
-      `insert into page (domain_id, path, status, headers, body_br, html_bytes, etag, rendered_at)
+const waiting: (() => void)[] = []
+const edge = await openEdge({
+  liveWaitMs: 60_000,
+  parts: {
+    enqueueLive: async ({ path }) => path as string as JobId,
+    waiter: {
+      wait: () =>
+        new Promise((resolve) => {
+          waiting.push(() => resolve({ state: 'failed', outcome: 'timed-out' }))
+        }),
+    },
+  },
+})
+await edge.pool.query(
+  `insert into page (domain_id, path, status, headers, body_br, html_bytes, etag, rendered_at)
        select $1, '/page' || n, 200, '[]', 'kept', 4, 'x', now() - interval '10 days' from generate_series(1, $2::integer) n`,
-      [edge.red, KEPT],
-    )
-  })
-  after(() => edge.close())
+  [edge.red, KEPT],
+)
 
-  it('people go on, memory is bounded; then crawlers get the kept copy or the origin, and nobody an error', async () => {
-    const rssBefore = process.memoryUsage().rss
-    const asked = Array.from({ length: CRAWLERS }, (_, at) =>
-      edge.ask(`/page${at + 1}`, { agent: GOOGLEBOT, headers: { 'accept-encoding': 'br' } }),
-    )
-    while (waiting.length < CRAWLERS) await new Promise((resolve) => setImmediate(resolve))
+it('a burst of misses: people go on, memory is bounded; then crawlers get the kept copy or the origin, and nobody an error', {
+  timeout: 240_000,
+}, async () => {
+  const rssBefore = process.memoryUsage().rss
+  const asked = Array.from({ length: CRAWLERS }, (_, at) =>
+    edge.ask(`/page${at + 1}`, { agent: GOOGLEBOT, headers: { 'accept-encoding': 'br' } }),
+  )
+  while (waiting.length < CRAWLERS) await new Promise((resolve) => setImmediate(resolve))
 
-    // Not one crawler has been answered yet, and nobody of the people waits for any.
-    for (let at = 0; at < PEOPLE; at++) {
-      const { status, verdict, body } = await edge.ask(`/people${at}`, { agent: PERSON })
-      assert.deepEqual([status, verdict], [200, 'pass; not-a-crawler'])
-      assert.match(String(body), /<div id="app">/)
-    }
-    const grown = process.memoryUsage().rss - rssBefore
-    assert(grown < MORE_BYTES, `${grown} bytes for ${CRAWLERS} crawlers and their connections, both ends`)
+  // Not one crawler has been answered yet, and nobody of the people waits for any.
+  for (let at = 0; at < PEOPLE; at++) {
+    const { status, verdict, body } = await edge.ask(`/people${at}`, { agent: PERSON })
+    assert.deepEqual([status, verdict], [200, 'pass; not-a-crawler'])
+    assert.match(String(body), /<div id="app">/)
+  }
+  const grown = process.memoryUsage().rss - rssBefore
+  assert(grown < MORE_BYTES, `${grown} bytes for ${CRAWLERS} crawlers and their connections, both ends`)
 
-    for (const end of waiting) end()
-    const answers = await Promise.all(asked)
-    const count = (holds: (answer: Answer) => boolean) => answers.filter(holds).length
-    assert.equal(
-      count(({ status }) => status === 200),
-      CRAWLERS,
-    )
-    assert.equal(
-      count(({ verdict, body }) => verdict === 'stale' && String(body) === 'kept'),
-      KEPT,
-    )
-    const passed = ({ verdict, body }: Answer) =>
-      verdict === 'pass; timed-out' && String(body).includes('app')
-    assert.equal(count(passed), CRAWLERS - KEPT)
-  })
+  for (const end of waiting) end()
+  const answers = await Promise.all(asked)
+  const count = (holds: (answer: Answer) => boolean) => answers.filter(holds).length
+  assert.equal(
+    count(({ status }) => status === 200),
+    CRAWLERS,
+  )
+  assert.equal(
+    count(({ verdict, body }) => verdict === 'stale' && String(body) === 'kept'),
+    KEPT,
+  )
+  const passed = ({ verdict, body }: Answer) => verdict === 'pass; timed-out' && String(body).includes('app')
+  assert.equal(count(passed), CRAWLERS - KEPT)
 })

@@ -1,13 +1,10 @@
-import { STATUS_CODES } from 'node:http'
 import type { Clock } from '../../clock.ts'
 import type { ClientGate } from '../../http/client-limits.ts'
 import { freshnessOf } from '../../store/freshness.ts'
 import type { PageCache } from '../../store/page-cache.ts'
-import { headerLines } from '../page/plain-page.ts'
 import type { Representation, Served } from '../page/prepared-page.ts'
 import { formIn, type Given, type PageAnswer, pageAnswer, readyFor, stampOf } from '../page/send-page.ts'
-import type { RequestHead } from '../server/exchange.ts'
-import type { SendAnswer } from '../server/fast-lane.ts'
+import type { RequestHead, SendAnswer } from '../server/exchange.ts'
 import { type Asking, askingOf, decide } from './decide.ts'
 import type { Domains, EdgeDomain } from './domain.ts'
 import type { Entrance } from './handler.ts'
@@ -49,7 +46,7 @@ export function readyHit(parts: HitParts, entrance: Entrance, head: RequestHead)
   if (page?.kind !== 'page' || target.otherEffects.has(page.effect)) return null
   if (freshnessOf(page, target.lifetimes, nowMs) !== 'fresh') return null
   const form = formIn(page, asking.form)
-  if (form === undefined) return null
+  if (form === undefined || form === 'own-markdown') return null
   const given = { page, form, path: target.page.path }
   const representation = readyFor(head, given)
   if (representation === undefined) return null
@@ -68,44 +65,19 @@ export function handledHit({ domain, asking, target, given }: ReadyHit): Handled
   return { verdict: 'hit', domain, page: target.page, crawler: asking.crawler, form: given.form }
 }
 
-/** Writes a hit on the fast lane, byte for byte as Node would. False: not a hit, no side effects. */
-export function createFastHit(
-  parts: HitParts & { gate: ClientGate },
-  entrance: Entrance,
-  options: { keepAliveMs: number },
-) {
+/** Answers a hit before any request object is made, with the same bytes. False: not a hit, no side effects. */
+export function createFastHit(parts: HitParts & { gate: ClientGate }, entrance: Entrance) {
   const { gate, report } = parts
-  const dateLine = createDateLine()
-  const keepAlive = `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(options.keepAliveMs / 1_000)}\r\n\r\n`
-
   return (head: RequestHead, send: SendAnswer): boolean => {
     if (!gate.mayEnter(head)) return false
     const hit = readyHit(parts, entrance, head)
     // Node writes no body for these.
     if (hit === null || hit.given.page.status === 204 || hit.given.page.status === 304) return false
     const started = report.begin(head)
-    const { status, same, own, body } = answerHit(parts, head, hit)
-    const lines = `${statusLine(status)}${same.lines}${headerLines(own)}${dateLine(hit.nowMs)}${keepAlive}`
-    const unsent = send(lines, body)
+    const answer = answerHit(parts, head, hit)
+    const unsent = send(answer, hit.nowMs)
     if (unsent !== null) gate.enter(head, unsent)
-    report.end(head, started, handledHit(hit), status)
+    report.end(head, started, handledHit(hit), answer.status)
     return true
-  }
-}
-
-function statusLine(status: number): string {
-  return `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'unknown'}\r\n`
-}
-
-function createDateLine(): (nowMs: number) => string {
-  let second = Number.NaN
-  let line = ''
-  return (nowMs) => {
-    const now = Math.floor(nowMs / 1_000)
-    if (now !== second) {
-      second = now
-      line = `Date: ${new Date(now * 1_000).toUTCString()}\r\n`
-    }
-    return line
   }
 }

@@ -1,72 +1,80 @@
+/** What is told of each request: to metrics and traffic, to the access log, to who reads "last crawler", by its id. */
 import assert from 'node:assert/strict'
 import { EventEmitter } from 'node:events'
-import { describe, it } from 'node:test'
-import { PERSON, startTestEdge } from '../../../test/support/edge.ts'
-import { type Answered, Report } from './report.ts'
+import { Writable } from 'node:stream'
+import { beforeEach, describe, it } from 'node:test'
+import ipaddr from 'ipaddr.js'
+import { pino } from 'pino'
+import { until } from '../../../test/support/condition.ts'
+import { type AskOptions, GOOGLEBOT, GPTBOT, openEdge, PERSON } from '../../../test/support/edge.ts'
+import { NO_CLIENT_LIMITS } from '../../http/client-limits.ts'
+import type { DomainId, JobId, PagePath } from '../../ids.ts'
+import { enqueueLive } from '../../queue/jobs/enqueue.ts'
+import type { Visit } from '../../store/last-visits.ts'
+import { pageId } from '../../store/page-id.ts'
+import { type Answered, createAccessLog, Report } from './report.ts'
 import { handledAs } from './verdict.ts'
 
-describe('the report of live requests', () => {
-  it('has each request once, in the words that its answer has', async () => {
-    const told: Answered[] = []
-    const edge = await startTestEdge({ parts: { answered: (_req, answer) => told.push(answer) } })
-    try {
-      const asked = [
-        await edge.ask('/a'),
-        await edge.ask('/a'),
-        await edge.ask('/a', { agent: PERSON }),
-        await edge.ask('/a', { agent: 'GPTBot/1.0', method: 'POST' }),
-        await edge.ask('/', { host: 'nobody.example' }),
-      ]
-      while (told.length < asked.length) await new Promise(setImmediate)
-      assert.deepEqual(
-        told.map(({ verdict }) => verdict),
-        asked.map(({ verdict }) => verdict),
-      )
-      assert.deepEqual(
-        told.map(({ crawler }) => crawler),
-        ['search', 'search', null, 'ai-training', null],
-      )
-      assert(told.every(({ seconds }) => seconds >= 0 && seconds < 60))
-    } finally {
-      await edge.close()
-    }
-  })
+const GIVEN = { 'x-request-id': 'given-by-somebody' }
 
-  it('says whose request it was, for which page, and how it was answered; who is a crawler, by the list of the domain too', async () => {
-    const told: unknown[] = []
-    const edge = await startTestEdge({
-      parts: {
-        answered: (_req, { domain, page, crawler, status }) =>
-          told.push([domain?.name, page?.path, crawler, status]),
-      },
-    })
-    try {
-      const crawlers = { add: [{ pattern: 'ShopWatch', category: 'seo' }] }
-      await edge.set(`settings = '${JSON.stringify({ crawlers })}'`)
-      await edge.settled()
-      await edge.ask('/a?utm_source=x&b=1', { agent: 'ShopWatch' })
-      await edge.ask('/a?b=1', { agent: 'ShopWatch', headers: { 'if-none-match': '*' } })
-      await edge.ask('/a', { agent: PERSON })
-      await edge.ask('/', { host: 'nobody.example' })
-      while (told.length < 4) await new Promise(setImmediate)
-      assert.deepEqual(told, [
-        ['red.example', '/a?b=1', 'seo', 200],
-        ['red.example', '/a?b=1', 'seo', 304],
-        ['red.example', undefined, null, 200],
-        [undefined, undefined, null, 404],
-      ])
-    } finally {
-      await edge.close()
-    }
+let atOrigin: string | string[] | undefined
+const told: Answered[] = []
+const visits: Visit[] = []
+const edge = await openEdge({
+  origin: (req, res) => {
+    atOrigin = req.headers['x-request-id']
+    res.setHeader('X-Request-Id', 'of the origin')
+    if (req.url === '/sitemap.xml') res.setHeader('Content-Type', 'application/xml').end('<urlset></urlset>')
+    else res.end('<div id="app"></div>')
+  },
+  parts: {
+    answered: (_req, answer) => told.push(answer),
+    lastVisits: { note: (visit) => void visits.push(visit) },
+  },
+})
+beforeEach(async () => {
+  await edge.reset()
+  told.length = 0
+  visits.length = 0
+})
+
+describe('the report of live requests', () => {
+  it('has each request once: its verdict, crawler, domain, page and status', async () => {
+    const crawlers = { add: [{ pattern: 'ShopWatch', category: 'seo' }] }
+    await edge.settings({ crawlers })
+    const asked: [path: string, asking: AskOptions, told: unknown[]][] = [
+      ['/a?utm_source=x&b=1', { agent: 'ShopWatch' }, ['rendered', 'seo', 'red.example', '/a?b=1', 200]],
+      [
+        '/a?b=1',
+        { agent: 'ShopWatch', headers: { 'if-none-match': '*' } },
+        ['hit', 'seo', 'red.example', '/a?b=1', 304],
+      ],
+      ['/a', {}, ['rendered', 'search', 'red.example', '/a', 200]],
+      ['/a', { agent: PERSON }, ['pass; not-a-crawler', null, 'red.example', undefined, 200]],
+      [
+        '/a',
+        { agent: GPTBOT, method: 'POST' },
+        ['pass; method', 'ai-training', 'red.example', undefined, 200],
+      ],
+      ['/', { host: 'nobody.example' }, ['none; unknown-host', null, undefined, undefined, 404]],
+    ]
+    for (const [path, asking] of asked) await edge.ask(path, asking)
+    await until('all are told', () => told.length === asked.length)
+    assert.deepEqual(
+      told.map(({ verdict, crawler, domain, page, status }) => [
+        ...[verdict, crawler, domain?.name, page?.path, status],
+      ]),
+      asked.map(([, , wanted]) => wanted),
+    )
   })
 
   it('of a page from memory, has our own time; of all else, the time until it had gone out', () => {
     let now = 0
-    const told: Answered[] = []
+    const seconds: number[] = []
     const report = new Report({
       stopwatch: () => now,
       idOf: () => 'a-request',
-      answered: (_req, answer) => told.push(answer),
+      answered: (_req, answer) => seconds.push(answer.seconds),
     })
     const begin = () => {
       const res = Object.assign(new EventEmitter(), { closed: false, headersSent: true, statusCode: 200 })
@@ -82,12 +90,123 @@ describe('the report of live requests', () => {
     const passed = begin()
     now += 1
     passed.end('pass; late')
-    assert.equal(told.length, 1)
+    assert.deepEqual(seconds, [1])
     now += 5
     passed.res.emit('close')
-    assert.deepEqual(
-      told.map(({ seconds }) => seconds),
-      [1, 6],
+    assert.deepEqual(seconds, [1, 6])
+  })
+})
+
+// Proves decided "Last crawler of a page"
+it('the last crawler of a page is told, once a minute for each; never people', async () => {
+  await edge.settings({ crawlers: { add: [{ pattern: 'myshop', category: 'seo' }] } })
+  const agents = [GOOGLEBOT, GOOGLEBOT, PERSON, GPTBOT, GPTBOT, 'MyShop/1.0 (internal)']
+  for (const agent of agents) await edge.ask('/visited', { agent })
+  assert.deepEqual(
+    visits.map(({ page, crawler, category }) => [page.path, crawler, category]),
+    [
+      ['/visited', 'Googlebot', 'search'],
+      ['/visited', 'GPTBot', 'ai-training'],
+      ['/visited', 'MyShop', 'seo'],
+    ],
+  )
+})
+
+describe('X-Request-Id', () => {
+  it('stands once in every kind of answer, and is another each time', async () => {
+    edge.script(
+      { kind: 'rendered', status: 200, headers: [], html: '<h1>a</h1>' },
+      { kind: 'redirect', status: 301, location: 'https://red.example/new' },
     )
+    const asked: [string, AskOptions?][] = [
+      ...([['/a'], ['/a'], ['/a', { headers: { 'if-none-match': '*' } }], ['/old'], ['/old']] as [string][]),
+      ...([['/a', { agent: PERSON }], ['/sitemap.xml'], ['/', { host: 'nobody.example' }]] as [string][]),
+    ]
+    const ids: string[] = []
+    for (const [path, asking] of asked) {
+      const { rawHeaders } = await edge.ask(path, { ...asking, headers: { ...asking?.headers, ...GIVEN } })
+      const own = rawHeaders.filter((_, at) => rawHeaders[at - 1]?.toLowerCase() === 'x-request-id')
+      assert.equal(own.length, 1, path)
+      ids.push(...own)
+    }
+    assert.deepEqual(
+      told.slice(0, 5).map(({ verdict, status }) => `${verdict} ${status}`),
+      ['rendered 200', 'hit 200', 'hit 304', 'rendered 301', 'hit 301'],
+    )
+    for (const id of ids) assert.match(id, /^[\w-]{20}$/)
+    // No common part that names the node's run, and so no counter.
+    assert.equal(new Set(ids.map((id) => id.slice(0, 12))).size, asked.length)
+  })
+
+  it('is what the origin is told', async () => {
+    const { headers } = await edge.ask('/x', { agent: PERSON, headers: GIVEN })
+    assert.equal(atOrigin, headers['x-request-id'])
+    assert.notEqual(atOrigin, GIVEN['x-request-id'])
+  })
+
+  it('stands at the job that a miss became; a request that joins it later does not change it', async () => {
+    edge.script('hang')
+    const slow = edge.ask('/slow')
+    const job = await until('it is queued', async () => {
+      const { rows } = await edge.pool.query<{ id: JobId; domain_id: DomainId; request_id: string }>(
+        `select id, domain_id, request_id from job where path = '/slow' and request_id is not null`,
+      )
+      return rows[0]
+    })
+    const page = pageId(job.domain_id, '/slow' as PagePath)
+    assert.equal(await enqueueLive(edge.pool, page, 'another', 10_000), job.id)
+    await edge.work()
+    assert.equal((await slow).headers['x-request-id'], job.request_id)
+  })
+
+  it('of a trusted proxy is its own', async (t) => {
+    const clients = { ...NO_CLIENT_LIMITS, trustedProxies: [ipaddr.parseCIDR('127.0.0.1/32')] }
+    const trusting = await openEdge({ clients }, t)
+    const { headers } = await trusting.ask('/a', { headers: GIVEN })
+    assert.equal(headers['x-request-id'], GIVEN['x-request-id'])
+    const { rows } = await trusting.pool.query('select request_id from job')
+    assert.deepEqual(rows, [{ request_id: GIVEN['x-request-id'] }])
+  })
+})
+
+describe('the access log', () => {
+  const linesOf = (logged: 'renders' | 'all' | 'none', verdicts: string[]) => {
+    const lines: Record<string, unknown>[] = []
+    const into = new Writable({
+      write(line: Buffer, _encoding, done) {
+        lines.push(JSON.parse(line.toString()) as Record<string, unknown>)
+        done()
+      },
+    })
+    const tell = createAccessLog(pino({ level: 'info', base: null, timestamp: false }, into), logged)
+    const headers = { host: 'red.example', 'x-request-id': 'request-1' }
+    for (const verdict of verdicts) {
+      const answered = {
+        verdict: verdict as never,
+        crawler: 'search',
+        seconds: 0.0123456,
+        status: 200,
+      } as const
+      const req = { method: 'GET', url: '/a?token=secret', headers } as never
+      tell(req, { ...handledAs('none; fault'), ...answered })
+    }
+    return lines
+  }
+  const RENDERS = ['rendered', 'stale', 'pass; late', 'none; fault']
+  const VERDICTS = ['hit', 'pass; not-a-crawler', 'pass; asset', ...RENDERS]
+
+  it('has, unless told otherwise, the requests that a render was for; else all of them, or none', () => {
+    assert.deepEqual(
+      linesOf('renders', VERDICTS).map(({ verdict }) => verdict),
+      RENDERS,
+    )
+    assert.equal(linesOf('all', VERDICTS).length, VERDICTS.length)
+    assert.equal(linesOf('none', VERDICTS).length, 0)
+  })
+
+  it('says what was asked and how it ended, without the query', () => {
+    const request = { requestId: 'request-1', method: 'GET', host: 'red.example', path: '/a' }
+    const answered = { verdict: 'hit', crawler: 'search', ms: 12.35, msg: 'request' }
+    assert.deepEqual(linesOf('all', ['hit']), [{ level: 30, ...request, ...answered }])
   })
 })

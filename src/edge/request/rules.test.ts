@@ -1,31 +1,18 @@
 /** Rules of a domain, as crawlers meet them. */
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, it } from 'node:test'
-import { PERSON, startTestEdge, type TestEdge } from '../../../test/support/edge.ts'
+import { beforeEach, it } from 'node:test'
+import { FACEBOOK, openEdge, PERSON } from '../../../test/support/edge.ts'
 import type { Rule } from '../../rules/schema.ts'
 
-const FACEBOOK = 'facebookexternalhit/1.1 (+http://www.facebook.com/externalhit_uatext.php)'
-
-let edge: TestEdge
-before(async () => {
-  edge = await startTestEdge({
-    render: async ({ rule, page }) => ({
-      ...{ kind: 'rendered', status: 200, headers: [] },
-      html: `<h1>${page.path} by rule ${rule?.index ?? 'none'}</h1>`,
-    }),
-  })
+const edge = await openEdge({
+  render: async ({ rule, page }) => ({
+    ...{ kind: 'rendered', status: 200, headers: [] },
+    html: `<h1>${page.path} by rule ${rule?.index ?? 'none'}</h1>`,
+  }),
 })
-after(() => edge.close())
-beforeEach(async () => {
-  await edge.purge({ kind: 'all' })
-  await edge.pool.query('delete from job')
-  edge.rendered.length = 0
-})
+beforeEach(() => edge.reset())
 
-async function rules(...list: Rule[]): Promise<void> {
-  await edge.set(`settings = '${JSON.stringify({ rules: list })}'`)
-  await edge.settled()
-}
+const rules = (...list: Rule[]) => edge.settings({ rules: list })
 
 async function ask(path: string, agent?: string) {
   const { status, verdict, body, headers } = await edge.ask(path, agent === undefined ? {} : { agent })
@@ -37,7 +24,6 @@ for (const [action, status] of [
   ['gone', 410],
 ] as const) {
   it(`${action}: crawlers get ${status} with the stored page, or a short one, and people the origin`, async () => {
-    await rules()
     await ask('/old')
     await rules({ path: '/*', action })
     const old = await ask('/old')
@@ -56,7 +42,6 @@ for (const [action, status] of [
 }
 
 it('no-store: rendered for each crawler, even where a page is stored, and not kept', async () => {
-  await rules()
   await ask('/live')
   await rules({ path: '/live', action: 'no-store' })
   for (const _turn of [1, 2]) {
@@ -96,18 +81,7 @@ it('two kinds of crawlers that ask at once: neither gets the other page', async 
   assert.doesNotMatch(facebook.text, /by rule none/)
 })
 
-it('lifetimes of a rule count from the next request', async () => {
-  await rules({ path: '/a', fresh_seconds: 10, stale_seconds: 5, keep_seconds: 20 })
-  const verdicts: (string | undefined)[] = []
-  for (const ms of [0, 9_999, 1, 5_000]) {
-    edge.wait(ms)
-    verdicts.push((await ask('/a')).verdict)
-  }
-  assert.deepEqual(verdicts, ['rendered', 'hit', 'stale', 'rendered'])
-})
-
 it('pages of other rules are served until they are stale', async () => {
-  await rules()
   await ask('/a')
   await rules({ path: '/a', change: { consent: true } })
   const { verdict, text } = await ask('/a')

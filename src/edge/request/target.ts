@@ -13,7 +13,7 @@ export type Target =
   | MissingTarget
   | { kind: 'asset' | 'excluded' | 'rule' | 'path'; own: OwnAnswer | null }
 
-/** What the owner has put in front of the site, for everybody. */
+/** What the owner has put in front of the site, for all clients. */
 export type OwnAnswer =
   | { kind: 'redirect'; redirect: CompiledRedirect }
   | { kind: 'robots' | 'key' }
@@ -111,6 +111,10 @@ function targetOf(domain: EdgeDomain, url: string, category: string, isPhone: bo
   if (SITEMAP.test(name)) return { ...page, kind: 'sitemap' }
   if (XML.test(name)) return { ...page, kind: 'xml' }
   return ASSET.test(name) ? { kind: 'asset', own } : page
+}
+
+export function isAsset(url: string): boolean {
+  return ASSET.test(url.split('?', 1)[0]!)
 }
 
 const OWN_SITEMAP = /^\/sitemap(?:-([1-9]\d{0,4}))?\.xml$/

@@ -60,6 +60,7 @@ export function handledAs(verdict: NoVerdict): Handled {
 
 const OUTCOMES: Readonly<Record<JobOutcome, true>> = {
   rendered: true,
+  static: true,
   redirect: true,
   'not-html': true,
   'origin-error': true,

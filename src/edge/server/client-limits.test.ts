@@ -2,12 +2,13 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import type http from 'node:http'
-import net from 'node:net'
 import type { Duplex } from 'node:stream'
-import { after, afterEach, before, describe, it } from 'node:test'
+import { afterEach, describe, it } from 'node:test'
 
 import ipaddr from 'ipaddr.js'
-import { type Answer, PERSON, startTestEdge, type TestEdge } from '../../../test/support/edge.ts'
+import { until } from '../../../test/support/condition.ts'
+import { type Answer, openEdge, PERSON } from '../../../test/support/edge.ts'
+import { openSocket } from '../../../test/support/loopback.ts'
 import { rawExchange } from '../../../test/support/raw-edge.ts'
 import { loadConfig } from '../../config.ts'
 import { requestIdOf } from '../../http/request-id.ts'
@@ -15,27 +16,23 @@ import { MOST_OF_ONE_CLIENT } from '../origin/origin-share.ts'
 
 const REQUESTS = MOST_OF_ONE_CLIENT + 2
 const waiting: http.ServerResponse[] = []
-let edge: TestEdge
 const told: [verdict: string, requestId: string][] = []
-before(async () => {
-  edge = await startTestEdge({
-    parts: { answered: (req, { verdict }) => told.push([verdict, requestIdOf(req)]) },
-    clients: {
-      ...loadConfig({}).clients,
-      requests: REQUESTS,
-      connections: 400,
-      unlimited: [],
-      trustedProxies: [ipaddr.parseCIDR('127.0.0.0/8')],
-    },
-    origin: (req, res) => {
-      if (req.url?.startsWith('/hangs')) waiting.push(res)
-      else if (req.url === '/events')
-        res.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: 1\n\n')
-      else res.end('from the origin')
-    },
-  })
+const edge = await openEdge({
+  parts: { answered: (req, { verdict }) => told.push([verdict, requestIdOf(req)]) },
+  clients: {
+    ...loadConfig({}).clients,
+    requests: REQUESTS,
+    connections: 400,
+    unlimited: [],
+    trustedProxies: [ipaddr.parseCIDR('127.0.0.0/8')],
+  },
+  origin: (req, res) => {
+    if (req.url?.startsWith('/hangs')) waiting.push(res)
+    else if (req.url === '/events')
+      res.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: 1\n\n')
+    else res.end('from the origin')
+  },
 })
-after(() => edge.close())
 afterEach(() => {
   for (const res of waiting.splice(0)) res.end()
 })
@@ -48,73 +45,62 @@ const from = (client: string, host = 'red.example') => ({
 async function hang(client: string, count: number, host?: string): Promise<Promise<Answer>[]> {
   const already = waiting.length
   const asked = Array.from({ length: count }, () => edge.ask('/hangs', from(client, host)))
-  while (waiting.length < already + count) await new Promise((next) => setTimeout(next, 5))
+  await until('the origin has them', () => waiting.length === already + count)
   return asked
 }
+/** The origin answers all that it holds; each gets its 200. */
+async function answerAll(asked: Promise<Answer>[]): Promise<void> {
+  for (const res of waiting.splice(0)) res.end()
+  for (const answer of asked) assert.equal((await answer).status, 200)
+}
 
-describe('requests of one client to one origin', () => {
-  it('so many, and one more is 429; others and other sites are served', async () => {
-    const asked = await hang('203.0.113.1', MOST_OF_ONE_CLIENT)
-    const past = await edge.ask('/hangs', from('203.0.113.1'))
-    assert.deepEqual([past.status, past.headers['retry-after']], [429, '30'])
-    assert.equal((await edge.ask('/', from('203.0.113.2'))).status, 200)
-    assert.equal((await edge.ask('/', from('203.0.113.1', 'blue.example'))).status, 200)
-    // What is stored needs no connection to the origin.
-    await edge.ask('/stored')
-    const stored = await edge.ask('/stored', { headers: { 'x-forwarded-for': '203.0.113.1' } })
-    assert.equal(stored.verdict, 'hit')
-    for (const res of waiting.splice(0)) res.end()
-    for (const answer of asked) assert.equal((await answer).status, 200)
-    assert.equal((await edge.ask('/', from('203.0.113.1'))).status, 200)
-  })
+it('requests of one client to one origin: so many, one more is 429; others and other sites are served', async () => {
+  const asked = await hang('203.0.113.1', MOST_OF_ONE_CLIENT)
+  const past = await edge.ask('/hangs', from('203.0.113.1'))
+  assert.deepEqual([past.status, past.headers['retry-after']], [429, '30'])
+  assert.equal((await edge.ask('/', from('203.0.113.2'))).status, 200)
+  assert.equal((await edge.ask('/', from('203.0.113.1', 'blue.example'))).status, 200)
+  // What is stored needs no connection to the origin.
+  await edge.ask('/stored')
+  const stored = await edge.ask('/stored', { headers: { 'x-forwarded-for': '203.0.113.1' } })
+  assert.equal(stored.verdict, 'hit')
+  await answerAll(asked)
+  assert.equal((await edge.ask('/', from('203.0.113.1'))).status, 200)
 })
 
-describe('a site whose people have much open', () => {
-  it('a browser that asks for a hundred things at once gets them, beside a hundred event streams', async (t) => {
-    const streams: net.Socket[] = []
-    t.after(() => {
-      for (const socket of streams) socket.destroy()
-    })
-    for (let at = 0; at < 100; at++) {
-      const socket = net.connect(edge.port, '127.0.0.1')
-      streams.push(socket)
-      socket.on('error', () => {})
-      socket.write(`GET /events HTTP/1.1\r\nHost: red.example\r\nX-Forwarded-For: 198.51.100.${at}\r\n\r\n`)
-    }
-    await Promise.all(streams.map((socket) => once(socket, 'data')))
-    const asked = await hang('203.0.113.7', 100)
-    for (const res of waiting.splice(0)) res.end()
-    for (const answer of asked) assert.equal((await answer).status, 200)
+it('a browser that asks for a hundred things at once gets them, beside a hundred event streams', async (t) => {
+  const streams = Array.from({ length: 100 }, (_, at) => {
+    const socket = openSocket(t, edge.port)
+    socket.write(`GET /events HTTP/1.1\r\nHost: red.example\r\nX-Forwarded-For: 198.51.100.${at}\r\n\r\n`)
+    return once(socket, 'data')
   })
+  await Promise.all(streams)
+  await answerAll(await hang('203.0.113.7', 100))
 })
 
-describe('WebSockets of one client to one origin', () => {
-  it('those that the origin has not answered are requests to it; those that it took are not', async (t) => {
-    const handshakes: Duplex[] = []
-    edge.originServer.on('upgrade', (_req, socket: Duplex) => {
-      socket.on('error', () => {})
-      handshakes.push(socket)
-    })
-    t.after(() => void edge.originServer.removeAllListeners('upgrade'))
-    const open = () => {
-      const socket = net.connect(edge.port, '127.0.0.1')
-      t.after(() => void socket.destroy())
-      socket.on('error', () => {})
-      socket.write(
-        'GET /live HTTP/1.1\r\nHost: red.example\r\nX-Forwarded-For: 203.0.113.9\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n',
-      )
-      return once(socket, 'data').then(([part]) => String(part).split('\r\n', 1)[0])
-    }
-    const asked = Array.from({ length: MOST_OF_ONE_CLIENT }, open)
-    while (handshakes.length < asked.length) await new Promise((next) => setTimeout(next, 5))
-    assert.match((await open()) ?? '', /^HTTP\/1\.1 429 /)
-    assert.equal((await edge.ask('/', from('203.0.113.9'))).status, 429)
-    for (const socket of handshakes) {
-      socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n')
-    }
-    for (const line of await Promise.all(asked)) assert.match(line ?? '', /^HTTP\/1\.1 101 /)
-    assert.equal((await edge.ask('/', from('203.0.113.9'))).status, 200)
+it('WebSockets of one client: those that the origin has not answered are requests to it; those that it took are not', async (t) => {
+  const handshakes: Duplex[] = []
+  edge.originServer.on('upgrade', (_req, socket: Duplex) => {
+    socket.on('error', () => {})
+    handshakes.push(socket)
   })
+  t.after(() => void edge.originServer.removeAllListeners('upgrade'))
+  const open = () => {
+    const socket = openSocket(t, edge.port)
+    socket.write(
+      'GET /live HTTP/1.1\r\nHost: red.example\r\nX-Forwarded-For: 203.0.113.9\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n',
+    )
+    return once(socket, 'data').then(([part]) => String(part).split('\r\n', 1)[0])
+  }
+  const asked = Array.from({ length: MOST_OF_ONE_CLIENT }, open)
+  await until('the origin has them', () => handshakes.length === asked.length)
+  assert.match((await open()) ?? '', /^HTTP\/1\.1 429 /)
+  assert.equal((await edge.ask('/', from('203.0.113.9'))).status, 429)
+  for (const socket of handshakes) {
+    socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n')
+  }
+  for (const line of await Promise.all(asked)) assert.match(line ?? '', /^HTTP\/1\.1 101 /)
+  assert.equal((await edge.ask('/', from('203.0.113.9'))).status, 200)
 })
 
 describe('requests of one client in all', () => {
@@ -129,8 +115,7 @@ describe('requests of one client in all', () => {
     assert.deepEqual(told.at(-1), ['none; too-many-requests', past.headers['x-request-id']])
     const crawler = await edge.ask('/page', { headers: { 'x-forwarded-for': '66.249.66.1' } })
     assert.equal(crawler.verdict, 'rendered')
-    for (const res of waiting.splice(0)) res.end()
-    await Promise.all(asked)
+    await answerAll(asked)
   })
 
   it('a refused body is not taken for the next request', async () => {
@@ -144,36 +129,17 @@ describe('requests of one client in all', () => {
       [...got.matchAll(/^HTTP\/1\.1 (\d+)/gm)].map(([, status]) => status),
       ['429'],
     )
-    for (const res of waiting.splice(0)) res.end()
-    await Promise.all(asked)
+    await answerAll(asked)
   })
 })
 
 it('connections of one client: one past the limit is told 429 before it says anything', async (t) => {
-  const other = await startTestEdge({
-    clients: { ...loadConfig({}).clients, connections: 2, unlimited: [] },
-  })
-  const sockets: net.Socket[] = []
-  t.after(async () => {
-    for (const socket of sockets) socket.destroy()
-    await other.close()
-  })
-  const connect = (localAddress: string) => {
-    const socket = net.connect({ port: other.port, host: '127.0.0.1', localAddress })
-    sockets.push(socket)
-    return socket
-  }
-  for (let at = 0; at < 2; at++) {
-    const socket = connect('127.0.0.5')
-    await new Promise<void>((resolve) => socket.once('connect', resolve))
-  }
-  let text = ''
-  const third = connect('127.0.0.5').on('data', (part) => {
-    text += part
-  })
-  await new Promise<void>((resolve) => third.once('close', () => resolve()))
-  assert.match(text, /^HTTP\/1\.1 429 /)
-  assert.match(text, /X-Prepaint: none; too-many-connections\r\n/)
+  const clients = { ...loadConfig({}).clients, connections: 2, unlimited: [] }
+  const other = await openEdge({ clients }, t)
+  const open = () => openSocket(t, other.port, { localAddress: '127.0.0.5' })
+  for (let at = 0; at < 2; at++) await once(open(), 'connect')
+  const text = String(Buffer.concat(await open().toArray()))
+  assert.match(text, /^HTTP\/1\.1 429 [\s\S]*X-Prepaint: none; too-many-connections\r\n/)
   assert.match(text, /Too many are open from your address/)
   assert.equal((await other.ask('/', { agent: PERSON })).status, 200)
 })

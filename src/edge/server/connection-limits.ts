@@ -49,27 +49,35 @@ export const HTTP2_LIMITS = {
 
 const LAST_FRAMES_MS = 2_000
 
+/** Counts what was written to a stream, whether the client has read it or not. */
+type Written = { readonly handedBytes: number }
+
 /** Time limits of HTTP/2 sessions and streams that Node lacks. */
 export function createSessionWatch(options: { clock: Clock; idleMs: number; keepAliveMs: number }) {
   const { clock, idleMs, keepAliveMs } = options
   const sessions = new Set<ServerHttp2Session>()
 
-  /** Closes idle sessions like idle HTTP/1.1 connections; pings do not count. */
-  function session(one: ServerHttp2Session): void {
+  /** Closes idle sessions like idle HTTP/1.1 connections; pings do not count. Call `opened` for each stream. */
+  function session(one: ServerHttp2Session): { opened(stream: ServerHttp2Stream, written: Written): void } {
     sessions.add(one)
-    one.once('close', () => sessions.delete(one))
     one.on('error', () => {})
-    let open = 0
-    let idle = setTimeout(end, keepAliveMs, one)
-    one.on('stream', (stream) => {
-      open += 1
+    const open = new Map<ServerHttp2Stream, { written: Written; takenBytes: number }>()
+    const idle = setTimeout(() => open.size === 0 && end(one), keepAliveMs)
+    // Node's own stream timeout restarts with any frame of the session, for example pings.
+    const look = setInterval(() => {
+      for (const [stream, watched] of open) {
+        const waitingBytes = stream.bufferSize
+        const takenBytes = watched.written.handedBytes - waitingBytes
+        if (waitingBytes > 0 && takenBytes === watched.takenBytes)
+          stream.destroy(new Error('nothing of it was taken'))
+        watched.takenBytes = takenBytes
+      }
+    }, idleMs)
+    one.once('close', () => {
+      sessions.delete(one)
       clearTimeout(idle)
-      stream.once('close', () => {
-        open -= 1
-        if (open === 0 && !one.destroyed) idle = setTimeout(end, keepAliveMs, one)
-      })
+      clearInterval(look)
     })
-    one.once('close', () => clearTimeout(idle))
 
     let since = clock.nowMs()
     let frames = 0
@@ -84,28 +92,26 @@ export function createSessionWatch(options: { clock: Clock; idleMs: number; keep
     }
     one.on('ping', control)
     one.on('remoteSettings', control)
+
+    return {
+      opened(stream, written) {
+        open.set(stream, { written, takenBytes: Number.NaN })
+        stream.once('close', () => {
+          open.delete(stream)
+          if (open.size === 0 && !one.destroyed) idle.refresh()
+        })
+      },
+    }
   }
 
-  /** Ends streams whose client does not read the response, and unwanted bodies. */
-  function stream(one: ServerHttp2Stream, req: Http2Request, res: Http2Response): void {
-    watchTaking(one, res)
+  /** Ends a stream whose body is not wanted, or does not end, behind its response. */
+  function body(one: ServerHttp2Stream, req: Http2Request, res: Http2Response): void {
     res.once('finish', () => {
       if (req.complete || one.destroyed) return
       if (!req.reading) return req.endStream()
       const late = setTimeout(() => req.endStream(), LAST_FRAMES_MS)
       one.once('close', () => clearTimeout(late))
     })
-  }
-
-  /** Node's own stream timeout restarts with any frame of the session, for example pings. */
-  function watchTaking(one: ServerHttp2Stream, res: Http2Response): void {
-    let before = -1
-    const look = setInterval(() => {
-      const { waitingBytes, takenBytes } = res.progress
-      if (waitingBytes > 0 && takenBytes === before) one.destroy(new Error('nothing of it was taken'))
-      before = takenBytes
-    }, idleMs)
-    one.once('close', () => clearInterval(look))
   }
 
   function end(one: ServerHttp2Session): void {
@@ -118,7 +124,7 @@ export function createSessionWatch(options: { clock: Clock; idleMs: number; keep
 
   return {
     session,
-    stream,
+    body,
     /**
      * Sends GOAWAY with the last request (RFC 9113, section 6.8) and finishes open ones. No early GOAWAY: Node
      * silently drops new streams after any.

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Readable, Writable } from 'node:stream'
+import type { PageAnswer } from '../page/send-page.ts'
 
 export type RequestHead = {
   method?: string | undefined
@@ -38,3 +39,6 @@ export type EdgeResponse = Writable & {
   flushHeaders(): void
   readonly req: { method?: string | undefined; complete: boolean; headers: IncomingHttpHeaders }
 }
+
+/** Writes a hit. Returns null if the kernel took the whole response, otherwise an emitter of `close`. */
+export type SendAnswer = (answer: PageAnswer, nowMs: number) => NodeJS.EventEmitter | null

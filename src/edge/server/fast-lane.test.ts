@@ -5,7 +5,15 @@ import { setTimeout as delay } from 'node:timers/promises'
 import tls from 'node:tls'
 import ipaddr from 'ipaddr.js'
 import { until } from '../../../test/support/condition.ts'
-import { GOOGLEBOT, PERSON, path, startTestEdge, type TestEdge } from '../../../test/support/edge.ts'
+import {
+  GOOGLEBOT,
+  openEdge,
+  PERSON,
+  path,
+  startTestEdge,
+  type TestEdge,
+} from '../../../test/support/edge.ts'
+import { FRAME, frame, get, rawHttp2, setting, uint32 } from '../../../test/support/http2-frames.ts'
 import { loadConfig } from '../../config.ts'
 import type { RenderOutcome } from '../../render/outcome.ts'
 import type { CrawlerCategory } from '../../sites/domain-settings.ts'
@@ -13,55 +21,39 @@ import type { Visit } from '../../store/last-visits.ts'
 
 const HTML = `<!doctype html><h1>Lamp</h1>${'<p>text</p>'.repeat(500)}`
 const rendered = (html: string, status = 200): RenderOutcome => ({
-  kind: 'rendered',
-  status,
-  html,
-  headers: [],
+  ...{ kind: 'rendered', status, html, headers: [] },
 })
 
 /** More than all that lies between client and edge can hold. */
 const LARGE = `<p>${'x'.repeat(16 * 1024 * 1024)}</p>`
 
-const HEADERS_MS = 1_000
+const HEADERS_MS = 1_500
 /** With node's grace, three seconds. */
 const KEEP_ALIVE_MS = 2_000
-const IDLE_MS = 1_000
+const IDLE_MS = 1_500
 
-let edge: TestEdge
 /** Requests that node has read. */
 let byNode = 0
 /** The edge's ends of connections, by the client's port. */
 const ends = new Map<number | undefined, net.Socket>()
-const told: { verdict: string; crawler: CrawlerCategory | null; path: string | undefined; status: number }[] =
+const told: [verdict: string, crawler: CrawlerCategory | null, path: string | undefined, status: number][] =
   []
 const visits: Visit[] = []
-before(async () => {
-  edge = await startTestEdge({
-    ...{
-      tls: true,
-      memoryBytes: 256 * 1024 * 1024,
-      headersMs: HEADERS_MS,
-      idleMs: IDLE_MS,
-      keepAliveMs: KEEP_ALIVE_MS,
-    },
-    parts: {
-      answered: (_req, { verdict, crawler, page, status }) => {
-        told.push({ verdict, crawler, path: page?.path, status })
-      },
-      lastVisits: { note: (visit) => void visits.push(visit) },
-    },
-  })
-  edge.server.on('request', () => byNode++)
-  edge.server.on('connection', (socket) => void ends.set(socket.remotePort, socket))
-  edge.script(rendered(HTML), rendered('<p>gone</p>', 404), rendered(LARGE))
-  for (const page of ['/lamp', '/gone', '/large']) assert.equal(await edge.verdict(page), 'rendered')
-  // Made when it is first asked for.
-  for (const encoding of ['gzip', 'identity'])
-    await edge.ask('/lamp', { headers: { 'accept-encoding': encoding } })
-  await edge.ask('/gone')
-  assert.equal((await edge.ask('/large')).body.length, LARGE.length)
+const edge = await openEdge({
+  ...{ tls: true, memoryBytes: 256 * 1024 * 1024 },
+  ...{ headersMs: HEADERS_MS, idleMs: IDLE_MS, keepAliveMs: KEEP_ALIVE_MS },
+  parts: {
+    answered: (_req, { verdict, crawler, page, status }) =>
+      void told.push([verdict, crawler, page?.path, status]),
+    lastVisits: { note: (visit) => void visits.push(visit) },
+  },
 })
-after(() => edge.close())
+edge.server.on('request', () => byNode++)
+edge.server.on('connection', (socket) => void ends.set(socket.remotePort, socket))
+edge.script(rendered(HTML), rendered('<p>gone</p>', 404), rendered(LARGE))
+for (const page of ['/lamp', '/gone', '/large']) await isReady(edge, page, 'identity')
+// Made when it is first asked for.
+for (const encoding of ['gzip', 'br']) await isReady(edge, '/lamp', encoding)
 beforeEach(() => {
   byNode = 0
   told.length = 0
@@ -78,10 +70,8 @@ function connect(
   to: { secure?: boolean; allowHalfOpen?: boolean; at?: number } = {},
 ) {
   const place = { port: to.at ?? edge.port, host: '127.0.0.1', allowHalfOpen: to.allowHalfOpen ?? false }
-  const socket =
-    to.secure === true
-      ? tls.connect({ ...place, port: edge.tlsPort, servername: 'red.example', rejectUnauthorized: false })
-      : net.connect(place)
+  const secure = { ...place, port: edge.tlsPort, servername: 'red.example', rejectUnauthorized: false }
+  const socket = to.secure === true ? tls.connect(secure) : net.connect(place)
   t.after(() => void socket.destroy())
   socket.on('error', () => {})
   let [come, parts]: [number, Buffer[]] = [0, []]
@@ -139,29 +129,40 @@ function comparable(answer: string): string {
   return answer.replace(/^Date: .*$/m, 'Date: now').replace(/^X-Request-Id: .*$/m, 'X-Request-Id: one')
 }
 
+/** The edge's end of a connection whose client takes nothing of a large answer. */
+async function beginLarge(client: Client, request = head('/large')): Promise<net.Socket> {
+  client.socket.pause().write(request)
+  const socket = await servedBy(client)
+  await until('it is being answered', () => socket.writableLength > 0)
+  return socket
+}
+
+/** To pack a page may take longer than a client may be silent here: asked until it is in memory. */
+async function isReady(node: Pick<TestEdge, 'verdict'>, page: string, encoding = 'br'): Promise<void> {
+  const headers = { 'accept-encoding': encoding }
+  await until(`${page} is ready`, async () => (await node.verdict(page, { headers })) === 'hit')
+}
+
+async function assertLarge(answer: Promise<string>): Promise<void> {
+  assert((await answer).length > LARGE.length)
+}
+
 const verdictIn = (answer: string) => /^X-Prepaint: (.*)\r$/m.exec(answer)?.[1]
 
 describe('a page that lies ready is answered without node’s parser, with the same bytes', () => {
   const etag = async (encoding: string) =>
     (await edge.ask('/lamp', { headers: { 'accept-encoding': encoding } })).headers.etag!
+  const later = () => new Date(edge.nowMs() + 5_000).toUTCString()
+  const br = 'Accept-Encoding: br\r\n'
   const cases: [what: string, request: () => Promise<string> | string][] = [
     ['as it is', () => head('/lamp')],
     ['brotli', () => head('/lamp', 'Accept-Encoding: gzip, br\r\n')],
     ['gzip', () => head('/lamp', 'Accept-Encoding: gzip\r\n')],
-    ['HEAD', () => head('/lamp', 'Accept-Encoding: br\r\n', 'red.example', 'HEAD')],
+    ['HEAD', () => head('/lamp', br, 'red.example', 'HEAD')],
     ['a 404', () => head('/gone')],
-    [
-      '304 by ETag',
-      async () => head('/lamp', `Accept-Encoding: br\r\nIf-None-Match: ${await etag('br')}\r\n`),
-    ],
-    [
-      'the ETag of another encoding',
-      async () => head('/lamp', `Accept-Encoding: br\r\nIf-None-Match: ${await etag('gzip')}\r\n`),
-    ],
-    [
-      '304 by date',
-      () => head('/lamp', `If-Modified-Since: ${new Date(edge.nowMs() + 5_000).toUTCString()}\r\n`),
-    ],
+    ['304 by ETag', async () => head('/lamp', `${br}If-None-Match: ${await etag('br')}\r\n`)],
+    ['the ETag of gzip', async () => head('/lamp', `${br}If-None-Match: ${await etag('gzip')}\r\n`)],
+    ['304 by date', () => head('/lamp', `If-Modified-Since: ${later()}\r\n`)],
     ['a range, which is not served', () => head('/lamp', 'Range: bytes=0-9\r\n')],
     ['a port in Host', () => head('/lamp', '', 'Red.Example:8080')],
     ['parameters in another order', () => head('/lamp?utm_source=a', 'Connection: keep-alive\r\n')],
@@ -187,24 +188,19 @@ describe('a page that lies ready is answered without node’s parser, with the s
 
   it('and told alike: verdict, crawler, page, status; who visited last', async (t) => {
     const { ask } = connect(t)
-    await ask(head('/lamp'))
-    await ask(personal)
-    await ask(head('/lamp'))
-    const known = `If-Modified-Since: ${new Date(edge.nowMs() + 5_000).toUTCString()}\r\n`
-    await connect(t).ask(head('/lamp', known))
-    await ask(head('/lamp', known))
-    const hit = { verdict: 'hit', crawler: 'search', path: '/lamp', status: 200 }
+    const known = head('/lamp', `If-Modified-Since: ${later()}\r\n`)
+    for (const request of [head('/lamp'), personal, head('/lamp')]) await ask(request)
+    await connect(t).ask(known)
+    await ask(known)
+    const hit = (status: number) => ['hit', 'search', '/lamp', status]
     assert.deepEqual(
-      told.filter(({ verdict }) => verdict === 'hit'),
-      [hit, hit, { ...hit, status: 304 }, { ...hit, status: 304 }],
+      told.filter(([verdict]) => verdict === 'hit'),
+      [hit(200), hit(200), hit(304), hit(304)],
     )
     edge.wait(61_000)
     await connect(t).ask(head('/lamp'))
-    const [{ page, crawler, category }] = visits as [Visit]
-    assert.deepEqual(
-      { path: page.path, crawler, category, times: visits.length },
-      { path: '/lamp', crawler: 'Googlebot', category: 'search', times: 1 },
-    )
+    const last = visits.map(({ page, crawler, category }) => [page.path, crawler, category])
+    assert.deepEqual(last, [['/lamp', 'Googlebot', 'search']])
   })
 
   it('a thousand on one connection, with TLS and without', async (t) => {
@@ -219,7 +215,7 @@ describe('a page that lies ready is answered without node’s parser, with the s
 
 describe('everything else is node’s, from the first byte on', () => {
   const hit = head('/lamp')
-  const cases: [what: string, request: string, verdict: string | undefined, node?: number][] = [
+  const cases: [what: string, request: string, verdict: string][] = [
     ['a person', personal, 'pass; not-a-crawler'],
     ['another method', head('/lamp', 'Content-Length: 0\r\n', 'red.example', 'POST'), 'pass; method'],
     ['a password', head('/lamp', 'Authorization: Basic YTpi\r\n'), 'pass; authorization'],
@@ -276,16 +272,16 @@ describe('everything else is node’s, from the first byte on', () => {
     assert.equal(verdictIn(await ask(head('/purged'))), 'rendered')
     const other = connect(t)
     assert.equal(verdictIn(await other.ask(hit)), 'hit')
-    await edge.set('is_active = false').then(edge.settled)
+    await edge.set('is_active = false')
     assert.equal(verdictIn(await other.ask(hit)), 'pass; inactive')
-    await edge.set('is_active = true').then(edge.settled)
+    await edge.set('is_active = true')
   })
 
   it('several at once: each is answered, in order', async (t) => {
     const { socket, answer } = connect(t)
     socket.write(hit + head('/gone') + personal + hit)
-    const verdicts = [await answer(), await answer(), await answer(), await answer()].map(verdictIn)
-    assert.deepEqual(verdicts, ['hit', 'hit', 'pass; not-a-crawler', 'hit'])
+    for (const verdict of ['hit', 'hit', 'pass; not-a-crawler', 'hit'])
+      assert.equal(verdictIn(await answer()), verdict)
     assert.equal(byNode, 4)
   })
 
@@ -303,14 +299,13 @@ describe('everything else is node’s, from the first byte on', () => {
   })
 
   it('one that comes before the client has taken its answer', async (t) => {
-    const { socket, answer, served } = connect(t)
-    socket.pause().write(head('/large'))
-    await until('it is being answered', () => (served()?.writableLength ?? 0) > 0)
-    socket.write(hit)
+    const client = connect(t)
+    await beginLarge(client)
+    client.socket.write(hit)
     await until('node has the second', () => byNode === 1)
-    socket.resume()
-    assert.equal((await answer()).length > LARGE.length, true)
-    assert.equal(verdictIn(await answer()), 'hit')
+    client.socket.resume()
+    await assertLarge(client.answer())
+    assert.equal(verdictIn(await client.answer()), 'hit')
   })
 })
 
@@ -360,20 +355,18 @@ describe('a connection with nothing but hits on it', { concurrency: true }, () =
       socket.pause()
       setTimeout(() => socket.resume(), IDLE_MS / 10)
     })
-    assert.equal((await ask(head('/large'))).length > LARGE.length, true)
+    await assertLarge(ask(head('/large')))
     assert(performance.now() - from > IDLE_MS)
     assert.equal(byNode, 0)
   })
 
   it('rests as long as usual when a slow client has taken its answer', async (t) => {
-    const { socket, answer, ask, served } = connect(t)
-    socket.pause().write(head('/large'))
-    await until('it is being answered', () => (served()?.writableLength ?? 0) > 0)
-    socket.resume()
-    await answer()
-    // Longer than somebody may take nothing of an answer.
+    const client = connect(t)
+    await beginLarge(client)
+    client.socket.resume()
+    await client.answer()
     await delay(IDLE_MS + 300)
-    assert.equal(verdictIn(await ask(hit)), 'hit')
+    assert.equal(verdictIn(await client.ask(hit)), 'hit')
     assert.equal(byNode, 0)
   })
 
@@ -382,7 +375,7 @@ describe('a connection with nothing but hits on it', { concurrency: true }, () =
     socket.pause().write(head('/large'))
     socket.end()
     socket.resume()
-    assert.equal((await answer()).length > LARGE.length, true)
+    await assertLarge(answer())
     await closed
   })
 
@@ -395,9 +388,7 @@ describe('a connection with nothing but hits on it', { concurrency: true }, () =
 
   it('a client that goes in the middle of an answer leaves nothing behind', async (t) => {
     const client = connect(t)
-    client.socket.pause().write(head('/large'))
-    const socket = await servedBy(client)
-    await until('it is being answered', () => socket.writableLength > 0)
+    const socket = await beginLarge(client)
     client.socket.resetAndDestroy()
     await gone(socket)
     assert.equal(verdictIn(await connect(t).ask(hit)), 'hit')
@@ -413,10 +404,10 @@ describe('what one client may hold', () => {
       unlimited: [],
       trustedProxies: [ipaddr.parseCIDR('127.0.0.0/8')],
     }
-    limited = await startTestEdge({ clients, memoryBytes: 256 * 1024 * 1024 })
+    limited = await startTestEdge({ tls: true, clients, memoryBytes: 256 * 1024 * 1024 })
     limited.server.on('connection', (socket) => void ends.set(socket.remotePort, socket))
     limited.script(rendered(LARGE))
-    for (const _ of [1, 2]) await limited.ask('/large')
+    await isReady(limited, '/large', 'identity')
   })
   after(() => limited.close())
 
@@ -424,71 +415,85 @@ describe('what one client may hold', () => {
     const open = () => connect(t, { at: limited.port })
     const from = (client: string) => head('/large', `X-Forwarded-For: ${client}\r\n`)
     const held = [open(), open()]
-    for (const client of held) {
-      client.socket.pause().write(from('203.0.113.1'))
-      const socket = await servedBy(client)
-      await until('it is being answered', () => socket.writableLength > 0)
-    }
+    for (const client of held) await beginLarge(client, from('203.0.113.1'))
     assert.match(await open().ask(from('203.0.113.1')), /^HTTP\/1\.1 429 /)
     assert.match(await open().ask(from('203.0.113.2')), /^HTTP\/1\.1 200 /)
     held[0]!.socket.resume()
     await held[0]!.answer()
     const third = open()
-    third.socket.pause().write(from('203.0.113.1'))
-    const socket = await servedBy(third)
-    await until('it is being answered', () => socket.writableLength > 0)
+    const socket = await beginLarge(third, from('203.0.113.1'))
     // One that breaks off holds nothing either.
     third.socket.resetAndDestroy()
     await gone(socket)
     assert.match(await open().ask(from('203.0.113.1')), /^HTTP\/1\.1 200 /)
+  })
+
+  it('over HTTP/2 too, until the stream ends', async (t) => {
+    for (const _ of [1, 2]) await limited.ask('/small')
+    const { send, until: frameIs, socket } = await rawHttp2(limited.tlsPort)
+    t.after(() => void socket.destroy())
+    const from = (stream: number) =>
+      send(
+        get(stream, '/small', [
+          ['user-agent', GOOGLEBOT],
+          ['x-forwarded-for', '203.0.113.3'],
+        ]),
+      )
+    const status = async (wanted: number) =>
+      (await frameIs(({ type, stream }) => type === FRAME.headers && stream === wanted)).payload[0]
+    // Nothing is taken of a body.
+    send(frame(FRAME.settings, 0, 0, setting(4, 0)))
+    for (const stream of [1, 3, 5]) from(stream)
+    // HPACK's static table has 200.
+    assert.deepEqual([await status(1), await status(3)], [0x88, 0x88])
+    assert.notEqual(await status(5), 0x88)
+    send(frame(FRAME.reset, 0, 3, uint32(8)))
+    from(7)
+    assert.equal(await status(7), 0x88)
   })
 })
 
 describe('at the end of a node', () => {
   const hit = head('/lamp')
 
-  it('a request that began behind an answer under way is answered, as the last of its connection', async (t) => {
+  async function startNode(t: TestContext) {
     const other = await edge.node()
     t.after(() => other.close())
     other.server.on('connection', (socket) => void ends.set(socket.remotePort, socket))
-    for (const page of ['/large', '/large']) await other.ask(page)
+    for (const encoding of ['identity', 'br']) await isReady(other, '/lamp', encoding)
+    await isReady(other, '/large', 'identity')
+    return other
+  }
+
+  it('a request that began behind an answer under way is answered, as the last of its connection', async (t) => {
+    const other = await startNode(t)
     const client = connect(t, { at: other.port })
-    client.socket.pause().write(head('/large'))
-    const socket = await servedBy(client)
-    await until('it is being answered', () => socket.writableLength > 0)
+    const socket = await beginLarge(client)
     other.edge.endSessions()
     other.server.closeIdleConnections()
     const read = socket.bytesRead
     client.socket.write(hit.slice(0, 20))
     await until('its beginning has come', () => socket.bytesRead > read)
     client.socket.resume()
-    assert.equal((await client.answer()).length > LARGE.length, true)
+    await assertLarge(client.answer())
     assert.match(await client.ask(hit.slice(20)), /^Connection: close\r$/m)
     await client.closed
   })
 
   it('connections between two requests are closed, answers under way are given whole, then their connections end', async (t) => {
-    const other = await edge.node()
-    t.after(() => other.close())
-    other.server.on('connection', (socket) => void ends.set(socket.remotePort, socket))
-    for (const page of ['/lamp', '/large', '/large']) await other.ask(page)
-    await other.ask('/lamp', { headers: { 'accept-encoding': 'br' } })
-    const [resting, busy, unused] = [0, 1, 2].map(() => connect(t, { at: other.port })) as [
-      Client,
-      Client,
-      Client,
-    ]
+    const other = await startNode(t)
+    const open = () => connect(t, { at: other.port })
+    const [resting, busy, unused] = [open(), open(), open()]
     assert.equal(verdictIn(await resting.ask(hit)), 'hit')
-    busy.socket.pause().write(head('/large'))
-    for (const client of [busy, unused]) await servedBy(client)
-    await until('it is being answered', () => busy.served().writableLength > 0)
+    await beginLarge(busy)
+    await servedBy(unused)
     other.edge.endSessions()
     const closed = new Promise((resolve) => other.server.close(resolve))
     await resting.closed
     // A request that was on its way is answered, and told that it is the last.
     assert.match(await unused.ask(hit), /^Connection: close\r$/m)
     busy.socket.resume()
-    assert.equal((await busy.answer()).length > LARGE.length, true)
+    await assertLarge(busy.answer())
     await Promise.all([busy.closed, unused.closed, closed])
   })
 })

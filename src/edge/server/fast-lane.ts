@@ -1,10 +1,8 @@
 import { EventEmitter } from 'node:events'
-import type { IncomingHttpHeaders } from 'node:http'
+import { type IncomingHttpHeaders, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
-import type { RequestHead } from './exchange.ts'
-
-/** Returns null if the kernel took the whole response, otherwise an emitter of `close`. */
-export type SendAnswer = (head: string, body: Buffer | null) => NodeJS.EventEmitter | null
+import { headerLines } from '../page/plain-page.ts'
+import type { RequestHead, SendAnswer } from './exchange.ts'
 
 export type HitLaneOptions = {
   headersMs: number
@@ -27,6 +25,8 @@ const TOO_SLOW = 'HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n'
 export function createHitLane(options: HitLaneOptions) {
   const { headersMs, idleMs, keepAliveMs, answer, handOver } = options
   const conversations = new Map<Socket, { endBehindAnswer(): void }>()
+  const dateLine = createDateLine()
+  const keepAlive = `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(keepAliveMs / 1_000)}\r\n\r\n`
   let ending = false
 
   function take(socket: Socket): void {
@@ -42,7 +42,8 @@ export function createHitLane(options: HitLaneOptions) {
       else if (conversations.has(socket)) socket.setTimeout(keepAliveMs + GRACE_MS)
     }
 
-    const send: SendAnswer = (head, body) => {
+    const send: SendAnswer = ({ status, same, own, body }, nowMs) => {
+      const head = `${statusLine(status)}${same.lines}${headerLines(own)}${dateLine(nowMs)}${keepAlive}`
       if (body === null) socket.write(head, 'latin1', taken)
       else {
         socket.cork()
@@ -122,6 +123,23 @@ export function createHitLane(options: HitLaneOptions) {
 }
 
 export type HitLane = ReturnType<typeof createHitLane>
+
+function statusLine(status: number): string {
+  return `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'unknown'}\r\n`
+}
+
+function createDateLine(): (nowMs: number) => string {
+  let second = Number.NaN
+  let line = ''
+  return (nowMs) => {
+    const now = Math.floor(nowMs / 1_000)
+    if (now !== second) {
+      second = now
+      line = `Date: ${new Date(now * 1_000).toUTCString()}\r\n`
+    }
+    return line
+  }
+}
 
 export type SimpleHead = {
   method: 'GET' | 'HEAD'

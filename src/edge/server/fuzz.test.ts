@@ -7,36 +7,32 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import net from 'node:net'
-import { after, before, it } from 'node:test'
+import { it } from 'node:test'
 
-import { type Random, seededRandom } from '../../../test/chaos/seeded-random.ts'
-import { GOOGLEBOT, PERSON, startTestEdge, type TestEdge } from '../../../test/support/edge.ts'
+import { pick, type Random, seededRandom } from '../../../test/chaos/seeded-random.ts'
+import { GOOGLEBOT, openEdge, PERSON } from '../../../test/support/edge.ts'
 
 const SECONDS = Number(process.env['FUZZ_SECONDS'] ?? 3)
 const SEED = Number(process.env['FUZZ_SEED'] ?? Math.trunc(Math.random() * 2 ** 31))
 /** Of silence, after which the client has said all. */
 const SILENCE_MS = 40
 
-let edge: TestEdge
 let heard: { marks: string[]; host: string | undefined }[] = []
-before(async () => {
-  edge = await startTestEdge({
-    answerWaitMs: 1_000,
-    headersMs: 1_000,
-    liveWaitMs: 1_000,
-    origin: (req, res) => {
-      // The edge looks there by itself for the names of sitemaps.
-      if (req.url !== '/robots.txt')
-        heard.push({
-          marks: req.rawHeaders.filter((_, at) => req.rawHeaders[at - 1]?.toLowerCase() === 'x-mark'),
-          host: req.headers.host,
-        })
-      req.on('error', () => {}).resume()
-      res.end('from the origin')
-    },
-  })
+const edge = await openEdge({
+  answerWaitMs: 1_000,
+  headersMs: 1_000,
+  liveWaitMs: 1_000,
+  origin: (req, res) => {
+    // The edge looks there by itself for the names of sitemaps.
+    if (req.url !== '/robots.txt')
+      heard.push({
+        marks: req.rawHeaders.filter((_, at) => req.rawHeaders[at - 1]?.toLowerCase() === 'x-mark'),
+        host: req.headers.host,
+      })
+    req.on('error', () => {}).resume()
+    res.end('from the origin')
+  },
 })
-after(() => edge.close())
 
 it(`random bytes, seed ${SEED}`, async () => {
   const random = seededRandom(SEED)
@@ -91,72 +87,37 @@ async function send(bytes: string): Promise<string> {
 /** One request with one mark in its headers, then bent in some places. Behind it, perhaps, what must stay a body. */
 function randomRequest(random: Random, mark: string): string {
   const isBent = random() < 0.5
-  const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)]!
-  const method = pick(['GET', 'GET', 'POST', 'HEAD', 'OPTIONS', 'PUT', 'TRACE', 'CONNECT', 'get', 'X'])
-  const target = pick([
-    ...[
-      '/',
-      '/a',
-      '/a?b=1',
-      '//a',
-      '/../a',
-      '*',
-      'http://red.example/',
-      'http://blue.example',
-      'red.example:443',
-    ],
-    ...['/%00', '/%ff', `/${'a'.repeat(Math.floor(random() * 3_000))}`, '/a b', '/\xff', '/a\t', ''],
+  const one = (list: readonly string[]) => pick(random, list)
+  const method = one(['GET', 'GET', 'POST', 'HEAD', 'OPTIONS', 'PUT', 'TRACE', 'CONNECT', 'get', 'X'])
+  const target = one([
+    ...['/', '/a', '/a?b=1', '//a', '/../a', '*', 'http://red.example/', 'http://blue.example'],
+    ...['red.example:443', '/%00', '/%ff', `/${'a'.repeat(random() * 3_000)}`, '/a b', '/\xff', '/a\t', ''],
   ])
-  const version = pick(['HTTP/1.1', 'HTTP/1.1', 'HTTP/1.1', 'HTTP/1.0', 'HTTP/2.0', '', 'http/1.1'])
-  const host = pick([
-    'red.example',
-    'red.example',
-    'blue.example',
-    'RED.EXAMPLE:80',
-    'nobody.example',
-    'red.example@x',
-    '',
-  ])
+  const version = one(['HTTP/1.1', 'HTTP/1.1', 'HTTP/1.1', 'HTTP/1.0', 'HTTP/2.0', '', 'http/1.1'])
+  const hosts = ['blue.example', 'RED.EXAMPLE:80', 'nobody.example', 'red.example@x', '']
+  const host = one(['red.example', 'red.example', ...hosts])
   // A bent length would make a request of its own out of it, and rightly so.
   const inner = isBent ? 'abcde' : 'GET /inner HTTP/1.1\r\nHost: blue.example\r\n\r\n'
-  const framing = pick([
-    ...[
-      '',
-      '',
-      'Content-Length: 0\r\n',
-      `Content-Length: ${inner.length}\r\n`,
-      'Transfer-Encoding: chunked\r\n',
-    ],
-    ...[
-      'Content-Length: 5\r\nContent-Length: 6\r\n',
-      'Transfer-Encoding: x, chunked\r\n',
-      'Transfer-Encoding : chunked\r\n',
-    ],
-    ...[
-      'Content-Length: 4\r\nTransfer-Encoding: chunked\r\n',
-      'Content-Length: -1\r\n',
-      'Transfer-Encoding:\r\n chunked\r\n',
-    ],
-    ...[
-      'Expect: 100-continue\r\nContent-Length: 3\r\n',
-      'Connection: content-length\r\nContent-Length: 3\r\n',
-    ],
+  const framing = one([
+    ...['', '', 'Content-Length: 0\r\n', `Content-Length: ${inner.length}\r\n`],
+    ...['Transfer-Encoding: chunked\r\n', 'Transfer-Encoding: x, chunked\r\n'],
+    ...['Transfer-Encoding : chunked\r\n', 'Transfer-Encoding:\r\n chunked\r\n'],
+    ...['Content-Length: 5\r\nContent-Length: 6\r\n', 'Content-Length: -1\r\n'],
+    ...['Content-Length: 4\r\nTransfer-Encoding: chunked\r\n'],
+    ...['Expect: 100-continue\r\nContent-Length: 3\r\n'],
+    ...['Connection: content-length\r\nContent-Length: 3\r\n'],
     ...['Upgrade: websocket\r\nConnection: Upgrade\r\n', 'Upgrade: h2c\r\nConnection: Upgrade\r\n'],
   ])
-  const agent = pick([GOOGLEBOT, PERSON, '', 'x'.repeat(Math.floor(random() * 2_000))])
-  const extra = pick([
-    '',
-    'Via: 1.1 prepaint\r\n',
-    'Range: bytes=0-0\r\n',
-    'Accept-Encoding: ,;q=x\r\n',
-    'Cookie: \xff\r\n',
-    `A: ${'b'.repeat(9_000)}\r\n`,
+  const agent = one([GOOGLEBOT, PERSON, '', 'x'.repeat(random() * 2_000)])
+  const extra = one([
+    ...['', 'Via: 1.1 prepaint\r\n', 'Range: bytes=0-0\r\n', 'Accept-Encoding: ,;q=x\r\n'],
+    ...['Cookie: \xff\r\n', `A: ${'b'.repeat(9_000)}\r\n`],
   ])
   // Where a length is right or there are chunks, what follows is a body; else nothing follows.
   const body = framing.includes(`Content-Length: ${inner.length}`)
     ? inner
     : framing.includes('hunked')
-      ? pick(['0\r\n\r\n', `${inner.length.toString(16)}\r\n${inner}\r\n0\r\n\r\n`, 'z\r\n', '5\r\nab'])
+      ? one(['0\r\n\r\n', `${inner.length.toString(16)}\r\n${inner}\r\n0\r\n\r\n`, 'z\r\n', '5\r\nab'])
       : ''
   const text = `${method} ${target} ${version}\r\nHost: ${host}\r\nX-Mark: ${mark}\r\nUser-Agent: ${agent}\r\n${extra}${framing}\r\n${body}`
   return isBent ? bent(text, random) : text
@@ -170,21 +131,9 @@ function bent(text: string, random: Random): string {
     const markAt = bytes.indexOf('X-Mark')
     if (at >= markAt - 2 && at <= markAt + 20) continue
     // Line breaks and separators are where parsers disagree.
-    const put = [
-      '\r',
-      '\n',
-      '\r\n',
-      '\0',
-      ' ',
-      '\t',
-      ':',
-      ';',
-      ',',
-      '\x0b',
-      '\x85',
-      String.fromCharCode(random() * 256),
-    ]
-    bytes = `${bytes.slice(0, at)}${put[Math.floor(random() * put.length)]}${bytes.slice(at + (random() < 0.5 ? 1 : 0))}`
+    const any = String.fromCharCode(random() * 256)
+    const put = pick(random, ['\r', '\n', '\r\n', '\0', ' ', '\t', ':', ';', ',', '\x0b', '\x85', any])
+    bytes = `${bytes.slice(0, at)}${put}${bytes.slice(at + (random() < 0.5 ? 1 : 0))}`
   }
   return bytes
 }

@@ -1,11 +1,42 @@
 import http, { type IncomingHttpHeaders } from 'node:http'
-import { constants, type ServerHttp2Stream } from 'node:http2'
+import { constants, type IncomingHttpHeaders as Http2Headers, type ServerHttp2Stream } from 'node:http2'
 import { Readable, Writable } from 'node:stream'
 
-import type { EdgeRequest, EdgeResponse } from './exchange.ts'
+import { HEADER_BYTES } from './connection-limits.ts'
+import type { EdgeRequest, EdgeResponse, RequestHead, SendAnswer } from './exchange.ts'
 
 /** A separate object, because the session forgets the address when it closes. */
-type Http2Peer = { remoteAddress: string | undefined }
+type Http2Peer = { remoteAddress: string | undefined; encrypted: true }
+
+export function headerBytes(raw: readonly string[]): number {
+  let bytes = 0
+  for (const text of raw) bytes += text.length + 2
+  return bytes
+}
+
+/** Of a request without a body in which each header stands once, from Node's `headers`; null for any other. */
+export function simpleHead(
+  headers: Http2Headers,
+  raw: readonly string[],
+  socket: Http2Peer,
+): RequestHead | null {
+  const { ':method': method, ':path': url, ':authority': authority } = headers
+  if ((method !== 'GET' && method !== 'HEAD') || url?.startsWith('/') !== true) return null
+  if (authority === undefined || headers.host !== undefined || headerBytes(raw) > HEADER_BYTES) return null
+  // Node joins what is repeated.
+  for (let at = 0; at < raw.length; at += 2) if (headers[raw[at]!] !== raw[at + 1]) return null
+  headers.host = authority
+  return { method, url, headers, socket }
+}
+
+export function sendHit(stream: ServerHttp2Stream): SendAnswer {
+  return ({ status, same, own, body }) => {
+    // Node appends to the list it gets.
+    stream.respond([':status', `${status}`, ...same.headers, ...own], { endStream: body === null })
+    if (body !== null) stream.end(body)
+    return stream
+  }
+}
 
 export class Http2Request extends Readable implements EdgeRequest {
   readonly httpVersion = '2.0'
@@ -17,6 +48,7 @@ export class Http2Request extends Readable implements EdgeRequest {
   readonly socket: EdgeRequest['socket']
   reading = false
   readonly #stream: ServerHttp2Stream
+  readonly #bodiless: boolean
   #ended = false
 
   /** `raw`: Node's raw header list. `bodiless`: data on the stream is not read here. */
@@ -24,6 +56,7 @@ export class Http2Request extends Readable implements EdgeRequest {
     // Unread data stays in the stream, within its window.
     super({ highWaterMark: 0, autoDestroy: true })
     this.#stream = stream
+    this.#bodiless = bodiless
     // A client may abort a body that is not read.
     this.on('error', () => {})
     const { pseudo, rawHeaders } = inWordsOfHttp1(raw)
@@ -61,7 +94,7 @@ export class Http2Request extends Readable implements EdgeRequest {
   }
 
   get complete(): boolean {
-    return this.readableEnded
+    return this.#bodiless || this.readableEnded
   }
 
   endStream(): void {
@@ -85,9 +118,9 @@ export class Http2Response extends Writable implements EdgeResponse {
   shouldKeepAlive = true
   statusCode = 200
   readonly req: EdgeResponse['req']
+  handedBytes = 0
   readonly #stream: ServerHttp2Stream
   #trailers: [string, string][] = []
-  #handedBytes = 0
 
   constructor(stream: ServerHttp2Stream, req: EdgeResponse['req']) {
     // The stream handles back-pressure.
@@ -107,11 +140,6 @@ export class Http2Response extends Writable implements EdgeResponse {
       if (!this.writableFinished) this.destroy()
     }
     stream.once('close', broken).once('aborted', broken)
-  }
-
-  get progress(): { waitingBytes: number; takenBytes: number } {
-    const waitingBytes = this.#stream.bufferSize
-    return { waitingBytes, takenBytes: this.#handedBytes - waitingBytes }
   }
 
   get headersSent(): boolean {
@@ -155,7 +183,7 @@ export class Http2Response extends Writable implements EdgeResponse {
       return super.end(part, encoding as BufferEncoding, done)
     }
     if (!this.#stream.writableEnded) {
-      this.#handedBytes += part.length
+      this.handedBytes += part.length
       this.#stream.end(part)
     }
     return super.end(typeof encoding === 'function' ? encoding : done)
@@ -163,7 +191,7 @@ export class Http2Response extends Writable implements EdgeResponse {
 
   override _write(part: Buffer, _encoding: BufferEncoding, done: (error?: Error | null) => void): void {
     if (this.#stream.writableEnded) return void done()
-    this.#handedBytes += part.length
+    this.handedBytes += part.length
     this.#stream.write(part, done)
   }
 

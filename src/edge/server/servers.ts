@@ -1,19 +1,19 @@
 import { randomBytes } from 'node:crypto'
 import http from 'node:http'
-import http2 from 'node:http2'
+import http2, { type ServerHttp2Stream } from 'node:http2'
 import type net from 'node:net'
 import tls, { type SecureContext } from 'node:tls'
 import type { Clock } from '../../clock.ts'
 import type { Handshake } from '../origin/upgrade.ts'
 import { pageMessage, sendPlainPage } from '../page/plain-page.ts'
 import { createSessionWatch, HEADER_BYTES, HTTP2_LIMITS, mayWait } from './connection-limits.ts'
-import type { EdgeRequest, EdgeResponse, RequestHead } from './exchange.ts'
-import { createHitLane, type HitLane, type HitLaneOptions, type SendAnswer } from './fast-lane.ts'
-import { Http2Request, Http2Response } from './http2-exchange.ts'
+import type { EdgeRequest, EdgeResponse, RequestHead, SendAnswer } from './exchange.ts'
+import { createHitLane, type HitLane, type HitLaneOptions } from './fast-lane.ts'
+import { Http2Request, Http2Response, headerBytes, sendHit, simpleHead } from './http2-exchange.ts'
 
 type EdgeHandlers = {
   request(req: EdgeRequest, res: EdgeResponse): void
-  /** HTTP/1.1 only. False: not a hit, use `request`. */
+  /** False: not a hit, use `request`. */
   readyHit?(req: RequestHead, send: SendAnswer): boolean
   upgrade(handshake: Handshake): void
 }
@@ -75,21 +75,33 @@ export function createEdgeServers(
 
   const sessions = http2.createServer(HTTP2_LIMITS)
   const watch = createSessionWatch(options)
+  /** On an error the request is handled in the usual way: it fails again there, gives 503 and is logged. */
+  function isHit(stream: ServerHttp2Stream, head: RequestHead | null): boolean {
+    try {
+      return head !== null && handlers.readyHit?.(head, sendHit(stream)) === true
+    } catch (error) {
+      if (stream.headersSent) throw error
+      return false
+    }
+  }
   sessions.on('session', (session) => {
-    const peer = { remoteAddress: session.socket.remoteAddress }
-    watch.session(session)
+    const peer = { remoteAddress: session.socket.remoteAddress, encrypted: true as const }
+    const watched = watch.session(session)
     // With a listener here, Node creates no request objects of its own.
     session.on('stream', (...given) => {
       const [stream, headers, flags] = given
       const raw = rawOf(given)
       stream.on('error', () => {})
-      // CONNECT is refused, so its data is not a body.
-      const bodiless = (flags & END_STREAM) !== 0 || headers[':method'] === 'CONNECT'
-      const req = new Http2Request(stream, raw, bodiless, peer)
+      const hasBody = (flags & END_STREAM) === 0
+      if (!hasBody && isHit(stream, simpleHead(headers, raw, peer)))
+        return watched.opened(stream, { handedBytes: 0 })
+      const isConnect = headers[':method'] === 'CONNECT'
+      const req = new Http2Request(stream, raw, !hasBody, peer)
       const res = new Http2Response(stream, req)
-      watch.stream(stream, req, res)
+      watched.opened(stream, res)
+      if (hasBody) watch.body(stream, req, res)
       if (headerBytes(raw) > HEADER_BYTES) sendPlainPage(res, 'headers-too-large', 'none; headers-too-large')
-      else if (req.method !== 'CONNECT') handlers.request(req, res)
+      else if (!isConnect) handlers.request(req, res)
       else sendPlainPage(res, 'method-not-allowed', 'none; method')
     })
   })
@@ -134,14 +146,9 @@ export function createEdgeServers(
 
 const END_STREAM = http2.constants.NGHTTP2_FLAG_END_STREAM
 
-function headerBytes(raw: readonly string[]): number {
-  return raw.reduce((sum, text) => sum + text.length + 2, 0)
-}
-
 /** Node passes the raw header list, which its types omit. */
 function rawOf(given: readonly unknown[]): string[] {
-  const raw = given[3]
-  return Array.isArray(raw) ? raw.map(String) : []
+  return given[3] as string[]
 }
 
 type Headers = http.OutgoingHttpHeaders | http.OutgoingHttpHeader[]

@@ -8,56 +8,38 @@ import { startShop, USUAL } from '../../../test/support/preload-shop.ts'
 
 describe('an origin that breaks what is sent ahead', () => {
   it('an origin that breaks off is asked again when the page asks', async (t) => {
-    let breaks = false
-    const { asked, broken, open, ask, train } = await startShop(t, {
-      origin(request, response) {
-        if (!breaks || request.url !== '/api/menu') return false
-        response.destroy()
-        return true
-      },
-    })
+    const { answers, asked, broken, open, ask, train } = await startShop(t)
     await train()
-    breaks = true
+    answers.set('/api/menu', (response) => response.destroy())
     await open('/p/five')
     await until('it has broken off', () => broken.includes('/api/menu') && asked.length === 2)
-    breaks = false
+    answers.clear()
     assert.equal((await ask({ path: '/api/menu' }, '/p/five')).status, 200)
     assert.deepEqual(asked.toSorted(), ['/api/five', '/api/menu', '/api/menu'])
   })
 
   it('one that breaks off while the page waits is asked again', async (t) => {
-    let breaks = false
     const held: http.ServerResponse[] = []
-    const { asked, open, ask, train } = await startShop(t, {
-      origin(request, response) {
-        if (!breaks || request.url !== '/api/menu') return false
-        held.push(response)
-        return true
-      },
-    })
+    const { answers, asked, open, ask, train } = await startShop(t)
     await train()
-    breaks = true
+    answers.set('/api/menu', (response) => held.push(response))
     await open('/p/five')
     await until('it is held', () => held.length === 1)
     const answer = ask({ path: '/api/menu' }, '/p/five')
     // It has been taken once another request of the page, sent after it, is there.
     await ask({ path: '/api/other' }, '/p/five')
-    breaks = false
+    answers.clear()
     held[0]!.destroy()
     assert.equal((await answer).status, 200)
     assert.equal(asked.filter((path) => path === '/api/menu').length, 2)
   })
 
   it('one that always breaks off gets one request for each page, and none ahead', async (t) => {
-    const { asked, ask, open, site, train } = await startShop(t, {
-      origin(request, response) {
-        // On a connection that was used before, the client would rightly send the request again.
-        response.setHeader('connection', 'close')
-        if (request.url !== '/api/menu') return false
-        response.destroy()
-        return true
-      },
+    const { answers, asked, ask, open, site, train } = await startShop(t, {
+      // On a connection that was used before, the client would rightly send the request again.
+      headers: { connection: 'close' },
     })
+    answers.set('/api/menu', (response) => response.destroy())
     await train()
     const timesAsked: number[] = []
     for (const name of ['five', 'six']) {
@@ -74,13 +56,9 @@ describe('an origin that breaks what is sent ahead', () => {
   })
 
   it('one that says nothing is waited for as long as without that, and not asked again', async (t) => {
-    let isSilent = false
-    const { asked, open, ask, train } = await startShop(t, {
-      limits: { firstByteTimeoutMs: 1_000 },
-      origin: (request) => isSilent && request.url === '/api/menu',
-    })
+    const { answers, asked, open, ask, train } = await startShop(t, { limits: { firstByteTimeoutMs: 1_000 } })
     await train()
-    isSilent = true
+    answers.set('/api/menu', () => {})
     await open('/p/five')
     await until('they are sent', () => asked.length === 2)
     assert.equal((await ask({ path: '/api/menu' }, '/p/five')).status, 504)
@@ -90,19 +68,17 @@ describe('an origin that breaks what is sent ahead', () => {
   it('half an answer that breaks off before the page asks is asked for again, after that it is half an answer', async (t) => {
     for (const isBefore of [true, false]) {
       let half: http.ServerResponse | null = null
-      let breaks = false
-      const { asked, open, ask, train } = await startShop(t, {
-        origin(request, response) {
-          if (request.url === '/api/break') half?.destroy()
-          if (!breaks || request.url !== '/api/five' || half !== null) return false
-          half = response
-          response.writeHead(200, { 'content-length': '10' })
-          response.write('half')
-          return true
-        },
-      })
+      const { answers, asked, open, ask, train } = await startShop(t)
       await train()
-      breaks = true
+      answers.set('/api/break', (response) => {
+        half?.destroy()
+        response.end()
+      })
+      answers.set('/api/five', (response) => {
+        answers.delete('/api/five')
+        half = response
+        response.writeHead(200, { 'content-length': '10' }).write('half')
+      })
       const breakOff = () => ask({ path: '/api/break' }, '/p/five')
 
       await open('/p/five')

@@ -33,22 +33,8 @@ describe('the request of one page, for another page of its kind', () => {
 })
 
 describe('what anybody can put into an address', () => {
-  for (const word of [
-    '..',
-    '.',
-    '%2e%2E',
-    '.%2e',
-    '%2e',
-    '..%2fa',
-    'a..b',
-    'a b',
-    'a"b',
-    'a\r\nx: y',
-    'a#b',
-    'a@b',
-    'a/b',
-    "a'b",
-  ]) {
+  const WORDS = ['..', '.', '%2e%2E', '.%2e', '%2e', '..%2fa', 'a..b', 'a b', 'a"b', 'a\r\nx: y', 'a#b']
+  for (const word of [...WORDS, 'a@b', 'a/b', "a'b"]) {
     it(`${JSON.stringify(word)} is put into no other request`, () => {
       assert.equal(carriedOver('/list?next=red', '/api/red', `/list?next=${word}`), null)
     })

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 
-import { until } from '../../../test/support/condition.ts'
+import { standsAt, until } from '../../../test/support/condition.ts'
+import { pour } from '../../../test/support/edge.ts'
 import { CUSTOM_DOMAIN } from '../../../test/support/gateway.ts'
 import { startShop, USUAL } from '../../../test/support/preload-shop.ts'
 import { createKnowledge } from './knowledge.ts'
@@ -10,10 +11,8 @@ import { Preloads } from './preloads.ts'
 
 describe('requests sent ahead of the page', () => {
   it('go out when its document is there, and answer what it asks then; the origin is asked once', async (t) => {
-    const { asked, open, ask, site, train } = await startShop(t)
-    await train()
-    await open('/p/five')
-    await until('they are sent', () => asked.length === 2)
+    const { asked, ask, site, trainAndOpen } = await startShop(t)
+    await trainAndOpen()
     assert.deepEqual(asked, ['/api/menu', '/api/five'])
     const referer = `https://${CUSTOM_DOMAIN}/p/five`
     assert.equal((await ask({ path: '/api/five' }, '/p/five')).body, `/api/five for ${referer}`)
@@ -28,33 +27,22 @@ describe('requests sent ahead of the page', () => {
 
   it('the page that asks before the answer is there has it when it comes', async (t) => {
     const held: (() => void)[] = []
-    let holds = false
-    const { asked, open, ask, train } = await startShop(t, {
-      origin(request, response) {
-        if (!holds || !request.url?.startsWith('/api/')) return false
-        held.push(() => response.end('late'))
-        return true
-      },
-    })
+    const { answers, asked, open, ask, train } = await startShop(t)
     await train()
-    holds = true
+    for (const { path } of USUAL('five'))
+      answers.set(path, (response) => held.push(() => response.end('late')))
     await open('/p/five')
     await until('it is held', () => held.length === 2)
-    const answers = Promise.all(USUAL('five').map((one) => ask(one, '/p/five')))
-    for (const answer of held) answer()
-    assert.deepEqual(
-      (await answers).map(({ body }) => body),
-      ['late', 'late'],
-    )
+    const given = Promise.all(USUAL('five').map((one) => ask(one, '/p/five')))
+    for (const give of held) give()
+    for (const { body } of await given) assert.equal(body, 'late')
     assert.equal(asked.length, 2)
   })
 
   // Proves decided "Requests ahead of the page"
   it('what is asked with another header is asked anew, and in the end no longer sent ahead', async (t) => {
-    const { asked, open, ask, site, train, visit } = await startShop(t)
-    await train()
-    await open('/p/five')
-    await until('they are sent', () => asked.length === 2)
+    const { asked, open, ask, site, visit, trainAndOpen } = await startShop(t)
+    await trainAndOpen()
     const other = { path: '/api/menu', headers: { authorization: 'Bearer mine' } }
     assert.equal((await ask(other, '/p/five')).status, 200)
     assert.deepEqual(asked, ['/api/menu', '/api/five', '/api/menu'])
@@ -79,10 +67,8 @@ describe('requests sent ahead of the page', () => {
   })
 
   it('and so does one that has opened a socket', async (t) => {
-    const { asked, open, openOwn, ask, site, train } = await startShop(t)
-    await train()
-    await open('/p/five')
-    await until('they are sent', () => asked.length === 2)
+    const { asked, openOwn, ask, site, trainAndOpen } = await startShop(t)
+    await trainAndOpen()
     const socket = await openOwn('http/1.1')
     const head = `Host: ${CUSTOM_DOMAIN}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n`
     socket.write(`GET /socket HTTP/1.1\r\n${head}\r\n`)
@@ -100,13 +86,8 @@ describe('requests sent ahead of the page', () => {
   })
 
   it('nothing is sent for a page that is not shown, or is none', async (t) => {
-    const { asked, site, train, ask } = await startShop(t, {
-      origin(request, response) {
-        if (!request.url?.startsWith('/p/none')) return false
-        response.writeHead(404).end()
-        return true
-      },
-    })
+    const { answers, asked, site, train, ask } = await startShop(t)
+    answers.set('/p/none', (response) => response.writeHead(404).end())
     await train()
     for (const [path, isShown] of [
       ['/p/none', true],
@@ -122,17 +103,10 @@ describe('requests sent ahead of the page', () => {
   })
 
   it('what a page did not ask for is let go, and not given to the next one', async (t) => {
-    const { asked, broken, open, ask, site, train } = await startShop(t, {
-      origin(request, response) {
-        if (request.url !== '/api/five') return false
-        // Without an end.
-        response.write('x')
-        return true
-      },
-    })
-    await train()
-    await open('/p/five')
-    await until('they are sent', () => asked.length === 2)
+    const { answers, asked, broken, open, ask, site, trainAndOpen } = await startShop(t)
+    // Without an end.
+    answers.set('/api/five', (response) => response.write('x'))
+    await trainAndOpen()
     site.takeCounts()
     await until('it is let go', () => broken.includes('/api/five'))
     await open('/p/six')
@@ -207,31 +181,16 @@ describe('requests sent ahead of the page', () => {
   })
 
   it('a large answer waits at the origin until the page takes it; its limits are those of any answer', async (t) => {
-    const size = 64 * 1024 * 1024
-    const limit = 4 * 1024 * 1024
-    let sent = 0
-    const { open, ask, site, train } = await startShop(t, {
-      limits: { responseBytes: limit },
-      origin(request, response) {
-        if (request.url !== '/api/five') return false
-        const more = () => {
-          for (let takesMore = true; takesMore && sent < size; sent += 64 * 1024)
-            takesMore = response.write(Buffer.alloc(64 * 1024))
-          if (sent < size) response.once('drain', more)
-        }
-        more()
-        return true
-      },
+    let sent = () => 0
+    const { answers, open, ask, site, train } = await startShop(t, {
+      limits: { responseBytes: 4 * 1024 * 1024 },
+    })
+    answers.set('/api/five', (response) => {
+      sent = pour(response)
     })
     await train()
     await open('/p/five')
-    let before = -1
-    await until('nothing more is taken', () => {
-      const stands = sent === before && sent > 0
-      before = sent
-      return stands
-    })
-    assert.ok(sent < size, `${sent} bytes were taken of a page that has not asked`)
+    assert((await standsAt(() => sent())) < 100)
     assert.equal(site.excess(), null)
     await assert.rejects(ask({ path: '/api/five' }, '/p/five'))
     assert.equal(site.excess(), 'response-bytes')

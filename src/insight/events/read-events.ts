@@ -2,7 +2,7 @@ import { type PlanCatalogue, planNamed } from '../../accounts/plans.ts'
 import { utcMonth } from '../../clock.ts'
 import type { Queryable } from '../../db/transaction.ts'
 import type { AccountId, DomainId, DomainName, PagePath } from '../../ids.ts'
-import { type JobOutcome, PRIORITIES } from '../../queue/jobs/job.ts'
+import { type JobOutcome, PRIORITIES, STORED } from '../../queue/jobs/job.ts'
 import type { LiveEvent } from './event.ts'
 import type { Gathered } from './gathering.ts'
 
@@ -37,7 +37,9 @@ export async function readEvents(
 ): Promise<OwnedEvent[]> {
   const ended = jobs.size === 0 ? [] : await readJobs(db, accounts, [...jobs])
   const moved = new Set([...warms, ...ended.filter(isBulk).map(({ domain_id }) => domain_id)])
-  const counted = new Set(ended.filter(({ outcome }) => outcome === 'rendered').map((job) => job.domain_id))
+  const counted = new Set(
+    ended.filter(({ outcome }) => outcome !== null && STORED.includes(outcome)).map((job) => job.domain_id),
+  )
   const ids = [...new Set([...pages.keys(), ...moved, ...counted, ...visited])]
   const domains =
     ids.length + hosts.size === 0 ? [] : await readDomains(db, accounts, ids, [...hosts], utcMonth(nowMs))

@@ -1,17 +1,13 @@
 import assert from 'node:assert/strict'
-import { after, before, it } from 'node:test'
+import { it } from 'node:test'
 
 import { until } from '../../../test/support/condition.ts'
-import { type TestDatabase, testDatabase } from '../../../test/support/database.ts'
+import { openTestDatabase, type TestDatabase } from '../../../test/support/database.ts'
 import { systemClock } from '../../clock.ts'
 import { silentLog } from '../../log.ts'
 import { startDatabaseClock } from './database-clock.ts'
 
-let database: TestDatabase
-before(async () => {
-  database = await testDatabase({ empty: true })
-})
-after(() => database.close())
+const database = await openTestDatabase({ empty: true })
 
 const log = silentLog()
 /** How far from the database's clock, whose machine is ours. A query here takes less than this. */

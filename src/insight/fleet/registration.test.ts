@@ -1,33 +1,20 @@
 import assert from 'node:assert/strict'
-import { after, before, it } from 'node:test'
-import { type TestDatabase, testDatabase } from '../../../test/support/database.ts'
+import { it } from 'node:test'
+import { openTestDatabase } from '../../../test/support/database.ts'
 import { lastMigration } from '../../db/migrate.ts'
 import { silentLog } from '../../log.ts'
 import { type NodePulse, readFleet } from './node.ts'
 import { startRegistration } from './registration.ts'
 
-let database: TestDatabase
-before(async () => {
-  database = await testDatabase()
-})
-after(() => database.close())
+const database = await openTestDatabase()
 
 const self = (id: string) => ({
-  id,
-  host: 'amber',
-  version: '1.2.3',
-  roles: ['edge', 'render'],
-  cores: 2,
-  slots: 3,
-  schema: lastMigration(),
+  ...{ id, host: 'amber', version: '1.2.3', roles: ['edge', 'render'] },
+  ...{ cores: 2, slots: 3, schema: lastMigration() },
 })
 const quiet: NodePulse = {
-  draining: false,
-  running: 0,
-  load: 0.5,
-  memoryBytes: 3e9,
-  browser: 'ok',
-  browsers: { alive: 1, started: 4 },
+  ...{ draining: false, running: 0, load: 0.5, memoryBytes: 3e9 },
+  ...{ browser: 'ok', browsers: { alive: 1, started: 4 } },
 }
 
 async function join(id: string, pulse: () => NodePulse = () => quiet) {
@@ -36,10 +23,8 @@ async function join(id: string, pulse: () => NodePulse = () => quiet) {
 
 /** As if the node had last been heard of so long ago. */
 async function silence(id: string, seconds: number): Promise<void> {
-  await database.pool.query(
-    `update node set seen_at = clock_timestamp() - $2 * interval '1 second' where id = $1`,
-    [id, seconds],
-  )
+  const sql = `update node set seen_at = clock_timestamp() - $2 * interval '1 second' where id = $1`
+  await database.pool.query(sql, [id, seconds])
 }
 
 const listed = async () => (await readFleet(database.pool)).nodes
@@ -52,21 +37,9 @@ it('a node is listed with what it says, from its start to its end', async () => 
   assert.ok(found)
   const { started_at, seen_at, ...rest } = found
   assert.deepEqual(rest, {
-    id: 'one',
-    host: 'amber',
-    api_port: null,
-    version: '1.2.3',
-    roles: ['edge', 'render'],
-    state: 'serving',
-    slots: 3,
-    running: 0,
-    cores: 2,
-    load: 0.5,
-    memory_bytes: 3e9,
-    browsers: 1,
-    browsers_started: 4,
-    browser: 'ok',
-    schema: lastMigration(),
+    ...self('one'),
+    ...{ api_port: null, state: 'serving', running: 0, load: 0.5, memory_bytes: 3e9 },
+    ...{ browsers: 1, browsers_started: 4, browser: 'ok' },
   })
   assert.equal((await readFleet(database.pool)).schema, lastMigration())
 
@@ -74,12 +47,10 @@ it('a node is listed with what it says, from its start to its end', async () => 
   await silence('one', 10)
   await node.beat()
   const [later] = await listed()
-  assert.deepEqual(
-    [later?.state, later?.running, later?.browser, later?.memory_bytes],
-    ['draining', 2, 'broken', 5],
-  )
-  assert.equal(later?.started_at, started_at)
-  assert.ok(Date.parse(later?.seen_at ?? '') >= Date.parse(seen_at))
+  const { state, running, browser, memory_bytes } = later!
+  assert.deepEqual([state, running, browser, memory_bytes], ['draining', 2, 'broken', 5])
+  assert.equal(later!.started_at, started_at)
+  assert.ok(Date.parse(later!.seen_at) >= Date.parse(seen_at))
 
   await node.close()
   assert.deepEqual(await listed(), [])
@@ -126,10 +97,8 @@ it('a node learns of a migration that it cannot work with, and of no other', asy
     told = name
   })
   const apply = (name: string, breaking: boolean) =>
-    database.pool.query('insert into schema_migration (name, checksum, breaking) values ($1, $2, $3)', [
-      name,
-      '',
-      breaking,
+    database.pool.query(`insert into schema_migration (name, checksum, breaking) values ($1, '', $2)`, [
+      ...[name, breaking],
     ])
   await apply('9001-adds.sql', false)
   await node.beat()

@@ -1,17 +1,13 @@
 import assert from 'node:assert/strict'
-import { after, before, it } from 'node:test'
+import { it } from 'node:test'
 
-import { type TestDatabase, testDatabase } from '../../../test/support/database.ts'
+import { openTestDatabase } from '../../../test/support/database.ts'
 import { readFleetFigures } from './fleet-metrics.ts'
 
 const MONTH = '2026-11-01'
 const LIMITS = { starter: 100, pro: 1_000 }
 
-let database: TestDatabase
-before(async () => {
-  database = await testDatabase()
-})
-after(() => database.close())
+const database = await openTestDatabase()
 
 it('an empty fleet', async () => {
   assert.deepEqual(await readFleetFigures(database.pool, MONTH, LIMITS), {

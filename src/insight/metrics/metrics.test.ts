@@ -1,35 +1,22 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 
+import { FLEET_FIGURES } from '../../../test/support/metrics.ts'
 import { QUOTA_RANGES } from './fleet-metrics.ts'
 import { createMetrics } from './metrics.ts'
-
-const FIGURES = {
-  queue: [{ priority: 'live' as const, queued: 3, headAgeSeconds: 1.5 }],
-  running: 2,
-  quota: { under_80: 5, '80_to_100': 4, '100_to_120': 3, '120': 1 },
-  rendersThisMonth: 1234,
-  certificates: { stored: 2, soonestEndSeconds: 86_400, failing: 1 },
-  incidents: [{ kind: 'blocked', count: 1 }],
-  deliveries: { waiting: 1, oldestSeconds: 2 },
-  nodes: { serving: 2, draining: 0, dead: 1 },
-}
 
 function world({ fails = () => false }: { fails?: () => boolean } = {}) {
   const faults: unknown[] = []
   const state = { nowMs: 0, reads: 0 }
+  const pool = { totalCount: 5, idleCount: 2, waitingCount: 7 }
   const metrics = createMetrics(
-    {
-      version: '1.2.3',
-      pool: { totalCount: 5, idleCount: 2, waitingCount: 7 },
-      listener: { connected: true },
-    },
+    { version: '1.2.3', pool, listener: { connected: true } },
     { slots: 4 },
     {
       async read() {
         state.reads++
         if (fails()) throw new Error('away')
-        return FIGURES
+        return FLEET_FIGURES
       },
       nowMs: () => state.nowMs,
       onFault: (error) => faults.push(error),
@@ -45,7 +32,9 @@ function world({ fails = () => false }: { fails?: () => boolean } = {}) {
       }),
     )
   }
-  return { metrics, values, state, faults }
+  /** The value of a metric with one, whatever its labels. */
+  const value = async (name: string) => Object.values(await values(name))[0]
+  return { metrics, values, value, state, faults }
 }
 
 describe('metrics of live requests', () => {
@@ -125,33 +114,33 @@ describe('metrics of renders', () => {
   })
 
   it('say which browsers there are', async () => {
-    const { metrics, values } = world()
+    const { metrics, value } = world()
     const renderer = { healthy: true, browsers: { alive: 2, started: 9 } }
     metrics.render.watches(renderer)
-    assert.deepEqual(await values('prepaint_browser_up'), { '': 1 })
-    assert.deepEqual(await values('prepaint_browsers'), { '': 2 })
-    assert.deepEqual(await values('prepaint_browsers_started_total'), { '': 9 })
+    assert.equal(await value('prepaint_browser_up'), 1)
+    assert.equal(await value('prepaint_browsers'), 2)
+    assert.equal(await value('prepaint_browsers_started_total'), 9)
     renderer.healthy = false
-    assert.deepEqual(await values('prepaint_browser_up'), { '': 0 })
-    assert.deepEqual(await values('prepaint_browsers_started_total'), { '': 9 })
+    assert.equal(await value('prepaint_browser_up'), 0)
   })
 })
 
 describe('metrics of the fleet', () => {
   it('are what PostgreSQL says', async () => {
-    const { values } = world()
+    const { values, value } = world()
     assert.deepEqual(await values('prepaint_queue_jobs'), { 'priority="live"': 3 })
     assert.deepEqual(await values('prepaint_queue_head_age_seconds'), { 'priority="live"': 1.5 })
-    assert.deepEqual(await values('prepaint_jobs_running'), { '': 2 })
-    assert.deepEqual(await values('prepaint_renders_month'), { '': 1234 })
-    assert.deepEqual(await values('prepaint_certificates'), { '': 2 })
-    assert.deepEqual(await values('prepaint_certificate_soonest_end_seconds'), { '': 86_400 })
-    assert.deepEqual(await values('prepaint_certificate_orders_failing'), { '': 1 })
-    const domains = await values('prepaint_domains')
-    assert.deepEqual(
-      QUOTA_RANGES.map((used) => domains[`used="${used}"`]),
-      [5, 4, 3, 1],
-    )
+    for (const [name, expected] of [
+      ['jobs_running', 2],
+      ['renders_month', 1234],
+      ['certificates', 2],
+      ['certificate_soonest_end_seconds', 86_400],
+      ['certificate_orders_failing', 1],
+    ]) {
+      assert.equal(await value(`prepaint_${name}`), expected)
+    }
+    const ranges = QUOTA_RANGES.map((used, at) => [`used="${used}"`, [5, 4, 3, 1][at]])
+    assert.deepEqual(await values('prepaint_domains'), Object.fromEntries(ranges))
   })
 
   it('are read once in five seconds, however many ask', async () => {
@@ -183,11 +172,8 @@ describe('metrics of the fleet', () => {
 
 it('metrics of the node: connections, notifications, memory, the process', async () => {
   const { values } = world()
-  assert.deepEqual(await values('prepaint_database_connections'), {
-    'state="in_use"': 3,
-    'state="idle"': 2,
-    'state="waiting"': 7,
-  })
+  const connections = { 'state="in_use"': 3, 'state="idle"': 2, 'state="waiting"': 7 }
+  assert.deepEqual(await values('prepaint_database_connections'), connections)
   assert.deepEqual(await values('prepaint_listener_connected'), { '': 1 })
   assert((await values('prepaint_tree_memory_bytes'))['part="node"']! > 10_000_000)
   assert((await values('process_cpu_seconds_total'))['']! > 0)

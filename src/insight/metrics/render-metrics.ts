@@ -5,7 +5,10 @@ type MeasuredRenderer = {
   readonly browsers: { readonly alive: number; readonly started: number }
 }
 
-type MeasuredRendering = { outcome: { kind: string }; record: { requests: { made: number } } | null }
+type MeasuredRendering = {
+  outcome: { kind: string; isStatic?: boolean }
+  record: { requests: { made: number } } | null
+}
 
 const SECONDS = [0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30]
 
@@ -52,7 +55,7 @@ export function createRenderMetrics(registry: Registry, slots: number) {
         inUse++
         try {
           const rendering = await render(request)
-          const outcome = rendering.outcome.kind
+          const outcome = rendering.outcome.isStatic ? 'static' : rendering.outcome.kind
           renders.inc({ outcome })
           seconds.observe({ outcome }, (nowMs() - startedMs) / 1_000)
           requests.inc(rendering.record?.requests.made ?? 0)

@@ -1,39 +1,30 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
-import { GOOGLEBOT, PERSON, startTestEdge, type TestEdge } from '../../../test/support/edge.ts'
+import { after, describe, it } from 'node:test'
+import { GOOGLEBOT, PERSON, startTestEdge } from '../../../test/support/edge.ts'
 import { GPTBOT } from '../../../test/support/traffic.ts'
 import type { DomainId } from '../../ids.ts'
 import { silentLog } from '../../log.ts'
 import { parseRobots } from '../../sitemaps/robots-rules.ts'
 import { Compliance, LIMITS, readCompliance } from './compliance.ts'
 
-let edge: TestEdge
-let compliance: Compliance
 let robots = 'User-agent: *\nDisallow: /private\n\nUser-agent: GPTBot\nDisallow: /'
 const fetched: string[] = []
-before(async () => {
-  edge = await startTestEdge({
-    origin: (req, res) => {
-      fetched.push(req.url!)
-      res.end(req.url === '/robots.txt' ? robots : 'a page')
+const edge = await startTestEdge({
+  origin: (req, res) => {
+    fetched.push(req.url!)
+    res.end(req.url === '/robots.txt' ? robots : 'a page')
+  },
+  parts: {
+    answered: ({ headers, url }, { domain, crawler }) => {
+      if (domain !== null && crawler !== null) {
+        compliance.note(domain, crawler, headers['user-agent']!, url!)
+      }
     },
-    parts: {
-      answered: ({ headers, url }, { domain, crawler }) => {
-        if (domain !== null && crawler !== null) {
-          compliance.note(domain, crawler, headers['user-agent']!, url!)
-        }
-      },
-    },
-  })
-  const { pool, nowMs } = edge
-  const clock = { nowMs }
-  compliance = new Compliance({
-    pool,
-    robots: edge.edge.robots,
-    clock,
-    log: silentLog(),
-    flushEveryMs: 3_600_000,
-  })
+  },
+})
+const compliance = new Compliance({
+  ...{ pool: edge.pool, robots: edge.edge.robots, clock: { nowMs: edge.nowMs }, log: silentLog() },
+  flushEveryMs: 3_600_000,
 })
 after(async () => {
   await compliance.close()

@@ -1,5 +1,6 @@
 import { setImmediate as othersFirst } from 'node:timers/promises'
 import { utcDay } from '../../clock.ts'
+import { BufferedWrites } from '../../db/buffered-writes.ts'
 import type { Queryable } from '../../db/transaction.ts'
 import { knownCrawlerIndex, READ_CHARS } from '../../edge/crawlers/known-crawlers.ts'
 import type { DomainId } from '../../ids.ts'
@@ -27,11 +28,12 @@ const EXAMPLES = 3
 
 /** The memo of a crawler and a path. */
 type Asked = { visits: number; isForbidden: boolean | null }
-type Crawler = { userAgent: string; category: string; paths: Map<string, Asked> }
+type Crawler = { userAgent: string; category: string; name: string; paths: Map<string, Asked> }
 type Site = RobotsSite & { account: number }
 type Visited = {
   site: Site
   rules: RobotsText | null
+  /** By index among known crawlers, or by user agent. */
   crawlers: Map<number | string, Crawler>
   paths: number
   isVisited: boolean
@@ -57,13 +59,16 @@ export class Compliance {
   readonly #parts: Parts
   readonly #timer: NodeJS.Timeout
   readonly #visited = new Map<DomainId, Visited>()
+  readonly #forbidden: BufferedWrites<Forbidden>
   #paths = 0
-  #forbidden = new Map<string, Forbidden>()
   #round: Promise<void> | null = null
 
   constructor(parts: Parts) {
+    const { pool, log, flushEveryMs = FLUSH_EVERY_MS } = parts
     this.#parts = parts
-    this.#timer = setInterval(() => void this.flush(), parts.flushEveryMs ?? FLUSH_EVERY_MS).unref()
+    this.#timer = setInterval(() => void this.flush(), flushEveryMs).unref()
+    const failed = 'visits that robots.txt forbids could not be counted'
+    this.#forbidden = new BufferedWrites((rows) => addForbidden(pool, rows), { log, failed, flushEveryMs })
   }
 
   /** Three look-ups in memory. */
@@ -76,17 +81,14 @@ export class Compliance {
     visited.site = site
     visited.isVisited = true
     const index = knownCrawlerIndex(userAgent)
-    const asked = visited.crawlers.get(index === -1 ? userAgent : index)?.paths.get(url)
-    if (asked === undefined) this.#add(visited, { userAgent, category, index, url })
-    else asked.visits++
-  }
-
-  #add(visited: Visited, of: { userAgent: string; category: string; index: number; url: string }): void {
-    const { userAgent, category, index, url } = of
+    const key = index === -1 ? userAgent : index
+    const known = visited.crawlers.get(key)
+    const asked = known?.paths.get(url)
+    if (asked !== undefined) return void asked.visits++
     const isFull = visited.paths >= LIMITS.pathsOfDomain || this.#paths >= LIMITS.paths
     if (isFull || url.length > LIMITS.pathChars || userAgent.length > READ_CHARS) return
-    const key = index === -1 ? userAgent : index
-    const crawler = visited.crawlers.get(key) ?? { userAgent, category, paths: new Map() }
+    const name = CRAWLER_NAMES[index === -1 ? OTHER_CRAWLER : index]!
+    const crawler = known ?? { userAgent, category, name, paths: new Map() }
     visited.crawlers.set(key, crawler)
     crawler.paths.set(url, { visits: 1, isForbidden: null })
     visited.paths++
@@ -98,23 +100,24 @@ export class Compliance {
       this.#round = null
     })
     await within(ROUND_MS, this.#round, undefined)
-    await this.#write()
+    await this.#forbidden.flush()
   }
 
   /** Visits of the last seconds are not judged: a node that stops asks no origin. */
   close(): Promise<void> {
     clearInterval(this.#timer)
-    return this.#write()
+    return this.#forbidden.flush()
   }
 
   /** Accounts side by side, so that slow origins of one do not keep the others waiting. */
   async #judgeAll(): Promise<void> {
+    const { clock } = this.#parts
     const accounts = Map.groupBy(this.#visited.values(), ({ site }) => site.account).values()
     const judgeNext = async (): Promise<void> => {
       for (const ofAccount of accounts) {
-        const untilMs = this.#parts.clock.nowMs() + ROUND_MS
+        const untilMs = clock.nowMs() + ROUND_MS
         for (const visited of ofAccount) {
-          if (this.#parts.clock.nowMs() > untilMs) break
+          if (clock.nowMs() > untilMs) break
           await this.#judge(visited)
           await othersFirst()
         }
@@ -128,95 +131,71 @@ export class Compliance {
     visited.isVisited = false
     const rules = isVisited ? await this.#parts.robots.rules(site, RULES_KEPT_MS).catch(() => null) : null
     if (rules !== null) this.#judgePaths(visited, rules)
-    const isFull = visited.paths >= LIMITS.pathsOfDomain
-    if (isVisited && !isFull) return
-    for (const { paths } of visited.crawlers.values()) {
-      for (const [path, { visits }] of paths)
-        if (!isVisited || visits === 0) this.#forget(visited, paths, path)
+    // Judged ones make room.
+    if (!isVisited || visited.paths >= LIMITS.pathsOfDomain) {
+      for (const { paths } of visited.crawlers.values()) {
+        for (const [path, { visits }] of paths) {
+          if (isVisited && visits > 0) continue
+          paths.delete(path)
+          visited.paths--
+          this.#paths--
+        }
+      }
     }
     if (!isVisited) this.#visited.delete(site.id)
-  }
-
-  #forget(visited: Visited, paths: Map<string, Asked>, path: string): void {
-    paths.delete(path)
-    visited.paths--
-    this.#paths--
   }
 
   #judgePaths(visited: Visited, rules: RobotsText): void {
     const isNew = rules !== visited.rules
     visited.rules = rules
-    const cost = costOf(rules)
+    const cost = rules.groups
+      .flatMap((group) => group.rules)
+      .reduce((sum, { pieces }) => sum + pieces.length, 1)
     let left = CHECKS
-    for (const [key, { userAgent, category, paths }] of visited.crawlers) {
-      const crawler = typeof key === 'number' ? CRAWLER_NAMES[key]! : CRAWLER_NAMES[OTHER_CRAWLER]!
-      for (const [path, asked] of paths) {
+    for (const crawler of visited.crawlers.values()) {
+      for (const [path, asked] of crawler.paths) {
         if (isNew) asked.isForbidden = null
         if (asked.visits === 0) continue
-        if (asked.isForbidden === null) {
-          if (left <= 0) {
-            visited.isVisited = true
-            continue
-          }
-          left -= cost
-          asked.isForbidden = !judgeCrawler(rules, userAgent, path).allowed
+        if (asked.isForbidden === null && left <= 0) {
+          visited.isVisited = true
+          continue
         }
-        if (asked.isForbidden) this.#count(visited.site.id, category, crawler, path, asked.visits)
+        if (asked.isForbidden === null) {
+          left -= cost
+          asked.isForbidden = !judgeCrawler(rules, crawler.userAgent, path).allowed
+        }
+        if (asked.isForbidden) this.#count(visited.site.id, crawler, path, asked.visits)
         asked.visits = 0
       }
     }
   }
 
-  #count(domain: DomainId, category: string, crawler: string, path: string, visits: number): void {
+  #count(domain_id: DomainId, { category, name: crawler }: Crawler, path: string, visits: number): void {
     const day = utcDay(this.#parts.clock.nowMs())
-    const key = `${domain} ${day} ${category} ${crawler}`
-    const known = this.#forbidden.get(key)
-    const row = known ?? { domain_id: domain, day, category, crawler, visits: 0, paths: [] }
-    row.visits += visits
-    if (row.paths.length < EXAMPLES && !row.paths.includes(path)) row.paths.push(path)
-    this.#forbidden.set(key, row)
-  }
-
-  async #write(): Promise<void> {
-    if (this.#forbidden.size === 0) return
-    // Nodes write in the same order, to avoid deadlocks.
-    const rows = [...this.#forbidden].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row)
-    this.#forbidden = new Map()
-    try {
-      await this.#parts.pool.query({
-        name: 'traffic-add-forbidden',
-        text: ADD,
-        values: [JSON.stringify(rows)],
-      })
-    } catch (error) {
-      this.#parts.log.warn({ err: error }, 'visits that robots.txt forbids could not be counted')
-    }
+    const key = `${domain_id} ${day} ${category} ${crawler}`
+    const known = this.#forbidden.waiting(key) ?? { domain_id, day, category, crawler, visits: 0, paths: [] }
+    const paths = [...new Set([...known.paths, path])].slice(0, EXAMPLES)
+    this.#forbidden.note(key, { ...known, visits: known.visits + visits, paths })
   }
 }
 
-/** Of judging one path. */
-function costOf({ groups }: RobotsText): number {
-  let pieces = 1
-  for (const group of groups) for (const rule of group.rules) pieces += rule.pieces.length
-  return pieces
+/** In key order, to avoid deadlocks. */
+async function addForbidden(db: Queryable, rows: readonly Forbidden[]): Promise<void> {
+  await db.query({
+    name: 'traffic-add-forbidden',
+    text: `
+      insert into traffic_forbidden as t (domain_id, day, category, crawler, visits, paths)
+      select n.* from json_populate_recordset(null::traffic_forbidden, $1) n join domain d on d.id = n.domain_id
+       order by n.domain_id, n.day, n.category, n.crawler
+      on conflict (domain_id, day, category, crawler) do update set
+        visits = t.visits + excluded.visits,
+        paths = array(select path from unnest(excluded.paths || t.paths) with ordinality as each (path, at)
+                       group by path order by min(at) limit ${EXAMPLES})`,
+    values: [JSON.stringify(rows)],
+  })
 }
 
-const ADD = `
-  insert into traffic_forbidden as t (domain_id, day, category, crawler, visits, paths)
-  select n.* from json_populate_recordset(null::traffic_forbidden, $1) n join domain d on d.id = n.domain_id
-  on conflict (domain_id, day, category, crawler) do update set
-    visits = t.visits + excluded.visits,
-    paths = array(select path from unnest(excluded.paths || t.paths) with ordinality as each (path, at)
-                   group by path order by min(at) limit ${EXAMPLES})`
-
-export type CrawlerCompliance = {
-  name: string
-  category: string
-  purpose: string | null
-  visits: number
-  forbidden: number
-  paths: string[]
-}
+type Row = { name: string; category: string; visits: number; forbidden: number; paths: string[] }
 
 // Always filtered by account in SQL.
 const READ = `
@@ -245,14 +224,15 @@ export async function readCompliance(
   db: Queryable,
   { account, domain }: TrafficOf,
   { fromMs, toMs }: TimeRange,
-): Promise<CrawlerCompliance[]> {
-  const { rows } = await db.query<Omit<CrawlerCompliance, 'purpose'>>({
+): Promise<(Row & { purpose: string | null })[]> {
+  const { rows } = await db.query<Row>({
     name: 'traffic-compliance',
     text: READ,
     values: [account, domain, utcDay(fromMs), utcDay(toMs - 1)],
   })
-  return rows.map(({ category, ...row }) => ({
-    ...{ name: row.name, category: broadCategory(category), purpose: purposeOf(category) },
-    ...{ visits: row.visits, forbidden: row.forbidden, paths: row.paths },
+  return rows.map((row) => ({
+    ...row,
+    category: broadCategory(row.category),
+    purpose: purposeOf(row.category),
   }))
 }

@@ -1,29 +1,24 @@
 import assert from 'node:assert/strict'
-import { after, before, it } from 'node:test'
+import { after, it } from 'node:test'
 
 import { until } from '../../../test/support/condition.ts'
 import { GOOGLEBOT, PERSON, startTestEdge, type TestEdge } from '../../../test/support/edge.ts'
 import { startTestTraffic, storedLines } from '../../../test/support/traffic.ts'
 import type { DomainId } from '../../ids.ts'
 import { readTraffic } from './read-traffic.ts'
-import type { TrafficCounter } from './visit-counter.ts'
 
-let traffic: TrafficCounter
-let edge: TestEdge
-before(async () => {
-  edge = await startTestEdge({
-    parts: { answered: (...asked) => traffic.count(...asked) },
-    origin: (req, res) => {
-      if (req.url === '/sitemap.xml') res.setHeader('content-type', 'application/xml')
-      res.end(
-        req.url === '/sitemap.xml'
-          ? '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"><url><loc>https://red.example/</loc></url></urlset>'
-          : 'origin',
-      )
-    },
-  })
-  traffic = startTestTraffic(edge.pool, { nowMs: edge.nowMs })
+const edge = await startTestEdge({
+  parts: { answered: (...asked) => traffic.count(...asked) },
+  origin: (req, res) => {
+    if (req.url === '/sitemap.xml') res.setHeader('content-type', 'application/xml')
+    res.end(
+      req.url === '/sitemap.xml'
+        ? '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"><url><loc>https://red.example/</loc></url></urlset>'
+        : 'origin',
+    )
+  },
 })
+const traffic = startTestTraffic(edge.pool, { nowMs: edge.nowMs })
 after(async () => {
   await traffic.close()
   await edge.close()
@@ -51,9 +46,9 @@ it('live requests are counted as they were answered, at the domain that was aske
   )
   const asked: [path: string, verdict: string, asking?: Parameters<TestEdge['ask']>[1]][] = [
     ['/a?utm_source=mail', 'rendered'],
-    ['/a', 'hit', { headers: { 'if-none-match': '*' } }],
+    ['/a', 'hit', { headers: { 'if-none-match': '*', via: '1.1 cdn.example' } }],
     ['/gone', 'rendered'],
-    ['/slow', 'pass; timed-out'],
+    ['/slow?b=1&utm_source=x&a=2', 'pass; timed-out'],
     ['/app.js', 'pass; asset'],
     ['/a', 'pass; method', { method: 'POST', body: 'x' }],
     ['/sitemap.xml', 'pass; sitemap'],
@@ -87,9 +82,9 @@ it('live requests are counted as they were answered, at the domain that was aske
     [
       '/a false 2 hit 304',
       '/gone false 1 rendered 404',
-      '/slow false 1 pass; timed-out 200',
+      '/slow?a=2&b=1 false 1 pass; timed-out 200',
       '/gone true 1 rendered 404',
-      '/slow true 1 pass; timed-out 200',
+      '/slow?a=2&b=1 true 1 pass; timed-out 200',
     ],
   )
 })

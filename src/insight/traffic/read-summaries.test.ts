@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import { until } from '../../../test/support/condition.ts'
-import { type TestDatabase, testDatabase, waitingForLocks } from '../../../test/support/database.ts'
+import { openTestDatabase, type TestDatabase, waitingForLocks } from '../../../test/support/database.ts'
 import { addTestDomain, NOON_MS, startTestTraffic } from '../../../test/support/traffic.ts'
 import type { AccountId, DomainId } from '../../ids.ts'
 import { readSummaries } from './read-summaries.ts'
@@ -12,11 +12,7 @@ const DAY_MS = 24 * HOUR_MS
 const DOMAINS = 6
 const VERDICTS = ['hit', 'stale', 'rendered', 'pass; timed-out', 'pass; asset', 'sitemap']
 
-let database: TestDatabase
-before(async () => {
-  database = await testDatabase()
-})
-after(() => database.close())
+const database = await openTestDatabase()
 
 /** Domains of one account, by name. */
 async function account(pool: TestDatabase['pool'], name: string): Promise<[AccountId, DomainId[]]> {

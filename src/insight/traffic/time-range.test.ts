@@ -1,7 +1,17 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 
-import { MAX_DAYS, type RequestedRange, startsOf, timeRange } from './time-range.ts'
+import {
+  endOfStepMs,
+  MAX_DAYS,
+  quantileMs,
+  type RequestedRange,
+  roundedMs,
+  startsOf,
+  stepOf,
+  TIME_STEPS,
+  timeRange,
+} from './time-range.ts'
 
 const NOW = Date.parse('2026-11-15T12:30:00Z')
 const DAY_MS = 86_400_000
@@ -31,10 +41,8 @@ describe('the range that is asked for', () => {
   }
 
   it('on the very hour, the hour that begins', () => {
-    assert.equal(
-      found({ from: '2026-11-15T12:00Z' }, NOW - 1_800_000),
-      '2026-11-15T12:00 2026-11-15T13:00 hour',
-    )
+    const range = found({ from: '2026-11-15T12:00Z' }, NOW - 1_800_000)
+    assert.equal(range, '2026-11-15T12:00 2026-11-15T13:00 hour')
   })
 
   // Proves decided "Traffic"
@@ -52,17 +60,8 @@ describe('the range that is asked for', () => {
 
   it('what is wrong is named', () => {
     const words = 'must be a day (2026-11-01) or a moment in UTC (2026-11-01T12:00:00Z)'
-    for (const from of [
-      '',
-      'yesterday',
-      '1',
-      '2026-11-1',
-      '2026-13-01',
-      '2026-02-31',
-      '2026-11-01T12:00:00+01:00',
-    ]) {
-      assert.equal(found({ from }), `from ${words}`, from)
-    }
+    const wrong = 'yesterday 1 2026-11-1 2026-13-01 2026-02-31 0000-01-01T00:00:00Z 2026-11-01T12:00:00+01:00'
+    for (const from of ['', ...wrong.split(' ')]) assert.equal(found({ from }), `from ${words}`, from)
     assert.equal(found({ to: '2026-11-01 12:00' }), `to ${words}`)
     assert.equal(found({ from: '2026-11-15T12:30:00.001Z' }), 'from must not lie in the future')
     for (const to of ['2026-11-01', '2026-10-31']) {
@@ -75,4 +74,53 @@ it('the steps of a range are told by their starts', () => {
   const told = timeRange({ from: '2026-11-14', to: '2026-11-15T10:00Z', step: 'day' }, NOW)
   assert('range' in told)
   assert.deepEqual(startsOf(told.range), ['2026-11-14T00:00:00.000Z', '2026-11-15T00:00:00.000Z'])
+})
+
+describe('steps of time', () => {
+  it('each duration is in the step that ends at or after it, and not in the one before', () => {
+    for (const ms of [0.05, 0.0625, 0.07, 0.1, 1, 1.5, 33, 250, 10_000, 90_000]) {
+      const step = stepOf(ms / 1_000)
+      assert(endOfStepMs(step) >= ms * 0.999999, `${ms} ms is in step ${step}`)
+      assert(step === 0 || endOfStepMs(step - 1) < ms * 1.000001, `${ms} ms is past step ${step - 1}`)
+    }
+  })
+
+  it('what is longer than all steps is in the last, what is no time in the first', () => {
+    assert.equal(stepOf(1e9), TIME_STEPS - 1)
+    assert.equal(stepOf(Number.POSITIVE_INFINITY), TIME_STEPS - 1)
+    for (const seconds of [0, -1, Number.NaN]) assert.equal(stepOf(seconds), 0)
+  })
+})
+
+describe('quantiles', () => {
+  const timesOf = (allMs: readonly number[]) => {
+    const times = new Array<number>(TIME_STEPS).fill(0)
+    for (const ms of allMs) times[stepOf(ms / 1_000)]! += 1
+    return times
+  }
+
+  it('of nothing there is none', () => {
+    assert.equal(quantileMs([], 0.5), null)
+    assert.equal(quantileMs([0, 0], 0.5), null)
+  })
+
+  it('are right to within a fifth, also of counts that were added up', () => {
+    const all = Array.from({ length: 1_000 }, (_, at) => 0.1 * 1.01 ** at)
+    const [even, odd] = [0, 1].map((rest) => timesOf(all.filter((_, at) => at % 2 === rest)))
+    const added = even!.map((count, step) => count + odd![step]!)
+    for (const share of [0.05, 0.5, 0.95, 0.99]) {
+      const exact = all[Math.floor(share * all.length)]!
+      const found = quantileMs(added, share)!
+      assert(Math.abs(found / exact - 1) < 0.2, `${share}: ${found} for ${exact}`)
+    }
+  })
+
+  it('of one duration are that one', () => {
+    const times = timesOf([20])
+    for (const share of [0.5, 0.95]) assert(Math.abs(quantileMs(times, share)! / 20 - 1) < 0.42)
+  })
+
+  it('are told with three digits', () => {
+    assert.deepEqual([12.3456, 0.071_23, 1_234, null].map(roundedMs), [12.3, 0.0712, 1230, null])
+  })
 })

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 
 import pg from 'pg'
 
-import { type TestDatabase, testDatabase } from '../../../test/support/database.ts'
+import { openTestDatabase, type TestDatabase } from '../../../test/support/database.ts'
 import {
   addTestDomain,
   GPTBOT,
@@ -11,17 +11,12 @@ import {
   startTestTraffic,
   storedLines,
 } from '../../../test/support/traffic.ts'
-import { handledAs } from '../../edge/request/verdict.ts'
 import type { DomainId } from '../../ids.ts'
 import { PATHS_KEPT } from './retention.ts'
 import { stepOf } from './time-range.ts'
 
-let database: TestDatabase
 let domains = 0
-before(async () => {
-  database = await testDatabase()
-})
-after(() => database.close())
+const database = await openTestDatabase()
 
 const newDomain = (): Promise<DomainId> => addTestDomain(database.pool, `d${++domains}.example.com`)
 const paths = async (domain: DomainId, isFailing = false) =>
@@ -98,42 +93,6 @@ describe('counting live traffic', () => {
       [domain],
     )
     assert.deepEqual(days.rows, rows)
-  })
-
-  it('paths of pages, and those that failed; of what passes by rule no path is kept', async () => {
-    const domain = await newDomain()
-    const traffic = startTestTraffic(database.pool)
-    for (const path of ['/a', '/a', '/b']) traffic.visit(domain, { path })
-    traffic.visit(domain, { path: '/gone', verdict: 'rendered', status: 404 })
-    traffic.visit(domain, { url: '/slow?b=1&utm_source=x&a=2', verdict: 'pass; timed-out' })
-    traffic.visit(domain, { url: '/app.js', verdict: 'pass; asset' })
-    traffic.visit(domain, { verdict: 'stale' })
-    traffic.visit(domain, { crawler: null, url: '/people', verdict: 'pass; not-a-crawler' })
-    await traffic.flush()
-    traffic.visit(domain, { path: '/b', verdict: 'stale' })
-    await traffic.close()
-    assert.deepEqual(await paths(domain), [
-      '/a 2 hit 200',
-      '/b 2 stale 200',
-      '/gone 1 rendered 404',
-      '/slow?a=2&b=1 1 pass; timed-out 200',
-    ])
-    assert.deepEqual(await paths(domain, true), [
-      '/gone 1 rendered 404',
-      '/slow?a=2&b=1 1 pass; timed-out 200',
-    ])
-  })
-
-  // Proves decided "What counts as traffic"
-  it('our own renderer is not counted, nor what is nobody’s', async () => {
-    const domain = await newDomain()
-    const traffic = startTestTraffic(database.pool)
-    traffic.visit(domain, { path: '/', via: '1.1 prepaint' })
-    traffic.visit(domain, { verdict: 'pass; loop', via: '1.1 cdn.example, 1.1 prepaint (x)' })
-    traffic.count({ headers: {} }, { ...handledAs('none; unknown-host'), seconds: 1, status: 404 })
-    traffic.visit(domain, { path: '/', via: '1.1 cdn.example' })
-    await traffic.close()
-    assert.deepEqual(await storedLines(database.pool, domain), ['12:00 search Googlebot hit 1'])
   })
 
   it('the crawler that came last, and no earlier one after it', async () => {

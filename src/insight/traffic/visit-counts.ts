@@ -190,6 +190,9 @@ type Hitter = {
 export class HeavyHitters {
   readonly paths = new Map<string, Hitter>()
   others = 0
+  /** Some had the rank `#lowest` when they were looked for; newer paths have a higher one. */
+  readonly #rarest: string[] = []
+  #lowest = 0
   readonly #most: number
   readonly #room: Room
 
@@ -219,16 +222,27 @@ export class HeavyHitters {
     else this.paths.set(path, { ...first, verdict, status, floor })
   }
 
-  /** Returns its rank; null: empty. */
+  /** Returns its rank; null: empty. Paths of the lowest rank are looked for once, not for each of them. */
   #dropRarest(): number | null {
-    let rarest: [path: string, hitter: Hitter] | null = null
-    for (const entry of this.paths) {
-      if (rarest === null || rankOf(entry[1]) < rankOf(rarest[1])) rarest = entry
+    for (let isSearched = false; ; isSearched = true) {
+      for (let path = this.#rarest.pop(); path !== undefined; path = this.#rarest.pop()) {
+        const hitter = this.paths.get(path)
+        if (hitter === undefined || rankOf(hitter) !== this.#lowest) continue
+        this.paths.delete(path)
+        this.others += hitter.visits
+        return this.#lowest
+      }
+      if (isSearched) return null
+      this.#findRarest()
     }
-    if (rarest === null) return null
-    this.paths.delete(rarest[0])
-    this.others += rarest[1].visits
-    return rankOf(rarest[1])
+  }
+
+  #findRarest(): void {
+    this.#lowest = Number.POSITIVE_INFINITY
+    for (const hitter of this.paths.values()) this.#lowest = Math.min(this.#lowest, rankOf(hitter))
+    for (const [path, hitter] of this.paths) if (rankOf(hitter) === this.#lowest) this.#rarest.push(path)
+    // The oldest is taken first.
+    this.#rarest.reverse()
   }
 }
 

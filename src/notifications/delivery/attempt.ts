@@ -5,11 +5,11 @@ import type { OriginPool } from '../../outbound/client/pool.ts'
 import { sendRequest } from '../../outbound/client/request.ts'
 import { readText } from '../../outbound/get.ts'
 import { connectFault } from '../../outbound/guarded-connect.ts'
+import { readOrigin } from '../../outbound/origin.ts'
 import { within } from '../../within.ts'
+import type { Attempt, ClaimedRow } from './claim.ts'
 import type { DeliveryError } from './deliveries.ts'
-import { endpointTarget } from './endpoint-url.ts'
-import type { EndpointFormat } from './endpoints.ts'
-import { slackText } from './slack.ts'
+import { slackText } from './letters.ts'
 
 export const CONNECT_MS = 5_000
 const HEAD_MS = 10_000
@@ -18,28 +18,11 @@ const BODY_BYTES = 16 * 1024
 const ANSWER_CHARS = 1_000
 const RETRY_AFTER_LIMIT_MS = 4 * 3_600_000
 
-export type Outgoing = {
-  endpoint: number
-  url: string
-  format: EndpointFormat
-  /** Raw bytes of the secret. */
-  secret: Buffer
-  eventId: string
-  body: string
-  /** Unix time of this attempt. */
-  seconds: number
-}
-
-/** What came back. Delivered: a 2xx status. */
-export type Attempt = {
-  status: number | null
-  error: DeliveryError | null
-  answer: string | null
-  ms: number
-  retryAfterMs: number
-}
+type Outgoing = Pick<ClaimedRow, 'endpoint_id' | 'url' | 'format' | 'event_id' | 'body' | 'seconds'>
 
 type Around = {
+  /** Raw bytes. */
+  secret: Buffer
   userAgent: string
   nowMs(): number
   signal: AbortSignal
@@ -50,27 +33,28 @@ type Around = {
 /** Never rejects. On a connection of its own, so that the address is checked each time; follows no redirect. */
 export async function attemptDelivery(
   client: OriginPool,
-  { endpoint, url, format, secret, eventId, body: event, seconds }: Outgoing,
-  { userAgent, nowMs, signal, headMs = HEAD_MS, bodyMs = BODY_MS }: Around,
+  { endpoint_id: endpoint, url, format, event_id: id, body: event, seconds }: Outgoing,
+  { secret, userAgent, nowMs, signal, headMs = HEAD_MS, bodyMs = BODY_MS }: Around,
 ): Promise<Attempt> {
   const startedMs = nowMs()
   const ended = (found: Partial<Attempt>): Attempt => ({
-    ...{ status: null, error: null, answer: null, retryAfterMs: 0, ms: Math.round(nowMs() - startedMs) },
+    ...{ end: 'retry', status: null, error: null, ms: Math.round(nowMs() - startedMs) },
     ...found,
   })
   const body = Buffer.from(format === 'slack' ? JSON.stringify({ text: slackText(event) }) : event)
   // Standard Webhooks: HMAC-SHA256 over `<id>.<timestamp>.<body>`.
-  const mac = createHmac('sha256', secret).update(`${eventId}.${seconds}.`).update(body).digest('base64')
-  const { origin, path } = endpointTarget(url, endpoint)
+  const mac = createHmac('sha256', secret).update(`${id}.${seconds}.`).update(body).digest('base64')
+  const { protocol, host, pathname, search } = new URL(url)
+  const origin = readOrigin(`${protocol}//${host}`, `endpoint ${endpoint}`)
   const headers = ['Host', origin.authority, 'User-Agent', userAgent, 'Content-Type', 'application/json']
   headers.push('Content-Length', String(body.length), 'Accept', '*/*', 'Connection', 'close')
-  headers.push('webhook-id', eventId, 'webhook-timestamp', String(seconds), 'webhook-signature', `v1,${mac}`)
+  headers.push('webhook-id', id, 'webhook-timestamp', String(seconds), 'webhook-signature', `v1,${mac}`)
   const over = new AbortController()
   try {
     const sent = sendRequest(client, origin, {
-      ...{ method: 'POST', path, headers, silenceMs: headMs + bodyMs, keptUse: 'none' },
+      ...{ method: 'POST', path: `${pathname}${search}`, headers, silenceMs: headMs + bodyMs },
+      ...{ keptUse: 'none', signal: AbortSignal.any([over.signal, signal]) },
       body: { framing: { bytes: body.length }, content: Readable.from([body]) },
-      signal: AbortSignal.any([over.signal, signal]),
     })
     const response = await within(headMs, sent.response, null)
     if (response === null) return ended({ error: 'timed-out' })
@@ -79,6 +63,7 @@ export async function attemptDelivery(
     const text = await within(bodyMs, read, '').catch(() => '')
     const wantedMs = retryAfterMs(answered['retry-after'], nowMs()) ?? 0
     return ended({
+      end: status >= 200 && status < 300 ? 'delivered' : status === 410 ? 'failed' : 'retry',
       ...{ status, error: status >= 300 && status < 400 ? 'redirect' : null },
       ...{ answer: plainText(text, ANSWER_CHARS), retryAfterMs: Math.min(wantedMs, RETRY_AFTER_LIMIT_MS) },
     })

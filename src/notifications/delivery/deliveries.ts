@@ -5,7 +5,7 @@ import { removeOld, type Steps } from '../../db/remove-old.ts'
 import { type Queryable, transaction } from '../../db/transaction.ts'
 import { AppError } from '../../errors.ts'
 import type { AccountId } from '../../ids.ts'
-import { timeSchema } from '../kinds.ts'
+import { nextField, pageOf, type pageQuery, timeSchema } from '../lists.ts'
 import { ownerOfEndpoint } from './endpoints.ts'
 
 /** Wakes the nodes that send. */
@@ -36,6 +36,8 @@ export const deliverySchema = z
 
 export type Delivery = z.infer<typeof deliverySchema>
 
+export const deliveriesSchema = z.object({ deliveries: z.array(deliverySchema), next: nextField })
+
 const FIELDS = `d.id::float8 as id, d.event_id, e.type, d.state, d.attempts, iso_time(d.created_at) as created_at,
   iso_time(d.last_attempt_at) as last_attempt_at,
   case when d.state = 'waiting' then iso_time(d.due_at) end as next_attempt_at,
@@ -46,8 +48,8 @@ export async function listDeliveries(
   db: Queryable,
   account: AccountId,
   endpoint: number,
-  { limit, after }: { limit: number; after?: number | undefined },
-): Promise<{ deliveries: Delivery[]; next: number | null }> {
+  { limit, after }: z.infer<typeof pageQuery>,
+): Promise<z.infer<typeof deliveriesSchema>> {
   await ownerOfEndpoint(db, account, endpoint)
   const { rows } = await db.query<Delivery>(
     `select ${FIELDS} from delivery d join event e on e.id = d.event_id
@@ -56,23 +58,20 @@ export async function listDeliveries(
       order by d.id desc limit $4`,
     [account, endpoint, after, limit + 1],
   )
-  const deliveries = rows.slice(0, limit)
-  return { deliveries, next: rows.length > limit ? deliveries.at(-1)!.id : null }
+  const { page: deliveries, next } = pageOf(rows, limit)
+  return { deliveries, next }
 }
 
 /** Also to an endpoint that is switched off. Tried once. Throws `endpoint_not_found` or `delivery_rate`. */
 export async function testEndpoint(pool: pg.Pool, account: AccountId, endpoint: number): Promise<Delivery> {
   return transaction(pool, async (client) => {
     await ownerOfEndpoint(client, account, endpoint)
-    return insertDelivery(
-      client,
-      account,
-      `with made as (
-         insert into event (account_id, type, body) values ($1, 'endpoint.test', event_body('endpoint.test', '{}'))
-         returning id)
-       insert into delivery (event_id, account_id, endpoint_id) select id, $1, $2 from made`,
-      endpoint,
-    )
+    const insert = `
+      with made as (
+        insert into event (account_id, type, body) values ($1, 'endpoint.test', event_body('endpoint.test', '{}'))
+        returning id)
+      insert into delivery (event_id, account_id, endpoint_id) select id, $1, $2 from made`
+    return insertDelivery(client, account, insert, endpoint)
   })
 }
 
@@ -86,13 +85,10 @@ export async function replayDelivery(pool: pg.Pool, account: AccountId, id: numb
     )
     if (rows[0] === undefined) throw new AppError('delivery_not_found')
     if (rows[0].state === 'waiting') throw new AppError('delivery_waiting')
-    return insertDelivery(
-      client,
-      account,
-      `insert into delivery (event_id, account_id, domain_id, endpoint_id, replay_of)
-       select event_id, account_id, domain_id, endpoint_id, id from delivery where account_id = $1 and id = $2`,
-      id,
-    )
+    const insert = `
+      insert into delivery (event_id, account_id, domain_id, endpoint_id, replay_of)
+      select event_id, account_id, domain_id, endpoint_id, id from delivery where account_id = $1 and id = $2`
+    return insertDelivery(client, account, insert, id)
   })
 }
 

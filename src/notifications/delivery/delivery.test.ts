@@ -4,37 +4,36 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import http from 'node:http'
 import net, { type AddressInfo } from 'node:net'
-import { after, before, it } from 'node:test'
+import { after, it } from 'node:test'
 import { Webhook } from 'standardwebhooks'
-import { startTestApi, type TestAccount, type TestApi } from '../../../test/support/api.ts'
+import { assertAnswer, startTestApi, type TestAccount, valuesOf } from '../../../test/support/api.ts'
 import { until } from '../../../test/support/condition.ts'
 import { DEFAULT_PLANS } from '../../accounts/plans.ts'
 import { parseAllowedRange } from '../../address-range.ts'
 import { systemClock } from '../../clock.ts'
-import { createListener, type Listener } from '../../db/listener.ts'
+import { createListener } from '../../db/listener.ts'
 import { silentLog } from '../../log.ts'
 import { createAddressGuard } from '../../outbound/address-guard.ts'
 import { createClient } from '../../outbound/client/pool.ts'
 import { attemptDelivery } from './attempt.ts'
-import { createEndpoint, type EndpointFormat } from './endpoints.ts'
-import { nextPause } from './outcome.ts'
+import { nextPause } from './claim.ts'
+import { createEndpoint, type Endpoint } from './endpoints.ts'
 import { startSender } from './sender.ts'
 
 const guard = createAddressGuard([parseAllowedRange('127.0.0.1/32')!])
 
 type Received = { headers: http.IncomingHttpHeaders; body: string }
 
-let api: TestApi
-let listener: Listener
-let senders: ReturnType<typeof startSender>[]
+const api = await startTestApi()
+const { pool } = api
+const listener = await createListener(api.database.connection, silentLog())
+const startWithSpeed = (speed: number) => {
+  const parts = { pool, listener, guard, vault: api.deps.vault, plans: DEFAULT_PLANS, clock: systemClock }
+  return startSender({ ...parts, log: silentLog(), version: '1.2.3', speed, mail: null })
+}
+// Two nodes: each event is still sent once.
+const senders = [1, 2].map(() => startWithSpeed(100_000))
 const closing: (() => void)[] = []
-
-before(async () => {
-  api = await startTestApi()
-  listener = await createListener(api.database.connection, silentLog())
-  // Two nodes: each event is still sent once.
-  senders = [1, 2].map(() => startSender(senderDeps(100_000)))
-})
 after(async () => {
   for (const close of closing) close()
   await Promise.all(senders.map((sender) => sender.close()))
@@ -42,10 +41,14 @@ after(async () => {
   await api.close()
 })
 
-function senderDeps(speed: number) {
-  const { pool, deps } = api
-  const parts = { pool, listener, guard, vault: deps.vault, plans: DEFAULT_PLANS, clock: systemClock }
-  return { ...parts, log: silentLog(), version: '1.2.3', speed, sendMail: null }
+async function listening<Server extends net.Server>(server: Server): Promise<number> {
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  closing.push(() => {
+    if (server instanceof http.Server) server.closeAllConnections()
+    server.close()
+  })
+  return (server.address() as AddressInfo).port
 }
 
 async function receiver(
@@ -60,28 +63,23 @@ async function receiver(
       answer(res, received.length)
     })
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  closing.push(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return { received, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook` }
+  return { received, url: `http://127.0.0.1:${await listening(server)}/hook` }
 }
 
-async function endpointOf(account: TestAccount, url: string, format: EndpointFormat = 'standard') {
-  return createEndpoint(api.pool, api.deps.vault, account.id, { url, format })
-}
+const endpointOf = ({ id }: TestAccount, url: string, format: Endpoint['format'] = 'standard') =>
+  createEndpoint(pool, api.deps.vault, id, { url, format })
+const endpointsOf = async ({ key }: TestAccount) =>
+  (await api.get('/api/endpoints', key)).body['endpoints'] as Record<string, unknown>[]
+const tryOut = (account: TestAccount, { id }: { id: number }) =>
+  api.post(`/api/endpoints/${id}/test`, account.key)
+const activate = (account: TestAccount, { id }: { id: number }, is_active: boolean) =>
+  api.call('PUT', `/api/endpoints/${id}`, { key: account.key, body: { is_active } })
 
 let keys = 0
-async function record(
-  account: TestAccount,
-  type = 'domain.live',
-  data: object = { domain: 'a.example.com' },
-) {
-  const key = `test ${++keys}`
-  await api.pool.query('select record_event($1, null, null, $2, $3, $4)', [account.id, type, key, data])
-}
+const record = ({ id }: TestAccount, domain = 'a.example.com') =>
+  pool.query('select record_event($1, null, null, $2, $3, $4)', [
+    ...[id, 'domain.live', `test ${++keys}`, { domain }],
+  ])
 
 async function deliveries(account: TestAccount, endpoint: number) {
   const { status, body } = await api.get(`/api/endpoints/${endpoint}/deliveries`, account.key)
@@ -101,8 +99,8 @@ it('an event arrives once, signed as Standard Webhooks, byte for byte as it is s
   const endpoint = await endpointOf(account, url)
   await record(account)
   const delivery = await ended(account, endpoint.id)
-  assert.equal(delivery['state'], 'delivered')
-  assert.deepEqual([delivery['status'], delivery['answer'], delivery['attempts']], [200, 'thanks', 1])
+  const { state, status, answer, attempts } = delivery
+  assert.deepEqual([state, status, answer, attempts], ['delivered', 200, 'thanks', 1])
   const [{ headers, body }] = received as [Received]
   const names = ['webhook-id', 'webhook-timestamp', 'webhook-signature'] as const
   const signed = Object.fromEntries(names.map((name) => [name, String(headers[name])]))
@@ -117,8 +115,7 @@ it('an event arrives once, signed as Standard Webhooks, byte for byte as it is s
   assert.throws(() => new Webhook(endpoint.secret).verify(`${body} `, signed))
 
   const replayed = await api.post(`/api/deliveries/${delivery['id']}/replay`, account.key)
-  assert.equal(replayed.status, 202)
-  assert.equal((replayed.body['delivery'] as { replay_of: number }).replay_of, delivery['id'])
+  assert.deepEqual(valuesOf([replayed.body['delivery']], 'replay_of'), [delivery['id']])
   await until('the replay has arrived', () => received.length === 2)
   assert.equal(received[1]!.body, body)
   assert.equal(received[1]!.headers['webhook-id'], headers['webhook-id'])
@@ -128,7 +125,7 @@ it('a slack endpoint gets a text, escaped and signed', async () => {
   const account = await api.account()
   const { received, url } = await receiver()
   const endpoint = await endpointOf(account, url, 'slack')
-  await record(account, 'domain.live', { domain: '<a&b>' })
+  await record(account, '<a&b>')
   await ended(account, endpoint.id)
   assert.deepEqual(JSON.parse(received[0]!.body), { text: '&lt;a&amp;b&gt; is live.' })
   assert(received[0]!.headers['webhook-signature']?.toString().startsWith('v1,'))
@@ -152,10 +149,7 @@ it('retries until it is taken; a redirect is a failure and is not followed', asy
 it('what goes wrong is said', async () => {
   const account = await api.account()
   const silent = net.createServer((socket) => void socket.on('error', () => {}).end('not http\r\n\r\n'))
-  silent.listen(0, '127.0.0.1')
-  await once(silent, 'listening')
-  closing.push(() => silent.close())
-  const noHttp = (silent.address() as AddressInfo).port
+  const noHttp = await listening(silent)
   const redirecting = await receiver((res) => res.writeHead(301, { Location: 'http://10.0.0.1/' }).end())
   const big = await receiver((res) => {
     res.writeHead(500)
@@ -175,15 +169,13 @@ it('what goes wrong is said', async () => {
     [big.url, null, 500],
   ] as const) {
     const endpoint = await endpointOf(account, url)
-    const { status: asked, body } = await api.post(`/api/endpoints/${endpoint.id}/test`, account.key)
-    assert.equal(asked, 202)
-    assert.equal((body['delivery'] as { type: string }).type, 'endpoint.test')
+    const tested = await tryOut(account, endpoint)
+    assert.deepEqual([tested.status, ...valuesOf([tested.body['delivery']], 'type')], [202, 'endpoint.test'])
     const delivery = await ended(account, endpoint.id, url)
     assert.deepEqual([delivery['state'], delivery['attempts']], ['failed', 1], url)
     assert.deepEqual([delivery['error'], delivery['status']], [error, status], url)
     if (url === big.url) assert.match(String(delivery['answer']), /^(x ){500}$/)
-    const { body: list } = await api.get('/api/endpoints', account.key)
-    assert.equal((list['endpoints'] as { failing_since: string | null }[])[0]!.failing_since, null)
+    assert.deepEqual(valuesOf(await endpointsOf(account), 'failing_since'), [null])
     await api.call('DELETE', `/api/endpoints/${endpoint.id}`, { key: account.key })
   }
 })
@@ -193,8 +185,13 @@ it('slow heads and bodies, and what Retry-After says', async () => {
   closing.push(() => client.close())
   const attempt = async (answer: (res: http.ServerResponse) => void) => {
     const { url } = await receiver(answer)
-    const of = { endpoint: 1, format: 'standard', secret: Buffer.alloc(32), eventId: 'evt_1' } as const
-    const around = { userAgent: 'x', nowMs: () => NOW_MS, signal: new AbortController().signal }
+    const of = { endpoint_id: 1, format: 'standard', event_id: 'evt_1' } as const
+    const around = {
+      secret: Buffer.alloc(32),
+      userAgent: 'x',
+      nowMs: () => NOW_MS,
+      signal: new AbortController().signal,
+    }
     const times = { headMs: 1_000, bodyMs: 200 }
     return attemptDelivery(client, { ...of, url, body: '{}', seconds: 1 }, { ...around, ...times })
   }
@@ -226,7 +223,7 @@ it('the programs in the document verify deliveries, and refuse what was changed 
   const account = await api.account()
   const { received, url } = await receiver()
   const { id, secret } = await endpointOf(account, url)
-  await record(account, 'domain.live', { domain: 'bücher.example' })
+  await record(account, 'bücher.example')
   await ended(account, id)
   const [{ headers, body }] = received as [Received]
   const old = { ...headers, 'webhook-timestamp': String(Number(headers['webhook-timestamp']) - 301) }
@@ -255,50 +252,39 @@ it('status 410 switches the endpoint off; a test still works', async () => {
   const endpoint = await endpointOf(account, url)
   await record(account)
   assert.equal((await ended(account, endpoint.id))['state'], 'failed')
-  const { body } = await api.get('/api/endpoints', account.key)
-  const [off] = body['endpoints'] as { is_active: boolean; switched_off_at: string | null }[]
-  assert.equal(off!.is_active, false)
-  assert(off!.switched_off_at !== null)
+  const [off] = await endpointsOf(account)
+  assert.deepEqual([off!['is_active'], typeof off!['switched_off_at']], [false, 'string'])
   await record(account)
   assert.equal((await deliveries(account, endpoint.id)).length, 1)
-  await api.post(`/api/endpoints/${endpoint.id}/test`, account.key)
+  await tryOut(account, endpoint)
   const tested = await until('the test has ended', async () => {
     const [last] = await deliveries(account, endpoint.id)
     return last!['type'] === 'endpoint.test' && last!['state'] !== 'waiting' ? last : null
   })
   assert.equal(tested['status'], 410)
-  const on = await api.call('PUT', `/api/endpoints/${endpoint.id}`, {
-    key: account.key,
-    body: { is_active: true },
-  })
-  assert.deepEqual([on.status, (on.body['endpoint'] as { is_active: boolean }).is_active], [200, true])
+  const { body } = await activate(account, endpoint, true)
+  assert.deepEqual(valuesOf([body['endpoint']], 'is_active'), [true])
 })
 
 it('an endpoint that fails is switched off after three days and ten failures, and the owner hears of it', async () => {
   const account = await api.account()
   const { received, url } = await receiver((res) => res.writeHead(500).end())
   const endpoint = await endpointOf(account, url)
-  await api.pool.query(
+  await pool.query(
     `update endpoint set failing_since = now() - interval '71 hours', failures = 8 where id = $1`,
     [endpoint.id],
   )
-  const slow = startSender(senderDeps(1))
+  const slow = startWithSpeed(1)
   try {
     await record(account)
-    const off = await until('it is switched off', async () => {
-      const { body } = await api.get('/api/endpoints', account.key)
-      const [one] = body['endpoints'] as { is_active: boolean }[]
-      return one!.is_active ? null : one
-    })
-    assert(off)
+    await until('it is switched off', async () => (await endpointsOf(account))[0]!['is_active'] === false)
     // One failure is the ninth: not yet ten.
     assert(received.length >= 2)
-    const mails = await api.pool.query(
-      `select type, body from event where account_id = $1 and type = 'mail.switched_off'`,
+    const mails = await pool.query(
+      `select body::json -> 'data' ->> 'url' as url from event where account_id = $1 and type = 'mail.switched_off'`,
       [account.id],
     )
-    assert.equal(mails.rowCount, 1)
-    assert.equal(JSON.parse(mails.rows[0].body).data.url, url)
+    assert.deepEqual(mails.rows, [{ url }])
   } finally {
     await slow.close()
   }
@@ -314,7 +300,7 @@ it('a receiver that hangs delays nothing else', async () => {
   await record(two)
   await until('the others have got theirs', () => good.received.length === 41)
   assert.equal((await ended(two, far.id))['state'], 'delivered')
-  const counted = await api.pool.query<{ n: number }>(
+  const counted = await pool.query<{ n: number }>(
     `select count(distinct lease)::int as n from delivery where endpoint_id = $1 and lease is not null`,
     [stuck.id],
   )
@@ -322,7 +308,7 @@ it('a receiver that hangs delays nothing else', async () => {
   await until('all are delivered', async () =>
     (await deliveries(one, near.id)).every((d) => d['state'] === 'delivered'),
   )
-  await api.call('PUT', `/api/endpoints/${stuck.id}`, { key: one.key, body: { is_active: false } })
+  await activate(one, stuck, false)
   await until('what waited is cancelled', async () =>
     (await deliveries(one, stuck.id)).every((d) => d['state'] === 'cancelled'),
   )
@@ -332,18 +318,18 @@ it('an account without the plan gets nothing, and an account keeps 10,000 waitin
   const account = await api.account()
   const { received, url } = await receiver()
   const endpoint = await endpointOf(account, url)
-  await api.pool.query(`update account set plan = 'agency' where id = $1`, [account.id])
+  await pool.query(`update account set plan = 'agency' where id = $1`, [account.id])
   await record(account)
   assert.equal((await ended(account, endpoint.id))['state'], 'cancelled')
   const refused = await api.post('/api/endpoints', account.key, 'no json')
-  assert.deepEqual([refused.status, refused.body], [403, { error: 'Event endpoints require Agency+ plan' }])
-  await api.pool.query(
+  assertAnswer(refused, 403, 'Event endpoints require Agency+ plan')
+  await pool.query(
     `insert into delivery (event_id, account_id, endpoint_id, due_at)
      select (select id from event where account_id = $1 limit 1), $1, $2, now() + interval '1 hour' from generate_series(1, 10000)`,
     [account.id, endpoint.id],
   )
   await record(account)
-  const { rows } = await api.pool.query(
+  const { rows } = await pool.query(
     `select state, count(*)::int as n from delivery where account_id = $1 and due_at > now() + interval '1 minute'
       group by state order by state`,
     [account.id],
@@ -356,92 +342,66 @@ it('an account without the plan gets nothing, and an account keeps 10,000 waitin
 })
 
 it('pauses grow, each ten percent up or down, until 24 hours after the event', () => {
-  const minutes = [0, 1, 2, 3, 4, 5, 6, 7, 8].map(
-    (n) => nextPause({ attempts: n + 1, ageMs: 0, retryAfterMs: 0 }, 1, () => 0.5)! / 60_000,
-  )
-  assert.deepEqual(
-    minutes.map((each) => Math.round(each * 100) / 100),
-    [0.08, 0.5, 2, 10, 30, 60, 120, 240, 240],
-  )
-  assert.equal(
-    nextPause({ attempts: 1, ageMs: 0, retryAfterMs: 0 }, 1, () => 1),
-    5_500,
-  )
-  assert.equal(
-    nextPause({ attempts: 1, ageMs: 0, retryAfterMs: 60_000 }, 10, () => 0),
-    6_000,
-  )
+  const pause = (attempts: number, { ageMs = 0, retryAfterMs = 0, speed = 1, chance = 0.5 } = {}) =>
+    nextPause({ attempts, ageMs, retryAfterMs }, speed, () => chance)
+  const minutes = [1, 2, 3, 4, 5, 6, 7, 8, 9].map((attempts) => Math.round(pause(attempts)! / 600) / 100)
+  assert.deepEqual(minutes, [0.08, 0.5, 2, 10, 30, 60, 120, 240, 240])
+  assert.equal(pause(1, { chance: 1 }), 5_500)
+  assert.equal(pause(1, { retryAfterMs: 60_000, speed: 10, chance: 0 }), 6_000)
   const late = 24 * 3_600_000 - 240 * 60_000
-  assert.equal(
-    nextPause({ attempts: 9, ageMs: late, retryAfterMs: 0 }, 1, () => 0.5),
-    240 * 60_000,
-  )
-  assert.equal(
-    nextPause({ attempts: 9, ageMs: late + 1, retryAfterMs: 0 }, 1, () => 0.5),
-    null,
-  )
+  assert.equal(pause(9, { ageMs: late }), 240 * 60_000)
+  assert.equal(pause(9, { ageMs: late + 1 }), null)
 })
 
 it('five endpoints an account, and no sixth; URLs that cannot be', async () => {
   const account = await api.account()
   const add = (body: unknown) => api.post('/api/endpoints', account.key, body)
+  const url = 'https://hooks.example.com/x'
   for (let n = 0; n < 5; n++) {
-    const { status, body } = await add({ url: 'https://hooks.example.com/x' })
+    const { status, body } = await add({ url })
     const { secret, ...endpoint } = body['endpoint'] as Record<string, unknown>
     assert.equal(status, 201)
     assert.match(String(secret), /^whsec_[A-Za-z0-9+/]{43}=$/)
-    if (n === 0) {
-      const listed = await api.get('/api/endpoints', account.key)
-      assert.deepEqual(listed.body, { endpoints: [endpoint] })
-      assert.equal((endpoint['events'] as string[]).includes('report.weekly'), false)
-    }
+    assert.deepEqual(
+      (await endpointsOf(account)).filter(({ id }) => id === endpoint['id']),
+      [endpoint],
+    )
+    assert.equal((endpoint['events'] as string[]).includes('report.weekly'), false)
   }
-  const sixth = await add({ url: 'https://hooks.example.com/x' })
-  assert.deepEqual([sixth.status, sixth.body], [403, { error: 'Endpoint limit reached (5 per account)' }])
-  for (const [url, reason] of [
+  assertAnswer(await add({ url }), 403, 'Endpoint limit reached (5 per account)')
+  const internal = 'unless the operator allows it (PREPAINT_ALLOW_PRIVATE_ORIGINS)'
+  for (const [wrong, reason] of [
     ['https://hooks.example.com:444/', 'must use port 443 or one from 1024 up'],
     ['https://u@hooks.example.com/', 'must not contain a user name or password'],
     ['https://hooks.example.com/#x', 'must not have a fragment'],
     ['http://hooks.example.com/', 'must use https'],
-    [
-      'https://10.0.0.1/',
-      'must not be an internal address, unless the operator allows it (PREPAINT_ALLOW_PRIVATE_ORIGINS)',
-    ],
+    ['https://10.0.0.1/', `must not be an internal address, ${internal}`],
     ['https://internal.attacker.com/', 'the name resolves to an internal address'],
     ['ftp://hooks.example.com/', 'must use http or https'],
     ['x', 'must be a full URL such as https://hooks.example.com/path'],
     [`https://hooks.example.com/${'x'.repeat(2_048)}`, 'must be at most 2048 characters'],
   ]) {
-    const { status, body } = await add({ url })
-    assert.deepEqual([status, body], [400, { error: `Invalid endpoint URL: ${reason}` }], url)
+    assertAnswer(await add({ url: wrong }), 400, `Invalid endpoint URL: ${reason}`)
   }
   const other = await api.account()
   const at1024 = { url: `https://hooks.example.com:1024/${'x'.repeat(2_048 - 31)}` }
   assert.equal((await api.post('/api/endpoints', other.key, at1024)).status, 201)
-  for (const [body, error] of [
-    [{}, 'url is required'],
-    [{ url: 5 }, 'url must be a string'],
-    [
-      { url: 'https://a.example.com/', events: ['endpoint.test'] },
-      /^events\[0\] must be "incident.opened" or/,
-    ],
-    [{ url: 'https://a.example.com/', format: 'x' }, 'format must be "standard" or "slack"'],
-  ] as const) {
-    const answer = await add(body)
-    assert.equal(answer.status, 400)
-    if (typeof error === 'string') assert.deepEqual(answer.body, { error })
-    else assert.match(String(answer.body['error']), error)
-  }
+  assertAnswer(await add({}), 400, 'url is required')
+  assertAnswer(await add({ url: 5 }), 400, 'url must be a string')
+  assertAnswer(
+    await add({ url, events: ['endpoint.test'] }),
+    400,
+    /^events\[0\] must be "incident.opened" or/,
+  )
+  assertAnswer(await add({ url, format: 'x' }), 400, 'format must be "standard" or "slack"')
 })
 
 it('thirty tests and replays a minute of an account, and not one more', async () => {
   const account = await api.account()
   const { url } = await receiver()
   const endpoint = await endpointOf(account, url)
-  for (let n = 0; n < 30; n++) {
-    assert.equal((await api.post(`/api/endpoints/${endpoint.id}/test`, account.key)).status, 202)
-  }
-  const refused = await api.post(`/api/endpoints/${endpoint.id}/test`, account.key)
+  for (let n = 0; n < 30; n++) assert.equal((await tryOut(account, endpoint)).status, 202)
+  const refused = await tryOut(account, endpoint)
   assert.equal(refused.status, 429)
   assert(Number(refused.headers.get('retry-after')) >= 1)
 })

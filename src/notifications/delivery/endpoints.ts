@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import type pg from 'pg'
 import { z } from 'zod'
-import type { Vault } from '../../certificates/vault/vault.ts'
-import { endpointPurpose } from '../../certificates/vault/vault.ts'
+import type { Plan } from '../../accounts/plans.ts'
+import { endpointPurpose, type Vault } from '../../certificates/vault/vault.ts'
 import { type Queryable, transaction } from '../../db/transaction.ts'
 import { AppError } from '../../errors.ts'
 import type { AccountId } from '../../ids.ts'
-import { timeSchema } from '../kinds.ts'
+import { timeSchema } from '../lists.ts'
 
 export const EVENT_TYPES = [
   'incident.opened',
@@ -19,19 +19,13 @@ export const EVENT_TYPES = [
   'report.weekly',
 ] as const
 
-export type EventType = (typeof EVENT_TYPES)[number]
-
-export const ENDPOINT_FORMATS = ['standard', 'slack'] as const
-
-export type EndpointFormat = (typeof ENDPOINT_FORMATS)[number]
-
 const ENDPOINTS_LIMIT = 5
 
 export const endpointSchema = z
   .object({
     id: z.int(),
     url: z.string(),
-    format: z.enum(ENDPOINT_FORMATS),
+    format: z.enum(['standard', 'slack']),
     events: z.array(z.enum(EVENT_TYPES)),
     is_active: z.boolean(),
     created_at: timeSchema,
@@ -43,6 +37,26 @@ export const endpointSchema = z
   .meta({ id: 'Endpoint' })
 
 export type Endpoint = z.infer<typeof endpointSchema>
+
+export const newEndpointSchema = z.object({
+  url: z.string().describe('https, port 443 or from 1024 up'),
+  format: endpointSchema.shape.format.optional(),
+  events: endpointSchema.shape.events
+    .min(1)
+    .optional()
+    .describe('Types of events; default: all but `report.weekly`'),
+})
+
+export const endpointChangeSchema = newEndpointSchema
+  .omit({ format: true })
+  .partial()
+  .extend({
+    is_active: z.boolean().optional().describe('false: cancels what waits; true: forgets past failures'),
+  })
+
+export function requireEndpoints(plan: Plan): void {
+  if (!plan.webhooks) throw new AppError('plan_without_endpoints')
+}
 
 const FIELDS = `id, url, format, events, is_active, iso_time(created_at) as created_at,
   iso_time(failing_since) as failing_since, iso_time(switched_off_at) as switched_off_at`
@@ -60,7 +74,7 @@ export async function createEndpoint(
   pool: pg.Pool,
   vault: Vault,
   account: AccountId,
-  input: { url: string; format?: EndpointFormat | undefined; events?: readonly EventType[] | undefined },
+  input: z.infer<typeof newEndpointSchema>,
 ): Promise<Endpoint & { secret: string }> {
   const { url, format = 'standard', events = EVENT_TYPES.filter((type) => type !== 'report.weekly') } = input
   const secret = randomBytes(32)
@@ -85,19 +99,12 @@ export async function createEndpoint(
   })
 }
 
-type EndpointChange = {
-  url?: string | undefined
-  events?: readonly EventType[] | undefined
-  /** False cancels what waits; true forgets the failures. */
-  is_active?: boolean | undefined
-}
-
 /** Throws `endpoint_not_found`. */
 export async function updateEndpoint(
   pool: pg.Pool,
   account: AccountId,
   id: number,
-  { url, events, is_active: isActive }: EndpointChange,
+  { url, events, is_active: isActive }: z.infer<typeof endpointChangeSchema>,
 ): Promise<Endpoint> {
   return transaction(pool, async (client) => {
     const { rows } = await client.query<Endpoint>(

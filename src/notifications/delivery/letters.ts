@@ -1,80 +1,58 @@
 import { type Block, compose, type Letter } from '../../mail/letter.ts'
 import { plainText } from '../../outbound/answers.ts'
-import { type Incident, KINDS } from '../kinds.ts'
+import type { Incident } from '../incidents/incidents.ts'
+import { KINDS } from '../kinds.ts'
 import type { Report } from './report.ts'
 
-/** Opened, changed, ended, or still open. */
-type Entry = { type: string; incident: Incident }
+/** An event: its type, and of its data what e-mails tell. */
+type Entry = { type: string; incident: Incident; report: Report; url: string }
+
+type Links = { publicUrl: string; confirm: string; unsubscribe: string }
+
+/** One e-mail for events with these bodies; several are of incidents. */
+export function letterOf(bodies: readonly string[], { publicUrl, confirm, unsubscribe }: Links): Letter {
+  const entries = bodies.map((body) => {
+    const { type, data } = JSON.parse(body) as { type: string; data: Omit<Entry, 'type'> }
+    return { type, ...data }
+  })
+  const [{ type, report, url }] = entries as [Entry]
+  const foot = [
+    { text: 'Stop all e-mails to this address:', link: { url: unsubscribe, label: 'unsubscribe' } },
+  ]
+  switch (type) {
+    case 'mail.confirmation':
+      return compose('Confirm your address for Prepaint', [confirmation(confirm)], foot)
+    case 'mail.switched_off':
+      return compose(OFF, [switchedOff(url, `${publicUrl}/notifications`)], foot)
+    case 'report.weekly':
+      return compose(`Your weekly report ${report.week}`, [weekly(report, publicUrl)], foot)
+    default:
+      return ofIncidents(entries, foot)
+  }
+}
 
 const clean = (text: string) => (text.length > 200 ? `${plainText(text, 199)}…` : plainText(text, 200))
+const utc = (iso: string) => `${iso.slice(0, 16).replace('T', ' ')} UTC`
 
-const stop = (url: string) => [
-  { text: 'Stop all e-mails to this address:', link: { url, label: 'unsubscribe' } },
-]
-
-/** One e-mail for all entries; of one incident the last entry counts. */
-export function incidentLetter(entries: readonly Entry[], unsubscribeUrl: string): Letter {
-  const last = [...new Map(entries.map((entry) => [entry.incident.id, entry])).values()]
-  const domains = new Set(last.map(({ incident }) => incident.domain)).size
-  const [{ type, incident }] = last as [Entry]
-  const subject =
-    last.length === 1
-      ? `${incident.domain}: ${KINDS[incident.kind].words}${type === 'incident.resolved' ? ' (resolved)' : ''}`
-      : `${last.length} incidents on ${domains} ${domains === 1 ? 'domain' : 'domains'}`
-  return compose(subject, last.map(blockOf), stop(unsubscribeUrl))
-}
-
-const STATES: Record<string, string> = {
-  'incident.updated': 'Changed',
-  'mail.reminder': 'Still open',
-  'incident.resolved': 'Resolved',
-}
-
-function blockOf({ type, incident }: Entry): Block {
-  const { domain, kind, since, resolved_at: ended, summary, evidence } = incident
-  const heading = `${STATES[type] ?? 'New'}: ${domain}: ${KINDS[kind].words}`
-  const link = { url: evidence.url, label: 'Open the dashboard' }
-  if (type === 'incident.resolved') {
-    return {
-      ...{ heading, tone: 'good', link },
-      lines: [`It began at ${utc(since)} and ended at ${utc(ended ?? since)}.`],
-    }
-  }
-  const pages = evidence.pages.map(
-    ({ path, outcome, detail }) => `– ${clean(path)}: ${outcome}${detail ? ` (${clean(detail)})` : ''}`,
-  )
-  const changes = evidence.changes.map(({ what, at }) => `${what} at ${utc(at)}`)
-  const changed = changes.length === 0 ? [] : [`Changed before: ${changes.join(', ')}.`]
-  const lines = [
-    clean(summary),
-    `Since ${utc(since)}.`,
-    ...pages,
-    ...changed,
-    `Try first: ${evidence.advice}`,
-  ]
-  return { heading, tone: 'bad', lines, link }
-}
-
-export function confirmationLetter(url: string, unsubscribeUrl: string): Letter {
+function confirmation(url: string): Block {
   const lines = [
     'This address was entered to receive e-mail from Prepaint when something is wrong with a site. Confirm that it is yours.',
     'The link works once, for 7 days. If you did not expect it, ignore this e-mail: you get no others.',
   ]
-  const block = { heading: 'Confirm your address', lines, link: { url, label: 'Confirm this address' } }
-  return compose('Confirm your address for Prepaint', [block], stop(unsubscribeUrl))
+  return { heading: 'Confirm your address', lines, link: { url, label: 'Confirm this address' } }
 }
 
-export function switchedOffLetter(endpointUrl: string, screen: string, unsubscribeUrl: string): Letter {
-  const heading = 'An event endpoint is switched off'
+const OFF = 'An event endpoint is switched off'
+
+function switchedOff(endpointUrl: string, screen: string): Block {
   const lines = [
     `Events could not be delivered to ${clean(endpointUrl)}. It answered with status 410, or not once in three days.`,
     'What was waiting is cancelled. Switch it on again when it works.',
   ]
-  const link = { url: screen, label: 'Show the deliveries' }
-  return compose(heading, [{ heading, tone: 'bad', lines, link }], stop(unsubscribeUrl))
+  return { heading: OFF, tone: 'bad', lines, link: { url: screen, label: 'Show the deliveries' } }
 }
 
-export function reportLetter(report: Report, screen: string, unsubscribeUrl: string): Letter {
+function weekly(report: Report, publicUrl: string): Block {
   const hits = (ratio: number | null) => (ratio === null ? 'no hits' : `${Math.round(ratio * 100)} % hits`)
   const number = (value: number) => value.toLocaleString('en-US')
   const many = (count: number, word: string) => `${number(count)} ${word}${count === 1 ? '' : 's'}`
@@ -90,10 +68,77 @@ export function reportLetter(report: Report, screen: string, unsubscribeUrl: str
     ...domains,
   ]
   const heading = `Week ${report.week}: ${report.from} to ${report.to}`
-  const block = { heading, lines, link: { url: screen, label: 'Open the report' } }
-  return compose(`Your weekly report ${report.week}`, [block], stop(unsubscribeUrl))
+  return {
+    heading,
+    lines,
+    link: { url: `${publicUrl}/report?week=${report.week}`, label: 'Open the report' },
+  }
 }
 
-function utc(iso: string): string {
-  return `${iso.slice(0, 16).replace('T', ' ')} UTC`
+/** Opened, changed, ended, or still open; of one incident the last entry counts. */
+function ofIncidents(entries: readonly Entry[], foot: Parameters<typeof compose>[2]): Letter {
+  const last = [...new Map(entries.map((entry) => [entry.incident.id, entry])).values()]
+  const domains = new Set(last.map(({ incident }) => incident.domain)).size
+  const [{ type, incident }] = last as [Entry]
+  const subject =
+    last.length === 1
+      ? `${incident.domain}: ${KINDS[incident.kind].words}${type === 'incident.resolved' ? ' (resolved)' : ''}`
+      : `${last.length} incidents on ${domains} ${domains === 1 ? 'domain' : 'domains'}`
+  return compose(subject, last.map(incidentBlock), foot)
+}
+
+const STATES: Record<string, string> = {
+  'incident.updated': 'Changed',
+  'mail.reminder': 'Still open',
+  'incident.resolved': 'Resolved',
+}
+
+function incidentBlock({ type, incident }: Entry): Block {
+  const { domain, kind, since, resolved_at: ended, summary, evidence } = incident
+  const heading = `${STATES[type] ?? 'New'}: ${domain}: ${KINDS[kind].words}`
+  const link = { url: evidence.url, label: 'Open the dashboard' }
+  if (type === 'incident.resolved') {
+    const lines = [`It began at ${utc(since)} and ended at ${utc(ended ?? since)}.`]
+    return { heading, tone: 'good', lines, link }
+  }
+  const pages = evidence.pages.map(
+    ({ path, outcome, detail }) => `– ${clean(path)}: ${outcome}${detail ? ` (${clean(detail)})` : ''}`,
+  )
+  const changes = evidence.changes.map(({ what, at }) => `${what} at ${utc(at)}`)
+  const changed = changes.length === 0 ? [] : [`Changed before: ${changes.join(', ')}.`]
+  const first = [clean(summary), `Since ${utc(since)}.`]
+  const lines = [...first, ...pages, ...changed, `Try first: ${evidence.advice}`]
+  return { heading, tone: 'bad', lines, link }
+}
+
+/** One message of Slack, from an event's body. The same body gives the same text. */
+export function slackText(body: string): string {
+  const { type, data } = JSON.parse(body) as { type: string; data: Record<string, unknown> }
+  return slackWords(type, data).replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+}
+
+function slackWords(type: string, data: Record<string, unknown>): string {
+  const { domain, ends_at: ends, pages, rendered, unchanged, failed } = data
+  const { incident, report } = data as Entry
+  switch (type) {
+    case 'incident.resolved':
+      return `Resolved: ${incident.domain}: ${KINDS[incident.kind].words}.`
+    case 'incident.opened':
+    case 'incident.updated': {
+      const { summary, kind, evidence } = incident
+      return `${incident.domain}: ${KINDS[kind].words}. ${summary} ${evidence.advice} ${evidence.url}`
+    }
+    case 'domain.live':
+      return `${domain} is live.`
+    case 'domain.certificate_issued':
+      return `${domain} has a new certificate until ${String(ends).slice(0, 10)}.`
+    case 'deploy.detected':
+      return `${domain} was deployed: ${pages} pages are rendered again when crawlers request them.`
+    case 'warm.finished':
+      return `Warm of ${domain} finished: ${rendered} rendered, ${unchanged} of them unchanged, ${failed} failed.`
+    case 'report.weekly':
+      return `Your weekly report ${report.week} is ready.`
+    default:
+      return 'Test from Prepaint: this endpoint works.'
+  }
 }

@@ -2,8 +2,8 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { recipientPurpose, type Vault } from '../../certificates/vault/vault.ts'
 import type { Queryable } from '../../db/transaction.ts'
 
-// Links in e-mails carry `<recipient>.<HMAC>`, or `<recipient>.<round>.<HMAC>` to confirm. Nothing of them is stored: a
-// repeated e-mail has the same link, and a token counts as long as its recipient has the same secret.
+// Links in e-mails carry `<recipient>.<round>.<HMAC>`. Nothing of them is stored: a repeated e-mail has the same link, and
+// a token counts as long as its recipient has the same secret.
 
 /** The recipient's secret, made at its first use. Throws MasterKeyError. */
 export async function secretOf(db: Queryable, vault: Vault, recipient: number): Promise<Buffer> {
@@ -15,11 +15,10 @@ export async function secretOf(db: Queryable, vault: Vault, recipient: number): 
   return vault.open(purpose, rows[0]!.key_sealed)
 }
 
-/** `round` null: to unsubscribe. */
-export function linkToken(secret: Buffer, recipient: number, round: number | null): string {
-  const meant = round === null ? 'unsubscribe' : `confirm ${round}`
-  const mac = createHmac('sha256', secret).update(meant).digest('base64url')
-  return [recipient, ...(round === null ? [] : [round]), mac].join('.')
+/** `round` 0: to unsubscribe. */
+export function linkToken(secret: Buffer, recipient: number, round: number): string {
+  const mac = createHmac('sha256', secret).update(`link ${round}`).digest('base64url')
+  return [recipient, round, mac].join('.')
 }
 
 /** Null: not genuine. */
@@ -27,9 +26,9 @@ export async function readLink(
   db: Queryable,
   vault: Vault,
   token: string,
-): Promise<{ recipient: number; round: number | null } | null> {
-  const [, id = '', ordinal] = /^(\d{1,9})\.(?:(\d{1,9})\.)?[\w-]{43}$/.exec(token) ?? []
-  const [recipient, round] = [Number(id), ordinal === undefined ? null : Number(ordinal)]
+): Promise<{ recipient: number; round: number } | null> {
+  const [recipient = 0, round = 0] =
+    /^(\d{1,9})\.(\d{1,9})\.[\w-]{43}$/.exec(token)?.slice(1).map(Number) ?? []
   const { rows } = await db.query<{ key_sealed: Buffer }>(
     'select key_sealed from recipient where id = $1 and key_sealed is not null',
     [recipient],
@@ -45,14 +44,12 @@ export async function readLink(
   }
 }
 
-/** The address that was unsubscribed, at once and as often as asked; null: unknown token. */
-export async function unsubscribe(db: Queryable, vault: Vault, token: string): Promise<string | null> {
-  const link = await readLink(db, vault, token)
-  if (link?.round !== null) return null
+/** At once and as often as asked. The address; null: it was removed. */
+export async function unsubscribe(db: Queryable, recipient: number): Promise<string | null> {
   const { rows } = await db.query<{ email: string }>(
     `with cancelled as (update delivery set state = 'cancelled' where recipient_id = $1 and state = 'waiting')
      update recipient set state = 'unsubscribed', confirm_until = null where id = $1 returning email`,
-    [link.recipient],
+    [recipient],
   )
   return rows[0]?.email ?? null
 }

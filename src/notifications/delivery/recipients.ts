@@ -10,11 +10,9 @@ import { INCIDENT_KINDS } from '../kinds.ts'
 const PER_ADDRESS = 3
 const PER_ACCOUNT = 20
 
-const kindsSchema = z.array(z.enum(INCIDENT_KINDS))
-
 export const recipientSchema = z.object({
   email: z.string(),
-  kinds: kindsSchema.describe('Kinds of incidents that it is told of'),
+  kinds: z.array(z.enum(INCIDENT_KINDS)).describe('Kinds of incidents that it is told of; default: all'),
   weekly_report: z.boolean(),
   state: z
     .enum(['waiting', 'confirmed', 'unsubscribed', 'refused'])
@@ -22,21 +20,15 @@ export const recipientSchema = z.object({
 })
 
 export const recipientsSchema = z
-  .array(
-    z.object({
-      email: z.string(),
-      kinds: kindsSchema.optional().describe('Default: all'),
-      weekly_report: z.boolean().optional(),
-    }),
-  )
+  .array(recipientSchema.omit({ state: true }).partial({ kinds: true, weekly_report: true }))
   .max(10)
 
 export type Recipient = z.infer<typeof recipientSchema>
 
 export async function listRecipients(db: Queryable, account: AccountId): Promise<Recipient[]> {
   const { rows } = await db.query<Recipient>(
-    'select email, kinds, weekly_report, state from recipient where account_id = $1 order by id',
-    [account],
+    'select email, coalesce(kinds, $2) as kinds, weekly_report, state from recipient where account_id = $1 order by id',
+    [account, INCIDENT_KINDS],
   )
   return rows
 }
@@ -61,16 +53,15 @@ export async function setRecipients(
       account,
       emails,
     ])
-    for (const [at, { kinds = INCIDENT_KINDS, weekly_report: report = false }] of inputs.entries()) {
-      const { rows } = await client.query<{ id: number; state: Recipient['state']; is_ended: boolean }>(
+    for (const [at, { kinds, weekly_report: report = false }] of inputs.entries()) {
+      const { rows } = await client.query<{ id: number; is_settled: boolean | null }>(
         `insert into recipient as r (account_id, email, kinds, weekly_report, state) values ($1, $2, $3, $4, 'waiting')
          on conflict (account_id, lower(email)) do update set kinds = excluded.kinds, weekly_report = excluded.weekly_report
-         returning id, state, confirm_until is null or confirm_until <= clock_timestamp() as is_ended`,
-        [account, emails[at], [...new Set(kinds)], report],
+         returning id, state = 'confirmed' or (state = 'waiting' and confirm_until > clock_timestamp()) as is_settled`,
+        [account, emails[at], kinds && [...new Set(kinds)], report],
       )
-      const { id, state, is_ended: isEnded } = rows[0]!
-      const isUsed = state === 'confirmed' || (state === 'waiting' && !isEnded)
-      if (!isUsed) await askToConfirm(client, account, id, emails[at]!)
+      const { id, is_settled: isSettled } = rows[0]!
+      if (isSettled !== true) await askToConfirm(client, account, id, emails[at]!)
     }
     return listRecipients(client, account)
   })
@@ -78,22 +69,17 @@ export async function setRecipients(
 
 /** Within the limits; else nothing is sent. */
 async function askToConfirm(client: Queryable, account: AccountId, id: number, email: string): Promise<void> {
-  const { rowCount } = await client.query(
-    `insert into confirmation (email, account_id)
-     select $1, $2 where (select count(*) from confirmation where email = $1 and sent_at > clock_timestamp() - interval '24 hours') < $3
-        and (select count(*) from confirmation where account_id = $2 and sent_at > clock_timestamp() - interval '24 hours') < $4`,
-    [email, account, PER_ADDRESS, PER_ACCOUNT],
+  await client.query(
+    `with counted as (
+       insert into confirmation (email, account_id)
+       select $1, $2 where (select count(*) from confirmation where email = $1 and sent_at > clock_timestamp() - interval '24 hours') < $3
+          and (select count(*) from confirmation where account_id = $2 and sent_at > clock_timestamp() - interval '24 hours') < $4
+       returning id),
+     asked as (
+       update recipient set confirm_round = confirm_round + 1, confirm_until = clock_timestamp() + interval '7 days'
+        where id = $5 and exists (select from counted) returning *)
+     select record_event(account_id, null, null, 'mail.confirmation', 'confirmation ' || id || ' ' || confirm_round, '{}', id)
+       from asked`,
+    [email, account, PER_ADDRESS, PER_ACCOUNT, id],
   )
-  if (rowCount === 0) return
-  const { rows } = await client.query<{ round: number }>(
-    `update recipient set confirm_round = confirm_round + 1, confirm_until = clock_timestamp() + interval '7 days'
-      where id = $1 returning confirm_round as round`,
-    [id],
-  )
-  const key = `confirmation ${id} ${rows[0]!.round}`
-  await client.query(`select record_event($1, null, null, 'mail.confirmation', $2, '{}', $3)`, [
-    account,
-    key,
-    id,
-  ])
 }

@@ -30,49 +30,38 @@ export const reportSchema = z
 
 export type Report = z.infer<typeof reportSchema>
 
-/** `2026-W47` (ISO 8601) as the date of its Monday; null: no such week. */
-export function mondayOf(week: string): string | null {
-  const [, year = '', number = ''] = /^(\d{4})-W(\d{2})$/.exec(week) ?? []
-  const fourth = Date.UTC(Number(year), 0, 4)
-  const firstMonday = fourth - ((new Date(fourth).getUTCDay() + 6) % 7) * DAY_MS
-  const monday = firstMonday + (Number(number) - 1) * 7 * DAY_MS
-  if (year === '' || Number(number) < 1 || weekOf(monday) !== week) return null
-  return new Date(monday).toISOString().slice(0, 10)
-}
-
-const DAY_MS = 86_400_000
-
-/** The ISO week of a time, in UTC. */
-export function weekOf(atMs: number): string {
-  const thursday = new Date(atMs + (3 - ((new Date(atMs).getUTCDay() + 6) % 7)) * DAY_MS)
-  const year = thursday.getUTCFullYear()
-  const number = Math.floor((thursday.getTime() - Date.UTC(year, 0, 1)) / (7 * DAY_MS)) + 1
-  return `${year}-W${String(number).padStart(2, '0')}`
-}
-
 /** Of requests for pages; null: none. */
 const hitRatio = (since: string) =>
   `round(sum(visits) filter (where ${since} and verdict in ('hit', 'stale'))::numeric
          / nullif(sum(visits) filter (where ${since} and is_for_page(category, verdict)), 0), 4)::float8 as hit_ratio`
 
-/** `monday`: a date. The 50 domains with the most visits, and the 10 crawlers. */
-export async function readReport(db: Queryable, account: AccountId, monday: string): Promise<Report> {
-  const values = [account, monday]
-  const total = await db.query<Pick<Report, 'visits' | 'visits_before' | 'hit_ratio' | 'renders'>>(
-    `select coalesce(sum(visits) filter (where day >= $2::date), 0)::float8 as visits,
-            coalesce(sum(visits) filter (where day < $2::date), 0)::float8 as visits_before,
-            ${hitRatio('day >= $2::date')},
+/** The 50 domains with the most visits, and the 10 crawlers. `week` null: the last whole one. Null: no such week. */
+export async function readReport(
+  db: Queryable,
+  account: AccountId,
+  week: string | null,
+): Promise<Report | null> {
+  const total = await db.query<Omit<Report, 'crawlers' | 'domains'>>(
+    `select to_char(monday, 'IYYY"-W"IW') as week, monday::text as from, (monday + 6)::text as to, t.*,
             (select coalesce(sum(r.renders), 0)::float8 from render_day r join domain d on d.id = r.domain_id
-              where d.account_id = $1 and r.day >= $2::date and r.day < $2::date + 7) as renders
-       from traffic_day t join domain d on d.id = t.domain_id
-      where d.account_id = $1 and t.category <> 'people' and t.day >= $2::date - 7 and t.day < $2::date + 7`,
-    values,
+              where d.account_id = $1 and r.day >= monday and r.day < monday + 7) as renders
+       from (select coalesce(to_date($2, 'IYYY"-W"IW'), date_trunc('week', now() at time zone 'UTC')::date - 7) as monday) w,
+            lateral (
+              select coalesce(sum(visits) filter (where day >= monday), 0)::float8 as visits,
+                     coalesce(sum(visits) filter (where day < monday), 0)::float8 as visits_before,
+                     ${hitRatio('day >= monday')}
+                from traffic_day t join domain d on d.id = t.domain_id
+               where d.account_id = $1 and t.category <> 'people' and t.day >= monday - 7 and t.day < monday + 7) t`,
+    [account, week],
   )
+  const head = total.rows[0]!
+  // PostgreSQL takes a week 54 as one of the next year.
+  if (week !== null && head.week !== week) return null
   const crawlers = await db.query<Report['crawlers'][number]>(
     `select crawler, sum(visits)::float8 as visits from traffic_day t join domain d on d.id = t.domain_id
       where d.account_id = $1 and t.category <> 'people' and t.day >= $2::date and t.day < $2::date + 7
       group by crawler order by 2 desc, 1 limit 10`,
-    values,
+    [account, head.from],
   )
   const domains = await db.query<Report['domains'][number]>(
     `select d.custom_domain as domain, t.visits, t.hit_ratio,
@@ -89,26 +78,18 @@ export async function readReport(db: Queryable, account: AccountId, monday: stri
                 ${hitRatio('true')}
            from traffic_day where domain_id = d.id and category <> 'people' and day >= $2::date and day < $2::date + 7) t on true
       where d.account_id = $1 order by t.visits desc, d.custom_domain limit 50`,
-    [...values, [...FAILING, 'challenge', 'shrunk']],
+    [account, head.from, [...FAILING, 'challenge', 'shrunk']],
   )
-  const from = Date.parse(monday)
-  return {
-    week: weekOf(from),
-    from: monday,
-    to: new Date(from + 6 * DAY_MS).toISOString().slice(0, 10),
-    ...total.rows[0]!,
-    crawlers: crawlers.rows,
-    domains: domains.rows,
-  }
+  return { ...head, crawlers: crawlers.rows, domains: domains.rows }
 }
 
 /** On Mondays from 06:00 UTC, until Tuesday noon: once for each account with visits that wants it. `now`: for tests. */
 export async function recordReports(pool: pg.Pool, now: Date | null = null): Promise<void> {
-  const { rows } = await pool.query<{ id: AccountId; monday: string; key: string }>(
+  const { rows } = await pool.query<{ id: AccountId; week: string; key: string }>(
     `with clock as (select coalesce($1, now()) at time zone 'UTC' as at),
           week as (select date_trunc('week', at)::date as monday from clock
                     where at - date_trunc('week', at) between interval '6 hours' and interval '36 hours')
-     select a.id, (w.monday - 7)::text as monday, 'report ' || a.id || ' ' || w.monday as key
+     select a.id, to_char(w.monday - 7, 'IYYY"-W"IW') as week, 'report ' || a.id || ' ' || w.monday as key
        from account a, week w
       where a.suspended_at is null
         and (exists (select from recipient r where r.account_id = a.id and r.state = 'confirmed' and r.weekly_report)
@@ -119,8 +100,8 @@ export async function recordReports(pool: pg.Pool, now: Date | null = null): Pro
       order by a.id limit 100`,
     [now],
   )
-  for (const { id, monday, key } of rows) {
-    const report = await readReport(pool, id, monday)
+  for (const { id, week, key } of rows) {
+    const report = await readReport(pool, id, week)
     await pool.query(`select record_event($1, null, null, 'report.weekly', $2, $3)`, [id, key, { report }])
   }
 }

@@ -8,16 +8,13 @@ import type { AddressGuard } from '../../outbound/address-guard.ts'
 import { createClient } from '../../outbound/client/pool.ts'
 import { startWhileDue } from '../../while-due.ts'
 import { attemptDelivery, CONNECT_MS } from './attempt.ts'
-import { type ClaimedRow, claimDeliveries } from './claim.ts'
+import { type Attempt, type ClaimedRow, claimDeliveries, storeAttempt } from './claim.ts'
 import { DELIVERY_CHANNEL } from './deliveries.ts'
-import { NO_ATTEMPT, type SendResult, storeResult } from './outcome.ts'
+import { type MailServer, sendMail } from './send-mail.ts'
 
 const AT_ONCE = 32
 const POLL_MS = 1_000
 const LEAST_POLL_MS = 20
-
-/** Sends one e-mail for all rows. Never rejects. */
-export type SendMail = (rows: readonly ClaimedRow[]) => Promise<SendResult['end']>
 
 export type SenderDeps = {
   pool: pg.Pool
@@ -31,8 +28,7 @@ export type SenderDeps = {
   /** Divides the times of docs/notifications.md. */
   speed: number
   /** Null: no SMTP server; e-mails wait. */
-  sendMail: SendMail | null
-  ca?: string
+  mail: MailServer | null
 }
 
 /**
@@ -40,8 +36,8 @@ export type SenderDeps = {
  * way are given up, and repeated by another node or the next start.
  */
 export function startSender(deps: SenderDeps): { close(): Promise<void> } {
-  const { pool, listener, guard, log, speed, sendMail, ca } = deps
-  const client = createClient(guard, { connectTimeoutMs: CONNECT_MS, ...(ca !== undefined && { ca }) })
+  const { pool, listener, guard, log, speed, mail } = deps
+  const client = createClient(guard, { connectTimeoutMs: CONNECT_MS })
   const closing = new AbortController()
   const running = new Set<Promise<void>>()
   let lastAccount = 0
@@ -54,10 +50,12 @@ export function startSender(deps: SenderDeps): { close(): Promise<void> } {
   async function claim(): Promise<boolean> {
     const slots = AT_ONCE - running.size
     if (slots === 0 || closing.signal.aborted) return false
-    const of = { slots, afterAccount: lastAccount, byMail: sendMail !== null, speed }
+    const of = { slots, afterAccount: lastAccount, byMail: mail !== null, speed }
     const claimed = await claimDeliveries(pool, of)
+    // After the last account, the first has its turn again.
+    const isTurn = lastAccount > 0
+    lastAccount = claimed.at(-1)?.[0]?.account_id ?? 0
     for (const rows of claimed) {
-      lastAccount = rows[0]!.account_id
       const run = send(rows)
         .catch((error: unknown) => log.warn({ err: error }, 'the result of a delivery was not stored'))
         .finally(() => {
@@ -66,42 +64,33 @@ export function startSender(deps: SenderDeps): { close(): Promise<void> } {
         })
       running.add(run)
     }
-    return claimed.length > 0
+    return claimed.length > 0 || isTurn
   }
 
   async function send(rows: readonly ClaimedRow[]): Promise<void> {
     const [first] = rows as [ClaimedRow]
-    const result: SendResult =
+    const attempt: Attempt =
       first.recipient_id === null
         ? await post(first)
-        : { ...NO_ATTEMPT, end: (await sendMail?.(rows)) ?? 'retry' }
+        : { end: mail === null ? 'retry' : await sendMail(deps, mail, rows) }
     // The lease ends, and another node sends it.
-    if (closing.signal.aborted && result.end === 'retry') return
-    await storeResult(pool, rows, result, { speed, random: Math.random })
+    if (closing.signal.aborted && attempt.end === 'retry') return
+    await storeAttempt(pool, rows, attempt, { speed, random: Math.random })
   }
 
-  async function post(row: ClaimedRow): Promise<SendResult> {
+  async function post(row: ClaimedRow): Promise<Attempt> {
     const { plans, vault, clock, version } = deps
     const isAsked = row.type === 'endpoint.test' || row.replay_of !== null
-    if (!planNamed(plans, row.plan).webhooks || !(row.is_active || isAsked)) {
-      return { ...NO_ATTEMPT, end: 'cancelled' }
-    }
-    const endpoint = row.endpoint_id!
+    if (!planNamed(plans, row.plan).webhooks || !(row.is_active || isAsked)) return { end: 'cancelled' }
     let secret: Buffer
     try {
-      secret = vault.open(endpointPurpose(endpoint), row.key_sealed!)
+      secret = vault.open(endpointPurpose(row.endpoint_id!), row.key_sealed!)
     } catch (error) {
       log.error({ err: error }, 'the secret of an endpoint cannot be decrypted at this node')
-      return { ...NO_ATTEMPT, end: 'retry' }
+      return { end: 'retry' }
     }
-    const attempt = await attemptDelivery(
-      client,
-      { ...row, endpoint, secret, eventId: row.event_id },
-      { userAgent: `Prepaint/${version}`, nowMs: clock.nowMs, signal: closing.signal },
-    )
-    const { status } = attempt
-    const isGood = status !== null && status >= 200 && status < 300
-    return { ...attempt, end: isGood ? 'delivered' : status === 410 ? 'failed' : 'retry' }
+    const around = { userAgent: `Prepaint/${version}`, nowMs: clock.nowMs, signal: closing.signal }
+    return attemptDelivery(client, row, { secret, ...around })
   }
 
   return {

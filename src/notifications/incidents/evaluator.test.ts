@@ -1,17 +1,14 @@
 import assert from 'node:assert/strict'
-import { after, before, it } from 'node:test'
-import { startTestApi, type TestAccount, type TestApi } from '../../../test/support/api.ts'
+import { after, it } from 'node:test'
+import { assertAnswer, startTestApi, type TestAccount, valuesOf } from '../../../test/support/api.ts'
 import { DEFAULT_PLANS } from '../../accounts/plans.ts'
 import type { DomainId } from '../../ids.ts'
 import { createEndpoint } from '../delivery/endpoints.ts'
-import type { Incident } from '../kinds.ts'
 import { evaluate } from './evaluator.ts'
+import type { Incident } from './incidents.ts'
 import { lookAtNames, lookAtOrigins, noteDns } from './looks.ts'
 
-let api: TestApi
-before(async () => {
-  api = await startTestApi()
-})
+const api = await startTestApi()
 after(() => api.close())
 
 /** Holding and quiet times become fractions of a millisecond: each round is later than them. */
@@ -28,12 +25,8 @@ async function site(): Promise<{ account: TestAccount; id: DomainId; name: strin
   return { account, ...(await api.domain(account, `site-${++names}.example.com`)) }
 }
 
-async function rendered(
-  domain: DomainId,
-  outcomes: readonly string[],
-  path = (n: number) => `/${n}`,
-  detail = '<b>',
-) {
+const at = (n: number) => `/${n}`
+async function rendered(domain: DomainId, outcomes: readonly string[], path = at, detail = '<b>') {
   await api.pool.query(
     `insert into render_record (domain_id, path, job_id, outcome, detail, queued_ms, stored_ms, record, ended_at)
      select $1, path, gen_random_uuid(), outcome, $4, 0, 0, '{}', clock_timestamp()
@@ -47,7 +40,12 @@ async function rendered(
     [domain, outcomes],
   )
 }
-const many = (count: number, outcome: string) => Array.from({ length: count }, () => outcome)
+const many = (count: number, outcome: string) => Array<string>(count).fill(outcome)
+const deps = {
+  pool: api.pool,
+  tryOrigin: async () => ({ status: 200, problem: null }),
+  readDns: async () => null,
+}
 
 async function incidents(account: TestAccount, query = ''): Promise<Incident[]> {
   const { status, body } = await api.get(`/api/incidents${query}`, account.key)
@@ -79,17 +77,9 @@ it('renders that fail: one incident with evidence, two events, and its end', asy
     /^10 of the last 10 renders failed, last with "site-error: status 503"; usual are \d+ %\.$/,
   )
   const { pages, changes, url, advice, count, level } = incident!.evidence
-  assert.equal(pages.length, 3)
-  assert.deepEqual(pages[0], {
-    path: '/new-8',
-    outcome: 'site-error',
-    detail: 'status 503',
-    at: pages[0]!.at,
-  })
-  assert.deepEqual(
-    changes.map(({ what }) => what),
-    ['deploy'],
-  )
+  const last = { path: '/new-8', outcome: 'site-error', detail: 'status 503' }
+  assert.deepEqual([pages.length, pages[0]], [3, { ...last, at: pages[0]!.at }])
+  assert.deepEqual(valuesOf(changes, 'what'), ['deploy'])
   assert.deepEqual([url, count, level], [`https://prepaint.example/domains/${name}/renders`, 10, null])
   assert(advice.length > 20 && incident!.since < incident!.opened_at)
   await rounds()
@@ -101,16 +91,14 @@ it('renders that fail: one incident with evidence, two events, and its end', asy
   assert.deepEqual([ended!.state, ended!.resolution], ['resolved', 'recovered'])
   const { rows } = await api.pool.query(
     `select e.type, count(d.endpoint_id)::int as endpoints, count(d.recipient_id)::int as mails
-       from event e left join delivery d on d.event_id = e.id where e.account_id = $1 group by e.id, e.type order by e.created_at`,
+       from event e left join delivery d on d.event_id = e.id
+      where e.account_id = $1 and e.type <> 'mail.reminder' group by e.id, e.type order by e.created_at`,
     [account.id],
   )
-  assert.deepEqual(
-    rows.filter(({ type }) => type !== 'mail.reminder'),
-    [
-      { type: 'incident.opened', endpoints: 1, mails: 1 },
-      { type: 'incident.resolved', endpoints: 1, mails: 1 },
-    ],
-  )
+  assert.deepEqual(rows, [
+    { type: 'incident.opened', endpoints: 1, mails: 1 },
+    { type: 'incident.resolved', endpoints: 1, mails: 1 },
+  ])
 })
 
 it('an origin that is away is one incident, which the own requests of the node end', async () => {
@@ -119,17 +107,14 @@ it('an origin that is away is one incident, which the own requests of the node e
   await rendered(id, ['origin-unreachable', 'timed-out'])
   await rounds()
   assert.deepEqual(await kinds(account), [])
-  const deps = (status: number | null) => ({
-    pool: api.pool,
-    tryOrigin: async () => ({ status, problem: null }),
-    readDns: async () => null,
-  })
+  const look = (status: number | null) =>
+    lookAtOrigins({ ...deps, tryOrigin: async () => ({ status, problem: null }) }, SPEED)
   await rendered(id, many(12, 'origin-unreachable'), (n) => `/x${n}`)
   await round()
-  await lookAtOrigins(deps(null), SPEED)
+  await look(null)
   await rounds()
   assert.deepEqual(await kinds(account), ['origin_unreachable open'])
-  await lookAtOrigins(deps(503), SPEED)
+  await look(503)
   await rounds()
   assert.deepEqual(await kinds(account), ['origin_unreachable resolved'])
 })
@@ -181,29 +166,18 @@ it('the quota: at once, one incident, each higher level reported, and ends with 
 })
 
 it('a certificate that fails, a name that leads elsewhere, and neither for one that never led here', async () => {
-  const { account, id } = await site()
-  await api.pool.query(
-    `update certificate_order set failures = 5, failure = 'not-here' where domain_id = $1`,
-    [id],
-  )
+  const { account, id, name } = await site()
+  const failing = (values: string) =>
+    api.pool.query(`update certificate_order set ${values} where domain_id = $1`, [id])
+  await failing(`failures = 5, failure = 'not-here'`)
   await noteDns(api.pool, id, 'elsewhere', SPEED)
   await noteDns(api.pool, id, 'elsewhere', SPEED)
   await rounds()
   assert.deepEqual(await kinds(account), [])
-  await api.pool.query(
-    `update certificate_order set failures = 2, failure = 'refused', reason = 'no' where domain_id = $1`,
-    [id],
-  )
+  await failing(`failures = 2, failure = 'refused', reason = 'no'`)
   await api.pool.query('update health set live_at = now() where domain_id = $1', [id])
   const looks = (state: 'reaches-us' | 'elsewhere' | 'not-checked') =>
-    lookAtNames(
-      {
-        pool: api.pool,
-        tryOrigin: async () => ({ status: 200, problem: null }),
-        readDns: async () => ({ state, addresses: [], aliases: [] }),
-      },
-      SPEED,
-    )
+    lookAtNames({ ...deps, readDns: async () => ({ state, addresses: [], aliases: [] }) }, SPEED)
   await looks('reaches-us')
   await looks('elsewhere')
   await looks('not-checked')
@@ -212,23 +186,18 @@ it('a certificate that fails, a name that leads elsewhere, and neither for one t
   await looks('elsewhere')
   await rounds()
   assert.deepEqual((await kinds(account)).sort(), ['certificate_failing open', 'dns_lost open'])
-  const other = await api.get(
-    `/api/incidents?domain=site-${names}.example.com&state=open`,
-    (await api.account()).key,
-  )
-  assert.deepEqual([other.status, other.body], [404, { error: 'Domain not found' }])
+  const stranger = await api.account()
+  const foreign = await api.get(`/api/incidents?domain=${name}&state=open`, stranger.key)
+  assertAnswer(foreign, 404, 'Domain not found')
 
-  const before = await incidents(account)
-  await api.call('PUT', `/api/domains/site-${names}.example.com`, {
-    key: account.key,
-    body: { is_active: false },
-  })
-  assert(before.length === 2)
+  assert.equal((await incidents(account)).length, 2)
+  const { key } = account
+  await api.call('PUT', `/api/domains/${name}`, { key, body: { is_active: false } })
   const ended = await incidents(account)
   assert(ended.every(({ state, resolution }) => state === 'resolved' && resolution === 'inactive'))
   await rounds()
   assert.equal((await incidents(account, '?state=open')).length, 0)
-  await api.call('DELETE', `/api/domains/site-${names}.example.com`, { key: account.key })
+  await api.call('DELETE', `/api/domains/${name}`, { key })
   assert.deepEqual(await incidents(account), [])
 })
 
@@ -242,11 +211,8 @@ it('two rounds at once record everything once; pages of the list follow each oth
   assert.equal(all.length, 5)
   const first = await api.get('/api/incidents?limit=2', account.key)
   const second = await api.get(`/api/incidents?limit=200&after=${first.body['next']}`, account.key)
-  const ids = [first, second].flatMap(({ body }) => (body['incidents'] as Incident[]).map(({ id }) => id))
-  assert.deepEqual(
-    ids,
-    all.map(({ id }) => id),
-  )
+  const ids = [first, second].flatMap(({ body }) => valuesOf(body['incidents'], 'id'))
+  assert.deepEqual(ids, valuesOf(all, 'id'))
   assert.equal(second.body['next'], null)
   for (const [query, error] of [
     ['limit=0', 'limit must be at least 1'],
@@ -254,7 +220,6 @@ it('two rounds at once record everything once; pages of the list follow each oth
     ['limit=x', 'limit must be a whole number'],
     ['state=x', 'state must be "open" or "resolved"'],
   ]) {
-    const { status, body } = await api.get(`/api/incidents?${query}`, account.key)
-    assert.deepEqual([status, body], [400, { error }])
+    assertAnswer(await api.get(`/api/incidents?${query}`, account.key), 400, error!)
   }
 })

@@ -1,14 +1,15 @@
 import { isDeepStrictEqual } from 'node:util'
 import type pg from 'pg'
 import type { PlanCatalogue } from '../../accounts/plans.ts'
-import { retriedTransaction } from '../../db/transaction.ts'
+import { type Queryable, retriedTransaction } from '../../db/transaction.ts'
 import type { Log } from '../../log.ts'
 import { startWhileDue } from '../../while-due.ts'
 import { recordReports } from '../delivery/report.ts'
+import type { Usual } from './facts.ts'
+import { writeAction } from './incidents.ts'
 import { type LookDeps, lookAtNames, lookAtOrigins } from './looks.ts'
 import { readSamples } from './read-facts.ts'
-import { writeAction } from './report-incident.ts'
-import { advance } from './watch.ts'
+import { advance, type Watch } from './watch.ts'
 
 const EVERY_MS = 60_000
 const LEAST_PAUSE_MS = 20
@@ -68,20 +69,10 @@ export async function evaluate(
   deps: Pick<EvaluatorDeps, 'pool' | 'plans' | 'publicUrl' | 'speed'>,
   signal?: AbortSignal,
 ): Promise<void> {
-  const { pool, plans, publicUrl, speed } = deps
-  for (let after: number | null = 0; after !== null && signal?.aborted !== true; ) {
+  const { pool, speed } = deps
+  for (let after: number | undefined = 0; after !== undefined && signal?.aborted !== true; ) {
     const from: number = after
-    after = await retriedTransaction(pool, async (client) => {
-      const { samples, last } = await readSamples(client, plans, { after: from, limit: BATCH, speed })
-      for (const { facts, watch, open } of samples) {
-        const step = advance(facts, watch, open, speed)
-        for (const action of step.actions) await writeAction(client, facts, action, publicUrl)
-        if (isDeepStrictEqual(step.watch, watch)) continue
-        const sql = 'update health set watch = $2 where domain_id = $1'
-        await client.query(sql, [facts.domain.id, step.watch])
-      }
-      return last
-    })
+    after = await retriedTransaction(pool, (client) => evaluateBatch(client, deps, from))
   }
   await pool.query(
     `select resolve_incident(i.id, 'inactive') from incident i
@@ -89,13 +80,11 @@ export async function evaluate(
       where i.state = 'open' and (not d.is_active or a.suspended_at is not null)`,
   )
   await pool.query(
-    `with due as (
-       update incident set reminded_at = clock_timestamp(), reminders = reminders + 1
-        where id in (select id from incident
-                      where state = 'open' and reminded_at <= clock_timestamp() - $1 * interval '1 millisecond'
-                      order by id limit 1000 for update skip locked)
-       returning id, reminders)
-     select record_incident(id, 'mail.reminder', 'incident ' || id || ' reminder ' || reminders) from due`,
+    `select record_incident(id, 'mail.reminder', key) from (
+       select id, opened_at, 'incident ' || id || ' reminder '
+              || floor(extract(epoch from clock_timestamp() - opened_at) * 1000 / $1) as key
+         from incident where state = 'open' and opened_at <= clock_timestamp() - $1 * interval '1 millisecond') due
+      where not exists (select from event e where e.key = due.key) order by opened_at limit 1000`,
     [REMIND_AFTER_MS / speed],
   )
   await recordReports(pool)
@@ -104,4 +93,27 @@ export async function evaluate(
        select id from delivery where state = 'waiting' and recipient_id is not null
           and created_at < clock_timestamp() - interval '25 hours' limit 1000)`,
   )
+}
+
+/** Returns the last domain; undefined: none is left. */
+async function evaluateBatch(
+  client: Queryable,
+  { plans, publicUrl, speed }: Pick<EvaluatorDeps, 'plans' | 'publicUrl' | 'speed'>,
+  after: number,
+): Promise<number | undefined> {
+  const samples = await readSamples(client, plans, { after, limit: BATCH, speed })
+  const changed: { id: number; watch: Watch; usual: Usual | null }[] = []
+  for (const { facts, watch, open, read } of samples) {
+    const step = advance(facts, watch, open, speed)
+    for (const action of step.actions) await writeAction(client, facts, action, publicUrl)
+    if (read === null && isDeepStrictEqual(step.watch, watch)) continue
+    changed.push({ id: facts.domain.id, watch: step.watch, usual: read })
+  }
+  await client.query(
+    `update health h set watch = n.watch, usual = coalesce(n.usual, h.usual),
+            usual_at = case when n.usual is null then h.usual_at else clock_timestamp() end
+       from json_to_recordset($1) n (id integer, watch jsonb, usual jsonb) where h.domain_id = n.id`,
+    [JSON.stringify(changed)],
+  )
+  return samples.at(-1)?.facts.domain.id
 }

@@ -1,4 +1,5 @@
 import type { DomainId, DomainName } from '../../ids.ts'
+import { STORED } from '../../queue/jobs/job.ts'
 
 /** An ended render of the last 24 hours. */
 export type Render = { path: string; outcome: string; detail: string | null; atMs: number }
@@ -20,13 +21,13 @@ export type Usual = {
 export type Facts = {
   nowMs: number
   domain: { id: DomainId; name: DomainName }
-  /** At most 50, newest first. */
+  /** Those that tell something: at most 50, newest first. */
   renders: readonly Render[]
   usual: Usual
   quota: { used: number; limit: number }
   certificate: { failures: number; reason: string | null; endsMs: number | null }
-  /** `lostMs`: first look that did not lead here; `lostAgainMs`: one at least three minutes later. */
-  dns: { ledHere: boolean; lostMs: number | null; lostAgainMs: number | null; state: string | null }
+  /** `lostMs`: first look since the name led here that did not; `lostAgainMs`: one at least three minutes later. */
+  dns: { lostMs: number | null; lostAgainMs: number | null; state: string | null }
   /** The node's own requests. */
   origin: { goodMs: number | null; badMs: number | null }
 }
@@ -36,7 +37,7 @@ export const FAILING: readonly string[] = [
   ...UNREACHABLE,
   ...['origin-error', 'site-error', 'blank', 'error-page', 'too-large', 'crashed', 'redirect-loop'],
 ]
-const GOOD = ['rendered', 'redirect', 'not-html', 'no-store']
+const GOOD = [...STORED, 'redirect', 'not-html', 'no-store']
 
 type Ended = { outcome: string }
 export const isUnreachable = ({ outcome }: Ended): boolean => UNREACHABLE.includes(outcome)

@@ -17,34 +17,25 @@ const DNS_AGAIN_MS = 3 * 60_000
 
 /** Requests `/` of origins that seem to be away, so that their incidents end without traffic. */
 export async function lookAtOrigins({ pool, tryOrigin }: LookDeps, speed: number): Promise<void> {
-  const due = await claimDue(
-    pool,
-    'origin_checked_at',
-    `h.watch ? 'origin_unreachable'
+  const condition = `h.watch ? 'origin_unreachable'
        and (h.watch -> 'origin_unreachable' ? 'heldMs'
             or exists (select from incident i where i.domain_id = h.domain_id and i.state = 'open'
                         and i.kind = 'origin_unreachable'))
-       and h.origin_checked_at <= clock_timestamp() - $1 * interval '1 millisecond'`,
-    [ORIGIN_EVERY_MS / speed],
-  )
-  await eachOf(due, async ({ id, origin_url }) => {
-    const { status } = await tryOrigin(origin_url)
+       and h.origin_checked_at <= clock_timestamp() - $1 * interval '1 millisecond'`
+  await lookAtDue(pool, 'origin_checked_at', condition, [ORIGIN_EVERY_MS / speed], async (domain) => {
+    const { status } = await tryOrigin(domain.origin_url)
     const column = status === null ? 'origin_bad_at' : 'origin_good_at'
-    await pool.query(`update health set ${column} = clock_timestamp() where domain_id = $1`, [id])
+    await pool.query(`update health set ${column} = clock_timestamp() where domain_id = $1`, [domain.id])
   })
 }
 
 /** Whether names lead here, of domains that had a visitor. A look without an answer changes nothing. */
 export async function lookAtNames({ pool, readDns }: LookDeps, speed: number): Promise<void> {
-  const due = await claimDue(
-    pool,
-    'dns_checked_at',
-    `h.live_at is not null
+  const condition = `h.live_at is not null
        and h.dns_checked_at <= clock_timestamp()
-           - case when h.lost_at is null then $1::float8 else $2 end * interval '1 millisecond'`,
-    [DNS_EVERY_MS / speed, DNS_AGAIN_MS / speed],
-  )
-  await eachOf(due, async ({ id, account_id, custom_domain }) => {
+           - case when h.lost_at is null then $1::float8 else $2 end * interval '1 millisecond'`
+  const times = [DNS_EVERY_MS / speed, DNS_AGAIN_MS / speed]
+  await lookAtDue(pool, 'dns_checked_at', condition, times, async ({ id, account_id, custom_domain }) => {
     const found = await readDns(account_id, custom_domain)
     if (found === null || found.state === 'not-checked') return
     await noteDns(pool, id, found.state, speed)
@@ -57,29 +48,27 @@ export async function noteDns(
   state: Exclude<DnsState['state'], 'not-checked'>,
   speed: number,
 ): Promise<void> {
-  if (state === 'reaches-us') {
-    await pool.query(
-      `update health set dns_state = $2, led_here_at = clock_timestamp(), lost_at = null, lost_again_at = null
-        where domain_id = $1`,
-      [domain, state],
-    )
-    return
-  }
   await pool.query(
-    `update health set dns_state = $2,
-            lost_again_at = case when lost_at <= clock_timestamp() - $3 * interval '1 millisecond'
-                                 then clock_timestamp() else lost_again_at end,
-            lost_at = case when led_here_at is not null then coalesce(lost_at, clock_timestamp()) end
+    `update health set dns_state = $2, led_here_at = case when $3 then clock_timestamp() else led_here_at end,
+            lost_again_at = case when not $3 and lost_at <= clock_timestamp() - $4 * interval '1 millisecond'
+                                 then clock_timestamp() end,
+            lost_at = case when not $3 and led_here_at is not null then coalesce(lost_at, clock_timestamp()) end
       where domain_id = $1`,
-    [domain, state, DNS_AGAIN_MS / speed],
+    [domain, state, state === 'reaches-us', DNS_AGAIN_MS / speed],
   )
 }
 
 type Due = { id: DomainId; account_id: AccountId; custom_domain: DomainName; origin_url: string }
 
 /** Notes the time in `column`, so that each is looked at once in the fleet. Names and condition are constants. */
-async function claimDue(pool: pg.Pool, column: string, condition: string, values: number[]): Promise<Due[]> {
-  const { rows } = await pool.query<Due>(
+async function lookAtDue(
+  pool: pg.Pool,
+  column: string,
+  condition: string,
+  values: number[],
+  look: (domain: Due) => Promise<void>,
+): Promise<void> {
+  const { rows: due } = await pool.query<Due>(
     `with due as (
        select h.domain_id from health h join domain d on d.id = h.domain_id join account a on a.id = d.account_id
         where d.is_active and a.suspended_at is null and ${condition}
@@ -89,10 +78,6 @@ async function claimDue(pool: pg.Pool, column: string, condition: string, values
      returning d.id, d.account_id, d.custom_domain, d.origin_url`,
     values,
   )
-  return rows
-}
-
-async function eachOf(due: Due[], look: (one: Due) => Promise<void>): Promise<void> {
   const work = async () => {
     for (let one = due.shift(); one !== undefined; one = due.shift()) await look(one)
   }

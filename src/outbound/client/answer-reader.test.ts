@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import http from 'node:http'
 import { Duplex } from 'node:stream'
 import { describe, it } from 'node:test'
-
+import { pick, seededRandom } from '../../../test/chaos/seeded-random.ts'
 import { ANSWER_HEAD_BYTES, AnswerReader, BadAnswer, INTERIM_ANSWERS } from './answer-reader.ts'
 import { CHUNK_LINE_BYTES, TRAILER_BYTES } from './chunk-reader.ts'
 
@@ -131,7 +131,7 @@ describe('limits', () => {
 
 /**
  * What we accept, node's parser accepts and reads in the same way. That we
- * refuse more is allowed; what, and why, is in `STRICTER`.
+ * refuse more is allowed.
  */
 describe('beside the parser of node', () => {
   // No tab behind `chunked`: node takes it for a part of the word, against RFC 9110, section 5.5.
@@ -145,129 +145,46 @@ describe('beside the parser of node', () => {
       'HTTP/1.1 304 Not Modified\r\n',
       'HTTP/1.1 99 x\r\n',
     ],
-    ...[
-      'HTTP/1.1 200\tOK\r\n',
-      'HTTP/1.2 200 OK\r\n',
-      'HTTP/1.1  200 OK\r\n',
-      'HTTP/1.1 2000 OK\r\n',
-      'http/1.1 200 OK\r\n',
-    ],
-    ...[
-      'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n',
-      'HTTP/1.1 200 \xe9\r\n',
-      'HTTP/1.1 200 OK\n',
-      '\r\nHTTP/1.1 200 OK\r\n',
-    ],
+    ...['HTTP/1.1 200\tOK\r\n', 'HTTP/1.2 200 OK\r\n', 'HTTP/1.1  200 OK\r\n', 'HTTP/1.1 2000 OK\r\n'],
+    ...['http/1.1 200 OK\r\n', 'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n', 'HTTP/1.1 200 \xe9\r\n'],
+    ...['HTTP/1.1 200 OK\n', '\r\nHTTP/1.1 200 OK\r\n'],
   ]
   const LINES = [
-    ...[
-      'Content-Length: 5\r\n',
-      'Content-Length: 5\r\n',
-      'content-length:5\r\n',
-      'Content-Length: 0\r\n',
-      'Content-Length: 05\r\n',
-    ],
-    ...[
-      'Content-Length: 5, 5\r\n',
-      'Content-Length: -5\r\n',
-      'Content-Length: 0x5\r\n',
-      'Content-Length:\r\n',
-      'Content-Length: 5 \t\r\n',
-    ],
-    ...[
-      'Content-Length: 99999999999999999999\r\n',
-      'Content_Length: 5\r\n',
-      'Content-Length : 5\r\n',
-      ' Content-Length: 5\r\n',
-    ],
-    ...[
-      'Transfer-Encoding: chunked\r\n',
-      'Transfer-Encoding: chunked\r\n',
-      'transfer-encoding:  CHUNKED \r\n',
-      'Transfer-Encoding: xchunked\r\n',
-    ],
-    ...[
-      'Transfer-Encoding: gzip, chunked\r\n',
-      'Transfer-Encoding: chunked, identity\r\n',
-      'Transfer-Encoding: identity\r\n',
-    ],
-    ...[
-      'Transfer-Encoding:\x0bchunked\r\n',
-      'Transfer-Encoding : chunked\r\n',
-      'Transfer-Encoding: chunked;a=b\r\n',
-      'Transfer-Encoding:\r\n',
-    ],
-    ...[
-      'Connection: close\r\n',
-      'Connection: keep-alive\r\n',
-      'X: 1\r\n',
-      'X:\r\n',
-      'X: \xff\r\n',
-      'X: a\r b\r\n',
-      'X: a\n',
-      'X: a\0b\r\n',
-      'X\r\n',
-      ': x\r\n',
-    ],
-    ...[
-      'X: a\r\n b\r\n',
-      'X: a\r\r\n',
-      'X[]: a\r\n',
-      'Upgrade: x\r\n',
-      'Trailer: X\r\n',
-      'Keep-Alive: timeout=5\r\n',
-    ],
+    ...['Content-Length: 5\r\n', 'Content-Length: 5\r\n', 'content-length:5\r\n', 'Content-Length: 0\r\n'],
+    ...['Content-Length: 05\r\n', 'Content-Length: 5, 5\r\n', 'Content-Length: -5\r\n'],
+    ...['Content-Length: 0x5\r\n', 'Content-Length:\r\n', 'Content-Length: 5 \t\r\n'],
+    ...['Content-Length: 99999999999999999999\r\n', 'Content_Length: 5\r\n', 'Content-Length : 5\r\n'],
+    ...[' Content-Length: 5\r\n', 'Transfer-Encoding: chunked\r\n', 'Transfer-Encoding: chunked\r\n'],
+    ...['transfer-encoding:  CHUNKED \r\n', 'Transfer-Encoding: xchunked\r\n'],
+    ...['Transfer-Encoding: gzip, chunked\r\n', 'Transfer-Encoding: chunked, identity\r\n'],
+    ...['Transfer-Encoding: identity\r\n', 'Transfer-Encoding:\x0bchunked\r\n'],
+    ...['Transfer-Encoding : chunked\r\n', 'Transfer-Encoding: chunked;a=b\r\n', 'Transfer-Encoding:\r\n'],
+    ...['Connection: close\r\n', 'Connection: keep-alive\r\n', 'X: 1\r\n', 'X:\r\n', 'X: \xff\r\n'],
+    ...['X: a\r b\r\n', 'X: a\n', 'X: a\0b\r\n', 'X\r\n', ': x\r\n', 'X: a\r\n b\r\n', 'X: a\r\r\n'],
+    ...['X[]: a\r\n', 'Upgrade: x\r\n', 'Trailer: X\r\n', 'Keep-Alive: timeout=5\r\n'],
   ]
   const BODIES = [
-    ...[
-      'hello',
-      'hello',
-      'hell',
-      'hello!',
-      '',
-      '5\r\nhello\r\n0\r\n\r\n',
-      '5\r\nhello\r\n0\r\n\r\n',
-      '5;x\r\nhello\r\n0\r\nX: 1\r\n\r\n',
-    ],
-    ...[
-      '5\r\nhello0\r\n\r\n',
-      '5\nhello\n0\n\n',
-      '0x5\r\nhello\r\n0\r\n\r\n',
-      '-5\r\nhello\r\n0\r\n\r\n',
-      ' 5\r\nhello\r\n0\r\n\r\n',
-      '5 \r\nhello\r\n0\r\n\r\n',
-    ],
-    ...[
-      '5\r\nhello\r\n0\r\nX : 1\r\n\r\n',
-      '5\r\nhello\r\n0\r\n X: 1\r\n\r\n',
-      '5\r\nhello\r\n00\r\n\r\n',
-      '5;a="\r\n"\r\nhello\r\n0\r\n\r\n',
-      '\r\n0\r\n\r\n',
-      '5\r\nhello\r\n\r\n',
-    ],
-    ...[
-      '4\r\nhello\r\n0\r\n\r\n',
-      '5\r\nhello\r\n0\r\n',
-      '5\r\nhel',
-      '5;a\nb\r\nhello\r\n0\r\n\r\n',
-      '5\r\nhello\r\n0\r\n\r\nHTTP/1.1 200 OK\r\n\r\n',
-      'g\r\n',
-    ],
+    ...['hello', 'hello', 'hell', 'hello!', '', '5\r\nhello\r\n0\r\n\r\n', '5\r\nhello\r\n0\r\n\r\n'],
+    ...['5;x\r\nhello\r\n0\r\nX: 1\r\n\r\n', '5\r\nhello0\r\n\r\n', '5\nhello\n0\n\n'],
+    ...['0x5\r\nhello\r\n0\r\n\r\n', '-5\r\nhello\r\n0\r\n\r\n', ' 5\r\nhello\r\n0\r\n\r\n'],
+    ...['5 \r\nhello\r\n0\r\n\r\n', '5\r\nhello\r\n0\r\nX : 1\r\n\r\n', '5\r\nhello\r\n0\r\n X: 1\r\n\r\n'],
+    ...['5\r\nhello\r\n00\r\n\r\n', '5;a="\r\n"\r\nhello\r\n0\r\n\r\n', '\r\n0\r\n\r\n'],
+    ...['5\r\nhello\r\n\r\n', '4\r\nhello\r\n0\r\n\r\n', '5\r\nhello\r\n0\r\n', '5\r\nhel'],
+    ...['5;a\nb\r\nhello\r\n0\r\n\r\n', '5\r\nhello\r\n0\r\n\r\nHTTP/1.1 200 OK\r\n\r\n', 'g\r\n'],
     ...['ffffffffffffffff1\r\nhello', '5;\0\r\nhello\r\n0\r\n\r\n'],
   ]
   const BYTES = ['\r', '\n', '\0', ' ', '\t', ':', '\x0b', '\xa0', ',', ';', '0', 'x']
 
   it('nothing is read in another way', async () => {
-    const random = randomFrom(7)
-    const pick = (list: readonly string[]) => list[Math.floor(random() * list.length)]!
+    const random = seededRandom(7)
     let accepted = 0
     for (let turn = 0; turn < 4_000; turn++) {
-      let text = pick(HEADS)
-      for (let lines = Math.floor(random() * 4); lines > 0; lines--) text += pick(LINES)
-      text += `\r\n${pick(BODIES)}`
+      let text = pick(random, HEADS)
+      for (let lines = Math.floor(random() * 4); lines > 0; lines--) text += pick(random, LINES)
+      text += `\r\n${pick(random, BODIES)}`
       if (random() < 0.25) {
         const at = Math.floor(random() * text.length)
-        text = text.slice(0, at) + pick(BYTES) + text.slice(at + (random() < 0.5 ? 1 : 0))
+        text = text.slice(0, at) + pick(random, BYTES) + text.slice(at + (random() < 0.5 ? 1 : 0))
       }
       const method = random() < 0.1 ? 'HEAD' : 'GET'
       const cut = Math.floor(random() * text.length)
@@ -295,15 +212,11 @@ describe('beside the parser of node', () => {
     assert(accepted > 400, `${accepted}`)
   })
 
-  const STRICTER: Record<string, string> = {
-    'empty lines before the status line': `\r\n${OK}Content-Length: 0\r\n\r\n`,
-  }
-  for (const [name, text] of Object.entries(STRICTER)) {
-    it(`refused here alone: ${name}`, async () => {
-      assert.throws(() => read([text]), BadAnswer)
-      assert.equal((await byNode([text], 'GET'))?.status, 200)
-    })
-  }
+  it('refused here alone: empty lines before the status line', async () => {
+    const text = `\r\n${OK}Content-Length: 0\r\n\r\n`
+    assert.throws(() => read([text]), BadAnswer)
+    assert.equal((await byNode([text], 'GET'))?.status, 200)
+  })
 })
 
 /** Of the first answer in a text, in which nothing is malformed. */
@@ -340,15 +253,4 @@ async function byNode(
   const got = await promise
   connection.destroy()
   return got
-}
-
-/** Mulberry32: the same numbers each time. */
-function randomFrom(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
-  }
 }

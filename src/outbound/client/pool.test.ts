@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import net from 'node:net'
 import { describe, it, type TestContext } from 'node:test'
-import { listening } from '../../../test/support/edge.ts'
+import { until } from '../../../test/support/condition.ts'
+import { listening } from '../../../test/support/loopback.ts'
 import { edgeDomain } from '../../edge/request/domain.ts'
 import type { Origin } from '../origin.ts'
 import { OriginCall } from './call.ts'
@@ -100,7 +101,7 @@ describe('connections to origins', () => {
     assert.deepEqual([pool.open, pool.waiting], [2, 0])
     const third = ask('/', { to: other(origin, 'c') })
     assert.deepEqual([pool.open, pool.waiting], [2, 1])
-    while (said.filter((text) => text.endsWith('\r\n\r\n')).length < 4) await new Promise(setImmediate)
+    await until('both are asked', () => said.filter((text) => text.endsWith('\r\n\r\n')).length === 4)
     answers((socket) => socket.write(ANSWER))
     first.call.destroy()
     assert.equal(await third, 'ok')
@@ -110,13 +111,8 @@ describe('connections to origins', () => {
 
   it('accounts that name the same origin share none, nor the places for them', async (t) => {
     const { ask, origin, pool, answers, connections, said } = await start(t, { perOrigin: 1 })
-    const domain = {
-      id: 1,
-      custom_domain: 'x',
-      is_active: true,
-      settings: {},
-      origin_url: 'http://same.example',
-    }
+    const settings = { custom_domain: 'x', is_active: true, settings: {}, origin_url: 'http://same.example' }
+    const domain = { id: 1, ...settings }
     const [red, blue] = [1, 2].map((id) => edgeDomain({ ...domain, account_id: id }).origin.key)
     assert.notEqual(red, blue)
     assert.equal(await ask('/red', { to: { ...origin, key: red! } }), 'ok')
@@ -124,7 +120,7 @@ describe('connections to origins', () => {
     assert.equal(connections.length, 2)
     answers(null)
     const held = ask('/held', { to: { ...origin, key: red! } })
-    while (!said[0]!.includes('/held')) await new Promise(setImmediate)
+    await until('it is asked', () => said[0]!.includes('/held'))
     answers((socket) => socket.write(ANSWER))
     assert.equal(await ask('/blue', { to: { ...origin, key: blue! } }), 'ok')
     held.call.destroy()
@@ -192,15 +188,16 @@ describe('connections to origins', () => {
 })
 
 describe('a connection is not used again', () => {
-  const NOT: Record<string, string> = {
-    'when the answer says so': 'HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok',
-    'when something stands behind the answer': `${ANSWER}x`,
-    'when a whole answer stands behind the answer': `${ANSWER}${ANSWER}`,
-    'when the origin keeps it for no second':
-      'HTTP/1.1 200 OK\r\nKeep-Alive: timeout=1\r\nContent-Length: 2\r\n\r\nok',
-    'when its version does not keep it': 'HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok',
-  }
-  for (const [name, text] of Object.entries(NOT)) {
+  const OK = 'HTTP/1.1 200 OK\r\n'
+  const BODY = 'Content-Length: 2\r\n\r\nok'
+  const NOT: [name: string, text: string][] = [
+    ['when the answer says so', `${OK}Connection: close\r\n${BODY}`],
+    ['when something stands behind the answer', `${ANSWER}x`],
+    ['when a whole answer stands behind the answer', `${ANSWER}${ANSWER}`],
+    ['when the origin keeps it for no second', `${OK}Keep-Alive: timeout=1\r\n${BODY}`],
+    ['when its version does not keep it', `HTTP/1.0 200 OK\r\n${BODY}`],
+  ]
+  for (const [name, text] of NOT) {
     it(name, async (t) => {
       const { ask, answers, pool } = await start(t)
       answers((socket) => socket.write(text))
@@ -216,7 +213,7 @@ describe('a connection is not used again', () => {
       assert.equal(pool.open, 1)
       act(connections[at]!)
       await once(connections[at]!, 'close')
-      while (pool.open > 0) await new Promise(setImmediate)
+      await until('it is gone', () => pool.open === 0)
     }
   })
 
@@ -224,22 +221,13 @@ describe('a connection is not used again', () => {
     const { ask, pool } = await start(t, { keepAliveMs: 20 })
     await ask()
     assert.equal(pool.open, 1)
-    // Its timer keeps no process alive, and so no test.
-    const alive = setInterval(() => {}, 1_000)
-    t.after(() => clearInterval(alive))
-    while (pool.open > 0) await new Promise(setImmediate)
+    await until('it is gone', () => pool.open === 0)
   })
 })
 
 describe('what no request can say', () => {
-  const request = {
-    method: 'GET',
-    path: '/',
-    headers: ['Host', 'x'],
-    body: 'none',
-    answerWaitMs: 1,
-    idleMs: 1,
-  } as const
+  const limits = { body: 'none', answerWaitMs: 1, idleMs: 1 } as const
+  const request = { method: 'GET', path: '/', headers: ['Host', 'x'], ...limits }
   const take = { ready() {}, drain() {}, continued() {}, head() {}, data: () => true, end() {}, fail() {} }
   const WRONG: Record<string, Partial<{ method: string; path: string; headers: string[] }>> = {
     'a line break in the path': { path: '/\r\nX: y' },

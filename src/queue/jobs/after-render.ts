@@ -1,13 +1,14 @@
 import type pg from 'pg'
 import type { Clock } from '../../clock.ts'
-import type { JobId } from '../../ids.ts'
+import { joined } from '../../db/joined.ts'
 import type { Log } from '../../log.ts'
-import { factsForSitemap, notePage, notePageGone } from '../../site-files/page-facts.ts'
+import { factsForSitemap, type NotedPage, notePageGone, notePages } from '../../site-files/page-facts.ts'
 import { createDigester } from '../../store/page-digests.ts'
 import { detailOf } from '../judging/effect.ts'
 import type { Prober } from '../judging/prober.ts'
 import { createRecordKeeper } from '../judging/render-records.ts'
 import type { ClaimedJob } from './claim.ts'
+import { STORED } from './job.ts'
 import type { JobRun } from './run-job.ts'
 
 type AfterRenderOptions = {
@@ -23,12 +24,18 @@ export class AfterRender {
   readonly #options: AfterRenderOptions
   readonly #digester
   readonly #keepRecord
+  readonly #notePage
   readonly #pending = new Set<Promise<void>>()
 
   constructor(options: AfterRenderOptions) {
     this.#options = options
     this.#digester = createDigester(options)
     this.#keepRecord = createRecordKeeper(options.pool)
+    const note = async (pages: readonly NotedPage[]) => {
+      await notePages(options.pool, pages)
+      return undefined
+    }
+    this.#notePage = joined<NotedPage, void>(note, { most: 50, underWay: 1 })
   }
 
   follow(job: ClaimedJob, run: JobRun): Promise<void> {
@@ -58,7 +65,8 @@ export class AfterRender {
       if (isStored && found.kind === 'rendered' && !job.isProbe && page.variant === 'desktop') {
         const { html } = found.changed ?? found
         const address = { name: customDomain, path: page.path, query }
-        await notePage(pool, page, factsForSitemap(html, found.headers, address), clock.nowMs())
+        const facts = factsForSitemap(html, found.headers, address)
+        await this.#notePage({ page, facts, nowMs: clock.nowMs() })
       } else if (outcome === 'redirect' && page.variant === 'desktop')
         await notePageGone(pool, page, clock.nowMs())
     } catch (error) {
@@ -67,11 +75,11 @@ export class AfterRender {
   }
 
   async #follow(job: ClaimedJob, { startedMs, found, completion, record }: JobRun): Promise<void> {
-    const { pool, prober, clock, log } = this.#options
-    const { id, customDomain, page, priority, attempts } = job
+    const { prober, clock, log } = this.#options
+    const { id, customDomain, page, priority, attempts, requestId } = job
     const storedMs = clock.nowMs() - startedMs
     const outcome = 'outcome' in completion ? completion.outcome : found.kind
-    const isStored = completion.state === 'done' && completion.outcome === 'rendered'
+    const isStored = completion.state === 'done' && STORED.includes(completion.outcome)
     if (isStored && found.kind === 'rendered')
       this.#digester.note({ ...job, html: (found.changed ?? found).html })
 
@@ -86,8 +94,10 @@ export class AfterRender {
       attempts,
       outcome,
     }
-    const requestId = await requestOf(pool, id)
-    log.info({ ...line, requestId, state: completion.state, ms: storedMs }, 'job')
+    log.info(
+      { ...line, ...(requestId !== null && { requestId }), state: completion.state, ms: storedMs },
+      'job',
+    )
 
     if (job.tried !== null) return
     const learnt = await prober?.after(job, found, completion, clock.nowMs()).catch((error: Error) => {
@@ -101,17 +111,5 @@ export class AfterRender {
     await this.#keepRecord(job, explained).catch((error: Error) =>
       log.warn({ err: error, job: id }, 'the record of a render could not be stored'),
     )
-  }
-}
-
-const REQUEST_OF = { name: 'queue-request-of', text: 'select request_id from job where id = $1' }
-
-/** Only for the log. Never rejects. */
-export async function requestOf(pool: pg.Pool, job: JobId): Promise<string | undefined> {
-  try {
-    const { rows } = await pool.query<{ request_id: string | null }>({ ...REQUEST_OF, values: [job] })
-    return rows[0]?.request_id ?? undefined
-  } catch {
-    return undefined
   }
 }

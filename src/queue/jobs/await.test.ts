@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import { until } from '../../../test/support/condition.ts'
-import { HOME, paths, RENDERED, type TestQueue, testQueue } from '../../../test/support/queue.ts'
-import { createListener, type Listener } from '../../db/listener.ts'
+import { HOME, openQueue, paths, RENDERED } from '../../../test/support/queue.ts'
 import type { DomainId, JobId, PagePath } from '../../ids.ts'
 import { silentLog } from '../../log.ts'
 import { pageId } from '../../store/page-id.ts'
@@ -10,20 +9,9 @@ import { createJobWaiter } from './await.ts'
 import { cancelJobs } from './cancel.ts'
 import { enqueue } from './enqueue.ts'
 
-let queue: TestQueue
-let listener: Listener
-before(async () => {
-  queue = await testQueue()
-  listener = await createListener(queue.connection, silentLog())
-})
-after(async () => {
-  await listener.close()
-  await queue.close()
-})
-beforeEach(async () => {
-  await queue.pool.query('delete from job')
-})
-
+const queue = await openQueue()
+const listener = await queue.listener()
+const DONE = { state: 'done', outcome: 'rendered' } as const
 const patience = () => AbortSignal.timeout(8_000)
 /** Longer than any test: what is heard was heard without it. */
 const NO_POLL_MS = 600_000
@@ -42,11 +30,10 @@ async function finishAll(): Promise<void> {
 describe('awaiting a job', () => {
   it('hears of its end by notification alone', async () => {
     const waiter = createJobWaiter(listener, queue.pool, silentLog(), NO_POLL_MS)
-    await listener.settled()
     const waits = Array.from({ length: 3 }, async () => waiter.wait(await newJob(), patience()))
     await until('all wait', () => waiter.waiting === 3)
     await finishAll()
-    assert.deepEqual(await Promise.all(waits), Array(3).fill({ state: 'done', outcome: 'rendered' }))
+    assert.deepEqual(await Promise.all(waits), Array(3).fill(DONE))
     assert.equal(waiter.waiting, 0)
   })
 
@@ -58,29 +45,17 @@ describe('awaiting a job', () => {
     const rest = { status: 200, headers: [], htmlBytes: 1, etag: 'x', renderedAtMs: 0, staleSinceMs: null }
     const page = { kind: 'page', variant: 'desktop', bodyBr, ...rest } as const
     const ended = { id, page: pageId(1 as DomainId, '/' as PagePath) }
-    const end = { state: 'done', outcome: 'rendered' } as const
-    waiter.ended({ ...ended, id: other }, end, null)
-    waiter.ended({ id, page: pageId(1 as DomainId, '/' as PagePath, 'mobile') }, end, null)
+    waiter.ended({ ...ended, id: other }, DONE, null)
+    waiter.ended({ id, page: pageId(1 as DomainId, '/' as PagePath, 'mobile') }, DONE, null)
     assert.equal(waiter.waiting, 1, 'nobody waits for those')
-    waiter.ended(ended, end, page)
+    waiter.ended(ended, DONE, page)
     waiter.ended(ended, { state: 'failed', outcome: 'blank' }, null)
-    assert.deepEqual(await Promise.all(waits), [
-      { ...end, page },
-      { ...end, page },
-    ])
+    assert.deepEqual(await Promise.all(waits), Array(2).fill({ ...DONE, page }))
     assert.equal(waiter.waiting, 0)
-  })
-
-  it('an end before the wait began is found at once', async () => {
-    const waiter = createJobWaiter(DEAF, queue.pool, silentLog(), NO_POLL_MS)
-    const id = await newJob()
-    await finishAll()
-    assert.deepEqual(await waiter.wait(id, patience()), { state: 'done', outcome: 'rendered' })
   })
 
   it('no end is missed, whenever it comes', async () => {
     const waiter = createJobWaiter(listener, queue.pool, silentLog(), NO_POLL_MS)
-    await listener.settled()
     for (let round = 0; round < 100; round++) {
       const id = await newJob()
       const [end] = await Promise.all([waiter.wait(id, AbortSignal.timeout(5_000)), finishAll()])
@@ -88,26 +63,15 @@ describe('awaiting a job', () => {
     }
   })
 
-  it('without notifications the poll finds it', async () => {
-    const waiter = createJobWaiter(DEAF, queue.pool, silentLog(), 20)
-    const waiting = newJob().then((id) => waiter.wait(id, patience()))
-    await until('it waits', () => waiter.waiting === 1)
-    await finishAll()
-    assert.deepEqual(await waiting, { state: 'done', outcome: 'rendered' })
-  })
-
   it('looks again when the listener connection was lost', async () => {
-    const own = await createListener(queue.connection, silentLog())
-    const waiter = createJobWaiter(own, queue.pool, silentLog(), NO_POLL_MS)
-    await own.settled()
+    const waiter = createJobWaiter(await queue.listener(), queue.pool, silentLog(), NO_POLL_MS)
     const waiting = newJob().then((id) => waiter.wait(id, patience()))
     await until('it waits', () => waiter.waiting === 1)
     await queue.pool.query(
       `select pg_terminate_backend(pid) from pg_stat_activity where query ilike 'listen%' and datname = current_database()`,
     )
     await finishAll()
-    assert.deepEqual(await waiting, { state: 'done', outcome: 'rendered' })
-    await own.close()
+    assert.deepEqual(await waiting, DONE)
   })
 
   it('is late when the signal comes first, and nothing of it stays behind', async () => {
@@ -127,11 +91,8 @@ describe('awaiting a job', () => {
   it('tells how it ended: cancelled, or gone with its domain', async () => {
     const waiter = createJobWaiter(listener, queue.pool, silentLog(), 20)
     const [one, two] = [await queue.domain(), await queue.domain()]
-    const jobs = [
-      ...(await enqueue(queue.pool, one, [HOME], 'live')),
-      ...(await enqueue(queue.pool, two, [HOME], 'live')),
-    ]
-    const waits = jobs.map(({ jobId }) => waiter.wait(jobId, patience()))
+    const jobs = [one, two].map((domain) => enqueue(queue.pool, domain, [HOME], 'live'))
+    const waits = (await Promise.all(jobs)).map(([job]) => waiter.wait(job!.jobId, patience()))
     await cancelJobs(queue.pool, one)
     await queue.pool.query('delete from domain where id = $1', [two])
     assert.deepEqual(await Promise.all(waits), [
@@ -144,14 +105,11 @@ describe('awaiting a job', () => {
     const domain = await queue.domain()
     const jobs = await enqueue(queue.pool, domain, paths(3_000), 'live')
     let queries = 0
-    const counted = Object.create(queue.pool, {
-      query: {
-        value: (...args: Parameters<typeof queue.pool.query>) => {
-          queries++
-          return queue.pool.query(...args)
-        },
-      },
-    }) as typeof queue.pool
+    const query = (...args: Parameters<typeof queue.pool.query>) => {
+      queries++
+      return queue.pool.query(...args)
+    }
+    const counted = Object.create(queue.pool, { query: { value: query } }) as typeof queue.pool
     const looks: (() => void)[] = []
     const losing = { on() {}, onLost: (react: () => void) => void looks.push(react) }
     const waiter = createJobWaiter(losing, counted, silentLog(), NO_POLL_MS)
@@ -180,7 +138,7 @@ describe('awaiting a job', () => {
     const id = await newJob()
     await finishAll()
     const waiter = createJobWaiter(DEAF, flaky, silentLog(), 20)
-    assert.deepEqual(await waiter.wait(id, patience()), { state: 'done', outcome: 'rendered' })
+    assert.deepEqual(await waiter.wait(id, patience()), DONE)
     assert.equal(answers.length, 0)
   })
 

@@ -1,7 +1,7 @@
 /** A miss at a node that renders: queued and claimed in one step, by the rules of every claim. */
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, it } from 'node:test'
-import { HOME, paths, type TestQueue, testQueue } from '../../../test/support/queue.ts'
+import { it } from 'node:test'
+import { columns, HOME, openQueue, paths, pathsOf } from '../../../test/support/queue.ts'
 import { DEFAULT_PLANS } from '../../accounts/plans.ts'
 import { systemClock } from '../../clock.ts'
 import { AppError } from '../../errors.ts'
@@ -10,14 +10,7 @@ import { pageId } from '../../store/page-id.ts'
 import { captureByMs, createClaimLive } from './claim.ts'
 import { enqueue } from './enqueue.ts'
 
-let queue: TestQueue
-before(async () => {
-  queue = await testQueue()
-})
-after(() => queue.close())
-beforeEach(async () => {
-  await queue.pool.query('delete from job')
-})
+const queue = await openQueue()
 
 /** One miss at a node with `slots` free ones, of which all but one take other work too. */
 function miss(domain: DomainId, path: PagePath = HOME, slots = 1, cap = 4) {
@@ -29,19 +22,12 @@ function miss(domain: DomainId, path: PagePath = HOME, slots = 1, cap = 4) {
   const want = { slots, backgroundSlots: slots - 1, occupied: [] }
   return ask({ page: pageId(domain, path), requestId: 'request' }, want, systemClock.nowMs())
 }
-const renders = (domain: DomainId, count: number) =>
-  queue.pool.query(
-    `insert into render_count (domain_id, month, renders) values ($1, date_trunc('month', now() at time zone 'utc'), $2)`,
-    [domain, count],
-  )
 
 it('is queued, with the name of its request, and claimed with all that its render needs', async () => {
   const domain = await queue.domain()
   const { job, claimed } = await miss(domain)
-  const [again] = await (async () => {
-    await queue.pool.query(`update job set state = 'queued' where id = $1`, [job])
-    return queue.claim({ node: 'node' })
-  })()
+  await queue.pool.query(`update job set state = 'queued'`)
+  const [again] = await queue.claim({ node: 'node' })
   const captureByMs = claimed[0]?.captureByMs
   assert.deepEqual(claimed, [{ ...again, attempts: 1, captureByMs }], 'as any claim gives it')
   const { rows } = await queue.pool.query('select id, request_id from job')
@@ -60,17 +46,10 @@ it('takes its turn: what is claimed is whoever is first, and others as far as th
   const [domain, other] = [await queue.domain(), await queue.domain()]
   await enqueue(queue.pool, domain, paths(2), 'live')
   const one = await miss(domain, '/a' as PagePath, 1)
-  assert.deepEqual(
-    one.claimed.map(({ page }) => page.path),
-    ['/p0'],
-  )
+  assert.deepEqual(pathsOf(one.claimed), ['/p0'])
   await enqueue(queue.pool, other, [HOME], 'warm')
   const more = await miss(domain, '/b' as PagePath, 3)
-  assert.deepEqual(
-    more.claimed.map(({ page }) => page.path),
-    ['/p1', '/a', '/b'],
-    'a crawler before all that nobody waits for',
-  )
+  assert.deepEqual(pathsOf(more.claimed), ['/p1', '/a', '/b'], 'a crawler before all that nobody waits for')
 })
 
 it('waits while its domain is at its cap', async () => {
@@ -78,23 +57,27 @@ it('waits while its domain is at its cap', async () => {
   for (const path of paths(2)) assert.equal((await miss(domain, path, 4, 2)).claimed.length, 1)
   const third = await miss(domain, '/third' as PagePath, 4, 2)
   assert.deepEqual(third.claimed, [])
-  assert.equal((await queue.jobs(domain)).filter(({ state }) => state === 'queued').length, 1)
+  assert.deepEqual(
+    columns(await queue.jobs(domain), 'state')
+      .flat()
+      .sort(),
+    ['queued', 'running', 'running'],
+  )
 })
 
 it('at 120 % of its month nothing is queued, nor claimed for anybody; one render before it is', async () => {
   const [domain, other] = [await queue.domain({ plan: 'starter' }), await queue.domain()]
-  await renders(domain, 1_200)
+  await queue.useRenders(domain, 1_200)
   await enqueue(queue.pool, other, [HOME], 'live')
   assert.deepEqual(await miss(domain), { job: 'over-quota', claimed: [] })
   assert.deepEqual(await queue.jobs(domain), [])
   assert.equal((await queue.jobs(other))[0]?.state, 'queued')
-  await queue.pool.query('update render_count set renders = 1199 where domain_id = $1', [domain])
+  await queue.useRenders(domain, 1_199)
   assert.notEqual((await miss(domain)).job, 'over-quota')
 })
 
-it('a plan that nobody knows allows nothing', async () => {
-  assert.equal((await miss(await queue.domain({ plan: 'gone' }))).job, 'over-quota')
-})
+it('a plan that nobody knows allows nothing', async () =>
+  assert.equal((await miss(await queue.domain({ plan: 'gone' }))).job, 'over-quota'))
 
 it('a domain that is gone is said to be', async () => {
   await assert.rejects(
@@ -109,28 +92,20 @@ it('is captured a second before its crawler has to be answered', async () => {
   const { claimed } = await miss(domain)
   const byMs = claimed[0]?.captureByMs ?? 0
   assert(byMs > beganMs + 8_000 && byMs <= systemClock.nowMs() + 9_000, `${byMs - beganMs}`)
-  const [background] = await (async () => {
-    await enqueue(queue.pool, domain, ['/warm' as PagePath], 'warm')
-    return queue.claim()
-  })()
-  assert.equal(background?.captureByMs, null)
+  assert.equal((await queue.running(domain, '/warm', 'warm')).captureByMs, null)
 })
 
-for (const [what, row, leftMs] of [
-  ['just asked for', { priority: 0, queued_ms: 0, wait_left_ms: 20_000 }, 9_000],
-  ['after a wait in the queue', { priority: 0, queued_ms: 4_000, wait_left_ms: 16_000 }, 5_000],
-  ['with just enough time', { priority: 0, queued_ms: 7_500, wait_left_ms: 12_500 }, 1_500],
-  ['with too little', { priority: 0, queued_ms: 7_501, wait_left_ms: 12_499 }, null],
-  [
-    'joined by a second crawler: the first counts',
-    { priority: 0, queued_ms: 4_000, wait_left_ms: 20_000 },
-    5_000,
-  ],
-  ['queued long ago, and joined now', { priority: 0, queued_ms: 3_600_000, wait_left_ms: 20_000 }, 9_000],
-  ['a background job', { priority: 1, queued_ms: 0, wait_left_ms: null }, null],
-  ['without a crawler', { priority: 0, queued_ms: 0, wait_left_ms: null }, null],
-] as const) {
+for (const [what, priority, queuedMs, waitLeftMs, leftMs] of [
+  ['just asked for', 0, 0, 20_000, 9_000],
+  ['after a wait in the queue', 0, 4_000, 16_000, 5_000],
+  ['with just enough time', 0, 7_500, 12_500, 1_500],
+  ['with too little', 0, 7_501, 12_499, null],
+  ['joined by a second crawler: the first counts', 0, 4_000, 20_000, 5_000],
+  ['queued long ago, and joined now', 0, 3_600_000, 20_000, 9_000],
+  ['a background job', 1, 0, null, null],
+  ['without a crawler', 0, 0, null, null],
+] as const)
   it(`${what}: ${leftMs ?? 'no'} ms are left`, () => {
+    const row = { priority, queued_ms: queuedMs, wait_left_ms: waitLeftMs }
     assert.equal(captureByMs(row, 10_000, 100), leftMs === null ? null : 100 + leftMs)
   })
-}

@@ -1,21 +1,15 @@
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import { until } from '../../../test/support/condition.ts'
-import { HOME, paths, RENDERED, type TestQueue, testQueue } from '../../../test/support/queue.ts'
+import { columns, HOME, openQueue, paths, pathsOf, RENDERED, testQueue } from '../../../test/support/queue.ts'
 import type { AccountId, DomainId, PagePath } from '../../ids.ts'
 import { silentLog } from '../../log.ts'
 import { pageId } from '../../store/page-id.ts'
 import { createJobWaiter } from './await.ts'
+import { BROUGHT } from './claim.ts'
 import { enqueue, enqueueLive } from './enqueue.ts'
 
-let queue: TestQueue
-before(async () => {
-  queue = await testQueue()
-})
-after(() => queue.close())
-beforeEach(async () => {
-  await queue.pool.query('delete from job')
-})
+const queue = await openQueue()
 
 describe('the order of claims', () => {
   // Proves interface 4.2/12
@@ -28,14 +22,6 @@ describe('the order of claims', () => {
     for (let i = 0; i < 6; i++) claimed.push((await queue.claim({ slots: 1 }))[0]!.page.path)
     assert.deepEqual(claimed, ['/live0', '/live1', '/refresh0', '/refresh1', '/warm0', '/warm1'])
     assert.deepEqual(await queue.claim(), [])
-  })
-
-  it('a raised job is claimed at its new priority', async () => {
-    const domain = await queue.domain()
-    await enqueue(queue.pool, domain, paths(100), 'warm')
-    await enqueue(queue.pool, domain, ['/p99' as PagePath], 'live')
-    const [first] = await queue.claim({ slots: 1 })
-    assert.deepEqual([first?.page.path, first?.priority], ['/p99', 'live'])
   })
 
   it('50 jobs of one domain take turns with 10,000 of another', async () => {
@@ -87,41 +73,23 @@ describe('the order of claims', () => {
     const left = await enqueueLive(queue.pool, pageId(domain, '/left' as PagePath), 'one', 60_000)
     const late = await enqueueLive(queue.pool, pageId(domain, '/late' as PagePath), 'two', 0)
     await enqueueLive(queue.pool, pageId(domain, '/waits' as PagePath), 'three', 60_000)
-    const abort = new AbortController()
-    const notifications = { on() {}, onLost() {} }
-    const waiter = createJobWaiter(notifications, queue.pool, silentLog())
-    const waits = waiter.wait(left, abort.signal)
-    abort.abort()
-    assert.equal(await waits, 'late')
+    const waiter = createJobWaiter({ on() {}, onLost() {} }, queue.pool, silentLog())
+    assert.equal(await waiter.wait(left, AbortSignal.abort()), 'late')
     await until('it is noted', async () => {
       const { rows } = await queue.pool.query('select waiters from job where id = $1', [left])
       return rows[0].waiters === 0
     })
     const claimed = await queue.claim({ backgroundSlots: 0 })
-    assert.deepEqual(
-      claimed.map(({ page }) => page.path),
-      ['/waits'],
-    )
+    assert.deepEqual(pathsOf(claimed), ['/waits'])
     // One of them is asked for again.
     assert.equal(await enqueueLive(queue.pool, pageId(domain, '/late' as PagePath), 'four', 60_000), late)
+    const rest = await queue.claim()
     assert.deepEqual(
-      (await queue.claim()).map(({ page, priority }) => [page.path, priority]),
+      [pathsOf(rest), columns(rest, 'priority').flat()],
       [
-        ['/late', 'live'],
-        ['/left', 'refresh'],
+        ['/late', '/left'],
+        ['live', 'refresh'],
       ],
-    )
-  })
-
-  it('slots that only live may take stay free for live', async () => {
-    const domain = await queue.domain()
-    await enqueue(queue.pool, domain, paths(5, '/warm'), 'warm')
-    assert.equal((await queue.claim({ slots: 3, backgroundSlots: 2 })).length, 2)
-    assert.equal((await queue.claim({ slots: 1, backgroundSlots: 0 })).length, 0)
-    await enqueue(queue.pool, domain, [HOME], 'live')
-    assert.deepEqual(
-      (await queue.claim({ slots: 3, backgroundSlots: 0 })).map(({ page }) => page.path),
-      ['/'],
     )
   })
 
@@ -129,15 +97,9 @@ describe('the order of claims', () => {
     const domain = await queue.domain()
     await enqueue(queue.pool, domain, paths(2), 'live')
     await queue.pool.query(`update job set run_at = now() + interval '1 hour' where path = '/p0'`)
-    assert.deepEqual(
-      (await queue.claim()).map(({ page }) => page.path),
-      ['/p1'],
-    )
+    assert.deepEqual(pathsOf(await queue.claim()), ['/p1'])
     await queue.pool.query('update job set run_at = now()')
-    assert.deepEqual(
-      (await queue.claim()).map(({ page }) => page.path),
-      ['/p0'],
-    )
+    assert.deepEqual(pathsOf(await queue.claim()), ['/p0'])
   })
 })
 
@@ -199,14 +161,13 @@ describe('the cap of renders at once', () => {
   it('background work leaves a crawler room under the cap of the same domain', async () => {
     const domain = await queue.domain()
     await enqueue(queue.pool, domain, paths(5), 'warm')
-    const { rows: warm } = await claimRaw({ cap: 3, backgroundCap: 2 })
-    assert.equal(warm.length, 2)
+    const claim = async () => {
+      const sql = `select path from claim_jobs('node', 10, 10, '{}', 100, 3, 2, interval '1 minute', '2026-01-01', '{}', 0)`
+      return columns((await queue.pool.query<{ path: string }>(sql)).rows, 'path').flat()
+    }
+    assert.deepEqual(await claim(), ['/p0', '/p1'])
     await enqueue(queue.pool, domain, paths(3, '/live'), 'live')
-    const { rows: live } = await claimRaw({ cap: 3, backgroundCap: 2 })
-    assert.deepEqual(
-      live.map(({ path }) => path),
-      ['/live0'],
-    )
+    assert.deepEqual(await claim(), ['/live0'])
   })
 
   it('a capped domain with a long line does not hide the others behind it', async () => {
@@ -219,38 +180,52 @@ describe('the cap of renders at once', () => {
     await queue.pool.query('update job set turn = turn + 5000 where domain_id <> $1', [capped])
     const jobs = await queue.claim({ slots: 10, cap: 2 })
     assert.deepEqual(
-      jobs.map(({ page }) => [page.domain, page.path]),
+      [jobs.map(({ page }) => page.domain), pathsOf(jobs)],
       [
-        [third, '/p0'],
-        [other, '/p0'],
-        [other, '/p1'],
+        [third, other, other],
+        ['/p0', '/p0', '/p1'],
       ],
     )
   })
+})
 
-  function claimRaw({ cap, backgroundCap }: { cap: number; backgroundCap: number }) {
-    return queue.pool.query<{ path: string }>(
-      `select path from claim_jobs('node', 10, 10, '{}', 100, $1, $2, interval '1 minute', '2026-01-01')`,
-      [cap, backgroundCap],
+describe('a domain whose pages need no browser', () => {
+  it('has so many more jobs of its line claimed beside the first, which take no slot and count for no cap', async () => {
+    const [domain, other] = [await queue.domain(), await queue.domain()]
+    await enqueue(queue.pool, domain, paths(BROUGHT + 2), 'warm')
+    await enqueue(queue.pool, other, paths(3, '/other'), 'warm')
+    const claimed = await queue.claim({ slots: 2, plain: [domain] })
+    const [lead, alone] = claimed.filter((job) => job.lead === job.id)
+    assert.deepEqual(new Set([lead?.page.path, alone?.page.path]), new Set(['/p0', '/other0']))
+    const brought = claimed.filter((job) => job.lead !== job.id)
+    assert.deepEqual(pathsOf(brought).sort(), paths(BROUGHT + 1).slice(1))
+    assert.deepEqual(
+      new Set(brought.map((job) => job.lead)),
+      new Set([claimed.find(({ page }) => page.path === '/p0')?.id]),
     )
-  }
+    // Each domain has one render that counts.
+    assert.deepEqual(pathsOf(await queue.claim({ cap: 2 })).sort(), ['/other1', `/p${BROUGHT + 1}`])
+    assert.deepEqual(await queue.claim({ cap: 2 }), [])
+  })
+
+  it('has a job for a waiting crawler claimed alone', async () => {
+    const domain = await queue.domain()
+    await enqueue(queue.pool, domain, paths(3, '/live'), 'live')
+    await enqueue(queue.pool, domain, paths(3), 'warm')
+    assert.deepEqual(pathsOf(await queue.claim({ slots: 1, plain: [domain] })), ['/live0'])
+  })
 })
 
 it('no job is ever claimed twice', async () => {
   const domain = await queue.domain()
   await enqueue(queue.pool, domain, paths(200), 'warm')
   const claims = await Promise.all(Array.from({ length: 12 }, () => queue.claim({ slots: 20, cap: 1_000 })))
-  const ids = claims.flat().map(({ id }) => id)
-  assert.equal(ids.length, 200)
-  assert.equal(new Set(ids).size, 200)
+  assert.deepEqual([claims.flat().length, new Set(claims.flat().map(({ id }) => id)).size], [200, 200])
 })
 
 it('a claim brings all that a render needs', async () => {
   const domain = await queue.domain({ plan: 'pro', active: false })
-  await queue.pool.query(
-    `insert into render_count (domain_id, month, renders) values ($1, date_trunc('month', now() at time zone 'utc'), 42)`,
-    [domain],
-  )
+  await queue.useRenders(domain, 42)
   await enqueue(queue.pool, domain, [HOME], 'live')
   const [job] = await queue.claim({ node: 'me' })
   const { id: _, customDomain, ...rest } = job!
@@ -259,15 +234,15 @@ it('a claim brings all that a render needs', async () => {
     ...{ node: 'me', attempts: 1, faults: 0, priority: 'live', page: pageId(domain, HOME) },
     account: await queue.accountOf(domain),
     ...{ originUrl: 'http://127.0.0.1:1', isActive: false, plan: 'pro', rendersUsed: 42 },
-    respectsNoStore: false,
-    isProbe: false,
-    isCompared: false,
-    desktopRule: null,
-    query: 'keep',
-    captureByMs: null,
-    rule: null,
-    ...{ tried: null, sealedHeaders: null },
-    visitor: {},
+    ...{
+      respectsNoStore: false,
+      isProbe: false,
+      lead: job!.id,
+      isCompared: false,
+      desktopRule: null,
+      query: 'keep',
+    },
+    ...{ captureByMs: null, rule: null, tried: null, sealedHeaders: null, visitor: {}, requestId: null },
   })
 })
 
@@ -286,10 +261,7 @@ it('settings that are saved while a claim waits for its turn count', async () =>
       )
       return rowCount === 1
     })
-    await queue.pool.query(
-      `update domain set settings = '{"render": {"locale": "de-CH"}, "origin_cache_control": "respect"}' where id = $1`,
-      [domain],
-    )
+    await queue.set(domain, { render: { locale: 'de-CH' }, origin_cache_control: 'respect' })
     await other.query('commit')
     const [job] = await claiming
     assert.deepEqual([job?.visitor.locale, job?.respectsNoStore], ['de-CH', true])

@@ -43,7 +43,11 @@ export type ClaimedJob = {
   sealedHeaders: Buffer | null
   /** Finds out how the site responds where it has no page. Nothing is stored. */
   isProbe: boolean
+  /** Whose slot it shares: its own, or that of another job of its domain. Then it may not ask for the browser. */
+  lead: JobId
   respectsNoStore: boolean
+  /** Of the crawler's request that queued it, for the log; null: none. */
+  requestId: string | null
   plan: string
   rendersUsed: number
 }
@@ -77,6 +81,7 @@ type ClaimedRow = {
   is_active: boolean
   plan: string
   renders: number
+  lead: JobId
   visitor: unknown
   query: unknown
   is_probe: boolean
@@ -90,16 +95,28 @@ type ClaimedRow = {
   variant: PageVariant | null
   is_compared: boolean
   sealed_headers: Buffer | null
+  request_id: string | null
 }
 
-/** `backgroundSlots`: for `refresh` and `warm`. `occupied`: accounts of the renders in this node's other slots. */
-export type FreeSlots = { slots: number; backgroundSlots: number; occupied: readonly AccountId[] }
+/**
+ * `backgroundSlots`: for `refresh` and `warm`. `occupied`: accounts of the renders in this node's other slots. `plain`:
+ * domains whose pages need no browser, as far as this node knows.
+ */
+export type FreeSlots = {
+  slots: number
+  backgroundSlots: number
+  occupied: readonly AccountId[]
+  plain?: readonly DomainId[]
+}
+
+/** Plain pages that share a slot with the first: as many requests at once as a browser makes for one page. */
+export const BROUGHT = 7
 
 type Claim = (want: FreeSlots, nowMs: number) => Promise<ClaimedJob[]>
 
 export function createClaim(pool: pg.Pool, node: string, rules: ClaimRules): Claim {
   const statement = readStatement('claim')
-  return async ({ slots, backgroundSlots, occupied }, nowMs) => {
+  return async ({ slots, backgroundSlots, occupied, plain = [] }, nowMs) => {
     const { rows } = await pool.query<ClaimedRow>({
       ...statement,
       values: [
@@ -112,6 +129,8 @@ export function createClaim(pool: pg.Pool, node: string, rules: ClaimRules): Cla
         rules.domainBackgroundCap,
         rules.leaseMs,
         utcMonth(nowMs),
+        plain,
+        BROUGHT,
       ],
     })
     return rows.map((row) => claimedJob(row, node, captureByMs(row, rules.liveWaitMs, nowMs)))
@@ -161,6 +180,8 @@ function claimedJob(row: ClaimedRow, node: string, captureByMs: number | null): 
     tried: row.tried,
     sealedHeaders: row.sealed_headers,
     isProbe: row.is_probe,
+    lead: row.lead,
+    requestId: row.request_id,
     respectsNoStore: row.origin_cache_control === 'respect',
   }
 }

@@ -1,20 +1,18 @@
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import { brotliDecompressSync } from 'node:zlib'
 import type pg from 'pg'
 import { until } from '../../../test/support/condition.ts'
 import { waitingForLocks } from '../../../test/support/database.ts'
-import { HOME, paths, RENDERED, type TestQueue, testQueue } from '../../../test/support/queue.ts'
+import { HOME, openQueue, paths, RENDERED } from '../../../test/support/queue.ts'
 import { DEFAULT_PLANS } from '../../accounts/plans.ts'
 import { systemClock } from '../../clock.ts'
-import { createListener, type Listener } from '../../db/listener.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { DomainId, JobId, PagePath } from '../../ids.ts'
-import { silentLog } from '../../log.ts'
 import type { RenderOutcome } from '../../render/outcome.ts'
 import { pageId } from '../../store/page-id.ts'
 import { purgePages } from '../../store/purge.ts'
-import { readStored, type StoredPage } from '../../store/stored-page.ts'
+import { htmlOf, readStored, type StoredPage } from '../../store/stored-page.ts'
 import type { Found } from '../judging/effect.ts'
 import type { Ended } from './await.ts'
 import type { ClaimedJob } from './claim.ts'
@@ -22,24 +20,15 @@ import { createComplete } from './complete.ts'
 import { enqueue } from './enqueue.ts'
 import type { JobEnd } from './job.ts'
 
-let queue: TestQueue
-let listener: Listener
+const queue = await openQueue()
+const listener = await queue.listener()
 const heard: [string, string][] = []
-before(async () => {
-  queue = await testQueue()
-  listener = await createListener(queue.connection, silentLog())
-  for (const channel of ['invalidate', 'job_done', 'job_queued']) {
-    listener.on(channel, (payload) => heard.push([channel, payload]))
-  }
-  await listener.settled()
-})
-after(async () => {
-  await listener.close()
-  await queue.close()
-})
-beforeEach(async () => {
-  await queue.pool.query('delete from job')
-})
+for (const channel of ['invalidate', 'job_done', 'job_queued']) {
+  listener.on(channel, (payload) => heard.push([channel, payload]))
+}
+await listener.settled()
+const DONE = { state: 'done', outcome: 'rendered' } as const
+const home = (domain: DomainId) => readStored(queue.pool, pageId(domain, HOME))
 
 describe('what an outcome does', () => {
   it('rendered: stored as it is served, counted, told', async () => {
@@ -48,45 +37,33 @@ describe('what an outcome does', () => {
       `insert into redirect (domain_id, path, status, location, stored_at) values ($1, '/', 301, '/new', now())`,
       [domain],
     )
-    const job = await running(domain)
+    const job = await queue.running(domain)
     await allHeard()
     heard.length = 0
     const html = `<!doctype html><p>${'grüße '.repeat(1_000)}\0</p>`
-    const completion = await queue.complete(job, {
-      kind: 'rendered',
-      status: 404,
-      headers: [
-        ['x-a', '1'],
-        ['x-a', 'b\0c\ud800'],
-      ],
-      html,
-    })
-    assert.deepEqual(completion, { state: 'done', outcome: 'rendered' })
-
-    const page = await readStored(queue.pool, pageId(domain, HOME))
+    const headers: [string, string][] = ['1', 'b\0c\ud800'].map((value) => ['x-a', value])
+    assert.deepEqual(await queue.complete(job, { kind: 'rendered', status: 404, headers, html }), DONE)
+    const page = await home(domain)
     assert(page?.kind === 'page', 'the redirect gave way to the page')
     assert.equal(page.status, 404)
-    assert.deepEqual(page.headers, [
-      ['x-a', '1'],
-      ['x-a', 'bc\ufffd'],
-    ])
+    assert.deepEqual(page.headers.map(String), ['x-a,1', 'x-a,bc\ufffd'])
     assert.equal(brotliDecompressSync(page.bodyBr).toString(), html)
     assert.equal(page.htmlBytes, Buffer.byteLength(html))
     assert.match(page.etag, /^[\w-]{22}$/)
-    assert.equal(await rendersOf(domain), 1)
+    assert.equal(await queue.renders(domain), 1)
+    await allHeard()
+    assert.deepEqual(heard.map(([channel]) => channel).join(), 'invalidate,job_done')
     const stored = page.renderedAtMs
-    await told(
-      ['invalidate', JSON.stringify({ domain, path: '/', variant: 'desktop', stored })],
-      ['job_done', job.id],
-    )
+    assert.deepEqual(JSON.parse(heard[0]![1]), { domain, path: '/', variant: 'desktop', stored })
+    assert.equal(heard[1]![1], job.id)
   })
 
   it('equal content has an equal ETag, other content another', async () => {
     const domain = await queue.domain()
     const etags: string[] = []
     for (const html of ['<p>a', '<p>b', '<p>a']) {
-      await queue.complete(await running(domain), { ...RENDERED, html } as RenderOutcome)
-      const page = await readStored(queue.pool, pageId(domain, HOME))
+      await queue.complete(await queue.running(domain), { ...RENDERED, html } as RenderOutcome)
+      const page = await home(domain)
       etags.push(page?.kind === 'page' ? page.etag : '')
     }
     assert.equal(etags[0], etags[2])
@@ -95,56 +72,21 @@ describe('what an outcome does', () => {
 
   it('redirect: into the redirect cache, free, and the page that is stored stays', async () => {
     const domain = await queue.domain()
-    await queue.complete(await running(domain), RENDERED)
-    const job = await running(domain)
-    const completion = await queue.complete(job, {
-      kind: 'redirect',
-      status: 302,
-      location: 'https://e.example/x',
-    })
-    assert.deepEqual(completion, { state: 'done', outcome: 'redirect' })
-    const entry = await readStored(queue.pool, pageId(domain, HOME))
-    assert.deepEqual([entry?.kind, entry?.status], ['redirect', 302])
-    assert.equal(entry?.kind === 'redirect' && entry.location, 'https://e.example/x')
-    assert.equal(await rendersOf(domain), 1)
-    assert.equal(await pagesOf(domain), 1)
+    await queue.complete(await queue.running(domain), RENDERED)
+    const job = await queue.running(domain)
+    const found = { kind: 'redirect', status: 302, location: 'https://e.example/x' } as const
+    assert.deepEqual(await queue.complete(job, found), { state: 'done', outcome: 'redirect' })
+    const entry = await home(domain)
+    assert(entry?.kind === 'redirect')
+    assert.deepEqual([entry.status, entry.location], [found.status, found.location])
+    assert.equal(await queue.renders(domain), 1)
+    assert.deepEqual(await queue.stored(domain), ['/'])
   })
-
-  const failures: [found: Found, state: string, detail: string | null][] = [
-    [{ kind: 'not-html', contentType: 'application/pdf' }, 'failed', 'application/pdf'],
-    [{ kind: 'origin-error', status: 503 }, 'failed', 'status 503'],
-    [
-      { kind: 'origin-unreachable', reason: 'refused\0'.repeat(100) },
-      'failed',
-      'refused'.repeat(100).slice(0, 500),
-    ],
-    [{ kind: 'timed-out', afterMs: 20_000 }, 'failed', 'after 20000 ms'],
-    [{ kind: 'blank' }, 'failed', 'no text, image or field'],
-    [{ kind: 'too-large', what: 'memory' }, 'failed', 'memory'],
-    [{ kind: 'over-quota' }, 'failed', null],
-    [{ kind: 'domain-inactive' }, 'cancelled', null],
-  ]
-  for (const [found, state, detail] of failures) {
-    it(`${found.kind}: ${state}, the reason recorded, the last good copy untouched, free`, async () => {
-      const domain = await queue.domain()
-      await queue.complete(await running(domain), RENDERED)
-      const before = await readStored(queue.pool, pageId(domain, HOME))
-      const job = await running(domain)
-      assert.deepEqual(await queue.complete(job, found), { state, outcome: found.kind })
-      assert.deepEqual(await readStored(queue.pool, pageId(domain, HOME)), before)
-      assert.equal(await rendersOf(domain), 1)
-      const { rows } = await queue.pool.query(
-        'select state, outcome, detail, finished_at is not null as ended from job where id = $1',
-        [job.id],
-      )
-      assert.deepEqual(rows, [{ state, outcome: found.kind, detail, ended: true }])
-    })
-  }
 
   it('crashed: once more after a back-off, then failed', async () => {
     const domain = await queue.domain()
     const crash = { kind: 'crashed', reason: 'the tab died' } as const
-    assert.deepEqual(await queue.complete(await running(domain), crash), { state: 'queued' })
+    assert.deepEqual(await queue.complete(await queue.running(domain), crash), { state: 'queued' })
     assert.deepEqual(await queue.claim(), [], 'not at once')
     await queue.pool.query('update job set run_at = now()')
     const [again] = await queue.claim()
@@ -172,40 +114,74 @@ describe('the quota', () => {
     const ends = await Promise.all(jobs.map((job) => complete(job, RENDERED)))
     const outcomes = ends.map((end) => ('outcome' in end ? end.outcome : end.state)).sort()
     assert.deepEqual(outcomes, [...Array(38).fill('over-quota'), ...Array(12).fill('rendered')])
-    assert.equal(await rendersOf(domain), 12)
-    assert.equal(await pagesOf(domain), 12)
+    assert.equal(await queue.renders(domain), 12)
+    assert.equal((await queue.stored(domain)).length, 12)
   })
 
   it('counts in the month of the clock that was handed in', async () => {
     const nowMs = Date.UTC(2031, 0, 31, 23, 59, 59, 999)
     const complete = createComplete({ pool: queue.pool, plans: DEFAULT_PLANS, clock: { nowMs: () => nowMs } })
     const domain = await queue.domain()
-    await complete(await running(domain), RENDERED)
+    await complete(await queue.running(domain), RENDERED)
     const { rows } = await queue.pool.query('select month from render_count where domain_id = $1', [domain])
     assert.deepEqual(rows, [{ month: '2031-01-01' }])
-    assert.equal((await readStored(queue.pool, pageId(domain, HOME)))?.renderedAtMs, nowMs)
+    assert.equal((await home(domain))?.renderedAtMs, nowMs)
+  })
+})
+
+describe('pages of a domain that end together', () => {
+  /** Warm jobs of `count` pages, claimed by one node. */
+  async function running(count: number) {
+    const domain = await queue.domain()
+    await enqueue(queue.pool, domain, paths(count), 'warm')
+    return { domain, jobs: await queue.claim() }
+  }
+  const end = (jobs: readonly ClaimedJob[]) =>
+    Promise.all(jobs.map((job) => queue.complete(job, { ...RENDERED, html: `<p>${job.page.path}` } as Found)))
+
+  it('are each stored as they are alone', async () => {
+    const { domain, jobs } = await running(9)
+    assert.deepEqual(new Set((await end(jobs)).map(({ state }) => state)), new Set(['done']))
+    for (const { page } of jobs) {
+      const stored = await readStored(queue.pool, page)
+      assert(stored?.kind === 'page')
+      assert.equal(await htmlOf(stored), `<p>${page.path}`)
+    }
+    assert.equal(await queue.renders(domain), 9)
+  })
+
+  it('are not stored where a purge came before, or the job is another node’s', async () => {
+    const { domain, jobs } = await running(5)
+    await transaction(queue.pool, (client) =>
+      purgePages(client, domain, { kind: 'path', path: '/p1' as PagePath }),
+    )
+    await queue.pool.query(`update job set node = 'other' where path = '/p2'`)
+    const ends = await end(jobs)
+    assert.deepEqual(
+      new Map(jobs.map(({ page }, at) => [page.path, ends[at]!.state])),
+      new Map(
+        jobs.map(({ page: { path } }) => [
+          path,
+          path === '/p1' ? 'queued' : path === '/p2' ? 'taken-away' : 'done',
+        ]),
+      ),
+    )
+    assert.deepEqual(await queue.stored(domain), ['/p0', '/p3', '/p4'])
   })
 })
 
 describe('the fence', () => {
   it('a job that was claimed again refuses the first result and takes the second', async () => {
     const domain = await queue.domain()
-    const late = await running(domain)
+    const late = await queue.running(domain)
     await queue.pool.query(`update job set state = 'queued'`)
     const [again] = await queue.claim({ node: late.node })
     assert.deepEqual(await queue.complete(late, RENDERED), { state: 'taken-away' })
-    assert.equal(await pagesOf(domain), 0)
-    assert.equal(await rendersOf(domain), 0)
+    assert.deepEqual(await queue.stored(domain), [])
+    assert.equal(await queue.renders(domain), 0)
     assert.equal((await queue.complete(again!, RENDERED)).state, 'done')
     assert.deepEqual(await queue.complete(again!, RENDERED), { state: 'taken-away' }, 'nor twice')
-    assert.equal(await rendersOf(domain), 1)
-  })
-
-  it('a domain that was deleted meanwhile has no job any more', async () => {
-    const domain = await queue.domain()
-    const job = await running(domain)
-    await queue.pool.query('delete from domain where id = $1', [domain])
-    assert.deepEqual(await queue.complete(job, RENDERED), { state: 'taken-away' })
+    assert.equal(await queue.renders(domain), 1)
   })
 })
 
@@ -215,54 +191,35 @@ describe('a purge wins over a render that began before it', () => {
 
   it('purged before the render ends: nothing is stored, it runs again at once', async () => {
     const domain = await queue.domain()
-    const job = await running(domain)
+    const job = await queue.running(domain)
     await purge(domain)
     assert.deepEqual(await queue.complete(job, RENDERED), { state: 'queued' })
-    assert.equal(await pagesOf(domain), 0)
-    assert.equal(await rendersOf(domain), 0)
+    assert.deepEqual(await queue.stored(domain), [])
+    assert.equal(await queue.renders(domain), 0)
     const [again] = await queue.claim()
     assert.equal(again?.id, job.id)
     assert.equal((await queue.complete(again!, RENDERED)).state, 'done')
-    assert.equal(await pagesOf(domain), 1)
-  })
-
-  it('purged after the render ended: what was stored is deleted', async () => {
-    const domain = await queue.domain()
-    await queue.complete(await running(domain), RENDERED)
-    assert.equal(await purge(domain), 1)
-    assert.equal(await pagesOf(domain), 0)
-  })
-
-  it('purged at the same moment: whichever is first, the page of before is gone', async () => {
-    for (let round = 0; round < 40; round++) {
-      const domain = await queue.domain()
-      const job = await running(domain)
-      const [completion] = await Promise.all([queue.complete(job, RENDERED), purge(domain)])
-      assert.equal(await pagesOf(domain), 0, `round ${round}, ${completion.state}`)
-      const [after] = await queue.jobs(domain)
-      assert.equal(after?.state, completion.state)
-      await queue.pool.query('delete from job')
-    }
+    assert.deepEqual(await queue.stored(domain), ['/'])
   })
 
   it('a purge that waits holds the result up, and the result then sees it', async () => {
     const domain = await queue.domain()
-    const job = await running(domain)
+    const job = await queue.running(domain)
     const completing = await heldUp(job, (client) => purgePages(client, domain, { kind: 'all' }))
     assert.deepEqual(await completing, { state: 'queued' })
-    assert.equal(await pagesOf(domain), 0)
-    assert.equal(await rendersOf(domain), 0)
+    assert.deepEqual(await queue.stored(domain), [])
+    assert.equal(await queue.renders(domain), 0)
   })
 
   it('a lease that is renewed holds the result up, and does it no harm', async () => {
     const domain = await queue.domain()
-    const job = await running(domain)
+    const job = await queue.running(domain)
     const completing = await heldUp(job, (client) =>
       client.query(`update job set lease_until = now() + interval '1 minute' where id = $1`, [job.id]),
     )
-    assert.deepEqual(await completing, { state: 'done', outcome: 'rendered' })
-    assert.equal(await pagesOf(domain), 1)
-    assert.equal(await rendersOf(domain), 1)
+    assert.deepEqual(await completing, DONE)
+    assert.deepEqual(await queue.stored(domain), ['/'])
+    assert.equal(await queue.renders(domain), 1)
     assert.equal((await queue.jobs(domain))[0]?.state, 'done')
   })
 
@@ -288,30 +245,25 @@ describe('who waits at the same node is told', () => {
 
   it('what was stored, as it is read from there', async () => {
     const domain = await queue.domain()
-    const job = await running(domain)
+    const job = await queue.running(domain)
     await complete(job, RENDERED)
     const [[id, end, page] = []] = told
-    assert.deepEqual([told.length, id, end], [1, job.id, { state: 'done', outcome: 'rendered' }])
-    assert.deepEqual(
-      { ...page, bodyHtml: undefined },
-      { ...(await readStored(queue.pool, pageId(domain, HOME))), bodyHtml: undefined },
-    )
+    assert.deepEqual([told.length, id, end], [1, job.id, DONE])
+    const bodyHtml = undefined
+    assert.deepEqual({ ...page, bodyHtml }, { ...(await home(domain)), bodyHtml })
   })
 
   it('nothing of a page that only lives longer: its bytes are those of before', async () => {
     const domain = await queue.domain()
-    await queue.complete(await running(domain), RENDERED)
-    const completion = await complete(await running(domain), RENDERED)
+    await queue.complete(await queue.running(domain), RENDERED)
+    const completion = await complete(await queue.running(domain), RENDERED)
     assert.deepEqual(completion, { state: 'done', outcome: 'rendered', detail: 'unchanged' })
-    assert.deepEqual(
-      told.map(([, , page]) => page),
-      [null],
-    )
+    assert.deepEqual(told[0]?.[2], null)
   })
 
   it('how a job ended that brought no page, and nothing while it has not ended', async () => {
     const domain = await queue.domain()
-    const job = await running(domain)
+    const job = await queue.running(domain)
     await complete(job, { kind: 'aborted' })
     assert.deepEqual(told, [])
     const [again] = await queue.claim()
@@ -323,35 +275,13 @@ describe('who waits at the same node is told', () => {
 
   it('not of a page for which the month has no room', async () => {
     const domain = await queue.domain({ plan: 'starter' })
-    const job = await running(domain)
-    await queue.pool.query(
-      `insert into render_count (domain_id, month, renders) values ($1, date_trunc('month', now() at time zone 'utc'), 1200)`,
-      [domain],
-    )
+    const job = await queue.running(domain)
+    await queue.useRenders(domain, 1_200)
     await complete(job, RENDERED)
     assert.deepEqual(told, [[job.id, { state: 'failed', outcome: 'over-quota' }, null]])
-    assert.equal(await pagesOf(domain), 0)
+    assert.deepEqual(await queue.stored(domain), [])
   })
 })
-
-async function running(domain: DomainId, path: PagePath = HOME): Promise<ClaimedJob> {
-  await enqueue(queue.pool, domain, [path], 'live')
-  const [job] = await queue.claim()
-  return job!
-}
-
-async function pagesOf(domain: DomainId): Promise<number> {
-  const { rowCount } = await queue.pool.query('select from page where domain_id = $1', [domain])
-  return rowCount ?? 0
-}
-
-async function rendersOf(domain: DomainId): Promise<number> {
-  const { rows } = await queue.pool.query<{ n: number }>(
-    'select coalesce(sum(renders), 0)::integer as n from render_count where domain_id = $1',
-    [domain],
-  )
-  return rows[0]!.n
-}
 
 /** Notifications come in the order of commits: with a last one of our own, all are there. */
 async function allHeard(): Promise<void> {
@@ -360,13 +290,4 @@ async function allHeard(): Promise<void> {
   await listener.settled()
   await queue.pool.query(`select pg_notify('last', '')`)
   await promise
-}
-
-async function told(...expected: [string, string][]): Promise<void> {
-  await allHeard()
-  const canonical = heard.map(([channel, payload]) => [
-    channel,
-    channel === 'invalidate' ? JSON.stringify(JSON.parse(payload)) : payload,
-  ])
-  assert.deepEqual(canonical, expected)
 }

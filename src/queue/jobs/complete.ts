@@ -4,8 +4,7 @@ import { takeRender } from '../../accounts/quota.ts'
 import type { Clock } from '../../clock.ts'
 import { type Queryable, retriedTransaction } from '../../db/transaction.ts'
 import { AppError, unreachable } from '../../errors.ts'
-import { forgetPage, keepRedirect, noteRefusal } from '../../store/keep-page.ts'
-import { keepUnstored } from '../../store/stored-page.ts'
+import { forgetPage, keepRedirect, keepUnstored, noteRefusal } from '../../store/keep-page.ts'
 import { effectOf, type Found, lookOf, MAX_FAULTS } from '../judging/effect.ts'
 import { createPageKeeper } from '../judging/judge-page.ts'
 import { readStatement, type Statement } from '../statement.ts'
@@ -47,7 +46,7 @@ export function createComplete(deps: CompleteDeps): Complete {
     const [effect, judgement] = await Promise.all([effectOf(job, found), judging])
     const kept = effect.do === 'store-page' ? await keeper.keep(job, effect, judgement) : null
     if (kept?.kept === 'stored') {
-      const end: JobEnd = { state: 'done', outcome: 'rendered' }
+      const end: JobEnd = { state: 'done', outcome: kept.outcome }
       tell(job, end, kept.page)
       return kept.page === null ? { ...end, detail: 'unchanged' } : end
     }

@@ -105,7 +105,7 @@ const GROUPS_SHOWN = 100
 const LAST_SHOWN = 50
 const REASON_CHARS = 200
 
-const GOOD = ['rendered', 'redirect', 'probed', 'tried']
+const GOOD = ['rendered', 'static', 'redirect', 'probed', 'tried']
 
 export type FleetFailures = {
   since: string | null

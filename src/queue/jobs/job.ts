@@ -38,6 +38,8 @@ export type JobState = 'queued' | 'running' | 'done' | 'failed' | 'cancelled'
 
 export type JobOutcome =
   | RenderOutcomeKind
+  /** Stored without a browser: the document was complete as it came. */
+  | 'static'
   /** Far less text than the last good copy. */
   | 'shrunk'
   /** The origin forbids storing it, and the domain respects that. */
@@ -51,6 +53,9 @@ export type JobOutcome =
   | 'domain-gone'
   | 'domain-inactive'
   | 'cancelled'
+
+/** Of jobs that stored a page. */
+export const STORED: readonly string[] = ['rendered', 'static'] satisfies JobOutcome[]
 
 export type JobEnd = { state: 'done' | 'failed' | 'cancelled'; outcome: JobOutcome }
 

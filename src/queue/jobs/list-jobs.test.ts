@@ -1,18 +1,14 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
-import { type TestQueue, testQueue } from '../../../test/support/queue.ts'
+import { beforeEach, describe, it } from 'node:test'
+import { columns, openQueue } from '../../../test/support/queue.ts'
 import type { Queryable } from '../../db/transaction.ts'
 import type { DomainId } from '../../ids.ts'
 import type { JobState } from './job.ts'
 import { countJobs, type JobsWanted, listJobs } from './list-jobs.ts'
 
-let queue: TestQueue
-let red: DomainId
-let blue: DomainId
-before(async () => {
-  queue = await testQueue()
-  red = await queue.domain()
-  blue = await queue.domain()
+const queue = await openQueue()
+const [red, blue] = [await queue.domain(), await queue.domain()]
+beforeEach(async () => {
   // Minutes ago. What ended first was queued last but one.
   const jobs: [DomainId, string, JobState, queued: number, ended: number | null][] = [
     [red, '/waits', 'queued', 60, null],
@@ -31,11 +27,10 @@ before(async () => {
     )
   }
 })
-after(() => queue.close())
 
 const listed = async (wanted: Partial<JobsWanted>, lookedAt?: number) => {
-  const jobs = await listJobs(queue.pool, { domain: null, state: null, limit: 100, ...wanted }, lookedAt)
-  return jobs.map(({ path }) => path)
+  const all = { domain: null, state: null, limit: 100 }
+  return columns(await listJobs(queue.pool, { ...all, ...wanted }, lookedAt), 'path').flat()
 }
 
 describe('listJobs', () => {
@@ -84,23 +79,24 @@ describe('countJobs', () => {
 })
 
 it('of all domains, what ended before is not even read', async () => {
-  const large = await testQueue()
-  const domain = await large.domain()
-  await large.pool.query(
+  const { pool } = queue
+  const domain = await queue.domain()
+  await pool.query('delete from job')
+  await pool.query(
     `insert into job (domain_id, account_id, path, priority, state, turn, finished_at)
      select id, account_id, '/' || n, 2, 'done', 1, now() - n * interval '1 second'
        from domain, generate_series(1, 20000) n where id = $1`,
     [domain],
   )
-  await large.pool.query('vacuum analyze job')
+  await pool.query('vacuum analyze job')
   let read = 0
   const query = async (sql: string, values: unknown[]) => {
-    const { rows } = await large.pool.query<{ 'QUERY PLAN': [{ Plan: Plan }] }>(
+    const { rows } = await pool.query<{ 'QUERY PLAN': [{ Plan: Plan }] }>(
       `explain (analyze, format json) ${sql}`,
       values,
     )
     read += rowsOfScans(rows[0]!['QUERY PLAN'][0].Plan)
-    return large.pool.query(sql, values)
+    return pool.query(sql, values)
   }
   const db = { query: query as Queryable['query'] }
   for (const state of [null, 'queued', 'running', 'done', 'failed'] as const) {
@@ -112,7 +108,6 @@ it('of all domains, what ended before is not even read', async () => {
   read = 0
   assert.equal((await countJobs(db, null, 100)).isWhole, false)
   assert(read <= 201, `${read} rows`)
-  await large.close()
 })
 
 type Plan = { 'Node Type': string; 'Actual Rows': number; 'Actual Loops': number; Plans?: Plan[] } & Record<

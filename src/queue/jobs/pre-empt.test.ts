@@ -1,7 +1,7 @@
 /** A live job that has waited long enough has a background render make room for it. */
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, describe, it } from 'node:test'
-import { paths, RENDERED, type TestQueue, testQueue } from '../../../test/support/queue.ts'
+import { describe, it } from 'node:test'
+import { columns, openQueue, paths, pathsOf, RENDERED } from '../../../test/support/queue.ts'
 import type { DomainId, PagePath } from '../../ids.ts'
 import type { ClaimedJob } from './claim.ts'
 import { enqueue } from './enqueue.ts'
@@ -12,13 +12,8 @@ const NODE = 'this-node'
 const PATIENCE_MS = 250
 const CAP = 3
 
-let queue: TestQueue
+const queue = await openQueue()
 const clock = { atMs: 0 }
-before(async () => {
-  queue = await testQueue()
-})
-after(() => queue.close())
-beforeEach(() => queue.pool.query('truncate job, unstored_page'))
 
 const preemption = (accountCap = 100) =>
   new Preemption({
@@ -35,15 +30,17 @@ async function run(domain: DomainId, names: readonly string[], priority: Priorit
   const runs: Run[] = []
   for (const name of names) {
     await enqueue(queue.pool, domain, [name as PagePath], priority)
-    const [job] = await queue.claim({ node: NODE })
-    runs.push(running(job!))
+    runs.push(...(await queue.claim({ node: NODE })).map(running))
   }
   return runs
 }
 const live = (domain: DomainId, ...names: string[]) =>
   enqueue(queue.pool, domain, names as PagePath[], 'live')
 const aborted = (runs: readonly Run[]) =>
-  runs.filter(({ abort }) => abort.signal.aborted).map(({ job }) => job.page.path)
+  pathsOf(runs.flatMap(({ abort, job }) => (abort.signal.aborted ? job : [])))
+/** Path, state and priority of a domain's jobs. */
+const jobs = async (domain: DomainId) =>
+  columns(await queue.jobs(domain), 'path', 'state', 'priority').map((row) => row.join(' '))
 /** Looked at now, and once patience is over. */
 async function patiently(runs: readonly Run[], freeSlots = 0, accountCap = 100): Promise<string[]> {
   const preempt = preemption(accountCap)
@@ -68,13 +65,8 @@ describe('a live job without a slot', () => {
     clock.atMs += 1
     assert.equal(await preempt.makeRoom(runs, 0), null)
     assert.deepEqual(aborted(runs), ['/young'])
-    assert.deepEqual(
-      (await queue.jobs(domain)).map(({ path, state, faults }) => [path, state, faults]),
-      [
-        ['/old', 'running', 0],
-        ['/young', 'queued', 0],
-      ],
-    )
+    assert.deepEqual(await jobs(domain), ['/old running 2', '/young queued 2'])
+    assert.deepEqual(columns(await queue.jobs(domain), 'faults').flat(), [0, 0])
     // Its slot is about to be free: nobody else has to go for the same.
     clock.atMs += PATIENCE_MS
     await preempt.makeRoom(runs, 0)
@@ -83,10 +75,10 @@ describe('a live job without a slot', () => {
     assert.deepEqual(await queue.complete(runs[1]!.job, RENDERED), { state: 'taken-away' })
     const claimed = [await queue.claim({ slots: 1 }), await queue.claim({ slots: 1 })].flat()
     assert.deepEqual(
-      claimed.map(({ page, attempts }) => [page.path, attempts]),
+      [pathsOf(claimed), columns(claimed, 'attempts').flat()],
       [
-        ['/live', 1],
-        ['/young', 2],
+        ['/live', '/young'],
+        [1, 2],
       ],
     )
   })
@@ -113,20 +105,18 @@ describe('a live job without a slot', () => {
     await live(domain, '/warm')
     await live(await queue.domain(), '/other')
     assert.deepEqual(await patiently(runs), [])
-    assert.deepEqual(
-      (await queue.jobs(domain)).map(({ state }) => state),
-      ['running', 'running'],
-    )
+    assert.deepEqual(await jobs(domain), ['/live running 0', '/warm running 0'])
   })
 
   it('a render that has gone so often stays', async () => {
     const domain = await queue.domain()
     const [again] = await run(domain, ['/again'], 'warm')
     await live(await queue.domain(), '/live')
-    const after = (attempts: number) => patiently([running({ ...again!.job, attempts, faults: 1 })])
-    await queue.pool.query('update job set attempts = $1 where path = $2', [GIVEN_BACK_LIMIT + 2, '/again'])
+    const after = async (attempts: number) => {
+      await queue.pool.query(`update job set attempts = $1 where path = '/again'`, [attempts])
+      return patiently([running({ ...again!.job, attempts, faults: 1 })])
+    }
     assert.deepEqual(await after(GIVEN_BACK_LIMIT + 2), [])
-    await queue.pool.query('update job set attempts = $1 where path = $2', [GIVEN_BACK_LIMIT + 1, '/again'])
     assert.deepEqual(await after(GIVEN_BACK_LIMIT + 1), ['/again'])
   })
 
@@ -173,8 +163,7 @@ describe('a long render', () => {
     await queue.pool.query('update job set wait_until = now()')
     await live(await queue.domain(), '/live')
     assert.deepEqual(await patiently(runs), ['/left'])
-    const [job] = await queue.jobs(domain)
-    assert.deepEqual([job?.state, job?.priority], ['queued', 1])
+    assert.deepEqual(await jobs(domain), ['/left queued 1'])
   })
 
   // Proves decided "Fair shares of render slots"
@@ -186,14 +175,7 @@ describe('a long render', () => {
     assert.deepEqual(await patiently(runs), [], 'they are not long yet')
     clock.atMs += LONG_RENDER_MS
     assert.deepEqual(await patiently(runs), ['/b'])
-    assert.deepEqual(
-      (await queue.jobs(many)).map(({ path, state, priority }) => [path, state, priority]),
-      [
-        ['/a', 'running', 0],
-        ['/b', 'queued', 0],
-        ['/more', 'queued', 0],
-      ],
-    )
+    assert.deepEqual(await jobs(many), ['/a running 0', '/b queued 0', '/more queued 0'])
   })
 
   // Proves decided "Fair shares of render slots"
@@ -207,6 +189,13 @@ describe('a long render', () => {
     assert.deepEqual(await patiently(runs), [])
     clock.atMs += LONG_RENDER_MS
     assert.deepEqual(await patiently(runs), ['/slow'])
+    // Given back too often, it is rendered to its end.
+    const often = GIVEN_BACK_LIMIT + 1
+    const sql = `update job set state = 'running', node = $1, attempts = $2 where domain_id = $3`
+    await queue.pool.query(sql, [NODE, often, domain])
+    const last = [running({ ...first!.job, attempts: often })]
+    clock.atMs += 100 * LONG_RENDER_MS
+    assert.deepEqual(await patiently(last), [])
   })
 })
 
@@ -214,16 +203,9 @@ describe('a live job whose domain is at its cap', () => {
   // Proves decided "Live renders before background work"
   it('has a render of its own domain make room, also where slots are free', async () => {
     const [capped, other] = [await queue.domain(), await queue.domain()]
-    const runs = [
-      ...(await run(
-        capped,
-        paths(CAP).map((path) => `/capped${path}`),
-        'warm',
-      )),
-      ...(await run(other, ['/other'], 'warm')),
-    ]
+    const runs = [...(await run(capped, paths(CAP), 'warm')), ...(await run(other, ['/other'], 'warm'))]
     await live(capped, '/live')
-    assert.deepEqual(await patiently(runs, 4), [`/capped/p${CAP - 1}`])
+    assert.deepEqual(await patiently(runs, 4), [`/p${CAP - 1}`])
   })
 
   it('counts what runs at other nodes', async () => {

@@ -3,6 +3,7 @@ import type { AccountId, DomainId, JobId } from '../../ids.ts'
 import { readStatement } from '../statement.ts'
 import type { ClaimedJob } from './claim.ts'
 
+/** Runs that share a slot share `abort`. */
 export type Run = { job: ClaimedJob; abort: AbortController; startedMs: number; ended: Promise<void> }
 
 /** Per account: the most that could get a slot at once. */

@@ -51,7 +51,11 @@ async function renderJob(
 ): Promise<{ found: Found; record: RenderRecord | null }> {
   const { account, customDomain, originUrl, visitor, captureByMs } = job
   const originHeaders = openHeaders?.(job.page.domain, job.sealedHeaders, 'renders')
-  const toRender = { account, customDomain, originUrl, originHeaders, captureByMs, signal: abort.signal }
+  const withoutBrowser = job.lead !== job.id
+  const toRender = {
+    ...{ account, customDomain, originUrl, originHeaders, captureByMs, withoutBrowser },
+    signal: abort.signal,
+  }
   let record: RenderRecord | null = null
   const renderOne = async (path: PagePath, rule = job.rule, variant = job.page.variant) => {
     const wanted = visitorFor(variant, visitor, rule?.rule)

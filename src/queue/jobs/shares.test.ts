@@ -1,17 +1,16 @@
 /** An account whose pages never end leaves room for the others: real Chromium, real queue, the slots of a two-core machine. */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, afterEach, before, describe, it } from 'node:test'
+import { after, afterEach, describe, it } from 'node:test'
 import { until } from '../../../test/support/condition.ts'
-import { paths, type TestQueue, testQueue } from '../../../test/support/queue.ts'
-import { scripted, startTestRenderer, type TestRenderer } from '../../../test/support/renderer.ts'
+import { openQueue, paths } from '../../../test/support/queue.ts'
+import { scripted, startTestRenderer } from '../../../test/support/renderer.ts'
 import { DEFAULT_PLANS } from '../../accounts/plans.ts'
 import { systemClock } from '../../clock.ts'
-import { createListener, type Listener } from '../../db/listener.ts'
 import type { DomainId, PagePath } from '../../ids.ts'
 import { silentLog } from '../../log.ts'
 import { pageId } from '../../store/page-id.ts'
-import { createJobWaiter, type JobWaiter } from './await.ts'
+import { createJobWaiter } from './await.ts'
 import { enqueue } from './enqueue.ts'
 import { startWorker, type Worker } from './worker.ts'
 
@@ -19,55 +18,34 @@ const SLOTS = 3
 const LIVE_WAIT_MS = 10_000
 const MISSES = 3
 
-let queue: TestQueue
-let renderer: TestRenderer
-let listener: Listener
-let waiter: JobWaiter
+const queue = await openQueue()
+const listener = await queue.listener()
+const waiter = createJobWaiter(listener, queue.pool, silentLog())
 const workers: Worker[] = []
-
-before(async () => {
-  queue = await testQueue()
-  // For two nodes.
-  renderer = await startTestRenderer({ slots: 2 * SLOTS })
-  listener = await createListener(queue.connection, silentLog())
-  waiter = createJobWaiter(listener, queue.pool, silentLog())
-  renderer.routes.set('/never-ready', scripted('window.prerenderReady = false'))
-  renderer.routes.set('/loops', scripted('while (true);'))
-  renderer.routes.set('/page', scripted(`show('content')`))
-})
+// For two nodes.
+const renderer = await startTestRenderer({ slots: 2 * SLOTS })
+renderer.routes.set('/never-ready', scripted('window.prerenderReady = false'))
+renderer.routes.set('/loops', scripted('while (true);'))
+renderer.routes.set('/page', scripted(`show('content')`))
 after(async () => {
   waiter.close()
-  await listener.close()
   await renderer.close()
-  await queue.close()
 })
-afterEach(async () => {
-  await Promise.all(workers.splice(0).map((worker) => worker.close(0)))
-  await queue.pool.query('truncate job, unstored_page')
-})
+afterEach(() => Promise.all(workers.splice(0).map((worker) => worker.close(0))))
 
 describe("beside another account's pages, a crawler's page is rendered while they still run:", {
   timeout: 240_000,
 }, () => {
-  for (const page of ['/never-ready', '/loops']) {
-    // Proves decided "Fair shares of render slots"
-    it(`ten crawlers on pages of one domain, ${page}`, async () => {
-      const worker = await start()
-      await crawl(worker, [await queue.domain()], 10, page)
-      await missesAreRendered(worker)
-    })
-
-    it(`ten crawlers on pages of ten domains of one account, ${page}`, async () => {
-      const worker = await start()
-      await crawl(worker, await domainsOfOneAccount(10), 10, page)
-      await missesAreRendered(worker)
-    })
-  }
-
-  it('a refresh of a thousand', async () => {
+  // Proves decided "Fair shares of render slots"
+  it('ten crawlers on pages of one domain that never end', async () => {
     const worker = await start()
-    await enqueue(queue.pool, await queue.domain(), paths(1_000, '/never-ready?'), 'refresh')
-    await until('the refresh has begun', () => worker.running > 0)
+    await crawl(worker, [await queue.domain()], 10, '/never-ready')
+    await missesAreRendered(worker)
+  })
+
+  it('ten crawlers on pages of ten domains of one account that compute for ever', async () => {
+    const worker = await start()
+    await crawl(worker, await domainsOfOneAccount(10), 10, '/loops')
     await missesAreRendered(worker)
   })
 

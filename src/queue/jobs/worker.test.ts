@@ -1,38 +1,27 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, before, beforeEach, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import { until } from '../../../test/support/condition.ts'
-import { HOME, paths, RENDERED, type TestQueue, testQueue } from '../../../test/support/queue.ts'
+import { columns, HOME, openQueue, paths, RENDERED } from '../../../test/support/queue.ts'
 import { DEFAULT_PLANS } from '../../accounts/plans.ts'
 import { systemClock } from '../../clock.ts'
-import { createListener, type Listener } from '../../db/listener.ts'
 import type { DomainId, PagePath } from '../../ids.ts'
 import { silentLog } from '../../log.ts'
 import type { RenderOutcome, RenderRequest } from '../../render/outcome.ts'
 import { pageId } from '../../store/page-id.ts'
-import { createJobWaiter, type JobWaiter } from './await.ts'
+import { createJobWaiter } from './await.ts'
 import { cancelJobs } from './cancel.ts'
+import { BROUGHT } from './claim.ts'
 import { createReaper } from './complete.ts'
 import { enqueue } from './enqueue.ts'
-import type { JobEnd, Priority } from './job.ts'
+import type { Priority } from './job.ts'
 import type { WorkerDeps, WorkerOptions } from './worker.ts'
 import { startWorker, type Worker } from './worker.ts'
 
-let queue: TestQueue
-let listener: Listener
-let waiter: JobWaiter
-before(async () => {
-  queue = await testQueue()
-  listener = await createListener(queue.connection, silentLog())
-  waiter = createJobWaiter(listener, queue.pool, silentLog())
-})
-after(async () => {
-  await listener.close()
-  await queue.close()
-})
-beforeEach(async () => {
-  await queue.pool.query('delete from job')
-})
+const queue = await openQueue()
+const listener = await queue.listener()
+const waiter = createJobWaiter(listener, queue.pool, silentLog())
+const DONE = { state: 'done', outcome: 'rendered' }
 
 const ask = async (domain: DomainId, path: PagePath = HOME, priority: Priority = 'live') => {
   const [job] = await enqueue(queue.pool, domain, [path], priority)
@@ -43,7 +32,7 @@ describe('a worker', () => {
   it('renders what is queued, woken by the notification', async () => {
     await using worker = await start({ pollMs: 600_000 })
     const domain = await queue.domain()
-    assert.deepEqual(await ask(domain), { state: 'done', outcome: 'rendered' })
+    assert.deepEqual(await ask(domain), DONE)
     const [request] = worker.requests
     assert.deepEqual([request?.path, request?.originUrl], ['/', 'http://127.0.0.1:1'])
   })
@@ -59,31 +48,6 @@ describe('a worker', () => {
     await until('it is told', () => told.length > 0)
     assert(RENDERED.kind === 'rendered')
     assert.deepEqual(told, [job, 'done', 'rendered', RENDERED.html])
-  })
-
-  it('renders as the visitor that the domain wants', async () => {
-    await using worker = await start()
-    const domain = await queue.domain()
-    await queue.pool.query(
-      `update domain set settings = '{"render": {"locale": "de-CH", "viewport": {"width": 412, "height": 915}}}' where id = $1`,
-      [domain],
-    )
-    await ask(domain)
-    const { visitor } = worker.requests[0] ?? {}
-    assert.deepEqual([visitor?.locale, visitor?.viewport], ['de-CH', { width: 412, height: 915 }])
-    assert.deepEqual([visitor?.userAgent, visitor?.timeZone], [undefined, undefined])
-  })
-
-  it('one render for 50 who ask at once, and all hear of it', async () => {
-    await using worker = await start({}, 'held')
-    const domain = await queue.domain()
-    const asked = await Promise.all(
-      Array.from({ length: 50 }, () => enqueue(queue.pool, domain, [HOME], 'live')),
-    )
-    const ends = asked.map(([job]) => waiter.wait(job!.jobId, AbortSignal.timeout(10_000)))
-    worker.release()
-    assert.deepEqual(await Promise.all(ends), Array(50).fill({ state: 'done', outcome: 'rendered' }))
-    assert.equal(worker.requests.length, 1)
   })
 
   // Proves decided "Live renders before background work"
@@ -112,35 +76,10 @@ describe('a worker', () => {
     assert.equal(worker.requests[1]?.signal.aborted, true, 'the youngest was given back')
   })
 
-  // Proves decided "Fair shares of render slots"
-  it('gives the slot of a live render back once its crawlers have left and another waits', async () => {
-    await using worker = await start({ slots: 1, pollMs: 50 }, 'held')
-    const [left, waiting] = [await queue.domain(), await queue.domain()]
-    const crawler = new AbortController()
-    const job = await worker.enqueueLive(pageId(left, HOME), 'left')
-    assert(job !== 'over-quota')
-    const end = waiter.wait(job, crawler.signal)
-    await until('it renders', () => worker.requests.length === 1)
-    crawler.abort()
-    assert.equal(await end, 'late')
-    await worker.enqueueLive(pageId(waiting, '/live' as PagePath), 'waits')
-    await until('the other renders', () => worker.requests[1]?.path === '/live')
-    assert.equal(worker.requests[0]?.signal.aborted, true)
-    const [refresh] = await queue.jobs(left)
-    assert.deepEqual([refresh?.state, refresh?.priority, refresh?.faults], ['queued', 1, 0])
-    worker.release()
-    await until('the page is rendered all the same', async () => (await open(left)) === 0)
-  })
-
   it('does not wait for what follows a render, unless that piles up', async () => {
     const gate = Promise.withResolvers<null>()
     let following = 0
-    const prober = {
-      after: () => {
-        following++
-        return gate.promise
-      },
-    }
+    const prober = { after: () => gate.promise.finally(void following++) }
     await using worker = await start({ slots: 2, prober, domainCap: 10 })
     const domains = [await queue.domain(), await queue.domain()]
     for (const domain of domains) await enqueue(queue.pool, domain, paths(5), 'live')
@@ -153,45 +92,29 @@ describe('a worker', () => {
 
   it('with one slot only, background work is done too', async () => {
     await using _ = await start({ slots: 1 })
-    assert.deepEqual(await ask(await queue.domain(), HOME, 'warm'), { state: 'done', outcome: 'rendered' })
+    assert.deepEqual(await ask(await queue.domain(), HOME, 'warm'), DONE)
   })
 
   it('renders nothing for an inactive domain or one over quota', async () => {
     await using worker = await start()
-    assert.deepEqual(await ask(await queue.domain({ active: false })), {
-      state: 'cancelled',
-      outcome: 'domain-inactive',
-    })
+    const inactive = await queue.domain({ active: false })
+    assert.deepEqual(await ask(inactive), { state: 'cancelled', outcome: 'domain-inactive' })
     const over = await queue.domain({ plan: 'starter' })
-    await queue.pool.query(
-      `insert into render_count values ($1, date_trunc('month', now() at time zone 'utc'), 1200)`,
-      [over],
-    )
+    await queue.useRenders(over, 1_200)
     assert.deepEqual(await ask(over), { state: 'failed', outcome: 'over-quota' })
-    await queue.pool.query('update render_count set renders = 1199 where domain_id = $1', [over])
-    assert.deepEqual(await ask(over), { state: 'done', outcome: 'rendered' })
+    await queue.useRenders(over, 1_199)
+    assert.deepEqual(await ask(over), DONE)
     assert.equal(worker.requests.length, 1)
   })
 
-  it('a crash is tried once more, an outcome is not', async () => {
-    const answers: RenderOutcome[] = [{ kind: 'crashed', reason: 'x' }, RENDERED, { kind: 'blank' }]
-    await using worker = await start({ pollMs: 20 }, () => answers.shift()!)
-    assert.deepEqual(await ask(await queue.domain()), { state: 'done', outcome: 'rendered' })
-    assert.deepEqual(await ask(await queue.domain()), { state: 'failed', outcome: 'blank' })
-    assert.equal(worker.requests.length, 3)
-  })
-
-  it('a renderer that throws is a crash, not the end of the worker', async () => {
-    await using _ = await start({ pollMs: 20 }, () => {
-      throw new Error('boom')
+  for (const [name, render] of [
+    ['a renderer that throws is a crash, not the end of the worker', () => assert.fail('boom')],
+    ['what cannot be stored ends its job', () => ({ ...RENDERED, status: 70_000 }) as RenderOutcome],
+  ] as const)
+    it(name, async () => {
+      await using _ = await start({ pollMs: 20 }, render)
+      assert.deepEqual(await ask(await queue.domain()), { state: 'failed', outcome: 'crashed' })
     })
-    assert.deepEqual(await ask(await queue.domain()), { state: 'failed', outcome: 'crashed' })
-  })
-
-  it('what cannot be stored ends its job', async () => {
-    await using _ = await start({ pollMs: 20 }, () => ({ ...RENDERED, status: 70_000 }) as RenderOutcome)
-    assert.deepEqual(await ask(await queue.domain()), { state: 'failed', outcome: 'crashed' })
-  })
 
   it('leaves jobs to others while it has no browser', async () => {
     let healthy = false
@@ -200,53 +123,27 @@ describe('a worker', () => {
     await until('the waiter waits', () => waiter.waiting === 1)
     assert.equal(worker.running, 0)
     healthy = true
-    assert.deepEqual(await asked, { state: 'done', outcome: 'rendered' })
+    assert.deepEqual(await asked, DONE)
   })
 
-  it('a purge while it renders makes it render again, and the asker gets the second', async () => {
-    await using worker = await start({}, 'held')
-    const domain = await queue.domain()
-    const asked = ask(domain)
-    await until('it renders', () => worker.requests.length === 1)
-    await queue.pool.query(`update job set superseded = true where domain_id = $1`, [domain])
-    worker.release()
-    assert.deepEqual(await asked, { state: 'done', outcome: 'rendered' })
-    assert.equal(worker.requests.length, 2)
-  })
-
-  it('a cancelled job is aborted at the next renewal', async () => {
-    await using worker = await start({ renewMs: 20 }, 'held')
-    const domain = await queue.domain()
-    const asked = ask(domain)
-    await until('it renders', () => worker.requests.length === 1)
-    await cancelJobs(queue.pool, domain)
-    assert.deepEqual(await asked, { state: 'cancelled', outcome: 'cancelled' } satisfies JobEnd)
-    await until('the render was told', () => worker.requests[0]!.signal.aborted)
-    await until('the slot is free', () => worker.running === 0)
-  })
-
-  it('the domain is deleted while it renders: the asker hears of it, and the slot is free', async () => {
-    await using worker = await start({ renewMs: 20 }, 'held')
-    const domain = await queue.domain()
-    const asked = ask(domain)
-    await until('it renders', () => worker.requests.length === 1)
-    await queue.pool.query('delete from domain where id = $1', [domain])
-    assert.deepEqual(await asked, { state: 'cancelled', outcome: 'domain-gone' } satisfies JobEnd)
-    await until('the render was told', () => worker.requests[0]!.signal.aborted)
-    await until('the slot is free', () => worker.running === 0)
-  })
-
-  it('a crawler that asks for a page which is being warmed joins that render, and hears of its end', async () => {
-    await using worker = await start({}, 'held')
-    const domain = await queue.domain()
-    await enqueue(queue.pool, domain, [HOME], 'warm')
-    await until('it renders', () => worker.requests.length === 1)
-    const asked = ask(domain)
-    await until('it was raised', async () => (await queue.jobs(domain))[0]?.priority === 0)
-    worker.release()
-    assert.deepEqual(await asked, { state: 'done', outcome: 'rendered' })
-    assert.equal(worker.requests.length, 1)
-  })
+  for (const [name, outcome, end] of [
+    ['is cancelled', 'cancelled', (domain: DomainId) => cancelJobs(queue.pool, domain)],
+    [
+      'is deleted with its domain',
+      'domain-gone',
+      (id: DomainId) => queue.pool.query('delete from domain where id = $1', [id]),
+    ],
+  ] as const)
+    it(`a job that ${name} while it renders: the asker hears of it, and the slot is free`, async () => {
+      await using worker = await start({ renewMs: 20 }, 'held')
+      const domain = await queue.domain()
+      const asked = ask(domain)
+      await until('it renders', () => worker.requests.length === 1)
+      await end(domain)
+      assert.deepEqual(await asked, { state: 'cancelled', outcome })
+      await until('the render was told', () => worker.requests[0]!.signal.aborted)
+      await until('the slot is free', () => worker.running === 0)
+    })
 
   // Proves decided "Live renders before background work"
   it('beside a live render that takes the last slot but one, background work begins now and then', async () => {
@@ -290,7 +187,7 @@ describe('a worker', () => {
     await until('it is renewed', async () => (await leftSeconds()) > 40)
     assert.equal(await createReaper(queue.pool)(), 0)
     worker.release()
-    assert.deepEqual(await asked, { state: 'done', outcome: 'rendered' })
+    assert.deepEqual(await asked, DONE)
     assert.equal(worker.requests.length, 1)
   })
 
@@ -304,8 +201,8 @@ describe('a worker', () => {
       'select pg_terminate_backend(pid, 10000) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
     )
     worker.release()
-    assert.deepEqual(await asked, { state: 'done', outcome: 'rendered' })
-    assert.deepEqual(await ask(second), { state: 'done', outcome: 'rendered' })
+    assert.deepEqual(await asked, DONE)
+    assert.deepEqual(await ask(second), DONE)
   })
 })
 
@@ -319,7 +216,7 @@ describe('closing a worker', () => {
     await enqueue(queue.pool, domain, paths(1), 'live')
     worker.release()
     await closing
-    assert.deepEqual(await asked, { state: 'done', outcome: 'rendered' })
+    assert.deepEqual(await asked, DONE)
     assert.equal(worker.requests.length, 1)
     assert.equal(await open(domain), 1)
   })
@@ -331,12 +228,43 @@ describe('closing a worker', () => {
     await until('it renders', () => worker.requests.length === 1)
     await worker.close(0)
     assert.equal(worker.requests[0]?.signal.aborted, true)
-    assert.deepEqual(
-      (await queue.jobs(domain)).map(({ state, faults }) => [state, faults]),
-      [['queued', 0]],
-    )
+    assert.deepEqual(columns(await queue.jobs(domain), 'state', 'faults'), [['queued', 0]])
     await using _ = await start()
-    assert.deepEqual(await asked, { state: 'done', outcome: 'rendered' })
+    assert.deepEqual(await asked, DONE)
+  })
+})
+
+describe('pages that need no browser', () => {
+  const STATIC: RenderOutcome = { ...RENDERED, kind: 'rendered', isStatic: true } as RenderOutcome
+
+  it('share a slot once eight of their domain came in a row', async () => {
+    await using worker = await start({ slots: 2 }, () => STATIC)
+    const domain = await queue.domain()
+    await enqueue(queue.pool, domain, paths(40), 'warm')
+    await until('all are rendered', async () => (await open(domain)) === 0)
+    const isBrought = worker.requests.map(({ withoutBrowser }) => withoutBrowser)
+    assert.deepEqual(isBrought.slice(0, 8), Array(8).fill(false))
+    assert.equal(isBrought.filter(Boolean).length, 4 * BROUGHT)
+    assert.equal((await queue.stored(domain)).length, 40)
+  })
+
+  it('go back to the queue where one does need it, and are rendered alone', async () => {
+    const scripted = '/p20'
+    await using worker = await start({ slots: 2 }, ({ path, withoutBrowser }) => {
+      if (path !== scripted) return STATIC
+      return withoutBrowser ? { kind: 'aborted' } : RENDERED
+    })
+    const domain = await queue.domain()
+    await enqueue(queue.pool, domain, paths(30), 'warm')
+    await until('all are rendered', async () => (await open(domain)) === 0)
+    const asked = worker.requests.filter(({ path }) => path === scripted)
+    assert.deepEqual(
+      asked.map(({ withoutBrowser }) => withoutBrowser),
+      [true, false],
+    )
+    assert.equal((await queue.stored(domain)).length, 30)
+    const [job] = (await queue.jobs(domain)).filter(({ path }) => path === scripted)
+    assert.deepEqual([job?.state, job?.outcome, job?.faults], ['done', 'rendered', 0])
   })
 })
 
@@ -361,7 +289,7 @@ async function start(
     ...options
   }: Partial<WorkerOptions> &
     Partial<Pick<WorkerDeps, 'canRender' | 'clock' | 'notifications' | 'ended' | 'prober'>> = {},
-  render: 'held' | 'stuck' | (() => RenderOutcome) = () => RENDERED,
+  render: 'held' | 'stuck' | ((request: RenderRequest) => RenderOutcome) = () => RENDERED,
 ): Promise<TestWorker> {
   const requests: RenderRequest[] = []
   const gate = Promise.withResolvers<RenderOutcome>()
@@ -370,20 +298,13 @@ async function start(
   let most = 0
   const worker = await startWorker(
     {
-      pool: queue.pool,
-      connection: queue.connection,
-      notifications,
-      ended,
-      prober,
-      canRender,
-      plans: DEFAULT_PLANS,
-      clock,
-      log: silentLog(),
+      ...{ pool: queue.pool, connection: queue.connection, notifications, ended, prober, canRender, clock },
+      ...{ plans: DEFAULT_PLANS, log: silentLog() },
       async render(request) {
         requests.push(request)
         most = Math.max(most, ++running)
         try {
-          if (typeof render === 'function') return { outcome: render(), record: null }
+          if (typeof render === 'function') return { outcome: render(request), record: null }
           const aborted = new Promise<RenderOutcome>((resolve) =>
             request.signal.addEventListener('abort', () => render === 'held' && resolve({ kind: 'aborted' })),
           )

@@ -2,6 +2,7 @@ import type pg from 'pg'
 import type { PlanCatalogue } from '../../accounts/plans.ts'
 import type { Clock } from '../../clock.ts'
 import type { Listener } from '../../db/listener.ts'
+import type { DomainId } from '../../ids.ts'
 import type { Log } from '../../log.ts'
 import type { OpenOriginHeaders } from '../../outbound/origin.ts'
 import type { RenderRequest } from '../../render/outcome.ts'
@@ -82,6 +83,7 @@ class QueueWorker implements Worker {
   readonly #options: Settled
   readonly #lease: Lease
   readonly #runs: Set<Run>
+  readonly #plain = new PlainDomains()
   readonly #claim
   readonly #claimLive
   readonly #enqueueOnly: EnqueueLive
@@ -132,7 +134,7 @@ class QueueWorker implements Worker {
 
   enqueueLive: EnqueueLive = async (page, requestId, crawler = null) => {
     const canClaim = !this.#isClaiming && !this.#isClosing && this.#lease.held && this.#deps.canRender()
-    if (!canClaim || this.#runs.size >= this.#options.slots) {
+    if (!canClaim || this.#slotsInUse().length >= this.#options.slots) {
       const job = await this.#enqueueOnly(page, requestId, crawler)
       this.#wakeForCrawlers()
       return job
@@ -202,28 +204,35 @@ class QueueWorker implements Worker {
   }
 
   #freeSlots(): FreeSlots {
+    const inUse = this.#slotsInUse()
     return {
-      slots: this.#options.slots - this.#runs.size,
-      backgroundSlots: this.#backgroundSlots(),
-      occupied: [...this.#runs].map(({ job }) => job.account),
+      slots: this.#options.slots - inUse.length,
+      backgroundSlots: this.#backgroundSlots(inUse),
+      occupied: inUse.map(({ job }) => job.account),
+      plain: this.#plain.domains(),
     }
+  }
+
+  /** One run of each. */
+  #slotsInUse(): Run[] {
+    return [...new Map([...this.#runs].map((run) => [run.abort, run])).values()]
   }
 
   /**
    * Each live render takes the place of a background render, to leave it the CPU. One slot is for live renders only.
    */
-  #backgroundSlots(): number {
+  #backgroundSlots(inUse: readonly Run[]): number {
     const { slots, backgroundEveryMs } = this.#options
-    const left = slots - 1 - this.#runs.size
-    const background = [...this.#runs].filter(({ job }) => job.priority !== 'live').length
+    const left = slots - 1 - inUse.length
+    const background = inUse.filter(({ job }) => job.priority !== 'live').length
     if (left > 0 || background > 0) return left
     const isDue = this.#deps.clock.nowMs() - this.#backgroundBegunMs >= backgroundEveryMs
-    return this.#runs.size === 0 || isDue ? 1 : 0
+    return inUse.length === 0 || isDue ? 1 : 0
   }
 
   async #preempt(): Promise<void> {
     this.#mayPreempt = false
-    const runs = [...this.#runs]
+    const runs = this.#slotsInUse()
     if (runs.length === 0) return
     const againMs = await this.#preemption.makeRoom(runs, this.#options.slots - runs.length)
     clearTimeout(this.#preemptAgain)
@@ -233,10 +242,11 @@ class QueueWorker implements Worker {
 
   #begin(jobs: readonly ClaimedJob[]): void {
     if (this.#isClosing) return
+    const aborts = new Map(jobs.map(({ lead }) => [lead, new AbortController()]))
     for (const job of jobs) {
       const startedMs = this.#deps.clock.nowMs()
       if (job.priority !== 'live') this.#backgroundBegunMs = startedMs
-      const run: Run = { job, abort: new AbortController(), startedMs, ended: Promise.resolve() }
+      const run: Run = { job, abort: aborts.get(job.lead)!, startedMs, ended: Promise.resolve() }
       run.ended = this.#run(run)
       this.#runs.add(run)
     }
@@ -244,9 +254,11 @@ class QueueWorker implements Worker {
 
   async #run(run: Run): Promise<void> {
     const { job, abort } = run
-    const following = this.#afterRender.follow(job, await runJob(this.#runOptions, job, abort))
+    const ran = await runJob(this.#runOptions, job, abort)
+    this.#plain.note(job.page.domain, ran.found.kind === 'rendered' && ran.found.isStatic === true)
+    const following = this.#afterRender.follow(job, ran)
     // The slot waits for the after-render work only if that piles up.
-    if (this.#afterRender.pending.size > this.#options.slots) await following
+    if (this.#afterRender.pending.size > Math.max(this.#options.slots, this.#runs.size)) await following
     this.#runs.delete(run)
     this.#wake()
   }
@@ -260,6 +272,27 @@ class QueueWorker implements Worker {
 
   #complain(error: unknown): void {
     this.#deps.log.warn({ err: error }, 'the queue could not be worked on')
+  }
+}
+
+/** Pages in a row without a browser before a domain counts as plain. */
+const PLAIN_AFTER = 8
+const PLAIN_LIMIT = 200
+
+class PlainDomains {
+  readonly #inARow = new Map<DomainId, number>()
+
+  note(domain: DomainId, isStatic: boolean): void {
+    const before = this.#inARow.get(domain) ?? 0
+    this.#inARow.delete(domain)
+    if (!isStatic) return
+    const [oldest] = this.#inARow.keys()
+    if (oldest !== undefined && this.#inARow.size === PLAIN_LIMIT) this.#inARow.delete(oldest)
+    this.#inARow.set(domain, before + 1)
+  }
+
+  domains(): DomainId[] {
+    return [...this.#inARow].filter(([, pages]) => pages >= PLAIN_AFTER).map(([domain]) => domain)
   }
 }
 

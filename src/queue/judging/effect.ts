@@ -1,8 +1,9 @@
 import { unreachable } from '../../errors.ts'
 import type { GivenPage, RenderOutcome } from '../../render/outcome.ts'
 import { pageText } from '../../render/visit/page-text.ts'
-import { type NewPage, pageBody } from '../../store/keep-page.ts'
+import type { NewPage } from '../../store/keep-page.ts'
 import type { UnstoredPage } from '../../store/stored-page.ts'
+import { pageBody } from '../../store/stored-page.ts'
 import type { ClaimedJob } from '../jobs/claim.ts'
 import type { TriedResult } from '../tries/try-rules.ts'
 import { probeDetail } from './prober.ts'
@@ -58,7 +59,8 @@ export async function effectOf(
       const textChars = pageText(html).length
       const look = lookOf(job, found)
       const rule = { effect: job.rule?.effect ?? '', changes: found.changed?.changes ?? null }
-      const page = { status, headers, textChars, application, look, missing, rule }
+      const outcome = found.isStatic ? 'static' : 'rendered'
+      const page = { status, headers, textChars, application, outcome, look, missing, rule } as const
       return { do: 'store-page', ...page, body: await body }
     }
     case 'site-error':

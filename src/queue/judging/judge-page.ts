@@ -1,8 +1,17 @@
 import type pg from 'pg'
 import { type PlanCatalogue, planNamed } from '../../accounts/plans.ts'
 import type { Clock } from '../../clock.ts'
+import { joined } from '../../db/joined.ts'
 import { retried } from '../../db/transaction.ts'
-import { keepPage, type LastGood, type NewPage, readJudgement } from '../../store/keep-page.ts'
+import {
+  type Keeping,
+  type KnownOfPage,
+  keepPages,
+  type LastGood,
+  type NewPage,
+  readJudgements,
+} from '../../store/keep-page.ts'
+import type { PageId } from '../../store/page-id.ts'
 import type { StoredPage } from '../../store/stored-page.ts'
 import type { ClaimedJob } from '../jobs/claim.ts'
 import type { JobOutcome } from '../jobs/job.ts'
@@ -18,7 +27,7 @@ type Judgement = {
 
 export type Kept =
   /** The job has ended. `page` null: the same content, with a longer life. */
-  | { kept: 'stored'; page: StoredPage | null }
+  | { kept: 'stored'; outcome: NewPage['outcome']; page: StoredPage | null }
   /** The job has not ended yet. `isWorse`: than the last good copy. */
   | { kept: 'refused'; outcome: JobOutcome; detail: string; isWorse: boolean }
   | { kept: 'nothing' }
@@ -26,14 +35,26 @@ export type Kept =
 /** A site is probed every few minutes at most, so a page is rarely judged twice. */
 const TRIES = 5
 
+/** Background pages of a domain share statements: half of the processor time of one for each. */
+const MOST_AT_ONCE = 16
+const SHARED = { most: MOST_AT_ONCE, underWay: 2 }
+
 /** Takes two statements because a crawler waits; the first runs while the page is compressed. */
 export function createPageKeeper(deps: { pool: pg.Pool; plans: PlanCatalogue; clock: Clock }) {
   const { pool, plans, clock } = deps
+  const read = (pages: readonly PageId[]) => readJudgements<Finding>(pool, pages)
+  const store = (pages: readonly Keeping[]) => retried(() => keepPages(pool, pages))
+  const readShared = joined<PageId, KnownOfPage<Finding> | null>(read, {
+    ...{ ...SHARED, groupOf: ({ domain }) => String(domain) },
+  })
+  const storeShared = joined(store, {
+    ...{ ...SHARED, groupOf: ({ domain, terms }) => `${domain} ${terms.limit} ${terms.probe}` },
+  })
 
   /** May be called before the page is compressed. null: the domain was deleted. */
-  async function judge({ page }: ClaimedJob, look: Look | null): Promise<Judgement | null> {
-    const known = await readJudgement<Finding>(pool, page)
-    if (known === null) return null
+  async function judge({ page, priority }: ClaimedJob, look: Look | null): Promise<Judgement | null> {
+    const known = priority === 'live' ? (await read([page]))[0] : await readShared(page)
+    if (known == null) return null
     const { finding, ...others } = known
     return { ...others, soft404: soft404Of(finding, look) }
   }
@@ -52,19 +73,22 @@ export function createPageKeeper(deps: { pool: pg.Pool; plans: PlanCatalogue; cl
       const page = soft404 === null ? rendered : { ...rendered, status: 404 }
       const refusal = refusalOf(page, last, nowMs)
       if (refusal !== null) return { kept: 'refused', ...refusal, isWorse: true }
-      switch (await retried(() => keepPage(pool, job, page, { probe, limit, nowMs }))) {
+      const keeping = { job, domain: job.page.domain, page, terms: { probe, limit, nowMs } }
+      const result = job.priority === 'live' ? (await store([keeping]))[0] : await storeShared(keeping)
+      switch (result) {
         case 'taken-away':
           return { kept: 'nothing' }
         case 'over-quota':
           return { kept: 'refused', outcome: 'over-quota', detail: '', isWorse: false }
         case 'unchanged':
-          return { kept: 'stored', page: null }
+          return { kept: 'stored', outcome: page.outcome, page: null }
         case 'stored': {
           const { status, headers, body, rule } = page
           const times = { renderedAtMs: nowMs, changedAtMs: nowMs, staleSinceMs: null }
           const ruleEffect = rule?.effect ?? ''
           return {
             kept: 'stored',
+            outcome: page.outcome,
             page: {
               kind: 'page',
               variant: job.page.variant,

@@ -1,4 +1,5 @@
 import type pg from 'pg'
+import { joined } from '../../db/joined.ts'
 import { transaction } from '../../db/transaction.ts'
 import { AppError } from '../../errors.ts'
 import type { DomainId, PagePath } from '../../ids.ts'
@@ -100,15 +101,25 @@ export type Prober = {
   after(job: Pick<ClaimedJob, 'page'>, found: Found, end: Completion, nowMs: number): Promise<string | null>
 }
 
+type Asked = { domain: DomainId; application: string | null; nowMs: number }
+
 /** Probes are queued at `warm`: no crawler waits for them. */
 export function createProber(pool: pg.Pool, random: (bytes: number) => Uint8Array): Prober {
   const due = readStatement('due-probe')
   const ask = readStatement('ask-probe')
+  // One for all pages that end at once.
+  const askIfDue = joined<Asked, void>(
+    async (all: readonly Asked[]) => {
+      await askOnce(all[0]!)
+      return undefined
+    },
+    { most: 50, underWay: 1, groupOf: ({ domain, application }) => `${domain} ${application}` },
+  )
 
   return {
     async after({ page: { domain } }, found, end, nowMs) {
       if (end.state !== 'done') return null
-      if (found.kind === 'rendered') await askIfDue(domain, found.application ?? null, nowMs)
+      if (found.kind === 'rendered') await askIfDue({ domain, application: found.application ?? null, nowMs })
       if (found.kind !== 'probed' || found.finding === null) return null
       const removed = await sweep(domain, found.finding)
       const also = removed === 0 ? '' : `; stored pages that read the same and were removed: ${removed}`
@@ -116,7 +127,7 @@ export function createProber(pool: pg.Pool, random: (bytes: number) => Uint8Arra
     },
   }
 
-  async function askIfDue(domain: DomainId, application: string | null, nowMs: number): Promise<void> {
+  async function askOnce({ domain, application, nowMs }: Asked): Promise<void> {
     const values = [domain, new Date(nowMs), application]
     const { rowCount } = await pool.query({ ...due, values })
     if (rowCount === 0) return

@@ -1,5 +1,6 @@
 import type pg from 'pg'
 
+import { joined } from '../../db/joined.ts'
 import { deleteInSteps, removeOld, type Steps } from '../../db/remove-old.ts'
 import type { Queryable } from '../../db/transaction.ts'
 import type { AccountId, DomainName, JobId, PagePath } from '../../ids.ts'
@@ -24,25 +25,31 @@ type Explained = {
 
 export type KeepRecord = (job: ClaimedJob, explained: Explained) => Promise<void>
 
+/** Jobs that end together share a statement. */
+const SHARED = { most: 50, underWay: 1 }
+
 export function createRecordKeeper(pool: pg.Pool): KeepRecord {
   const statement = readStatement('keep-record')
-  return async ({ id, page }, { outcome, detail, claimedMs, storedMs, record }) => {
-    await pool.query({
-      ...statement,
-      values: [
-        id,
-        outcome,
-        detail,
-        new Date(claimedMs),
-        Math.round(storedMs),
-        JSON.stringify(record),
-        page.domain,
-        page.path,
-        RECORDS_A_PAGE,
-        page.variant,
-      ],
-    })
-  }
+  const keep = joined<Explained & { job: ClaimedJob }, void>(
+    async (ended: readonly (Explained & { job: ClaimedJob })[]) => {
+      await pool.query({
+        ...statement,
+        values: [
+          ended.map(({ job }) => job.id),
+          ended.map(({ outcome }) => outcome),
+          ended.map(({ detail }) => detail),
+          ended.map(({ claimedMs }) => new Date(claimedMs)),
+          ended.map(({ storedMs }) => Math.round(storedMs)),
+          ended.map(({ record }) => JSON.stringify(record)),
+          ended.map(({ job }) => job.page.variant),
+          RECORDS_A_PAGE,
+        ],
+      })
+      return undefined
+    },
+    SHARED,
+  )
+  return (job, explained) => keep({ ...explained, job })
 }
 
 /** For the owner. Times are ISO 8601 in UTC with milliseconds. */
@@ -82,6 +89,33 @@ export async function lastRenders(
   )
   if (rows.length === 0) return null
   return rows.filter((row): row is Row => row.job_id !== null).map(toView)
+}
+
+/** Pages whose last render stored them; `complete`: without a browser. `folders`: complete but for those rendered first. */
+export type CompletePages = { stored: number; complete: number; folders: string[] }
+
+const PAGES_READ = 20_000
+const FOLDER_PAGES = 10
+/** Rendered to learn that the others need no browser: src/render/static-pages.ts. */
+const RENDERED_FIRST = 3
+const FOLDERS_SHOWN = 10
+
+export async function completePages(
+  db: Queryable,
+  account: AccountId,
+  domain: DomainName,
+): Promise<CompletePages> {
+  const { rows } = await db.query<CompletePages>(
+    `with read as materialized (
+       select split_part(split_part(r.path, '?', 1), '/', 2) as top, r.path like '/%/%' as is_below, r.outcome = 'static' as complete
+         from domain d join last_render r on r.domain_id = d.id
+        where d.account_id = $1 and d.custom_domain = $2 and r.outcome in ('rendered', 'static') limit $3)
+     select (select count(*)::integer from read) as stored, (select count(*)::integer from read where complete) as complete,
+            array(select '/' || top || '/*' from read where is_below group by top
+                   having count(*) filter (where complete) >= $4 and count(*) filter (where not complete) <= $6 order by count(*) desc, top limit $5) as folders`,
+    [account, domain, PAGES_READ, FOLDER_PAGES, FOLDERS_SHOWN, RENDERED_FIRST],
+  )
+  return rows[0]!
 }
 
 function toView({ job_id, request_id, ended_at, ...row }: Row): RenderView {

@@ -1,25 +1,16 @@
 /** Pages that are none, on sites that answer 200 to everything: a real browser, the real queue, a toy site. */
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import http from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { after, before, beforeEach, describe, it } from 'node:test'
-import { HOME, type TestQueue, testQueue } from '../../../test/support/queue.ts'
-import { startTestRenderer, type TestRenderer } from '../../../test/support/renderer.ts'
-import { DEFAULT_PLANS } from '../../accounts/plans.ts'
+import { after, beforeEach, describe, it } from 'node:test'
+import { HOME, openQueue, runNext } from '../../../test/support/queue.ts'
+import { startTestRenderer } from '../../../test/support/renderer.ts'
 import { systemClock } from '../../clock.ts'
-import type { DomainId, DomainName, PagePath } from '../../ids.ts'
-import { silentLog } from '../../log.ts'
+import type { DomainId, PagePath } from '../../ids.ts'
 import { pageId } from '../../store/page-id.ts'
 import { readStored } from '../../store/stored-page.ts'
-import { AfterRender } from '../jobs/after-render.ts'
-import { createComplete } from '../jobs/complete.ts'
 import { enqueue } from '../jobs/enqueue.ts'
 import type { Priority } from '../jobs/job.ts'
-import { runJob } from '../jobs/run-job.ts'
 import type { Found } from './effect.ts'
 import { createProber, SWEEP_LIMIT } from './prober.ts'
-import { lastRenders } from './render-records.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
@@ -35,71 +26,37 @@ const shows = (none: string, pages = SHOP) => `const path = location.pathname; c
   document.body.innerHTML = '<header>Shop Bags Cups</header><main></main><footer>Imprint</footer>'
   document.querySelector('main').textContent = page ?? ${none}`
 
-let queue: TestQueue
-let renderer: TestRenderer
-let origin: http.Server
-const asked: string[] = []
-before(async () => {
-  queue = await testQueue()
-  renderer = await startTestRenderer({ timeoutMs: 5_000 })
-  origin = http.createServer((req, res) => {
-    asked.push(req.url ?? '')
-    if (req.url?.startsWith('/app')) {
-      res.setHeader('content-type', 'text/javascript').end(site.show)
-      return
-    }
-    res.writeHead(req.url === '/' ? 200 : site.status, { 'content-type': 'text/html' })
-    res.end(`<!doctype html><body><script src="/app-${site.build}.js"></script></body>`)
-  })
-  origin.listen(0, '127.0.0.1')
-  await once(origin, 'listening')
-})
-after(async () => {
-  await renderer.close()
-  await queue.close()
-  origin.close()
-  origin.closeAllConnections()
+const queue = await openQueue()
+const renderer = await startTestRenderer({ timeoutMs: 5_000 })
+after(() => renderer.close())
+const { asked, originUrl } = renderer
+renderer.origin.removeAllListeners('request').on('request', (req, res) => {
+  asked.push(req.url ?? '')
+  if (req.url?.startsWith('/app')) return void res.setHeader('content-type', 'text/javascript').end(site.show)
+  res.writeHead(req.url === '/' ? 200 : site.status, { 'content-type': 'text/html' })
+  res.end(`<!doctype html><body><script src="/app-${site.build}.js"></script></body>`)
 })
 const clock = { atMs: systemClock.nowMs(), nowMs: () => clock.atMs }
-beforeEach(async () => {
-  await queue.pool.query('delete from job')
+let random: (bytes: number) => Uint8Array
+beforeEach(() => {
   Object.assign(site, { build: site.build + 1, show: shows(SORRY), status: 200 })
   asked.length = 0
   let letter = 0
   random = (bytes) => new Uint8Array(bytes).map(() => letter++ * 7)
 })
-let random: (bytes: number) => Uint8Array
 
 async function newDomain(settings = '{}'): Promise<DomainId> {
   const domain = await queue.domain()
-  const url = `http://127.0.0.1:${(origin.address() as AddressInfo).port}`
-  await queue.pool.query('update domain set origin_url = $2, settings = $3 where id = $1', [
-    domain,
-    url,
-    settings,
-  ])
+  const sql = 'update domain set origin_url = $2, settings = $3 where id = $1'
+  await queue.pool.query(sql, [domain, originUrl, settings])
   return domain
 }
 
-/** Carries one job out, as a worker does; what it asks for waits. */
+/** Runs one job; what it asks for waits. */
 async function step(): Promise<string | null> {
-  const [job] = await queue.claim({ slots: 1 })
-  if (job === undefined) return null
-  const deps = {
-    render: renderer.render,
-    complete: createComplete({ pool: queue.pool, plans: DEFAULT_PLANS, clock }),
-    pool: queue.pool,
-    prober: createProber(queue.pool, random),
-    plans: DEFAULT_PLANS,
-    clock,
-    log: silentLog(),
-    leaseMs: 1_000,
-  }
-  await new AfterRender(deps).follow(job, await runJob(deps, job, new AbortController()))
-  const { rows } = await queue.pool.query<{ outcome: string }>('select outcome from job where id = $1', [
-    job.id,
-  ])
-  return rows[0]?.outcome ?? null
+  const job = await runNext(queue, renderer.render, { clock, prober: createProber(queue.pool, random) })
+  const sql = 'select outcome from job where id = $1'
+  return (await queue.pool.query<{ outcome: string }>(sql, [job?.id])).rows[0]?.outcome ?? null
 }
 
 /** Renders a page, and after it whatever else was asked for. */
@@ -115,31 +72,17 @@ async function render(domain: DomainId, path: string, priority: Priority = 'live
 
 const stored = (domain: DomainId, path: string) => readStored(queue.pool, pageId(domain, path as PagePath))
 
-async function records(domain: DomainId) {
-  const sql = 'select custom_domain from domain where id = $1'
-  const { rows } = await queue.pool.query<{ custom_domain: DomainName }>(sql, [domain])
-  return (await lastRenders(queue.pool, await queue.accountOf(domain), rows[0]!.custom_domain)) ?? []
-}
-
-async function used(domain: DomainId): Promise<number> {
-  const sql = 'select renders from render_count where domain_id = $1'
-  return (await queue.pool.query<{ renders: number }>(sql, [domain])).rows[0]?.renders ?? 0
-}
-
 describe('a new domain', () => {
   // Proves decided "Soft 404"
   it('its first page is stored without waiting; then the site is looked at, once, for nothing', async () => {
     const domain = await newDomain()
     assert.deepEqual(await render(domain, '/'), ['rendered', 'probed'])
-    assert.equal(await used(domain), 1)
+    assert.equal(await queue.renders(domain), 1)
     const probes = asked.filter((path) => path.startsWith('/prepaint-probe-'))
     assert.equal(new Set(probes).size, 2)
     assert.equal(await stored(domain, probes[0]!), null)
     assert.deepEqual(await render(domain, '/bags'), ['rendered'])
-    const { rows } = await queue.pool.query(`select path from page where domain_id = $1 order by path`, [
-      domain,
-    ])
-    assert.deepEqual(rows, [{ path: '/' }, { path: '/bags' }])
+    assert.deepEqual(await queue.stored(domain), ['/', '/bags'])
   })
 
   // Proves decided "Soft 404"
@@ -147,7 +90,7 @@ describe('a new domain', () => {
     const domain = await newDomain()
     assert.deepEqual(await render(domain, '/gone'), ['rendered', 'probed'])
     assert.equal(await stored(domain, '/gone'), null)
-    const [probe, first] = await records(domain)
+    const [probe, first] = await queue.records(domain)
     assert.equal(first?.outcome, 'rendered')
     assert.equal(probe?.outcome, 'probed')
     assert.match(
@@ -169,10 +112,7 @@ describe('a new domain', () => {
     await queue.pool.query(`${copy(`'/410-' || n`, 410)} and n = 1`, [domain])
     await queue.pool.query(`${copy(`'/'`, 200)} and n = 1`, [domain])
     assert.equal(await step(), 'probed')
-    const { rows } = await queue.pool.query('select path from page where domain_id = $1 order by path', [
-      domain,
-    ])
-    assert.deepEqual(rows, [{ path: '/' }, { path: '/410-1' }, { path: `/gone-${SWEEP_LIMIT}` }])
+    assert.deepEqual(await queue.stored(domain), ['/', '/410-1', `/gone-${SWEEP_LIMIT}`])
   })
 
   // Proves decided "Soft 404"
@@ -181,7 +121,7 @@ describe('a new domain', () => {
     assert.deepEqual(await render(domain, '/gone'), ['rendered'])
     const judged = await newDomain()
     await render(judged, '/')
-    await queue.pool.query(`update domain set settings = '{"soft_404": "store"}' where id = $1`, [judged])
+    await queue.set(judged, { soft_404: 'store' })
     assert.deepEqual(await render(judged, '/gone'), ['rendered'])
   })
 })
@@ -197,8 +137,8 @@ describe('a page that reads like none', () => {
     site.show = shows(SORRY, SHOP.replace('/bags', '/cups'))
     assert.deepEqual(await render(domain, '/bags', 'refresh'), ['soft-404'])
     assert.deepEqual(await stored(domain, '/bags'), before)
-    assert.equal(await used(domain), 2)
-    const [last] = await records(domain)
+    assert.equal(await queue.renders(domain), 2)
+    const [last] = await queue.records(domain)
     assert.deepEqual(
       [last?.outcome, last?.detail],
       ['soft-404', 'it reads like a page that does not exist, with status 200'],
@@ -206,21 +146,12 @@ describe('a page that reads like none', () => {
     assert.deepEqual(await render(domain, '/cups'), ['rendered'])
   })
 
-  it('nearly: its own address, the time, something random', async () => {
-    site.show = shows(`'No page ' + path + ' found at ' + performance.timeOrigin + '. ' +
-      ['Try the cups', 'Read our story', 'Ask our people'][path.includes('probe') ? Number(path[16] < 'n') : 2]`)
-    const domain = await newDomain()
-    await render(domain, '/')
-    for (const path of ['/a', '/ab', '/abc/def'])
-      assert.deepEqual(await render(domain, path), ['soft-404'], path)
-  })
-
   it('says itself that it is none: its status is believed', async () => {
     const meta = `(document.head.innerHTML = '<meta name="prerender-status-code" content="404">', ${SORRY})`
     site.show = shows(meta)
     const domain = await newDomain()
     assert.deepEqual(await render(domain, '/'), ['rendered', 'probed'])
-    assert.match((await records(domain))[0]?.detail ?? '', /no soft 404: status 404/)
+    assert.match((await queue.records(domain))[0]?.detail ?? '', /no soft 404: status 404/)
     assert.deepEqual(await render(domain, '/gone'), ['rendered'])
     assert.equal((await stored(domain, '/gone'))?.status, 404)
   })
@@ -230,7 +161,7 @@ describe('not judged', () => {
   const notJudged = async (why: RegExp, path = '/any') => {
     const domain = await newDomain()
     assert.deepEqual(await render(domain, '/'), ['rendered', 'probed'])
-    assert.match((await records(domain))[0]?.detail ?? '', why)
+    assert.match((await queue.records(domain))[0]?.detail ?? '', why)
     assert.deepEqual(await render(domain, path), ['rendered'])
   }
 
@@ -239,27 +170,30 @@ describe('not judged', () => {
     await notJudged(/no soft 404: status 404/)
   })
 
-  // Proves decided "Soft 404"
-  it('a site with one text for every page', async () => {
-    site.show = shows(SORRY, 'null')
-    await notJudged(/the home page reads the same/)
-  })
-
-  it('a site whose router leads from unknown addresses to a page', async () => {
-    site.show = `if (!['/', '/bags'].includes(location.pathname)) history.replaceState({}, '', '/bags'); ${shows(SORRY)}`
-    await notJudged(/such addresses become \/bags/, '/bags')
-  })
-
-  it('a site that sends unknown addresses elsewhere', async () => {
-    site.show = `if (location.pathname === '/' || location.pathname === '/bags') { ${shows(SORRY)} } else location = '/bags'`
-    await notJudged(/no soft 404: redirect/, '/bags')
-  })
+  for (const [name, show, why, path] of [
+    // Proves decided "Soft 404"
+    ['a site with one text for every page', shows(SORRY, 'null'), /the home page reads the same/, '/any'],
+    [
+      'a site whose router leads from unknown addresses to a page',
+      `if (!['/', '/bags'].includes(location.pathname)) history.replaceState({}, '', '/bags'); ${shows(SORRY)}`,
+      ...([/such addresses become \/bags/, '/bags'] as const),
+    ],
+    [
+      'a site that sends unknown addresses elsewhere',
+      `if (location.pathname === '/' || location.pathname === '/bags') { ${shows(SORRY)} } else location = '/bags'`,
+      ...([/no soft 404: redirect/, '/bags'] as const),
+    ],
+  ] as const)
+    it(name, () => {
+      site.show = show
+      return notJudged(why, path)
+    })
 
   it('a site that was broken when it was looked at; an hour later it is looked at again', async () => {
     site.show = `if (location.pathname === '/') { ${shows(SORRY)} } else document.body.textContent = 'Internal Server Error'`
     const domain = await newDomain()
     assert.deepEqual(await render(domain, '/'), ['rendered', 'probed'])
-    assert.match((await records(domain))[0]?.detail ?? '', /could not be judged: error-page/)
+    assert.match((await queue.records(domain))[0]?.detail ?? '', /could not be judged: error-page/)
     site.show = shows(SORRY)
     clock.atMs += HOUR - 1
     assert.deepEqual(await render(domain, '/'), ['rendered'])
@@ -344,13 +278,5 @@ describe('a probe', () => {
       Array.from({ length: 20 }, () => prober.after({ page: pageId(domain, HOME) }, found, end, clock.atMs)),
     )
     assert.equal((await queue.jobs(domain)).filter(({ state }) => state === 'queued').length, 1)
-  })
-
-  it('goes with its domain', async () => {
-    const domain = await newDomain()
-    await render(domain, '/')
-    await queue.pool.query('delete from domain where id = $1', [domain])
-    const { rowCount } = await queue.pool.query('select from probe where domain_id = $1', [domain])
-    assert.equal(rowCount, 0)
   })
 })

@@ -12,17 +12,12 @@ import {
   wordsOfPath,
 } from './soft-404.ts'
 
-const FRAME = [
-  '<header>Shop Bags Cups Lamps <img src="/logo.svg"></header>',
-  '<footer>Imprint Terms</footer>',
-]
-const page = (main: string) =>
-  `<!DOCTYPE html><html><body>${FRAME[0]}<main>${main}</main>${FRAME[1]}</body></html>`
-const look = (path: string, main: string, application: string | null = 'build 1'): Look => ({
-  path,
-  html: page(main),
-  application,
+const bare = (path: string, body: string, application: string | null = null): Look => ({
+  ...{ path, html: `<!DOCTYPE html><html><body>${body}</body></html>`, application },
 })
+const HEADER = '<header>Shop Bags Cups Lamps <img src="/logo.svg"></header>'
+const look = (path: string, main: string, application: string | null = 'build 1') =>
+  bare(path, `${HEADER}<main>${main}</main><footer>Imprint Terms</footer>`, application)
 const HOME = look('/', '<h1>Welcome</h1><p>Bags and cups of the season</p>')
 const A = '/prepaint-probe-qwertzuiop'
 const B = '/prepaint-probe-asdfghjklm'
@@ -31,65 +26,55 @@ const probed = (say: (path: string) => string, home = HOME) =>
 
 const PLAIN = probed(() => '<h1>Page not found</h1>')
 const ECHO = probed((path) => `<h1>Nothing at ${path}</h1>`)
+const TIMED = probed(() => '<h1>Page not found</h1><p>At 10:15:02, in 31 ms</p>')
 const MOVING = probed(
   (path) => `<h1>Page not found</h1><p>${path === A ? 'Try the cups' : 'Read our story'}</p>`,
 )
 
-describe('a page that reads like none', () => {
-  const SAME: [name: string, finding: typeof PLAIN, found: Look][] = [
-    ['the same words', PLAIN, look('/x', '<h1>Page not found</h1>')],
-    ['in other elements and other white space', PLAIN, look('/x', '<div>Page\n  not <b>found</b></div>')],
-    [
-      'its own address in it, where the probe had its own',
-      ECHO,
-      look('/red-shoes', '<h1>Nothing at /red-shoes</h1>'),
-    ],
-    ['an address in other spelling', ECHO, look('/caf%C3%A9', '<h1>Nothing at /café</h1>')],
-    ['something that changes each time', MOVING, look('/x', '<h1>Page not found</h1><p>Ask our people</p>')],
-    [
-      'numbers that change',
-      probed(() => '<h1>Page not found</h1><p>At 10:15:02, in 31 ms</p>'),
-      look('/x', '<h1>Page not found</h1><p>At 11:07:59, in 4.25 ms</p>'),
-    ],
-  ]
-  for (const [name, finding, found] of SAME) {
-    it(name, () => assert.equal(isSoft404(finding, found), true, JSON.stringify(finding)))
-  }
-})
+const PAGES: [
+  name: string,
+  isSoft: boolean,
+  finding: typeof PLAIN,
+  main: string,
+  path?: string,
+  build?: string,
+][] = [
+  ['the same words', true, PLAIN, '<h1>Page not found</h1>'],
+  ['in other elements and other white space', true, PLAIN, '<div>Page\n  not <b>found</b></div>'],
+  ['its own address in it, where the probe had its own', true, ECHO, '<h1>Nothing at /shoes</h1>', '/shoes'],
+  ['an address in other spelling', true, ECHO, '<h1>Nothing at /café</h1>', '/caf%C3%A9'],
+  ['something that changes each time', true, MOVING, '<h1>Page not found</h1><p>Ask our people</p>'],
+  ['numbers that change', true, TIMED, '<h1>Page not found</h1><p>At 11:07:59, in 4.25 ms</p>'],
+  ['other words', false, PLAIN, '<h1>Red shoes</h1>'],
+  ['a word more', false, PLAIN, '<h1>Page not found</h1><p>Shoes</p>'],
+  ['a word less', false, PLAIN, '<h1>Page found</h1>'],
+  ['a word twice', false, PLAIN, '<h1>Page not not found</h1>'],
+  ['a picture more', false, PLAIN, '<h1>Page not found</h1><img alt="" src="/shoe.jpg">'],
+  [
+    'little more than the frame, no words that say that it is none',
+    false,
+    ECHO,
+    '<h1>Red shoes</h1>',
+    '/red-shoes',
+  ],
+  [
+    'as many words as change each time, without those of regret',
+    false,
+    MOVING,
+    '<p>Red shoes of leather</p>',
+  ],
+  ['a word of regret exchanged, and room for it', false, MOVING, '<h1>Page not here</h1><p>Ask us</p>'],
+  ['more words than change each time', false, MOVING, '<h1>Page not found</h1><p>a b c d e f g</p>'],
+  ['its address, where the probe had none', false, PLAIN, '<h1>Page not found</h1><p>shoes</p>', '/shoes'],
+  ['the words of an earlier build', false, PLAIN, '<h1>Page not found</h1>', '/x', 'build 2'],
+]
+describe('a page that reads like none, or is a page of its own', () => {
+  for (const [name, isSoft, finding, main, path = '/x', build] of PAGES)
+    it(`${isSoft ? 'none' : 'a page'}: ${name}`, () =>
+      assert.equal(isSoft404(finding, look(path, main, build)), isSoft, JSON.stringify(finding)))
 
-describe('a page of its own', () => {
-  const OTHER: [name: string, finding: typeof PLAIN, found: Look][] = [
-    ['other words', PLAIN, look('/x', '<h1>Red shoes</h1>')],
-    ['a word more', PLAIN, look('/x', '<h1>Page not found</h1><p>Shoes</p>')],
-    ['a word less', PLAIN, look('/x', '<h1>Page found</h1>')],
-    ['a word twice', PLAIN, look('/x', '<h1>Page not not found</h1>')],
-    ['a picture more', PLAIN, look('/x', '<h1>Page not found</h1><img alt="" src="/shoe.jpg">')],
-    [
-      'little more than the frame, where no words say that it is none',
-      ECHO,
-      look('/red-shoes', '<h1>Red shoes</h1>'),
-    ],
-    [
-      'as many words as change each time, without those of regret',
-      MOVING,
-      look('/x', '<p>Red shoes of leather</p>'),
-    ],
-    [
-      'a word of regret exchanged, and room for it',
-      MOVING,
-      look('/x', '<h1>Page not here</h1><p>Ask us</p>'),
-    ],
-    ['more words than change each time', MOVING, look('/x', '<h1>Page not found</h1><p>a b c d e f g</p>')],
-    ['its address, where the probe had none', PLAIN, look('/shoes', '<h1>Page not found</h1><p>shoes</p>')],
-    ['the words of an earlier build', PLAIN, look('/x', '<h1>Page not found</h1>', 'build 2')],
-  ]
-  for (const [name, finding, found] of OTHER) {
-    it(name, () => assert.equal(isSoft404(finding, found), false, JSON.stringify(finding)))
-  }
-
-  it('whatever its build: only what it reads counts for what is stored', () => {
-    assert.equal(readsLike(PLAIN, look('/x', '<h1>Page not found</h1>', 'build 2')), true)
-  })
+  it('whatever its build: only what it reads counts for what is stored', () =>
+    assert.equal(readsLike(PLAIN, look('/x', '<h1>Page not found</h1>', 'build 2')), true))
 })
 
 describe('a site that cannot be judged', () => {
@@ -113,25 +98,14 @@ describe('a site that cannot be judged', () => {
   })
 
   it('has nothing to read', () => {
-    const empty = (path: string): Look => ({
-      path,
-      html: '<body><canvas></canvas></body>',
-      application: null,
-    })
-    assert.equal(why(findingOf(empty(A), empty(B), HOME)), 'there is nothing to read')
+    const [one, other] = [A, B].map((path) => bare(path, '<canvas></canvas>'))
+    assert.equal(why(findingOf(one!, other!, HOME)), 'there is nothing to read')
   })
 
   it('has too much to say: at the limit it is judged, one past it not', () => {
-    const bare = (path: string, count: number): Look => ({
-      path,
-      html: `<body>${words('w', count)}</body>`,
-      application: null,
-    })
-    assert.equal(why(findingOf(bare(A, WORDS_LIMIT), bare(B, WORDS_LIMIT), HOME)), 'soft')
-    assert.equal(
-      why(findingOf(bare(A, WORDS_LIMIT + 1), bare(B, WORDS_LIMIT), HOME)),
-      'it has too much to say',
-    )
+    const of = (path: string, count: number) => bare(path, words('w', count))
+    assert.equal(why(findingOf(of(A, WORDS_LIMIT), of(B, WORDS_LIMIT), HOME)), 'soft')
+    assert.equal(why(findingOf(of(A, WORDS_LIMIT + 1), of(B, WORDS_LIMIT), HOME)), 'it has too much to say')
   })
 })
 
@@ -156,7 +130,6 @@ describe('words', () => {
 })
 
 function words(stem: string, count: number): string {
-  return Array.from({ length: count }, (_, at) => `${stem}${String.fromCharCode(97 + (at % 26))}${at}x`).join(
-    ' ',
-  )
+  const word = (at: number) => `${stem}${String.fromCharCode(97 + (at % 26))}${at}x`
+  return Array.from({ length: count }, (_, at) => word(at)).join(' ')
 }

@@ -15,11 +15,11 @@ with quota as (
 select asked.*, claimed.*, details.visitor, details.query, details.origin_cache_control,
        coalesce(details.is_probe, false) as is_probe, details.queued_ms, details.wait_left_ms,
        details.rules, details.crawler, details.tried, details.variant, coalesce(details.is_compared, false) as is_compared,
-       details.sealed_headers
+       details.sealed_headers, details.request_id
   from asked
   left join lateral (
     -- `offset 0` keeps the planner from inlining this: without a job the function is not called.
     select found.* from (select $9::integer as slots where asked.asked_id is not null offset 0) as room,
-           lateral claim_jobs($8, room.slots, $10, $11, $12, $13, $14, $15 * interval '1 millisecond', $6) as found
+           lateral claim_jobs($8, room.slots, $10, $11, $12, $13, $14, $15 * interval '1 millisecond', $6, '{}', 0) as found
   ) as claimed on true
   left join lateral claim_details(claimed.domain_id, claimed.job_id) as details on claimed.job_id is not null

@@ -1,22 +1,30 @@
--- Adds a record, updates the last render and the day's counts, and deletes records of the page beyond the last $9. None of this need
--- survive a server crash. A deleted domain or job has no record.
-with kept as (
+-- Adds records, updates the last renders and the day's counts, and deletes records of each page beyond the last $8. None of this
+-- need survive a server crash. A deleted domain or job has no record.
+with ended as materialized (
+  select job.domain_id, job.path, job.created_at, job.request_id, given.*
+    from unnest($1::uuid[], $2::text[], $3::text[], $4::timestamptz[], $5::integer[], $6::text[], $7::text[]) with ordinality
+      as given (job_id, outcome, detail, claimed_at, stored_ms, record, variant, at)
+    join job on job.id = given.job_id
+), kept as (
   insert into render_record (domain_id, path, variant, job_id, outcome, detail, queued_ms, stored_ms, record, request_id)
-  select job.domain_id, job.path, $10, job.id, $2, $3,
-         greatest(0, extract(epoch from ($4::timestamptz - job.created_at)) * 1000)::integer, $5, $6, job.request_id
-    from job where job.id = $1
-  returning id
+  select domain_id, path, variant, job_id, outcome, detail,
+         greatest(0, extract(epoch from (claimed_at - created_at)) * 1000)::integer, stored_ms, record::jsonb, request_id
+    from ended order by at
+  returning domain_id, path, variant
 ), last as (
   -- A probe has no page.
   insert into last_render (domain_id, path, outcome, ended_at)
-  select job.domain_id, job.path, $2, now() from job where job.id = $1 and $2 <> 'probed'
+  select distinct on (domain_id, path) domain_id, path, outcome, now() from ended where outcome <> 'probed'
+   order by domain_id, path, at desc
   on conflict (domain_id, path) do update set outcome = excluded.outcome, ended_at = excluded.ended_at
 ), usual as (
   insert into render_outcome_day as t (domain_id, day, outcome, renders)
-  select job.domain_id, (now() at time zone 'UTC')::date, $2, 1 from job where job.id = $1 and $2 <> 'probed'
-  on conflict (domain_id, day, outcome) do update set renders = t.renders + 1
+  select domain_id, (now() at time zone 'UTC')::date, outcome, count(*) from ended where outcome <> 'probed'
+   group by domain_id, outcome order by domain_id, outcome
+  on conflict (domain_id, day, outcome) do update set renders = t.renders + excluded.renders
 )
 delete from render_record where id in (
-  select id from render_record where domain_id = $7 and path = $8 and variant = $10 and exists (select from kept)
-   order by id desc offset $9 - 1 limit 100
+  select old.id from kept cross join lateral (
+    select id from render_record r where (r.domain_id, r.path, r.variant) = (kept.domain_id, kept.path, kept.variant)
+     order by id desc offset $8 - 1 limit 100) old
 )

@@ -1,29 +1,21 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
 import { until } from '../../../test/support/condition.ts'
-import { type TestQueue, testQueue } from '../../../test/support/queue.ts'
+import { openQueue } from '../../../test/support/queue.ts'
 import { DEFAULT_PLANS } from '../../accounts/plans.ts'
-import { createListener } from '../../db/listener.ts'
 import type { DomainId, PagePath } from '../../ids.ts'
 import { silentLog } from '../../log.ts'
 import type { RenderOutcome } from '../../render/outcome.ts'
 import { INVALIDATE_CHANNEL } from '../../store/invalidation.ts'
 import { pageId } from '../../store/page-id.ts'
-import { type Complete, createComplete } from '../jobs/complete.ts'
-import { enqueue } from '../jobs/enqueue.ts'
-import { AGREEING_PAGES, createDeployWatch, DEPLOYS_A_DAY, type DeployWatch } from './deploy.ts'
+import { createComplete } from '../jobs/complete.ts'
+import { AGREEING_PAGES, createDeployWatch, DEPLOYS_A_DAY } from './deploy.ts'
 
-let queue: TestQueue
-let watch: DeployWatch
-let complete: Complete
+const queue = await openQueue()
 const clock = { atMs: Date.now() - 86_400_000, nowMs: () => clock.atMs }
-before(async () => {
-  queue = await testQueue()
-  watch = createDeployWatch({ pool: queue.pool, clock, log: silentLog() })
-  complete = createComplete({ pool: queue.pool, plans: DEFAULT_PLANS, clock })
-})
-after(() => queue.close())
+const watch = createDeployWatch({ pool: queue.pool, clock, log: silentLog() })
+const complete = createComplete({ pool: queue.pool, plans: DEFAULT_PLANS, clock })
 
 const found = (application: string | null): RenderOutcome => ({
   ...{ kind: 'rendered', status: 200, headers: [], html: '', application },
@@ -33,8 +25,7 @@ const DONE = { state: 'done', outcome: 'rendered' } as const
 /** A render of that page has been stored, a second after the one before. */
 async function stored(domain: DomainId, path: string, application: string | null): Promise<void> {
   clock.atMs += 1_000
-  await enqueue(queue.pool, domain, [path as PagePath], 'live')
-  const job = (await queue.claim()).find((claimed) => claimed.page.domain === domain)!
+  const job = await queue.running(domain, path)
   const rendered = { ...found(application), html: `<p>${clock.atMs}` } as RenderOutcome
   assert.equal((await complete(job, rendered)).state, 'done')
   await watch.after({ page: pageId(domain, path as PagePath) }, found(application), DONE)
@@ -45,11 +36,8 @@ async function site(pages: number, application = 'one'): Promise<DomainId> {
   return domain
 }
 async function stale(domain: DomainId): Promise<string[]> {
-  const { rows } = await queue.pool.query<{ path: string }>(
-    'select path from page where domain_id = $1 and stale_since is not null order by path',
-    [domain],
-  )
-  return rows.map(({ path }) => path)
+  const sql = 'select path from page where domain_id = $1 and stale_since is not null order by path'
+  return (await queue.pool.query<{ path: string }>(sql, [domain])).rows.map(({ path }) => path)
 }
 const later = (domain: DomainId, interval: string) =>
   queue.pool.query(
@@ -61,20 +49,16 @@ describe('a deploy', () => {
   // Proves decided "Deploy detection"
   it('is seen when three pages have the new build; then those of the old one are stale, and every node hears of it', async () => {
     const domain = await site(6)
-    const listener = await createListener(queue.connection, silentLog())
-    try {
-      const heard: string[] = []
-      listener.on(INVALIDATE_CHANNEL, (payload) => heard.push(payload))
-      await listener.settled()
-      for (let n = 0; n < AGREEING_PAGES; n++) {
-        assert.deepEqual(await stale(domain), [], `after ${n} pages`)
-        await stored(domain, `/p${n}`, 'two')
-      }
-      assert.deepEqual(await stale(domain), ['/p3', '/p4', '/p5'])
-      await until('it is heard', () => isDeepStrictEqual(JSON.parse(heard.at(-1) ?? '{}'), { domain }))
-    } finally {
-      await listener.close()
+    const heard: string[] = []
+    const listener = await queue.listener()
+    listener.on(INVALIDATE_CHANNEL, (payload) => heard.push(payload))
+    await listener.settled()
+    for (let n = 0; n < AGREEING_PAGES; n++) {
+      assert.deepEqual(await stale(domain), [], `after ${n} pages`)
+      await stored(domain, `/p${n}`, 'two')
     }
+    assert.deepEqual(await stale(domain), ['/p3', '/p4', '/p5'])
+    await until('it is heard', () => isDeepStrictEqual(JSON.parse(heard.at(-1) ?? '{}'), { domain }))
     // Rendered anew, a page is fresh, and the deploy is over.
     await stored(domain, '/p3', 'two')
     assert.deepEqual(await stale(domain), ['/p4', '/p5'])
@@ -141,11 +125,9 @@ describe('no deploy', () => {
     const domain = await site(5)
     for (let n = 0; n < 4; n++) await stored(domain, `/p${n}`, null)
     const other = await site(5)
-    await watch.after({ page: pageId(other, '/p0' as PagePath) }, found('two'), {
-      state: 'failed',
-      outcome: 'blank',
-    })
-    await watch.after({ page: pageId(other, '/p0' as PagePath) }, { kind: 'blank' }, DONE)
+    const page = pageId(other, '/p0' as PagePath)
+    await watch.after({ page }, found('two'), { state: 'failed', outcome: 'blank' })
+    await watch.after({ page }, { kind: 'blank' }, DONE)
     assert.deepEqual([await stale(domain), await stale(other)], [[], []])
   })
 
@@ -158,15 +140,10 @@ describe('no deploy', () => {
   // Proves decided "Deploy detection"
   it('where the owner does not want it', async () => {
     const domain = await site(5)
-    const set = (value: boolean) =>
-      queue.pool.query(
-        `update domain set settings = jsonb_build_object('refresh_on_deploy', $2::boolean) where id = $1`,
-        [domain, value],
-      )
-    await set(false)
+    await queue.set(domain, { refresh_on_deploy: false })
     for (let n = 0; n < 4; n++) await stored(domain, `/p${n}`, 'two')
     assert.deepEqual(await stale(domain), [])
-    await set(true)
+    await queue.set(domain, { refresh_on_deploy: true })
     await stored(domain, '/p0', 'two')
     assert.deepEqual(await stale(domain), ['/p4'])
   })

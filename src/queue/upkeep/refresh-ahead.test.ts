@@ -1,24 +1,15 @@
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, describe, it } from 'node:test'
-import { type TestQueue, testQueue } from '../../../test/support/queue.ts'
+import { beforeEach, describe, it } from 'node:test'
+import { openQueue, paths } from '../../../test/support/queue.ts'
 import { DEFAULT_PLANS } from '../../accounts/plans.ts'
-import type { DomainId, PagePath } from '../../ids.ts'
+import type { DomainId } from '../../ids.ts'
 import { createStaleFinder } from '../../store/last-visits.ts'
 import { enqueue } from '../jobs/enqueue.ts'
 import { AHEAD_AT_ONCE, refreshAhead } from './refresh-ahead.ts'
 
-let queue: TestQueue
+const queue = await openQueue()
 const clock = { atMs: Date.now(), nowMs: () => clock.atMs }
-before(async () => {
-  queue = await testQueue()
-})
-after(() => queue.close())
-beforeEach(async () => {
-  await queue.pool.query(
-    'truncate job, unstored_page, page, last_visit, last_render, render_count, freshness',
-  )
-  await queue.pool.query('delete from domain')
-})
+beforeEach(() => queue.pool.query('delete from domain'))
 
 /** Page `n` is `ages[n]` hours old and was asked for `n` hours ago. */
 async function site(ages: readonly number[], plan = 'enterprise'): Promise<DomainId> {
@@ -34,34 +25,29 @@ async function site(ages: readonly number[], plan = 'enterprise'): Promise<Domai
   )
   return domain
 }
+const refresh = () =>
+  refreshAhead({ pool: queue.pool, plans: DEFAULT_PLANS, clock, stalest: createStaleFinder() })
 async function look(): Promise<string[]> {
-  while (
-    await refreshAhead({ pool: queue.pool, plans: DEFAULT_PLANS, clock, stalest: createStaleFinder() })
-  ) {}
-  const { rows } = await queue.pool.query<{ path: string }>(
-    `select path from job where state = 'queued' and priority = 1 order by turn`,
-  )
-  return rows.map(({ path }) => path)
+  while (await refresh()) {}
+  const sql = `select path from job where state = 'queued' and priority = 1 order by turn`
+  return (await queue.pool.query<{ path: string }>(sql)).rows.map(({ path }) => path)
 }
 const again = () => queue.pool.query(`update freshness set next_at = now()`)
 const end = () =>
   queue.pool.query(`update job set state = 'done', finished_at = now() where state = 'queued'`)
-const set = (domain: DomainId, settings: object) =>
-  queue.pool.query('update domain set settings = $2 where id = $1', [domain, settings])
+const thirty = (count: number) => Array<number>(count).fill(30)
 
 describe('refreshing ahead', () => {
   // Proves decided "Refresh ahead"
   it('stale pages, those that a crawler asked for last come first; none that nobody asks for', async () => {
-    const domain = await site([30, 2, 40, 1])
+    await site([30, 2, 40, 1])
     await queue.pool.query(`update page set stale_since = now() - interval '1 minute' where path = '/p3'`)
     await queue.pool.query(`delete from last_visit where path = '/p2'`)
     assert.deepEqual(await look(), ['/p0', '/p3'])
     await again()
     // What waits is not asked for twice.
     assert.deepEqual(await look(), ['/p0', '/p3'])
-    await queue.pool.query(`update page set rendered_at = now(), stale_since = null where domain_id = $1`, [
-      domain,
-    ])
+    await queue.pool.query(`update page set rendered_at = now(), stale_since = null`)
     await end()
     await again()
     assert.deepEqual(await look(), [])
@@ -69,8 +55,7 @@ describe('refreshing ahead', () => {
 
   it('a domain for which the queue has no room holds up none for which it has', async () => {
     const [greedy, other] = [await site([30]), await site([30])]
-    const own = Array.from({ length: 30 }, (_, n) => `/own${n}` as PagePath)
-    await enqueue(queue.pool, greedy, own, 'warm')
+    await enqueue(queue.pool, greedy, paths(30, '/own'), 'warm')
     await queue.pool.query(`update queue_depth set queued = 999980, counted_at = now() + interval '1 hour'`)
     await look()
     await queue.pool.query(`update queue_depth set counted_at = '-infinity'`)
@@ -80,9 +65,9 @@ describe('refreshing ahead', () => {
 
   it('a domain at which a look fails holds up no other', async () => {
     const [bad, other] = [await site([30]), await site([30])]
-    await queue.pool.query('insert into freshness values ($1, now()), ($2, now())', [bad, other])
-    await queue.pool.query(`update freshness set next_at = now() - interval '1 hour' where domain_id = $1`, [
+    await queue.pool.query(`insert into freshness values ($1, now() - interval '1 hour'), ($2, now())`, [
       bad,
+      other,
     ])
     await queue.pool.query(
       `create function refuse() returns trigger language plpgsql as $$ begin raise 'refused'; end $$;
@@ -100,19 +85,18 @@ describe('refreshing ahead', () => {
 
   it('by the age that the owner has set', async () => {
     const domain = await site([3, 1])
-    await set(domain, { fresh_seconds: 7_200 })
+    await queue.set(domain, { fresh_seconds: 7_200 })
     assert.deepEqual(await look(), ['/p0'])
   })
 
   it('so many at a time', async () => {
-    const domain = await site(Array.from({ length: AHEAD_AT_ONCE + 5 }, () => 30))
+    const domain = await site(thirty(AHEAD_AT_ONCE + 5))
     assert.equal((await look()).length, AHEAD_AT_ONCE)
     await again()
     assert.equal((await look()).length, AHEAD_AT_ONCE)
     // What crawlers have asked for themselves takes of the same room.
     await end()
-    const own = Array.from({ length: AHEAD_AT_ONCE - 1 }, (_, n) => `/own${n}` as PagePath)
-    await enqueue(queue.pool, domain, own, 'refresh')
+    await enqueue(queue.pool, domain, paths(AHEAD_AT_ONCE - 1, '/own'), 'refresh')
     await queue.pool.query('update page set rendered_at = now() where path < $1', ['/p2'])
     await again()
     assert.equal((await look()).length, AHEAD_AT_ONCE)
@@ -121,10 +105,7 @@ describe('refreshing ahead', () => {
   // Proves decided "Refresh ahead"
   it("a day takes a thirtieth of the owner's share of the month, and the next day as much again", async () => {
     // 1,000 a month: 10 % of it is 3 a day.
-    await site(
-      Array.from({ length: 10 }, () => 30),
-      'starter',
-    )
+    await site(thirty(10), 'starter')
     assert.equal((await look()).length, 3)
     await end()
     await again()
@@ -136,13 +117,10 @@ describe('refreshing ahead', () => {
   })
 
   it('the share is the owner’s to say, and 0 turns it off', async () => {
-    const domain = await site(
-      Array.from({ length: 30 }, () => 30),
-      'starter',
-    )
-    await set(domain, { refresh_ahead_percent: 0 })
+    const domain = await site(thirty(30), 'starter')
+    await queue.set(domain, { refresh_ahead_percent: 0 })
     assert.deepEqual(await look(), [])
-    await set(domain, { refresh_ahead_percent: 50 })
+    await queue.set(domain, { refresh_ahead_percent: 50 })
     await again()
     assert.equal((await look()).length, 16)
   })
@@ -150,10 +128,7 @@ describe('refreshing ahead', () => {
   // Proves decided "Refresh ahead"
   it('never past 100 % of the month, which is for crawlers', async () => {
     const domain = await site([30, 30, 30], 'starter')
-    await queue.pool.query(
-      `insert into render_count values ($1, date_trunc('month', now() at time zone 'utc'), 999)`,
-      [domain],
-    )
+    await queue.useRenders(domain, 999)
     assert.deepEqual(await look(), ['/p0'])
   })
 
@@ -180,13 +155,9 @@ describe('refreshing ahead', () => {
   })
 
   it('several nodes queue each page once, and count it once', async () => {
-    await site(Array.from({ length: 10 }, () => 30))
+    await site(thirty(10))
     await site([30, 30])
-    await Promise.all(
-      Array.from({ length: 6 }, () =>
-        refreshAhead({ pool: queue.pool, plans: DEFAULT_PLANS, clock, stalest: createStaleFinder() }),
-      ),
-    )
+    await Promise.all(Array.from({ length: 6 }, refresh))
     assert.equal((await look()).length, 12)
     const { rows } = await queue.pool.query('select ahead from freshness order by ahead')
     assert.deepEqual(rows, [{ ahead: 2 }, { ahead: 10 }])

@@ -63,7 +63,7 @@ async function refreshDue({ pool, plans, clock, stalest }: Deps): Promise<boolea
       const { paths, isMore } =
         room <= 0 ? NOTHING : await stalest(client, { domain, freshSeconds, limit: room, nowMs })
       const redirects = paths.length === 0 ? null : await redirectMapOf(client, domain)
-      const wanted = paths.filter((path) => redirects?.find(path.split('?', 1)[0]!) == null)
+      const wanted = paths.filter((path) => !redirects?.covers(path))
       if (wanted.length > 0) await enqueue(client, domain, wanted, 'refresh')
       await client.query(
         `update freshness set day = $2, ahead = $3, next_at = now() + make_interval(secs => $4)

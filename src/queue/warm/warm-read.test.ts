@@ -1,13 +1,9 @@
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
 import type http from 'node:http'
-import path from 'node:path'
-import { after, afterEach, before, describe, it } from 'node:test'
+import { after, afterEach, describe, it } from 'node:test'
 import zlib from 'node:zlib'
-import { until } from '../../../test/support/condition.ts'
-import { type TestQueue, testQueue } from '../../../test/support/queue.ts'
-import { startTestSite, type TestAnswer, type TestSite } from '../../../test/support/site.ts'
-import { testWarm } from '../../../test/support/warm.ts'
+import { startTestSite, type TestAnswer } from '../../../test/support/site.ts'
+import { openWarm } from '../../../test/support/warm.ts'
 import { systemClock } from '../../clock.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { DomainId } from '../../ids.ts'
@@ -15,22 +11,11 @@ import { silentLog } from '../../log.ts'
 import { pauseWarm, startWarm } from './warm.ts'
 import { DEPTH_LIMIT, readWarmSitemaps, TURN_LIMIT_SECONDS } from './warm-read.ts'
 
-let queue: TestQueue
-let warm: ReturnType<typeof testWarm>
-let origin: TestSite
-before(async () => {
-  queue = await testQueue()
-  warm = testWarm(queue)
-  origin = await startTestSite()
-})
-after(async () => {
-  await origin.close()
-  await queue.close()
-})
-afterEach(async () => {
-  await queue.pool.query(
-    'truncate warm, warm_count, warm_paused, warm_sitemap, known_path, sitemap, job, unstored_page',
-  )
+const warm = await openWarm()
+const { queue } = warm
+const origin = await startTestSite()
+after(() => origin.close())
+afterEach(() => {
   for (const one of Object.keys(origin.answers)) delete origin.answers[one]
   origin.asked.length = 0
 })
@@ -47,14 +32,12 @@ async function site(answers: Record<string, TestAnswer>): Promise<DomainId> {
   await startWarm(queue.pool, domain)
   return domain
 }
-const read = (leaseMs?: number) =>
+const read = (options: { leaseMs?: number; stopwatch?: () => number } = {}) =>
   readWarmSitemaps(
-    {
-      ...{ pool: queue.pool, get: origin.options, clock: systemClock, log: silentLog() },
-      ...(leaseMs === undefined ? {} : { leaseMs }),
-    },
+    { pool: queue.pool, get: origin.options, clock: systemClock, log: silentLog(), ...options },
     new AbortController().signal,
   )
+const NONE = { left: 0, failed: 0, failures: [] }
 async function known(domain: DomainId): Promise<string[]> {
   const { rows } = await queue.pool.query<{ path: string }>(
     `select path from known_path where domain_id = $1 and source = 'sitemap' order by path`,
@@ -76,11 +59,11 @@ describe('what a warm reads', () => {
     assert.deepEqual(await known(domain), ['/a', '/b', '/c'])
     assert.deepEqual(origin.asked, ['/robots.txt', '/index.xml.gz', '/one.xml', '/two.xml'])
     const { state, known: count, sitemaps } = await warm.progress(domain)
-    assert.deepEqual([state, count, sitemaps], ['queueing', 3, { read: 3, left: 0, failed: 0, failures: [] }])
+    assert.deepEqual([state, count, sitemaps], ['queueing', 3, { read: 3, ...NONE }])
     const { rows } = await queue.pool.query(`select lastmod from known_path where path = '/a'`)
     assert.deepEqual(rows, [{ lastmod: new Date('2026-01-02') }])
     assert.equal(await read(), false)
-    while ((await warm.step()) === 'moved') {}
+    await warm.settle()
     const { rows: jobs } = await queue.pool.query('select path from job order by path')
     assert.deepEqual(jobs, [{ path: '/a' }, { path: '/c' }])
   })
@@ -92,7 +75,7 @@ describe('what a warm reads', () => {
     const without = await site({ '/sitemap.xml': { status: 404 } })
     await read()
     const { state, sitemaps } = await warm.progress(without)
-    assert.deepEqual([state, sitemaps], ['queueing', { read: 0, left: 0, failed: 0, failures: [] }])
+    assert.deepEqual([state, sitemaps], ['queueing', { read: 0, ...NONE }])
   })
 
   it('and those that crawlers have asked for', async () => {
@@ -192,19 +175,23 @@ describe('a run whose sitemaps are read', () => {
     return { domain, asked: asked.promise, go: go.resolve }
   }
 
-  it('is read by one node at a time', async () => {
+  it('is read by one node at a time; once its lease ends, the next goes on with the sitemap that it was at', async () => {
     const { domain, asked, go } = await held()
     const first = read()
     await asked
     assert.equal(await read(), false)
+    await queue.pool.query('update warm set lease_until = clock_timestamp()')
     go()
-    assert.equal(await first, true)
+    origin.asked.length = 0
+    assert.deepEqual([await read(), await first], [true, true])
+    assert.deepEqual(origin.asked, ['/2.xml'])
     assert.deepEqual(await known(domain), ['/a', '/b'])
+    assert.equal((await warm.progress(domain)).state, 'queueing')
   })
 
   it('a pause ends the reading; later it goes on with the sitemap that it was at', async () => {
     const { domain, asked, go } = await held()
-    const reading = read(30)
+    const reading = read({ leaseMs: 30 })
     await asked
     await transaction(queue.pool, (client) => pauseWarm(client, domain))
     await reading
@@ -219,7 +206,7 @@ describe('a run whose sitemaps are read', () => {
 
   it('begun anew, what the old reading brings ends nothing', async () => {
     const { domain, asked, go } = await held()
-    const old = read(30)
+    const old = read({ leaseMs: 30 })
     await asked
     await startWarm(queue.pool, domain)
     await old
@@ -228,40 +215,12 @@ describe('a run whose sitemaps are read', () => {
     await read()
     assert.equal((await warm.progress(domain)).state, 'queueing')
   })
-
-  // Proves decided "Warm"
-  it('killed with -9, the next node goes on with the sitemap that it was at', async () => {
-    const { domain, asked, go } = await held()
-    const node = spawn(
-      process.execPath,
-      [
-        path.join(import.meta.dirname, '../../../test/support/warm-main.ts'),
-        JSON.stringify({ connection: { ...queue.connection, types: undefined }, leaseMs: 1_000 }),
-      ],
-      { stdio: 'inherit' },
-    )
-    await asked
-    node.kill('SIGKILL')
-    go()
-    origin.asked.length = 0
-    await until('its lease has ended', () => read())
-    assert.deepEqual(origin.asked, ['/2.xml'])
-    assert.deepEqual(await known(domain), ['/a', '/b'])
-    assert.equal((await warm.progress(domain)).state, 'queueing')
-  })
 })
 
 describe('a turn at reading', () => {
   /** Its seconds pass as the sitemaps of `slow` are answered, and not otherwise. */
   const time = { seconds: 1_000 }
-  const turn = () =>
-    readWarmSitemaps(
-      {
-        ...{ pool: queue.pool, get: origin.options, clock: systemClock, log: silentLog() },
-        stopwatch: () => time.seconds,
-      },
-      new AbortController().signal,
-    )
+  const turn = () => read({ stopwatch: () => time.seconds })
   const slow = (seconds: number, paths: readonly string[]) => (res: http.ServerResponse) => {
     time.seconds += seconds
     res.end(urlset(...paths))
@@ -276,11 +235,8 @@ describe('a turn at reading', () => {
       '/3.xml': slow(TURN_LIMIT_SECONDS + 1, ['/d']),
     })
   const counted = async (domain: DomainId) => {
-    const { rows } = await queue.pool.query<{ path: string; entries: number | null }>(
-      'select path, entries from warm_sitemap where domain_id = $1 order by depth, path',
-      [domain],
-    )
-    return rows.map(({ path, entries }) => [path, entries])
+    const sql = 'select path, entries from warm_sitemap where domain_id = $1 order by depth, path'
+    return (await queue.pool.query(sql, [domain])).rows.map(({ path, entries }) => `${path} ${entries}`)
   }
 
   it('ends between two sitemaps once its time is over; the others go first, and the next turn goes on', async (t) => {
@@ -294,10 +250,7 @@ describe('a turn at reading', () => {
 
     assert.equal(await turn(), true)
     assert.deepEqual(origin.asked, ['/robots.txt', '/1.xml'])
-    assert.deepEqual(await counted(domain), [
-      ['/1.xml', 2],
-      ['/index.xml', null],
-    ])
+    assert.deepEqual(await counted(domain), ['/1.xml 2', '/index.xml null'])
     const { rows } = await queue.pool.query('select lease, state from warm where domain_id = $1', [domain])
     assert.deepEqual(rows, [{ lease: null, state: 'reading' }])
 
@@ -309,15 +262,10 @@ describe('a turn at reading', () => {
     const turns = [await turn(), await turn(), await turn()]
     assert.deepEqual(turns, [true, true, false])
     assert.deepEqual(origin.asked, ['/robots.txt', '/1.xml', '/index.xml', '/2.xml', '/3.xml'])
-    assert.deepEqual(await counted(domain), [
-      ['/1.xml', 2],
-      ['/index.xml', 2],
-      ['/2.xml', 2],
-      ['/3.xml', 1],
-    ])
+    assert.deepEqual(await counted(domain), ['/1.xml 2', '/index.xml 2', '/2.xml 2', '/3.xml 1'])
     assert.deepEqual(await known(domain), ['/a', '/b', '/c', '/d'])
     const { state, known: count, sitemaps } = await warm.progress(domain)
-    assert.deepEqual([state, count, sitemaps], ['queueing', 4, { read: 4, left: 0, failed: 0, failures: [] }])
+    assert.deepEqual([state, count, sitemaps], ['queueing', 4, { read: 4, ...NONE }])
   })
 
   it('goes on up to its limit, and one that has taken longer for nothing but robots.txt reads a sitemap', async () => {

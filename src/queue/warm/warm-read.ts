@@ -125,7 +125,7 @@ async function robotsOf(
 ): Promise<string | null> {
   for (let tries = 1; ; tries++) {
     try {
-      return await fetchRobots(get, site, signal)
+      return (await fetchRobots(get, site, signal)).text
     } catch (error) {
       if (signal.aborted) return null
       if (tries < ROBOTS_TRIES) continue

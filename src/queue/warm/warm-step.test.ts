@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { after, afterEach, before, describe, it } from 'node:test'
-import { RENDERED, type TestQueue, testQueue } from '../../../test/support/queue.ts'
-import { testWarm } from '../../../test/support/warm.ts'
+import { describe, it } from 'node:test'
+import { columns, paths, RENDERED } from '../../../test/support/queue.ts'
+import { openWarm } from '../../../test/support/warm.ts'
 import { DEFAULT_PLANS } from '../../accounts/plans.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { DomainId, PagePath } from '../../ids.ts'
@@ -9,30 +9,12 @@ import { cancelJobs } from '../jobs/cancel.ts'
 import { enqueue } from '../jobs/enqueue.ts'
 import { cancelWarm, pauseWarm, resumeWarm, startWarm } from './warm.ts'
 
-let queue: TestQueue
-let warm: ReturnType<typeof testWarm>
-before(async () => {
-  queue = await testQueue()
-  warm = testWarm(queue)
-})
-after(() => queue.close())
-afterEach(() => queue.pool.query('truncate warm, warm_count, warm_paused, warm_sitemap, job, unstored_page'))
-
-/** Started, with its sitemaps read. */
-async function started(count: number, { plan = 'enterprise', robots = '' } = {}): Promise<DomainId> {
-  const domain = await warm.domainWith(count, plan)
-  await startWarm(queue.pool, domain)
-  await warm.read(domain, robots)
-  return domain
-}
-const settle = async () => {
-  while ((await warm.step()) === 'moved') {}
-}
+const warm = await openWarm()
+const { queue, started, settle } = warm
 const within = <T>(work: Parameters<typeof transaction<T>>[1]) => transaction(queue.pool, work)
-const counts = async (domain: DomainId) => {
-  const { state, known, done, unchanged, failed, left } = await warm.progress(domain)
-  return { state, known, done, unchanged, failed, left }
-}
+/** State, known, done, unchanged, failed, left. */
+const counts = async (domain: DomainId) =>
+  columns([await warm.progress(domain)], 'state', 'known', 'done', 'unchanged', 'failed', 'left')[0]
 
 describe('warmStep', () => {
   // Proves interface 4.3/7
@@ -47,13 +29,10 @@ describe('warmStep', () => {
       assert.equal(await warm.step(), step)
       assert.deepEqual([await warm.queued(domain), (await warm.progress(domain)).state], [jobs, state])
     }
-    const { rows } = await queue.pool.query('select distinct priority from job')
-    assert.deepEqual(rows, [{ priority: 2 }])
+    assert.deepEqual(new Set(columns(await queue.jobs(domain), 'priority').flat()), new Set([2]))
     await warm.end(domain)
     assert.equal(await warm.step(), 'idle')
-    assert.deepEqual(await counts(domain), {
-      ...{ state: 'done', known: 1_200, done: 1_200, unchanged: 0, failed: 0, left: 0 },
-    })
+    assert.deepEqual(await counts(domain), ['done', 1_200, 1_200, 0, 0, 0])
   })
 
   it('waits for the sitemaps to be read', async () => {
@@ -89,9 +68,7 @@ describe('warmStep', () => {
     await settle()
     await warm.end(domain)
     await settle()
-    assert.deepEqual(await counts(domain), {
-      ...{ state: 'done', known: 2_600, done: 2_600, unchanged: 0, failed: 0, left: 0 },
-    })
+    assert.deepEqual(await counts(domain), ['done', 2_600, 2_600, 0, 0, 0])
   })
 
   it('domains take turns', async () => {
@@ -103,8 +80,6 @@ describe('warmStep', () => {
 
   it('several nodes never queue a path twice, nor leave one out', async () => {
     const domain = await started(1_900)
-    const { state } = await warm.progress(domain)
-    assert.equal(state, 'queueing')
     while ((await warm.progress(domain)).state === 'queueing') {
       await Promise.all(Array.from({ length: 8 }, () => warm.step()))
     }
@@ -122,16 +97,6 @@ describe('warmStep', () => {
     await queue.pool.query('delete from domain where id = $1', [deleted])
     assert.equal(await warm.step(), 'idle')
   })
-
-  it('a full queue leaves the run where it was', async () => {
-    const domain = await started(10)
-    await queue.pool.query(`update queue_depth set queued = 1000000, counted_at = now() + interval '1 hour'`)
-    assert.equal(await warm.step(), 'waiting')
-    assert.deepEqual([await warm.queued(domain), (await warm.progress(domain)).state], [0, 'queueing'])
-    await queue.pool.query(`update queue_depth set counted_at = '-infinity'`)
-    assert.equal(await warm.step(), 'moved')
-    assert.equal(await warm.queued(domain), 10)
-  })
 })
 
 describe('what is left out', () => {
@@ -139,11 +104,8 @@ describe('what is left out', () => {
     const domain = await started(10, {
       robots: 'User-agent: Prepaint\nDisallow: /p00000[1-3]$\nDisallow: /p000002',
     })
-    await queue.pool.query(
-      `update domain set settings = '{"rules": [{"path": "/*5", "action": "pass"}, {"path": "/*6", "action": "pass"}]}'
-        where id = $1`,
-      [domain],
-    )
+    const rules = ['/*5', '/*6'].map((path) => ({ path, action: 'pass' }))
+    await queue.set(domain, { rules })
     await settle()
     await warm.end(domain)
     await settle()
@@ -153,25 +115,18 @@ describe('what is left out', () => {
 
   it('for `outdated`: what is fresh, unless its sitemap says that it has changed', async () => {
     const domain = await warm.domainWith(4)
-    const store = (path: string, ageHours: number, stale = false) =>
-      queue.pool.query(
-        `insert into page (domain_id, path, status, headers, body_br, html_bytes, etag, rendered_at, stale_since)
-         values ($1, $2, 200, '[]', '', 0, 'e', now() - make_interval(hours => $3), case when $4 then now() end)`,
-        [domain, path, ageHours, stale],
-      )
-    await store('/p000001', 1)
-    await store('/p000002', 25)
-    await store('/p000003', 1, true)
-    await store('/p000004', 2)
+    await queue.store(domain, ['/p000001', '/p000003'], 1)
+    await queue.store(domain, ['/p000002'], 25)
+    await queue.store(domain, ['/p000004'], 2)
     await queue.pool.query(
-      `update known_path set lastmod = now() - interval '1 hour' where path = '/p000004';
+      `update page set stale_since = now() where path = '/p000003';
+       update known_path set lastmod = now() - interval '1 hour' where path = '/p000004';
        update known_path set lastmod = now() - interval '2 hours' where path = '/p000001'`,
     )
     await startWarm(queue.pool, domain, 'outdated')
     await warm.read(domain)
     await settle()
-    const { rows } = await queue.pool.query('select path from job order by path')
-    assert.deepEqual(rows, [{ path: '/p000002' }, { path: '/p000003' }, { path: '/p000004' }])
+    assert.deepEqual(columns(await queue.jobs(domain), 'path').flat(), ['/p000002', '/p000003', '/p000004'])
     assert.equal((await warm.progress(domain)).fresh, 1)
   })
 })
@@ -183,9 +138,7 @@ describe('progress', () => {
     await warm.end(domain, 4)
     await warm.end(domain, 2, 'done', 'unchanged')
     await warm.end(domain, 1, 'failed')
-    assert.deepEqual(await counts(domain), {
-      ...{ state: 'rendering', known: 10, done: 6, unchanged: 2, failed: 1, left: 3 },
-    })
+    assert.deepEqual(await counts(domain), ['rendering', 10, 6, 2, 1, 3])
     const { pages_per_second: speed, seconds_left: left } = await warm.progress(domain)
     assert(speed !== null && speed > 0.1, `${speed} pages/s`)
     assert(left !== null && left >= 0 && left < 60, `${left} s`)
@@ -204,6 +157,7 @@ describe('progress', () => {
   it('jobs of an earlier run, and of nobody, count for nobody', async () => {
     const domain = await started(600)
     await warm.step()
+    await warm.end(domain, 10)
     await startWarm(queue.pool, domain)
     await warm.end(domain, 100)
     await enqueue(queue.pool, domain, ['/other' as PagePath], 'live')
@@ -212,9 +166,7 @@ describe('progress', () => {
     await settle()
     await warm.end(domain)
     await settle()
-    assert.deepEqual(await counts(domain), {
-      ...{ state: 'done', known: 600, done: 600, unchanged: 0, failed: 0, left: 0 },
-    })
+    assert.deepEqual(await counts(domain), ['done', 600, 600, 0, 0, 0])
   })
 
   it('is right when many workers end jobs at once, beside steps that queue', async () => {
@@ -231,10 +183,7 @@ describe('progress', () => {
     }
     await Promise.all([worker(), worker(), worker()])
     await settle()
-    assert.deepEqual(await counts(domain), {
-      // Each page was rendered for the first time.
-      ...{ state: 'done', known: 520, done: 520, unchanged: 0, failed: 0, left: 0 },
-    })
+    assert.deepEqual(await counts(domain), ['done', 520, 520, 0, 0, 0])
   })
 
   it('a deactivation cancels what waits, and nothing is left over', async () => {
@@ -242,9 +191,7 @@ describe('progress', () => {
     await warm.step()
     await cancelJobs(queue.pool, domain)
     await warm.step()
-    assert.deepEqual(await counts(domain), {
-      ...{ state: 'done', known: 10, done: 0, unchanged: 0, failed: 10, left: 0 },
-    })
+    assert.deepEqual(await counts(domain), ['done', 10, 0, 0, 10, 0])
   })
 })
 
@@ -270,9 +217,7 @@ describe('pause, resume, cancel', () => {
     assert.equal(await warm.queued(domain), 599)
     await warm.end(domain)
     await settle()
-    assert.deepEqual(await counts(domain), {
-      ...{ state: 'done', known: 700, done: 700, unchanged: 0, failed: 0, left: 0 },
-    })
+    assert.deepEqual(await counts(domain), ['done', 700, 700, 0, 0, 0])
   })
 
   it('a pause while the last pages wait does not end the run', async () => {
@@ -290,10 +235,7 @@ describe('pause, resume, cancel', () => {
     await warm.step()
     await enqueue(queue.pool, domain, ['/p000003' as PagePath], 'live')
     await within((client) => pauseWarm(client, domain))
-    assert.deepEqual(
-      (await queue.jobs(domain)).map(({ path, priority }) => [path, priority]),
-      [['/p000003', 0]],
-    )
+    assert.deepEqual(columns(await queue.jobs(domain), 'path', 'priority'), [['/p000003', 0]])
   })
 
   it('a pause that meets a step halfway takes back all the same', async () => {
@@ -328,31 +270,48 @@ describe('pause, resume, cancel', () => {
 
 describe('the quota of the month', () => {
   const limit = DEFAULT_PLANS['starter']!.monthly_render_limit
-  const use = (domain: DomainId, renders: number) =>
-    queue.pool.query(
-      `insert into render_count (domain_id, month, renders)
-       values ($1, date_trunc('month', now() at time zone 'utc'), $2)
-       on conflict (domain_id, month) do update set renders = excluded.renders`,
-      [domain, renders],
-    )
-
   // Proves decided "Warm"
   it('a warm stops at 100 %, so that crawlers have what is left, and says so; with room again it goes on', async () => {
     const domain = await started(600, { plan: 'starter' })
-    await use(domain, limit - 20)
+    await queue.useRenders(domain, limit - 20)
     assert.equal(await warm.step(), 'moved')
     assert.equal(await warm.queued(domain), 20)
     assert.equal(await warm.step(), 'waiting')
     await warm.end(domain)
-    await use(domain, limit)
+    await queue.useRenders(domain, limit)
     assert.equal(await warm.step(), 'waiting')
     const { state, paused_at: pausedAt, reason } = await warm.progress(domain)
     assert.deepEqual([state, pausedAt !== null, reason], ['queueing', true, 'over-quota'])
     assert.equal(await warm.step(), 'idle')
 
-    await use(domain, 0)
+    await queue.useRenders(domain, 0)
     await within((client) => resumeWarm(client, domain))
     await settle()
     assert.equal(await warm.queued(domain), 580)
   })
+
+  it('a run whose month is spoken for holds up none behind it', async () => {
+    const waiting = [
+      await started(limit + 10, { plan: 'starter' }),
+      await started(limit + 10, { plan: 'starter' }),
+    ]
+    await settle()
+    assert.deepEqual(await Promise.all(waiting.map(warm.queued)), [limit, limit])
+    const other = await started(10)
+    assert.equal(await warm.step(), 'moved')
+    assert.equal(await warm.queued(other), 10)
+  })
+})
+
+it('a run for which the queue has no room holds up none for which it has', async () => {
+  const greedy = await started(500)
+  await enqueue(queue.pool, greedy, paths(2_000, '/own'), 'refresh')
+  const other = await started(500)
+  // Beside 2,000 of its own 500 more are too many, and alone they are not.
+  await queue.pool.query(`update queue_depth set queued = 998000, counted_at = now() + interval '1 hour'`)
+  assert.equal(await warm.step(), 'moved')
+  assert.deepEqual([await warm.queued(greedy), await warm.queued(other)], [2_000, 500])
+  await queue.pool.query(`update queue_depth set counted_at = '-infinity'`)
+  assert.equal(await warm.step(), 'moved')
+  assert.equal(await warm.queued(greedy), 2_500)
 })

@@ -1,3 +1,4 @@
+import { setImmediate as breathe } from 'node:timers/promises'
 import type pg from 'pg'
 import type { PlanCatalogue } from '../../accounts/plans.ts'
 import { readQuota } from '../../accounts/quota.ts'
@@ -24,6 +25,8 @@ import {
 
 /** Also what a run holds in memory. */
 const STEP_PATHS = 500
+/** Matching a path with 200 hostile rules takes some milliseconds. */
+const BREATH_PATHS = 10
 
 /** Waiting `warm` jobs of one domain: leaves room in the queue for crawlers and other domains. */
 const WAITING_LIMIT = 2_000
@@ -116,9 +119,9 @@ async function queueNext(client: Queryable, run: Run, limit: number, nowMs: numb
   const rules = new RuleBook(run.settings.rules)
   const redirects = await redirectMapOf(client, run.domain)
   const chosen: Record<WarmChoice, PagePath[]> = { queue: [], forbidden: [], passed: [], fresh: [] }
-  for (const page of pages) {
-    const isRedirected = redirects?.find(page.path.split('?', 1)[0]!) != null
-    const choice = isRedirected
+  for (const [at, page] of pages.entries()) {
+    if (at % BREATH_PATHS === 0) await breathe()
+    const choice = redirects?.covers(page.path)
       ? 'passed'
       : warmChoice(page, { which: run.which, robots, settings: run.settings, rules, nowMs })
     chosen[choice].push(page.path)

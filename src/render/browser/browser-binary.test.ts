@@ -3,7 +3,6 @@ import { chmod, mkdir, mkdtemp, readdir, rm, stat, utimes, writeFile } from 'nod
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, describe, it } from 'node:test'
-
 import { BrowserMissing, fasterBrowser, findBrowser } from './browser-binary.ts'
 
 const dir = await mkdtemp(path.join(tmpdir(), 'prepaint-binary-'))

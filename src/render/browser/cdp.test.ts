@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { PassThrough } from 'node:stream'
 import { it } from 'node:test'
-
 import { CdpClosed, CdpError, connectCdp, EVENT_LIMIT_BYTES } from './cdp.ts'
 
 function connected() {
@@ -12,18 +11,7 @@ function connected() {
 }
 
 /** What is said in one moment is written at its end. */
-const nextTurn = () => new Promise((resolve) => setImmediate(resolve))
-
-const VERSION = { product: 'Chrome/1' }
-
-it('a command is sent as JSON ended by NUL, and gives its answer', async () => {
-  const { toBrowser, say, cdp } = connected()
-  const answer = cdp.browser.send('Browser.getVersion')
-  await nextTurn()
-  assert.equal(String(toBrowser.read()), '{"id":1,"method":"Browser.getVersion"}\0')
-  say({ id: 1, result: VERSION })
-  assert.deepEqual(await answer, VERSION)
-})
+const nextTurn = () => new Promise(setImmediate)
 
 it('messages are put together however they are cut, also inside a letter', async () => {
   const { fromBrowser, cdp } = connected()
@@ -42,18 +30,6 @@ it('what is said in one moment is written in one piece, in its order', async () 
   assert.deepEqual(written, [
     '{"id":1,"method":"Page.enable","sessionId":"s"}\0{"id":2,"method":"Runtime.enable","sessionId":"s"}\0',
   ])
-})
-
-it('several in one piece', async () => {
-  const { fromBrowser, cdp } = connected()
-  const answers = [1, 2, 3].map(() => cdp.browser.send('Browser.getVersion'))
-  fromBrowser.write(
-    [1, 2, 3].map((id) => `${JSON.stringify({ id, result: { product: `${id}` } })}\0`).join(''),
-  )
-  assert.deepEqual(
-    (await Promise.all(answers)).map(({ product }) => product),
-    ['1', '2', '3'],
-  )
 })
 
 it('a refusal is an error that names the command', async () => {
@@ -75,11 +51,11 @@ it('events go to the session they belong to, and are dropped once it has ended',
   say({ method: 'Page.frameNavigated', sessionId: 'b', params: {} })
   say({ method: 'Page.frameNavigated', params: {} })
   const open = cdp.session('a').send('Page.enable')
-  await new Promise(setImmediate)
+  await nextTurn()
   cdp.endSession('a')
   await assert.rejects(open, CdpClosed)
   say({ method: 'Page.frameNavigated', sessionId: 'a', params: {} })
-  await new Promise(setImmediate)
+  await nextTurn()
   assert.deepEqual(heard, ['b'])
 })
 
@@ -111,16 +87,16 @@ it('what is told of a session is counted up to its limit, and one byte past it',
   say(event('a', 60_000))
   say(event('b', 500_000))
   say(event('a', 40_000))
-  await new Promise(setImmediate)
+  await nextTurn()
   assert.equal(exceeded, 0)
   say(event('a', 100))
   say(event('a', 100))
-  await new Promise(setImmediate)
+  await nextTurn()
   assert.equal(exceeded, 1)
 
   cdp.session('a').listen({}, { bytes: 100_000, exceeded: () => exceeded++ })
   say(event('a', 100_000))
-  await new Promise(setImmediate)
+  await nextTurn()
   assert.equal(exceeded, 1)
 })
 
@@ -130,7 +106,7 @@ it('a small event counts as one of 2 KiB', async () => {
   cdp.session('a').listen({}, { bytes: 4 * 1024, exceeded: () => exceeded++ })
   for (const events of [2, 1]) {
     for (let n = 0; n < events; n++) say(event('a', 100))
-    await new Promise(setImmediate)
+    await nextTurn()
     assert.equal(exceeded, events === 2 ? 0 : 1)
   }
 })
@@ -142,20 +118,20 @@ it('what is told of workers counts for the page that they belong to, as long as 
     say({ method: 'Target.attachedToTarget', sessionId: parent, params: { sessionId: worker } })
   attached('page', 'worker')
   attached('worker', 'nested')
-  await new Promise(setImmediate)
+  await nextTurn()
   cdp.session('page').listen({}, { bytes: 100_000, exceeded: () => exceeded++ })
   say({ method: 'Target.detachedFromTarget', sessionId: 'page', params: { sessionId: 'other' } })
   say(event('nested', 90_000))
-  await new Promise(setImmediate)
+  await nextTurn()
   assert.equal(exceeded, 0)
   say(event('worker', 20_000))
-  await new Promise(setImmediate)
+  await nextTurn()
   assert.equal(exceeded, 1)
 
   cdp.session('page').listen({}, { bytes: 100_000, exceeded: () => exceeded++ })
   say({ method: 'Target.detachedFromTarget', sessionId: 'page', params: { sessionId: 'worker' } })
   say(event('nested', 500_000))
-  await new Promise(setImmediate)
+  await nextTurn()
   assert.equal(exceeded, 1)
 })
 
@@ -163,16 +139,14 @@ it('an event is read up to its limit; one byte past it it only counts', async ()
   const { say, cdp } = connected()
   const heard: number[] = []
   let exceeded = 0
-  const listeners = {
-    'Runtime.consoleAPICalled': ({ type }: { type: string }) => heard.push(type.length),
-  }
+  const listeners = { 'Runtime.consoleAPICalled': ({ type }: { type: string }) => heard.push(type.length) }
   cdp.session('a').listen(listeners, { bytes: 2 * EVENT_LIMIT_BYTES, exceeded: () => exceeded++ })
   say(event('a', EVENT_LIMIT_BYTES))
-  await new Promise(setImmediate)
+  await nextTurn()
   assert.equal(heard.length, 1)
   say(event('a', EVENT_LIMIT_BYTES + 1))
   say(event('a', 200))
-  await new Promise(setImmediate)
+  await nextTurn()
   assert.equal(heard.length, 2)
   assert.equal(exceeded, 1)
 })

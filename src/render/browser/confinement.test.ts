@@ -4,24 +4,20 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { chmod, mkdir, writeFile } from 'node:fs/promises'
 import path from 'node:path'
-import { after, before, describe, it } from 'node:test'
-
+import { describe, it } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 import { listProcesses } from '../../../test/support/processes.ts'
-import { startTestRenderer, type TestRenderer } from '../../../test/support/renderer.ts'
+import { openRenderer } from '../../../test/support/renderer.ts'
 import { browserUser, ownUid } from '../../system-user.ts'
-import { BROWSER_RLIMITS, canHideFiles, confined, viewOf } from './confinement.ts'
+import { BROWSER_RLIMITS, canHideFiles, viewOf } from './confinement.ts'
 import { processesOfGroup } from './process-group.ts'
 
 /** The browser's environment must not hold what stands in ours. */
 process.env['DATABASE_URL'] = 'postgres://secret-of-the-node@127.0.0.1/x'
 
-let renderer: TestRenderer
-before(async () => {
-  renderer = await startTestRenderer()
-  renderer.routes.set('/', '<!doctype html><p>page</p>')
-  await renderer.html('/')
-})
-after(() => renderer.close())
+const renderer = await openRenderer()
+renderer.routes.set('/', '<!doctype html><p>page</p>')
+await renderer.html('/')
 
 const file = (pid: number, name: string) => readFileSync(`/proc/${pid}/${name}`, 'utf8')
 
@@ -73,15 +69,6 @@ describe('every process of the browser', () => {
     })
   })
 
-  it('cannot gain a privilege where the sandbox is off: from the first process on', () => {
-    const status = (sandbox: 'on' | 'off') => {
-      const { file, args } = confined('/bin/cat', ['/proc/self/status'], sandbox)
-      return execFileSync(file, args, { encoding: 'utf8' })
-    }
-    assert.match(status('off'), /^NoNewPrivs:\s+1$/m)
-    assert.match(status('on'), /^NoNewPrivs:\s+0$/m)
-  })
-
   it('has limits on files, and leaves no core behind', () => {
     const { openFiles, fileBytes } = BROWSER_RLIMITS
     everyProcess((pid) => {
@@ -93,44 +80,35 @@ describe('every process of the browser', () => {
     })
   })
 
-  it('has an environment without anything of ours', () => {
-    everyProcess((pid) => {
-      const environment = file(pid, 'environ')
-      assert.doesNotMatch(environment, /secret-of-the-node|DATABASE_URL|PREPAINT_|npm_/)
-    })
-  })
+  it('has an environment without anything of ours', () =>
+    everyProcess((pid) =>
+      assert.doesNotMatch(file(pid, 'environ'), /secret-of-the-node|DATABASE_URL|PREPAINT_|npm_/),
+    ))
 
-  it('speaks its protocol over pipes: no page finds a port', () => {
-    everyProcess((pid) => {
-      assert.doesNotMatch(file(pid, 'cmdline'), /remote-debugging-port/)
-    })
-  })
+  it('speaks its protocol over pipes: no page finds a port', () =>
+    everyProcess((pid) => assert.doesNotMatch(file(pid, 'cmdline'), /remote-debugging-port/)))
 })
 
-describe('the data directory', () => {
-  it("as the browser's user: nothing can be read but its own, and its program cannot be changed", async () => {
-    const user = browserUser()
-    if (user === null) return shownNothingElse()
-    const secret = path.join(renderer.dataDir, 'postgres')
-    await mkdir(secret, { mode: 0o700 })
-    await writeFile(path.join(secret, 'key'), 'secret', { mode: 0o600 })
-    const as = (script: string) =>
-      execFileSync('/bin/sh', ['-c', script, 'sh', renderer.dataDir], { ...user, encoding: 'utf8' }).trim()
-    assert.equal(as('cat "$1/postgres/key" 2>/dev/null || echo refused'), 'refused')
-    assert.equal(as('ls "$1" 2>/dev/null || echo refused'), 'refused')
-    assert.equal(as('ls "$1/postgres" 2>/dev/null || echo refused'), 'refused')
-    assert.equal(as('touch "$1/new" 2>/dev/null && echo written || echo refused'), 'refused')
-    // The other half: the same user reads what is its own.
-    assert.notEqual(as('ls "$1/browsers"'), '')
-    // A system browser is not unpacked there.
-    if (existsSync(path.join(renderer.dataDir, 'chromium'))) {
-      const programs = as('find "$1/chromium" -type f -writable; find "$1/chromium" -type d -writable')
-      assert.equal(programs, '')
-      assert.match(as('find "$1/chromium" -name chromium -type f -executable'), /chromium$/)
-    }
-    await chmod(secret, 0o711)
-    assert.equal(as('cat "$1/postgres/key" 2>/dev/null || echo refused'), 'refused')
-  })
+it("the data directory as the browser's user: nothing can be read but its own, and its program cannot be changed", async () => {
+  const user = browserUser()
+  if (user === null) return shownNothingElse()
+  const secret = path.join(renderer.dataDir, 'postgres')
+  await mkdir(secret, { mode: 0o700 })
+  await writeFile(path.join(secret, 'key'), 'secret', { mode: 0o600 })
+  const as = (script: string) =>
+    execFileSync('/bin/sh', ['-c', script, 'sh', renderer.dataDir], { ...user, encoding: 'utf8' }).trim()
+  for (const script of ['cat "$1/postgres/key"', 'ls "$1"', 'ls "$1/postgres"', 'touch "$1/new"'])
+    assert.equal(as(`${script} 2>/dev/null || echo refused`), 'refused', script)
+  // The other half: the same user reads what is its own.
+  assert.notEqual(as('ls "$1/browsers"'), '')
+  // A system browser is not unpacked there.
+  if (existsSync(path.join(renderer.dataDir, 'chromium'))) {
+    const programs = as('find "$1/chromium" -type f -writable; find "$1/chromium" -type d -writable')
+    assert.equal(programs, '')
+    assert.match(as('find "$1/chromium" -name chromium -type f -executable'), /chromium$/)
+  }
+  await chmod(secret, 0o711)
+  assert.equal(as('cat "$1/postgres/key" 2>/dev/null || echo refused'), 'refused')
 })
 
 describe('processes of domains', () => {
@@ -156,15 +134,19 @@ describe('processes of domains', () => {
   }
 
   it('are never shared: when one dies, one domain loses its page', async () => {
-    for (const victim of [0, 1]) {
+    for (const turn of ['first', 'last']) {
       const before = new Set(renderers())
-      const domains = [`first${victim}.example`, `second${victim}.example`]
-      const { outcomes, go } = await hold(domains)
+      const { outcomes, go } = await hold([`one-${turn}.example`, `other-${turn}.example`])
       const added = renderers().filter((pid) => !before.has(pid))
-      assert.equal(added.length, 2)
-      process.kill(added[victim]!, 'SIGKILL')
-      const first = await Promise.race(outcomes)
-      assert.equal(first.kind, 'crashed')
+      assert(added.length >= 2)
+      let ended: Awaited<(typeof outcomes)[number]> | undefined
+      // Some are spare: only the headless shell starts none.
+      for (const pid of turn === 'first' ? added : added.toReversed()) {
+        process.kill(pid, 'SIGKILL')
+        ended = await Promise.race([...outcomes, delay(2_000, undefined)])
+        if (ended !== undefined) break
+      }
+      assert.equal(ended?.kind, 'crashed')
       go()
       const kinds = (await Promise.all(outcomes)).map(({ kind }) => kind).sort()
       assert.deepEqual(kinds, ['crashed', 'rendered'])

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { it } from 'node:test'
-
 import { until } from '../../../test/support/condition.ts'
 import { renderersOfGroup } from './process-group.ts'
 
@@ -12,10 +11,7 @@ it('pages that a zygote has begun since the last look are found, those that have
   const zygote = spawn(
     '/bin/sh',
     ['-c', `exec 3<&0; echo; while read line <&3; do ${page}; done`, 'sh', '--type=zygote'],
-    {
-      detached: true,
-      env: { PATH: '/usr/bin:/bin', PAGE: '--type=renderer' },
-    },
+    { detached: true, env: { PATH: '/usr/bin:/bin', PAGE: '--type=renderer' } },
   )
   t.after(() => process.kill(-zygote.pid!, 'SIGKILL'))
   await once(zygote.stdout, 'data')

@@ -5,14 +5,13 @@ import { once } from 'node:events'
 import { readdir } from 'node:fs/promises'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
-import { after, beforeEach, describe, it } from 'node:test'
+import { beforeEach, describe, it } from 'node:test'
 import { until } from '../../../test/support/condition.ts'
 import { makeDataDir, removeDir } from '../../../test/support/data-dir.ts'
 import { isBrowser, browserProcessesOf as processesOf } from '../../../test/support/processes.ts'
-import { scripted, startTestRenderer } from '../../../test/support/renderer.ts'
+import { openRenderer, scripted, startTestRenderer } from '../../../test/support/renderer.ts'
 
-const renderer = await startTestRenderer({ slots: 2, timeoutMs: 20_000 })
-after(() => renderer.close())
+const renderer = await openRenderer({ slots: 2, timeoutMs: 20_000 })
 
 const { routes } = renderer
 routes.set('/page', '<!doctype html><p>content</p>')
@@ -35,7 +34,9 @@ describe('what dies is replaced', () => {
   // What the last test has ended may not be gone yet.
   beforeEach(() =>
     until('one browser and nothing of another', () => {
-      const groups = new Set(processesOf(renderer.dataDir).map(({ group }) => group))
+      // Full Chromium's crash handlers have groups of their own, and end with it.
+      const all = processesOf(renderer.dataDir).filter(({ command }) => !command.includes('crashpad_handler'))
+      const groups = new Set(all.map(({ group }) => group))
       return groups.size === 1 && browsers().length === 1
     }),
   )
@@ -114,9 +115,9 @@ describe('what dies is replaced', () => {
     const idle = new Set(pages().map(({ pid }) => pid))
     const { asked, outcome } = hang()
     await asked
-    const [mine] = pages().filter(({ pid }) => !idle.has(pid))
     const [browser] = browsers()
-    process.kill(mine!.pid, 'SIGKILL')
+    // Full Chromium has a spare one besides.
+    for (const { pid } of pages()) if (!idle.has(pid)) process.kill(pid, 'SIGKILL')
     const { kind } = await outcome
     assert.equal(kind, 'crashed')
     assert.match(await renderer.html('/page'), /content/)
@@ -125,10 +126,15 @@ describe('what dies is replaced', () => {
 
   it('a script that hangs costs its own page, and no processor time after that', async () => {
     routes.set('/loop', scripted('while (true) {}'))
+    const idle = new Set(pages().map(({ pid }) => pid))
     const calledOff = new AbortController()
     const outcome = renderer.page('/loop', { domain: 'loop.example', signal: calledOff.signal })
     // Half a second of processor time may be long in coming where others want it too.
-    const looping = await until('the loop', () => pages().find(({ cpuMs }) => cpuMs > 500), 18_000)
+    const looping = await until(
+      'the loop',
+      () => pages().find(({ pid, cpuMs }) => cpuMs > 500 && !idle.has(pid)),
+      18_000,
+    )
     calledOff.abort()
     assert.equal((await outcome).kind, 'aborted')
     await until('the end of the looping process', () => !pages().some(({ pid }) => pid === looping.pid))
@@ -136,54 +142,46 @@ describe('what dies is replaced', () => {
   })
 })
 
-describe('what has done enough is replaced under load', () => {
-  const seenOf = (dataDir: string) => {
-    const seen = new Set<number>()
-    let most = 0
-    const timer = setInterval(() => {
-      const now = processesOf(dataDir).filter(isBrowser)
-      for (const { pid } of now) seen.add(pid)
-      most = Math.max(most, now.length)
-    }, 20)
-    return { seen, most: () => most, stop: () => clearInterval(timer) }
+const seenOf = (dataDir: string) => {
+  const seen = new Set<number>()
+  let most = 0
+  const timer = setInterval(() => {
+    const now = processesOf(dataDir).filter(isBrowser)
+    for (const { pid } of now) seen.add(pid)
+    most = Math.max(most, now.length)
+  }, 20)
+  return { seen, most: () => most, stop: () => clearInterval(timer) }
+}
+it('a browser is replaced under load after a number of renders: the next is there before it goes, and every page is whole', async () => {
+  const short = await startTestRenderer({ slots: 2, recycle: { renders: 6 } })
+  short.routes.set('/page', scripted(`fetch('/data').then((answer) => answer.text()).then(show)`))
+  short.routes.set('/data', (_request, response) => void setTimeout(() => response.end('data'), 30))
+  const watched = seenOf(short.dataDir)
+  let over = false
+  let rendered = 0
+  const renderOn = async (domain: string) => {
+    while (!over) {
+      assert.match(await short.html('/page', { domain }), /<li>data</)
+      rendered++
+    }
   }
-  const LIMITS = {
-    'after a number of renders': { renders: 6 },
-    'when it has grown': { memoryBytes: 1 },
+  const rendering = Promise.all([renderOn('one.example'), renderOn('two.example')])
+  try {
+    await Promise.race([
+      until('the second browser', () => watched.seen.size >= 2, 60_000),
+      // What it fails with.
+      rendering,
+    ])
+    over = true
+    await rendering
+  } finally {
+    over = true
+    watched.stop()
+    await short.close()
   }
-  for (const [name, recycle] of Object.entries(LIMITS)) {
-    it(`a browser ${name}: the next is there before it goes, and every page is whole`, async () => {
-      const short = await startTestRenderer({ slots: 2, recycle })
-      short.routes.set('/page', scripted(`fetch('/data').then((answer) => answer.text()).then(show)`))
-      short.routes.set('/data', (_request, response) => void setTimeout(() => response.end('data'), 30))
-      const watched = seenOf(short.dataDir)
-      let over = false
-      let rendered = 0
-      const renderOn = async (domain: string) => {
-        while (!over) {
-          assert.match(await short.html('/page', { domain }), /<li>data</)
-          rendered++
-        }
-      }
-      const rendering = Promise.all([renderOn('one.example'), renderOn('two.example')])
-      try {
-        await Promise.race([
-          until('the second browser', () => watched.seen.size >= 2, 30_000),
-          // What it fails with.
-          rendering,
-        ])
-        over = true
-        await rendering
-      } finally {
-        over = true
-        watched.stop()
-        await short.close()
-      }
-      // Side by side while one takes over from the other.
-      assert(watched.most() >= 2)
-      assert(rendered > 0)
-    })
-  }
+  // Side by side while one takes over from the other.
+  assert(watched.most() >= 2)
+  assert(rendered > 0)
 })
 
 describe('nothing is left behind', () => {
@@ -201,9 +199,7 @@ describe('nothing is left behind', () => {
     const node = spawn(
       process.execPath,
       [path.join(import.meta.dirname, '../../../test/support/renderer-main.ts'), dataDir],
-      {
-        stdio: ['ignore', 'pipe', 'inherit'],
-      },
+      { stdio: ['ignore', 'pipe', 'inherit'] },
     )
     const [line] = await once(createInterface(node.stdout), 'line')
     assert.equal(line, 'looping')

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-
 import { until } from '../../../test/support/condition.ts'
 import { silentLog } from '../../log.ts'
 import { superviseBrowser } from './supervisor.ts'
@@ -11,12 +10,8 @@ const signal = new AbortController().signal
 /** Browsers that can be made to fail; each is known by its number. */
 function fakeBrowsers() {
   const state = {
-    started: 0,
-    alive: new Set<number>(),
-    failStarts: 0,
-    answers: true,
-    memoryBytes: 0,
-    canOpenPages: true,
+    ...{ started: 0, alive: new Set<number>(), failStarts: 0 },
+    ...{ answers: true, memoryBytes: 0, canOpenPages: true },
   }
   const start = async () => {
     if (state.failStarts > 0) {
@@ -43,17 +38,18 @@ function fakeBrowsers() {
   return { state, start }
 }
 
-function supervise(limits: Partial<typeof FOREVER> = {}) {
+async function supervise(limits: Partial<typeof FOREVER> = {}) {
   const browsers = fakeBrowsers()
   const clock = { ms: 0, nowMs: () => clock.ms }
   const options = { start: browsers.start, limits: { ...FOREVER, ...limits }, clock, log: silentLog() }
-  return { ...browsers, clock, supervisor: superviseBrowser({ ...options, checkEveryMs: 5 }) }
+  return { ...browsers, clock, supervisor: await superviseBrowser({ ...options, checkEveryMs: 5 }) }
 }
+
+type Supervised = Awaited<ReturnType<typeof supervise>>
 
 describe('a browser is replaced', () => {
   it('after its number of renders: the new one takes over, the old one ends with its last render', async () => {
-    const { state, supervisor: starting } = supervise({ renders: 2 })
-    const supervisor = await starting
+    const { state, supervisor } = await supervise({ renders: 2 })
     const first = await supervisor.lease(signal)
     const second = await supervisor.lease(signal)
     assert.deepEqual([first.browser.number, second.browser.number], [1, 1])
@@ -70,19 +66,13 @@ describe('a browser is replaced', () => {
   })
 
   for (const [name, age] of Object.entries({
-    'when it is old': (s: ReturnType<typeof supervise>) => {
-      s.clock.ms = 1_000
-    },
-    'when it has grown': (s: ReturnType<typeof supervise>) => {
-      s.state.memoryBytes = 1_000
-    },
-    'when it gives no answer': (s: ReturnType<typeof supervise>) => {
-      s.state.answers = false
-    },
+    'when it is old': ({ clock }: Supervised) => Object.assign(clock, { ms: 1_000 }),
+    'when it has grown': ({ state }: Supervised) => Object.assign(state, { memoryBytes: 1_000 }),
+    'when it gives no answer': ({ state }: Supervised) => Object.assign(state, { answers: false }),
   })) {
     it(name, async () => {
-      const supervised = supervise({ ageMs: 1_000, memoryBytes: 1_000 })
-      const supervisor = await supervised.supervisor
+      const supervised = await supervise({ ageMs: 1_000, memoryBytes: 1_000 })
+      const { supervisor } = supervised
       supervised.clock.ms = 999
       supervised.state.memoryBytes = 999
       const { browser, release } = await supervisor.lease(signal)
@@ -96,8 +86,7 @@ describe('a browser is replaced', () => {
   }
 
   it('when it can open no more pages: what it renders goes on, what comes waits for the next one', async () => {
-    const { state, supervisor: starting } = supervise()
-    const supervisor = await starting
+    const { state, supervisor } = await supervise()
     const first = await supervisor.lease(signal)
     state.canOpenPages = false
     const second = await supervisor.lease(signal)
@@ -110,8 +99,7 @@ describe('a browser is replaced', () => {
   })
 
   it('although it does not start at first; who waits gets the one that does', async () => {
-    const { state, supervisor: starting } = supervise()
-    const supervisor = await starting
+    const { state, supervisor } = await supervise()
     const { browser, release } = await supervisor.lease(signal)
     state.failStarts = 2
     await browser.process.kill('crash')
@@ -126,8 +114,7 @@ describe('a browser is replaced', () => {
 })
 
 it('waiting for a browser ends when the signal says so', async () => {
-  const { state, supervisor: starting } = supervise()
-  const supervisor = await starting
+  const { state, supervisor } = await supervise()
   state.failStarts = 1_000
   await (await supervisor.lease(signal)).browser.process.kill('crash')
   await until('the gap', () => !supervisor.healthy)

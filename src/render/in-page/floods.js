@@ -26,13 +26,13 @@
     for (const name of names)
       intercept(owner, name, (native, self, given) => (isOver() ? refused() : apply(native, self, given)))
   }
-  /** @param {object | undefined} owner @param {string} name @param {() => boolean} isOver */
+  /** @param {object | undefined} owner @param {string} name @param {(self: *, given: *[]) => boolean} isOver */
   const limitSetter = (owner, name, isOver) => {
     const native = owner && Object.getOwnPropertyDescriptor(owner, name)
     const { set } = native ?? {}
     if (!owner || !set) return
     /** @param {*} self @param {*[]} given */
-    const limited = (self, given) => (isOver() ? undefined : apply(set, self, given))
+    const limited = (self, given) => (isOver(self, given) ? undefined : apply(set, self, given))
     const limitedSet = new Proxy(set, { apply: (_set, self, given) => limited(self, given) })
     Object.defineProperty(owner, name, { ...native, set: limitedSet })
   }
@@ -90,7 +90,20 @@
     isCallOver,
     reject,
   )
+  limitCalls(Storage.prototype, ['setItem', 'removeItem', 'clear'], counter(REQUESTS), fail)
+  limitCalls(Element.prototype, ['requestFullscreen', 'requestPointerLock'], counter(100 / share), reject)
   limitCalls(window.BroadcastChannel?.prototype, ['postMessage'], counter(10_000 / share), nothing)
   limitSetter(Document.prototype, 'cookie', counter(CALLS))
   limitSetter(Document.prototype, 'title', counter(CALLS))
+  const isIconCallOver = counter(CALLS)
+  /** @param {*} link @param {*[]} given */
+  const isIconOver = (link, given) =>
+    [link.rel, ...given].some((value) => /icon/i.test(value)) && isIconCallOver()
+  for (const name of ['href', 'rel']) limitSetter(HTMLLinkElement.prototype, name, isIconOver)
+  // Only for links: all other elements keep the native method.
+  const setAttribute = Object.getOwnPropertyDescriptor(Element.prototype, 'setAttribute') ?? {}
+  Object.defineProperty(HTMLLinkElement.prototype, 'setAttribute', setAttribute)
+  intercept(HTMLLinkElement.prototype, 'setAttribute', (native, self, given) =>
+    isIconOver(self, given) ? undefined : apply(native, self, given),
+  )
 }

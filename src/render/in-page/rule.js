@@ -1,67 +1,120 @@
 // What the owner's rule changes after the snapshot, in the same world and scope, and what it waits for before.
 
+const { remove, replaceWith } = Element.prototype
+
 /**
  * @typedef {{ name?: string, property?: string, content: string }} Meta
- * @typedef {{ remove: string[], consent: string[] | null, head: { title?: string, robots?: string, canonical?: string, meta?: Meta[] } }} Change
+ * @typedef {{ mark: string, remove: string[], consent: string[] | null, head: { title?: string, robots?: string, canonical?: string, meta?: Meta[] } }} Change
  */
 
 /** Classes of `html` and `body` that keep a page from scrolling under a dialog. */
 const LOCKS =
   /^(?:modal-open|no-?scroll|scroll-?lock(?:ed)?|overflow-hidden|didomi-popup-open|sp-message-open|cmplz-.*|.*(?:cookie|consent).*)$/i
 
-/** @param {Change} change @param {Part[]} scopes */
+/**
+ * One serialisation holds the page before and after: what changed stands between two comments with `mark`, and `before`
+ * has what stood there.
+ * @param {Change} change @param {Part[]} scopes @param {ShadowRoot[]} shadowRoots
+ */
 // biome-ignore lint/correctness/noUnusedVariables: src/render/visit/snapshot.ts calls it
-function changePage(change, scopes) {
-  const removed = change.remove.map((selector) => ({ selector, elements: removeAll([selector], scopes) }))
+function changePage(change, scopes, shadowRoots) {
+  const edits = createEdits(change.mark, shadowRoots)
+  const removed = change.remove.map((selector) => ({ selector, elements: edits.remove([selector], scopes) }))
   let consent = 0
   if (change.consent !== null) {
-    consent = removeBanners(change.consent, scopes)
-    for (const element of [root, doc.body]) if (element instanceof HTMLElement) unlock(element)
+    consent = edits.remove(change.consent, scopes)
+    for (const element of [root, doc.body]) if (element instanceof HTMLElement) edits.unlock(element)
   }
-  return { removed, consent, head: changeHead(change.head) }
+  const { before, rootTag } = edits
+  return { changes: { removed, consent, head: changeHead(change.head, edits) }, before, rootTag: rootTag() }
 }
 
-/** Ids and classes are looked up: matching each element with 200 selectors takes twenty times as long. @param {string[]} selectors @param {Part[]} scopes */
-function removeBanners(selectors, scopes) {
-  const names = new Set(selectors.filter((selector) => /^[#.][\w-]+$/.test(selector)))
-  let count = removeAll([selectors.filter((selector) => !names.has(selector)).join(',')], scopes)
-  for (const scope of scopes) {
-    for (const element of matching(scope, '[id], [class]')) {
-      const isNamed =
-        names.has(`#${element.id}`) || [...element.classList].some((name) => names.has(`.${name}`))
-      if (!isNamed || isFixed(element)) continue
-      element.remove()
-      count++
+/** @param {string} mark @param {ShadowRoot[]} shadowRoots */
+function createEdits(mark, shadowRoots) {
+  /** @type {string[]} */
+  const before = []
+  /** @type {Set<Element>} */
+  const changed = new Set()
+  const box = doc.createElement('div')
+  /** @type {string | null} */
+  let rootTag = null
+  /** @param {string} text */
+  const marks = (text) => ({
+    start: new Comment(`${mark}${before.push(text) - 1}`),
+    end: new Comment(mark),
+  })
+  /** @param {Element} element */
+  const removeOne = (element) => {
+    if (changed.has(element)) return remove.call(element)
+    const { start, end } = marks('')
+    replaceWith.call(element, start, end)
+    box.replaceChildren(element)
+    before[before.length - 1] = box.getHTML({ shadowRoots })
+  }
+  return {
+    before,
+    removeOne,
+    rootTag: () => rootTag,
+    /** @param {string[]} selectors @param {Part[]} scopes */
+    remove(selectors, scopes) {
+      let count = 0
+      for (const scope of scopes) {
+        for (const element of matching(scope, selectors)) {
+          if (element === root || element === doc.head || element === doc.body) continue
+          removeOne(element)
+          count++
+        }
+      }
+      return count
+    },
+    /** @param {Element} element @param {() => void} change */
+    change(element, change) {
+      if (changed.has(element)) return change()
+      const { start, end } = marks(element.outerHTML)
+      changed.add(element)
+      element.before(start)
+      element.after(end)
+      change()
+    },
+    /** @param {string} tag */
+    add(tag) {
+      const { start, end } = marks('')
+      const element = doc.createElement(tag)
+      changed.add(element)
+      const style = doc.head?.querySelector('style')
+      if (style) style.before(start, element, end)
+      else (doc.head ?? root).append(start, element, end)
+      return element
+    },
+    /** @param {HTMLElement} element */
+    unlock(element) {
+      const tag = openTag(element)
+      unlock(element)
+      if (openTag(element) === tag) return
+      const { start, end } = marks(tag)
+      if (element === root) rootTag = `<!--${start.data}-->${openTag(root)}<!--${mark}-->`
+      else {
+        element.before(start)
+        element.prepend(end)
+      }
+    },
+  }
+}
+
+/**
+ * Chromium finds ids and classes by themselves ten times as fast as in a list, and may not know a selector.
+ * @param {Part} scope @param {string[]} selectors @returns {Element[]}
+ */
+function matching(scope, selectors) {
+  const isSmall = scope.querySelectorAll('*').length < selectors.length
+  const found = (isSmall ? [selectors.join(',')] : selectors).flatMap((selector) => {
+    try {
+      return [...scope.querySelectorAll(selector)]
+    } catch {
+      return []
     }
-  }
-  return count
-}
-
-/** @param {Element} element */
-function isFixed(element) {
-  return element === root || element === doc.head || element === doc.body
-}
-
-/** @param {string[]} selectors @param {Part[]} scopes */
-function removeAll(selectors, scopes) {
-  let count = 0
-  for (const scope of scopes) {
-    for (const element of matching(scope, selectors.join(','))) {
-      if (isFixed(element)) continue
-      element.remove()
-      count++
-    }
-  }
-  return count
-}
-
-/** Chromium may not know a selector. @param {Part} scope @param {string} selector */
-function matching(scope, selector) {
-  try {
-    return scope.querySelectorAll(selector)
-  } catch {
-    return []
-  }
+  })
+  return [...new Set(found)]
 }
 
 /** @param {HTMLElement} element */
@@ -76,26 +129,30 @@ function unlock(element) {
   if (element.getAttribute('style') === '') element.removeAttribute('style')
 }
 
-/** @param {Change['head']} head */
-function changeHead({ title, robots, canonical, meta = [] }) {
+/** @param {Change['head']} head @param {ReturnType<typeof createEdits>} edits */
+function changeHead({ title, robots, canonical, meta = [] }, edits) {
+  /** @param {Element[]} found @param {string} tag @param {Record<string, string>} attributes @param {string} [text] */
+  const put = (found, tag, attributes, text) => {
+    const [first, ...others] = found
+    for (const element of others) edits.removeOne(element)
+    const element = first ?? edits.add(tag)
+    edits.change(element, () => {
+      for (const [name, value] of Object.entries(attributes)) setAttribute.call(element, name, value)
+      if (text !== undefined) element.textContent = text
+    })
+  }
   /** @type {string[]} */
   const changed = []
   if (title !== undefined) {
-    const found = elements('head > title')
-    const element = replaced(found, 'title')
-    element.textContent = title
+    put(elements('head > title'), 'title', {}, title)
     changed.push('title')
   }
   if (robots !== undefined) {
-    const element = replaced(metas('name', 'robots'), 'meta')
-    setAttribute.call(element, 'name', 'robots')
-    setAttribute.call(element, 'content', robots)
+    put(metas('name', 'robots'), 'meta', { name: 'robots', content: robots })
     changed.push('robots')
   }
   if (canonical !== undefined) {
-    const element = replaced(elements('link[rel~="canonical" i]'), 'link')
-    setAttribute.call(element, 'rel', 'canonical')
-    setAttribute.call(element, 'href', canonical)
+    put(elements('link[rel~="canonical" i]'), 'link', { rel: 'canonical', href: canonical })
     changed.push('canonical')
   }
   for (const key of new Set(
@@ -104,12 +161,10 @@ function changeHead({ title, robots, canonical, meta = [] }) {
     const [attribute, value] = [key.startsWith('p') ? 'property' : 'name', key.slice(1)]
     const wanted = meta.filter((one) => one[/** @type {'name' | 'property'} */ (attribute)] === value)
     const found = metas(attribute, value)
-    for (const { content } of wanted) {
-      const element = found.shift() ?? (doc.head ?? root).appendChild(doc.createElement('meta'))
-      setAttribute.call(element, attribute, value)
-      setAttribute.call(element, 'content', content)
-    }
-    for (const element of found) element.remove()
+    wanted.forEach(({ content }, at) => {
+      const own = at === wanted.length - 1 ? found.slice(at) : found.slice(at, at + 1)
+      put(own, 'meta', { [attribute]: value, content })
+    })
     changed.push(value)
   }
   return changed
@@ -125,12 +180,6 @@ function metas(attribute, value) {
   return elements(`meta[${attribute}]`).filter(
     (meta) => getAttribute.call(meta, attribute)?.toLowerCase() === value.toLowerCase(),
   )
-}
-
-/** The first stays, the others go. @param {Element[]} found @param {string} tag @returns {Element} */
-function replaced([first, ...others], tag) {
-  for (const element of others) element.remove()
-  return first ?? (doc.head ?? root).appendChild(doc.createElement(tag))
 }
 
 /**

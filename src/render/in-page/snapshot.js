@@ -15,12 +15,6 @@ const DATA_DOCUMENT = /^[\0-\x20]*data:[^,]*(?:html|xml)/i
 const FRAMES_DEPTH = 3
 // Written raw: an end tag in the text would end the element (HTML, "serialising HTML fragments").
 const RAW_TEXT = 'style, script, xmp, iframe, noembed, noframes, noscript, plaintext'
-const ENDS_COMMENT = /^-?>|--!?>|--!?$|<!--/
-
-// Comments that only the scripts of frameworks read.
-const MARKER =
-  /^(?:\s*|\[[!?-]?|\]|\/?\$[?!s~]?|\/?&|[#/]|v-if|v-for|teleport (?:start|end)|(?:ng-)?container|ngetn|ngtns|bindings=.*|\?lit\$.*|\/?lit-part.*|\/?q[vs](?: .*)?)$/s
-
 // Forms and images can hide properties of the document by their names, in every world.
 const doc = {
   root: own('documentElement'),
@@ -45,9 +39,14 @@ const page = {
   children: own('children'),
   adoptedStyleSheets: own('adoptedStyleSheets'),
 }
-/** `change`: of the owner's rule, made after the snapshot; null: none. @param {number} maxChars @param {number} maxElements @param {Change | null} change */
+const NO_CHANGE = { changes: null, before: [], rootTag: null }
+
+/**
+ * `marker`: comments to remove; `change`: of the owner's rule, null: none.
+ * @param {number} maxChars @param {number} maxElements @param {RegExp} marker @param {Change | null} change
+ */
 // biome-ignore lint/correctness/noUnusedVariables: src/render/visit/snapshot.ts calls it
-function takeSnapshot(maxChars, maxElements, change) {
+function takeSnapshot(maxChars, maxElements, marker, change) {
   // Chromium shows images and texts in a generated document.
   const isHtml = doc.contentType === 'text/html' || doc.contentType === 'application/xhtml+xml'
   if (!isHtml || !(root instanceof HTMLHtmlElement)) return { kind: 'not-html' }
@@ -74,34 +73,33 @@ function takeSnapshot(maxChars, maxElements, change) {
 
   const blank = isBlank(scopes)
   const metas = takeMetas()
-  for (const script of scripts) if (isExecutable(script)) script.remove()
+  let unscripted = scopes.length === 1
+  for (const script of scripts) {
+    if (!isExecutable(script)) continue
+    script.remove()
+    unscripted = false
+  }
   for (const scope of scopes) {
     writeForms(scope)
     writeStyles(scope)
-    removeHandlersAndUrls(scope)
-    removeMarkers(scope instanceof DocumentFragment ? scope : root)
+    if (removeHandlersAndUrls(scope)) unscripted = false
+    removeMarkers(scope instanceof DocumentFragment ? scope : root, marker)
     escapeRawText(scope)
   }
   declareUtf8()
 
-  const html = serialise(shadowRoots)
+  putTagsFirst()
+  const { changes, before, rootTag } = change === null ? NO_CHANGE : changePage(change, scopes, shadowRoots)
+  const marked = `${doctype()}${rootTag ?? openTag(root)}${root.getHTML({ shadowRoots })}</html>`
+  const html = [marked, ...before].join(change === null ? '' : `<!--${change.mark}/-->`)
   if (html.length > maxChars) return { kind: 'too-large', what: 'snapshot-bytes' }
-  const taken = { kind: 'html', html: asAscii(html), blank, ...metas }
-  if (change === null) return taken
-  const changes = changePage(change, scopes)
-  // Half of what a change costs, which a rule that finds nothing need not.
-  const isSame =
-    changes.head.length + changes.consent === 0 && changes.removed.every((one) => one.elements === 0)
-  return { ...taken, changed: { html: isSame ? null : asAscii(serialise(shadowRoots)), changes } }
+  return { kind: 'html', html: asAscii(html), blank, unscripted, ...metas, changes }
 }
 
-/** @param {ShadowRoot[]} shadowRoots */
-function serialise(shadowRoots) {
-  putTagsFirst()
-  const inner = root.getHTML({ shadowRoots })
-  const emptyRoot = /** @type {Element} */ (root.cloneNode(false)).outerHTML
-  const openTag = emptyRoot.slice(0, emptyRoot.lastIndexOf('</'))
-  return `${doctype()}${openTag}${inner}</html>`
+/** @param {Element} element */
+function openTag(element) {
+  const empty = /** @type {Element} */ (element.cloneNode(false)).outerHTML
+  return empty.slice(0, empty.lastIndexOf('</'))
 }
 
 /** @template {keyof Document} Name @param {Name} name @returns {Document[Name]} */
@@ -305,8 +303,8 @@ function escapeRawText(part) {
   }
 }
 
-/** @param {Node} part */
-function removeMarkers(part) {
+/** @param {Node} part @param {RegExp} marker */
+function removeMarkers(part, marker) {
   const comments = doc.createTreeWalker(
     part,
     NodeFilter.SHOW_COMMENT | NodeFilter.SHOW_PROCESSING_INSTRUCTION,
@@ -315,8 +313,7 @@ function removeMarkers(part) {
   const markers = []
   while (comments.nextNode() !== null) {
     const comment = /** @type {CharacterData} */ (comments.currentNode)
-    const isComment = comment instanceof Comment
-    if (!isComment || MARKER.test(comment.data) || ENDS_COMMENT.test(comment.data)) markers.push(comment)
+    if (!(comment instanceof Comment) || marker.test(comment.data)) markers.push(comment)
   }
   for (const marker of markers) marker.remove()
 }

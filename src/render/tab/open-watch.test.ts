@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
-
 import { killUnlessOpened, OPEN_LIMIT_MS } from './tab-pool.ts'
 
 /** A browser whose answer comes when it is told to, and a clock that is told to go on. */

@@ -8,7 +8,7 @@ import { mergeListeners } from '../visit/recorder.ts'
 import { WORLD } from '../visit/snapshot.ts'
 import { blockedUrlPatterns } from './blocked-hosts.ts'
 import type { UserAgent } from './user-agent.ts'
-import { emulateVisitor, setUserAgent, USUAL_VIEWPORT, userAgentOf } from './visitor.ts'
+import { emulateVisitor, USUAL_VIEWPORT, userAgentOf } from './visitor.ts'
 import { ATTACH_WORKERS } from './workers.ts'
 
 export type Page = {
@@ -46,7 +46,11 @@ const NEW_DOCUMENT_SCRIPTS = [
 ]
   .map((file) => readFileSync(path.join(import.meta.dirname, '../in-page', file), 'utf8'))
   .join('\n')
-const NEW_DOCUMENT_SCRIPT = `(() => {\n${NEW_DOCUMENT_SCRIPTS}\n})()`
+/** Chromium forgets an overridden platform whenever a session of the page ends. */
+const newDocumentScript = ({ platform }: UserAgent) => `(() => {
+${NEW_DOCUMENT_SCRIPTS}
+intercept(Navigator.prototype, 'platform', (native, self) => (apply(native, self, []), ${JSON.stringify(platform)}))
+})()`
 
 export const OUT_OF_MEMORY = 'the page took too much memory'
 export const TOO_MANY_EVENTS = 'the page caused too many events'
@@ -94,11 +98,10 @@ export async function openPage(
   }
   const prepareNext = async () => {
     await Promise.all([date.read(ownWorld), clock.renew()])
-    // The end of a session resets the platform that another has set (Chromium 153).
-    await setUserAgent(session, browser, visitor)
   }
+  const userAgent = userAgentOf(browser, visitor)
   session.listen(always)
-  await Promise.all([setUp(session), clock.pause()])
+  await Promise.all([setUp(session, userAgent), clock.pause()])
   await emulateVisitor(session, browser, visitor)
   await prepareNext()
 
@@ -113,7 +116,7 @@ export async function openPage(
       return hasCredentials
     },
     canPark: false,
-    userAgent: userAgentOf(browser, visitor),
+    userAgent,
     listen(listeners) {
       const limit = { bytes: PAGE_LIMITS.eventBytes, exceeded: () => lose(TOO_MANY_EVENTS) }
       session.listen(mergeListeners([credentials, { ...listeners, ...always }]), limit)
@@ -136,7 +139,7 @@ export function dismissDialogs(session: CdpSession): CdpListeners {
   }
 }
 
-async function setUp(session: CdpSession): Promise<void> {
+async function setUp(session: CdpSession, userAgent: UserAgent): Promise<void> {
   await Promise.all([
     session.send('Page.enable'),
     session.send('Network.enable', {
@@ -147,7 +150,7 @@ async function setUp(session: CdpSession): Promise<void> {
     session.send('Runtime.enable'),
     session.send('Runtime.addBinding', { name: 'prepaintTell' }),
     session.send('Target.setAutoAttach', ATTACH_WORKERS),
-    session.send('Page.addScriptToEvaluateOnNewDocument', { source: NEW_DOCUMENT_SCRIPT }),
+    session.send('Page.addScriptToEvaluateOnNewDocument', { source: newDocumentScript(userAgent) }),
     session.send('Network.setBypassServiceWorker', { bypass: true }),
     session.send('Network.setBlockedURLs', { urls: blockedUrlPatterns() }),
     session.send('Emulation.setFocusEmulationEnabled', { enabled: true }),

@@ -1,14 +1,12 @@
 /** A page that stays in its tab, asleep, between two renders: what it may do there, which is nothing, and when it may not stay. */
 import assert from 'node:assert/strict'
-import { after, describe, it } from 'node:test'
-
+import { describe, it } from 'node:test'
 import { until } from '../../../test/support/condition.ts'
-import { scripted, startTestRenderer } from '../../../test/support/renderer.ts'
+import { javascript, openRenderer, scripted } from '../../../test/support/renderer.ts'
 import { NetworkActivity } from '../time/network-activity.ts'
 import { MainDocument } from '../visit/main-document.ts'
 
-const renderer = await startTestRenderer({ slots: 1 })
-after(() => renderer.close())
+const renderer = await openRenderer({ slots: 1 })
 const { routes } = renderer
 
 const KEPT = `JSON.stringify({ cookie: document.cookie, local: { ...localStorage }, session: { ...sessionStorage } })`
@@ -21,8 +19,7 @@ routes.set('/next', scripted(`show(${KEPT}); setTimeout(() => show('later ' + ${
 async function afterPage(name: string, script: string, domain = `${name}.example`): Promise<string[]> {
   routes.set(`/${name}`, scripted(`show('a'); ${script}`))
   await renderer.html(`/${name}`, { domain })
-  const html = await renderer.html('/next', { domain })
-  return [...html.matchAll(/<li>(.*?)<\/li>/g)].map(([, text]) => (text ?? '').replaceAll('&quot;', '"'))
+  return (await renderer.shown('/next', { domain })).map((text) => text.replaceAll('&quot;', '"'))
 }
 
 describe('a page that is parked', () => {
@@ -45,9 +42,7 @@ describe('a page that is parked', () => {
 
   it('shared workers, sockets and open requests are left before the next page comes', async () => {
     const asked: string[] = []
-    routes.set('/worker.js', (_request, response) =>
-      response.setHeader('content-type', 'text/javascript').end(`setInterval(() => fetch('/beat'), 50)`),
-    )
+    routes.set('/worker.js', javascript(`setInterval(() => fetch('/beat'), 50)`))
     routes.set('/beat', (request, response) => {
       asked.push(request.url ?? '')
       response.end()

@@ -19,6 +19,8 @@ export type TabSite = {
  */
 const RENDERS_PER_PROCESS = 60
 
+export const hasFreshProcess = (tab: Tab): boolean => tab.renders % RENDERS_PER_PROCESS === 0
+
 /** How long an idle page stays parked: leaving for about:blank costs a fifth of a render's processor time. */
 const PARK_LIMIT_MS = 1_000
 
@@ -72,7 +74,7 @@ export class TabPool {
     tab.site.judgeNext(null)
     tab.renders++
     if (state === 'broken') return this.#discard(tab)
-    await this.#whileCleaning(tab, tab.clean(tab.renders % RENDERS_PER_PROCESS === 0))
+    await this.#whileCleaning(tab, tab.clean(hasFreshProcess(tab)))
   }
 
   async close(): Promise<void> {

@@ -1,6 +1,6 @@
 import type { OutgoingHttpHeaders } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
-
+import type { GivenDocument } from '../../gateway/documents.ts'
 import type { BrowserProcess } from '../browser/browser-process.ts'
 import type { CdpSession } from '../browser/cdp.ts'
 import type { Excess, Visitor } from '../outcome.ts'
@@ -16,7 +16,10 @@ export type SiteProxy = {
   isDelivered(url: string): boolean
   takeCounts(): unknown
   /** Calls `judge` with the next document's response before the browser gets it. */
-  judgeNext(judge: ((status: number, headers: OutgoingHttpHeaders) => boolean) | null): void
+  judgeNext(
+    judge: ((status: number, headers: OutgoingHttpHeaders) => boolean) | null,
+    given?: GivenDocument,
+  ): void
   close(): Promise<void>
 }
 

@@ -1,12 +1,11 @@
 /** Whom a site sees: the usual visitor, or the one that its owner asks for. */
 import assert from 'node:assert/strict'
-import { after, it } from 'node:test'
-import { scripted, startTestRenderer, TEST_IDENTITY } from '../../../test/support/renderer.ts'
-import type { DomainName, PagePath } from '../../ids.ts'
+import { it } from 'node:test'
+import { javascript, openRenderer, scripted, TEST_IDENTITY } from '../../../test/support/renderer.ts'
 import type { Visitor } from '../outcome.ts'
+import { hintsOf } from './user-agent.ts'
 
-const renderer = await startTestRenderer()
-after(() => renderer.close())
+const renderer = await openRenderer()
 
 renderer.routes.set('/who', (request, response) => {
   response.setHeader('content-type', 'text/html; charset=utf-8')
@@ -35,13 +34,7 @@ renderer.routes.set('/who', (request, response) => {
 })
 
 async function seen(visitor?: Visitor): Promise<Record<string, unknown>> {
-  const { outcome } = await renderer.render({
-    customDomain: 'shop.example' as DomainName,
-    originUrl: renderer.originUrl,
-    path: '/who' as PagePath,
-    visitor,
-    signal: new AbortController().signal,
-  })
+  const { outcome } = await renderer.explained('/who', { visitor })
   assert(outcome.kind === 'rendered', JSON.stringify(outcome))
   return JSON.parse(/<li>(.*)<\/li>/.exec(outcome.html)?.[1] ?? '')
 }
@@ -114,12 +107,11 @@ renderer.routes.set('/headers', (request, response) => {
 })
 const TELL = `const say = async () => { const { brands, mobile, platform } = navigator.userAgentData ?? {}
   return [navigator.userAgent, navigator.platform, brands, mobile, platform, await (await fetch('/headers')).json()] }`
-renderer.routes.set('/said', (_request, response) => {
-  response.setHeader('content-type', 'text/javascript')
-  response.end(
-    `${TELL}; if ('postMessage' in self) say().then(postMessage); else onconnect = ({ ports }) => say().then((said) => ports[0].postMessage(said))`,
-  )
-})
+renderer.routes.set(
+  '/said',
+  javascript(`${TELL}; if ('postMessage' in self) say().then(postMessage)
+    else onconnect = ({ ports }) => say().then((said) => ports[0].postMessage(said))`),
+)
 renderer.routes.set('/frame', `<script>${TELL}; say().then((said) => parent.postMessage(said, '*'))</script>`)
 renderer.routes.set(
   '/everywhere',
@@ -147,13 +139,7 @@ for (const [userAgent, expected] of Object.entries({
     },
 })) {
   it(`the page, its frames and its workers say the same: ${userAgent.slice(12, 40)}`, async () => {
-    const { outcome } = await renderer.render({
-      customDomain: 'shop.example' as DomainName,
-      originUrl: renderer.originUrl,
-      path: '/everywhere' as PagePath,
-      visitor: { userAgent },
-      signal: new AbortController().signal,
-    })
+    const { outcome } = await renderer.explained('/everywhere', { visitor: { userAgent } })
     assert(outcome.kind === 'rendered', JSON.stringify(outcome))
     const all = [...outcome.html.matchAll(/<li>(.*?)<\/li>/g)].map(([, text = '']) => JSON.parse(text))
     assert.deepEqual(all.map(({ where }) => where).toSorted(), ['frame', 'page', 'shared worker', 'worker'])
@@ -164,5 +150,34 @@ for (const [userAgent, expected] of Object.entries({
       assert.deepEqual([mobile, system], expected.said, where)
       assert.deepEqual(headers, [userAgent, ...expected.hints], where)
     }
+  })
+}
+
+const TAIL = 'AppleWebKit/537.36 (KHTML, like Gecko) Chrome/141.0.7390.54'
+const CHROMIUM = 'Chromium Not.A/Brand'
+for (const [userAgent, expected] of [
+  [`(X11; Linux x86_64) ${TAIL} Safari/537.36`, ['Linux', '', '', false, CHROMIUM]],
+  [`(Windows NT 10.0; Win64; x64) ${TAIL} Safari/537.36`, ['Windows', '10.0', '', false, CHROMIUM]],
+  [
+    `(Macintosh; Intel Mac OS X 10_15_7) ${TAIL} Safari/537.36 OPR/120.0`,
+    ['macOS', '10.15.7', '', false, `${CHROMIUM} Opera`],
+  ],
+  [
+    `(Linux; Android 13; SM-S911B Build/TP1A.220624.014) ${TAIL} Mobile Safari/537.36`,
+    ['Android', '13', 'SM-S911B', true, CHROMIUM],
+  ],
+  [`(Linux; Android 10; K) ${TAIL} Safari/537.36`, ['Android', '10', '', false, CHROMIUM]],
+  [
+    '(iPhone; CPU iPhone OS 18_1 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.1 Mobile/15E148 Safari/604.1',
+    null,
+  ],
+  ['(X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0', null],
+  ['Shop/1.0', null],
+] as const) {
+  it(userAgent.slice(0, 90), () => {
+    const { userAgentMetadata: hints } = hintsOf(`Mozilla/5.0 ${userAgent}`)
+    const brands = hints?.brands?.map(({ brand }) => brand).join(' ')
+    const said = hints && [hints.platform, hints.platformVersion, hints.model, hints.mobile, brands]
+    assert.deepEqual(said ?? null, expected)
   })
 }

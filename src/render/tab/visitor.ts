@@ -17,7 +17,7 @@ export async function emulateVisitor(
   const usual = browser.product.startsWith('Chrome/') ? USUAL_VIEWPORT : undefined
   const viewport = visitor.viewport ?? (isMobile ? PHONE : usual)
   await Promise.all([
-    setUserAgent(session, browser, visitor),
+    session.send('Emulation.setUserAgentOverride', userAgentOf(browser, visitor)),
     locale === undefined ? null : session.send('Emulation.setLocaleOverride', { locale }),
     viewport === undefined
       ? null
@@ -26,14 +26,6 @@ export async function emulateVisitor(
     isMobile ? session.send('Emulation.setEmulatedMedia', { features: POINTERS }) : null,
     timeZone === undefined ? null : session.send('Emulation.setTimezoneOverride', { timezoneId: timeZone }),
   ])
-}
-
-export async function setUserAgent(
-  session: CdpSession,
-  browser: BrowserProcess,
-  visitor: Visitor,
-): Promise<void> {
-  await session.send('Emulation.setUserAgentOverride', userAgentOf(browser, visitor))
 }
 
 const PHONE = { width: 412, height: 915 }

@@ -1,13 +1,16 @@
 /** Which workers are watched. What they do, and that it is waited for, is in the corpus (test/render/corpus/streams.ts). */
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-
 import type { CdpListeners, CdpSession } from '../browser/cdp.ts'
 import { NetworkActivity } from '../time/network-activity.ts'
-import { WATCHED_LIMIT, Workers } from './workers.ts'
+import type { RenderClock } from '../time/virtual-clock.ts'
+import { followContextWorkers, inStepWith, WATCHED_LIMIT, type Wake, Workers } from './workers.ts'
+
+/** One that answers at once. */
+const page: Pick<CdpSession, 'send'> = { send: (_method, ..._params) => Promise.resolve({} as never) }
 
 /** Sessions whose workers never answer; what each was sent. */
-function silentWorkers() {
+function silentWorkers(answering = page) {
   const sent = new Map<string, string[]>()
   const ended: string[] = []
   const heard = new Map<string, CdpListeners>()
@@ -21,82 +24,51 @@ function silentWorkers() {
     }),
     endSession: (id: string) => void ended.push(id),
   }
-  return { connection, sent, ended, heard }
+  const activity = new NetworkActivity(() => 0)
+  /** Events of the page, and of a worker by the name of its session. */
+  const { listeners } = new Workers({ connection, activity, page: answering })
+  const worker = (id: string) => heard.get(id)
+  return { connection, sent, ended, worker, activity, listeners }
 }
+const DATA = {
+  requestId: '1',
+  request: { method: 'GET', url: 'https://a.example/data' },
+  type: 'Fetch',
+} as never
+const SCRIPT = { method: 'GET', url: 'https://a.example/worker.js', type: 'Script' }
 
-/** One that answers at once. */
-const page: Pick<CdpSession, 'send'> = { send: (_method, ..._params) => Promise.resolve({} as never) }
-
-const attach = (listeners: CdpListeners | undefined, sessionId: string) =>
+const attach = (listeners: CdpListeners | undefined, sessionId: string, info: object = { type: 'worker' }) =>
   listeners?.['Target.attachedToTarget']?.({
-    sessionId,
-    waitingForDebugger: true,
-    targetInfo: {
-      targetId: sessionId,
-      type: 'worker',
-      title: '',
-      url: '',
-      attached: true,
-      canAccessOpener: false,
-    },
+    ...{ sessionId, waitingForDebugger: true },
+    targetInfo: { targetId: sessionId, title: '', url: '', attached: true, ...info } as never,
   })
 
 it('so many, and the next one runs unwatched', () => {
-  const { connection, sent } = silentWorkers()
-  const { listeners } = new Workers({ connection, activity: new NetworkActivity(() => 0), page })
+  const { sent, listeners } = silentWorkers()
   for (let n = 1; n <= WATCHED_LIMIT + 1; n++) attach(listeners, String(n))
   assert.deepEqual(sent.get(String(WATCHED_LIMIT)), [
-    'Network.enable',
-    'Target.setAutoAttach',
-    'Runtime.evaluate',
-    'Runtime.runIfWaitingForDebugger',
-    'Runtime.evaluate',
+    ...['Network.enable', 'Target.setAutoAttach', 'Runtime.evaluate'],
+    ...['Runtime.runIfWaitingForDebugger', 'Runtime.evaluate'],
   ])
   assert.deepEqual(sent.get(String(WATCHED_LIMIT + 1)), ['Runtime.runIfWaitingForDebugger'])
 })
 
 it("a worker's workers too, and each session ends with its worker", () => {
-  const { connection, sent, ended, heard } = silentWorkers()
-  attach(new Workers({ connection, activity: new NetworkActivity(() => 0), page }).listeners, 'outer')
-  attach(heard.get('outer'), 'inner')
+  const { sent, ended, worker, listeners } = silentWorkers()
+  attach(listeners, 'outer')
+  attach(worker('outer'), 'inner')
   assert(sent.get('inner')?.includes('Network.enable'))
-  heard.get('outer')?.['Target.detachedFromTarget']?.({ sessionId: 'inner' })
+  worker('outer')?.['Target.detachedFromTarget']?.({ sessionId: 'inner' })
   assert.deepEqual(ended, ['inner'])
-})
-
-it('a request of a worker is waited for as one of the page', () => {
-  const { connection, heard } = silentWorkers()
-  const activity = new NetworkActivity(() => 0)
-  attach(new Workers({ connection, activity, page }).listeners, 'w')
-  const request = { method: 'GET', url: 'https://a.example/data' }
-  heard.get('w')?.['Network.requestWillBeSent']?.({ requestId: '1', request, type: 'Fetch' } as never)
-  assert.equal(activity.isBusy(), true)
-  heard.get('w')?.['Network.loadingFinished']?.({ requestId: '1' } as never)
-  assert.equal(activity.isBusy(), false)
-})
-
-it("a worker's script is loaded when its own session says so, under the name that the page's request had", () => {
-  const { connection, heard } = silentWorkers()
-  const activity = new NetworkActivity(() => 0)
-  const { listeners } = new Workers({ connection, activity, page })
-  const request = { method: 'GET', url: 'https://a.example/worker.js', type: 'Script' }
-  activity.started('w', request)
-  attach(listeners, 'w')
-  assert.equal(activity.isBusy(), true)
-  heard.get('w')?.['Network.loadingFinished']?.({ requestId: 'w' } as never)
-  assert.deepEqual([activity.isBusy(), activity.isStreaming()], [false, true])
 })
 
 it('nothing of a worker that has ended is waited for, nor one whose script failed', () => {
   for (const end of ['Target.detachedFromTarget', 'Network.loadingFailed'] as const) {
-    const { connection, ended, heard } = silentWorkers()
-    const activity = new NetworkActivity(() => 0)
-    const { listeners } = new Workers({ connection, activity, page })
-    activity.started('w', { method: 'GET', url: 'https://a.example/worker.js', type: 'Script' })
+    const { ended, worker, activity, listeners } = silentWorkers()
+    activity.started('w', SCRIPT)
     attach(listeners, 'w')
-    const request = { method: 'GET', url: 'https://a.example/data' }
-    heard.get('w')?.['Network.requestWillBeSent']?.({ requestId: '1', request, type: 'Fetch' } as never)
-    if (end === 'Network.loadingFailed') heard.get('w')?.[end]?.({ requestId: 'w' } as never)
+    worker('w')?.['Network.requestWillBeSent']?.(DATA)
+    if (end === 'Network.loadingFailed') worker('w')?.[end]?.({ requestId: 'w' } as never)
     else listeners[end]?.({ sessionId: 'w' })
     assert.equal(activity.isBusy(), false, end)
     assert.deepEqual(ended, ['w'])
@@ -104,24 +76,18 @@ it('nothing of a worker that has ended is waited for, nor one whose script faile
 })
 
 it('a worker computes that gives no answer, when its page gives one', async () => {
-  for (const [pageAnswers, isBusy] of [
-    [true, true],
-    [false, false],
-  ]) {
-    const { connection } = silentWorkers()
+  for (const pageAnswers of [true, false]) {
     const { promise: asked, resolve: tell } = Promise.withResolvers<void>()
-    const activity = new NetworkActivity(() => 0)
-    activity.workerStarted()
-    const answering: Pick<CdpSession, 'send'> = {
-      send: (_method, ..._params) => {
-        tell()
-        return pageAnswers ? Promise.resolve({} as never) : new Promise<never>(() => {})
-      },
+    const send = () => {
+      tell()
+      return pageAnswers ? Promise.resolve({}) : new Promise(() => {})
     }
-    attach(new Workers({ connection, activity, page: answering }).listeners, 'w')
+    const { activity, listeners } = silentWorkers({ send } as unknown as typeof page)
+    activity.workerStarted()
+    attach(listeners, 'w')
     await asked
     await new Promise(setImmediate)
-    assert.equal(activity.isBusy(), isBusy)
+    assert.equal(activity.isBusy(), pageAnswers)
   }
 })
 
@@ -136,4 +102,60 @@ it('a worker that ends while it is set up does no harm', async () => {
   // An unhandled rejection fails this test.
   await new Promise(setImmediate)
   assert.equal(activity.isBusy(), false)
+})
+
+it('a shared worker is reported to its context, from its beginning to its end', async () => {
+  let heard: CdpListeners = {}
+  const sent: string[] = []
+  const browser: CdpSession = {
+    send: async (method, ..._params) => {
+      sent.push(method)
+      return {} as never
+    },
+    listen: (listeners) => {
+      heard = listeners
+    },
+  }
+  const attachIn = (id: string, browserContextId: string, type = 'shared_worker') =>
+    attach(heard, id, { type, browserContextId })
+  const told: string[] = []
+  const hearer = (name: string): CdpListeners => ({
+    'Target.attachedToTarget': ({ sessionId }) => void told.push(`${name}: ${sessionId} began`),
+    'Target.detachedFromTarget': ({ sessionId }) => void told.push(`${name}: ${sessionId} ended`),
+  })
+
+  const contextWorkers = await followContextWorkers(browser)
+  assert.deepEqual(sent, ['Target.setAutoAttach'])
+  contextWorkers.listen('a', hearer('first of a'))
+  contextWorkers.listen('a', hearer('a'))
+  contextWorkers.listen('b', hearer('b'))
+  attachIn('1', 'a')
+  attachIn('2', 'b')
+  attachIn('3', 'unknown')
+  attachIn('4', 'a', 'page')
+  heard['Target.detachedFromTarget']?.({ sessionId: '1' })
+  heard['Target.detachedFromTarget']?.({ sessionId: '1' })
+  contextWorkers.forget('b')
+  heard['Target.detachedFromTarget']?.({ sessionId: '2' })
+  assert.deepEqual(told, ['a: 1 began', 'b: 2 began', 'a: 1 ended'])
+})
+
+it('no step of a grant follows the next grant', async () => {
+  const told: string[] = []
+  const never = new Promise<never>(() => {})
+  const clock: RenderClock = {
+    async pause() {},
+    async grant(policy, budgetMs) {
+      told.push(`${policy} ${budgetMs}`)
+      return { expired: policy === 'advance' ? never : Promise.resolve('expired') }
+    },
+  }
+  const workers: Wake[] = [async () => told.push('wake') > 0]
+  const grant = inStepWith(() => workers, clock, { workersLeftMs: () => 1_000, clockMoved() {} })
+  await grant('advance', 5_000)
+  await new Promise(setImmediate)
+  workers.length = 0
+  await grant('pauseIfNetworkFetchesPending', 7)
+  await new Promise(setImmediate)
+  assert.deepEqual(told, ['wake', 'advance 100', 'pauseIfNetworkFetchesPending 7'])
 })

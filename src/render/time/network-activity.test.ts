@@ -1,377 +1,231 @@
+/** What a page is waited for, and to which millisecond. Each row is a story of events, with what is true then. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-
 import { NetworkActivity } from './network-activity.ts'
 
-/** `delivered`: addresses of which all has come. */
-function activityAt(delivered: readonly string[] = []) {
+type Given = {
+  /** Requests whose addresses are delivered: all of their answers has come. */
+  delivered?: readonly string[]
+  /** Late answers are awaited; these are known long polls. */
+  polls?: readonly string[]
+}
+type Story = [what: string, story: string, given?: Given]
+
+const addressOf = (id: string) => `https://a.example/${id}`
+
+/**
+ * Steps are parted by commas: `at 100` is the time from there on, `start 1 Fetch` a request, `part 1` a piece of its
+ * answer, `is busy` and `not busy` what is asked, `busy until 400` that it is so to the last millisecond before.
+ */
+function play(story: string, { delivered = [], polls }: Given = {}) {
   const clock = { ms: 0 }
+  const forgotten: string[] = []
+  const known = {
+    isKnown: (_method: string, url: string) => polls?.some((id) => addressOf(id) === url) === true,
+    learn: () => {},
+    forget: (_method: string, url: string) => void forgotten.push(url),
+  }
   const activity = new NetworkActivity(
     () => clock.ms,
-    (url) => delivered.includes(url),
+    (url) => delivered.some((id) => addressOf(id) === url),
+    polls && { untilMs: 18_500, polls: known },
   )
-  const start = (id: string, type = 'Fetch', url = `https://a.example/${id}`) =>
-    activity.started(id, { method: 'GET', url, type })
-  return { activity, clock, start }
+  const questions: Record<string, () => boolean> = {
+    busy: () => activity.isBusy(),
+    held: () => activity.isClockHeld(),
+    quiet: () => activity.isQuiet(1),
+    'quiet-if-slow': () => activity.isQuiet(2),
+    streaming: () => activity.isStreaming(),
+    awaiting: () => activity.isAwaiting(),
+    'given-time': () => activity.takeLostTime(),
+  }
+  const answers = (step: string, question: string, expected: boolean) =>
+    assert.equal(questions[question]!(), expected, `${step} at ${clock.ms}`)
+  const workers: Record<string, (id: string) => void> = {
+    starts: () => activity.workerStarted(),
+    'is-loaded': () => activity.workerLoaded(),
+    computes: () => activity.workerBusy('1'),
+    rests: () => activity.workerIdle('1'),
+    'has-an-answer': () => activity.workerWillSend(),
+    speaks: () => activity.messageReceived(),
+    'has-ended': (id) => activity.workerEnded(addressOf(id)),
+  }
+  for (const step of story.split(', ')) {
+    const [verb = '', first = '', second = '', third = second] = step.split(' ')
+    if (verb === 'at') clock.ms = Number(first)
+    else if (verb === 'start') activity.started(first, { method: 'GET', url: addressOf(first), type: second })
+    else if (verb === 'part') activity.progressed(first)
+    else if (verb === 'end') activity.finished(first)
+    else if (verb === 'send') activity.messageSent(first)
+    else if (verb === 'hear') activity.hear(first)
+    else if (verb === 'clock-runs-out') activity.clockRanOut()
+    else if (verb === 'worker') workers[first]!(second)
+    else if (verb === 'is' || verb === 'not') answers(step, first, verb === 'is')
+    else if (first === 'until') {
+      for (const [ms, expected] of [
+        [Number(third) - 1, true],
+        [Number(third), false],
+      ] as const) {
+        clock.ms = ms
+        answers(step, verb, expected)
+      }
+    } else assert.fail(step)
+  }
+  return { activity, forgotten }
 }
 
+function tell(stories: readonly Story[]): void {
+  for (const [what, story, given] of stories) it(what, () => void play(story, given))
+}
+
+/** A piece every 100 ms from the first time to the last, and what is true behind each. */
+const pieces = (fromMs: number, toMs: number, then: (ms: number) => string) =>
+  Array.from({ length: (toMs - fromMs) / 100 + 1 }, (_, n) => fromMs + 100 * n)
+    .map((ms) => `at ${ms}, part 1, ${then(ms)}`)
+    .join(', ')
+
+const UNREAD = 'is busy, not given-time, clock-runs-out'
+const READ_AFTER_ALL = 'not held, clock-runs-out, not given-time, part 1, is busy'
+
 describe('what is waited for', () => {
-  for (const [type, answerMs] of [
+  for (const [type, ms] of [
     ['Fetch', 5_000],
     ['Script', 10_000],
     ['Stylesheet', 10_000],
   ] as const) {
-    it(`${type} without an answer, up to ${answerMs} ms`, () => {
-      const { activity, clock, start } = activityAt()
-      start('1', type)
-      clock.ms = answerMs - 1
-      assert.deepEqual([activity.isBusy(), activity.isClockHeld(), activity.isQuiet(1)], [true, false, false])
-      clock.ms = answerMs
-      assert.deepEqual([activity.isBusy(), activity.isClockHeld(), activity.isQuiet(1)], [false, true, true])
-    })
+    const before = `at ${ms - 1}, is busy, not held, not quiet`
+    it(`${type} without an answer, up to ${ms} ms`, () =>
+      void play(`start 1 ${type}, ${before}, at ${ms}, not busy, is held, is quiet`))
   }
-
-  it('silence longer where the machine is slow', () => {
-    const { activity, clock, start } = activityAt()
-    start('1')
-    activity.progressed('1')
-    clock.ms = 799
-    assert.equal(activity.isQuiet(2), false)
-    clock.ms = 800
-    assert.equal(activity.isQuiet(2), true)
-  })
-
-  it('an answer that has begun, until it says nothing for 400 ms', () => {
-    const { activity, clock, start } = activityAt()
-    start('1')
-    clock.ms = 100
-    activity.progressed('1')
-    clock.ms = 499
-    assert.equal(activity.isBusy(), true)
-    activity.progressed('1')
-    clock.ms = 898
-    assert.equal(activity.isBusy(), true)
-    clock.ms = 899
-    assert.equal(activity.isBusy(), false)
-  })
-
   for (const [type, bodyMs] of [
     ['Fetch', 5_000],
     ['Document', 15_000],
   ] as const) {
-    it(`${type} that goes on for ever, for ${bodyMs} ms`, () => {
-      const { activity, clock, start } = activityAt()
-      start('1', type)
-      for (; clock.ms < bodyMs; clock.ms += 100) {
-        activity.progressed('1')
-        assert.equal(activity.isBusy(), true)
-      }
-      activity.progressed('1')
-      assert.equal(activity.isBusy(), false)
+    const story = pieces(0, bodyMs, (ms) => (ms < bodyMs ? 'is busy' : 'not busy'))
+    it(`${type} that goes on for ever, for ${bodyMs} ms`, () => void play(`start 1 ${type}, ${story}`))
+  }
+  for (const [what, type, part, delivered, isGivenUp] of [
+    ['no fetch that has come whole and that the page does not read', 'Fetch', ', part 1', ['1'], true],
+    ['a fetch that has not come whole', 'Fetch', ', part 1', [], false],
+    ['a fetch without an answer', 'Fetch', '', ['1'], false],
+    ['XMLHttpRequest, which the browser reads', 'XHR', ', part 1', ['1'], false],
+    ['a script', 'Script', ', part 1', ['1'], false],
+  ] as const) {
+    it(`once the clock has run out by itself: ${what}`, () => {
+      // The page has time once more, to read it by and by; the clock does not stand for it either.
+      const then = isGivenUp ? 'not busy, is given-time' : 'is busy, not given-time'
+      play(`start 1 ${type}${part}, ${UNREAD}, ${then}, ${READ_AFTER_ALL}`, { delivered })
     })
   }
-
-  it('no answer that has come whole and that the page does not read, once the clock has run out by itself', () => {
-    const url = 'https://a.example/unread'
-    for (const [type, isAnswered, delivered, isBusyAfter] of [
-      ['Fetch', true, [url], false],
-      ['Fetch', true, [], true],
-      ['Fetch', false, [url], true],
-      ['XHR', true, [url], true],
-      ['Script', true, [url], true],
-    ] as const) {
-      const { activity, start } = activityAt(delivered)
-      start('1', type, url)
-      if (isAnswered) activity.progressed('1')
-      assert.equal(activity.isBusy(), true)
-      assert.equal(activity.takeLostTime(), false)
-      activity.clockRanOut()
-      const what = `${type} ${isAnswered} ${delivered}`
-      assert.equal(activity.isBusy(), isBusyAfter, what)
-      // The clock does not stand for it either.
-      assert.equal(activity.isClockHeld(), false, what)
-      // The page has time once more, to read it by and by.
-      assert.equal(activity.takeLostTime(), !isBusyAfter, what)
-      activity.clockRanOut()
-      assert.equal(activity.takeLostTime(), false, what)
-      activity.progressed('1')
-      assert.equal(activity.isBusy(), true, 'it is read after all')
-    }
-  })
-
-  it('a document in parts, until it says nothing for 2,500 ms', () => {
-    const { activity, clock, start } = activityAt()
-    start('1', 'Document')
-    activity.progressed('1')
-    clock.ms = 2_499
-    assert.equal(activity.isBusy(), true)
-    clock.ms = 2_500
-    assert.equal(activity.isBusy(), false)
-  })
-
-  it('nothing once it has ended', () => {
-    const { activity, clock, start } = activityAt()
-    start('1')
-    activity.finished('1')
-    assert.deepEqual([activity.isBusy(), activity.isClockHeld()], [false, false])
-    // Nothing is known to be pending: mostly a script at work, so only after a whole second.
-    clock.ms = 999
-    assert.equal(activity.isQuiet(1), false)
-    clock.ms = 1_000
-    assert.equal(activity.isQuiet(1), true)
-  })
-
-  it('the same request eight times, not a ninth', () => {
-    const { activity, start } = activityAt()
-    for (let time = 1; time <= 8; time++) {
-      start('1', 'XHR', 'https://a.example/poll')
-      assert.equal(activity.isBusy(), true)
-      activity.finished('1')
-    }
-    start('1', 'XHR', 'https://a.example/poll')
-    assert.deepEqual([activity.isBusy(), activity.isClockHeld()], [false, true])
-  })
-
-  it('the same path with another query thirty times', () => {
-    const { activity, start } = activityAt()
-    for (let time = 1; time <= 31; time++) {
-      start('1', 'XHR', `https://a.example/poll?since=${time}`)
-      assert.equal(activity.isBusy(), time <= 30)
-      activity.finished('1')
-    }
-  })
-
-  it('a piece of an answer that the page still reads, for 400 ms after its last byte', () => {
-    const { activity, clock, start } = activityAt()
-    start('1')
-    activity.hear('draining')
-    clock.ms = 1_000
-    activity.finished('1')
-    clock.ms = 1_399
-    assert.equal(activity.isBusy(), true)
-    clock.ms = 1_400
-    assert.equal(activity.isBusy(), false)
-    start('2')
-    activity.finished('2')
-    activity.hear('drained')
-    assert.equal(activity.isBusy(), false)
-  })
-
-  it('work of the page that takes real time', () => {
-    const { activity, clock } = activityAt()
-    activity.hear('busy')
-    assert.deepEqual([activity.isBusy(), activity.isQuiet(1)], [true, false])
-    activity.hear('idle')
-    assert.equal(activity.isBusy(), false)
-    assert.deepEqual([activity.takeLostTime(), activity.takeLostTime()], [true, false])
-    activity.hear('busy')
-    clock.ms = 2_500
-    assert.equal(activity.isBusy(), false)
-  })
+  for (const [name, most, query] of [
+    ['the same request eight times, not a ninth', 8, () => ''],
+    ['the same path with another query thirty times', 30, (time: number) => `?since=${time}`],
+  ] as const) {
+    it(name, () => {
+      const round = (time: number) =>
+        `start poll${query(time)} XHR, ${time <= most ? 'is busy, not held' : 'not busy, is held'}, end poll${query(time)}`
+      play(Array.from({ length: most + 1 }, (_, at) => round(at + 1)).join(', '))
+    })
+  }
+  tell([
+    [
+      'silence longer where the machine is slow',
+      'start 1 Fetch, part 1, at 799, not quiet-if-slow, at 800, is quiet-if-slow',
+    ],
+    [
+      'an answer that has begun, until it says nothing for 400 ms',
+      'start 1 Fetch, at 100, part 1, at 499, is busy, part 1, busy until 899',
+    ],
+    ['a document in parts, until it says nothing for 2,500 ms', 'start 1 Document, part 1, busy until 2500'],
+    [
+      // Nothing is known to be pending: mostly a script at work, so only after a whole second.
+      'nothing once it has ended',
+      'start 1 Fetch, end 1, not busy, not held, at 999, not quiet, at 1000, is quiet',
+    ],
+    [
+      'a piece of an answer that the page still reads, for 400 ms after its last byte',
+      'start 1 Fetch, hear draining, at 1000, end 1, busy until 1400, start 2 Fetch, end 2, hear drained, not busy',
+    ],
+    [
+      'work of the page that takes real time',
+      'hear busy, is busy, not quiet, hear idle, not busy, is given-time, not given-time, hear busy, busy until 2500',
+    ],
+  ])
 })
 
 describe('streams hold nothing but a moment', () => {
   for (const type of ['EventSource', 'WebSocket']) {
-    it(`${type}: 400 ms to say something, 150 ms for each next word, 2 s in all`, () => {
-      const { activity, clock, start } = activityAt()
-      start('1', type)
-      activity.progressed('1')
-      assert.deepEqual([activity.isBusy(), activity.isClockHeld()], [false, true])
-      clock.ms = 399
-      assert.equal(activity.isStreaming(), true)
-      clock.ms = 400
-      assert.equal(activity.isStreaming(), false)
-      for (; clock.ms < 2_000; clock.ms += 100) {
-        activity.progressed('1')
-        assert.equal(activity.isStreaming(), true)
-      }
-      activity.progressed('1')
-      assert.equal(activity.isStreaming(), false)
-    })
+    const words = pieces(400, 2_000, (ms) => (ms < 2_000 ? 'is streaming' : 'not streaming'))
+    it(`${type}: 400 ms to say something, 150 ms for each next word, 2 s in all`, () =>
+      void play(`start 1 ${type}, part 1, not busy, is held, streaming until 400, ${words}`))
   }
-
-  it('WebSocket: 2 s to open', () => {
-    const { activity, clock, start } = activityAt()
-    start('1', 'WebSocket')
-    clock.ms = 1_999
-    assert.equal(activity.isStreaming(), true)
-    clock.ms = 2_000
-    assert.equal(activity.isStreaming(), false)
-  })
-
-  it('a socket that was asked, as long as one that was opened', () => {
-    const { activity, clock, start } = activityAt()
-    start('1', 'WebSocket')
-    activity.progressed('1')
-    clock.ms = 1_000
-    assert.equal(activity.isStreaming(), false)
-    activity.messageSent('1')
-    clock.ms = 1_399
-    assert.equal(activity.isStreaming(), true)
-    clock.ms = 1_400
-    assert.equal(activity.isStreaming(), false)
-  })
-
-  it('beacons not even that', () => {
-    const { activity, start } = activityAt()
-    start('1', 'Ping')
-    assert.deepEqual([activity.isBusy(), activity.isStreaming()], [false, false])
-  })
-
-  it('a worker that computes, for eight seconds in all, and its word a moment after that', () => {
-    const { activity, clock } = activityAt()
-    activity.workerStarted()
-    activity.workerBusy('1')
-    clock.ms = 5_000
-    assert.equal(activity.isBusy(), true)
-    activity.workerIdle('1')
-    assert.deepEqual([activity.isBusy(), activity.isStreaming()], [false, true])
-    clock.ms = 5_399
-    assert.equal(activity.isStreaming(), true)
-    clock.ms = 5_400
-    assert.equal(activity.isStreaming(), false)
-    assert.equal(activity.takeLostTime(), true)
-    activity.workerBusy('1')
-    clock.ms = 7_999
-    assert.equal(activity.isBusy(), true)
-    clock.ms = 8_000
-    assert.equal(activity.isBusy(), false)
-    activity.workerIdle('1')
-    assert.deepEqual([activity.isStreaming(), activity.takeLostTime()], [false, false])
-  })
-
-  it('no further word of a worker that spoke while it computed', () => {
-    const { activity, clock } = activityAt()
-    activity.workerStarted()
-    activity.workerBusy('1')
-    clock.ms = 50
-    activity.messageReceived()
-    activity.workerIdle('1')
-    clock.ms = 199
-    assert.equal(activity.isStreaming(), true)
-    clock.ms = 200
-    assert.equal(activity.isStreaming(), false)
-  })
-
-  it('a worker that has had the answer to a request', () => {
-    const { activity, clock } = activityAt()
-    activity.workerStarted()
-    clock.ms = 4_000
-    assert.equal(activity.isStreaming(), false)
-    activity.workerWillSend()
-    assert.deepEqual([activity.isStreaming(), activity.takeLostTime()], [true, true])
-  })
-
-  it("a worker's script is waited for as the page's are, then the worker has a second for its first word", () => {
-    const { activity, clock, start } = activityAt()
-    activity.workerStarted()
-    start('1', 'Script')
-    clock.ms = 4_000
-    assert.equal(activity.isBusy(), true)
-    activity.finished('1')
-    activity.workerLoaded()
-    clock.ms = 4_999
-    assert.deepEqual([activity.isBusy(), activity.isStreaming()], [false, true])
-    clock.ms = 5_000
-    assert.equal(activity.isStreaming(), false)
-    assert.equal(activity.takeLostTime(), true)
-  })
-
-  it('the script of a worker that was ended before it began is not', () => {
-    const { activity, start } = activityAt()
-    activity.workerStarted()
-    start('1', 'Script', 'https://a.example/worker.js')
-    activity.workerEnded('https://a.example/other.js')
-    assert.equal(activity.isBusy(), true)
-    activity.workerEnded('https://a.example/worker.js')
-    assert.deepEqual([activity.isBusy(), activity.isClockHeld()], [false, false])
-  })
-
-  it('a word, and the page has its time for it', () => {
-    const { activity, clock, start } = activityAt()
-    start('1', 'WebSocket')
-    activity.progressed('1')
-    assert.equal(activity.takeLostTime(), false)
-    clock.ms = 100
-    activity.progressed('1')
-    assert.equal(activity.takeLostTime(), true)
-    clock.ms = 2_000
-    activity.progressed('1')
-    assert.equal(activity.takeLostTime(), false)
-  })
+  tell([
+    ['WebSocket: 2 s to open', 'start 1 WebSocket, streaming until 2000'],
+    [
+      'a socket that was asked, as long as one that was opened',
+      'start 1 WebSocket, part 1, at 1000, not streaming, send 1, streaming until 1400',
+    ],
+    ['beacons not even that', 'start 1 Ping, not busy, not streaming'],
+    [
+      'a worker that computes, for eight seconds in all, and its word a moment after that',
+      'worker starts, worker computes, at 5000, is busy, worker rests, not busy, streaming until 5400, is given-time, ' +
+        'worker computes, busy until 8000, worker rests, not streaming, not given-time',
+    ],
+    [
+      'no further word of a worker that spoke while it computed',
+      'worker starts, worker computes, at 50, worker speaks, worker rests, streaming until 200',
+    ],
+    [
+      'a worker that has had the answer to a request',
+      'worker starts, at 4000, not streaming, worker has-an-answer, is streaming, is given-time',
+    ],
+    [
+      "a worker's script is waited for as the page's are, then the worker has a second for its first word",
+      'worker starts, start 1 Script, at 4000, is busy, end 1, worker is-loaded, not busy, streaming until 5000, is given-time',
+    ],
+    [
+      'the script of a worker that was ended before it began is not',
+      'worker starts, start 1 Script, worker has-ended other, is busy, worker has-ended 1, not busy, not held',
+    ],
+    [
+      'a word, and the page has its time for it',
+      'start 1 WebSocket, part 1, not given-time, at 100, part 1, is given-time, at 2000, part 1, not given-time',
+    ],
+  ])
 })
 
 describe('late answers are awaited', () => {
-  function awaiting(known: readonly string[] = []) {
-    const clock = { ms: 0 }
-    const forgotten: string[] = []
-    const polls = {
-      isKnown: (_method: string, url: string) => known.includes(url),
-      learn: () => {},
-      forget: (_method: string, url: string) => void forgotten.push(url),
-    }
-    const activity = new NetworkActivity(
-      () => clock.ms,
-      () => false,
-      { untilMs: 18_500, polls },
-    )
-    const start = (id: string, type = 'Fetch') =>
-      activity.started(id, { method: 'GET', url: `https://a.example/${id}`, type })
-    return { activity, clock, start, forgotten }
-  }
-
   for (const type of ['Fetch', 'XHR', 'Script', 'Stylesheet']) {
     it(`${type}, until the limit`, () => {
-      const { activity, clock, start } = awaiting()
-      start('1', type)
-      clock.ms = 18_499
-      assert.deepEqual(
-        [activity.isAwaiting(), activity.isBusy(), activity.isClockHeld()],
-        [true, false, true],
-      )
-      clock.ms = 18_500
-      assert.equal(activity.isAwaiting(), false)
-      assert.deepEqual(activity.missing(), [{ method: 'GET', url: 'https://a.example/1', ageMs: 18_500 }])
+      const story = `start 1 ${type}, at 18499, is awaiting, not busy, is held, at 18500, not awaiting`
+      const { activity } = play(story, { polls: [] })
+      assert.deepEqual(activity.missing(), [{ method: 'GET', url: addressOf('1'), ageMs: 18_500 }])
     })
   }
 
   it('neither streams nor beacons nor known long polls', () => {
-    const { activity, start } = awaiting(['https://a.example/poll'])
-    for (const type of ['EventSource', 'WebSocket', 'Ping', 'Image']) start(type, type)
-    start('poll')
-    assert.deepEqual([activity.isAwaiting(), activity.missing()], [false, []])
-  })
-
-  it('a body until it has paused three times', () => {
-    const { activity, clock, start } = awaiting()
-    start('1', 'XHR')
-    activity.progressed('1')
-    for (let pause = 1; pause <= 3; pause++) {
-      assert.equal(activity.isAwaiting(), true, `${pause}`)
-      clock.ms += 400
-      activity.progressed('1')
-    }
-    assert.equal(activity.isAwaiting(), false)
-  })
-
-  it('the body of a fetch only while the page reads one', () => {
-    const { activity, start } = awaiting()
-    start('1')
-    activity.progressed('1')
-    assert.equal(activity.isAwaiting(), false)
-    activity.hear('reading')
-    assert.equal(activity.isAwaiting(), true)
+    const streams = ['EventSource', 'WebSocket', 'Ping', 'Image'].map((type) => `start ${type} ${type}`)
+    const { activity } = play(`${streams.join(', ')}, start poll Fetch, not awaiting`, { polls: ['poll'] })
+    assert.deepEqual(activity.missing(), [])
   })
 
   it('one that comes gives the page its time again, and is no long poll', () => {
-    const { activity, clock, start, forgotten } = awaiting()
-    start('soon')
-    start('late')
-    clock.ms = 4_999
-    activity.finished('soon')
-    assert.equal(activity.takeLostTime(), false)
-    clock.ms = 5_000
-    activity.finished('late')
-    assert.deepEqual([activity.takeLostTime(), forgotten], [true, ['https://a.example/late']])
+    const soon = 'start soon Fetch, start late Fetch, at 4999, end soon, not given-time'
+    const { forgotten } = play(`${soon}, at 5000, end late, is given-time`, { polls: [] })
+    assert.deepEqual(forgotten, [addressOf('late')])
   })
+
+  const pause = (n: number) => `is awaiting, at ${400 * n}, part 1`
+  tell([
+    [
+      'a body until it has paused three times',
+      `start 1 XHR, part 1, ${pause(1)}, ${pause(2)}, ${pause(3)}, not awaiting`,
+      { polls: [] },
+    ],
+    [
+      'the body of a fetch only while the page reads one',
+      'start 1 Fetch, part 1, not awaiting, hear reading, is awaiting',
+      { polls: [] },
+    ],
+  ])
 })

@@ -1,7 +1,7 @@
 /** The date that pages are told, however long their process has been used or has rested. */
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
-import { scripted, startTestRenderer } from '../../../test/support/renderer.ts'
+import { describe, it } from 'node:test'
+import { openRenderer, scripted } from '../../../test/support/renderer.ts'
 import { systemClock } from '../../clock.ts'
 
 const HOUR_MS = 3_600_000
@@ -10,8 +10,7 @@ const DAY_MS = 24 * HOUR_MS
 /** The world's clock, set by hand. */
 let aheadOfWorldMs = 0
 const clock = { nowMs: () => systemClock.nowMs() + aheadOfWorldMs }
-const renderer = await startTestRenderer({ slots: 1, clock })
-after(() => renderer.close())
+const renderer = await openRenderer({ slots: 1, clock })
 
 /** Every way in which a page can ask for the date, as milliseconds since the epoch. */
 const WAYS = `{
@@ -32,19 +31,19 @@ const WAYS = `{
   'in a frame': document.body.appendChild(document.createElement('iframe')).contentWindow.Date.now(),
 }`
 
-before(() => {
-  renderer.routes.set('/date', scripted(`show(JSON.stringify(${WAYS}))`))
-})
+renderer.routes.set('/date', scripted(`show(JSON.stringify(${WAYS}))`))
 
-/** Each way of a render that begins now, and how far from the true date it may be: texts have no milliseconds. */
-async function assertTrueDate(): Promise<void> {
-  const earliestMs = clock.nowMs() - 1_500
-  const html = await renderer.html('/date')
-  const latestMs = clock.nowMs() + 500
-  const told: Record<string, number> = JSON.parse(/<li>(\{.*?\})<\/li>/.exec(html)?.[1] ?? 'null')
+/** Nothing that a page was told lies outside: texts have no milliseconds. */
+function assertWithin(told: Record<string, number>, earliestMs: number, latestMs: number): void {
   const wrong = Object.entries(told).filter(([, ms]) => !(ms >= earliestMs && ms <= latestMs))
   assert.deepEqual(wrong, [], `not from ${earliestMs} to ${latestMs}`)
-  assert.equal(Object.keys(told).length, 15)
+}
+
+async function assertTrueDate(): Promise<void> {
+  const earliestMs = clock.nowMs() - 1_500
+  const [told = ''] = await renderer.shown('/date')
+  assertWithin(JSON.parse(told), earliestMs, clock.nowMs() + 500)
+  assert.equal(Object.keys(JSON.parse(told)).length, 15)
 }
 
 /** Of a worker: what it is told of itself, and that it is one. */
@@ -72,17 +71,11 @@ describe('the date that a page is told', () => {
     )
     for (let render = 0; render < 3; render++) {
       const earliestMs = clock.nowMs() - 1_500
-      const html = await renderer.html('/workers')
+      const told = (await renderer.shown('/workers')).map((ways) => JSON.parse(ways))
       // While they are waited for, the page's clock goes on by seconds. By now it is half a minute ahead.
       const latestMs = clock.nowMs() + 8_000
-      const told = [...html.matchAll(/<li>(\{.*?\})<\/li>/g)].map(([, ways = '']) => JSON.parse(ways))
       assert.equal(told.length, 2)
-      for (const ways of told) {
-        const wrong = Object.entries(ways).filter(
-          ([, ms]) => !(Number(ms) >= earliestMs && Number(ms) <= latestMs),
-        )
-        assert.deepEqual(wrong, [], `not from ${earliestMs} to ${latestMs}`)
-      }
+      for (const ways of told) assertWithin(ways, earliestMs, latestMs)
     }
   })
 
@@ -113,16 +106,6 @@ it('a corrected date looks like any other', async () => {
       show(Object.keys(window).filter((name) => /true/i.test(name)).length)
       const began = Date.now(); setTimeout(() => show('later ' + (Date.now() - began >= 2000)), 2000)`),
   )
-  const html = await renderer.html('/looks')
-  assert.deepEqual(
-    [...html.matchAll(/<li>(.*?)<\/li>/g)].map(([, text]) => text),
-    [
-      'Date,7,now,0,false',
-      'true,5,2,86400000,string',
-      'true',
-      'true 1/1/1970 1/1/1970 UTC',
-      '0',
-      'later true',
-    ],
-  )
+  const looks = ['Date,7,now,0,false', 'true,5,2,86400000,string', 'true', 'true 1/1/1970 1/1/1970 UTC', '0']
+  assert.deepEqual(await renderer.shown('/looks'), [...looks, 'later true'])
 })

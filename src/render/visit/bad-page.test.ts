@@ -1,7 +1,7 @@
 /** Pages of bot guards in front of the origin, and pages that hold only an error. */
 import assert from 'node:assert/strict'
-import { after, describe, it } from 'node:test'
-import { scripted, startTestRenderer } from '../../../test/support/renderer.ts'
+import { describe, it } from 'node:test'
+import { openRenderer, scripted } from '../../../test/support/renderer.ts'
 import { badnessOf, challengerOf, TEXT_LIMIT_CHARS } from './bad-page.ts'
 import { pageText } from './page-text.ts'
 
@@ -47,13 +47,9 @@ const errors: Record<string, string> = {
 
 describe('a snapshot that is no page', () => {
   for (const [mark, html] of Object.entries(challenges)) {
-    it(`${mark} asks for a human`, () => {
-      assert.deepEqual(judge(html), { kind: 'challenge', mark })
-      assert.deepEqual(judge(html, 403), { kind: 'challenge', mark })
-    })
-    it(`a page that holds the same beside its content is one (${mark})`, () => {
-      const longer = html.replace('</body>', `<p>${CONTENT}</p></body>`)
-      assert.equal(judge(longer), null)
+    it(`${mark} asks for a human; a page that holds the same beside its content is one`, () => {
+      for (const status of [200, 403]) assert.deepEqual(judge(html, status), { kind: 'challenge', mark })
+      assert.equal(judge(html.replace('</body>', `<p>${CONTENT}</p></body>`)), null)
     })
   }
   for (const [mark, html] of Object.entries(errors)) {
@@ -87,29 +83,42 @@ describe('a snapshot that is no page', () => {
   })
 })
 
-describe('in a real render', () => {
-  const rendererStarted = startTestRenderer()
-  after(async () => (await rendererStarted).close())
+it('in a real render: shells that scripts draw, challenges by header, and pages that say what they are', async (t) => {
+  const { routes, page: render } = await openRenderer({}, t)
+  const wrong = `document.body.innerHTML = '<h1>Something went wrong</h1>'`
+  routes.set('/broken', scripted(wrong))
+  assert.deepEqual(await render('/broken'), { kind: 'error-page', mark: 'script' })
+  routes.set('/own', scripted(wrong, '<meta name="prerender-status-code" content="200">'))
+  assert.equal((await render('/own')).kind, 'rendered')
+  routes.set(
+    '/challenge',
+    (_request, response) =>
+      void response
+        .writeHead(403, { 'content-type': 'text/html', 'cf-mitigated': 'challenge' })
+        .end('<p>wait'),
+  )
+  assert.deepEqual(await render('/challenge'), { kind: 'challenge', mark: 'Cloudflare' })
+})
 
-  it('shells that scripts draw, challenges by header, and pages that say what they are', async () => {
-    const { routes, page: render } = await rendererStarted
-    routes.set('/broken', scripted(`document.body.innerHTML = '<h1>Something went wrong</h1>'`))
-    assert.deepEqual(await render('/broken'), { kind: 'error-page', mark: 'script' })
-    routes.set(
-      '/own',
-      scripted(
-        `document.body.innerHTML = '<h1>Something went wrong</h1>'`,
-        '<meta name="prerender-status-code" content="200">',
-      ),
-    )
-    assert.equal((await render('/own')).kind, 'rendered')
-    routes.set(
-      '/challenge',
-      (_request, response) =>
-        void response
-          .writeHead(403, { 'content-type': 'text/html', 'cf-mitigated': 'challenge' })
-          .end('<p>wait'),
-    )
-    assert.deepEqual(await render('/challenge'), { kind: 'challenge', mark: 'Cloudflare' })
+describe('the text of a page', () => {
+  it('reads the text between tags, and no invisible text', () => {
+    const html = `<!DOCTYPE html>
+      <html><head><title>not this</title><style>p { color: red }</style></head>
+      <body class="a > b"><!-- <p>nor this</p> --><h1>One &amp; two</h1>
+      <script type="application/ld+json">{"a": "<p>"}</script><template><p>later</p></template>
+      <p title="x > y">three</p><textarea>typed</textarea><noscript>no script</noscript>
+      <my-part><template shadowrootmode="open"><b>in the shadow</b></template></my-part> &lt;end&gt;</body></html>`
+    assert.equal(pageText(html), 'One & two three in the shadow <end>')
+  })
+
+  it('stops at the limit', () => {
+    assert.equal(pageText(`<body>${'word '.repeat(1_000)}`, 11), 'word word w')
+    assert.equal(pageText('<body>exact', 5), 'exact')
+  })
+
+  it('takes time in proportion to the length, whatever it reads', () => {
+    for (const bit of ['<script>', '<!--', '<a "', '<template>', '<']) {
+      assert.equal(typeof pageText(`<body>${bit.repeat(300_000)}`), 'string')
+    }
   })
 })

@@ -3,11 +3,10 @@
  * opened in the browser and clicked through. Rows follow HTML, "prepare the script element", and its other ways to run.
  */
 import assert from 'node:assert/strict'
-import { after, describe, it } from 'node:test'
-import { startTestRenderer } from '../../../test/support/renderer.ts'
+import { describe, it } from 'node:test'
+import { javascript, openRenderer } from '../../../test/support/renderer.ts'
 
-const renderer = await startTestRenderer({ slots: 4 })
-after(() => renderer.close())
+const renderer = await openRenderer({ slots: 4 })
 
 const RUN = `parent.fetch('ran')`
 const typed = (type: string) => `<script type="${type}">${RUN}</script>`
@@ -93,31 +92,29 @@ const slug = () => `/${++folders}/`
 /** A form without its address is sent to its page. */
 const STAY = `<script>addEventListener('submit', (event) => event.preventDefault())</script>`
 
-async function hasRun(
-  folder: string,
-  page: string,
-  domain = 'scripts.example',
-): Promise<{ html: string; ran: boolean }> {
-  const before = renderer.asked.filter((path) => path === `${folder}ran`).length
-  renderer.routes.set(folder, page)
-  renderer.routes.set(
-    `${folder}ran`,
-    (_request, response) => void response.setHeader('content-type', 'text/javascript').end(''),
-  )
+async function hasRun(folder: string, page: string, domain = 'scripts.example') {
+  const asked = () => renderer.asked.filter((path) => path === `${folder}ran`).length
+  const before = asked()
+  renderer.routes.set(folder, page).set(`${folder}ran`, javascript(''))
   const html = await renderer.html(folder, { domain })
-  return { html, ran: renderer.asked.filter((path) => path === `${folder}ran`).length > before }
+  return { html, ran: asked() > before }
+}
+
+/** Runs in its page, where `runs` says so, and never in its snapshot. */
+async function runsInPageOnly(page: string, runs: boolean): Promise<string> {
+  const folder = slug()
+  const { html, ran } = await hasRun(folder, page)
+  if (runs) assert(ran, 'it runs in the page')
+  assert(!(await hasRun(folder, html + STAY + CLICK, elsewhere())).ran, html)
+  assert.match(html, /<p>text<\/p>/)
+  return html
 }
 
 describe('what runs in a page does not run in its snapshot', { concurrency: 4 }, () => {
   for (const [name, markup] of Object.entries(runs)) {
     it(name, async () => {
-      const folder = slug()
-      const first = await hasRun(folder, `<!doctype html><p>text</p>${markup}${CLICK}`)
-      assert(first.ran, 'it runs in the page')
-      const again = await hasRun(folder, first.html + STAY + CLICK, elsewhere())
-      assert(!again.ran, first.html)
-      assert.match(first.html, /<p>text<\/p>/)
-      assert.doesNotMatch(first.html, /\bran\b/)
+      const html = await runsInPageOnly(`<!doctype html><p>text</p>${markup}${CLICK}`, true)
+      assert.doesNotMatch(html, /\bran\b/)
     })
   }
 })
@@ -125,12 +122,8 @@ describe('what runs in a page does not run in its snapshot', { concurrency: 4 },
 describe('what would run in the snapshot only', { concurrency: 4 }, () => {
   for (const [name, script] of Object.entries(awakes)) {
     it(name, async () => {
-      const folder = slug()
-      const page = `<!doctype html><p>text</p><div id="at"></div><script>${script.replaceAll('RUN', `fetch("ran")`)}</script>`
-      const first = await hasRun(folder, page)
-      const again = await hasRun(folder, first.html + STAY + CLICK, elsewhere())
-      assert(!again.ran, first.html)
-      assert.match(first.html, /<p>text<\/p>/)
+      const text = script.replaceAll('RUN', `fetch("ran")`)
+      await runsInPageOnly(`<!doctype html><p>text</p><div id="at"></div><script>${text}</script>`, false)
     })
   }
 })

@@ -1,12 +1,12 @@
 /** What the answers to the main document's request decide: the first, and those of a page that loads itself again. */
 import assert from 'node:assert/strict'
 import type http from 'node:http'
-import { after, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
+import { openRenderer, scripted } from '../../../test/support/renderer.ts'
+import { ORIGIN_CACHE_CONTROL } from '../../outbound/headers.ts'
+import { documentLinks, judgeMainResponse } from './main-document.ts'
 
-import { scripted, startTestRenderer } from '../../../test/support/renderer.ts'
-
-const renderer = await startTestRenderer()
-after(() => renderer.close())
+const renderer = await openRenderer()
 
 type Second = (response: http.ServerResponse) => void
 
@@ -34,13 +34,12 @@ describe('a page that loads itself again', () => {
   })
 
   it('is a redirect when the second answer is one', async () => {
-    const path = reloading('/moved', (response) => response.writeHead(301, { location: '/there' }).end())
-    assert.deepEqual(await renderer.page(path), {
-      kind: 'redirect',
-      status: 301,
-      location: 'https://shop.example/there',
-      cacheControl: 'no-store',
-    })
+    const path = reloading('/moved', (response) =>
+      response.writeHead(301, { location: '/there', 'cache-control': 'private' }).end(),
+    )
+    const location = 'https://shop.example/there'
+    const redirect = { kind: 'redirect', status: 301, location, cacheControl: 'private' }
+    assert.deepEqual(await renderer.page(path), redirect)
   })
 
   it('fails when the second answer is an error of the origin', async () => {
@@ -76,8 +75,50 @@ it('fonts and media are not fetched, from whatever host, and the page is told of
   assert.match(html, /font NetworkError/)
   assert.equal(html.match(/<li>sound/g)?.length, 2)
   assert.match(html, /violated frame-src/, 'the policy of the origin holds as before')
-  assert.deepEqual(
-    renderer.asked.filter((path) => /f\.woff2|a\.mp3|\/b$|own-policy/.test(path)),
-    [],
-  )
+  assert(!renderer.asked.some((path) => /f\.woff2|a\.mp3|\/b$|own-policy/.test(path)))
+})
+
+const site = { customDomain: 'red.example', originUrl: 'http://o.example' }
+const HTML = [{ name: 'Content-Type', value: 'text/html' }]
+const judge = (status: number) => judgeMainResponse('https://red.example/', status, HTML, site)
+
+describe('a status that is about the moment and not about the page is nothing to keep', () => {
+  for (const status of [408, 425, 429, 500, 503, 599]) {
+    it(`${status}`, () => assert.deepEqual(judge(status), { kind: 'origin-error', status }))
+  }
+  for (const status of [200, 401, 403, 404, 410, 428, 430, 499]) {
+    it(`not so ${status}`, () => assert.equal(judge(status), null))
+  }
+})
+
+it('a redirect comes with what the origin says about keeping it', () => {
+  const location = { name: 'Location', value: '/b' }
+  const said = ['no-cache', 'no-store'].map((value) => ({ name: ORIGIN_CACHE_CONTROL, value }))
+  const redirect = { kind: 'redirect', status: 302, location: 'https://red.example/b' }
+  const judged = (headers: { name: string; value: string }[]) =>
+    judgeMainResponse('https://red.example/a', 302, headers, site)
+  assert.deepEqual(judged([location, { name: 'Cache-Control', value: 'no-store' }]), redirect)
+  assert.deepEqual(judged([location, ...said]), { ...redirect, cacheControl: 'no-cache, no-store' })
+})
+
+describe('a header Link', () => {
+  const rows: [what: string, value: string, kept?: string][] = [
+    ['of the canonical address', '<https://a.example/x>; rel="canonical"'],
+    ['without quotes, in any case', '</x>; REL=Canonical'],
+    [
+      'of other languages',
+      '<https://a.example/de,at>; rel="alternate"; hreflang="de", </>; rel=alternate; hreflang=en',
+    ],
+    ['of scripts', '</a.js>; rel=preload; as=script, </b.js>; rel="modulepreload"', ''],
+    ['of connections', '<https://cdn.example>; rel=preconnect', ''],
+    // Proves decided "Headers of the origin"
+    ['of both', '</a.css>; rel=preload; as=style, </x>; rel="canonical"', '</x>; rel="canonical"'],
+    ['of several relations', '</x>; rel="nofollow next"'],
+    ['whose second rel does not count', '</a.js>; rel=preload; rel=canonical', ''],
+    ['with a title that holds one', '</a.js>; rel=preload; title="; rel=canonical"', ''],
+    ['without a relation', '</x>', ''],
+    ['of nothing', '', ''],
+    ['that is broken', '<<>;"', ''],
+  ]
+  for (const [what, value, kept = value] of rows) it(what, () => assert.equal(documentLinks(value), kept))
 })

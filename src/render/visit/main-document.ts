@@ -91,7 +91,7 @@ export function outcomeOfFailure(errorText: string): RenderOutcome {
   return { kind: 'origin-unreachable', reason: errorText }
 }
 
-function listOfOutgoing(headers: OutgoingHttpHeaders): ResponseHeader[] {
+export function listOfOutgoing(headers: OutgoingHttpHeaders): ResponseHeader[] {
   return Object.entries(headers).flatMap(([name, value = '']) =>
     [value].flat().map((line) => ({ name, value: String(line) })),
   )
@@ -139,8 +139,9 @@ export function judgeMainResponse(
   return null
 }
 
+/** What the origin says; `Cache-Control` itself is the gateway's. */
 function cacheControlOf(headers: readonly ResponseHeader[]): { cacheControl?: string } {
-  const found = headers.filter(({ name }) => name.toLowerCase() === 'cache-control')
+  const found = headers.filter(({ name }) => name.toLowerCase() === ORIGIN_CACHE_CONTROL)
   return found.length === 0 ? {} : { cacheControl: found.map(({ value }) => value).join(', ') }
 }
 
@@ -149,7 +150,7 @@ const KEPT_HEADERS = ['content-language', 'content-signal', 'content-usage', 'li
 export function keptHeaders(headers: readonly ResponseHeader[]): [name: string, value: string][] {
   return headers.flatMap(({ name, value }): [string, string][] => {
     const lower = name.toLowerCase()
-    // Decides whether the page may be stored. `Cache-Control` itself is the gateway's.
+    // Decides whether the page may be stored.
     if (lower === ORIGIN_CACHE_CONTROL) return [['cache-control', value]]
     const kept = lower === 'link' ? documentLinks(value) : value
     return KEPT_HEADERS.includes(lower) && kept !== '' ? [[lower, kept]] : []

@@ -26,9 +26,9 @@ export class Recorder {
   readonly #application = new Application()
   #movedTo: string | null = null
 
-  constructor(nowMs: () => number) {
+  constructor(nowMs: () => number, beganMs: number = nowMs()) {
     this.#nowMs = nowMs
-    this.#beganMs = nowMs()
+    this.#beganMs = beganMs
   }
 
   reached(phase: Phase): void {
@@ -38,6 +38,13 @@ export class Recorder {
   missed(requests: readonly { url: string; ageMs: number }[]): void {
     for (const { url, ageMs } of requests)
       this.#note(url, 'missing', `no answer within ${Math.round(ageMs)} ms`)
+  }
+
+  /** The document was read without a browser. */
+  readWithoutBrowser(): void {
+    this.reached('firstResponse')
+    this.reached('snapshot')
+    this.#record.requests.made = 1
   }
 
   captured(why: CaptureReason): void {
@@ -56,7 +63,7 @@ export class Recorder {
     const page = outcome.kind === 'incomplete' ? outcome.page : 'html' in outcome ? outcome : null
     if (page !== null) record.htmlBytes = Buffer.byteLength(page.html)
     if (outcome.kind === 'rendered' && outcome.changed !== undefined) record.rule = outcome.changed.changes
-    if (outcome.kind !== 'rendered') return { outcome, record }
+    if (outcome.kind !== 'rendered' || outcome.isStatic) return { outcome, record }
     const [application, movedTo] = [this.#application.name(), this.#movedTo]
     return { outcome: { ...outcome, application, movedTo }, record }
   }

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import type { RuleChange } from '../../rules/schema.ts'
@@ -9,6 +10,8 @@ type Html = {
   html: string
   /** No visible text, no image, no field. */
   blank: boolean
+  /** Without anything that can run, apart from frames and custom elements. */
+  unscripted: boolean
   /** As written in `prerender-status-code` or `render:status_code`. */
   statusCode: string | null
   /** As written in `prerender-header` and `render:header`. */
@@ -16,19 +19,11 @@ type Html = {
   changed?: { html: string; changes: PageChanges }
 }
 
-type PageChanges = Pick<RuleChanges, 'removed' | 'consent' | 'head'>
+type PageChanges = Omit<RuleChanges, 'rule' | 'headers'>
 
-export type Snapshot =
-  | Html
-  | { kind: 'too-large'; what: 'elements' | 'snapshot-bytes' }
-  | { kind: 'not-html' }
-
-type Taken =
-  | Exclude<Snapshot, Html>
-  | (Omit<Html, 'html' | 'changed'> & {
-      html: AsciiText
-      changed?: { html: AsciiText | null; changes: PageChanges }
-    })
+type NoPage = { kind: 'too-large'; what: 'elements' | 'snapshot-bytes' } | { kind: 'not-html' }
+export type Snapshot = Html | NoPage
+type Taken = NoPage | (Omit<Html, 'html' | 'changed'> & { html: AsciiText; changes: PageChanges | null })
 
 /** A named world is made once in each process. Unnamed ones are never freed: +0.7 ms for every earlier render. */
 export const WORLD = 'prepaint'
@@ -36,6 +31,10 @@ export const WORLD = 'prepaint'
 const SCRIPT = ['snapshot.js', 'rule.js']
   .map((file) => readFileSync(path.join(import.meta.dirname, '../in-page', file), 'utf8'))
   .join('\n')
+
+/** Comments that only the scripts of frameworks read, or that a parser would end early. */
+export const MARKER =
+  /^(?:\s*|\[[!?-]?|\]|\/?\$[?!s~]?|\/?&|[#/]|v-if|v-for|teleport (?:start|end)|(?:ng-)?container|ngetn|ngtns|bindings=.*|\?lit\$.*|\/?lit-part.*|\/?q[vs](?: .*)?)$|^-?>|--!?>|--!?$|<!--/s
 
 /** Made by tools/block-lists.ts, with its source. */
 const CONSENT = JSON.parse(readFileSync(path.join(import.meta.dirname, 'consent.json'), 'utf8')) as {
@@ -50,29 +49,35 @@ export async function takeSnapshot(
   world?: number,
   change: RuleChange | null = null,
 ): Promise<Snapshot> {
+  const mark = randomBytes(8).toString('hex')
   const asked = change && {
+    mark,
     remove: change.remove ?? [],
     consent: change.consent === true ? CONSENT.selectors : null,
     head: change.head ?? {},
   }
-  const evaluate = (contextId: number) =>
-    session.send('Runtime.evaluate', {
-      expression: `(() => {${AS_ASCII}${SCRIPT}\nreturn takeSnapshot(${snapshotBytes}, ${elements}, ${JSON.stringify(asked)})})()`,
-      contextId,
-      returnByValue: true,
-    })
-  const { result, exceptionDetails } = await evaluate(world ?? (await makeWorld(session, frameId)))
-  if (exceptionDetails !== undefined) {
+  const { result, exceptionDetails } = await session.send('Runtime.evaluate', {
+    expression: `(() => {${AS_ASCII}${SCRIPT}\nreturn takeSnapshot(${snapshotBytes}, ${elements}, ${MARKER}, ${JSON.stringify(asked)})})()`,
+    contextId: world ?? (await makeWorld(session, frameId)),
+    returnByValue: true,
+  })
+  if (exceptionDetails !== undefined)
     throw new Error(`snapshot: ${exceptionDetails.exception?.description ?? exceptionDetails.text}`)
-  }
   const taken = result.value as Taken
   if (taken.kind !== 'html') return taken
-  const { changed, ...whole } = taken
-  const html = readAscii(taken.html)
-  const changedHtml = changed?.html ? readAscii(changed.html) : html
-  const snapshot = { ...whole, html, ...(changed && { changed: { ...changed, html: changedHtml } }) }
-  const isTooLarge = [html, changedHtml].some((each) => Buffer.byteLength(each) > snapshotBytes)
-  return isTooLarge ? { kind: 'too-large', what: 'snapshot-bytes' } : snapshot
+  const { changes, html: ascii, ...whole } = taken
+  const { html, changed } = unmarked(readAscii(ascii), mark)
+  if (Math.max(Buffer.byteLength(html), Buffer.byteLength(changed)) > snapshotBytes)
+    return { kind: 'too-large', what: 'snapshot-bytes' }
+  return { ...whole, html, ...(changes && { changed: { html: changed, changes } }) }
+}
+
+/** The page as it was and as the rule wants it (src/render/in-page/rule.js). */
+function unmarked(text: string, mark: string): { html: string; changed: string } {
+  const [marked = '', ...before] = text.split(`<!--${mark}/-->`)
+  const edit = new RegExp(`<!--${mark}(\\d+)-->(.*?)<!--${mark}-->`, 'gs')
+  const restored = (part = ''): string => part.replace(edit, (_edit, at) => restored(before[Number(at)]))
+  return { html: restored(marked), changed: marked.replace(edit, '$2') }
 }
 
 export async function makeWorld(session: CdpSession, frameId: string): Promise<number> {

@@ -1,4 +1,5 @@
 import type { Clock } from '../../clock.ts'
+import type { GivenDocument } from '../../gateway/documents.ts'
 import { CdpClosed, type CdpConnection, type CdpListeners, type CdpSession } from '../browser/cdp.ts'
 import type { PageLimits, RenderOutcome, RenderRequest } from '../outcome.ts'
 import { OUT_OF_MEMORY, type Page, TOO_MANY_EVENTS } from '../tab/page.ts'
@@ -41,6 +42,8 @@ export async function visit(
     limits: PageLimits
     recorder: Recorder
     longPolls: LongPolls
+    /** Answers the page's own request. */
+    given?: GivenDocument | undefined
   },
 ): Promise<RenderOutcome> {
   const { page } = tab
@@ -81,7 +84,7 @@ export async function visit(
   const load = async (): Promise<RenderOutcome> => {
     await page.date.begin(clock.nowMs())
     await tab.unpark(url)
-    tab.site.judgeNext((status, headers) => main.judgeFirst(status, headers))
+    tab.site.judgeNext((status, headers) => main.judgeFirst(status, headers), options.given)
     const { errorText } = await session.send('Page.navigate', { url })
     if (errorText !== undefined) return outcomeOfFailure(errorText)
     // Until then the tab may hold the previous parked page.
@@ -206,7 +209,7 @@ function outcomeOfLoss(reason: string): RenderOutcome {
   return { kind: 'crashed', reason }
 }
 
-function outcomeOfSnapshot(
+export function outcomeOfSnapshot(
   snapshot: Snapshot,
   main: { status: number; headers: [name: string, value: string][]; url: string; site: SiteAddress },
 ): RenderOutcome {
@@ -235,6 +238,7 @@ function outcomeOfSnapshot(
     status: status >= 300 && status < 400 ? main.status : status,
     headers,
     html: snapshot.html,
+    unscripted: snapshot.unscripted,
   }
 }
 

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, describe, it } from 'node:test'
+import { after, beforeEach, describe, it } from 'node:test'
 import { brotliCompressSync } from 'node:zlib'
 import { until as untilWithin } from '../../../test/support/condition.ts'
-import { type TestDatabase, testDatabase } from '../../../test/support/database.ts'
-import { createListener, type Listener } from '../../db/listener.ts'
+import { testDatabase } from '../../../test/support/database.ts'
+import { says } from '../../../test/support/public-error.ts'
+import { createListener } from '../../db/listener.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { AccountId, DomainId, DomainName, PagePath } from '../../ids.ts'
 import { silentLog } from '../../log.ts'
@@ -41,26 +42,20 @@ const LOOKED: Looked = {
 /** However busy the machine is. */
 const until = (what: string, probe: () => Promise<boolean>) => untilWithin(what, probe, 60_000)
 
-let database: TestDatabase
-let listener: Listener
-before(async () => {
-  database = await testDatabase()
-  listener = await createListener(database.connection, silentLog())
-  await listener.settled()
-  const { pool } = database
-  await pool.query(
-    `insert into account (email, plan) values ('r@example.com', 'pro'), ('b@example.com', 'pro')`,
-  )
-  await pool.query(
-    `insert into domain (account_id, custom_domain, origin_url, settings)
-     values (1, 'red.example', 'http://o.example', '{"render": {"locale": "de-CH"}}'),
-            (2, 'blue.example', 'http://o.example', '{}')`,
-  )
-})
+const database = await testDatabase()
+const listener = await createListener(database.connection, silentLog())
 after(async () => {
   await listener.close()
   await database.close()
 })
+await database.pool.query(
+  `insert into account (email, plan) values ('r@example.com', 'pro'), ('b@example.com', 'pro')`,
+)
+await database.pool.query(
+  `insert into domain (account_id, custom_domain, origin_url, settings)
+   values (1, 'red.example', 'http://o.example', '{"render": {"locale": "de-CH"}}'),
+          (2, 'blue.example', 'http://o.example', '{}')`,
+)
 beforeEach(() => database.pool.query('truncate inspection, account_rate, page, redirect'))
 
 const ask = (account: AccountId, domain: DomainId, of: string) =>
@@ -92,7 +87,7 @@ describe('asking for an inspection', () => {
   // Proves decided "Inspections"
   it('so many at once, and not one more; another account has its own', async () => {
     for (let n = 0; n < INSPECTIONS_OPEN; n++) await ask(RED, RED_SITE, `/${n}`)
-    await assert.rejects(ask(RED, RED_SITE, '/more'), { code: 'too_many_inspections' })
+    await assert.rejects(ask(RED, RED_SITE, '/more'), says('Too many inspections at once (5 per account)'))
     assert.equal((await ask(RED, RED_SITE, '/0')).state, 'queued', 'joining is free')
     await ask(BLUE, BLUE_SITE, '/more')
   })

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import http from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { after, before, it } from 'node:test'
-import { type TestDatabase, testDatabase } from '../../../test/support/database.ts'
+import { after, it } from 'node:test'
+import { openTestDatabase } from '../../../test/support/database.ts'
+import { serve } from '../../../test/support/loopback.ts'
 import { loadConfig } from '../../config.ts'
 import type { AccountId, DomainName } from '../../ids.ts'
 import { createAddressGuard } from '../../outbound/address-guard.ts'
@@ -12,43 +12,32 @@ import { type DnsDeps, readDnsState } from './dns-state.ts'
 import { findAnswer, publishAnswer } from './published-answer.ts'
 import { tryOrigin } from './try-origin.ts'
 
-let database: TestDatabase
-let ours: { port: number; server: http.Server }
-let other: { port: number; server: http.Server }
-let account: AccountId
 const name = domainName('shop.example.com')
 const allowed = (port: number) =>
   createAddressGuard(
     loadConfig({ PREPAINT_ALLOW_PRIVATE_ORIGINS: `127.0.0.1/32:${port}` }).allowedPrivateOrigins,
   )
 
-before(async () => {
-  database = await testDatabase()
-  const { rows } = await database.pool.query(
-    `with a as (insert into account (email, plan) values ('a@example.com', 'pro'), ('b@example.com', 'pro') returning id, email),
-          d as (insert into domain (account_id, custom_domain, origin_url)
-                select id, $1, 'https://o.example' from a where email = 'a@example.com')
-     select id from a order by email`,
-    [name],
-  )
-  account = rows[0].id
-  ours = await serve(async (req) => {
-    const token = req.url!.slice('/.well-known/acme-challenge/'.length)
-    return findAnswer(database.pool, (req.headers.host ?? '').replace(/:\d+$/, ''), token)
-  })
-  other = await serve(async () => 'I am somebody else')
+const database = await openTestDatabase()
+const { rows } = await database.pool.query<{ id: AccountId }>(
+  `with a as (insert into account (email, plan) values ('a@example.com', 'pro'), ('b@example.com', 'pro') returning id, email),
+        d as (insert into domain (account_id, custom_domain, origin_url)
+              select id, $1, 'https://o.example' from a where email = 'a@example.com')
+   select id from a order by email`,
+  [name],
+)
+const account = rows[0]!.id
+const ours = await startSite(async (req) => {
+  const token = req.url!.slice('/.well-known/acme-challenge/'.length)
+  return findAnswer(database.pool, (req.headers.host ?? '').replace(/:\d+$/, ''), token)
 })
-after(async () => {
-  for (const { server } of [ours, other]) server.close()
-  await database.close()
-})
+const other = await startSite(async () => 'I am somebody else')
+after(() => Promise.all([ours.close(), other.close()]))
 
-async function serve(answer: (req: http.IncomingMessage) => Promise<string | null>) {
-  const server = http.createServer((req, res) => {
+async function startSite(answer: (req: http.IncomingMessage) => Promise<string | null>) {
+  return serve((req, res) => {
     void answer(req).then((text) => res.writeHead(text === null ? 404 : 200).end(text ?? ''))
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  return { server, port: (server.address() as AddressInfo).port }
 }
 
 function domainName(raw: string): DomainName {
@@ -115,7 +104,7 @@ it('a name without an address, and servers that give no answer', async () => {
 
 it('nothing is asked of an address that is not public', async () => {
   let asked = 0
-  const trap = await serve(async () => {
+  const trap = await startSite(async () => {
     asked++
     return null
   })
@@ -123,7 +112,7 @@ it('nothing is asked of an address that is not public', async () => {
   assert.deepEqual([found?.state, asked], ['elsewhere', 0])
   assert.equal((await look(trap.port))?.state, 'elsewhere')
   assert(asked > 0)
-  trap.server.close()
+  await trap.close()
 })
 
 it("another account's domain is none; its published answer is not replaced", async () => {
@@ -145,8 +134,7 @@ it('an origin: its status, or in words why there is none', async () => {
     status: null,
     problem: 'it gives no answer in time',
   })
-  silent.server.closeAllConnections()
-  silent.server.close()
+  await silent.close()
   assert.deepEqual(await tryOrigin(at(ours.port), { guard }), {
     status: null,
     problem: 'it leads to an address that is not public',

@@ -1,10 +1,9 @@
 import { Anchor, Button, Stack } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { useEffect, useState } from 'react'
 import { Link, useLocation } from 'wouter'
 import { ApiError, request } from '../../api/request.ts'
-import { switchAccount } from '../../api/session.ts'
+import { switchAccount, useLinkToken } from '../../api/session.ts'
 import type { Me, SignInLink } from '../../api/types.ts'
 import { Note } from '../../parts/page.tsx'
 import { Loaded, Refusal } from '../../parts/states.tsx'
@@ -33,11 +32,7 @@ const TEXTS: Record<SignInLink['kind'], { title: string; lead: string; button: s
 
 /** The target of one-time links: the first account, an invitation, or a password reset. */
 export default function Welcome() {
-  // The token is a secret: keep it out of the address bar and the history.
-  const [token] = useState(() => location.hash.slice(1))
-  useEffect(() => {
-    if (location.hash !== '') history.replaceState(history.state, '', location.pathname)
-  }, [])
+  const token = useLinkToken()
   const link = useQuery({
     queryKey: ['link', token],
     queryFn: async () =>

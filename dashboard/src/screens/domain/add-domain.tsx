@@ -6,8 +6,7 @@ import { useLocation } from 'wouter'
 import { domainsQuery } from '../../api/queries.ts'
 import { request } from '../../api/request.ts'
 import type { Domain } from '../../api/types.ts'
-import { Dialog, DialogButtons } from '../../parts/dialog.tsx'
-import { Refusal } from '../../parts/states.tsx'
+import { Dialog, FormDialog } from '../../parts/dialog.tsx'
 import { domainPath } from '../../route-map.ts'
 import { DnsInstructions } from './dns.tsx'
 import { domainProblem, originProblem, useDomainCheck } from './domain-fields.ts'
@@ -49,15 +48,15 @@ export default function AddDomain({ onClose }: { onClose: () => void }) {
     )
   }
   return (
-    <Dialog title="Add a domain" onClose={onClose}>
-      <form noValidate onSubmit={form.onSubmit((values) => add.mutate(values))}>
-        <Stack>
-          <Fields form={form} />
-          <Refusal error={add.error} />
-          <DialogButtons label="Add the domain" isBusy={add.isPending} onCancel={onClose} />
-        </Stack>
-      </form>
-    </Dialog>
+    <FormDialog
+      title="Add a domain"
+      label="Add the domain"
+      sent={add}
+      onSubmit={form.onSubmit((values) => add.mutate(values))}
+      onClose={onClose}
+    >
+      <Fields form={form} />
+    </FormDialog>
   )
 }
 

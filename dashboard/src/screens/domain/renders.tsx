@@ -3,9 +3,9 @@ import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Link } from 'wouter'
 
-import { rendersQuery } from '../../api/queries.ts'
+import { completePagesQuery, rendersQuery } from '../../api/queries.ts'
 import type { DomainWithSettings, Render } from '../../api/types.ts'
-import { bytes, count } from '../../format.ts'
+import { bytes, count, counted, percent } from '../../format.ts'
 import { OutcomeBadge } from '../../parts/badges.tsx'
 import { DataTable } from '../../parts/data-table.tsx'
 import { Facts, Note } from '../../parts/page.tsx'
@@ -23,6 +23,7 @@ export default function DomainRenders({ domain }: { domain: DomainWithSettings }
           <Note size="sm">
             The last 50 renders, newest first. Records are kept for a week, up to 20 per page.
           </Note>
+          <CompleteShare domain={domain.custom_domain} />
           <div className="sheet sheet-flush">
             {list.length === 0 ? (
               <Empty title="No renders in the last week">
@@ -36,6 +37,19 @@ export default function DomainRenders({ domain }: { domain: DomainWithSettings }
         </Stack>
       )}
     </Loaded>
+  )
+}
+
+function CompleteShare({ domain }: { domain: string }) {
+  const { data } = useQuery(completePagesQuery(domain))
+  if (data === undefined || data.complete === 0) return null
+  const { stored, complete, folders } = data
+  const where = folders.length === 0 ? 'such pages' : folders.join(', ')
+  return (
+    <Note size="sm">
+      {percent(complete / stored)} of {counted(stored, 'page')} came complete from your origin and needed no
+      browser. A rule with the action “pass” for {where} leaves them to the origin, without using renders.
+    </Note>
   )
 }
 

@@ -2,6 +2,7 @@ import { Alert, Anchor, Badge, Button, Checkbox, Group, Text, TextInput } from '
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Link } from 'wouter'
+import { INCIDENT_KINDS } from '../../../../src/notifications/kinds.ts'
 import { channelsQuery } from '../../api/notification-queries.ts'
 import { request } from '../../api/request.ts'
 import type { Channels } from '../../api/types.ts'
@@ -10,10 +11,9 @@ import { Page, Section } from '../../parts/page.tsx'
 import { Loaded, Refusal } from '../../parts/states.tsx'
 import { ROUTES } from '../../route-map.ts'
 import { Endpoints } from './endpoints.tsx'
-import { KIND_TITLES } from './words.ts'
+import { kindTitle } from './incidents.tsx'
 
 type Email = Channels['emails'][number]
-const KINDS = Object.keys(KIND_TITLES) as Email['kinds']
 
 const STATES = {
   waiting: { color: 'yellow', label: 'Waits for its confirmation' },
@@ -37,14 +37,15 @@ export default function Notifications() {
         </>
       }
     >
-      <Loaded query={channels}>{(data) => <Emails key={JSON.stringify(data)} {...data} />}</Loaded>
+      <Loaded query={channels}>
+        {(data) => <Emails key={JSON.stringify(data)} {...data} reread={channels.refetch} />}
+      </Loaded>
       <Endpoints />
     </Page>
   )
 }
 
-function Emails({ emails: stored, by_mail: byMail }: Channels) {
-  const channels = useQuery(channelsQuery)
+function Emails({ emails: stored, by_mail: byMail, reread }: Channels & { reread: () => unknown }) {
   const [emails, setEmails] = useState<Email[]>(stored)
   const [added, setAdded] = useState('')
   const save = useMutation({
@@ -53,7 +54,7 @@ function Emails({ emails: stored, by_mail: byMail }: Channels) {
         body: { emails: list.map(({ email, kinds, weekly_report }) => ({ email, kinds, weekly_report })) },
       }),
     onSuccess: async () => {
-      await channels.refetch()
+      await reread()
       notifyDone('Saved')
     },
   })
@@ -62,7 +63,7 @@ function Emails({ emails: stored, by_mail: byMail }: Channels) {
   const add = () => {
     const email = added.trim().toLowerCase()
     if (email === '') return
-    save.mutate([...emails, { email, kinds: KINDS, weekly_report: false, state: 'waiting' }])
+    save.mutate([...emails, { email, kinds: INCIDENT_KINDS, weekly_report: false, state: 'waiting' }])
   }
   return (
     <Section
@@ -77,18 +78,14 @@ function Emails({ emails: stored, by_mail: byMail }: Channels) {
           <legend>
             {email} <Badge color={STATES[state].color}>{STATES[state].label}</Badge>
           </legend>
+          <Checkbox.Group value={kinds} onChange={(chosen) => change(email, { kinds: chosen })}>
+            <Group gap="sm" mb="sm">
+              {INCIDENT_KINDS.map((kind) => (
+                <Checkbox key={kind} size="xs" value={kind} label={kindTitle(kind)} />
+              ))}
+            </Group>
+          </Checkbox.Group>
           <Group gap="sm">
-            {KINDS.map((kind) => (
-              <Checkbox
-                key={kind}
-                size="xs"
-                label={KIND_TITLES[kind]}
-                checked={kinds.includes(kind)}
-                onChange={({ currentTarget: { checked } }) =>
-                  change(email, { kinds: checked ? [...kinds, kind] : kinds.filter((each) => each !== kind) })
-                }
-              />
-            ))}
             <Checkbox
               size="xs"
               label="Weekly report"

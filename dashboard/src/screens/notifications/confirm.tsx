@@ -1,19 +1,15 @@
 import { Anchor, Button } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
-import { useEffect, useState } from 'react'
 import { Link } from 'wouter'
 import { request } from '../../api/request.ts'
+import { useLinkToken } from '../../api/session.ts'
 import { Refusal } from '../../parts/states.tsx'
 import { ROUTES } from '../../route-map.ts'
 import { SignedOutFrame } from '../../shell/frame.tsx'
 
 /** The target of the link in a confirmation e-mail. A button, because mail programs open links. */
 export default function Confirm() {
-  // The token is a secret: keep it out of the address bar and the history.
-  const [token] = useState(() => location.hash.slice(1))
-  useEffect(() => {
-    if (location.hash !== '') history.replaceState(history.state, '', location.pathname)
-  }, [])
+  const token = useLinkToken()
   const confirm = useMutation({
     mutationFn: () => request<{ email: string }>('POST', '/api/notifications/confirm', { body: { token } }),
   })

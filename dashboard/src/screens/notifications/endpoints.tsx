@@ -1,14 +1,14 @@
 import { Alert, Badge, Button, Group, NativeSelect, Text, TextInput } from '@mantine/core'
+import { useForm } from '@mantine/form'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { deliveriesQuery, endpointsQuery } from '../../api/notification-queries.ts'
 import { request } from '../../api/request.ts'
 import { useMe } from '../../api/session.ts'
-import type { Endpoint } from '../../api/types.ts'
+import type { Delivery, Endpoint } from '../../api/types.ts'
 import { ShownOnce } from '../../parts/copy-field.tsx'
-import { DataTable } from '../../parts/data-table.tsx'
+import { DataTable, RowButton } from '../../parts/data-table.tsx'
 import { ConfirmDialog } from '../../parts/dialog.tsx'
-import { Form } from '../../parts/form.tsx'
 import { notifyFailed } from '../../parts/notifications.tsx'
 import { Note, Section } from '../../parts/page.tsx'
 import { Loaded, Refusal } from '../../parts/states.tsx'
@@ -36,21 +36,23 @@ export function Endpoints() {
   )
 }
 
+const FORMATS = [
+  { value: 'standard', label: 'Standard Webhooks' },
+  { value: 'slack', label: 'Slack' },
+]
+
 function NewEndpoint({ onAdded }: { onAdded: () => unknown }) {
-  const [url, setUrl] = useState('')
-  const [format, setFormat] = useState('standard')
+  const form = useForm({ initialValues: { url: '', format: 'standard' } })
   const create = useMutation({
-    mutationFn: () =>
-      request<{ endpoint: { url: string; secret: string } }>('POST', '/api/endpoints', {
-        body: { url, format },
-      }),
+    mutationFn: (body: typeof form.values) =>
+      request<{ endpoint: { secret: string } }>('POST', '/api/endpoints', { body }),
     onSuccess: () => {
-      setUrl('')
+      form.reset()
       return onAdded()
     },
   })
   return (
-    <Form onSubmit={() => create.mutate()}>
+    <form noValidate onSubmit={form.onSubmit((values) => create.mutate(values))}>
       <Group align="end">
         <TextInput
           label="URL"
@@ -59,19 +61,10 @@ function NewEndpoint({ onAdded }: { onAdded: () => unknown }) {
           miw={220}
           autoComplete="off"
           placeholder="https://hooks.example.com/prepaint"
-          value={url}
-          onChange={({ currentTarget: { value } }) => setUrl(value)}
+          {...form.getInputProps('url')}
         />
-        <NativeSelect
-          label="Format"
-          value={format}
-          data={[
-            { value: 'standard', label: 'Standard Webhooks' },
-            { value: 'slack', label: 'Slack' },
-          ]}
-          onChange={({ currentTarget: { value } }) => setFormat(value)}
-        />
-        <Button type="submit" loading={create.isPending} disabled={url === ''}>
+        <NativeSelect label="Format" data={FORMATS} {...form.getInputProps('format')} />
+        <Button type="submit" loading={create.isPending} disabled={form.values.url === ''}>
           Add
         </Button>
       </Group>
@@ -83,23 +76,23 @@ function NewEndpoint({ onAdded }: { onAdded: () => unknown }) {
           onClose={create.reset}
         />
       )}
-    </Form>
+    </form>
   )
 }
 
 function OneEndpoint({ endpoint }: { endpoint: Endpoint }) {
-  const { id, url, is_active: isActive, failing_since: failing } = endpoint
+  const { id, url, format, is_active: isActive, failing_since: failing } = endpoint
+  const path = `/api/endpoints/${id}`
   const queries = useQueryClient()
   const [isRemoving, setRemoving] = useState(false)
   const deliveries = useQuery(deliveriesQuery(id))
-  const reread = async () => {
-    await queries.invalidateQueries({ queryKey: endpointsQuery.queryKey })
-    await deliveries.refetch()
-  }
+  const reread = () => queries.invalidateQueries({ queryKey: endpointsQuery.queryKey })
   const act = useMutation({
-    mutationFn: ({ method, path, body }: { method: 'POST' | 'PUT'; path: string; body?: unknown }) =>
-      request(method, path, { body }),
-    onSuccess: reread,
+    mutationFn: (sent: Parameters<typeof request>) => request(...sent),
+    onSuccess: async () => {
+      await reread()
+      await deliveries.refetch()
+    },
     onError: (error) => notifyFailed('That did not work', error),
   })
   return (
@@ -108,7 +101,7 @@ function OneEndpoint({ endpoint }: { endpoint: Endpoint }) {
       lead={
         <Group gap="xs">
           <Badge color={isActive ? 'paint' : 'gray'}>{isActive ? 'On' : 'Off'}</Badge>
-          <Badge color="gray">{endpoint.format}</Badge>
+          <Badge color="gray">{format}</Badge>
           {failing !== null && (
             <Text size="sm">
               no success since <TimeText at={failing} />
@@ -118,15 +111,13 @@ function OneEndpoint({ endpoint }: { endpoint: Endpoint }) {
       }
       actions={
         <Group gap="xs">
-          <Button size="xs" onClick={() => act.mutate({ method: 'POST', path: `/api/endpoints/${id}/test` })}>
+          <Button size="xs" onClick={() => act.mutate(['POST', `${path}/test`])}>
             Send a test
           </Button>
           <Button
             size="xs"
             variant="default"
-            onClick={() =>
-              act.mutate({ method: 'PUT', path: `/api/endpoints/${id}`, body: { is_active: !isActive } })
-            }
+            onClick={() => act.mutate(['PUT', path, { body: { is_active: !isActive } }])}
           >
             {isActive ? 'Switch off' : 'Switch on'}
           </Button>
@@ -137,53 +128,12 @@ function OneEndpoint({ endpoint }: { endpoint: Endpoint }) {
       }
     >
       <Loaded query={deliveries} rows={1}>
-        {(list) =>
-          list.length === 0 ? (
-            <Note>No deliveries yet.</Note>
-          ) : (
-            <DataTable
-              rows={list}
-              keyOf={(each) => each.id}
-              look="lines"
-              columns={[
-                { title: 'Event', cell: ({ type }) => type },
-                {
-                  title: 'Result',
-                  cell: ({ state, status, error, attempts }) => (
-                    <>
-                      <Badge color={state === 'delivered' ? 'paint' : state === 'failed' ? 'red' : 'gray'}>
-                        {state}
-                      </Badge>{' '}
-                      {error ?? status ?? ''} {attempts > 1 && `after ${attempts} attempts`}
-                    </>
-                  ),
-                },
-                {
-                  title: 'When',
-                  kind: 'labelled',
-                  cell: (each) => <TimeText at={each.last_attempt_at ?? each.created_at} />,
-                },
-                {
-                  title: 'Actions',
-                  kind: 'action',
-                  cell: ({ id: delivery, state, type }) =>
-                    state !== 'waiting' && (
-                      <Button
-                        size="compact-sm"
-                        variant="default"
-                        aria-label={`Replay ${type}`}
-                        onClick={() =>
-                          act.mutate({ method: 'POST', path: `/api/deliveries/${delivery}/replay` })
-                        }
-                      >
-                        Replay
-                      </Button>
-                    ),
-                },
-              ]}
-            />
-          )
-        }
+        {(list) => (
+          <Deliveries
+            list={list}
+            onReplay={({ id }) => act.mutate(['POST', `/api/deliveries/${id}/replay`])}
+          />
+        )}
       </Loaded>
       {isRemoving && (
         <ConfirmDialog
@@ -191,8 +141,8 @@ function OneEndpoint({ endpoint }: { endpoint: Endpoint }) {
           label="Remove"
           onClose={() => setRemoving(false)}
           run={async () => {
-            await request('DELETE', `/api/endpoints/${id}`)
-            await queries.invalidateQueries({ queryKey: endpointsQuery.queryKey })
+            await request('DELETE', path)
+            await reread()
           }}
         >
           <Text size="sm" className="break">
@@ -201,5 +151,43 @@ function OneEndpoint({ endpoint }: { endpoint: Endpoint }) {
         </ConfirmDialog>
       )}
     </Section>
+  )
+}
+
+const COLOURS = { delivered: 'paint', failed: 'red', waiting: 'gray', cancelled: 'gray' }
+
+function Deliveries({ list, onReplay }: { list: readonly Delivery[]; onReplay: (of: Delivery) => void }) {
+  return (
+    <DataTable
+      rows={list}
+      keyOf={({ id }) => id}
+      look="lines"
+      empty={<Note>No deliveries yet.</Note>}
+      columns={[
+        { title: 'Event', cell: ({ type }) => type },
+        {
+          title: 'Result',
+          cell: ({ state, status, error, attempts }) => (
+            <>
+              <Badge color={COLOURS[state]}>{state}</Badge> {error ?? status ?? ''}{' '}
+              {attempts > 1 && `after ${attempts} attempts`}
+            </>
+          ),
+        },
+        {
+          title: 'When',
+          kind: 'labelled',
+          cell: ({ last_attempt_at: last, created_at: created }) => <TimeText at={last ?? created} />,
+        },
+        {
+          title: 'Actions',
+          kind: 'action',
+          cell: (each) =>
+            each.state !== 'waiting' && (
+              <RowButton label="Replay" of={each.type} onClick={() => onReplay(each)} />
+            ),
+        },
+      ]}
+    />
   )
 }

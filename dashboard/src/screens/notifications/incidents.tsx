@@ -1,13 +1,16 @@
 import { Anchor, Badge, List, Stack, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from 'wouter'
+import { type IncidentKind, KINDS } from '../../../../src/notifications/kinds.ts'
 import { incidentsQuery } from '../../api/notification-queries.ts'
 import type { Incident } from '../../api/types.ts'
 import { Facts, Page, Section } from '../../parts/page.tsx'
 import { Empty, Loaded } from '../../parts/states.tsx'
 import { TimeText } from '../../parts/time-text.tsx'
 import { pagePath, ROUTES } from '../../route-map.ts'
-import { KIND_TITLES } from './words.ts'
+
+export const kindTitle = (kind: IncidentKind) =>
+  KINDS[kind].words.replace(/^./, (first) => first.toUpperCase())
 
 export default function Incidents() {
   const incidents = useQuery(incidentsQuery())
@@ -46,25 +49,20 @@ export default function Incidents() {
 }
 
 function OneIncident({ incident }: { incident: Incident }) {
-  const { domain, kind, state, since, resolved_at, resolution, summary, evidence } = incident
+  const { domain, kind, state, since, resolved_at: ended, resolution, summary, evidence } = incident
   const isOpen = state === 'open'
+  const times = [
+    { what: 'Since', at: since },
+    ...(ended === null ? [] : [{ what: `Ended (${resolution})`, at: ended }]),
+    ...evidence.changes.map(({ what, at }) => ({ what: `Before: ${what}`, at })),
+  ]
   return (
     <Section
-      title={`${domain}: ${KIND_TITLES[kind]}`}
+      title={`${domain}: ${kindTitle(kind)}`}
       lead={summary}
       actions={<Badge color={isOpen ? 'red' : 'paint'}>{isOpen ? 'Open' : 'Resolved'}</Badge>}
     >
-      <Facts
-        rows={[
-          ['Since', <TimeText key="since" at={since} />],
-          ...(resolved_at === null
-            ? []
-            : [[`Ended (${resolution})`, <TimeText key="ended" at={resolved_at} />] as const]),
-          ...evidence.changes.map(
-            ({ what, at }) => [`Before: ${what}`, <TimeText key={at} at={at} />] as const,
-          ),
-        ]}
-      />
+      <Facts rows={times.map(({ what, at }) => [what, <TimeText key={what} at={at} />])} />
       {evidence.pages.length > 0 && (
         <List size="sm">
           {evidence.pages.map(({ path, outcome, detail }) => (
@@ -99,7 +97,7 @@ export function HealthSentence({ domain }: { domain: string }) {
         <Text>Everything is as usual.</Text>
       ) : (
         <Text className="break">
-          <strong>{KIND_TITLES[first.kind]}.</strong> {first.summary}{' '}
+          <strong>{kindTitle(first.kind)}.</strong> {first.summary}{' '}
           <Anchor component={Link} href={ROUTES.incidents} underline="always">
             {open.length === 1 ? 'Show the incident' : `Show ${open.length} incidents`}
           </Anchor>

@@ -2,41 +2,35 @@ import { Anchor } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { Link, useSearch } from 'wouter'
 import { reportQuery } from '../../api/notification-queries.ts'
+import { count, percent } from '../../format.ts'
 import { DataTable } from '../../parts/data-table.tsx'
 import { Facts, Page, Section } from '../../parts/page.tsx'
 import { Loaded } from '../../parts/states.tsx'
 import { domainPath } from '../../route-map.ts'
-
-const number = (value: number) => value.toLocaleString('en-US')
-const percent = (ratio: number | null) => (ratio === null ? '–' : `${Math.round(ratio * 100)}%`)
 
 export default function ReportScreen() {
   const report = useQuery(reportQuery(new URLSearchParams(useSearch()).get('week')))
   return (
     <Page title="Weekly report" lead="Crawlers of one week, Monday to Sunday in UTC.">
       <Loaded query={report}>
-        {({ week, from, to, ...found }) => (
+        {({ week, from, to, visits, visits_before: before, hit_ratio, renders, crawlers, domains }) => (
           <>
             <Section title={`Week ${week}`} lead={`${from} to ${to}`}>
               <Facts
                 rows={[
-                  [
-                    'Requests of crawlers',
-                    `${number(found.visits)} (${number(found.visits_before)} the week before)`,
-                  ],
-                  ['Served from the cache', percent(found.hit_ratio)],
-                  ['Renders', number(found.renders)],
+                  ['Requests of crawlers', `${count(visits)} (${count(before)} the week before)`],
+                  ['Served from the cache', percent(hit_ratio)],
+                  ['Renders', count(renders)],
                   [
                     'Most requests',
-                    found.crawlers.map(({ crawler, visits }) => `${crawler} ${number(visits)}`).join(', ') ||
-                      'none',
+                    crawlers.map((c) => `${c.crawler} ${count(c.visits)}`).join(', ') || 'none',
                   ],
                 ]}
               />
             </Section>
             <div className="sheet sheet-flush">
               <DataTable
-                rows={found.domains}
+                rows={domains}
                 keyOf={({ domain }) => domain}
                 columns={[
                   {
@@ -47,12 +41,12 @@ export default function ReportScreen() {
                       </Anchor>
                     ),
                   },
-                  { title: 'Requests', kind: 'number', cell: ({ visits }) => number(visits) },
-                  { title: 'Hits', kind: 'number', cell: ({ hit_ratio }) => percent(hit_ratio) },
-                  { title: 'Renders', kind: 'number', cell: ({ renders }) => number(renders) },
-                  { title: 'Pages failing', kind: 'number', cell: (each) => number(each.pages_failing) },
-                  { title: 'Incidents', kind: 'number', cell: ({ incidents }) => number(incidents) },
-                  { title: 'Deploys', kind: 'number', cell: ({ deploys }) => number(deploys) },
+                  { title: 'Requests', kind: 'number', cell: (each) => count(each.visits) },
+                  { title: 'Hits', kind: 'number', cell: (each) => percent(each.hit_ratio) },
+                  { title: 'Renders', kind: 'number', cell: (each) => count(each.renders) },
+                  { title: 'Pages failing', kind: 'number', cell: (each) => count(each.pages_failing) },
+                  { title: 'Incidents', kind: 'number', cell: (each) => count(each.incidents) },
+                  { title: 'Deploys', kind: 'number', cell: (each) => count(each.deploys) },
                 ]}
               />
             </div>

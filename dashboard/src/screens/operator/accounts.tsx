@@ -10,10 +10,10 @@ import type { AccountInList, MadeLink } from '../../api/types.ts'
 import { count } from '../../format.ts'
 import { ShownOnce } from '../../parts/copy-field.tsx'
 import { DataTable } from '../../parts/data-table.tsx'
-import { ConfirmDialog, Dialog, DialogButtons } from '../../parts/dialog.tsx'
+import { ConfirmDialog, FormDialog } from '../../parts/dialog.tsx'
 import { notifyDone, notifyFailed } from '../../parts/notifications.tsx'
 import { Note, Page } from '../../parts/page.tsx'
-import { Loaded, Refusal } from '../../parts/states.tsx'
+import { Loaded } from '../../parts/states.tsx'
 import { TimeText } from '../../parts/time-text.tsx'
 import { emailProblem } from '../account/credentials.tsx'
 
@@ -247,23 +247,23 @@ function Invite(props: { plans: string[]; onClose: () => void; onMade: (made: Ma
     onSuccess: (made, { email }) => props.onMade({ title: `An invitation for ${email.trim()}`, ...made }),
   })
   return (
-    <Dialog title="Invite an owner" onClose={props.onClose}>
-      <form noValidate onSubmit={form.onSubmit((values) => invite.mutate(values))}>
-        <Stack>
-          <TextInput label="E-mail" type="email" required data-autofocus {...form.getInputProps('email')} />
-          <NativeSelect label="Plan" data={props.plans} {...form.getInputProps('plan')} />
-          <NativeSelect
-            label="Role"
-            data={[
-              { value: 'owner', label: 'Owner of sites' },
-              { value: 'operator', label: 'Operator: can see and change all accounts' },
-            ]}
-            {...form.getInputProps('role')}
-          />
-          <Refusal error={invite.error} />
-          <DialogButtons label="Create the link" isBusy={invite.isPending} onCancel={props.onClose} />
-        </Stack>
-      </form>
-    </Dialog>
+    <FormDialog
+      title="Invite an owner"
+      label="Create the link"
+      sent={invite}
+      onSubmit={form.onSubmit((values) => invite.mutate(values))}
+      onClose={props.onClose}
+    >
+      <TextInput label="E-mail" type="email" required data-autofocus {...form.getInputProps('email')} />
+      <NativeSelect label="Plan" data={props.plans} {...form.getInputProps('plan')} />
+      <NativeSelect
+        label="Role"
+        data={[
+          { value: 'owner', label: 'Owner of sites' },
+          { value: 'operator', label: 'Operator: can see and change all accounts' },
+        ]}
+        {...form.getInputProps('role')}
+      />
+    </FormDialog>
   )
 }

@@ -150,7 +150,7 @@ function CacheState({ page: { stored, redirect, renders } }: { page: PageInspect
           </Note>
         </>
       )}
-      {last !== undefined && last.outcome !== 'rendered' && (
+      {last !== undefined && !['rendered', 'static'].includes(last.outcome) && (
         <Text size="sm" component="div">
           last render: <OutcomeBadge outcome={last.outcome} />
         </Text>

@@ -111,9 +111,9 @@ function NewHeader({
           {...form.getInputProps('for')}
         />
         {form.values.for === 'all' && (
-          <Alert color="yellow" title="This opens the origin to everybody">
-            Everybody who asks for this domain gets the origin then, with this header. A password or firewall
-            protects nothing any more.
+          <Alert color="yellow" title="This opens the origin to every client">
+            Every client that requests this domain gets the origin then, with this header. A password or
+            firewall protects nothing any more.
           </Alert>
         )}
         <Refusal error={add.error} />

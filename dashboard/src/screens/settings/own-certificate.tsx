@@ -1,4 +1,4 @@
-import { Button, Group, Stack, Text, Textarea } from '@mantine/core'
+import { Button, Group, Text, Textarea } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
@@ -6,10 +6,10 @@ import { useState } from 'react'
 import { certificateQuery, domainQuery, domainUrl } from '../../api/queries.ts'
 import { request } from '../../api/request.ts'
 import type { Certificate } from '../../api/types.ts'
-import { ConfirmDialog, Dialog, DialogButtons } from '../../parts/dialog.tsx'
+import { ConfirmDialog, FormDialog } from '../../parts/dialog.tsx'
 import { notifyDone } from '../../parts/notifications.tsx'
 import { Section } from '../../parts/page.tsx'
-import { Refusal, Trouble } from '../../parts/states.tsx'
+import { Trouble } from '../../parts/states.tsx'
 import { TimeText } from '../../parts/time-text.tsx'
 
 export function OwnCertificate({ name }: { name: string }) {
@@ -98,27 +98,27 @@ function NewCertificate(props: { name: string; onClose: () => void; onDone: () =
   })
   const input = { rows: 6, spellCheck: false, required: true }
   return (
-    <Dialog title="Your own certificate" onClose={onClose}>
-      <form noValidate onSubmit={form.onSubmit((values) => upload.mutate(values))}>
-        <Stack>
-          <Textarea
-            label="Certificate chain (PEM)"
-            description={`The certificate of ${name} first, then those that signed it`}
-            data-autofocus
-            {...input}
-            {...form.getInputProps('chain')}
-          />
-          <Textarea
-            label="Private key (PEM)"
-            description="Without a passphrase. It is stored encrypted and never shown."
-            autoComplete="off"
-            {...input}
-            {...form.getInputProps('key')}
-          />
-          <Refusal error={upload.error} />
-          <DialogButtons label="Upload" isBusy={upload.isPending} onCancel={onClose} />
-        </Stack>
-      </form>
-    </Dialog>
+    <FormDialog
+      title="Your own certificate"
+      label="Upload"
+      sent={upload}
+      onSubmit={form.onSubmit((values) => upload.mutate(values))}
+      onClose={onClose}
+    >
+      <Textarea
+        label="Certificate chain (PEM)"
+        description={`The certificate of ${name} first, then those that signed it`}
+        data-autofocus
+        {...input}
+        {...form.getInputProps('chain')}
+      />
+      <Textarea
+        label="Private key (PEM)"
+        description="Without a passphrase. It is stored encrypted and never shown."
+        autoComplete="off"
+        {...input}
+        {...form.getInputProps('key')}
+      />
+    </FormDialog>
   )
 }

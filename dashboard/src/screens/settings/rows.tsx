@@ -72,7 +72,7 @@ function RuleDetails({ form, rule, row }: { form: Form; rule: RuleForm | undefin
   return (
     <Stack gap="xs" className={classes.details}>
       <Group gap="sm" justify="space-between">
-        <Note size="sm">{rule === undefined ? '' : ruleSentence(rule)}</Note>
+        <Note size="sm">{rule === undefined ? '' : ruleSentence(rule, form.values.devices)}</Note>
         <Button
           size="compact-sm"
           variant="default"

@@ -1,4 +1,4 @@
-import { Checkbox, Group, NumberInput, Stack, Textarea, TextInput } from '@mantine/core'
+import { Checkbox, Group, NativeSelect, NumberInput, Stack, Textarea, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { CATEGORIES, PURPOSES } from '../../crawler-categories.ts'
 import { Note } from '../../parts/page.tsx'
@@ -36,6 +36,16 @@ export function RuleFields({ more, onChange }: { more: string; onChange: (more: 
           ))}
         </Group>
       </Checkbox.Group>
+      <NativeSelect
+        label="Only for"
+        value={when.variant ?? ''}
+        data={[
+          { value: '', label: 'desktops and phones' },
+          { value: 'desktop', label: 'desktops' },
+          { value: 'mobile', label: 'phones' },
+        ]}
+        onChange={(event) => set('when', 'variant').to(event.currentTarget.value)}
+      />
       <LineList
         label="Only with query parameters"
         description="One name=value per line; * is any value"

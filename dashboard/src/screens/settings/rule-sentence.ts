@@ -1,4 +1,4 @@
-import { type Rule, type RuleForm, ruleOf } from './values.ts'
+import { type Rule, type RuleForm, ruleOf, type SettingsForm } from './values.ts'
 
 const ACTIONS: Record<NonNullable<Rule['action']>, string> = {
   pass: 'get the origin',
@@ -8,8 +8,10 @@ const ACTIONS: Record<NonNullable<Rule['action']>, string> = {
   'no-store': 'get a new render each time',
 }
 
+const VARIANTS = { desktop: 'desktops', mobile: 'phones' }
+
 /** What a rule does, in one sentence; empty while its JSON cannot be read. */
-export function ruleSentence(form: RuleForm): string {
+export function ruleSentence(form: RuleForm, devices: SettingsForm['devices']): string {
   let rule: Rule
   try {
     rule = ruleOf(form)
@@ -18,8 +20,8 @@ export function ruleSentence(form: RuleForm): string {
   }
   if (rule.path === '') return ''
   const { when, action, render, change } = rule
-  const crawlers =
-    when?.categories === undefined ? 'Crawlers' : `Crawlers of category ${list(when.categories, 'or')}`
+  const variant = when?.variant === undefined ? '' : ` for ${VARIANTS[when.variant]}`
+  const categories = when?.categories === undefined ? '' : ` of category ${list(when.categories, 'or')}`
   const query = Object.entries(when?.query ?? {}).map(([name, value]) =>
     value === '*' ? name : `${name}=${value}`,
   )
@@ -30,15 +32,29 @@ export function ruleSentence(form: RuleForm): string {
     ...(render?.wait_for === undefined ? [] : [`get pages only once ${render.wait_for} is there`]),
     ...(render?.wait_ms === undefined ? [] : [`get what a page shows ${render.wait_ms / 1_000} s later`]),
     ...(render?.block === undefined ? [] : [`get pages without ${list(render.block, 'and')}`]),
-    ...(render?.locale === undefined ? [] : [`get pages for the locale ${render.locale}`]),
+    ...(render === undefined ? [] : browser(render)),
     ...(change?.remove === undefined ? [] : [`do not get ${list(change.remove, 'and')}`]),
     ...(change?.consent === true ? ['do not get consent banners'] : []),
     ...(change?.head === undefined ? [] : [`get another ${list(Object.keys(change.head), 'and')}`]),
     ...(change?.headers === undefined ? [] : [`get the headers ${list(Object.keys(change.headers), 'and')}`]),
   ].filter((part) => part !== '')
   const never =
-    when?.variant === 'mobile' ? ' Every crawler gets the desktop page today, so this never matches.' : ''
-  return does.length === 0 ? '' : `${crawlers} that ask for ${where} ${list(does, 'and')}.${never}`
+    when?.variant === 'mobile' && devices === 'one'
+      ? ' Phones get the desktop page on this domain, so this never matches.'
+      : ''
+  return does.length === 0
+    ? ''
+    : `Crawlers${variant}${categories} that ask for ${where} ${list(does, 'and')}.${never}`
+}
+
+function browser({ user_agent, viewport, locale, time_zone }: NonNullable<Rule['render']>): string[] {
+  const parts = [
+    ...(user_agent === undefined ? [] : [`the user agent ${user_agent}`]),
+    ...(viewport === undefined ? [] : [`a window of ${viewport.width} by ${viewport.height} pixels`]),
+    ...(locale === undefined ? [] : [`the locale ${locale}`]),
+    ...(time_zone === undefined ? [] : [`the time zone ${time_zone}`]),
+  ]
+  return parts.length === 0 ? [] : [`get pages rendered with ${list(parts, 'and')}`]
 }
 
 function lifetimes({ fresh_seconds: fresh, stale_seconds: stale, keep_seconds: keep }: Rule): string[] {

@@ -10,15 +10,14 @@ import { messageOf, request } from '../../api/request.ts'
 import type { DomainWithSettings } from '../../api/types.ts'
 import { count } from '../../format.ts'
 import { ConfirmDialog } from '../../parts/dialog.tsx'
+import { EditForm } from '../../parts/edit-form.tsx'
+import { discardChanges } from '../../parts/leave-guard.tsx'
 import { notifyDone, notifyFailed } from '../../parts/notifications.tsx'
 import { Section } from '../../parts/page.tsx'
-import { SaveBar } from '../../parts/save-bar.tsx'
-import { Refusal } from '../../parts/states.tsx'
 import { ROUTES } from '../../route-map.ts'
 import { originProblem } from '../domain/domain-fields.ts'
 import { Versions } from '../site-files/versions.tsx'
 import { SettingsSections } from './fields.tsx'
-import { discardChanges, LeaveGuard } from './leave-guard.tsx'
 import { OriginAccess } from './origin-access.tsx'
 import { OwnCertificate } from './own-certificate.tsx'
 import { problemOfServer, settingsProblems } from './problems.ts'
@@ -35,17 +34,15 @@ function SettingsScreen({ domain, onRestored }: { domain: DomainWithSettings; on
   const isDirty = form.isDirty()
   return (
     <Stack gap="lg">
-      <form noValidate onSubmit={form.onSubmit((values) => save.mutate(values))}>
-        <Stack gap="lg">
-          <SettingsSections form={form} domain={domain} />
-          <Refusal error={save.error} />
-          {save.data !== undefined && !isDirty && (
-            <RulesAnswer name={domain.custom_domain} saved={save.data} />
-          )}
-          <SaveBar isDirty={isDirty} isBusy={save.isPending} onUndo={() => form.reset()} />
-        </Stack>
-      </form>
-      <LeaveGuard isDirty={isDirty} />
+      <EditForm
+        isDirty={isDirty}
+        sent={save}
+        onSubmit={form.onSubmit((values) => save.mutate(values))}
+        onUndo={() => form.reset()}
+      >
+        <SettingsSections form={form} domain={domain} />
+        {save.data !== undefined && !isDirty && <RulesAnswer name={domain.custom_domain} saved={save.data} />}
+      </EditForm>
       <Versions
         domain={domain.custom_domain}
         kind="rules"

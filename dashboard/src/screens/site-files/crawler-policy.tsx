@@ -1,16 +1,13 @@
 import { NativeSelect, Stack, TextInput } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
-import { type ReactNode, useState } from 'react'
+import { useState } from 'react'
 import { useSaveSettings } from '../../api/site-file-queries.ts'
 import type { DomainWithSettings, Settings } from '../../api/types.ts'
 import { CATEGORIES, type Category, PURPOSES } from '../../crawler-categories.ts'
 import { ConfirmDialog } from '../../parts/dialog.tsx'
-import { Form } from '../../parts/form.tsx'
+import { EditForm } from '../../parts/edit-form.tsx'
 import { notifyDone } from '../../parts/notifications.tsx'
 import { Note, Section } from '../../parts/page.tsx'
-import { SaveBar } from '../../parts/save-bar.tsx'
-import { Refusal } from '../../parts/states.tsx'
-import { LeaveGuard } from '../settings/leave-guard.tsx'
 import { ForbidsSite, SEARCH_CRAWLERS } from './forbidden.tsx'
 import { Versions } from './versions.tsx'
 
@@ -55,6 +52,15 @@ const PREFERENCES = [
   },
 ] as const satisfies readonly { name: keyof Settings['preferences']; label: string; cost: string }[]
 
+const STATED = [
+  { value: '', label: 'not stated' },
+  { value: 'allow', label: 'allow' },
+  { value: 'deny', label: 'deny' },
+]
+
+const [SEARCH, AI, ...OTHERS] = CATEGORIES
+
+const isPurpose = (category: Category) => PURPOSES.some((each) => each.category === category)
 const shutsOut = (treatment: Treatment | undefined) => treatment === 'block' || treatment === 'payment'
 
 export default function CrawlerPolicy({ domain }: { domain: DomainWithSettings }) {
@@ -78,42 +84,48 @@ export default function CrawlerPolicy({ domain }: { domain: DomainWithSettings }
   })
   return (
     <Stack gap="lg">
-      <Form onSubmit={() => save.mutate()}>
-        <Stack gap="lg">
-          <Treatments categories={categories} onChange={(next) => change({ categories: next })}>
-            <TextInput
-              className="form"
-              label="Address of your terms (terms_url)"
-              description="Required for payment. It stays open to every crawler."
-              placeholder={`https://${name}/terms`}
-              spellCheck={false}
-              value={terms_url ?? ''}
-              onChange={(event) => change({ terms_url: event.currentTarget.value.trim() })}
-            />
-          </Treatments>
-          <Section
-            title="Preferences"
-            lead="What pages may be used for, in robots.txt and as headers. This asks crawlers and forces nothing."
-          >
-            <div className="columns">
-              {PREFERENCES.map(({ name: use, label, cost }) => (
-                <Choice
-                  key={use}
-                  label={label}
-                  value={preferences[use] ?? ''}
-                  data={['allow', 'deny']}
-                  otherwise="not stated"
-                  cost={cost}
-                  onChange={(value) => change({ preferences: withEntry(preferences, use, value) })}
-                />
-              ))}
-            </div>
-          </Section>
-          <Refusal error={save.error} />
-          <SaveBar isDirty={edited !== null} isBusy={save.isPending} onUndo={() => setEdited(null)} />
-        </Stack>
-      </Form>
-      <LeaveGuard isDirty={edited !== null} />
+      <EditForm
+        isDirty={edited !== null}
+        sent={save}
+        onSubmit={() => save.mutate()}
+        onUndo={() => setEdited(null)}
+      >
+        <Section
+          title="Crawlers"
+          lead="What each kind gets. Payment answers with status 402 and your terms; Prepaint takes no payments. Who is a crawler is chosen in the settings; those that do not say who they are count as people."
+        >
+          <Choices
+            choices={[SEARCH, AI, ...PURPOSES, ...OTHERS].map(({ category, ...kind }) => ({
+              ...{ name: category, label: `${kind.label} (${category})`, description: kind.description },
+              data: isPurpose(category)
+                ? [{ value: '', label: `as AI: ${categories.ai ?? 'render'}` }, ...TREATMENTS]
+                : TREATMENTS,
+              cost: `Cost of blocking: ${COSTS[category]}`,
+            }))}
+            entries={categories}
+            onChange={(next) => change({ categories: next })}
+          />
+          <TextInput
+            className="form"
+            label="Address of your terms (terms_url)"
+            description="Required for payment. It stays open to every crawler."
+            placeholder={`https://${name}/terms`}
+            spellCheck={false}
+            value={terms_url ?? ''}
+            onChange={(event) => change({ terms_url: event.currentTarget.value.trim() })}
+          />
+        </Section>
+        <Section
+          title="Preferences"
+          lead="What pages may be used for, in robots.txt and as headers. This asks crawlers and forces nothing."
+        >
+          <Choices
+            choices={PREFERENCES.map((each) => ({ ...each, data: STATED }))}
+            entries={preferences}
+            onChange={(next) => change({ preferences: next })}
+          />
+        </Section>
+      </EditForm>
       <Versions domain={name} kind="policy" />
       {isAsking && (
         <ConfirmDialog
@@ -129,67 +141,37 @@ export default function CrawlerPolicy({ domain }: { domain: DomainWithSettings }
   )
 }
 
-function Treatments(props: {
-  categories: Settings['categories']
-  onChange: (categories: Settings['categories']) => void
-  children: ReactNode
+/** One select for each. The first of `data` is what holds without an entry. */
+function Choices<Entries extends object>(props: {
+  choices: readonly {
+    name: keyof Entries & string
+    label: string
+    description?: string
+    cost: string
+    data: readonly { value: string; label: string }[]
+  }[]
+  entries: Entries
+  onChange: (entries: Entries) => void
 }) {
-  const { categories } = props
-  const isPurpose = (category: Category) => PURPOSES.some((each) => each.category === category)
-  const [search, ai, ...others] = CATEGORIES
   return (
-    <Section
-      title="Crawlers"
-      lead="What each kind gets. Payment answers with status 402 and your terms; Prepaint takes no payments. Who is a crawler is chosen in the settings; those that do not say who they are count as people."
-    >
-      <div className="columns">
-        {[search, ai, ...PURPOSES, ...others].map(({ category, label, description }) => (
-          <Choice
-            key={category}
-            label={`${label} (${category})`}
-            description={description}
-            value={categories[category] ?? (isPurpose(category) ? '' : 'render')}
-            data={TREATMENTS}
-            {...(isPurpose(category) && { otherwise: `as AI: ${categories.ai ?? 'render'}` })}
-            cost={`Cost of blocking: ${COSTS[category]}`}
-            onChange={(value) =>
-              props.onChange(
-                withEntry(categories, category, value === 'render' && !isPurpose(category) ? '' : value),
-              )
-            }
-          />
-        ))}
-      </div>
-      {props.children}
-    </Section>
-  )
-}
-
-/** `value` empty: without the entry. */
-function withEntry<Entries extends object>(entries: Entries, name: keyof Entries, value: string): Entries {
-  const { [name]: _before, ...others } = entries
-  return (value === '' ? others : { ...others, [name]: value }) as Entries
-}
-
-function Choice(props: {
-  label: string
-  description?: string
-  value: string
-  data: readonly (string | { value: string; label: string })[]
-  /** What holds without a choice; absent: one must be chosen. */
-  otherwise?: string
-  cost: string
-  onChange: (value: string) => void
-}) {
-  const { otherwise, cost, data, onChange, ...field } = props
-  return (
-    <div>
-      <NativeSelect
-        {...field}
-        data={[...(otherwise === undefined ? [] : [{ value: '', label: otherwise }]), ...data]}
-        onChange={(event) => onChange(event.currentTarget.value)}
-      />
-      <Note mt={4}>{cost}</Note>
+    <div className="columns">
+      {props.choices.map(({ name, cost, data, ...field }) => {
+        const { [name]: chosen, ...others } = props.entries
+        const first = data[0]?.value
+        return (
+          <div key={name}>
+            <NativeSelect
+              {...field}
+              data={data}
+              value={(chosen as string | undefined) ?? first}
+              onChange={({ currentTarget: { value } }) =>
+                props.onChange((value === first ? others : { ...others, [name]: value }) as Entries)
+              }
+            />
+            <Note mt={4}>{cost}</Note>
+          </div>
+        )
+      })}
     </div>
   )
 }

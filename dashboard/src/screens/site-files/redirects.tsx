@@ -5,39 +5,33 @@ import { ApiError, request } from '../../api/request.ts'
 import { redirectsQuery, redirectsUrl } from '../../api/site-file-queries.ts'
 import type { DomainWithSettings, Redirect } from '../../api/types.ts'
 import { count, counted } from '../../format.ts'
-import { DataTable } from '../../parts/data-table.tsx'
+import { CsvButton, DataTable, RowButton } from '../../parts/data-table.tsx'
 import { ConfirmDialog } from '../../parts/dialog.tsx'
 import { notifyDone } from '../../parts/notifications.tsx'
 import { Note, Section } from '../../parts/page.tsx'
 import { Empty, Loaded } from '../../parts/states.tsx'
 import { TimeText } from '../../parts/time-text.tsx'
-import { type Entry, RedirectDialog } from './redirect-dialog.tsx'
-import { RedirectImport } from './redirect-import.tsx'
+import { type Entry, RedirectDialog, RedirectImport } from './redirect-dialogs.tsx'
 import { Versions } from './versions.tsx'
 
-export type List = { csv: string } | { redirects: readonly Entry[] }
-
-/** Replaces the list that is shown. Fails if it was changed meanwhile; then shows the new one. */
+/** Replaces the list that is shown, or all by CSV. Fails if it was changed meanwhile; then shows the new one. */
 function useReplace(name: string) {
   const queries = useQueryClient()
   const query = redirectsQuery(name)
-  return async (change: (list: readonly Redirect[]) => List) => {
-    const { redirects, etag } = queries.getQueryData(query.queryKey) ?? (await queries.fetchQuery(query))
-    const list = change(redirects)
+  return async (change: (list: readonly Redirect[]) => readonly Entry[] | string) => {
+    const { answer, etag } = queries.getQueryData(query.queryKey) ?? (await queries.fetchQuery(query))
+    const list = change(answer.redirects)
     try {
-      const body = 'csv' in list ? { csv: list.csv } : { body: list }
+      const body = typeof list === 'string' ? { csv: list } : { body: { redirects: list } }
       await request('PUT', redirectsUrl(name), { ...body, ifMatch: etag })
     } catch (error) {
       if (!(error instanceof ApiError)) throw error
       if (error.status === 412) {
         await queries.invalidateQueries({ queryKey: query.queryKey })
-        throw new ApiError(
-          412,
-          'Somebody changed the redirects meanwhile. The list is current now: try again.',
-        )
+        throw new ApiError(412, 'The redirects were changed meanwhile. The list is current now: try again.')
       }
-      if (!('redirects' in list) || error.lines.length === 0) throw error
-      const named = error.lines.map(({ line, error: why }) => `${list.redirects[line - 1]?.from}: ${why}`)
+      if (typeof list === 'string' || error.lines.length === 0) throw error
+      const named = error.lines.map(({ line, error: why }) => `${list[line - 1]?.from}: ${why}`)
       throw new ApiError(error.status, named.join('. '))
     }
     await queries.invalidateQueries({ queryKey: ['domains', name] })
@@ -52,7 +46,7 @@ export function Redirects({ domain: { custom_domain: name } }: { domain: DomainW
   const replace = useReplace(name)
   const [asked, setAsked] = useState<Asked | null>(null)
   const close = () => setAsked(null)
-  const known = list.data?.redirects.length ?? 0
+  const known = list.data?.answer.redirects.length ?? 0
   return (
     <Stack gap="lg">
       <Section
@@ -67,21 +61,15 @@ export function Redirects({ domain: { custom_domain: name } }: { domain: DomainW
               Import CSV
             </Button>
             {known > 0 && (
-              <Button
-                component="a"
-                size="xs"
-                variant="default"
-                href={`${redirectsUrl(name)}?format=csv`}
-                download
-              >
+              <CsvButton href={`${redirectsUrl(name)}?format=csv`} label="Export CSV">
                 Export CSV
-              </Button>
+              </CsvButton>
             )}
           </Group>
         }
       >
         <Loaded query={list}>
-          {({ redirects }) =>
+          {({ answer: { redirects } }) =>
             redirects.length === 0 ? (
               <Empty title="No redirects yet">
                 Send old addresses to new ones, or answer 410 for pages that are gone.
@@ -101,23 +89,21 @@ export function Redirects({ domain: { custom_domain: name } }: { domain: DomainW
             replace((redirects) => {
               const before = 'entry' in asked ? asked.entry.from : null
               return redirects.some(({ from }) => from === before)
-                ? { redirects: redirects.map((each) => (each.from === before ? entry : each)) }
-                : { redirects: [...redirects, entry] }
+                ? redirects.map((each) => (each.from === before ? entry : each))
+                : [...redirects, entry]
             })
           }
         />
       )}
       {asked?.what === 'import' && (
-        <RedirectImport known={known} onClose={close} save={(csv) => replace(() => ({ csv }))} />
+        <RedirectImport known={known} onClose={close} save={(csv) => replace(() => csv)} />
       )}
       {asked?.what === 'remove' && (
         <ConfirmDialog
           title="Remove this redirect?"
           label="Remove"
           onClose={close}
-          run={() =>
-            replace((redirects) => ({ redirects: redirects.filter(({ from }) => from !== asked.entry.from) }))
-          }
+          run={() => replace((redirects) => redirects.filter(({ from }) => from !== asked.entry.from))}
         >
           <Text size="sm" className="break">
             {asked.entry.from} gets what your server has for it. The count of its uses is deleted.
@@ -131,20 +117,11 @@ export function Redirects({ domain: { custom_domain: name } }: { domain: DomainW
 const ROWS = 100
 
 function RedirectTable(props: { redirects: readonly Redirect[]; onAsk: (asked: Asked) => void }) {
+  const { redirects, onAsk } = props
   const [search, setSearch] = useState('')
   const [shown, setShown] = useState(ROWS)
   const sought = useDeferredValue(search.trim().toLowerCase())
-  const found = props.redirects.filter(({ from, to }) => `${from}\n${to}`.toLowerCase().includes(sought))
-  const action = (what: 'edit' | 'remove', entry: Redirect) => (
-    <Button
-      size="compact-sm"
-      variant="default"
-      aria-label={`${what === 'edit' ? 'Edit' : 'Remove'} ${entry.from}`}
-      onClick={() => props.onAsk({ what, entry })}
-    >
-      {what === 'edit' ? 'Edit' : 'Remove'}
-    </Button>
-  )
+  const found = redirects.filter(({ from, to }) => `${from}\n${to}`.toLowerCase().includes(sought))
   return (
     <Stack gap="sm">
       <TextInput
@@ -155,49 +132,46 @@ function RedirectTable(props: { redirects: readonly Redirect[]; onAsk: (asked: A
         value={search}
         onChange={(event) => setSearch(event.currentTarget.value)}
       />
-      {found.length === 0 ? (
-        <Alert color="gray">No redirect contains “{search.trim()}”.</Alert>
-      ) : (
-        <DataTable
-          rows={found.slice(0, shown)}
-          keyOf={({ from }) => from}
-          columns={[
-            {
-              title: 'From',
-              className: 'break',
-              cell: ({ from, shadows_page: hides }) => (
-                <>
-                  {from} {hides && <Badge color="yellow">Hides a page</Badge>}
-                </>
-              ),
-            },
-            {
-              title: 'To',
-              kind: 'labelled',
-              className: 'break',
-              cell: ({ to, external }) => (
-                <>
-                  {to ?? <span className="quiet">gone</span>}{' '}
-                  {external && <Badge color="gray">Another host</Badge>}
-                </>
-              ),
-            },
-            { title: 'Status', kind: 'labelled', cell: ({ status }) => status },
-            { title: 'Hits', kind: 'number', cell: ({ hits }) => count(hits) },
-            { title: 'Last used', kind: 'labelled', cell: ({ last_used_at: at }) => <TimeText at={at} /> },
-            {
-              title: 'Actions',
-              kind: 'action',
-              cell: (entry) => (
-                <Group gap="xs" wrap="nowrap">
-                  {action('edit', entry)}
-                  {action('remove', entry)}
-                </Group>
-              ),
-            },
-          ]}
-        />
-      )}
+      <DataTable
+        rows={found.slice(0, shown)}
+        empty={<Alert color="gray">No redirect contains “{search.trim()}”.</Alert>}
+        keyOf={({ from }) => from}
+        columns={[
+          {
+            title: 'From',
+            className: 'break',
+            cell: ({ from, shadows_page: hides }) => (
+              <>
+                {from} {hides && <Badge color="yellow">Hides a page</Badge>}
+              </>
+            ),
+          },
+          {
+            title: 'To',
+            kind: 'labelled',
+            className: 'break',
+            cell: ({ to, external }) => (
+              <>
+                {to ?? <span className="quiet">gone</span>}{' '}
+                {external && <Badge color="gray">Another host</Badge>}
+              </>
+            ),
+          },
+          { title: 'Status', kind: 'labelled', cell: ({ status }) => status },
+          { title: 'Hits', kind: 'number', cell: ({ hits }) => count(hits) },
+          { title: 'Last used', kind: 'labelled', cell: ({ last_used_at: at }) => <TimeText at={at} /> },
+          {
+            title: 'Actions',
+            kind: 'action',
+            cell: (entry) => (
+              <Group gap="xs" wrap="nowrap">
+                <RowButton label="Edit" of={entry.from} onClick={() => onAsk({ what: 'edit', entry })} />
+                <RowButton label="Remove" of={entry.from} onClick={() => onAsk({ what: 'remove', entry })} />
+              </Group>
+            ),
+          },
+        ]}
+      />
       <Group gap="sm">
         <Note size="sm" role="status">
           {found.length > shown ? `${count(shown)} of ` : ''}

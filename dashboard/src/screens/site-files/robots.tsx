@@ -11,18 +11,22 @@ import {
 } from '../../api/site-file-queries.ts'
 import type { DomainWithSettings, Robots as StoredRobots } from '../../api/types.ts'
 import { ConfirmDialog } from '../../parts/dialog.tsx'
-import { Form } from '../../parts/form.tsx'
+import { EditForm } from '../../parts/edit-form.tsx'
 import { Lines } from '../../parts/lines.tsx'
 import { notifyDone } from '../../parts/notifications.tsx'
 import { Note, Section } from '../../parts/page.tsx'
-import { SaveBar } from '../../parts/save-bar.tsx'
-import { Loaded, Refusal } from '../../parts/states.tsx'
+import { Loaded } from '../../parts/states.tsx'
 import { textDifference } from '../page/differences.ts'
-import { LeaveGuard } from '../settings/leave-guard.tsx'
 import { ForbidsSite } from './forbidden.tsx'
 import { Versions } from './versions.tsx'
 
 const TYPING_MS = 300
+
+const MODES = [
+  { value: 'origin', label: 'origin: the file of your server, as it is' },
+  { value: 'append', label: 'append: the file of your server, then your text' },
+  { value: 'replace', label: 'replace: only your text' },
+]
 
 export function Robots({ domain: { custom_domain: name } }: { domain: DomainWithSettings }) {
   const robots = useQuery(robotsQuery(name))
@@ -41,13 +45,13 @@ function RobotsEditor({ name, stored }: { name: string; stored: StoredRobots }) 
   const saveSettings = useSaveSettings(name)
   /** null: nothing was edited; what is stored is shown. */
   const [edited, setEdited] = useState<Pick<StoredRobots, 'mode' | 'text'> | null>(null)
+  const [editedNow] = useDebouncedValue(edited, TYPING_MS)
   const [forbids, setForbids] = useState<string[]>([])
   const { mode, text } = edited ?? stored
   const isDirty = mode !== stored.mode || text !== stored.text
-  const [modeNow] = useDebouncedValue(mode, TYPING_MS)
-  const [textNow] = useDebouncedValue(text, TYPING_MS)
+  const now = editedNow ?? stored
   const preview = useQuery({
-    ...robotsPreviewQuery(name, { mode: modeNow, text: textNow }),
+    ...robotsPreviewQuery(name, { mode: now.mode, text: now.text }),
     enabled: isDirty,
   })
   const previewed = preview.error === null ? preview.data?.text : undefined
@@ -66,42 +70,36 @@ function RobotsEditor({ name, stored }: { name: string; stored: StoredRobots }) 
   })
   return (
     <>
-      <Form onSubmit={() => save.mutate()}>
-        <Stack gap="lg">
-          <Section title="robots.txt" lead="Served to everybody, blocked crawlers included.">
-            <NativeSelect
-              className="form"
-              label="Mode"
-              value={mode}
-              data={[
-                { value: 'origin', label: 'origin: the file of your server, as it is' },
-                { value: 'append', label: 'append: the file of your server, then your text' },
-                { value: 'replace', label: 'replace: only your text' },
-              ]}
-              onChange={(event) =>
-                setEdited({ mode: event.currentTarget.value as StoredRobots['mode'], text })
-              }
+      <EditForm
+        isDirty={isDirty}
+        sent={preview.error === null ? save : { ...save, error: null }}
+        onSubmit={() => save.mutate()}
+        onUndo={() => setEdited(null)}
+      >
+        <Section title="robots.txt" lead="Served to every client, blocked crawlers included.">
+          <NativeSelect
+            className="form"
+            label="Mode"
+            value={mode}
+            data={MODES}
+            onChange={(event) => setEdited({ mode: event.currentTarget.value as StoredRobots['mode'], text })}
+          />
+          {mode !== 'origin' && (
+            <Textarea
+              label="Text"
+              autosize
+              minRows={6}
+              maxRows={24}
+              spellCheck={false}
+              ff="monospace"
+              value={text}
+              error={isDirty && preview.error && messageOf(preview.error)}
+              onChange={(event) => setEdited({ mode, text: event.currentTarget.value })}
             />
-            {mode !== 'origin' && (
-              <Textarea
-                label="Text"
-                autosize
-                minRows={6}
-                maxRows={24}
-                spellCheck={false}
-                ff="monospace"
-                value={text}
-                error={isDirty && preview.error && messageOf(preview.error)}
-                onChange={(event) => setEdited({ mode, text: event.currentTarget.value })}
-              />
-            )}
-            <Difference served={stored.served} would={would} />
-          </Section>
-          <Refusal error={preview.error === null ? save.error : null} />
-          <SaveBar isDirty={isDirty} isBusy={save.isPending} onUndo={() => setEdited(null)} />
-        </Stack>
-      </Form>
-      <LeaveGuard isDirty={isDirty} />
+          )}
+          <Difference served={stored.served} would={would} />
+        </Section>
+      </EditForm>
       <Test name={name} text={would} />
       {forbids.length > 0 && (
         <ConfirmDialog
@@ -155,44 +153,39 @@ function Difference({ served, would }: { served: string | null; would: string | 
 
 /** Judges `text`, which is not saved yet. null: the origin cannot be reached; undefined: not known. */
 function Test({ name, text }: { name: string; text: string | null | undefined }) {
-  const [path, setPath] = useState('/')
-  const [crawler, setCrawler] = useState('Googlebot')
-  const [pathNow] = useDebouncedValue(path, TYPING_MS)
-  const [crawlerNow] = useDebouncedValue(crawler, TYPING_MS)
+  const [asked, setAsked] = useState({ path: '/', crawler: 'Googlebot' })
+  const [now] = useDebouncedValue(asked, TYPING_MS)
   const verdict = useQuery({
-    ...robotsTestQuery(name, { path: pathNow, crawler: crawlerNow, text: text ?? '' }),
-    enabled: text != null && crawlerNow !== '',
+    ...robotsTestQuery(name, { ...now, text: text ?? '' }),
+    enabled: text != null && now.crawler !== '',
   })
+  const { data, error } = verdict
   return (
     <Section title="Test a path" lead="By the file as it would be served with the edits above.">
       <div className="columns">
         <TextInput
           label="Path"
           spellCheck={false}
-          value={path}
-          error={verdict.error && messageOf(verdict.error)}
-          onChange={(event) => setPath(event.currentTarget.value)}
+          value={asked.path}
+          error={error && messageOf(error)}
+          onChange={(event) => setAsked({ ...asked, path: event.currentTarget.value })}
         />
         <TextInput
           label="Crawler"
           description="A token such as Googlebot, or a whole user agent"
           inputWrapperOrder={['label', 'input', 'description', 'error']}
           spellCheck={false}
-          value={crawler}
-          onChange={(event) => setCrawler(event.currentTarget.value)}
+          value={asked.crawler}
+          onChange={(event) => setAsked({ ...asked, crawler: event.currentTarget.value })}
         />
       </div>
       <Group gap="xs" role="status" mih={28}>
         {text === null && <Note size="sm">Your server cannot be reached: nothing to judge by.</Note>}
-        {text != null && verdict.data !== undefined && verdict.error === null && (
+        {text != null && data !== undefined && error === null && (
           <>
-            <Badge color={verdict.data.allowed ? 'paint' : 'red'}>
-              {verdict.data.allowed ? 'Allowed' : 'Forbidden'}
-            </Badge>
+            <Badge color={data.allowed ? 'paint' : 'red'}>{data.allowed ? 'Allowed' : 'Forbidden'}</Badge>
             <Text size="sm" className="break">
-              {verdict.data.line === null
-                ? 'no rule matches'
-                : `line ${verdict.data.line}: ${verdict.data.rule?.trim()}`}
+              {data.line === null ? 'no rule matches' : `line ${data.line}: ${data.rule?.trim()}`}
             </Text>
           </>
         )}

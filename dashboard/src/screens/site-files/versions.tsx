@@ -1,4 +1,4 @@
-import { Badge, Button } from '@mantine/core'
+import { Badge } from '@mantine/core'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { domainUrl } from '../../api/queries.ts'
@@ -6,7 +6,7 @@ import { request } from '../../api/request.ts'
 import { robotsPreviewQuery, versionQuery, versionsQuery } from '../../api/site-file-queries.ts'
 import type { Redirect, Settings, Version, VersionWithContent } from '../../api/types.ts'
 import { count } from '../../format.ts'
-import { DataTable } from '../../parts/data-table.tsx'
+import { DataTable, RowButton } from '../../parts/data-table.tsx'
 import { ConfirmDialog } from '../../parts/dialog.tsx'
 import { notifyDone } from '../../parts/notifications.tsx'
 import { Note, Section } from '../../parts/page.tsx'
@@ -29,38 +29,32 @@ export function Versions(props: Props) {
   return (
     <Section title={props.title ?? 'Versions'} lead="The last 20, newest first. The first one is in force.">
       <Loaded query={versions} rows={1}>
-        {(list) =>
-          list.length === 0 ? (
-            <Note size="sm">Never changed.</Note>
-          ) : (
-            <DataTable
-              rows={list}
-              keyOf={({ id }) => id}
-              look="lines"
-              columns={[
-                { title: 'Author', className: 'break', cell: ({ author }) => author },
-                { title: 'Saved', cell: ({ created_at: at }) => <TimeText at={at} /> },
-                {
-                  title: 'Action',
-                  kind: 'action',
-                  cell: (version) =>
-                    version === list[0] ? (
-                      <Badge>In force</Badge>
-                    ) : (
-                      <Button
-                        size="compact-sm"
-                        variant="default"
-                        disabled={props.isOff === true}
-                        onClick={() => setChosen(version)}
-                      >
-                        Restore
-                      </Button>
-                    ),
-                },
-              ]}
-            />
-          )
-        }
+        {(list) => (
+          <DataTable
+            rows={list}
+            keyOf={({ id }) => id}
+            look="lines"
+            empty={<Note size="sm">Never changed.</Note>}
+            columns={[
+              { title: 'Author', className: 'break', cell: ({ author }) => author },
+              { title: 'Saved', cell: ({ created_at: at }) => <TimeText at={at} /> },
+              {
+                title: 'Action',
+                kind: 'action',
+                cell: (version) =>
+                  version === list[0] ? (
+                    <Badge>In force</Badge>
+                  ) : (
+                    <RowButton
+                      label="Restore"
+                      isOff={props.isOff === true}
+                      onClick={() => setChosen(version)}
+                    />
+                  ),
+              },
+            ]}
+          />
+        )}
       </Loaded>
       {chosen !== null && <Restore {...props} version={chosen} onClose={() => setChosen(null)} />}
     </Section>

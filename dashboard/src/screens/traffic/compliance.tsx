@@ -15,32 +15,31 @@ export function ComplianceTable({ domain, range }: { domain: string; range: Rang
       lead="Crawlers that requested paths which robots.txt forbade them at the time, in whole days (UTC). Those that do not identify themselves count as people."
     >
       <Loaded query={crawlers}>
-        {(all) => {
-          const rows = all.filter(({ forbidden }) => forbidden > 0)
-          if (rows.length === 0) {
-            return <Note size="sm">None of {counted(all.length, 'crawler')} requested a forbidden path.</Note>
-          }
-          return (
-            <>
-              <DataTable
-                rows={rows}
-                keyOf={({ name, category, purpose }) => `${name} ${category} ${purpose}`}
-                columns={[
-                  { title: 'Crawler', cell: ({ name }) => <Text size="sm">{name}</Text> },
-                  { title: 'Category', kind: 'labelled', cell: categoryLabel },
-                  { title: 'Forbidden', kind: 'number', cell: ({ forbidden }) => count(forbidden) },
-                  { title: 'All visits', kind: 'number', cell: ({ visits }) => count(visits) },
-                  {
-                    title: 'Forbidden paths, for example',
-                    kind: 'labelled',
-                    cell: ({ paths }) => <span className="break">{paths.join(', ')}</span>,
-                  },
-                ]}
-              />
+        {(all) => (
+          <>
+            <DataTable
+              rows={all.filter(({ forbidden }) => forbidden > 0)}
+              empty={
+                <Note size="sm">None of {counted(all.length, 'crawler')} requested a forbidden path.</Note>
+              }
+              keyOf={({ name, category, purpose }) => `${name} ${category} ${purpose}`}
+              columns={[
+                { title: 'Crawler', cell: ({ name }) => <Text size="sm">{name}</Text> },
+                { title: 'Category', kind: 'labelled', cell: categoryLabel },
+                { title: 'Forbidden', kind: 'number', cell: ({ forbidden }) => count(forbidden) },
+                { title: 'All visits', kind: 'number', cell: ({ visits }) => count(visits) },
+                {
+                  title: 'Forbidden paths, for example',
+                  kind: 'labelled',
+                  cell: ({ paths }) => <span className="break">{paths.join(', ')}</span>,
+                },
+              ]}
+            />
+            {all.some(({ forbidden }) => forbidden > 0) && (
               <Note mt="xs">Crawlers may use a robots.txt for a day before they read it again.</Note>
-            </>
-          )
-        }}
+            )}
+          </>
+        )}
       </Loaded>
     </Section>
   )

@@ -6,7 +6,7 @@ import { Link } from 'wouter'
 import { csvUrl, type Range, trafficPathsQuery } from '../../api/traffic-queries.ts'
 import type { TrafficPaths as Paths } from '../../api/types.ts'
 import { count, counted } from '../../format.ts'
-import { DataTable } from '../../parts/data-table.tsx'
+import { CsvButton, DataTable } from '../../parts/data-table.tsx'
 import { Note, Section } from '../../parts/page.tsx'
 import { Loaded } from '../../parts/states.tsx'
 import { pagePath } from '../../route-map.ts'
@@ -40,15 +40,6 @@ export function PathLists({ domain, range }: { domain: string; range: Range }) {
         {table('failing', 'None: every crawler got a rendered page.')}
       </Section>
     </div>
-  )
-}
-
-/** The browser downloads it with the session cookie. */
-export function CsvButton({ href, label }: { href: string; label: string }) {
-  return (
-    <Button component="a" href={href} download variant="default" size="xs" aria-label={label}>
-      CSV
-    </Button>
   )
 }
 

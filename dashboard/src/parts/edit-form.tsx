@@ -1,0 +1,40 @@
+import { Button, Group, Stack } from '@mantine/core'
+import type { ReactNode } from 'react'
+import classes from './edit-form.module.css'
+import { Form, type Sent } from './form.tsx'
+import { LeaveGuard } from './leave-guard.tsx'
+import { Note } from './page.tsx'
+import { Refusal } from './states.tsx'
+
+/** A form of a whole screen. Asks before its changes are lost; its buttons are in sight while there are any. */
+export function EditForm(props: {
+  isDirty: boolean
+  sent: Sent
+  onSubmit: () => void
+  onUndo: () => void
+  children: ReactNode
+}) {
+  const { isDirty, sent } = props
+  return (
+    <>
+      <Form onSubmit={props.onSubmit}>
+        <Stack gap="lg">
+          {props.children}
+          <Refusal error={sent.error} />
+          <Group className={classes.save} data-dirty={isDirty || undefined}>
+            <Button type="submit" loading={sent.isPending} disabled={!isDirty}>
+              Save
+            </Button>
+            <Button variant="default" disabled={!isDirty} onClick={props.onUndo}>
+              Undo changes
+            </Button>
+            <Note size="sm" role="status">
+              {isDirty ? 'Not saved yet' : ''}
+            </Note>
+          </Group>
+        </Stack>
+      </Form>
+      <LeaveGuard isDirty={isDirty} />
+    </>
+  )
+}

@@ -1,0 +1,113 @@
+import { Button, Group, Stack, Text } from '@mantine/core'
+import { useEffect, useState } from 'react'
+import type { AroundNavHandler } from 'wouter'
+import { Dialog } from './dialog.tsx'
+
+/** Asks before unsaved changes are lost; null: there are none. */
+let ask: ((goOn: () => void) => void) | null = null
+
+export function discardChanges(): void {
+  ask = null
+}
+
+export const guardedNavigation: AroundNavHandler = (navigate, to, options) => {
+  const go = () => navigate(to, isBackHeld() ? { ...options, replace: true } : options)
+  if (ask === null) go()
+  else ask(go)
+}
+
+/** While `isDirty`, asks before leaving by link or back button. The browser asks before the window closes. */
+export function LeaveGuard({ isDirty }: { isDirty: boolean }) {
+  const [asked, setAsked] = useState<{ goOn: () => void; stay: () => void } | null>(null)
+  useEffect(dropHeldEntry, [])
+  useEffect(() => {
+    if (!isDirty) return
+    const hold = (event: BeforeUnloadEvent) => {
+      if (ask !== null) event.preventDefault()
+    }
+    ask = (goOn) => setAsked({ goOn, stay: () => {} })
+    const back = holdBack(() => {
+      if (ask !== null) setAsked({ goOn: () => history.back(), stay: back.again })
+    })
+    window.addEventListener('beforeunload', hold)
+    return () => {
+      ask = null
+      back.release()
+      window.removeEventListener('beforeunload', hold)
+    }
+  }, [isDirty])
+  if (asked === null) return null
+  const { goOn, stay } = asked
+  const close = () => {
+    stay()
+    setAsked(null)
+  }
+  return (
+    <Dialog title="Leave without saving?" onClose={close}>
+      <Stack>
+        <Text size="sm">Your changes are not saved and will be lost.</Text>
+        <Group justify="end">
+          <Button variant="default" onClick={close} data-autofocus>
+            Stay
+          </Button>
+          <Button
+            color="red"
+            onClick={() => {
+              ask = null
+              setAsked(null)
+              goOn()
+            }}
+          >
+            Leave
+          </Button>
+        </Group>
+      </Stack>
+    </Dialog>
+  )
+}
+
+/** The state of the extra history entry that intercepts the back button. */
+const HELD_ENTRY = { isHeld: true }
+
+/** Whether the extra entry is current, so that the next screen replaces it. */
+function isBackHeld(): boolean {
+  const state: unknown = history.state
+  return typeof state === 'object' && state !== null && 'isHeld' in state
+}
+
+/** Adds an extra history entry: the back button calls `onBack`. `again` adds it once more; `release` removes it. */
+function holdBack(onBack: () => void): { again(): void; release(): void } {
+  history.scrollRestoration = 'manual'
+  const again = () => history.pushState(HELD_ENTRY, '')
+  const popped = () => {
+    if (!isBackHeld()) onBack()
+  }
+  again()
+  window.addEventListener('popstate', popped)
+  return {
+    again,
+    release() {
+      window.removeEventListener('popstate', popped)
+      dropHeldEntry()
+    },
+  }
+}
+
+/** Going back is asynchronous: meanwhile the extra entry is still current. */
+let isDropping = false
+
+/** Removes the extra entry if it is current, also after a reload. */
+function dropHeldEntry(): void {
+  if (isDropping) return
+  if (!isBackHeld()) {
+    history.scrollRestoration = 'auto'
+    return
+  }
+  isDropping = true
+  const gone = () => {
+    isDropping = false
+    history.scrollRestoration = 'auto'
+  }
+  window.addEventListener('popstate', gone, { once: true })
+  history.back()
+}

@@ -1,0 +1,96 @@
+/** `nginx-http2.conf` as it stands, before a real edge. */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { readFileSync, writeFileSync } from 'node:fs'
+import type http from 'node:http'
+import http2 from 'node:http2'
+import path from 'node:path'
+import { after, it } from 'node:test'
+import tls from 'node:tls'
+import ipaddr from 'ipaddr.js'
+import { loadConfig } from '../../src/config.ts'
+import { createSelfSigned } from '../../src/gateway/tls-key.ts'
+import { GOOGLEBOT, openEdge, PERSON } from '../../test/support/edge.ts'
+import { openFolder } from '../../test/support/folder.ts'
+import { freePort } from '../../test/support/loopback.ts'
+import { startNginx } from '../../test/support/nginx.ts'
+import { hasProgram } from '../../test/support/program.ts'
+
+if (!hasProgram('nginx', 'nginx-light')) it('is not tried here: there is no nginx', () => {})
+else {
+  const dir = openFolder()
+  let byNode = 0
+  let asked: http.IncomingMessage | null = null
+  const clients = { ...loadConfig({}).clients, trustedProxies: [ipaddr.parseCIDR('127.0.0.1/32')] }
+  const edge = await openEdge({
+    clients,
+    origin: (req, res) => {
+      asked = req
+      res.end('from the origin')
+    },
+  })
+  edge.originServer.on('upgrade', (_req, socket) =>
+    socket.end('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\nup'),
+  )
+  edge.server.on('request', () => byNode++)
+  const port = await freePort()
+  const { privateKey, certificate } = createSelfSigned('red.example')
+  writeFileSync(path.join(dir, 'key.pem'), privateKey.export({ type: 'pkcs8', format: 'pem' }))
+  writeFileSync(path.join(dir, 'certificate.pem'), certificate)
+  const guide = readFileSync(path.join(import.meta.dirname, 'nginx-http2.conf'), 'utf8')
+    .replaceAll('127.0.0.1:8080', `127.0.0.1:${edge.port}`)
+    .replace('listen 443 ', `listen 127.0.0.1:${port} `)
+    .replace('www.example.com', 'red.example')
+    .replace('/etc/ssl/example.pem', `${dir}/certificate.pem`)
+    .replace('/etc/ssl/example.key', `${dir}/key.pem`)
+  const nginx = await startNginx(port, guide)
+  after(nginx.close)
+
+  /** From an address of its own, as a client elsewhere has. */
+  const connect = () =>
+    tls.connect({
+      ...{ port, host: '127.0.0.1', localAddress: '127.0.0.9', servername: 'red.example' },
+      ...{ rejectUnauthorized: false, ALPNProtocols: ['h2'] },
+    })
+
+  async function ask(session: http2.ClientHttp2Session, url: string, agent: string) {
+    const stream = session.request({
+      ...{ ':path': url, ':authority': 'red.example', 'user-agent': agent, 'x-forwarded-for': '203.0.113.1' },
+    })
+    const [headers] = (await once(stream, 'response')) as [http2.IncomingHttpHeaders]
+    let body = ''
+    for await (const part of stream.setEncoding('utf8')) body += part
+    return { verdict: headers['x-prepaint'], body }
+  }
+
+  it('people reach the origin with their own address, and crawlers’ hits stay in the fast lane beside them', async (t) => {
+    const session = http2.connect(`https://red.example:${port}`, { createConnection: connect })
+    t.after(() => session.destroy())
+    for (const _ of [1, 2]) await edge.ask('/page')
+    const before = byNode
+    for (let times = 0; times < 20; times++) {
+      assert.deepEqual(await ask(session, '/cart', PERSON), {
+        verdict: 'pass; not-a-crawler',
+        body: 'from the origin',
+      })
+      assert.equal((await ask(session, '/page', GOOGLEBOT)).verdict, 'hit')
+    }
+    assert.equal(asked!.headers['x-forwarded-for'], '127.0.0.9')
+    assert.equal(asked!.headers['x-forwarded-proto'], 'https')
+    assert.equal(byNode - before, 20)
+  })
+
+  it('WebSockets pass', async (t) => {
+    const socket = tls.connect({
+      port,
+      host: '127.0.0.1',
+      servername: 'red.example',
+      rejectUnauthorized: false,
+    })
+    t.after(() => socket.destroy())
+    socket.write('GET /ws HTTP/1.1\r\nHost: red.example\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n')
+    socket.write('Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n')
+    const [told] = (await once(socket, 'data')) as [Buffer]
+    assert.match(String(told), /^HTTP\/1\.1 101 /)
+  })
+}

@@ -1,0 +1,279 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { assertAnswer, openApi, storePages, valuesOf } from '../../../test/support/api.ts'
+import { findAccount, setRole } from '../../accounts/accounts.ts'
+import { createToken } from '../../accounts/keys.ts'
+import { DEFAULT_PLANS } from '../../accounts/plans.ts'
+import { setPassword } from '../../accounts/sign-in/passwords.ts'
+import { lastMigration } from '../../db/migrate.ts'
+import { startRegistration } from '../../insight/fleet/registration.ts'
+import { silentLog } from '../../log.ts'
+import { domainByHost } from '../../sites/domains.ts'
+
+const PASSWORD = 'correct horse'
+const api = await openApi()
+const owner = await api.account('agency')
+const domain = await api.domain(owner, 'one.example.com')
+const boss = await api.account('enterprise')
+await setRole(api.pool, boss.id, 'operator')
+const cookie = await api.session(boss)
+
+const headers = { 'sec-fetch-site': 'same-origin' }
+const routes = api.contract.operations.filter(({ url }) => url.startsWith('/api/operator/'))
+const call = (method: string, path: string, body?: object) =>
+  api.call(method, `/api/operator/${path}`, { cookie, body })
+const get = async (path: string) => (await call('GET', path)).body
+const useLink = (link: unknown) =>
+  api.call('POST', '/api/links/use', {
+    headers,
+    body: { token: (link as { token: string }).token, password: PASSWORD },
+  })
+
+// Proves decided "Operators"
+it('every route for operators refuses owners, keys, and whoever is not signed in', async () => {
+  assert(routes.length >= 4)
+  const session = await api.session(owner)
+  for (const { method, url } of routes) {
+    const path = url.replace('{id}', String(owner.id))
+    const body = method === 'GET' ? undefined : { email: 'x@example.com', plan: 'pro' }
+    assertAnswer(await api.call(method, path, { cookie: session, body }), 403, 'Only operators may do this')
+    for (const request of [{ headers }, { key: boss.key }]) {
+      assert.equal((await api.call(method, path, { ...request, body })).status, 401, path)
+    }
+  }
+  assert.equal((await findAccount(api.pool, owner.email)).plan, 'agency')
+})
+
+it('GET /api/operator/nodes: every node', async () => {
+  assert.deepEqual(await get('nodes'), { schema: lastMigration(), nodes: [] })
+  const pulse = { draining: false, running: 1, load: 0.25, memoryBytes: 1e9, browser: 'none' as const }
+  const self = { id: 'n:1', host: 'n', version: '1.0.0', roles: ['edge' as const], cores: 4, slots: 0 }
+  const parts = { pool: api.pool, log: silentLog(), pulse: () => pulse }
+  const node = await startRegistration(parts, { ...self, schema: '0001-schema.sql' })
+  assert.deepEqual(valuesOf((await get('nodes'))['nodes'], 'id'), ['n:1'])
+  await node.close()
+})
+
+describe('accounts', () => {
+  it('200: all of them, with what they use', async () => {
+    const renders = `insert into render_count values ($1, '2026-11-01', 7), ($1, '2026-10-01', 100)`
+    await api.pool.query(renders, [domain.id])
+    const { plans, accounts } = await get('accounts')
+    assert.deepEqual(plans, ['starter', 'pro', 'agency', 'agency_plus', 'enterprise'])
+    const listed = (accounts as Record<string, unknown>[]).map((account) => {
+      const { email, plan, role, can_sign_in, suspended, domains, renders_used } = account
+      return [email, plan, role, can_sign_in, suspended, domains, renders_used]
+    })
+    assert.deepEqual(listed, [
+      [owner.email, 'agency', 'owner', false, false, 1, 7],
+      [boss.email, 'enterprise', 'operator', false, false, 0, 0],
+    ])
+  })
+
+  it('200: another plan and role; what is not named stays', async () => {
+    const put = (body: object, id: string | number = owner.id) => call('PUT', `accounts/${id}`, body)
+    const changed = async (body: object) => {
+      const { plan, role } = (await put(body)).body['account'] as { plan: string; role: string }
+      return [plan, role]
+    }
+    assert.deepEqual(await changed({ plan: 'pro' }), ['pro', 'owner'])
+    assert.deepEqual(await changed({ role: 'operator' }), ['pro', 'operator'])
+    assert.deepEqual(await changed({ plan: 'agency', role: 'owner' }), ['agency', 'owner'])
+    assert.equal((await put({ plan: 'gold' })).status, 400)
+    assert.equal((await put({ role: 'king' })).status, 400)
+    for (const id of [99_999, 'x']) assert.equal((await put({ plan: 'pro' }, id)).status, 404)
+    assertAnswer(await put({ role: 'owner' }, boss.id), 403, 'You cannot change your own role')
+  })
+
+  it('201: an invitation by which somebody makes his account, and a link to a new password', async () => {
+    const invite = (email: string, plan = 'pro') => call('POST', 'invitations', { email, plan })
+    const { status, body } = await invite('guest@example.com')
+    assert.equal(status, 201)
+    const { url, token } = body['link'] as { url: string; token: string }
+    assert.equal(url, `${api.url}/welcome#${token}`)
+    assert.deepEqual(valuesOf([(await useLink(body['link'])).body['account']], 'email'), [
+      'guest@example.com',
+    ])
+    assert.equal((await invite('guest@example.com')).status, 409)
+    assert.equal((await invite('nobody')).status, 400)
+    assert.equal((await invite('g2@example.com', 'gold')).status, 400)
+
+    const reset = await call('POST', `accounts/${owner.id}/reset-link`)
+    assert.deepEqual(valuesOf([(await useLink(reset.body['link'])).body['account']], 'email'), [owner.email])
+    assert.equal((await call('POST', 'accounts/99999/reset-link')).status, 404)
+  })
+
+  // Proves decided "Suspended account"
+  it('200: a suspended account is shut to everybody, and its sites pass; afterwards all is as before', async () => {
+    const tenant = await api.account('agency_plus')
+    await setPassword(api.pool, tenant.id, PASSWORD)
+    const { id, name } = await api.domain(tenant, 'suspended.example.com')
+    const { token } = await createToken(api.pool, tenant.id, name, 'cms', DEFAULT_PLANS)
+    const suspend = (suspended: boolean, account = Number(tenant.id)) =>
+      call('PUT', `accounts/${account}`, { suspended })
+    const session = await api.session(tenant)
+    const signIn = (password = PASSWORD) =>
+      api.call('POST', '/api/session', { headers, body: { email: tenant.email, password } })
+    const everyWay = async () => [
+      await api.get('/api/domains', tenant.key),
+      await signIn(),
+      await api.call('POST', '/api/webhook/refresh', { token, body: { urls: ['/'] } }),
+    ]
+    const isActive = async () => (await domainByHost(api.pool, name))?.is_active
+    await api.post('/api/cache/refresh', tenant.key, { domain: name, paths: ['/waits'] })
+
+    for (let times = 0; times < 2; times++) assert.equal((await suspend(true)).status, 200)
+    for (const answer of await everyWay()) {
+      assertAnswer(answer, 403, 'This account is suspended: ask the operator')
+    }
+    assert.equal((await api.call('GET', '/api/domains', { cookie: session })).status, 401)
+    assertAnswer(await signIn('wrong horse'), 401, 'Wrong e-mail or password')
+    assert.equal(await isActive(), false)
+    const { rows } = await api.pool.query('select state from job where domain_id = $1', [id])
+    assert.deepEqual(rows, [{ state: 'cancelled' }])
+    const listed = (await get('accounts'))['accounts'] as { id: number; suspended: boolean }[]
+    assert.deepEqual(
+      listed.filter(({ suspended }) => suspended).map((account) => account.id),
+      [tenant.id],
+    )
+
+    assert.equal((await suspend(false)).status, 200)
+    for (const { status } of await everyWay()) assert.equal(status, 200)
+    assert.equal(await isActive(), true)
+    assertAnswer(await suspend(true, boss.id), 403, 'You cannot suspend your own account')
+    assert.equal((await suspend(true, 99_999)).status, 404)
+    await api.pool.query('truncate job, unstored_page')
+  })
+})
+
+describe('GET /api/operator/queue', () => {
+  const job = async (
+    path: string,
+    priority: number,
+    state: string,
+    age: number,
+    node: string | null = null,
+  ) => {
+    const { rows } = await api.pool.query<{ id: string }>(
+      `insert into job (domain_id, account_id, path, priority, turn, state, created_at, started_at, node, attempts)
+       select id, account_id, $2, $3, 1, $4, now() - make_interval(secs => $5), now() - make_interval(secs => $5), $6, 1
+         from domain where id = $1 returning id`,
+      [domain.id, path, priority, state, age, node],
+    )
+    return rows[0]!.id
+  }
+
+  it('200: depth and age, what runs where, who waits longest; of addresses no query; a job can be cancelled', async () => {
+    const empty = ['live', 'refresh', 'warm'].map((priority) => ({ priority, queued: 0, oldest_seconds: 0 }))
+    assert.deepEqual(await get('queue'), {
+      ...(await get('queue')),
+      priorities: empty,
+      running: [],
+      waiting: [],
+    })
+
+    const runs = await job('/a?token=secret', 1, 'running', 30, 'node-1')
+    const waits = await job('/b?token=secret', 1, 'queued', 600)
+    await job('/c', 2, 'queued', 10)
+    const { priorities, running, waiting } = (await get('queue')) as {
+      priorities: { priority: string; queued: number; oldest_seconds: number }[]
+      running: { jobId: string; path: string; node: string; running_seconds: number }[]
+      waiting: { domain: string; queued: number; waiting_seconds: number; priority: string }[]
+    }
+    assert.deepEqual(valuesOf(priorities, 'queued'), [0, 1, 1])
+    assert(priorities[1]!.oldest_seconds >= 600 && priorities[1]!.oldest_seconds < 660)
+    const { running_seconds, ...job1 } = running[0]!
+    assert.deepEqual([running.length, job1.jobId, job1.path, job1.node], [1, runs, '/a?…', 'node-1'])
+    assert(running_seconds >= 30)
+    const [{ waiting_seconds, ...first }] = waiting as [(typeof waiting)[0]]
+    assert.deepEqual(
+      [waiting.length, first.domain, first.queued, first.priority],
+      [1, domain.name, 2, 'refresh'],
+    )
+    assert(waiting_seconds >= 600)
+
+    const cancel = async (id: string) => (await call('DELETE', `jobs/${id}`)).status
+    assert.equal(await cancel(waits), 204)
+    const { body } = await api.get(`/api/jobs/${waits}`, owner.key)
+    assert.deepEqual([body['state'], body['outcome']], ['cancelled', 'cancelled'])
+    assert.equal(await cancel(runs), 204)
+    for (const id of [waits, '00000000-0000-4000-8000-000000000000', 'x']) assert.equal(await cancel(id), 404)
+    assert.deepEqual((await get('queue'))['running'], [])
+  })
+})
+
+it('GET /api/operator/failures: by outcome and domain, and the last ones, without what is secret in them', async () => {
+  assert.deepEqual(await get('failures'), { since: null, renders: 0, failed: 0, groups: [], last: [] })
+  for (const [outcome, path, detail, age] of [
+    ['rendered', '/good', null, 60],
+    ['timed-out', '/slow?session=secret', 'still at /x?key=secret', 120],
+    ['timed-out', '/slow', `long ${'x'.repeat(500)}`, 180],
+    ['blank', '/empty', null, 240],
+  ]) {
+    await api.pool.query(
+      `insert into render_record (domain_id, path, job_id, outcome, detail, queued_ms, stored_ms, record, ended_at)
+       values ($1, $2, gen_random_uuid(), $3, $4, 0, 0, '{"html":"page content"}', now() - make_interval(secs => $5))`,
+      [domain.id, path, outcome, detail, age],
+    )
+  }
+  const { renders, failed, groups, last } = (await get('failures')) as {
+    renders: number
+    failed: number
+    groups: Record<string, unknown>[]
+    last: { outcome: string; reason: string | null; path: string }[]
+  }
+  assert.deepEqual([renders, failed], [4, 3])
+  assert.deepEqual(
+    groups.map(({ outcome, domain: name, account, failed: count }) => [outcome, name, account, count]),
+    [
+      ['timed-out', 'one.example.com', owner.email, 2],
+      ['blank', 'one.example.com', owner.email, 1],
+    ],
+  )
+  assert.deepEqual(valuesOf(last, 'outcome'), ['timed-out', 'timed-out', 'blank'])
+  assert.deepEqual(valuesOf(last, 'path'), ['/slow?…', '/slow', '/empty'])
+  assert.deepEqual([last[0]!.reason, last[1]!.reason?.length], ['still at /x?…', 200])
+})
+
+// Proves decided "Operators"
+it('no route for operators gives what a page holds, nor a secret of an account: nobody is signed in as somebody else', async () => {
+  const canary = 'canary-7f3a9c'
+  await storePages(api, domain.id, [`/${canary}`])
+  const inDomain = (sql: string, ...values: unknown[]) => api.pool.query(sql, [domain.id, ...values])
+  const inAccount = (sql: string) => api.pool.query(sql, [owner.id, canary])
+  await inDomain(
+    'update page set headers = $2, body_br = $3, etag = $4 where domain_id = $1',
+    ...[{ 'x-canary': canary }, Buffer.from(canary), canary],
+  )
+  await inDomain('update domain set settings = settings || $2 where id = $1', {
+    render: { user_agent: canary },
+  })
+  await inDomain(
+    `insert into render_record (domain_id, path, job_id, outcome, detail, queued_ms, stored_ms, record)
+     values ($1, $2, gen_random_uuid(), 'blank', $2, 0, 0, $3)`,
+    ...[`/x?${canary}`, { consoleErrors: { texts: [canary] } }],
+  )
+  await inDomain(
+    `insert into job (domain_id, account_id, path, priority, turn, state, started_at, node)
+     select id, account_id, $2, 0, 0, 'running', now(), 'n' from domain where id = $1`,
+    `/x?${canary}`,
+  )
+  await inAccount('update account set password_hash = $2 where id = $1')
+  await inAccount('update api_key set name = $2, hint = $2 where account_id = $1')
+  await inAccount(
+    `insert into sign_in_session (account_id, token_hash, address, user_agent, created_at, used_at, expires_at)
+     values ($1, convert_to($2, 'UTF8'), '', $2, now(), now(), now() + interval '1 day')`,
+  )
+
+  const read = routes.filter(({ url, method }) => method === 'GET' && url !== '/api/operator/events')
+  assert(read.length >= 4)
+  for (const { url } of read) {
+    const { status, text } = await api.call('GET', url, { cookie })
+    assert.equal(status, 200, url)
+    assert(!text.includes(canary), `${url} gives ${text}`)
+  }
+  // With the operator's own session, what is an account's is not there at all.
+  for (const path of [`/api/domains/${domain.name}`, `/api/domains/${domain.name}/renders`]) {
+    assert.equal((await api.call('GET', path, { cookie })).status, 404)
+  }
+})

@@ -1,0 +1,242 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { brotliCompressSync, gzipSync, zstdCompressSync } from 'node:zlib'
+import { type Answer, openRenderer } from '../../test/support/renderer.ts'
+
+const test = await openRenderer()
+
+const plain = (text: string, head = '') =>
+  `<!doctype html><html><head><meta charset="utf-8"><title>${text}</title>${head}</head><body><p>${text}</p></body></html>`
+
+/** Renders pages of `/folder/` until the next one is read without a browser. */
+async function practise(folder: string, page: Answer = plain('practice')): Promise<void> {
+  for (const name of ['a', 'b', 'c']) {
+    test.routes.set(`/${folder}/${name}`, page)
+    await test.html(`/${folder}/${name}`)
+  }
+}
+
+async function statically(path: string, page: Answer) {
+  test.routes.set(path, page)
+  const { outcome, record } = await test.explained(path)
+  return { outcome, record, isStatic: outcome.kind === 'rendered' && outcome.isStatic === true }
+}
+
+it('a page without scripts is read without a browser after three like it were rendered', async () => {
+  const folder = 'first'
+  for (const name of ['a', 'b', 'c']) {
+    const { isStatic } = await statically(`/${folder}/${name}`, plain(name))
+    assert.equal(isStatic, false)
+  }
+  const before = test.asked.length
+  const { outcome, record, isStatic } = await statically(`/${folder}/d`, plain('d'))
+  assert.equal(isStatic, true)
+  assert.deepEqual(test.asked.slice(before), [`/${folder}/d`])
+  assert.equal(outcome.kind === 'rendered' && outcome.status, 200)
+  assert.deepEqual([record?.phases.slot, record?.phases.tab, record?.requests.made], [null, null, 1])
+})
+
+describe('what is stored without a browser is what a render stores', () => {
+  const body = (text: string, head = '') =>
+    `<!DOCTYPE html><html lang=en data-x='"'><head>${head}<title>A &amp; B</title></head><body class="[&>li]:x">${text}</body></html>`
+  const pages: Record<string, string> = {
+    markup: body('<p>a<p>b &lt; c&nbsp;d &copy;<ul><li>1<li>2</ul><table><tr><td>x</table><pre>\n\nx</pre>'),
+    comments: body('<!-- kept --><!----><!--$--><p>x</p><!--[if IE]>x<![endif]-->', '<!-- head -->'),
+    metas: body(
+      '<p>gone</p>',
+      '<meta name="prerender-status-code" content="410"><meta name="prerender-header" content="X-A: b"><meta http-equiv="Content-Type" content="text/html; charset=utf-8">',
+    ),
+    'tags-first': body(
+      '<p>x</p>',
+      '<style>p{color:red}</style><meta property="og:title" content="T"><link rel=canonical href=/c><meta name=description content=d>',
+    ),
+    'own-style': body('<p>x</p>', '<style media=print>p { color : RED; margin:0 }</style>'),
+    forms: body(
+      '<form><input value="v"><input type=checkbox checked><input type=email><textarea>\na\n&lt;/b</textarea><button disabled>b</button></form>',
+    ),
+    svg: body(
+      '<svg viewBox="0 0 1 1"><title>t</title><use xlink:href="#a"/><path d="M0 0"/></svg><math><mi>x</mi></math>',
+    ),
+    noscript: body('<p>x</p><noscript><img src="/t.gif"></noscript>', '<noscript><meta name=a></noscript>'),
+    data: body('<p>x</p>', '<script type="application/ld+json">{"@type":"Thing","a":"<b>"}</script>'),
+    misnested: body('<p><b>1<i>2</b>3</i></p></div><br></br><p><table>x<td>y</table>'),
+    unicode: body('<p>Grüße 日本 🎉 \u2028</p>'),
+    'no-doctype': '<title>t</title><p>x',
+    old: '<!DOCTYPE HTML PUBLIC "-//W3C//DTD HTML 4.01//EN" "http://www.w3.org/TR/html4/strict.dtd"><title>t</title><p>x',
+    pictures: body(
+      '<img src="a.png" alt="x > y" loading=lazy><picture><source srcset=b.webp><img src=b.png></picture><hr>',
+    ),
+    details: body(
+      '<details open><summary>s</summary>x</details><p hidden>h</p><dialog>d</dialog><p>seen</p>',
+    ),
+  }
+  for (const [name, page] of Object.entries(pages)) {
+    it(name, async () => {
+      const domain = `${name}.example`
+      const paths = ['/k/1', '/k/2', '/k/3', '/k/4']
+      for (const path of paths) test.routes.set(path, page)
+      const found = []
+      for (const path of paths) found.push(await test.page(path, { domain }))
+      const [last, first] = [found.at(-1), found[0]]
+      assert.ok(last?.kind === 'rendered' && first?.kind === 'rendered', JSON.stringify(last))
+      assert.equal(last.isStatic, true)
+      assert.deepEqual({ ...last, isStatic: undefined }, { ...first, isStatic: undefined })
+    })
+  }
+})
+
+describe('a browser renders a page with', () => {
+  const doubtful: Record<string, string> = {
+    'a script': '<script>document.title = "s"</script>',
+    'a module': '<script type=module src=/m.js></script>',
+    'a script in SVG': '<svg><script>1</script></svg>',
+    'other data': '<script type="application/json">{}</script>',
+    'a handler': '<img src=x onerror="1">',
+    'a javascript: address': '<a href=" java\tscript:x()">x</a>',
+    'a custom element': '<my-element>x</my-element>',
+    'an extended element': '<p is=my-p>x</p>',
+    'a template': '<template><p>x</p></template>',
+    'a declarative shadow root': '<div><template shadowrootmode=open>x</template></div>',
+    'a frame': '<iframe src=/f></iframe>',
+    'a frame of text': '<iframe srcdoc="<p>x"></iframe>',
+    'an object': '<object data=/o></object>',
+    'an embedded file': '<embed src=/e>',
+    'a refresh': '<meta http-equiv=refresh content="0;url=/other">',
+    'a policy': '<meta http-equiv=content-security-policy content="default-src *">',
+    'a preload of a script': '<link rel=preload as=script href=/a.js>',
+    'an alternate style sheet': '<link rel="alternate stylesheet" href=/a.css>',
+    'another style sheet than the pages before': '<link rel=stylesheet href=/new.css>',
+    'an imported style sheet': '<style>@import "/a.css";</style>',
+    'a choice': '<select><option>1<option>2</select>',
+    'radio buttons': '<input type=radio checked><input type=radio checked>',
+    'a range': '<input type=range>',
+    'an animated attribute': '<svg><set attributeName=href to="/x"/></svg>',
+    'a NUL character': 'a\0b',
+  }
+  for (const [name, markup] of Object.entries(doubtful)) {
+    it(name, async () => {
+      const folder = `doubt-${Object.keys(doubtful).indexOf(name)}`
+      await practise(folder)
+      const before = test.asked.length
+      const { isStatic } = await statically(`/${folder}/d`, plain(`x ${markup}`))
+      assert.equal(isStatic, false)
+      const own = test.asked.slice(before).filter((path) => path.startsWith(`/${folder}/`))
+      assert.deepEqual(own, [`/${folder}/d`], 'the document is requested once')
+    })
+  }
+
+  it('nothing to see, an unknown encoding, or a document that is not all there', async () => {
+    await practise('blank')
+    assert.equal((await statically('/blank/d', plain('', '<title>t</title>'))).outcome.kind, 'blank')
+    const typed =
+      (type: string, text: Buffer): Answer =>
+      (_request, response) =>
+        void response.setHeader('content-type', type).end(text)
+    for (const [folder, answer] of [
+      ['undeclared', typed('text/html', Buffer.from('<!doctype html><title>t</title><p>x'))],
+      ['broken', typed('text/html; charset=utf-8', Buffer.from('<!doctype html><p>\xff', 'latin1'))],
+      [
+        'xhtml',
+        typed(
+          'application/xhtml+xml',
+          Buffer.from('<html xmlns="http://www.w3.org/1999/xhtml"><body>x</body></html>'),
+        ),
+      ],
+    ] as const) {
+      await practise(folder)
+      assert.equal((await statically(`/${folder}/d`, answer)).isStatic, false, folder)
+    }
+    await practise('cut')
+    const cut = await statically('/cut/d', (_request, response) => {
+      response.setHeader('content-type', 'text/html; charset=utf-8').setHeader('content-length', '500')
+      response.write(plain('half'))
+      setImmediate(() => response.destroy())
+    })
+    assert.equal(cut.outcome.kind, 'origin-unreachable')
+  })
+
+  it('a rule of the owner that changes it', async () => {
+    await practise('ruled')
+    test.routes.set('/ruled/d', plain('d'))
+    const { outcome } = await test.explained('/ruled/d', { rule: { index: 0, change: { remove: ['p'] } } })
+    assert.ok(outcome.kind === 'rendered' && outcome.isStatic === undefined && outcome.changed !== undefined)
+  })
+})
+
+it('after a page that needed a browser, twice as many must do without scripts', async () => {
+  await practise('mixed')
+  assert.equal((await statically('/mixed/s', plain('<script>1</script>'))).isStatic, false)
+  for (let page = 1; page <= 6; page++)
+    assert.equal((await statically(`/mixed/${page}`, plain('x'))).isStatic, false, String(page))
+  assert.equal((await statically('/mixed/7', plain('x'))).isStatic, true)
+})
+
+it('a late document reaches the browser, which waits for the rest', async () => {
+  await practise('late')
+  const before = test.asked.length
+  const { outcome, isStatic } = await statically('/late/d', (_request, response) => {
+    response.setHeader('content-type', 'text/html; charset=utf-8')
+    response.write('<!doctype html><title>t</title><p>first')
+    setTimeout(() => response.end('<p>last'), 1_500)
+  })
+  assert.equal(isStatic, false)
+  assert.match(outcome.kind === 'rendered' ? outcome.html : outcome.kind, /first<\/p><p>last/)
+  assert.deepEqual(test.asked.slice(before), ['/late/d'])
+})
+
+it('packed documents, statuses, headers and redirects are as in a render', async () => {
+  await practise('sent')
+  for (const [encoding, pack] of [
+    ['gzip', gzipSync],
+    ['br', brotliCompressSync],
+    ['zstd', zstdCompressSync],
+  ] as const) {
+    const { outcome, isStatic } = await statically(`/sent/${encoding}`, (request, response) => {
+      assert.match(String(request.headers['accept-encoding']), /zstd/)
+      assert.match(String(request.headers['user-agent']), /Chrome.*Prepaint/)
+      assert.equal(request.headers['x-forwarded-host'], 'shop.example')
+      response.setHeader('content-type', 'text/html; charset=utf-8')
+      response.setHeader('content-encoding', encoding)
+      response.end(pack(Buffer.from(plain(encoding))))
+    })
+    assert.equal(isStatic, true)
+    assert.match(outcome.kind === 'rendered' ? outcome.html : '', new RegExp(`<p>${encoding}</p>`))
+  }
+  const missing = await statically('/sent/missing', (_request, response) => {
+    response.writeHead(404, {
+      'content-type': 'text/html; charset=utf-8',
+      'x-robots-tag': 'noindex',
+      'cache-control': 'no-store',
+      'set-cookie': 'a=b',
+    })
+    response.end(plain('not here'))
+  })
+  assert.ok(missing.isStatic && missing.outcome.kind === 'rendered')
+  assert.equal(missing.outcome.status, 404)
+  assert.deepEqual(
+    missing.outcome.headers.toSorted(([one], [other]) => one.localeCompare(other)),
+    [
+      ['cache-control', 'no-store'],
+      ['x-robots-tag', 'noindex'],
+    ],
+  )
+  const moved = await statically(
+    '/sent/moved',
+    (_request, response) => void response.writeHead(301, { location: '/sent/there' }).end(),
+  )
+  const location = moved.outcome.kind === 'redirect' && moved.outcome.location
+  assert.deepEqual([location, moved.record?.phases.slot], ['https://shop.example/sent/there', null])
+})
+
+it('phones, other headers for the origin and other domains have pages of their own', async () => {
+  await practise('own')
+  test.routes.set('/own/d', plain('d'))
+  for (const other of [
+    { visitor: { device: 'mobile' as const } },
+    { originHeaders: ['X-Secret', 's'] },
+    { domain: 'elsewhere.example' },
+  ]) {
+    const { outcome } = await test.explained('/own/d', other)
+    assert.ok(outcome.kind === 'rendered' && outcome.isStatic === undefined)
+  }
+})

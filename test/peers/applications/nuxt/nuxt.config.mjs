@@ -1,0 +1,1 @@
+export default { telemetry: false, devtools: { enabled: false }, experimental: { payloadExtraction: false } }

@@ -1,0 +1,40 @@
+import { once } from 'node:events'
+import http from 'node:http'
+import net, { type AddressInfo } from 'node:net'
+
+/** Lets a server listen at a free port of 127.0.0.1, which is returned. */
+export async function listening(server: net.Server): Promise<number> {
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return (server.address() as AddressInfo).port
+}
+
+/** An HTTP server on loopback. */
+export async function serve(answer: http.RequestListener) {
+  const server = http.createServer(answer)
+  const port = await listening(server)
+  const close = async () => {
+    server.closeAllConnections()
+    server.close()
+    if (server.listening) await once(server, 'close')
+  }
+  return { server, port, url: `http://127.0.0.1:${port}`, close }
+}
+
+/** A bare connection of a test. What becomes of it is seen by what comes of it. */
+export function openSocket(
+  t: { after(end: () => unknown): void },
+  port: number,
+  options: Partial<net.TcpNetConnectOpts> = {},
+): net.Socket {
+  const socket = net.connect({ port, host: '127.0.0.1', ...options })
+  t.after(() => void socket.destroy())
+  return socket.on('error', () => {})
+}
+
+/** A port that was free a moment ago. */
+export async function freePort(): Promise<number> {
+  const { port, close } = await serve(() => {})
+  await close()
+  return port
+}
