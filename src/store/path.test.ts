@@ -124,7 +124,7 @@ describe('click-tracking parameters', () => {
   })
 
   it('words that sites use themselves stay', () => {
-    const words = 'ref source campaign_id cmpid spm __s ga_x utm gclid2 __proto__'
+    const words = 'ref source campaign_id campid clickid cmpid cx igsh spm __s ga_x utm gclid2 __proto__'
     for (const word of words.split(' ')) assert.equal(normalisePath(`/a?${word}=1`), `/a?${word}=1`)
   })
 })
