@@ -1448,7 +1448,7 @@ create index delivery_line on delivery (account_id, id) where state = 'waiting';
 create index delivery_turn on delivery (endpoint_id, due_at, id) where state = 'waiting';
 create index delivery_order on delivery (endpoint_id, incident_id, id) where state = 'waiting' and incident_id is not null;
 create index delivery_leased on delivery (account_id) where lease is not null;
-create index delivery_endpoint on delivery (endpoint_id, id);
+create index delivery_endpoint on delivery (endpoint_id, account_id, id);
 create index delivery_recipient on delivery (recipient_id, state, id) where recipient_id is not null;
 create index delivery_event on delivery (event_id);
 create index delivery_domain on delivery (domain_id) where state = 'waiting';

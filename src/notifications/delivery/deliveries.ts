@@ -48,14 +48,15 @@ export async function listDeliveries(
   db: Queryable,
   account: AccountId,
   endpoint: number,
-  { limit, after }: z.infer<typeof pageQuery>,
+  { limit, after = Number.MAX_SAFE_INTEGER }: z.infer<typeof pageQuery>,
 ): Promise<z.infer<typeof deliveriesSchema>> {
   await ownerOfEndpoint(db, account, endpoint)
+  // Comparing rows and ordering by all columns forces the index `delivery_endpoint`: nothing is sorted.
   const { rows } = await db.query<Delivery>(
     `select ${FIELDS} from delivery d join event e on e.id = d.event_id
-      where d.account_id = $1 and d.endpoint_id = $2::bigint and ($3::bigint is null or d.id < $3)
+      where (d.endpoint_id, d.account_id, d.id) < ($2, $1, $3) and d.endpoint_id >= $2 and d.account_id >= $1
         and d.created_at > now() - make_interval(days => ${KEPT_DAYS})
-      order by d.id desc limit $4`,
+      order by d.endpoint_id desc, d.account_id desc, d.id desc limit $4`,
     [account, endpoint, after, limit + 1],
   )
   const { page: deliveries, next } = pageOf(rows, limit)

@@ -341,6 +341,52 @@ it('an account without the plan gets nothing, and an account keeps 10,000 waitin
   assert.equal(received.length, 0)
 })
 
+it('lists of deliveries are read page by page, of one endpoint', async () => {
+  const account = await api.account()
+  const [endpoint, other] = [
+    await endpointOf(account, 'https://a.example.com'),
+    await endpointOf(account, 'https://b.example.com'),
+  ]
+  await pool.query(
+    `with made as (
+       insert into event (account_id, type, body) select $1, 'domain.live', '{}' from generate_series(1, 201) returning id)
+     insert into delivery (event_id, account_id, endpoint_id, state)
+     select made.id, $1, e, 'delivered' from made, unnest($2::integer[]) e`,
+    [account.id, [endpoint.id, other.id]],
+  )
+  const read = async (query: string) => {
+    const { status, body } = await api.get(`/api/endpoints/${endpoint.id}/deliveries${query}`, account.key)
+    assert.equal(status, 200)
+    return {
+      ids: (body['deliveries'] as { id: number }[]).map(({ id }) => id),
+      next: body['next'] as number | null,
+    }
+  }
+  const [first, exact] = [await read('?limit=200'), await read('')]
+  assert.equal(first.ids.length, 200)
+  assert.equal(exact.ids.length, 100)
+  assert.deepEqual(exact, { ids: first.ids.slice(0, 100), next: first.ids[99] })
+  assert.equal(first.next, first.ids[199])
+  const last = await read(`?limit=1&after=${first.next}`)
+  assert.equal(last.next, null)
+  const all = [...first.ids, ...last.ids]
+  assert.deepEqual(
+    all,
+    [...new Set(all)].toSorted((a, b) => b - a),
+  )
+  assert.equal(all.length, 201)
+  assert.deepEqual(await read(`?after=${last.ids[0]}`), { ids: [], next: null })
+  assert.deepEqual(await read(`?limit=1&after=${last.ids[0]! + 1}`), { ids: last.ids, next: null })
+  const { rows } = await pool.query(
+    'select id::float8 from delivery where endpoint_id = $1 order by id desc',
+    [endpoint.id],
+  )
+  assert.deepEqual(
+    all,
+    rows.map(({ id }) => id),
+  )
+})
+
 it('pauses grow, each ten percent up or down, until 24 hours after the event', () => {
   const pause = (attempts: number, { ageMs = 0, retryAfterMs = 0, speed = 1, chance = 0.5 } = {}) =>
     nextPause({ attempts, ageMs, retryAfterMs }, speed, () => chance)
