@@ -8,9 +8,9 @@ import {
   setRecipients,
 } from '../../notifications/delivery/recipients.ts'
 import { readReport, reportSchema } from '../../notifications/delivery/report.ts'
-import { callerOf } from '../http/access.ts'
 import { type ApiApp, type ApiDeps, apiSchema } from '../http/app.ts'
 import { jsonResponse } from '../http/responses.ts'
+import { accountRoutes } from '../http/routes.ts'
 import { escapeHtml, htmlPage, pageStyle } from '../service/docs-page.ts'
 
 export const channelsSchema = apiSchema(
@@ -21,38 +21,46 @@ export const channelsSchema = apiSchema(
   }),
 )
 
-const tags = ['Notifications']
 const NO_WEEK = 'must be a week such as 2026-W47'
 
 export function channels(app: ApiApp, deps: ApiDeps): void {
   const { pool, vault } = deps
+  const add = accountRoutes(app, 'Notifications')
   const by_mail = deps.mailer !== undefined
   const response = { 200: jsonResponse('The addresses', channelsSchema) }
 
-  app.route({
-    method: 'GET',
-    url: '/api/notifications',
-    config: { access: 'key' },
-    schema: {
-      ...{ operationId: 'getNotifications', tags, summary: 'Who is told by e-mail, and of what', response },
-    },
-    handler: async (request) => ({ emails: await listRecipients(pool, callerOf(request).account), by_mail }),
+  add('GET', '/api/notifications', 'getNotifications', {
+    summary: 'Who is told by e-mail, and of what',
+    response,
+    handler: async (account) => ({ emails: await listRecipients(pool, account), by_mail }),
   })
 
-  app.route({
-    method: 'PUT',
-    url: '/api/notifications',
-    config: { access: 'key' },
-    schema: {
-      ...{ operationId: 'putNotifications', tags, body: z.object({ emails: recipientsSchema }), response },
-      summary: 'Replace the list of addresses; new ones get a link to confirm',
-      description:
-        'At most 3 links for each address and 20 for each account are sent in 24 hours. Unsubscribed addresses get a link again.',
+  add('PUT', '/api/notifications', 'putNotifications', {
+    summary: 'Replace the list of addresses; new ones get a link to confirm',
+    description:
+      'At most 3 links for each address and 20 for each account are sent in 24 hours. Unsubscribed addresses get a link again.',
+    body: z.object({ emails: recipientsSchema }),
+    response,
+    handler: async (account, { body }) => {
+      return { emails: await setRecipients(pool, account, body.emails), by_mail }
     },
-    handler: async (request) => ({
-      emails: await setRecipients(pool, callerOf(request).account, request.body.emails),
-      by_mail,
+  })
+
+  add('GET', '/api/report', 'getReport', {
+    summary: 'The report of one week',
+    query: z.object({
+      week: z
+        .string()
+        .regex(/^\d{4}-W\d{2}$/, { error: NO_WEEK })
+        .optional()
+        .describe('Such as `2026-W47`; default: the last whole week'),
     }),
+    response: { 200: jsonResponse('The report', z.object({ report: reportSchema })) },
+    handler: async (account, { query }) => {
+      const report = await readReport(pool, account, query.week ?? null)
+      if (report === null) throw new AppError('invalid_field', { word: `week ${NO_WEEK}` })
+      return { report }
+    },
   })
 
   app.route({
@@ -60,7 +68,8 @@ export function channels(app: ApiApp, deps: ApiDeps): void {
     url: '/api/notifications/confirm',
     config: { access: 'open', refuses: ['link_not_found'] },
     schema: {
-      ...{ operationId: 'confirmAddress', tags, summary: 'Confirm an address with the link of the e-mail' },
+      ...{ operationId: 'confirmAddress', tags: ['Notifications'] },
+      summary: 'Confirm an address with the link of the e-mail',
       body: z.object({ token: z.string().min(1).max(200).describe('The part of the link after `#`') }),
       response: { 200: jsonResponse('The address', z.object({ email: z.string() })) },
     },
@@ -68,28 +77,6 @@ export function channels(app: ApiApp, deps: ApiDeps): void {
       const email = await confirm(pool, vault, request.body.token)
       if (email === null) throw new AppError('link_not_found')
       return { email }
-    },
-  })
-
-  app.route({
-    method: 'GET',
-    url: '/api/report',
-    config: { access: 'key' },
-    schema: {
-      ...{ operationId: 'getReport', tags, summary: 'The report of one week' },
-      querystring: z.object({
-        week: z
-          .string()
-          .regex(/^\d{4}-W\d{2}$/, { error: NO_WEEK })
-          .optional()
-          .describe('Such as `2026-W47`; default: the last whole week'),
-      }),
-      response: { 200: jsonResponse('The report', z.object({ report: reportSchema })) },
-    },
-    handler: async (request) => {
-      const report = await readReport(pool, callerOf(request).account, request.query.week ?? null)
-      if (report === null) throw new AppError('invalid_field', { word: `week ${NO_WEEK}` })
-      return { report }
     },
   })
 

@@ -1,4 +1,3 @@
-import type { FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { MasterKeyError } from '../../certificates/vault/master-key.ts'
 import { AppError } from '../../errors.ts'
@@ -23,135 +22,95 @@ import { pageQuery } from '../../notifications/lists.ts'
 import { callerOf } from '../http/access.ts'
 import { type ApiApp, type ApiDeps, apiSchema, numberFrom } from '../http/app.ts'
 import { jsonResponse } from '../http/responses.ts'
+import { accountRoutes } from '../http/routes.ts'
 
 const createdSchema = apiSchema(
   'NewEndpoint',
   endpointSchema.extend({ secret: z.string().describe('Signs deliveries; shown only once') }),
 )
 
-const tags = ['Notifications']
-const params = z.object({ id: z.string().describe('The `id` in the list') })
 const deletedSchema = endpointSchema.pick({ id: true, url: true })
+const params = z.object({ id: z.string().describe('The `id` in the list') })
 const oneEndpoint = jsonResponse('The endpoint', z.object({ endpoint: endpointSchema }))
 const oneDelivery = jsonResponse('The delivery', z.object({ delivery: deliverySchema }))
 
-/** Before the body is read. */
-const onRequest = async (request: FastifyRequest) => requireEndpoints(callerOf(request).plan)
+const endpointOf = (request: { params: { id: string } }) =>
+  numberFrom(request.params.id, 'endpoint_not_found')
 
 export function endpoints(app: ApiApp, deps: ApiDeps): void {
   const { pool, checkEndpoint, vault } = deps
+  const add = accountRoutes(app, 'Notifications')
 
-  app.route({
-    method: 'GET',
-    url: '/api/endpoints',
-    config: { access: 'key' },
-    schema: {
-      ...{ operationId: 'listEndpoints', tags, summary: 'The event endpoints of the account, oldest first' },
-      response: { 200: jsonResponse('The endpoints', z.object({ endpoints: z.array(endpointSchema) })) },
-    },
-    handler: async (request) => ({ endpoints: await listEndpoints(pool, callerOf(request).account) }),
+  add('GET', '/api/endpoints', 'listEndpoints', {
+    summary: 'The event endpoints of the account, oldest first',
+    response: { 200: jsonResponse('The endpoints', z.object({ endpoints: z.array(endpointSchema) })) },
+    handler: async (account) => ({ endpoints: await listEndpoints(pool, account) }),
   })
 
-  app.route({
-    method: 'POST',
-    url: '/api/endpoints',
-    config: {
-      access: 'key',
-      refuses: ['plan_without_endpoints', 'invalid_endpoint', 'endpoint_limit', 'secrets_unavailable'],
-    },
-    schema: {
-      ...{ operationId: 'createEndpoint', tags, body: newEndpointSchema },
-      summary: 'Add an event endpoint; its secret is shown only once',
-      description:
-        'Events are sent by POST, signed as Standard Webhooks (https://www.standardwebhooks.com). `slack` sends `{"text": ...}` with the same headers.',
-      response: { 201: jsonResponse('The endpoint', z.object({ endpoint: createdSchema })) },
-    },
-    onRequest,
-    handler: async (request, reply) => {
-      const { account } = callerOf(request)
-      await checkEndpoint(request.body.url)
-      const endpoint = await createEndpoint(pool, vault, account, request.body).catch((cause) => {
+  add('POST', '/api/endpoints', 'createEndpoint', {
+    summary: 'Add an event endpoint; its secret is shown only once',
+    description:
+      'Events are sent by POST, signed as Standard Webhooks (https://www.standardwebhooks.com). `slack` sends `{"text": ...}` with the same headers.',
+    body: newEndpointSchema,
+    mayUse: requireEndpoints,
+    refuses: ['plan_without_endpoints', 'invalid_endpoint', 'endpoint_limit', 'secrets_unavailable'],
+    response: { 201: jsonResponse('The endpoint', z.object({ endpoint: createdSchema })) },
+    handler: async (account, { body }, reply) => {
+      await checkEndpoint(body.url)
+      const endpoint = await createEndpoint(pool, vault, account, body).catch((cause) => {
         throw cause instanceof MasterKeyError ? new AppError('secrets_unavailable', { cause }) : cause
       })
       return reply.code(201).send({ endpoint })
     },
   })
 
-  app.route({
-    method: 'PUT',
-    url: '/api/endpoints/:id',
-    config: { access: 'key', refuses: ['plan_without_endpoints', 'invalid_endpoint', 'endpoint_not_found'] },
-    schema: {
-      ...{ operationId: 'updateEndpoint', tags, params, body: endpointChangeSchema },
-      summary: 'Change the URL or events of an endpoint, or switch it on or off',
-      response: { 200: oneEndpoint },
-    },
-    handler: async (request) => {
+  add('PUT', '/api/endpoints/:id', 'updateEndpoint', {
+    summary: 'Change the URL or events of an endpoint, or switch it on or off',
+    ...{ params, body: endpointChangeSchema },
+    refuses: ['plan_without_endpoints', 'invalid_endpoint', 'endpoint_not_found'],
+    response: { 200: oneEndpoint },
+    handler: async (account, request) => {
       const { url, is_active } = request.body
       if (is_active === true) requireEndpoints(callerOf(request).plan)
-      const named = endpointOf(request)
+      const id = endpointOf(request)
       if (url !== undefined) await checkEndpoint(url)
-      return { endpoint: await updateEndpoint(pool, ...named, request.body) }
+      return { endpoint: await updateEndpoint(pool, account, id, request.body) }
     },
   })
 
-  app.route({
-    method: 'DELETE',
-    url: '/api/endpoints/:id',
-    config: { access: 'key', refuses: ['endpoint_not_found'] },
-    schema: {
-      ...{ operationId: 'deleteEndpoint', tags, summary: 'Remove an endpoint and its deliveries', params },
-      response: { 200: jsonResponse('What was removed', z.object({ deleted: deletedSchema })) },
-    },
-    handler: async (request) => ({ deleted: await deleteEndpoint(pool, ...endpointOf(request)) }),
-  })
-  deliveries(app, deps)
-}
-
-function deliveries(app: ApiApp, { pool }: ApiDeps): void {
-  app.route({
-    method: 'GET',
-    url: '/api/endpoints/:id/deliveries',
-    config: { access: 'key', refuses: ['endpoint_not_found'] },
-    schema: {
-      ...{ operationId: 'listDeliveries', tags, params, querystring: pageQuery },
-      summary: 'The deliveries to an endpoint of the last 30 days, newest first',
-      response: { 200: jsonResponse('The deliveries', deliveriesSchema) },
-    },
-    handler: async (request) => listDeliveries(pool, ...endpointOf(request), request.query),
+  add('DELETE', '/api/endpoints/:id', 'deleteEndpoint', {
+    summary: 'Remove an endpoint and its deliveries',
+    ...{ params, refuses: ['endpoint_not_found'] },
+    response: { 200: jsonResponse('What was removed', z.object({ deleted: deletedSchema })) },
+    handler: async (account, request) => ({
+      deleted: await deleteEndpoint(pool, account, endpointOf(request)),
+    }),
   })
 
-  app.route({
-    method: 'POST',
-    url: '/api/endpoints/:id/test',
-    config: { access: 'key', refuses: ['plan_without_endpoints', 'endpoint_not_found', 'delivery_rate'] },
-    schema: {
-      ...{ operationId: 'testEndpoint', tags, params, response: { 202: oneDelivery } },
-      summary: 'Send an `endpoint.test` event, once; also to an endpoint that is switched off',
-    },
-    onRequest,
-    handler: async (request, reply) =>
-      reply.code(202).send({ delivery: await testEndpoint(pool, ...endpointOf(request)) }),
+  add('GET', '/api/endpoints/:id/deliveries', 'listDeliveries', {
+    summary: 'The deliveries to an endpoint of the last 30 days, newest first',
+    ...{ params, query: pageQuery, refuses: ['endpoint_not_found'] },
+    response: { 200: jsonResponse('The deliveries', deliveriesSchema) },
+    handler: (account, request) => listDeliveries(pool, account, endpointOf(request), request.query),
   })
 
-  app.route({
-    method: 'POST',
-    url: '/api/deliveries/:id/replay',
-    config: {
-      access: 'key',
-      refuses: ['plan_without_endpoints', 'delivery_not_found', 'delivery_waiting', 'delivery_rate'],
-    },
-    schema: {
-      ...{ operationId: 'replayDelivery', tags, params, response: { 202: oneDelivery } },
-      summary: 'Send the event of a delivery once more, with the same `webhook-id`',
-    },
-    onRequest,
-    handler: async (request, reply) => {
-      const named = [callerOf(request).account, numberFrom(request.params.id, 'delivery_not_found')] as const
-      return reply.code(202).send({ delivery: await replayDelivery(pool, ...named) })
+  add('POST', '/api/endpoints/:id/test', 'testEndpoint', {
+    summary: 'Send an `endpoint.test` event, once; also to an endpoint that is switched off',
+    ...{ params, mayUse: requireEndpoints },
+    refuses: ['plan_without_endpoints', 'endpoint_not_found', 'delivery_rate'],
+    response: { 202: oneDelivery },
+    handler: async (account, request, reply) =>
+      reply.code(202).send({ delivery: await testEndpoint(pool, account, endpointOf(request)) }),
+  })
+
+  add('POST', '/api/deliveries/:id/replay', 'replayDelivery', {
+    summary: 'Send the event of a delivery once more, with the same `webhook-id`',
+    ...{ params, mayUse: requireEndpoints },
+    refuses: ['plan_without_endpoints', 'delivery_not_found', 'delivery_waiting', 'delivery_rate'],
+    response: { 202: oneDelivery },
+    handler: async (account, request, reply) => {
+      const id = numberFrom(request.params.id, 'delivery_not_found')
+      return reply.code(202).send({ delivery: await replayDelivery(pool, account, id) })
     },
   })
 }
-
-const endpointOf = (request: Pick<FastifyRequest, 'caller'> & { params: { id: string } }) =>
-  [callerOf(request).account, numberFrom(request.params.id, 'endpoint_not_found')] as const

@@ -1,9 +1,8 @@
 import { z } from 'zod'
 import { readIndexNow } from '../../site-files/indexnow.ts'
-import { domainParams, ownedDomain } from '../domains/domain-schema.ts'
-import { callerOf } from '../http/access.ts'
 import { type ApiApp, type ApiDeps, apiSchema } from '../http/app.ts'
 import { jsonResponse } from '../http/responses.ts'
+import { domainRoutes } from '../http/routes.ts'
 
 export const indexNowSchema = apiSchema(
   'IndexNow',
@@ -22,24 +21,12 @@ export const indexNowSchema = apiSchema(
 )
 
 export function indexNow(app: ApiApp, { pool }: ApiDeps): void {
-  app.route({
-    method: 'GET',
-    url: '/api/domains/:domain/indexnow',
-    config: { access: 'key', refuses: ['domain_not_found'] },
-    schema: {
-      operationId: 'getIndexNow',
-      tags: ['Site files'],
-      summary: 'Whether search engines are told of changed pages, and how they answered',
-      params: domainParams,
-      response: { 200: jsonResponse('The state', indexNowSchema) },
-    },
-    handler: async (request) => {
-      const domain = await ownedDomain(pool, callerOf(request).account, request.params.domain)
-      return {
-        domain: domain.name,
-        enabled: domain.settings.indexnow,
-        ...(await readIndexNow(pool, domain.id)),
-      }
-    },
+  domainRoutes(app, pool, 'Site files')('GET', 'indexnow', 'getIndexNow', {
+    summary: 'Whether search engines are told of changed pages, and how they answered',
+    response: { 200: jsonResponse('The state', indexNowSchema) },
+    handler: async ({ id, name, settings }) => ({
+      ...{ domain: name, enabled: settings.indexnow },
+      ...(await readIndexNow(pool, id)),
+    }),
   })
 }

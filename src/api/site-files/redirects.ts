@@ -1,13 +1,14 @@
+import type { FastifyReply } from 'fastify'
 import { z } from 'zod'
 import { AppError } from '../../errors.ts'
 import { checkRedirects, redirectsCsv } from '../../site-files/redirect-list.ts'
 import { REDIRECT_STATUSES } from '../../site-files/redirects.ts'
 import { listRedirects, redirectsETag, replaceRedirects } from '../../site-files/stored-redirects.ts'
-import { domainParams, ownedDomain } from '../domains/domain-schema.ts'
-import { callerOf } from '../http/access.ts'
+import type { OwnedDomain } from '../../sites/domains.ts'
 import { type ApiApp, type ApiDeps, apiSchema } from '../http/app.ts'
 import { authorOf } from '../http/author.ts'
 import { csvResponse, formatParam, sendCsv, wantsCsv } from '../http/csv.ts'
+import { domainRoutes } from '../http/routes.ts'
 
 const BODY_LIMIT_BYTES = 8 * 1_048_576
 
@@ -39,68 +40,44 @@ export const redirectSchema = apiSchema(
 
 const listSchema = z.object({ domain: z.string(), redirects: z.array(redirectSchema) })
 
-export function redirects(app: ApiApp, deps: ApiDeps): void {
-  const { caughtUp, pool } = deps
+export function redirects(app: ApiApp, { caughtUp, pool }: ApiDeps): void {
+  const add = domainRoutes(app, pool, 'Site files')
+  const list = async (domain: OwnedDomain, reply: FastifyReply) => {
+    const redirects = await listRedirects(pool, domain)
+    reply.header('ETag', redirectsETag(redirects))
+    return { domain: domain.name, redirects }
+  }
 
-  app.route({
-    method: 'GET',
-    url: '/api/domains/:domain/redirects',
-    config: { access: 'key', refuses: ['domain_not_found'] },
-    schema: {
-      operationId: 'listRedirects',
-      tags: ['Site files'],
-      summary: 'The redirects of a domain, in the order of the last change. `ETag` names this list',
-      params: domainParams,
-      querystring: z.object({ format: formatParam }),
-      response: { 200: csvResponse('The redirects', listSchema) },
-    },
-    handler: async (request, reply) => {
-      const domain = await ownedDomain(pool, callerOf(request).account, request.params.domain)
-      const listed = await listRedirects(pool, domain)
-      reply.header('ETag', redirectsETag(listed))
-      if (!wantsCsv(request, request.query.format)) return { domain: domain.name, redirects: listed }
-      return sendCsv(reply, `redirects-${domain.name}`, redirectsCsv(listed))
+  add('GET', 'redirects', 'listRedirects', {
+    summary: 'The redirects of a domain, in the order of the last change. `ETag` names this list',
+    query: z.object({ format: formatParam }),
+    response: { 200: csvResponse('The redirects', listSchema) },
+    handler: async (domain, request, reply) => {
+      const listed = await list(domain, reply)
+      if (!wantsCsv(request, request.query.format)) return listed
+      return sendCsv(reply, `redirects-${domain.name}`, redirectsCsv(listed.redirects))
     },
   })
 
-  app.route({
-    method: 'PUT',
-    url: '/api/domains/:domain/redirects',
-    config: {
-      access: 'key',
-      takesCsv: true,
-      refuses: ['invalid_field', 'domain_not_found', 'changed_meanwhile', 'redirects_too_large'],
-    },
-    bodyLimit: BODY_LIMIT_BYTES,
+  add('PUT', 'redirects', 'replaceRedirects', {
+    summary: 'Replace all redirects of a domain (at most 10,000), as JSON or as CSV (`from,to,status`)',
+    description:
+      'Nothing is saved if an entry is refused. With `If-Match`, only if the list is the one with that `ETag`.',
+    body: z.object({ redirects: z.array(entrySchema).max(10_000) }),
     // Each entry that is refused is named with its line.
-    validatorCompiler: () => () => true,
-    schema: {
-      operationId: 'replaceRedirects',
-      tags: ['Site files'],
-      summary: 'Replace all redirects of a domain (at most 10,000), as JSON or as CSV (`from,to,status`)',
-      description:
-        'Nothing is saved if an entry is refused. With `If-Match`, only if the list is the one with that `ETag`.',
-      params: domainParams,
-      body: z.object({ redirects: z.array(entrySchema).max(10_000) }),
-      response: { 200: csvResponse('The redirects after the change', listSchema) },
-    },
-    handler: async (request, reply) => {
-      const { account } = callerOf(request)
-      const domain = await ownedDomain(pool, account, (request.params as { domain: string }).domain)
+    takesCsv: BODY_LIMIT_BYTES,
+    refuses: ['invalid_field', 'changed_meanwhile', 'redirects_too_large'],
+    response: { 200: csvResponse('The redirects after the change', listSchema) },
+    handler: async (domain, request, reply) => {
       const checked = checkRedirects(request.body, domain)
       if (!checked.ok) {
         const { error: word, lines } = checked
         throw new AppError('invalid_field', { word, ...(lines.length > 0 && { fields: { lines } }) })
       }
-      const author = await authorOf(pool, request)
-      await replaceRedirects(pool, domain, checked.redirects, {
-        author,
-        ifMatch: request.headers['if-match'],
-      })
+      const by = { author: await authorOf(pool, request), ifMatch: request.headers['if-match'] }
+      await replaceRedirects(pool, domain, checked.redirects, by)
       await caughtUp()
-      const listed = await listRedirects(pool, domain)
-      reply.header('ETag', redirectsETag(listed))
-      return { domain: domain.name, redirects: listed }
+      return list(domain, reply)
     },
   })
 }

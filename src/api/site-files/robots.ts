@@ -4,10 +4,10 @@ import { forbiddenEngines, judgeCrawler } from '../../site-files/judge-crawler.t
 import { ownRobotsText, robotsSiteOf } from '../../site-files/robots-files.ts'
 import { ROBOTS_TEXT_LIMIT_BYTES } from '../../site-files/robots-text.ts'
 import { robotsSettingsSchema } from '../../sites/domain-settings.ts'
-import { domainParams, ownedDomain } from '../domains/domain-schema.ts'
-import { callerOf } from '../http/access.ts'
+import type { OwnedDomain } from '../../sites/domains.ts'
 import { type ApiApp, type ApiDeps, apiSchema } from '../http/app.ts'
 import { jsonResponse } from '../http/responses.ts'
+import { domainRoutes } from '../http/routes.ts'
 
 const testSchema = z.object({
   path: z.string().startsWith('/', 'must start with /').max(2_048),
@@ -48,65 +48,36 @@ export const robotsPreviewSchema = apiSchema(
 
 export function robots(app: ApiApp, deps: ApiDeps): void {
   const { pool } = deps
+  const add = domainRoutes(app, pool, 'Site files')
+  const servedNow = async (domain: OwnedDomain) => (await deps.robots?.served(robotsSiteOf(domain))) ?? null
 
-  app.route({
-    method: 'GET',
-    url: '/api/domains/:domain/robots',
-    config: { access: 'key', refuses: ['domain_not_found'] },
-    schema: {
-      operationId: 'getRobots',
-      tags: ['Site files'],
-      summary: 'The robots.txt of a domain, as its owner wrote it and as it is served now',
-      params: domainParams,
-      response: { 200: jsonResponse('robots.txt', robotsSchema) },
-    },
-    handler: async (request) => {
-      const domain = await ownedDomain(pool, callerOf(request).account, request.params.domain)
+  add('GET', 'robots', 'getRobots', {
+    summary: 'The robots.txt of a domain, as its owner wrote it and as it is served now',
+    response: { 200: jsonResponse('robots.txt', robotsSchema) },
+    handler: async (domain) => {
       const { mode } = domain.settings.robots
-      const [text, served] = [
-        await ownRobotsText(pool, domain.id),
-        (await deps.robots?.served(robotsSiteOf(domain))) ?? null,
-      ]
-      return { domain: domain.name, mode, text, served }
+      const text = await ownRobotsText(pool, domain.id)
+      return { domain: domain.name, mode, text, served: await servedNow(domain) }
     },
   })
 
-  app.route({
-    method: 'POST',
-    url: '/api/domains/:domain/robots/test',
-    config: { access: 'key', refuses: ['domain_not_found', 'origin_not_reached'] },
-    schema: {
-      operationId: 'testRobots',
-      tags: ['Site files'],
-      summary: 'Whether a crawler may request a path, by what is served now or by another text',
-      params: domainParams,
-      body: testSchema,
-      response: { 200: jsonResponse('The verdict', robotsVerdictSchema) },
-    },
-    handler: async (request) => {
-      const domain = await ownedDomain(pool, callerOf(request).account, request.params.domain)
-      const { path, crawler, text } = request.body
-      const judged = text ?? (await deps.robots?.served(robotsSiteOf(domain)))
-      if (judged == null) throw new AppError('origin_not_reached')
+  add('POST', 'robots/test', 'testRobots', {
+    summary: 'Whether a crawler may request a path, by what is served now or by another text',
+    body: testSchema,
+    refuses: ['origin_not_reached'],
+    response: { 200: jsonResponse('The verdict', robotsVerdictSchema) },
+    handler: async (domain, { body: { path, crawler, text } }) => {
+      const judged = text ?? (await servedNow(domain))
+      if (judged === null) throw new AppError('origin_not_reached')
       return judgeCrawler(judged, crawler, path)
     },
   })
 
-  app.route({
-    method: 'POST',
-    url: '/api/domains/:domain/robots/preview',
-    config: { access: 'key', refuses: ['domain_not_found'] },
-    schema: {
-      operationId: 'previewRobots',
-      tags: ['Site files'],
-      summary: 'What would be served with other settings, without saving them',
-      params: domainParams,
-      body: robotsSettingsSchema,
-      response: { 200: jsonResponse('The text', robotsPreviewSchema) },
-    },
-    handler: async (request) => {
-      const domain = await ownedDomain(pool, callerOf(request).account, request.params.domain)
-      const { mode, text = '' } = request.body
+  add('POST', 'robots/preview', 'previewRobots', {
+    summary: 'What would be served with other settings, without saving them',
+    body: robotsSettingsSchema,
+    response: { 200: jsonResponse('The text', robotsPreviewSchema) },
+    handler: async (domain, { body: { mode, text = '' } }) => {
       const would = (await deps.robots?.wouldServe(robotsSiteOf(domain), { mode, text })) ?? null
       return { text: would, forbids: forbiddenEngines(would ?? (mode === 'append' ? text : '')) }
     },

@@ -2,11 +2,10 @@ import { z } from 'zod'
 import { AppError } from '../../errors.ts'
 import { listVersions, readVersion, VERSION_KINDS } from '../../site-files/versions.ts'
 import { restoreVersion } from '../../sites/restore-version.ts'
-import { domainParams, ownedDomain } from '../domains/domain-schema.ts'
-import { callerOf } from '../http/access.ts'
 import { type ApiApp, type ApiDeps, apiSchema, numberFrom } from '../http/app.ts'
 import { authorOf } from '../http/author.ts'
 import { jsonResponse } from '../http/responses.ts'
+import { domainRoutes } from '../http/routes.ts'
 
 const kind = z.enum(VERSION_KINDS).describe('`policy`: categories, preferences and terms_url')
 
@@ -24,66 +23,39 @@ export const versionWithContentSchema = apiSchema(
   version.extend({ content: z.unknown() }),
 )
 
-const versionParams = domainParams.extend({ id: z.string().describe('Of a version') })
+const params = z.object({ id: z.string().describe('Of a version') })
+const refuses = ['version_not_found'] as const
 
 export function versions(app: ApiApp, deps: ApiDeps): void {
   const { caughtUp, clock, plans, pool } = deps
+  const add = domainRoutes(app, pool, 'Site files')
 
-  app.route({
-    method: 'GET',
-    url: '/api/domains/:domain/versions',
-    config: { access: 'key', refuses: ['domain_not_found'] },
-    schema: {
-      operationId: 'listVersions',
-      tags: ['Site files'],
-      summary: 'The last 20 versions of one kind, newest first; the first one is in force',
-      params: domainParams,
-      querystring: z.object({ kind }),
-      response: { 200: jsonResponse('The versions', z.object({ versions: z.array(versionSchema) })) },
-    },
-    handler: async (request) => {
-      const domain = await ownedDomain(pool, callerOf(request).account, request.params.domain)
-      return { versions: await listVersions(pool, domain.id, request.query.kind) }
-    },
+  add('GET', 'versions', 'listVersions', {
+    summary: 'The last 20 versions of one kind, newest first; the first one is in force',
+    query: z.object({ kind }),
+    response: { 200: jsonResponse('The versions', z.object({ versions: z.array(versionSchema) })) },
+    handler: async ({ id }, { query }) => ({ versions: await listVersions(pool, id, query.kind) }),
   })
 
-  app.route({
-    method: 'GET',
-    url: '/api/domains/:domain/versions/:id',
-    config: { access: 'key', refuses: ['domain_not_found', 'version_not_found'] },
-    schema: {
-      operationId: 'getVersion',
-      tags: ['Site files'],
-      summary: 'One version with its content',
-      params: versionParams,
-      response: { 200: jsonResponse('The version', versionWithContentSchema) },
-    },
-    handler: async (request) => {
-      const domain = await ownedDomain(pool, callerOf(request).account, request.params.domain)
+  add('GET', 'versions/:id', 'getVersion', {
+    summary: 'One version with its content',
+    ...{ params, refuses },
+    response: { 200: jsonResponse('The version', versionWithContentSchema) },
+    handler: async (domain, request) => {
       const found = await readVersion(pool, domain.id, versionId(request.params.id))
       if (found === null) throw new AppError('version_not_found')
       return found
     },
   })
 
-  app.route({
-    method: 'POST',
-    url: '/api/domains/:domain/versions/:id/restore',
-    config: { access: 'key', refuses: ['invalid_field', 'domain_not_found', 'version_not_found'] },
-    schema: {
-      operationId: 'restoreVersion',
-      tags: ['Site files'],
-      summary: 'Put a version back into force, as a new version',
-      params: versionParams,
-      response: { 200: jsonResponse('The version that this made', versionWithContentSchema) },
-    },
-    handler: async (request) => {
-      const { account } = callerOf(request)
-      const domain = await ownedDomain(pool, account, request.params.domain)
-      const author = await authorOf(pool, request)
-      const id = versionId(request.params.id)
+  add('POST', 'versions/:id/restore', 'restoreVersion', {
+    summary: 'Put a version back into force, as a new version',
+    ...{ params, refuses: ['invalid_field', ...refuses] },
+    response: { 200: jsonResponse('The version that this made', versionWithContentSchema) },
+    handler: async (domain, request) => {
+      const by = { account: domain.account, domain, author: await authorOf(pool, request) }
       const view = { plans, nowMs: clock.nowMs() }
-      const made = await restoreVersion(pool, { account, domain, author }, id, view)
+      const made = await restoreVersion(pool, by, versionId(request.params.id), view)
       await caughtUp()
       return made
     },

@@ -1,0 +1,105 @@
+import type { FastifyReply, FastifyRequest, FastifySchema } from 'fastify'
+import type { z } from 'zod'
+import type { Plan } from '../../accounts/plans.ts'
+import type { Queryable } from '../../db/transaction.ts'
+import type { ErrorCode } from '../../errors.ts'
+import type { AccountId } from '../../ids.ts'
+import type { OwnedDomain } from '../../sites/domains.ts'
+import { domainParams, ownedDomain } from '../domains/domain-schema.ts'
+import { callerOf } from './access.ts'
+import type { ApiApp } from './app.ts'
+import type { ResponseContent } from './responses.ts'
+
+type Fields = z.ZodObject
+type Asked<Params extends Fields, Query extends Fields, Body extends z.ZodType> = FastifyRequest & {
+  params: z.output<Params>
+  query: z.output<Query>
+  body: z.output<Body>
+}
+
+type Route<
+  Subject,
+  Params extends Fields,
+  Query extends Fields,
+  Body extends z.ZodType,
+  Answer extends z.ZodType,
+> = {
+  summary: string
+  description?: string
+  params?: Params
+  query?: Query
+  body?: Body
+  response: Record<number, ResponseContent<Answer>>
+  refuses?: readonly ErrorCode[]
+  /** Reads a list of `body` or CSV by itself, up to so many bytes. */
+  takesCsv?: number
+  /** Checked before the body is read. */
+  mayUse?: (plan: Plan) => void
+  handler(
+    subject: Subject,
+    request: Asked<Params, Query, Body>,
+    reply: FastifyReply,
+  ): Promise<z.input<Answer> | FastifyReply>
+}
+
+type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
+
+/** Adds a route that takes an API key or a session. Its handler gets the account. */
+export function accountRoutes(app: ApiApp, tag: string) {
+  return <
+    Answer extends z.ZodType,
+    Params extends Fields = Fields,
+    Query extends Fields = Fields,
+    Body extends z.ZodType = z.ZodUnknown,
+  >(
+    method: Method,
+    url: string,
+    operationId: string,
+    route: Route<AccountId, Params, Query, Body, Answer>,
+  ): void => {
+    const { refuses = [], takesCsv, mayUse, query, handler, ...described } = route
+    const schema: FastifySchema = {
+      operationId,
+      tags: [tag],
+      ...described,
+      ...(query && { querystring: query }),
+    }
+    app.route({
+      method,
+      url,
+      config: { access: 'key', refuses, ...(takesCsv !== undefined && { takesCsv: true }) },
+      ...(takesCsv !== undefined && { bodyLimit: takesCsv, validatorCompiler: () => () => true }),
+      schema,
+      ...(mayUse && { onRequest: async (request: FastifyRequest) => mayUse(callerOf(request).plan) }),
+      handler: (request, reply) =>
+        handler(callerOf(request).account, request as Asked<Params, Query, Body>, reply),
+    })
+  }
+}
+
+/** Below `/api/domains/:domain/`. The handler gets the domain, if the account owns it. */
+export function domainRoutes(app: ApiApp, pool: Queryable, tag: string) {
+  const add = accountRoutes(app, tag)
+  return <
+    Answer extends z.ZodType,
+    Params extends Fields = Fields,
+    Query extends Fields = Fields,
+    Body extends z.ZodType = z.ZodUnknown,
+  >(
+    method: Method,
+    path: string,
+    operationId: string,
+    route: Route<OwnedDomain & { account: AccountId }, Params, Query, Body, Answer>,
+  ): void => {
+    const params = domainParams.extend(route.params?.shape ?? {})
+    add(method, `/api/domains/:domain/${path}`, operationId, {
+      ...route,
+      params,
+      refuses: ['domain_not_found', ...(route.refuses ?? [])],
+      handler: async (account, request: FastifyRequest, reply) => {
+        const domain = await ownedDomain(pool, account, (request.params as { domain: string }).domain)
+        return route.handler({ ...domain, account }, request as Asked<Params, Query, Body>, reply)
+      },
+    })
+  }
+}
