@@ -142,7 +142,7 @@ describe('repository rules', () => {
       'src/edge/edge.ts': [95, 11_190],
       // Background pages share statements: src/db/joined.ts.
       'src/queue/jobs/worker.ts': [50, 6_600],
-      'src/render/renderer.ts': [38, 5_460],
+      'src/render/renderer.ts': [38, 5_530],
       'src/gateway/gateway.ts': [32, 3_791],
     }
     const grown = Object.entries(most).flatMap(([entry, [files, lines]]) => {

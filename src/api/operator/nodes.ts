@@ -21,10 +21,14 @@ const fleetNodeSchema = apiSchema(
     load: z.number().describe('Load average of its machine over one minute'),
     memory_bytes: z.int().describe('Resident: node, browsers and private PostgreSQL'),
     browser: z.enum(BROWSER_STATES).describe('`none`: this node does not render'),
-    browsers: z.int().describe('Running browsers; two while one replaces another'),
+    browsers: z
+      .int()
+      .describe('Running browsers: two while one replaces another, none after ten minutes without a render'),
     browsers_started: z
       .int()
-      .describe('Since the node started: the first one, and replacements for age or after a crash'),
+      .describe(
+        'Since the node started: the first one, replacements for age or after a crash, and one after each idle time',
+      ),
     schema: z.string().describe('Its last known migration'),
   }),
 )

@@ -67,15 +67,15 @@ export function createRenderMetrics(registry: Registry, slots: number) {
     },
     /** Call once. */
     watches(renderer: MeasuredRenderer): void {
-      gauge('prepaint_browser_up', '1 while a browser runs and answers', () => Number(renderer.healthy))
+      gauge('prepaint_browser_up', '1 while pages can be rendered', () => Number(renderer.healthy))
       gauge(
         'prepaint_browsers',
-        'Browsers that run; two while one replaces another',
+        'Browsers that run: two while one replaces another, none after ten minutes without a render',
         () => renderer.browsers.alive,
       )
       const started = new Counter({
         name: 'prepaint_browsers_started_total',
-        help: 'Browsers started: the first, and each that replaced one',
+        help: 'Browsers started: the first, each that replaced one, and each after idle time',
         registers,
         collect() {
           started.reset()

@@ -194,6 +194,20 @@ describe('nothing is left behind', () => {
     await short.close()
   })
 
+  it('after ten minutes without a render: no process, no directory, until the next render', async (t) => {
+    let aheadMs = 0
+    const idle = await openRenderer({ clock: { nowMs: () => Date.now() + aheadMs } }, t)
+    idle.routes.set('/page', '<!doctype html><p>content</p>')
+    assert.match(await idle.html('/page'), /content/)
+    await until('the end of every process', () => {
+      aheadMs += 600_000
+      return processesOf(idle.dataDir).length === 0
+    })
+    await until('no directory', async () => (await readdir(path.join(idle.dataDir, 'browsers'))).length === 0)
+    assert.deepEqual([idle.healthy, idle.browsers.alive], [true, 0])
+    assert.match(await idle.html('/page'), /content/)
+  })
+
   it('after a kill -9 of the node, with a page that hangs; the next start removes its directory', async () => {
     const dataDir = makeDataDir()
     const node = spawn(

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 import { until } from '../../../test/support/condition.ts'
 import { silentLog } from '../../log.ts'
 import { superviseBrowser } from './supervisor.ts'
@@ -12,6 +13,7 @@ function fakeBrowsers() {
   const state = {
     ...{ started: 0, alive: new Set<number>(), failStarts: 0 },
     ...{ answers: true, memoryBytes: 0, canOpenPages: true },
+    closing: Promise.resolve(),
   }
   const start = async () => {
     if (state.failStarts > 0) {
@@ -22,8 +24,9 @@ function fakeBrowsers() {
     state.alive.add(number)
     const { promise: ended, resolve } = Promise.withResolvers<string>()
     const kill = async (why: string) => {
-      state.alive.delete(number)
       resolve(why)
+      await state.closing
+      state.alive.delete(number)
       return why
     }
     const process = {
@@ -110,6 +113,64 @@ describe('a browser is replaced', () => {
     assert.equal(supervisor.healthy, true)
     await supervisor.close()
     assert.equal(supervisor.healthy, false)
+  })
+})
+
+const TEN_MINUTES = 600_000
+
+describe('a browser without renders', () => {
+  it('is closed after ten minutes, which is no failure; the next render starts another one', async () => {
+    const { state, clock, supervisor } = await supervise()
+    const { release } = await supervisor.lease(signal)
+    clock.ms = 3 * TEN_MINUTES
+    await delay(20)
+    assert(state.alive.has(1), 'closed under a render')
+    release()
+    clock.ms += TEN_MINUTES - 1
+    await delay(20)
+    assert(state.alive.has(1), 'closed too early')
+    clock.ms += 1
+    await until('the end of the browser', () => supervisor.alive === 0)
+    assert.deepEqual([supervisor.healthy, supervisor.started, state.alive.size], [true, 1, 0])
+    const leases = [supervisor.lease(signal), supervisor.lease(signal)]
+    assert.equal(supervisor.healthy, true)
+    const numbers = (await Promise.all(leases)).map(({ browser }) => browser.number)
+    assert.deepEqual([numbers, supervisor.started], [[2, 2], 2])
+    await supervisor.close()
+  })
+
+  it('does not get a render that comes while it is being closed; shutdown waits for its end', async () => {
+    const { state, clock, supervisor } = await supervise()
+    const { promise, resolve } = Promise.withResolvers<void>()
+    state.closing = promise
+    clock.ms = TEN_MINUTES
+    await delay(20)
+    state.closing = Promise.resolve()
+    assert(state.alive.has(1))
+    const { browser, release } = await supervisor.lease(signal)
+    assert.equal(browser.number, 2)
+    release()
+    let isClosed = false
+    const closed = supervisor.close().then(() => {
+      isClosed = true
+    })
+    await delay(20)
+    assert.deepEqual([isClosed, ...state.alive], [false, 1])
+    resolve()
+    await closed
+    assert.equal(state.alive.size, 0)
+  })
+
+  it('is a failure once the next one does not start', async () => {
+    const { state, clock, supervisor } = await supervise()
+    clock.ms = TEN_MINUTES
+    await until('the end of the browser', () => supervisor.alive === 0)
+    state.failStarts = 1
+    const lease = supervisor.lease(signal)
+    await until('the failed start', () => !supervisor.healthy)
+    assert.equal((await lease).browser.number, 2)
+    assert.equal(supervisor.healthy, true)
+    await supervisor.close()
   })
 })
 

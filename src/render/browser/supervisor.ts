@@ -22,6 +22,9 @@ type SupervisorOptions<B> = {
   checkEveryMs?: number
 }
 
+/** Close the browser if nothing was rendered for so long. The next render starts another one. */
+const IDLE_MS = 10 * 60_000
+
 const CHECK_EVERY_MS = 5_000
 const FIRST_BACK_OFF_MS = 100
 const LONGEST_BACK_OFF_MS = 30_000
@@ -45,12 +48,17 @@ class Supervisor<B extends Supervised> {
   #next = Promise.withResolvers<Running<B>>()
   #backOffMs = FIRST_BACK_OFF_MS
   #isReplacing = false
+  /** Closed because nothing was rendered, until the next one has started or failed to start. */
+  #isAsleep = false
+  #usedMs = 0
+  readonly #ending = new Set<Promise<unknown>>()
   #started = 0
 
   constructor(options: SupervisorOptions<B>, first: B) {
     this.#options = options
     this.#adopt(first)
     this.#checking = setInterval(() => {
+      this.#sleepWhenIdle()
       for (const running of this.#all) void this.#check(running)
     }, options.checkEveryMs ?? CHECK_EVERY_MS)
   }
@@ -63,20 +71,23 @@ class Supervisor<B extends Supervised> {
     return this.#started
   }
 
+  /** Whether pages can be rendered, also if a render has to start the browser. */
   get healthy(): boolean {
-    return this.#current !== null && !this.#closing.signal.aborted
+    return (this.#current !== null || this.#isAsleep) && !this.#closing.signal.aborted
   }
 
   /** Waits for a browser if there is none. It lives at least until `release`. Rejects when `signal` aborts. */
   async lease(signal: AbortSignal): Promise<{ browser: B; release(): void }> {
     if (this.#current !== null && !this.#current.browser.process.parts.canOpenPages())
       this.#replaceDrained(this.#current)
+    if (this.#isAsleep) void this.#replace()
     const running = this.#current ?? (await untilAborted(this.#next.promise, signal))
     running.leases++
     running.renders++
     if (running.renders === this.#options.limits.renders) void this.#replace()
     const release = () => {
       running.leases--
+      this.#usedMs = this.#options.clock.nowMs()
       this.#endWhenIdle(running)
     }
     return { browser: running.browser, release }
@@ -86,13 +97,25 @@ class Supervisor<B extends Supervised> {
     this.#closing.abort()
     clearInterval(this.#checking)
     await Promise.all([...this.#all].map(({ browser }) => this.#end(browser, 'closing')))
+    await Promise.all(this.#ending)
+  }
+
+  #sleepWhenIdle(): void {
+    const running = this.#current
+    if (running === null || running.leases > 0 || this.#isReplacing) return
+    if (this.#options.clock.nowMs() - this.#usedMs < IDLE_MS) return
+    this.#isAsleep = true
+    this.#noCurrent()
+    this.#retire(running)
   }
 
   #adopt(browser: B): void {
     this.#started++
-    const running = { browser, sinceMs: this.#options.clock.nowMs(), renders: 0, leases: 0, retired: false }
+    this.#usedMs = this.#options.clock.nowMs()
+    const running = { browser, sinceMs: this.#usedMs, renders: 0, leases: 0, retired: false }
     this.#all.add(running)
     this.#current = running
+    this.#isAsleep = false
     this.#next.resolve(running)
     void browser.process.ended.then((why) => this.#hasEnded(running, why))
   }
@@ -133,6 +156,7 @@ class Supervisor<B extends Supervised> {
         else this.#adopt(started)
         break
       } catch (error) {
+        this.#isAsleep = false
         log.error({ err: error, backOffMs: this.#backOffMs }, 'Chromium could not be started')
       }
       await delay(this.#backOffMs, undefined, { signal }).catch(() => {})
@@ -166,7 +190,8 @@ class Supervisor<B extends Supervised> {
   }
 
   async #end({ tabs, process }: B, why: string): Promise<void> {
-    await tabs.close()
-    await process.kill(why)
+    const ended = tabs.close().then(() => process.kill(why))
+    this.#ending.add(ended)
+    await ended.finally(() => this.#ending.delete(ended))
   }
 }

@@ -111,7 +111,8 @@ function BrowserState({ node: { browser, browsers, browsers_started } }: { node:
         {browser === 'ok' ? 'Responding' : 'Not responding'}
       </Badge>
       <Note className="number">
-        {browsers} running, {counted(Math.max(0, browsers_started - 1), 'restart')}
+        {browser === 'ok' && browsers === 0 ? 'closed until the next render' : `${browsers} running`},{' '}
+        {counted(browsers_started, 'start')}
       </Note>
     </>
   )
