@@ -96,6 +96,9 @@ const FIXED = [
     'RenderDocument',
     'SpareRendererForSitePerProcess',
     'Translate',
+    // Two pages of the browser's own for each window: opening a tab took four times as long.
+    'WebUIOmniboxAimPopup',
+    'WebUIOmniboxPopup',
   ].join(',')}`,
 
   '--disable-gpu',
