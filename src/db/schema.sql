@@ -1658,21 +1658,14 @@ create table page_fact (
   rendered_at timestamptz not null,
   -- Indexable, and stored with status 200.
   is_listed   boolean not null,
+  -- When it appeared, changed or went; null: search engines have been told, or are not to be.
+  untold_at   timestamptz,
+  -- A redirect began or ceased to cover it: told although no sitemap may list it now.
+  is_covered  boolean not null default false,
   primary key (domain_id, path)
 ) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
 create index page_fact_listed on page_fact (domain_id, path) include (changed_at, rendered_at) where is_listed;
-
--- Pages that appeared, changed or went and that search engines have not been told of.
-create table indexnow_url (
-  domain_id  integer not null references domain on delete cascade,
-  path       text collate "C" not null,
-  changed_at timestamptz not null,
-  -- By redirects: told although no sitemap lists it now.
-  is_covered boolean not null default false,
-  primary key (domain_id, path)
-) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
-
-create index indexnow_url_changed on indexnow_url (changed_at);
+create index page_fact_untold on page_fact (domain_id, untold_at) where untold_at is not null;
 
 -- The last batch of a domain. A node sends under a lease: until `next_at` no other one does.
 create table indexnow_state (

@@ -137,10 +137,11 @@ it('tries again for a day, and shows a refusal', async () => {
 })
 
 it('sends 10,000 at most, and the rest an hour later', async () => {
-  await pool.query(`insert into indexnow_url select $1, '/p' || n, $2 from generate_series(1, 10001) n`, [
-    domain,
-    new Date(nowMs),
-  ])
+  await pool.query(
+    `insert into page_fact (domain_id, path, text_hash, changed_at, rendered_at, is_listed, untold_at)
+     select $1, '/p' || n, '', $2, $2, true, $2 from generate_series(1, 10001) n`,
+    [domain, new Date(nowMs)],
+  )
   nowMs += 10_000
   await send()
   assert.equal(await send(), false)

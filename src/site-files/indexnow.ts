@@ -41,7 +41,7 @@ export function startIndexNow(deps: Deps): { close(): Promise<void> } {
   )
 }
 
-type Changed = { path: string; changed_at: Date; is_covered: boolean }
+type Changed = { path: string; untold_at: Date; is_covered: boolean }
 
 /** False: no domain is due. */
 export async function sendDue(deps: Deps): Promise<boolean> {
@@ -51,7 +51,8 @@ export async function sendDue(deps: Deps): Promise<boolean> {
   if (due === undefined) return false
   const { id: domain, failingSince } = due
   const { rows: changed } = await pool.query<Changed>(
-    'select path, changed_at, is_covered from indexnow_url where domain_id = $1 order by changed_at, path limit $2',
+    `select path, untold_at, is_covered from page_fact
+      where domain_id = $1 and untold_at is not null order by untold_at, path limit $2`,
     [domain, BATCH],
   )
   const batch = due.isOn ? await batchOf(deps, due, changed) : null
@@ -85,8 +86,8 @@ async function claimDue(pool: pg.Pool, nowMs: number): Promise<Due | undefined> 
   const { rows } = await pool.query<Due>({
     name: 'indexnow-claim',
     text: `with due as (
-       select u.domain_id from indexnow_url u left join indexnow_state s using (domain_id)
-        where u.changed_at <= $2 and (s.next_at is null or s.next_at <= $1) limit 1
+       select f.domain_id from page_fact f left join indexnow_state s using (domain_id)
+        where f.untold_at <= $2 and (s.next_at is null or s.next_at <= $1) limit 1
      ), claimed as (
        insert into indexnow_state as known (domain_id, next_at) select domain_id, $3 from due
        on conflict (domain_id) do update set next_at = excluded.next_at where known.next_at <= $1
@@ -133,10 +134,13 @@ async function post({ url, origins }: Deps, batch: Batch): Promise<number> {
 /** Those that changed again meanwhile are told again. */
 async function forget(pool: pg.Pool, domain: DomainId, changed: readonly Changed[]): Promise<void> {
   await pool.query(
-    `delete from indexnow_url using unnest($2::text[], $3::timestamptz[]) as sent (path, changed_at)
-      where indexnow_url.domain_id = $1 and indexnow_url.path = sent.path
-        and indexnow_url.changed_at < sent.changed_at + interval '1 millisecond'`,
-    [domain, changed.map(({ path }) => path), changed.map(({ changed_at }) => changed_at)],
+    `with told as (
+       select f.path from page_fact f join unnest($2::text[], $3::timestamptz[]) as sent (path, untold_at) using (path)
+        where f.domain_id = $1 and f.untold_at < sent.untold_at + interval '1 millisecond'
+        order by f.path for update of f)
+     update page_fact f set untold_at = null, is_covered = false from told
+      where f.domain_id = $1 and f.path = told.path`,
+    [domain, changed.map(({ path }) => path), changed.map(({ untold_at }) => untold_at)],
   )
 }
 
@@ -146,7 +150,7 @@ export async function readIndexNow(
   domain: DomainId,
 ): Promise<{ waiting: number; sent_at: string | null; status: number | null }> {
   const { rows } = await db.query<{ waiting: number; sent_at: Date | null; status: number | null }>(
-    `select (select count(*)::int from indexnow_url where domain_id = $1) as waiting, s.sent_at, s.status
+    `select (select count(*)::int from page_fact where domain_id = $1 and untold_at is not null) as waiting, s.sent_at, s.status
        from (select $1::integer as id) asked left join indexnow_state s on s.domain_id = asked.id`,
     [domain],
   )

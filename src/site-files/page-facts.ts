@@ -76,15 +76,8 @@ function isOwn(canonical: string, { name, path, query }: Address): boolean {
   return url !== null && url.host === name && normalisePath(`${url.pathname}${url.search}`, query) === path
 }
 
-// Told to search engines: what appeared, changed or went, while the owner wants it.
-const TELL = `
-  insert into indexnow_url as waiting (domain_id, path, changed_at)
-  select noted.domain_id, noted.path, noted.told_at from noted join domain d on d.id = noted.domain_id
-    left join before using (domain_id, path)
-   where d.settings->'indexnow' = 'true'
-     and (noted.is_listed and (noted.is_changed or before.is_listed is not true)
-          or before.is_listed and not noted.is_listed)
-  on conflict (domain_id, path) do update set changed_at = excluded.changed_at`
+/** Whether the owner wants search engines to be told. */
+const IS_TOLD = `(select settings->'indexnow' = 'true' from domain where id = known.domain_id)`
 
 export type NotedPage = { page: PageId; facts: PageFacts; nowMs: number }
 
@@ -97,20 +90,20 @@ export async function notePages(db: Queryable, all: readonly NotedPage[]): Promi
     text: `with given as (
        select domain.id as domain_id, asked.path, changed_at, decode(hash, 'hex') as text_hash,
               is_indexable and not exists (
-                select from page where page.domain_id = domain.id and page.path = asked.path and status <> 200) as is_listed
+                select from page where page.domain_id = domain.id and page.path = asked.path and status <> 200) as is_listed,
+              settings->'indexnow' = 'true' as is_told
          from unnest($1::integer[], $2::text[], $3::timestamptz[], $4::text[], $5::boolean[])
            as asked (domain_id, path, changed_at, hash, is_indexable)
-         join domain on domain.id = asked.domain_id
-     ), before as (
-       select f.domain_id, f.path, f.is_listed from given join page_fact f using (domain_id, path)
-     ), noted as (
-       insert into page_fact as known (domain_id, path, text_hash, changed_at, rendered_at, is_listed)
-       select domain_id, path, text_hash, changed_at, changed_at, is_listed from given order by domain_id, path
-       on conflict (domain_id, path) do update set
-         changed_at = case when known.text_hash = excluded.text_hash then known.changed_at else excluded.changed_at end,
-         text_hash = excluded.text_hash, rendered_at = excluded.rendered_at, is_listed = excluded.is_listed
-       returning domain_id, path, is_listed, rendered_at as told_at, changed_at = rendered_at as is_changed
-     )${TELL}`,
+         join domain on domain.id = asked.domain_id)
+     insert into page_fact as known (domain_id, path, text_hash, changed_at, rendered_at, is_listed, untold_at)
+     select domain_id, path, text_hash, changed_at, changed_at, is_listed, case when is_listed and is_told then changed_at end
+       from given order by domain_id, path
+     on conflict (domain_id, path) do update set
+       changed_at = case when known.text_hash = excluded.text_hash then known.changed_at else excluded.changed_at end,
+       untold_at = case when (known.is_listed or excluded.is_listed)
+                          and (known.is_listed, known.text_hash) <> (excluded.is_listed, excluded.text_hash)
+                          and ${IS_TOLD} then excluded.rendered_at else known.untold_at end,
+       text_hash = excluded.text_hash, rendered_at = excluded.rendered_at, is_listed = excluded.is_listed`,
     values: [
       noted.map(({ page }) => page.domain),
       noted.map(({ page }) => page.path),
@@ -124,12 +117,9 @@ export async function notePages(db: Queryable, all: readonly NotedPage[]): Promi
 /** After a redirect: the path is no page. */
 export async function notePageGone(db: Queryable, page: PageId, nowMs: number): Promise<void> {
   await db.query(
-    `with before as (
-       select domain_id, path, is_listed from page_fact where domain_id = $1 and path = $2
-     ), noted as (
-       update page_fact set is_listed = false where domain_id = $1 and path = $2 and is_listed
-       returning domain_id, path, is_listed, $3::timestamptz as told_at, true as is_changed
-     )${TELL}`,
+    `update page_fact known
+        set is_listed = false, untold_at = case when ${IS_TOLD} then $3 else untold_at end
+      where domain_id = $1 and path = $2 and is_listed`,
     [page.domain, page.path, new Date(nowMs)],
   )
 }

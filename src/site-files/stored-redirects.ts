@@ -121,14 +121,13 @@ const COVERED_LIMIT = 100_000
 async function noteCovered(db: Queryable, domain: DomainId, covered: readonly Covered[]): Promise<void> {
   const [, low, high] = columnsOf(covered)
   await db.query(
-    `insert into indexnow_url (domain_id, path, changed_at, is_covered)
-     select f.domain_id, f.path, now(), true
-       from domain d join page_fact f on f.domain_id = d.id and f.is_listed
-      where d.id = $1 and d.settings->'indexnow' = 'true'
-        and exists (select from unnest($2::text[], $3::text[]) as covered (low, high)
-                     where f.path >= covered.low and f.path < covered.high)
-      limit ${COVERED_LIMIT}
-     on conflict (domain_id, path) do update set changed_at = excluded.changed_at, is_covered = true`,
+    `update page_fact set untold_at = now(), is_covered = true
+      where domain_id = $1 and path in (
+        select f.path from domain d join page_fact f on f.domain_id = d.id and f.is_listed
+         where d.id = $1 and d.settings->'indexnow' = 'true'
+           and exists (select from unnest($2::text[], $3::text[]) as covered (low, high)
+                        where f.path >= covered.low and f.path < covered.high)
+         order by f.path limit ${COVERED_LIMIT} for update of f)`,
     [domain, low, high],
   )
 }

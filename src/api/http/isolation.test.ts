@@ -193,7 +193,7 @@ async function rowsOfAmber({ api, amber }: World): Promise<string> {
     'page redirect sitemap known_path webhook_window render_count render_day traffic_hour traffic_day traffic_path ' +
     'traffic_last traffic_forbidden traffic_summary warm warm_count render_record last_visit last_render ' +
     'page_digest device_page inspection rule_try origin_header certificate certificate_order redirect_use ' +
-    'site_version origin_robots page_fact indexnow_url'
+    'site_version origin_robots page_fact'
   const ofAccount = 'domain incident endpoint recipient event delivery confirmation'
   const queries = [
     `select * from account where id = ${amber!.id}`,
