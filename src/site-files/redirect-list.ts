@@ -175,32 +175,25 @@ type Row = { line: number; cells: string[] }
 /** RFC 4180, with LF or CRLF. Empty lines are skipped. `line`: where a record begins. */
 function csvRows(text: string): Row[] | LineError {
   const rows: Row[] = []
-  let [line, at] = [1, 0]
-  while (at < text.length) {
-    const row: Row = { line, cells: [] }
-    for (;;) {
-      const isQuoted = text[at] === '"'
-      const end = isQuoted ? closingQuote(text, at) : /[,\r\n]|$/g.exec(text.slice(at))!.index + at
-      if (end === -1) return { line: row.line, error: 'a quote is not closed' }
-      const raw = text.slice(isQuoted ? at + 1 : at, end)
-      row.cells.push(isQuoted ? raw.replaceAll('""', '"') : raw)
-      line += isQuoted ? raw.split('\n').length - 1 : 0
-      at = isQuoted ? end + 1 : end
-      if (text[at] !== ',') break
-      at++
+  const field = /(?:"([^"]*(?:""[^"]*)*)"|([^",\r\n][^,\r\n]*)?)(,|\r?(?:\n|$))/y
+  let line = 1
+  let row: Row = { line, cells: [] }
+  for (let end = ''; field.lastIndex < text.length || end === ','; ) {
+    const at = field.lastIndex
+    const found = field.exec(text)
+    if (found === null) {
+      const isOpen = /^"[^"]*(?:""[^"]*)*$/.test(text.slice(at))
+      return isOpen
+        ? { line: row.line, error: 'a quote is not closed' }
+        : { line, error: 'this is not valid CSV' }
     }
-    if (text[at] === '\r') at++
-    if (at < text.length && text[at] !== '\n') return { line, error: 'this is not valid CSV' }
-    at++
-    line++
+    const [, quoted, plain = ''] = found
+    end = found[3]!
+    row.cells.push(quoted?.replaceAll('""', '"') ?? plain)
+    line += (quoted ?? '').split('\n').length - 1
+    if (end === ',') continue
     if (row.cells.length > 1 || row.cells[0]!.trim() !== '') rows.push(row)
+    row = { line: ++line, cells: [] }
   }
   return rows
-}
-
-function closingQuote(text: string, open: number): number {
-  for (let at = text.indexOf('"', open + 1); at !== -1; at = text.indexOf('"', at + 2)) {
-    if (text[at + 1] !== '"') return at
-  }
-  return -1
 }

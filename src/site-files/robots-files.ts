@@ -40,9 +40,11 @@ export class RobotsFiles {
     maxSize: MEMORY_LIMIT_CHARS,
     sizeCalculation: ({ text }) => 200 + text.length,
   })
-  readonly #parsed = new LRUCache<DomainId, { text: string; robots: RobotsText }>({
+  /** By text. */
+  readonly #parsed = new LRUCache<string, RobotsText>({
     maxSize: MEMORY_LIMIT_CHARS,
-    sizeCalculation: ({ text }) => 500 + 5 * text.length,
+    sizeCalculation: (_robots, text) => 500 + 6 * text.length,
+    memoMethod: (text) => parseRobots(text),
   })
 
   constructor(deps: OriginRobotsDeps) {
@@ -73,12 +75,7 @@ export class RobotsFiles {
   /** `served`, read. */
   async rules(site: RobotsSite, maxAgeMs?: number): Promise<RobotsText | null> {
     const text = await this.served(site, maxAgeMs)
-    if (text === null) return null
-    const known = this.#parsed.get(site.id)
-    if (known?.text === text) return known.robots
-    const robots = parseRobots(text)
-    this.#parsed.set(site.id, { text, robots })
-    return robots
+    return text === null ? null : this.#parsed.memo(text)
   }
 
   async #ownText(site: RobotsSite): Promise<string> {

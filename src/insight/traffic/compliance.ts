@@ -26,18 +26,17 @@ export const LIMITS = { paths: 20_000, pathsOfDomain: 1_000, pathChars: 2_048 }
 const CHECKS = 50_000
 const EXAMPLES = 3
 
-/** The memo of a crawler and a path. */
-type Asked = { visits: number; isForbidden: boolean | null }
-type Crawler = { userAgent: string; category: string; name: string; paths: Map<string, Asked> }
-type Site = RobotsSite & { account: number }
-type Visited = {
-  site: Site
-  rules: RobotsText | null
-  /** By index among known crawlers, or by user agent. */
-  crawlers: Map<number | string, Crawler>
-  paths: number
-  isVisited: boolean
+/** The memo of a crawler and a path. `isForbidden` null: not judged by the present rules. */
+type Asked = {
+  userAgent: string
+  category: string
+  crawler: string
+  path: string
+  visits: number
+  isForbidden: boolean | null
 }
+type Site = RobotsSite & { account: number }
+type Visited = { site: Site; rules: RobotsText | null; asked: Map<string, Asked>; isVisited: boolean }
 type Forbidden = {
   domain_id: DomainId
   day: string
@@ -75,23 +74,19 @@ export class Compliance {
   note(site: Site, category: string, userAgent: string, url: string): void {
     let visited = this.#visited.get(site.id)
     if (visited === undefined) {
-      visited = { site, rules: null, crawlers: new Map(), paths: 0, isVisited: true }
+      visited = { site, rules: null, asked: new Map(), isVisited: true }
       this.#visited.set(site.id, visited)
     }
     visited.site = site
     visited.isVisited = true
     const index = knownCrawlerIndex(userAgent)
-    const key = index === -1 ? userAgent : index
-    const known = visited.crawlers.get(key)
-    const asked = known?.paths.get(url)
-    if (asked !== undefined) return void asked.visits++
-    const isFull = visited.paths >= LIMITS.pathsOfDomain || this.#paths >= LIMITS.paths
+    const key = `${index === -1 ? userAgent : index} ${url}`
+    const known = visited.asked.get(key)
+    if (known !== undefined) return void known.visits++
+    const isFull = visited.asked.size >= LIMITS.pathsOfDomain || this.#paths >= LIMITS.paths
     if (isFull || url.length > LIMITS.pathChars || userAgent.length > READ_CHARS) return
-    const name = CRAWLER_NAMES[index === -1 ? OTHER_CRAWLER : index]!
-    const crawler = known ?? { userAgent, category, name, paths: new Map() }
-    visited.crawlers.set(key, crawler)
-    crawler.paths.set(url, { visits: 1, isForbidden: null })
-    visited.paths++
+    const crawler = CRAWLER_NAMES[index === -1 ? OTHER_CRAWLER : index]!
+    visited.asked.set(key, { userAgent, category, crawler, path: url, visits: 1, isForbidden: null })
     this.#paths++
   }
 
@@ -127,19 +122,16 @@ export class Compliance {
   }
 
   async #judge(visited: Visited): Promise<void> {
-    const { site, isVisited } = visited
+    const { site, asked, isVisited } = visited
     visited.isVisited = false
     const rules = isVisited ? await this.#parts.robots.rules(site, RULES_KEPT_MS).catch(() => null) : null
     if (rules !== null) this.#judgePaths(visited, rules)
     // Judged ones make room.
-    if (!isVisited || visited.paths >= LIMITS.pathsOfDomain) {
-      for (const { paths } of visited.crawlers.values()) {
-        for (const [path, { visits }] of paths) {
-          if (isVisited && visits > 0) continue
-          paths.delete(path)
-          visited.paths--
-          this.#paths--
-        }
+    if (!isVisited || asked.size >= LIMITS.pathsOfDomain) {
+      for (const [key, { visits }] of asked) {
+        if (isVisited && visits > 0) continue
+        asked.delete(key)
+        this.#paths--
       }
     }
     if (!isVisited) this.#visited.delete(site.id)
@@ -152,25 +144,23 @@ export class Compliance {
       .flatMap((group) => group.rules)
       .reduce((sum, { pieces }) => sum + pieces.length, 1)
     let left = CHECKS
-    for (const crawler of visited.crawlers.values()) {
-      for (const [path, asked] of crawler.paths) {
-        if (isNew) asked.isForbidden = null
-        if (asked.visits === 0) continue
-        if (asked.isForbidden === null && left <= 0) {
-          visited.isVisited = true
-          continue
-        }
-        if (asked.isForbidden === null) {
-          left -= cost
-          asked.isForbidden = !judgeCrawler(rules, crawler.userAgent, path).allowed
-        }
-        if (asked.isForbidden) this.#count(visited.site.id, crawler, path, asked.visits)
-        asked.visits = 0
+    for (const asked of visited.asked.values()) {
+      if (isNew) asked.isForbidden = null
+      if (asked.visits === 0) continue
+      if (asked.isForbidden === null && left <= 0) {
+        visited.isVisited = true
+        continue
       }
+      if (asked.isForbidden === null) {
+        left -= cost
+        asked.isForbidden = !judgeCrawler(rules, asked.userAgent, asked.path).allowed
+      }
+      if (asked.isForbidden) this.#count(visited.site.id, asked)
+      asked.visits = 0
     }
   }
 
-  #count(domain_id: DomainId, { category, name: crawler }: Crawler, path: string, visits: number): void {
+  #count(domain_id: DomainId, { category, crawler, path, visits }: Asked): void {
     const day = utcDay(this.#parts.clock.nowMs())
     const key = `${domain_id} ${day} ${category} ${crawler}`
     const known = this.#forbidden.waiting(key) ?? { domain_id, day, category, crawler, visits: 0, paths: [] }
