@@ -210,7 +210,11 @@ describe('commands on accounts, keys, tokens and domains', () => {
     assert.deepEqual(JSON.parse(await printed(`rules show ${at}`))[0].render, { wait_for: '#a' })
 
     const { pool } = database
-    const tried = runPrepaint(`rules try ${at} --file - --path /a --path /a`.split(' '), settings, '[]')
+    const tried = runPrepaint(
+      `rules try ${at} --file - --path /a --path /a --variant mobile`.split(' '),
+      settings,
+      '[]',
+    )
     const result = {
       ...{ outcome: 'incomplete', ms: 5 },
       differences: [{ of: 'outcome', before: 'rendered', after: 'incomplete: no element matches #a' }],
@@ -221,7 +225,10 @@ describe('commands on accounts, keys, tokens and domains', () => {
     })
     const { code, stdout } = await tried
     assert.equal(code, 0)
-    assert.match(stdout, /^\/a +1 -> none +incomplete +5 ms +outcome: incomplete: no element matches #a$/m)
+    assert.match(
+      stdout,
+      /^\/a +search, mobile +1 -> none +incomplete +5 ms +outcome: incomplete: no element matches #a$/m,
+    )
 
     await refused(`devices check ${at} --path /a`, /Domain is not active/)
     await good(`domain set ${at} --active yes`)
@@ -236,6 +243,7 @@ describe('commands on accounts, keys, tokens and domains', () => {
     assert.deepEqual([pages[0]?.path, pages[0]?.differences], ['/a', ['text']])
 
     const many = (count: number) => Array.from({ length: count }, (_, n) => `--path /${n}`).join(' ')
+    await refused(`rules try ${at} --file - --category people`, /--category/, 2)
     await refused(`devices check ${at} ${many(11)}`, /^--path can be given 10 times$/, 2)
     const { json: over, code: exitCode } = await json(`rules try ${at} --file - ${many(21)}`, '[]')
     assert.deepEqual([exitCode, over], [2, { error: '--path can be given 20 times' }])

@@ -138,10 +138,11 @@ describe('repository rules', () => {
     // Files and lines reached by imports of values. Lower a figure when it falls; raise one with a reason in the commit.
     const most: Record<string, [files: number, lines: number]> = {
       // It answers with the owner's redirects, refusals and preferences itself, and chooses between forms of a page.
-      'src/edge/request/handler.ts': [24, 2_790],
+      // src/store/path.ts knows assets, for tries of rules too.
+      'src/edge/request/handler.ts': [24, 2_794],
       'src/edge/edge.ts': [95, 11_190],
-      // Background pages share statements: src/db/joined.ts.
-      'src/queue/jobs/worker.ts': [50, 6_600],
+      // Background pages share statements: src/db/joined.ts. Rules are tried: src/queue/tries.
+      'src/queue/jobs/worker.ts': [51, 6_730],
       'src/render/renderer.ts': [38, 5_530],
       'src/gateway/gateway.ts': [32, 3_791],
     }

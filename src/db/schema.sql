@@ -481,6 +481,10 @@ create table rule_try_page (
   -- The job's row may be gone.
   job_id uuid not null unique,
   path   text collate "C" not null,
+  -- As whom it is rendered. `is_served`: false where phones get the desktop page.
+  category  text not null default 'search',
+  variant   text not null default 'desktop' check (variant in ('desktop', 'mobile')),
+  is_served boolean not null default true,
   -- The rules that the path has before and after, with their places and effects; null: none.
   before jsonb,
   after  jsonb,
@@ -868,8 +872,8 @@ language sql volatile as $$
          extract(epoch from clock_timestamp() - j.created_at) * 1000,
          extract(epoch from j.wait_until - clock_timestamp()) * 1000,
          settings -> 'rules', j.crawler,
-         (select jsonb_build_object('path', path, 'before', before, 'after', after)
-            from rule_try_page where job_id = for_job),
+         (select jsonb_build_object('path', path, 'variant', r.variant, 'before', before, 'after', after)
+            from rule_try_page r where job_id = for_job),
          j.variant,
          exists (select from device_page c where c.domain_id = d.id and c.path = j.path and c.requested_at is not null),
          (select key_sealed from origin_header where domain_id = for_domain), j.request_id

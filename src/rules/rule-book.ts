@@ -16,6 +16,9 @@ type Entry = {
   effect: string | null
 }
 
+/** `effect` names what it does to the render; `index` counts from 0. */
+export type ChosenRule = { rule: Rule; effect: string; index: number }
+
 type QueryTest = { parameter: string; isAnyValue: boolean }
 
 /** A domain's rules, ready to be asked for each path. */
@@ -26,11 +29,7 @@ export class RuleBook {
 
   constructor(rules: readonly Rule[]) {
     this.#entries = rules.map((rule, index) => ({
-      rule,
-      index,
-      glob: parseGlob(rule.path),
-      query: queryTests(rule),
-      effect: null,
+      ...{ rule, index, glob: parseGlob(rule.path), query: queryTests(rule), effect: null },
     }))
     this.tellsCrawlersApart = rules.some(({ when }) => when?.categories !== undefined)
   }
@@ -40,13 +39,17 @@ export class RuleBook {
     return this.#entry(path, category, variant)?.rule ?? null
   }
 
-  chosen(
-    path: string,
-    category: string,
-    variant: PageVariant = 'desktop',
-  ): { rule: Rule; effect: string; index: number } | null {
-    const entry = this.#entry(path, category, variant)
-    return entry === undefined ? null : { rule: entry.rule, effect: effectOf(entry), index: entry.index }
+  chosen(path: string, category: string, variant: PageVariant = 'desktop'): ChosenRule | null {
+    return this.ofPath(path)(category, variant)
+  }
+
+  /** `chosen` for several visitors of a path. */
+  ofPath(path: string): (category: string, variant: PageVariant) => ChosenRule | null {
+    const matching = this.#entries.filter((entry) => isOfPath(entry, path))
+    return (category, variant) => {
+      const entry = matching.find(({ rule }) => isFor(rule, category, variant))
+      return entry === undefined ? null : { rule: entry.rule, effect: effectOf(entry), index: entry.index }
+    }
   }
 
   /** Names what the path's rule does to a render; empty: nothing. */
@@ -58,11 +61,8 @@ export class RuleBook {
   /** What other crawlers' rules do to renders of the path. */
   otherEffects(path: string, category: string, variant: PageVariant = 'desktop'): ReadonlySet<string> {
     if (!this.tellsCrawlersApart) return new Set()
-    const matching = this.#entries.filter((entry) => isOfPath(entry, path))
-    const effect = (of: string) => {
-      const entry = matching.find(({ rule }) => isFor(rule, of, variant))
-      return entry === undefined ? '' : effectOf(entry)
-    }
+    const chosen = this.ofPath(path)
+    const effect = (of: string) => chosen(of, variant)?.effect ?? ''
     const effects = new Set(RULE_CATEGORIES.map(effect))
     effects.delete(effect(category))
     return effects

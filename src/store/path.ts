@@ -155,3 +155,11 @@ function withoutFlag(path: string): string {
 function ascii(path: string): string {
   return path.toWellFormed().replace(/[^\x21-\x7e]+/gu, encodeURIComponent)
 }
+
+// Page resources and downloads, from the origin unless a rule renders them. Extensions such as html, php and aspx are pages.
+const ASSET =
+  /\.(?:js|mjs|cjs|css|map|json|jsonld|webmanifest|wasm|xml|xsl|rss|atom|txt|csv|tsv|png|jpe?g|jfif|gif|svgz?|ico|cur|webp|avif|heic|bmp|tiff?|psd|ai|eps|woff2?|ttf|otf|eot|mp[34]|m4[av]|aac|wav|flac|og[gav]|opus|weba|webm|mov|avi|wmv|flv|mpe?g|mkv|m3u8|ts|mpd|vtt|srt|pdf|docx?|xlsx?|pptx?|od[tsp]|rtf|epub|zip|gz|tgz|bz2|xz|7z|rar|tar|br|zst|dmg|pkg|exe|msi|deb|rpm|apk|ipa|iso|bin|torrent|swf|dat|ics|vcf|ya?ml)$/i
+
+export function isAsset(url: string): boolean {
+  return ASSET.test(url.split('?', 1)[0]!)
+}

@@ -2,15 +2,18 @@ import { ownerOfDomain } from '../../../src/accounts/keys.ts'
 import { firstProblem } from '../../../src/api/http/validation.ts'
 import { mostAskedPaths } from '../../../src/insight/traffic/read-summaries.ts'
 import { findTry, type RuleTry, requestTry, TRIED_AT_ONCE } from '../../../src/queue/tries/rule-tries.ts'
+import { pathsToTry } from '../../../src/queue/tries/what-to-try.ts'
 import { coveredRules } from '../../../src/rules/rule-book.ts'
-import type { Rule } from '../../../src/rules/schema.ts'
+import { RULE_CATEGORIES, type Rule } from '../../../src/rules/schema.ts'
 import { updateDomain } from '../../../src/sites/domain-changes.ts'
 import { domainSettingsPatchSchema } from '../../../src/sites/domain-settings.ts'
+import { PAGE_VARIANTS } from '../../../src/store/page-id.ts'
 import { outdatedPages } from '../../../src/store/stale-pages.ts'
 import { type Commands, defineCommand, UsageError } from '../../command-line/command.ts'
 import { withDatabase } from '../../command-line/open-database.ts'
 import {
   DOMAIN_OPTION,
+  parseChoiceOption,
   parseDomainOption,
   parseJsonOption,
   parsePathOptions,
@@ -76,16 +79,24 @@ const rulesTry = defineCommand({
       text: 'a page to try, at most 20 times; default: those asked for most',
       many: true,
     },
+    category: { value: 'C', text: 'as a crawler of this category; default: one whose rule changes' },
+    variant: { value: 'V', text: 'as desktop or mobile; default: one whose rule changes' },
   },
   async run(values, around) {
-    const rules = parseRules(await readFileOption(values.file))
+    const { category, variant } = values
+    const wanted = {
+      rules: parseRules(await readFileOption(values.file)),
+      ...(category !== null && { category: parseChoiceOption('category', category, RULE_CATEGORIES) }),
+      ...(variant !== null && { variant: parseChoiceOption('variant', variant, PAGE_VARIANTS) }),
+    }
     return withDomain(values.domain, around, async (domain, { pool, nowMs }) => {
       const { account, name } = domain
+      const mostAsked = () => mostAskedPaths(pool, { account, domain: domain.id }, nowMs, TRIED_AT_ONCE)
       const paths =
         values.path.length === 0
-          ? await mostAskedPaths(pool, { account, domain: domain.id }, nowMs, TRIED_AT_ONCE)
+          ? pathsToTry(domain.settings, wanted.rules, await mostAsked()).slice(0, TRIED_AT_ONCE)
           : parsePathOptions(values.path, TRIED_AT_ONCE, domain.settings.query)
-      const id = await requestTry(pool, domain, rules, paths)
+      const id = await requestTry(pool, domain, { ...wanted, paths })
       return whenRendered(async () => {
         const found = await findTry(pool, account, name, id)
         return found?.state === 'done' ? { json: { ...found }, text: triedText(found) } : null
@@ -96,14 +107,15 @@ const rulesTry = defineCommand({
 
 function triedText({ pages }: RuleTry): string {
   const rule = (index: number | null) => (index === null ? 'none' : `${index + 1}`)
-  const rows = pages.map(({ path, rule_before, rule_after, outcome, ms, differences }) => [
+  const rows = pages.map(({ path, category, variant, rule_before, rule_after, outcome, ms, differences }) => [
     path,
+    variant === 'mobile' ? `${category}, mobile` : category,
     `${rule(rule_before)} -> ${rule(rule_after)}`,
     outcome ?? '',
     ms === null ? '' : `${ms} ms`,
     differences.map(({ of, after }) => (of === 'outcome' ? `outcome: ${after}` : of)).join(', ') || 'none',
   ])
-  return table(['path', 'rule', 'outcome', { heading: 'time', right: true }, 'differences'], rows, '')
+  return table(['path', 'as', 'rule', 'outcome', { heading: 'time', right: true }, 'differences'], rows, '')
 }
 
 /** A list, or an object with it as the API takes it. */

@@ -79,7 +79,8 @@ describe('POST and GET /api/domains/:domain/rules/try', () => {
     const queued = await api.get(url, owner.key)
     assert.equal(queued.body['state'], 'queued')
     assert.deepEqual(pagesOf(queued.body)[0], {
-      ...{ path: '/a', rule_before: 0, rule_after: 1, outcome: null, ms: null, differences: [] },
+      ...{ path: '/a', category: 'search', variant: 'desktop', is_served: true },
+      ...{ rule_before: 0, rule_after: 1, outcome: null, ms: null, differences: [] },
     })
 
     const requests = await work()
@@ -101,7 +102,8 @@ describe('POST and GET /api/domains/:domain/rules/try', () => {
     const [a, ab, pass, other] = pagesOf(body)
     assert.equal(pagesOf(body).length, 4, 'one page for two spellings')
     assert.deepEqual(a, {
-      ...{ path: '/a', rule_before: 0, rule_after: 1, outcome: 'rendered', ms: 0 },
+      ...{ path: '/a', category: 'search', variant: 'desktop', is_served: true },
+      ...{ rule_before: 0, rule_after: 1, outcome: 'rendered', ms: 0 },
       differences: [
         { of: 'head', before: 'title: Old\nrobots: all', after: 'title: New\nrobots: all' },
         { of: 'text', before: '/a', after: '/a\nBanner' },
@@ -111,11 +113,13 @@ describe('POST and GET /api/domains/:domain/rules/try', () => {
     })
     assert.deepEqual([ab?.['rule_before'], ab?.['rule_after']], [null, 1])
     assert.deepEqual(pass, {
-      ...{ path: '/pass', rule_before: null, rule_after: 0, outcome: 'pass', ms: null },
+      ...{ path: '/pass', category: 'search', variant: 'desktop', is_served: true },
+      ...{ rule_before: null, rule_after: 0, outcome: 'pass', ms: null },
       differences: [{ of: 'outcome', before: 'rendered', after: 'pass' }],
     })
     assert.deepEqual(other, {
-      ...{ path: '/other', rule_before: null, rule_after: null, outcome: 'rendered', ms: 0 },
+      ...{ path: '/other', category: 'search', variant: 'desktop', is_served: true },
+      ...{ rule_before: null, rule_after: null, outcome: 'rendered', ms: 0 },
       differences: [],
     })
 
@@ -138,6 +142,118 @@ describe('POST and GET /api/domains/:domain/rules/try', () => {
     )
     const most = pagesOf((await api.get(await tried({ rules: [] }), owner.key)).body)
     assert.deepEqual([most.length, most[0]?.['path'], most[19]?.['path']], [20, '/p30', '/p11'])
+  })
+
+  it('without paths also those of new rules that apply to none of these, with their parameters', async () => {
+    const rules = [
+      { path: '/imprint', action: 'gone' },
+      { path: '/*', when: { query: { lang: 'de', 'a b': '*' } }, change: { consent: true } },
+      { path: '/nowhere*', action: 'pass' },
+      { path: '/*', action: 'render' },
+    ]
+    const paths = async () =>
+      pagesOf((await api.get(await tried({ rules }), owner.key)).body).map(({ path }) => path)
+    await shop()
+    assert.deepEqual(await paths(), ['/imprint', '/?a%20b=1&lang=de', '/'])
+    await shop({ query: 'ignore' })
+    assert.deepEqual(await paths(), ['/imprint', '/'])
+    await shop({ rules })
+    assert.deepEqual(await paths(), ['/'])
+  })
+
+  it('tries as a visitor whose rule changes, else as a search crawler on a desktop', async () => {
+    const rules = [
+      { path: '/ai', when: { categories: ['ai'] }, change: { head: { title: 'For AI' } } },
+      { path: '/user', when: { categories: ['ai-user'], variant: 'mobile' }, action: 'gone' },
+      { path: '/phone', when: { variant: 'mobile' }, render: { user_agent: 'Own' }, fresh_seconds: 9 },
+      { path: '/same', action: 'render' },
+      { path: '/*', when: { query: { lang: 'de' } }, change: { head: { title: 'Deutsch' } } },
+    ]
+    const paths = ['/ai', '/user', '/phone', '/same', '/x', '/x?lang=de']
+    await shop({ devices: 'both', rules: [rules[3]] })
+    const url = await tried({ rules, paths })
+    const requests = await work()
+    const { body } = await api.get(url, owner.key)
+    assert.deepEqual(
+      pagesOf(body).map((page) => [page['category'], page['variant'], page['is_served'], page['rule_after']]),
+      [
+        ['ai', 'desktop', true, 0],
+        ['ai-user', 'mobile', true, 1],
+        ['search', 'mobile', true, 2],
+        ['search', 'desktop', true, 3],
+        ['search', 'desktop', true, null],
+        ['search', 'desktop', true, 4],
+      ],
+    )
+    const titles = { of: 'head', before: 'title: Old\nrobots: all', after: 'title: For AI\nrobots: all' }
+    assert.deepEqual((pagesOf(body)[0]!['differences'] as object[])[0], titles)
+    const phone = requests.filter(({ path }) => path === '/phone').map(({ visitor }) => visitor)
+    assert.deepEqual(phone, [{ device: 'mobile', userAgent: 'Own' }, { device: 'mobile' }])
+    assert.deepEqual(
+      requests.filter(({ visitor }) => visitor?.device === undefined).map(({ path }) => path),
+      ['/ai', '/ai', '/same', '/x', '/x?lang=de', '/x?lang=de'],
+    )
+  })
+
+  it('tries as the visitor that is asked for, and says where phones get the desktop page', async () => {
+    await shop({ devices: 'one' })
+    const rules = [
+      { path: '/*', when: { categories: ['ai'] }, action: 'pass' },
+      { path: '/*', when: { variant: 'mobile' }, action: 'gone' },
+    ]
+    const asked = async (visitor: object) => {
+      const [page] = pagesOf(
+        (await api.get(await tried({ rules, paths: ['/'], ...visitor }), owner.key)).body,
+      )
+      return [page?.['category'], page?.['variant'], page?.['is_served'], page?.['rule_after']]
+    }
+    assert.deepEqual(await asked({}), ['ai', 'desktop', true, 0])
+    assert.deepEqual(await asked({ variant: 'mobile' }), ['search', 'mobile', false, 1])
+    assert.deepEqual(await asked({ category: 'social' }), ['social', 'mobile', false, 1])
+    assert.deepEqual(await asked({ category: 'ai-training', variant: 'mobile' }), [
+      ...['ai-training', 'mobile', false, 0],
+    ])
+    assert.deepEqual(await asked({ category: 'seo', variant: 'desktop' }), ['seo', 'desktop', true, null])
+  })
+
+  it('says what each action gives: outcome, status, and the pages of both where there are two', async () => {
+    const actions = ['pass', 'not-found', 'gone', 'no-store', 'render']
+    await shop({ rules: actions.map((action) => ({ path: `/was-${action}`, action })) })
+    const rules = [...actions, 'none'].map((action) => ({
+      ...{ path: `/${action}`, change: { head: { title: 'New' } } },
+      ...(action !== 'none' && { action }),
+    }))
+    const all = [
+      '/pass',
+      '/not-found',
+      '/gone',
+      '/no-store',
+      '/feed.xml',
+      '/was-pass',
+      '/was-gone',
+      '/was-no-store',
+    ]
+    const shownAs = { path: '/feed.xml', action: 'render' }
+    const url = await tried({ rules: [...rules, shownAs], paths: all })
+    const requests = await work()
+    assert.equal(requests.filter(({ path }) => path === '/was-no-store').length, 1, 'the same page')
+    const found = pagesOf((await api.get(url, owner.key)).body).map((page) => [
+      page['outcome'],
+      page['ms'],
+      ...(page['differences'] as Record<string, string>[]).map((one) =>
+        one['of'] === 'head' ? 'head' : `${one['of']} ${one['before']} ${one['after']}`,
+      ),
+    ])
+    assert.deepEqual(found, [
+      ['pass', null, 'outcome rendered pass'],
+      ['not-found', null, 'outcome rendered not-found', 'status 200 404'],
+      ['gone', null, 'outcome rendered gone', 'status 200 410'],
+      ['no-store', 0, 'outcome rendered no-store', 'head'],
+      ['rendered', 0, 'outcome pass rendered'],
+      ['rendered', 0, 'outcome pass rendered'],
+      ['rendered', 0, 'outcome gone rendered', 'status 410 200'],
+      ['rendered', 0, 'outcome no-store rendered'],
+    ])
   })
 
   it('works on a domain that is not active or over its quota, and says why a page is incomplete', async () => {
@@ -183,6 +299,8 @@ describe('POST and GET /api/domains/:domain/rules/try', () => {
       [{ rules: [], paths: paths(21) }, /^paths /],
       [{ rules: [], paths: [] }, /^paths /],
       [{ rules: [], paths: ['//a'] }, /^paths\[0\] /],
+      [{ rules: [], category: 'people' }, /^category /],
+      [{ rules: [], variant: 'tablet' }, /^variant /],
       [{}, /^rules /],
     ] as const) {
       assertAnswer(await api.post(URL, owner.key, body), 400, words)

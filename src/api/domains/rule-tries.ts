@@ -4,7 +4,9 @@ import { parseJobId } from '../../ids.ts'
 import { mostAskedPaths } from '../../insight/traffic/read-summaries.ts'
 import { findTry, requestTry, TRIED_AT_ONCE } from '../../queue/tries/rule-tries.ts'
 import { DIFFERENCES } from '../../queue/tries/try-rules.ts'
-import { checkedRules } from '../../rules/schema.ts'
+import { pathsToTry } from '../../queue/tries/what-to-try.ts'
+import { checkedRules, RULE_CATEGORIES } from '../../rules/schema.ts'
+import { PAGE_VARIANTS } from '../../store/page-id.ts'
 import { callerOf } from '../http/access.ts'
 import type { ApiApp, ApiDeps } from '../http/app.ts'
 import { jsonResponse } from '../http/responses.ts'
@@ -18,7 +20,17 @@ const bodySchema = z.object({
     .min(1)
     .max(TRIED_AT_ONCE)
     .optional()
-    .describe('Default: those that crawlers asked for most in the last week'),
+    .describe(
+      'Default: those that crawlers asked for most in the last week, after one of each new rule that applies to none of them',
+    ),
+  category: z
+    .enum(RULE_CATEGORIES)
+    .optional()
+    .describe('As a crawler of this category. Default for each page: one whose rule changes, else `search`'),
+  variant: z
+    .enum(PAGE_VARIANTS)
+    .optional()
+    .describe('As this device. Default for each page: one whose rule changes, else `desktop`'),
 })
 
 const ruleIndex = z.int().nullable().describe('The rule that applies, counting from 0; null: none')
@@ -28,13 +40,18 @@ export const ruleTrySchema = z.object({
   pages: z.array(
     z.object({
       path: z.string().describe('As it is stored'),
+      category: z.string().describe('Of the crawler as which it is tried'),
+      variant: z.enum(PAGE_VARIANTS).describe('The device as which it is tried'),
+      is_served: z
+        .boolean()
+        .describe('`false`: phones get the desktop page of this path (`settings.devices`)'),
       rule_before: ruleIndex,
       rule_after: ruleIndex,
       outcome: z
         .string()
         .nullable()
         .describe(
-          'Under the new rules: an outcome of renders, or `pass`, `not-found`, `gone`; null: not there yet',
+          'Under the new rules: an outcome of renders (`no-store`: given, not kept), or `pass`, `not-found`, `gone`; null: not there yet',
         ),
       ms: z.int().nullable().describe('Of the render under the new rules; null: none'),
       differences: z
@@ -60,7 +77,7 @@ export function ruleTries(app: ApiApp, { clock, pool }: ApiDeps): void {
       tags: ['Domains'],
       summary: 'Render pages under other rules, without saving them',
       description:
-        'Renders each page under the present and under the given rules, at priority `refresh`, and compares what a search crawler gets. Nothing is stored or counted. At most 200 pages a domain and day.',
+        'Renders each page under the present and under the given rules, at priority `refresh`, and compares what a crawler gets. Nothing is stored or counted. At most 200 pages a domain and day.',
       params: domainParams,
       body: bodySchema,
       response: { 202: jsonResponse('Its id', z.object({ id: z.string() })) },
@@ -68,12 +85,14 @@ export function ruleTries(app: ApiApp, { clock, pool }: ApiDeps): void {
     handler: async (request, reply) => {
       const { account } = callerOf(request)
       const domain = await ownedDomain(pool, account, request.params.domain)
-      const { rules, paths } = request.body
-      const wanted =
+      const { paths, ...wanted } = request.body
+      const mostAsked = () =>
+        mostAskedPaths(pool, { account, domain: domain.id }, clock.nowMs(), TRIED_AT_ONCE)
+      const given =
         paths === undefined
-          ? await mostAskedPaths(pool, { account, domain: domain.id }, clock.nowMs(), TRIED_AT_ONCE)
+          ? pathsToTry(domain.settings, wanted.rules, await mostAsked()).slice(0, TRIED_AT_ONCE)
           : pagePathsOf(domain, paths)
-      const id = await requestTry(pool, domain, rules, wanted)
+      const id = await requestTry(pool, domain, { ...wanted, paths: given })
       return reply.code(202).send({ id })
     },
   })

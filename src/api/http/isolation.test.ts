@@ -177,7 +177,7 @@ async function ask(
     emails: [{ email: `${domain.split('.')[0]}@example.net` }],
     ...{ user_agent: 'Googlebot', accept: 'text/html', name: 'amber new', expires_at: null },
     redirects: [{ from: '/amber-moved', to: '/amber-new' }],
-    ...{ crawler: 'Googlebot', rules: [{ path: '/amber-1', action: 'pass' }] },
+    ...{ crawler: 'Googlebot', category: 'ai', rules: [{ path: '/amber-1', action: 'pass' }] },
     ...{ mode: 'replace', text: 'User-agent: *\nDisallow: /amber-1' },
     ...{ current_password: PASSWORD, new_password: PASSWORD },
   })

@@ -4,7 +4,7 @@ import { barePath, type CompiledRedirect, keyFileOf } from '../../site-files/red
 import { isPhoneAgent } from '../../sites/devices.ts'
 import type { Lifetimes } from '../../store/freshness.ts'
 import { type PageId, pageId } from '../../store/page-id.ts'
-import { normalisePath } from '../../store/path.ts'
+import { isAsset, normalisePath } from '../../store/path.ts'
 import type { EdgeDomain } from './domain.ts'
 
 /** The meaning of a URL. Depends only on domain, URL and the kind of crawler, so it is cached. */
@@ -45,10 +45,6 @@ export type MissingTarget = {
   page: PageId
   lifetimes: Lifetimes
 }
-
-// Page resources and downloads. Extensions such as html, php and aspx are pages.
-const ASSET =
-  /\.(?:js|mjs|cjs|css|map|json|jsonld|webmanifest|wasm|xml|xsl|rss|atom|txt|csv|tsv|png|jpe?g|jfif|gif|svgz?|ico|cur|webp|avif|heic|bmp|tiff?|psd|ai|eps|woff2?|ttf|otf|eot|mp[34]|m4[av]|aac|wav|flac|og[gav]|opus|weba|webm|mov|avi|wmv|flv|mpe?g|mkv|m3u8|ts|mpd|vtt|srt|pdf|docx?|xlsx?|pptx?|od[tsp]|rtf|epub|zip|gz|tgz|bz2|xz|7z|rar|tar|br|zst|dmg|pkg|exe|msi|deb|rpm|apk|ipa|iso|bin|torrent|swf|dat|ics|vcf|ya?ml)$/i
 
 // For machines; the origin answers.
 const EXCLUDED =
@@ -110,11 +106,7 @@ function targetOf(domain: EdgeDomain, url: string, category: string, isPhone: bo
   if (rule?.action === 'render') return page
   if (SITEMAP.test(name)) return { ...page, kind: 'sitemap' }
   if (XML.test(name)) return { ...page, kind: 'xml' }
-  return ASSET.test(name) ? { kind: 'asset', own } : page
-}
-
-export function isAsset(url: string): boolean {
-  return ASSET.test(url.split('?', 1)[0]!)
+  return isAsset(name) ? { kind: 'asset', own } : page
 }
 
 const OWN_SITEMAP = /^\/sitemap(?:-([1-9]\d{0,4}))?\.xml$/

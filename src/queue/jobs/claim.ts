@@ -4,8 +4,7 @@ import { utcMonth } from '../../clock.ts'
 import { AppError } from '../../errors.ts'
 import type { AccountId, DomainId, DomainName, JobId, PagePath } from '../../ids.ts'
 import type { Visitor } from '../../render/outcome.ts'
-import { RuleBook, USUAL_CATEGORY } from '../../rules/rule-book.ts'
-import type { Rule } from '../../rules/schema.ts'
+import { type ChosenRule, RuleBook, USUAL_CATEGORY } from '../../rules/rule-book.ts'
 import { visitorOf } from '../../sites/devices.ts'
 import { readDomainSettings } from '../../sites/domain-settings.ts'
 import { type PageId, type PageVariant, pageId, readVariant } from '../../store/page-id.ts'
@@ -32,13 +31,13 @@ export type ClaimedJob = {
   /** Of the domain. */
   visitor: Visitor
   /** That of the path. null: none, or no page is stored. */
-  rule: JobRule | null
+  rule: ChosenRule | null
   /** Renders this path under two rules, for an owner who tries them. Nothing is stored. */
   tried: TriedRules | null
   /** The path is compared on desktops and phones: src/queue/judging/compare-devices.ts. */
   isCompared: boolean
   /** That of the path for desktops. */
-  desktopRule: JobRule | null
+  desktopRule: ChosenRule | null
   /** For the origin; null: none. */
   sealedHeaders: Buffer | null
   /** Finds out how the site responds where it has no page. Nothing is stored. */
@@ -52,10 +51,12 @@ export type ClaimedJob = {
   rendersUsed: number
 }
 
-/** `effect` names what it does to the render; `index` counts from 0. */
-export type JobRule = { rule: Rule; effect: string; index: number }
-
-export type TriedRules = { path: PagePath; before: JobRule | null; after: JobRule | null }
+export type TriedRules = {
+  path: PagePath
+  variant: PageVariant
+  before: ChosenRule | null
+  after: ChosenRule | null
+}
 
 type ClaimRules = {
   /** Slots of this node that one account may hold, unless it is the only account. */
@@ -189,7 +190,7 @@ function claimedJob(row: ClaimedRow, node: string, captureByMs: number | null): 
 function jobRule(
   { rules, path, crawler }: Pick<ClaimedRow, 'rules' | 'path' | 'crawler'>,
   variant: PageVariant,
-): JobRule | null {
+): ChosenRule | null {
   if (!Array.isArray(rules) || rules.length === 0) return null
   return new RuleBook(readDomainSettings({ rules }).rules).chosen(path, crawler ?? USUAL_CATEGORY, variant)
 }

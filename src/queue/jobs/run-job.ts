@@ -9,6 +9,7 @@ import type { Log } from '../../log.ts'
 import type { OpenOriginHeaders } from '../../outbound/origin.ts'
 import type { RenderOutcome, RenderRequest } from '../../render/outcome.ts'
 import type { Rendering, RenderRecord } from '../../render/record.ts'
+import type { ChosenRule } from '../../rules/rule-book.ts'
 import { visitorFor } from '../../sites/devices.ts'
 import { pageId } from '../../store/page-id.ts'
 import { normalisePath } from '../../store/path.ts'
@@ -16,7 +17,7 @@ import { compareDevices } from '../judging/compare-devices.ts'
 import type { Found } from '../judging/effect.ts'
 import { probeSite } from '../judging/prober.ts'
 import { type RenderTried, tryRules } from '../tries/try-rules.ts'
-import type { ClaimedJob, JobRule } from './claim.ts'
+import type { ClaimedJob } from './claim.ts'
 import type { Complete, Completion } from './complete.ts'
 
 export type JobRun = { startedMs: number; found: Found; completion: Completion; record: RenderRecord | null }
@@ -77,10 +78,10 @@ async function renderJob(
       (error: Error) =>
         log.warn({ err: error, job: job.id }, 'the pages for desktops and phones could not be compared'),
     )
-  const renderTried: RenderTried = async (path, rule) => {
+  const renderTried: RenderTried = async ({ path, variant }, rule) => {
     const beganMs = clock.nowMs()
     const address = { ...job, page: pageId(job.page.domain, path) }
-    const outcome = await renderSpelling(address, (spelling) => renderOne(spelling, rule))
+    const outcome = await renderSpelling(address, (spelling) => renderOne(spelling, rule, variant))
     return { outcome, ms: clock.nowMs() - beganMs, requests: record?.requests.made ?? 0 }
   }
   try {
@@ -94,7 +95,7 @@ async function renderJob(
   }
 }
 
-export function underRule(found: JobRule | null): Pick<RenderRequest, 'rule' | 'block'> {
+export function underRule(found: ChosenRule | null): Pick<RenderRequest, 'rule' | 'block'> {
   const { render = {}, change } = found?.rule ?? {}
   const { wait_for: waitFor, wait_ms: waitMs, block } = render
   if (found === null || found.effect === '') return {}

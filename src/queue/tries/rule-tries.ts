@@ -4,12 +4,14 @@ import { removeOld, type Steps } from '../../db/remove-old.ts'
 import { type Queryable, transaction } from '../../db/transaction.ts'
 import { AppError } from '../../errors.ts'
 import type { AccountId, DomainId, DomainName, JobId, PagePath } from '../../ids.ts'
-import { RuleBook, USUAL_CATEGORY } from '../../rules/rule-book.ts'
 import { ownBlockProblem, type Rule } from '../../rules/schema.ts'
+import { readDevices } from '../../sites/devices.ts'
 import { storableJson } from '../../sites/inspection/side.ts'
+import type { PageVariant } from '../../store/page-id.ts'
 import { enqueue } from '../jobs/enqueue.ts'
 import type { JobState } from '../jobs/job.ts'
 import type { TriedResult } from './try-rules.ts'
+import { createVisitorChoice, type TryVisitor } from './what-to-try.ts'
 
 export const TRIED_AT_ONCE = 20
 /** Of a domain. */
@@ -25,6 +27,10 @@ export type RuleTry = {
   state: 'queued' | 'running' | 'done'
   pages: (Pick<TriedResult, 'ms' | 'differences'> & {
     path: PagePath
+    category: string
+    variant: PageVariant
+    /** False: phones get the desktop page of this path. */
+    is_served: boolean
     rule_before: number | null
     rule_after: number | null
     /** null: not rendered yet. */
@@ -32,16 +38,24 @@ export type RuleTry = {
   })[]
 }
 
-/** `paths`: all different. Returns its id. Throws `invalid_field`, `rule_try_limit`, `queue_full` and `domain_not_found`. */
+export type WantedTry = {
+  rules: readonly Rule[]
+  /** All different. */
+  paths: readonly PagePath[]
+  /** Absent: a visitor whose rule changes, for each path. */
+  category?: TryVisitor['category'] | undefined
+  variant?: PageVariant | undefined
+}
+
+/** Returns its id. Throws `invalid_field`, `rule_try_limit`, `queue_full` and `domain_not_found`. */
 export async function requestTry(
   pool: pg.Pool,
   domain: { id: DomainId; name: DomainName; settings: { rules: Rule[] } },
-  rules: readonly Rule[],
-  paths: readonly PagePath[],
+  { rules, paths, ...visitor }: WantedTry,
 ): Promise<string> {
   const blocked = ownBlockProblem(rules, domain.name)
   if (blocked !== null) throw new AppError('invalid_field', { word: blocked })
-  const [before, after] = [new RuleBook(domain.settings.rules), new RuleBook(rules)]
+  const choose = createVisitorChoice(domain.settings.rules, rules, visitor)
   return transaction(pool, async (client) => {
     // One at a time for a domain, so that its limit is exact.
     await client.query('select pg_advisory_xact_lock($1, $2)', [LOCK, domain.id])
@@ -58,15 +72,17 @@ export async function requestTry(
       'insert into rule_try (domain_id) values ($1) returning id',
       [domain.id],
     )
-    const pages = paths.map((path, place) => ({
-      ...{ place, path, job_id: jobs[place]?.jobId },
-      before: before.chosen(path, USUAL_CATEGORY),
-      after: after.chosen(path, USUAL_CATEGORY),
-    }))
+    const devices = await readDevices(client, domain.id)
+    const pages = paths.map((path, place) => {
+      const chosen = choose(path)
+      const isServed = chosen.variant === 'desktop' || devices.tellsApart(path)
+      return { place, path, job_id: jobs[place]?.jobId, ...chosen, is_served: isServed }
+    })
     await client.query(
-      `insert into rule_try_page (try_id, place, job_id, path, before, after)
-       select $1, place, job_id, path, nullif(before, 'null'), nullif(after, 'null')
-         from jsonb_to_recordset($2) as p (place smallint, job_id uuid, path text, before jsonb, after jsonb)`,
+      `insert into rule_try_page (try_id, place, job_id, path, category, variant, is_served, before, after)
+       select $1, place, job_id, path, category, variant, is_served, nullif(before, 'null'), nullif(after, 'null')
+         from jsonb_to_recordset($2) as p (place smallint, job_id uuid, path text, category text, variant text,
+              is_served boolean, before jsonb, after jsonb)`,
       [rows[0]!.id, JSON.stringify(pages)],
     )
     return rows[0]!.id
@@ -86,8 +102,7 @@ async function checkLimit(client: Queryable, domain: DomainId, more: number): Pr
   throw new AppError('rule_try_limit', { headers: { 'Retry-After': String(Math.max(1, seconds ?? 1)) } })
 }
 
-type Row = {
-  path: PagePath
+type Row = Pick<RuleTry['pages'][number], 'path' | 'category' | 'variant' | 'is_served'> & {
   rule_before: number | null
   rule_after: number | null
   result: TriedResult | null
@@ -103,7 +118,7 @@ export async function findTry(
   id: string,
 ): Promise<RuleTry | null> {
   const { rows } = await db.query<Row>(
-    `select p.path, (p.before ->> 'index')::integer as rule_before, (p.after ->> 'index')::integer as rule_after,
+    `select p.path, p.category, p.variant, p.is_served, (p.before ->> 'index')::integer as rule_before, (p.after ->> 'index')::integer as rule_after,
             p.result, j.state, j.outcome
        from rule_try t join domain d on d.id = t.domain_id join rule_try_page p on p.try_id = t.id
        left join job j on j.id = p.job_id
@@ -118,10 +133,10 @@ export async function findTry(
   return {
     state: rows.every(isOver) ? 'done' : hasBegun ? 'running' : 'queued',
     pages: rows.map((row) => {
-      const { path, rule_before, rule_after, result, outcome } = row
+      const { result, outcome, state: _, ...page } = row
       // A job that was cancelled or crashed has no result.
       const ended = isOver(row) ? (outcome ?? 'cancelled') : null
-      return { path, rule_before, rule_after, ...(result ?? { outcome: ended, ms: null, differences: [] }) }
+      return { ...page, ...(result ?? { outcome: ended, ms: null, differences: [] }) }
     }),
   }
 }

@@ -1,10 +1,11 @@
 import { unreachable } from '../../errors.ts'
-import type { PagePath } from '../../ids.ts'
 import type { GivenPage } from '../../render/outcome.ts'
+import type { ChosenRule } from '../../rules/rule-book.ts'
 import type { Rule } from '../../rules/schema.ts'
 import { DIGEST_FACTS, factsOf } from '../../sites/inspection/facts.ts'
 import { decoded, scanHtml } from '../../sites/inspection/scan-html.ts'
-import type { JobRule, TriedRules } from '../jobs/claim.ts'
+import { isAsset } from '../../store/path.ts'
+import type { TriedRules } from '../jobs/claim.ts'
 import { detailOf, type Found } from '../judging/effect.ts'
 
 export const DIFFERENCES = ['outcome', 'status', 'head', 'text', 'headers', 'html_bytes', 'requests'] as const
@@ -19,34 +20,47 @@ export type TriedResult = {
 /** `requests`: made by the page. */
 type Tried = { outcome: Found; ms: number; requests: number }
 
-export type RenderTried = (path: PagePath, rule: JobRule | null) => Promise<Tried>
+export type RenderTried = (
+  page: Pick<TriedRules, 'path' | 'variant'>,
+  rule: ChosenRule | null,
+) => Promise<Tried>
 
-/** What crawlers get under a rule, before and after. `page` null: none to compare. */
-type Answer = { outcome: string; detail: string; ms: number | null; requests: number; page: GivenPage | null }
+/** What crawlers get under a rule. `page` null: none to compare. `status` null: the origin's. */
+type Answer = {
+  outcome: string
+  detail: string
+  ms: number | null
+  requests: number
+  status: number | null
+  page: GivenPage | null
+}
 
 const READ_CHARS = 4_000_000
 const TEXT_CHARS = 20_000
 
 /** Renders under both rules. Returns a fault, which is retried, as it is. */
-export async function tryRules(
-  { path, before: present, after: wanted }: TriedRules,
-  render: RenderTried,
-): Promise<Found> {
-  const after = await answerUnder(wanted)
+export async function tryRules(tried: TriedRules, render: RenderTried): Promise<Found> {
+  // Rules with the same effect make the same page.
+  const renders = new Map<string, Promise<Tried>>()
+  const after = await answerUnder(tried.after)
   if ('kind' in after) return after
-  const isSame = present?.effect === wanted?.effect && present?.rule.action === wanted?.rule.action
-  const before = isSame ? after : await answerUnder(present)
+  const before = await answerUnder(tried.before)
   if ('kind' in before) return before
   const { outcome, ms } = after
-  return { kind: 'tried', result: { outcome, ms, differences: isSame ? [] : compared(before, after, path) } }
+  return { kind: 'tried', result: { outcome, ms, differences: compared(before, after, tried.path) } }
 
-  async function answerUnder(rule: JobRule | null): Promise<Answer | Found> {
-    const own = ownAnswer(rule?.rule)
-    if (own !== null) return { outcome: own, detail: '', ms: null, requests: 0, page: null }
-    const { outcome: found, ms, requests } = await render(path, rule)
+  async function answerUnder(rule: ChosenRule | null): Promise<Answer | Found> {
+    const own = ownAnswer(tried.path, rule?.rule.action)
+    if (own !== null) return { ...own, detail: '', ms: null, requests: 0, page: null }
+    const effect = rule?.effect ?? ''
+    const rendering = renders.get(effect) ?? render(tried, rule)
+    renders.set(effect, rendering)
+    const { outcome: found, ms, requests } = await rendering
     if (found.kind === 'aborted' || found.kind === 'crashed') return found
     const page = found.kind === 'rendered' ? { ...found, ...found.changed } : pageOf(found)
-    return { outcome: found.kind, detail: detailOf(found), ms, requests, page }
+    const isKept = found.kind !== 'rendered' || rule?.rule.action !== 'no-store'
+    const outcome = isKept ? found.kind : 'no-store'
+    return { outcome, detail: detailOf(found), ms, requests, status: page?.status ?? null, page }
   }
 }
 
@@ -56,36 +70,43 @@ function pageOf(found: Found): GivenPage | null {
 }
 
 /** null: it is rendered. */
-function ownAnswer({ action = 'render' }: Pick<Rule, 'action'> = {}): string | null {
+function ownAnswer(path: string, action: Rule['action']) {
   switch (action) {
     case 'pass':
+      return { outcome: action, status: null }
     case 'not-found':
+      return { outcome: action, status: 404 }
     case 'gone':
-      return action
+      return { outcome: action, status: 410 }
     case 'render':
-    case 'no-store':
       return null
+    case 'no-store':
+    case undefined:
+      return isAsset(path) ? { outcome: 'pass', status: null } : null
     default:
       return unreachable(action)
   }
 }
 
-function compared(before: Answer, after: Answer, path: PagePath): TriedResult['differences'] {
+function compared(before: Answer, after: Answer, path: string): TriedResult['differences'] {
   const [old, fresh] = [described(before, path), described(after, path)]
   return DIFFERENCES.flatMap((of) => {
     const [was, is] = [old[of], fresh[of]]
-    const isComparable = of === 'outcome' || (before.page !== null && after.page !== null)
+    const isComparable =
+      of === 'outcome' ||
+      (of === 'status' && was !== '' && is !== '') ||
+      (before.page !== null && after.page !== null)
     return was === is || !isComparable ? [] : [{ of, before: was, after: is }]
   })
 }
 
-function described({ outcome, detail, requests, page }: Answer, path: PagePath) {
+function described({ outcome, detail, requests, status, page }: Answer, path: string) {
   const html = page?.html.slice(0, READ_CHARS) ?? ''
   const headers = page?.headers.map(([name, value]) => `${name.toLowerCase()}: ${value}`) ?? []
   const lines = (all: readonly string[]) => all.join('\n').slice(0, TEXT_CHARS)
   return {
     outcome: detail === '' ? outcome : `${outcome}: ${detail}`,
-    status: String(page?.status ?? ''),
+    status: String(status ?? ''),
     head: lines(headOf(html)),
     text: lines(factsOf(html, `https://site.invalid${path}`, DIGEST_FACTS).text),
     headers: lines(headers.sort()),

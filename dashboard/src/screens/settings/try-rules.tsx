@@ -1,10 +1,11 @@
-import { Alert, Button, Group, Stack, Text, Textarea, Title } from '@mantine/core'
+import { Alert, Button, Group, NativeSelect, Stack, Text, Textarea, Title } from '@mantine/core'
 import type { UseFormReturnType } from '@mantine/form'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { ruleTryQuery, ruleTryUrl } from '../../api/queries.ts'
 import { request } from '../../api/request.ts'
 import type { RuleTry } from '../../api/types.ts'
+import { CATEGORIES, PURPOSES } from '../../crawler-categories.ts'
 import { counted } from '../../format.ts'
 import { OutcomeBadge } from '../../parts/badges.tsx'
 import { Lines } from '../../parts/lines.tsx'
@@ -14,17 +15,29 @@ import { textDifference } from '../page/differences.ts'
 import classes from '../page/inspection.module.css'
 import { lines, ruleOf, type SettingsForm } from './values.ts'
 
+const CATEGORY_CHOICES = [...CATEGORIES, ...PURPOSES].map(({ category, label }) => ({
+  value: category,
+  label,
+}))
+
 type TriedPage = RuleTry['pages'][number]
 
 /** Renders pages under the rules of the form, before they are saved. */
 export function TryRules({ form, name }: { form: UseFormReturnType<SettingsForm>; name: string }) {
   const { rules } = form.values
   const [paths, setPaths] = useState('')
+  const [category, setCategory] = useState('')
+  const [variant, setVariant] = useState('')
   const ask = useMutation({
     mutationFn: () => {
       const wanted = lines(paths)
       return request<{ id: string }>('POST', ruleTryUrl(name), {
-        body: { rules: rules.map(ruleOf), ...(wanted.length > 0 && { paths: wanted }) },
+        body: {
+          rules: rules.map(ruleOf),
+          ...(wanted.length > 0 && { paths: wanted }),
+          ...(category !== '' && { category }),
+          ...(variant !== '' && { variant }),
+        },
       })
     },
   })
@@ -44,6 +57,24 @@ export function TryRules({ form, name }: { form: UseFormReturnType<SettingsForm>
         value={paths}
         onChange={(event) => setPaths(event.currentTarget.value)}
       />
+      <Group className="form" grow align="start">
+        <NativeSelect
+          label="As a crawler of"
+          data={[{ value: '', label: 'a category whose rule changes' }, ...CATEGORY_CHOICES]}
+          value={category}
+          onChange={(event) => setCategory(event.currentTarget.value)}
+        />
+        <NativeSelect
+          label="On"
+          data={[
+            { value: '', label: 'a device whose rule changes' },
+            { value: 'desktop', label: 'desktops' },
+            { value: 'mobile', label: 'phones' },
+          ]}
+          value={variant}
+          onChange={(event) => setVariant(event.currentTarget.value)}
+        />
+      </Group>
       <Group>
         <Button variant="default" size="xs" loading={ask.isPending} onClick={start}>
           Try these rules
@@ -83,7 +114,8 @@ function Tried({ name, id }: { name: string; id: string }) {
 }
 
 function PageTried({ page }: { page: TriedPage }) {
-  const { path, rule_before: before, rule_after: after, outcome, ms, differences } = page
+  const { path, category, variant, is_served: isServed } = page
+  const { rule_before: before, rule_after: after, outcome, ms, differences } = page
   const nameOf = (rule: number | null) => (rule === null ? 'no rule' : `rule ${rule + 1}`)
   return (
     <Stack gap="xs">
@@ -93,10 +125,18 @@ function PageTried({ page }: { page: TriedPage }) {
         </Title>
         <OutcomeBadge outcome={outcome ?? ''} />
         <Note size="sm">
+          {CATEGORY_CHOICES.find(({ value }) => value === category)?.label},{' '}
+          {variant === 'mobile' ? 'phones' : 'desktops'}:{' '}
           {before === after ? nameOf(after) : `${nameOf(before)} now, ${nameOf(after)} then`}
           {ms !== null && `, rendered in ${ms} ms`}
         </Note>
       </Group>
+      {!isServed && (
+        <Note size="sm">
+          Phones get the desktop page here, so no crawler gets this until the setting for phones says
+          otherwise.
+        </Note>
+      )}
       {differences.length === 0 && <Text size="sm">Crawlers get the same as now.</Text>}
       {differences.map((difference) => (
         <Side key={difference.of} difference={difference} />
