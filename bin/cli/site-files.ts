@@ -6,7 +6,7 @@ import { createAddressGuard } from '../../src/outbound/address-guard.ts'
 import { createClient } from '../../src/outbound/client/pool.ts'
 import { judgeCrawler } from '../../src/site-files/judge-crawler.ts'
 import { checkRedirects, redirectsCsv } from '../../src/site-files/redirect-list.ts'
-import { ownRobotsText, RobotsFiles, robotsSiteOf } from '../../src/site-files/robots-files.ts'
+import { RobotsFiles, robotsSiteOf, robotsView } from '../../src/site-files/robots-files.ts'
 import {
   type ListedRedirect,
   listRedirects,
@@ -15,7 +15,6 @@ import {
 import { listVersions, VERSION_KINDS } from '../../src/site-files/versions.ts'
 import { updateDomain } from '../../src/sites/domain-changes.ts'
 import { robotsSettingsSchema } from '../../src/sites/domain-settings.ts'
-import type { OwnedDomain } from '../../src/sites/domains.ts'
 import { restoreVersion } from '../../src/sites/restore-version.ts'
 import { type Commands, defineCommand, UsageError } from '../command-line/command.ts'
 import type { OpenStore } from '../command-line/open-database.ts'
@@ -85,13 +84,10 @@ const robotsShow = defineCommand({
   options: { domain: DOMAIN_OPTION },
   run: (values, around) =>
     withDomain(values.domain, around, async (domain, store) => {
-      const text = await ownRobotsText(store.pool, domain.id)
-      const served = await servedText(around.config, store, domain)
-      return {
-        json: { domain: domain.name, mode: domain.settings.robots.mode, text, served },
-        text: served?.trimEnd() ?? 'The origin cannot be reached.',
-        ...(served === null && { exitCode: 1 }),
-      }
+      const json = await withRobots(around.config, store, (robots) => robotsView(store.pool, robots, domain))
+      const { served } = json
+      const text = served?.trimEnd() ?? 'The origin cannot be reached.'
+      return { json, text, ...(served === null && { exitCode: 1 }) }
     }),
 })
 
@@ -126,7 +122,9 @@ const robotsTest = defineCommand({
     if (!values.path.startsWith('/')) throw new UsageError('--path must start with /')
     const text =
       values.file === null
-        ? await withDomain(values.domain, around, (domain, store) => servedText(around.config, store, domain))
+        ? await withDomain(values.domain, around, (domain, store) =>
+            withRobots(around.config, store, (robots) => robots.served(robotsSiteOf(domain))),
+          )
         : await readFileOption(values.file)
     if (text === null) throw new AppError('origin_not_reached')
     const verdict = judgeCrawler(text, values.crawler, values.path)
@@ -135,16 +133,16 @@ const robotsTest = defineCommand({
   },
 })
 
-async function servedText(
+async function withRobots<T>(
   config: Config,
   { pool, nowMs }: OpenStore,
-  domain: OwnedDomain,
-): Promise<string | null> {
+  work: (robots: RobotsFiles) => Promise<T>,
+): Promise<T> {
   const origins = createClient(createAddressGuard(config.allowedPrivateOrigins))
   try {
     const get = { origins, userAgent: 'Prepaint' }
-    const robots = new RobotsFiles({ db: pool, pool, get, clock: { nowMs: () => nowMs }, log: silentLog() })
-    return await robots.served(robotsSiteOf(domain))
+    const clock = { nowMs: () => nowMs }
+    return await work(new RobotsFiles({ db: pool, pool, get, clock, log: silentLog() }))
   } finally {
     origins.close()
   }

@@ -103,7 +103,7 @@ export async function createApiServer(deps: ApiDeps): Promise<ApiApp> {
   cache(app, deps) // /api/cache/list, stats, purge, purge-all, refresh, refresh-all
   renderJobs(app, deps) // /api/jobs/:jobId
   redirects(app, deps) // /api/domains/:domain/redirects
-  robots(app, deps) // /api/domains/:domain/robots, .../robots/test, .../robots/preview
+  robots(app, deps) // /api/domains/:domain/robots, .../robots/test
   versions(app, deps) // /api/domains/:domain/versions
   indexNow(app, deps) // /api/domains/:domain/indexnow
   traffic(app, deps) // /api/traffic, /api/traffic/domains, /api/domains/:domain/traffic, .../compliance

@@ -43,13 +43,10 @@ function tokenOf(crawler: string): string {
   return agentToken(known === undefined ? crawlerName(crawler) : known[1].replace('^', ''))
 }
 
-/** Whose results people use to find a site. */
-const SEARCH_ENGINES = ['Googlebot', 'Bingbot', 'DuckDuckBot', 'YandexBot', 'Baiduspider', 'Applebot']
-
-/** The search engines to which a robots.txt forbids the whole site. */
-export function forbiddenEngines(text: string): string[] {
+/** Those of `crawlers` to which a robots.txt forbids the whole site. */
+export function shutOut(text: string, crawlers: readonly string[]): string[] {
   const robots = parseRobots(text)
-  return SEARCH_ENGINES.filter((crawler) =>
+  return crawlers.filter((crawler) =>
     ['/', '/any/page'].every((path) => !judgeCrawler(robots, crawler, path).allowed),
   )
 }

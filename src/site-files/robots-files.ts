@@ -4,32 +4,31 @@ import type { DomainId, DomainName } from '../ids.ts'
 import { readOrigin } from '../outbound/origin.ts'
 import { parseRobots, type RobotsText } from '../sitemaps/robots-rules.ts'
 import type { Site } from '../sitemaps/site.ts'
-import type { DomainSettings, RobotsMode } from '../sites/domain-settings.ts'
+import type { DomainSettings } from '../sites/domain-settings.ts'
 import { MEMORY_LIMIT_CHARS, OriginRobots, type OriginRobotsDeps } from './origin-robots.ts'
-import { composeRobots } from './robots-text.ts'
+import { servedRobots } from './robots-text.ts'
 import { newestContent } from './versions.ts'
 
 /** A new object after each change of the domain. */
 export type RobotsSite = Site & { files: Pick<DomainSettings, 'preferences' | 'robots' | 'sitemap'> }
 
-export function robotsSiteOf(domain: {
-  id: DomainId
-  name: DomainName
-  originUrl: string
-  settings: DomainSettings
-}): RobotsSite {
-  const { id, name, originUrl, settings } = domain
-  return { id, name, origin: readOrigin(originUrl, id), query: settings.query, files: settings }
-}
+type Domain = { id: DomainId; name: DomainName; originUrl: string; settings: DomainSettings }
 
-/** Otherwise the origin's is passed on as it is. */
-export function isServedByUs({ robots, preferences }: RobotsSite['files']): boolean {
-  return robots.mode !== 'origin' || Object.keys(preferences).length > 0
+export function robotsSiteOf({ id, name, originUrl, settings }: Domain): RobotsSite {
+  return { id, name, origin: readOrigin(originUrl, id), query: settings.query, files: settings }
 }
 
 export async function ownRobotsText(db: Queryable, domain: DomainId): Promise<string> {
   const content = (await newestContent(db, domain, 'robots')) as { text?: string } | null
   return content?.text ?? ''
+}
+
+/** As the API shows it. */
+export async function robotsView(db: Queryable, robots: RobotsFiles | undefined, domain: Domain) {
+  const site = robotsSiteOf(domain)
+  const text = await ownRobotsText(db, domain.id)
+  const [origin = null, served = null] = [await robots?.origin.read(site), await robots?.served(site)]
+  return { domain: domain.name, mode: domain.settings.robots.mode, text, origin, served }
 }
 
 /** What is served as /robots.txt now, by domain. */
@@ -56,20 +55,8 @@ export class RobotsFiles {
   async served(site: RobotsSite, maxAgeMs?: number): Promise<string | null> {
     const { mode } = site.files.robots
     const text = mode === 'origin' ? '' : await this.#ownText(site)
-    return this.wouldServe(site, { mode, text }, maxAgeMs)
-  }
-
-  /** What would be served with other settings. null: the origin cannot be reached. */
-  async wouldServe(
-    site: RobotsSite,
-    { mode, text }: { mode: RobotsMode; text: string },
-    maxAgeMs?: number,
-  ): Promise<string | null> {
-    const { preferences, sitemap } = site.files
     const origin = mode === 'replace' ? '' : await this.origin.read(site, maxAgeMs)
-    if (origin === null || !isServedByUs({ ...site.files, robots: { mode } })) return origin
-    const sitemapUrl = sitemap === 'generate' ? `https://${site.name}/sitemap.xml` : null
-    return composeRobots({ mode, text, origin, preferences, sitemapUrl })
+    return origin === null ? null : servedRobots(site, text, origin)
   }
 
   /** `served`, read. */

@@ -1,10 +1,31 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { forbiddenEngines } from './judge-crawler.ts'
-import { beginsGroup, composeRobots, type RobotsParts } from './robots-text.ts'
+import { shutOut } from './judge-crawler.ts'
+import type { RobotsSite } from './robots-files.ts'
+import { beginsGroup, servedRobots } from './robots-text.ts'
 
-const compose = (parts: Partial<RobotsParts>) =>
-  composeRobots({ mode: 'append', text: '', origin: '', preferences: {}, sitemapUrl: null, ...parts })
+type RobotsParts = {
+  mode: RobotsSite['files']['robots']['mode']
+  text: string
+  origin: string
+  preferences: RobotsSite['files']['preferences']
+  sitemapUrl: string | null
+}
+const compose = ({
+  mode = 'append',
+  text = '',
+  origin = '',
+  preferences = {},
+  sitemapUrl = null,
+}: Partial<RobotsParts>) =>
+  servedRobots(
+    {
+      name: 'red.example',
+      files: { robots: { mode }, preferences, sitemap: sitemapUrl === null ? 'origin' : 'generate' },
+    },
+    text,
+    origin,
+  )
 const SITEMAP = 'https://red.example/sitemap.xml'
 
 describe('robots.txt in place of the origin’s', () => {
@@ -54,8 +75,9 @@ it('what is appended begins a group or names a sitemap', () => {
 })
 
 it('says which search engines a text shuts out', () => {
-  assert.deepEqual(forbiddenEngines('User-agent: Googlebot\nDisallow: /'), ['Googlebot', 'Applebot'])
-  assert.deepEqual(forbiddenEngines('User-agent: *\nDisallow: /private'), [])
-  assert.equal(forbiddenEngines('User-agent: *\nDisallow: /').length, 6)
-  assert.deepEqual(forbiddenEngines('User-agent: *\nDisallow: /\nAllow: /$'), [])
+  const engines = ['Googlebot', 'Bingbot', 'DuckDuckBot', 'YandexBot', 'Baiduspider', 'Applebot']
+  assert.deepEqual(shutOut('User-agent: Googlebot\nDisallow: /', engines), ['Googlebot', 'Applebot'])
+  assert.deepEqual(shutOut('User-agent: *\nDisallow: /private', engines), [])
+  assert.deepEqual(shutOut('User-agent: *\nDisallow: /', engines), engines)
+  assert.deepEqual(shutOut('User-agent: *\nDisallow: /\nAllow: /$', engines), [])
 })

@@ -1,26 +1,26 @@
 import { LINE_BREAK, parseRobots } from '../sitemaps/robots-rules.ts'
-import type { Preferences, RobotsMode } from '../sites/domain-settings.ts'
+import type { Preferences } from '../sites/domain-settings.ts'
+import type { RobotsSite } from './robots-files.ts'
 
 export const ROBOTS_TEXT_LIMIT_BYTES = 512_000
 
-export type RobotsParts = {
-  mode: RobotsMode
-  /** The owner's. */
-  text: string
-  /** The origin's. */
-  origin: string
-  preferences: Preferences
-  /** Of a generated sitemap; null: none. */
-  sitemapUrl: string | null
+type Files = RobotsSite['files']
+
+/** Otherwise the origin's is passed on as it is. */
+export function isServedByUs({ robots, preferences }: Files): boolean {
+  return robots.mode !== 'origin' || Object.keys(preferences).length > 0
 }
 
-/** The robots.txt that is served in place of the origin's. */
-export function composeRobots({ mode, text, origin, preferences, sitemapUrl }: RobotsParts): string {
-  const own = mode === 'origin' ? '' : text
-  const base = mode === 'replace' ? own : joined(origin, own)
+/** What is served, of the owner's text and the origin's. */
+export function servedRobots(of: { name: string; files: Files }, text: string, origin: string): string {
+  const { robots, preferences, sitemap } = of.files
+  if (!isServedByUs(of.files)) return origin
+  const own = robots.mode === 'origin' ? '' : text
+  const base = robots.mode === 'replace' ? own : joined(origin, own)
   const signalled = withPreferences(base, preferences)
-  const isNamed = sitemapUrl === null || parseRobots(signalled).sitemaps.includes(sitemapUrl)
-  return isNamed ? signalled : joined(signalled, `Sitemap: ${sitemapUrl}\n`)
+  const url = `https://${of.name}/sitemap.xml`
+  const isNamed = sitemap !== 'generate' || parseRobots(signalled).sitemaps.includes(url)
+  return isNamed ? signalled : joined(signalled, `Sitemap: ${url}\n`)
 }
 
 /** A blank line between them, which ends no group and reads well. */

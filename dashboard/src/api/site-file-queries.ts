@@ -1,34 +1,9 @@
-import { keepPreviousData, queryOptions, useQueryClient } from '@tanstack/react-query'
+import { queryOptions, useQueryClient } from '@tanstack/react-query'
 import { domainUrl, fieldQuery, ofDomainQuery } from './queries.ts'
 import { request, requestWithTag } from './request.ts'
-import type {
-  IndexNow,
-  Redirect,
-  Robots,
-  RobotsPreview,
-  RobotsVerdict,
-  Settings,
-  Version,
-  VersionWithContent,
-} from './types.ts'
+import type { IndexNow, Redirect, Robots, Settings, Version, VersionWithContent } from './types.ts'
 
 export const robotsQuery = (domain: string) => ofDomainQuery<Robots>(domain, 'robots')
-
-/** Asked while one types: kept only while it is shown. */
-const typedQuery = <Answer>(domain: string, what: 'preview' | 'test', body: object) =>
-  queryOptions({
-    queryKey: ['domains', domain, 'robots', what, body],
-    queryFn: ({ signal }) => request<Answer>('POST', `${domainUrl(domain)}/robots/${what}`, { body, signal }),
-    placeholderData: keepPreviousData,
-    gcTime: 0,
-    refetchInterval: false,
-  })
-
-export const robotsPreviewQuery = (domain: string, robots: Settings['robots']) =>
-  typedQuery<RobotsPreview>(domain, 'preview', robots)
-
-export const robotsTestQuery = (domain: string, test: { path: string; crawler: string; text: string }) =>
-  typedQuery<RobotsVerdict>(domain, 'test', test)
 
 export const redirectsUrl = (domain: string) => `${domainUrl(domain)}/redirects`
 

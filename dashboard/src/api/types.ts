@@ -29,11 +29,7 @@ import type { factsSchema, inspectionSchema } from '../../../src/api/pages/inspe
 import type { listedPageSchema } from '../../../src/api/pages/pages.ts'
 import type { indexNowSchema } from '../../../src/api/site-files/indexnow.ts'
 import type { redirectSchema } from '../../../src/api/site-files/redirects.ts'
-import type {
-  robotsPreviewSchema,
-  robotsSchema,
-  robotsVerdictSchema,
-} from '../../../src/api/site-files/robots.ts'
+import type { robotsSchema } from '../../../src/api/site-files/robots.ts'
 import type { versionSchema, versionWithContentSchema } from '../../../src/api/site-files/versions.ts'
 import type { summaryWithRendersSchema } from '../../../src/api/traffic/traffic.ts'
 import type {
@@ -82,8 +78,6 @@ export type WebhookToken = z.infer<typeof tokenSchema>
 export type AccountInList = z.infer<typeof accountInListSchema>
 export type CreatedLink = z.infer<typeof createdLinkSchema>
 export type Robots = z.infer<typeof robotsSchema>
-export type RobotsPreview = z.infer<typeof robotsPreviewSchema>
-export type RobotsVerdict = z.infer<typeof robotsVerdictSchema>
 export type Redirect = z.infer<typeof redirectSchema>
 export type IndexNow = z.infer<typeof indexNowSchema>
 export type Version = z.infer<typeof versionSchema>

@@ -1,15 +1,10 @@
 import { Alert, Badge, Group, NativeSelect, Stack, Text, Textarea, TextInput } from '@mantine/core'
-import { useDebouncedValue } from '@mantine/hooks'
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { useMemo, useState } from 'react'
-import { messageOf } from '../../api/request.ts'
-import {
-  robotsPreviewQuery,
-  robotsQuery,
-  robotsTestQuery,
-  useSaveSettings,
-} from '../../api/site-file-queries.ts'
-import type { DomainWithSettings, Robots as StoredRobots } from '../../api/types.ts'
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { useDeferredValue, useMemo, useState } from 'react'
+import { judgeCrawler, shutOut } from '../../../../src/site-files/judge-crawler.ts'
+import { beginsGroup, servedRobots } from '../../../../src/site-files/robots-text.ts'
+import { robotsQuery, useSaveSettings } from '../../api/site-file-queries.ts'
+import type { DomainWithSettings, Settings, Robots as StoredRobots } from '../../api/types.ts'
 import { ConfirmDialog } from '../../parts/dialog.tsx'
 import { EditForm } from '../../parts/edit-form.tsx'
 import { Lines } from '../../parts/lines.tsx'
@@ -17,10 +12,8 @@ import { notifyDone } from '../../parts/notifications.tsx'
 import { Note, Section } from '../../parts/page.tsx'
 import { Loaded } from '../../parts/states.tsx'
 import { textDifference } from '../page/differences.ts'
-import { ForbidsSite } from './forbidden.tsx'
+import { ForbidsSite, SEARCH_CRAWLERS } from './forbidden.tsx'
 import { Versions } from './versions.tsx'
-
-const TYPING_MS = 300
 
 const MODES = [
   { value: 'origin', label: 'origin: the file of your server, as it is' },
@@ -28,34 +21,34 @@ const MODES = [
   { value: 'replace', label: 'replace: only your text' },
 ]
 
-export function Robots({ domain: { custom_domain: name } }: { domain: DomainWithSettings }) {
-  const robots = useQuery(robotsQuery(name))
+export function Robots({ domain }: { domain: DomainWithSettings }) {
+  const robots = useQuery(robotsQuery(domain.custom_domain))
   return (
-    <Stack gap="lg">
-      <Loaded query={robots} rows={10}>
-        {(stored) => <RobotsEditor name={name} stored={stored} />}
-      </Loaded>
-      <Versions domain={name} kind="robots" />
-    </Stack>
+    <Loaded query={robots} rows={10}>
+      {(stored) => <RobotsEditor domain={domain} stored={stored} />}
+    </Loaded>
   )
 }
 
-function RobotsEditor({ name, stored }: { name: string; stored: StoredRobots }) {
-  const queries = useQueryClient()
+function RobotsEditor({ domain, stored }: { domain: DomainWithSettings; stored: StoredRobots }) {
+  const { custom_domain: name, settings } = domain
   const saveSettings = useSaveSettings(name)
   /** null: nothing was edited; what is stored is shown. */
   const [edited, setEdited] = useState<Pick<StoredRobots, 'mode' | 'text'> | null>(null)
-  const [editedNow] = useDebouncedValue(edited, TYPING_MS)
   const [forbids, setForbids] = useState<string[]>([])
   const { mode, text } = edited ?? stored
   const isDirty = mode !== stored.mode || text !== stored.text
-  const now = editedNow ?? stored
-  const preview = useQuery({
-    ...robotsPreviewQuery(name, { mode: now.mode, text: now.text }),
-    enabled: isDirty,
-  })
-  const previewed = preview.error === null ? preview.data?.text : undefined
-  const would = isDirty ? previewed : stored.served
+  /** What would be served; null: the origin cannot be reached. */
+  const servedWith = (robots: Settings['robots']) => {
+    const origin = robots.mode === 'replace' ? '' : stored.origin
+    return origin === null
+      ? null
+      : servedRobots({ name, files: { ...settings, robots } }, robots.text ?? '', origin)
+  }
+  const forbiddenBy = (robots: Settings['robots']) =>
+    shutOut(servedWith(robots) ?? (robots.mode === 'append' ? (robots.text ?? '') : ''), SEARCH_CRAWLERS)
+  const isValid = mode !== 'append' || beginsGroup(text)
+  const would = useDeferredValue(isDirty ? (isValid ? servedWith({ mode, text }) : undefined) : stored.served)
   const store = async () => {
     await saveSettings({ robots: { mode, text } })
     setEdited(null)
@@ -63,19 +56,14 @@ function RobotsEditor({ name, stored }: { name: string; stored: StoredRobots }) 
   }
   const save = useMutation({
     mutationFn: async () => {
-      const found = await queries.fetchQuery(robotsPreviewQuery(name, { mode, text }))
-      if (found.forbids.length === 0) await store()
-      else setForbids(found.forbids)
+      const found = isValid ? forbiddenBy({ mode, text }) : []
+      if (found.length === 0) await store()
+      else setForbids(found)
     },
   })
   return (
-    <>
-      <EditForm
-        isDirty={isDirty}
-        sent={preview.error === null ? save : { ...save, error: null }}
-        onSubmit={() => save.mutate()}
-        onUndo={() => setEdited(null)}
-      >
+    <Stack gap="lg">
+      <EditForm isDirty={isDirty} sent={save} onSubmit={() => save.mutate()} onUndo={() => setEdited(null)}>
         <Section title="robots.txt" lead="Served to every client, blocked crawlers included.">
           <NativeSelect
             className="form"
@@ -93,14 +81,15 @@ function RobotsEditor({ name, stored }: { name: string; stored: StoredRobots }) 
               spellCheck={false}
               ff="monospace"
               value={text}
-              error={isDirty && preview.error && messageOf(preview.error)}
+              error={!isValid && 'text must begin with a User-agent or Sitemap line'}
               onChange={(event) => setEdited({ mode, text: event.currentTarget.value })}
             />
           )}
           <Difference served={stored.served} would={would} />
         </Section>
       </EditForm>
-      <Test name={name} text={would} />
+      <Test text={would} />
+      <Versions domain={name} kind="robots" forbids={forbiddenBy} />
       {forbids.length > 0 && (
         <ConfirmDialog
           title="Forbid the whole site?"
@@ -111,7 +100,7 @@ function RobotsEditor({ name, stored }: { name: string; stored: StoredRobots }) 
           <ForbidsSite crawlers={forbids} />
         </ConfirmDialog>
       )}
-    </>
+    </Stack>
   )
 }
 
@@ -151,41 +140,42 @@ function Difference({ served, would }: { served: string | null; would: string | 
   )
 }
 
-/** Judges `text`, which is not saved yet. null: the origin cannot be reached; undefined: not known. */
-function Test({ name, text }: { name: string; text: string | null | undefined }) {
-  const [asked, setAsked] = useState({ path: '/', crawler: 'Googlebot' })
-  const [now] = useDebouncedValue(asked, TYPING_MS)
-  const verdict = useQuery({
-    ...robotsTestQuery(name, { ...now, text: text ?? '' }),
-    enabled: text != null && now.crawler !== '',
-  })
-  const { data, error } = verdict
+/** Judges `text`, which is not saved yet. null: the origin cannot be reached; undefined: it is not valid. */
+function Test({ text }: { text: string | null | undefined }) {
+  const [{ path, crawler }, setAsked] = useState({ path: '/', crawler: 'Googlebot' })
+  const isPath = path.startsWith('/')
+  const verdict = useMemo(
+    () => (text == null || crawler.trim() === '' || !isPath ? null : judgeCrawler(text, crawler, path)),
+    [text, crawler, path, isPath],
+  )
   return (
     <Section title="Test a path" lead="By the file as it would be served with the edits above.">
       <div className="columns">
         <TextInput
           label="Path"
           spellCheck={false}
-          value={asked.path}
-          error={error && messageOf(error)}
-          onChange={(event) => setAsked({ ...asked, path: event.currentTarget.value })}
+          value={path}
+          error={!isPath && 'path must start with /'}
+          onChange={(event) => setAsked({ path: event.currentTarget.value, crawler })}
         />
         <TextInput
           label="Crawler"
           description="A token such as Googlebot, or a whole user agent"
           inputWrapperOrder={['label', 'input', 'description', 'error']}
           spellCheck={false}
-          value={asked.crawler}
-          onChange={(event) => setAsked({ ...asked, crawler: event.currentTarget.value })}
+          value={crawler}
+          onChange={(event) => setAsked({ path, crawler: event.currentTarget.value })}
         />
       </div>
       <Group gap="xs" role="status" mih={28}>
         {text === null && <Note size="sm">Your server cannot be reached: nothing to judge by.</Note>}
-        {text != null && data !== undefined && error === null && (
+        {verdict !== null && (
           <>
-            <Badge color={data.allowed ? 'paint' : 'red'}>{data.allowed ? 'Allowed' : 'Forbidden'}</Badge>
+            <Badge color={verdict.allowed ? 'paint' : 'red'}>
+              {verdict.allowed ? 'Allowed' : 'Forbidden'}
+            </Badge>
             <Text size="sm" className="break">
-              {data.line === null ? 'no rule matches' : `line ${data.line}: ${data.rule?.trim()}`}
+              {verdict.line === null ? 'no rule matches' : `line ${verdict.line}: ${verdict.rule?.trim()}`}
             </Text>
           </>
         )}

@@ -3,7 +3,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { domainUrl } from '../../api/queries.ts'
 import { request } from '../../api/request.ts'
-import { robotsPreviewQuery, versionQuery, versionsQuery } from '../../api/site-file-queries.ts'
+import { versionQuery, versionsQuery } from '../../api/site-file-queries.ts'
 import type { Redirect, Settings, Version, VersionWithContent } from '../../api/types.ts'
 import { count } from '../../format.ts'
 import { DataTable, RowButton } from '../../parts/data-table.tsx'
@@ -21,6 +21,8 @@ type Props = {
   /** Nothing can be restored now. */
   isOff?: boolean
   onRestored?: () => void
+  /** The search engines that would be shut out. */
+  forbids?: (robots: Settings['robots']) => readonly string[]
 }
 
 export function Versions(props: Props) {
@@ -62,20 +64,17 @@ export function Versions(props: Props) {
 }
 
 function Restore(props: Props & { version: Version; onClose: () => void }) {
-  const { domain, kind, version } = props
+  const { domain, version } = props
   const queries = useQueryClient()
   const found = useQuery(versionQuery(domain, version.id))
-  const robots = kind === 'robots' ? (found.data?.content as Settings['robots'] | undefined) : undefined
-  const preview = useQuery({
-    ...robotsPreviewQuery(domain, robots ?? { mode: 'origin' }),
-    enabled: robots !== undefined,
-  })
+  const forbidden =
+    found.data === undefined ? [] : (props.forbids?.(found.data.content as Settings['robots']) ?? [])
   return (
     <ConfirmDialog
       title="Restore this version?"
       label="Restore"
-      isHarmless={preview.data?.forbids.length === 0 || kind !== 'robots'}
-      isOff={found.data === undefined || preview.isLoading}
+      isHarmless={forbidden.length === 0}
+      isOff={found.data === undefined}
       onClose={props.onClose}
       run={async () => {
         await request('POST', `${domainUrl(domain)}/versions/${version.id}/restore`)
@@ -91,7 +90,7 @@ function Restore(props: Props & { version: Version; onClose: () => void }) {
               Of {data.author}, <TimeText at={data.created_at} />. The present version is kept.
             </Note>
             <pre className="code-block">{contentText(data)}</pre>
-            <ForbidsSite crawlers={(robots && preview.data?.forbids) ?? []} />
+            <ForbidsSite crawlers={forbidden} />
           </>
         )}
       </Loaded>
