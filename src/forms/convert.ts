@@ -1,4 +1,5 @@
 import { parentPort } from 'node:worker_threads'
+import { textHash } from '../site-files/page-facts.ts'
 import { pageCard } from './card.ts'
 import type { FormFacts, FormSource } from './form.ts'
 import { pageMarkdown } from './markdown.ts'
@@ -7,7 +8,10 @@ export type Conversion = FormSource & { html: string }
 export type Converted = { text: string; facts: FormFacts }
 
 /** Throws for a page that is nested too deeply. */
-export function convert({ form, html, url, changedAt }: Conversion): Converted {
+export function convert({ form, html, url, textChange, ...given }: Conversion): Converted {
+  // Most changes of the HTML leave the text as it was.
+  const isOfText = textChange && textHash(html).toString('hex') === textChange.hash
+  const { changedAt } = isOfText ? textChange : given
   const { text, head } = form === 'card' ? pageCard(html, url) : pageMarkdown(html, { url, changedAt })
   return { text, facts: { chars: text.length, canonical: head.canonical, robots: head.robots } }
 }

@@ -1,4 +1,5 @@
 import type { Queryable } from '../db/transaction.ts'
+import { readTextChange } from '../site-files/page-facts.ts'
 import type { PageId } from '../store/page-id.ts'
 import { pageBody } from '../store/stored-page.ts'
 import type { Converter } from './converter.ts'
@@ -36,7 +37,8 @@ export async function findForm(
   const stored = isStored ? await readForm(db, id, form, etag).catch(() => null) : null
   if (stored !== null) return stored
   const changedAt = new Date(changedAtMs).toISOString()
-  const converted = await converter.convert(account, { form, html: await html(), url, changedAt })
+  const textChange = form === 'markdown' && isStored ? await readTextChange(db, id).catch(() => null) : null
+  const converted = await converter.convert(account, { form, html: await html(), url, changedAt, textChange })
   if (converted === 'busy' || converted === null) return converted
   const body = await pageBody(converted.text)
   const made = { bodyBr: body.bodyBr, etag: `${body.etag}-${form}`, facts: converted.facts }

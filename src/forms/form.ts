@@ -9,8 +9,10 @@ export type FormSource = {
   form: DerivedForm
   /** The public URL: base of relative links. */
   url: string
-  /** When the page's text last changed, ISO 8601. */
+  /** When the page's HTML last changed, ISO 8601. */
   changedAt: string
+  /** When its path last got another text, and the hash of that. Absent or null: unknown. */
+  textChange?: { hash: string; changedAt: string } | null
 }
 
 /** What a form says of its page in response headers. `robots` and `canonical` null: nothing. */

@@ -5,7 +5,7 @@ import { type CsvCell, csvText } from '../http/csv.ts'
 
 const KINDS = ['hit', 'stale', 'rendered', 'failed', 'passed', 'sitemap'] as const
 
-/** One line per step: fixed columns, then categories, crawlers, verdicts and status classes. */
+/** One line per step: fixed columns, then categories, crawlers, verdicts, status classes, forms and devices. */
 export function trafficCsv(view: TrafficView): string {
   const names = [
     ...['time', 'visits', 'people', ...KINDS, 'hit_ratio', 'p50_ms', 'p95_ms'],
@@ -13,8 +13,11 @@ export function trafficCsv(view: TrafficView): string {
     ...view.crawlers.map(({ name, category }) => `crawler ${name} (${category})`),
     ...view.verdicts.map(({ name }) => `verdict ${name}`),
     ...view.statuses.map(({ name }) => `status ${name}`),
+    ...view.forms.map(({ name }) => `form ${name}`),
+    ...view.variants.map(({ name }) => `device ${name}`),
   ]
-  const lists = [...view.categories, ...view.crawlers, ...view.verdicts, ...view.statuses]
+  const { categories, crawlers, verdicts, statuses, forms, variants } = view
+  const lists = [...categories, ...crawlers, ...verdicts, ...statuses, ...forms, ...variants]
   return csvText(
     names,
     view.times.map((time, at): CsvCell[] => {

@@ -126,15 +126,15 @@ describe('GET /api/domains/:domain/traffic', () => {
     const [names, eleven, twelve, rest] = text.split('\r\n')
     assert.equal(
       names,
-      'time,visits,people,hit,stale,rendered,failed,passed,sitemap,hit_ratio,p50_ms,p95_ms,category search,category ai,crawler Googlebot (search),crawler Bingbot (search),crawler GPTBot (ai),verdict hit,verdict rendered,"verdict pass; asset","verdict pass; timed-out",verdict sitemap,verdict stale,status 2xx,status 3xx,status 4xx,status 5xx,status none',
+      'time,visits,people,hit,stale,rendered,failed,passed,sitemap,hit_ratio,p50_ms,p95_ms,category search,category ai,crawler Googlebot (search),crawler Bingbot (search),crawler GPTBot (ai),verdict hit,verdict rendered,"verdict pass; asset","verdict pass; timed-out",verdict sitemap,verdict stale,status 2xx,status 3xx,status 4xx,status 5xx,status none,form html,form markdown,form card,device desktop,device mobile',
     )
     assert.match(
       eleven ?? '',
-      /^2026-11-15T11:00:00\.000Z,1,0,0,0,1,0,0,0,0,[\d.]+,[\d.]+,1,0,1,0,0,0,1,0,0,0,0,1,0,0,0,0$/,
+      /^2026-11-15T11:00:00\.000Z,1,0,0,0,1,0,0,0,0,[\d.]+,[\d.]+,1,0,1,0,0,0,1,0,0,0,0,1,0,0,0,0,1,0,0,1,0$/,
     )
     assert.match(
       twelve ?? '',
-      /^2026-11-15T12:00:00\.000Z,11,4,6,1,1,1,1,1,0\.7778,[\d.]+,[\d.]+,10,1,9,1,1,6,1,1,1,1,1,10,0,1,0,0$/,
+      /^2026-11-15T12:00:00\.000Z,11,4,6,1,1,1,1,1,0\.7778,[\d.]+,[\d.]+,10,1,9,1,1,6,1,1,1,1,1,10,0,1,0,0,8,0,0,8,0$/,
     )
     assert.equal(rest, '')
 

@@ -12,6 +12,8 @@ import {
 } from '../../../test/support/edge.ts'
 import type { PagePath } from '../../ids.ts'
 import type { RenderOutcome } from '../../render/outcome.ts'
+import { factsForSitemap, notePages } from '../../site-files/page-facts.ts'
+import { pageId } from '../../store/page-id.ts'
 
 const AGENT = 'some-agent/1.0'
 const MD = { accept: 'text/markdown' }
@@ -78,6 +80,30 @@ it('a tool that is no crawler gets Markdown, rendered once and kept', async () =
   assert.match(text(html), /<nav>menu/)
   const alternate = `<https://red.example${at()}>; rel="alternate"; type="text/markdown"`
   assert(String(html.headers.link).includes(alternate))
+})
+
+it('names when the text last changed, not the HTML, nor when it was rendered', async () => {
+  const modified = async () => /^modified: "(.*)"$/m.exec(text(await tool(at())))?.[1]
+  const later = async (outcome: RenderOutcome) => {
+    await edge.purge({ kind: 'path', path: at() as PagePath })
+    await edge.settled()
+    edge.wait(3_600_000)
+    edge.script(outcome)
+  }
+  const address = { name: 'red.example', path: at(), query: 'keep' } as const
+  const note = (of: RenderOutcome, nowMs: number) => {
+    if (of.kind !== 'rendered') throw new Error('nothing was rendered')
+    const noted = { page: pageId(edge.red, at() as PagePath), nowMs }
+    return notePages(edge.pool, [{ ...noted, facts: factsForSitemap(of.html, [], address) }])
+  }
+  const firstMs = edge.nowMs()
+  edge.script(page('the text'))
+  assert.equal(await modified(), new Date(firstMs).toISOString())
+  await note(page('the text'), firstMs)
+  await later(page('<b class="new">the</b> text'))
+  assert.equal(await modified(), new Date(firstMs).toISOString(), 'only the markup changed')
+  await later(page('another text'))
+  assert.equal(await modified(), new Date(edge.nowMs()).toISOString(), 'it has changed and is not noted yet')
 })
 
 it('is stored, and a second node reads what the first one made', async () => {

@@ -32,9 +32,8 @@ export class Report {
   }
 
   end(req: RequestHead, started: number, handled: Handled, status: number): void {
-    const { verdict, domain, page, crawler } = handled
     const seconds = this.#parts.stopwatch() - started
-    this.#parts.answered(req, { verdict, domain, page, crawler, seconds, status })
+    this.#parts.answered(req, { ...handled, seconds, status })
   }
 
   /** Excludes the client's reading time for a page from memory. Otherwise reports when the response is sent. */

@@ -2,9 +2,11 @@ import assert from 'node:assert/strict'
 import { after, it } from 'node:test'
 
 import { until } from '../../../test/support/condition.ts'
-import { GOOGLEBOT, PERSON, startTestEdge, type TestEdge } from '../../../test/support/edge.ts'
+import { FACEBOOK, GOOGLEBOT, PERSON, startTestEdge, type TestEdge } from '../../../test/support/edge.ts'
 import { startTestTraffic, storedLines } from '../../../test/support/traffic.ts'
-import type { DomainId } from '../../ids.ts'
+import type { DomainId, PagePath } from '../../ids.ts'
+import { pageId } from '../../store/page-id.ts'
+import { readFormRequests } from './read-summaries.ts'
 import { readTraffic } from './read-traffic.ts'
 
 const edge = await startTestEdge({
@@ -98,15 +100,19 @@ it('a crawler of the domain’s own list counts in its category, without a name'
   assert.deepEqual(await counted(edge.blue, 2), ['search Googlebot hit 1', 'seo other rendered 1'])
 })
 
-it('pages that were served are counted by device; passed requests by none', async () => {
+it('pages that were served are counted by device and form; passed requests by none', async () => {
   const domain = await edge.addDomain('phones.example')
-  await edge.set(`settings = '{"devices":"both"}'`, 'phones.example')
+  await edge.set(`settings = '{"devices":"both","cards":"on"}'`, 'phones.example')
   await edge.settled()
-  const ask = (path: string, agent: string) => edge.verdict(path, { host: 'phones.example', agent })
+  const ask = (path: string, agent: string, headers = {}) =>
+    edge.verdict(path, { host: 'phones.example', agent, headers })
   const phone = `Android Mobile ${GOOGLEBOT}`
   for (const agent of [GOOGLEBOT, phone, phone]) await ask('/', agent)
   await ask('/app.js', phone)
-  await counted(domain, 4)
+  // A hit of the fast lane, one of the handler, and one that a render brings.
+  for (const path of ['/', '/', '/new']) await ask(path, 'some-agent/1.0', { accept: 'text/markdown' })
+  await ask('/', FACEBOOK)
+  await counted(domain, 8)
   const of = { account: edge.account, domain }
   const [fromMs, toMs] = [edge.nowMs() - 3_600_000, edge.nowMs() + 3_600_000]
   const range = {
@@ -114,12 +120,11 @@ it('pages that were served are counted by device; passed requests by none', asyn
     toMs: toMs - (toMs % 3_600_000) + 3_600_000,
     step: 'hour',
   } as const
-  const { variants } = await readTraffic(edge.pool, of, range)
-  assert.deepEqual(
-    variants.map(({ name, total }) => [name, total]),
-    [
-      ['desktop', 1],
-      ['mobile', 2],
-    ],
-  )
+  const { variants, forms } = await readTraffic(edge.pool, of, range)
+  const totals = [...variants, ...forms].map(({ name, total }) => `${name} ${total}`)
+  assert.deepEqual(totals, ['desktop 5', 'mobile 2', 'html 3', 'markdown 3', 'card 1'])
+  const requests = (path: string) =>
+    readFormRequests(edge.pool, pageId(domain, path as PagePath), edge.nowMs())
+  assert.deepEqual(await requests('/'), { html: 3, markdown: 2, card: 1 })
+  assert.deepEqual(await requests('/new'), { html: 0, markdown: 1, card: 0 })
 })
