@@ -1,13 +1,16 @@
 /**
  * `node bench/markdown-words.ts [--sites swagger-ui,...,corpus] [--words]`
- * How much of a page's main content its Markdown holds: words in order (longest common subsequence) against what the same
- * snapshot shows in an ordinary browser. Default: all of test/apps and test/render. Lists pages below 1.
+ * How much of a page's main content its Markdown holds, ours and that of other converters (test/peers/markdown): words in
+ * order (longest common subsequence), tables and code blocks, against what the same snapshot shows in an ordinary browser.
+ * Default: all of test/apps and test/render. Lists pages below 1.
  */
 import { parseArgs } from 'node:util'
 import { pageMarkdown } from '../src/forms/markdown.ts'
 import type { DomainName, PagePath } from '../src/ids.ts'
+import { installedPeer } from '../test/support/installed-peer.ts'
 import { openCorpus } from './corpus-site.ts'
-import { machineLine } from './figures.ts'
+import { machineLine, median } from './figures.ts'
+import { markdownTable } from './markdown.ts'
 import { openSite } from './sites.ts'
 import { startWordComparison, surplus, wordsOf } from './word-comparison.ts'
 
@@ -17,11 +20,11 @@ const { values } = parseArgs({
 })
 const { sites, renderer, plain, close } = await startWordComparison(values.sites)
 
-/** Runs in the page: the text that is shown of the main content, shadow roots flattened. */
+/** Runs in the page: what is shown of the main content, shadow roots flattened. Tables of one row or column only arrange. */
 const SHOWN_CONTENT = `(() => {
   const left = 'nav,dialog,[role=navigation],[role=banner],[role=contentinfo],[role=complementary],[role=search]'
   const noText = new Set(['SCRIPT', 'STYLE', 'TEMPLATE', 'NOSCRIPT', 'SELECT', 'TEXTAREA', 'CANVAS', 'SVG', 'MATH'])
-  const parts = []
+  const [parts, tables, codes] = [[], [], []]
   let mains = []
   const isSurrounding = (element) =>
     mains.length === 0 &&
@@ -34,6 +37,9 @@ const SHOWN_CONTENT = `(() => {
     const { display, visibility } = getComputedStyle(node)
     if (display === 'none' || visibility === 'hidden' || noText.has(node.tagName.toUpperCase())) return
     if (isSurrounding(node)) return
+    if (node.matches('pre') && node.textContent.trim()) codes.push(node.textContent)
+    const isTable = node.matches('table:not([role=presentation], [role=none])') && !node.querySelector('table,h1,h2,h3,h4,h5,h6')
+    if (isTable && node.rows.length > 1 && node.rows[0].cells.length > 1) tables.push(node.innerText)
     const isBlock = !display.startsWith('inline') && display !== 'contents'
     if (isBlock || node.tagName === 'BR') parts.push(' ')
     const slotted = node instanceof HTMLSlotElement ? node.assignedNodes() : []
@@ -44,12 +50,22 @@ const SHOWN_CONTENT = `(() => {
   const outermost = found.filter((each) => !found.some((other) => other !== each && other.contains(each)))
   if (outermost.some((each) => each.textContent.trim() || each.querySelector('img'))) mains = outermost
   for (const top of mains.length > 0 ? mains : [document.body]) walk(top)
-  return parts.join('')
+  return JSON.stringify({ text: parts.join(''), tables, codes })
 })()`
+
+type Shown = { text: string; tables: string[]; codes: string[] }
+type Convert = (html: string, url: string) => string
+type Result = { held: number; ofOurs: number; tables: number; codes: number; ms: number }
+
+const converters: Record<string, Convert> = {
+  Prepaint: (html, url) => pageMarkdown(html, { url, changedAt: new Date(0).toISOString() }).text,
+  ...otherConverters(),
+}
+const results = new Map(Object.keys(converters).map((name) => [name, [] as Result[]]))
+let [tables, codes] = [0, 0]
 
 console.log(machineLine())
 console.log('share   words  page')
-const shares: { share: number; words: number }[] = []
 for (const name of sites) {
   const isCorpus = name === 'corpus'
   const site = isCorpus ? await openCorpus() : await openSite(name)
@@ -60,25 +76,108 @@ for (const name of sites) {
     const request = { customDomain, originUrl: site.originUrl, path: at as PagePath }
     const { outcome } = await renderer.render({ ...request, signal: new AbortController().signal })
     if (outcome.kind !== 'rendered') continue
-    const shown = await plain.evaluate(outcome.html, SHOWN_CONTENT)
-    const wanted = wordsOf(String(shown))
+    const told = await plain.evaluate(outcome.html, SHOWN_CONTENT)
+    // A page whose elements hide DOM methods.
+    if (typeof told !== 'string') continue
+    const shown: Shown = JSON.parse(told)
+    const wanted = wordsOf(shown.text)
     if (wanted.length === 0) continue
-    const changedAt = new Date(0).toISOString()
-    const { text } = pageMarkdown(outcome.html, { url: `https://${customDomain}${at}`, changedAt })
-    const held = wordsOf(textOf(text))
-    const share = commonInOrder(wanted, held) / wanted.length
-    shares.push({ share, words: wanted.length })
-    if (share < 1) {
-      console.log(`${share.toFixed(4)}  ${String(wanted.length).padStart(5)}  ${name} ${at}`)
-      if (values.words) console.log(`    missing: ${surplus(wanted, held)}`)
+    tables += shown.tables.length
+    codes += shown.codes.length
+    for (const [converter, convert] of Object.entries(converters)) {
+      const { ms, text } = timed(() => convert(outcome.html, `https://${customDomain}${at}`))
+      const words = wordsOf(textOf(text))
+      const common = commonInOrder(wanted, words)
+      const held = common / wanted.length
+      const [ofTables, ofCodes] = [tablesHeld(text, shown.tables), codesHeld(text, shown.codes)]
+      const ofOurs = words.length === 0 ? 0 : common / words.length
+      results.get(converter)!.push({ held, ofOurs, tables: ofTables, codes: ofCodes, ms })
+      if (converter !== 'Prepaint' || held === 1) continue
+      console.log(`${held.toFixed(4)}  ${String(wanted.length).padStart(5)}  ${name} ${at}`)
+      if (values.words) console.log(`    missing: ${surplus(wanted, words)}`)
     }
   }
   await site.close()
 }
-const mean = shares.reduce((sum, { share }) => sum + share, 0) / shares.length
-const enough = shares.filter(({ share }) => share >= AIM).length
-console.log(`${shares.length} pages: ${enough} hold at least ${AIM} of the words; mean ${mean.toFixed(4)}`)
+
+const headings = [
+  `pages: at least ${AIM} of the words`,
+  'mean',
+  'words that are content',
+  'tables',
+  'code blocks',
+]
+const rows = [...results].map(([name, all]) => {
+  const mean = (of: keyof Result) => (all.reduce((sum, one) => sum + one[of], 0) / all.length).toFixed(3)
+  const sum = (of: keyof Result) => all.reduce((total, one) => total + one[of], 0)
+  const times = all.map(({ ms }) => ms)
+  return [
+    ...[
+      name,
+      `${all.filter(({ held }) => held >= AIM).length} of ${all.length}`,
+      mean('held'),
+      mean('ofOurs'),
+    ],
+    ...[`${sum('tables')} of ${tables}`, `${sum('codes')} of ${codes}`],
+    ...[median(times).toFixed(1), Math.max(...times).toFixed(0)],
+  ]
+})
+console.log(markdownTable(['converter', ...headings, 'ms a page', 'slowest'], rows))
 await close()
+
+/** As their documents say, for whole pages; what is no text is removed. */
+function otherConverters(): Record<string, Convert> {
+  const { require } = installedPeer('markdown')
+  const Turndown = require('turndown') as new (
+    options: object,
+  ) => { use(plugin: unknown): { remove(names: string[]): { turndown(html: string): string } } }
+  const { gfm } = require('turndown-plugin-gfm') as { gfm: unknown }
+  const { NodeHtmlMarkdown } = require('node-html-markdown') as {
+    NodeHtmlMarkdown: { translate(html: string, options: object): string }
+  }
+  const turndown = new Turndown({ headingStyle: 'atx', codeBlockStyle: 'fenced' })
+    .use(gfm)
+    .remove(['script', 'style', 'title', 'noscript', 'template'])
+  return {
+    'turndown, GFM': (html) => turndown.turndown(html),
+    'node-html-markdown': (html) => NodeHtmlMarkdown.translate(html, {}),
+  }
+}
+
+/** The least of three. */
+function timed(convert: () => string): { ms: number; text: string } {
+  let [ms, text] = [Number.POSITIVE_INFINITY, '']
+  for (let turn = 0; turn < 3; turn++) {
+    const startMs = performance.now()
+    text = convert()
+    ms = Math.min(ms, performance.now() - startMs)
+  }
+  return { ms, text }
+}
+
+/** How many are tables with the same words. */
+function tablesHeld(markdown: string, wanted: readonly string[]): number {
+  const found = markdown.match(/(?:^[ \t]*\|.*\|[ \t]*$\n?)+/gm) ?? []
+  const texts = new Set(
+    found
+      .filter((one) => /^[ \t]*\|[\s|:-]+\|[ \t]*$/m.test(one))
+      .map((one) => wordsOf(textOf(one)).join(' ')),
+  )
+  return wanted.filter((one) => texts.has(wordsOf(one).join(' '))).length
+}
+
+/** How many are fences with the same lines. */
+function codesHeld(markdown: string, wanted: readonly string[]): number {
+  const linesOf = (text: string) => {
+    const lines = text.replace(/^\n+|\s+$/g, '').split('\n')
+    return lines.map((line) => line.trimEnd()).join('\n')
+  }
+  const fences = [...markdown.matchAll(/^([ \t]*)(```+|~~~+)[^\n]*\n([\s\S]*?)^[ \t]*\2[ \t]*$/gm)].map(
+    ([, indent = '', , text = '']) => linesOf(text.replaceAll(`\n${indent}`, '\n').replace(indent, '')),
+  )
+  const texts = new Set(fences)
+  return wanted.filter((one) => texts.has(linesOf(one))).length
+}
 
 /** Without front matter, link targets and escapes. */
 function textOf(markdown: string): string {
