@@ -142,7 +142,7 @@ describe('repository rules', () => {
       // It answers with the owner's redirects, refusals and preferences itself, and chooses between forms of a page.
       // src/store/path.ts knows assets, for tries of rules too.
       'src/edge/request/handler.ts': [24, 2_794],
-      'src/edge/edge.ts': [95, 11_190],
+      'src/edge/edge.ts': [95, 11_210],
       // Background pages share statements: src/db/joined.ts. Rules are tried: src/queue/tries.
       'src/queue/jobs/worker.ts': [51, 6_730],
       'src/render/renderer.ts': [38, 5_530],
@@ -272,7 +272,7 @@ const READ_ELSEWHERE: Record<string, readonly string[]> = {
     certificate certificate_order freshness last_render page render_count render_day render_record
     render_outcome_day traffic_day traffic_hour`),
   // A form is written only beside its page.
-  'src/forms': words('page'),
+  'src/forms': words('page page_fact'),
   // Live events and operators' figures join what all folders own.
   'src/insight/events': words('incident api_key certificate job render_count sign_in_session warm'),
   'src/insight/metrics': words('delivery incident certificate certificate_order job render_count'),

@@ -61,3 +61,5 @@ export function stepName(iso: string, step: 'hour' | 'day'): string {
 }
 
 export const dayName = (day: string): string => stepName(`${day}T00:00:00Z`, 'day')
+
+export const FORM_LABELS = { html: 'HTML', markdown: 'Markdown', card: 'Card' } as const

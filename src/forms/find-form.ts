@@ -1,10 +1,9 @@
 import type { Queryable } from '../db/transaction.ts'
-import { readTextChange } from '../site-files/page-facts.ts'
 import type { PageId } from '../store/page-id.ts'
 import { pageBody } from '../store/stored-page.ts'
 import type { Converter } from './converter.ts'
 import type { DerivedForm } from './form.ts'
-import { readForm, type StoredForm, storeForm } from './stored-form.ts'
+import { readForm, readTextChange, type StoredForm, storeForm } from './stored-form.ts'
 
 export type FormOf = {
   account: number

@@ -1,6 +1,6 @@
 import type { Queryable } from '../db/transaction.ts'
 import type { PageId } from '../store/page-id.ts'
-import type { DerivedForm, FormFacts } from './form.ts'
+import type { DerivedForm, FormFacts, TextChange } from './form.ts'
 
 /** `etag`: without quotes, and unlike that of any other form. */
 export type StoredForm = { bodyBr: Buffer; etag: string; facts: FormFacts }
@@ -20,6 +20,16 @@ export async function readForm(
   })
   const row = rows[0]
   return row === undefined ? null : { bodyBr: row.body_br, etag: row.etag, facts: row.facts }
+}
+
+/** Kept when a page is purged. null: not noted yet. */
+export async function readTextChange(db: Queryable, { domain, path }: PageId): Promise<TextChange | null> {
+  const { rows } = await db.query<{ hash: string; changed_at: Date }>({
+    name: 'page-text-change-read',
+    text: `select encode(text_hash, 'hex') as hash, changed_at from page_fact where domain_id = $1 and path = $2`,
+    values: [domain, path],
+  })
+  return rows[0] === undefined ? null : { hash: rows[0].hash, changedAt: rows[0].changed_at.toISOString() }
 }
 
 /** Unless the page has gone or has another snapshot by now. */

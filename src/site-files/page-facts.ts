@@ -13,24 +13,6 @@ export type PageFacts = { hash: Buffer; isIndexable: boolean }
 
 type Address = { name: string; path: string; query: QueryRule }
 
-/** As in `PageFacts`. */
-export function textHash(html: string): Buffer {
-  return factsForSitemap(html, [], { name: '', path: '/', query: 'keep' }).hash
-}
-
-/** When a path last got another text, and the hash of that text, also of a page that was purged. null: not noted. */
-export async function readTextChange(
-  db: Queryable,
-  { domain, path }: Pick<PageId, 'domain' | 'path'>,
-): Promise<{ hash: string; changedAt: string } | null> {
-  const { rows } = await db.query<{ hash: string; changed_at: Date }>({
-    name: 'page-fact-read',
-    text: `select encode(text_hash, 'hex') as hash, changed_at from page_fact where domain_id = $1 and path = $2`,
-    values: [domain, path],
-  })
-  return rows[0] === undefined ? null : { hash: rows[0].hash, changedAt: rows[0].changed_at.toISOString() }
-}
-
 /** `html` as serialized by a browser. */
 export function factsForSitemap(html: string, headers: Headers, address: Address): PageFacts {
   const body = html.search(/<body[\s>]/i)

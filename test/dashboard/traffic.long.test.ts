@@ -12,7 +12,7 @@ const { api, tab, complaints, close } = await startDashboard(async (api, owner) 
   traffic.visit(shop.id, { path: '/about', verdict: 'rendered', seconds: 0.4 })
   traffic.visit(shop.id, { url: '/slow?a=1', verdict: 'pass; timed-out', seconds: 10 })
   traffic.visit(shop.id, { crawler: null, verdict: 'pass; not-a-crawler' })
-  traffic.visit(shop.id, { path: '/', crawler: 'ai', agent: GPTBOT })
+  traffic.visit(shop.id, { path: '/', crawler: 'ai', agent: GPTBOT, form: 'markdown' })
   await traffic.close()
   await api.pool.query(
     `insert into traffic_forbidden values ($1, $2, 'ai', 'GPTBot', 1, '{/members,/drafts?id=1}')`,
@@ -61,6 +61,10 @@ describe('the traffic of a domain', () => {
 
     await click('label', 'By crawler')
     assert.match(await pressLast('Crawler visits by crawler'), /: Googlebot 10, GPTBot 1$/)
+    await click('label', 'By form')
+    assert.match(await pressLast('Crawler visits by form'), /: HTML 9, Markdown 1$/)
+    await click('label', 'By device')
+    assert.match(await pressLast('Crawler visits by device'), /: Desktop 10$/)
   })
 
   it('each chart as a table', async () => {

@@ -1,4 +1,5 @@
 import type { Verdict } from '../../src/edge/request/verdict.ts'
+import type { Form } from '../../src/forms/form.ts'
 import type { DomainId, PagePath } from '../../src/ids.ts'
 import { createTraffic, type TrafficCounter } from '../../src/insight/traffic/visit-counter.ts'
 import type { CountLimits } from '../../src/insight/traffic/visit-counts.ts'
@@ -22,6 +23,7 @@ export type TestVisit = {
   status?: number
   seconds?: number
   via?: string
+  form?: Form
 }
 
 export function startTestTraffic(
@@ -38,7 +40,7 @@ export function startTestTraffic(
   return {
     ...traffic,
     visit(domain, { verdict = 'hit', crawler = 'search', agent = GOOGLEBOT, ...visit } = {}) {
-      const { path, url, via, status = 200, seconds = 0.001 } = visit
+      const { path, url, via, form, status = 200, seconds = 0.001 } = visit
       traffic.count(
         { url, headers: { 'user-agent': agent, via } },
         {
@@ -48,6 +50,7 @@ export function startTestTraffic(
           status,
           domain: { id: domain, query: 'keep' },
           page: path === undefined ? null : pageId(domain, path as PagePath),
+          form,
         },
       )
     },

@@ -5,7 +5,7 @@ import { useMemo, useState } from 'react'
 
 import { type PageForm, sourceQuery, sourceUrl } from '../../api/queries.ts'
 import type { PageVariant } from '../../api/types.ts'
-import { count } from '../../format.ts'
+import { count, FORM_LABELS } from '../../format.ts'
 import { Note, Section } from '../../parts/page.tsx'
 import { Loaded } from '../../parts/states.tsx'
 import { useWindowedRows } from '../../parts/windowed-rows.ts'
@@ -21,14 +21,16 @@ const LINE = 20
 export function Source({ domain, page: { path, variant, stored, requests } }: ViewProps) {
   const [form, setForm] = useState<PageForm>('html')
   if (stored === null) return <NotCached />
-  const labelOf = ({ value, label }: (typeof FORMS)[number]) => `${label} (${count(requests[value])})`
   return (
     <>
       <SegmentedControl
         aria-label="Form of the page"
-        data={FORMS.map((each) => ({ value: each.value, label: labelOf(each) }))}
+        data={FORMS.map((each) => ({
+          value: each,
+          label: `${FORM_LABELS[each]} (${count(requests[each])})`,
+        }))}
         value={form}
-        onChange={(value) => setForm(FORMS.find((each) => each.value === value)?.value ?? 'html')}
+        onChange={setForm}
       />
       <Note>In brackets: requests of crawlers and tools in the last 7 days.</Note>
       <CachedSource name={domain.custom_domain} page={{ path, variant, form }} etag={stored.etag} />
@@ -36,11 +38,7 @@ export function Source({ domain, page: { path, variant, stored, requests } }: Vi
   )
 }
 
-const FORMS: readonly { value: PageForm; label: string }[] = [
-  { value: 'html', label: 'HTML' },
-  { value: 'markdown', label: 'Markdown' },
-  { value: 'card', label: 'Card' },
-]
+const FORMS: readonly PageForm[] = ['html', 'markdown', 'card']
 
 type SourceProps = {
   name: string

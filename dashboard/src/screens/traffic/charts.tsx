@@ -6,7 +6,16 @@ import { Chart } from '../../charts/chart.tsx'
 import { compact, count, milliseconds, percent } from '../../format.ts'
 import { DataTable } from '../../parts/data-table.tsx'
 import { Section } from '../../parts/page.tsx'
-import { byCategory, byCrawler, byVerdict, hitRatioOf, peopleOf, timesOf } from './series.ts'
+import {
+  byCategory,
+  byCrawler,
+  byDevice,
+  byForm,
+  byVerdict,
+  hitRatioOf,
+  peopleOf,
+  timesOf,
+} from './series.ts'
 import classes from './traffic.module.css'
 
 export function TrafficTiles({ traffic: { totals } }: { traffic: Traffic }) {
@@ -80,10 +89,17 @@ export function TrafficCharts({ traffic, range }: { traffic: Traffic; range: Ran
   )
 }
 
-type Grouping = 'category' | 'crawler'
+/** Form and device: of the pages that Prepaint served. */
+const GROUPINGS = [
+  { name: 'category', label: 'By category', series: byCategory },
+  { name: 'crawler', label: 'By crawler', series: byCrawler },
+  { name: 'form', label: 'By form', series: byForm },
+  { name: 'device', label: 'By device', series: byDevice },
+] as const
 
 function CrawlerVisits({ traffic, range }: { traffic: Traffic; range: Range }) {
-  const [grouping, setGrouping] = useState<Grouping>('category')
+  const [name, setName] = useState<(typeof GROUPINGS)[number]['name']>('category')
+  const grouping = GROUPINGS.find((each) => each.name === name)!
   return (
     <Section
       title="Crawler visits"
@@ -92,24 +108,14 @@ function CrawlerVisits({ traffic, range }: { traffic: Traffic; range: Range }) {
           ? 'By day (UTC). Today is not complete yet.'
           : 'By hour, in your time zone. The last hour is not complete yet.'
       }
-      actions={
-        <Choice
-          label="Crawler visits by"
-          options={[
-            { name: 'category', label: 'By category' },
-            { name: 'crawler', label: 'By crawler' },
-          ]}
-          chosen={grouping}
-          onChoose={setGrouping}
-        />
-      }
+      actions={<Choice label="Crawler visits by" options={GROUPINGS} chosen={name} onChoose={setName} />}
     >
       <Chart
-        label={`Crawler visits by ${grouping}`}
+        label={`Crawler visits by ${name}`}
         kind="layers"
         times={traffic.times}
         step={range.step}
-        series={grouping === 'category' ? byCategory(traffic) : byCrawler(traffic)}
+        series={grouping.series(traffic)}
         format={count}
         formatShort={compact}
       />

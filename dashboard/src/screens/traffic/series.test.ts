@@ -6,6 +6,8 @@ import type { ChartSeries } from '../../charts/shape.ts'
 import {
   byCategory,
   byCrawler,
+  byDevice,
+  byForm,
   byVerdict,
   CRAWLERS_SHOWN,
   hitRatioOf,
@@ -42,6 +44,13 @@ describe('charts of traffic', () => {
       traffic({ categories: [named('other', 9), named('ai', 5), named('search', 1_200)] }),
     )
     assert.deepEqual(short(found), ['Search 1,200 0', 'AI 5 1', 'Other crawlers 9 7'])
+  })
+
+  it('forms and devices that were asked for', () => {
+    const forms = [named('html', 7), named('markdown', 0), named('card', 2)] as Traffic['forms']
+    assert.deepEqual(short(byForm(traffic({ forms }))), ['HTML 7 0', 'Card 2 2'])
+    const variants = [named('desktop', 5), named('mobile', 4)] as Traffic['variants']
+    assert.deepEqual(short(byDevice(traffic({ variants }))), ['Desktop 5 0', 'Phone 4 1'])
   })
 
   it('shows the most frequent crawlers, and all others as one', () => {

@@ -1,7 +1,7 @@
 import type { Traffic } from '../../api/types.ts'
 import { added, type ChartSeries, type Named, withRest } from '../../charts/shape.ts'
 import { CATEGORIES } from '../../crawler-categories.ts'
-import { count, milliseconds, percent } from '../../format.ts'
+import { count, FORM_LABELS, milliseconds, percent } from '../../format.ts'
 
 /** Sitemaps and requests passed by a rule are not page visits. */
 const KINDS = [
@@ -35,6 +35,21 @@ export function byCrawler({ crawlers }: Traffic): ChartSeries[] {
     ...shown.map((each, rank) => layer(each.name, each, RANKS[rank]!)),
     ...(rest.length === 0 ? [] : [layer('All others', added('', rest), RANKS.at(-1)!)]),
   ]
+}
+
+export function byForm({ forms }: Traffic): ChartSeries[] {
+  return asked(forms, FORM_LABELS)
+}
+
+export function byDevice({ variants }: Traffic): ChartSeries[] {
+  return asked(variants, { desktop: 'Desktop', mobile: 'Phone' })
+}
+
+function asked<Name extends string>(
+  all: readonly (Named & { name: Name })[],
+  labels: Record<Name, string>,
+): ChartSeries[] {
+  return all.flatMap((each, at) => (each.total === 0 ? [] : [layer(labels[each.name], each, RANKS[at]!)]))
 }
 
 export function byVerdict({ verdicts }: Traffic): ChartSeries[] {
