@@ -2,11 +2,15 @@ import manifest from '../../package.json' with { type: 'json' }
 import type { RenderView } from '../../src/queue/judging/render-records.ts'
 import { clearDataDir, makeDataDir } from '../../test/support/data-dir.ts'
 import { edgeRequest, GOOGLEBOT } from '../../test/support/edge-request.ts'
-import { startNodeProcess } from '../../test/support/node-process.ts'
+import { type NodeProcess, startNodeProcess } from '../../test/support/node-process.ts'
 import { callApi, openAccount, registerDomain } from '../../test/support/tenant.ts'
 import type { Service, Site } from './service.ts'
 
-export type Prepaint = Service & { lastRenders(): Promise<RenderView[]> }
+export type Prepaint = Service & {
+  node: NodeProcess
+  key: string
+  lastRenders(): Promise<RenderView[]>
+}
 
 /** A whole node at its defaults, requested at its edge by a crawler. */
 export async function startPrepaint(site: Site, settings: Record<string, string> = {}): Promise<Prepaint> {
@@ -19,7 +23,7 @@ export async function startPrepaint(site: Site, settings: Record<string, string>
     return {
       name: 'prepaint',
       version: manifest.version,
-      pid: node.pid,
+      ...{ pid: node.pid, node, key },
       async render(path) {
         const answer = await edgeRequest(node.edge, { host, path, userAgent: GOOGLEBOT })
         return {

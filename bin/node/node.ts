@@ -23,6 +23,7 @@ import { CommandError } from '../command-line/command.ts'
 import { createClosingStack, drainable } from './closing-stack.ts'
 import { firstAccountLine } from './first-account.ts'
 import { checkPorts, type ListenWhere, listen } from './listen.ts'
+import { startPeopleFirst } from './people-first.ts'
 import { createReadinessCheck, createReadinessServer } from './readiness.ts'
 import { startRetention } from './retention.ts'
 import { wireApi } from './wire-api.ts'
@@ -214,6 +215,8 @@ async function openServers(
   const apiHttp = await openApi(base, rendering, live)
   opened.add('API', apiHttp.close)
   if (live !== null) opened.add('edge', live.close)
+  if (live !== null && rendering !== null)
+    opened.add('people first', startPeopleFirst(live.answeredAtOnce, rendering.renderer).close)
   await listener.settled()
   signal.throwIfAborted()
 

@@ -40,7 +40,11 @@ export function wireEdge(deps: {
   openHeaders: OpenOriginHeaders
   waiter: JobWaiter
   enqueueLive: EnqueueLive | null
-}): Pick<Edge, 'server' | 'secure' | 'endSessions' | 'integrations'> & { close(): Promise<void> } {
+}): Pick<Edge, 'server' | 'secure' | 'endSessions' | 'integrations'> & {
+  /** Live requests so far that waited for no render. */
+  answeredAtOnce(): number
+  close(): Promise<void>
+} {
   const { config, pool, listener, certificates, clock, log, metrics, waiter } = deps
   const { memoryBytes, liveWaitMs } = config.edge
   const { db } = deps.timeouts
@@ -55,6 +59,7 @@ export function wireEdge(deps: {
   const ranges = createCrawlerRanges({ dir: verify ? rangesDir : null, fetchText, log })
   void ranges.refresh()
   const reverseDns = createReverseDns()
+  let answeredAtOnce = 0
   const edge = createEdge(
     {
       clock,
@@ -72,6 +77,7 @@ export function wireEdge(deps: {
       redirectUses,
       verifyCrawler: verify ? createVerifyCrawler({ clock, rangesOf: ranges.rangesOf, reverseDns }) : null,
       answered(req, answer) {
+        if (answer.verdict !== 'rendered') answeredAtOnce++
         metrics.answered(answer)
         const isVisit = traffic.count(req, answer)
         const { domain, crawler } = answer
@@ -95,6 +101,7 @@ export function wireEdge(deps: {
     secure,
     endSessions,
     integrations,
+    answeredAtOnce: () => answeredAtOnce,
     async close() {
       tickets?.close()
       ranges.close()

@@ -2,7 +2,7 @@ import type { Clock } from '../clock.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import type { Log } from '../log.ts'
 import { findBrowser } from './browser/browser-binary.ts'
-import { launchBrowser, type Sandbox } from './browser/browser-process.ts'
+import { type BrowserProcess, launchBrowser, type Sandbox } from './browser/browser-process.ts'
 import { CdpClosed } from './browser/cdp.ts'
 import { type RecycleLimits, superviseBrowser } from './browser/supervisor.ts'
 import {
@@ -50,6 +50,8 @@ export type Renderer = {
   readonly healthy: boolean
   readonly browsers: { readonly alive: number; readonly started: number }
   readonly sandbox: Sandbox
+  /** See `BrowserProcess.yieldCores`. */
+  yieldCores(isYielding: boolean): void
   /** Resolves when browsers and gateway are gone. Running renders end as `aborted` or `crashed`. */
   close(): Promise<void>
 }
@@ -140,8 +142,9 @@ export async function startRenderer(options: RendererOptions): Promise<Renderer>
       return browsers.healthy
     },
     get sandbox() {
-      return launched.sandbox
+      return launched.process?.sandbox ?? 'off'
     },
+    yieldCores: (isYielding) => launched.process?.yieldCores(isYielding),
     async close() {
       closing.abort()
       await browsers.close()
@@ -154,14 +157,14 @@ async function startBrowsers(options: RendererOptions, limits: PageLimits) {
   const { slots, clock, log } = options
   const binary = await findBrowser(options)
   const gateway = await options.openGateway()
-  const launched: { sandbox: Sandbox } = { sandbox: 'off' }
+  const launched: { process: BrowserProcess | null } = { process: null }
   const start = async () => {
     const { spkiHash } = gateway
     const process = await launchBrowser({
       ...options,
       ...{ binary, spkiHash, pageMemoryBytes: limits.memoryBytes },
     })
-    launched.sandbox = process.sandbox
+    launched.process = process
     return { process, tabs: new TabPool(process, (site) => gateway.openSite(site), 3 * slots + 2) }
   }
   const recycle = { renders: 1_000, ageMs: 30 * 60_000, memoryBytes: (512 + 384 * slots) * MEGABYTE }

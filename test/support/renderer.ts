@@ -108,6 +108,7 @@ export async function startTestRenderer(
 
   return {
     renderer,
+    yieldCores: renderer.yieldCores,
     render: renderer.render,
     get healthy() {
       return renderer.healthy

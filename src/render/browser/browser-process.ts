@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { chown, mkdtemp, readdir, rm } from 'node:fs/promises'
 import path from 'node:path'
 import type { Readable, Writable } from 'node:stream'
@@ -12,7 +12,7 @@ import type { BrowserBinary } from './browser-binary.ts'
 import { browserFlags } from './browser-flags.ts'
 import { BrowserParts, type MemoryWatch, stillAnswers, watchBusyPages, watchMemory } from './browser-watch.ts'
 import { type CdpConnection, connectCdp } from './cdp.ts'
-import { canHideFiles, confined, viewOf } from './confinement.ts'
+import { canHideFiles, confined, LOWER_PRIORITY, viewOf } from './confinement.ts'
 import {
   hasSystemCallFilter,
   killGroup,
@@ -45,6 +45,11 @@ export type BrowserProcess = {
   readonly gone: Promise<string>
   /** Whether it answers within two seconds, or within ten if it is busy. */
   answers(): Promise<boolean>
+  /**
+   * Gives it a tenth of the cores beside any other session that needs them, where the kernel shares them between
+   * sessions: there its own low priority (see `confined`) only counts inside its session. No effect elsewhere.
+   */
+  yieldCores(isYielding: boolean): void
   memoryBytes(): number
   kill(why: string): Promise<string>
 }
@@ -139,6 +144,7 @@ async function launch(options: LaunchOptions, sandbox: Sandbox): Promise<Browser
           answer: cdp.browser.send('Browser.getVersion'),
           processorMs: () => processorMsOf(mainPid),
         }),
+      yieldCores: yieldingSession(groupId),
       memoryBytes: () => memoryOfGroupBytes(groupId),
     }
   } catch (error) {
@@ -178,6 +184,18 @@ async function spawnBrowser(options: LaunchOptions, sandbox: Sandbox) {
     child.once('exit', (status, signal) => resolve(`exited (${signal ?? `status ${status}`})`))
   })
   return { child, userDataDir, data, exited, lastOutput: collectLastOutput(child) }
+}
+
+function yieldingSession(leader: number): BrowserProcess['yieldCores'] {
+  let before = 0
+  return (isYielding) => {
+    const nice = isYielding ? LOWER_PRIORITY : 0
+    if (nice === before) return
+    try {
+      writeFileSync(`/proc/${leader}/autogroup`, `${nice}`)
+      before = nice
+    } catch {} // The kernel accepts ten changes a second of all sessions, and may lack the file.
+  }
 }
 
 /** The kernel must filter the system calls of the first page's process, some milliseconds after its start. */

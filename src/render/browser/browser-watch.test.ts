@@ -63,7 +63,7 @@ it('processor time of a page: one that never pauses gets a lower priority, one t
   t.after(() => watches.forEach((watch) => void watch.stop()))
   const usual = getPriority(waits.pid)
   await until('it has a lower priority', () => getPriority(loops.pid!) !== usual)
-  assert.deepEqual([getPriority(waits.pid), getPriority(loops.pid!)], [usual, 10])
+  assert.deepEqual([getPriority(waits.pid), getPriority(loops.pid!)], [usual, 19])
 })
 
 const LIMIT_MS = 60

@@ -103,7 +103,7 @@ export function watchMemory(groupId: number, limitBytes: number): MemoryWatch {
 const BUSY_CHECK_MS = 1_000
 /** Main thread time, running or waiting for a core, between two checks. */
 const BUSY_MS = 950
-const BUSY_PRIORITY = 10
+const BUSY_PRIORITY = 19
 
 /**
  * Lowers the priority of pages whose script runs for a second without a pause

@@ -6,9 +6,15 @@ import { chmod, mkdir, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { describe, it } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
+import { until } from '../../../test/support/condition.ts'
+import { testChromium } from '../../../test/support/data-dir.ts'
 import { listProcesses } from '../../../test/support/processes.ts'
 import { openRenderer } from '../../../test/support/renderer.ts'
+import { silentLog } from '../../log.ts'
 import { browserUser, ownUid } from '../../system-user.ts'
+import { PAGE_LIMITS } from '../outcome.ts'
+import { findBrowser } from './browser-binary.ts'
+import { launchBrowser } from './browser-process.ts'
 import { BROWSER_RLIMITS, canHideFiles, viewOf } from './confinement.ts'
 import { processesOfGroup } from './process-group.ts'
 
@@ -159,6 +165,28 @@ describe('processes of domains', () => {
     // Each has its own; older ones may have been closed for them.
     assert(renderers().length >= Math.min(before, 3) && renderers().length >= 3)
   })
+})
+
+it('every process has a lower priority, and its session has one while it yields', async (t) => {
+  const { dataDir } = renderer
+  const browser = await launchBrowser({
+    ...{ binary: await findBrowser({ chromium: testChromium, dataDir }), dataDir, spkiHash: null },
+    ...{ pageMemoryBytes: PAGE_LIMITS.memoryBytes, requireSandbox: false, log: silentLog() },
+  })
+  t.after(() => browser.kill('the test is over'))
+  const group = processesOfGroup(browser.pid)
+  assert(group.some(({ commandLine }) => commandLine.includes('--type=renderer')))
+  for (const { pid } of group) assert.equal(file(pid, 'stat').split(') ')[1]!.split(' ')[16], '10')
+  if (!existsSync('/proc/self/autogroup')) return
+  for (const [isYielding, nice] of [
+    [true, / nice 10$/m],
+    [false, / nice 0$/m],
+  ] as const) {
+    await until('the kernel has accepted it', () => {
+      browser.yieldCores(isYielding)
+      return group.every(({ pid }) => nice.test(file(pid, 'autogroup')))
+    })
+  }
 })
 
 /** An ordinary user's browser is no other user: what it is not to read it is not shown, where that is possible. */

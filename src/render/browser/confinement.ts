@@ -12,6 +12,9 @@ export const BROWSER_RLIMITS = {
   stackBytes: 64 * 1024 * 1024,
 } as const
 
+/** People and hits go first. */
+export const LOWER_PRIORITY = 10
+
 const KIB = 1024
 
 /** dash and bash count blocks of 512 bytes when they run as `sh`. */
@@ -20,7 +23,7 @@ const BLOCK_BYTES = 512
 const UNSHARE = ['/usr/bin/unshare', '/bin/unshare'].find((file) => existsSync(file))
 const SETPRIV = ['/usr/bin/setpriv', '/bin/setpriv'].find((file) => existsSync(file))
 
-/** Applies limits, disables core dumps and new privileges, and hides files outside `view`. Linux only. */
+/** Applies limits, lowers the priority, disables core dumps and new privileges, and hides files outside `view`. Linux only. */
 export function confined(
   executable: string,
   args: readonly string[],
@@ -36,7 +39,14 @@ export function confined(
   const before = view === null ? noNewPrivileges : commandWithView(view)
   return {
     file: '/bin/sh',
-    args: ['-c', `{ ${limits}; } 2>/dev/null; exec "$@"`, 'sh', ...before, executable, ...args],
+    args: [
+      '-c',
+      `{ ${limits}; renice -n ${LOWER_PRIORITY} $$; } 2>/dev/null; exec "$@"`,
+      'sh',
+      ...before,
+      executable,
+      ...args,
+    ],
   }
 }
 
