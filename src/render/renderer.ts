@@ -58,6 +58,7 @@ export type Renderer = {
 
 /** Retry when a browser dies before anything was rendered. */
 const TAKE_ATTEMPTS = 3
+const NO_TAB = 'the browser opened no tab in the time of the render'
 const MEGABYTE = 1024 * 1024
 
 /** Throws if no browser is found or it does not start. */
@@ -130,7 +131,7 @@ export async function startRenderer(options: RendererOptions): Promise<Renderer>
       if (signal.aborted) return recorder.explain({ kind: 'aborted' })
       if (tooHeavy !== null) return tooHeavy
       log.warn({ err: error, domain: request.customDomain }, 'a render could not begin')
-      const reason = error instanceof Error ? error.message : String(error)
+      const reason = inTime.aborted ? NO_TAB : error instanceof Error ? error.message : String(error)
       return recorder.explain({ kind: 'crashed', reason })
     }
   }

@@ -184,6 +184,17 @@
     closedRoots.has(self) ? 'closed' : apply(native, self, []),
   )
 
+  // Nothing is drawn in WebGL: one process would do it for all pages, without a graphics card, and snapshots hold no pixels.
+  const DRAW = [
+    'drawArrays',
+    'drawElements',
+    'drawRangeElements',
+    'drawArraysInstanced',
+    'drawElementsInstanced',
+  ]
+  for (const gl of [window.WebGLRenderingContext, window.WebGL2RenderingContext])
+    for (const name of DRAW) intercept(gl?.prototype, name, () => undefined)
+
   // A service worker would outlive the render and answer the next one.
   if ('ServiceWorkerContainer' in window) {
     replace(ServiceWorkerContainer.prototype, 'register', () =>

@@ -61,6 +61,22 @@ export const images: Theme = {
       has: ['<canvas width="300" height="50">'],
     },
   },
+  'a scene of WebGL': {
+    why: 'Its frames would be drawn by the processor, for a picture that no snapshot holds.',
+    limit: true,
+    document: page`<h1>ferries</h1><canvas></canvas><p id="out"></p><script>const gl = document.querySelector('canvas').getContext('webgl')
+          const make = (type, source) => { const shader = gl.createShader(type); gl.shaderSource(shader, source); gl.compileShader(shader); return shader }
+          const draw = () => {
+            const program = gl.createProgram()
+            gl.attachShader(program, make(gl.VERTEX_SHADER, 'void main() { gl_PointSize = 9.0; gl_Position = vec4(0, 0, 0, 1); }'))
+            gl.attachShader(program, make(gl.FRAGMENT_SHADER, 'void main() { gl_FragColor = vec4(1); }'))
+            gl.linkProgram(program); gl.useProgram(program); gl.drawArrays(gl.POINTS, 0, 1)
+            const pixel = new Uint8Array(4)
+            gl.readPixels(150, 75, 1, 1, gl.RGBA, gl.UNSIGNED_BYTE, pixel)
+            return pixel[0] }
+          out.append('the middle is ' + (gl === null ? 0 : draw()))</script>`,
+    expect: { reads: ['ferries', 'the middle is 0'] },
+  },
   'a canvas that is made into an image': {
     why: 'toDataURL and toBlob work without a screen.',
     document: page`<p id="out"></p><script>const c = document.createElement('canvas'); c.width = c.height = 2; c.getContext('2d').fillRect(0, 0, 2, 2)
