@@ -4,10 +4,9 @@ import { retriedTransaction } from '../../db/transaction.ts'
 import { AppError } from '../../errors.ts'
 import { cancelWarm, pauseWarm, resumeWarm, startWarm } from '../../queue/warm/warm.ts'
 import { readWarm } from '../../queue/warm/warm-progress.ts'
-import { domainParams, ownedDomain } from '../domains/domain-schema.ts'
-import { callerOf } from '../http/access.ts'
 import { type ApiApp, type ApiDeps, apiSchema } from '../http/app.ts'
 import { jsonResponse } from '../http/responses.ts'
+import { domainRoutes } from '../http/routes.ts'
 
 const changeSchema = z.object({
   paused: z.boolean().describe('true: removes the waiting jobs from the queue; false: continues'),
@@ -72,42 +71,26 @@ const warmAnswer = z.object({
 
 export function warms(app: ApiApp, deps: ApiDeps): void {
   const { clock, plans, pool } = deps
+  const add = domainRoutes(app, pool, 'Cache')
 
-  app.route({
-    method: 'GET',
-    url: '/api/domains/:domain/warm',
-    config: { access: 'key', refuses: ['domain_not_found'] },
-    schema: {
-      operationId: 'getWarm',
-      tags: ['Cache'],
-      summary: 'Progress of the last warm of a domain',
-      params: domainParams,
-      response: { 200: jsonResponse('The running warm, or the last one', warmAnswer) },
-    },
-    handler: async (request) => {
-      const domain = await ownedDomain(pool, callerOf(request).account, request.params.domain)
+  add('GET', 'warm', 'getWarm', {
+    summary: 'Progress of the last warm of a domain',
+    response: { 200: jsonResponse('The running warm, or the last one', warmAnswer) },
+    handler: async (domain) => {
       return { domain: domain.name, warm: await readWarm(pool, domain.id) }
     },
   })
 
-  app.route({
-    method: 'POST',
-    url: '/api/domains/:domain/warm',
-    config: { access: 'key', refuses: ['domain_not_found', 'domain_inactive', 'render_limit'] },
-    schema: {
-      operationId: 'startWarm',
-      tags: ['Cache'],
-      summary: 'Render all known pages of a domain without deleting them first',
-      description:
-        'Known pages: stored ones, those that crawlers requested in the last 30 days, and those in the sitemaps. Pages ' +
-        'that robots.txt does not allow for `Prepaint` are skipped. Renders count against the monthly quota; the warm ' +
-        'pauses when it is used up. A running warm starts again.',
-      params: domainParams,
-      body: startSchema,
-      response: { 200: jsonResponse('It has started', warmAnswer) },
-    },
-    handler: async (request) => {
-      const domain = await ownedDomain(pool, callerOf(request).account, request.params.domain)
+  add('POST', 'warm', 'startWarm', {
+    summary: 'Render all known pages of a domain without deleting them first',
+    description:
+      'Known pages: stored ones, those that crawlers requested in the last 30 days, and those in the sitemaps. Pages ' +
+      'that robots.txt does not allow for `Prepaint` are skipped. Renders count against the monthly quota; the warm ' +
+      'pauses when it is used up. A running warm starts again.',
+    body: startSchema,
+    refuses: ['domain_inactive', 'render_limit'],
+    response: { 200: jsonResponse('It has started', warmAnswer) },
+    handler: async (domain, request) => {
       if (!domain.isActive) throw new AppError('domain_inactive')
       const quota = await readQuota(pool, plans, domain.id, clock.nowMs())
       if (quota !== null && limitReached(quota)) throw new AppError('render_limit')
@@ -116,21 +99,13 @@ export function warms(app: ApiApp, deps: ApiDeps): void {
     },
   })
 
-  app.route({
-    method: 'PUT',
-    url: '/api/domains/:domain/warm',
-    config: { access: 'key', refuses: ['domain_not_found', 'warm_not_under_way'] },
-    schema: {
-      operationId: 'changeWarm',
-      tags: ['Cache'],
-      summary: 'Pause or continue the warm of a domain',
-      description: 'Running renders are finished.',
-      params: domainParams,
-      body: changeSchema,
-      response: { 200: jsonResponse('The warm after the change', warmAnswer) },
-    },
-    handler: async (request) => {
-      const domain = await ownedDomain(pool, callerOf(request).account, request.params.domain)
+  add('PUT', 'warm', 'changeWarm', {
+    summary: 'Pause or continue the warm of a domain',
+    description: 'Running renders are finished.',
+    body: changeSchema,
+    refuses: ['warm_not_under_way'],
+    response: { 200: jsonResponse('The warm after the change', warmAnswer) },
+    handler: async (domain, request) => {
       const change = request.body.paused ? pauseWarm : resumeWarm
       await retriedTransaction(pool, (client) => change(client, domain.id))
       const warm = await readWarm(pool, domain.id)
@@ -140,20 +115,12 @@ export function warms(app: ApiApp, deps: ApiDeps): void {
     },
   })
 
-  app.route({
-    method: 'DELETE',
-    url: '/api/domains/:domain/warm',
-    config: { access: 'key', refuses: ['domain_not_found', 'warm_not_under_way'] },
-    schema: {
-      operationId: 'cancelWarm',
-      tags: ['Cache'],
-      summary: 'Cancel the running warm of a domain',
-      description: 'Pages that were rendered stay; running renders are finished.',
-      params: domainParams,
-      response: { 200: jsonResponse('The cancelled warm', warmAnswer) },
-    },
-    handler: async (request) => {
-      const domain = await ownedDomain(pool, callerOf(request).account, request.params.domain)
+  add('DELETE', 'warm', 'cancelWarm', {
+    summary: 'Cancel the running warm of a domain',
+    description: 'Pages that were rendered stay; running renders are finished.',
+    refuses: ['warm_not_under_way'],
+    response: { 200: jsonResponse('The cancelled warm', warmAnswer) },
+    handler: async (domain) => {
       const isCancelled = await retriedTransaction(pool, (client) => cancelWarm(client, domain.id))
       if (!isCancelled) throw new AppError('warm_not_under_way')
       return { domain: domain.name, warm: await readWarm(pool, domain.id) }

@@ -5,11 +5,11 @@ import { readCompliance } from '../../insight/traffic/compliance.ts'
 import { readMonths, readRenders } from '../../insight/traffic/read-renders.ts'
 import { readPaths, readSummaries } from '../../insight/traffic/read-summaries.ts'
 import { readTraffic } from '../../insight/traffic/read-traffic.ts'
-import { domainParams, ownedDomain } from '../domains/domain-schema.ts'
 import { callerOf } from '../http/access.ts'
 import type { ApiApp, ApiDeps } from '../http/app.ts'
 import { csvResponse, formatParam, sendCsv, wantsCsv } from '../http/csv.ts'
 import { jsonResponse } from '../http/responses.ts'
+import { accountRoutes, domainRoutes } from '../http/routes.ts'
 import { pathsCsv, rendersCsv, trafficCsv } from './traffic-csv.ts'
 import {
   complianceSchema,
@@ -43,103 +43,65 @@ const query = rangeQuery.omit({ step: true }).extend({
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: a list of route definitions
 export function traffic(app: ApiApp, deps: ApiDeps): void {
   const { clock, plans, pool } = deps
+  const addOfAccount = accountRoutes(app, 'Traffic')
+  const add = domainRoutes(app, pool, 'Traffic')
 
-  app.route({
-    method: 'GET',
-    url: '/api/domains/:domain/traffic',
-    config: { access: 'key', refuses: ['domain_not_found'] },
-    schema: {
-      operationId: 'getTraffic',
-      tags: ['Traffic'],
-      summary:
-        'Live traffic of a domain: by category, crawler and verdict, with hit ratio and response times',
-      description:
-        'Counts are a few seconds old; hours are kept for 90 days, days for 400. Steps are UTC hours or days.',
-      params: domainParams,
-      querystring: rangeQuery,
-      response: {
-        200: csvResponse(
-          'The traffic',
-          z.object({ domain: z.string(), ...rangeFieldsSchema, traffic: trafficSchema }),
-        ),
-      },
+  add('GET', 'traffic', 'getTraffic', {
+    summary: 'Live traffic of a domain: by category, crawler and verdict, with hit ratio and response times',
+    description:
+      'Counts are a few seconds old; hours are kept for 90 days, days for 400. Steps are UTC hours or days.',
+    query: rangeQuery,
+    response: {
+      200: csvResponse(
+        'The traffic',
+        z.object({ domain: z.string(), ...rangeFieldsSchema, traffic: trafficSchema }),
+      ),
     },
-    handler: async (request, reply) => {
-      const { account } = callerOf(request)
-      const domain = await ownedDomain(pool, account, request.params.domain)
+    handler: async (domain, request, reply) => {
       const range = rangeOf(request.query, clock.nowMs())
-      const traffic = await readTraffic(pool, { account, domain: domain.id }, range)
+      const traffic = await readTraffic(pool, { account: domain.account, domain: domain.id }, range)
       const fields = rangeFields(range)
       if (!wantsCsv(request, request.query.format)) return { domain: domain.name, ...fields, traffic }
       return sendCsv(reply, `traffic-${domain.name}-${fields.from.slice(0, 10)}`, trafficCsv(traffic))
     },
   })
 
-  app.route({
-    method: 'GET',
-    url: '/api/domains/:domain/traffic/paths',
-    config: { access: 'key', refuses: ['domain_not_found'] },
-    schema: {
-      operationId: 'getTrafficPaths',
-      tags: ['Traffic'],
-      summary: 'The paths with most requests of crawlers, and those with most failures, in whole UTC days',
-      params: domainParams,
-      querystring: query,
-      response: { 200: csvResponse('The paths', trafficPathsSchema) },
-    },
-    handler: async (request, reply) => {
-      const { account } = callerOf(request)
+  add('GET', 'traffic/paths', 'getTrafficPaths', {
+    summary: 'The paths with most requests of crawlers, and those with most failures, in whole UTC days',
+    query,
+    response: { 200: csvResponse('The paths', trafficPathsSchema) },
+    handler: async (domain, request, reply) => {
       const { limit, format, ...asked } = request.query
-      const domain = await ownedDomain(pool, account, request.params.domain)
       const range = rangeOf({ ...asked, step: 'day' }, clock.nowMs())
       const days = { from: utcDay(range.fromMs), to: utcDay(range.toMs - 1) }
-      const paths = await readPaths(pool, { account, domain: domain.id }, days, limit)
+      const paths = await readPaths(pool, { account: domain.account, domain: domain.id }, days, limit)
       if (!wantsCsv(request, format)) return { domain: domain.name, ...days, ...paths }
       return sendCsv(reply, `paths-${domain.name}-${days.from}`, pathsCsv(paths))
     },
   })
 
-  app.route({
-    method: 'GET',
-    url: '/api/domains/:domain/compliance',
-    config: { access: 'key', refuses: ['domain_not_found'] },
-    schema: {
-      operationId: 'getCompliance',
-      tags: ['Traffic'],
-      summary: 'Which crawlers asked for paths that robots.txt forbids them, in whole UTC days',
-      description:
-        'Visits are judged by the robots.txt that was served at the time. Default: the last 30 days.',
-      params: domainParams,
-      querystring: rangeQuery.pick({ from: true, to: true }),
-      response: { 200: jsonResponse('The crawlers, those with most such visits first', complianceSchema) },
-    },
-    handler: async (request) => {
-      const { account } = callerOf(request)
-      const domain = await ownedDomain(pool, account, request.params.domain)
+  add('GET', 'compliance', 'getCompliance', {
+    summary: 'Which crawlers asked for paths that robots.txt forbids them, in whole UTC days',
+    description:
+      'Visits are judged by the robots.txt that was served at the time. Default: the last 30 days.',
+    query: rangeQuery.pick({ from: true, to: true }),
+    response: { 200: jsonResponse('The crawlers, those with most such visits first', complianceSchema) },
+    handler: async (domain, request) => {
       const range = rangeOf({ ...request.query, step: 'day' }, clock.nowMs())
-      const crawlers = await readCompliance(pool, { account, domain: domain.id }, range)
+      const crawlers = await readCompliance(pool, { account: domain.account, domain: domain.id }, range)
       const { from, to } = rangeFields(range)
       return { domain: domain.name, from, to, crawlers }
     },
   })
 
-  app.route({
-    method: 'GET',
-    url: '/api/domains/:domain/traffic/renders',
-    config: { access: 'key', refuses: ['domain_not_found'] },
-    schema: {
-      operationId: 'getMonthOfRenders',
-      tags: ['Traffic'],
-      summary: 'Renders of the current UTC month by day, the quota, and a forecast',
-      description: 'The forecast adds the median of the last 7 whole days for each remaining day.',
-      params: domainParams,
-      querystring: z.object({ format: formatParam }),
-      response: { 200: csvResponse('The month', monthOfRendersSchema) },
-    },
-    handler: async (request, reply) => {
-      const { account, plan } = callerOf(request)
-      const domain = await ownedDomain(pool, account, request.params.domain)
-      const of = { account, domain: domain.id }
+  add('GET', 'traffic/renders', 'getMonthOfRenders', {
+    summary: 'Renders of the current UTC month by day, the quota, and a forecast',
+    description: 'The forecast adds the median of the last 7 whole days for each remaining day.',
+    query: z.object({ format: formatParam }),
+    response: { 200: csvResponse('The month', monthOfRendersSchema) },
+    handler: async (domain, request, reply) => {
+      const { plan } = callerOf(request)
+      const of = { account: domain.account, domain: domain.id }
       const [month] = await readRenders(pool, of, plan.monthly_render_limit, clock.nowMs(), plans)
       if (month === undefined) throw new AppError('domain_not_found')
       if (!wantsCsv(request, request.query.format)) return month
@@ -147,49 +109,34 @@ export function traffic(app: ApiApp, deps: ApiDeps): void {
     },
   })
 
-  app.route({
-    method: 'GET',
-    url: '/api/traffic',
-    config: { access: 'key' },
-    schema: {
-      operationId: 'getTrafficOfAccount',
-      tags: ['Traffic'],
-      summary: 'Live traffic of all domains of the account',
-      querystring: rangeQuery,
-      response: {
-        200: csvResponse('The traffic', z.object({ ...rangeFieldsSchema, traffic: trafficSchema })),
-      },
+  addOfAccount('GET', '/api/traffic', 'getTrafficOfAccount', {
+    summary: 'Live traffic of all domains of the account',
+    query: rangeQuery,
+    response: {
+      200: csvResponse('The traffic', z.object({ ...rangeFieldsSchema, traffic: trafficSchema })),
     },
-    handler: async (request, reply) => {
+    handler: async (account, request, reply) => {
       const range = rangeOf(request.query, clock.nowMs())
-      const of = { account: callerOf(request).account, domain: null }
-      const traffic = await readTraffic(pool, of, range)
+      const traffic = await readTraffic(pool, { account, domain: null }, range)
       const fields = rangeFields(range)
       if (!wantsCsv(request, request.query.format)) return { ...fields, traffic }
       return sendCsv(reply, `traffic-${fields.from.slice(0, 10)}`, trafficCsv(traffic))
     },
   })
 
-  app.route({
-    method: 'GET',
-    url: '/api/traffic/domains',
-    config: { access: 'key' },
-    schema: {
-      operationId: 'listTrafficSummaries',
-      tags: ['Traffic'],
-      summary:
-        'Each domain of the account, by name: hit ratio of the last day and week, last crawler, renders of the month',
-      response: {
-        200: jsonResponse(
-          'The domains',
-          z.object({
-            domains: z.array(summaryWithRendersSchema),
-          }),
-        ),
-      },
+  addOfAccount('GET', '/api/traffic/domains', 'listTrafficSummaries', {
+    summary:
+      'Each domain of the account, by name: hit ratio of the last day and week, last crawler, renders of the month',
+    response: {
+      200: jsonResponse(
+        'The domains',
+        z.object({
+          domains: z.array(summaryWithRendersSchema),
+        }),
+      ),
     },
-    handler: async (request) => {
-      const { account, plan } = callerOf(request)
+    handler: async (account, request) => {
+      const { plan } = callerOf(request)
       const nowMs = clock.nowMs()
       const [summaries, renders] = await Promise.all([
         readSummaries(pool, account, nowMs),
