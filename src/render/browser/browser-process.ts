@@ -50,7 +50,7 @@ export type BrowserProcess = {
    * sessions: there its own low priority (see `confined`) only counts inside its session. No effect elsewhere.
    */
   yieldCores(isYielding: boolean): void
-  memoryBytes(): number
+  memoryBytes(): Promise<number>
   kill(why: string): Promise<string>
 }
 

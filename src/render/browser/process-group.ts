@@ -1,4 +1,5 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 
 /** On systems other than Linux, lists are empty and sums are zero. */
 type ProcessInGroup = { pid: number; commandLine: string }
@@ -50,11 +51,11 @@ export function renderersOfGroup(groupId: number): () => number[] {
 
 const TYPE = /--type=([a-z-]+)/
 
-/** Bytes; shared memory is divided among its users. */
-export function memoryOfGroupBytes(groupId: number): number {
+/** Bytes; shared memory is divided among its users. The kernel takes milliseconds for each process, so hits do not wait for it. */
+export async function memoryOfGroupBytes(groupId: number): Promise<number> {
   let kilobytes = 0
   for (const { pid } of processesOfGroup(groupId)) {
-    const rollup = read(`/proc/${pid}/smaps_rollup`)
+    const rollup = await readFile(`/proc/${pid}/smaps_rollup`, 'utf8').catch(() => '')
     kilobytes += Number(/^Pss:\s+(\d+) kB/m.exec(rollup)?.[1] ?? 0)
   }
   return kilobytes * 1024

@@ -33,7 +33,7 @@ function fakeBrowsers() {
       ended,
       kill,
       answers: async () => state.answers || number > 1,
-      memoryBytes: () => (number === 1 ? state.memoryBytes : 0),
+      memoryBytes: async () => (number === 1 ? state.memoryBytes : 0),
       parts: { canOpenPages: () => number > 1 || state.canOpenPages },
     }
     return { number, process, tabs: { close: async () => {} } }

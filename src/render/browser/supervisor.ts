@@ -139,8 +139,8 @@ class Supervisor<B extends Supervised> {
     const isUsedUp =
       renders >= limits.renders ||
       clock.nowMs() - sinceMs >= limits.ageMs ||
-      browser.process.memoryBytes() >= limits.memoryBytes
-    if (isUsedUp) await this.#replace()
+      (await browser.process.memoryBytes()) >= limits.memoryBytes
+    if (isUsedUp && running === this.#current) await this.#replace()
   }
 
   async #replace(): Promise<void> {
