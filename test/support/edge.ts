@@ -43,7 +43,8 @@ export type AskOptions = {
   host?: string
   agent?: string | null
   method?: string
-  headers?: Record<string, string>
+  /** Lists become several lines. */
+  headers?: Record<string, string | readonly string[]>
   body?: string | Buffer
 }
 

@@ -185,6 +185,10 @@ describe('GET /api/operator/queue', () => {
     const { running_seconds, ...job1 } = running[0]!
     assert.deepEqual([running.length, job1.jobId, job1.path, job1.node], [1, runs, '/a?…', 'node-1'])
     assert(running_seconds >= 30)
+    const variant = async () => ((await get('queue'))['running'] as { variant: string | null }[])[0]!.variant
+    assert.equal(await variant(), 'desktop')
+    await api.pool.query(`update job set is_both = true where state = 'running'`)
+    assert.equal(await variant(), null, 'a job of several')
     const [{ waiting_seconds, ...first }] = waiting as [(typeof waiting)[0]]
     assert.deepEqual(
       [waiting.length, first.domain, first.queued, first.priority],

@@ -14,6 +14,7 @@ import type { PagePath } from '../../ids.ts'
 import type { RenderOutcome } from '../../render/outcome.ts'
 import { factsForSitemap, notePages } from '../../site-files/page-facts.ts'
 import { pageId } from '../../store/page-id.ts'
+import { countStored } from '../../store/purge.ts'
 
 const AGENT = 'some-agent/1.0'
 const MD = { accept: 'text/markdown' }
@@ -37,7 +38,11 @@ const page = (
 
 let counted = 0
 // The machine may be slow.
-const edge = await openEdge({ conversionMs: 60_000 })
+const visited: string[] = []
+const edge = await openEdge({
+  conversionMs: 60_000,
+  parts: { lastVisits: { note: ({ crawler }) => void visited.push(crawler) } },
+})
 beforeEach(async () => {
   counted++
   await edge.settings({ cards: 'on' })
@@ -82,6 +87,23 @@ it('a tool that is no crawler gets Markdown, rendered once and kept', async () =
   assert(String(html.headers.link).includes(alternate))
 })
 
+it('one render serves a tool and a crawler that wait for the same page', async () => {
+  edge.script('hang')
+  const asked = [tool(at())]
+  await until('it waits', () => edge.waiting() === 1)
+  asked.push(edge.ask(at()))
+  await edge.work()
+  const types = (await Promise.all(asked)).map(({ headers }) => headers['content-type'])
+  assert.deepEqual(types, [MARKDOWN, 'text/html; charset=utf-8'])
+  assert.equal(edge.rendered.filter((one) => one.endsWith(at())).length, 1)
+})
+
+it('a tool is no visit of a crawler', async () => {
+  visited.length = 0
+  for (const agent of [AGENT, GOOGLEBOT]) await tool(at(), { agent })
+  assert.deepEqual(visited, ['Googlebot'])
+})
+
 it('names when the text last changed, not the HTML, nor when it was rendered', async () => {
   const modified = async () => /^modified: "(.*)"$/m.exec(text(await tool(at())))?.[1]
   const later = async (outcome: RenderOutcome) => {
@@ -117,7 +139,9 @@ it('is stored, and a second node reads what the first one made', async () => {
   assert.equal(answer.headers.etag, '"of-the-first"')
   await second.close()
   // Gone with the page.
-  await edge.purge({ kind: 'path', path: at() as PagePath })
+  const { entries } = await countStored(edge.pool, edge.account)
+  assert.equal(await edge.purge({ kind: 'path', path: at() as PagePath }), 1, 'a form is no key')
+  assert.equal((await countStored(edge.pool, edge.account)).entries, entries - 1)
   assert.equal((await stored()).length, 0)
 })
 

@@ -109,10 +109,13 @@ it('pages that were served are counted by device and form; passed requests by no
   const phone = `Android Mobile ${GOOGLEBOT}`
   for (const agent of [GOOGLEBOT, phone, phone]) await ask('/', agent)
   await ask('/app.js', phone)
-  // A hit of the fast lane, one of the handler, and one that a render brings.
-  for (const path of ['/', '/', '/new']) await ask(path, 'some-agent/1.0', { accept: 'text/markdown' })
   await ask('/', FACEBOOK)
-  await counted(domain, 8)
+  // A conversion, a hit of the fast lane, and a render.
+  for (const path of ['/', '/', '/new']) await ask(path, 'some-agent/1.0', { accept: 'text/markdown' })
+  const lines = await counted(domain, 8)
+  assert(lines.includes('other other hit 2') && lines.includes('other other rendered 1'))
+  const last = await edge.pool.query('select crawler from traffic_last where domain_id = $1', [domain])
+  assert.deepEqual(last.rows, [{ crawler: 'Facebook' }])
   const of = { account: edge.account, domain }
   const [fromMs, toMs] = [edge.nowMs() - 3_600_000, edge.nowMs() + 3_600_000]
   const range = {

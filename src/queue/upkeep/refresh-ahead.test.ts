@@ -53,6 +53,15 @@ describe('refreshing ahead', () => {
     assert.deepEqual(await look(), [])
   })
 
+  it('both devices, where they are told apart', async () => {
+    const [both, one] = [await site([30]), await site([30])]
+    await queue.pool.query(`update domain set settings = '{"devices":"both"}' where id = $1`, [both])
+    await look()
+    const { rows } = await queue.pool.query('select domain_id, is_both from job order by is_both')
+    const wanted = [one, both].map((domain_id, at) => ({ domain_id, is_both: at === 1 }))
+    assert.deepEqual(rows, wanted)
+  })
+
   it('a domain for which the queue has no room holds up none for which it has', async () => {
     const [greedy, other] = [await site([30]), await site([30])]
     await enqueue(queue.pool, greedy, paths(30, '/own'), 'warm')

@@ -35,6 +35,16 @@ describe('warmStep', () => {
     assert.deepEqual(await counts(domain), ['done', 1_200, 1_200, 0, 0, 0])
   })
 
+  it('renders both devices, where they are told apart', async () => {
+    const domain = await started(2)
+    await queue.pool.query(`update domain set settings = '{"devices":"both"}' where id = $1`, [domain])
+    await warm.step()
+    const { rows } = await queue.pool.query('select is_both from job where domain_id = $1', [domain])
+    assert.deepEqual(rows, [{ is_both: true }, { is_both: true }])
+    await warm.end(domain)
+    await warm.step()
+  })
+
   it('waits for the sitemaps to be read', async () => {
     const domain = await warm.domainWith(10)
     await startWarm(queue.pool, domain)
