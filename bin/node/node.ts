@@ -18,6 +18,7 @@ import type { OpenOriginHeaders } from '../../src/outbound/origin.ts'
 import { createJobWaiter, type JobWaiter } from '../../src/queue/jobs/await.ts'
 import type { Worker } from '../../src/queue/jobs/worker.ts'
 import type { Renderer } from '../../src/render/renderer.ts'
+import { startInspectionWorker } from '../../src/sites/inspection/inspection-worker.ts'
 import { createOpenOriginHeaders } from '../../src/sites/origin-headers.ts'
 import { CommandError } from '../command-line/command.ts'
 import { createClosingStack, drainable } from './closing-stack.ts'
@@ -31,7 +32,7 @@ import { checkMasterKey, wireCertificates, wireOrdering } from './wire-certifica
 import { wireEdge } from './wire-edge.ts'
 import { nodeId, wireMetrics, wireRegistration } from './wire-fleet.ts'
 import { wireNotifications } from './wire-notifications.ts'
-import { wireInspections, wireRenderer, wireWorker } from './wire-renderer.ts'
+import { wireInspector, wireRenderer, wireWorker } from './wire-renderer.ts'
 
 export type Node = {
   /** `http://host:port`. A node without the role `api` serves /readyz there. */
@@ -186,15 +187,19 @@ async function openRendering(
   waiter: JobWaiter | null,
 ): Promise<NonNullable<Rendering>> {
   const { config, opened, database, listener, clock, log, id: node } = base
+  const { pool } = database
+  const inspector = wireInspector(base)
+  opened.add('inspector', inspector.close)
   const worker = await wireWorker({
-    ...{ config, database, listener, renderer, clock, log, node },
+    ...{ config, database, listener, renderer, inspector, clock, log, node },
     metrics: base.metrics.render,
     openHeaders: base.openHeaders,
     ...(waiter && { ended: waiter.ended }),
   })
   opened.add('worker', ({ remainingMs }) => worker.close(remainingMs()))
-  const inspections = wireInspections({ ...base, pool: database.pool, node })
-  opened.add('inspections', inspections.close)
+  const looks = { pool, notifications: listener, look: inspector.inspect, openHeaders: base.openHeaders, log }
+  const inspections = startInspectionWorker(looks, { node })
+  opened.add('inspections', () => inspections.close())
   return { renderer, worker }
 }
 

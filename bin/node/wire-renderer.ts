@@ -20,11 +20,10 @@ import { startDeviceChecks } from '../../src/queue/upkeep/device-checks.ts'
 import { startRefreshAhead } from '../../src/queue/upkeep/refresh-ahead.ts'
 import { startWarmRuns } from '../../src/queue/warm/warm-runs.ts'
 import { identityOf } from '../../src/render/identity.ts'
-import { createInspector } from '../../src/render/inspector.ts'
+import { createInspector, type Inspector } from '../../src/render/inspector.ts'
 import { type Renderer, startRenderer } from '../../src/render/renderer.ts'
 import { startIndexNow } from '../../src/site-files/indexnow.ts'
 import { RobotsFiles } from '../../src/site-files/robots-files.ts'
-import { startInspectionWorker } from '../../src/sites/inspection/inspection-worker.ts'
 
 export function wireRenderer(deps: {
   config: Config
@@ -49,6 +48,7 @@ export async function wireWorker(deps: {
   database: Pick<Database, 'pool' | 'connection'>
   listener: Listener
   renderer: Renderer
+  inspector: Inspector
   clock: Clock
   log: Log
   metrics: RenderMetrics
@@ -57,7 +57,8 @@ export async function wireWorker(deps: {
   /** Set if crawlers wait at this node: see `JobWaiter.ended`. */
   ended?: Ended
 }): Promise<Worker> {
-  const { config, database, listener, renderer, clock, log, metrics, openHeaders, node, ended } = deps
+  const { config, database, listener, renderer, inspector, clock, log, metrics, openHeaders, node, ended } =
+    deps
   const { pool, connection } = database
   metrics.watches(renderer)
   const prober = createProber(pool, randomBytes)
@@ -70,6 +71,7 @@ export async function wireWorker(deps: {
       ...(ended && { ended }),
       canRender: () => renderer.healthy,
       render: metrics.measured(renderer.render, clock.nowMs),
+      draw: inspector.inspect,
       openHeaders,
       prober: {
         async after(job, found, end, nowMs) {
@@ -130,17 +132,8 @@ function wireIndexNow({
   }
 }
 
-export function wireInspections(deps: {
-  config: Config
-  pool: pg.Pool
-  listener: Listener
-  clock: Clock
-  log: Log
-  openHeaders: OpenOriginHeaders
-  node: string
-}): { close(): Promise<void> } {
-  const { config, pool, listener, clock, log, openHeaders, node } = deps
-  const inspector = createInspector({
+export function wireInspector({ config, clock, log }: { config: Config; clock: Clock; log: Log }): Inspector {
+  return createInspector({
     ...config.render,
     dataDir: config.dataDir,
     identity: identityOf(config),
@@ -148,15 +141,4 @@ export function wireInspections(deps: {
     clock,
     log,
   })
-  const worker = startInspectionWorker(
-    { pool, notifications: listener, look: inspector.inspect, openHeaders, log },
-    { node },
-  )
-  return {
-    async close() {
-      const closed = worker.close()
-      await inspector.close()
-      await closed
-    },
-  }
 }

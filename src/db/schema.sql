@@ -489,6 +489,8 @@ create table rule_try_page (
   before jsonb,
   after  jsonb,
   result jsonb,
+  before_picture bytea,
+  after_picture  bytea,
   primary key (try_id, place)
 );
 

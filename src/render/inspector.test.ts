@@ -116,6 +116,20 @@ describe('looking at a page', { timeout: 300_000 }, async () => {
     assert(!asked.includes('/elsewhere'))
   })
 
+  it('a page that fails ends no other that is looked at meanwhile', async () => {
+    routes.set('/endless', '<script>for (;;);</script>')
+    routes.set('/second', '<p>fine</p>')
+    const gone = new AbortController()
+    const failing = assert.rejects(look({ path: '/endless', signal: gone.signal }), /gone/)
+    await until('the first has begun', async () => asked.includes('/endless'))
+    const other = look({ path: '/second' })
+    await until('the other has begun', async () => asked.includes('/second'))
+    gone.abort(new Error('gone'))
+    await failing
+    assert.match((await other).html ?? '', /fine/)
+    assert.match((await look({ path: '/second' })).html ?? '', /fine/)
+  })
+
   it('a long page is cut, and its picture is bounded', async () => {
     routes.set('/', '<body style="margin: 0; height: 30000px; background: linear-gradient(red, blue)">')
     const found = await look()

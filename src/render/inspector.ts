@@ -41,9 +41,8 @@ const IDLE_MS = 60_000
 /** Starts a browser on demand behind its own gateway. It ends after an idle minute or a failed page. */
 export function createInspector(options: InspectorOptions): Inspector {
   const { clock, log, idleMs = IDLE_MS, inspectMs = INSPECT_MS } = options
-  type Awake = { browser: BrowserProcess; gateway: RenderGateway }
+  type Awake = { browser: BrowserProcess; gateway: RenderGateway; uses: number; ending?: Promise<void> }
   let awake: Promise<Awake> | null = null
-  let inspecting = 0
   let idle: NodeJS.Timeout | undefined
   const closing = new AbortController()
 
@@ -58,7 +57,7 @@ export function createInspector(options: InspectorOptions): Inspector {
         pageMemoryBytes: PAGE_LIMITS.memoryBytes,
         drawsPages: true,
       })
-      return { browser, gateway }
+      return { browser, gateway, uses: 0 }
     } catch (error) {
       await gateway.close()
       throw error
@@ -78,22 +77,30 @@ export function createInspector(options: InspectorOptions): Inspector {
     }
   }
 
+  function end(found: Awake): Promise<void> {
+    const { browser, gateway } = found
+    found.ending ??= browser.kill('is not needed any more').then(() => gateway.close())
+    return found.ending
+  }
+
   async function sleep(which: Promise<Awake> | null): Promise<void> {
     if (which === null || awake !== which) return
     awake = null
     const found = await which.catch(() => null)
-    await found?.browser.kill('is not needed any more')
-    await found?.gateway.close()
+    if (found !== null) await end(found)
   }
 
   return {
     async inspect({ customDomain, originUrl, originHeaders, path, visitor, given, signal }) {
       clearTimeout(idle)
-      inspecting++
-      const which = wake()
+      const waking = wake()
+      const which = awake
       let inTime = AbortSignal.any([signal, closing.signal])
+      let used: Awake | null = null
       try {
-        const { browser, gateway } = await which
+        used = await waking
+        used.uses++
+        const { browser, gateway } = used
         inTime.throwIfAborted()
         inTime = AbortSignal.any([inTime, AbortSignal.timeout(inspectMs)])
         const site = await gateway.openSite({ customDomain, originUrl, originHeaders })
@@ -112,13 +119,16 @@ export function createInspector(options: InspectorOptions): Inspector {
         }
       } catch (error) {
         log.debug({ err: error, domain: customDomain, path }, 'a page could not be inspected')
-        await sleep(awake)
+        // Others finish in this browser, and the next starts another.
+        if (awake === which) awake = null
         throw inTime.aborted && !signal.aborted && !closing.signal.aborted
           ? new Error('it took too long', { cause: error })
           : error
       } finally {
-        inspecting--
-        if (inspecting === 0) idle = setTimeout(() => void sleep(awake), idleMs).unref()
+        if (used !== null && --used.uses === 0) {
+          if (awake !== which) await end(used)
+          else idle = setTimeout(() => void sleep(which), idleMs).unref()
+        }
       }
     },
     get isAwake() {

@@ -103,11 +103,18 @@ export function queryTests({ when }: Rule): QueryTest[] {
 
 function matchesQuery(tests: readonly QueryTest[], path: string): boolean {
   if (tests.length === 0) return true
+  if (lastQuery.path !== path) lastQuery = { path, ...parametersOf(path) }
+  const { names, parameters } = lastQuery
+  return tests.every(({ parameter, isAnyValue }) => (isAnyValue ? names : parameters).has(parameter))
+}
+
+/** The rules of a list ask one path one after the other: each parameter is read once. */
+let lastQuery = { path: '', ...parametersOf('') }
+
+function parametersOf(path: string): { names: ReadonlySet<string>; parameters: ReadonlySet<string> } {
   const mark = path.indexOf('?')
   const given = mark === -1 ? [] : path.slice(mark + 1).split('&')
-  return tests.every(({ parameter, isAnyValue }) =>
-    given.some((one) => one === parameter || (isAnyValue && one.startsWith(`${parameter}=`))),
-  )
+  return { names: new Set(given.map((one) => one.split('=', 1)[0]!)), parameters: new Set(given) }
 }
 
 /** Of what a render depends on; two rules with the same effect make the same page. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { checkedRules, MAX_RULES, storedRules } from './schema.ts'
+import { checkedRules, MAX_RULES, RULES_LIMIT_CHARS, storedRules } from './schema.ts'
 import { selectorProblem } from './selector.ts'
 
 const problem = (rule: object) => {
@@ -83,6 +83,8 @@ describe('limits of a rule, tested at each and one past it', () => {
     })
   }
 
+  it('wait_ms 0 is taken', () => assert.equal(problem({ render: { wait_ms: 0 } }), null))
+
   it('a window is at least 200 by 200', () => {
     const sized = (width: number, height: number) => problem({ render: { viewport: { width, height } } })
     assert.equal(sized(200, 200), null)
@@ -98,6 +100,28 @@ describe('limits of a rule, tested at each and one past it', () => {
     const rules = Array(MAX_RULES).fill({ path: '/a', action: 'pass' })
     assert(checkedRules.safeParse(rules).success)
     assert(!checkedRules.safeParse([...rules, rules[0]]).success)
+  })
+
+  it('rules together, before their selectors are read', () => {
+    const wide = (chars: number) => {
+      const rules = Array.from({ length: 5 }, () => ({
+        path: `/${'c'.repeat(800)}`,
+        change: { remove: Array(50).fill('a'.repeat(500)) },
+      }))
+      const last = { path: '/', action: 'pass' }
+      const left = chars - JSON.stringify([...rules, last]).length
+      return [...rules, { ...last, path: `/${'b'.repeat(left)}` }]
+    }
+    const most = wide(RULES_LIMIT_CHARS)
+    assert.equal(JSON.stringify(most).length, RULES_LIMIT_CHARS)
+    assert(checkedRules.safeParse(most).success)
+    const one = wide(RULES_LIMIT_CHARS + 1)
+    one[0] = { ...one[0]!, change: { remove: Array(50).fill('%'.repeat(500)) } }
+    const { issues } = checkedRules.safeParse(one).error!
+    assert.deepEqual(
+      issues.map(({ path, message }) => [path, message]),
+      [[[], 'must have at most 131072 characters as JSON']],
+    )
   })
 
   it('a stored list with more * than can be saved is read', () => {
@@ -127,6 +151,27 @@ describe('what is wrong is named', () => {
 
   for (const name of [
     ...['Connection', 'Transfer-Encoding', 'Content-Length', 'Content-Type', 'Set-Cookie', 'Location', 'TE'],
+    ...[
+      'Keep-Alive',
+      'Trailer',
+      'Trailers',
+      'Content-Encoding',
+      'Content-Range',
+      'Cookie',
+      'Set-Cookie2',
+      'Status',
+    ],
+    ...[
+      'Proxy-Authenticate',
+      'HTTP2-Settings',
+      'Content-Location',
+      'Expires',
+      'Pragma',
+      'Date',
+      'Server',
+      'Host',
+    ],
+    ...['X-Accel-Redirect', 'X-Sendfile', 'Surrogate-Control', 'Last-Modified', 'Alt-Svc', 'Clear-Site-Data'],
     ...['X-Prepaint', 'X-Prepaint-Variant', 'X-Request-Id', 'Via', 'Age', 'ETag', 'Vary', 'Cache-Control'],
     ...['Access-Control-Allow-Origin', 'Strict-Transport-Security', 'Upgrade', 'Refresh', 'Cache-Status'],
   ]) {

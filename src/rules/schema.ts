@@ -179,14 +179,24 @@ function ruleOf(selector: z.ZodString, path: z.ZodString) {
     )
 }
 
-const checkedSelector = z
-  .string()
-  .min(1)
-  .max(SELECTOR_LIMIT_CHARS)
-  .superRefine((selector, context) => {
-    const problem = selectorProblem(selector)
-    if (problem !== null) context.addIssue({ code: 'custom', message: problem })
-  })
+/** As JSON. Each claim of a job and each node reads them, and checking selectors takes long. */
+export const RULES_LIMIT_CHARS = 131_072
+
+function checkSelectors(rules: readonly Rule[], context: z.RefinementCtx): void {
+  if (JSON.stringify(rules).length > RULES_LIMIT_CHARS) {
+    const message = `must have at most ${RULES_LIMIT_CHARS} characters as JSON`
+    context.addIssue({ code: 'custom', path: [], message })
+    return
+  }
+  const check = (selector: string | undefined, path: (string | number)[]) => {
+    const problem = selector === undefined ? null : selectorProblem(selector)
+    if (problem !== null) context.addIssue({ code: 'custom', path, message: problem })
+  }
+  for (const [at, { render, change }] of rules.entries()) {
+    check(render?.wait_for, [at, 'render', 'wait_for'])
+    for (const [n, selector] of change?.remove?.entries() ?? []) check(selector, [at, 'change', 'remove', n])
+  }
+}
 
 /** Each costs a search in each new URL. */
 const MAX_WILDCARDS = 20
@@ -196,7 +206,10 @@ const checkedPath = path.refine(
 )
 
 /** As a client sends it. */
-export const checkedRules = z.array(ruleOf(checkedSelector, checkedPath)).max(MAX_RULES)
+export const checkedRules = z
+  .array(ruleOf(z.string().min(1).max(SELECTOR_LIMIT_CHARS), checkedPath))
+  .max(MAX_RULES)
+  .superRefine(checkSelectors)
 /** As it is stored: a hostile list costs a node little to read. */
 export const storedRules = z.array(ruleOf(z.string(), path)).max(MAX_RULES)
 

@@ -205,7 +205,16 @@ describe('settings', () => {
     await button('Try these rules').click()
     const found = region('What the rules change')
     await found.getByText('title: Tried title').waitFor({ timeout: 60_000 })
-    await found.getByText('no rule now, rule 1 then').waitFor()
+    await found.getByText('Search, desktops: no rule now, rule 1 then').waitFor()
+    for (const side of ['now', 'then']) {
+      const picture = found.getByRole('img', { name: `/about ${side}` })
+      await picture.waitFor()
+      const isDrawn = async () => Boolean(await picture.evaluate('(image) => image.naturalWidth > 0'))
+      await until(`the picture of the page ${side} is there`, isDrawn)
+    }
+    await page.getByLabel('On', { exact: true }).selectOption('mobile')
+    await button('Try these rules').click()
+    await found.getByText('Phones get the desktop page here').waitFor({ timeout: 60_000 })
     assert.deepEqual(await axeEverywhere(page), [])
     await button('Save these rules', found).click()
     await page.getByText('Saved. The settings apply from the next request.').waitFor()

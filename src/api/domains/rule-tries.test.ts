@@ -11,6 +11,7 @@ import { createClaim } from '../../queue/jobs/claim.ts'
 import { createComplete } from '../../queue/jobs/complete.ts'
 import { runJob } from '../../queue/jobs/run-job.ts'
 import { removeOldTries, TRIED_A_DAY } from '../../queue/tries/rule-tries.ts'
+import type { Draw } from '../../queue/tries/try-rules.ts'
 import type { RenderOutcome, RenderRequest } from '../../render/outcome.ts'
 
 const api = await openApi()
@@ -37,7 +38,11 @@ async function work(answer: (request: RenderRequest) => RenderOutcome = usualPag
     const requests = { made: request.block === undefined ? 9 : 3, spared: 0, blocked: 0, failed: 0 }
     return { outcome: answer(request), record: renderRecord({ requests }) }
   }
-  const run = { pool, render, complete, plans: DEFAULT_PLANS, clock, log: silentLog(), leaseMs: 0 }
+  const draw: Draw = async ({ path, visitor, given }) => {
+    if (path === '/hidden') throw new Error('it took too long')
+    return { picture: Buffer.from(`${visitor?.locale}: ${given.html}`) }
+  }
+  const run = { pool, render, draw, complete, plans: DEFAULT_PLANS, clock, log: silentLog(), leaseMs: 0 }
   const follow = new AfterRender({ pool, clock, log: silentLog() })
   for (const job of await claim({ slots: 100, backgroundSlots: 100, occupied: [] }, clock.nowMs())) {
     assert.equal(job.priority, 'refresh')
@@ -79,7 +84,7 @@ describe('POST and GET /api/domains/:domain/rules/try', () => {
     const queued = await api.get(url, owner.key)
     assert.equal(queued.body['state'], 'queued')
     assert.deepEqual(pagesOf(queued.body)[0], {
-      ...{ path: '/a', category: 'search', variant: 'desktop', is_served: true },
+      ...{ path: '/a', category: 'search', variant: 'desktop', is_served: true, pictures: [] },
       ...{ rule_before: 0, rule_after: 1, outcome: null, ms: null, differences: [] },
     })
 
@@ -103,7 +108,7 @@ describe('POST and GET /api/domains/:domain/rules/try', () => {
     assert.equal(pagesOf(body).length, 4, 'one page for two spellings')
     assert.deepEqual(a, {
       ...{ path: '/a', category: 'search', variant: 'desktop', is_served: true },
-      ...{ rule_before: 0, rule_after: 1, outcome: 'rendered', ms: 0 },
+      ...{ pictures: ['before', 'after'], rule_before: 0, rule_after: 1, outcome: 'rendered', ms: 0 },
       differences: [
         { of: 'head', before: 'title: Old\nrobots: all', after: 'title: New\nrobots: all' },
         { of: 'text', before: '/a', after: '/a\nBanner' },
@@ -113,12 +118,12 @@ describe('POST and GET /api/domains/:domain/rules/try', () => {
     })
     assert.deepEqual([ab?.['rule_before'], ab?.['rule_after']], [null, 1])
     assert.deepEqual(pass, {
-      ...{ path: '/pass', category: 'search', variant: 'desktop', is_served: true },
+      ...{ path: '/pass', category: 'search', variant: 'desktop', is_served: true, pictures: ['before'] },
       ...{ rule_before: null, rule_after: 0, outcome: 'pass', ms: null },
       differences: [{ of: 'outcome', before: 'rendered', after: 'pass' }],
     })
     assert.deepEqual(other, {
-      ...{ path: '/other', category: 'search', variant: 'desktop', is_served: true },
+      ...{ path: '/other', category: 'search', variant: 'desktop', is_served: true, pictures: [] },
       ...{ rule_before: null, rule_after: null, outcome: 'rendered', ms: 0 },
       differences: [],
     })
@@ -254,6 +259,41 @@ describe('POST and GET /api/domains/:domain/rules/try', () => {
       ['rendered', 0, 'outcome gone rendered', 'status 410 200'],
       ['rendered', 0, 'outcome no-store rendered'],
     ])
+  })
+
+  it('has pictures of pages that differ, until the next try of the domain', async () => {
+    await shop()
+    const rules = [{ path: '/*', render: { locale: 'fr' }, change: { head: { title: 'New' } } }]
+    const url = await tried({ rules, paths: ['/hidden', '/a'] })
+    const picture = (place: number | string, side: string, by = owner) =>
+      api.get(`${url}/${place}/${side}`, by.key)
+    assert.equal((await picture(1, 'after')).status, 404)
+    await work()
+    const found = pagesOf((await api.get(url, owner.key)).body)
+    assert.deepEqual(
+      found.map((page) => [page['outcome'], page['pictures']]),
+      [
+        ['rendered', []],
+        ['rendered', ['before', 'after']],
+      ],
+    )
+    const after = await picture(1, 'after')
+    assert.match(after.text, /^fr: .*New/)
+    assert.equal(after.headers.get('content-type'), 'image/webp')
+    assert.match(after.headers.get('content-security-policy') ?? '', /^sandbox;/)
+    assert.match((await picture(1, 'before')).text, /^undefined: .*Old/)
+    for (const [place, side, status] of [
+      [0, 'after', 404],
+      [2, 'after', 404],
+      [1, 'during', 400],
+      ['x', 'after', 400],
+    ] as const) {
+      assert.equal((await picture(place, side)).status, status, `${place} ${side}`)
+    }
+    assert.equal((await picture(1, 'after', await api.account())).status, 404)
+    await tried({ rules, paths: ['/a'] })
+    assert.equal((await picture(1, 'after')).status, 404)
+    assert.deepEqual(pagesOf((await api.get(url, owner.key)).body)[1]?.['pictures'], [])
   })
 
   it('works on a domain that is not active or over its quota, and says why a page is incomplete', async () => {

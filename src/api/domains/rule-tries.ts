@@ -2,14 +2,21 @@ import { z } from 'zod'
 import { AppError } from '../../errors.ts'
 import { parseJobId } from '../../ids.ts'
 import { mostAskedPaths } from '../../insight/traffic/read-summaries.ts'
-import { findTry, requestTry, TRIED_AT_ONCE } from '../../queue/tries/rule-tries.ts'
+import {
+  findTry,
+  findTryPicture,
+  requestTry,
+  TRIED_AT_ONCE,
+  TRY_SIDES,
+} from '../../queue/tries/rule-tries.ts'
 import { DIFFERENCES } from '../../queue/tries/try-rules.ts'
 import { pathsToTry } from '../../queue/tries/what-to-try.ts'
 import { checkedRules, RULE_CATEGORIES } from '../../rules/schema.ts'
 import { PAGE_VARIANTS } from '../../store/page-id.ts'
 import { callerOf } from '../http/access.ts'
 import type { ApiApp, ApiDeps } from '../http/app.ts'
-import { jsonResponse } from '../http/responses.ts'
+import { jsonResponse, pictureResponse } from '../http/responses.ts'
+import { CUSTOMER_CONTENT_POLICY } from '../pages/inspection.ts'
 import { pagePathsOf } from '../pages/page-choice.ts'
 import { domainNameFrom, domainParams, ownedDomain } from './domain-schema.ts'
 
@@ -54,6 +61,9 @@ export const ruleTrySchema = z.object({
           'Under the new rules: an outcome of renders (`no-store`: given, not kept), or `pass`, `not-found`, `gone`; null: not there yet',
         ),
       ms: z.int().nullable().describe('Of the render under the new rules; null: none'),
+      pictures: z
+        .array(z.enum(TRY_SIDES))
+        .describe('Those that can be read; of the last try of a domain only'),
       differences: z
         .array(
           z.object({
@@ -114,6 +124,32 @@ export function ruleTries(app: ApiApp, { clock, pool }: ApiDeps): void {
       const found = id === null ? null : await findTry(pool, callerOf(request).account, domain, id)
       if (found === null) throw new AppError('rule_try_not_found')
       return found
+    },
+  })
+
+  app.route({
+    method: 'GET',
+    url: '/api/domains/:domain/rules/try/:tryId/:place/:side',
+    config: { access: 'key', refuses: ['invalid_field', 'domain_not_found', 'rule_try_not_found'] },
+    schema: {
+      operationId: 'getRuleTryPicture',
+      tags: ['Domains'],
+      summary: 'What a page looks like under the present or the tried rules',
+      params: domainParams.extend({
+        tryId: z.string(),
+        place: z.coerce.number().int().min(0).max(TRIED_AT_ONCE).describe('In `pages`, counting from 0'),
+        side: z.enum(TRY_SIDES),
+      }),
+      response: { 200: pictureResponse('The screenshot') },
+    },
+    handler: async (request, reply) => {
+      const { domain, tryId, place, side } = request.params
+      const id = parseJobId(tryId)
+      const { account } = callerOf(request)
+      const found =
+        id === null ? null : await findTryPicture(pool, account, domainNameFrom(domain), { id, place, side })
+      if (found === null) throw new AppError('rule_try_not_found')
+      return reply.header('Content-Security-Policy', CUSTOMER_CONTENT_POLICY).type('image/webp').send(found)
     },
   })
 }

@@ -120,7 +120,7 @@ async function furnish(api: TestApi, account: TestAccount, colour: string): Prom
   return { ...account, token, ids }
 }
 
-/** A page that can be read, and an inspection with a picture. */
+/** A page that can be read, and an inspection and a try of rules with pictures. */
 async function storeInspectedPage(api: TestApi, { id }: TestAccount, inspectionId: string, colour: string) {
   await api.pool.query(
     `insert into page (domain_id, path, status, headers, body_br, html_bytes, etag, rendered_at)
@@ -133,6 +133,11 @@ async function storeInspectedPage(api: TestApi, { id }: TestAccount, inspectionI
      select $2, id, '/looked-at', 'done', $3, $4 from domain where account_id = $1 limit 1
      on conflict do nothing`,
     [id, inspectionId, { reason: colour }, Buffer.from(colour)],
+  )
+  await api.pool.query(
+    `update rule_try_page p set before_picture = $2 from rule_try t join domain d on d.id = t.domain_id
+      where t.id = p.try_id and d.account_id = $1`,
+    [id, Buffer.from(colour)],
   )
 }
 
@@ -166,6 +171,7 @@ async function ask(
     .replace(/\{(jobId|tryId|inspectionId)\}/, (_, id: keyof typeof NOTHING) => String(ids[id]))
     .replace(/versions$/, 'versions?kind=redirects')
     .replace('{picture}', 'person')
+    .replace('{place}/{side}', '0/before')
     .replace('{url}', encodeURIComponent(url))
   assert.doesNotMatch(path, /[{}]|undefined/, 'a parameter without a value')
   const body = exampleBody(operation, {

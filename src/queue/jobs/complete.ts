@@ -72,7 +72,7 @@ export function createComplete(deps: CompleteDeps): Complete {
           return end(client, { state: 'done', outcome: 'probed' }, effect.detail)
         }
         case 'store-try':
-          await keepTried(client, job.id, effect.result)
+          await keepTried(client, job.id, effect)
           return end(client, { state: 'done', outcome: 'tried' })
         case 'store-redirect':
           await keepRedirect(client, job.page, effect, nowMs)

@@ -16,7 +16,7 @@ import { normalisePath } from '../../store/path.ts'
 import { compareDevices } from '../judging/compare-devices.ts'
 import type { Found } from '../judging/effect.ts'
 import { probeSite } from '../judging/prober.ts'
-import { type RenderTried, tryRules } from '../tries/try-rules.ts'
+import { type Draw, type DrawTried, type RenderTried, tryRules } from '../tries/try-rules.ts'
 import type { ClaimedJob } from './claim.ts'
 import type { Complete, Completion } from './complete.ts'
 
@@ -26,6 +26,8 @@ export type RunJobOptions = {
   pool: pg.Pool
   render(request: RenderRequest): Promise<Rendering>
   complete: Complete
+  /** Absent: tries of rules have no pictures. */
+  draw?: Draw
   openHeaders?: OpenOriginHeaders
   plans: PlanCatalogue
   clock: Clock
@@ -46,7 +48,7 @@ export async function runJob(
 }
 
 async function renderJob(
-  { pool, render, openHeaders, plans, clock, log }: RunJobOptions,
+  { pool, render, draw, openHeaders, plans, clock, log }: RunJobOptions,
   job: ClaimedJob,
   abort: AbortController,
 ): Promise<{ found: Found; record: RenderRecord | null }> {
@@ -67,7 +69,7 @@ async function renderJob(
   }
   const find = async (): Promise<Found> => {
     // Owners try rules on domains without traffic too, and for nothing.
-    if (job.tried !== null) return tryRules(job.tried, renderTried)
+    if (job.tried !== null) return tryRules(job.tried, renderTried, drawTried)
     if (!job.isActive) return { kind: 'domain-inactive' }
     const limit = planNamed(plans, job.plan).monthly_render_limit
     if (overQuota({ used: job.rendersUsed, limit })) return { kind: 'over-quota' }
@@ -83,6 +85,12 @@ async function renderJob(
     const address = { ...job, page: pageId(job.page.domain, path) }
     const outcome = await renderSpelling(address, (spelling) => renderOne(spelling, rule, variant))
     return { outcome, ms: clock.nowMs() - beganMs, requests: record?.requests.made ?? 0 }
+  }
+  const drawTried: DrawTried = async ({ status, html }, rule) => {
+    const { path, variant } = job.tried!
+    const seenBy = visitorFor(variant, visitor, rule?.rule)
+    const page = { customDomain, originUrl, originHeaders, path, visitor: seenBy, given: { status, html } }
+    return draw === undefined ? null : (await draw({ ...page, signal: abort.signal })).picture
   }
   try {
     const found = await find()

@@ -10,6 +10,7 @@ import type { Rendering } from '../../render/record.ts'
 import { within } from '../../within.ts'
 import type { Prober } from '../judging/prober.ts'
 import { readStatement } from '../statement.ts'
+import type { Draw } from '../tries/try-rules.ts'
 import { AfterRender } from './after-render.ts'
 import type { Ended } from './await.ts'
 import { type ClaimedJob, createClaim, createClaimLive, type FreeSlots } from './claim.ts'
@@ -36,6 +37,7 @@ export type WorkerDeps = {
   clock: Clock
   log: Log
   render(request: RenderRequest): Promise<Rendering>
+  draw?: Draw
   openHeaders?: OpenOriginHeaders
   /** False while there is no browser: other nodes take the jobs. */
   canRender(): boolean

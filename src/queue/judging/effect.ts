@@ -5,7 +5,7 @@ import type { NewPage } from '../../store/keep-page.ts'
 import type { UnstoredPage } from '../../store/stored-page.ts'
 import { pageBody } from '../../store/stored-page.ts'
 import type { ClaimedJob } from '../jobs/claim.ts'
-import type { TriedResult } from '../tries/try-rules.ts'
+import type { Tried } from '../tries/try-rules.ts'
 import { probeDetail } from './prober.ts'
 import type { Finding, Look } from './soft-404.ts'
 
@@ -18,7 +18,7 @@ export type Found =
   /** The job was a probe. `finding` null: it failed, see `why`. */
   | { kind: 'probed'; finding: Finding | null; why?: string }
   /** The job tried rules. */
-  | { kind: 'tried'; result: TriedResult }
+  | ({ kind: 'tried' } & Tried)
 
 /** Decided before checking that the job is still this node's. */
 export type Effect =
@@ -31,7 +31,7 @@ export type Effect =
       page: UnstoredPage | null
       detail: string
     }
-  | { do: 'store-try'; result: TriedResult }
+  | ({ do: 'store-try' } & Tried)
   | { do: 'store-probe'; finding: Finding | null; detail: string }
   | { do: 'store-redirect'; status: number; location: string }
   | { do: 'end'; state: 'failed' | 'cancelled'; detail: string }
@@ -94,7 +94,7 @@ export async function effectOf(
     case 'probed':
       return { do: 'store-probe', finding: found.finding, detail: detailOf(found) }
     case 'tried':
-      return { do: 'store-try', result: found.result }
+      return { ...found, do: 'store-try' }
     case 'domain-inactive':
       return { do: 'end', state: 'cancelled', detail: '' }
     default:

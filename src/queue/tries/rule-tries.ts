@@ -10,13 +10,16 @@ import { storableJson } from '../../sites/inspection/side.ts'
 import type { PageVariant } from '../../store/page-id.ts'
 import { enqueue } from '../jobs/enqueue.ts'
 import type { JobState } from '../jobs/job.ts'
-import type { TriedResult } from './try-rules.ts'
+import type { Tried, TriedResult } from './try-rules.ts'
 import { createVisitorChoice, type TryVisitor } from './what-to-try.ts'
 
 export const TRIED_AT_ONCE = 20
 /** Of a domain. */
 export const TRIED_A_DAY = 200
 const KEPT_DAYS = 1
+
+export const TRY_SIDES = ['before', 'after'] as const
+type TrySide = (typeof TRY_SIDES)[number]
 const LOCK = 7231
 
 /** Of the jobs that try: no page of a site. */
@@ -31,6 +34,7 @@ export type RuleTry = {
     variant: PageVariant
     /** False: phones get the desktop page of this path. */
     is_served: boolean
+    pictures: TrySide[]
     rule_before: number | null
     rule_after: number | null
     /** null: not rendered yet. */
@@ -60,6 +64,12 @@ export async function requestTry(
     // One at a time for a domain, so that its limit is exact.
     await client.query('select pg_advisory_xact_lock($1, $2)', [LOCK, domain.id])
     await checkLimit(client, domain.id, paths.length)
+    // The last try of a domain has pictures.
+    await client.query(
+      `update rule_try_page p set before_picture = null, after_picture = null from rule_try t
+        where t.id = p.try_id and t.domain_id = $1 and coalesce(before_picture, after_picture) is not null`,
+      [domain.id],
+    )
     const prefix = `${PATH_PREFIX}${randomBytes(12).toString('hex')}-`
     const jobs = await enqueue(
       client,
@@ -102,7 +112,7 @@ async function checkLimit(client: Queryable, domain: DomainId, more: number): Pr
   throw new AppError('rule_try_limit', { headers: { 'Retry-After': String(Math.max(1, seconds ?? 1)) } })
 }
 
-type Row = Pick<RuleTry['pages'][number], 'path' | 'category' | 'variant' | 'is_served'> & {
+type Row = Pick<RuleTry['pages'][number], 'path' | 'category' | 'variant' | 'is_served' | 'pictures'> & {
   rule_before: number | null
   rule_after: number | null
   result: TriedResult | null
@@ -118,7 +128,10 @@ export async function findTry(
   id: string,
 ): Promise<RuleTry | null> {
   const { rows } = await db.query<Row>(
-    `select p.path, p.category, p.variant, p.is_served, (p.before ->> 'index')::integer as rule_before, (p.after ->> 'index')::integer as rule_after,
+    `select p.path, p.category, p.variant, p.is_served,
+            array_remove(array[case when p.before_picture is not null then 'before' end,
+                               case when p.after_picture is not null then 'after' end], null) as pictures,
+            (p.before ->> 'index')::integer as rule_before, (p.after ->> 'index')::integer as rule_after,
             p.result, j.state, j.outcome
        from rule_try t join domain d on d.id = t.domain_id join rule_try_page p on p.try_id = t.id
        left join job j on j.id = p.job_id
@@ -141,8 +154,28 @@ export async function findTry(
   }
 }
 
-export async function keepTried(client: Queryable, job: JobId, result: TriedResult): Promise<void> {
-  await client.query('update rule_try_page set result = $2 where job_id = $1', [job, storableJson(result)])
+/** WebP. null: unknown, another account's, or removed. */
+export async function findTryPicture(
+  db: Queryable,
+  account: AccountId,
+  domain: DomainName,
+  { id, place, side }: { id: string; place: number; side: TrySide },
+): Promise<Buffer | null> {
+  const { rows } = await db.query<{ picture: Buffer | null }>(
+    `select case $5 when 'before' then p.before_picture else p.after_picture end as picture
+       from rule_try t join domain d on d.id = t.domain_id join rule_try_page p on p.try_id = t.id
+      where d.account_id = $1 and d.custom_domain = $2 and t.id = $3 and p.place = $4
+        and t.requested_at > now() - make_interval(days => $6)`,
+    [account, domain, id, place, side, KEPT_DAYS],
+  )
+  return rows[0]?.picture ?? null
+}
+
+export async function keepTried(client: Queryable, job: JobId, { result, pictures }: Tried): Promise<void> {
+  await client.query(
+    'update rule_try_page set result = $2, before_picture = $3, after_picture = $4 where job_id = $1',
+    [job, storableJson(result), pictures.before, pictures.after],
+  )
 }
 
 export function removeOldTries(pool: pg.Pool, steps?: Steps): Promise<number> {

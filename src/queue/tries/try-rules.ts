@@ -1,5 +1,5 @@
 import { unreachable } from '../../errors.ts'
-import type { GivenPage } from '../../render/outcome.ts'
+import type { GivenPage, RenderRequest } from '../../render/outcome.ts'
 import type { ChosenRule } from '../../rules/rule-book.ts'
 import type { Rule } from '../../rules/schema.ts'
 import { DIGEST_FACTS, factsOf } from '../../sites/inspection/facts.ts'
@@ -17,13 +17,29 @@ export type TriedResult = {
   differences: { of: (typeof DIFFERENCES)[number]; before: string; after: string }[]
 }
 
+/** WebP, where the pages differ; null: none. */
+export type TriedPictures = { before: Buffer | null; after: Buffer | null }
+export type Tried = { result: TriedResult; pictures: TriedPictures }
+
 /** `requests`: made by the page. */
-type Tried = { outcome: Found; ms: number; requests: number }
+type Rendered = { outcome: Found; ms: number; requests: number }
 
 export type RenderTried = (
   page: Pick<TriedRules, 'path' | 'variant'>,
   rule: ChosenRule | null,
-) => Promise<Tried>
+) => Promise<Rendered>
+
+export type DrawTried = (page: GivenPage, rule: ChosenRule | null) => Promise<Buffer | null>
+
+/** Shows a document as a browser does. */
+export type Draw = (
+  request: Pick<
+    RenderRequest,
+    'customDomain' | 'originUrl' | 'originHeaders' | 'path' | 'visitor' | 'signal'
+  > & {
+    given: Pick<GivenPage, 'status' | 'html'>
+  },
+) => Promise<{ picture: Buffer }>
 
 /** What crawlers get under a rule. `page` null: none to compare. `status` null: the origin's. */
 type Answer = {
@@ -39,15 +55,24 @@ const READ_CHARS = 4_000_000
 const TEXT_CHARS = 20_000
 
 /** Renders under both rules. Returns a fault, which is retried, as it is. */
-export async function tryRules(tried: TriedRules, render: RenderTried): Promise<Found> {
+export async function tryRules(tried: TriedRules, render: RenderTried, draw: DrawTried): Promise<Found> {
   // Rules with the same effect make the same page.
-  const renders = new Map<string, Promise<Tried>>()
+  const renders = new Map<string, Promise<Rendered>>()
   const after = await answerUnder(tried.after)
   if ('kind' in after) return after
   const before = await answerUnder(tried.before)
   if ('kind' in before) return before
   const { outcome, ms } = after
-  return { kind: 'tried', result: { outcome, ms, differences: compared(before, after, tried.path) } }
+  const result = { outcome, ms, differences: compared(before, after, tried.path) }
+  const isSeen = before.page?.html !== after.page?.html
+  // Without a picture the texts still say what differs.
+  const pictureOf = async ({ page }: Answer, rule: ChosenRule | null) =>
+    isSeen && page !== null ? draw(page, rule).catch(() => null) : null
+  const pictures = {
+    before: await pictureOf(before, tried.before),
+    after: await pictureOf(after, tried.after),
+  }
+  return { kind: 'tried', result, pictures }
 
   async function answerUnder(rule: ChosenRule | null): Promise<Answer | Found> {
     const own = ownAnswer(tried.path, rule?.rule.action)

@@ -13,7 +13,9 @@ const sentence = (
 }
 
 it('says what a rule does', () => {
-  assert.equal(sentence({ action: 'pass' }), 'Crawlers that ask for /a* get the origin.')
+  for (const more of [null, { change: { consent: true }, render: { wait_for: 'a' }, keep_seconds: 5 }]) {
+    assert.equal(sentence({ action: 'pass' }, more), 'Crawlers that ask for /a* get the origin.')
+  }
   assert.equal(
     sentence({ freshHours: 2 }, { when: { categories: ['search', 'ai'], query: { lang: '*' } } }),
     'Crawlers of category search or ai that ask for /a* with lang get pages that are fresh for 2 h.',

@@ -19,7 +19,9 @@ export function ruleSentence(form: RuleForm, devices: SettingsForm['devices']): 
     return ''
   }
   if (rule.path === '') return ''
-  const { when, action, render, change } = rule
+  const { when, action } = rule
+  // The origin's own answer is neither rendered nor changed.
+  const { render, change, ...kept }: Partial<Rule> = action === 'pass' ? {} : rule
   const variant = when?.variant === undefined ? '' : ` for ${VARIANTS[when.variant]}`
   const categories = when?.categories === undefined ? '' : ` of category ${list(when.categories, 'or')}`
   const query = Object.entries(when?.query ?? {}).map(([name, value]) =>
@@ -28,7 +30,7 @@ export function ruleSentence(form: RuleForm, devices: SettingsForm['devices']): 
   const where = `${rule.path}${query.length === 0 ? '' : ` with ${list(query, 'and')}`}`
   const does = [
     action === undefined ? '' : ACTIONS[action],
-    ...lifetimes(rule),
+    ...lifetimes(kept),
     ...(render?.wait_for === undefined ? [] : [`get pages only once ${render.wait_for} is there`]),
     ...(render?.wait_ms === undefined ? [] : [`get what a page shows ${render.wait_ms / 1_000} s later`]),
     ...(render?.block === undefined ? [] : [`get pages without ${list(render.block, 'and')}`]),
@@ -57,7 +59,11 @@ function browser({ user_agent, viewport, locale, time_zone }: NonNullable<Rule['
   return parts.length === 0 ? [] : [`get pages rendered with ${list(parts, 'and')}`]
 }
 
-function lifetimes({ fresh_seconds: fresh, stale_seconds: stale, keep_seconds: keep }: Rule): string[] {
+function lifetimes({
+  fresh_seconds: fresh,
+  stale_seconds: stale,
+  keep_seconds: keep,
+}: Partial<Rule>): string[] {
   const parts = [
     ...(fresh === undefined ? [] : [`fresh for ${hours(fresh)}`]),
     ...(stale === undefined ? [] : [`then stale for ${hours(stale)}`]),

@@ -1,3 +1,4 @@
+// biome-ignore-all lint/a11y/noNoninteractiveTabindex: boxes that scroll must be reachable by keyboard.
 import { Alert, Button, Group, NativeSelect, Stack, Text, Textarea, Title } from '@mantine/core'
 import type { UseFormReturnType } from '@mantine/form'
 import { useMutation, useQuery } from '@tanstack/react-query'
@@ -60,14 +61,16 @@ export function TryRules({ form, name }: { form: UseFormReturnType<SettingsForm>
       <Group className="form" grow align="start">
         <NativeSelect
           label="As a crawler of"
-          data={[{ value: '', label: 'a category whose rule changes' }, ...CATEGORY_CHOICES]}
+          description="Automatic: one whose rule changes"
+          data={[{ value: '', label: 'automatic' }, ...CATEGORY_CHOICES]}
           value={category}
           onChange={(event) => setCategory(event.currentTarget.value)}
         />
         <NativeSelect
           label="On"
+          description="Automatic: one whose rule changes"
           data={[
-            { value: '', label: 'a device whose rule changes' },
+            { value: '', label: 'automatic' },
             { value: 'desktop', label: 'desktops' },
             { value: 'mobile', label: 'phones' },
           ]}
@@ -100,9 +103,11 @@ function Tried({ name, id }: { name: string; id: string }) {
             ? `Rendered ${counted(pages.length, 'page')}: ${differing.length} differ.`
             : `Rendering: ${ended.length} of ${counted(pages.length, 'page')} …`}
         </Note>
-        {ended.map((page) => (
-          <PageTried key={page.path} page={page} />
-        ))}
+        {pages.map((page, place) =>
+          page.outcome === null ? null : (
+            <PageTried key={page.path} page={page} url={`${ruleTryUrl(name)}/${id}/${place}`} />
+          ),
+        )}
         {state === 'done' && (
           <Group>
             <Button type="submit">Save these rules</Button>
@@ -113,7 +118,7 @@ function Tried({ name, id }: { name: string; id: string }) {
   )
 }
 
-function PageTried({ page }: { page: TriedPage }) {
+function PageTried({ page, url }: { page: TriedPage; url: string }) {
   const { path, category, variant, is_served: isServed } = page
   const { rule_before: before, rule_after: after, outcome, ms, differences } = page
   const nameOf = (rule: number | null) => (rule === null ? 'no rule' : `rule ${rule + 1}`)
@@ -138,6 +143,30 @@ function PageTried({ page }: { page: TriedPage }) {
         </Note>
       )}
       {differences.length === 0 && <Text size="sm">Crawlers get the same as now.</Text>}
+      {page.pictures.length > 0 && (
+        <div className={classes.sides}>
+          {page.pictures.map((side) => (
+            <figure key={side} className={classes.side}>
+              <figcaption>
+                <Text size="sm" fw={500}>
+                  {side === 'before' ? 'Now' : 'Then'}
+                </Text>
+              </figcaption>
+              <section
+                className={classes.frame}
+                tabIndex={0}
+                aria-label={`Picture ${side === 'before' ? 'now' : 'then'}: ${path}`}
+              >
+                <img
+                  className={classes.picture}
+                  src={`${url}/${side}`}
+                  alt={`${path} ${side === 'before' ? 'now' : 'then'}`}
+                />
+              </section>
+            </figure>
+          ))}
+        </div>
+      )}
       {differences.map((difference) => (
         <Side key={difference.of} difference={difference} />
       ))}
