@@ -10,7 +10,12 @@ export type Summary = {
   latencyP95Ms: number
   pagesPerSecond: number
   cpuMsPerPage: number
+  /** Before the first page, after the warm-up, at the peak; NaN without `--idle-minutes`: after them, and the next page. */
+  restMiB: number
+  warmMiB: number
   peakMiB: number
+  idleMiB: number
+  wakeMs: number
   pages: number
   incomplete: number
   /** Relative to the first service, run by run, then the median. */
@@ -19,11 +24,14 @@ export type Summary = {
   cpuRatio: number
 }
 
+export type AtRest = { restBytes: number; warmBytes: number; idleBytes: number; wakeMs: number }
+
 /** Medians over the runs; p95 over all pages of all runs. */
 export function summarise(
   service: Service,
   runs: readonly RunFigures[],
   peerRuns: readonly RunFigures[],
+  { restBytes, warmBytes, idleBytes, wakeMs }: AtRest,
 ): Summary {
   const overRuns = (value: (run: RunFigures) => number) => median(runs.map(value))
   const ratio = (value: (run: RunFigures) => number) =>
@@ -39,6 +47,7 @@ export function summarise(
     ),
     pagesPerSecond: overRuns((run) => run.pagesPerSecond),
     cpuMsPerPage: overRuns((run) => run.cpuMsPerPage),
+    ...{ restMiB: restBytes / 2 ** 20, warmMiB: warmBytes / 2 ** 20, idleMiB: idleBytes / 2 ** 20, wakeMs },
     peakMiB: Math.max(...runs.map((run) => run.peakBytes)) / 2 ** 20,
     pages: runs.reduce((sum, run) => sum + run.pages, 0),
     incomplete: runs.reduce((sum, run) => sum + run.incomplete.length, 0),
@@ -57,7 +66,8 @@ export function reportTable(summaries: readonly Summary[], peer: string): string
       'p95 ms',
       'pages/s',
       'CPU ms/page',
-      'peak MiB',
+      'MiB: at rest, warmed up, peak',
+      'idle MiB, next page ms',
       'pages',
       'incomplete',
       `p50 : ${peer}`,
@@ -70,7 +80,8 @@ export function reportTable(summaries: readonly Summary[], peer: string): string
       one.latencyP95Ms.toFixed(0),
       one.pagesPerSecond.toFixed(1),
       one.cpuMsPerPage.toFixed(0),
-      one.peakMiB.toFixed(0),
+      [one.restMiB, one.warmMiB, one.peakMiB].map((mib) => mib.toFixed(0)).join(', '),
+      `${one.idleMiB.toFixed(0)}, ${one.wakeMs.toFixed(0)}`,
       String(one.pages),
       String(one.incomplete),
       one.latencyRatio.toFixed(3),

@@ -1,13 +1,14 @@
 /**
  * `node bench/render.ts [--sites shop,docute,swagger-ui] [--runs 2] [--only prepaint,prerender,rendertron]`
  * `[--warm-up-pages 40] [--latency-pages 12] [--seconds 8] [--crawlers 8] [--floor-pages 9]`
- * `[--peer-browser PATH] [--slots N] [--json FILE]`
+ * `[--peer-browser PATH] [--slots N] [--idle-minutes 11] [--json FILE]`
  * Compares Prepaint with its npm peers, in turns, for bench/RESULTS.md. Takes 15 minutes at its defaults. Services
  * warm up first: the first dozens of pages are slower, ours by a fifth.
  */
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { loadavg, tmpdir } from 'node:os'
 import path from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 
 import { machineLine } from './figures.ts'
@@ -17,9 +18,10 @@ import { startPrepaint } from './peers/prepaint.ts'
 import { startPrerender } from './peers/prerender.ts'
 import { startRendertron } from './peers/rendertron.ts'
 import type { Service, Site } from './peers/service.ts'
-import { measureRun, type RunFigures, warmUp } from './render-measure.ts'
-import { reportTable, type Summary, summarise } from './render-report.ts'
+import { measureRun, type PageNumbers, type RunFigures, warmUp } from './render-measure.ts'
+import { type AtRest, reportTable, type Summary, summarise } from './render-report.ts'
 import { openSite } from './sites.ts'
+import { treeBytes } from './tree-meter.ts'
 
 const { values } = parseArgs({
   options: {
@@ -31,6 +33,7 @@ const { values } = parseArgs({
     seconds: { type: 'string', default: '8' },
     crawlers: { type: 'string', default: '8' },
     'floor-pages': { type: 'string', default: '9' },
+    'idle-minutes': { type: 'string', default: '0' },
     json: { type: 'string' },
     'peer-browser': { type: 'string' },
     slots: { type: 'string' },
@@ -43,6 +46,9 @@ const plan = {
 }
 const runs = Number(values.runs)
 const floorPages = Number(values['floor-pages'])
+const idleMinutes = Number(values['idle-minutes'])
+/** After the last page, until memory is read. */
+const SETTLE_MS = 5_000
 const names = values.sites.split(',')
 const warmUpPages = Number(values['warm-up-pages'])
 
@@ -89,7 +95,13 @@ async function compare(name: string): Promise<Summary[]> {
         return last
       },
     }
+    const rested = async () => {
+      await delay(SETTLE_MS)
+      return services.map(({ pid }) => treeBytes(pid))
+    }
+    const restBytes = await rested()
     for (const service of services) await warmUp(service, site, numbers, warmUpPages)
+    const warmBytes = await rested()
 
     const figures = new Map<Service, RunFigures[]>(services.map((service) => [service, []]))
     for (let run = 0; run < runs; run += 1) {
@@ -103,12 +115,32 @@ async function compare(name: string): Promise<Summary[]> {
         )
       }
     }
+    const after = idleMinutes > 0 ? await idle(services, site, numbers) : null
+    const atRest = (at: number): AtRest => ({
+      ...{ restBytes: restBytes[at]!, warmBytes: warmBytes[at]! },
+      ...(after?.[at] ?? { idleBytes: Number.NaN, wakeMs: Number.NaN }),
+    })
     const peer = services.find((service) => service.name === 'prerender') ?? services[0]!
-    return services.map((service) => summarise(service, figures.get(service)!, figures.get(peer)!))
+    return services.map((service, at) =>
+      summarise(service, figures.get(service)!, figures.get(peer)!, atRest(at)),
+    )
   } finally {
     for (const service of services.reverse()) await service.close()
     await site.close()
   }
+}
+
+/** Memory after `--idle-minutes`, then the time of one page. */
+async function idle(services: readonly Service[], site: Site, numbers: PageNumbers) {
+  await delay(idleMinutes * 60_000)
+  const found: { idleBytes: number; wakeMs: number }[] = []
+  for (const service of services) {
+    const idleBytes = treeBytes(service.pid)
+    const begunMs = performance.now()
+    await warmUp(service, site, numbers, 1)
+    found.push({ idleBytes, wakeMs: performance.now() - begunMs })
+  }
+  return found
 }
 
 async function start(service: string, site: Site): Promise<Service> {

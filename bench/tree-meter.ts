@@ -8,8 +8,7 @@ export function meterTree(pid: number): { cpuMs(): number; peakBytes(): number; 
   let peak = 0
   let last = totalCpuMs(pid)
   const sample = () => {
-    const bytes = processTree(pid).reduce((sum, entry) => sum + proportionalMemory(entry.pid), 0)
-    peak = Math.max(peak, bytes)
+    peak = Math.max(peak, treeBytes(pid))
   }
   const timer = setInterval(sample, SAMPLE_MS)
   return {
@@ -21,6 +20,10 @@ export function meterTree(pid: number): { cpuMs(): number; peakBytes(): number; 
     peakBytes: () => peak,
     stop: () => clearInterval(timer),
   }
+}
+
+export function treeBytes(pid: number): number {
+  return processTree(pid).reduce((sum, entry) => sum + proportionalMemory(entry.pid), 0)
 }
 
 /** Parents that waited for ended children include their time. */

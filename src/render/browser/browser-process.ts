@@ -132,6 +132,7 @@ async function launch(options: LaunchOptions, sandbox: Sandbox): Promise<Browser
     const contextWorkers = await followContextWorkers(cdp.browser)
     if (sandbox === 'on' && !(await pagesAreSandboxed(groupId)))
       throw new Error('a page runs without a sandbox')
+    await closeFirstPage(cdp)
     const parts = new BrowserParts(groupId, () => void kill('its network process has ended'))
     void ended.then(() => parts.stop())
     const mainPid = mainProcessOf(groupId)
@@ -196,6 +197,13 @@ function yieldingSession(leader: number): BrowserProcess['yieldCores'] {
       before = nice
     } catch {} // The kernel accepts ten changes a second of all sessions, and may lack the file.
   }
+}
+
+/** Nothing uses it, and its process holds 30 MiB. */
+async function closeFirstPage({ browser }: CdpConnection): Promise<void> {
+  const { targetInfos } = await browser.send('Target.getTargets')
+  const pages = targetInfos.filter(({ type }) => type === 'page')
+  await Promise.all(pages.map(({ targetId }) => browser.send('Target.closeTarget', { targetId })))
 }
 
 /** The kernel must filter the system calls of the first page's process, some milliseconds after its start. */
