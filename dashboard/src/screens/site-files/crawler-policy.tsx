@@ -1,14 +1,10 @@
 import { NativeSelect, Stack, TextInput } from '@mantine/core'
-import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
-import { useSaveSettings } from '../../api/site-file-queries.ts'
 import type { DomainWithSettings, Settings } from '../../api/types.ts'
 import { CATEGORIES, type Category, PURPOSES } from '../../crawler-categories.ts'
-import { ConfirmDialog } from '../../parts/dialog.tsx'
 import { EditForm } from '../../parts/edit-form.tsx'
-import { notifyDone } from '../../parts/notifications.tsx'
 import { Note, Section } from '../../parts/page.tsx'
-import { ForbidsSite, SEARCH_CRAWLERS } from './forbidden.tsx'
+import { SEARCH_CRAWLERS, useAskedSave } from './forbidden.tsx'
 import { Versions } from './versions.tsx'
 
 type Policy = Pick<Settings, 'categories' | 'preferences' | 'terms_url'>
@@ -65,31 +61,22 @@ const shutsOut = (treatment: Treatment | undefined) => treatment === 'block' || 
 
 export default function CrawlerPolicy({ domain }: { domain: DomainWithSettings }) {
   const { custom_domain: name, settings } = domain
-  const saveSettings = useSaveSettings(name)
   /** null: nothing was edited; what is stored is shown. */
   const [edited, setEdited] = useState<Policy | null>(null)
-  const [isAsking, setAsking] = useState(false)
   const { categories, preferences, terms_url } = edited ?? settings
   const change = (by: Partial<Policy>) => setEdited({ categories, preferences, terms_url, ...by })
-  const store = async () => {
-    await saveSettings({ categories, preferences, terms_url: terms_url || null })
-    setEdited(null)
-    notifyDone('Saved. The policy is in force.')
-  }
-  const save = useMutation({
-    mutationFn: async () => {
-      if (shutsOut(categories.search) && !shutsOut(settings.categories.search)) setAsking(true)
-      else await store()
-    },
+  const { save, question } = useAskedSave(name, {
+    said: 'Saved. The policy is in force.',
+    onSaved: () => setEdited(null),
   })
+  const submit = () => {
+    const isNew = shutsOut(categories.search) && !shutsOut(settings.categories.search)
+    const changed = { categories, preferences, terms_url: terms_url || null }
+    save.mutate({ settings: changed, crawlers: isNew ? SEARCH_CRAWLERS : [] })
+  }
   return (
     <Stack gap="lg">
-      <EditForm
-        isDirty={edited !== null}
-        sent={save}
-        onSubmit={() => save.mutate()}
-        onUndo={() => setEdited(null)}
-      >
+      <EditForm isDirty={edited !== null} sent={save} onSubmit={submit} onUndo={() => setEdited(null)}>
         <Section
           title="Crawlers"
           lead="What each kind gets. Payment answers with status 402 and your terms; Prepaint takes no payments. Who is a crawler is chosen in the settings; those that do not say who they are count as people."
@@ -127,16 +114,7 @@ export default function CrawlerPolicy({ domain }: { domain: DomainWithSettings }
         </Section>
       </EditForm>
       <Versions domain={name} kind="policy" />
-      {isAsking && (
-        <ConfirmDialog
-          title="Shut out search engines?"
-          label="Save anyway"
-          run={store}
-          onClose={() => setAsking(false)}
-        >
-          <ForbidsSite crawlers={SEARCH_CRAWLERS} />
-        </ConfirmDialog>
-      )}
+      {question}
     </Stack>
   )
 }

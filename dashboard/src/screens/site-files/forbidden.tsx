@@ -1,4 +1,10 @@
 import { Text } from '@mantine/core'
+import { useMutation } from '@tanstack/react-query'
+import { useState } from 'react'
+import { useSaveSettings } from '../../api/site-file-queries.ts'
+import type { Settings } from '../../api/types.ts'
+import { ConfirmDialog } from '../../parts/dialog.tsx'
+import { notifyDone } from '../../parts/notifications.tsx'
 
 /** What people search with, by the name of its crawler. Google is last, beside the question. */
 const SEARCH_ENGINES: Record<string, string> = {
@@ -21,4 +27,34 @@ export function ForbidsSite({ crawlers }: { crawlers: readonly string[] }) {
       {at === named.length - 1 && ' Save anyway?'}
     </Text>
   ))
+}
+
+type Asked = { settings: Partial<Settings>; crawlers: readonly string[] }
+
+/** Saves settings of a domain. Asks first if they shut out search engines. */
+export function useAskedSave(domain: string, { said, onSaved }: { said: string; onSaved: () => void }) {
+  const saveSettings = useSaveSettings(domain)
+  const [asked, setAsked] = useState<Asked | null>(null)
+  const store = async (settings: Partial<Settings>) => {
+    await saveSettings(settings)
+    onSaved()
+    notifyDone(said)
+  }
+  const save = useMutation({
+    mutationFn: async (given: Asked) => {
+      if (given.crawlers.length === 0) await store(given.settings)
+      else setAsked(given)
+    },
+  })
+  const question = asked !== null && (
+    <ConfirmDialog
+      title="Shut out search engines?"
+      label="Save anyway"
+      run={() => store(asked.settings)}
+      onClose={() => setAsked(null)}
+    >
+      <ForbidsSite crawlers={asked.crawlers} />
+    </ConfirmDialog>
+  )
+  return { save, question }
 }

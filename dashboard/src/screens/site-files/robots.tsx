@@ -1,18 +1,16 @@
 import { Alert, Badge, Group, NativeSelect, Stack, Text, Textarea, TextInput } from '@mantine/core'
-import { useMutation, useQuery } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { useDeferredValue, useMemo, useState } from 'react'
 import { judgeCrawler, shutOut } from '../../../../src/site-files/judge-crawler.ts'
 import { beginsGroup, servedRobots } from '../../../../src/site-files/robots-text.ts'
-import { robotsQuery, useSaveSettings } from '../../api/site-file-queries.ts'
+import { robotsQuery } from '../../api/site-file-queries.ts'
 import type { DomainWithSettings, Settings, Robots as StoredRobots } from '../../api/types.ts'
-import { ConfirmDialog } from '../../parts/dialog.tsx'
 import { EditForm } from '../../parts/edit-form.tsx'
 import { Lines } from '../../parts/lines.tsx'
-import { notifyDone } from '../../parts/notifications.tsx'
 import { Note, Section } from '../../parts/page.tsx'
 import { Loaded } from '../../parts/states.tsx'
 import { textDifference } from '../page/differences.ts'
-import { ForbidsSite, SEARCH_CRAWLERS } from './forbidden.tsx'
+import { SEARCH_CRAWLERS, useAskedSave } from './forbidden.tsx'
 import { Versions } from './versions.tsx'
 
 const MODES = [
@@ -32,10 +30,8 @@ export function Robots({ domain }: { domain: DomainWithSettings }) {
 
 function RobotsEditor({ domain, stored }: { domain: DomainWithSettings; stored: StoredRobots }) {
   const { custom_domain: name, settings } = domain
-  const saveSettings = useSaveSettings(name)
   /** null: nothing was edited; what is stored is shown. */
   const [edited, setEdited] = useState<Pick<StoredRobots, 'mode' | 'text'> | null>(null)
-  const [forbids, setForbids] = useState<string[]>([])
   const { mode, text } = edited ?? stored
   const isDirty = mode !== stored.mode || text !== stored.text
   /** What would be served; null: the origin cannot be reached. */
@@ -49,21 +45,17 @@ function RobotsEditor({ domain, stored }: { domain: DomainWithSettings; stored: 
     shutOut(servedWith(robots) ?? (robots.mode === 'append' ? (robots.text ?? '') : ''), SEARCH_CRAWLERS)
   const isValid = mode !== 'append' || beginsGroup(text)
   const would = useDeferredValue(isDirty ? (isValid ? servedWith({ mode, text }) : undefined) : stored.served)
-  const store = async () => {
-    await saveSettings({ robots: { mode, text } })
-    setEdited(null)
-    notifyDone('Saved. The new robots.txt is served.')
-  }
-  const save = useMutation({
-    mutationFn: async () => {
-      const found = isValid ? forbiddenBy({ mode, text }) : []
-      if (found.length === 0) await store()
-      else setForbids(found)
-    },
+  const { save, question } = useAskedSave(name, {
+    said: 'Saved. The new robots.txt is served.',
+    onSaved: () => setEdited(null),
   })
+  const submit = () => {
+    const robots = { mode, text }
+    save.mutate({ settings: { robots }, crawlers: isValid ? forbiddenBy(robots) : [] })
+  }
   return (
     <Stack gap="lg">
-      <EditForm isDirty={isDirty} sent={save} onSubmit={() => save.mutate()} onUndo={() => setEdited(null)}>
+      <EditForm isDirty={isDirty} sent={save} onSubmit={submit} onUndo={() => setEdited(null)}>
         <Section title="robots.txt" lead="Served to every client, blocked crawlers included.">
           <NativeSelect
             className="form"
@@ -90,16 +82,7 @@ function RobotsEditor({ domain, stored }: { domain: DomainWithSettings; stored: 
       </EditForm>
       <Test text={would} />
       <Versions domain={name} kind="robots" forbids={forbiddenBy} />
-      {forbids.length > 0 && (
-        <ConfirmDialog
-          title="Forbid the whole site?"
-          label="Save anyway"
-          run={store}
-          onClose={() => setForbids([])}
-        >
-          <ForbidsSite crawlers={forbids} />
-        </ConfirmDialog>
-      )}
+      {question}
     </Stack>
   )
 }
