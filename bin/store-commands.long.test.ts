@@ -164,7 +164,7 @@ describe('commands on accounts, keys, tokens and domains', () => {
     const first = 'User-agent: GPTBot\nDisallow: /\n'
     await good(`robots set ${at} --mode replace --file -`, first)
     assert.deepEqual(await good(`robots show ${at}`), {
-      ...{ domain: 'shop.example', mode: 'replace', text: first, served: first },
+      ...{ domain: 'shop.example', mode: 'replace', origin: null, text: first, served: first },
     })
     assert.deepEqual(await good(`robots test ${at} --path /a --crawler GPTBot`), {
       ...{ allowed: false, line: 2, rule: 'Disallow: /' },

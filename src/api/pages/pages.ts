@@ -15,10 +15,9 @@ import {
 import { PAGE_VARIANTS } from '../../store/page-id.ts'
 import { type PurgeWhat, purgePages } from '../../store/purge.ts'
 import { purgedSchema } from '../cache/cache.ts'
-import { domainParams, ownedDomain } from '../domains/domain-schema.ts'
-import { callerOf } from '../http/access.ts'
 import { type ApiApp, type ApiDeps, apiSchema, countText } from '../http/app.ts'
 import { jsonResponse } from '../http/responses.ts'
+import { domainRoutes } from '../http/routes.ts'
 import { matchSchema, pageChoiceSchema, pagePathsOf, searchOf, searchSchema } from './page-choice.ts'
 
 const time = z.iso.datetime({ precision: 3 })
@@ -100,25 +99,16 @@ export const PURGE_LIMIT = 100_000
 /** Pages per search. All are deleted and queued in one transaction. */
 export const REFRESH_LIMIT = 10_000
 
-// biome-ignore lint/complexity/noExcessiveLinesPerFunction: a list of route definitions
 export function pages(app: ApiApp, deps: ApiDeps): void {
   const { caughtUp, clock, pool } = deps
+  const add = domainRoutes(app, pool, 'Cache')
 
-  app.route({
-    method: 'GET',
-    url: '/api/domains/:domain/pages',
-    config: { access: 'key', refuses: ['domain_not_found'] },
-    schema: {
-      operationId: 'listPages',
-      tags: ['Cache'],
-      summary: 'The stored pages of a domain: searched, sorted, in parts',
-      params: domainParams,
-      querystring: querySchema,
-      response: { 200: jsonResponse('A part of the list', listSchema) },
-    },
-    handler: async (request) => {
+  add('GET', 'pages', 'listPages', {
+    summary: 'The stored pages of a domain: searched, sorted, in parts',
+    query: querySchema,
+    response: { 200: jsonResponse('A part of the list', listSchema) },
+    handler: async (domain, request) => {
       const { search, match, order, direction, limit, after } = request.query
-      const domain = await ownedDomain(pool, callerOf(request).account, request.params.domain)
       const wanted = pageMatch(match ?? 'contains', search ?? '')
       const place = after === undefined ? null : readPlace(after, order ?? 'path')
       const { pages, next } = await listPages(pool, domain, {
@@ -142,23 +132,14 @@ export function pages(app: ApiApp, deps: ApiDeps): void {
     },
   })
 
-  app.route({
-    method: 'POST',
-    url: '/api/domains/:domain/pages/purge',
-    config: { access: 'key', refuses: ['too_many_to_purge', 'domain_not_found'] },
-    schema: {
-      operationId: 'purgePages',
-      tags: ['Cache'],
-      summary: 'Delete stored pages of a domain: listed ones, or all that a search finds',
-      description:
-        'Deletes all of them or none, and always the whole sitemap cache and redirect cache of the domain.',
-      params: domainParams,
-      body: pageChoiceSchema,
-      response: { 200: jsonResponse('Deleted', purgedSchema) },
-    },
-    handler: async (request) => {
-      const domain = await ownedDomain(pool, callerOf(request).account, request.params.domain)
-      const { body } = request
+  add('POST', 'pages/purge', 'purgePages', {
+    summary: 'Delete stored pages of a domain: listed ones, or all that a search finds',
+    description:
+      'Deletes all of them or none, and always the whole sitemap cache and redirect cache of the domain.',
+    body: pageChoiceSchema,
+    refuses: ['too_many_to_purge'],
+    response: { 200: jsonResponse('Deleted', purgedSchema) },
+    handler: async (domain, { body }) => {
       const what: PurgeWhat =
         'paths' in body
           ? { kind: 'paths', paths: pagePathsOf(domain, body.paths) }
@@ -175,36 +156,23 @@ export function pages(app: ApiApp, deps: ApiDeps): void {
     },
   })
 
-  app.route({
-    method: 'POST',
-    url: '/api/domains/:domain/pages/refresh',
-    config: {
-      access: 'key',
-      refuses: ['too_many_to_refresh', 'domain_not_found', 'domain_inactive', 'queue_full'],
+  add('POST', 'pages/refresh', 'refreshPages', {
+    summary: 'Delete stored pages of a domain and render them again: listed ones, or all that a search finds',
+    description:
+      'Refreshes all of them or none. Requests of crawlers are rendered first. Each stored page counts as a render.',
+    body: pageChoiceSchema,
+    refuses: ['too_many_to_refresh', 'domain_inactive', 'queue_full'],
+    response: {
+      200: jsonResponse(
+        'Queued',
+        z.object({
+          message: z.string(),
+          domain: z.string(),
+          pagesQueued: z.int().describe('Queued renders'),
+        }),
+      ),
     },
-    schema: {
-      operationId: 'refreshPages',
-      tags: ['Cache'],
-      summary:
-        'Delete stored pages of a domain and render them again: listed ones, or all that a search finds',
-      description:
-        'Refreshes all of them or none. Requests of crawlers are rendered first. Each stored page counts as a render.',
-      params: domainParams,
-      body: pageChoiceSchema,
-      response: {
-        200: jsonResponse(
-          'Queued',
-          z.object({
-            message: z.string(),
-            domain: z.string(),
-            pagesQueued: z.int().describe('Queued renders'),
-          }),
-        ),
-      },
-    },
-    handler: async (request) => {
-      const domain = await ownedDomain(pool, callerOf(request).account, request.params.domain)
-      const { body } = request
+    handler: async (domain, { body }) => {
       const named = 'paths' in body ? pagePathsOf(domain, body.paths) : null
       const match = 'paths' in body ? null : searchOf(body)
       if (!domain.isActive) throw new AppError('domain_inactive')
