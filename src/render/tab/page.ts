@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import type { BrowserProcess } from '../browser/browser-process.ts'
-import type { CdpConnection, CdpListeners, CdpSession } from '../browser/cdp.ts'
+import { type CdpConnection, CdpError, type CdpListeners, type CdpSession } from '../browser/cdp.ts'
 import { PAGE_LIMITS, type Visitor } from '../outcome.ts'
 import { PageDate, VirtualClock } from '../time/virtual-clock.ts'
 import { mergeListeners } from '../visit/recorder.ts'
@@ -61,13 +61,14 @@ export async function openPage(
   visitor: Visitor = {},
 ): Promise<Page> {
   const { cdp } = browser
-  const { targetId } = await cdp.browser.send('Target.createTarget', {
-    ...{ url: 'about:blank', browserContextId, ...(visitor.viewport ?? USUAL_VIEWPORT) },
-    // Only the headless shell works without frames. Full Chromium does not draw a minimised window around the page.
-    ...(browser.product.startsWith('Chrome/')
-      ? { windowState: 'minimized' as const }
-      : { enableBeginFrameControl: true }),
-  })
+  const wanted = { url: 'about:blank', browserContextId, ...(visitor.viewport ?? USUAL_VIEWPORT) }
+  const { targetId } = await cdp.browser
+    .send('Target.createTarget', { ...wanted, enableBeginFrameControl: true })
+    // Only the headless shell works without frames.
+    .catch((error) => {
+      if (!(error instanceof CdpError)) throw error
+      return cdp.browser.send('Target.createTarget', wanted)
+    })
   const { sessionId } = await cdp.browser.send('Target.attachToTarget', { targetId, flatten: true })
   const session = cdp.session(sessionId)
   const clock = await VirtualClock.open(cdp, targetId)
