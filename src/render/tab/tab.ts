@@ -117,11 +117,16 @@ export class Tab {
     const used = this.page
     const { session } = used
     if (used.hasCredentials) throw new Error('the context may remember credentials')
-    // Awaited: the page's process handles this command, the browser's process the next.
-    await session.send('Emulation.setScriptExecutionDisabled', { value: true })
-    this.#isParked = used.canPark && !renewProcess
+    // Awaited: the page's process handles these commands, the browser's process the next.
+    const [heldBytes] = await Promise.all([
+      heldBytesOf(session),
+      session.send('Emulation.setScriptExecutionDisabled', { value: true }),
+    ])
+    const isFull = heldBytes > HELD_LIMIT_BYTES
+    this.#isParked = used.canPark && !renewProcess && !isFull
     used.canPark = false
     if (!this.#isParked) await toBlank(session)
+    if (isFull && !renewProcess) await session.send('HeapProfiler.collectGarbage')
     if (renewProcess) {
       await this.#openPage()
       await used.close()
@@ -155,6 +160,7 @@ export class Tab {
     const { session } = this.page
     await toBlank(session)
     this.#isParked = false
+    if ((await heldBytesOf(session)) > IDLE_LIMIT_BYTES) await session.send('HeapProfiler.collectGarbage')
     await Promise.all([
       session.send('Emulation.setScriptExecutionDisabled', { value: false }),
       session.send('Page.resetNavigationHistory'),
@@ -178,6 +184,19 @@ export class Tab {
     this.#page = page
     void page.lost.then((why) => this.#page === page && this.#lose(why))
   }
+}
+
+/**
+ * Collect garbage after a render when a process holds more, and when its page is idle. Chromium does so in idle time,
+ * which a page with a virtual clock does not have: earlier pages stayed (docs/decisions/0045-lighter.md).
+ */
+const HELD_LIMIT_BYTES = 64 * 2 ** 20
+const IDLE_LIMIT_BYTES = 24 * 2 ** 20
+
+/** Memory of the page and of earlier ones in its process, without what Chromium allocates outside of its heaps. */
+async function heldBytesOf(session: CdpSession): Promise<number> {
+  const { totalSize, embedderHeapUsedSize, backingStorageSize } = await session.send('Runtime.getHeapUsage')
+  return totalSize + embedderHeapUsedSize + backingStorageSize
 }
 
 /** `Page.navigate` answers before the old page is gone; the history shows when it is. */
