@@ -209,7 +209,8 @@ describe('settings', () => {
     for (const side of ['now', 'then']) {
       const picture = found.getByRole('img', { name: `/about ${side}` })
       await picture.waitFor()
-      const isDrawn = async () => Boolean(await picture.evaluate('(image) => image.naturalWidth > 0'))
+      const shown = `document.querySelector('img[alt="/about ${side}"]')?.naturalWidth > 0`
+      const isDrawn = () => page.evaluate<boolean>(shown)
       await until(`the picture of the page ${side} is there`, isDrawn)
     }
     await page.getByLabel('On', { exact: true }).selectOption('mobile')

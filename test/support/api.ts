@@ -108,6 +108,7 @@ export async function startTestApi({
   const get = { origins, userAgent: 'Prepaint' }
 
   const deps: ApiDeps = {
+    egressAddresses: ['203.0.113.5', '2001:db8::/48'],
     pool,
     checks: createChecks({
       clock,

@@ -207,6 +207,12 @@ describe('PUT /api/domains/:domain', () => {
   })
 })
 
+it('a firewall is told the user agent, and the addresses that the operator named', async () => {
+  const { status, body } = await api.get('/api/egress', owner.key)
+  assert.deepEqual([status, body['addresses']], [200, ['203.0.113.5', '2001:db8::/48']])
+  assert.match(String(body['user_agent']), /^Prepaint\/\d/)
+})
+
 describe('rules in an update', () => {
   const rules = (...list: object[]) => ({ settings: { rules: list } })
   const store = (path: string, effect: string) =>
