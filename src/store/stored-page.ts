@@ -30,7 +30,10 @@ export async function packText(bytes: Buffer): Promise<Buffer> {
     [constants.BROTLI_PARAM_MODE]: constants.BROTLI_MODE_TEXT,
     [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length,
   }
-  return bytes.length <= SMALL_BYTES ? brotliCompressSync(bytes, { params }) : compress(bytes, { params })
+  const packed =
+    bytes.length <= SMALL_BYTES ? brotliCompressSync(bytes, { params }) : await compress(bytes, { params })
+  // A copy: each of zlib's results keeps 64 KiB alive, and those of pages stay in memory.
+  return Buffer.from(new Uint8Array(packed).buffer)
 }
 
 export async function pageBody(html: string): Promise<PageBody> {

@@ -231,7 +231,8 @@ function oneOfMany(text: string): string {
 async function encode(bodyBr: Buffer, known: Buffer | undefined, encoding: Encoding): Promise<Buffer> {
   if (encoding === 'br') return bodyBr
   const html = known ?? (await brotliDecompress(bodyBr, { maxOutputLength: HTML_LIMIT_BYTES }))
-  return encoding === 'gzip' ? gzip(html, { level: 6 }) : html
+  // A copy: each of zlib's results keeps 64 KiB alive.
+  return Buffer.from(new Uint8Array(encoding === 'gzip' ? await gzip(html, { level: 6 }) : html).buffer)
 }
 
 /** A location that is valid in a header: drops and encodes what browsers would. */

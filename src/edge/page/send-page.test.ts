@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
 
 import { type AskOptions, openEdge } from '../../../test/support/edge.ts'
+import { pageBody } from '../../store/stored-page.ts'
 import { prepareServed } from './prepared-page.ts'
 
 const HTML = `<!doctype html><h1>Lamp</h1>${'<p>text</p>'.repeat(500)}`
@@ -17,6 +18,18 @@ it('twenty that want an encoding that is not ready get it', async () => {
   await ask({ 'accept-encoding': 'br' })
   const answers = await Promise.all(Array.from({ length: 20 }, () => ask({ 'accept-encoding': 'gzip' })))
   assert.equal(new Set(answers.map(({ body }) => body.toString('base64'))).size, 1)
+})
+
+it('what stays in memory of a page is as large as it is counted', async () => {
+  const { bodyBr, htmlBytes, etag } = await pageBody('<p>a small page</p>')
+  const times = { renderedAtMs: 0, staleSinceMs: null }
+  const stored = { variant: 'desktop', status: 200, headers: [], bodyBr, htmlBytes, etag, ...times } as const
+  const page = prepareServed({ kind: 'page', ...stored })
+  if (page.kind !== 'page') throw new Error('no page')
+  for (const encoding of ['br', 'gzip', 'identity'] as const) {
+    const { body } = await page.make(encoding)
+    assert.equal(body.buffer.byteLength, body.length, encoding)
+  }
 })
 
 describe('headers', () => {
