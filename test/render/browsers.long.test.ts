@@ -17,7 +17,7 @@ const FILES = [
 const browsers = process.env['PREPAINT_TEST_BROWSERS']?.split(':') ?? []
 
 for (const executable of browsers) {
-  it(`with ${executable}`, { timeout: 290_000 }, async () => {
+  it(`with ${executable}`, { timeout: 590_000 }, async () => {
     const run = spawn(process.execPath, ['--test', '--test-reporter=dot', '--test-concurrency=2', ...FILES], {
       cwd: ROOT,
       stdio: ['ignore', 'pipe', 'inherit'],
