@@ -11,7 +11,7 @@ import { MOST_PIPELINED } from './connection-limits.ts'
 
 let asked: { method: string; url: string; body: string }[] = []
 const edge = await openEdge({
-  answerWaitMs: 2_000,
+  answerWaitMs: 30_000,
   origin: async (req, res) => {
     let body = ''
     try {
