@@ -84,11 +84,11 @@ const rulesTry = defineCommand({
   },
   async run(values, around) {
     const { category, variant } = values
-    const wanted = {
-      rules: parseRules(await readFileOption(values.file)),
+    const visitor = {
       ...(category !== null && { category: parseChoiceOption('category', category, RULE_CATEGORIES) }),
       ...(variant !== null && { variant: parseChoiceOption('variant', variant, PAGE_VARIANTS) }),
     }
+    const wanted = { ...visitor, rules: parseRules(await readFileOption(values.file)) }
     return withDomain(values.domain, around, async (domain, { pool, nowMs }) => {
       const { account, name } = domain
       const mostAsked = () => mostAskedPaths(pool, { account, domain: domain.id }, nowMs, TRIED_AT_ONCE)
