@@ -174,9 +174,12 @@ it('every process has a lower priority, and its session has one while it yields'
     ...{ pageMemoryBytes: PAGE_LIMITS.memoryBytes, requireSandbox: false, log: silentLog() },
   })
   t.after(() => browser.kill('the test is over'))
+  await renderer.html('/', { domain: 'nice.example' })
   const group = processesOfGroup(browser.pid)
-  assert(group.some(({ commandLine }) => commandLine.includes('--type=renderer')))
-  for (const { pid } of group) assert.equal(file(pid, 'stat').split(') ')[1]!.split(' ')[16], '10')
+  // Pages' processes too.
+  for (const pid of [...browserPids(), ...group.map(({ pid }) => pid)]) {
+    assert.equal(file(pid, 'stat').split(') ')[1]!.split(' ')[16], '10')
+  }
   if (!existsSync('/proc/self/autogroup')) return
   for (const [isYielding, nice] of [
     [true, / nice 10$/m],
