@@ -183,7 +183,7 @@ export class Ordering {
       const end = await runOrderTask(this.#taskDeps, task, signal).catch((): null => null)
       if (lost.signal.aborted) return
       // Only while we have the lease: the next node publishes its own challenge.
-      await withdrawChallenges(pool, task.domain).catch(() => {})
+      await withLease(pool, task, (client) => withdrawChallenges(client, task.domain)).catch(() => {})
       if (end === null) await endOrderTask(pool, task, { kind: 'later', nextAtMs: clock.nowMs() })
       else await this.#store(task, end)
     } finally {

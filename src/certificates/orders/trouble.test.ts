@@ -296,13 +296,18 @@ describe('ordering under trouble', () => {
   // Proves decided "Certificates"
   it('a node that is lost in the middle of an order: another takes it up, and all serve', async () => {
     const { asked, release } = holdJudging()
-    order(one, {}, { leaseMs: 60_000 })
+    const lost = order(one, {}, { leaseMs: 60_000 })
     await fleet.addDomain('orphan.example')
     await asked
     assert.equal(ordersOf('orphan.example'), 1)
+    const token = async () => (await fleet.pool.query('select token from acme_challenge')).rows[0]?.token
+    const first = await token()
     await fleet.pool.query(`update certificate_order set lease = gen_random_uuid(), lease_until = now()`)
     order(two)
-    await until('another order', () => ordersOf('orphan.example') === 2)
+    await until('another proof', async () => (await token()) !== first)
+    assert.equal(ordersOf('orphan.example'), 2)
+    // It has not noticed. The proof is not its own any more.
+    await lost.close()
     release()
     const { serial } = await issued('orphan.example')
     for (const node of [one, two]) assert.equal((await node.handshake('orphan.example')).serial, serial)
