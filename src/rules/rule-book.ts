@@ -29,7 +29,11 @@ export class RuleBook {
 
   constructor(rules: readonly Rule[]) {
     this.#entries = rules.map((rule, index) => ({
-      ...{ rule, index, glob: parseGlob(rule.path), query: queryTests(rule), effect: null },
+      rule,
+      index,
+      glob: parseGlob(rule.path),
+      query: queryTests(rule),
+      effect: null,
     }))
     this.tellsCrawlersApart = rules.some(({ when }) => when?.categories !== undefined)
   }

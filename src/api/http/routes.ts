@@ -42,21 +42,21 @@ type Route<
   ): Promise<z.input<Answer> | FastifyReply>
 }
 
-type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
+type AddRoute<Subject> = <
+  Answer extends z.ZodType,
+  Params extends Fields = Fields,
+  Query extends Fields = Fields,
+  Body extends z.ZodType = z.ZodUnknown,
+>(
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE',
+  path: string,
+  operationId: string,
+  route: Route<Subject, Params, Query, Body, Answer>,
+) => void
 
 /** Adds a route that takes an API key or a session. Its handler gets the account. */
-export function accountRoutes(app: ApiApp, tag: string) {
-  return <
-    Answer extends z.ZodType,
-    Params extends Fields = Fields,
-    Query extends Fields = Fields,
-    Body extends z.ZodType = z.ZodUnknown,
-  >(
-    method: Method,
-    url: string,
-    operationId: string,
-    route: Route<AccountId, Params, Query, Body, Answer>,
-  ): void => {
+export function accountRoutes(app: ApiApp, tag: string): AddRoute<AccountId> {
+  return (method, url, operationId, route) => {
     const { refuses = [], takesCsv, mayUse, query, handler, ...described } = route
     const schema: FastifySchema = {
       operationId,
@@ -72,25 +72,19 @@ export function accountRoutes(app: ApiApp, tag: string) {
       schema,
       ...(mayUse && { onRequest: async (request: FastifyRequest) => mayUse(callerOf(request).plan) }),
       handler: (request, reply) =>
-        handler(callerOf(request).account, request as Asked<Params, Query, Body>, reply),
+        handler(callerOf(request).account, request as Parameters<typeof handler>[1], reply),
     })
   }
 }
 
 /** Below `/api/domains/:domain/`. The handler gets the domain, if the account owns it. */
-export function domainRoutes(app: ApiApp, pool: Queryable, tag: string) {
+export function domainRoutes(
+  app: ApiApp,
+  pool: Queryable,
+  tag: string,
+): AddRoute<OwnedDomain & { account: AccountId }> {
   const add = accountRoutes(app, tag)
-  return <
-    Answer extends z.ZodType,
-    Params extends Fields = Fields,
-    Query extends Fields = Fields,
-    Body extends z.ZodType = z.ZodUnknown,
-  >(
-    method: Method,
-    path: string,
-    operationId: string,
-    route: Route<OwnedDomain & { account: AccountId }, Params, Query, Body, Answer>,
-  ): void => {
+  return (method, path, operationId, route) => {
     const params = domainParams.extend(route.params?.shape ?? {})
     add(method, `/api/domains/:domain/${path}`, operationId, {
       ...route,
@@ -98,7 +92,7 @@ export function domainRoutes(app: ApiApp, pool: Queryable, tag: string) {
       refuses: ['domain_not_found', ...(route.refuses ?? [])],
       handler: async (account, request: FastifyRequest, reply) => {
         const domain = await ownedDomain(pool, account, (request.params as { domain: string }).domain)
-        return route.handler({ ...domain, account }, request as Asked<Params, Query, Body>, reply)
+        return route.handler({ ...domain, account }, request as Parameters<typeof route.handler>[1], reply)
       },
     })
   }
