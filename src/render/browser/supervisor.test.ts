@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
+import { setImmediate } from 'node:timers/promises'
 import { until } from '../../../test/support/condition.ts'
 import { silentLog } from '../../log.ts'
 import { superviseBrowser } from './supervisor.ts'
@@ -12,7 +12,7 @@ const signal = new AbortController().signal
 function fakeBrowsers() {
   const state = {
     ...{ started: 0, alive: new Set<number>(), failStarts: 0 },
-    ...{ answers: true, memoryBytes: 0, canOpenPages: true },
+    ...{ answers: true, memoryBytes: 0, canOpenPages: true, checks: 0, kills: 0 },
     closing: Promise.resolve(),
   }
   const start = async () => {
@@ -24,6 +24,7 @@ function fakeBrowsers() {
     state.alive.add(number)
     const { promise: ended, resolve } = Promise.withResolvers<string>()
     const kill = async (why: string) => {
+      state.kills++
       resolve(why)
       await state.closing
       state.alive.delete(number)
@@ -32,7 +33,10 @@ function fakeBrowsers() {
     const process = {
       ended,
       kill,
-      answers: async () => state.answers || number > 1,
+      answers: async () => {
+        state.checks++
+        return state.answers || number > 1
+      },
       memoryBytes: async () => (number === 1 ? state.memoryBytes : 0),
       parts: { canOpenPages: () => number > 1 || state.canOpenPages },
     }
@@ -46,6 +50,12 @@ async function supervise(limits: Partial<typeof FOREVER> = {}) {
   const clock = { ms: 0, nowMs: () => clock.ms }
   const options = { start: browsers.start, limits: { ...FOREVER, ...limits }, clock, log: silentLog() }
   return { ...browsers, clock, supervisor: await superviseBrowser({ ...options, checkEveryMs: 5 }) }
+}
+
+/** The clock may move while a check is under way, so one is not enough. */
+async function twoChecks({ state }: Supervised): Promise<void> {
+  const before = state.checks
+  await until('two checks', () => state.checks >= before + 2)
 }
 
 type Supervised = Awaited<ReturnType<typeof supervise>>
@@ -120,14 +130,15 @@ const TEN_MINUTES = 600_000
 
 describe('a browser without renders', () => {
   it('is closed after ten minutes, which is no failure; the next render starts another one', async () => {
-    const { state, clock, supervisor } = await supervise()
+    const supervised = await supervise()
+    const { state, clock, supervisor } = supervised
     const { release } = await supervisor.lease(signal)
     clock.ms = 3 * TEN_MINUTES
-    await delay(20)
+    await twoChecks(supervised)
     assert(state.alive.has(1), 'closed under a render')
     release()
     clock.ms += TEN_MINUTES - 1
-    await delay(20)
+    await twoChecks(supervised)
     assert(state.alive.has(1), 'closed too early')
     clock.ms += 1
     await until('the end of the browser', () => supervisor.alive === 0)
@@ -144,7 +155,7 @@ describe('a browser without renders', () => {
     const { promise, resolve } = Promise.withResolvers<void>()
     state.closing = promise
     clock.ms = TEN_MINUTES
-    await delay(20)
+    await until('it is being closed', () => state.kills === 1)
     state.closing = Promise.resolve()
     assert(state.alive.has(1))
     const { browser, release } = await supervisor.lease(signal)
@@ -154,7 +165,7 @@ describe('a browser without renders', () => {
     const closed = supervisor.close().then(() => {
       isClosed = true
     })
-    await delay(20)
+    await setImmediate()
     assert.deepEqual([isClosed, ...state.alive], [false, 1])
     resolve()
     await closed
