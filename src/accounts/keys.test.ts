@@ -1,22 +1,26 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { describe, it } from 'node:test'
-
+import pg from 'pg'
 import { openTestDatabase } from '../../test/support/database.ts'
 import { says } from '../../test/support/public-error.ts'
 import type { AccountId, DomainName } from '../ids.ts'
+import { silentLog } from '../log.ts'
 import { createDomain } from '../sites/domain-changes.ts'
 import { findKeyOwner, findTokenOwner } from './access.ts'
 import { createAccount } from './accounts.ts'
 import * as keys from './keys.ts'
+import { createLastUse } from './last-use.ts'
 import { DEFAULT_PLANS } from './plans.ts'
+import { createSecret, hashSecret, parseSecretName } from './secrets.ts'
+
+const database = await openTestDatabase()
 
 const NOW_MS = Date.parse('2026-11-15T12:30:00.000Z')
 const now = { plans: DEFAULT_PLANS, nowMs: NOW_MS }
 const KEYS_FULL = says('API key limit reached (5 per account)')
 const TOKENS_FULL = says('Webhook token limit reached (5 per domain)')
 
-const database = await openTestDatabase()
 const { pool } = database
 
 let count = 0
@@ -49,7 +53,7 @@ describe('API keys', () => {
     const owner = await account('agency')
     const { id, name, key } = await newKey(owner)
     assert.equal(name, 'deploy')
-    assert.match(key, /^pp_live_[A-Za-z0-9_-]{32,}$/)
+    assert.match(key, /^pp_live_/)
     const { rows } = await pool.query('select * from api_key where id = $1', [id])
     assert.deepEqual(rows[0].key_hash, createHash('sha256').update(key).digest())
     assert(!JSON.stringify(rows[0]).includes(key))
@@ -134,7 +138,7 @@ describe('webhook tokens', () => {
     const owner = await account()
     const name = await domain(owner)
     const { id, token } = await newToken(owner, name)
-    assert.match(token, /^pp_wh_[A-Za-z0-9_-]{32,}$/)
+    assert.match(token, /^pp_wh_/)
     const { rows } = await pool.query('select * from webhook_token where id = $1', [id])
     assert.deepEqual(rows[0].token_hash, createHash('sha256').update(token).digest())
     assert(!JSON.stringify(rows[0]).includes(token))
@@ -188,4 +192,69 @@ describe('webhook tokens', () => {
     await assert.rejects(keys.ownerOfToken(pool, 2 ** 40), says('Webhook token not found'))
     await assert.rejects(keys.ownerOfDomain(pool, 'none' as DomainName), says('Domain not found'))
   })
+})
+
+// Proves interface 2/20
+it('follows the use of a key, at most once a minute, and holds nobody up', async () => {
+  const owner = await account()
+  const { id, key } = await newKey(owner, null, NOW_MS)
+
+  let atMs = NOW_MS
+  let updates = 0
+  const counted = {
+    query: (...args: Parameters<typeof pool.query>) => {
+      updates++
+      return pool.query(...args)
+    },
+  } as typeof pool
+  const lastUse = createLastUse(counted, { nowMs: () => atMs }, silentLog())
+  const use = async (when: number) => {
+    atMs = when
+    lastUse.note('api_key', id, (await findKeyOwner(pool, key, when))!.lastUsedAt)
+    await lastUse.settled()
+    return (await keys.listKeys(pool, owner, when))[0]!.last_used_at
+  }
+
+  assert.equal((await keys.listKeys(pool, owner, NOW_MS))[0]!.last_used_at, null)
+  assert.equal(await use(NOW_MS), new Date(NOW_MS).toISOString())
+  assert.equal(await use(NOW_MS + 59_999), new Date(NOW_MS).toISOString())
+  assert.equal(updates, 1)
+  assert.equal(await use(NOW_MS + 60_000), new Date(NOW_MS + 60_000).toISOString())
+
+  // Many requests at once, all of which still saw the old time.
+  atMs = NOW_MS + 200_000
+  for (let n = 0; n < 50; n++) lastUse.note('api_key', id, new Date(NOW_MS + 60_000))
+  await lastUse.settled()
+  assert.equal(updates, 3)
+})
+
+it('a database that is away harms no request', async () => {
+  const away = new pg.Pool({ host: '/nowhere' })
+  await assert.rejects(away.query('select 1'))
+  const lastUse = createLastUse(away, { nowMs: () => NOW_MS }, silentLog())
+  lastUse.note('webhook_token', 1, null)
+  await lastUse.settled()
+  await away.end()
+})
+
+for (const prefix of ['pp_live_', 'pp_wh_'] as const) {
+  // Proves interface 2/16, interface 2/24, decided "Name, prefixes"
+  it(`${prefix}: at least 190 random bits, stored as SHA-256, shown as a hint of a few characters`, () => {
+    const made = createSecret(prefix)
+    assert.match(made.raw, new RegExp(`^${prefix}[A-Za-z0-9_-]{32,}$`))
+    assert((made.raw.length - prefix.length) * Math.log2(64) >= 190)
+    assert.deepEqual(made.hash, createHash('sha256').update(made.raw).digest())
+    assert.deepEqual(hashSecret(made.raw), made.hash)
+    assert(made.raw.startsWith(made.hint) && made.hint.length === prefix.length + 4)
+    assert.notEqual(createSecret(prefix).raw, made.raw)
+  })
+}
+
+it('a name has 1 to 100 characters, without the blanks around it, and no control characters', () => {
+  assert.equal(parseSecretName('🔑'.repeat(100)).length, 200)
+  assert.throws(() => parseSecretName('k'.repeat(101)), says('name must have at most 100 characters'))
+  assert.equal(parseSecretName('  deploy bot '), 'deploy bot')
+  assert.throws(() => parseSecretName('  '), says('name is required'))
+  for (const wrong of ['a\0b', 'a\nb', 'a\x7f', 'a\ud800'])
+    assert.throws(() => parseSecretName(wrong), says('name must not contain control characters'))
 })

@@ -1,21 +1,28 @@
 import assert from 'node:assert/strict'
-import { describe, it } from 'node:test'
+import { beforeEach, describe, it } from 'node:test'
 import { until } from '../../test/support/condition.ts'
-import { openQueue } from '../../test/support/queue.ts'
+import { columns, openQueue, paths } from '../../test/support/queue.ts'
+import { BUFFER_LIMIT } from '../db/buffered-writes.ts'
 import { transaction } from '../db/transaction.ts'
 import type { DomainId, PagePath } from '../ids.ts'
 import { silentLog } from '../log.ts'
+import { countKnownPages, nextKnownPages, recordInSitemap, recordKnown } from './known-paths.ts'
 import {
-  countKnownPages,
-  createAskedPaths,
-  nextKnownPages,
-  recordInSitemap,
-  recordKnown,
-} from './known-paths.ts'
+  createLastVisits,
+  createStaleFinder,
+  type FindStale,
+  notifyVisited,
+  parseVisited,
+  removeOldVisits,
+  VISITED_CHANNEL,
+  type VisitBounds,
+} from './last-visits.ts'
 import { pageId } from './page-id.ts'
 import { AHEAD_FROM, deletePages, type PurgeWhat, purgeAhead, purgePages } from './purge.ts'
 
 const queue = await openQueue()
+const domain = await queue.domain()
+
 const { store } = queue
 const DAY_MS = 86_400_000
 const know = (domain: DomainId, source: 'crawler' | 'sitemap', paths: readonly string[], age = '1 day') =>
@@ -29,11 +36,9 @@ const know = (domain: DomainId, source: 'crawler' | 'sitemap', paths: readonly s
 async function walk(domain: DomainId, limit: number): Promise<PagePath[]> {
   const found: PagePath[] = []
   for (;;) {
-    const batch = (await nextKnownPages(queue.pool, domain, found.at(-1) ?? '', limit)).map(
-      ({ path }) => path,
-    )
+    const batch = await nextKnownPages(queue.pool, domain, found.at(-1) ?? '', limit)
     assert(batch.length <= limit)
-    found.push(...batch)
+    found.push(...columns(batch, 'path').flat())
     if (batch.length < limit) return found
   }
 }
@@ -72,19 +77,6 @@ describe('known paths', () => {
     assert.equal(await countKnownPages(queue.pool, await queue.domain()), 0)
   })
 
-  it('none is left out where many stand in two places', async () => {
-    const domain = await queue.domain()
-    const paths = Array.from({ length: 500 }, (_, n) => `/p${String(n).padStart(4, '0')}`)
-    const some = (wanted: (n: number) => boolean) => paths.filter((_, n) => wanted(n))
-    const [stored, asked] = [(n: number) => n % 3 === 0, (n: number) => n % 2 === 0]
-    const mapped = (n: number) => asked(n) || n % 5 === 0 || n % 7 === 1
-    await store(domain, some(stored))
-    await know(domain, 'crawler', some(asked))
-    await know(domain, 'sitemap', some(mapped))
-    const known = some((n) => stored(n) || mapped(n))
-    assert.deepEqual(await walk(domain, 7), known)
-  })
-
   it('come with what is stored, page or redirect, and with what the sitemap says of their last change', async () => {
     const domain = await queue.domain()
     await store(domain, ['/page'])
@@ -119,13 +111,11 @@ describe('known paths', () => {
   })
 })
 
-const domain = await queue.domain()
 describe('paths that crawlers ask for', () => {
   const id = (path: string, of = domain) => pageId(of, path as PagePath)
   async function seenAt(path: string): Promise<number | undefined> {
     const sql = `select seen_at from known_path where path = $1 and source = 'crawler' and domain_id = $2`
-    const { rows } = await queue.pool.query<{ seen_at: Date }>(sql, [path, domain])
-    return rows[0]?.seen_at.getTime()
+    return (await queue.column<Date>(sql, path, domain))[0]?.getTime()
   }
 
   it('are written again once their row is older than a day', async () => {
@@ -142,11 +132,208 @@ describe('paths that crawlers ask for', () => {
     await recordKnown(queue.pool, 'crawler', known, 5_000)
     assert.deepEqual([await seenAt('/gone'), await seenAt('/still')], [undefined, 5_000])
   })
+})
 
-  it('are flushed by themselves', async () => {
-    const asked = createAskedPaths({ db: queue.pool, nowMs: () => 0, log: silentLog(), flushEveryMs: 5 })
-    asked.note(id('/by-itself'))
-    await until('it is written', async () => (await seenAt('/by-itself')) !== undefined)
-    await asked.close()
+const { pool } = queue
+beforeEach(() => pool.query('truncate last_visit'))
+
+const visit = (path: string, crawler: string, atMs: number, of = domain) => ({
+  ...{ page: pageId(of, path as PagePath), crawler, category: 'search' as const, atMs },
+})
+const start = () => createLastVisits({ pool, log: silentLog() })
+const stored = () =>
+  queue.column<string>(
+    `select concat_ws(' ', path, crawler, extract(epoch from visited_at)::integer) from last_visit order by path`,
+  )
+
+describe('last visits', () => {
+  it('the last of each page is written; an older one of another node does not replace it, a deleted domain costs nothing', async () => {
+    const [one, other] = [start(), start()]
+    one.note(visit('/gone', 'Googlebot', 1_000, 987_654 as DomainId))
+    one.note(visit('/b', 'Bingbot', 1_000))
+    one.note(visit('/a', 'Bingbot', 1_000))
+    one.note(visit('/a', 'Googlebot', 3_000))
+    await one.flush()
+    other.note(visit('/a', 'GPTBot', 2_000))
+    other.note(visit('/b', 'GPTBot', 2_000))
+    await other.close()
+    assert.deepEqual(await stored(), ['/a Googlebot 3', '/b GPTBot 2'])
+  })
+
+  it('memory is bounded; a page that waits already is noted on', async () => {
+    const visits = start()
+    for (let n = 0; n < BUFFER_LIMIT; n++) visits.note(visit(`/${n}`, 'Googlebot', 1_000))
+    visits.note(visit('/one-more', 'Googlebot', 1_000))
+    visits.note(visit('/7', 'GPTBot', 2_000))
+    await visits.flush()
+    const lines = await stored()
+    assert.equal(lines.length, BUFFER_LIMIT)
+    assert(lines.includes('/7 GPTBot 2'))
+    assert(!lines.some((line) => line.startsWith('/one-more ')))
+  })
+
+  it('is written by itself after a while, and a database that is away costs only what waited', async () => {
+    const visits = createLastVisits({ pool, log: silentLog(), flushEveryMs: 1 })
+    await pool.query('alter table last_visit rename to elsewhere')
+    visits.note(visit('/lost', 'Googlebot', 1_000))
+    await visits.flush()
+    await pool.query('alter table elsewhere rename to last_visit')
+    visits.note(visit('/a', 'Googlebot', 1_000))
+    await until('it is written', async () => (await stored()).length > 0)
+    assert.deepEqual(await stored(), ['/a Googlebot 1'])
+    await visits.close()
+  })
+
+  // Proves decided "Last crawler of a page"
+  it('those of more than 30 days ago are removed', async () => {
+    await pool.query(
+      `insert into last_visit values ($1, '/old', 'a', 'ai', now() - interval '30 days 1 minute'),
+                                     ($1, '/kept', 'a', 'ai', now() - interval '29 days 23 hours')`,
+      [domain],
+    )
+    assert.equal(await removeOldVisits(pool), 1)
+    assert.equal((await stored())[0]?.split(' ')[0], '/kept')
+  })
+})
+
+// Proves decided "Events of visits"
+it('any number of domains is told, each once, 500 at a time', async () => {
+  const listener = await queue.listener()
+  const told: string[] = []
+  const { promise: all, resolve } = Promise.withResolvers<void>()
+  listener.on(VISITED_CHANNEL, (payload) => {
+    if (payload === '9') resolve()
+    else told.push(payload)
+  })
+  await listener.settled()
+  const ids = Array.from({ length: 1_001 }, (_, at) => (2_147_482_000 + at) as DomainId)
+  await notifyVisited(pool, [])
+  await notifyVisited(pool, [...ids, ...ids])
+  await notifyVisited(pool, [9 as DomainId])
+  await all
+  const parts = told.map((payload) => parseVisited(payload)!)
+  assert.deepEqual(parts.map(({ length }) => length).sort(), [1, 500, 500].sort())
+  assert.deepEqual(parts.flat().sort(), ids)
+})
+
+it('what is no list of ids is none of this version', () => {
+  assert.deepEqual(parseVisited('1,20'), [1, 20])
+  for (const payload of ['', ',', '1,', 'x', '1;2', '-1']) assert.equal(parseVisited(payload), null, payload)
+})
+
+const HOUR_MS = 3_600_000
+const FRESH_SECONDS = 86_400
+const PAGES = 60
+const LARGE: VisitBounds = { all: 40, piece: 10 }
+const WHOLE: VisitBounds = { all: PAGES, piece: 10 }
+const nowMs = Date.now()
+
+/** Page `n` was asked for `n` hours ago; `stale` ones are two days old, all others are new. */
+async function site(stale: readonly number[]): Promise<DomainId> {
+  const domain = await queue.domain()
+  await queue.store(domain, paths(PAGES))
+  await pool.query(
+    `insert into last_visit select $1, '/p' || n, 'Googlebot', 'search', now() - make_interval(hours => n)
+       from generate_series(0, $2::integer - 1) n`,
+    [domain, PAGES],
+  )
+  await render(domain, stale, 48)
+  return domain
+}
+
+async function render(domain: DomainId, pages: readonly number[], hoursAgo = 0): Promise<void> {
+  await pool.query(
+    `update page set rendered_at = now() - make_interval(hours => $3)
+      where domain_id = $1 and path = any (select '/p' || n from unnest($2::integer[]) n)`,
+    [domain, pages, hoursAgo],
+  )
+}
+
+async function look(stalest: FindStale, domain: DomainId, limit = 3): Promise<[number[], boolean]> {
+  const { paths, isMore } = await stalest(pool, { domain, freshSeconds: FRESH_SECONDS, limit, nowMs })
+  return [paths.map((path) => Number(path.slice(2))), isMore]
+}
+
+describe('the stalest pages', () => {
+  it('of a large site are the same as of any other while the newest visits have enough of them', async () => {
+    const domain = await site([1, 2, 5, 7, 8, 9, 30, 50])
+    const [large, whole] = [createStaleFinder(LARGE), createStaleFinder(WHOLE)]
+    for (const limit of [1, 2, 6]) {
+      const [found] = await look(large, domain, limit)
+      assert.deepEqual(found, [1, 2, 5, 7, 8, 9].slice(0, limit))
+      assert.deepEqual((await look(whole, domain, limit))[0], found)
+    }
+    assert.deepEqual(await look(whole, domain, 20), [[1, 2, 5, 7, 8, 9, 30, 50], false])
+  })
+
+  it('of a large site are found a piece at a time, behind the newest, and all of them in a round', async () => {
+    const domain = await site([0, 9, 10, 19, 33, 34, 35, 36, 59])
+    const stalest = createStaleFinder(LARGE)
+    const looks: [number[], boolean][] = []
+    for (let n = 0; n < 12; n++) {
+      const found = await look(stalest, domain)
+      looks.push(found)
+      await render(domain, found[0])
+    }
+    assert.deepEqual(looks, [
+      // The newest ten and ten behind them.
+      [[0, 9, 10], true],
+      // Room for one there was, and there is another.
+      [[19], true],
+      [[], true],
+      // 20 to 29.
+      [[], true],
+      [[33, 34, 35], true],
+      [[36], true],
+      [[], true],
+      // 40 to 49, then the last.
+      [[], true],
+      [[59], true],
+      [[], false],
+      // From the newest on again.
+      [[], true],
+      [[], true],
+    ])
+  })
+
+  it('what the queue has refused is found again', async () => {
+    const domain = await site([15, 45])
+    const stalest = createStaleFinder(LARGE)
+    assert.deepEqual(await look(stalest, domain), [[15], true])
+    assert.deepEqual(await look(stalest, domain), [[15], true])
+  })
+
+  it('what becomes stale among the newest comes first, however far a look has come', async () => {
+    const domain = await site([])
+    const stalest = createStaleFinder(LARGE)
+    for (let n = 0; n < 3; n++) assert.deepEqual(await look(stalest, domain), [[], true])
+    await render(domain, [4, 45], 48)
+    assert.deepEqual(await look(stalest, domain), [[4, 45], true])
+  })
+
+  it('are never named twice, also when the newest have become fewer than they were', async () => {
+    const domain = await site([25])
+    const stalest = createStaleFinder(LARGE)
+    assert.deepEqual(await look(stalest, domain), [[], true])
+    // The place is behind 19; now the newest ten end with 25.
+    await pool.query(
+      `delete from last_visit where domain_id = $1 and path = any (select '/p' || n from generate_series(0, 15) n)`,
+      [domain],
+    )
+    const wanted = { domain, freshSeconds: FRESH_SECONDS, limit: 3, nowMs: nowMs + HOUR_MS }
+    assert.deepEqual((await stalest(pool, wanted)).paths, ['/p25'])
+  })
+
+  it('of sites at the bound are all looked at, of one past it a piece', async () => {
+    const domain = await site([59])
+    assert.deepEqual(await look(createStaleFinder({ all: PAGES, piece: 10 }), domain), [[59], false])
+    assert.deepEqual(await look(createStaleFinder({ all: PAGES - 1, piece: 10 }), domain), [[], true])
+    // Other domains have places of their own.
+    const stalest = createStaleFinder({ all: PAGES - 1, piece: 25 })
+    const other = await site([58])
+    assert.deepEqual(await look(stalest, domain), [[], true])
+    assert.deepEqual(await look(stalest, other), [[], true])
+    assert.deepEqual(await look(stalest, other), [[58], true])
+    assert.deepEqual(await look(stalest, domain), [[59], true])
   })
 })

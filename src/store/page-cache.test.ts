@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { beforeEach, describe, it } from 'node:test'
 import type { DomainId, PagePath } from '../ids.ts'
+import { type Aged, freshnessOf } from './freshness.ts'
 import { parseInvalidation } from './invalidation.ts'
 import { createPageCache } from './page-cache.ts'
 import { pageId } from './page-id.ts'
@@ -160,16 +161,6 @@ describe('what was stored a moment ago', () => {
 })
 
 describe('memory', () => {
-  it('answers without a promise the second time', async () => {
-    const cache = startCache()
-    store('/a', 'one')
-    assert.equal((await cache.find(key('/a')))?.etag, 'one')
-    const again = cache.find(key('/a'))
-    assert(!(again instanceof Promise))
-    assert.equal(again?.etag, 'one')
-    assert.deepEqual(reads, ['1/a'])
-  })
-
   it('joins reads of the same page, and remembers no absence', async () => {
     const cache = startCache()
     const asked = [cache.find(key('/a')), cache.find(key('/a'))]
@@ -300,5 +291,40 @@ describe('while notifications are lost', () => {
     fails = true
     assert.equal((await cache.find(key('/a')))?.etag, 'old')
     await assert.rejects(async () => cache.find(key('/b')), /no database/)
+  })
+})
+
+const MINUTE = 60_000
+const HOUR = 60 * MINUTE
+const lifetimes = { freshMs: 10 * HOUR, staleMs: 20 * HOUR, keepMs: 100 * HOUR }
+
+describe('freshness: each state up to the last millisecond and from the next', () => {
+  const page = (fields: Partial<Aged> = {}): Aged => ({
+    ...{ status: 200, renderedAtMs: 0, staleSinceMs: null, ...fields },
+  })
+  const cases: [string, Aged, endsAt: [fresh: number, stale: number, kept: number]][] = [
+    ['a page', page(), [10 * HOUR, 30 * HOUR, 100 * HOUR]],
+    ['a page that an event made stale', page({ staleSinceMs: HOUR }), [HOUR, 21 * HOUR, 100 * HOUR]],
+    ['an event after its time', page({ staleSinceMs: 12 * HOUR }), [10 * HOUR, 30 * HOUR, 100 * HOUR]],
+    ['404, never stale', page({ status: 404 }), [HOUR, HOUR, 100 * HOUR]],
+    ['403, never stale', page({ status: 403 }), [HOUR, HOUR, 100 * HOUR]],
+    ['410, never stale', page({ status: 410 }), [HOUR, HOUR, 100 * HOUR]],
+    ['a permanent redirect', page({ status: 301 }), [10 * HOUR, 30 * HOUR, 100 * HOUR]],
+    ['a temporary redirect', page({ status: 307 }), [HOUR, 21 * HOUR, 100 * HOUR]],
+  ]
+  for (const [name, entry, [fresh, stale, kept]] of cases) {
+    it(name, () => {
+      const at = (nowMs: number) => freshnessOf(entry, lifetimes, nowMs)
+      assert.deepEqual([at(0), at(fresh - 1)], ['fresh', 'fresh'])
+      if (stale > fresh) assert.deepEqual([at(fresh), at(stale - 1)], ['stale', 'stale'])
+      assert.deepEqual([at(stale), at(kept - 1), at(kept)], ['kept', 'kept', 'gone'])
+    })
+  }
+
+  it('a shorter setting wins over the constants', () => {
+    const short = { freshMs: MINUTE, staleMs: 0, keepMs: 0 }
+    assert.equal(freshnessOf(page({ status: 404 }), short, MINUTE - 1), 'fresh')
+    assert.equal(freshnessOf(page({ status: 404 }), short, MINUTE), 'gone')
+    assert.equal(freshnessOf(page(), { freshMs: 0, staleMs: 0, keepMs: 0 }, 0), 'gone')
   })
 })

@@ -2,172 +2,334 @@ import assert from 'node:assert/strict'
 import { beforeEach, describe, it } from 'node:test'
 import pg from 'pg'
 import { until } from '../../test/support/condition.ts'
-import { waitingForLocks } from '../../test/support/database.ts'
-import { openQueue } from '../../test/support/queue.ts'
+import { invalidatedBy, waitingForLocks } from '../../test/support/database.ts'
+import { seenQueries } from '../../test/support/edge.ts'
+import { columns, openQueue } from '../../test/support/queue.ts'
 import { transaction } from '../db/transaction.ts'
 import type { DomainId, PagePath } from '../ids.ts'
-import { type Invalidation, invalidateOn } from './invalidation.ts'
-import { pageId } from './page-id.ts'
+import { parseInvalidation } from './invalidation.ts'
+import { type PageVariant, pageId } from './page-id.ts'
 import { AHEAD_FROM, type PurgeWhat, purgeAhead, purgePages } from './purge.ts'
+import { removeExpired } from './remove-expired.ts'
+import { createStoredReader, MOST_AT_ONCE, readStored } from './stored-page.ts'
 
 const queue = await openQueue()
 const { pool } = queue
-const [red, blue] = [await queue.domain(), await queue.domain()]
-const PATHS = ['/', '/a', '/a/b', '/a_b', '/a%25', '/A']
-beforeEach(async () => {
-  await pool.query('truncate page, redirect, sitemap')
-  for (const domain of [red, blue]) {
-    await queue.store(domain, PATHS)
-    await pool.query(`insert into redirect values ($1, '/old', 301, '/', now())`, [domain])
-    await pool.query(`insert into sitemap values ($1, '/sitemap.xml', '{}', '', now())`, [domain])
-    await pool.query(
-      `insert into job (domain_id, account_id, path, priority, turn, state)
-       select id, account_id, path, 0, 1, state
-         from domain, (values ('/a', 'running'), ('/c', 'running'), ('/d', 'queued')) job (path, state) where id = $1`,
-      [domain],
-    )
-  }
-})
 
-const purge = (what: PurgeWhat) => transaction(pool, (client) => purgePages(client, red, what))
-
-async function left(domain: DomainId) {
-  const sql = 'select from redirect where domain_id = $1 union all select from sitemap where domain_id = $1'
-  const superseded = (await queue.jobs(domain)).flatMap(({ path, superseded }) => (superseded ? path : []))
-  const others = (await pool.query(sql, [domain])).rowCount
-  return { pages: await queue.stored(domain), others, superseded: superseded.sort() }
-}
-
-const of = (path: string) => ({ kind: 'path', path: path as PagePath }) as const
-const prefix = (prefix: string) => ({ kind: 'prefix', prefix }) as const
-const matching = (text: string) => ({ kind: 'matching', match: { kind: 'contains', text } }) as const
-
-describe('a purge', () => {
-  const several = { kind: 'paths', paths: ['/c', '/a', '/none', '/A'] as PagePath[] } as const
-  const cases: [name: string, what: PurgeWhat, deleted: number, pages: string, superseded: string][] = [
-    ['of all', { kind: 'all' }, 8, '', '/a /c'],
-    ['of a path', of('/a'), 3, '/ /A /a%25 /a/b /a_b', '/a'],
-    ['of a path that is not stored', of('/none'), 2, '/ /A /a /a%25 /a/b /a_b', ''],
-    ['by prefix', prefix('/a'), 6, '/ /A', '/a'],
-    ['by a prefix with what LIKE would read as wildcards', prefix('/a%25'), 3, '/ /A /a /a/b /a_b', ''],
-    ['by a prefix with an underscore', prefix('/a_'), 3, '/ /A /a /a%25 /a/b', ''],
-    ['of several paths', several, 4, '/ /a%25 /a/b /a_b', '/a /c'],
-    ['of all that a search finds', matching('A'), 7, '/', '/a'],
-    ['of all that a search finds, whose text is no pattern', matching('_'), 3, '/ /A /a /a%25 /a/b', ''],
-  ]
-  for (const [name, what, deleted, pages, superseded] of cases) {
-    it(`${name}: deletes it, all redirects and sitemaps, and nothing of another domain`, async () => {
-      const other = await left(blue)
-      assert.equal(await purge(what), deleted)
-      const { others, ...lists } = await left(red)
-      assert.deepEqual([lists.pages.join(' '), others, lists.superseded.join(' ')], [pages, 0, superseded])
-      assert.deepEqual(await left(blue), other)
-      assert.equal(other.pages.length, PATHS.length)
-    })
-  }
-
-  // Proves decided "Purge and refresh of selected pages"
-  it('tells every node what it was, once it is committed', async () => {
-    const listener = await queue.listener()
-    const heard: Invalidation[] = []
-    invalidateOn(listener, [{ invalidate: (what) => void heard.push(what), lost: () => {} }])
-    const { promise, resolve } = Promise.withResolvers<void>()
-    listener.on('end', () => resolve())
-    await listener.settled()
-    await purge({ kind: 'all' })
-    await purge(of('/a'))
-    await purge(prefix('/a'))
-    await purge({ kind: 'paths', paths: ['/b', '/a'] as PagePath[] })
-    await purge(matching('a'))
-    const undone = transaction(pool, async (client) => {
-      await purgePages(client, red, { kind: 'all' })
-      throw new Error('undone')
-    })
-    await assert.rejects(undone, /undone/)
-    await pool.query(`select pg_notify('end', '')`)
-    await promise
-    const told = (path: string) => ({
-      ...{ kind: 'page', domain: red, page: pageId(red, path as PagePath) },
-      ...{ isOne: false, purged: true, storedMs: null },
-    })
-    const all = { kind: 'domain', domain: red }
-    const below = { kind: 'prefix', domain: red, prefix: '/a' }
-    assert.deepEqual(heard, [all, told('/a'), below, told('/b'), told('/a'), all])
-  })
-
-  it('of the longest path fits into a notification', async () =>
-    void (await purge(of(`/${'%'.repeat(2_047)}`))))
-
-  it('waits for a render that is being stored, and deletes what it brings', async () => {
-    const stored = Promise.withResolvers<void>()
-    const finish = Promise.withResolvers<void>()
-    const render = transaction(pool, async (client) => {
-      await client.query(`select from job where domain_id = $1 and path = '/c' for update`, [red])
-      await client.query(
-        `insert into page (domain_id, path, status, headers, body_br, html_bytes, etag, rendered_at)
-         values ($1, '/c', 200, '[]', '', 0, 'x', now())`,
-        [red],
+describe('purges', async () => {
+  const [red, blue] = [await queue.domain(), await queue.domain()]
+  const PATHS = ['/', '/a', '/a/b', '/a_b', '/a%25', '/A']
+  beforeEach(async () => {
+    await pool.query('truncate page, redirect, sitemap')
+    for (const domain of [red, blue]) {
+      await queue.store(domain, PATHS)
+      await pool.query(`insert into redirect values ($1, '/old', 301, '/', now())`, [domain])
+      await pool.query(`insert into sitemap values ($1, '/sitemap.xml', '{}', '', now())`, [domain])
+      await pool.query(
+        `insert into job (domain_id, account_id, path, priority, turn, state)
+         select id, account_id, path, 0, 1, state
+           from domain, (values ('/a', 'running'), ('/c', 'running'), ('/d', 'queued')) job (path, state) where id = $1`,
+        [domain],
       )
-      stored.resolve()
-      await finish.promise
-    })
-    await stored.promise
-    const purging = purge({ kind: 'all' })
-    await until("it waits for the render's lock", async () => (await waitingForLocks(pool)) !== 0)
-    finish.resolve()
-    await render
-    assert.equal(await purging, 9)
-    assert.deepEqual((await left(red)).pages, [])
+    }
   })
-})
 
-it('of a domain with very many pages takes its time', async () => {
-  // Long for all that is quick, also where the machine is busy.
-  const hasty = new pg.Pool({ ...queue.connection, max: 1, statement_timeout: 700, query_timeout: 1_100 })
-  await pool.query(
-    `create function dawdle() returns trigger language plpgsql as 'begin perform pg_sleep(1.2); return null; end';
-     create trigger dawdle after delete on page execute function dawdle()`,
-  )
-  try {
-    const purged = transaction(hasty, (client) => purgePages(client, red, { kind: 'all' }))
-    assert.equal(await purged, PATHS.length + 2)
-  } finally {
-    await pool.query('drop trigger dawdle on page')
-    await hasty.end()
+  const purge = (what: PurgeWhat) => transaction(pool, (client) => purgePages(client, red, what))
+
+  async function left(domain: DomainId) {
+    const sql = 'select from redirect where domain_id = $1 union all select from sitemap where domain_id = $1'
+    const superseded = (await queue.jobs(domain)).flatMap(({ path, superseded }) => (superseded ? path : []))
+    const others = (await pool.query(sql, [domain])).rowCount
+    return { pages: await queue.stored(domain), others, superseded: superseded.sort() }
   }
+
+  const of = (path: string) => ({ kind: 'path', path: path as PagePath }) as const
+  const prefix = (prefix: string) => ({ kind: 'prefix', prefix }) as const
+  const matching = (text: string) => ({ kind: 'matching', match: { kind: 'contains', text } }) as const
+
+  describe('a purge', () => {
+    const several = { kind: 'paths', paths: ['/c', '/a', '/none', '/A'] as PagePath[] } as const
+    const cases: [name: string, what: PurgeWhat, deleted: number, pages: string, superseded: string][] = [
+      ['of all', { kind: 'all' }, 8, '', '/a /c'],
+      ['of a path', of('/a'), 3, '/ /A /a%25 /a/b /a_b', '/a'],
+      ['of a path that is not stored', of('/none'), 2, '/ /A /a /a%25 /a/b /a_b', ''],
+      ['by prefix', prefix('/a'), 6, '/ /A', '/a'],
+      ['by a prefix with what LIKE would read as wildcards', prefix('/a%25'), 3, '/ /A /a /a/b /a_b', ''],
+      ['by a prefix with an underscore', prefix('/a_'), 3, '/ /A /a /a%25 /a/b', ''],
+      ['of several paths', several, 4, '/ /a%25 /a/b /a_b', '/a /c'],
+      ['of all that a search finds', matching('A'), 7, '/', '/a'],
+      ['of all that a search finds, whose text is no pattern', matching('_'), 3, '/ /A /a /a%25 /a/b', ''],
+    ]
+    for (const [name, what, deleted, pages, superseded] of cases) {
+      it(`${name}: deletes it, all redirects and sitemaps, and nothing of another domain`, async () => {
+        const other = await left(blue)
+        assert.equal(await purge(what), deleted)
+        const { others, ...lists } = await left(red)
+        assert.deepEqual([lists.pages.join(' '), others, lists.superseded.join(' ')], [pages, 0, superseded])
+        assert.deepEqual(await left(blue), other)
+        assert.equal(other.pages.length, PATHS.length)
+      })
+    }
+
+    // Proves decided "Purge and refresh of selected pages"
+    it('tells every node what it was, once it is committed', async () => {
+      const heard = await invalidatedBy(queue, async () => {
+        await purge({ kind: 'all' })
+        await purge(of('/a'))
+        await purge(prefix('/a'))
+        await purge({ kind: 'paths', paths: ['/b', '/a'] as PagePath[] })
+        await purge(matching('a'))
+        const undone = transaction(pool, async (client) => {
+          await purgePages(client, red, { kind: 'all' })
+          throw new Error('undone')
+        })
+        await assert.rejects(undone, /undone/)
+      })
+      const told = (path: string) => ({
+        ...{ kind: 'page', domain: red, page: pageId(red, path as PagePath) },
+        ...{ isOne: false, purged: true, storedMs: null },
+      })
+      const all = { kind: 'domain', domain: red }
+      const below = { kind: 'prefix', domain: red, prefix: '/a' }
+      assert.deepEqual(
+        heard.map((payload) => parseInvalidation(JSON.stringify(payload))),
+        [all, told('/a'), below, told('/b'), told('/a'), all],
+      )
+    })
+
+    it('of the longest path fits into a notification', async () =>
+      void (await purge(of(`/${'%'.repeat(2_047)}`))))
+
+    it('waits for a render that is being stored, and deletes what it brings', async () => {
+      const stored = Promise.withResolvers<void>()
+      const finish = Promise.withResolvers<void>()
+      const render = transaction(pool, async (client) => {
+        await client.query(`select from job where domain_id = $1 and path = '/c' for update`, [red])
+        await client.query(
+          `insert into page (domain_id, path, status, headers, body_br, html_bytes, etag, rendered_at)
+           values ($1, '/c', 200, '[]', '', 0, 'x', now())`,
+          [red],
+        )
+        stored.resolve()
+        await finish.promise
+      })
+      await stored.promise
+      const purging = purge({ kind: 'all' })
+      await until("it waits for the render's lock", async () => (await waitingForLocks(pool)) !== 0)
+      finish.resolve()
+      await render
+      assert.equal(await purging, 9)
+      assert.deepEqual((await left(red)).pages, [])
+    })
+  })
+
+  it('of a domain with very many pages takes its time', async () => {
+    // Long for all that is quick, also where the machine is busy.
+    const hasty = new pg.Pool({ ...queue.connection, max: 1, statement_timeout: 700, query_timeout: 1_100 })
+    await pool.query(
+      `create function dawdle() returns trigger language plpgsql as 'begin perform pg_sleep(1.2); return null; end';
+       create trigger dawdle after delete on page execute function dawdle()`,
+    )
+    try {
+      const purged = transaction(hasty, (client) => purgePages(client, red, { kind: 'all' }))
+      assert.equal(await purged, PATHS.length + 2)
+    } finally {
+      await pool.query('drop trigger dawdle on page')
+      await hasty.end()
+    }
+  })
+
+  describe('a large purge', () => {
+    const many = (prefix: string, count: number) =>
+      queue.store(
+        red,
+        Array.from({ length: count }, (_, n) => `${prefix}${n}`),
+      )
+    beforeEach(() => pool.query('truncate page'))
+
+    it('is done ahead, of that domain and below that prefix only', async () => {
+      await many('/a', AHEAD_FROM + 1)
+      await many('/b', 3)
+      await queue.store(blue, ['/a1', '/a2'])
+      assert.equal(await purgeAhead(pool, red, prefix('/a')), AHEAD_FROM + 1)
+      assert.deepEqual(await queue.stored(red), ['/b0', '/b1', '/b2'])
+      await many('/a', AHEAD_FROM)
+      assert.equal(await purgeAhead(pool, red, { kind: 'all' }), AHEAD_FROM + 3)
+      assert.deepEqual([await queue.stored(red), await queue.stored(blue)], [[], ['/a1', '/a2']])
+    })
+
+    it('is what has more pages than others, which are left to their own transaction', async () => {
+      await many('/a', AHEAD_FROM)
+      for (const what of [{ kind: 'all' }, prefix('/a'), of('/a1')] as const)
+        assert.equal(await purgeAhead(pool, red, what), 0)
+      assert.equal((await queue.stored(red)).length, AHEAD_FROM)
+    })
+
+    it('does not wait for a page that is being stored at this moment', async () => {
+      await many('/a', AHEAD_FROM + 1)
+      await transaction(pool, async (client) => {
+        await client.query(`update page set rendered_at = now() where path = '/a7'`)
+        assert.equal(await purgeAhead(pool, red, { kind: 'all' }), AHEAD_FROM)
+      })
+    })
+  })
 })
 
-describe('a large purge', () => {
-  const many = (prefix: string, count: number) =>
-    queue.store(
-      red,
-      Array.from({ length: count }, (_, n) => `${prefix}${n}`),
+describe('removal of what has expired', () => {
+  beforeEach(() => pool.query('delete from domain'))
+
+  async function domain(settings: object = {}): Promise<DomainId> {
+    const id = await queue.domain()
+    await queue.set(id, settings)
+    return id
+  }
+  const page = (of: DomainId, path: string, age: string) =>
+    pool.query(
+      `insert into page (domain_id, path, status, headers, body_br, html_bytes, etag, rendered_at)
+       values ($1, $2, 200, '[]', '', 1, 'e', now() - $3::interval)`,
+      [of, path, age],
     )
-  beforeEach(() => pool.query('truncate page'))
+  const known = (of: DomainId, path: string, source: string, age: string) =>
+    pool.query('insert into known_path values ($1, $2, $3, now() - $4::interval)', [of, path, source, age])
+  const sitemap = (of: DomainId, path: string, age: string) =>
+    pool.query(`insert into sitemap values ($1, $2, '{}', '', now() - $3::interval)`, [of, path, age])
 
-  it('is done ahead, of that domain and below that prefix only', async () => {
-    await many('/a', AHEAD_FROM + 1)
-    await many('/b', 3)
-    await queue.store(blue, ['/a1', '/a2'])
-    assert.equal(await purgeAhead(pool, red, prefix('/a')), AHEAD_FROM + 1)
-    assert.deepEqual(await queue.stored(red), ['/b0', '/b1', '/b2'])
-    await many('/a', AHEAD_FROM)
-    assert.equal(await purgeAhead(pool, red, { kind: 'all' }), AHEAD_FROM + 3)
-    assert.deepEqual([await queue.stored(red), await queue.stored(blue)], [[], ['/a1', '/a2']])
-  })
+  const left = (table: 'page' | 'redirect' | 'known_path' | 'sitemap') =>
+    queue.column(`select path from ${table} order by path`)
 
-  it('is what has more pages than others, which are left to their own transaction', async () => {
-    await many('/a', AHEAD_FROM)
-    for (const what of [{ kind: 'all' }, prefix('/a'), of('/a1')] as const)
-      assert.equal(await purgeAhead(pool, red, what), 0)
-    assert.equal((await queue.stored(red)).length, AHEAD_FROM)
-  })
+  describe('pages and redirects', () => {
+    // Proves decided "Retention"
+    it('go at the age to which their domain keeps them, not before', async () => {
+      const usual = await domain()
+      const brief = await domain({ keep_seconds: 60 })
+      const unreadable = await domain({ keep_seconds: 'a week' })
+      await page(unreadable, '/unreadable-in-time', '29 days')
+      await page(unreadable, '/unreadable-past', '31 days')
+      await page(usual, '/in-time', '29 days 23:59')
+      await page(usual, '/past', '30 days 00:01')
+      await page(brief, '/brief-in-time', '50 seconds')
+      await page(brief, '/brief-past', '61 seconds')
+      const redirect = `insert into redirect values ($1, $2, 301, '/', now() - $3::interval)`
+      await pool.query(redirect, [brief, '/moved-in-time', '50 seconds'])
+      await pool.query(redirect, [brief, '/moved-past', '61 seconds'])
 
-  it('does not wait for a page that is being stored at this moment', async () => {
-    await many('/a', AHEAD_FROM + 1)
-    await transaction(pool, async (client) => {
-      await client.query(`update page set rendered_at = now() where path = '/a7'`)
-      assert.equal(await purgeAhead(pool, red, { kind: 'all' }), AHEAD_FROM)
+      assert.equal(await removeExpired(pool), 4)
+      assert.deepEqual(await left('page'), ['/brief-in-time', '/in-time', '/unreadable-in-time'])
+      assert.deepEqual(await left('redirect'), ['/moved-in-time'])
     })
+
+    it('go in steps, over as many domains as there are', async () => {
+      for (const id of [await domain(), await domain(), await domain()])
+        for (const path of ['/a', '/b', '/c']) await page(id, path, '31 days')
+      assert.equal(await removeExpired(pool, { step: 2 }), 9)
+      assert.deepEqual(await left('page'), [])
+    })
+
+    it('one that is being rendered at this moment stays', async () => {
+      const id = await domain()
+      await page(id, '/again', '31 days')
+      await page(id, '/past', '31 days')
+      await transaction(pool, async (client) => {
+        await client.query(`update page set rendered_at = now() where path = '/again'`)
+        assert.equal(await removeExpired(pool), 1)
+      })
+      assert.equal(await removeExpired(pool), 0)
+      assert.deepEqual(await left('page'), ['/again'])
+    })
+
+    it('nothing more goes once the node ends', async () => {
+      const id = await domain()
+      await page(id, '/past', '31 days')
+      assert.equal(await removeExpired(pool, { signal: AbortSignal.abort() }), 0)
+      assert.deepEqual(await left('page'), ['/past'])
+    })
+  })
+
+  describe('known paths', () => {
+    // Proves decided "Retention"
+    it('go when no crawler asked for them in 30 days', async () => {
+      const id = await domain()
+      await known(id, '/in-time', 'crawler', '29 days 23:59')
+      await known(id, '/past', 'crawler', '30 days 00:01')
+      await removeExpired(pool)
+      assert.deepEqual(await left('known_path'), ['/in-time'])
+    })
+
+    // Proves decided "Retention"
+    it('of a sitemap go when every sitemap was read two days later and did not name them', async () => {
+      const id = await domain()
+      await sitemap(id, '/sitemap.xml', '1 day')
+      await sitemap(id, '/sitemap-2.xml', '4 days')
+      await known(id, '/named-by-the-older', 'sitemap', '5 days 23:59')
+      await known(id, '/named-by-none', 'sitemap', '6 days 00:01')
+      await known(id, '/asked', 'crawler', '10 days')
+      await known(await domain(), '/never-read-again', 'sitemap', '80 days')
+      assert.equal(await removeExpired(pool), 1)
+      assert.deepEqual(await left('known_path'), ['/asked', '/named-by-the-older', '/never-read-again'])
+    })
+  })
+
+  it('sitemaps that nobody asked for in 90 days go', async () => {
+    const id = await domain()
+    await sitemap(id, '/in-time.xml', '89 days 23:59')
+    await sitemap(id, '/past.xml', '90 days 00:01')
+    await removeExpired(pool)
+    assert.deepEqual(await left('sitemap'), ['/in-time.xml'])
+  })
+})
+
+describe('reading', () => {
+  const statements: string[] = []
+  let fault: Error | null = null
+  const db = seenQueries(pool, ({ name }) => {
+    statements.push(name)
+    if (fault !== null) throw fault
+  })
+  const id = (domain: DomainId, path: string, variant?: PageVariant) =>
+    pageId(domain, path as PagePath, variant)
+
+  const store = (domain: DomainId, path: string, etag: string, variant = 'desktop') =>
+    pool.query(
+      `insert into page (domain_id, path, variant, status, headers, body_br, html_bytes, etag, rendered_at)
+       values ($1, $2, $4, 200, '[["X-One", "1"]]', 'body', 1, $3, now())`,
+      [domain, path, etag, variant],
+    )
+
+  it('pages that are read at once come in one statement, each as it comes alone', async () => {
+    const [red, blue] = [await queue.domain(), await queue.domain()]
+    await store(red, '/', 'red')
+    await store(red, '/', 'red-phone', 'mobile')
+    await store(blue, '/', 'blue')
+    await store(red, '/moved', 'older')
+    await pool.query(`insert into redirect values ($1, '/moved', 301, '/', now() + interval '1 minute')`, [
+      red,
+    ])
+    const pages = [id(blue, '/'), id(red, '/none'), id(red, '/', 'mobile'), id(red, '/moved')]
+    pages.push(id(red, '/'), id(red, '/'))
+    const read = createStoredReader(db)
+    const together = await Promise.all(pages.map(read))
+    assert.deepEqual(statements.splice(0), ['stored-pages-read'])
+    const alone: typeof together = []
+    for (const page of pages) alone.push(await read(page))
+    assert.deepEqual(statements.splice(0), Array(pages.length).fill('stored-page-read'))
+    assert.deepEqual(together, alone)
+    assert.deepEqual(
+      together.map((entry) => (entry?.kind === 'page' ? entry.etag : (entry?.kind ?? null))),
+      ['blue', null, 'red-phone', 'redirect', 'red', 'red'],
+    )
+    assert.deepEqual(await readStored(pool, pages[3]!), alone[3])
+  })
+
+  it(`${MOST_AT_ONCE} in a statement; one that fails fails those that wait for it, and no later one`, async () => {
+    const red = await queue.domain()
+    const read = createStoredReader(db)
+    const many = Array.from({ length: 2 * MOST_AT_ONCE + 1 }, (_, n) => id(red, `/${n}`))
+    assert.deepEqual(new Set(await Promise.all(many.map(read))), new Set([null]))
+    assert.deepEqual(statements.splice(0), ['stored-pages-read', 'stored-pages-read', 'stored-page-read'])
+    fault = new Error('no database')
+    const failed = await Promise.allSettled(many.slice(0, 2).map(read))
+    assert.deepEqual(columns(failed, 'status').flat(), ['rejected', 'rejected'])
+    fault = null
+    assert.equal(await read(many[0]!), null)
   })
 })

@@ -12,6 +12,8 @@ export type TestDatabase = {
   pool: pg.Pool
   connection: pg.ClientConfig
   url: string
+  /** The first column of the rows that a query gives. */
+  column<T = unknown>(sql: string, ...values: unknown[]): Promise<T[]>
   /** Drops the database even if clients are connected; rejects if a connection was not released. */
   close(): Promise<void>
 }
@@ -49,6 +51,10 @@ export async function testDatabase({ empty = false } = {}): Promise<TestDatabase
     pool,
     connection,
     url: `postgres:///${name}?${new URLSearchParams({ host: String(server.host), user: String(server.user) })}`,
+    async column<T>(text: string, ...values: unknown[]) {
+      const { rows } = await pool.query<[T]>({ text, values, rowMode: 'array' })
+      return rows.map(([first]) => first)
+    },
     async close() {
       const waiting = new AbortController()
       const late = sleep(GIVEN_BACK_WITHIN_MS, 'late', { signal: waiting.signal }).catch(() => {})

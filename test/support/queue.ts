@@ -96,10 +96,9 @@ export async function testQueue(): Promise<TestQueue> {
       systemClock.nowMs(),
     )
   }
-  const accountOf: TestQueue['accountOf'] = async (domain) => {
-    const sql = 'select account_id from domain where id = $1'
-    return (await pool.query<{ account_id: AccountId }>(sql, [domain])).rows[0]!.account_id
-  }
+  const { column } = database
+  const accountOf: TestQueue['accountOf'] = async (domain) =>
+    (await column<AccountId>('select account_id from domain where id = $1', domain))[0]!
   return {
     ...database,
     async domain({ plan = 'enterprise', active = true, account } = {}) {
@@ -123,9 +122,8 @@ export async function testQueue(): Promise<TestQueue> {
     set: (domain, settings) =>
       pool.query('update domain set settings = $2 where id = $1', [domain, settings]),
     async renders(domain) {
-      const sql = 'select coalesce(sum(renders), 0)::integer as n from render_count where domain_id = $1'
-      const { rows } = await pool.query<{ n: number }>(sql, [domain])
-      return rows[0]!.n
+      const sql = 'select coalesce(sum(renders), 0)::integer from render_count where domain_id = $1'
+      return (await column<number>(sql, domain))[0]!
     },
     useRenders: (domain, renders) =>
       pool.query(
@@ -141,15 +139,10 @@ export async function testQueue(): Promise<TestQueue> {
         [domain, paths, hours],
       ),
     async records(domain) {
-      const sql = 'select custom_domain from domain where id = $1'
-      const { rows } = await pool.query<{ custom_domain: DomainName }>(sql, [domain])
-      return (await lastRenders(pool, await accountOf(domain), rows[0]!.custom_domain)) ?? []
+      const [name] = await column<DomainName>('select custom_domain from domain where id = $1', domain)
+      return (await lastRenders(pool, await accountOf(domain), name!)) ?? []
     },
-    async stored(domain) {
-      const sql = 'select path from page where domain_id = $1 order by path'
-      const { rows } = await pool.query<{ path: string }>(sql, [domain])
-      return rows.map(({ path }) => path)
-    },
+    stored: (domain) => column('select path from page where domain_id = $1 order by path', domain),
     async jobs(domain) {
       const { rows } = await pool.query(
         'select path, state, outcome, priority, superseded, faults from job where domain_id = $1 order by created_at, path',

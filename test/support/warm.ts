@@ -32,11 +32,8 @@ export function testWarm(queue: TestQueue) {
       ),
 
     async queued(domain: DomainId): Promise<number> {
-      const { rows } = await pool.query<{ n: number }>(
-        `select count(*)::int as n from job where domain_id = $1 and state = 'queued'`,
-        [domain],
-      )
-      return rows[0]!.n
+      return (await queue.column(`select 1 from job where domain_id = $1 and state = 'queued'`, domain))
+        .length
     },
 
     /** Ends waiting jobs in order; without a number, all of them. */
