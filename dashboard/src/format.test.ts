@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-
 import { bytes, compact, counted, duration, milliseconds, percent, stepName } from './format.ts'
+import { domainPath, nextPath, signInPath } from './route-map.ts'
 
 it('numbers and shares', () => {
   assert.deepEqual([950, 12_345, 0].map(compact), ['950', '12.3K', '0'])
@@ -60,4 +60,29 @@ it('sizes', () => {
 it('days are UTC, and say so', () => {
   assert.match(stepName('2026-11-15T00:00:00.000Z', 'day'), /15.*\(UTC\)$/)
   assert.doesNotMatch(stepName('2026-11-15T00:00:00.000Z', 'hour'), /UTC/)
+})
+
+it('signing in returns to the screen that was left', () => {
+  for (const path of ['/keys', '/domains/shop.example.com/cache', '/operator/accounts']) {
+    assert.equal(nextPath(signInPath(path).replace('/sign-in', '')), path)
+  }
+  assert.equal(signInPath('/domains'), '/sign-in')
+  assert.equal(nextPath(''), '/domains')
+})
+
+it('a link cannot lead elsewhere after signing in', () => {
+  const others = [
+    'https://evil.example',
+    '//evil.example',
+    '/\\evil.example',
+    'javascript:alert(1)',
+    '/sign-in',
+  ]
+  for (const next of [...others, '/welcome', '/domains//evil.example', '/docs', '/keys?x', '/keys#x']) {
+    assert.equal(nextPath(`?next=${encodeURIComponent(next)}`), '/domains', next)
+  }
+})
+
+it('the address of a domain encodes its name', () => {
+  assert.equal(domainPath('domainCache', 'a/b'), '/domains/a%2Fb/cache')
 })

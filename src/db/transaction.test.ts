@@ -1,114 +1,283 @@
 import assert from 'node:assert/strict'
-import { describe, it } from 'node:test'
-
-import { openTestDatabase } from '../../test/support/database.ts'
+import { after, beforeEach, describe, it } from 'node:test'
+import pg from 'pg'
+import { openTestDatabase, testDatabase } from '../../test/support/database.ts'
+import type { AccountId } from '../ids.ts'
+import { takeOfRate } from './account-rate.ts'
+import { joined } from './joined.ts'
+import { LONG_AT_ONCE, letTakeLong } from './long-statements.ts'
 import { retriedTransaction, transaction } from './transaction.ts'
 
-const database = await openTestDatabase({ empty: true })
-await database.pool.query('create table entry (n integer unique)')
-await database.pool.query('create table row_of (name text primary key, changes integer not null default 0)')
-await database.pool.query(`insert into row_of (name) values ('a'), ('b')`)
+describe('transactions', async () => {
+  const database = await openTestDatabase({ empty: true })
+  await database.pool.query('create table entry (n integer unique)')
+  await database.pool.query('create table row_of (name text primary key, changes integer not null default 0)')
+  await database.pool.query(`insert into row_of (name) values ('a'), ('b')`)
 
-describe('transaction', () => {
-  const entries = async () =>
-    (await database.pool.query<{ n: number }>('select n from entry order by n')).rows.map(({ n }) => n)
+  describe('transaction', () => {
+    const entries = async () =>
+      (await database.pool.query<{ n: number }>('select n from entry order by n')).rows.map(({ n }) => n)
 
-  it('keeps all of it, and gives back what the work returns', async () => {
-    const result = await transaction(database.pool, async (client) => {
-      await client.query('insert into entry values (1)')
-      await client.query('insert into entry values (2)')
-      return 'done'
-    })
-    assert.equal(result, 'done')
-    assert.deepEqual(await entries(), [1, 2])
-  })
-
-  it('keeps nothing of work that throws, and throws its error on', async () => {
-    const fault = new Error('no')
-    const failing = transaction(database.pool, async (client) => {
-      await client.query('insert into entry values (3)')
-      throw fault
-    })
-    await assert.rejects(failing, (error) => error === fault)
-    assert.deepEqual(await entries(), [1, 2])
-  })
-
-  it('does not pass for stored what a swallowed error has undone', async () => {
-    const failing = transaction(database.pool, async (client) => {
-      await client.query('insert into entry values (4)')
-      await client.query('insert into entry values (1)').catch(() => {})
-    })
-    await assert.rejects(failing, /was rolled back/)
-    assert.deepEqual(await entries(), [1, 2])
-  })
-
-  it('throws a connection away that breaks inside, between two queries or in one', async () => {
-    for (const waitForEnd of [true, false]) {
-      const failing = transaction(database.pool, async (client) => {
-        const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
-        const ended = new Promise<void>((resolve) => client.once('end', () => resolve()))
-        await database.pool.query('select pg_terminate_backend($1)', [rows[0]?.pid])
-        if (waitForEnd) await ended
-        await client.query('insert into entry values (5)')
+    it('keeps all of it, and gives back what the work returns', async () => {
+      const result = await transaction(database.pool, async (client) => {
+        await client.query('insert into entry values (1)')
+        await client.query('insert into entry values (2)')
+        return 'done'
       })
-      await assert.rejects(failing)
-    }
-    assert.deepEqual(await entries(), [1, 2])
+      assert.equal(result, 'done')
+      assert.deepEqual(await entries(), [1, 2])
+    })
+
+    it('keeps nothing of work that throws, and throws its error on', async () => {
+      const fault = new Error('no')
+      const failing = transaction(database.pool, async (client) => {
+        await client.query('insert into entry values (3)')
+        throw fault
+      })
+      await assert.rejects(failing, (error) => error === fault)
+      assert.deepEqual(await entries(), [1, 2])
+    })
+
+    it('does not pass for stored what a swallowed error has undone', async () => {
+      const failing = transaction(database.pool, async (client) => {
+        await client.query('insert into entry values (4)')
+        await client.query('insert into entry values (1)').catch(() => {})
+      })
+      await assert.rejects(failing, /was rolled back/)
+      assert.deepEqual(await entries(), [1, 2])
+    })
+
+    it('throws a connection away that breaks inside, between two queries or in one', async () => {
+      for (const waitForEnd of [true, false]) {
+        const failing = transaction(database.pool, async (client) => {
+          const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
+          const ended = new Promise<void>((resolve) => client.once('end', () => resolve()))
+          await database.pool.query('select pg_terminate_backend($1)', [rows[0]?.pid])
+          if (waitForEnd) await ended
+          await client.query('insert into entry values (5)')
+        })
+        await assert.rejects(failing)
+      }
+      assert.deepEqual(await entries(), [1, 2])
+    })
+
+    it('gives every connection back: many more rounds than the pool has connections', async () => {
+      const rounds = Array.from({ length: 100 }, (_, n) =>
+        transaction(database.pool, async (client) => {
+          await client.query('select 1')
+          if (n % 2 === 0) throw new Error('even')
+        }).catch((error: Error) => error.message),
+      )
+      assert.equal((await Promise.all(rounds)).filter((message) => message === 'even').length, 50)
+      assert.equal(database.pool.waitingCount, 0)
+      assert.equal(database.pool.idleCount, database.pool.totalCount)
+    })
   })
 
-  it('gives every connection back: many more rounds than the pool has connections', async () => {
-    const rounds = Array.from({ length: 100 }, (_, n) =>
-      transaction(database.pool, async (client) => {
-        await client.query('select 1')
-        if (n % 2 === 0) throw new Error('even')
-      }).catch((error: Error) => error.message),
-    )
-    assert.equal((await Promise.all(rounds)).filter((message) => message === 'even').length, 50)
-    assert.equal(database.pool.waitingCount, 0)
-    assert.equal(database.pool.idleCount, database.pool.totalCount)
+  describe('a retried transaction', () => {
+    it('two that lock rows in opposite orders both get through', async () => {
+      let runs = 0
+      const bothHoldOne = Promise.withResolvers<void>()
+      let holding = 0
+      const change = (first: string, second: string) =>
+        retriedTransaction(database.pool, async (client) => {
+          runs++
+          await client.query('update row_of set changes = changes + 1 where name = $1', [first])
+          if (++holding === 2) bothHoldOne.resolve()
+          await bothHoldOne.promise
+          await client.query('update row_of set changes = changes + 1 where name = $1', [second])
+        })
+      await Promise.all([change('a', 'b'), change('b', 'a')])
+      // One has to come again; on a busy machine it may meet the other once more.
+      assert(runs >= 3, `${runs} runs`)
+      const { rows } = await database.pool.query('select name, changes from row_of order by name')
+      assert.deepEqual(rows, [
+        { name: 'a', changes: 2 },
+        { name: 'b', changes: 2 },
+      ])
+    })
+
+    it('any other error is thrown at once', async () => {
+      let runs = 0
+      const failing = retriedTransaction(database.pool, async (client) => {
+        runs++
+        await client.query('select 1 / 0')
+      })
+      await assert.rejects(failing, /division by zero/)
+      assert.equal(runs, 1)
+    })
+
+    it('what keeps meeting deadlocks gives up after five tries', async () => {
+      let runs = 0
+      const failing = retriedTransaction(database.pool, async (client) => {
+        runs++
+        await client.query(`do $$ begin raise exception using errcode = '40P01'; end $$`)
+      })
+      await assert.rejects(failing, { code: '40P01' })
+      assert.equal(runs, 5)
+    })
   })
 })
 
-describe('a retried transaction', () => {
-  it('two that lock rows in opposite orders both get through', async () => {
-    let runs = 0
-    const bothHoldOne = Promise.withResolvers<void>()
-    let holding = 0
-    const change = (first: string, second: string) =>
-      retriedTransaction(database.pool, async (client) => {
-        runs++
-        await client.query('update row_of set changes = changes + 1 where name = $1', [first])
-        if (++holding === 2) bothHoldOne.resolve()
-        await bothHoldOne.promise
-        await client.query('update row_of set changes = changes + 1 where name = $1', [second])
-      })
-    await Promise.all([change('a', 'b'), change('b', 'a')])
-    // One has to come again; on a busy machine it may meet the other once more.
-    assert(runs >= 3, `${runs} runs`)
-    const { rows } = await database.pool.query('select name, changes from row_of order by name')
-    assert.deepEqual(rows, [
-      { name: 'a', changes: 2 },
-      { name: 'b', changes: 2 },
-    ])
+describe('what an account may do in a time', async () => {
+  const [red, blue] = [1, 2] as [AccountId, AccountId]
+  const FIVE = { what: 'five', most: 5, withinMs: 3_600_000 }
+
+  const database = await openTestDatabase()
+  await database.pool.query(
+    `insert into account (email, plan) values ('a@example.com', 'pro'), ('b@example.com', 'pro')`,
+  )
+  beforeEach(() => database.pool.query('truncate account_rate'))
+
+  const take = (account: AccountId, rate = FIVE) => takeOfRate(database.pool, account, rate)
+  const age = (minutes: number) =>
+    database.pool.query(
+      `update account_rate set moments = array(select at - make_interval(mins => $1) from unnest(moments) at)`,
+      [minutes],
+    )
+
+  it('so many and not one more, of many at once too; others have their own', async () => {
+    const taken = await Promise.all(Array.from({ length: 12 }, () => take(red)))
+    assert.equal(taken.filter((seconds) => seconds === null).length, 5)
+    assert.equal(await take(blue), null)
+    assert.equal(await take(red, { ...FIVE, what: 'another' }), null)
   })
 
-  it('any other error is thrown at once', async () => {
-    let runs = 0
-    const failing = retriedTransaction(database.pool, async (client) => {
-      runs++
-      await client.query('select 1 / 0')
-    })
-    await assert.rejects(failing, /division by zero/)
-    assert.equal(runs, 1)
+  it('the next one when the first is old enough; what was refused makes nobody wait longer', async () => {
+    for (let n = 0; n < 3; n++) await take(red)
+    await age(50)
+    for (let n = 0; n < 2; n++) await take(red)
+    const seconds = await take(red)
+    assert(seconds !== null && seconds > 590 && seconds <= 600, `${seconds}`)
+    await age(11)
+    for (let n = 0; n < 3; n++) assert.equal(await take(red), null)
+    assert.notEqual(await take(red), null)
+    const { rows } = await database.pool.query('select cardinality(moments) as kept from account_rate')
+    assert.deepEqual(rows, [{ kept: 5 }])
+  })
+})
+
+describe('long statements', async () => {
+  const database = await testDatabase({ empty: true })
+  // Long for all that is quick, also where the machine is busy.
+  const hasty = new pg.Pool({ ...database.connection, max: 1, statement_timeout: 700, query_timeout: 1_100 })
+  after(async () => {
+    await hasty.end()
+    await database.close()
   })
 
-  it('what keeps meeting deadlocks gives up after five tries', async () => {
-    let runs = 0
-    const failing = retriedTransaction(database.pool, async (client) => {
-      runs++
-      await client.query(`do $$ begin raise exception using errcode = '40P01'; end $$`)
+  const SLOW = 'select pg_sleep(1.2)'
+  /** The server has both ended it and said so, or the client was the first to see that it takes too long. */
+  const isCutOff = (error: Error & { code?: string }) =>
+    error.code === '57014' || error.message === 'Query read timeout'
+
+  it('a statement takes longer than the pool lets it, also than the client waits', async () => {
+    await assert.rejects(
+      transaction(hasty, (client) => client.query(SLOW)),
+      isCutOff,
+    )
+    await transaction(hasty, async (client) => {
+      const db = await letTakeLong(client)
+      assert.equal((await db.query(SLOW)).rowCount, 1)
     })
-    await assert.rejects(failing, { code: '40P01' })
-    assert.equal(runs, 5)
+  })
+
+  it('only in this transaction', async () => {
+    await transaction(hasty, letTakeLong)
+    await assert.rejects(hasty.query(SLOW), isCutOff)
+  })
+
+  it('so many at a time; for one more the usual limits hold; asking twice takes no second place', async () => {
+    const clients = await Promise.all(Array.from({ length: LONG_AT_ONCE + 1 }, () => database.pool.connect()))
+    const limit = async (client: pg.PoolClient) => {
+      await letTakeLong(client)
+      await letTakeLong(client)
+      const { rows } = await client.query('show statement_timeout')
+      return rows[0].statement_timeout
+    }
+    try {
+      const limits: string[] = []
+      for (const client of clients) {
+        await client.query('begin')
+        limits.push(await limit(client))
+      }
+      assert.deepEqual(limits, [...Array.from({ length: LONG_AT_ONCE }, () => '15min'), '30s'])
+      await clients[0]!.query('commit')
+      await clients.at(-1)!.query('rollback; begin')
+      assert.equal(await limit(clients.at(-1)!), '15min')
+    } finally {
+      for (const client of clients) {
+        await client.query('rollback')
+        client.release()
+      }
+    }
+  })
+
+  it('nobody who needs a lock is waited for as long', async () => {
+    await transaction(database.pool, async (client) => {
+      const db = await letTakeLong(client)
+      const { rows } = await db.query('show lock_timeout')
+      assert.deepEqual(rows, [{ lock_timeout: '30s' }])
+    })
+  })
+})
+
+const turn = () => new Promise((resolve) => setImmediate(resolve))
+const rejection = (code: string) => Object.assign(new Error(`database error ${code}`), { code })
+
+/** Statements wait for `go`, unless `isFree`. */
+function statements(options: Parameters<typeof joined<string, string>>[1], isFree = true) {
+  const batches: string[] = []
+  const held: (() => void)[] = []
+  const call = joined<string, string>(async (inputs) => {
+    batches.push(inputs.join(' '))
+    if (!isFree) await new Promise<void>((resolve) => held.push(resolve))
+    const bad = inputs.find((input) => /^\d/.test(input))
+    if (bad !== undefined) throw rejection(bad)
+    return inputs.map((input) => input.toUpperCase())
+  }, options)
+  return { batches, call, go: () => held.shift()!() }
+}
+
+describe('joined calls', () => {
+  it('of one turn share a statement with so many inputs, and each gets its own output', async () => {
+    const { batches, call } = statements({ most: 3 })
+    assert.deepEqual(await Promise.all(['a', 'b', 'c', 'd'].map(call)), ['A', 'B', 'C', 'D'])
+    assert.deepEqual(batches, ['a b c', 'd'])
+  })
+
+  it('wait while so many statements of their group run, and share the next', async () => {
+    const { batches, call, go } = statements({ most: 9, underWay: 1, groupOf: (name) => name[0]! }, false)
+    const all = [call('a1')]
+    await turn()
+    all.push(call('a2'), call('b1'))
+    await turn()
+    all.push(call('a3'))
+    await turn()
+    assert.deepEqual(batches, ['a1', 'b1'])
+    go()
+    await turn()
+    await turn()
+    assert.deepEqual(batches, ['a1', 'b1', 'a2 a3'])
+    go()
+    go()
+    assert.deepEqual(await Promise.all(all), ['A1', 'A2', 'B1', 'A3'])
+  })
+
+  it('suffer nothing from the content of another one', async () => {
+    const { batches, call } = statements({ most: 9 })
+    const ends = await Promise.allSettled(['a', '22P05', 'b', '23503'].map(call))
+    assert.deepEqual(
+      ends.map(({ status }) => status),
+      ['fulfilled', 'rejected', 'fulfilled', 'rejected'],
+    )
+    assert.equal(batches.length, 5)
+  })
+
+  it('fail together where the database fails, and later ones do not', async () => {
+    const { batches, call } = statements({ most: 9, underWay: 1 })
+    const ends = await Promise.allSettled(['a', '57P01'].map(call))
+    assert.deepEqual([ends.map(({ status }) => status), batches.length], [['rejected', 'rejected'], 1])
+    assert.equal(await call('b'), 'B')
   })
 })

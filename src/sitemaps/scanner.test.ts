@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import type { DomainId, DomainName } from '../ids.ts'
+import { readOrigin } from '../outbound/origin.ts'
+import { DEFAULT_DOMAIN_SETTINGS } from '../sites/domain-settings.ts'
 import { ENTRY_LIMIT_CHARS, NotASitemap, type SitemapEntry, SitemapScanner } from './scanner.ts'
+import { pathOn, publicUrl } from './site.ts'
+import { escapeXml, unescapeXml } from './xml-text.ts'
 
 const NS = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
 const urlset = (inside: string) => `<?xml version="1.0"?>\n<!-- made -->\n<urlset ${NS}>${inside}</urlset>`
@@ -155,4 +160,48 @@ describe('the locations of a sitemap that is written on', () => {
       })
     }
   }
+})
+
+const site = {
+  id: 1 as DomainId,
+  name: 'shop.example.com' as DomainName,
+  origin: readOrigin('http://origin.example.net:8080', 'site'),
+  query: DEFAULT_DOMAIN_SETTINGS.query,
+}
+
+it('addresses of the origin are moved to the domain, others are left alone', () => {
+  const cases: [string, string | null][] = [
+    ['http://origin.example.net:8080/a?b=1', 'https://shop.example.com/a?b=1'],
+    ['https://origin.example.net/a', 'https://shop.example.com/a'],
+    ['http://origin.example.net:8081/a', null],
+    ['https://shop.example.com/a', null],
+    ['https://elsewhere.example/a', null],
+    ['https://origin.example.net.elsewhere.example/a', null],
+    ['https://origin.example.net@elsewhere.example/a', null],
+    ['/a', null],
+  ]
+  for (const [address, moved] of cases) assert.equal(publicUrl(site, address), moved, address)
+})
+
+it('paths of other hosts and schemes are none of the site', () => {
+  assert.equal(pathOn(site, 'http://origin.example.net:8080/a'), '/a')
+  assert.equal(pathOn(site, '/a'), '/a')
+  for (const address of ['https://elsewhere.example/a', 'ftp://shop.example.com/a', '//elsewhere.example/a'])
+    assert.equal(pathOn(site, address), null, address)
+})
+
+it('five entities and numbers are known, and nothing that a DTD would have to explain', () => {
+  assert.equal(unescapeXml('a&amp;b&lt;c&gt;d&quot;e&apos;f'), `a&b<c>d"e'f`)
+  assert.equal(unescapeXml('&#65;&#x42;&#x1F600;'), 'AB\u{1f600}')
+  assert.equal(unescapeXml('&amp;lt;'), '&lt;')
+  assert.equal(unescapeXml('a & b; &;'), 'a & b; &;')
+  for (const text of ['&eacute;', 'a&file;', '&#1114112;', '&#x110000;', '&constructor;', '&toString;']) {
+    assert.equal(unescapeXml(text), null, text)
+  }
+})
+
+it('what is escaped is read as it was', () => {
+  const text = `/a?b=1&c=<d>"e"'f'&amp;`
+  assert.equal(escapeXml(text), '/a?b=1&amp;c=&lt;d&gt;&quot;e&quot;&apos;f&apos;&amp;amp;')
+  assert.equal(unescapeXml(escapeXml(text)), text)
 })

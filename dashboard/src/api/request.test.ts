@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
-
-import { ApiError, renewals, request } from './request.ts'
+import { startsOf, timeRange } from '../../../src/insight/traffic/time-range.ts'
+import { ApiError, type Channel, Renewals, renewals, request } from './request.ts'
+import { RANGES, rangeNamed, rangeParams } from './traffic-queries.ts'
 
 /** A server that answers when it is told to; what was asked, in order. */
 function server(t: TestContext) {
@@ -62,4 +63,76 @@ it('other refusals are not retried', async (t) => {
   await assert.rejects(changed, { status: 422 })
   await assert.rejects(other, { status: 401 })
   assert.equal(asked.length, 3)
+})
+
+/** Two windows of one browser; what one says the other hears at once. */
+function windows() {
+  const make = (): Channel => ({ onmessage: null, postMessage: () => {} })
+  const [here, there] = [make(), make()]
+  here.postMessage = (data) => there.onmessage?.(new MessageEvent('message', { data }))
+  there.postMessage = (data) => here.onmessage?.(new MessageEvent('message', { data }))
+  const [ours, theirs] = [new Renewals(), new Renewals()]
+  ours.join(here)
+  theirs.join(there)
+  return { ours, theirs }
+}
+
+async function isSettled(promise: Promise<void>): Promise<boolean> {
+  let settled = false
+  void promise.then(() => {
+    settled = true
+  })
+  await new Promise((resolve) => setImmediate(resolve))
+  return settled
+}
+
+it('another window waits for the new cookie', async () => {
+  const { ours, theirs } = windows()
+  const { promise, resolve } = Promise.withResolvers<null>()
+  const renewed = ours.renew(() => promise)
+  const waiting = theirs.settled()
+  assert.equal(await isSettled(waiting), false)
+  assert.deepEqual([ours.count, theirs.count], [0, 0])
+  resolve(null)
+  await renewed
+  await waiting
+  assert.deepEqual([ours.count, theirs.count], [1, 1])
+})
+
+it('a refused change counts in no window', async () => {
+  const { ours, theirs } = windows()
+  await assert.rejects(ours.renew(() => Promise.reject(new Error('wrong password'))))
+  await theirs.settled()
+  await ours.settled()
+  assert.deepEqual([ours.count, theirs.count], [0, 0])
+})
+
+it('waiting for a window that was closed times out', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const { ours, theirs } = windows()
+  void ours.renew(() => new Promise(() => {}))
+  const waiting = theirs.settled()
+  t.mock.timers.tick(14_999)
+  assert.equal(await isSettled(waiting), false)
+  t.mock.timers.tick(1)
+  await waiting
+  assert.equal(theirs.count, 0)
+})
+
+it('each range has as many steps as it says, at the server too, at any moment of an hour or day', () => {
+  for (const now of ['2026-11-15T12:30:00Z', '2026-11-15T00:00:00.000Z', '2026-11-15T23:59:59.999Z']) {
+    const nowMs = Date.parse(now)
+    for (const range of RANGES) {
+      const found = timeRange(Object.fromEntries(new URLSearchParams(rangeParams(range, nowMs))), nowMs)
+      assert('range' in found, `${range.name} at ${now}: ${JSON.stringify(found)}`)
+      // In the first moment of a step, the one that ends with it is the last that the server has.
+      const count = startsOf(found.range).length
+      assert(count === range.steps || (now.endsWith('00:00.000Z') && count === range.steps - 1), `${count}`)
+    }
+  }
+})
+
+it('the default range is used for unknown names', () => {
+  assert.equal(rangeNamed('30d').label, '30 days')
+  for (const name of [null, '', 'x', '1000d']) assert.equal(rangeNamed(name).name, '24h')
 })

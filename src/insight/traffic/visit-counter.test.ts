@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-
 import pg from 'pg'
-
 import { openTestDatabase, type TestDatabase } from '../../../test/support/database.ts'
 import {
   addTestDomain,
@@ -11,9 +9,12 @@ import {
   startTestTraffic,
   storedLines,
 } from '../../../test/support/traffic.ts'
+import { KNOWN_CRAWLERS } from '../../edge/crawlers/known-crawlers.ts'
 import type { DomainId } from '../../ids.ts'
+import { CRAWLER_NAMES, crawlerNumber, OTHER_CRAWLER } from './crawler-numbers.ts'
 import { PATHS_KEPT } from './retention.ts'
 import { stepOf } from './time-range.ts'
+import { HeavyHitters } from './visit-counts.ts'
 
 let domains = 0
 const database = await openTestDatabase()
@@ -286,3 +287,57 @@ function poolThatGoesAway({ connection }: TestDatabase) {
   pool.connect = failing as typeof pool.connect
   return { pool, away }
 }
+
+const total = (hitters: HeavyHitters) =>
+  hitters.others + [...hitters.paths.values()].reduce((sum, { visits }) => sum + visits, 0)
+
+describe('heavy hitters', () => {
+  it('a path that comes often only later gets a place, and keeps it', () => {
+    const hitters = new HeavyHitters(3, { left: 9 })
+    for (const path of ['/a', '/b', '/c', '/a', '/b', '/c']) hitters.add(path, 'hit', 200)
+    for (let round = 0; round < 100; round++) {
+      hitters.add('/new', 'hit', 200)
+      hitters.add(`/invented-${round}`, 'hit', 200)
+    }
+    assert((hitters.paths.get('/new')?.visits ?? 0) > 95)
+    assert.equal(total(hitters), 206)
+  })
+
+  it('without room, shared with others, there are no new places; one that has places gives them on', () => {
+    const room = { left: 1 }
+    const [one, two] = [new HeavyHitters(10, room), new HeavyHitters(10, room)]
+    one.add('/a', 'hit', 200)
+    two.add('/b', 'hit', 200)
+    one.add('/c', 'hit', 200)
+    assert.deepEqual([...one.paths.keys()], ['/c'])
+    assert.deepEqual([...two.paths.keys()], [])
+    assert.deepEqual([one.others, two.others, room.left], [1, 1, 0])
+  })
+})
+
+const named = (userAgent: string | undefined) => CRAWLER_NAMES[crawlerNumber(userAgent)]
+
+it('crawlers of the kept list have their names, in any case, and again when they come again', () => {
+  const googlebot = 'Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)'
+  const gptbot = 'Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; GPTBot/1.2)'
+  for (let times = 0; times < 2; times++) {
+    assert.equal(named(googlebot), 'Googlebot')
+    assert.equal(named(googlebot.toUpperCase()), 'Googlebot')
+    assert.equal(named(gptbot), 'GPTBot')
+    assert.equal(named('WhatsApp/2.23'), 'WhatsApp')
+    assert.equal(named('TelegramBot (like TwitterBot)'), 'TelegramBot')
+  }
+})
+
+it('whoever invents a name is `other`, and so is nobody', () => {
+  for (const userAgent of ['MyOwnBot/1.0', 'x'.repeat(600), `${'x'.repeat(512)}googlebot`, '', undefined]) {
+    assert.equal(crawlerNumber(userAgent), OTHER_CRAWLER)
+  }
+  for (let at = 0; at < 12_000; at++) assert.equal(crawlerNumber(`invented-${at}`), OTHER_CRAWLER)
+})
+
+it('every entry of the list has a name of its own', () => {
+  assert.equal(CRAWLER_NAMES.length, KNOWN_CRAWLERS.length + 1)
+  assert.equal(new Set(CRAWLER_NAMES).size, CRAWLER_NAMES.length)
+  assert(CRAWLER_NAMES.length < 256, 'numbers of names are packed into eight bits')
+})

@@ -2,13 +2,18 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { describe, it } from 'node:test'
 import { until } from '../../../test/support/condition.ts'
-import { columns, HOME, openQueue, RENDERED } from '../../../test/support/queue.ts'
+import { columns, HOME, openQueue, paths, RENDERED } from '../../../test/support/queue.ts'
+import type { DomainId, JobId, PagePath } from '../../ids.ts'
 import { silentLog } from '../../log.ts'
+import { pageId } from '../../store/page-id.ts'
+import { createJobWaiter } from './await.ts'
+import { cancelJobs } from './cancel.ts'
 import { createReaper } from './complete.ts'
 import { enqueue } from './enqueue.ts'
 import { startLease } from './lease.ts'
 
 const queue = await openQueue()
+
 const reap = createReaper(queue.pool)
 const leaseOf = (node: string, runs: Parameters<typeof startLease>[2] = []) =>
   startLease(queue.connection, { node, leaseMs: 60_000, renewMs: 60_000 }, runs, silentLog())
@@ -88,5 +93,145 @@ describe('a lease', () => {
       )
       return rows[0]?.pid
     }
+  })
+})
+
+const listener = await queue.listener()
+const DONE = { state: 'done', outcome: 'rendered' } as const
+const patience = () => AbortSignal.timeout(8_000)
+/** Longer than any test: what is heard was heard without it. */
+const NO_POLL_MS = 600_000
+/** Hears nothing. */
+const DEAF = { on() {}, onLost() {} }
+
+async function newJob(path: PagePath = HOME): Promise<JobId> {
+  const [job] = await enqueue(queue.pool, await queue.domain(), [path], 'live')
+  return job!.jobId
+}
+
+async function finishAll(): Promise<void> {
+  for (const job of await queue.claim({ cap: 10_000, slots: 10_000 })) await queue.complete(job, RENDERED)
+}
+
+describe('awaiting a job', () => {
+  it('hears of its end by notification alone', async () => {
+    const waiter = createJobWaiter(listener, queue.pool, silentLog(), NO_POLL_MS)
+    const waits = Array.from({ length: 3 }, async () => waiter.wait(await newJob(), patience()))
+    await until('all wait', () => waiter.waiting === 3)
+    await finishAll()
+    assert.deepEqual(await Promise.all(waits), Array(3).fill(DONE))
+    assert.equal(waiter.waiting, 0)
+  })
+
+  it('is told by its own node with the page, and once', async () => {
+    const waiter = createJobWaiter(DEAF, queue.pool, silentLog(), NO_POLL_MS)
+    const [id, other] = [await newJob(), await newJob('/other' as PagePath)]
+    const waits = [waiter.wait(id, patience()), waiter.wait(id, patience())]
+    const bodyBr = Buffer.from('br')
+    const rest = { status: 200, headers: [], htmlBytes: 1, etag: 'x', renderedAtMs: 0, staleSinceMs: null }
+    const page = { kind: 'page', variant: 'desktop', bodyBr, ...rest } as const
+    const ended = { id, page: pageId(1 as DomainId, '/' as PagePath) }
+    waiter.ended({ ...ended, id: other }, DONE, null)
+    waiter.ended({ id, page: pageId(1 as DomainId, '/' as PagePath, 'mobile') }, DONE, null)
+    assert.equal(waiter.waiting, 1, 'nobody waits for those')
+    waiter.ended(ended, DONE, page)
+    waiter.ended(ended, { state: 'failed', outcome: 'blank' }, null)
+    assert.deepEqual(await Promise.all(waits), Array(2).fill({ ...DONE, page }))
+    assert.equal(waiter.waiting, 0)
+  })
+
+  it('no end is missed, whenever it comes', async () => {
+    const waiter = createJobWaiter(listener, queue.pool, silentLog(), NO_POLL_MS)
+    for (let round = 0; round < 100; round++) {
+      const id = await newJob()
+      const [end] = await Promise.all([waiter.wait(id, AbortSignal.timeout(5_000)), finishAll()])
+      assert.notEqual(end, 'late', `round ${round}`)
+    }
+  })
+
+  it('looks again when the listener connection was lost', async () => {
+    const waiter = createJobWaiter(await queue.listener(), queue.pool, silentLog(), NO_POLL_MS)
+    const waiting = newJob().then((id) => waiter.wait(id, patience()))
+    await until('it waits', () => waiter.waiting === 1)
+    await queue.pool.query(
+      `select pg_terminate_backend(pid) from pg_stat_activity where query ilike 'listen%' and datname = current_database()`,
+    )
+    await finishAll()
+    assert.deepEqual(await waiting, DONE)
+  })
+
+  it('is late when the signal comes first, and nothing of it stays behind', async () => {
+    const waiter = createJobWaiter(listener, queue.pool, silentLog())
+    const id = await newJob()
+    const control = new AbortController()
+    const [patient, impatient] = [waiter.wait(id, patience()), waiter.wait(id, control.signal)]
+    control.abort()
+    assert.equal(await impatient, 'late')
+    assert.equal(waiter.waiting, 1)
+    await finishAll()
+    assert.notEqual(await patient, 'late')
+    assert.equal(waiter.waiting, 0)
+    assert.equal(await waiter.wait(id, AbortSignal.abort()), 'late')
+  })
+
+  it('tells how it ended: cancelled, or gone with its domain', async () => {
+    const waiter = createJobWaiter(listener, queue.pool, silentLog(), 20)
+    const [one, two] = [await queue.domain(), await queue.domain()]
+    const jobs = [one, two].map((domain) => enqueue(queue.pool, domain, [HOME], 'live'))
+    const waits = (await Promise.all(jobs)).map(([job]) => waiter.wait(job!.jobId, patience()))
+    await cancelJobs(queue.pool, one)
+    await queue.pool.query('delete from domain where id = $1', [two])
+    assert.deepEqual(await Promise.all(waits), [
+      { state: 'cancelled', outcome: 'cancelled' },
+      { state: 'cancelled', outcome: 'domain-gone' },
+    ])
+  })
+
+  it('thousands who wait cost one query a look', async () => {
+    const domain = await queue.domain()
+    const jobs = await enqueue(queue.pool, domain, paths(3_000), 'live')
+    let queries = 0
+    const query = (...args: Parameters<typeof queue.pool.query>) => {
+      queries++
+      return queue.pool.query(...args)
+    }
+    const counted = Object.create(queue.pool, { query: { value: query } }) as typeof queue.pool
+    const looks: (() => void)[] = []
+    const losing = { on() {}, onLost: (react: () => void) => void looks.push(react) }
+    const waiter = createJobWaiter(losing, counted, silentLog(), NO_POLL_MS)
+    const waits = jobs.map(({ jobId }) => waiter.wait(jobId, patience()))
+    await until('the first look', () => queries > 0)
+    await queue.pool.query(`update job set state = 'done', outcome = 'rendered', finished_at = now()`)
+    const before = queries
+    for (const look of looks) look()
+    const ends = await Promise.all(waits)
+    assert(ends.every((end) => end !== 'late' && end.state === 'done'))
+    assert.equal(before, 1)
+    assert(queries <= 2, `${queries} queries`)
+    assert.equal(waiter.waiting, 0)
+  })
+
+  it('outlives a database that does not answer', async () => {
+    const answers = [new Error('away'), new Error('away')]
+    const flaky = Object.create(queue.pool, {
+      query: {
+        value: (...args: Parameters<typeof queue.pool.query>) => {
+          const failure = answers.shift()
+          return failure === undefined ? queue.pool.query(...args) : Promise.reject(failure)
+        },
+      },
+    }) as typeof queue.pool
+    const id = await newJob()
+    await finishAll()
+    const waiter = createJobWaiter(DEAF, flaky, silentLog(), 20)
+    assert.deepEqual(await waiter.wait(id, patience()), DONE)
+    assert.equal(answers.length, 0)
+  })
+
+  it('whoever waits when it is closed is told so', async () => {
+    const waiter = createJobWaiter(DEAF, queue.pool, silentLog())
+    const waiting = waiter.wait(await newJob(), patience())
+    waiter.close()
+    assert.equal(await waiting, 'late')
   })
 })

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-
 import type { PageFacts } from '../../api/types.ts'
 import { differences, textDifference } from './differences.ts'
+import { linkPreview } from './link-preview.ts'
+import { sourceLines } from './source-lines.ts'
 
 const FACTS: PageFacts = {
   title: 'Rakes',
@@ -86,4 +87,78 @@ describe('the difference of two texts', () => {
     const many = (word: string) => Array.from({ length: 20_000 }, (_, n) => `${word} ${n}`)
     assert.equal(textDifference(many('a'), many('b')), null)
   })
+})
+
+const facts = (social: Record<string, string>, own: Partial<PageFacts> = {}): PageFacts => ({
+  ...{ title: 'The page', description: 'What it is', canonical: null, robots: null, lang: null },
+  ...{ headings: [], text: [], textChars: 0, links: [], linkCount: 0, structured: [], social },
+  ...own,
+})
+const of = (social: Record<string, string>, own?: Partial<PageFacts>) =>
+  linkPreview(facts(social, own), 'shop.example', '/rakes')
+
+describe('a link preview', () => {
+  it('uses the social tags of the page', () => {
+    const preview = of({
+      'og:title': 'Rakes',
+      'og:description': 'All of them',
+      'og:image': 'https://pics.example/a.png',
+      'og:site_name': 'Shop',
+      'og:url': 'https://shop.example/rakes',
+      'twitter:card': 'summary_large_image',
+    })
+    assert.deepEqual(preview, {
+      title: 'Rakes',
+      description: 'All of them',
+      site: 'Shop',
+      image: 'https://pics.example/a.png',
+      isLarge: true,
+      remarks: [],
+    })
+  })
+
+  it('falls back like social networks, and names missing tags', () => {
+    const preview = of({})
+    assert.deepEqual(
+      [preview.title, preview.description, preview.site, preview.image, preview.isLarge],
+      ['The page', 'What it is', 'shop.example', null, false],
+    )
+    assert.equal(preview.remarks.length, 3)
+    assert.equal(of({}, { title: null }).title, 'shop.example/rakes')
+    assert.equal(of({ 'twitter:title': 'T', 'twitter:image': '/x.png' }).image, 'https://shop.example/x.png')
+  })
+
+  it('names wrong tags', () => {
+    const said = (social: Record<string, string>) => of(social).remarks.join(' ')
+    assert.match(said({ 'og:image': 'javascript:alert(1)' }), /not a valid URL/)
+    assert.match(said({ 'og:image': '/a.png' }), /not an absolute URL/)
+    assert.match(said({ 'og:url': 'https://other.example/' }), /points to another site/)
+    assert.match(said({ 'og:title': 'x'.repeat(91) }), /cut after about 90/)
+    assert.equal(of({ 'og:title': 'x'.repeat(91) }).title.length, 91)
+    assert.doesNotMatch(said({ 'og:title': 'x'.repeat(90) }), /cut after/)
+  })
+})
+
+it('loses no text, and makes no line too long', () => {
+  const sources = [
+    '',
+    'a\n\nb',
+    `<p>${'x'.repeat(1_000)}</p>`,
+    '<i></i>'.repeat(500),
+    'x'.repeat(140),
+    'x'.repeat(141),
+  ]
+  for (const source of sources) {
+    const lines = sourceLines(source)
+    assert.equal(
+      lines.map(({ number, text }, at) => (number === null || at === 0 ? '' : '\n') + text).join(''),
+      source,
+    )
+    assert(lines.every(({ text }) => text.length <= 140))
+  }
+})
+
+it('breaks a line before a tag if one is near', () => {
+  const [first] = sourceLines(`<p>${'x'.repeat(100)}</p><p>${'y'.repeat(100)}</p>`)
+  assert.equal(first?.text, `<p>${'x'.repeat(100)}</p>`)
 })

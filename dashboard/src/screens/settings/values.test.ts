@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-
+import { z } from 'zod'
+import { firstProblem } from '../../../../src/api/http/validation.ts'
 import { DEFAULT_DOMAIN_SETTINGS, domainSettingsPatchSchema } from '../../../../src/sites/domain-settings.ts'
 import type { DomainWithSettings, Settings } from '../../api/types.ts'
-import { settingsProblems } from './problems.ts'
-import { aheadPerDay, fieldsOf, formOf, settingsOf, withField } from './values.ts'
+import { problemOfServer, settingsProblems } from './problems.ts'
+import { ruleSentence } from './rule-sentence.ts'
+import { aheadPerDay, fieldsOf, formOf, type RuleForm, settingsOf, withField } from './values.ts'
 
 const domainWith = (settings: Partial<Settings>): DomainWithSettings => ({
   id: 1,
@@ -121,4 +123,94 @@ describe('the JSON of a rule, edited by its fields', () => {
   it('cannot be edited so while it is no JSON object', () => {
     for (const more of ['{', '[]', '1', 'null']) assert.equal(fieldsOf(more), null)
   })
+})
+
+const body = z.object({ settings: domainSettingsPatchSchema })
+const answerTo = (settings: object) => firstProblem(body, { settings }) ?? assert.fail('the server takes it')
+
+it('an error of the server is shown at its field', () => {
+  for (const [settings, field] of [
+    [{ fresh_seconds: -1 }, 'freshHours'],
+    [{ stale_seconds: 'x' }, 'staleHours'],
+    [{ keep_seconds: 1e12 }, 'keepDays'],
+    [{ crawler_wait_seconds: 0 }, 'crawlerWaitSeconds'],
+    [{ refresh_ahead_percent: 101 }, 'aheadPercent'],
+    [{ query: 'some' }, 'queryNames'],
+    [
+      {
+        rules: [
+          { path: '/a', action: 'pass' },
+          { path: 'b', action: 'pass' },
+        ],
+      },
+      'rules.1.path',
+    ],
+    [{ rules: [{ path: '/a' }] }, 'rules.0.path'],
+    [{ rules: [{ path: '/a', render: { wait_for: '..a' } }] }, 'rules.0.more'],
+    [{ rules: [{ path: '/a', fresh_seconds: -1 }] }, 'rules.0.freshHours'],
+    [{ crawlers: { add: [{ pattern: 'x', category: 'ai' }] } }, 'crawlers.added.0.pattern'],
+    [{ crawlers: { remove: ['abc', 'x'] } }, 'crawlers.removed'],
+    [{ render: { user_agent: 'ü' } }, 'visitor.userAgent'],
+    [{ render: { viewport: { width: 1, height: 500 } } }, 'visitor.width'],
+    [{ render: { viewport: { width: 500, height: 1 } } }, 'visitor.height'],
+    [{ render: { locale: '-' } }, 'visitor.locale'],
+    [{ render: { time_zone: 'Mars/Olympus' } }, 'visitor.timeZone'],
+  ] as const) {
+    const found = problemOfServer(answerTo(settings))
+    assert.equal(found?.field, field)
+    assert(found.problem.length > 3)
+  }
+  assert.deepEqual(problemOfServer('Invalid origin URL: must name a host'), {
+    field: 'origin',
+    problem: 'must name a host',
+  })
+  for (const other of ['Sign in first', 'Internal error', 'Domain not found']) {
+    assert.equal(problemOfServer(other), null)
+  }
+})
+
+const sentence = (
+  form: Partial<RuleForm>,
+  more: object | null = null,
+  devices: 'one' | 'both' | 'auto' = 'one',
+) => {
+  const rule = { key: 'a', path: '/a*', action: '', freshHours: '' } as const
+  return ruleSentence({ ...rule, ...form, more: more === null ? '' : JSON.stringify(more) }, devices)
+}
+
+it('says what a rule does', () => {
+  for (const more of [null, { change: { consent: true }, render: { wait_for: 'a' }, keep_seconds: 5 }]) {
+    assert.equal(sentence({ action: 'pass' }, more), 'Crawlers that ask for /a* get the origin.')
+  }
+  assert.equal(
+    sentence({ freshHours: 2 }, { when: { categories: ['search', 'ai'], query: { lang: '*' } } }),
+    'Crawlers of category search or ai that ask for /a* with lang get pages that are fresh for 2 h.',
+  )
+  assert.equal(
+    sentence(
+      { action: 'render' },
+      { render: { wait_for: '#p', block: ['chat'] }, change: { remove: ['.x', '.y'], consent: true } },
+    ),
+    'Crawlers that ask for /a* get rendered pages, also where the path looks like a file, get pages only once #p is there, ' +
+      'get pages without chat, do not get .x and .y and do not get consent banners.',
+  )
+  assert.equal(
+    sentence({}, { render: { user_agent: 'A/1', viewport: { width: 800, height: 600 }, time_zone: 'UTC' } }),
+    'Crawlers that ask for /a* get pages rendered with the user agent A/1, a window of 800 by 600 pixels and the time zone UTC.',
+  )
+  const phones = { when: { variant: 'mobile', categories: ['search'] } }
+  for (const devices of ['auto', 'both'] as const) {
+    assert.equal(
+      sentence({ action: 'gone' }, phones, devices),
+      'Crawlers for phones of category search that ask for /a* get 410, with the cached page if there is one.',
+    )
+  }
+  assert.match(sentence({ action: 'gone' }, phones), /never matches\.$/)
+  assert.doesNotMatch(sentence({ action: 'gone' }, { when: { variant: 'desktop' } }), /never matches/)
+})
+
+it('says nothing where there is nothing to say', () => {
+  assert.equal(sentence({}), '')
+  assert.equal(sentence({ path: '', action: 'pass' }), '')
+  assert.equal(ruleSentence({ key: 'a', path: '/a', action: 'pass', freshHours: '', more: '{' }, 'one'), '')
 })
