@@ -42,12 +42,12 @@ export function assertError({ status, headers, text: said }: RawAnswer, wanted: 
   assert.deepEqual(JSON.parse(said), { error })
 }
 
-/** Like `rawBytes`, but ends its half when the server has read everything and waits for more. */
-export async function rawHalf(server: http.Server, bytes: string): Promise<string> {
+/** Like `rawBytes`, but ends its half when the server has read everything and waits for more. Bytes are Latin-1. */
+export async function rawHalf(server: net.Server, bytes: string): Promise<string> {
   const { port } = server.address() as net.AddressInfo
   const socket = net.connect({ port, host: '127.0.0.1', allowHalfOpen: true })
   let near: net.Socket | undefined
-  const unanswered = new Set<http.IncomingMessage>()
+  const unanswered = new Set<{ complete: boolean }>()
   const watch = {
     connection: (one: net.Socket) => {
       if (one.remotePort === socket.localPort) near = one
@@ -57,6 +57,7 @@ export async function rawHalf(server: http.Server, bytes: string): Promise<strin
       unanswered.add(request)
       response.once('close', () => unanswered.delete(request))
     },
+    upgrade: () => unanswered.add({ complete: true }),
   }
   const { promise: ended, resolve } = Promise.withResolvers<void>()
   let answer = ''
@@ -66,6 +67,7 @@ export async function rawHalf(server: http.Server, bytes: string): Promise<strin
   })
   socket.once('end', () => resolve()).once('close', () => resolve())
   server.on('connection', watch.connection).on('request', watch.request)
+  if (server.listenerCount('upgrade') > 0) server.on('upgrade', watch.upgrade)
   socket.write(bytes, 'latin1')
   const looking = setInterval(() => {
     const isRead = near?.bytesRead === Buffer.byteLength(bytes, 'latin1')
@@ -73,7 +75,7 @@ export async function rawHalf(server: http.Server, bytes: string): Promise<strin
   }, LOOK_EVERY_MS)
   await ended
   clearInterval(looking)
-  server.off('connection', watch.connection).off('request', watch.request)
+  server.off('connection', watch.connection).off('request', watch.request).off('upgrade', watch.upgrade)
   socket.destroy()
   return answer
 }

@@ -4,20 +4,20 @@ import { once } from 'node:events'
 import http from 'node:http'
 import net from 'node:net'
 import { describe, it } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
-import { standsAt } from '../../../test/support/condition.ts'
+import { standsAt, until } from '../../../test/support/condition.ts'
 import { type AskOptions, openEdge, PERSON, pour } from '../../../test/support/edge.ts'
-import { listening } from '../../../test/support/loopback.ts'
-import { rawExchange, UNTIL_ANSWERED_MS } from '../../../test/support/raw-edge.ts'
+import { rawHalf } from '../../../test/support/raw-request.ts'
 
 /** What the origin does is set by each test. */
 let answer: http.RequestListener
 let asked: { method: string; url: string; rawHeaders: string[]; body: string }[] = []
 
-const edge = await openEdge({ answerWaitMs: 1_500, origin: (req, res) => answer(req, res) })
+const ANSWER_WAIT_MS = 1_500
+const edge = await openEdge({ answerWaitMs: ANSWER_WAIT_MS, origin: (req, res) => answer(req, res) })
 
 const ask = (path: string, options: AskOptions = {}) => edge.ask(path, { agent: PERSON, ...options })
-const raw = (bytes: string) => rawExchange(edge.port, bytes, UNTIL_ANSWERED_MS)
+const raw = (bytes: string) => rawHalf(edge.server, bytes)
+const OWN = { host: 'red.example' }
 const GET = 'GET / HTTP/1.1\r\nHost: red.example\r\nConnection: close\r\n\r\n'
 
 /** The origin reads everything, keeps what it was asked, and then answers. */
@@ -37,14 +37,8 @@ function sent(name: string): string[] {
   return raw.filter((_, at) => at % 2 === 1 && raw[at - 1]!.toLowerCase() === name)
 }
 
-async function open(options: http.RequestOptions = {}): Promise<[http.ClientRequest, http.IncomingMessage]> {
-  const req = http.get({
-    port: edge.port,
-    host: '127.0.0.1',
-    agent: false,
-    headers: { host: 'red.example' },
-    ...options,
-  })
+async function open(): Promise<[http.ClientRequest, http.IncomingMessage]> {
+  const req = http.get({ port: edge.port, host: '127.0.0.1', agent: false, headers: OWN })
   req.on('error', () => {})
   const [res] = (await once(req, 'response')) as [http.IncomingMessage]
   return [req, res]
@@ -61,7 +55,7 @@ describe('headers on the way to the origin', () => {
     ...{ 'X-Forwarded-Port': '1', Forwarded: `for=${lie}`, 'X-Real-IP': lie, 'X-Prepaint': 'hit' },
   }
   const named = { ...lies, Connection: 'x-forwarded-for, host' }
-  for (const [name, headers] of Object.entries<Record<string, string>>({ plain: {}, lies, named })) {
+  for (const [name, headers] of Object.entries<Record<string, string>>({ lies, named })) {
     it(`name the origin as Host, and say what we know of the client: ${name}`, async () => {
       originAnswers()
       await ask('/a?b=1&a=2&utm_source=x', { headers })
@@ -102,51 +96,52 @@ describe('headers on the way to the origin', () => {
 })
 
 describe('answers of the origin', () => {
-  it('come through with status, repeated headers and body, and say how', async () => {
+  it('come through with status, repeated headers and body; claims to be of Prepaint do not', async () => {
+    const claims = ['X-Prepaint', 'X-Prepaint-Variant', 'X-Prepaint-Form', 'X-Prerender-Throttled']
     originAnswers((res) => {
       res.writeHead(418, 'Teapot', [
         ...['Set-Cookie', 'a=1', 'Set-Cookie', 'b=2', 'Connection', 'X-Hop', 'X-Hop', '1', 'Via', '1.1 shop'],
-        ...['X-Prepaint', 'hit', '__proto__', 'x', 'constructor', 'y'],
+        ...['__proto__', 'x', 'constructor', 'y', ...claims.flatMap((name) => [name, 'hit'])],
       ])
       res.end('short and stout')
     })
-    const { status, verdict, body, headers, rawHeaders } = await ask('/')
-    assert.deepEqual([status, verdict, String(body)], [418, 'pass; not-a-crawler', 'short and stout'])
+    const { status, body, headers, rawHeaders } = await ask('/')
+    assert.deepEqual([status, String(body)], [418, 'short and stout'])
     assert.deepEqual([headers['set-cookie'], headers['x-hop']], [['a=1', 'b=2'], undefined])
     assert.equal(headers.via, '1.1 shop, 1.1 prepaint')
     const value = (name: string) => rawHeaders[rawHeaders.indexOf(name) + 1]
     assert.deepEqual([value('__proto__'), value('constructor')], ['x', 'y'])
+    const found = claims.map((name) => headers[name.toLowerCase()])
+    assert.deepEqual(found, ['pass; not-a-crawler', undefined, undefined, undefined])
   })
 
   // Proves decided "Rewritten headers"
   it('lead to the custom domain where they name the origin; Alt-Svc, which leads past us, is dropped', async () => {
     const { host, hostname } = new URL(edge.origin)
+    const other = '<https://else.example/b>; rel=next, </c>; rel=prev'
+    const refresh = '3; URL="https://else.example/x"'
     originAnswers((res) => {
       res.writeHead(302, [
         ...['Location', `http://${host}/new?x=1#y`, 'Set-Cookie', `a=1; Domain=${hostname}; Path=/`],
         ...['Content-Location', `http://${host}/here`, 'Refresh', `5; url=http://${host}/next?a=1`],
         ...[
           'Link',
-          `<http://${host}/a.css>; rel=preload, <https://else.example/b>; rel=next, </c>; rel=prev`,
+          `<http://${host}/a.css>; rel=preload, ${other}`,
+          'Refresh',
+          refresh,
+          'Alt-Svc',
+          'h3=":443"',
         ],
-        ...['Refresh', '3; URL="https://else.example/x"', 'Alt-Svc', 'h3=":443"; ma=86400'],
       ])
       res.end()
     })
     const { headers } = await ask('/')
-    assert.deepEqual(
-      ['location', 'set-cookie', 'content-location', 'refresh', 'link', 'alt-svc'].map(
-        (name) => headers[name],
-      ),
-      [
-        'http://red.example/new?x=1#y',
-        ['a=1; Domain=red.example; Path=/'],
-        'http://red.example/here',
-        '5; url=http://red.example/next?a=1, 3; URL="https://else.example/x"',
-        '<http://red.example/a.css>; rel=preload, <https://else.example/b>; rel=next, </c>; rel=prev',
-        undefined,
-      ],
-    )
+    assert.equal(headers.location, 'http://red.example/new?x=1#y')
+    assert.deepEqual(headers['set-cookie'], ['a=1; Domain=red.example; Path=/'])
+    assert.equal(headers['content-location'], 'http://red.example/here')
+    assert.equal(headers['refresh'], `5; url=http://red.example/next?a=1, ${refresh}`)
+    assert.equal(headers['link'], `<http://red.example/a.css>; rel=preload, ${other}`)
+    assert.equal(headers['alt-svc'], undefined)
   })
 
   // Proves decided "Rewritten headers"
@@ -164,48 +159,18 @@ describe('answers of the origin', () => {
     for (const [name, value] of Object.entries(kept)) assert.equal(headers[name], value, name)
   })
 
-  it('cannot claim to be of Prepaint: its headers are dropped', async () => {
-    const claims = ['X-Prepaint', 'X-Prepaint-Variant', 'X-Prepaint-Form', 'X-Prerender-Throttled']
-    originAnswers((res) =>
-      res
-        .writeHead(
-          200,
-          claims.flatMap((name) => [name, 'hit']),
-        )
-        .end(),
-    )
-    const { headers } = await ask('/')
-    const found = claims.map((name) => headers[name.toLowerCase()])
-    assert.deepEqual(found, ['pass; not-a-crawler', undefined, undefined, undefined])
-  })
-
   it('what may be a page varies by what chooses crawlers and forms, besides what the origin says', async () => {
     const own = 'Accept, Accept-Encoding, User-Agent'
-    const rows: [
-      status: number,
-      type: string | null,
-      vary: string[],
-      expected: string | undefined,
-      path?: string,
-    ][] = [
+    const rows: [status: number, type: string | null, vary: string[], expected?: string, path?: string][] = [
       [200, 'text/html; charset=utf-8', [], own],
       [200, 'TEXT/HTML', ['Cookie, Accept'], 'Cookie, Accept, Accept-Encoding, User-Agent'],
-      [
-        200,
-        'text/html',
-        ['Cookie', 'accept-encoding ,user-agent', ''],
-        'Cookie, Accept-Encoding, User-Agent, Accept',
-      ],
-      [200, 'text/html', ['*'], '*'],
+      [200, 'text/html', ['A', 'accept-encoding ,user-agent', ''], 'A, Accept-Encoding, User-Agent, Accept'],
       [200, 'text/html', ['Cookie', 'Accept, *'], 'Cookie, Accept, *'],
       [200, 'application/xhtml+xml', [], own],
-      [200, 'text/css', [], undefined],
       [200, 'text/css', ['Origin', 'Cookie'], 'Origin, Cookie'],
       // Without a type: by the path.
-      [304, null, [], own],
       [304, null, ['Cookie', 'Origin'], `Cookie, Origin, ${own}`],
-      [304, null, [], undefined, '/app.js?v=1'],
-      [304, null, ['Origin'], 'Origin', '/app.js'],
+      [304, null, ['Origin'], 'Origin', '/app.js?v=1'],
       [304, 'text/html', [], own, '/app.js'],
       [304, 'text/css', [], undefined],
       [301, null, [], own],
@@ -365,7 +330,7 @@ describe('bodies stream both ways', () => {
     })
     const req = http.request({
       ...{ port: edge.port, host: '127.0.0.1', method: 'POST', agent: false },
-      headers: { host: 'red.example', expect: '100-continue', 'content-length': '4' },
+      headers: { ...OWN, expect: '100-continue', 'content-length': '4' },
     })
     req.flushHeaders()
     await once(req, 'continue')
@@ -379,23 +344,27 @@ describe('bodies stream both ways', () => {
   it('an origin that answers before it has read everything is heard', async () => {
     answer = (_req, res) => res.writeHead(413, { connection: 'close' }).end('too much')
     const head = 'POST / HTTP/1.1\r\nHost: red.example\r\nContent-Length: 100000000\r\n\r\n'
-    assert.match(await rawExchange(edge.port, head + 'x'.repeat(100_000)), /^HTTP\/1\.1 413 [\s\S]*too much/)
+    assert.match(await rawHalf(edge.server, head + 'x'.repeat(100_000)), /^HTTP\/1\.1 413 [\s\S]*too much/)
   })
 
   it('a slow upload is not silence', async () => {
     originAnswers((res) => res.end('done'))
+    const begunMs = performance.now()
     const req = http.request({
-      ...{ port: edge.port, host: '127.0.0.1', method: 'POST', agent: false },
-      headers: { host: 'red.example', 'content-length': '8' },
+      port: edge.port,
+      host: '127.0.0.1',
+      method: 'POST',
+      agent: false,
+      headers: OWN,
     })
     const answered = once(req, 'response')
-    for (const letter of 'abcdefgh') {
-      req.write(letter)
-      await delay(250)
-    }
+    const dripping = setInterval(() => req.write('x'), ANSWER_WAIT_MS / 10)
+    await until('it takes longer than silence may', () => performance.now() - begunMs > 1.2 * ANSWER_WAIT_MS)
+    clearInterval(dripping)
     req.end()
     const [res] = (await answered) as [http.IncomingMessage]
-    assert.deepEqual([res.statusCode, asked[0]!.body], [200, 'abcdefgh'])
+    assert.equal(res.statusCode, 200)
+    assert.match(asked[0]!.body, /^x+$/)
   })
 
   for (const rest of ['does not come is not waited for', 'comes is taken, and the connection serves on']) {
@@ -466,58 +435,5 @@ describe('when one side goes away', () => {
     await ask('/')
     edge.wait(2_001)
     assert.equal(String((await ask('/', { method: 'POST', body: 'order' })).body), 'done')
-  })
-
-  it('a request that may not be sent twice is not: 502, with a reference', async () => {
-    let posts = 0
-    answer = (req) => {
-      posts += 1
-      req.socket.destroy()
-    }
-    const { status, body } = await ask('/', { method: 'POST', body: 'order' })
-    assert.deepEqual([status, posts], [502, 1])
-    assert.match(String(body), /Reference: <code>[0-9a-f]{12}<\/code>/)
-  })
-})
-
-describe('origins that fail get people a page of ours', () => {
-  // Proves decided "Origin failure"
-  it('502: nobody listens, or at an address that no origin may have; neither is told', async () => {
-    const closed = http.createServer()
-    const free = await listening(closed)
-    closed.close()
-    for (const [url, told] of [
-      [`http://127.0.0.1:${free}`, /cannot be reached/],
-      [edge.origin.replace('127.0.0.1', '127.0.0.2'), /may not be contacted/],
-    ] as const) {
-      await edge.set(`origin_url = '${url}'`)
-      const { status, verdict, body } = await ask('/')
-      assert.deepEqual([status, verdict], [502, 'pass; not-a-crawler'])
-      assert.match(String(body), told)
-      assert.doesNotMatch(String(body), /127\.0\.0|ECONN/)
-    }
-    await edge.set(`origin_url = '${edge.origin}'`)
-  })
-
-  const GARBAGE: Record<string, string> = {
-    'no HTTP': 'hello\r\n\r\n',
-    'a status that is none': 'HTTP/1.1 099 Odd\r\nContent-Length: 0\r\n\r\n',
-    'two lengths': 'HTTP/1.1 200 OK\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabc',
-    'headers without end': `HTTP/1.1 200 OK\r\nX: ${'x'.repeat(100_000)}`,
-    'an upgrade out of the blue': 'HTTP/1.1 101 Switch\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n',
-  }
-  for (const [name, bytes] of Object.entries(GARBAGE)) {
-    it(`502: it answers ${name}`, async () => {
-      answer = (req) => void req.socket.end(bytes, 'latin1')
-      assert.equal((await ask('/')).status, 502)
-    })
-  }
-
-  // Proves decided "Origin failure"
-  it('504: it is silent for too long', async () => {
-    answer = () => {}
-    const { status, body } = await ask('/')
-    assert.equal(status, 504)
-    assert.match(String(body), /did not answer in time/)
   })
 })

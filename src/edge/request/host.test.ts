@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { beforeEach, describe, it } from 'node:test'
 
 import { GOOGLEBOT, openEdge, PERSON } from '../../../test/support/edge.ts'
-import { rawExchange, UNTIL_ANSWERED_MS } from '../../../test/support/raw-edge.ts'
+import { rawHalf } from '../../../test/support/raw-request.ts'
 
 let asked: { url: string; host: string; forwardedHost: string }[] = []
 const edge = await openEdge({
@@ -19,10 +19,9 @@ beforeEach(() => {
 })
 
 const get = (target: string, host: string, more = '') =>
-  rawExchange(
-    edge.port,
+  rawHalf(
+    edge.server,
     `GET ${target} HTTP/1.1\r\nHost:${host === '' ? '' : ` ${host}`}\r\n${more}Connection: close\r\n\r\n`,
-    UNTIL_ANSWERED_MS,
   )
 const statusOf = (answer: string) => Number(/^HTTP\/1\.1 (\d+)/.exec(answer)?.[1])
 const statusFor = async (host: string, target = '/') => statusOf(await get(target, host))

@@ -9,7 +9,7 @@ import ipaddr from 'ipaddr.js'
 import { until } from '../../../test/support/condition.ts'
 import { type Answer, openEdge, PERSON } from '../../../test/support/edge.ts'
 import { openSocket } from '../../../test/support/loopback.ts'
-import { rawExchange } from '../../../test/support/raw-edge.ts'
+import { rawHalf } from '../../../test/support/raw-request.ts'
 import { loadConfig } from '../../config.ts'
 import { requestIdOf } from '../../http/request-id.ts'
 import { MOST_OF_ONE_CLIENT } from '../origin/origin-share.ts'
@@ -121,8 +121,8 @@ describe('requests of one client in all', () => {
   it('a refused body is not taken for the next request', async () => {
     const asked = await hang('203.0.113.4', MOST_OF_ONE_CLIENT)
     const smuggled = 'GET /smuggled HTTP/1.1\r\nHost: red.example\r\n\r\n'
-    const got = await rawExchange(
-      edge.port,
+    const got = await rawHalf(
+      edge.server,
       `POST /hangs HTTP/1.1\r\nHost: red.example\r\nX-Forwarded-For: 203.0.113.4\r\nContent-Length: ${smuggled.length + 10}\r\n\r\n${smuggled}`,
     )
     assert.deepEqual(
