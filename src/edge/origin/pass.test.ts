@@ -161,7 +161,13 @@ describe('answers of the origin', () => {
 
   it('what may be a page varies by what chooses crawlers and forms, besides what the origin says', async () => {
     const own = 'Accept, Accept-Encoding, User-Agent'
-    const rows: [status: number, type: string | null, vary: string[], expected?: string, path?: string][] = [
+    const rows: [
+      status: number,
+      type: string | null,
+      vary: string[],
+      expected?: string | undefined,
+      path?: string,
+    ][] = [
       [200, 'text/html; charset=utf-8', [], own],
       [200, 'TEXT/HTML', ['Cookie, Accept'], 'Cookie, Accept, Accept-Encoding, User-Agent'],
       [200, 'text/html', ['A', 'accept-encoding ,user-agent', ''], 'A, Accept-Encoding, User-Agent, Accept'],

@@ -24,19 +24,26 @@ const handshake = (extra = '') =>
   `Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n${extra}\r\n`
 
 /** The origin accepts and says `greeting` in the same breath; then it repeats what it hears. */
-function accept(greeting: string): Promise<Duplex> {
-  return new Promise((resolve) => {
-    edge.originServer.once('upgrade', (req, socket: Duplex, head: Buffer) => {
-      seen = [req.url ?? '', ...req.rawHeaders]
-      socket.on('error', () => {})
-      socket.write(
-        `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: abc\r\n\r\n${greeting}`,
-      )
-      socket.write(head)
-      socket.pipe(socket)
-      resolve(socket)
-    })
-  })
+const SWITCHED = 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n'
+
+/** The next handshake as the origin sees it, with what came right behind it. */
+async function atOrigin(): Promise<[http.IncomingMessage, Duplex, Buffer]> {
+  const [req, socket, head] = (await once(edge.originServer, 'upgrade')) as [
+    http.IncomingMessage,
+    Duplex,
+    Buffer,
+  ]
+  socket.on('error', () => {})
+  return [req, socket, head]
+}
+
+/** The origin accepts and says `greeting` in the same breath; then it repeats what it hears. */
+async function accept(greeting: string): Promise<Duplex> {
+  const [req, socket, head] = await atOrigin()
+  seen = [req.url ?? '', ...req.rawHeaders]
+  socket.write(`${SWITCHED}Sec-WebSocket-Accept: abc\r\n\r\n${greeting}`)
+  socket.write(head)
+  return socket.pipe(socket)
 }
 
 function connect(bytes: string, allowHalfOpen = false): net.Socket {
@@ -89,16 +96,11 @@ async function allClosed(): Promise<void> {
 
 describe('no connection is left', () => {
   it('when the client ends its half and the origin says nothing more', async () => {
-    const accepted = new Promise<Duplex>((resolve) => {
-      edge.originServer.once('upgrade', (_req, socket: Duplex) => {
-        socket.on('error', () => {})
-        socket.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n')
-        resolve(socket)
-      })
-    })
+    const asked = atOrigin()
     const socket = connect(handshake())
+    const [, origin] = await asked
+    origin.write(`${SWITCHED}\r\n`)
     await readUntil(socket, /\r\n\r\n/)
-    const origin = await accepted
     const closed = once(origin, 'close')
     socket.end('last words')
     assert.equal(String((await once(origin, 'data'))[0]), 'last words')
@@ -108,10 +110,9 @@ describe('no connection is left', () => {
   })
 
   it('when the client goes before the origin has answered', async () => {
-    const asked = once(edge.originServer, 'upgrade')
+    const asked = atOrigin()
     const socket = connect(handshake())
-    const [, origin] = (await asked) as [unknown, Duplex]
-    origin.on('error', () => {})
+    const [, origin] = await asked
     const closed = once(origin.resume(), 'close')
     socket.end()
     await allClosed()
@@ -169,13 +170,12 @@ describe('no WebSocket', () => {
   })
 
   it("the origin's refusal that breaks off breaks off for the client", async () => {
-    edge.originServer.once('upgrade', (_req, socket: Duplex) => {
-      socket.on('error', () => {})
-      socket.write('HTTP/1.1 403 No\r\nContent-Length: 100\r\n\r\nhalf', () => {
-        setImmediate(() => socket.destroy())
-      })
-    })
+    const asked = atOrigin()
     const socket = connect(handshake())
+    const [, origin] = await asked
+    origin.write('HTTP/1.1 403 No\r\nContent-Length: 100\r\n\r\nhalf', () => {
+      setImmediate(() => origin.destroy())
+    })
     const got = await readUntil(socket, /half/)
     assert.match(got, /^HTTP\/1\.1 403 /)
     await once(socket.resume(), 'close')

@@ -9,10 +9,7 @@ const edge = await openEdge({ origin: (req, res) => res.end(`${req.method} ${req
 const EVIL = 'evil.example'
 const HEADERS: [name: string, headers: Record<string, string>][] = [
   ['X-Forwarded-Host', { 'x-forwarded-host': EVIL }],
-  [
-    'X-Forwarded-Proto',
-    { 'x-forwarded-proto': 'http', 'x-forwarded-scheme': 'http', 'x-forwarded-ssl': 'off' },
-  ],
+  ['X-Forwarded-Proto', { 'x-forwarded-proto': 'http', 'x-forwarded-ssl': 'off' }],
   ['X-Forwarded-Port and Prefix', { 'x-forwarded-port': '1', 'x-forwarded-prefix': '/evil' }],
   ['X-Host and the like', { 'x-host': EVIL, 'x-original-host': EVIL, 'x-http-host-override': EVIL }],
   ['Forwarded', { forwarded: 'host=evil.example;proto=http;for=127.0.0.1' }],
@@ -35,27 +32,25 @@ describe('headers that are not in the key', () => {
   for (const [name, headers] of HEADERS) {
     it(`${name}: whoever comes next gets what everybody gets`, async () => {
       const path = `/${name.toLowerCase().replaceAll(/[^a-z]+/g, '-')}`
-      const poisoner = await edge.ask(path, { headers })
-      const next = await edge.ask(path)
-      assert.deepEqual([poisoner.verdict, next.verdict], ['rendered', 'hit'])
-      assert.deepEqual(String(poisoner.body), String(next.body))
-      assert.match(String(next.body), new RegExp(`^<h1>red\\.example${path}</h1>`))
-      // The same answer to the same question, whether it is asked with them or without.
-      const again = await edge.ask(path, { headers })
-      assert.deepEqual([again.status, again.verdict, String(again.body)], [200, 'hit', String(next.body)])
-      assert.deepEqual(reflected(poisoner.rawHeaders), [])
-      assert.deepEqual(reflected(next.rawHeaders), [])
+      const answers = [
+        await edge.ask(path, { headers }),
+        await edge.ask(path),
+        await edge.ask(path, { headers }),
+      ]
+      assert.deepEqual(
+        answers.map(({ verdict }) => verdict),
+        ['rendered', 'hit', 'hit'],
+      )
+      for (const { status, body, rawHeaders } of answers) {
+        assert.deepEqual([status, String(body)], [200, String(answers[0]!.body)])
+        assert.match(String(body), new RegExp(`^<h1>red\\.example${path}</h1>`))
+        assert.doesNotMatch(rawHeaders.join('\n'), /evil/i)
+      }
     })
   }
 
   it('a render is asked for by domain and path alone', () => {
-    // What the queue was given, in full: no header of a requester has a place in it.
     assert(edge.rendered.length >= HEADERS.length)
     for (const asked of edge.rendered) assert.match(asked, /^red\.example\/[a-z-]+$/)
   })
 })
-
-/** Header lines of an answer that hold a word of the poisoner's. */
-function reflected(rawHeaders: readonly string[]): string[] {
-  return rawHeaders.filter((text) => /evil/i.test(text))
-}

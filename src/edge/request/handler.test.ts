@@ -20,164 +20,142 @@ type Step =
 
 const a = { path: '/a' }
 const crash: Scripted = { kind: 'timed-out', afterMs: 1 }
-const password = { headers: { authorization: 'Basic cmVkOnJlZA==' } }
 
 describe('a sequence of requests', () => {
+  /** Verdicts as a list with commas. */
+  const sequence = (name: string, verdicts: string, ...steps: Step[]) =>
+    it(name, async () => assert.equal((await play(steps)).join(', '), verdicts))
+  const set = (settings: object) => ({ set: settings })
+  const at = (path: string, asking: AskOptions = {}) => ({ path, ...asking })
+
   // Proves interface 1/1, interface 1/2, interface 1/3
-  const CASES: [name: string, steps: Step[], verdicts: string[]][] = [
-    ['a page is rendered once, then served from memory', [a, a, a], ['rendered', 'hit', 'hit']],
-    [
-      'fresh for a day, stale for seven more, kept for failures until thirty',
-      [
-        ...[a, { wait: DAY - 1 }, a, { wait: 1 }, a, { wait: 7 * DAY - 1 }, a],
-        ...[{ wait: 1 }, { script: crash }, a, { wait: 22 * DAY }, { script: crash }, a],
-      ],
-      ['rendered', 'hit', 'stale', 'stale', 'stale', 'pass; timed-out'],
+  sequence('a page is rendered once, then served from memory', 'rendered, hit, hit', a, a, a)
+  sequence(
+    'fresh for a day, stale for seven more, kept for failures until thirty',
+    'rendered, hit, stale, stale, stale, pass; timed-out',
+    ...[a, { wait: DAY - 1 }, a, { wait: 1 }, a, { wait: 7 * DAY - 1 }, a],
+    ...[{ wait: 1 }, { script: crash }, a, { wait: 22 * DAY }, { script: crash }, a],
+  )
+  sequence(
+    'what a domain sets about freshness counts from the next request',
+    'rendered, hit, stale, rendered',
+    ...[
+      a,
+      set({ fresh_seconds: 10, stale_seconds: 5 }),
+      { wait: 9_999 },
+      a,
+      { wait: 1 },
+      a,
+      { wait: 5_000 },
+      a,
     ],
-    [
-      'what a domain sets about freshness counts from the next request',
-      [
-        ...[a, { set: { fresh_seconds: 10, stale_seconds: 5 } }, { wait: 9_999 }, a],
-        ...[{ wait: 1 }, a, { wait: 5_000 }, a],
-      ],
-      ['rendered', 'hit', 'stale', 'rendered'],
+  )
+  sequence(
+    'the order of parameters, click-tracking and the encoding of letters do not matter, values do',
+    'rendered, hit, rendered, rendered, hit',
+    ...[
+      at('/a?x=1&y=2'),
+      at('/a?utm_source=z&y=2&x=1'),
+      at('/a?x=2&y=1'),
+      at('/caf%C3%A9'),
+      at('/c%61f%c3%a9'),
     ],
-    [
-      'the order of parameters and click-tracking do not matter, values do',
-      [{ path: '/a?x=1&y=2' }, { path: '/a?utm_source=z&y=2&x=1' }, { path: '/a?x=2&y=1' }],
-      ['rendered', 'hit', 'rendered'],
+  )
+  sequence(
+    'a query that the domain ignores names no other page',
+    'rendered, hit',
+    ...[set({ query: 'ignore' }), at('/a?x=1'), at('/a?x=2')],
+  )
+  const head = { ...a, method: 'HEAD' }
+  sequence('HEAD is answered like GET', 'rendered, hit, hit', head, a, head)
+  sequence(
+    'what people ask for goes to the origin',
+    'pass; not-a-crawler, pass; not-a-crawler',
+    ...[
+      { ...a, agent: PERSON, method: 'POST' },
+      { ...a, agent: null },
     ],
-    [
-      'a query that the domain ignores names no other page',
-      [{ set: { query: 'ignore' } }, { path: '/a?x=1' }, { path: '/a?x=2' }],
-      ['rendered', 'hit'],
+  )
+  sequence(
+    'what is not ours goes to the origin, and says why',
+    'pass; method, pass; asset, pass; excluded, pass; path, pass; path, pass; loop, rendered',
+    ...[{ ...a, method: 'POST' }, at('/app.js'), at('/robots.txt'), at('//else.example/x'), at('/a%00')],
+    ...[at('/a', { headers: { via: '1.1 prepaint' } }), at('/a', { headers: { via: '1.1 else' } })],
+  )
+  // Proves decided "Inactive domain"
+  sequence(
+    'an inactive domain passes, also what is stored; active again it is served',
+    'rendered, pass; inactive, hit',
+    ...[a, { active: false }, a, { active: true }, a],
+  )
+  // Proves decided "Crawler detection"
+  sequence(
+    'a crawler that the domain adds gets pages, here and nowhere else',
+    'rendered, hit, pass; not-a-crawler',
+    ...[
+      a,
+      set({ crawlers: { add: [{ pattern: 'myshop', category: 'other' }] } }),
+      at('/a', { agent: 'MyShop/1.0' }),
     ],
-    ['two encodings of one letter', [{ path: '/caf%C3%A9' }, { path: '/c%61f%c3%a9' }], ['rendered', 'hit']],
-    [
-      'HEAD is answered like GET',
-      [{ ...a, method: 'HEAD' }, a, { ...a, method: 'HEAD' }],
-      ['rendered', 'hit', 'hit'],
-    ],
-    [
-      'what is not ours goes to the origin, and says why',
-      [
-        ...[
-          { ...a, agent: PERSON, method: 'POST' },
-          { ...a, agent: null },
-          { ...a, method: 'POST' },
-        ],
-        { path: '/app.js' },
-        ...[{ path: '/robots.txt' }, { path: '//else.example/x' }, { path: '/a%00' }],
-        ...[
-          { ...a, headers: { via: '1.1 prepaint' } },
-          { ...a, headers: { via: '1.1 else' } },
-        ],
-      ],
-      [
-        ...['pass; not-a-crawler', 'pass; not-a-crawler', 'pass; method', 'pass; asset'],
-        ...['pass; excluded', 'pass; path', 'pass; path', 'pass; loop', 'rendered'],
-      ],
-    ],
-    // Proves decided "Inactive domain"
-    [
-      'an inactive domain passes, also what is stored; active again it is served',
-      [a, { active: false }, a, { active: true }, a],
-      ['rendered', 'pass; inactive', 'hit'],
-    ],
-    // Proves decided "Crawler detection"
-    [
-      'a crawler that the domain adds gets pages, here and nowhere else',
-      [
-        ...[a, { set: { crawlers: { add: [{ pattern: 'myshop', category: 'other' }] } } }],
-        ...[
-          { ...a, agent: 'MyShop/1.0' },
-          { ...a, agent: 'MyShop/1.0', host: 'blue.example' },
-        ],
-      ],
-      ['rendered', 'hit', 'pass; not-a-crawler'],
-    ],
-    [
-      'a crawler that the domain removes gets what people get',
-      [a, { set: { crawlers: { remove: ['GPTBot'] } } }, { ...a, agent: GPTBOT }, a],
-      ['rendered', 'pass; not-a-crawler', 'hit'],
-    ],
-    // Proves decided "Further verdicts"
-    [
-      'a category that passes gets the origin, and the others pages',
-      [
-        a,
-        { set: { categories: { ai: 'pass' } } },
-        { ...a, agent: GPTBOT },
-        { ...a, agent: 'Twitterbot/1.0' },
-      ],
-      ['rendered', 'pass; category', 'hit'],
-    ],
-    [
-      'a crawler that the domain adds has the category that it is given',
-      [
-        {
-          set: { crawlers: { add: [{ pattern: 'GPTBot', category: 'search' }] }, categories: { ai: 'pass' } },
-        },
-        { ...a, agent: GPTBOT },
-      ],
-      ['rendered'],
-    ],
-    // Proves decided "Further verdicts"
-    [
-      'a crawler that shows a password gets the origin',
-      [{ ...a, ...password }, a, { ...a, ...password }, a],
-      ['pass; authorization', 'rendered', 'pass; authorization', 'hit'],
-    ],
-    [
-      'rules of the domain: pass, render, a freshness of their own',
-      [
-        {
-          set: {
-            rules: [
-              { path: '/account/*', action: 'pass' },
-              { path: '/news*', action: 'render', fresh_seconds: 60, stale_seconds: 5 },
-              { path: '/feed.xml', action: 'render' },
-            ],
-          },
-        },
-        ...[{ path: '/account/orders' }, { path: '/accounts' }, { path: '/news/1' }, { wait: 60_000 }],
-        ...[{ path: '/news/1' }, { wait: 5_000 }, { path: '/news/1' }, { path: '/feed.xml' }],
-      ],
-      ['pass; rule', 'rendered', 'rendered', 'stale', 'rendered', 'rendered'],
-    ],
-    [
-      'a failed render goes to the origin and is not remembered',
-      [{ script: crash }, a, a],
-      ['pass; timed-out', 'rendered'],
-    ],
-    [
-      'a redirect is kept in its own cache',
-      [{ script: { kind: 'redirect', status: 301, location: '/new' } }, a, a, { wait: DAY }, a],
-      ['rendered', 'hit', 'stale'],
-    ],
-    // Proves interface 1/9, interface 8/7
-    [
-      'a temporary redirect and a 404 are asked for again after an hour',
-      [
-        ...[{ script: { kind: 'redirect', status: 302, location: '/new' } as Scripted }, { path: '/old' }],
-        ...[{ script: { kind: 'rendered', status: 404, headers: [], html: 'gone' } as Scripted }, a],
-        ...[{ wait: HOUR - 1 }, { path: '/old' }, a, { wait: 1 }, { path: '/old' }, a],
-      ],
-      ['rendered', 'rendered', 'hit', 'hit', 'stale', 'rendered'],
-    ],
-    // Proves interface 1/9, interface 8/7
-    [
-      'at 120 % of the month misses pass and hits are served',
-      [
-        ...[a, { sql: 'update render_count set renders = 1199' }, { path: '/b' }],
-        ...[{ path: '/c' }, a, { path: '/b' }],
-      ],
-      ['rendered', 'rendered', 'pass; over-quota', 'hit', 'hit'],
-    ],
-  ]
-  for (const [name, steps, verdicts] of CASES) {
-    it(name, async () => assert.deepEqual(await play(steps), verdicts))
-  }
+    at('/a', { agent: 'MyShop/1.0', host: 'blue.example' }),
+  )
+  const gptbot = at('/a', { agent: GPTBOT })
+  sequence(
+    'a crawler that the domain removes gets what people get',
+    'rendered, pass; not-a-crawler, hit',
+    ...[a, set({ crawlers: { remove: ['GPTBot'] } }), gptbot, a],
+  )
+  // Proves decided "Further verdicts"
+  sequence(
+    'a category that passes gets the origin, and the others pages',
+    'rendered, pass; category, hit',
+    ...[a, set({ categories: { ai: 'pass' } }), gptbot, at('/a', { agent: 'Twitterbot/1.0' })],
+  )
+  sequence(
+    'a crawler that the domain adds has the category that it is given',
+    'rendered',
+    set({ crawlers: { add: [{ pattern: 'GPTBot', category: 'search' }] }, categories: { ai: 'pass' } }),
+    gptbot,
+  )
+  const withPassword = at('/a', { headers: { authorization: 'Basic cmVkOnJlZA==' } })
+  // Proves decided "Further verdicts"
+  sequence(
+    'a crawler that shows a password gets the origin',
+    'pass; authorization, rendered, pass; authorization, hit',
+    ...[withPassword, a, withPassword, a],
+  )
+  const news = { path: '/news*', action: 'render', fresh_seconds: 60, stale_seconds: 5 }
+  sequence(
+    'rules of the domain: pass, render, a freshness of their own',
+    'pass; rule, rendered, rendered, stale, rendered, rendered',
+    set({ rules: [{ path: '/account/*', action: 'pass' }, news, { path: '/feed.xml', action: 'render' }] }),
+    ...[at('/account/orders'), at('/accounts'), at('/news/1'), { wait: 60_000 }, at('/news/1')],
+    ...[{ wait: 5_000 }, at('/news/1'), at('/feed.xml')],
+  )
+  sequence(
+    'a failed render goes to the origin and is not remembered',
+    'pass; timed-out, rendered',
+    ...[{ script: crash }, a, a],
+  )
+  const redirect = (status: 301 | 302): Step => ({ script: { kind: 'redirect', status, location: '/new' } })
+  sequence(
+    'a redirect is kept in its own cache',
+    'rendered, hit, stale',
+    ...[redirect(301), a, a, { wait: DAY }, a],
+  )
+  const gone: Step = { script: { kind: 'rendered', status: 404, headers: [], html: 'gone' } }
+  // Proves interface 1/9, interface 8/7
+  sequence(
+    'a temporary redirect and a 404 are asked for again after an hour',
+    'rendered, rendered, hit, hit, stale, rendered',
+    ...[redirect(302), at('/old'), gone, a, { wait: HOUR - 1 }, at('/old'), a, { wait: 1 }, at('/old'), a],
+  )
+  // Proves interface 1/9, interface 8/7
+  sequence(
+    'at 120 % of the month misses pass and hits are served',
+    'rendered, rendered, pass; over-quota, hit, hit',
+    ...[a, { sql: 'update render_count set renders = 1199' }, at('/b'), at('/c'), a, at('/b')],
+  )
 })
 
 it('a stale page that is asked for often queues one refresh', async () => {

@@ -84,11 +84,7 @@ describe('robots.txt at the edge', () => {
     robots = (_req, res) => void res.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(text))
     assert.equal((await at()).verdict, 'pass; not-a-crawler')
     assert.equal((await edge.ask('/robots.txt')).verdict, 'pass; excluded')
-    for (const fails of [
-      says(500, 'down'),
-      says(429, 'busy'),
-      (req: IncomingMessage) => void req.destroy(),
-    ]) {
+    for (const fails of [says(500, 'down'), says(429, 'busy'), ((req) => void req.destroy()) as Answer]) {
       robots = fails
       const { status, verdict, body } = await at()
       assert.deepEqual([status, verdict, String(body)], [200, 'site-file', text])
@@ -132,19 +128,12 @@ describe('robots.txt at the edge', () => {
 describe('crawler policy at the edge', () => {
   before(async () => {
     const terms = 'https://red.example/terms'
-    await edge.settings({
-      categories: { 'ai-training': 'block', ai: 'payment', seo: 'pass' },
-      terms_url: terms,
-    })
+    await edge.settings({ categories: { 'ai-training': 'block', ai: 'payment' }, terms_url: terms })
     seen.length = 0
   })
 
   it('blocks by purpose, on every path and method, without asking the origin', async () => {
-    for (const [path, method] of [
-      ['/', 'GET'],
-      ['/app.js', 'HEAD'],
-      ['/form', 'POST'],
-    ] as const) {
+    for (const [path, method] of Object.entries({ '/': 'GET', '/app.js': 'HEAD', '/form': 'POST' })) {
       const { status, verdict, headers, body } = await edge.ask(path, { agent: GPTBOT, method })
       assert.deepEqual([status, verdict], [403, 'blocked; ai-training'])
       assert.deepEqual([headers['cache-control'], headers.vary], ['no-store', 'User-Agent'])
@@ -183,10 +172,7 @@ describe('crawler policy at the edge', () => {
 
 it('preferences stand with hits, rendered pages and their 304, and never with passed answers', async () => {
   await edge.settings({ preferences: { search: 'allow', ai_train: 'deny' } })
-  const headers: [string, string][] = [
-    ['content-usage', 'search=n, other=y'],
-    ['content-signal', 'ai-input=no'],
-  ]
+  const headers = Object.entries({ 'content-usage': 'search=n, other=y', 'content-signal': 'ai-input=no' })
   edge.script({ kind: 'rendered', status: 200, headers, html: '<p>said by the origin</p>' })
   for (const verdict of ['rendered', 'hit']) {
     const page = await edge.ask('/said')
