@@ -20,14 +20,11 @@ import {
 } from '../../test/support/gateway.ts'
 
 /** Every spelling of 127.0.0.2 that some program reads as an address. */
-const LITERALS = [
-  ...['127.0.0.2', '127.0.0.2.', '127.2', '127.0.2', '0177.0.0.2', '0177.0.0.02', '127.0.0.002'],
-  ...['0x7f.0.0.2', '0x7f.2', '0x7f000002', '0X7F000002', '2130706434', '017700000002', '127.0.0.0x2'],
-  ...['127.0.0.2%00', '127.0.0.2%2eexample', '[::ffff:127.0.0.2]', '[::ffff:7f00:2]'],
-  ...['[0:0:0:0:0:ffff:7f00:2]', '[::127.0.0.2]', '[::7f00:2]', '[64:ff9b::127.0.0.2]'],
-  ...['[64:ff9b::7f00:2]', '[2002:7f00:2::]', '[2001:0:0:0:0:0:80ff:fffd]', '[::ffff:7f00:2%lo]'],
-  ...['[::ffff:7f00:2%25lo]'],
-]
+const LITERALS = `127.0.0.2 127.0.0.2. 127.2 127.0.2 0177.0.0.2 0177.0.0.02 127.0.0.002 0x7f.0.0.2 0x7f.2
+  0x7f000002 0X7F000002 2130706434 017700000002 127.0.0.0x2 127.0.0.2%00 127.0.0.2%2eexample
+  127%2e0%2e0%2e2 %3127.0.0.2 [::ffff:127.0.0.2] [::ffff:7f00:2] [0:0:0:0:0:ffff:7f00:2] [::127.0.0.2]
+  [::7f00:2] [::ffff:0:7f00:2] [64:ff9b::127.0.0.2] [64:ff9b::7f00:2] [64:ff9b:1::7f00:2] [2002:7f00:2::]
+  [2001:0:0:0:0:0:80ff:fffd] [::ffff:7f00:2%lo] [::ffff:7f00:2%25lo]`.split(/\s+/)
 
 /** Names that the injected lookup leads to the canary. */
 const NAMES: Record<string, string[]> = {
@@ -91,11 +88,7 @@ describe('CONNECT', () => {
     const { originPort, canary } = tested
     const own = 'origin.example'
     // The origin's port is for the origin's own host.
-    const others = [
-      `other.example:${originPort}`,
-      `127.0.0.1:${originPort}`,
-      `${CUSTOM_DOMAIN}:${originPort}`,
-    ]
+    const others = ['other.example', '127.0.0.1', CUSTOM_DOMAIN].map((host) => `${host}:${originPort}`)
     const refused = [
       ...[`127.0.0.1:${canary.port}`, `${own}:${canary.port}`, ...others, `${CUSTOM_DOMAIN}:22`],
       ...[`${own}:22`, `${own}:25`, `${own}:0`, `${own}:65536`, `${own}:00000000000443`, `${own}:-443`],
@@ -147,10 +140,8 @@ describe('whole requests', () => {
     const tested = await startTestGateway(t, { origin: echoHost, lookup })
     const { originPort: port, canary } = tested
     for (const host of [`127.0.0.2:${port}`, `127.0.0.1:${canary.port}`, 'canary.example', '']) {
-      const answer = await tested.raw(
-        `GET http://127.0.0.1:${port}/ HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`,
-      )
-      assert.match(answer, new RegExp(`host=127\\.0\\.0\\.1:${port}$`))
+      const head = `GET http://127.0.0.1:${port}/ HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`
+      assert.match(await tested.raw(head), new RegExp(`host=127\\.0\\.0\\.1:${port}$`))
     }
     untouched(tested)
   })
@@ -159,8 +150,7 @@ describe('whole requests', () => {
     const tested = await startTestGateway(t, { lookup })
     const { originPort: port, canary } = tested
     const refused = [
-      ...LITERALS.map((literal) => `http://${literal}:${port}/`),
-      ...LITERALS.map((literal) => `http://${literal}/`),
+      ...LITERALS.flatMap((literal) => [`http://${literal}:${port}/`, `http://${literal}/`]),
       ...Object.keys(NAMES).map((name) => `http://${name}/`),
       ...[`http://127.0.0.1:${canary.port}/`, `http://user:password@127.0.0.2:${port}/`],
       ...[`http://127.0.0.1:${port}@127.0.0.2:${port}/`, `http://127.0.0.1:${port}\\@127.0.0.2:${port}/`],
@@ -170,9 +160,8 @@ describe('whole requests', () => {
       ...[`/http://127.0.0.2:${port}/`, `127.0.0.2:${port}`],
     ]
     for (const url of refused) {
-      const answer = await tested.raw(
-        `GET ${url} HTTP/1.1\r\nHost: 127.0.0.2:${port}\r\nConnection: close\r\n\r\n`,
-      )
+      const head = `HTTP/1.1\r\nHost: 127.0.0.2:${port}\r\nConnection: close\r\n\r\n`
+      const answer = await tested.raw(`GET ${url} ${head}`)
       assert.match(answer, /^HTTP\/1.1 (?:400|403) /, url)
       assert.doesNotMatch(answer, /canary/)
     }
@@ -182,16 +171,12 @@ describe('whole requests', () => {
 
   it('upgrade nowhere', async (t) => {
     const tested = await startTestGateway(t, { lookup })
-    for (const url of [
-      `http://127.0.0.2:${tested.originPort}/`,
-      `ws://127.0.0.2:${tested.originPort}/`,
-      '/',
-    ]) {
-      const answer = await tested.raw(
-        `GET ${url} HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`,
-      )
+    const upgrade = 'HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n'
+    for (const scheme of ['http', 'ws']) {
+      const answer = await tested.raw(`GET ${scheme}://127.0.0.2:${tested.originPort}/ ${upgrade}`)
       assert.match(answer, /^HTTP\/1.1 40[03] /)
     }
+    assert.match(await tested.raw(`GET / ${upgrade}`), /^HTTP\/1.1 40[03] /)
     untouched(tested)
   })
 
@@ -285,7 +270,7 @@ describe('inside the custom domain’s own connection', () => {
     untouched(tested)
   })
 
-  it('HTTP/1.1 with another Host, two Hosts, or a whole URL is refused', async (t) => {
+  it('HTTP/1.1 with another Host, two Hosts, a whole URL, or a value that breaks out of its line is refused', async (t) => {
     const tested = await startTestGateway(t, { lookup })
     const { originPort: port } = tested
     for (const head of [
@@ -296,6 +281,7 @@ describe('inside the custom domain’s own connection', () => {
       `GET / HTTP/1.1\r\nHost: 127.0.0.2:${port}\r\nConnection: Upgrade\r\nUpgrade: websocket`,
       `GET / HTTP/1.1\r\nHost: ${CUSTOM_DOMAIN}\r\nConnection: Upgrade\r\nUpgrade: h2c`,
       `POST / HTTP/1.1\r\nHost: ${CUSTOM_DOMAIN}\r\nConnection: Upgrade\r\nUpgrade: websocket`,
+      `GET / HTTP/1.1\r\nHost: ${CUSTOM_DOMAIN}\r\nX-Value: a\rX-Injected: 1`,
     ]) {
       const socket = await tested.openOwn('http/1.1')
       socket.write(`${head}${head.includes('Upgrade') ? '' : '\r\nConnection: close'}\r\n\r\n`)
@@ -310,32 +296,13 @@ describe('inside the custom domain’s own connection', () => {
     let port = 0
     const tested = await startTestGateway(t, {
       lookup,
-      origin: (request, response) => {
-        response.writeHead(302, { location: `http://127.0.0.2:${port}${request.url}` }).end()
-      },
+      origin: ({ url }, response) =>
+        response.writeHead(302, { location: `http://127.0.0.2:${port}${url}` }).end(),
     })
     port = tested.originPort
     const { status, headers } = await tested.own('/x')
-    assert.equal(status, 302)
-    assert.equal(headers.location, `http://127.0.0.2:${port}/x`)
+    assert.deepEqual([status, headers.location], [302, `http://127.0.0.2:${port}/x`])
     assert.equal((await tested.connect(`127.0.0.2:${port}`)).status, 403)
-    untouched(tested)
-  })
-
-  it('header values cannot break out of their line', async (t) => {
-    const seen: http.IncomingHttpHeaders[] = []
-    const tested = await startTestGateway(t, {
-      lookup,
-      origin: (request, response) => {
-        seen.push(request.headers)
-        response.end()
-      },
-    })
-    const socket = await tested.openOwn('http/1.1')
-    const value = 'a\rX-Injected: 1'
-    socket.write(`GET / HTTP/1.1\r\nHost: ${CUSTOM_DOMAIN}\r\nX-Value: ${value}\r\nConnection: close\r\n\r\n`)
-    assert.match(await readAll(socket), /^HTTP\/1.1 400 |^$/)
-    assert(seen.every((headers) => headers['x-injected'] === undefined))
     untouched(tested)
   })
 })
@@ -349,16 +316,11 @@ it('a listener that is spoken to in another language answers 400 and goes on', a
 })
 
 /** The status, or that nghttp2 itself broke the stream off as malformed. */
-async function refusal(
-  session: http2.ClientHttp2Session,
-  headers: http2.OutgoingHttpHeaders,
-): Promise<string> {
-  try {
-    return String((await ask(session, headers)).status)
-  } catch {
-    return 'broken off'
-  }
-}
+const refusal = (session: http2.ClientHttp2Session, headers: http2.OutgoingHttpHeaders): Promise<string> =>
+  ask(session, headers).then(
+    ({ status }) => String(status),
+    () => 'broken off',
+  )
 
 const echoHost: http.RequestListener = (request, response) => response.end(`host=${request.headers.host}`)
 
