@@ -78,9 +78,8 @@ describe('whether a process still answers', () => {
     assert.equal(await stillAnswers({ answer, processorMs: () => 0 }), false)
   })
 
-  it('no, without an answer and without work', async () => {
-    assert.equal(await stillAnswers({ answer: never, processorMs: () => 70 }, LIMIT_MS), false)
-  })
+  it('no, without an answer and without work', async () =>
+    assert.equal(await stillAnswers({ answer: never, processorMs: () => 70 }, LIMIT_MS), false))
 
   it('while it works it gets five times as long, and no longer', async () => {
     let looks = 0

@@ -45,9 +45,7 @@ it('a refusal is an error that names the command', async () => {
 it('events go to the session they belong to, and are dropped once it has ended', async () => {
   const { say, cdp } = connected()
   const heard: string[] = []
-  for (const id of ['a', 'b']) {
-    cdp.session(id).listen({ 'Page.frameNavigated': () => heard.push(id) })
-  }
+  for (const id of ['a', 'b']) cdp.session(id).listen({ 'Page.frameNavigated': () => heard.push(id) })
   say({ method: 'Page.frameNavigated', sessionId: 'b', params: {} })
   say({ method: 'Page.frameNavigated', params: {} })
   const open = cdp.session('a').send('Page.enable')

@@ -109,8 +109,7 @@ it("the data directory as the browser's user: nothing can be read but its own, a
   assert.notEqual(as('ls "$1/browsers"'), '')
   // A system browser is not unpacked there.
   if (existsSync(path.join(renderer.dataDir, 'chromium'))) {
-    const programs = as('find "$1/chromium" -type f -writable; find "$1/chromium" -type d -writable')
-    assert.equal(programs, '')
+    assert.equal(as('find "$1/chromium" -type f -writable; find "$1/chromium" -type d -writable'), '')
     assert.match(as('find "$1/chromium" -name chromium -type f -executable'), /chromium$/)
   }
   await chmod(secret, 0o711)
@@ -154,8 +153,7 @@ describe('processes of domains', () => {
       }
       assert.equal(ended?.kind, 'crashed')
       go()
-      const kinds = (await Promise.all(outcomes)).map(({ kind }) => kind).sort()
-      assert.deepEqual(kinds, ['crashed', 'rendered'])
+      assert.deepEqual((await Promise.all(outcomes)).map(({ kind }) => kind).sort(), ['crashed', 'rendered'])
     }
   })
 

@@ -34,10 +34,8 @@ describe('a page that is parked', () => {
     'has replaced what tells the date': `window.File = window.Date = class { lastModified = 0; static now() { return 0 } }`,
   }
   for (const [name, script] of Object.entries(PAGES)) {
-    it(`and ${name}: the next finds nothing of it`, async () => {
-      const seen = await afterPage(name.replaceAll(/\W+/g, '-'), script)
-      assert.deepEqual(seen, [NOTHING, `later ${NOTHING}`])
-    })
+    it(`and ${name}: the next finds nothing of it`, async () =>
+      assert.deepEqual(await afterPage(name.replaceAll(/\W+/g, '-'), script), [NOTHING, `later ${NOTHING}`]))
   }
 
   it('shared workers, sockets and open requests are left before the next page comes', async () => {
@@ -67,8 +65,7 @@ describe('a page that is parked', () => {
     const script = `show([history.length, performance.getEntriesByType('navigation')[0].type, document.referrer, navigation.entries().filter(({ url }) => url?.startsWith('http')).length].join())`
     const first = await afterPage('alike', script)
     routes.set('/alike', scripted(script))
-    const html = await renderer.html('/alike', { domain: 'alike.example' })
-    assert.match(html, /<li>1,navigate,,1<\/li>/)
+    assert.match(await renderer.html('/alike', { domain: 'alike.example' }), /<li>1,navigate,,1<\/li>/)
     assert.match(await renderer.html('/alike', { domain: 'alike.example' }), /<li>1,navigate,,1<\/li>/)
     assert.deepEqual(first, [NOTHING, `later ${NOTHING}`])
     // Its memory is given back: a second later the tab is empty, and still good.

@@ -1,34 +1,39 @@
 import assert from 'node:assert/strict'
-import type http from 'node:http'
 import { describe, it } from 'node:test'
 import { speakWebSocket } from '../../../test/render/web-socket.ts'
-import { type Answer, javascript, openRenderer, slowJson } from '../../../test/support/renderer.ts'
+import { type Answer, javascript, openRenderer, scripted, slowJson } from '../../../test/support/renderer.ts'
 
-const renderer = await openRenderer()
+const renderer = await openRenderer({ slots: 4, timeoutMs: 10_000 })
 renderer.origin.on('upgrade', (request, socket) =>
   speakWebSocket(request, socket, (_heard, say) => setTimeout(() => say('late'), 60)),
 )
+const answers: Record<string, Answer> = {
+  '/slow': slowJson(40, 'late'),
+  '/pieces': inPieces(6, 120),
+  '/never': () => {},
+  '/events': (_request, response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders()
+    setTimeout(() => response.write('data: late\n\n'), 60)
+  },
+  '/worker.js': javascript(`setTimeout(() => postMessage('late'), 150)`),
+}
+for (const [path, answer] of Object.entries(answers)) renderer.routes.set(path, answer)
+
+/** The HTML of a page of its own. */
+function htmlOf(name: string, script: string): Promise<string> {
+  const path = `/${encodeURIComponent(name)}`
+  renderer.routes.set(path, scripted(script))
+  return renderer.html(path)
+}
 
 /** Each script shows `late` when all is there, which has to be in the snapshot. More such pages are in test/render/corpus/. */
-const complete: [name: string, script: string, routes?: Record<string, Answer>][] = [
-  ['a timer of 4.5 s', `setTimeout(() => show('late'), 4500)`],
-  [
-    'timers that start timers',
-    `let n = 0; const tick = () => ++n < 20 ? setTimeout(tick, 200) : show('late'); tick()`,
-  ],
-  [
-    'animation frames for 800 ms',
-    `let start; requestAnimationFrame(function step(t) { start ??= t; t - start < 800 ? requestAnimationFrame(step) : show('late') })`,
-  ],
-  ['work for idle times', `requestIdleCallback(({ timeRemaining }) => timeRemaining() > 0 && show('late'))`],
-  [
-    'five fetches, each after the other',
-    `(async () => { for (let i = 0; i < 5; i++) await (await fetch('/slow?' + i)).json(); show('late') })()`,
-    { '/slow': slowJson(60, {}) },
-  ],
-  [
-    'a fetch that is not read, and then one that is read by and by while it still comes',
-    `fetch('/slow').then(() => fetch('/pieces')).then(async ({ body }) => {
+const complete: Record<string, string> = {
+  'a timer of 4.5 s': `setTimeout(() => show('late'), 4500)`,
+  'timers that start timers': `let n = 0; const tick = () => ++n < 20 ? setTimeout(tick, 200) : show('late'); tick()`,
+  'animation frames for 800 ms': `let start; requestAnimationFrame(function step(t) { start ??= t; t - start < 800 ? requestAnimationFrame(step) : show('late') })`,
+  'work for idle times': `requestIdleCallback(({ timeRemaining }) => timeRemaining() > 0 && show('late'))`,
+  'five fetches, each after the other': `(async () => { for (let i = 0; i < 5; i++) await (await fetch('/slow?' + i)).json(); show('late') })()`,
+  'a fetch that is not read, and then one that is read by and by while it still comes': `fetch('/slow').then(() => fetch('/pieces')).then(async ({ body }) => {
       const reader = body.getReader()
       for (let text = ''; ; ) {
         await new Promise((resolve) => setTimeout(resolve, 300))
@@ -37,16 +42,8 @@ const complete: [name: string, script: string, routes?: Record<string, Answer>][
         text += new TextDecoder().decode(value)
       }
     })`,
-    { '/slow': slowJson(20, {}), '/pieces': inPieces(6, 120) },
-  ],
-  [
-    'a fetch that is read after a while',
-    `fetch('/slow').then((answer) => setTimeout(() => answer.json().then(show), 900))`,
-    { '/slow': slowJson(20, 'late') },
-  ],
-  [
-    'a fetch that is read after files have been',
-    `fetch('/slow').then(async (answer) => {
+  'a fetch that is read after a while': `fetch('/slow').then((answer) => setTimeout(() => answer.json().then(show), 900))`,
+  'a fetch that is read after files have been': `fetch('/slow').then(async (answer) => {
       for (let file = 0; file < 8; file++)
         await new Promise((resolve) => {
           const reader = new FileReader()
@@ -55,137 +52,77 @@ const complete: [name: string, script: string, routes?: Record<string, Answer>][
         })
       show(await answer.json())
     })`,
-    { '/slow': slowJson(20, 'late') },
-  ],
-  [
-    'an answer that a cache is filled with',
-    `caches.open('one').then(async (cache) => {
+  'an answer that a cache is filled with': `caches.open('one').then(async (cache) => {
       await cache.add('/pieces')
       show((await (await cache.match('/pieces')).text()).endsWith('piece 1') ? 'late' : 'half')
     })`,
-    { '/pieces': inPieces(6, 120) },
-  ],
-  [
-    'a fetch that never ends beside one that brings content',
-    `fetch('/never'); fetch('/slow').then((r) => r.json()).then(() => setTimeout(() => show('late'), 300))`,
-    { '/slow': slowJson(60, {}), '/never': () => {} },
-  ],
-  [
-    'an event stream',
-    `new EventSource('/events').onmessage = ({ data }) => show(data)`,
-    {
-      '/events': (_request: http.IncomingMessage, response: http.ServerResponse) => {
-        response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders()
-        setTimeout(() => response.write('data: late\n\n'), 60)
-      },
-    },
-  ],
-  [
-    'a web socket',
-    `new WebSocket('wss://' + location.host + '/socket').onmessage = ({ data }) => show(data)`,
-  ],
-  [
-    'a worker that needs 150 ms',
-    `new Worker('/worker.js').onmessage = ({ data }) => show(data)`,
-    { '/worker.js': javascript(`setTimeout(() => postMessage('late'), 150)`) },
-  ],
-  [
-    'an image in the markup, and decode()',
-    `document.body.insertAdjacentHTML('beforeend', '<img id="pic" src="/picture.jpg">')
+  'a fetch that never ends beside one that brings content': `fetch('/never'); fetch('/slow').then((r) => r.json()).then(() => setTimeout(() => show('late'), 300))`,
+  'an event stream': `new EventSource('/events').onmessage = ({ data }) => show(data)`,
+  'a web socket': `new WebSocket('wss://' + location.host + '/socket').onmessage = ({ data }) => show(data)`,
+  'a worker that needs 150 ms': `new Worker('/worker.js').onmessage = ({ data }) => show(data)`,
+  'an image in the markup, and decode()': `document.body.insertAdjacentHTML('beforeend', '<img id="pic" src="/picture.jpg">')
       pic.addEventListener('load', async () => { await pic.decode(); if (pic.complete && pic.naturalWidth > 0) show('late') })`,
-  ],
-  [
-    'the end of a transition',
-    `const box = document.createElement('div'); box.style.cssText = 'transition: opacity 300ms; opacity: 0'
+  'the end of a transition': `const box = document.createElement('div'); box.style.cssText = 'transition: opacity 300ms; opacity: 0'
       document.body.append(box); box.getBoundingClientRect(); box.ontransitionend = () => show('late')
       setTimeout(() => { box.style.opacity = 1 }, 50)`,
-  ],
-  [
-    'a data base, then a fetch, then a timer',
-    `indexedDB.open('a').onsuccess = async () => { await fetch('/slow'); setTimeout(() => show('late'), 1000) }`,
-    { '/slow': slowJson(30, {}) },
-  ],
-  [
-    'a key made by cryptography',
-    `crypto.subtle.generateKey({ name: 'RSASSA-PKCS1-v1_5', modulusLength: 1024, publicExponent: new Uint8Array([1, 0, 1]), hash: 'SHA-256' }, true, ['sign'])
+  'a data base, then a fetch, then a timer': `indexedDB.open('a').onsuccess = async () => { await fetch('/slow'); setTimeout(() => show('late'), 1000) }`,
+  'a key made by cryptography': `crypto.subtle.generateKey({ name: 'RSASSA-PKCS1-v1_5', modulusLength: 1024, publicExponent: new Uint8Array([1, 0, 1]), hash: 'SHA-256' }, true, ['sign'])
       .then(() => show('late'))`,
-  ],
-  [
-    'a page that holds the capture longer than its time',
-    `window.prerenderReady = false; setTimeout(() => { show('late'); window.prerenderReady = true }, 9000)`,
-  ],
-  [
-    'the other spellings of the same',
-    `window.renderComplete = false; window.renderReady = false
+  'a page that holds the capture longer than its time': `window.prerenderReady = false; setTimeout(() => { show('late'); window.prerenderReady = true }, 9000)`,
+  'the other spellings of the same': `window.renderComplete = false; window.renderReady = false
       setTimeout(() => { window.renderComplete = true }, 100); setTimeout(() => { show('late'); window.renderReady = true }, 8000)`,
-  ],
-]
+  'a flag that is true while another is false': `window.prerenderReady = false; window.renderReady = true
+      setTimeout(() => { show('late'); window.prerenderReady = true }, 1000)`,
+}
 
-describe('what a page still does is in its snapshot', () => {
-  for (const [name, script, routes = {}] of complete) {
-    it(name, async () => {
-      for (const [path, answer] of Object.entries(routes)) renderer.routes.set(path, answer)
-      assert.match(await renderer.htmlOf(script), /<li>late<\/li>/)
-    })
-  }
+/** What goes on behind a flag that is true. */
+const ongoing: Record<string, string> = {
+  'a timer of 0.3 s': `setTimeout(() => show('late'), 300)`,
+  'an interval': `setInterval(() => show('late'), 300)`,
+  'timers that start timers': `let n = 0; const tick = () => ++n < 30 ? setTimeout(tick, 10) : show('late'); tick()`,
+  'animation frames': `let n = 0; requestAnimationFrame(function step() { ++n < 20 ? requestAnimationFrame(step) : show('late') })`,
+  'an idle callback after a timer': `setTimeout(() => requestIdleCallback(() => show('late')), 300)`,
+}
+
+describe('what a page still does is in its snapshot', { concurrency: 4 }, () => {
+  for (const [name, script] of Object.entries(complete))
+    it(name, async () => assert.match(await htmlOf(name, script), /<li>late<\/li>/))
 
   it('polling for ever: some rounds, and an end', async () => {
-    renderer.routes.set('/poll', slowJson(10, {}))
-    const poll = `fetch('/poll').then((r) => r.json()).then(() => show('round ' + ++n))`
-    assert.match(await renderer.htmlOf(`let n = 0; setInterval(() => ${poll}, 500)`), /round 5/)
+    const poll = `fetch('/slow?poll').then((r) => r.json()).then(() => show('round ' + ++n))`
+    assert.match(await htmlOf('poll', `let n = 0; setInterval(() => ${poll}, 500)`), /round 5/)
   })
 
   it('a list that grows by its own end: some pages, and an end', async () => {
-    const html =
-      await renderer.htmlOf(`const end = document.createElement('p'); document.body.append(end); let n = 0
-      const seen = new IntersectionObserver(() => { show('more ' + ++n); seen.unobserve(end); seen.observe(end) }); seen.observe(end)`)
+    const html = await htmlOf(
+      'list',
+      `const end = document.createElement('p'); document.body.append(end); let n = 0
+      const seen = new IntersectionObserver(() => { show('more ' + ++n); seen.unobserve(end); seen.observe(end) }); seen.observe(end)`,
+    )
     assert.match(html, /more 3/)
     assert.doesNotMatch(html, /more 4/)
   })
 
-  for (const [name, script, flags = ['prerenderReady']] of [
-    [
-      'a timer of 0.3 s',
-      `setTimeout(() => show('late'), 300)`,
-      ['prerenderReady', 'renderComplete', 'renderReady'],
-    ],
-    ['an interval', `setInterval(() => show('late'), 300)`],
-    [
-      'timers that start timers',
-      `let n = 0; const tick = () => ++n < 30 ? setTimeout(tick, 10) : show('late'); tick()`,
-    ],
-    [
-      'animation frames',
-      `let n = 0; requestAnimationFrame(function step() { ++n < 20 ? requestAnimationFrame(step) : show('late') })`,
-    ],
-    ['an idle callback after a timer', `setTimeout(() => requestIdleCallback(() => show('late')), 300)`],
-  ] as [name: string, script: string, flags?: string[]][]) {
-    for (const flag of flags) {
-      it(`what comes after ${flag}: ${name} is not in the page, and the rest of its frame is`, async () => {
-        const rest = `requestAnimationFrame(() => Promise.resolve().then(() => show('now')))`
-        const html = await renderer.htmlOf(
-          `setTimeout(() => { window.${flag} = true; ${script}; ${rest} }, 500)`,
-        )
-        assert.match(html, /<li>now/)
-        assert.doesNotMatch(html, /<li>late/)
-      })
-    }
-  }
-
-  it('a flag that is true while another is false ends nothing', async () => {
-    const html = await renderer.htmlOf(`window.prerenderReady = false; window.renderReady = true
-      setTimeout(() => { show('content'); window.prerenderReady = true }, 1000)`)
-    assert.match(html, /<li>content/)
-  })
-
   it('a page that says it is ready is taken at once, whatever it has still to do', async () => {
-    renderer.routes.set('/never', () => {})
-    const html = await renderer.htmlOf(
-      `fetch('/never'); show('now'); window.prerenderReady = true; setTimeout(() => show('late'), 3000)`,
-    )
+    const later = `setTimeout(() => show('late'), 3000)`
+    const html = await htmlOf('ready', `fetch('/never'); show('now'); window.prerenderReady = true; ${later}`)
     assert.match(html, /<li>now/)
     assert.doesNotMatch(html, /<li>late/)
   })
+
+  const [first, ...others] = Object.entries(ongoing)
+  const flags = ['renderComplete', 'renderReady'].map((flag) => [flag, ...first!])
+  for (const [flag, name, script] of [
+    ...flags,
+    ...[first!, ...others].map((each) => ['prerenderReady', ...each]),
+  ])
+    it(`what comes after ${flag}: ${name} is not in the page, and the rest of its frame is`, async () => {
+      const rest = `requestAnimationFrame(() => Promise.resolve().then(() => show('now')))`
+      const set = `setTimeout(() => { window.${flag} = true; ${script}; ${rest} }, 500)`
+      const html = await htmlOf(`${flag} ${name}`, set)
+      assert.match(html, /<li>now/)
+      assert.doesNotMatch(html, /<li>late/)
+    })
 })
 
 /** An answer of so many pieces, with a pause before each. */

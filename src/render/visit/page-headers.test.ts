@@ -39,28 +39,18 @@ describe('headers that a page asks for', () => {
     ])
   })
 
-  const DENIED = [
-    ...['Set-Cookie', 'set-cookie2', 'Transfer-Encoding', 'CONTENT-LENGTH', 'Connection', 'Keep-Alive'],
-    ...[
-      'Upgrade',
-      'Trailer',
-      'TE',
-      'Proxy-Authenticate',
-      'Proxy-Connection',
-      'Host',
-      'Date',
-      'Via',
-      'Server',
-    ],
-    ...['Content-Encoding', 'Content-Type', 'Content-Range', 'ETag', 'Last-Modified', 'Repr-Digest'],
-    ...['Cache-Control', 'Vary', 'Expires', 'Pragma', 'Age', 'CDN-Cache-Control', 'Surrogate-Control'],
-    ...['Clear-Site-Data', 'Strict-Transport-Security', 'Alt-Svc', 'WWW-Authenticate', 'Refresh', 'Status'],
-    ...['Access-Control-Allow-Origin', 'Cross-Origin-Opener-Policy', 'Report-To', 'NEL', 'Sec-Anything'],
-    ...['X-Accel-Redirect', 'X-Sendfile', 'X-LiteSpeed-Location', 'X-Forwarded-For', 'X-Prepaint', ':status'],
-  ]
-  for (const name of DENIED) {
-    it(`not ${name}`, () => assert.deepEqual(pageHeaders([`${name}: 1`, 'x-kept: 1']), [['x-kept', '1']]))
-  }
+  const DENIED =
+    `set-cookie set-cookie2 transfer-encoding content-length connection keep-alive upgrade trailer te
+    proxy-authenticate proxy-connection host date via server content-encoding content-type content-range etag
+    last-modified repr-digest cache-control vary expires pragma age cdn-cache-control surrogate-control clear-site-data
+    strict-transport-security alt-svc www-authenticate refresh status access-control-allow-origin
+    cross-origin-opener-policy report-to nel sec-anything x-accel-redirect x-sendfile x-litespeed-location
+    x-forwarded-for x-prepaint :status`.split(/\s+/)
+  it('not those on which a cache, a proxy or the next visitor would act', () => {
+    const spelt = DENIED.flatMap((name) => [name, name.toUpperCase()])
+    for (const name of spelt)
+      assert.deepEqual(pageHeaders([`${name}: 1`, 'x-kept: 1']), [['x-kept', '1']], name)
+  })
 
   const HOSTILE: Record<string, string> = {
     'a second header behind a line break': 'X-A: 1\r\nSet-Cookie: a=b',

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import type http from 'node:http'
 import { describe, it } from 'node:test'
-import { type Answer, openRenderer, scripted } from '../../../test/support/renderer.ts'
+import { type Answer, openRenderer, scripted, taggable } from '../../../test/support/renderer.ts'
 import type { RenderOutcome } from '../outcome.ts'
 
 const TIMEOUT_MS = 3_000
@@ -41,228 +41,186 @@ const rendered = (status = 200, headers?: string[][]) => ({
 const redirect = (status: number, to: string) => ({
   ...{ kind: 'redirect', status, location: to.startsWith('/') ? `https://shop.example${to}` : to },
 })
-const siteError = (status: number, headers?: string[][]) => ({
-  kind: 'site-error',
-  status,
-  ...(headers && { headers }),
-})
-const BLANK = { kind: 'blank' }
-const NOT_HTML = { kind: 'not-html' }
+const notHtml = (contentType: string) => ({ kind: 'not-html', contentType })
 const TIMED_OUT = { kind: 'timed-out', afterMs: TIMEOUT_MS }
 const meta = (name: string, content: string | number) => `<meta name="${name}" content="${content}">`
-const withHead = (head: string) => `<!doctype html>${head}<p>a`
+const withHead = taggable((head) => `<!doctype html>${head}<p>a`)
 const status = (content: number, head = '') => withHead(meta('prerender-status-code', content) + head)
+const moved = (status: number, location: string) => answer(status, { location })
+const withHeaders = (headers: http.OutgoingHttpHeaders) => answer(200, { ...HTML, ...headers }, PAGE)
 
-const ends: [name: string, answer: Answer, expected: Expected][] = [
-  ['a page with its status', PAGE, rendered()],
-  ['a 404 with a page', answer(404, HTML, PAGE), rendered(404)],
-  ['a 404 without one', answer(404, HTML), BLANK],
-  ['a 500', answer(500, HTML, PAGE), { kind: 'origin-error', status: 500 }],
+const ends: [expected: Expected, pages: Record<string, Answer>][] = [
   [
-    'JSON',
-    answer(200, { 'content-type': 'application/json' }, '{}'),
-    { kind: 'not-html', contentType: 'application/json' },
-  ],
-  [
-    'a download',
-    answer(200, { ...HTML, 'content-disposition': 'attachment; filename=a.html' }, PAGE),
-    { kind: 'not-html', contentType: 'text/html' },
-  ],
-  ['plain text that looks like a page', answer(200, { 'content-type': 'text/plain' }, PAGE), NOT_HTML],
-  ['a page without a type', (_request, response) => void response.end(PAGE), rendered()],
-  [
-    'bytes without a type',
-    (_request, response) => void response.end(Buffer.from('\x89PNG\r\n\x1a\n\0\0\0\r', 'latin1')),
-    NOT_HTML,
-  ],
-  ['204, which has no content', answer(204, {}), NOT_HTML],
-  ['205, which has none either', answer(205, {}), NOT_HTML],
-  ['304 without a condition', answer(304, {}), NOT_HTML],
-  ['300 with a page and without an address', answer(300, HTML, PAGE), rendered(300)],
-  [
-    '103 before the answer',
-    (_request, response) => {
-      response.writeEarlyHints({ link: '</own.css>; rel=preload; as=style' })
-      setTimeout(() => response.writeHead(200, HTML).end(PAGE), 50)
+    rendered(),
+    {
+      'a page with its status': PAGE,
+      'a page without a type': (_request, response) => void response.end(PAGE),
+      '103 before the answer': (_request, response) => {
+        response.writeEarlyHints({ link: '</own.css>; rel=preload; as=style' })
+        setTimeout(() => response.writeHead(200, HTML).end(PAGE), 50)
+      },
+      'a page of a picture': '<!doctype html><body><img src="/a.png">',
+      'a frame that goes elsewhere': withHead`<iframe src="/frame-away"></iframe>`,
+      'an address that is no page: a mail, a program': scripted`location.href = 'mailto:a@a.example'; setTimeout(() => { location.href = 'whatsapp://send' }, 300); show('a')`,
+      'a redirect by script to itself, spelt otherwise': scripted`if (document.cookie === '') { document.cookie = 'seen=1'; location.href = '/x/../case' } else show('a')`,
+      'a meta refresh of the page itself, far away': withHead`<meta http-equiv="refresh" content="300">`,
+      'a meta refresh for those without scripts': withHead`<noscript><meta http-equiv="refresh" content="0; url=/other"></noscript>`,
+      'history entries are no redirect': scripted`history.pushState({}, '', '/else'); location.hash = 'x'; show('a')`,
+      'a page that reloads itself once': scripted`if (document.cookie === '') { document.cookie = 'seen=1'; location.reload() } else show('a')`,
+      'a popup': scripted`window.open('/other'); show('a')`,
+      'a status with which no page comes': status(204),
+      'a status that is none': status(999),
+      'a redirect that leads nowhere, and a status that is no number': status(
+        301,
+        meta('prerender-status-code', '99x'),
+      ),
+      'a frame that is an error, a redirect, a download': withHead`<iframe src="/frame-500"></iframe><iframe src="/frame-301"></iframe><iframe src="/frame-zip"></iframe>`,
+      'a script that asks for the page itself, and for what is an error': scripted`Promise.all(['/case?json', '/frame-500', '/nothing'].map((url) => fetch(url).then((answer) => show(answer.status))))`,
     },
-    rendered(),
   ],
-  ['a page of nothing', '<!doctype html><title>t</title><div id="root"> </div><script>1</script>', BLANK],
-  ['a page of invisible text', '<!doctype html><body><p style="display:none">content</p>', BLANK],
-  ['a page of a picture', '<!doctype html><body><img src="/a.png">', rendered()],
-  ['a connection that breaks', ({ socket }) => void socket.destroy(), { kind: 'origin-unreachable' }],
-  ['a redirect inside the site', answer(301, { location: '/other?a=1' }), redirect(301, '/other?a=1')],
+  [rendered(404), { 'a 404 with a page': answer(404, HTML, PAGE) }],
+  [rendered(300), { '300 with a page and without an address': answer(300, HTML, PAGE) }],
   [
-    "a redirect to the origin's own name",
-    answer(302, { location: `${originUrl}/other` }),
+    { kind: 'blank' },
+    {
+      'a 404 without a page': answer(404, HTML),
+      'a page of nothing': '<!doctype html><title>t</title><div id="root"> </div><script>1</script>',
+      'a page of invisible text': '<!doctype html><body><p style="display:none">content</p>',
+    },
+  ],
+  [{ kind: 'origin-error', status: 500 }, { 'a 500': answer(500, HTML, PAGE) }],
+  [{ kind: 'origin-unreachable' }, { 'a connection that breaks': ({ socket }) => void socket.destroy() }],
+  [notHtml('application/json'), { JSON: answer(200, { 'content-type': 'application/json' }, '{}') }],
+  [
+    notHtml('text/html'),
+    { 'a download': withHeaders({ 'content-disposition': 'attachment; filename=a.html' }) },
+  ],
+  [
+    { kind: 'not-html' },
+    {
+      'plain text that looks like a page': answer(200, { 'content-type': 'text/plain' }, PAGE),
+      'bytes without a type': (_request, response) =>
+        void response.end(Buffer.from('\x89PNG\r\n\x1a\n\0\0\0\r', 'latin1')),
+      '204, which has no content': answer(204, {}),
+      '205, which has none either': answer(205, {}),
+      '304 without a condition': answer(304, {}),
+      'a redirect to what is no page': moved(302, 'javascript:alert(1)'),
+    },
+  ],
+  [redirect(301, '/other?a=1'), { 'a redirect inside the site': moved(301, '/other?a=1') }],
+  [redirect(308, ELSEWHERE), { 'a redirect to another site': moved(308, ELSEWHERE) }],
+  [redirect(302, '/case'), { 'a redirect of the origin to itself': moved(302, '/case') }],
+  [
     redirect(302, '/other'),
+    {
+      "a redirect to the origin's own name": moved(302, `${originUrl}/other`),
+      'a redirect by the Refresh header': withHeaders({ refresh: '0; url=/other' }),
+      'a redirect by a click': withHead`<a href="/other">go</a><script>document.querySelector('a').click()</script>`,
+      'a redirect by a frame': withHead`<iframe src="/frame-top"></iframe>`,
+      'a redirect by script': scripted`show('a'); setTimeout(() => { location.href = '/other' }, 1000)`,
+      'a redirect by meta refresh': withHead`<meta http-equiv="refresh" content="2; url=/other">`,
+    },
   ],
-  ['a redirect to another site', answer(308, { location: ELSEWHERE }), redirect(308, ELSEWHERE)],
-  ['a redirect of the origin to itself', answer(302, { location: '/case' }), redirect(302, '/case')],
-  ['a redirect to what is no page', answer(302, { location: 'javascript:alert(1)' }), NOT_HTML],
   [
-    'a redirect by the Refresh header',
-    answer(200, { ...HTML, refresh: '0; url=/other' }, PAGE),
-    redirect(302, '/other'),
-  ],
-  [
-    'a redirect by a form',
-    withHead(
-      '<form action="/other"><input name="q" value="a"></form><script>document.forms[0].submit()</script>',
-    ),
     redirect(302, '/other?q=a'),
+    {
+      'a redirect by a form': withHead`<form action="/other"><input name="q" value="a"></form><script>document.forms[0].submit()</script>`,
+    },
   ],
   [
-    'a redirect by a click',
-    withHead(`<a href="/other">go</a><script>document.querySelector('a').click()</script>`),
-    redirect(302, '/other'),
-  ],
-  ['a redirect by a frame', withHead('<iframe src="/frame-top"></iframe>'), redirect(302, '/other')],
-  ['a frame that goes elsewhere', withHead('<iframe src="/frame-away"></iframe>'), rendered()],
-  [
-    'an address that is no page: a mail, a program',
-    scripted(
-      `location.href = 'mailto:a@a.example'; setTimeout(() => { location.href = 'whatsapp://send' }, 300); show('a')`,
-    ),
-    rendered(),
-  ],
-  [
-    'a redirect by script',
-    scripted(`show('a'); setTimeout(() => { location.href = '/other' }, 1000)`),
-    redirect(302, '/other'),
-  ],
-  [
-    'a redirect by script after a fetch',
-    scripted(`show('a'); fetch('/data').then(() => location.replace('${ELSEWHERE}'))`),
     redirect(302, ELSEWHERE),
+    {
+      'a redirect by script after a fetch': scripted`show('a'); fetch('/data').then(() => location.replace('${ELSEWHERE}'))`,
+    },
   ],
   [
-    'a redirect by script to itself, spelt otherwise',
-    scripted(
-      `if (document.cookie === '') { document.cookie = 'seen=1'; location.href = '/x/../case' } else show('a')`,
-    ),
-    rendered(),
-  ],
-  [
-    'a chain of redirects by script: the first is the answer',
-    scripted(`location.replace('/hop')`),
     redirect(302, '/hop'),
+    { 'a chain of redirects by script: the first is the answer': scripted`location.replace('/hop')` },
   ],
   [
-    'a redirect by meta refresh',
-    withHead('<meta http-equiv="refresh" content="2; url=/other">'),
-    redirect(302, '/other'),
-  ],
-  [
-    'a meta refresh of the page itself, far away',
-    withHead('<meta http-equiv="refresh" content="300">'),
-    rendered(),
-  ],
-  [
-    'a meta refresh for those without scripts',
-    withHead('<noscript><meta http-equiv="refresh" content="0; url=/other"></noscript>'),
-    rendered(),
-  ],
-  [
-    'history entries are no redirect',
-    scripted(`history.pushState({}, '', '/else'); location.hash = 'x'; show('a')`),
-    rendered(),
-  ],
-  [
-    'a page that reloads itself once',
-    scripted(`if (document.cookie === '') { document.cookie = 'seen=1'; location.reload() } else show('a')`),
-    rendered(),
-  ],
-  ['a page that reloads itself for ever', scripted('location.reload()'), { kind: 'timed-out' }],
-  ['a popup', scripted(`window.open('/other'); show('a')`), rendered()],
-  [
-    'prerender-status-code 301 with its header',
-    status(301, meta('prerender-header', 'Location: /other')),
     redirect(301, '/other'),
+    {
+      'prerender-status-code 301 with its header': status(301, meta('prerender-header', 'Location: /other')),
+    },
   ],
   // Proves decided "Temporary errors set by a page"
-  ['render:status_code, set by script', scripted(`${SET_STATUS}; show('a')`), rendered(410)],
   [
-    'prerender-status-code 503',
-    status(503, meta('prerender-header', 'Retry-After: 120')),
-    siteError(503, [['retry-after', '120']]),
-  ],
-  [
-    'render:status_code 500 on a page that shows nothing yet',
-    `<!doctype html>${meta('render:status_code', 500)}`,
-    siteError(500),
-  ],
-  ['prerender-status-code 429', status(429), siteError(429)],
-  // Proves decided "Headers set by a page"
-  ['a status with which no page comes', status(204), rendered()],
-  ['a status that is none', status(999), rendered()],
-  [
-    'a redirect that leads nowhere, and a status that is no number',
-    status(301, meta('prerender-status-code', '99x')),
-    rendered(),
-  ],
-  [
-    'of two metas the first',
-    status(
-      404,
-      meta('render:status_code', 200) +
-        meta('prerender-header', 'X-Robots-Tag: noindex') +
-        meta('render:header', 'x-robots-tag: all'),
-    ),
-    rendered(404, [['x-robots-tag', 'noindex']]),
-  ],
-  [
-    'a blank page that states its status',
-    `<!doctype html>${meta('prerender-status-code', 410)}<div id="app"></div>`,
     rendered(410),
+    {
+      'render:status_code, set by script': scripted`${SET_STATUS}; show('a')`,
+      'a blank page that states its status': `<!doctype html>${meta('prerender-status-code', 410)}<div id="app"></div>`,
+    },
   ],
   [
-    'headers a page may set, and others',
-    withHead(meta('prerender-header', 'X-Robots-Tag: noindex') + meta('render:header', 'Set-Cookie: a=b')),
+    { kind: 'site-error', status: 503, headers: [['retry-after', '120']] },
+    { 'prerender-status-code 503': status(503, meta('prerender-header', 'Retry-After: 120')) },
+  ],
+  [
+    { kind: 'site-error', status: 500 },
+    {
+      'render:status_code 500 on a page that shows nothing yet': `<!doctype html>${meta('render:status_code', 500)}`,
+    },
+  ],
+  [{ kind: 'site-error', status: 429 }, { 'prerender-status-code 429': status(429) }],
+  // Proves decided "Headers set by a page"
+  [
+    rendered(404, [['x-robots-tag', 'noindex']]),
+    {
+      'of two metas the first': withHead`${meta('prerender-status-code', 404)}${meta('render:status_code', 200)}${meta('prerender-header', 'X-Robots-Tag: noindex')}${meta('render:header', 'x-robots-tag: all')}`,
+    },
+  ],
+  [
     rendered(200, [['x-robots-tag', 'noindex']]),
+    {
+      'headers a page may set, and others': withHead`${meta('prerender-header', 'X-Robots-Tag: noindex')}${meta('render:header', 'Set-Cookie: a=b')}`,
+    },
   ],
   [
-    'headers of the origin that concern crawlers',
-    answer(200, { ...HTML, 'x-robots-tag': 'noarchive', 'set-cookie': 'a=b' }, PAGE),
     rendered(200, [['x-robots-tag', 'noarchive']]),
+    {
+      'headers of the origin that concern crawlers': withHeaders({
+        'x-robots-tag': 'noarchive',
+        'set-cookie': 'a=b',
+      }),
+    },
   ],
   [
-    'what the origin says about storing, and not what our browser is told',
-    answer(200, { ...HTML, 'cache-control': 'max-age=60', 'x-prepaint-cache-control': 'private' }, PAGE),
     rendered(200, [['cache-control', 'max-age=60']]),
+    {
+      'what the origin says about storing, and not what our browser is told': withHeaders({
+        ...{ 'cache-control': 'max-age=60', 'x-prepaint-cache-control': 'private' },
+      }),
+    },
   ],
   [
-    'an origin that says nothing about storing',
-    answer(200, { ...HTML, 'x-prepaint-cache-control': 'private' }, PAGE),
     rendered(200, []),
+    { 'an origin that says nothing about storing': withHeaders({ 'x-prepaint-cache-control': 'private' }) },
   ],
   [
-    'a frame that is an error, a redirect, a download',
-    withHead(['500', '301', 'zip'].map((name) => `<iframe src="/frame-${name}"></iframe>`).join('')),
-    rendered(),
-  ],
-  [
-    'a script that asks for the page itself, and for what is an error',
-    scripted(
-      `Promise.all(['/case?json', '/frame-500', '/nothing'].map((url) => fetch(url).then((answer) => show(answer.status))))`,
-    ),
-    rendered(),
-  ],
-  [
-    'a snapshot over the limit',
-    scripted(`show('a'); document.body.append(document.createComment('x'.repeat(16 * 1024 * 1024)))`),
     { kind: 'too-large' },
+    {
+      'a snapshot over the limit': scripted`show('a'); document.body.append(document.createComment('x'.repeat(16 * 1024 * 1024)))`,
+    },
   ],
-  ['a script that hangs', scripted('while (true) {}'), TIMED_OUT],
-  ['a timer that hangs', scripted(`show('a'); setTimeout(() => { while (true) {} }, 50)`), TIMED_OUT],
-  ['a page that never says it is ready', scripted(`show('a'); window.prerenderReady = false`), TIMED_OUT],
-  ['a head that never comes', () => {}, TIMED_OUT],
+  [{ kind: 'timed-out' }, { 'a page that reloads itself for ever': scripted`location.reload()` }],
+  [
+    TIMED_OUT,
+    {
+      'a script that hangs': scripted`while (true) {}`,
+      'a timer that hangs': scripted`show('a'); setTimeout(() => { while (true) {} }, 50)`,
+      'a page that never says it is ready': scripted`show('a'); window.prerenderReady = false`,
+      'a head that never comes': () => {},
+    },
+  ],
 ]
 
 describe('how a render ends', () => {
   // A request of the render before may still arrive.
   let before = ''
-  for (const [name, answer, expected] of ends) {
+  const all = ends.flatMap(([expected, pages]) =>
+    Object.entries(pages).map(([name, answer]) => ({ name, answer, expected })),
+  )
+  for (const { name, answer, expected } of all) {
     it(name, async () => {
       routes.set('/case', answer)
       routes.set('/other', PAGE)
