@@ -90,8 +90,7 @@ describe('a backup', () => {
     assert.deepEqual(await reckon(expected, node, key, Number.NEGATIVE_INFINITY), [])
     // And it is a whole database: what is new gets numbers that were not given before.
     await registerDomain(node, key, { customDomain: 'new.example', originUrl: origin.url })
-    const shown = await callApi(node, key, { method: 'GET', path: '/api/domains/kept.example' })
-    assert.equal(shown.status, 200)
+    assert.equal((await callApi(node, key, { method: 'GET', path: '/api/domains/kept.example' })).status, 200)
     const passed = await edgeRequest(node.edge, {
       host: 'kept.example',
       path: '/x',

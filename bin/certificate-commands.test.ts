@@ -76,8 +76,7 @@ it('forget: the way out where the master key is lost, and only there', async () 
     assert.match(String((await run(args, dataDir)).json['error']), words)
   }
   await assert.rejects(seal(elsewhere))
-  const shown = await run('certificate show --domain shop.example.com')
-  assert.match(shown.text, /supplied by the owner/)
+  assert.match((await run('certificate show --domain shop.example.com')).text, /supplied by the owner/)
 
   const forgotten = await run('certificate forget --lost-key', elsewhere)
   assert.deepEqual(forgotten.json, { ordered: [], supplied: ['shop.example.com'] })

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-
 import { setRole } from '../src/accounts/accounts.ts'
 import { DEFAULT_PLANS } from '../src/accounts/plans.ts'
 import { readLink, useLink } from '../src/accounts/sign-in/links.ts'
@@ -64,8 +63,7 @@ describe('links that let somebody in', () => {
 })
 
 it('account set-role', async () => {
-  const { json } = await run('account set-role --email boss@example.com --role owner')
-  assert.equal(json['role'], 'owner')
+  assert.equal((await run('account set-role --email boss@example.com --role owner')).json['role'], 'owner')
   await run('account set-role --email boss@example.com --role operator')
   const refused = await run('account set-role --email boss@example.com --role king')
   assert.deepEqual(refused, { code: 1, json: { error: '--role must be owner or operator' } })

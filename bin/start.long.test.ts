@@ -3,9 +3,7 @@ import { existsSync, readdirSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { text } from 'node:stream/consumers'
 import { after, describe, it } from 'node:test'
-
 import { pino } from 'pino'
-
 import { loadConfig } from '../src/config.ts'
 import { runPrepaint, spawnPrepaint } from '../test/support/command-line.ts'
 import { until } from '../test/support/condition.ts'
@@ -21,10 +19,7 @@ describe('a port that is in use', () => {
       const dataDir = makeDataDir()
       const { port, close } = await serve(() => {})
       const ports = { PREPAINT_API_PORT: '0', PREPAINT_EDGE_PORT: '0', [`${setting}_PORT`]: String(port) }
-      const { code, stdout, stderr } = await runPrepaint(['serve'], {
-        ...ports,
-        PREPAINT_DATA_DIR: dataDir,
-      })
+      const { code, stdout, stderr } = await runPrepaint(['serve'], { ...ports, PREPAINT_DATA_DIR: dataDir })
       assert.deepEqual([code, stdout], [1, ''])
       assert.match(
         stderr,

@@ -66,8 +66,7 @@ describe('commands on accounts, keys, tokens and domains', () => {
       'endpoint add --email hooks@example.com --url http://127.0.0.1:4001/',
       /^Invalid endpoint URL: /,
     )
-    const { deleted } = await good(`endpoint remove --id ${id}`)
-    assert.deepEqual(deleted, { id, url })
+    assert.deepEqual((await good(`endpoint remove --id ${id}`)).deleted, { id, url })
     assert.deepEqual(await good('incidents --open'), { incidents: [] })
     await database.pool.query(`delete from account where email = 'hooks@example.com'`)
   })
@@ -193,8 +192,7 @@ describe('commands on accounts, keys, tokens and domains', () => {
         ['robots', 'command line'],
       ],
     )
-    const restored = await good(`version restore ${at} --id ${versions[1]!.id}`)
-    assert.equal(restored['kind'], 'robots')
+    assert.equal((await good(`version restore ${at} --id ${versions[1]!.id}`))['kind'], 'robots')
     assert.equal((await good(`robots show ${at}`))['text'], first)
     await refused(`version restore ${at} --id 999999`, /not found/i)
   })

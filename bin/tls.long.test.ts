@@ -5,10 +5,8 @@ import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import tls from 'node:tls'
-
 import { startTestAcme, type TestAcmeServer } from '../test/support/acme-server.ts'
-import { createTestCa } from '../test/support/certificate-authority.ts'
-import { runJson, runPrepaint } from '../test/support/command-line.ts'
+import { runPrepaint } from '../test/support/command-line.ts'
 import { until } from '../test/support/condition.ts'
 import { clearDataDir, makeDataDir } from '../test/support/data-dir.ts'
 import { type TestDatabase, testDatabase } from '../test/support/database.ts'
@@ -63,10 +61,7 @@ describe('TLS of whole nodes', () => {
   it('a domain that is registered has a certificate at every node, and ssl_enabled says so', async () => {
     const [node] = nodes as [NodeProcess, NodeProcess]
     const { key } = await openAccount(node, { email: 'owner@example.com', plan: 'agency_plus' })
-    await registerDomain(node, key, {
-      customDomain: 'shop.example.com',
-      originUrl: 'https://93.184.216.34',
-    })
+    await registerDomain(node, key, { customDomain: 'shop.example.com', originUrl: 'https://93.184.216.34' })
     const domain = async () => {
       const { body } = await callApi(node, key, { method: 'GET', path: '/api/domains/shop.example.com' })
       return body['domain'] as { ssl_enabled: boolean }
@@ -76,18 +71,6 @@ describe('TLS of whole nodes', () => {
     const serials = new Set<string>()
     for (const node of nodes) serials.add(await until('TLS', () => serialAt(node, 'shop.example.com')))
     assert.equal(serials.size, 1)
-
-    const authority = createTestCa()
-    const own = { ...authority.leaf(), root: authority.certificate }
-    writeFileSync(path.join(dirs[0], 'own.pem'), own.chain)
-    writeFileSync(path.join(dirs[0], 'own.key'), own.key)
-    const files = `--chain ${dirs[0]}/own.pem --key ${dirs[0]}/own.key`
-    const set = await runJson(`certificate set --domain shop.example.com ${files}`.split(' '), settings)
-    const { source, serial } = set.json['certificate'] as { source: string; serial: string }
-    assert.equal(source, 'own')
-    for (const node of nodes) {
-      await until('it is served', async () => (await serialAt(node, 'shop.example.com', own.root)) === serial)
-    }
   })
 
   // Proves decided "Wrong master key"

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import http from 'node:http'
 import { after, before, it } from 'node:test'
 import zlib from 'node:zlib'
-
 import type { WarmProgress } from '../src/queue/warm/warm-progress.ts'
 import { runJson } from '../test/support/command-line.ts'
 import { until } from '../test/support/condition.ts'
@@ -93,6 +92,5 @@ it('a warm is paused and resumed, outlives the node, and renders every page that
     [end.state, end.known, end.done, end.failed, end.forbidden, end.left],
     ['done', PAGES + 1, PAGES, 0, 1, 0],
   )
-  const list = await call('GET', `/api/cache/list/${DOMAIN}`)
-  assert.equal(list['cachedPages'], PAGES)
+  assert.equal((await call('GET', `/api/cache/list/${DOMAIN}`))['cachedPages'], PAGES)
 })

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import type http from 'node:http'
 import { after, before, describe, it, type TestContext } from 'node:test'
-
 import { type Shop, startShop } from '../../examples/shop/server.ts'
 import { loadConfig } from '../../src/config.ts'
 import { runJson, runPrepaint } from '../../test/support/command-line.ts'

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-
 import type { WarmProgress } from '../../src/queue/warm/warm-progress.ts'
 import { warmText } from './watch.ts'
 

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-
 import { defineCommand, parseArguments, UsageError } from './command.ts'
 
 const plain = defineCommand({

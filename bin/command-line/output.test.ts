@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-
 import { fields, table } from './output.ts'
 
 it('aligns columns, numbers to the right', () => {
@@ -15,9 +14,7 @@ it('aligns columns, numbers to the right', () => {
   )
 })
 
-it('says that there is nothing', () => {
-  assert.equal(table(['name'], [], 'No keys yet.'), 'No keys yet.')
-})
+it('says that there is nothing', () => assert.equal(table(['name'], [], 'No keys yet.'), 'No keys yet.'))
 
 it('lets no name that a customer chose move the cursor', () => {
   assert.doesNotMatch(table(['name'], [['a\u001b[2Jb\u202ec']], ''), /[\u001b\u202e]/)

@@ -73,8 +73,7 @@ describe('a node', () => {
     assert.ok(ours(/postgres/).length > 0 && ours(/chrom/).length > 0, 'both are seen while they run')
     await node.kill()
     await nothingRuns()
-    const { json } = await runJson(['account', 'list'], settings)
-    assert.match(JSON.stringify(json), /last@b\.example/)
+    assert.match(JSON.stringify((await runJson(['account', 'list'], settings)).json), /last@b\.example/)
   })
 
   it('under npm ends with npm: 0 after SIGTERM, and also when npm itself is killed', async () => {

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-
 import { startPeopleFirst } from './people-first.ts'
 
 it('browsers yield from ten requests in a second on, and no longer at nine', async (t) => {

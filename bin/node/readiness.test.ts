@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-
 import { openTestDatabase } from '../../test/support/database.ts'
 import { listening } from '../../test/support/loopback.ts'
 import { createReadinessCheck, createReadinessServer } from './readiness.ts'

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, it, mock } from 'node:test'
-
 import { exitOnSignal, watchForShutdown } from './shutdown.ts'
 
 let exits: unknown[]

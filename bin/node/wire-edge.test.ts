@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { it, type TestContext } from 'node:test'
-
 import { systemClock } from '../../src/clock.ts'
 import { loadConfig } from '../../src/config.ts'
 import { DatabaseTimeouts } from '../../src/db/database-timeouts.ts'

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { describe, it } from 'node:test'
-
 import { KNOWN_CRAWLERS } from '../../src/edge/crawlers/known-crawlers.ts'
 import { CRAWLER_AGENTS, PEOPLE_AGENTS, TOOL_AGENTS } from '../../test/support/user-agents.ts'
 
@@ -29,9 +28,8 @@ for (const [name, isCrawler] of Object.entries(fronts)) {
       assert.deepEqual(missed, [])
     })
 
-    it('nobody of those who are people, also in apps that have crawlers too', () => {
-      assert.deepEqual(PEOPLE_AGENTS.filter(isCrawler), [])
-    })
+    it('nobody of those who are people, also in apps that have crawlers too', () =>
+      assert.deepEqual(PEOPLE_AGENTS.filter(isCrawler), []))
 
     it('no browser that measures', () => {
       const measuring = TOOL_AGENTS.filter(

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-
 import { type Shop, startShop } from './server.ts'
 
 describe('the demo shop', () => {

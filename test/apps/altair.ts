@@ -1,5 +1,4 @@
 import { renderAltair } from 'altair-static'
-
 import { type App, html, json, packageDir } from './app.ts'
 
 /** A GraphQL client built with Angular: its own storage, workers and dozens of module files. */

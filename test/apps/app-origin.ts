@@ -69,12 +69,7 @@ export async function startAppOrigin(app: App): Promise<{
     for (const [name, value] of Object.entries(app.headers ?? {})) response.setHeader(name, value)
     answer(request, response).catch((error: unknown) => response.destroy(error as Error))
   })
-  return {
-    url,
-    missing,
-    add: (pathname, document) => void added.set(pathname, document),
-    close,
-  }
+  return { url, missing, add: (pathname, document) => void added.set(pathname, document), close }
 }
 
 /** As every server of files gives them: a browser may keep what it has, and asks whether it is still that. */

@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
-
 import { type App, html, json, packageDir } from './app.ts'
 
 const dir = packageDir('@bull-board/ui', 'dist')

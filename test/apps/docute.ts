@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
-
 import { type App, html, packageDir } from './app.ts'
 
 const guide = readFileSync(path.join(packageDir('fastify'), 'docs/Guides/Getting-Started.md'), 'utf8')

@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
-
 import { type App, html, packageDir } from './app.ts'
 
 const dir = packageDir('swagger-ui-dist')

@@ -1,9 +1,7 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'
-
 import { compile } from 'svelte/compiler'
 import { build } from 'vite'
-
 import { type App, html, json } from './app.ts'
 
 /** Runes, a keyed list with transitions, a promise in the markup, a component that is imported when needed. */

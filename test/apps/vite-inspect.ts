@@ -1,9 +1,7 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'
-
 import { build } from 'vite'
 import inspect from 'vite-plugin-inspect'
-
 import { until } from '../support/condition.ts'
 import { type App, html } from './app.ts'
 

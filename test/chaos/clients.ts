@@ -1,5 +1,4 @@
 import { setTimeout as delay } from 'node:timers/promises'
-
 import { runJson } from '../support/command-line.ts'
 import { edgeRequest, GOOGLEBOT } from '../support/edge-request.ts'
 import type { NodeProcess } from '../support/node-process.ts'

@@ -1,5 +1,4 @@
 import { setTimeout as delay } from 'node:timers/promises'
-
 import { until } from '../support/condition.ts'
 import { clearDataDir, makeDataDir } from '../support/data-dir.ts'
 import { edgeRequest, GOOGLEBOT } from '../support/edge-request.ts'

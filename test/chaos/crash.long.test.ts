@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-
 import { type CrashRun, crashRun } from './crash-run.ts'
 
 const KILLS = 6

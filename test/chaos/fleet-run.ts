@@ -1,5 +1,4 @@
 import { setTimeout as delay } from 'node:timers/promises'
-
 import { edgeRequest, GOOGLEBOT } from '../support/edge-request.ts'
 import type { Fleet } from '../support/fleet.ts'
 import type { NodeProcess } from '../support/node-process.ts'

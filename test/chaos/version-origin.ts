@@ -33,11 +33,7 @@ export async function startVersionOrigin(): Promise<VersionOrigin> {
     await delay(20)
     response.writeHead(200, { 'content-type': 'text/plain', 'cache-control': 'no-store' }).end(answer)
   })
-  return {
-    url,
-    change: () => ++version,
-    close,
-  }
+  return { url, change: () => ++version, close }
 }
 
 /** What a snapshot of the site says; null when it is not one. */

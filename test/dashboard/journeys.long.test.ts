@@ -1,9 +1,7 @@
 /** What people do with the dashboard, by the names of its elements, on a real node with a real site behind it. */
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-
 import type { Page } from 'playwright-core'
-
 import { until as untilWithin } from '../support/condition.ts'
 import { edgeRequest, GOOGLEBOT } from '../support/edge-request.ts'
 import { axeEverywhere, axeFindings } from './axe.ts'

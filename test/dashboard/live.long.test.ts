@@ -1,9 +1,7 @@
 /** Updates that arrive without a request: live figures, e-mails, changes of another window. */
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-
 import type { Page } from 'playwright-core'
-
 import { openDatabase } from '../../src/db/database.ts'
 import { silentLog } from '../../src/log.ts'
 import { until as untilWithin } from '../support/condition.ts'

@@ -1,9 +1,7 @@
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-
 import { type Browser, chromium, type Locator, type Page } from 'playwright-core'
-
 import { findBrowser } from '../../src/render/browser/browser-binary.ts'
 import { clearDataDir, makeDataDir, testChromium } from '../support/data-dir.ts'
 import { serve } from '../support/loopback.ts'

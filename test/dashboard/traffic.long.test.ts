@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
-
 import { startDashboard } from '../support/dashboard-tab.ts'
 import { GPTBOT, startTestTraffic } from '../support/traffic.ts'
 

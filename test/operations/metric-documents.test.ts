@@ -6,9 +6,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { before, describe, it } from 'node:test'
-
 import { parse } from 'yaml'
-
 import { createMetrics } from '../../src/insight/metrics/metrics.ts'
 import { FLEET_FIGURES } from '../support/metrics.ts'
 
@@ -34,17 +32,9 @@ const expressions = [
 const labels = new Map<string, Set<string>>()
 before(async () => {
   const metrics = createMetrics(
-    {
-      version: '1',
-      pool: { totalCount: 1, idleCount: 1, waitingCount: 0 },
-      listener: { connected: true },
-    },
+    { version: '1', pool: { totalCount: 1, idleCount: 1, waitingCount: 0 }, listener: { connected: true } },
     { slots: 1 },
-    {
-      read: async () => FLEET_FIGURES,
-      nowMs: () => 0,
-      onFault: assert.fail,
-    },
+    { read: async () => FLEET_FIGURES, nowMs: () => 0, onFault: assert.fail },
   )
   metrics.edge.answered({ verdict: 'hit', crawler: 'search', seconds: 0 })
   metrics.edge.holds(() => ({ pages: 1, bytes: 1 }))

@@ -1,5 +1,4 @@
 import type http from 'node:http'
-
 import type { RenderOutcomeKind } from '../../src/render/outcome.ts'
 import { type Answer, taggable } from '../support/renderer.ts'
 import { type Speak, speakWebSocket } from './web-socket.ts'

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-
 import type { RenderOutcome } from '../../src/render/outcome.ts'
 import { readableText } from '../apps/snapshot-text.ts'
 import { openRenderer } from '../support/renderer.ts'

@@ -1,13 +1,11 @@
 import assert from 'node:assert/strict'
-
 import type { RenderOutcome } from '../../src/render/outcome.ts'
 import { executableScripts, readableText } from '../apps/snapshot-text.ts'
 import type { Expectation } from './corpus-page.ts'
 
 /** Fails when the outcome is not the expected one. */
 export function judge(outcome: RenderOutcome, expected: Expectation): void {
-  const shown = JSON.stringify(outcome).slice(0, 4_000)
-  assert.equal(outcome.kind, expected.outcome ?? 'rendered', shown)
+  assert.equal(outcome.kind, expected.outcome ?? 'rendered', JSON.stringify(outcome).slice(0, 4_000))
   if (outcome.kind !== 'rendered') return
   assert.equal(outcome.status, 200)
   const text = readableText(outcome.html)

@@ -1,10 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import path from 'node:path'
-
 import { createElement as h, Suspense, use } from 'react'
 import { renderToPipeableStream } from 'react-dom/server'
-
 import type { Answer } from '../support/renderer.ts'
 import { script } from './corpus-page.ts'
 

@@ -1,5 +1,4 @@
 import { setTimeout as delay } from 'node:timers/promises'
-
 import { openDatabase } from '../../src/db/database.ts'
 import { silentLog } from '../../src/log.ts'
 import { seededRandom } from '../chaos/seeded-random.ts'

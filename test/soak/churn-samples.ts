@@ -1,7 +1,5 @@
 import { readdirSync } from 'node:fs'
-
 import type pg from 'pg'
-
 import { type ProcessEntry, processTree, proportionalMemory } from '../support/processes.ts'
 
 /** A node at one moment. */

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-
 import { churnRun } from './churn-run.ts'
 
 /** For an hour, with memory, tables and files judged: `node bench/soak-churn.ts`. */

@@ -2,7 +2,6 @@ import { readdirSync, readlinkSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-
 import type { RenderOutcome } from '../../src/render/outcome.ts'
 import { seededRandom } from '../chaos/seeded-random.ts'
 import { until } from '../support/condition.ts'

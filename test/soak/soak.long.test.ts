@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-
 import { soakRun } from './soak-run.ts'
 
 /** The same for longer, with memory over time: `node bench/soak.ts --seed N`. */

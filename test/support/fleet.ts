@@ -1,5 +1,4 @@
 import path from 'node:path'
-
 import pg from 'pg'
 import { clearDataDir, makeDataDir } from './data-dir.ts'
 import { type DatabaseProxy, startDatabaseProxy } from './database-proxy.ts'

@@ -1,7 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
-
 import { programEnvironment } from './command-line.ts'
 
 const ROOT = path.resolve(import.meta.dirname, '..', '..')

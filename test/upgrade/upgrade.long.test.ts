@@ -32,9 +32,8 @@ async function dataOf({ version, isReleased }: (typeof versions)[number], into: 
 }
 
 describe('upgrades', () => {
-  it('the changelog names 0.2.0, the first version that upgrades', () => {
-    assert.ok(versions.some(({ version }) => version === '0.2.0'))
-  })
+  it('the changelog names 0.2.0, the first version that upgrades', () =>
+    assert.ok(versions.some(({ version }) => version === '0.2.0')))
 
   for (const one of versions) {
     it(`a data directory of ${one.version} opens: accounts, keys, pages and certificates are there`, async (t) => {

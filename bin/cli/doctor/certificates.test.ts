@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import net from 'node:net'
 import { describe, it } from 'node:test'
-
 import { parseMasterKeys } from '../../../src/certificates/vault/master-key.ts'
 import { startTestAcme } from '../../../test/support/acme-server.ts'
 import { listening } from '../../../test/support/loopback.ts'
