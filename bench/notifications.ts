@@ -99,7 +99,14 @@ await api.close()
 
 async function measure(): Promise<Map<string, number[]>> {
   const parts = { pool, listener, guard, vault: deps.vault, plans: DEFAULT_PLANS, clock: systemClock }
-  const sender = startSender({ ...parts, log: silentLog(), version: 'bench', speed: 1, mail: null })
+  const sender = startSender({
+    ...parts,
+    log: silentLog(),
+    version: 'bench',
+    speed: 1,
+    mailer: null,
+    publicUrl: '',
+  })
   const took = new Map(Object.keys(WHAT).map((what) => [what, [] as number[]]))
   for (let round = -20; round < ROUNDS; round++) {
     for (const [what, act] of Object.entries(WHAT)) {
@@ -131,7 +138,7 @@ async function fill(): Promise<void> {
          insert into event (account_id, type, key, body)
          select $1::integer, 'domain.live', 'fill ' || $1::integer || ' ' || k, event_body('domain.live', json_build_object('domain', k))
            from generate_series(1, $3) k returning id)
-       insert into delivery (event_id, account_id, endpoint_id, due_at)
+       insert into delivery (event_id, account_id, channel_id, due_at)
        select id, $1, $2, now() + (row_number() over () % 2) * interval '1 hour' from made`,
       [account.id, id, EACH],
     )

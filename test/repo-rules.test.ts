@@ -246,7 +246,7 @@ const TABLES: Record<string, readonly string[]> = {
   'src/queue': words(`
     freshness job probe queue_account queue_depth queue_domain render_record render_outcome_day rule_try
     rule_try_page warm warm_paused warm_sitemap warm_count`),
-  'src/notifications': words('confirmation delivery endpoint evaluation event health incident recipient'),
+  'src/notifications': words('channel confirmation delivery evaluation event health incident'),
   'src/site-files': words('indexnow_state origin_robots page_fact redirect_use site_version'),
   'src/sites': words('device_page domain inspection origin_header reachability_check'),
   'src/store': words('known_path last_render last_visit page page_digest redirect sitemap unstored_page'),
@@ -261,9 +261,9 @@ const WRITTEN_ELSEWHERE: Record<string, readonly string[]> = {
   // One statement after each render, with its record.
   'src/queue/sql/keep-record.sql': words('last_render'),
   // Secrets are sealed again with a new master key, and deleted with a lost one.
-  'src/certificates/vault': words('endpoint origin_header recipient'),
+  'src/certificates/vault': words('channel origin_header'),
   // Backups from before the first release are converted.
-  'src/db/backup/restore.ts': words('delivery recipient account job queue_account sign_in_session'),
+  'src/db/backup/restore.ts': words('delivery account job queue_account sign_in_session'),
 }
 
 /** Folders and files that read tables of others; `account` and `domain` are joined everywhere for tenants and settings. */

@@ -26,8 +26,7 @@ export function wireNotifications(deps: {
   const { plans, version, publicUrl, notifySpeed: speed } = config
   const mailer = config.mail === null ? null : createMailer(config.mail, deps.log)
   // Settings with a mail server have a public URL.
-  const mail = mailer && { mailer, publicUrl: publicUrl ?? '' }
-  const sender = startSender({ ...deps, plans, version, speed, mail })
+  const sender = startSender({ ...deps, plans, version, speed, mailer, publicUrl: publicUrl ?? '' })
   const evaluator = startEvaluator({
     ...{ pool, plans, publicUrl, speed, log: deps.log },
     tryOrigin: (url) => tryOrigin(url, { guard }),

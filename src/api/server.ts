@@ -33,9 +33,8 @@ import {
 } from './http/http-server.ts'
 import { describeRoutes } from './http/openapi.ts'
 import { checkAgainstSchema } from './http/validation.ts'
-import { channels } from './notifications/channels.ts'
-import { endpoints } from './notifications/endpoints.ts'
-import { incidents } from './notifications/incidents.ts'
+import { endpoints, notifications } from './notifications/notifications.ts'
+import { unsubscribePage } from './notifications/unsubscribe.ts'
 import { operatorAccounts } from './operator/accounts.ts'
 import { operatorNodes } from './operator/nodes.ts'
 import { operatorQueue } from './operator/queue.ts'
@@ -108,9 +107,9 @@ export async function createApiServer(deps: ApiDeps): Promise<ApiApp> {
   indexNow(app, deps) // /api/domains/:domain/indexnow
   traffic(app, deps) // /api/traffic, /api/traffic/domains, /api/domains/:domain/traffic, .../compliance
   plan(app, deps) // /api/plan
-  incidents(app, deps) // /api/incidents
-  channels(app, deps) // /api/notifications, /api/report, /unsubscribe/:token
+  notifications(app, deps) // /api/incidents, /api/notifications, /api/report
   endpoints(app, deps) // /api/endpoints, /api/deliveries/:id/replay
+  unsubscribePage(app, deps) // /unsubscribe/:token
   events(app, deps) // /api/events, /api/operator/events
 
   // By webhook token.

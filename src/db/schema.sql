@@ -1358,7 +1358,7 @@ create table incident (
   evidence    json not null
 );
 create unique index incident_open on incident (domain_id, kind) where state = 'open';
-create index incident_list on incident (account_id, (state = 'open') desc, id desc);
+create index incident_list on incident (account_id, (state = 'open'), id);
 create index incident_domain on incident (domain_id, id);
 create index incident_reminder on incident (opened_at) where state = 'open';
 create index incident_age on incident (opened_at);
@@ -1369,38 +1369,30 @@ create function incident_json(i incident, domain_name text) returns json languag
     'resolution', i.resolution, 'summary', i.summary, 'evidence', i.evidence)
 $$;
 
--- `key_sealed`: the secret that signs its deliveries. `failing_since`: since when none succeeded; `failures` counts
--- failed attempts since then.
-create table endpoint (
+-- Who is told: an event endpoint (`address` is its URL), or an e-mail address. Those whose `state` is `confirmed` get
+-- events; of incidents, only of `kinds`. `key_sealed`: signs deliveries, or derives the tokens of links in e-mails.
+create table channel (
   id              integer generated always as identity primary key,
   account_id      integer not null references account on delete cascade,
-  url             text not null,
-  format          text not null check (format in ('standard', 'slack')),
-  events          text[] not null,
-  is_active       boolean not null default true,
-  key_sealed      bytea not null,
+  format          text not null check (format in ('standard', 'slack', 'mail')),
+  address         text not null,
+  state           text not null default 'confirmed'
+                  check (state in ('off', 'waiting', 'confirmed', 'unsubscribed', 'refused')),
+  events          text[] not null default '{incident.opened,incident.updated,incident.resolved,mail.reminder}',
+  -- Null: all.
+  kinds           text[],
+  key_sealed      bytea,
   created_at      timestamptz not null default clock_timestamp(),
+  -- Of endpoints: since when no delivery succeeded, and how many attempts failed since.
   failing_since   timestamptz,
   failures        integer not null default 0,
-  switched_off_at timestamptz
+  switched_off_at timestamptz,
+  -- Of e-mail addresses: a confirmation link counts until then, the one with this number only.
+  confirm_until   timestamptz,
+  confirm_round   integer not null default 0
 );
-create index endpoint_account on endpoint (account_id, id);
-
--- An address of an account. `key_sealed`: derives the tokens of its links; null: none was sent yet. A confirmation link
--- counts until `confirm_until`, the one with the number `confirm_round` only.
-create table recipient (
-  id            integer generated always as identity primary key,
-  account_id    integer not null references account on delete cascade,
-  email         text not null,
-  -- Null: all.
-  kinds         text[],
-  weekly_report boolean not null default false,
-  state         text not null check (state in ('waiting', 'confirmed', 'unsubscribed', 'refused')),
-  key_sealed    bytea,
-  confirm_round integer not null default 0,
-  confirm_until timestamptz
-);
-create unique index recipient_email on recipient (account_id, lower(email));
+create index channel_account on channel (account_id, id);
+create unique index channel_email on channel (account_id, lower(address)) where format = 'mail';
 
 -- Confirmation e-mails of the last day, for their limits. No foreign key: a deleted account still counts.
 create table confirmation (
@@ -1409,8 +1401,6 @@ create table confirmation (
   account_id integer not null,
   sent_at    timestamptz not null default clock_timestamp()
 );
-create index confirmation_email on confirmation (email, sent_at);
-create index confirmation_account on confirmation (account_id, sent_at);
 create index confirmation_age on confirmation (sent_at);
 
 -- `id` is the `webhook-id`. Types `mail.*` are e-mails only. No foreign key to the domain: its events stay visible.
@@ -1426,16 +1416,15 @@ create table event (
 create index event_account on event (account_id, created_at);
 create index event_age on event (created_at);
 
--- An event on its way to an endpoint or an address. While it is sent it has a `lease`, and `due_at` is the end of the
--- lease: then another node sends it. Incidents that wait for one address are sent as one e-mail, with one lease.
+-- An event on its way to a channel. While it is sent it has a `lease`, and `due_at` is the end of the lease: then another
+-- node sends it. Incidents that wait for one e-mail address are sent as one e-mail, with one lease.
 create table delivery (
   id              bigint generated always as identity primary key,
   event_id        text not null references event on delete cascade,
   account_id      integer not null references account on delete cascade,
   domain_id       integer,
   incident_id     bigint,
-  endpoint_id     integer references endpoint on delete cascade,
-  recipient_id    integer references recipient on delete cascade,
+  channel_id      integer not null references channel on delete cascade,
   state           text not null default 'waiting' check (state in ('waiting', 'delivered', 'failed', 'cancelled')),
   attempts        integer not null default 0,
   created_at      timestamptz not null default clock_timestamp(),
@@ -1446,29 +1435,35 @@ create table delivery (
   error           text,
   answer          text,
   ms              integer,
-  replay_of       bigint,
-  check ((endpoint_id is null) <> (recipient_id is null))
+  replay_of       bigint
 ) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
 create index delivery_due on delivery (account_id, due_at) where state = 'waiting';
 create index delivery_line on delivery (account_id, id) where state = 'waiting';
-create index delivery_turn on delivery (endpoint_id, due_at, id) where state = 'waiting';
-create index delivery_order on delivery (endpoint_id, incident_id, id) where state = 'waiting' and incident_id is not null;
+create index delivery_turn on delivery (channel_id, due_at, id) where state = 'waiting';
+create index delivery_order on delivery (channel_id, incident_id, id) where state = 'waiting' and incident_id is not null;
 create index delivery_leased on delivery (account_id) where lease is not null;
-create index delivery_endpoint on delivery (endpoint_id, account_id, id);
-create index delivery_recipient on delivery (recipient_id, state, id) where recipient_id is not null;
+create index delivery_channel on delivery (channel_id, account_id, id);
 create index delivery_event on delivery (event_id);
 create index delivery_domain on delivery (domain_id) where state = 'waiting';
 create index delivery_waiting on delivery (created_at) where state = 'waiting';
+
+-- A delivery with what it takes to send it. `seconds`: Unix time of the attempt.
+create view claimed as
+  select d.id, d.lease, d.account_id, d.channel_id, d.attempts, d.replay_of, d.event_id, v.type, v.body,
+         extract(epoch from d.last_attempt_at - d.created_at)::float8 * 1000 as age_ms,
+         floor(extract(epoch from d.last_attempt_at))::float8 as seconds,
+         a.plan, c.address, c.format, c.state as channel_state, c.key_sealed, c.confirm_round
+    from delivery d join event v on v.id = d.event_id join account a on a.id = d.account_id
+    join channel c on c.id = d.channel_id;
 
 create function event_body(type text, data json) returns text language sql volatile as $$
   select format('{"type":%s,"timestamp":%s,"data":%s}', to_json(type), to_json(iso_time(clock_timestamp())), data)
 $$;
 
--- Records an event and its deliveries, unless an event has this key. `to_recipient`: only this address, whatever its
--- state. An account keeps the newest 10,000 waiting deliveries.
+-- Records an event and its deliveries, unless an event has this key. `to_channel`: only this one, whatever its state. An account keeps the newest 10,000 waiting deliveries.
 create function record_event(
   of_account integer, of_domain integer, of_incident bigint, of_type text, of_key text, data json,
-  to_recipient integer default null
+  to_channel integer default null
 ) returns void language plpgsql as $$
 declare
   made text;
@@ -1479,16 +1474,12 @@ begin
   returning id into made;
   if made is null then return; end if;
 
-  insert into delivery (event_id, account_id, domain_id, incident_id, endpoint_id)
-  select made, of_account, of_domain, of_incident, e.id from endpoint e
-   where e.account_id = of_account and e.is_active and of_type = any (e.events);
-  insert into delivery (event_id, account_id, domain_id, incident_id, recipient_id)
-  select made, of_account, of_domain, of_incident, r.id from recipient r
-   where r.account_id = of_account
-     and case when to_recipient is not null then r.id = to_recipient
-              when of_incident is not null then
-                r.state = 'confirmed' and (select kind = any (r.kinds) is not false from incident where id = of_incident)
-              else r.state = 'confirmed' and of_type = 'report.weekly' and r.weekly_report end;
+  insert into delivery (event_id, account_id, domain_id, incident_id, channel_id)
+  select made, of_account, of_domain, of_incident, c.id from channel c
+   where c.account_id = of_account
+     and case when to_channel is not null then c.id = to_channel
+              else c.state = 'confirmed' and of_type = any (c.events)
+                   and (of_incident is null or (select kind = any (c.kinds) is not false from incident where id = of_incident)) end;
   update delivery set state = 'cancelled'
    where id in (select id from delivery where account_id = of_account and state = 'waiting' order by id desc offset 10000);
   perform pg_notify('delivery', '');
@@ -1526,12 +1517,12 @@ create function note_live(domains integer[]) returns void language sql as $$
     from first join domain d on d.id = first.domain_id
 $$;
 
--- Claims deliveries for a node with `slots` free places and returns their ids: accounts take turns, beginning after
--- `after_account`; an account has at most 4 attempts under way over all nodes, an endpoint 3, a failing one 1, an address
--- 1. All rows with one lease are one attempt: an event for an endpoint, or an e-mail. Deliveries of an incident to an
--- endpoint wait for the earlier ones; those to an address wait until the oldest has waited for `gather`.
+-- Claims deliveries for a node with `slots` free places: accounts take turns, beginning after `after_account`; an account
+-- has at most 4 attempts under way over all nodes, an endpoint 3, a failing one 1, an address 1. All rows with one lease
+-- are one attempt: an event for an endpoint, or an e-mail. Deliveries of an incident to an endpoint wait for the earlier
+-- ones; those to an address wait until the oldest has waited for `gather`.
 create function claim_deliveries(slots integer, after_account integer, by_mail boolean, gather interval, lease interval)
-returns setof bigint language plpgsql
+returns setof claimed language plpgsql
 -- Statistics lag behind what waits: only the indexes are right, in their own order.
 set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set enable_incremental_sort = off
 as $$
@@ -1544,6 +1535,7 @@ declare
   chosen  bigint[];
   unit    uuid;
   room    integer;
+  taken   integer;
 begin
   perform pg_advisory_xact_lock(7228, 0);
   while slots > 0 loop
@@ -1554,41 +1546,41 @@ begin
     select least(slots, 4 - count(distinct d.lease)) into room from delivery d
      where d.account_id = account and d.lease is not null and d.due_at > moment;
     for target in
-      select t.endpoint_id, t.recipient_id, t.most - (
-               select count(distinct d.lease) from delivery d
-                where d.account_id = account and d.lease is not null and d.due_at > moment
-                  and (d.endpoint_id = t.endpoint_id or d.recipient_id = t.recipient_id)) as free
-        from (select id as endpoint_id, null::integer as recipient_id, case when failing_since is null then 3 else 1 end as most
-                from endpoint where account_id = account
-              union all select null, id, 1 from recipient where account_id = account and by_mail) t
-       order by 3 desc, 1, 2
+      select c.id, c.format = 'mail' as is_mail,
+             case when c.format = 'mail' or c.failing_since is not null then 1 else 3 end
+             - (select count(distinct d.lease) from delivery d
+                 where d.account_id = account and d.lease is not null and d.due_at > moment and d.channel_id = c.id) as free
+        from channel c where c.account_id = account and (by_mail or c.format <> 'mail')
+       order by free desc, id
     loop
       exit when room <= 0;
       continue when target.free <= 0;
-      if target.endpoint_id is not null then
-        chosen := array(
-          select d.id from delivery d
-           where d.endpoint_id = target.endpoint_id and d.state = 'waiting' and d.due_at <= moment
-             and not exists (select from delivery o
-                              where o.endpoint_id = d.endpoint_id and o.incident_id = d.incident_id
-                                and o.state = 'waiting' and o.id < d.id)
-           order by d.due_at, d.id limit least(room, target.free) for update skip locked);
-      else
+      if target.is_mail then
         -- What was tried together is tried again together, so that a repeated e-mail is the same.
         select case when bool_or(d.incident_id is null) then array[min(d.id) filter (where d.incident_id is null)]
                     when bool_or(d.attempts > 0) then array_agg(d.id) filter (where d.attempts > 0)
                     when min(d.created_at) <= moment - gather then array_agg(d.id) end into chosen
           from delivery d
-         where d.recipient_id = target.recipient_id and d.state = 'waiting' and d.due_at <= moment;
+         where d.channel_id = target.id and d.state = 'waiting' and d.due_at <= moment;
+      else
+        chosen := array(
+          select d.id from delivery d
+           where d.channel_id = target.id and d.state = 'waiting' and d.due_at <= moment
+             and not exists (select from delivery o
+                              where o.channel_id = d.channel_id and o.incident_id = d.incident_id
+                                and o.state = 'waiting' and o.id < d.id)
+           order by d.due_at, d.id limit least(room, target.free) for update skip locked);
       end if;
       continue when coalesce(cardinality(chosen), 0) = 0;
-      unit := gen_random_uuid();
-      return query update delivery d
-         set lease = case when d.endpoint_id is null then unit else gen_random_uuid() end,
-             due_at = moment + claim_deliveries.lease, attempts = d.attempts + 1, last_attempt_at = moment
-       where d.id = any (chosen) returning d.id;
-      room := room - case when target.endpoint_id is null then 1 else cardinality(chosen) end;
-      slots := slots - case when target.endpoint_id is null then 1 else cardinality(chosen) end;
+      unit := case when target.is_mail then gen_random_uuid() end;
+      update delivery d
+         set lease = coalesce(unit, gen_random_uuid()), due_at = moment + claim_deliveries.lease,
+             attempts = d.attempts + 1, last_attempt_at = moment
+       where d.id = any (chosen);
+      return query select * from claimed where id = any (chosen) order by id;
+      taken := case when target.is_mail then 1 else cardinality(chosen) end;
+      room := room - taken;
+      slots := slots - taken;
     end loop;
   end loop;
 end
@@ -1610,14 +1602,14 @@ create trigger domain_is_followed after insert or delete on domain
 create trigger domain_inactive_resolves after update of is_active on domain
   for each row when (old.is_active and not new.is_active) execute function follow_domain();
 
-create function expect_recipient() returns trigger language plpgsql as $$
+create function expect_channel() returns trigger language plpgsql as $$
 begin
-  insert into recipient (account_id, email, state) values (new.id, new.email, 'confirmed');
+  insert into channel (account_id, format, address) values (new.id, 'mail', new.email);
   return null;
 end
 $$;
-create trigger account_has_recipient after insert on account
-  for each row execute function expect_recipient();
+create trigger account_has_channel after insert on account
+  for each row execute function expect_channel();
 
 
 ------------------------------------------------------------------------------------------------------------------------

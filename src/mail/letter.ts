@@ -2,7 +2,7 @@ export type Letter = { subject: string; text: string; html: string }
 
 type Link = { url: string; label: string }
 
-export type Block = { heading?: string; tone?: 'bad' | 'good'; lines: readonly string[]; link?: Link }
+export type Block = { heading?: string; tone?: 'bad' | 'good'; lines?: readonly string[]; link?: Link }
 
 const BUTTON =
   'background:#0f6d5e;border-radius:6px;color:#fff;display:inline-block;padding:9px 16px;text-decoration:none'
@@ -16,7 +16,7 @@ export function compose(
 ): Letter {
   const shown = new Set(blocks.map(({ link }) => link?.url))
   const text = [
-    ...blocks.flatMap(({ heading, lines, link }) => [
+    ...blocks.flatMap(({ heading, lines = [], link }) => [
       ...(heading === undefined ? [] : [heading, '']),
       ...lines,
       ...(link === undefined ? [] : ['', link.url]),
@@ -41,7 +41,7 @@ ${foot.map(({ text: words, link }) => `<p>${escaped(words)} ${link ? anchor(link
   return { subject, text, html }
 }
 
-function blockHtml({ heading, tone, lines, link }: Block): string {
+function blockHtml({ heading, tone, lines = [], link }: Block): string {
   const colour = tone === undefined ? '' : `;color:${COLOURS[tone]}`
   const title =
     heading === undefined

@@ -1,7 +1,7 @@
 /** Incidents, who is told of them, deliveries and the weekly report, as their owner sees them. */
 import assert from 'node:assert/strict'
 import { after, afterEach, it } from 'node:test'
-import { linkToken, secretOf } from '../../src/notifications/delivery/links.ts'
+import { linkToken, secretOf } from '../../src/notifications/delivery/addresses.ts'
 import { personAt, startDashboard } from '../support/dashboard-tab.ts'
 
 const { api, owner, tab, complaints, close } = await startDashboard(
@@ -60,7 +60,7 @@ it('addresses are added, endpoints tested, and deliveries replayed', async () =>
   await click('Send a test')
   await shows('endpoint.test')
   await api.pool.query(
-    `update delivery set state = 'failed', error = 'timed-out' where endpoint_id is not null`,
+    `update delivery set state = 'failed', error = 'timed-out' where channel_id in (select id from channel where format <> 'mail')`,
   )
   await tab.open(`${api.url}/notifications`)
   await shows('timed-out')
@@ -74,7 +74,7 @@ it('the weekly report, and the link that confirms an address', async () => {
   await shows('Googlebot 7')
   await isClean()
   const { rows } = await api.pool.query<{ id: number; confirm_round: number }>(
-    `select id, confirm_round from recipient where email = 'team@example.org'`,
+    `select id, confirm_round from channel where address = 'team@example.org'`,
   )
   const { id, confirm_round: round } = rows[0]!
   const token = linkToken(await secretOf(api.pool, api.deps.vault, id), id, round)

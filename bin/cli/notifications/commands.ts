@@ -9,7 +9,6 @@ import {
   EVENT_TYPES,
   endpointSchema,
   listEndpoints,
-  ownerOfEndpoint,
   requireEndpoints,
 } from '../../../src/notifications/delivery/endpoints.ts'
 import { listIncidents } from '../../../src/notifications/incidents/incidents.ts'
@@ -88,9 +87,7 @@ const endpointRemove = defineCommand({
   options: { id: ID_OPTION },
   async run(values, around) {
     const id = parseIdOption(values.id)
-    const deleted = await withDatabase(around, async ({ pool }) =>
-      deleteEndpoint(pool, await ownerOfEndpoint(pool, null, id), id),
-    )
+    const deleted = await withDatabase(around, async ({ pool }) => deleteEndpoint(pool, null, id))
     return { json: { deleted }, text: `Endpoint ${deleted.url} removed.` }
   },
 })
@@ -99,9 +96,7 @@ const endpointTest = defineCommand({
   options: { id: ID_OPTION },
   async run(values, around) {
     const id = parseIdOption(values.id)
-    const delivery = await withDatabase(around, async ({ pool }) =>
-      testEndpoint(pool, await ownerOfEndpoint(pool, null, id), id),
-    )
+    const delivery = await withDatabase(around, async ({ pool }) => testEndpoint(pool, null, id))
     return { json: { delivery }, text: `Test ${delivery.event_id} queued: a running node sends it at once.` }
   },
 })

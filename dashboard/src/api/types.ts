@@ -20,7 +20,7 @@ import type {
 import type { egressSchema } from '../../../src/api/domains/egress.ts'
 import type { completeSchema, renderSchema } from '../../../src/api/domains/renders.ts'
 import type { ruleTrySchema } from '../../../src/api/domains/rule-tries.ts'
-import type { channelsSchema } from '../../../src/api/notifications/channels.ts'
+import type { channelsSchema } from '../../../src/api/notifications/notifications.ts'
 import type { accountInListSchema, createdLinkSchema } from '../../../src/api/operator/accounts.ts'
 import type { fleetSchema } from '../../../src/api/operator/nodes.ts'
 import type { fleetFailuresSchema, fleetQueueSchema } from '../../../src/api/operator/queue.ts'

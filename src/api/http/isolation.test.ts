@@ -68,7 +68,10 @@ async function furnish(api: TestApi, account: TestAccount, colour: string): Prom
 
   const email = `${colour}@example.com`
   await pool.query('update account set email = $2 where id = $1', [account.id, email])
-  await pool.query('update recipient set email = $2 where account_id = $1', [account.id, email])
+  await pool.query(`update channel set address = $2 where account_id = $1 and format = 'mail'`, [
+    account.id,
+    email,
+  ])
   const now = new Date(TEST_START_MS)
   const inserted = async <Id>(sql: string, ...values: unknown[]) =>
     (await pool.query<{ id: Id }>(sql, [domain.id, ...values])).rows[0]?.id as Id
@@ -200,7 +203,7 @@ async function rowsOfAmber({ api, amber }: World): Promise<string> {
     'traffic_last traffic_forbidden traffic_summary warm warm_count render_record last_visit last_render ' +
     'page_digest device_page inspection rule_try origin_header certificate certificate_order redirect_use ' +
     'site_version origin_robots page_fact'
-  const ofAccount = 'domain incident endpoint recipient event delivery confirmation'
+  const ofAccount = 'domain incident channel event delivery confirmation'
   const queries = [
     `select * from account where id = ${amber!.id}`,
     `select id, name, revoked_at from api_key where account_id = ${amber!.id} order by id`,

@@ -26,8 +26,8 @@ export async function deleteSealedSecrets(pool: pg.Pool, nowMs: number): Promise
       await client.query(`delete from ${table}`)
     }
     // Receivers could not verify deliveries: their owners add them again.
-    await client.query('delete from endpoint')
-    await client.query('update recipient set key_sealed = null')
+    await client.query(`delete from channel where format <> 'mail'`)
+    await client.query('update channel set key_sealed = null')
     for (const { name } of rows) await announceHost(client, name)
     const of = (source: CertificateSource) =>
       rows.flatMap((row) => (row.source === source ? [row.name] : [])).sort()

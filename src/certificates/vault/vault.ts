@@ -25,9 +25,8 @@ type VaultOptions = {
 const SEALED_COLUMNS = [
   { table: 'certificate', id: 'domain_id', purposeOf: (id: string) => certificatePurpose(Number(id)) },
   { table: 'acme_account', id: 'directory', purposeOf: (id: string) => accountPurpose(id) },
-  { table: 'endpoint', id: 'id', purposeOf: (id: string) => endpointPurpose(Number(id)) },
+  { table: 'channel', id: 'id', purposeOf: (id: string) => channelPurpose(Number(id)) },
   { table: 'origin_header', id: 'domain_id', purposeOf: (id: string) => originHeadersPurpose(Number(id)) },
-  { table: 'recipient', id: 'id', purposeOf: (id: string) => recipientPurpose(Number(id)) },
 ] as const
 
 export function createVault({ pool, keys: given, dataDir }: VaultOptions): Vault {
@@ -89,12 +88,8 @@ export function accountPurpose(directory: string): string {
   return `account at ${directory}`
 }
 
-export function endpointPurpose(endpoint: number): string {
-  return `endpoint ${endpoint}`
-}
-
-export function recipientPurpose(recipient: number): string {
-  return `recipient ${recipient}`
+export function channelPurpose(channel: number): string {
+  return `channel ${channel}`
 }
 
 /** Key rotation. The row of master_key is locked. */

@@ -51,27 +51,27 @@ export async function listDeliveries(
   { limit, after = Number.MAX_SAFE_INTEGER }: z.infer<typeof pageQuery>,
 ): Promise<z.infer<typeof deliveriesSchema>> {
   await ownerOfEndpoint(db, account, endpoint)
-  // Comparing rows and ordering by all columns forces the index `delivery_endpoint`: nothing is sorted.
+  // Comparing rows and ordering by all columns forces the index `delivery_channel`: nothing is sorted.
   const { rows } = await db.query<Delivery>(
     `select ${FIELDS} from delivery d join event e on e.id = d.event_id
-      where (d.endpoint_id, d.account_id, d.id) < ($2, $1, $3) and d.endpoint_id >= $2 and d.account_id >= $1
+      where (d.channel_id, d.account_id, d.id) < ($2, $1, $3) and d.channel_id >= $2 and d.account_id >= $1
         and d.created_at > now() - make_interval(days => ${KEPT_DAYS})
-      order by d.endpoint_id desc, d.account_id desc, d.id desc limit $4`,
+      order by d.channel_id desc, d.account_id desc, d.id desc limit $4`,
     [account, endpoint, after, limit + 1],
   )
   const { page: deliveries, next } = pageOf(rows, limit)
   return { deliveries, next }
 }
 
-/** Also to an endpoint that is switched off. Tried once. Throws `endpoint_not_found` or `delivery_rate`. */
-export async function testEndpoint(pool: pg.Pool, account: AccountId, endpoint: number): Promise<Delivery> {
+/** Also to an endpoint that is switched off. Tried once. `of` null: for operators. Throws `endpoint_not_found` or `delivery_rate`. */
+export async function testEndpoint(pool: pg.Pool, of: AccountId | null, endpoint: number): Promise<Delivery> {
   return transaction(pool, async (client) => {
-    await ownerOfEndpoint(client, account, endpoint)
+    const account = await ownerOfEndpoint(client, of, endpoint)
     const insert = `
       with made as (
         insert into event (account_id, type, body) values ($1, 'endpoint.test', event_body('endpoint.test', '{}'))
         returning id)
-      insert into delivery (event_id, account_id, endpoint_id) select id, $1, $2 from made`
+      insert into delivery (event_id, account_id, channel_id) select id, $1, $2 from made`
     return insertDelivery(client, account, insert, endpoint)
   })
 }
@@ -80,15 +80,16 @@ export async function testEndpoint(pool: pg.Pool, account: AccountId, endpoint: 
 export async function replayDelivery(pool: pg.Pool, account: AccountId, id: number): Promise<Delivery> {
   return transaction(pool, async (client) => {
     const { rows } = await client.query<{ state: string }>(
-      `select state from delivery where account_id = $1 and id = $2 and endpoint_id is not null
-          and created_at > now() - make_interval(days => ${KEPT_DAYS}) for no key update`,
+      `select d.state from delivery d join channel c on c.id = d.channel_id
+        where d.account_id = $1 and d.id = $2 and c.format <> 'mail'
+          and d.created_at > now() - make_interval(days => ${KEPT_DAYS}) for no key update of d`,
       [account, id],
     )
     if (rows[0] === undefined) throw new AppError('delivery_not_found')
     if (rows[0].state === 'waiting') throw new AppError('delivery_waiting')
     const insert = `
-      insert into delivery (event_id, account_id, domain_id, endpoint_id, replay_of)
-      select event_id, account_id, domain_id, endpoint_id, id from delivery where account_id = $1 and id = $2`
+      insert into delivery (event_id, account_id, domain_id, channel_id, replay_of)
+      select event_id, account_id, domain_id, channel_id, id from delivery where account_id = $1 and id = $2`
     return insertDelivery(client, account, insert, id)
   })
 }

@@ -15,10 +15,9 @@ import { createListener } from '../../db/listener.ts'
 import { silentLog } from '../../log.ts'
 import { createAddressGuard } from '../../outbound/address-guard.ts'
 import { createClient } from '../../outbound/client/pool.ts'
-import { attemptDelivery } from './attempt.ts'
 import { nextPause } from './claim.ts'
 import { createEndpoint, type Endpoint } from './endpoints.ts'
-import { startSender } from './sender.ts'
+import { attemptDelivery, startSender } from './sender.ts'
 
 const guard = createAddressGuard([parseAllowedRange('127.0.0.1/32')!])
 
@@ -29,7 +28,7 @@ const { pool } = api
 const listener = await createListener(api.database.connection, silentLog())
 const startWithSpeed = (speed: number) => {
   const parts = { pool, listener, guard, vault: api.deps.vault, plans: DEFAULT_PLANS, clock: systemClock }
-  return startSender({ ...parts, log: silentLog(), version: '1.2.3', speed, mail: null })
+  return startSender({ ...parts, log: silentLog(), version: '1.2.3', speed, mailer: null, publicUrl: '' })
 }
 // Two nodes: each event is still sent once.
 const senders = [1, 2].map(() => startWithSpeed(100_000))
@@ -185,7 +184,7 @@ it('slow heads and bodies, and what Retry-After says', async () => {
   closing.push(() => client.close())
   const attempt = async (answer: (res: http.ServerResponse) => void) => {
     const { url } = await receiver(answer)
-    const of = { endpoint_id: 1, format: 'standard', event_id: 'evt_1' } as const
+    const of = { channel_id: 1, format: 'standard', event_id: 'evt_1' } as const
     const around = {
       secret: Buffer.alloc(32),
       userAgent: 'x',
@@ -193,7 +192,7 @@ it('slow heads and bodies, and what Retry-After says', async () => {
       signal: new AbortController().signal,
     }
     const times = { headMs: 1_000, bodyMs: 200 }
-    return attemptDelivery(client, { ...of, url, body: '{}', seconds: 1 }, { ...around, ...times })
+    return attemptDelivery(client, { ...of, address: url, body: '{}', seconds: 1 }, { ...around, ...times })
   }
   const NOW_MS = Date.parse('2026-11-22T20:00:00Z')
   const drips = await attempt((res) => {
@@ -271,7 +270,7 @@ it('an endpoint that fails is switched off after three days and ten failures, an
   const { received, url } = await receiver((res) => res.writeHead(500).end())
   const endpoint = await endpointOf(account, url)
   await pool.query(
-    `update endpoint set failing_since = now() - interval '71 hours', failures = 8 where id = $1`,
+    `update channel set failing_since = now() - interval '71 hours', failures = 8 where id = $1`,
     [endpoint.id],
   )
   const slow = startWithSpeed(1)
@@ -301,7 +300,7 @@ it('a receiver that hangs delays nothing else', async () => {
   await until('the others have got theirs', () => good.received.length === 41)
   assert.equal((await ended(two, far.id))['state'], 'delivered')
   const counted = await pool.query<{ n: number }>(
-    `select count(distinct lease)::int as n from delivery where endpoint_id = $1 and lease is not null`,
+    `select count(distinct lease)::int as n from delivery where channel_id = $1 and lease is not null`,
     [stuck.id],
   )
   assert(counted.rows[0]!.n <= 3)
@@ -324,7 +323,7 @@ it('an account without the plan gets nothing, and an account keeps 10,000 waitin
   const refused = await api.post('/api/endpoints', account.key, 'no json')
   assertAnswer(refused, 403, 'Event endpoints require Agency+ plan')
   await pool.query(
-    `insert into delivery (event_id, account_id, endpoint_id, due_at)
+    `insert into delivery (event_id, account_id, channel_id, due_at)
      select (select id from event where account_id = $1 limit 1), $1, $2, now() + interval '1 hour' from generate_series(1, 10000)`,
     [account.id, endpoint.id],
   )
@@ -350,7 +349,7 @@ it('lists of deliveries are read page by page, of one endpoint', async () => {
   await pool.query(
     `with made as (
        insert into event (account_id, type, body) select $1, 'domain.live', '{}' from generate_series(1, 201) returning id)
-     insert into delivery (event_id, account_id, endpoint_id, state)
+     insert into delivery (event_id, account_id, channel_id, state)
      select made.id, $1, e, 'delivered' from made, unnest($2::integer[]) e`,
     [account.id, [endpoint.id, other.id]],
   )
@@ -378,7 +377,7 @@ it('lists of deliveries are read page by page, of one endpoint', async () => {
   assert.deepEqual(await read(`?after=${last.ids[0]}`), { ids: [], next: null })
   assert.deepEqual(await read(`?limit=1&after=${last.ids[0]! + 1}`), { ids: last.ids, next: null })
   const { rows } = await pool.query(
-    'select id::float8 from delivery where endpoint_id = $1 order by id desc',
+    'select id::float8 from delivery where channel_id = $1 order by id desc',
     [endpoint.id],
   )
   assert.deepEqual(

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type pg from 'pg'
 import { z } from 'zod'
 import type { Plan } from '../../accounts/plans.ts'
-import { endpointPurpose, type Vault } from '../../certificates/vault/vault.ts'
+import { channelPurpose, type Vault } from '../../certificates/vault/vault.ts'
 import { type Queryable, transaction } from '../../db/transaction.ts'
 import { AppError } from '../../errors.ts'
 import type { AccountId } from '../../ids.ts'
@@ -58,14 +58,16 @@ export function requireEndpoints(plan: Plan): void {
   if (!plan.webhooks) throw new AppError('plan_without_endpoints')
 }
 
-const FIELDS = `id, url, format, events, is_active, iso_time(created_at) as created_at,
+const FIELDS = `id, address as url, format, events, state = 'confirmed' as is_active, iso_time(created_at) as created_at,
   iso_time(failing_since) as failing_since, iso_time(switched_off_at) as switched_off_at`
 
+/** `account` null: of all, for operators. */
+const OWN = `format <> 'mail' and ($1::integer is null or account_id = $1)`
+
 export async function listEndpoints(db: Queryable, account: AccountId): Promise<Endpoint[]> {
-  const { rows } = await db.query<Endpoint>(
-    `select ${FIELDS} from endpoint where account_id = $1 order by id`,
-    [account],
-  )
+  const { rows } = await db.query<Endpoint>(`select ${FIELDS} from channel where ${OWN} order by id`, [
+    account,
+  ])
   return rows
 }
 
@@ -83,17 +85,16 @@ export async function createEndpoint(
   return transaction(pool, async (client) => {
     await client.query('select from account where id = $1 for no key update', [account])
     const { rows } = await client.query<{ id: number; used: number }>(
-      `select nextval(pg_get_serial_sequence('endpoint', 'id'))::integer as id,
-              (select count(*)::integer from endpoint where account_id = $1) as used`,
+      `select nextval(pg_get_serial_sequence('channel', 'id'))::integer as id, count(*)::integer as used
+         from channel where ${OWN}`,
       [account],
     )
     const { id, used } = rows[0]!
     if (used >= ENDPOINTS_LIMIT) throw new AppError('endpoint_limit')
-    const sealed = await vault.seal(endpointPurpose(id), secret)
     const made = await client.query<Endpoint>(
-      `insert into endpoint (id, account_id, url, format, events, key_sealed) overriding system value
+      `insert into channel (id, account_id, address, format, events, key_sealed) overriding system value
        values ($1, $2, $3, $4, $5, $6) returning ${FIELDS}`,
-      [id, account, url, format, [...new Set(events)], sealed],
+      [id, account, url, format, [...new Set(events)], await vault.seal(channelPurpose(id), secret)],
     )
     return { ...made.rows[0]!, secret: `whsec_${secret.toString('base64')}` }
   })
@@ -108,49 +109,52 @@ export async function updateEndpoint(
 ): Promise<Endpoint> {
   return transaction(pool, async (client) => {
     const { rows } = await client.query<Endpoint>(
-      `update endpoint set url = coalesce($3, url), events = coalesce($4, events), is_active = coalesce($5, is_active),
+      `update channel set address = coalesce($3, address), events = coalesce($4, events),
+              state = case when $5 then 'confirmed' when not $5 then 'off' else state end,
               failing_since = case when $5 then null else failing_since end,
               failures = case when $5 then 0 else failures end,
               switched_off_at = case when $5 then null else switched_off_at end
-        where account_id = $1 and id = $2::bigint returning ${FIELDS}`,
+        where ${OWN} and id = $2::bigint returning ${FIELDS}`,
       [account, id, url, events && [...new Set(events)], isActive],
     )
-    if (rows[0] === undefined) throw new AppError('endpoint_not_found')
+    const endpoint = found(rows)
     if (isActive === false) await cancelWaiting(client, id)
-    return rows[0]
+    return endpoint
   })
 }
 
-export async function cancelWaiting(client: Queryable, endpoint: number): Promise<void> {
-  await client.query(`update delivery set state = 'cancelled' where endpoint_id = $1 and state = 'waiting'`, [
-    endpoint,
-  ])
+export async function cancelWaiting(client: Queryable, channel: number): Promise<void> {
+  const sql = `update delivery set state = 'cancelled' where channel_id = $1 and state = 'waiting'`
+  await client.query(sql, [channel])
 }
 
 /** Its deliveries are deleted too. Throws `endpoint_not_found`. */
 export async function deleteEndpoint(
   db: Queryable,
-  account: AccountId,
+  account: AccountId | null,
   id: number,
 ): Promise<{ id: number; url: string }> {
   const { rows } = await db.query<{ id: number; url: string }>(
-    'delete from endpoint where account_id = $1 and id = $2::bigint returning id, url',
+    `delete from channel where ${OWN} and id = $2::bigint returning id, address as url`,
     [account, id],
   )
-  if (rows[0] === undefined) throw new AppError('endpoint_not_found')
-  return rows[0]
+  return found(rows)
 }
 
-/** `account` null: for operators. Throws `endpoint_not_found`. */
+/** Throws `endpoint_not_found`. */
 export async function ownerOfEndpoint(
   db: Queryable,
   account: AccountId | null,
   id: number,
 ): Promise<AccountId> {
   const { rows } = await db.query<{ account_id: AccountId }>(
-    'select account_id from endpoint where ($1::integer is null or account_id = $1) and id = $2::bigint',
+    `select account_id from channel where ${OWN} and id = $2::bigint`,
     [account, id],
   )
-  if (rows[0] === undefined) throw new AppError('endpoint_not_found')
-  return rows[0].account_id
+  return found(rows).account_id
+}
+
+function found<Row>([row]: readonly Row[]): Row {
+  if (row === undefined) throw new AppError('endpoint_not_found')
+  return row
 }

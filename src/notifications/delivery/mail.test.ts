@@ -32,7 +32,7 @@ const senders = [1, 2].map(() =>
     listener,
     guard: createAddressGuard([]),
     plans: DEFAULT_PLANS,
-    mail: { mailer, publicUrl: PUBLIC_URL },
+    ...{ mailer, publicUrl: PUBLIC_URL },
   }),
 )
 after(async () => {
@@ -200,7 +200,7 @@ it('an open incident is repeated by e-mail after 24 hours, once, and not to endp
   const round = () => evaluate({ pool, plans: DEFAULT_PLANS, publicUrl: PUBLIC_URL, speed: 1 })
   const reminders = async () => {
     const { rows } = await pool.query(
-      `select d.endpoint_id from event e join delivery d on d.event_id = e.id where e.account_id = $1 and type = 'mail.reminder'`,
+      `select c.format from event e join delivery d on d.event_id = e.id join channel c on c.id = d.channel_id where e.account_id = $1 and type = 'mail.reminder'`,
       [account.id],
     )
     return rows
@@ -213,7 +213,7 @@ it('an open incident is repeated by e-mail after 24 hours, once, and not to endp
   await toldAgo('24:00:00')
   await Promise.all([round(), round()])
   await round()
-  assert.deepEqual(await reminders(), [{ endpoint_id: null }])
+  assert.deepEqual(await reminders(), [{ format: 'mail' }])
   await until('it has come', () =>
     sentTo(account.email).some((mail) => mail.includes('Still open: eight.example.com')),
   )
@@ -247,7 +247,7 @@ it('the weekly report is sent on Mondays from 06:00 UTC, once, to who wants it, 
   assert.equal(await reportsAt('2026-12-07T06:01:00Z'), 1)
   const mail = await mailTo(account.email)
   assert.match(mail, /^Subject: Your weekly report 2026-W49\r$/m)
-  assert.match(mail, /– nine\.example\.com: 7 requests, 100 % hits, 0 renders, 0 failing pages/)
+  assert.match(mail, /– nine\.example\.com: requests 7, hits 100 %, renders 0, pages failing 0/)
   assert.equal(await reportsAt('2026-12-14T06:00:00Z'), 1)
 })
 

@@ -92,8 +92,7 @@ export async function recordReports(pool: pg.Pool, now: Date | null = null): Pro
      select a.id, to_char(w.monday - 7, 'IYYY"-W"IW') as week, 'report ' || a.id || ' ' || w.monday as key
        from account a, week w
       where a.suspended_at is null
-        and (exists (select from recipient r where r.account_id = a.id and r.state = 'confirmed' and r.weekly_report)
-             or exists (select from endpoint e where e.account_id = a.id and e.is_active and 'report.weekly' = any (e.events)))
+        and exists (select from channel c where c.account_id = a.id and c.state = 'confirmed' and 'report.weekly' = any (c.events))
         and not exists (select from event e where e.key = 'report ' || a.id || ' ' || w.monday)
         and exists (select from traffic_day t join domain d on d.id = t.domain_id
                      where d.account_id = a.id and t.category <> 'people' and t.day >= w.monday - 7 and t.day < w.monday)

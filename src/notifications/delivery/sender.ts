@@ -1,22 +1,31 @@
+import { createHmac } from 'node:crypto'
+import { Readable } from 'node:stream'
 import type pg from 'pg'
 import { type PlanCatalogue, planNamed } from '../../accounts/plans.ts'
-import { endpointPurpose, type Vault } from '../../certificates/vault/vault.ts'
+import { channelPurpose, type Vault } from '../../certificates/vault/vault.ts'
 import type { Clock } from '../../clock.ts'
 import type { Listener } from '../../db/listener.ts'
 import type { Log } from '../../log.ts'
+import type { Mailer } from '../../mail/mailer.ts'
 import type { AddressGuard } from '../../outbound/address-guard.ts'
-import { createClient } from '../../outbound/client/pool.ts'
+import { plainText, retryAfterMs } from '../../outbound/answers.ts'
+import { createClient, type OriginPool } from '../../outbound/client/pool.ts'
+import { sendRequest } from '../../outbound/client/request.ts'
+import { readText } from '../../outbound/get.ts'
+import { connectFault } from '../../outbound/guarded-connect.ts'
+import { readOrigin } from '../../outbound/origin.ts'
 import { startWhileDue } from '../../while-due.ts'
-import { attemptDelivery, CONNECT_MS } from './attempt.ts'
+import { within } from '../../within.ts'
+import { linkToken, secretOf } from './addresses.ts'
 import { type Attempt, type ClaimedRow, claimDeliveries, storeAttempt } from './claim.ts'
-import { DELIVERY_CHANNEL } from './deliveries.ts'
-import { type MailServer, sendMail } from './send-mail.ts'
+import { DELIVERY_CHANNEL, type DeliveryError } from './deliveries.ts'
+import { letterOf, slackText } from './letters.ts'
 
 const AT_ONCE = 32
 const POLL_MS = 1_000
 const LEAST_POLL_MS = 20
 
-export type SenderDeps = {
+type SenderDeps = {
   pool: pg.Pool
   listener: Pick<Listener, 'on'>
   guard: AddressGuard
@@ -27,8 +36,9 @@ export type SenderDeps = {
   version: string
   /** Divides the times of docs/notifications.md. */
   speed: number
+  publicUrl: string
   /** Null: no SMTP server; e-mails wait. */
-  mail: MailServer | null
+  mailer: Pick<Mailer, 'attempt'> | null
 }
 
 /**
@@ -36,7 +46,7 @@ export type SenderDeps = {
  * way are given up, and repeated by another node or the next start.
  */
 export function startSender(deps: SenderDeps): { close(): Promise<void> } {
-  const { pool, listener, guard, log, speed, mail } = deps
+  const { pool, listener, guard, log, speed, mailer } = deps
   const client = createClient(guard, { connectTimeoutMs: CONNECT_MS })
   const closing = new AbortController()
   const running = new Set<Promise<void>>()
@@ -50,7 +60,7 @@ export function startSender(deps: SenderDeps): { close(): Promise<void> } {
   async function claim(): Promise<boolean> {
     const slots = AT_ONCE - running.size
     if (slots === 0 || closing.signal.aborted) return false
-    const of = { slots, afterAccount: lastAccount, byMail: mail !== null, speed }
+    const of = { slots, afterAccount: lastAccount, byMail: mailer !== null, speed }
     const claimed = await claimDeliveries(pool, of)
     // After the last account, the first has its turn again.
     const isTurn = lastAccount > 0
@@ -69,26 +79,23 @@ export function startSender(deps: SenderDeps): { close(): Promise<void> } {
 
   async function send(rows: readonly ClaimedRow[]): Promise<void> {
     const [first] = rows as [ClaimedRow]
-    const attempt: Attempt =
-      first.recipient_id === null
-        ? await post(first)
-        : { end: mail === null ? 'retry' : await sendMail(deps, mail, rows) }
+    const attempt = await (first.format === 'mail' ? mail(deps, rows) : post(first)).catch(
+      (error: unknown) => {
+        log.error({ err: error }, 'a delivery could not be sent from this node')
+        return { end: 'retry' } as const
+      },
+    )
     // The lease ends, and another node sends it.
     if (closing.signal.aborted && attempt.end === 'retry') return
-    await storeAttempt(pool, rows, attempt, { speed, random: Math.random })
+    await storeAttempt(pool, rows, attempt, speed)
   }
 
   async function post(row: ClaimedRow): Promise<Attempt> {
     const { plans, vault, clock, version } = deps
     const isAsked = row.type === 'endpoint.test' || row.replay_of !== null
-    if (!planNamed(plans, row.plan).webhooks || !(row.is_active || isAsked)) return { end: 'cancelled' }
-    let secret: Buffer
-    try {
-      secret = vault.open(endpointPurpose(row.endpoint_id!), row.key_sealed!)
-    } catch (error) {
-      log.error({ err: error }, 'the secret of an endpoint cannot be decrypted at this node')
-      return { end: 'retry' }
-    }
+    const isOn = row.channel_state === 'confirmed' || isAsked
+    if (!planNamed(plans, row.plan).webhooks || !isOn) return { end: 'cancelled' }
+    const secret = vault.open(channelPurpose(row.channel_id), row.key_sealed!)
     const around = { userAgent: `Prepaint/${version}`, nowMs: clock.nowMs, signal: closing.signal }
     return attemptDelivery(client, row, { secret, ...around })
   }
@@ -101,4 +108,98 @@ export function startSender(deps: SenderDeps): { close(): Promise<void> } {
       client.close()
     },
   }
+}
+
+/** One e-mail for the claimed rows of one address, oldest first. */
+async function mail(
+  { pool, vault, publicUrl, mailer }: Pick<SenderDeps, 'pool' | 'vault' | 'publicUrl' | 'mailer'>,
+  rows: readonly ClaimedRow[],
+): Promise<Attempt> {
+  const [{ channel_id: id, type, address: to, channel_state: state, confirm_round: round }] = rows as [
+    ClaimedRow,
+  ]
+  if (mailer === null) return { end: 'retry' }
+  if (type !== 'mail.confirmation' && state !== 'confirmed') return { end: 'cancelled' }
+  const secret = await secretOf(pool, vault, id)
+  const unsubscribe = `${publicUrl}/unsubscribe/${linkToken(secret, id, 0)}`
+  const confirm = `${publicUrl}/confirm#${linkToken(secret, id, round)}`
+  const bodies = rows.map(({ body }) => body)
+  const outcome = await mailer.attempt({
+    ...{ to, ...letterOf(bodies, { unsubscribe, confirm, publicUrl }) },
+    // Made from the newest event: a repetition after a crash is recognised, and one that holds more is another e-mail.
+    messageId: `<${rows.at(-1)!.event_id}.${id}@${new URL(publicUrl).hostname}>`,
+    headers: {
+      'List-Unsubscribe': `<${unsubscribe}>`,
+      'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
+    },
+  })
+  if (outcome !== 'refused') return { end: outcome === 'sent' ? 'delivered' : 'retry' }
+  await pool.query(`update channel set state = 'refused' where id = $1 and state <> 'unsubscribed'`, [id])
+  return { end: 'failed' }
+}
+
+const CONNECT_MS = 5_000
+const HEAD_MS = 10_000
+const BODY_MS = 5_000
+const BODY_BYTES = 16 * 1024
+const ANSWER_CHARS = 1_000
+const RETRY_AFTER_LIMIT_MS = 4 * 3_600_000
+
+/** `secret`: raw bytes. */
+type Around = {
+  secret: Buffer
+  userAgent: string
+  nowMs(): number
+  signal: AbortSignal
+  headMs?: number
+  bodyMs?: number
+}
+
+/** Does not reject. On a connection of its own, so that the address is checked each time; follows no redirect. */
+export async function attemptDelivery(
+  client: OriginPool,
+  row: Pick<ClaimedRow, 'channel_id' | 'address' | 'format' | 'event_id' | 'body' | 'seconds'>,
+  { secret, userAgent, nowMs, signal, headMs = HEAD_MS, bodyMs = BODY_MS }: Around,
+): Promise<Attempt> {
+  const { address, format, event_id: id, seconds } = row
+  const startedMs = nowMs()
+  const ended = (end: Attempt['end'], found: Partial<Attempt>): Attempt => {
+    return { end, status: null, error: null, ms: Math.round(nowMs() - startedMs), ...found }
+  }
+  const body = Buffer.from(format === 'slack' ? JSON.stringify({ text: slackText(row.body) }) : row.body)
+  // Standard Webhooks: HMAC-SHA256 over `<id>.<timestamp>.<body>`.
+  const mac = createHmac('sha256', secret).update(`${id}.${seconds}.`).update(body).digest('base64')
+  const { protocol, host, pathname, search } = new URL(address)
+  const origin = readOrigin(`${protocol}//${host}`, `endpoint ${row.channel_id}`)
+  const headers = ['Host', origin.authority, 'User-Agent', userAgent, 'Content-Type', 'application/json']
+  headers.push('Content-Length', String(body.length), 'Accept', '*/*', 'Connection', 'close')
+  headers.push('webhook-id', id, 'webhook-timestamp', String(seconds), 'webhook-signature', `v1,${mac}`)
+  const over = new AbortController()
+  try {
+    const sent = sendRequest(client, origin, {
+      ...{ method: 'POST', path: `${pathname}${search}`, headers, silenceMs: headMs + bodyMs },
+      ...{ keptUse: 'none', signal: AbortSignal.any([over.signal, signal]) },
+      body: { framing: { bytes: body.length }, content: Readable.from([body]) },
+    })
+    const response = await within(headMs, sent.response, null)
+    if (response === null) return ended('retry', { error: 'timed-out' })
+    const { statusCode: status, headers: answered } = response
+    const read = readText(response.body, BODY_BYTES).then(({ text }) => text)
+    const text = await within(bodyMs, read, '').catch(() => '')
+    const wantedMs = retryAfterMs(answered['retry-after'], nowMs()) ?? 0
+    return ended(status >= 200 && status < 300 ? 'delivered' : status === 410 ? 'failed' : 'retry', {
+      ...{ status, error: status >= 300 && status < 400 ? 'redirect' : null },
+      ...{ answer: plainText(text, ANSWER_CHARS), retryAfterMs: Math.min(wantedMs, RETRY_AFTER_LIMIT_MS) },
+    })
+  } catch (error) {
+    return ended('retry', { error: errorOf(error) })
+  } finally {
+    over.abort()
+  }
+}
+
+function errorOf(error: unknown): DeliveryError {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  if (/CERT|SELF_SIGNED|ALTNAME|UNABLE_TO|ERR_SSL|ERR_TLS|EPROTO/.test(code)) return 'tls'
+  return connectFault(error) ?? 'unreachable'
 }

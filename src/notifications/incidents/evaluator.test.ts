@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { after, it } from 'node:test'
 import { assertAnswer, startTestApi, type TestAccount, valuesOf } from '../../../test/support/api.ts'
 import { DEFAULT_PLANS } from '../../accounts/plans.ts'
+import type { Queryable } from '../../db/transaction.ts'
 import type { DomainId } from '../../ids.ts'
 import { createEndpoint } from '../delivery/endpoints.ts'
-import { evaluate } from './evaluator.ts'
-import type { Incident } from './incidents.ts'
-import { lookAtNames, lookAtOrigins, noteDns } from './looks.ts'
+import { evaluate, lookAtNames, lookAtOrigins, noteDns } from './evaluator.ts'
+import { type Incident, listIncidents } from './incidents.ts'
 
 const api = await startTestApi()
 after(() => api.close())
@@ -42,7 +42,7 @@ async function rendered(domain: DomainId, outcomes: readonly string[], path = at
 }
 const many = (count: number, outcome: string) => Array<string>(count).fill(outcome)
 const deps = {
-  pool: api.pool,
+  ...{ pool: api.pool, speed: SPEED },
   tryOrigin: async () => ({ status: 200, problem: null }),
   readDns: async () => null,
 }
@@ -90,14 +90,14 @@ it('renders that fail: one incident with evidence, two events, and its end', asy
   const [ended] = await incidents(account)
   assert.deepEqual([ended!.state, ended!.resolution], ['resolved', 'recovered'])
   const { rows } = await api.pool.query(
-    `select e.type, count(d.endpoint_id)::int as endpoints, count(d.recipient_id)::int as mails
-       from event e left join delivery d on d.event_id = e.id
+    `select e.type, array_agg(c.format order by c.format) as told
+       from event e join delivery d on d.event_id = e.id join channel c on c.id = d.channel_id
       where e.account_id = $1 and e.type <> 'mail.reminder' group by e.id, e.type order by e.created_at`,
     [account.id],
   )
   assert.deepEqual(rows, [
-    { type: 'incident.opened', endpoints: 1, mails: 1 },
-    { type: 'incident.resolved', endpoints: 1, mails: 1 },
+    { type: 'incident.opened', told: ['mail', 'standard'] },
+    { type: 'incident.resolved', told: ['mail', 'standard'] },
   ])
 })
 
@@ -108,7 +108,7 @@ it('an origin that is away is one incident, which the own requests of the node e
   await rounds()
   assert.deepEqual(await kinds(account), [])
   const look = (status: number | null) =>
-    lookAtOrigins({ ...deps, tryOrigin: async () => ({ status, problem: null }) }, SPEED)
+    lookAtOrigins({ ...deps, tryOrigin: async () => ({ status, problem: null }) })
   await rendered(id, many(12, 'origin-unreachable'), (n) => `/x${n}`)
   await round()
   await look(null)
@@ -177,7 +177,7 @@ it('a certificate that fails, a name that leads elsewhere, and neither for one t
   await failing(`failures = 2, failure = 'refused', reason = 'no'`)
   await api.pool.query('update health set live_at = now() where domain_id = $1', [id])
   const looks = (state: 'reaches-us' | 'elsewhere' | 'not-checked') =>
-    lookAtNames({ ...deps, readDns: async () => ({ state, addresses: [], aliases: [] }) }, SPEED)
+    lookAtNames({ ...deps, readDns: async () => ({ state, addresses: [], aliases: [] }) })
   await looks('reaches-us')
   await looks('elsewhere')
   await looks('not-checked')
@@ -222,4 +222,27 @@ it('two rounds at once record everything once; pages of the list follow each oth
   ]) {
     assertAnswer(await api.get(`/api/incidents?${query}`, account.key), 400, error!)
   }
+})
+
+it('no list of incidents is sorted, even without statistics', async () => {
+  const { account, id } = await site()
+  await api.pool.query(
+    `insert into incident (account_id, domain_id, kind, state, since, summary, evidence)
+     select $1, $2, 'blocked', 'resolved', now(), '', '{}' from generate_series(1, 20000)`,
+    [account.id, id],
+  )
+  const plans: string[] = []
+  const explaining: Queryable = Object.create(api.pool, {
+    query: {
+      value: async (sql: string, values: unknown[]) => {
+        const { rows } = await api.pool.query<{ 'QUERY PLAN': string }>(`explain ${sql}`, values)
+        plans.push(...rows.map((row) => row['QUERY PLAN']))
+        return { rows: [] }
+      },
+    },
+  })
+  for (const after of [undefined, 10_000])
+    await listIncidents(explaining, account.id, null, { limit: 100, after })
+  assert.match(plans.join('\n'), /incident_list/)
+  assert.doesNotMatch(plans.join('\n'), /Sort/)
 })

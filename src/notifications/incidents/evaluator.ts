@@ -2,13 +2,14 @@ import { isDeepStrictEqual } from 'node:util'
 import type pg from 'pg'
 import type { PlanCatalogue } from '../../accounts/plans.ts'
 import { type Queryable, retriedTransaction } from '../../db/transaction.ts'
+import type { AccountId, DomainId, DomainName } from '../../ids.ts'
 import type { Log } from '../../log.ts'
+import type { DnsState } from '../../sites/reachability/dns-state.ts'
+import type { TriedOrigin } from '../../sites/reachability/try-origin.ts'
 import { startWhileDue } from '../../while-due.ts'
 import { recordReports } from '../delivery/report.ts'
-import type { Usual } from './facts.ts'
+import { readSamples, type Usual } from './facts.ts'
 import { writeAction } from './incidents.ts'
-import { type LookDeps, lookAtNames, lookAtOrigins } from './looks.ts'
-import { readSamples } from './read-facts.ts'
 import { advance, type Watch } from './watch.ts'
 
 const EVERY_MS = 60_000
@@ -16,26 +17,34 @@ const LEAST_PAUSE_MS = 20
 const BATCH = 200
 const REMIND_AFTER_MS = 24 * 3_600_000
 
-export type EvaluatorDeps = LookDeps & {
+type Deps = {
+  pool: pg.Pool
   plans: PlanCatalogue
   publicUrl: string | null
   /** Divides the times of docs/notifications.md. */
   speed: number
   log: Log
+  tryOrigin(url: string): Promise<TriedOrigin>
+  readDns(account: AccountId, name: DomainName): Promise<DnsState | null>
 }
 
 /** Every node tries once a minute; the database gives each round to one of them. */
-export function startEvaluator(deps: EvaluatorDeps): { close(): Promise<void> } {
+export function startEvaluator(deps: Deps): { close(): Promise<void> } {
   const { pool, speed, log } = deps
   const everyMs = Math.max(LEAST_PAUSE_MS, EVERY_MS / speed)
   const closing = new AbortController()
   let looking: Promise<unknown> | null = null
 
   async function round(): Promise<boolean> {
-    if (!(await isOurRound(pool, everyMs))) return false
+    const { rowCount: rounds } = await pool.query(
+      `update evaluation set started_at = clock_timestamp()
+        where started_at <= clock_timestamp() - $1 * interval '1 millisecond'`,
+      [everyMs * 0.9],
+    )
+    if (rounds === 0) return false
     await evaluate(deps, closing.signal)
     // Not awaited: sites that do not answer must not delay the next round.
-    looking ??= Promise.all([lookAtOrigins(deps, speed), lookAtNames(deps, speed)])
+    looking ??= Promise.all([lookAtOrigins(deps), lookAtNames(deps)])
       .catch((error: unknown) => log.warn({ err: error }, 'origins and names could not be looked at'))
       .finally(() => {
         looking = null
@@ -55,20 +64,10 @@ export function startEvaluator(deps: EvaluatorDeps): { close(): Promise<void> } 
   }
 }
 
-async function isOurRound(pool: pg.Pool, everyMs: number): Promise<boolean> {
-  const { rowCount } = await pool.query(
-    `update evaluation set started_at = clock_timestamp()
-      where started_at <= clock_timestamp() - $1 * interval '1 millisecond'`,
-    [everyMs * 0.9],
-  )
-  return rowCount === 1
-}
+type RoundDeps = Pick<Deps, 'pool' | 'plans' | 'publicUrl' | 'speed'>
 
 /** One round over all domains, in short transactions. */
-export async function evaluate(
-  deps: Pick<EvaluatorDeps, 'pool' | 'plans' | 'publicUrl' | 'speed'>,
-  signal?: AbortSignal,
-): Promise<void> {
+export async function evaluate(deps: RoundDeps, signal?: AbortSignal): Promise<void> {
   const { pool, speed } = deps
   for (let after: number | undefined = 0; after !== undefined && signal?.aborted !== true; ) {
     const from: number = after
@@ -90,7 +89,7 @@ export async function evaluate(
   await recordReports(pool)
   await pool.query(
     `update delivery set state = 'failed' where id in (
-       select id from delivery where state = 'waiting' and recipient_id is not null
+       select id from delivery where state = 'waiting' and channel_id in (select id from channel where format = 'mail')
           and created_at < clock_timestamp() - interval '25 hours' limit 1000)`,
   )
 }
@@ -98,7 +97,7 @@ export async function evaluate(
 /** Returns the last domain; undefined: none is left. */
 async function evaluateBatch(
   client: Queryable,
-  { plans, publicUrl, speed }: Pick<EvaluatorDeps, 'plans' | 'publicUrl' | 'speed'>,
+  { plans, publicUrl, speed }: RoundDeps,
   after: number,
 ): Promise<number | undefined> {
   const samples = await readSamples(client, plans, { after, limit: BATCH, speed })
@@ -116,4 +115,87 @@ async function evaluateBatch(
     [JSON.stringify(changed)],
   )
   return samples.at(-1)?.facts.domain.id
+}
+
+const AT_ONCE = 16
+const ORIGIN_EVERY_MS = 60_000
+/** A name that was just lost is looked at again after three minutes. */
+const DNS_EVERY_MS = 5 * 60_000
+const DNS_AGAIN_MS = 3 * 60_000
+
+/** Requests `/` of origins that seem to be away, so that their incidents end without traffic. */
+export async function lookAtOrigins({
+  pool,
+  speed,
+  tryOrigin,
+}: Pick<Deps, 'pool' | 'speed' | 'tryOrigin'>): Promise<void> {
+  const condition = `h.watch ? 'origin_unreachable'
+       and (h.watch -> 'origin_unreachable' ? 'heldMs'
+            or exists (select from incident i where i.domain_id = h.domain_id and i.state = 'open'
+                        and i.kind = 'origin_unreachable'))
+       and h.origin_checked_at <= clock_timestamp() - $1 * interval '1 millisecond'`
+  await lookAtDue(pool, 'origin_checked_at', condition, [ORIGIN_EVERY_MS / speed], async (domain) => {
+    const { status } = await tryOrigin(domain.origin_url)
+    const column = status === null ? 'origin_bad_at' : 'origin_good_at'
+    await pool.query(`update health set ${column} = clock_timestamp() where domain_id = $1`, [domain.id])
+  })
+}
+
+/** Whether names lead here, of domains that had a visitor. A look without an answer changes nothing. */
+export async function lookAtNames({
+  pool,
+  speed,
+  readDns,
+}: Pick<Deps, 'pool' | 'speed' | 'readDns'>): Promise<void> {
+  const condition = `h.live_at is not null
+       and h.dns_checked_at <= clock_timestamp()
+           - case when h.lost_at is null then $1::float8 else $2 end * interval '1 millisecond'`
+  const times = [DNS_EVERY_MS / speed, DNS_AGAIN_MS / speed]
+  await lookAtDue(pool, 'dns_checked_at', condition, times, async ({ id, account_id, custom_domain }) => {
+    const found = await readDns(account_id, custom_domain)
+    if (found === null || found.state === 'not-checked') return
+    await noteDns(pool, id, found.state, speed)
+  })
+}
+
+export async function noteDns(
+  pool: pg.Pool,
+  domain: DomainId,
+  state: Exclude<DnsState['state'], 'not-checked'>,
+  speed: number,
+): Promise<void> {
+  await pool.query(
+    `update health set dns_state = $2, led_here_at = case when $3 then clock_timestamp() else led_here_at end,
+            lost_again_at = case when not $3 and lost_at <= clock_timestamp() - $4 * interval '1 millisecond'
+                                 then clock_timestamp() end,
+            lost_at = case when not $3 and led_here_at is not null then coalesce(lost_at, clock_timestamp()) end
+      where domain_id = $1`,
+    [domain, state, state === 'reaches-us', DNS_AGAIN_MS / speed],
+  )
+}
+
+type Due = { id: DomainId; account_id: AccountId; custom_domain: DomainName; origin_url: string }
+
+/** Notes the time in `column`, so that each is looked at once in the fleet. Names and condition are constants. */
+async function lookAtDue(
+  pool: pg.Pool,
+  column: string,
+  condition: string,
+  values: number[],
+  look: (domain: Due) => Promise<void>,
+): Promise<void> {
+  const { rows: due } = await pool.query<Due>(
+    `with due as (
+       select h.domain_id from health h join domain d on d.id = h.domain_id join account a on a.id = d.account_id
+        where d.is_active and a.suspended_at is null and ${condition}
+        order by h.${column} limit 1000 for update of h skip locked)
+     update health h set ${column} = clock_timestamp() from due, domain d
+      where h.domain_id = due.domain_id and d.id = h.domain_id
+     returning d.id, d.account_id, d.custom_domain, d.origin_url`,
+    values,
+  )
+  const work = async () => {
+    for (let one = due.shift(); one !== undefined; one = due.shift()) await look(one)
+  }
+  await Promise.all(Array.from({ length: AT_ONCE }, work))
 }

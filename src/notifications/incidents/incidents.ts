@@ -60,15 +60,16 @@ export async function listIncidents(
   domain: DomainId | null,
   { state, limit, after }: Omit<z.infer<typeof incidentQuery>, 'domain'>,
 ): Promise<z.infer<typeof incidentsSchema>> {
+  // Comparing rows and ordering by all columns forces the index `incident_list`: nothing is sorted.
+  const whose = account === null ? '0::integer' : 'i.account_id'
   const { rows } = await db.query<{ incident: Incident }>(
     `select incident_json(i, d.custom_domain) as incident from incident i join domain d on d.id = i.domain_id
-      where ($1::integer is null or i.account_id = $1) and ($2::integer is null or i.domain_id = $2)
-        and ($3::text is null or i.state = $3) and i.opened_at > now() - make_interval(days => ${KEPT_DAYS})
-        and ($5::bigint is null
-             or (i.state = 'open', i.id) < (select o.state = 'open', o.id from incident o
-                                             where o.id = $5 and ($1::integer is null or o.account_id = $1)))
-      order by (i.state = 'open') desc, i.id desc limit $4`,
-    [account, domain, state, limit + 1, after],
+      where ($2::integer is null or i.domain_id = $2) and ($3::text is null or i.state = $3)
+        and i.opened_at > now() - make_interval(days => ${KEPT_DAYS}) and ${whose} >= $1
+        and (${whose}, i.state = 'open', i.id)
+            < ($1, coalesce((select state = 'open' from incident where id = $5 and account_id = $1), true), coalesce($5, ${Number.MAX_SAFE_INTEGER}))
+      order by ${whose} desc, (i.state = 'open') desc, i.id desc limit $4`,
+    [account ?? 0, domain, state, limit + 1, after],
   )
   const { page: incidents, next } = pageOf(
     rows.map(({ incident }) => incident),
