@@ -142,10 +142,9 @@ function orderProblem(chain: readonly X509Certificate[]): string | null {
 }
 
 function timeProblem(chain: readonly X509Certificate[], nowMs: number): string | null {
-  for (const { validFromDate, validToDate } of chain) {
-    // Comparisons do not reject an invalid date.
-    if (Number.isNaN(validFromDate.getTime() + validToDate.getTime()))
-      return 'holds a time that cannot be read'
+  for (const { validFrom, validTo, validFromDate, validToDate } of chain) {
+    // Comparisons do not reject an invalid date. Of a malformed time Node's Date objects may be any time, the texts are not.
+    if (Number.isNaN(Date.parse(validFrom) + Date.parse(validTo))) return 'holds a time that cannot be read'
     if (validToDate.getTime() <= nowMs) return `has ended on ${validToDate.toISOString()}`
     if (validFromDate.getTime() > nowMs) return `is not valid before ${validFromDate.toISOString()}`
   }
