@@ -16,9 +16,9 @@ function check(options: LeafOptions = {}, change: { chain?: string; key?: string
   return checkCertificate({ chain, key, name: NAME, nowMs, ...change })
 }
 
-function reasonOf(checked: ReturnType<typeof check>): string {
-  return checked.ok ? 'it is good' : checked.reason
-}
+const GOOD = 'it is good'
+const reasonOf = (checked: ReturnType<typeof check>) => (checked.ok ? GOOD : checked.reason)
+const NOT_ITS_KEY = 'private_key is not the key of the certificate'
 
 describe('a certificate that is supplied', () => {
   it('is taken with its chain, whole or without the root, and for a wildcard', () => {
@@ -49,43 +49,32 @@ describe('a certificate that is supplied', () => {
 
   // Proves decided "Own certificates"
   it('is refused for another name', () => {
-    assert.match(
-      reasonOf(check({ names: ['example.com'] })),
-      /^certificate_chain .* for shop\.example\.com: it is for example\.com$/,
-    )
-    assert.match(
-      reasonOf(check({ names: ['*.com', '*.shop.example.com'] })),
-      /does not begin with a certificate for/,
-    )
-    assert.match(reasonOf(check({ names: ['sh*.example.com'] })), /does not begin with a certificate for/)
+    const reason = /^certificate_chain .* for shop\.example\.com: it is for example\.com$/
+    assert.match(reasonOf(check({ names: ['example.com'] })), reason)
+    for (const names of [['*.com', '*.shop.example.com'], ['sh*.example.com']])
+      assert.match(reasonOf(check({ names })), /does not begin with a certificate for/)
   })
 
   it('is refused when it has ended or not begun, at the limit and one past', () => {
-    const span = { notBeforeMs: nowMs - DAY_MS, notAfterMs: nowMs + DAY_MS }
-    assert(check(span, { nowMs: nowMs + DAY_MS - 1 }).ok)
-    assert.match(
-      reasonOf(check(span, { nowMs: nowMs + DAY_MS })),
-      /^certificate_chain has ended on 2026-11-22/,
-    )
-    assert(check(span, { nowMs: nowMs - DAY_MS }).ok)
-    assert.match(reasonOf(check(span, { nowMs: nowMs - DAY_MS - 1 })), /is not valid before 2026-11-20/)
+    const at = (ms: number) =>
+      reasonOf(check({ notBeforeMs: nowMs - DAY_MS, notAfterMs: nowMs + DAY_MS }, { nowMs: nowMs + ms }))
+    assert.deepEqual([at(DAY_MS - 1), at(-DAY_MS)], [GOOD, GOOD])
+    assert.match(at(DAY_MS), /^certificate_chain has ended on 2026-11-22/)
+    assert.match(at(-DAY_MS - 1), /is not valid before 2026-11-20/)
   })
 
   it('is refused with a key that is not its own, or none, or too weak, or encrypted', () => {
-    const stranger = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+    const stranger = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey
     const pem = { type: 'pkcs8', format: 'pem' } as const
-    assert.equal(
-      reasonOf(check({}, { key: stranger.privateKey.export(pem) as string })),
-      'private_key is not the key of the certificate',
-    )
+    const encrypted = stranger.export({ ...pem, cipher: 'aes-256-cbc', passphrase: 'x' }) as string
+    assert.equal(reasonOf(check({}, { key: stranger.export(pem) as string })), NOT_ITS_KEY)
     assert.match(reasonOf(check({}, { key: 'secret' })), /^private_key must be a private key in PEM/)
-    const encrypted = stranger.privateKey.export({ ...pem, cipher: 'aes-256-cbc', passphrase: 'x' }) as string
     assert.match(reasonOf(check({}, { key: encrypted })), /^private_key is encrypted/)
-    const weak = generateKeyPairSync('rsa', { modulusLength: 1_024 })
-    assert.match(reasonOf(check({ keys: weak })), /^private_key must be RSA with 2048/)
+    const rsa = (modulusLength: number) => check({ keys: generateKeyPairSync('rsa', { modulusLength }) })
+    assert.equal(reasonOf(rsa(2_048)), GOOD)
+    assert.match(reasonOf(rsa(1_024)), /^private_key must be RSA with 2048/)
     const exotic = generateKeyPairSync('ec', { namedCurve: 'secp256k1' })
     assert.match(reasonOf(check({ keys: exotic })), /^private_key must be RSA/)
-    assert(check({ keys: generateKeyPairSync('rsa', { modulusLength: 2_048 }) }).ok)
   })
 
   it('is refused with a key that names the public key of the certificate and is another', () => {
@@ -94,10 +83,7 @@ describe('a certificate that is supplied', () => {
     const der = own!.export({ type: 'pkcs8', format: 'der' })
     secret(other).copy(der, der.indexOf(secret()))
     const keys = { privateKey: own!, publicKey: createPublicKey(own!) }
-    assert.equal(
-      reasonOf(check({ keys }, { key: keyPem(der) })),
-      'private_key is not the key of the certificate',
-    )
+    assert.equal(reasonOf(check({ keys }, { key: keyPem(der) })), NOT_ITS_KEY)
     const rsa = generateKeyPairSync('rsa', { modulusLength: 2_048 })
     const text = rsa.privateKey.export({ type: 'pkcs1', format: 'der' })
     const parts = rsa.privateKey.export({ format: 'jwk' })
@@ -106,16 +92,13 @@ describe('a certificate that is supplied', () => {
       const at = text.indexOf(bytes) + bytes.length - 2
       text[at] = text[at]! ^ 0x55
     }
-    assert.equal(
-      reasonOf(check({ keys: rsa }, { key: pem('RSA PRIVATE KEY', text) })),
-      'private_key is not the key of the certificate',
-    )
+    assert.equal(reasonOf(check({ keys: rsa }, { key: pem('RSA PRIVATE KEY', text) })), NOT_ITS_KEY)
   })
 
   it('is refused with a time that cannot be read, also of the last one, which nobody here vouches for', () => {
     const { chain, key, certificate } = middle.leaf()
-    const bytes = readDer(Buffer.from(middle.certificate.replace(/-----[^-]+-----|\s/g, ''), 'base64'))[0]!
-      .whole
+    const [part] = readDer(Buffer.from(middle.certificate.replace(/-----[^-]+-----|\s/g, ''), 'base64'))
+    const bytes = part!.whole
     // The month of its end.
     const at = bytes.lastIndexOf(Buffer.of(0x17, 13)) + 4
     bytes.write('99', at, 'ascii')

@@ -18,17 +18,14 @@ describe('host names', () => {
   for (const [raw, kind, text] of READ)
     it(`reads ${raw}`, () => assert.deepEqual(parseHost(raw), { kind, text }))
 
-  const REFUSED = [
-    ...['', '.', '..', 'a..b', '.example', 'example..', '-a.example', 'a-.example', 'a b.example', 'a/b'],
-    ...['a@b', 'a:80', 'a%2e.example', 'bücher.example', '１２７.0.0.1', '127。0。0。1', 'a\0.example'],
-    ...['a\n.example', '127.1', '127.0.0.1.', '2130706433', '0177.0.0.1', '0x7f.1', '0x7f000001'],
-    ...['example.0x7f', 'example.0x', 'example.1', '1.2.3.4.5', '2606:4700::1111', '[2606:4700::1111'],
-    ...['[fe80::1%eth0]', '[127.0.0.1]', '[]'],
-    `${'a.'.repeat(127)}example`,
-  ]
-  for (const raw of REFUSED) {
-    it(`refuses ${JSON.stringify(raw.slice(0, 40))}`, () => assert.equal(parseHost(raw), null))
-  }
+  it('refuses all else', () => {
+    const blanks = ['', 'a b.example', 'a\0.example', 'a\n.example', `${'a.'.repeat(127)}example`]
+    const others = `. .. a..b .example example.. -a.example a-.example a/b a@b a:80 a%2e.example bücher.example
+      １２７.0.0.1 127。0。0。1 127.1 127.0.0.1. 2130706433 0177.0.0.1 0x7f.1 0x7f000001 example.0x7f example.0x
+      example.1 1.2.3.4.5 2606:4700::1111 [2606:4700::1111 [fe80::1%eth0] [127.0.0.1] []`
+    for (const raw of [...blanks, ...others.split(/\s+/)])
+      assert.equal(parseHost(raw), null, JSON.stringify(raw))
+  })
 
   it('takes 63 characters in a label, 253 in all, and no more', () => {
     const label = (length: number) => parseHost(`${'a'.repeat(length)}.example`)
@@ -53,9 +50,21 @@ describe('authorities', () => {
       assert.equal(`${hostInUrl(host)}:${port}`, written)
     })
   }
-  const REFUSED = ['', ':80', 'a:', 'a:0', 'a:65536', 'a:-1', 'a: 80', 'a:80:80', 'u@a:80', 'a:80/', 'a:8O']
-  for (const raw of REFUSED) {
-    it(`refuses ${JSON.stringify(raw)}`, () => assert.equal(parseAuthority(raw, 443), null))
-  }
-  it('needs a port where there is no default', () => assert.equal(parseAuthority('example.com', null), null))
+  it('refuses all else, and needs a port where there is no default', () => {
+    for (const raw of [
+      '',
+      ':80',
+      'a:',
+      'a:0',
+      'a:65536',
+      'a:-1',
+      'a: 80',
+      'a:80:80',
+      'u@a:80',
+      'a:80/',
+      'a:8O',
+    ])
+      assert.equal(parseAuthority(raw, 443), null, raw)
+    assert.equal(parseAuthority('example.com', null), null)
+  })
 })

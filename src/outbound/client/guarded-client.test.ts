@@ -97,29 +97,22 @@ describe('the client: TLS', () => {
   })
 })
 
-type Options = {
-  lookup?: Lookup
-  agent?: Parameters<typeof createClient>[1]
-  port?: number
-}
+type Options = { lookup?: Lookup; agent?: Parameters<typeof createClient>[1]; port?: number }
 
 /** A server on 127.0.0.1, which is allowed, and a canary on 127.0.0.2 with the same port. */
 async function start(t: TestContext, scheme: 'http' | 'https', options: Options = {}) {
   const { lookup = lookupByName, agent, port: fixedPort } = options
   const secure = { key, cert: certificate }
-  const server = Object.assign(scheme === 'https' ? https.createServer(secure) : http.createServer(), {
-    accepted: 0,
-  })
-  server.on('connection', () => {
-    server.accepted += 1
-  })
+  const made = scheme === 'https' ? https.createServer(secure) : http.createServer()
+  const server = Object.assign(made, { accepted: 0 })
+  server.on('connection', () => server.accepted++)
   server.on('request', (request: http.IncomingMessage, response: http.ServerResponse) => {
     response.end(`${request.socket.localAddress} ${request.headers.host?.replace(/:\d+$/, '')}`)
   })
   const port = await listening(server)
   const canary = Object.assign(net.createServer(), { accepted: 0 })
   canary.on('connection', (socket) => {
-    canary.accepted += 1
+    canary.accepted++
     socket.destroy()
   })
   canary.listen(port, '127.0.0.2')
@@ -156,7 +149,4 @@ const NAMES: Record<string, string[]> = {
   'mapped.example': ['::ffff:127.0.0.2'],
 }
 
-function lookupByName(name: string): Promise<readonly string[]> {
-  if (name === 'slow.example') return new Promise(() => {})
-  return Promise.resolve(NAMES[name] ?? [])
-}
+const lookupByName: Lookup = async (name) => NAMES[name] ?? []
