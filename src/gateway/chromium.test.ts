@@ -9,7 +9,7 @@ import type http from 'node:http'
 import { after, beforeEach, describe, it } from 'node:test'
 import { speakWebSocket } from '../../test/render/web-socket.ts'
 import { CUSTOM_DOMAIN } from '../../test/support/gateway.ts'
-import { html, openTestPage } from '../../test/support/gateway-page.ts'
+import { type Answer, html, openTestPage } from '../../test/support/gateway-page.ts'
 import { type Canary, hostileHeaders, hostilePage } from '../../test/support/hostile-page.ts'
 
 /**
@@ -186,5 +186,68 @@ describe('Chromium behind the gateway', () => {
     // The positive half: the page does reach what it may.
     assert.equal(await evaluate(`return (await fetch('/ok')).text()`), 'ok')
     assert.equal(await canReach(), true)
+  })
+
+  it("an owner's headers for the origin follow no redirect to another host and no request of a service worker there", async (t) => {
+    const heard: { isOwn: boolean; url: string; hasSecret: boolean }[] = []
+    // With the dot it is another host, at the address and port of the origin.
+    const other = () => `http://origin.localhost.:${tested.originPort}/landed`
+    const javascript = (text: () => string): Answer => {
+      return (_request, response) => {
+        response.setHeader('content-type', 'text/javascript')
+        return text()
+      }
+    }
+    const away: Answer = ({ url = '' }, response) =>
+      void response.writeHead(302, { location: other() + url.slice(url.indexOf('?')) }).end()
+    const { evaluate, visit, tested } = await openTestPage(
+      t,
+      {
+        ...{ '/': html('page'), '/away': away, '/landed': () => 'landed', '/own': () => 'own' },
+        '/worker.js': javascript(
+          () => `onfetch = (event) => {
+            if (event.request.url.endsWith('/by-worker')) event.respondWith(Promise.all(
+              ['/own?worker', '/away?worker', '${other()}?of-worker'].map((url) => fetch(url, { mode: 'no-cors' })),
+            ).then(() => new Response('done')))
+          }
+          oninstall = () => skipWaiting()
+          onactivate = (event) => event.waitUntil(clients.claim())`,
+        ),
+      },
+      ({ origin }) =>
+        origin.on('request', ({ url = '', headers }: http.IncomingMessage) => {
+          const isOwn = headers['x-forwarded-host'] === CUSTOM_DOMAIN
+          heard.push({ isOwn, url, hasSecret: JSON.stringify(headers).includes('of-the-owner') })
+        }),
+      {
+        ...{ originHost: 'origin.localhost', lookup: async () => ['127.0.0.1'] },
+        originHeaders: ['X-Secret', 'of-the-owner'],
+      },
+    )
+    await evaluate(`
+      const loaded = (tag, src) => new Promise((done) => {
+        const element = document.createElement(tag)
+        element.onload = element.onerror = done
+        element.src = src
+        document.body.append(element)
+      })
+      await Promise.all([
+        fetch('/away?fetch', { mode: 'no-cors' }),
+        ...['script', 'iframe'].map((tag) => loaded(tag, '/away?' + tag)),
+      ])
+      const controlled = new Promise((done) => { navigator.serviceWorker.oncontrollerchange = done })
+      await navigator.serviceWorker.register('/worker.js')
+      await controlled
+      await fetch('/by-worker')`)
+    await visit('/away?document')
+    const urls = (isOwn: boolean) => heard.filter((each) => each.isOwn === isOwn).map(({ url }) => url)
+    for (const kind of ['fetch', 'script', 'iframe', 'document', 'worker', 'of-worker'])
+      assert(urls(false).includes(`/landed?${kind}`), `${kind}: ${urls(false)}`)
+    for (const url of ['/', '/away?document', '/worker.js', '/own?worker', '/away?worker'])
+      assert(urls(true).includes(url), `${url}: ${urls(true)}`)
+    assert.deepEqual(
+      heard.filter(({ isOwn, hasSecret }) => isOwn !== hasSecret),
+      [],
+    )
   })
 })

@@ -21,9 +21,11 @@ export async function openTestPage(
   t: { after(end: () => unknown): void },
   answers: Record<string, Answer>,
   before: (tested: Awaited<ReturnType<typeof startTestGateway>>) => void = () => {},
+  options: Parameters<typeof startTestGateway>[1] = {},
 ) {
   const tested = await startTestGateway(t, {
     lookup: async (name) => (name.endsWith('canary.example') ? ['127.0.0.2'] : []),
+    ...options,
     origin: (request, response) => {
       const { pathname } = new URL(request.url ?? '', 'http://x')
       if (pathname === '/') response.setHeader('content-type', 'text/html')
