@@ -6,7 +6,8 @@ import { coveredRules, RuleBook } from './rule-book.ts'
 import type { Rule } from './schema.ts'
 
 const targets = new Targets()
-const ruleFor = (rules: Rule[], path: string, category = 'search') => new RuleBook(rules).find(path, category)
+const ruleFor = (rules: Rule[], path: string, category = 'search') =>
+  new RuleBook(rules).chosen(path, category)?.rule ?? null
 const target = (url: string, rules: Rule[]) =>
   targets.of(
     edgeDomain({
@@ -148,16 +149,16 @@ describe('a rule for some requests of its paths', () => {
       { path: '/a*', when: { categories: ['social'] }, change: { consent: true } },
       { path: '/a*', change: { remove: ['.x'] } },
     ])
-    const [social, search] = [book.effect('/a', 'social'), book.effect('/a', 'search')]
+    const [social, search] = [book.chosen('/a', 'social')?.effect, book.chosen('/a')?.effect]
     assert.notEqual(social, search)
     assert.deepEqual([...book.otherEffects('/a', 'search')], [social])
     assert.deepEqual([...book.otherEffects('/a', 'social')], [search])
-    assert.equal(book.effect('/b', 'search'), '')
+    assert.equal(book.chosen('/b'), null)
     assert.deepEqual([...book.otherEffects('/b', 'search')], [])
   })
 
   it('is the same effect for the same render and change, in whatever order', () => {
-    const effect = (rule: Omit<Rule, 'path'>) => new RuleBook([{ path: '/*', ...rule }]).effect('/', 'search')
+    const effect = (rule: Omit<Rule, 'path'>) => new RuleBook([{ path: '/*', ...rule }]).chosen('/')?.effect
     assert.equal(
       effect({ action: 'render', render: { wait_ms: 1, wait_for: 'a' } }),
       effect({ fresh_seconds: 9, render: { wait_for: 'a', wait_ms: 1 } }),
@@ -167,7 +168,8 @@ describe('a rule for some requests of its paths', () => {
     const render = { viewport: { width: 300, height: 300 } }
     assert.notEqual(
       effect({ render }),
-      new RuleBook([{ path: '/*', when: { variant: 'mobile' }, render }]).effect('/', 'search', 'mobile'),
+      new RuleBook([{ path: '/*', when: { variant: 'mobile' }, render }]).chosen('/', 'search', 'mobile')
+        ?.effect,
     )
   })
 })

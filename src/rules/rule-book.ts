@@ -7,18 +7,10 @@ import { RULE_CATEGORIES, type Rule } from './schema.ts'
 /** Of renders for no particular crawler: refreshes and warms. */
 export const USUAL_CATEGORY = 'search'
 
-type Entry = {
-  rule: Rule
-  index: number
-  glob: Glob
-  query: readonly QueryTest[]
-  /** Made on first use. */
-  effect: string | null
-}
-
-/** `effect` names what it does to the render; `index` counts from 0. */
+/** `effect` names what it does to the render, empty: nothing; two rules with the same effect make the same page. `index` counts from 0. */
 export type ChosenRule = { rule: Rule; effect: string; index: number }
 
+type Entry = { chosen: ChosenRule; glob: Glob; query: readonly QueryTest[] }
 type QueryTest = { parameter: string; isAnyValue: boolean }
 
 /** A domain's rules, ready to be asked for each path. */
@@ -29,37 +21,24 @@ export class RuleBook {
 
   constructor(rules: readonly Rule[]) {
     this.#entries = rules.map((rule, index) => ({
-      rule,
-      index,
+      chosen: { rule, effect: effectOf(rule), index },
       glob: parseGlob(rule.path),
       query: queryTests(rule),
-      effect: null,
     }))
     this.tellsCrawlersApart = rules.some(({ when }) => when?.categories !== undefined)
   }
 
   /** The first rule that matches decides alone; null: none. `path`: as it is stored. */
-  find(path: string, category: string, variant: PageVariant = 'desktop'): Rule | null {
-    return this.#entry(path, category, variant)?.rule ?? null
-  }
-
-  chosen(path: string, category: string, variant: PageVariant = 'desktop'): ChosenRule | null {
-    return this.ofPath(path)(category, variant)
+  chosen(path: string, category = USUAL_CATEGORY, variant: PageVariant = 'desktop'): ChosenRule | null {
+    const matches = (entry: Entry) => isFor(entry.chosen.rule, category, variant) && isOfPath(entry, path)
+    return this.#entries.find(matches)?.chosen ?? null
   }
 
   /** `chosen` for several visitors of a path. */
   ofPath(path: string): (category: string, variant: PageVariant) => ChosenRule | null {
     const matching = this.#entries.filter((entry) => isOfPath(entry, path))
-    return (category, variant) => {
-      const entry = matching.find(({ rule }) => isFor(rule, category, variant))
-      return entry === undefined ? null : { rule: entry.rule, effect: effectOf(entry), index: entry.index }
-    }
-  }
-
-  /** Names what the path's rule does to a render; empty: nothing. */
-  effect(path: string, category: string, variant: PageVariant = 'desktop'): string {
-    const entry = this.#entry(path, category, variant)
-    return entry === undefined ? '' : effectOf(entry)
+    return (category, variant) =>
+      matching.find(({ chosen }) => isFor(chosen.rule, category, variant))?.chosen ?? null
   }
 
   /** What other crawlers' rules do to renders of the path. */
@@ -70,10 +49,6 @@ export class RuleBook {
     const effects = new Set(RULE_CATEGORIES.map(effect))
     effects.delete(effect(category))
     return effects
-  }
-
-  #entry(path: string, category: string, variant: PageVariant): Entry | undefined {
-    return this.#entries.find((entry) => isFor(entry.rule, category, variant) && isOfPath(entry, path))
   }
 }
 
@@ -121,56 +96,27 @@ function parametersOf(path: string): { names: ReadonlySet<string>; parameters: R
   return { names: new Set(given.map((one) => one.split('=', 1)[0]!)), parameters: new Set(given) }
 }
 
-/** Of what a render depends on; two rules with the same effect make the same page. */
-function effectOf(entry: Entry): string {
-  entry.effect ??= effectNamed(entry.rule)
-  return entry.effect
-}
-
-function effectNamed({ when, render = {}, change = {} }: Rule): string {
+/** A hash of what the render depends on. */
+function effectOf({ when, render = {}, change = {} }: Rule): string {
   // Only such a rule changes the screen and user agent of phones.
   const ofPhones = when?.variant === 'mobile' && (render.user_agent ?? render.viewport) !== undefined
-  const parts = [
-    ...Object.entries(render),
-    ...Object.entries(change),
-    ...(ofPhones ? [['phones', true]] : []),
-  ]
+  const parts = Object.entries({ ...render, ...change, ...(ofPhones && { phones: true }) })
     .filter(([, value]) => value !== undefined)
-    .sort(([one], [other]) => (String(one) < String(other) ? -1 : 1))
+    .sort(([one], [other]) => (one < other ? -1 : 1))
   if (parts.length === 0) return ''
   return createHash('sha256').update(JSON.stringify(parts)).digest('base64url').slice(0, 16)
 }
 
+type Ages = { fresh_seconds: number; stale_seconds: number; keep_seconds: number }
+
 /** In milliseconds. */
-type Lifetimes = { freshMs: number; staleMs: number; keepMs: number }
-
-export function lifetimesOf(
-  settings: { fresh_seconds: number; stale_seconds: number; keep_seconds: number },
-  rule: Rule | null,
-): Lifetimes {
-  const usual = {
-    freshMs: settings.fresh_seconds * 1_000,
-    staleMs: settings.stale_seconds * 1_000,
-    keepMs: settings.keep_seconds * 1_000,
-  }
-  return lifetimesUnder(usual, rule)
+export function lifetimesOf(usual: Ages, rule: Rule | null) {
+  const ms = (age: keyof Ages) => (rule?.[age] ?? usual[age]) * 1_000
+  return { freshMs: ms('fresh_seconds'), staleMs: ms('stale_seconds'), keepMs: ms('keep_seconds') }
 }
 
-export function lifetimesUnder(usual: Lifetimes, rule: Rule | null): Lifetimes {
-  const { fresh_seconds: fresh, stale_seconds: stale, keep_seconds: keep } = rule ?? {}
-  if (fresh === undefined && stale === undefined && keep === undefined) return usual
-  return {
-    freshMs: fresh === undefined ? usual.freshMs : fresh * 1_000,
-    staleMs: stale === undefined ? usual.staleMs : stale * 1_000,
-    keepMs: keep === undefined ? usual.keepMs : keep * 1_000,
-  }
-}
-
-/** Both count from 0. */
-export type CoveredRule = { rule: number; covered_by: number }
-
-/** Rules that never match, because an earlier one takes all that they could. */
-export function coveredRules(rules: readonly Rule[]): CoveredRule[] {
+/** Rules that never match, because an earlier one takes all that they could. Both count from 0. */
+export function coveredRules(rules: readonly Rule[]): { rule: number; covered_by: number }[] {
   const reaches = rules.map(({ path, when = {} }) => ({
     when,
     glob: parseGlob(path),

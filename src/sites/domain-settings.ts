@@ -1,12 +1,9 @@
 import { z } from 'zod'
-import { checkedRules, seconds, storedRules, visitorFields } from '../rules/schema.ts'
+import { checkedRules, RULE_CATEGORIES, seconds, storedRules, visitorFields } from '../rules/schema.ts'
 import { beginsGroup, ROBOTS_TEXT_LIMIT_BYTES } from '../site-files/robots-text.ts'
 
 /** `ai`: without a known purpose. */
-export const CRAWLER_CATEGORIES = [
-  ...(['search', 'ai', 'social', 'seo', 'other'] as const),
-  ...(['ai-training', 'ai-search', 'ai-user'] as const),
-] as const
+export const CRAWLER_CATEGORIES = RULE_CATEGORIES
 export type CrawlerCategory = (typeof CRAWLER_CATEGORIES)[number]
 
 export const AI_PURPOSES = ['training', 'search', 'user'] as const

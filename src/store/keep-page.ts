@@ -33,7 +33,7 @@ type LastGoodRow = {
 
 function lastGoodOf(row: LastGoodRow, { path, variant }: PageId, settings: DomainSettings): LastGood | null {
   if (row.status === null) return null
-  const rule = new RuleBook(settings.rules).find(path, USUAL_CATEGORY, variant)
+  const { rule = null } = new RuleBook(settings.rules).chosen(path, USUAL_CATEGORY, variant) ?? {}
   return {
     status: row.status,
     textChars: row.text_chars,

@@ -4,7 +4,7 @@ import { columns, openQueue } from '../../test/support/queue.ts'
 import { transaction } from '../db/transaction.ts'
 import type { DomainId, DomainName, PagePath } from '../ids.ts'
 import { silentLog } from '../log.ts'
-import { RuleBook, USUAL_CATEGORY } from '../rules/rule-book.ts'
+import { RuleBook } from '../rules/rule-book.ts'
 import { DEFAULT_DOMAIN_SETTINGS, type DomainSettings } from '../sites/domain-settings.ts'
 import { freshnessOf, freshUntil } from './freshness.ts'
 import {
@@ -185,8 +185,7 @@ describe('a listed page', () => {
     assert.equal(listed.length, paths.length * 3)
     for (const page of listed) {
       const seconds =
-        new RuleBook(of.settings.rules).find(page.path, USUAL_CATEGORY)?.fresh_seconds ??
-        of.settings.fresh_seconds
+        new RuleBook(of.settings.rules).chosen(page.path)?.rule.fresh_seconds ?? of.settings.fresh_seconds
       const lifetimes = {
         freshMs: seconds * 1_000,
         staleMs: of.settings.stale_seconds * 1_000,

@@ -1,6 +1,6 @@
 import type { Queryable } from '../db/transaction.ts'
 import type { DomainId, PagePath } from '../ids.ts'
-import { isForUsual, lifetimesOf, queryTests, RuleBook, USUAL_CATEGORY } from '../rules/rule-book.ts'
+import { isForUsual, lifetimesOf, queryTests, RuleBook } from '../rules/rule-book.ts'
 import type { Rule } from '../rules/schema.ts'
 import type { DomainSettings } from '../sites/domain-settings.ts'
 import { broadCategory } from '../sites/domain-settings.ts'
@@ -235,7 +235,7 @@ function likePattern(glob: string): string {
 }
 
 function toListed(row: Row, settings: DomainSettings, rules: RuleBook, nowMs: number): ListedPage {
-  const rule = rules.find(row.path, USUAL_CATEGORY)
+  const { rule = null } = rules.chosen(row.path) ?? {}
   const lifetimes = { ...lifetimesOf(settings, rule), freshMs: row.fresh_seconds * 1_000 }
   const aged = {
     status: row.status,

@@ -2,7 +2,6 @@ import { ownerOfDomain } from '../../../src/accounts/keys.ts'
 import { firstProblem } from '../../../src/api/http/validation.ts'
 import { mostAskedPaths } from '../../../src/insight/traffic/read-summaries.ts'
 import { findTry, type RuleTry, requestTry, TRIED_AT_ONCE } from '../../../src/queue/tries/rule-tries.ts'
-import { pathsToTry } from '../../../src/queue/tries/what-to-try.ts'
 import { coveredRules } from '../../../src/rules/rule-book.ts'
 import { RULE_CATEGORIES, type Rule } from '../../../src/rules/schema.ts'
 import { updateDomain } from '../../../src/sites/domain-changes.ts'
@@ -91,12 +90,11 @@ const rulesTry = defineCommand({
     const wanted = { ...visitor, rules: parseRules(await readFileOption(values.file)) }
     return withDomain(values.domain, around, async (domain, { pool, nowMs }) => {
       const { account, name } = domain
-      const mostAsked = () => mostAskedPaths(pool, { account, domain: domain.id }, nowMs, TRIED_AT_ONCE)
-      const paths =
-        values.path.length === 0
-          ? pathsToTry(domain.settings, wanted.rules, await mostAsked()).slice(0, TRIED_AT_ONCE)
-          : parsePathOptions(values.path, TRIED_AT_ONCE, domain.settings.query)
-      const id = await requestTry(pool, domain, { ...wanted, paths })
+      const { path } = values
+      const paths = path.length === 0 ? null : parsePathOptions(path, TRIED_AT_ONCE, domain.settings.query)
+      const id = await requestTry(pool, domain, { ...wanted, paths }, (db, count) =>
+        mostAskedPaths(db, { account, domain: domain.id }, nowMs, count),
+      )
       return whenRendered(async () => {
         const found = await findTry(pool, account, name, id)
         return found?.state === 'done' ? { json: { ...found }, text: triedText(found) } : null

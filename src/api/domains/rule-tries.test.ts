@@ -351,10 +351,16 @@ describe('POST and GET /api/domains/:domain/rules/try', () => {
     const id = await shop()
     const paths = Array.from({ length: 20 }, (_, at) => `/${at}`)
     const urls = []
-    for (let at = 0; at < TRIED_A_DAY / 20; at++) urls.push(await tried({ rules: [], paths }))
+    const atOnce = Array.from({ length: 15 }, () => api.post(URL, owner.key, { rules: [], paths }))
+    for (const { status, body } of await Promise.all(atOnce)) {
+      if (status === 202) urls.push(`${URL}/${body['id']}`)
+      else assert.equal(status, 429)
+    }
+    assert.equal(urls.length, TRIED_A_DAY / 20, 'exact, however many ask at once')
     const over = await api.post(URL, owner.key, { rules: [], paths: ['/'] })
     assertAnswer(over, 429, 'Rule try limit reached (200 pages per domain and day)')
     assert(Number(over.headers.get('retry-after')) > 86_000)
+    assertAnswer(await api.post(URL, owner.key, { rules: [] }), 429, /^Rule try limit/)
 
     await api.pool.query(
       `update rule_try set requested_at = requested_at - interval '1 day' where domain_id = $1`,

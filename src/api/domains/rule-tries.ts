@@ -10,7 +10,6 @@ import {
   TRY_SIDES,
 } from '../../queue/tries/rule-tries.ts'
 import { DIFFERENCES } from '../../queue/tries/try-rules.ts'
-import { pathsToTry } from '../../queue/tries/what-to-try.ts'
 import { checkedRules, RULE_CATEGORIES } from '../../rules/schema.ts'
 import { PAGE_VARIANTS } from '../../store/page-id.ts'
 import { callerOf } from '../http/access.ts'
@@ -95,14 +94,11 @@ export function ruleTries(app: ApiApp, { clock, pool }: ApiDeps): void {
     handler: async (request, reply) => {
       const { account } = callerOf(request)
       const domain = await ownedDomain(pool, account, request.params.domain)
-      const { paths, ...wanted } = request.body
-      const mostAsked = () =>
-        mostAskedPaths(pool, { account, domain: domain.id }, clock.nowMs(), TRIED_AT_ONCE)
-      const given =
-        paths === undefined
-          ? pathsToTry(domain.settings, wanted.rules, await mostAsked()).slice(0, TRIED_AT_ONCE)
-          : pagePathsOf(domain, paths)
-      const id = await requestTry(pool, domain, { ...wanted, paths: given })
+      const { paths: given, ...wanted } = request.body
+      const paths = given === undefined ? null : pagePathsOf(domain, given)
+      const id = await requestTry(pool, domain, { ...wanted, paths }, (db, count) =>
+        mostAskedPaths(db, { account, domain: domain.id }, clock.nowMs(), count),
+      )
       return reply.code(202).send({ id })
     },
   })

@@ -53,7 +53,7 @@ export function createSitemaps(deps: SitemapDeps): Sitemaps {
     })
     const ageMs = stored === null ? Number.POSITIVE_INFINITY : clock.nowMs() - stored.fetchedAtMs
     if (stored !== null && ageMs < SITEMAP_FRESH_MS) return write(req, res, stored, 'hit', ageMs)
-    const old = stored !== null && ageMs < domain.lifetimes.keepMs ? stored : null
+    const old = stored !== null && ageMs < domain.ages.keep_seconds * 1_000 ? stored : null
     const fetched = await (old === null
       ? load(domain, page)
       : within(STALE_WAIT_MS, load(domain, page), null))

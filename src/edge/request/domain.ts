@@ -2,7 +2,7 @@ import type { Queryable } from '../../db/transaction.ts'
 import type { DomainId, DomainName } from '../../ids.ts'
 import { type OpenOriginHeaders, type Origin, readOrigin } from '../../outbound/origin.ts'
 import { RecentMap } from '../../recent-map.ts'
-import { lifetimesOf, RuleBook } from '../../rules/rule-book.ts'
+import { RuleBook } from '../../rules/rule-book.ts'
 import { barePath, keyFileOf, type Redirect, RedirectMap } from '../../site-files/redirects.ts'
 import type { RobotsSite } from '../../site-files/robots-files.ts'
 import { type ComparedPage, Devices } from '../../sites/devices.ts'
@@ -15,7 +15,6 @@ import {
   treatmentOf,
 } from '../../sites/domain-settings.ts'
 import { domainByHost } from '../../sites/domains.ts'
-import type { Lifetimes } from '../../store/freshness.ts'
 import { CacheTrust, type Held, type Invalidation } from '../../store/invalidation.ts'
 import type { QueryRule } from '../../store/path.ts'
 import { type OwnCrawlers, ownCrawlers } from '../crawlers/crawler-test.ts'
@@ -58,7 +57,7 @@ export type EdgeDomain = {
   files: RobotsSite['files']
   /** While IndexNow is on. */
   indexNowKey: string | null
-  lifetimes: Lifetimes
+  ages: Pick<DomainSettings, 'fresh_seconds' | 'stale_seconds' | 'keep_seconds'>
   /** null: none, or the domain is inactive. */
   redirects: RedirectMap | null
   crawlerWaitMs: number
@@ -67,6 +66,7 @@ export type EdgeDomain = {
 /** `headers`: for the origin, with all that is passed. */
 export function edgeDomain(row: DomainRow, headers: readonly string[] = []): EdgeDomain {
   const settings = readDomainSettings(row.settings)
+  const { fresh_seconds, stale_seconds, keep_seconds } = settings
   const terms = settings.terms_url === null ? null : URL.parse(settings.terms_url)
   const redirects = row.is_active ? (row.redirects ?? []) : []
   return {
@@ -88,7 +88,7 @@ export function edgeDomain(row: DomainRow, headers: readonly string[] = []): Edg
     cards: settings.cards === 'on',
     files: { preferences: settings.preferences, robots: settings.robots, sitemap: settings.sitemap },
     indexNowKey: settings.indexnow ? (row.indexnow_key ?? null) : null,
-    lifetimes: lifetimesOf(settings, null),
+    ages: { fresh_seconds, stale_seconds, keep_seconds },
     redirects: redirects.length === 0 ? null : new RedirectMap(redirects, keyFileOf(row.indexnow_key)),
     crawlerWaitMs: settings.crawler_wait_seconds * 1_000,
   }

@@ -64,9 +64,9 @@ export class OwnAnswers {
     file: number | null,
   ): Promise<Verdict | null> {
     const { robots, db, clock, log } = this.#parts
-    const { id, name, redirects, lifetimes } = domain
+    const { id, name, redirects, ages } = domain
     const rules = await robots.rules(domain).catch(() => null)
-    const site = { id, name, redirects, rules, sinceMs: clock.nowMs() - lifetimes.keepMs }
+    const site = { id, name, redirects, rules, sinceMs: clock.nowMs() - ages.keep_seconds * 1_000 }
     try {
       const pieces = await sitemapFile(db, site, file)
       if (pieces === null) return null

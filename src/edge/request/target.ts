@@ -1,5 +1,5 @@
 import { RecentMap } from '../../recent-map.ts'
-import { lifetimesUnder, USUAL_CATEGORY } from '../../rules/rule-book.ts'
+import { lifetimesOf, USUAL_CATEGORY } from '../../rules/rule-book.ts'
 import { barePath, type CompiledRedirect, keyFileOf } from '../../site-files/redirects.ts'
 import { isPhoneAgent } from '../../sites/devices.ts'
 import type { Lifetimes } from '../../store/freshness.ts'
@@ -91,16 +91,15 @@ function targetOf(domain: EdgeDomain, url: string, category: string, isPhone: bo
   if (EXCLUDED.test(name)) return { kind: 'excluded', own }
   const { rules } = domain
   const variant = isPhone && domain.devices.tellsApart(path) ? 'mobile' : 'desktop'
-  const rule = rules.find(path, category, variant)
+  const { rule = null, effect = '' } = rules.chosen(path, category, variant) ?? {}
   if (rule?.action === 'pass') return { kind: 'rule', own }
-  const lifetimes = lifetimesUnder(domain.lifetimes, rule)
+  const lifetimes = lifetimesOf(domain.ages, rule)
   const id = pageId(domain.id, path, variant)
   if (rule?.action === 'not-found') return { kind: 'missing', own, status: 404, page: id, lifetimes }
   if (rule?.action === 'gone') return { kind: 'missing', own, status: 410, page: id, lifetimes }
   const page: PageTarget = {
     ...{ kind: 'page', own, page: id, lifetimes, isKept: rule?.action !== 'no-store' },
-    effect: rules.effect(path, category, variant),
-    otherEffects: rules.otherEffects(path, category, variant),
+    ...{ effect, otherEffects: rules.otherEffects(path, category, variant) },
     ...{ notedDay: 0, refreshedMs: 0, visit: { userAgent: '', atMs: 0 } },
   }
   if (rule?.action === 'render') return page

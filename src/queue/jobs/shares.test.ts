@@ -26,6 +26,12 @@ const workers: Worker[] = []
 const renderer = await startTestRenderer({ slots: 2 * SLOTS })
 renderer.routes.set('/never-ready', scripted('window.prerenderReady = false'))
 renderer.routes.set('/loops', scripted('while (true);'))
+// Its clock takes real time; without a rule it is rendered at once.
+renderer.routes.set(
+  '/awaits',
+  scripted(`show('content')
+    setInterval(() => { for (const end = performance.now() + 100; performance.now() < end; ); }, 200)`),
+)
 renderer.routes.set('/page', scripted(`show('content')`))
 after(async () => {
   waiter.close()
@@ -56,6 +62,18 @@ describe("beside another account's pages, a crawler's page is rendered while the
     await enqueue(queue.pool, refreshed!, paths(1_000, '/never-ready?'), 'refresh')
     await until('the refresh has begun', () => worker.running > 0)
     await crawl(worker, [crawled!], 10, '/never-ready')
+    await missesAreRendered(worker)
+  })
+
+  it('ten crawlers on pages of ten domains of one account whose rule awaits an element that never comes', async () => {
+    const worker = await start()
+    const domains = await domainsOfOneAccount(10)
+    const rules = [{ path: '/awaits*', render: { wait_for: '#never' } }]
+    await queue.pool.query(
+      `update domain set settings = settings || jsonb_build_object('rules', $2::jsonb) where id = any($1)`,
+      [domains, JSON.stringify(rules)],
+    )
+    await crawl(worker, domains, 10, '/awaits')
     await missesAreRendered(worker)
   })
 

@@ -6,12 +6,13 @@ import { AppError } from '../../errors.ts'
 import type { AccountId, DomainId, DomainName, JobId, PagePath } from '../../ids.ts'
 import { ownBlockProblem, type Rule } from '../../rules/schema.ts'
 import { readDevices } from '../../sites/devices.ts'
+import type { DomainSettings } from '../../sites/domain-settings.ts'
 import { storableJson } from '../../sites/inspection/side.ts'
 import type { PageVariant } from '../../store/page-id.ts'
 import { enqueue } from '../jobs/enqueue.ts'
 import type { JobState } from '../jobs/job.ts'
 import type { Tried, TriedResult } from './try-rules.ts'
-import { createVisitorChoice, type TryVisitor } from './what-to-try.ts'
+import { createVisitorChoice, pathsToTry, type TryVisitor } from './what-to-try.ts'
 
 export const TRIED_AT_ONCE = 20
 /** Of a domain. */
@@ -25,27 +26,10 @@ const LOCK = 7231
 /** Of the jobs that try: no page of a site. */
 const PATH_PREFIX = '/prepaint-try-'
 
-/** `state` is that of the whole. Rules count from 0; null: the path has none. */
-export type RuleTry = {
-  state: 'queued' | 'running' | 'done'
-  pages: (Pick<TriedResult, 'ms' | 'differences'> & {
-    path: PagePath
-    category: string
-    variant: PageVariant
-    /** False: phones get the desktop page of this path. */
-    is_served: boolean
-    pictures: TrySide[]
-    rule_before: number | null
-    rule_after: number | null
-    /** null: not rendered yet. */
-    outcome: string | null
-  })[]
-}
-
 export type WantedTry = {
   rules: readonly Rule[]
-  /** All different. */
-  paths: readonly PagePath[]
+  /** All different. null: those that crawlers asked for most, and one for each new rule beside them. */
+  paths: readonly PagePath[] | null
   /** Absent: a visitor whose rule changes, for each path. */
   category?: TryVisitor['category'] | undefined
   variant?: PageVariant | undefined
@@ -54,16 +38,22 @@ export type WantedTry = {
 /** Returns its id. Throws `invalid_field`, `rule_try_limit`, `queue_full` and `domain_not_found`. */
 export async function requestTry(
   pool: pg.Pool,
-  domain: { id: DomainId; name: DomainName; settings: { rules: Rule[] } },
-  { rules, paths, ...visitor }: WantedTry,
+  domain: { id: DomainId; name: DomainName; settings: Pick<DomainSettings, 'rules' | 'query'> },
+  { rules, paths: given, ...visitor }: WantedTry,
+  mostAsked: (db: Queryable, count: number) => Promise<PagePath[]>,
 ): Promise<string> {
   const blocked = ownBlockProblem(rules, domain.name)
   if (blocked !== null) throw new AppError('invalid_field', { word: blocked })
-  const choose = createVisitorChoice(domain.settings.rules, rules, visitor)
   return transaction(pool, async (client) => {
     // One at a time for a domain, so that its limit is exact.
     await client.query('select pg_advisory_xact_lock($1, $2)', [LOCK, domain.id])
-    await checkLimit(client, domain.id, paths.length)
+    // Before all that takes long for hostile rules.
+    await checkLimit(client, domain.id, given?.length ?? 1)
+    const paths =
+      given ??
+      pathsToTry(domain.settings, rules, await mostAsked(client, TRIED_AT_ONCE)).slice(0, TRIED_AT_ONCE)
+    if (given === null) await checkLimit(client, domain.id, paths.length)
+    const choose = createVisitorChoice(domain.settings.rules, rules, visitor)
     // The last try of a domain has pictures.
     await client.query(
       `update rule_try_page p set before_picture = null, after_picture = null from rule_try t
@@ -71,31 +61,24 @@ export async function requestTry(
       [domain.id],
     )
     const prefix = `${PATH_PREFIX}${randomBytes(12).toString('hex')}-`
-    const jobs = await enqueue(
-      client,
-      domain.id,
-      paths.map((_path, place) => `${prefix}${place}` as PagePath),
-      'refresh',
-      { variant: 'desktop' },
-    )
-    const { rows } = await client.query<{ id: string }>(
-      'insert into rule_try (domain_id) values ($1) returning id',
-      [domain.id],
-    )
+    const own = paths.map((_path, place) => `${prefix}${place}` as PagePath)
+    const jobs = await enqueue(client, domain.id, own, 'refresh', { variant: 'desktop' })
     const devices = await readDevices(client, domain.id)
     const pages = paths.map((path, place) => {
       const chosen = choose(path)
       const isServed = chosen.variant === 'desktop' || devices.tellsApart(path)
       return { place, path, job_id: jobs[place]?.jobId, ...chosen, is_served: isServed }
     })
-    await client.query(
-      `insert into rule_try_page (try_id, place, job_id, path, category, variant, is_served, before, after)
-       select $1, place, job_id, path, category, variant, is_served, nullif(before, 'null'), nullif(after, 'null')
-         from jsonb_to_recordset($2) as p (place smallint, job_id uuid, path text, category text, variant text,
-              is_served boolean, before jsonb, after jsonb)`,
-      [rows[0]!.id, JSON.stringify(pages)],
+    const { rows } = await client.query<{ try_id: string }>(
+      `with made as (insert into rule_try (domain_id) values ($1) returning id)
+       insert into rule_try_page (try_id, place, job_id, path, category, variant, is_served, before, after)
+       select id, place, job_id, path, category, variant, is_served, nullif(before, 'null'), nullif(after, 'null')
+         from made, jsonb_to_recordset($2) as p (place smallint, job_id uuid, path text, category text, variant text,
+              is_served boolean, before jsonb, after jsonb)
+       returning try_id`,
+      [domain.id, JSON.stringify(pages)],
     )
-    return rows[0]!.id
+    return rows[0]!.try_id
   })
 }
 
@@ -112,7 +95,14 @@ async function checkLimit(client: Queryable, domain: DomainId, more: number): Pr
   throw new AppError('rule_try_limit', { headers: { 'Retry-After': String(Math.max(1, seconds ?? 1)) } })
 }
 
-type Row = Pick<RuleTry['pages'][number], 'path' | 'category' | 'variant' | 'is_served' | 'pictures'> & {
+type Row = {
+  path: PagePath
+  category: string
+  variant: PageVariant
+  /** False: phones get the desktop page of this path. */
+  is_served: boolean
+  pictures: TrySide[]
+  /** Counting from 0; null: none. */
   rule_before: number | null
   rule_after: number | null
   result: TriedResult | null
@@ -120,13 +110,10 @@ type Row = Pick<RuleTry['pages'][number], 'path' | 'category' | 'variant' | 'is_
   outcome: string | null
 }
 
+export type RuleTry = NonNullable<Awaited<ReturnType<typeof findTry>>>
+
 /** null: unknown, another account's, or removed. */
-export async function findTry(
-  db: Queryable,
-  account: AccountId,
-  domain: DomainName,
-  id: string,
-): Promise<RuleTry | null> {
+export async function findTry(db: Queryable, account: AccountId, domain: DomainName, id: string) {
   const { rows } = await db.query<Row>(
     `select p.path, p.category, p.variant, p.is_served,
             array_remove(array[case when p.before_picture is not null then 'before' end,
@@ -144,10 +131,11 @@ export async function findTry(
   const isOver = ({ result, state }: Row) => result !== null || !(state === 'queued' || state === 'running')
   const hasBegun = rows.some((row) => isOver(row) || row.state === 'running')
   return {
-    state: rows.every(isOver) ? 'done' : hasBegun ? 'running' : 'queued',
+    /** Of the whole. */
+    state: rows.every(isOver) ? ('done' as const) : hasBegun ? ('running' as const) : ('queued' as const),
     pages: rows.map((row) => {
       const { result, outcome, state: _, ...page } = row
-      // A job that was cancelled or crashed has no result.
+      // null: not rendered yet. A job that was cancelled or crashed has no result.
       const ended = isOver(row) ? (outcome ?? 'cancelled') : null
       return { ...page, ...(result ?? { outcome: ended, ms: null, differences: [] }) }
     }),

@@ -17,9 +17,8 @@ export type TriedResult = {
   differences: { of: (typeof DIFFERENCES)[number]; before: string; after: string }[]
 }
 
-/** WebP, where the pages differ; null: none. */
-export type TriedPictures = { before: Buffer | null; after: Buffer | null }
-export type Tried = { result: TriedResult; pictures: TriedPictures }
+/** `pictures`: WebP, where the pages differ; null: none. */
+export type Tried = { result: TriedResult; pictures: Record<'before' | 'after', Buffer | null> }
 
 /** `requests`: made by the page. */
 type Rendered = { outcome: Found; ms: number; requests: number }

@@ -1,5 +1,5 @@
 import type { PagePath } from '../../ids.ts'
-import { type ChosenRule, queryTests, RuleBook, USUAL_CATEGORY } from '../../rules/rule-book.ts'
+import { type ChosenRule, queryTests, RuleBook } from '../../rules/rule-book.ts'
 import { RULE_CATEGORIES, type Rule } from '../../rules/schema.ts'
 import type { DomainSettings } from '../../sites/domain-settings.ts'
 import { PAGE_VARIANTS, type PageVariant } from '../../store/page-id.ts'
@@ -42,7 +42,7 @@ export function pathsToTry(
     if (known.has(textOf(rule))) return []
     const { path: pattern, when: { query } = {} } = rule
     const book = new RuleBook([{ ...rule, when: { query } }])
-    const applies = (path: PagePath | null) => path !== null && book.find(path, USUAL_CATEGORY) !== null
+    const applies = (path: PagePath | null) => path !== null && book.chosen(path) !== null
     if (asked.some(applies)) return []
     const parameters = queryTests(rule).map(
       ({ parameter, isAnyValue }) => `${parameter}${isAnyValue ? '=1' : ''}`,

@@ -7,7 +7,7 @@ import { type Queryable, retriedTransaction } from '../../db/transaction.ts'
 import { AppError } from '../../errors.ts'
 import type { DomainId, DomainName, PagePath } from '../../ids.ts'
 import { readOrigin } from '../../outbound/origin.ts'
-import { lifetimesOf, RuleBook, USUAL_CATEGORY } from '../../rules/rule-book.ts'
+import { lifetimesOf, RuleBook } from '../../rules/rule-book.ts'
 import { redirectMapOf } from '../../site-files/stored-redirects.ts'
 import { type Robots, readRobots } from '../../sitemaps/robots.ts'
 import { type DomainSettings, readDomainSettings } from '../../sites/domain-settings.ts'
@@ -264,7 +264,7 @@ function warmChoice(
     nowMs: number
   },
 ): WarmChoice {
-  const rule = rules.find(page.path, USUAL_CATEGORY)
+  const { rule = null } = rules.chosen(page.path) ?? {}
   // Nothing would serve what is rendered.
   if (rule?.action !== undefined && rule.action !== 'render') return 'passed'
   if (!robots.allows(page.path)) return 'forbidden'
