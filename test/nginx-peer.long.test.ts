@@ -1,16 +1,13 @@
 /** nginx behind the edge as an origin, and before it as the operator's own proxy, with a cache too. */
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import http from 'node:http'
-import net from 'node:net'
+import type http from 'node:http'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import ipaddr from 'ipaddr.js'
 import { NO_CLIENT_LIMITS } from '../src/http/client-limits.ts'
-import { until } from './support/condition.ts'
 import { type Answer, GOOGLEBOT, PERSON, request, startTestEdge, type TestEdge } from './support/edge.ts'
 import { freePort } from './support/loopback.ts'
 import { startNginx } from './support/nginx.ts'
@@ -72,17 +69,12 @@ function tryNginx(): void {
         # Without it nginx compresses nothing for whoever comes with a Via.
         gzip on; gzip_proxied any; gzip_types text/plain; gzip_min_length 100;
         keepalive_requests 2;
-        client_max_body_size 100k;
         location /app {
           default_type text/html; add_header Cache-Control "public, max-age=600";
           return 200 "people $uri";
         }
         location /here { return 302 /there; }
         location /post { proxy_pass ${edge.origin}; }
-        location /socket {
-          proxy_pass ${edge.origin}; proxy_http_version 1.1;
-          proxy_set_header Upgrade $http_upgrade; proxy_set_header Connection upgrade;
-        }
       }
       upstream prepaint { server 127.0.0.1:${edge.tlsPort}; keepalive 4; }
       server {
@@ -109,11 +101,8 @@ function tryNginx(): void {
         }
       }`
 
-  const ask = (target: string, headers: Record<string, string> = {}, method = 'GET', body?: Buffer) =>
-    request(edge.port, target, {
-      ...{ host: 'blue.example', agent: PERSON, headers, method },
-      ...(body === undefined ? {} : { body }),
-    })
+  const ask = (target: string, headers: Record<string, string> = {}, method = 'GET', body = '') =>
+    request(edge.port, target, { host: 'blue.example', agent: PERSON, headers, method, body })
 
   describe('as an origin', () => {
     it('files: whole, in ranges, not at all when they are known, and their heads', async () => {
@@ -121,10 +110,8 @@ function tryNginx(): void {
       assert.deepEqual([whole.status, String(whole.body)], [200, '0123456789'])
       assert.match(String(whole.headers['server']), /^nginx/)
       const part = await ask('/ten.txt', { range: 'bytes=2-4' })
-      assert.deepEqual(
-        [part.status, String(part.body), part.headers['content-range']],
-        [206, '234', 'bytes 2-4/10'],
-      )
+      assert.deepEqual([part.status, String(part.body)], [206, '234'])
+      assert.equal(part.headers['content-range'], 'bytes 2-4/10')
       assert.equal((await ask('/ten.txt', { range: 'bytes=99-' })).status, 416)
       const several = await ask('/ten.txt', { range: 'bytes=0-1,8-9' })
       assert.match(several.headers['content-type'] ?? '', /^multipart\/byteranges/)
@@ -135,11 +122,9 @@ function tryNginx(): void {
     })
 
     it('what it compresses stays compressed, in chunks', async () => {
-      const got = await ask('/page.html', { 'accept-encoding': 'gzip' })
-      assert.deepEqual(
-        [got.headers['content-encoding'], got.headers['transfer-encoding'], got.headers['content-length']],
-        ['gzip', 'chunked', undefined],
-      )
+      const { headers } = await ask('/page.html', { 'accept-encoding': 'gzip' })
+      assert.deepEqual([headers['content-encoding'], headers['transfer-encoding']], ['gzip', 'chunked'])
+      assert.equal(headers['content-length'], undefined)
     })
 
     it('its redirects name its own host and port; people stay on the custom domain', async () => {
@@ -147,44 +132,11 @@ function tryNginx(): void {
       assert.equal((await ask('/here')).headers.location, 'http://blue.example/there')
     })
 
-    it('a body that is too large is refused before it is sent, when the client asks', async () => {
-      const req = http.request({
-        ...{ port: edge.port, host: '127.0.0.1', method: 'POST', path: '/post', agent: false },
-        headers: { host: 'blue.example', 'content-length': 10_000_000, expect: '100-continue' },
-      })
-      req.on('error', () => {})
-      req.on('continue', () => assert.fail('nobody wanted it'))
-      req.flushHeaders()
-      const [res] = (await once(req, 'response')) as [http.IncomingMessage]
-      assert.equal(res.statusCode, 413)
-      req.destroy()
-    })
-
     it('that closes each connection behind two requests loses none of forty', async () => {
       for (let n = 0; n < 20; n++) {
-        assert.equal((await ask('/post', {}, 'POST', Buffer.from(`order ${n}`))).status, 200)
+        assert.equal((await ask('/post', {}, 'POST', `order ${n}`)).status, 200)
         assert.equal((await ask('/ten.txt')).status, 200)
       }
-    })
-
-    it('a WebSocket goes through both', async () => {
-      edge.originServer.once('upgrade', (_req, socket: net.Socket) => {
-        socket.on('error', () => {})
-        socket.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n')
-        socket.pipe(socket)
-      })
-      const socket = net.connect(edge.port, '127.0.0.1')
-      socket.write(
-        'GET /socket HTTP/1.1\r\nHost: blue.example\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: eA==\r\n\r\n',
-      )
-      let got = ''
-      socket.on('data', (part) => {
-        got += part
-      })
-      await until('the handshake', () => got.includes('\r\n\r\n'))
-      socket.write(Buffer.from('8203616263', 'hex'))
-      await until('the echo', () => got.endsWith('abc'))
-      socket.destroy()
     })
   })
 

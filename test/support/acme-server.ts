@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import http from 'node:http'
 import https from 'node:https'
 import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
 import tls from 'node:tls'
 import { alpnDigest } from '../../src/certificates/acme/alpn-certificate.ts'
 import { readDer } from '../../src/der.ts'
@@ -72,29 +73,21 @@ export async function startTestAcme(ports: { http: number; tls: number }): Promi
   }
 
   async function answer(req: http.IncomingMessage): Promise<Reply> {
-    const parts: Buffer[] = []
-    for await (const part of req as AsyncIterable<Buffer>) parts.push(part)
+    const sent = await text(req)
     if (acme.fault === 'silent') return new Promise(() => {})
     if (acme.fault === 'away') return { status: 503, body: {}, headers: { 'retry-after': '7' } }
     const path = req.url ?? ''
     if (path === '/dir') {
-      const names = {
-        newNonce: '/nonce',
-        newAccount: '/account',
-        newOrder: '/order',
-        renewalInfo: '/renewal',
-      }
-      return {
-        status: 200,
-        body: Object.fromEntries(Object.entries(names).map(([name, at]) => [name, base + at])),
-      }
+      const [newNonce, newAccount] = [`${base}/nonce`, `${base}/account`]
+      const body = { newNonce, newAccount, newOrder: `${base}/order`, renewalInfo: `${base}/renewal` }
+      return { status: 200, body }
     }
     if (path === '/nonce') {
       if (acme.fault === 'no-nonce') return { status: 503, headers: { 'retry-after': acme.retryAfter } }
       return { status: 200 }
     }
     if (path.startsWith('/renewal/')) return renewal(path.slice('/renewal/'.length))
-    const said = read(Buffer.concat(parts).toString(), base + path)
+    const said = read(sent, base + path)
     return 'status' in said ? said : route(path, said.payload, said.key)
   }
 
@@ -108,11 +101,8 @@ export async function startTestAcme(ports: { http: number; tls: number }): Promi
 
   function renewal(id: string): Reply {
     if (!id.startsWith(`${authority.authorityKeyId.toString('base64url')}.`)) return problem('malformed', id)
-    const { start, end } = acme.window ?? {
-      start: new Date(Date.now() + acme.lifetimeMs / 2),
-      end: new Date(Date.now() + acme.lifetimeMs / 2),
-    }
-    return { status: 200, body: { suggestedWindow: { start: start.toISOString(), end: end.toISOString() } } }
+    const middle = new Date(Date.now() + acme.lifetimeMs / 2)
+    return { status: 200, body: { suggestedWindow: acme.window ?? { start: middle, end: middle } } }
   }
 
   /** RFC 8555, section 6: signature, nonce, address. */
@@ -154,10 +144,8 @@ export async function startTestAcme(ports: { http: number; tls: number }): Promi
     }
     if (what === 'order' && id === undefined) {
       if (acme.fault === 'rate-limited') {
-        return {
-          ...problem('rateLimited', 'too many certificates'),
-          headers: { 'retry-after': acme.retryAfter },
-        }
+        const headers = { 'retry-after': acme.retryAfter }
+        return { ...problem('rateLimited', 'too many certificates'), headers }
       }
       if (acme.fault === 'replaced-already' && payload['replaces'] !== undefined) {
         return problem('alreadyReplaced', 'it has been replaced')
@@ -231,26 +219,17 @@ export async function startTestAcme(ports: { http: number; tls: number }): Promi
     const path = `/.well-known/acme-challenge/${token}`
     const req = http.get({ host: '127.0.0.1', port: ports.http, path, headers: { host: name } })
     const [res] = (await once(req, 'response')) as [http.IncomingMessage]
-    const parts: Buffer[] = []
-    for await (const part of res as AsyncIterable<Buffer>) parts.push(part)
-    return res.statusCode === 200 && Buffer.concat(parts).toString() === expected
+    return res.statusCode === 200 && (await text(res)) === expected
   }
 
   /** RFC 8737, section 3. */
   async function askTls({ name }: Order, expected: string): Promise<boolean> {
-    const socket = tls.connect({
-      host: '127.0.0.1',
-      port: ports.tls,
-      servername: name,
-      ALPNProtocols: ['acme-tls/1'],
-      rejectUnauthorized: false,
-    })
+    const asked = { servername: name, ALPNProtocols: ['acme-tls/1'], rejectUnauthorized: false }
+    const socket = tls.connect({ host: '127.0.0.1', port: ports.tls, ...asked })
     await once(socket, 'secureConnect')
     const { raw, subjectaltname } = socket.getPeerCertificate()
-    const identifier = Buffer.concat([
-      Buffer.from('06082b0601050507011f0101ff04220420', 'hex'),
-      alpnDigest(expected),
-    ])
+    const extension = Buffer.from('06082b0601050507011f0101ff04220420', 'hex')
+    const identifier = Buffer.concat([extension, alpnDigest(expected)])
     const good = socket.alpnProtocol === 'acme-tls/1' && subjectaltname === `DNS:${name}`
     socket.destroy()
     return good && raw.includes(identifier)

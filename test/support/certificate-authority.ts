@@ -80,9 +80,7 @@ export function createTestCa(
         extensions: [
           alternativeNames(names),
           sequence(objectId('2.5.29.35'), octetString(sequence(implicit(0, AUTHORITY_KEY_ID)))),
-          ...(options.usage === undefined
-            ? []
-            : [sequence(objectId('2.5.29.37'), octetString(sequence(objectId(options.usage))))]),
+          ...(options.usage === undefined ? [] : [usageExtension(options.usage)]),
         ],
       })
       const key = own.privateKey.export({ type: 'pkcs8', format: 'pem' }) as string
@@ -90,6 +88,9 @@ export function createTestCa(
     },
   }
 }
+
+const usageExtension = (usage: string) =>
+  sequence(objectId('2.5.29.37'), octetString(sequence(objectId(usage))))
 
 function signed(of: {
   subject: string

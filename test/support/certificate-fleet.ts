@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import type http from 'node:http'
 import tls from 'node:tls'
 import { findHttpChallenge } from '../../src/certificates/acme/challenge.ts'
 import { createTransport } from '../../src/certificates/acme/transport.ts'
@@ -61,18 +62,10 @@ export async function testFleet() {
     invalidateOn(listener, [contexts.held])
     await listener.settled()
     const answerChallenge = createChallengeAnswer((host, token) => findHttpChallenge(pool, host, token))
-    const servers = createEdgeServers(
-      {
-        request: (req, res) =>
-          answerChallenge(req, res, () => {
-            res.writeHead(404, [])
-            res.end('not ours')
-          }),
-        upgrade: () => {},
-      },
-      contexts,
-      { clock, headersMs: 5_000, idleMs: 5_000, keepAliveMs: 5_000 },
-    )
+    const request = (req: http.IncomingMessage, res: http.ServerResponse) =>
+      answerChallenge(req, res, () => void res.writeHead(404, []).end('not ours'))
+    const limits = { clock, headersMs: 5_000, idleMs: 5_000, keepAliveMs: 5_000 }
+    const servers = createEdgeServers({ request, upgrade: () => {} }, contexts, limits)
     const secure = servers.secure!
     const ports = { http: await listening(servers.plain), tls: await listening(secure) }
     const orderings: Ordering[] = []
@@ -92,12 +85,8 @@ export async function testFleet() {
       contexts,
       async handshake(name: string, root?: string): Promise<Handshake> {
         const socket = tls.connect({
-          host: '127.0.0.1',
-          port: ports.tls,
-          servername: name,
-          ALPNProtocols: ['h2', 'http/1.1'],
-          rejectUnauthorized: false,
-          ...(root !== undefined && { ca: root }),
+          ...{ host: '127.0.0.1', port: ports.tls, servername: name, ALPNProtocols: ['h2', 'http/1.1'] },
+          ...{ rejectUnauthorized: false, ...(root !== undefined && { ca: root }) },
         })
         try {
           await once(socket, 'secureConnect')
@@ -110,32 +99,16 @@ export async function testFleet() {
       /** Orders from that CA. The name points to us unless `reach` says otherwise. */
       order(
         acme: Pick<TestAcme, 'directoryUrl' | 'ca'>,
-        {
-          reach = async () => ({ kind: 'http-01' as const }),
-          random,
-          log = silentLog(),
-        }: Partial<OrderingDeps> = {},
+        deps: Partial<OrderingDeps> = {},
         options: Partial<OrderingOptions> = {},
       ): Ordering {
+        const transport = createTransport({ userAgent: 'test', ca: acme.ca, timeoutMs: 5_000 })
+        const reach = async () => ({ kind: 'http-01' as const })
         const ordering = startOrdering(
+          { pool, listener, vault, transport, clock, log: silentLog(), reach, ...deps },
           {
-            pool,
-            listener,
-            vault,
-            transport: createTransport({ userAgent: 'test', ca: acme.ca, timeoutMs: 5_000 }),
-            clock,
-            log,
-            reach,
-            ...(random !== undefined && { random }),
-          },
-          {
-            directoryUrl: acme.directoryUrl,
-            email: 'operator@example.com',
-            perHour: 100,
-            pollMs: 100,
-            leaseMs: 60_000,
-            times: { pollMs: 20, limitMs: 20_000 },
-            ...options,
+            ...{ directoryUrl: acme.directoryUrl, email: 'operator@example.com', perHour: 100 },
+            ...{ pollMs: 100, leaseMs: 60_000, times: { pollMs: 20, limitMs: 20_000 }, ...options },
           },
         )
         orderings.push(ordering)

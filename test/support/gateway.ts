@@ -83,13 +83,10 @@ export async function startTestGateway(
   async function openOwn(protocol: 'h2' | 'http/1.1'): Promise<tls.TLSSocket> {
     const { status, socket } = await connect(`${CUSTOM_DOMAIN}:443`)
     assert.equal(status, 200)
-    const secured = tls.connect({
-      socket,
-      servername: CUSTOM_DOMAIN,
-      // Like Chromium with the spki list.
-      rejectUnauthorized: false,
-      ALPNProtocols: [protocol],
-    })
+    // Like Chromium with the spki list.
+    const rejectUnauthorized = false
+    const options = { socket, servername: CUSTOM_DOMAIN, rejectUnauthorized, ALPNProtocols: [protocol] }
+    const secured = tls.connect(options)
     secured.on('error', () => {})
     await once(secured, 'secureConnect')
     return secured

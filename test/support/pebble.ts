@@ -20,46 +20,24 @@ export async function startPebble(ports: { http: number; tls: number }): Promise
   writeFileSync(path.join(dir, 'cert.pem'), own.chain)
   writeFileSync(path.join(dir, 'key.pem'), own.key)
   const [listen, management, dns, dnsManagement] = await Promise.all([1, 2, 3, 4].map(freePort))
-  writeFileSync(
-    path.join(dir, 'config.json'),
-    JSON.stringify({
-      pebble: {
-        listenAddress: `127.0.0.1:${listen}`,
-        managementListenAddress: `127.0.0.1:${management}`,
-        certificate: path.join(dir, 'cert.pem'),
-        privateKey: path.join(dir, 'key.pem'),
-        httpPort: ports.http,
-        tlsPort: ports.tls,
-        ocspResponderURL: '',
-        externalAccountBindingRequired: false,
-      },
-    }),
-  )
-  const off = [
-    '-http01',
-    '',
-    '-https01',
-    '',
-    '-tlsalpn01',
-    '',
-    '-defaultIPv6',
-    '',
-    '-defaultIPv4',
-    '127.0.0.1',
-  ]
-  const names = run('pebble-challtestsrv', [
-    ...off,
-    '-dns01',
-    `127.0.0.1:${dns}`,
-    '-management',
-    `127.0.0.1:${dnsManagement}`,
-  ])
-  const pebble = run(
-    'pebble',
-    ['-config', path.join(dir, 'config.json'), '-strict', '-dnsserver', `127.0.0.1:${dns}`],
-    // Rejects a third of all valid nonces.
-    { PEBBLE_VA_NOSLEEP: '1', PEBBLE_WFE_NONCEREJECT: '33' },
-  )
+  const configuration = {
+    listenAddress: `127.0.0.1:${listen}`,
+    managementListenAddress: `127.0.0.1:${management}`,
+    ...{ certificate: path.join(dir, 'cert.pem'), privateKey: path.join(dir, 'key.pem') },
+    ...{
+      httpPort: ports.http,
+      tlsPort: ports.tls,
+      ocspResponderURL: '',
+      externalAccountBindingRequired: false,
+    },
+  }
+  writeFileSync(path.join(dir, 'config.json'), JSON.stringify({ pebble: configuration }))
+  const off = ['http01', 'https01', 'tlsalpn01', 'defaultIPv6'].flatMap((name) => [`-${name}`, ''])
+  const on = ['-dns01', `127.0.0.1:${dns}`, '-management', `127.0.0.1:${dnsManagement}`]
+  const names = run('pebble-challtestsrv', [...off, '-defaultIPv4', '127.0.0.1', ...on])
+  const args = ['-config', path.join(dir, 'config.json'), '-strict', '-dnsserver', `127.0.0.1:${dns}`]
+  // Rejects a third of all valid nonces.
+  const pebble = run('pebble', args, { PEBBLE_VA_NOSLEEP: '1', PEBBLE_WFE_NONCEREJECT: '33' })
   const get = (port: number | undefined, at: string) =>
     fetched(`https://localhost:${port}${at}`, authority.certificate)
   const close = async () => {

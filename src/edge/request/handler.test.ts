@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { beforeEach, describe, it } from 'node:test'
 import { until } from '../../../test/support/condition.ts'
 import { type AskOptions, GPTBOT, openEdge, PERSON, type Scripted } from '../../../test/support/edge.ts'
-import { AppError } from '../../errors.ts'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
@@ -188,27 +187,6 @@ it('a crawler waits until the deadline, then gets the origin; the job goes on an
   assert.equal(await impatient.verdict('/a'), 'hit')
 })
 
-it('many crawlers at one page are one render', async () => {
-  let arrived = 0
-  const count = () => arrived++
-  edge.server.on('request', count)
-  edge.script('hang')
-  const asking = Promise.all(Array.from({ length: 20 }, () => edge.ask('/busy')))
-  await until('all are there', async () => (await jobs()) === 1 && arrived === 20)
-  await edge.work()
-  const answers = await asking
-  edge.server.off('request', count)
-  assert.deepEqual(edge.rendered, ['red.example/busy'])
-  assert.equal(new Set(answers.map(({ body }) => String(body))).size, 1)
-  assert(answers.every(({ verdict }) => verdict === 'rendered' || verdict === 'hit'))
-})
-
-it('a full queue passes', async (t) => {
-  const enqueueLive = () => Promise.reject(new AppError('queue_full'))
-  const full = await openEdge({ parts: { enqueueLive } }, t)
-  assert.equal(await full.verdict('/a'), 'pass; queue-full')
-})
-
 describe('tenants', () => {
   it("one domain's page is never another's, and each gets its own", async () => {
     for (const _ of [1, 2]) {
@@ -230,48 +208,37 @@ describe('tenants', () => {
 
 it('known paths: remembers what crawlers asked for, in batches, and no 404', async () => {
   edge.script({ kind: 'rendered', status: 404, headers: [], html: 'gone' })
-  await edge.ask('/known-404')
-  await edge.ask('/known-a')
-  await edge.ask('/known-a?utm_source=x')
+  for (const path of ['/known-404', '/known-a', '/known-a?utm_source=x']) await edge.ask(path)
   await edge.ask('/known-b', { agent: PERSON })
   edge.script({ kind: 'blank' })
   await edge.ask('/known-c')
   await edge.asked.flush()
-  const { rows } = await edge.pool.query<{ path: string }>(
-    `select path from known_path where domain_id = $1 and source = 'crawler' and path like '%known%' order by path`,
+  const { rows } = await edge.pool.query<{ paths: string[] }>(
+    `select array_agg(path order by path) as paths from known_path
+      where domain_id = $1 and source = 'crawler' and path like '%known%'`,
     [edge.red],
   )
-  assert.deepEqual(
-    rows.map(({ path }) => path),
-    ['/known-a', '/known-c'],
-  )
+  assert.deepEqual(rows, [{ paths: ['/known-a', '/known-c'] }])
 })
 
 describe('when PostgreSQL cannot be asked', () => {
-  it('crawlers get the origin; what is in memory is served on', async (t) => {
-    let broken = false
-    const node = await openEdge({ queries: ({ name }) => fails(broken && name === 'stored-page-read') }, t)
-    assert.deepEqual([await node.verdict('/a'), await node.verdict('/a')], ['rendered', 'hit'])
-    broken = true
-    assert.deepEqual([await node.verdict('/a'), await node.verdict('/b')], ['hit', 'pass; database'])
-  })
+  let failing = ''
+  const queries = ({ name }: { name: string }) => {
+    if (name === failing) throw new Error('no database')
+  }
 
-  it('a host that is not in memory gets 503, with a time to come back', async (t) => {
-    const node = await openEdge({ queries: ({ name }) => fails(name === 'domain-by-host') }, t)
-    const { status, verdict, headers } = await node.ask('/a')
+  it('crawlers get the origin, what is in memory is served on, and an unknown host gets 503 with a time to come back', async (t) => {
+    const node = await openEdge({ queries }, t)
+    assert.deepEqual([await node.verdict('/a'), await node.verdict('/a')], ['rendered', 'hit'])
+    failing = 'stored-page-read'
+    assert.deepEqual([await node.verdict('/a'), await node.verdict('/b')], ['hit', 'pass; database'])
+    failing = 'domain-by-host'
+    const { status, verdict, headers } = await node.ask('/a', { host: 'blue.example' })
     assert.deepEqual([status, verdict, headers['retry-after']], [503, 'none; fault', '30'])
   })
-
-  function fails(does: boolean): void {
-    if (does) throw new Error('no database')
-  }
 })
 
 // Test support
-
-async function jobs(): Promise<number> {
-  return (await edge.pool.query('select from job')).rowCount ?? 0
-}
 
 async function play(steps: Step[]): Promise<(string | undefined)[]> {
   const verdicts: (string | undefined)[] = []

@@ -5,6 +5,7 @@ import { describe, it } from 'node:test'
 
 import pg from 'pg'
 
+import { AppError } from '../../errors.ts'
 import type { DomainId, JobId, PagePath } from '../../ids.ts'
 import { silentLog } from '../../log.ts'
 import type { WaitedFor } from '../../queue/jobs/await.ts'
@@ -127,12 +128,13 @@ describe('crawlers that wait for renders', () => {
     }
   })
 
-  it('are passed when the queue or PostgreSQL fails', async () => {
-    const { renderNow } = start({
-      enqueueLive: async () => {
-        throw new Error('no database')
-      },
-    })
-    assert.equal(await renderNow(domain, key('/a'), connection()), 'database')
+  it('are passed when the queue is full, or PostgreSQL fails', async () => {
+    for (const [error, word] of [
+      [new AppError('queue_full'), 'queue-full'],
+      [new Error('no database'), 'database'],
+    ] as const) {
+      const { renderNow } = start({ enqueueLive: () => Promise.reject(error) })
+      assert.equal(await renderNow(domain, key('/a'), connection()), word)
+    }
   })
 })

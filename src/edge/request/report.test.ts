@@ -42,28 +42,23 @@ describe('the report of live requests', () => {
   it('has each request once: its verdict, crawler, domain, page and status', async () => {
     const crawlers = { add: [{ pattern: 'ShopWatch', category: 'seo' }] }
     await edge.settings({ crawlers })
-    const asked: [path: string, asking: AskOptions, told: unknown[]][] = [
-      ['/a?utm_source=x&b=1', { agent: 'ShopWatch' }, ['rendered', 'seo', 'red.example', '/a?b=1', 200]],
-      [
-        '/a?b=1',
-        { agent: 'ShopWatch', headers: { 'if-none-match': '*' } },
-        ['hit', 'seo', 'red.example', '/a?b=1', 304],
-      ],
-      ['/a', {}, ['rendered', 'search', 'red.example', '/a', 200]],
-      ['/a', { agent: PERSON }, ['pass; not-a-crawler', null, 'red.example', undefined, 200]],
-      [
-        '/a',
-        { agent: GPTBOT, method: 'POST' },
-        ['pass; method', 'ai-training', 'red.example', undefined, 200],
-      ],
-      ['/', { host: 'nobody.example' }, ['none; unknown-host', null, undefined, undefined, 404]],
+    const owns = { agent: 'ShopWatch' }
+    const known = { ...owns, headers: { 'if-none-match': '*' } }
+    const bot = { agent: GPTBOT, method: 'POST' }
+    const asked: [path: string, asking: AskOptions, told: string][] = [
+      ['/a?utm_source=x&b=1', owns, 'rendered seo red.example /a?b=1 200'],
+      ['/a?b=1', known, 'hit seo red.example /a?b=1 304'],
+      ['/a', {}, 'rendered search red.example /a 200'],
+      ['/a', { agent: PERSON }, 'pass; not-a-crawler null red.example undefined 200'],
+      ['/a', bot, 'pass; method ai-training red.example undefined 200'],
+      ['/', { host: 'nobody.example' }, 'none; unknown-host null undefined undefined 404'],
     ]
     for (const [path, asking] of asked) await edge.ask(path, asking)
     await until('all are told', () => told.length === asked.length)
     assert.deepEqual(
-      told.map(({ verdict, crawler, domain, page, status }) => [
-        ...[verdict, crawler, domain?.name, page?.path, status],
-      ]),
+      told.map(({ verdict, crawler, domain, page, status }) =>
+        [verdict, `${crawler}`, `${domain?.name}`, `${page?.path}`, status].join(' '),
+      ),
       asked.map(([, , wanted]) => wanted),
     )
   })
@@ -118,10 +113,9 @@ describe('X-Request-Id', () => {
       { kind: 'rendered', status: 200, headers: [], html: '<h1>a</h1>' },
       { kind: 'redirect', status: 301, location: 'https://red.example/new' },
     )
-    const asked: [string, AskOptions?][] = [
-      ...([['/a'], ['/a'], ['/a', { headers: { 'if-none-match': '*' } }], ['/old'], ['/old']] as [string][]),
-      ...([['/a', { agent: PERSON }], ['/sitemap.xml'], ['/', { host: 'nobody.example' }]] as [string][]),
-    ]
+    const others = { known: { headers: { 'if-none-match': '*' } }, person: { agent: PERSON } }
+    const asked: [string, AskOptions?][] = [['/a'], ['/a'], ['/a', others.known], ['/old'], ['/old']]
+    asked.push(['/a', others.person], ['/sitemap.xml'], ['/', { host: 'nobody.example' }])
     const ids: string[] = []
     for (const [path, asking] of asked) {
       const { rawHeaders } = await edge.ask(path, { ...asking, headers: { ...asking?.headers, ...GIVEN } })
@@ -159,13 +153,21 @@ describe('X-Request-Id', () => {
     assert.equal((await slow).headers['x-request-id'], job.request_id)
   })
 
-  it('of a trusted proxy is its own', async (t) => {
+  it('of a trusted proxy is its own, as is the address of the client', async (t) => {
+    const addresses: string[] = []
+    const verifyCrawler = (_agent: string, address: string) => {
+      addresses.push(address)
+      return 'verified' as const
+    }
     const clients = { ...NO_CLIENT_LIMITS, trustedProxies: [ipaddr.parseCIDR('127.0.0.1/32')] }
-    const trusting = await openEdge({ clients }, t)
-    const { headers } = await trusting.ask('/a', { headers: GIVEN })
+    const trusting = await openEdge({ clients, parts: { verifyCrawler } }, t)
+    const { headers } = await trusting.ask('/a', {
+      headers: { ...GIVEN, 'x-forwarded-for': '198.51.100.1, 66.249.66.1' },
+    })
     assert.equal(headers['x-request-id'], GIVEN['x-request-id'])
     const { rows } = await trusting.pool.query('select request_id from job')
     assert.deepEqual(rows, [{ request_id: GIVEN['x-request-id'] }])
+    assert.deepEqual(addresses, ['66.249.66.1'])
   })
 })
 
@@ -181,14 +183,9 @@ describe('the access log', () => {
     const tell = createAccessLog(pino({ level: 'info', base: null, timestamp: false }, into), logged)
     const headers = { host: 'red.example', 'x-request-id': 'request-1' }
     for (const verdict of verdicts) {
-      const answered = {
-        verdict: verdict as never,
-        crawler: 'search',
-        seconds: 0.0123456,
-        status: 200,
-      } as const
       const req = { method: 'GET', url: '/a?token=secret', headers } as never
-      tell(req, { ...handledAs('none; fault'), ...answered })
+      const answered = { crawler: 'search', seconds: 0.0123456, status: 200 } as const
+      tell(req, { ...handledAs('none; fault'), ...answered, verdict: verdict as never })
     }
     return lines
   }
