@@ -325,7 +325,7 @@ describe('commands on accounts, keys, tokens and domains', () => {
   const ENDPOINT = 'endpoint add --email owner@example.com --url http://127.0.0.1:4000/'
   const KEY = 'key create --email owner@example.com --name ci'
   const WRONG: [args: string, words: RegExp][] = [
-    [`${ENDPOINT} --events x`, /^--events must be some of/],
+    [`${ENDPOINT} --events x`, /^--events must be one of/],
     [`${ENDPOINT} --format x`, /^--format must be/],
     ['account create --email x@b.example --plan pro --password long-one --password-stdin', /not both/],
     [`${KEY} --expires 2999-02-30`, /--expires/],

@@ -40,7 +40,7 @@ it('the overview states the health of a domain, and the bell leads to the incide
   await click('Open incidents: 1')
   await shows('shop.example.com: Renders failing')
   await shows('/<b>cart')
-  await shows('Try first: Open one of the example pages.')
+  await shows('Open one of the example pages.')
   await isClean()
   await api.pool.query(`select resolve_incident(id, 'recovered') from incident`)
   await tab.until(`document.querySelector('[aria-label="Open incidents: 0"]')`)
@@ -57,7 +57,7 @@ it('addresses are added, endpoints tested, and deliveries replayed', async () =>
   await tab.run(`document.querySelector('input[type=url]').form.requestSubmit()`)
   await shows('whsec_')
   await click('I have copied it')
-  await click('Send a test')
+  await click('Send a test to https://hooks.example.com/x')
   await shows('endpoint.test')
   await api.pool.query(
     `update delivery set state = 'failed', error = 'timed-out' where channel_id in (select id from channel where format <> 'mail')`,

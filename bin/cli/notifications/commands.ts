@@ -13,7 +13,7 @@ import {
 } from '../../../src/notifications/delivery/endpoints.ts'
 import { listIncidents } from '../../../src/notifications/incidents/incidents.ts'
 import { createAddressGuard } from '../../../src/outbound/address-guard.ts'
-import { type Commands, defineCommand, UsageError } from '../../command-line/command.ts'
+import { type Commands, defineCommand } from '../../command-line/command.ts'
 import { withDatabase } from '../../command-line/open-database.ts'
 import {
   domainNamed,
@@ -43,31 +43,21 @@ const endpointAdd = defineCommand({
       text: `types of events: ${TYPES}; default: all but report.weekly`,
     },
   },
-  async run({ email, url, format, events }, around) {
+  async run({ email, url, format: formatText, events: types }, around) {
     const { config } = around
-    const input = {
-      ...{ url, format: format === null ? undefined : parseChoiceOption('format', format, FORMATS) },
-      events: events === null ? undefined : parseEvents(events),
-    }
+    const format = formatText === null ? undefined : parseChoiceOption('format', formatText, FORMATS)
+    const events = types?.split(',').map((type) => parseChoiceOption('events', type.trim(), EVENT_TYPES))
     await checkEndpointUrl(url, createAddressGuard(config.allowedPrivateOrigins))
     const made = await withDatabase(around, async ({ pool }) => {
       const account = await findAccount(pool, email)
       requireEndpoints(planNamed(config.plans, account.plan))
       const vault = createVault({ pool, keys: config.secretKeys, dataDir: config.dataDir })
-      return createEndpoint(pool, vault, account.id, input)
+      return createEndpoint(pool, vault, account.id, { url, format, events })
     })
     around.say('Secret to verify deliveries with, shown only once:')
     return { json: { id: made.id, url: made.url, secret: made.secret }, text: made.secret }
   },
 })
-
-function parseEvents(raw: string): (typeof EVENT_TYPES)[number][] {
-  return raw.split(',').map((given) => {
-    const type = EVENT_TYPES.find((known) => known === given.trim())
-    if (type === undefined) throw new UsageError(`--events must be some of ${TYPES}, got "${given.trim()}"`)
-    return type
-  })
-}
 
 const endpointList = defineCommand({
   options: { email: EMAIL_OPTION },
@@ -87,7 +77,7 @@ const endpointRemove = defineCommand({
   options: { id: ID_OPTION },
   async run(values, around) {
     const id = parseIdOption(values.id)
-    const deleted = await withDatabase(around, async ({ pool }) => deleteEndpoint(pool, null, id))
+    const deleted = await withDatabase(around, ({ pool }) => deleteEndpoint(pool, null, id))
     return { json: { deleted }, text: `Endpoint ${deleted.url} removed.` }
   },
 })
@@ -96,7 +86,7 @@ const endpointTest = defineCommand({
   options: { id: ID_OPTION },
   async run(values, around) {
     const id = parseIdOption(values.id)
-    const delivery = await withDatabase(around, async ({ pool }) => testEndpoint(pool, null, id))
+    const delivery = await withDatabase(around, ({ pool }) => testEndpoint(pool, null, id))
     return { json: { delivery }, text: `Test ${delivery.event_id} queued: a running node sends it at once.` }
   },
 })

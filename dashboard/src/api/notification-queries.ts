@@ -1,5 +1,7 @@
-import { queryOptions } from '@tanstack/react-query'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { notifyFailed } from '../parts/notifications.tsx'
 import { fieldQuery, wholeQuery } from './queries.ts'
+import { request } from './request.ts'
 import type { Channels, Delivery, Endpoint, Incident, Report } from './types.ts'
 
 /** Of the account, or of one domain: open first. Events of `incident` make it stale. */
@@ -10,17 +12,27 @@ export const incidentsQuery = (domain: string | null = null) => {
 
 export const channelsQuery = wholeQuery<Channels>(['channels'], '/api/notifications')
 
-export const endpointsQuery = fieldQuery<Endpoint[]>(['endpoints'], '/api/endpoints', 'endpoints')
+export const endpointsQuery = fieldQuery<Endpoint[]>(['channels', 'endpoints'], '/api/endpoints', 'endpoints')
 
-/** Polled while one is on its way. */
-export const deliveriesQuery = (endpoint: number) => {
-  const path = `/api/endpoints/${endpoint}/deliveries?limit=50`
-  return queryOptions({
-    ...fieldQuery<Delivery[]>(['deliveries', endpoint], path, 'deliveries'),
-    refetchInterval: ({ state: { data = [] } }) =>
-      data.some(({ state }) => state === 'waiting') ? 2_000 : 15_000,
-  })
-}
+/** No event tells of deliveries. */
+export const deliveriesQuery = (endpoint: number) => ({
+  ...fieldQuery<Delivery[]>(
+    ['channels', 'deliveries', endpoint],
+    `/api/endpoints/${endpoint}/deliveries?limit=50`,
+    'deliveries',
+  ),
+  refetchInterval: 5_000,
+})
 
 export const reportQuery = (week: string | null) =>
   fieldQuery<Report>(['report', week], `/api/report${week === null ? '' : `?week=${week}`}`, 'report')
+
+/** Sends a request, and reads all about channels again. */
+export function useChannelRequest<Answer>() {
+  const queries = useQueryClient()
+  return useMutation({
+    mutationFn: (sent: Parameters<typeof request>) => request<Answer>(...sent),
+    onSuccess: () => queries.invalidateQueries({ queryKey: channelsQuery.queryKey }),
+    onError: (error) => notifyFailed('That did not work', error),
+  })
+}

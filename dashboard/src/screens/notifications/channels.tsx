@@ -1,14 +1,14 @@
-import { Alert, Anchor, Badge, Button, Checkbox, Group, Text, TextInput } from '@mantine/core'
-import { useMutation, useQuery } from '@tanstack/react-query'
+import { Alert, Anchor, Badge, Button, Checkbox, Group, TextInput } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Link } from 'wouter'
 import { INCIDENT_KINDS } from '../../../../src/notifications/kinds.ts'
-import { channelsQuery } from '../../api/notification-queries.ts'
-import { request } from '../../api/request.ts'
+import { channelsQuery, useChannelRequest } from '../../api/notification-queries.ts'
 import type { Channels } from '../../api/types.ts'
+import { RowButton } from '../../parts/data-table.tsx'
 import { notifyDone } from '../../parts/notifications.tsx'
-import { Page, Section } from '../../parts/page.tsx'
-import { Loaded, Refusal } from '../../parts/states.tsx'
+import { Note, Page, Section } from '../../parts/page.tsx'
+import { Loaded } from '../../parts/states.tsx'
 import { ROUTES } from '../../route-map.ts'
 import { Endpoints } from './endpoints.tsx'
 import { kindTitle } from './incidents.tsx'
@@ -23,48 +23,33 @@ const STATES = {
 } as const
 
 export default function Notifications() {
-  const channels = useQuery(channelsQuery)
+  const report = (
+    <Anchor component={Link} href={ROUTES.report}>
+      Weekly report
+    </Anchor>
+  )
   return (
-    <Page
-      title="Notifications"
-      lead={
-        <>
-          Who is told when something is wrong. See also the{' '}
-          <Anchor component={Link} href={ROUTES.report} underline="always">
-            weekly report
-          </Anchor>
-          .
-        </>
-      }
-    >
-      <Loaded query={channels}>
-        {(data) => <Emails key={JSON.stringify(data)} {...data} reread={channels.refetch} />}
+    <Page title="Notifications" lead="Who is told when something is wrong." actions={report}>
+      <Loaded query={useQuery(channelsQuery)}>
+        {(data) => <Emails key={JSON.stringify(data)} {...data} />}
       </Loaded>
       <Endpoints />
     </Page>
   )
 }
 
-function Emails({ emails: stored, by_mail: byMail, reread }: Channels & { reread: () => unknown }) {
+function Emails({ emails: stored, by_mail: byMail }: Channels) {
   const [emails, setEmails] = useState<Email[]>(stored)
   const [added, setAdded] = useState('')
-  const save = useMutation({
-    mutationFn: (list: Email[]) =>
-      request('PUT', '/api/notifications', {
-        body: { emails: list.map(({ email, kinds, weekly_report }) => ({ email, kinds, weekly_report })) },
-      }),
-    onSuccess: async () => {
-      await reread()
-      notifyDone('Saved')
-    },
-  })
+  const { mutate, isPending } = useChannelRequest()
+  const save = (list: Email[]) => {
+    const body = { emails: list.map(({ state: _, ...email }) => email) }
+    mutate(['PUT', '/api/notifications', { body }], { onSuccess: () => notifyDone('Saved') })
+  }
   const change = (email: string, by: Partial<Email>) =>
     setEmails(emails.map((each) => (each.email === email ? { ...each, ...by } : each)))
-  const add = () => {
-    const email = added.trim().toLowerCase()
-    if (email === '') return
-    save.mutate([...emails, { email, kinds: INCIDENT_KINDS, weekly_report: false, state: 'waiting' }])
-  }
+  const email = added.trim().toLowerCase()
+  const one = { email, kinds: INCIDENT_KINDS, weekly_report: false, state: 'waiting' } as const
   return (
     <Section
       title="E-mail"
@@ -90,20 +75,17 @@ function Emails({ emails: stored, by_mail: byMail, reread }: Channels & { reread
               size="xs"
               label="Weekly report"
               checked={report}
-              onChange={({ currentTarget: { checked } }) => change(email, { weekly_report: checked })}
+              onChange={() => change(email, { weekly_report: !report })}
             />
-            <Button
-              size="compact-sm"
-              variant="default"
-              aria-label={`Remove ${email}`}
+            <RowButton
+              label="Remove"
+              of={email}
               onClick={() => setEmails(emails.filter((each) => each.email !== email))}
-            >
-              Remove
-            </Button>
+            />
           </Group>
         </fieldset>
       ))}
-      {emails.length === 0 && <Text size="sm">No address receives e-mail.</Text>}
+      {emails.length === 0 && <Note>No address receives e-mail.</Note>}
       <Group align="end">
         <TextInput
           type="email"
@@ -111,14 +93,13 @@ function Emails({ emails: stored, by_mail: byMail, reread }: Channels & { reread
           value={added}
           onChange={({ currentTarget: { value } }) => setAdded(value)}
         />
-        <Button variant="default" onClick={add} disabled={added.trim() === ''}>
+        <Button variant="default" onClick={() => save([...emails, one])} disabled={email === ''}>
           Add
         </Button>
-        <Button loading={save.isPending} onClick={() => save.mutate(emails)}>
+        <Button loading={isPending} onClick={() => save(emails)}>
           Save
         </Button>
       </Group>
-      <Refusal error={save.error} />
     </Section>
   )
 }

@@ -1,38 +1,91 @@
 import { Alert, Badge, Button, Group, NativeSelect, Text, TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { deliveriesQuery, endpointsQuery } from '../../api/notification-queries.ts'
-import { request } from '../../api/request.ts'
+import { deliveriesQuery, endpointsQuery, useChannelRequest } from '../../api/notification-queries.ts'
 import { useMe } from '../../api/session.ts'
-import type { Delivery, Endpoint } from '../../api/types.ts'
+import type { Endpoint } from '../../api/types.ts'
 import { ShownOnce } from '../../parts/copy-field.tsx'
 import { DataTable, RowButton } from '../../parts/data-table.tsx'
 import { ConfirmDialog } from '../../parts/dialog.tsx'
-import { notifyFailed } from '../../parts/notifications.tsx'
 import { Note, Section } from '../../parts/page.tsx'
-import { Loaded, Refusal } from '../../parts/states.tsx'
+import { Loaded } from '../../parts/states.tsx'
 import { TimeText } from '../../parts/time-text.tsx'
+
+type Send = ReturnType<typeof useChannelRequest>
 
 export function Endpoints() {
   const { webhooks: mayAdd } = useMe().plan
-  const endpoints = useQuery(endpointsQuery)
+  const send = useChannelRequest()
+  const [removed, setRemoved] = useState<Endpoint | null>(null)
   return (
-    <>
-      <Section
-        title="Event endpoints"
-        lead="URLs of your programs that get each event as a signed POST, or of Slack. At most 5."
-      >
-        {mayAdd ? (
-          <NewEndpoint onAdded={endpoints.refetch} />
-        ) : (
-          <Alert color="yellow">Your plan has no event endpoints. Existing ones get nothing.</Alert>
+    <Section
+      title="Event endpoints"
+      lead="URLs of your programs that get each event as a signed POST, or of Slack. At most 5."
+    >
+      {mayAdd ? (
+        <NewEndpoint />
+      ) : (
+        <Alert color="yellow">Your plan has no event endpoints. Existing ones get nothing.</Alert>
+      )}
+      <Loaded query={useQuery(endpointsQuery)} rows={1}>
+        {(list) => (
+          <DataTable
+            rows={list}
+            keyOf={({ id }) => id}
+            empty={<Note>No endpoints yet.</Note>}
+            detail={({ id }) => <Deliveries endpoint={id} send={send} />}
+            columns={[
+              {
+                title: 'Endpoint',
+                cell: ({ url, format, is_active: isActive, failing_since: failing }) => (
+                  <>
+                    <Text className="break">{url}</Text>
+                    <Badge color={isActive ? 'paint' : 'gray'}>{isActive ? 'On' : 'Off'}</Badge> {format}{' '}
+                    {failing !== null && (
+                      <>
+                        no success since <TimeText at={failing} />
+                      </>
+                    )}
+                  </>
+                ),
+              },
+              {
+                title: 'Actions',
+                kind: 'action',
+                cell: (endpoint) => <Actions endpoint={endpoint} send={send} remove={setRemoved} />,
+              },
+            ]}
+          />
         )}
-      </Section>
-      <Loaded query={endpoints} rows={1}>
-        {(list) => list.map((endpoint) => <OneEndpoint key={endpoint.id} endpoint={endpoint} />)}
       </Loaded>
-    </>
+      {removed !== null && (
+        <ConfirmDialog
+          title="Remove this endpoint?"
+          label="Remove"
+          onClose={() => setRemoved(null)}
+          run={() => send.mutateAsync(['DELETE', `/api/endpoints/${removed.id}`])}
+        >
+          <Text size="sm" className="break">
+            {removed.url} gets no more events, and its deliveries are deleted.
+          </Text>
+        </ConfirmDialog>
+      )}
+    </Section>
+  )
+}
+
+function Actions(props: { endpoint: Endpoint; send: Send; remove: (endpoint: Endpoint) => void }) {
+  const { endpoint, send, remove } = props
+  const { id, url, is_active: isActive } = endpoint
+  const path = `/api/endpoints/${id}`
+  const toggle = () => send.mutate(['PUT', path, { body: { is_active: !isActive } }])
+  return (
+    <Group gap="xs" justify="end">
+      <RowButton label="Send a test" of={`to ${url}`} onClick={() => send.mutate(['POST', `${path}/test`])} />
+      <RowButton label={isActive ? 'Switch off' : 'Switch on'} of={url} onClick={toggle} />
+      <RowButton label="Remove" of={url} onClick={() => remove(endpoint)} />
+    </Group>
   )
 }
 
@@ -41,18 +94,13 @@ const FORMATS = [
   { value: 'slack', label: 'Slack' },
 ]
 
-function NewEndpoint({ onAdded }: { onAdded: () => unknown }) {
+function NewEndpoint() {
   const form = useForm({ initialValues: { url: '', format: 'standard' } })
-  const create = useMutation({
-    mutationFn: (body: typeof form.values) =>
-      request<{ endpoint: { secret: string } }>('POST', '/api/endpoints', { body }),
-    onSuccess: () => {
-      form.reset()
-      return onAdded()
-    },
-  })
+  const { mutate, isPending, data, reset } = useChannelRequest<{ endpoint: { secret: string } }>()
+  const submit = (body: typeof form.values) =>
+    mutate(['POST', '/api/endpoints', { body }], { onSuccess: form.reset })
   return (
-    <form noValidate onSubmit={form.onSubmit((values) => create.mutate(values))}>
+    <form noValidate onSubmit={form.onSubmit(submit)}>
       <Group align="end">
         <TextInput
           label="URL"
@@ -64,130 +112,55 @@ function NewEndpoint({ onAdded }: { onAdded: () => unknown }) {
           {...form.getInputProps('url')}
         />
         <NativeSelect label="Format" data={FORMATS} {...form.getInputProps('format')} />
-        <Button type="submit" loading={create.isPending} disabled={form.values.url === ''}>
+        <Button type="submit" loading={isPending} disabled={form.values.url === ''}>
           Add
         </Button>
       </Group>
-      <Refusal error={create.error} />
-      {create.data !== undefined && (
+      {data !== undefined && (
         <ShownOnce
           title="Endpoint added"
-          fields={[{ label: 'Secret to verify events with', value: create.data.endpoint.secret }]}
-          onClose={create.reset}
+          fields={[{ label: 'Secret to verify events with', value: data.endpoint.secret }]}
+          onClose={reset}
         />
       )}
     </form>
   )
 }
 
-function OneEndpoint({ endpoint }: { endpoint: Endpoint }) {
-  const { id, url, format, is_active: isActive, failing_since: failing } = endpoint
-  const path = `/api/endpoints/${id}`
-  const queries = useQueryClient()
-  const [isRemoving, setRemoving] = useState(false)
-  const deliveries = useQuery(deliveriesQuery(id))
-  const reread = () => queries.invalidateQueries({ queryKey: endpointsQuery.queryKey })
-  const act = useMutation({
-    mutationFn: (sent: Parameters<typeof request>) => request(...sent),
-    onSuccess: async () => {
-      await reread()
-      await deliveries.refetch()
-    },
-    onError: (error) => notifyFailed('That did not work', error),
-  })
-  return (
-    <Section
-      title={url}
-      lead={
-        <Group gap="xs">
-          <Badge color={isActive ? 'paint' : 'gray'}>{isActive ? 'On' : 'Off'}</Badge>
-          <Badge color="gray">{format}</Badge>
-          {failing !== null && (
-            <Text size="sm">
-              no success since <TimeText at={failing} />
-            </Text>
-          )}
-        </Group>
-      }
-      actions={
-        <Group gap="xs">
-          <Button size="xs" onClick={() => act.mutate(['POST', `${path}/test`])}>
-            Send a test
-          </Button>
-          <Button
-            size="xs"
-            variant="default"
-            onClick={() => act.mutate(['PUT', path, { body: { is_active: !isActive } }])}
-          >
-            {isActive ? 'Switch off' : 'Switch on'}
-          </Button>
-          <Button size="xs" variant="default" onClick={() => setRemoving(true)}>
-            Remove
-          </Button>
-        </Group>
-      }
-    >
-      <Loaded query={deliveries} rows={1}>
-        {(list) => (
-          <Deliveries
-            list={list}
-            onReplay={({ id }) => act.mutate(['POST', `/api/deliveries/${id}/replay`])}
-          />
-        )}
-      </Loaded>
-      {isRemoving && (
-        <ConfirmDialog
-          title="Remove this endpoint?"
-          label="Remove"
-          onClose={() => setRemoving(false)}
-          run={async () => {
-            await request('DELETE', path)
-            await reread()
-          }}
-        >
-          <Text size="sm" className="break">
-            {url} gets no more events, and its deliveries are deleted.
-          </Text>
-        </ConfirmDialog>
-      )}
-    </Section>
-  )
-}
-
 const COLOURS = { delivered: 'paint', failed: 'red', waiting: 'gray', cancelled: 'gray' }
 
-function Deliveries({ list, onReplay }: { list: readonly Delivery[]; onReplay: (of: Delivery) => void }) {
+function Deliveries({ endpoint, send }: { endpoint: number; send: Send }) {
   return (
-    <DataTable
-      rows={list}
-      keyOf={({ id }) => id}
-      look="lines"
-      empty={<Note>No deliveries yet.</Note>}
-      columns={[
-        { title: 'Event', cell: ({ type }) => type },
-        {
-          title: 'Result',
-          cell: ({ state, status, error, attempts }) => (
-            <>
-              <Badge color={COLOURS[state]}>{state}</Badge> {error ?? status ?? ''}{' '}
-              {attempts > 1 && `after ${attempts} attempts`}
-            </>
-          ),
-        },
-        {
-          title: 'When',
-          kind: 'labelled',
-          cell: ({ last_attempt_at: last, created_at: created }) => <TimeText at={last ?? created} />,
-        },
-        {
-          title: 'Actions',
-          kind: 'action',
-          cell: (each) =>
-            each.state !== 'waiting' && (
-              <RowButton label="Replay" of={each.type} onClick={() => onReplay(each)} />
-            ),
-        },
-      ]}
-    />
+    <Loaded query={useQuery(deliveriesQuery(endpoint))} rows={1}>
+      {(rows) => (
+        <DataTable
+          rows={rows}
+          keyOf={({ id }) => id}
+          look="compact"
+          empty={<Note>No deliveries yet.</Note>}
+          columns={[
+            { title: 'Event', cell: ({ type }) => type },
+            {
+              title: 'Result',
+              cell: ({ state, status, error, attempts }) => (
+                <>
+                  <Badge color={COLOURS[state]}>{state}</Badge> {error ?? status ?? ''}{' '}
+                  {attempts > 1 && `after ${attempts} attempts`}
+                </>
+              ),
+            },
+            { title: 'When', cell: (each) => <TimeText at={each.last_attempt_at ?? each.created_at} /> },
+            {
+              title: 'Actions',
+              kind: 'action',
+              cell: ({ id, state, type }) => {
+                const replay = () => send.mutate(['POST', `/api/deliveries/${id}/replay`])
+                return state !== 'waiting' && <RowButton label="Replay" of={type} onClick={replay} />
+              },
+            },
+          ]}
+        />
+      )}
+    </Loaded>
   )
 }

@@ -1,4 +1,4 @@
-import { Anchor, Badge, List, Stack, Text } from '@mantine/core'
+import { Anchor, Badge, List, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from 'wouter'
 import { type IncidentKind, KINDS } from '../../../../src/notifications/kinds.ts'
@@ -30,17 +30,11 @@ export default function Incidents() {
       <Loaded query={incidents}>
         {(list) =>
           list.length === 0 ? (
-            <div className="sheet">
-              <Empty title="No incidents">
-                Everything is as usual. Incidents of the last 400 days are listed here.
-              </Empty>
-            </div>
+            <Empty title="No incidents">
+              Everything is as usual. Incidents of the last 400 days are listed here.
+            </Empty>
           ) : (
-            <Stack gap="md">
-              {list.map((incident) => (
-                <OneIncident key={incident.id} incident={incident} />
-              ))}
-            </Stack>
+            list.map((incident) => <OneIncident key={incident.id} incident={incident} />)
           )
         }
       </Loaded>
@@ -51,36 +45,34 @@ export default function Incidents() {
 function OneIncident({ incident }: { incident: Incident }) {
   const { domain, kind, state, since, resolved_at: ended, resolution, summary, evidence } = incident
   const isOpen = state === 'open'
-  const times = [
-    { what: 'Since', at: since },
-    ...(ended === null ? [] : [{ what: `Ended (${resolution})`, at: ended }]),
-    ...evidence.changes.map(({ what, at }) => ({ what: `Before: ${what}`, at })),
-  ]
   return (
     <Section
       title={`${domain}: ${kindTitle(kind)}`}
       lead={summary}
       actions={<Badge color={isOpen ? 'red' : 'paint'}>{isOpen ? 'Open' : 'Resolved'}</Badge>}
     >
-      <Facts rows={times.map(({ what, at }) => [what, <TimeText key={what} at={at} />])} />
-      {evidence.pages.length > 0 && (
-        <List size="sm">
-          {evidence.pages.map(({ path, outcome, detail }) => (
-            <List.Item key={path} className="break">
-              <Anchor component={Link} href={pagePath(domain, path)} size="sm" underline="always">
-                {path}
-              </Anchor>
-              : {outcome}
-              {detail === null || detail === '' ? '' : ` (${detail})`}
-            </List.Item>
-          ))}
-        </List>
-      )}
-      {isOpen && (
-        <Text size="sm">
-          <strong>Try first:</strong> {evidence.advice}
-        </Text>
-      )}
+      <Facts
+        rows={[
+          ['Since', <TimeText key="since" at={since} />],
+          ...(ended === null
+            ? []
+            : [[`Ended (${resolution})`, <TimeText key="ended" at={ended} />] as const]),
+          ...evidence.changes.map(
+            ({ what, at }) => [`Before: ${what}`, <TimeText key={at} at={at} />] as const,
+          ),
+          ...(isOpen ? [['Try first', evidence.advice] as const] : []),
+        ]}
+      />
+      <List size="sm">
+        {evidence.pages.map(({ path, outcome, detail }) => (
+          <List.Item key={path} className="break">
+            <Anchor component={Link} href={pagePath(domain, path)} size="sm" underline="always">
+              {path}
+            </Anchor>
+            : {outcome} {detail}
+          </List.Item>
+        ))}
+      </List>
     </Section>
   )
 }
