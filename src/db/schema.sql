@@ -1326,7 +1326,6 @@ create table health (
   usual           jsonb not null default '{}',
   usual_at        timestamptz not null default '-infinity',
   -- The node's own requests to the origin while it seems to be away.
-  origin_checked_at timestamptz not null default '-infinity',
   origin_good_at  timestamptz,
   origin_bad_at   timestamptz,
   -- Whether the name leads here: `led_here_at` is the last time it did, `lost_at` the first time since that it did not.

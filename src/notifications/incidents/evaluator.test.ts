@@ -5,7 +5,7 @@ import { DEFAULT_PLANS } from '../../accounts/plans.ts'
 import type { Queryable } from '../../db/transaction.ts'
 import type { DomainId } from '../../ids.ts'
 import { createEndpoint } from '../delivery/endpoints.ts'
-import { evaluate, lookAtNames, lookAtOrigins, noteDns } from './evaluator.ts'
+import { evaluate, lookAtSites, noteDns } from './evaluator.ts'
 import { type Incident, listIncidents } from './incidents.ts'
 
 const api = await startTestApi()
@@ -107,8 +107,8 @@ it('an origin that is away is one incident, which the own requests of the node e
   await rendered(id, ['origin-unreachable', 'timed-out'])
   await rounds()
   assert.deepEqual(await kinds(account), [])
-  const look = (status: number | null) =>
-    lookAtOrigins({ ...deps, tryOrigin: async () => ({ status, problem: null }) })
+  const look = async (status: number | null) =>
+    lookAtSites({ ...deps, tryOrigin: async () => ({ status, problem: null }) }, await round())
   await rendered(id, many(12, 'origin-unreachable'), (n) => `/x${n}`)
   await round()
   await look(null)
@@ -176,8 +176,8 @@ it('a certificate that fails, a name that leads elsewhere, and neither for one t
   assert.deepEqual(await kinds(account), [])
   await failing(`failures = 2, failure = 'refused', reason = 'no'`)
   await api.pool.query('update health set live_at = now() where domain_id = $1', [id])
-  const looks = (state: 'reaches-us' | 'elsewhere' | 'not-checked') =>
-    lookAtNames({ ...deps, readDns: async () => ({ state, addresses: [], aliases: [] }) })
+  const looks = async (state: 'reaches-us' | 'elsewhere' | 'not-checked') =>
+    lookAtSites({ ...deps, readDns: async () => ({ state, addresses: [], aliases: [] }) }, await round())
   await looks('reaches-us')
   await looks('elsewhere')
   await looks('not-checked')
@@ -217,7 +217,7 @@ it('two rounds at once record everything once; pages of the list follow each oth
   for (const [query, error] of [
     ['limit=0', 'limit must be at least 1'],
     ['limit=201', 'limit must be at most 200'],
-    ['limit=x', 'limit must be a whole number'],
+    ['limit=x', 'limit must be a number'],
     ['state=x', 'state must be "open" or "resolved"'],
   ]) {
     assertAnswer(await api.get(`/api/incidents?${query}`, account.key), 400, error!)

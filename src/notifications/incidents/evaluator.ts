@@ -8,7 +8,7 @@ import type { DnsState } from '../../sites/reachability/dns-state.ts'
 import type { TriedOrigin } from '../../sites/reachability/try-origin.ts'
 import { startWhileDue } from '../../while-due.ts'
 import { recordReports } from '../delivery/report.ts'
-import { readSamples, type Usual } from './facts.ts'
+import { type Facts, readSamples, type Site, type Usual } from './facts.ts'
 import { writeAction } from './incidents.ts'
 import { advance, type Watch } from './watch.ts'
 
@@ -42,9 +42,9 @@ export function startEvaluator(deps: Deps): { close(): Promise<void> } {
       [everyMs * 0.9],
     )
     if (rounds === 0) return false
-    await evaluate(deps, closing.signal)
+    const looks = await evaluate(deps, closing.signal)
     // Not awaited: sites that do not answer must not delay the next round.
-    looking ??= Promise.all([lookAtOrigins(deps), lookAtNames(deps)])
+    looking ??= lookAtSites(deps, looks)
       .catch((error: unknown) => log.warn({ err: error }, 'origins and names could not be looked at'))
       .finally(() => {
         looking = null
@@ -66,12 +66,13 @@ export function startEvaluator(deps: Deps): { close(): Promise<void> } {
 
 type RoundDeps = Pick<Deps, 'pool' | 'plans' | 'publicUrl' | 'speed'>
 
-/** One round over all domains, in short transactions. */
-export async function evaluate(deps: RoundDeps, signal?: AbortSignal): Promise<void> {
+/** One round over all domains, in short transactions. Returns the sites that are due to be looked at. */
+export async function evaluate(deps: RoundDeps, signal?: AbortSignal): Promise<Look[]> {
   const { pool, speed } = deps
+  const looks: Look[] = []
   for (let after: number | undefined = 0; after !== undefined && signal?.aborted !== true; ) {
     const from: number = after
-    after = await retriedTransaction(pool, (client) => evaluateBatch(client, deps, from))
+    after = await retriedTransaction(pool, (client) => evaluateBatch(client, deps, from, looks))
   }
   await pool.query(
     `select resolve_incident(i.id, 'inactive') from incident i
@@ -92,21 +93,33 @@ export async function evaluate(deps: RoundDeps, signal?: AbortSignal): Promise<v
        select id from delivery where state = 'waiting' and channel_id in (select id from channel where format = 'mail')
           and created_at < clock_timestamp() - interval '25 hours' limit 1000)`,
   )
+  return looks
 }
 
-/** Returns the last domain; undefined: none is left. */
+/** Adds to `looks`. Returns the last domain; undefined: none is left. */
 async function evaluateBatch(
   client: Queryable,
   { plans, publicUrl, speed }: RoundDeps,
   after: number,
+  looks: Look[],
 ): Promise<number | undefined> {
   const samples = await readSamples(client, plans, { after, limit: BATCH, speed })
   const changed: { id: number; watch: Watch; usual: Usual | null }[] = []
-  for (const { facts, watch, open, read } of samples) {
+  for (const { facts, site, watch, open, read } of samples) {
+    const { nowMs, domain, dns } = facts
     const step = advance(facts, watch, open, speed)
     for (const action of step.actions) await writeAction(client, facts, action, publicUrl)
+    const isAway = open.some(({ kind }) => kind === 'origin_unreachable')
+    // So that its incident ends without traffic.
+    if (isAway || step.watch.origin_unreachable?.heldMs !== undefined) {
+      looks.push({ ...site, ...domain, what: 'origin', checkedMs: 0 })
+    }
+    const nameMs = (dns.lostMs === null ? NAME_EVERY_MS : NAME_AGAIN_MS) / speed
+    if (site.nameCheckedMs !== null && nowMs - site.nameCheckedMs >= nameMs) {
+      looks.push({ ...site, ...domain, what: 'name', checkedMs: site.nameCheckedMs })
+    }
     if (read === null && isDeepStrictEqual(step.watch, watch)) continue
-    changed.push({ id: facts.domain.id, watch: step.watch, usual: read })
+    changed.push({ id: domain.id, watch: step.watch, usual: read })
   }
   await client.query(
     `update health h set watch = n.watch, usual = coalesce(n.usual, h.usual),
@@ -117,45 +130,36 @@ async function evaluateBatch(
   return samples.at(-1)?.facts.domain.id
 }
 
+/** `checkedMs`: the earliest are looked at first. */
+type Look = Site & Facts['domain'] & { what: 'origin' | 'name'; checkedMs: number }
+
 const AT_ONCE = 16
-const ORIGIN_EVERY_MS = 60_000
+/** Of a round. */
+const MOST = 1_000
+const NAME_EVERY_MS = 5 * 60_000
 /** A name that was just lost is looked at again after three minutes. */
-const DNS_EVERY_MS = 5 * 60_000
-const DNS_AGAIN_MS = 3 * 60_000
+const NAME_AGAIN_MS = 3 * 60_000
 
-/** Requests `/` of origins that seem to be away, so that their incidents end without traffic. */
-export async function lookAtOrigins({
-  pool,
-  speed,
-  tryOrigin,
-}: Pick<Deps, 'pool' | 'speed' | 'tryOrigin'>): Promise<void> {
-  const condition = `h.watch ? 'origin_unreachable'
-       and (h.watch -> 'origin_unreachable' ? 'heldMs'
-            or exists (select from incident i where i.domain_id = h.domain_id and i.state = 'open'
-                        and i.kind = 'origin_unreachable'))
-       and h.origin_checked_at <= clock_timestamp() - $1 * interval '1 millisecond'`
-  await lookAtDue(pool, 'origin_checked_at', condition, [ORIGIN_EVERY_MS / speed], async (domain) => {
-    const { status } = await tryOrigin(domain.origin_url)
-    const column = status === null ? 'origin_bad_at' : 'origin_good_at'
-    await pool.query(`update health set ${column} = clock_timestamp() where domain_id = $1`, [domain.id])
-  })
-}
-
-/** Whether names lead here, of domains that had a visitor. A look without an answer changes nothing. */
-export async function lookAtNames({
-  pool,
-  speed,
-  readDns,
-}: Pick<Deps, 'pool' | 'speed' | 'readDns'>): Promise<void> {
-  const condition = `h.live_at is not null
-       and h.dns_checked_at <= clock_timestamp()
-           - case when h.lost_at is null then $1::float8 else $2 end * interval '1 millisecond'`
-  const times = [DNS_EVERY_MS / speed, DNS_AGAIN_MS / speed]
-  await lookAtDue(pool, 'dns_checked_at', condition, times, async ({ id, account_id, custom_domain }) => {
-    const found = await readDns(account_id, custom_domain)
-    if (found === null || found.state === 'not-checked') return
-    await noteDns(pool, id, found.state, speed)
-  })
+/** Requests `/` of origins, and reads whether names lead here. A look at a name without an answer changes nothing. */
+export async function lookAtSites(
+  { pool, speed, tryOrigin, readDns }: Pick<Deps, 'pool' | 'speed' | 'tryOrigin' | 'readDns'>,
+  looks: readonly Look[],
+): Promise<void> {
+  const due = looks.toSorted((a, b) => a.checkedMs - b.checkedMs).slice(0, MOST)
+  const work = async () => {
+    for (let look = due.shift(); look !== undefined; look = due.shift()) {
+      const { id, what, account, name, originUrl } = look
+      if (what === 'origin') {
+        const column = (await tryOrigin(originUrl)).status === null ? 'origin_bad_at' : 'origin_good_at'
+        await pool.query(`update health set ${column} = clock_timestamp() where domain_id = $1`, [id])
+      } else {
+        await pool.query('update health set dns_checked_at = clock_timestamp() where domain_id = $1', [id])
+        const state = (await readDns(account, name))?.state ?? 'not-checked'
+        if (state !== 'not-checked') await noteDns(pool, id, state, speed)
+      }
+    }
+  }
+  await Promise.all(Array.from({ length: AT_ONCE }, work))
 }
 
 export async function noteDns(
@@ -170,32 +174,6 @@ export async function noteDns(
                                  then clock_timestamp() end,
             lost_at = case when not $3 and led_here_at is not null then coalesce(lost_at, clock_timestamp()) end
       where domain_id = $1`,
-    [domain, state, state === 'reaches-us', DNS_AGAIN_MS / speed],
+    [domain, state, state === 'reaches-us', NAME_AGAIN_MS / speed],
   )
-}
-
-type Due = { id: DomainId; account_id: AccountId; custom_domain: DomainName; origin_url: string }
-
-/** Notes the time in `column`, so that each is looked at once in the fleet. Names and condition are constants. */
-async function lookAtDue(
-  pool: pg.Pool,
-  column: string,
-  condition: string,
-  values: number[],
-  look: (domain: Due) => Promise<void>,
-): Promise<void> {
-  const { rows: due } = await pool.query<Due>(
-    `with due as (
-       select h.domain_id from health h join domain d on d.id = h.domain_id join account a on a.id = d.account_id
-        where d.is_active and a.suspended_at is null and ${condition}
-        order by h.${column} limit 1000 for update of h skip locked)
-     update health h set ${column} = clock_timestamp() from due, domain d
-      where h.domain_id = due.domain_id and d.id = h.domain_id
-     returning d.id, d.account_id, d.custom_domain, d.origin_url`,
-    values,
-  )
-  const work = async () => {
-    for (let one = due.shift(); one !== undefined; one = due.shift()) await look(one)
-  }
-  await Promise.all(Array.from({ length: AT_ONCE }, work))
 }
