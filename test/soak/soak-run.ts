@@ -3,13 +3,21 @@ import { readdir } from 'node:fs/promises'
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { RenderOutcome } from '../../src/render/outcome.ts'
-import { seededRandom } from '../chaos/seeded-random.ts'
+import { pick, type Random, seededRandom } from '../chaos/seeded-random.ts'
+import { CORPUS } from '../render/corpus.ts'
+import {
+  type CorpusPage,
+  type Expectation,
+  folderOf,
+  page,
+  placePages,
+  type Theme,
+} from '../render/corpus-page.ts'
+import { judge } from '../render/judge.ts'
 import { until } from '../support/condition.ts'
-import { listProcesses, processesOf, processTree } from '../support/processes.ts'
-import { startTestRenderer } from '../support/renderer.ts'
-import { killOnePart, type Part, partsOfBrowsers } from './browser-kills.ts'
+import { listProcesses, type ProcessEntry, processesOf, processTree } from '../support/processes.ts'
+import { scripted, startTestRenderer, type TestRenderer } from '../support/renderer.ts'
 import { type MemorySample, sampleMemory, type Trend, trendOf } from './memory-trend.ts'
-import { openSoakPages, type SoakPage } from './soak-pages.ts'
 
 export type SoakRun = {
   /** What should not have been; empty when all is well. */
@@ -199,4 +207,119 @@ function openFiles(): string[] {
 
 export function inMiB(bytes: number): string {
   return `${(bytes / 2 ** 20).toFixed(0)} MiB`
+}
+
+/** What a browser consists of. Any of its processes may be the one that the kernel takes when memory is short. */
+export const PARTS = ['page', 'browser', 'zygote', 'gpu', 'network'] as const
+export type Part = (typeof PARTS)[number]
+
+const SIGNS: Record<Part, (command: string) => boolean> = {
+  page: (command) => command.includes('--type=renderer'),
+  browser: (command) => command.includes('--remote-debugging-pipe') && !command.includes('--type='),
+  zygote: (command) => command.includes('--type=zygote'),
+  gpu: (command) => command.includes('--type=gpu-process'),
+  network: (command) => command.includes('network.mojom.NetworkService'),
+}
+
+/** Pages die most often, of themselves too; a whole browser now and then. */
+const WEIGHTED: readonly Part[] = [
+  ...Array<Part>(6).fill('page'),
+  'browser',
+  'zygote',
+  'gpu',
+  'network',
+  'network',
+]
+
+export function partsOfBrowsers(dataDir: string, part: Part): ProcessEntry[] {
+  return processesOf(dataDir).filter(({ command }) => SIGNS[part](command))
+}
+
+/** SIGKILL to one process of a part that chance names; null when there was none of it. */
+export function killOnePart(dataDir: string, random: Random): Part | null {
+  const part = pick(random, WEIGHTED)
+  const victims = partsOfBrowsers(dataDir, part)
+  if (victims.length === 0) return null
+  try {
+    process.kill(pick(random, victims).pid, 'SIGKILL')
+    return part
+  } catch {
+    return null // It ended by itself between the look and the shot.
+  }
+}
+
+/** One page to render and what must come of it. */
+export type SoakPage = {
+  name: string
+  path: string
+  expect: Expectation
+  /** How long it took so far, for choosing: a page that takes seconds comes seldom. */
+  usualMs: number
+}
+
+/** Pages that try to leave something behind. */
+const HOSTILE: Theme = {
+  'soak: workers that never end': {
+    why: 'They outlive a script that is done, and take a processor each.',
+    document: scripted`for (let n = 0; n < 4; n++) new Worker(URL.createObjectURL(new Blob(['for (;;);']))); show('content')`,
+    expect: { reads: ['content'] },
+  },
+  'soak: storage to the brim': {
+    why: 'What one render writes must be gone for the next, and its files too.',
+    document: scripted`localStorage.all = 'x'.repeat(4e6); sessionStorage.all = 'y'.repeat(4e6)
+        const request = indexedDB.open('soak', 1); request.onupgradeneeded = () => request.result.createObjectStore('s')
+        request.onsuccess = () => { request.result.transaction('s', 'readwrite').objectStore('s').put(new Blob(['z'.repeat(1e6)]), 1).onsuccess = () => show('stored') }`,
+    expect: { reads: ['stored'] },
+  },
+  'soak: memory that is held': {
+    why: 'A process that serves many pages must not keep what each of them held.',
+    document: scripted`window.held = new Uint8Array(6e7).fill(1); for (let n = 0; n < 5000; n++) show('row ' + n)`,
+    expect: { reads: ['row 4999'] },
+  },
+  'soak: sixty frames': {
+    why: 'Each is a document with scripts of ours.',
+    document: page`${'<iframe srcdoc="<p>inner</p><script>setInterval(() => {}, 10)</script>"></iframe>'.repeat(60)}<p>outer</p>`,
+    expect: { reads: ['outer'] },
+  },
+}
+
+/** What one site in three shows: bytes that stay the same, on a domain of their own. */
+const DOMAINS = 6
+const FIRST_GUESS_MS = 120
+
+export type SoakPages = {
+  /** The page and the domain it is asked at. */
+  next(random: Random): { page: SoakPage; domain: string }
+  /** Throws when the outcome is not what the page is. */
+  judge(page: SoakPage, outcome: Parameters<typeof judge>[0]): void
+}
+
+/** The corpus and some worse pages as one site, at several domains. `visits` pages have their own tests. */
+export function openSoakPages(renderer: TestRenderer): SoakPages {
+  const placed = [...Object.values(CORPUS), HOSTILE]
+    .flatMap(Object.entries<CorpusPage>)
+    .filter(([, { visits }]) => visits === undefined)
+  placePages(placed, renderer.routes, renderer.origin)
+  const pages = placed.map(
+    ([name, { at = '', expect }]): SoakPage => ({
+      name,
+      path: folderOf(name) + at,
+      expect,
+      usualMs: FIRST_GUESS_MS,
+    }),
+  )
+
+  return {
+    next(random) {
+      const weights = pages.map(({ usualMs }) => 1 / usualMs)
+      let at = random() * weights.reduce((sum, weight) => sum + weight, 0)
+      const chosen = pages.find((_, index) => {
+        at -= weights[index]!
+        return at <= 0
+      })
+      const domain = `soak-${1 + Math.floor(random() * DOMAINS)}.example`
+      return { page: chosen ?? pick(random, pages), domain }
+    },
+    judge: ({ expect }, outcome) => judge(outcome, expect),
+  }
 }
