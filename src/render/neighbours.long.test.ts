@@ -1,7 +1,8 @@
 /** What a page makes the browser's own process do for it must not keep that from the pages of others: they share its one main thread. */
 import assert from 'node:assert/strict'
-import { it } from 'node:test'
+import { describe, it } from 'node:test'
 import { openRenderer, scripted } from '../../test/support/renderer.ts'
+import { factsOf } from '../sites/inspection/facts.ts'
 import type { RenderOutcome } from './outcome.ts'
 
 const renderer = await openRenderer({ slots: 2, timeoutMs: 60_000 })
@@ -115,5 +116,94 @@ it('a page that loops over what is bounded ends by itself or by its time, in the
       show('end'); prerenderReady = true`,
     )
     assert(outcome.kind === 'rendered' && /<li>end/.test(outcome.html), `${call}: ${JSON.stringify(outcome)}`)
+  }
+})
+
+/** Documents that no person writes: deep, wide, long, full of frames or attributes. Another page is rendered after each. */
+const brief = await openRenderer({ timeoutMs: 20_000, slots: 2 })
+brief.routes.set('/sound', '<!doctype html><p>sound</p>')
+
+async function rendered(script: string): Promise<RenderOutcome> {
+  brief.routes.set('/odd', scripted(script))
+  const outcome = await brief.page('/odd', { domain: 'odd.example' })
+  assert.match(await brief.html('/sound', { domain: 'odd.example' }), /<p>sound<\/p>/)
+  return outcome
+}
+
+const nested = (depth: number) =>
+  `let at = document.body; for (let n = 0; n < ${depth}; n++) at = at.appendChild(document.createElement('div')); at.textContent = 'deep'`
+
+for (const depth of [3_000, 8_000]) {
+  it(`${depth} boxes in each other, and the inspection of them`, async () => {
+    const outcome = await rendered(nested(depth))
+    assert(outcome.kind === 'rendered', JSON.stringify(outcome).slice(0, 200))
+    assert.equal(outcome.html.split('<div>').length - 1, depth)
+    assert.deepEqual(factsOf(outcome.html, 'https://odd.example/').text, ['deep'])
+  })
+}
+
+it('100,000 boxes in each other are refused', async () => {
+  const { kind } = await rendered(nested(100_000))
+  assert(kind === 'crashed' || kind === 'timed-out', kind)
+})
+
+it('500 shadow roots in each other', async () => {
+  const outcome = await rendered(
+    `let at = document.body; for (let n = 0; n < 500; n++) at = at.appendChild(document.createElement('div')).attachShadow({ mode: 'open' }); at.append('deep')`,
+  )
+  assert(outcome.kind === 'rendered', JSON.stringify(outcome).slice(0, 200))
+  assert.match(outcome.html, /deep/)
+})
+
+for (const [name, script] of Object.entries({
+  '10,000 attributes': `for (let n = 0; n < 10000; n++) document.body.setAttribute('data-' + n, n); show('end')`,
+  'an attribute of 5 MB': `document.body.setAttribute('data-x', 'x'.repeat(5e6)); show('end')`,
+  '10,000 handlers': `for (let n = 0; n < 10000; n++) out.insertAdjacentHTML('beforeend', '<li onclick="1" onload="2" href="java&#10;script:1">'); show('end')`,
+})) {
+  it(`${name} are rendered`, async () => {
+    const outcome = await rendered(script)
+    assert(outcome.kind === 'rendered', JSON.stringify(outcome).slice(0, 200))
+    assert.match(outcome.html, /<li>end/)
+    assert.doesNotMatch(outcome.html, /onclick/)
+  })
+}
+
+/** Rules of an owner who attacks: they cost the time of that render only. */
+const hasty = await openRenderer({ timeoutMs: 8_000, slots: 2 })
+
+const PAGE = (script = '') =>
+  `<!doctype html><title>P</title><body><p>Long enough to be the content of a page.</p>${script}`
+/** Elements in which each step of a selector has many ways to go on. */
+const MAZE = PAGE(`<main></main><script>
+  let place = document.querySelector('main')
+  for (let depth = 0; depth < 60; depth++) {
+    for (let n = 0; n < 90; n++) place.append(document.createElement('i'))
+    place = place.appendChild(document.createElement('div'))
+  }
+</script>`)
+// What is missing is looked for last, on every way to what is there.
+const WAYS = {
+  'in :has()': `:has(y ~ ${'* ~ * '.repeat(20)}*)`,
+  'in :nth-child()': `:nth-child(n of y ~ ${'* ~ * '.repeat(20)}*)`,
+}
+
+describe('selectors with countless ways to match', () => {
+  for (const [name, selector] of Object.entries(WAYS)) {
+    const remove = Array.from({ length: 50 }, (_, at) => selector.replace('y', `y${at}`))
+    for (const [what, rule] of [
+      ['waited for', { index: 0, waitFor: selector }],
+      ['removed', { index: 0, change: { remove } }],
+    ] as const) {
+      it(`${name}, ${what}: the render ends in its time, beside one of another domain`, async () => {
+        hasty.routes.set('/maze', MAZE)
+        hasty.routes.set('/plain', PAGE('<script>0</script>'))
+        const hostile = hasty.explained('/maze', { rule })
+        const other = await hasty.explained('/plain', { domain: 'blue.example' })
+        assert.equal(other.outcome.kind, 'rendered')
+        const { outcome } = await hostile
+        assert(['timed-out', 'rendered', 'incomplete'].includes(outcome.kind), outcome.kind)
+        assert.equal((await hasty.explained('/plain')).outcome.kind, 'rendered')
+      })
+    }
   }
 })

@@ -1,7 +1,6 @@
 /** Pages of bot guards in front of the origin, and pages that hold only an error. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { openRenderer, scripted } from '../../../test/support/renderer.ts'
 import { badnessOf, challengerOf, TEXT_LIMIT_CHARS } from './bad-page.ts'
 import { pageText } from './page-text.ts'
 
@@ -81,23 +80,6 @@ describe('a snapshot that is no page', () => {
     assert.equal(challengerOf([{ name: 'CF-Mitigated', value: 'challenge' }]), 'Cloudflare')
     assert.equal(challengerOf([{ name: 'server', value: 'cloudflare' }]), null)
   })
-})
-
-it('in a real render: shells that scripts draw, challenges by header, and pages that say what they are', async (t) => {
-  const { routes, page: render } = await openRenderer({}, t)
-  const wrong = `document.body.innerHTML = '<h1>Something went wrong</h1>'`
-  routes.set('/broken', scripted(wrong))
-  assert.deepEqual(await render('/broken'), { kind: 'error-page', mark: 'script' })
-  routes.set('/own', scripted(wrong, '<meta name="prerender-status-code" content="200">'))
-  assert.equal((await render('/own')).kind, 'rendered')
-  routes.set(
-    '/challenge',
-    (_request, response) =>
-      void response
-        .writeHead(403, { 'content-type': 'text/html', 'cf-mitigated': 'challenge' })
-        .end('<p>wait'),
-  )
-  assert.deepEqual(await render('/challenge'), { kind: 'challenge', mark: 'Cloudflare' })
 })
 
 describe('the text of a page', () => {

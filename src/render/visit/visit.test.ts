@@ -28,6 +28,7 @@ const PARTS: readonly [path: string, answer: Answer][] = [
   ['/frame-top', '<script>top.location.href = "/other"</script>'],
 ]
 
+const WRONG = `document.body.innerHTML = '<h1>Something went wrong</h1>'`
 const ELSEWHERE = 'https://elsewhere.example/x'
 const SET_STATUS = `const m = document.createElement('meta'); m.name = 'render:status_code'; m.content = '410'
   document.head.append(m)`
@@ -68,6 +69,7 @@ const ends: [expected: Expected, pages: Record<string, Answer>][] = [
       'history entries are no redirect': scripted`history.pushState({}, '', '/else'); location.hash = 'x'; show('a')`,
       'a page that reloads itself once': scripted`if (document.cookie === '') { document.cookie = 'seen=1'; location.reload() } else show('a')`,
       'a popup': scripted`window.open('/other'); show('a')`,
+      'a page that failed and says that it is one': scripted(WRONG, meta('prerender-status-code', 200)),
       'a status with which no page comes': status(204),
       'a status that is none': status(999),
       'a redirect that leads nowhere, and a status that is no number': status(
@@ -87,6 +89,14 @@ const ends: [expected: Expected, pages: Record<string, Answer>][] = [
       'a page of nothing': '<!doctype html><title>t</title><div id="root"> </div><script>1</script>',
       'a page of invisible text': '<!doctype html><body><p style="display:none">content</p>',
     },
+  ],
+  [
+    { kind: 'error-page', mark: 'script' },
+    { 'a shell that says nothing but that it failed': scripted`${WRONG}` },
+  ],
+  [
+    { kind: 'challenge', mark: 'Cloudflare' },
+    { 'a challenge by header': answer(403, { ...HTML, 'cf-mitigated': 'challenge' }, '<p>wait') },
   ],
   [{ kind: 'origin-error', status: 500 }, { 'a 500': answer(500, HTML, PAGE) }],
   [{ kind: 'origin-unreachable' }, { 'a connection that breaks': ({ socket }) => void socket.destroy() }],
