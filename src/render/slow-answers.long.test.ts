@@ -9,10 +9,6 @@ const renderer = await openRenderer({ timeoutMs: TIMEOUT_MS, slots: 16 })
 const { routes } = renderer
 
 const late = slowJson(LATE_MS, 'late')
-const bodyLate: Answer = (_request, response) => {
-  response.writeHead(200, { 'content-type': 'application/json' }).flushHeaders()
-  setTimeout(() => response.end('"late"'), LATE_MS)
-}
 const inTwoParts: Answer = (_request, response) => {
   response.writeHead(200, { 'content-type': 'application/json' }).write('"la')
   setTimeout(() => response.end('te"'), LATE_MS)
@@ -22,21 +18,11 @@ const hung: Answer = () => {}
 const SHOW = '.then((r) => r.json()).then(show)'
 const whole: Record<string, { script: string; routes: Record<string, Answer> }> = {
   fetch: { script: `fetch('data')${SHOW}`, routes: { data: late } },
-  XMLHttpRequest: {
-    script: `const x = new XMLHttpRequest(); x.responseType = 'json'; x.open('GET', 'data'); x.onload = () => show(x.response); x.send()`,
-    routes: { data: late },
-  },
-  'a head at once and the body later': { script: `fetch('data')${SHOW}`, routes: { data: bodyLate } },
   'a pause in the middle of the body': { script: `fetch('data')${SHOW}`, routes: { data: inTwoParts } },
   'a request that follows, and timers after it': {
     script: `fetch('data').then((r) => r.json()).then(() => fetch('more')).then((r) => r.json())
       .then((text) => setTimeout(() => show(text), 3000))`,
     routes: { data: slowJson(LATE_MS, ''), more: slowJson(300, 'late') },
-  },
-  'a timer that does not give up before': {
-    script: `const end = new AbortController(); setTimeout(() => end.abort(), 7500)
-      fetch('data', { signal: end.signal })${SHOW}`,
-    routes: { data: late },
   },
   'a worker that asks': {
     script: `new Worker('worker.js').onmessage = ({ data }) => show(data)`,

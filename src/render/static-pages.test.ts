@@ -111,9 +111,11 @@ describe('a browser renders', () => {
   it('what may be otherwise in a browser, or whose encoding is not known', () => {
     const isTaken = (markup: string) => completePage(plain(`x ${markup}`), 'https://shop.example/') !== null
     assert(isTaken(''))
-    assert.deepEqual(
-      Object.keys(doubtful).filter((name) => isTaken(doubtful[name]!)),
-      [],
+    assert.equal(
+      Object.keys(doubtful)
+        .filter((name) => isTaken(doubtful[name]!))
+        .join(),
+      '',
     )
     const text = '<!doctype html><p>\xff'
     assert.equal(documentText(Buffer.from(text, 'latin1'), 'text/html'), null)

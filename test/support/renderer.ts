@@ -8,8 +8,7 @@ import type { GatewayLimits } from '../../src/gateway/request-counts.ts'
 import type { DomainName, PagePath } from '../../src/ids.ts'
 import { silentLog } from '../../src/log.ts'
 import type { PageLimits, RenderOutcome, RenderRequest } from '../../src/render/outcome.ts'
-import type { Rendering } from '../../src/render/record.ts'
-import { type Renderer, type RendererOptions, startRenderer } from '../../src/render/renderer.ts'
+import { type RendererOptions, startRenderer } from '../../src/render/renderer.ts'
 import { makeDataDir, removeDir, testChromium } from './data-dir.ts'
 import { serve } from './loopback.ts'
 
@@ -17,30 +16,9 @@ export const TEST_IDENTITY = 'Prepaint/0.0.0-test (+https://render.example/bot)'
 
 export type Answer = string | ((request: http.IncomingMessage, response: http.ServerResponse) => void)
 
-export type TestRenderer = Renderer & {
-  readonly renderer: Renderer
-  readonly dataDir: string
-  readonly originUrl: string
-  readonly asked: string[]
-  /** A string is HTML. Missing paths return 404 without a body. */
-  readonly routes: Map<string, Answer>
-  readonly origin: http.Server
-  page(
-    path: string,
-    options?: { domain?: string; signal?: AbortSignal; originUrl?: string },
-  ): Promise<RenderOutcome>
-  explained(
-    path: string,
-    options?: { domain?: string; signal?: AbortSignal; originUrl?: string } & Partial<
-      Pick<RenderRequest, 'captureByMs' | 'rule' | 'block' | 'visitor' | 'originHeaders'>
-    >,
-  ): Promise<Rendering>
-  html(path: string, options?: { domain?: string }): Promise<string>
-  /** The HTML of a page with content from this script only. */
-  htmlOf(script: string, options?: { domain?: string; head?: string }): Promise<string>
-  /** Lines that the page has added with `show`. */
-  shown(path: string, options?: { domain?: string }): Promise<string[]>
-}
+export type TestRenderer = Awaited<ReturnType<typeof startTestRenderer>>
+
+type Asked = { domain?: string; signal?: AbortSignal; originUrl?: string }
 
 export async function startTestRenderer(
   options: {
@@ -51,7 +29,8 @@ export async function startTestRenderer(
     clock?: Clock
     recycle?: RendererOptions['recycle']
   } = {},
-): Promise<TestRenderer> {
+) {
+  /** A string is HTML. Missing paths return 404 without a body. */
   const routes = new Map<string, Answer>()
   const asked: string[] = []
   const {
@@ -87,48 +66,41 @@ export async function startTestRenderer(
     log,
   })
 
-  const explained: TestRenderer['explained'] = (pagePath, given = {}) =>
+  const explained = (
+    path: string,
+    given: Asked &
+      Partial<Pick<RenderRequest, 'captureByMs' | 'rule' | 'block' | 'visitor' | 'originHeaders'>> = {},
+  ) =>
     renderer.render({
       customDomain: (given.domain ?? 'shop.example') as DomainName,
       originUrl: given.originUrl ?? originUrl,
-      path: pagePath as PagePath,
+      path: path as PagePath,
       captureByMs: given.captureByMs ?? null,
-      rule: given.rule,
-      block: given.block,
-      visitor: given.visitor,
-      originHeaders: given.originHeaders,
+      ...{ rule: given.rule, block: given.block, visitor: given.visitor, originHeaders: given.originHeaders },
       signal: given.signal ?? new AbortController().signal,
     })
-  const html: TestRenderer['html'] = async (pagePath, given) => {
-    const outcome = await page(pagePath, given)
+  const page = async (path: string, given?: Asked) => (await explained(path, given)).outcome
+  const html = async (path: string, given?: Asked) => {
+    const outcome = await page(path, given)
     if (outcome.kind === 'rendered') return outcome.html
-    throw new Error(`${pagePath}: ${JSON.stringify(outcome)}`)
+    throw new Error(`${path}: ${JSON.stringify(outcome)}`)
   }
-  const page: TestRenderer['page'] = async (pagePath, given) => (await explained(pagePath, given)).outcome
 
   return {
-    renderer,
-    yieldCores: renderer.yieldCores,
-    render: renderer.render,
+    ...{ renderer, dataDir, originUrl, asked, routes, origin, explained, page, html },
+    ...{ render: renderer.render, sandbox: renderer.sandbox },
+    browsers: renderer.browsers,
     get healthy() {
       return renderer.healthy
     },
-    sandbox: renderer.sandbox,
-    browsers: renderer.browsers,
-    dataDir,
-    originUrl,
-    asked,
-    routes,
-    origin,
-    page,
-    explained,
-    html,
-    htmlOf(script, { head, ...given } = {}) {
-      routes.set('/scripted', scripted(script, head))
-      return html('/scripted', given)
+    /** The HTML of a page with content from this script only. */
+    htmlOf(script: string) {
+      routes.set('/scripted', scripted(script))
+      return html('/scripted')
     },
-    shown: async (pagePath, given) =>
-      [...(await html(pagePath, given)).matchAll(/<li>(.*?)<\/li>/g)].map(([, text = '']) => text),
+    /** Lines that the page has added with `show`. */
+    shown: async (path: string, given?: Asked) =>
+      [...(await html(path, given)).matchAll(/<li>(.*?)<\/li>/g)].map(([, text = '']) => text),
     async close() {
       await renderer.close()
       await closeOrigin()

@@ -57,7 +57,7 @@ const WORKER_WAYS = `{
 
 describe('the date that a page is told', () => {
   it('is true in one render after another of the same process', async () => {
-    for (let render = 0; render < 6; render++) await assertTrueDate()
+    for (let render = 0; render < 3; render++) await assertTrueDate()
   })
 
   it('is true in its workers too, and in theirs', async () => {

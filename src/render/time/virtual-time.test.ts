@@ -93,16 +93,6 @@ describe('what a page still does is in its snapshot', { concurrency: 4 }, () => 
     assert.match(await htmlOf('poll', `let n = 0; setInterval(() => ${poll}, 500)`), /round 5/)
   })
 
-  it('a list that grows by its own end: some pages, and an end', async () => {
-    const html = await htmlOf(
-      'list',
-      `const end = document.createElement('p'); document.body.append(end); let n = 0
-      const seen = new IntersectionObserver(() => { show('more ' + ++n); seen.unobserve(end); seen.observe(end) }); seen.observe(end)`,
-    )
-    assert.match(html, /more 3/)
-    assert.doesNotMatch(html, /more 4/)
-  })
-
   it('a page that says it is ready is taken at once, whatever it has still to do', async () => {
     const later = `setTimeout(() => show('late'), 3000)`
     const html = await htmlOf('ready', `fetch('/never'); show('now'); window.prerenderReady = true; ${later}`)
