@@ -75,10 +75,7 @@ it('a warm is paused and resumed, outlives the node, and renders every page that
   const queued = await runJson(['jobs', '--domain', DOMAIN, '--state', 'queued'], node.settings)
   // A look at the site where it has no page is none of the warm's.
   const waiting = (queued.json['jobs'] as { path: string }[]).map(({ path }) => path)
-  assert.deepEqual(
-    waiting.filter((path) => path.startsWith('/p/')),
-    [],
-  )
+  assert.equal(waiting.filter((path) => path.startsWith('/p/')).join(), '')
   await warm('PUT', { paused: false })
   const { done } = await soFar('it has gone on', (progress) => progress.done >= 6)
   assert(done < PAGES, 'it is not over yet')

@@ -136,10 +136,7 @@ describe('the Kubernetes manifests', () => {
     const [policy] = ofKind('NetworkPolicy')
     assert.equal(deployment(policy!.spec.podSelector.matchLabels).metadata.name, 'render')
     const blocks = policy!.spec.egress.flatMap(({ to }) => to).flatMap(({ ipBlock }) => ipBlock ?? [])
-    assert.deepEqual(
-      blocks.map(({ cidr }) => cidr),
-      ['0.0.0.0/0', '::/0'],
-    )
+    assert.equal(blocks.map(({ cidr }) => cidr).join(), '0.0.0.0/0,::/0')
     for (const range of ['10.0.0.0/8', '169.254.0.0/16', 'fc00::/7']) {
       assert.ok(
         blocks.some(({ except }) => except.includes(range)),
@@ -149,10 +146,11 @@ describe('the Kubernetes manifests', () => {
   })
 
   it('have fields and types of Kubernetes 1.30, and no others', (t) => {
-    assert.deepEqual(typeErrors(manifests, t), [])
     const misspelt = structuredClone(deployments[0]!)
     Object.assign(misspelt.spec.template.spec.containers[0], { readinesProbe: {} })
-    assert.match(typeErrors([misspelt], t).join(), /'"readinesProbe"' does not exist/)
+    const [error, ...others] = typeErrors([...manifests, misspelt], t)
+    assert.match(error ?? '', /'"readinesProbe"' does not exist/)
+    assert.deepEqual(others, [])
   })
 
   it('build with kustomize', () => {

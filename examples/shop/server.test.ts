@@ -32,10 +32,7 @@ describe('the demo shop', () => {
     const product = JSON.parse(await text('/api/products/morning-mug')) as { name: string }
     assert.equal(product.name, 'Morning mug')
     const stock = JSON.parse(await text('/api/stock?slugs=tall-vase,nothing')) as { slug: string }[]
-    assert.deepEqual(
-      stock.map(({ slug }) => slug),
-      ['tall-vase'],
-    )
+    assert.equal(stock.map(({ slug }) => slug).join(), 'tall-vase')
   })
 
   it('knows what it does not have', async () => {

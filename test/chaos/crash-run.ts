@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { until } from '../support/condition.ts'
+import { until as untilWithin } from '../support/condition.ts'
 import { clearDataDir, makeDataDir } from '../support/data-dir.ts'
 import { edgeRequest, GOOGLEBOT } from '../support/edge-request.ts'
 import { startNodeProcess } from '../support/node-process.ts'
@@ -13,7 +13,7 @@ import { startVersionOrigin } from './version-origin.ts'
 export type CrashRun = { violations: string[]; counts: Ledger['counts']; leaked: string[] }
 
 /** How long the service may take to be whole again, or to be gone, after a kill; a machine may be slow. */
-const RECOVERY_MS = 60_000
+const until = <T>(what: string, probe: () => T | Promise<T>) => untilWithin(what, probe, 60_000)
 const EMAIL = 'chaos@example.com'
 
 /**
@@ -43,9 +43,7 @@ export async function crashRun(options: {
       await delay(300 + random() * 2_000)
       await crash(stage, target, { dataDir, random, crowd, say })
     }
-    await until('enough has been done', () => isEnough(ledger.counts), RECOVERY_MS).catch(() =>
-      say('too little was done'),
-    )
+    await until('enough has been done', () => isEnough(ledger.counts)).catch(() => say('too little was done'))
     await crowd.stop()
     const status = await stage.node.stop()
     if (status !== 0) ledger.violations.push(`the node ended with status ${status} when asked to end`)
@@ -70,13 +68,12 @@ async function crash(stage: Stage, target: Target, { dataDir, random, crowd, say
     // Half the time the successor meets what is left of its predecessor, half the time nothing may be left.
     if (random() < 0.5) {
       await crowd.pause()
-      await until(
-        'everything of a killed node is gone',
-        () => processesOf(dataDir).length === 0,
-        RECOVERY_MS,
-      ).catch(() => {
-        for (const { pid, command } of processesOf(dataDir)) ledger.violations.push(`left: ${pid} ${command}`)
-      })
+      await until('everything of a killed node is gone', () => processesOf(dataDir).length === 0).catch(
+        () => {
+          for (const { pid, command } of processesOf(dataDir))
+            ledger.violations.push(`left: ${pid} ${command}`)
+        },
+      )
     }
     stage.node = await startNodeProcess(dataDir)
     say(`ready again after ${Math.round(stage.node.readyMs)} ms`)
@@ -98,18 +95,14 @@ async function crash(stage: Stage, target: Target, { dataDir, random, crowd, say
 async function whole(stage: Stage): Promise<void> {
   const domain = stage.ledger.domains.find(({ standing }) => standing === 'there')
   let asked = 0
-  await until(
-    'the node is whole again',
-    async () => {
-      if ((await fetch(`${stage.node.api}/readyz`)).status !== 200) return false
-      if (domain === undefined) return true
-      asked += 1
-      const path = `/whole?${Math.round(performance.now())}-${asked}`
-      const answer = await edgeRequest(stage.node.edge, { host: domain.name, path, userAgent: GOOGLEBOT })
-      return answer.verdict === 'rendered'
-    },
-    RECOVERY_MS,
-  ).catch((error: unknown) => {
+  await until('the node is whole again', async () => {
+    if ((await fetch(`${stage.node.api}/readyz`)).status !== 200) return false
+    if (domain === undefined) return true
+    asked += 1
+    const path = `/whole?${Math.round(performance.now())}-${asked}`
+    const answer = await edgeRequest(stage.node.edge, { host: domain.name, path, userAgent: GOOGLEBOT })
+    return answer.verdict === 'rendered'
+  }).catch((error: unknown) => {
     stage.ledger.violations.push(`${(error as Error).message}; log: ${stage.node.log().slice(-1500)}`)
   })
 }

@@ -6,7 +6,7 @@ import { after, before, describe, it } from 'node:test'
 import { migrate, readMigrations } from '../../src/db/migrate.ts'
 import { silentLog } from '../../src/log.ts'
 import { runJson } from '../support/command-line.ts'
-import { until } from '../support/condition.ts'
+import { until as untilWithin } from '../support/condition.ts'
 import { edgeRequest, GOOGLEBOT, PERSON } from '../support/edge-request.ts'
 import { type Fleet, type Member, startFleet } from '../support/fleet.ts'
 import { callApi, openAccount, registerDomain } from '../support/tenant.ts'
@@ -15,8 +15,8 @@ import { shownIn, startVersionOrigin, type VersionOrigin } from './version-origi
 
 /** The clocks of their machines are twenty minutes apart. */
 const AHEAD_MS = 600_000
-/** What a busy machine may take for what is a matter of moments on a quiet one. */
-const PATIENCE_MS = 60_000
+/** A busy machine takes long for what is a matter of moments on a quiet one. */
+const until = <T>(what: string, probe: () => T | Promise<T>) => untilWithin(what, probe, 60_000)
 const PLANS = {
   roomy: { site_limit: null, monthly_render_limit: 100_000, api_keys: true, webhooks: true },
   tight: { site_limit: null, monthly_render_limit: 10, api_keys: true, webhooks: true },
@@ -66,25 +66,17 @@ describe('two nodes on one PostgreSQL', { concurrency: false }, () => {
   }
   /** A page that was never stored before. Where its first crawler was not given it in time, the next one has it from the store. */
   const rendered = (at: string, member: Member) =>
-    until(
-      `${at} is rendered`,
-      async () => ['rendered', 'hit'].includes((await crawl(member, at)).verdict),
-      PATIENCE_MS,
-    )
+    until(`${at} is rendered`, async () => ['rendered', 'hit'].includes((await crawl(member, at)).verdict))
 
   /** Memory keeps what is read while notifications arrive: a hit before that is only read from the database. */
   const kept = (member: Member, at: string) =>
-    until(
-      `${at} is in memory`,
-      async () => {
-        const metrics = await (await fetch(`${member.process.api}/metrics`)).text()
-        if (!metrics.includes('prepaint_listener_connected 1')) return false
-        // What was read while a notification arrived is not kept, but is by one of the next.
-        for (let asked = 0; asked < 4; asked++) if ((await crawl(member, at)).verdict !== 'hit') return false
-        return true
-      },
-      PATIENCE_MS,
-    )
+    until(`${at} is in memory`, async () => {
+      const metrics = await (await fetch(`${member.process.api}/metrics`)).text()
+      if (!metrics.includes('prepaint_listener_connected 1')) return false
+      // What was read while a notification arrived is not kept, but is by one of the next.
+      for (let asked = 0; asked < 4; asked++) if ((await crawl(member, at)).verdict !== 'hit') return false
+      return true
+    })
 
   // Proves decided "Clocks"
   it('ages, windows and ends go by the clock of the database, not by those of the machines', async () => {
@@ -118,7 +110,7 @@ describe('two nodes on one PostgreSQL', { concurrency: false }, () => {
         await setAge('/aged-more', 3_660)
         return (await crawl(member, '/aged-more')).verdict === 'stale'
       }
-      await until('it is stale', seen, PATIENCE_MS)
+      await until('it is stale', seen)
     }
 
     const hook = async ({ process }: Member) => {
@@ -179,7 +171,6 @@ describe('two nodes on one PostgreSQL', { concurrency: false }, () => {
     await until(
       'the purge has reached it',
       async () => shownIn((await crawl(one, '/aged')).body.toString())?.version === version,
-      PATIENCE_MS,
     )
   })
 
@@ -193,11 +184,7 @@ describe('two nodes on one PostgreSQL', { concurrency: false }, () => {
         $$ begin raise exception 'could not extend file: No space left on device' using errcode = 'disk_full'; end $$;
       ${tables.map((table) => `create trigger no_room before insert on ${table} execute function no_room();`).join('\n')}`)
     for (const member of fleet.members) {
-      await until(
-        'what is stored is served',
-        async () => (await crawl(member, '/roomy')).verdict === 'hit',
-        PATIENCE_MS,
-      )
+      await until('what is stored is served', async () => (await crawl(member, '/roomy')).verdict === 'hit')
       const missed = await crawl(member, '/no-room')
       assert.deepEqual([missed.status, missed.verdict], [200, 'pass; database'])
       assert.equal((await visit(member, '/no-room')).status, 200)
@@ -213,14 +200,10 @@ describe('two nodes on one PostgreSQL', { concurrency: false }, () => {
   /** What a node without its database still does. */
   async function suffers(member: Member): Promise<void> {
     const { process } = member
-    const told = await until(
-      'it says that it is not ready',
-      async () => {
-        const found = await ready(member)
-        return found.status === 503 ? found : null
-      },
-      PATIENCE_MS,
-    )
+    const told = await until('it says that it is not ready', async () => {
+      const found = await ready(member)
+      return found.status === 503 ? found : null
+    })
     assert.equal(told.database, 'unreachable')
     assert.equal((await fetch(`${process.api}/healthz`)).status, 200)
     // The first question may find out for all others; from then on nobody waits.
@@ -241,12 +224,8 @@ describe('two nodes on one PostgreSQL', { concurrency: false }, () => {
   }
 
   async function healed(member: Member): Promise<void> {
-    await until('it is ready again', async () => (await ready(member)).status === 200, PATIENCE_MS)
-    await until(
-      'the API answers again',
-      async () => (await apiStatus(member.process, key)) === 200,
-      PATIENCE_MS,
-    )
+    await until('it is ready again', async () => (await ready(member)).status === 200)
+    await until('the API answers again', async () => (await apiStatus(member.process, key)) === 200)
     assert.equal(member.process.running, true)
   }
 
@@ -319,7 +298,7 @@ describe('two nodes on one PostgreSQL', { concurrency: false }, () => {
       `insert into schema_migration (name, checksum, breaking) values ('9002-breaks.sql', '', true)`,
     )
     for (const { process } of fleet.members) {
-      await until('the node has ended', () => !process.running, PATIENCE_MS)
+      await until('the node has ended', () => !process.running)
       assert.equal(await process.stop(), 1, process.log())
       assert.match(process.log(), /"migration":"9002-breaks\.sql".*run that version/)
     }

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, before, it } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
-import { until } from '../support/condition.ts'
+import { until as untilWithin } from '../support/condition.ts'
 import { type Fleet, startFleet } from '../support/fleet.ts'
 import { listening } from '../support/loopback.ts'
 import { startTestSmtp } from '../support/smtp-server.ts'
@@ -24,7 +24,7 @@ const KILLS = [
   { level: 120, after: { ms: Math.random() * 3_000 } },
 ]
 /** A delivery of a killed node is repeated after its lease of a minute. */
-const PATIENCE_MS = 240_000
+const until = <T>(what: string, probe: () => T | Promise<T>) => untilWithin(what, probe, 240_000)
 
 type Received = { id: string; body: string; skewSeconds: number }
 
@@ -102,24 +102,18 @@ it('one of two nodes is killed again and again, their clocks jump: each event ha
     await until(
       `${deliveries} deliveries and ${mails} e-mails`,
       () => received.length - delivered >= deliveries && smtp.mails.length - mailed >= mails,
-      PATIENCE_MS,
     )
     t.diagnostic(`killed after ${JSON.stringify(moment)}`)
     await victim.process.kill()
     await victim.start()
-    await until(
-      `an event of level ${level} for each domain`,
-      async () => {
-        const { rows } = await pool.query<{ count: number }>('select count(*)::int from event')
-        return rows[0]!.count === DOMAINS * (n + 1)
-      },
-      PATIENCE_MS,
-    )
+    await until(`an event of level ${level} for each domain`, async () => {
+      const { rows } = await pool.query<{ count: number }>('select count(*)::int from event')
+      return rows[0]!.count === DOMAINS * (n + 1)
+    })
   }
   await until(
     'everything is delivered',
     async () => (await pool.query(`select from delivery where state <> 'delivered' limit 1`)).rowCount === 0,
-    PATIENCE_MS,
   )
   const { rows: events } = await pool.query<{ id: string; body: string; type: string }>(
     'select id, body, type from event order by id',

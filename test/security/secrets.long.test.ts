@@ -1,11 +1,9 @@
 /** A whole node at its most talkative, while secrets of every kind go through it. */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { existsSync, lstatSync, readdirSync } from 'node:fs'
+import { lstatSync, readdirSync } from 'node:fs'
 import path from 'node:path'
 import { after, before, describe, it } from 'node:test'
-import { canHideFiles, commandWithView, viewOf } from '../../src/render/browser/confinement.ts'
-import { browserUser } from '../../src/system-user.ts'
 import { runJson } from '../support/command-line.ts'
 import { clearDataDir, makeDataDir } from '../support/data-dir.ts'
 import { request } from '../support/edge.ts'
@@ -157,44 +155,10 @@ describe('on disk', () => {
     assert.deepEqual(wrong, [])
     assert(found.length > 100)
   })
-
-  it("the browser's user reads nothing of the database and reaches no socket of it", () => {
-    const user = browserUser()
-    const view = viewOf(dataDir, path.join(dataDir, 'chromium', 'chromium'), path.join(dataDir, 'browsers'))
-    // An ordinary user's browser is not shown what it must not read; where that cannot be, the node has said so.
-    if (user === null && !canHideFiles(view)) {
-      return assert.match(node.log(), /could read the data directory|sandbox/)
-    }
-    const [file = '', ...args] = [...(user === null ? commandWithView(view) : []), '/bin/sh', '-c']
-    // Named one by one: the directory itself cannot even be listed.
-    const script =
-      'while read -r file; do if [ -r "$1/$file" ] || [ -w "$1/$file" ]; then echo "$file"; fi; done'
-    const input = filesOf(dataDir)
-      .map((file) => `${file}\n`)
-      .join('')
-    const readable = execFileSync(file, [...args, script, 'sh', dataDir], {
-      ...user,
-      input,
-      encoding: 'utf8',
-    })
-    const foreign = readable
-      .split('\n')
-      .filter((file) => file !== '' && !/^(?:browsers|chromium)\//.test(file))
-    assert.deepEqual(foreign, [])
-    // A system browser is not unpacked there.
-    if (existsSync(path.join(dataDir, 'chromium'))) assert.match(readable, /^chromium\//m)
-  })
 })
 
 /** Names of files under the data directory that hold these bytes; empty: none. */
 function filesWith(text: string): string {
   const grep = 'grep -rlaF --exclude-dir=chromium -e "$2" "$1" || true'
   return execFileSync('/bin/sh', ['-c', grep, 'sh', dataDir, text], { encoding: 'utf8' })
-}
-
-function filesOf(dir: string): string[] {
-  return readdirSync(dir, { recursive: true, encoding: 'utf8' }).filter((file) => {
-    const stat = lstatSync(path.join(dir, file), { throwIfNoEntry: false })
-    return stat?.isFile() || stat?.isSocket()
-  })
 }
