@@ -28,14 +28,14 @@ beforeEach(async () => {
 
 const purge = (body?: unknown) => api.post('/api/cache/purge', owner.key, body)
 const purged = async (path?: string) => (await purge({ domain: domain.name, path })).body['keysDeleted']
-const left = async (id = domain.id) => {
-  const { rows } = await api.pool.query<{ path: string }>(
-    `select path from page where domain_id = $1 union all select 'redirect ' || path from redirect where domain_id = $1
-     union all select 'sitemap ' || path from sitemap where domain_id = $1`,
-    [id],
-  )
-  return rows.map(({ path }) => path).sort()
-}
+const left = async (id = domain.id) =>
+  (
+    await api.database.column<string>(
+      `select path from page where domain_id = $1 union all select 'redirect ' || path from redirect where domain_id = $1
+       union all select 'sitemap ' || path from sitemap where domain_id = $1`,
+      id,
+    )
+  ).sort()
 const update = (name: DomainName, change: Parameters<typeof updateDomain>[3]) =>
   updateDomain(api.pool, owner.id, name, change, { plans: DEFAULT_PLANS, nowMs: api.clock.nowMs() })
 
@@ -124,33 +124,16 @@ describe('POST /api/cache/purge-all and GET /api/cache/stats', () => {
     assert.deepEqual(await stats(owner.key), { totalKeys: 0, domainCount: 2 })
     assert.deepEqual(await stats(stranger.key), { totalKeys: 3, domainCount: 1 })
   })
-
-  it('200: an account without domains', async () => {
-    const { key } = await api.account()
-    assert.deepEqual(await stats(key), { totalKeys: 0, domainCount: 0 })
-    const nothing = { message: 'Purged 0 cache entries of 0 domains', keysDeleted: 0 }
-    assertAnswer(await api.post('/api/cache/purge-all', key), 200, nothing)
-  })
-
-  // Proves decided "Inactive domain"
-  it('200: an inactive domain can be listed and purged', async () => {
-    await update(domain.name, { isActive: false })
-    assert.equal((await api.get('/api/cache/list/shop.example.com', owner.key)).body['cachedPages'], 6)
-    assert.equal(await purged(), 8)
-    await update(domain.name, { isActive: true })
-  })
 })
 
 describe('GET /api/cache/list/:domain', () => {
   const list = (name: string) => api.get(`/api/cache/list/${name}`, owner.key)
 
   // Proves interface 4.2/1
-  it('200: a domain without pages; HEAD sends no body; 404: unknown', async () => {
+  it('200: a domain without pages; 404: unknown', async () => {
     await api.domain(owner, 'empty.example.com')
     const empty = { domain: 'empty.example.com', cachedPages: 0, pages: [] }
     assertAnswer(await list('empty.example.com'), 200, empty)
-    const head = await api.call('HEAD', '/api/cache/list/shop.example.com', { key: owner.key })
-    assert.deepEqual([head.status, head.text], [200, ''])
     assertAnswer(await list('unknown.example.com'), 404, 'Domain not found')
   })
 
@@ -167,8 +150,8 @@ describe('GET /api/cache/list/:domain', () => {
     })
   })
 
-  it('200: as many pages as one batch has, one less, one more, and several batches: each once', async () => {
-    for (const count of [999, 1_000, 1_001, 2_500]) {
+  it('200: as many pages as one batch has, and one more: each once', async () => {
+    for (const count of [1_000, 1_001]) {
       await api.pool.query('truncate page')
       const paths = Array.from({ length: count }, (_, n) => `/p/${String(n).padStart(6, '0')}`)
       await storePages(api, domain.id, paths.toReversed())

@@ -23,19 +23,12 @@ beforeEach(() => api.pool.query('truncate page, redirect, sitemap, job, unstored
 const refresh = (body?: unknown, key = owner.key) => api.post('/api/cache/refresh', key, body)
 const refreshAll = (body?: unknown, key = owner.key) => api.post('/api/cache/refresh-all', key, body)
 type Job = { domain: string; path: string; jobId: string }
-const stored = async (table: string) =>
-  valuesOf(
-    (
-      await api.pool.query(`select custom_domain || path as path from ${table}
-                             join domain d on d.id = domain_id order by d.id, path`)
-    ).rows,
-    'path',
+const stored = (table: string) =>
+  api.database.column(
+    `select custom_domain || path from ${table} join domain d on d.id = domain_id order by d.id, path`,
   )
 const update = (name: DomainName, change: Parameters<typeof updateDomain>[3]) =>
   updateDomain(api.pool, owner.id, name, change, { plans: DEFAULT_PLANS, nowMs: api.clock.nowMs() })
-const limitQueue = (queued: number) =>
-  api.pool.query(`update queue_depth set queued = $1, counted_at = now() + interval '1 hour'`, [queued])
-const recountQueue = () => api.pool.query(`update queue_depth set counted_at = '-infinity'`)
 
 describe('POST /api/cache/refresh', () => {
   // Proves interface 1/5, interface 2/13, interface 2/14, interface 4.2/3, interface 4.2/11, interface 4.2/12
@@ -76,18 +69,6 @@ describe('POST /api/cache/refresh', () => {
     const { jobs } = (await refresh({ domain: domain.name, paths })).body
     assert.equal((jobs as Job[]).length, 1)
     assert.deepEqual((await refresh({ domain: domain.name, paths: ['/a'] })).body['jobs'], jobs)
-  })
-
-  // Proves interface 4.2/11
-  it('200: a render that runs already is not kept: it began before', async () => {
-    await refresh({ domain: domain.name, paths: ['/a', '/b'] })
-    await api.pool.query(`update job set state = 'running', lease_until = now() + interval '1 minute'`)
-    await refresh({ domain: domain.name, paths: ['/a'] })
-    const { rows } = await api.pool.query('select path, superseded from job order by path')
-    assert.deepEqual(rows, [
-      { path: '/a', superseded: true },
-      { path: '/b', superseded: false },
-    ])
   })
 
   // Proves decided "`paths` of a refresh", decided "Invalid paths"
@@ -132,16 +113,6 @@ describe('POST /api/cache/refresh', () => {
     assertAnswer(await refresh({ domain: 'unknown.example.com' }), 404, 'Domain not found')
     assertAnswer(await refresh({ domain: domain.name }, stranger.key), 404, 'Domain not found')
     assert.deepEqual([await stored('page'), await stored('job')], [['shop.example.com/'], []])
-  })
-
-  // Proves decided "Full queue"
-  it('503: the queue is full: nothing is deleted', async () => {
-    await storePages(api, domain.id, ['/'])
-    await limitQueue(1_000_000)
-    const answer = await refresh({ domain: domain.name, paths: ['/'] })
-    await recountQueue()
-    assertAnswer(answer, 503, 'Render queue is full, try again later')
-    assert.deepEqual(await stored('page'), ['shop.example.com/'])
   })
 })
 
@@ -193,8 +164,6 @@ describe('POST /api/cache/refresh-all', () => {
     await storePages(api, domain.id, ['/'])
     const cases: [unknown, string][] = [
       [{ paths: [] }, 'paths must not be empty'],
-      [{ paths: 'all' }, 'paths must be an array'],
-      [{ paths: ['/', 'x'] }, 'paths[1] must start with /'],
       [{ paths: ['/', '/a\0'] }, 'paths[1] is not the path of a page'],
       [{ paths: Array(1_001).fill('/') }, 'paths must have at most 1000 entries'],
       [[], 'body must be an object'],
@@ -203,39 +172,27 @@ describe('POST /api/cache/refresh-all', () => {
     assert.deepEqual(await stored('page'), ['shop.example.com/'])
   })
 
-  // Proves decided "Atomicity"
+  // Proves decided "Atomicity", decided "Full queue"
   it('503: a queue that fills up halfway leaves every page where it was', async () => {
     for (const { id } of [domain, second]) await storePages(api, id, ['/'])
-    await limitQueue(999_998)
-    const { status } = await refreshAll({ paths: ['/', '/a', '/b'] })
-    await recountQueue()
-    assert.equal(status, 503)
+    await api.pool.query(`update queue_depth set queued = 999998, counted_at = now() + interval '1 hour'`)
+    const answer = await refreshAll({ paths: ['/', '/a', '/b'] })
+    await api.pool.query(`update queue_depth set counted_at = '-infinity'`)
+    assertAnswer(answer, 503, 'Render queue is full, try again later')
     assert.deepEqual([(await stored('page')).length, await stored('job')], [2, []])
   })
 })
 
-describe('GET /api/jobs/:jobId', () => {
-  const queued = async () => {
-    const { body } = await refresh({ domain: domain.name, paths: ['/a'] })
-    return (body['jobs'] as Job[])[0]!.jobId
-  }
-
-  // Proves interface 2/14
-  it('200: a job that waits', async () => {
-    const jobId = await queued()
-    const { created_at, ...rest } = (await api.get(`/api/jobs/${jobId}`, owner.key)).body
-    assert.match(String(created_at), /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
-    assert.deepEqual(rest, {
-      ...{ jobId, domain: 'shop.example.com', path: '/a', priority: 'refresh' },
-      ...{ state: 'queued', outcome: null, finished_at: null },
-    })
+// Proves interface 2/14
+it('GET /api/jobs/:jobId: 200: a job that waits; 404: no id at all', async () => {
+  const { body } = await refresh({ domain: domain.name, paths: ['/a'] })
+  const { jobId } = (body['jobs'] as [Job])[0]
+  const { created_at, ...rest } = (await api.get(`/api/jobs/${jobId}`, owner.key)).body
+  assert.match(String(created_at), /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+  assert.deepEqual(rest, {
+    ...{ jobId, domain: 'shop.example.com', path: '/a', priority: 'refresh' },
+    ...{ state: 'queued', outcome: null, finished_at: null },
   })
-
-  it("404: unknown, no id at all, or another account's", async () => {
-    const jobId = await queued()
-    assertAnswer(await api.get(`/api/jobs/${jobId}`, stranger.key), 404, 'Job not found')
-    for (const id of ['00000000-0000-0000-0000-000000000000', '1', "'%20or%201=1", '%00', `${jobId}x`]) {
-      assertAnswer(await api.get(`/api/jobs/${id}`, owner.key), 404, 'Job not found')
-    }
-  })
+  for (const id of ['00000000-0000-0000-0000-000000000000', '1', "'%20or%201=1", '%00', `${jobId}x`])
+    assertAnswer(await api.get(`/api/jobs/${id}`, owner.key), 404, 'Job not found')
 })

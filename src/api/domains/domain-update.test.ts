@@ -201,15 +201,6 @@ describe('PUT /api/domains/:domain', () => {
       })
     }
   })
-
-  it("404: another account's, which stays as it is, before the body is looked at", async () => {
-    const before = await current()
-    const stranger = await api.account()
-    for (const body of [{ is_active: false }, { origin_url: 'http://10.0.0.1' }]) {
-      assertAnswer(await put(body, stranger.key), 404, 'Domain not found')
-    }
-    assert.deepEqual(await current(), before)
-  })
 })
 
 it('a firewall is told the user agent, and the addresses that the operator named', async () => {

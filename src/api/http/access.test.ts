@@ -103,20 +103,6 @@ describe('API key', () => {
     const requests = Array.from({ length: 500 }, () => api.get('/api/cache/stats', owner.key))
     assert((await Promise.all(requests)).every(({ status }) => status === 200))
   })
-
-  // Proves interface 2/6
-  it('a plan that is changed upwards and downwards changes limits at once; what exists stays', async () => {
-    const account = await api.account('agency')
-    await api.domain(account, 'plans.example.com')
-    for (const [plan, limit] of [
-      ['enterprise', 1_000_000],
-      ['agency', 50_000],
-    ] as const) {
-      await setPlan(api.pool, DEFAULT_PLANS, account.id, plan)
-      const { body } = await domains(account.key)
-      assert.deepEqual(valuesOf(body['domains'], 'monthly_render_limit'), [limit])
-    }
-  })
 })
 
 // Proves interface 5/2
@@ -187,26 +173,19 @@ describe('the check of operators', () => {
     }
   }
 
-  describe('without a token', () => {
-    for (const address of ['127.0.0.1', '127.8.9.1', '::1', '::ffff:127.0.0.1']) {
-      it(`${address} is this machine`, () => assert.equal(refusal(address, {}, null), null))
-    }
-    for (const address of ['10.0.0.1', '203.0.113.5', '::ffff:10.0.0.1', '2001:db8::1', '::2', undefined]) {
-      it(`${address} is not`, () => assert.equal(refusal(address, {}, null), 'not_found'))
-    }
+  it('without a token: this machine may, no other, and nobody who comes through a proxy', () => {
+    for (const address of ['127.0.0.1', '127.8.9.1', '::1', '::ffff:127.0.0.1'])
+      assert.equal(refusal(address, {}, null), null, address)
+    for (const address of ['10.0.0.1', '203.0.113.5', '::ffff:10.0.0.1', '2001:db8::1', '::2', undefined])
+      assert.equal(refusal(address, {}, null), 'not_found', address)
     const forwarding = 'x-forwarded-for forwarded via x-real-ip x-forwarded-proto x-forwarded-host'
-    for (const name of forwarding.split(' ')) {
-      it(`nor is who comes with ${name}`, () =>
-        assert.equal(refusal('127.0.0.1', { [name]: '203.0.113.5' }, null), 'not_found'))
-    }
+    for (const name of forwarding.split(' '))
+      assert.equal(refusal('127.0.0.1', { [name]: '203.0.113.5' }, null), 'not_found', name)
   })
 
-  describe('with a token', () => {
-    it('whoever brings it may ask, from anywhere', () => {
-      for (const address of ['127.0.0.1', '203.0.113.5']) {
-        assert.equal(refusal(address, { authorization: `Bearer ${TOKEN}` }, TOKEN), null)
-      }
-    })
+  it('with a token: whoever brings it, from anywhere; nobody else, this machine neither', () => {
+    for (const address of ['127.0.0.1', '203.0.113.5'])
+      assert.equal(refusal(address, { authorization: `Bearer ${TOKEN}` }, TOKEN), null)
     const wrong = [
       '',
       TOKEN,
@@ -215,10 +194,8 @@ describe('the check of operators', () => {
       'Bearer',
       `Bearer ${TOKEN}, Bearer ${TOKEN}`,
     ]
-    for (const headers of [{}, ...wrong.map((authorization) => ({ authorization }))]) {
-      it(`nobody else, this machine neither: ${JSON.stringify(headers)}`, () =>
-        assert.equal(refusal('127.0.0.1', headers, TOKEN), 'invalid_token'))
-    }
+    for (const headers of [{}, ...wrong.map((authorization) => ({ authorization }))])
+      assert.equal(refusal('127.0.0.1', headers, TOKEN), 'invalid_token', JSON.stringify(headers))
   })
 })
 

@@ -10,8 +10,11 @@ import { DEFAULT_PLANS } from '../../accounts/plans.ts'
 // error that is not JSON, never a word of what went wrong inside, and nothing
 // of another account changes. FUZZ_SEED repeats a run, FUZZ_SECONDS lengthens it.
 
-const SECONDS = Number(process.env['FUZZ_SECONDS'] ?? 4)
+const SECONDS = Number(process.env['FUZZ_SECONDS'] ?? 2)
 const SEED = Number(process.env['FUZZ_SEED'] ?? Math.trunc(Math.random() * 2 ** 31))
+
+/** Words of what went wrong inside, and secrets. */
+const INSIDE = /node_modules|\.ts:\d|\bat \w+ \(|pp_live_|pp_wh_|syntax error|invalid byte/i
 
 const api = await openApi()
 const owner = await api.account()
@@ -42,11 +45,7 @@ it(`random requests, seed ${SEED}`, async () => {
       if (answer.status >= 400 && requests[index]!.method !== 'HEAD') {
         assert.match(answer.type, /^application\/json/, about)
         assert.equal(typeof (JSON.parse(answer.text) as { error: unknown }).error, 'string', about)
-        assert.doesNotMatch(
-          answer.text,
-          /node_modules|\.ts:\d|\bat \w+ \(|pp_live_|pp_wh_|syntax error|invalid byte/i,
-          about,
-        )
+        assert.doesNotMatch(answer.text, INSIDE, about)
       }
       seen.set(answer.status, (seen.get(answer.status) ?? 0) + 1)
     }
@@ -91,21 +90,17 @@ const below = (random: Random, limit: number) => Math.floor(random() * limit)
 
 /** Without blanks, one behind the other; then those with blanks, control characters, or very long. */
 const STRINGS = [
-  ...String.raw`/ /a shop.example.com SHOP.example.com. new.example.com 🔑 /é 例え.テスト ../../etc/passwd /../..`.split(
+  ...String.raw`/ /a shop.example.com SHOP.example.com. 🔑 /é 例え.テスト ../../etc/passwd /%2e%2e/%2f %00 % %zz /%c3%28`.split(
     ' ',
   ),
-  ...String.raw`/%2e%2e/%2f %00 % %zz /%c3%28 * /* // //x \ " $1 {} #{x} <script> __proto__ constructor`.split(
+  ...String.raw`* /* // //x \ " $1 {} #{x} <script> __proto__ http://127.0.0.1 http://[::1]:80 javascript:x null -1 1e999`.split(
     ' ',
   ),
-  ...'http://origin.example.com http://127.0.0.1 http://[::1]:80 https://origin.example.com:99999'.split(' '),
-  ...'javascript:x null true -1 1e999 NaN 2026-01-01'.split(' '),
   ...['', ' ', '\0', 'a\0b', '/\0', '\ud800', '/\udfff', "' or 1=1 --", '\r\nX-Evil: 1', '\u202e', '\ufeff/'],
   ...['x'.repeat(300), `/${'x'.repeat(3_000)}`, `/${'é'.repeat(5_000)}`],
 ]
-const KEYS =
-  'domain path paths custom_domain origin_url is_active settings urls all fresh_seconds query rules __proto__ x'.split(
-    ' ',
-  )
+const FIELDS =
+  'domain path paths custom_domain origin_url is_active settings urls all fresh_seconds query rules __proto__ x'
 
 function randomValue(random: Random, depth = 0): unknown {
   switch (below(random, depth > 3 ? 5 : 8)) {
@@ -128,7 +123,10 @@ function randomValue(random: Random, depth = 0): unknown {
 
 function randomObject(random: Random, depth = 0): Record<string, unknown> {
   return Object.fromEntries(
-    Array.from({ length: below(random, 5) }, () => [pick(random, KEYS), randomValue(random, depth)]),
+    Array.from({ length: below(random, 5) }, () => [
+      pick(random, FIELDS.split(' ')),
+      randomValue(random, depth),
+    ]),
   )
 }
 

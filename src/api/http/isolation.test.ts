@@ -18,6 +18,7 @@ import { createKey, createToken } from '../../accounts/keys.ts'
 import { DEFAULT_PLANS } from '../../accounts/plans.ts'
 import { setPassword } from '../../accounts/sign-in/passwords.ts'
 import { startSession } from '../../accounts/sign-in/sessions.ts'
+import type { DomainId } from '../../ids.ts'
 import { testEndpoint } from '../../notifications/delivery/deliveries.ts'
 import { createEndpoint } from '../../notifications/delivery/endpoints.ts'
 
@@ -74,7 +75,7 @@ async function furnish(api: TestApi, account: TestAccount, colour: string): Prom
   ])
   const now = new Date(TEST_START_MS)
   const inserted = async <Id>(sql: string, ...values: unknown[]) =>
-    (await pool.query<{ id: Id }>(sql, [domain.id, ...values])).rows[0]?.id as Id
+    (await api.database.column<Id>(sql, domain.id, ...values))[0]!
   await inserted(`insert into last_visit values ($1, '/', $2, 'search', now())`, colour)
   await inserted(
     `insert into traffic_hour values ($1, date_trunc('hour', $2::timestamptz), 'search', $3, 'hit', 1, 0, 0, 0, 0, '{1}')`,
@@ -204,22 +205,22 @@ async function rowsOfAmber({ api, amber }: World): Promise<string> {
     'page_digest device_page inspection rule_try origin_header certificate certificate_order redirect_use ' +
     'site_version origin_robots page_fact'
   const ofAccount = 'domain incident channel event delivery confirmation'
-  const queries = [
-    `select * from account where id = ${amber!.id}`,
-    `select id, name, revoked_at from api_key where account_id = ${amber!.id} order by id`,
-    `select id, token_hash, expires_at from sign_in_session where account_id = ${amber!.id} order by id`,
-    `select id, path, priority, state, superseded from job where domain_id ${of} order by id`,
-    `select id, name, revoked_at from webhook_token where domain_id ${of} order by id`,
-    ...ofDomain
-      .split(' ')
-      .map((table) => `select t::text as row from ${table} t where domain_id ${of} order by 1`),
-    ...ofAccount
-      .split(' ')
-      .map((table) => `select t::text as row from ${table} t where account_id = ${amber!.id} order by 1`),
+  const parts: [table: string, where: string, columns?: string][] = [
+    ['account', `id = ${amber!.id}`],
+    ['api_key', `account_id = ${amber!.id}`, 'id, name, revoked_at'],
+    ['sign_in_session', `account_id = ${amber!.id}`, 'id, token_hash, expires_at'],
+    ['job', `domain_id ${of}`, 'id, path, priority, state, superseded'],
+    ['webhook_token', `domain_id ${of}`, 'id, name, revoked_at'],
+    ...ofDomain.split(' ').map((table): [string, string] => [table, `domain_id ${of}`]),
+    ...ofAccount.split(' ').map((table): [string, string] => [table, `account_id = ${amber!.id}`]),
   ]
-  const found = []
-  for (const sql of queries) found.push((await api.pool.query(sql)).rows)
-  return JSON.stringify(found)
+  const sql = parts.map(
+    ([table, where, columns = '*']) =>
+      `select '${table}' as kind, t::text as row from (select ${columns} from ${table} where ${where}) t`,
+  )
+  return (
+    await api.database.column<string>(`select kind || row from (${sql.join(' union all ')}) t order by 1`)
+  ).join('\n')
 }
 
 /** What two worlds may differ in without telling anything: times, random ids, numbers from a counter. */
@@ -245,10 +246,10 @@ describe('isolation, for every route of the document', () => {
   // Proves interface 4/4, interface 4.2/7, decided "Unknown domain, or another account's"
   it("with another's key, about the owner's things: the same answer as if he did not exist, and nothing changes", async () => {
     assert(routes.length >= 14)
+    const before = await rowsOfAmber(together)
     for (const operation of routes) {
       const about = { domain: 'amber.example.com', newName: 'first.example.com', ids: NOTHING }
       for (const by of operation.securities) {
-        const before = await rowsOfAmber(together)
         const first = await ask(alone.api, operation, alone.blue, about, by)
         const ids = together.amber!.ids
         const second = await ask(together.api, operation, together.blue, { ...about, ids }, by)
@@ -265,9 +266,9 @@ describe('isolation, for every route of the document', () => {
   })
 
   it('with his own key, about his own things: the same answer whoever else is there, and nothing of them changes', async () => {
+    const before = await rowsOfAmber(together)
     // Deletions take away what the others need.
     for (const operation of routes.filter(({ method }) => method !== 'DELETE')) {
-      const before = await rowsOfAmber(together)
       const about = { domain: 'blue.example.com', newName: 'second.example.com', ids: NOTHING }
       const first = await ask(alone.api, operation, alone.blue, about)
       const second = await ask(together.api, operation, together.blue, about)
@@ -299,9 +300,12 @@ describe('isolation, for every route of the document', () => {
       assert(sees || (await rowsOfAmber(together)) !== before, name)
       if (operation.method === 'DELETE') continue
       // So that the next route finds something again.
-      const [own] = (await api.pool.query('select id from domain where account_id = $1', [amber.id])).rows
-      await api.pool.query(`delete from page where domain_id = $1 and path = '/amber-1'`, [own.id])
-      await storePages(api, own.id, ['/amber-1'])
+      const [own] = await api.database.column<DomainId>(
+        'select id from domain where account_id = $1',
+        amber.id,
+      )
+      await api.pool.query(`delete from page where domain_id = $1 and path = '/amber-1'`, [own])
+      await storePages(api, own!, ['/amber-1'])
       await storeInspectedPage(api, amber, ids.inspectionId, 'amber')
     }
   })

@@ -85,14 +85,11 @@ describe('hosts', () => {
 describe('a whole URL as target is the path that it names', () => {
   const cases: [target: string, answer: RegExp][] = [
     ['http://a/healthz', /^HTTP\/1\.1 200 /],
-    ['HTTPS://b.example:3000/healthz?x', /^HTTP\/1\.1 200 /],
-    ['http://a/nowhere', /^HTTP\/1\.1 404 /],
     ['http://a', /^HTTP\/1\.1 302 /],
     ['http://a/api/domains', /^HTTP\/1\.1 401 /],
     ['http://a/api/domains/%zz', /^HTTP\/1\.1 40[01] /],
     ['http://u:p@a/healthz', REFUSED],
     ['http:///healthz', REFUSED],
-    ['http:/healthz', REFUSED],
     ['ftp://a/healthz', REFUSED],
     ['healthz', REFUSED],
   ]

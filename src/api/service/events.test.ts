@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import net from 'node:net'
 import { after, describe, it } from 'node:test'
-import { startTestApi, TEST_START_MS } from '../../../test/support/api.ts'
+import { startTestApi, TEST_START_MS, valuesOf } from '../../../test/support/api.ts'
 import { until } from '../../../test/support/condition.ts'
 import { waitingForLocks } from '../../../test/support/database.ts'
 import { openStream, type TestReader } from '../../../test/support/event-reader.ts'
 import { setPlan, setRole } from '../../accounts/accounts.ts'
-import { revokeKey } from '../../accounts/keys.ts'
+import { createKey, revokeKey } from '../../accounts/keys.ts'
 import { DEFAULT_PLANS } from '../../accounts/plans.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { DomainId } from '../../ids.ts'
@@ -43,27 +43,23 @@ async function closed(): Promise<void> {
   await until('all streams are closed', () => api.events!.open === 0)
 }
 
-/** Live ones of the first domain, all in one transaction. */
-async function endJobs(paths: readonly string[], state = 'done'): Promise<void> {
+/** All in one transaction, which ends jobs of this domain. */
+async function endJobs(
+  paths: readonly string[],
+  of = domain.id,
+  outcome = 'blank',
+  priority = 0,
+): Promise<void> {
   await api.pool.query(
     `with ended as (
        insert into job (domain_id, account_id, path, priority, turn, state, outcome, finished_at)
-       select $1, account_id, path, 0, 0, $3, 'blank', now() from domain, unnest($2::text[]) path where domain.id = $1
+       select $1, account_id, path, $4, 0, 'done', $3, now() from domain, unnest($2::text[]) path where domain.id = $1
        returning id)
      select pg_notify('job_done', id::text) from ended`,
-    [domain.id, paths, state],
+    [of, paths, outcome, priority],
   )
 }
-
-async function endJob(of: DomainId, path: string, outcome = 'rendered'): Promise<void> {
-  await api.pool.query(
-    `with ended as (
-       insert into job (domain_id, account_id, path, priority, turn, state, outcome, finished_at)
-       select id, account_id, $2, 2, 0, 'done', $3, now() from domain where id = $1 returning id)
-     select pg_notify('job_done', id::text) from ended`,
-    [of, path, outcome],
-  )
-}
+const endJob = (of: DomainId, path: string) => endJobs([path], of, 'rendered', 2)
 
 describe('GET /api/events', () => {
   it('a reader who has gone before his key was found takes no stream from those who stay', async () => {
@@ -138,6 +134,9 @@ describe('GET /api/events', () => {
     assert.deepEqual((await mine.next('domain')).data, changed)
     await setPlan(api.pool, DEFAULT_PLANS, owner.id, 'enterprise')
     await mine.next('account')
+    await api.domain(owner, 'short-lived.example.com')
+    await api.call('DELETE', '/api/domains/short-lived.example.com', { key: owner.key })
+    await mine.next('account')
 
     // All that came on the whole stream, and not only what was looked for.
     const session = await api.session(owner)
@@ -145,18 +144,7 @@ describe('GET /api/events', () => {
     await endJob(elsewhere.id, '/secret-2')
     await theirs.next('render')
     await api.call('DELETE', '/api/session', { cookie: session })
-    assert.deepEqual(
-      (await watched.rest()).map(({ event }) => event),
-      ['end'],
-    )
-    await closed()
-  })
-
-  it('a deleted domain is told to its account', async () => {
-    await api.domain(owner, 'short-lived.example.com')
-    const mine = await follow({ 'x-api-key': owner.key })
-    await api.call('DELETE', '/api/domains/short-lived.example.com', { key: owner.key })
-    await mine.next('account')
+    assert.deepEqual(valuesOf(await watched.rest(), 'event'), ['end'])
     await closed()
   })
 
@@ -167,9 +155,8 @@ describe('GET /api/events', () => {
     const signOut = () => api.call('DELETE', '/api/session', { cookie: session })
     ends.push(['sign-out', signOut, { cookie: session }])
 
-    const { key, id } = (
-      await api.call('POST', '/api/keys', { cookie: await api.session(owner), body: { name: 'x' } })
-    ).body as { key: string; id: number }
+    const now = { plans: DEFAULT_PLANS, nowMs: TEST_START_MS }
+    const { key, id } = await createKey(api.pool, owner.id, { name: 'x', expiresAt: null }, now)
     const revoke = () => revokeKey(api.pool, owner.id, id, TEST_START_MS)
     ends.push(['revocation', revoke, { 'x-api-key': key }])
 
@@ -249,10 +236,7 @@ describe('GET /api/events', () => {
   it('a hundred events at a time are told one by one, of more only that there was much', async () => {
     const reader = await follow({ 'x-api-key': owner.key })
     const jobs = (count: number, name: string) =>
-      endJobs(
-        Array.from({ length: count }, (_, n) => `/${name}-${n}`),
-        'failed',
-      )
+      endJobs(Array.from({ length: count }, (_, n) => `/${name}-${n}`))
     await jobs(100, 'some')
     for (let n = 0; n < 100; n++) await reader.next('render')
     await jobs(101, 'many')
@@ -271,11 +255,7 @@ describe('GET /api/operator/events', () => {
     await endJob(domain.id, '/of-somebody-else')
     assert.deepEqual((await reader.next('fleet')).data, { jobs_ended: 1 })
     await setRole(api.pool, boss.id, 'owner')
-    const rest = await reader.rest()
-    assert.deepEqual(
-      rest.map(({ event }) => event),
-      ['end'],
-    )
+    assert.deepEqual(valuesOf(await reader.rest(), 'event'), ['end'])
     await closed()
   })
 })
