@@ -6,7 +6,6 @@ import {
   storePages,
   TEST_START_MS,
   type TestAccount,
-  valuesOf,
 } from '../../../test/support/api.ts'
 import { setPlan } from '../../accounts/accounts.ts'
 import { createToken, listTokens, revokeToken } from '../../accounts/keys.ts'
@@ -41,9 +40,8 @@ beforeEach(async () => {
 const newToken = async () => (await createToken(api.pool, owner.id, domain.name, 'cms', PLANS)).token
 const hook = (body?: unknown, withToken = token) =>
   api.call('POST', '/api/webhook/refresh', { token: withToken, body })
-const rows = async (sql: string) => (await api.pool.query(sql, [domain.id])).rows
-const queued = async () =>
-  valuesOf(await rows('select path from job where domain_id = $1 and priority = 1 order by path'), 'path')
+const column = (sql: string) => api.database.column(sql, domain.id)
+const queued = () => column('select path from job where domain_id = $1 and priority = 1 order by path')
 const activate = (isActive: boolean) =>
   api.pool.query('update domain set is_active = $2 where id = $1', [domain.id, isActive])
 const plan = (name: string) => setPlan(api.pool, PLANS, owner.id, name)
@@ -65,15 +63,16 @@ describe('POST /api/webhook/refresh', () => {
       pagesQueued: 2,
     })
     assert.deepEqual(await queued(), ['/', '/a'])
-    assert.deepEqual(await rows('select path from page where domain_id = $1'), [{ path: '/kept' }])
+    assert.deepEqual(await column('select path from page where domain_id = $1'), ['/kept'])
   })
 
   // Proves interface 4.3/1, decided "Full warm"
   it('200: all: true answers at once, and what it promised outlives this node', async () => {
     const said = { message: `Started a full cache warm of ${domain.name}`, domain: domain.name }
     assertAnswer(await hook({ all: true }), 200, said)
-    const warms = await rows('select state, which from warm where domain_id = $1')
-    assert.deepEqual(warms, [{ state: 'reading', which: 'all' }])
+    assert.deepEqual(await column(`select state || ' ' || which from warm where domain_id = $1`), [
+      'reading all',
+    ])
   })
 
   // Proves decided "Purged paths"
@@ -113,12 +112,9 @@ describe('POST /api/webhook/refresh', () => {
       ['an empty body', {}, NO_BODY],
       ['null', 'null', NO_BODY],
       ['an array', ['/'], NO_BODY],
-      ['a string', '"/"', NO_BODY],
       // Proves interface 4.3/10, decided "Webhook, `urls` and `all` both"
       ['both', { urls: ['/'], all: true }, NO_BODY],
-      ['both, one empty', { urls: [], all: true }, NO_BODY],
       ['all that is not true', { all: 'true' }, NO_BODY],
-      ['all that is false', { all: false }, NO_BODY],
       // Proves interface 4.3/4
       ['urls that is no array', { urls: '/a' }, NO_BODY],
       // Proves decided "Empty `urls`"
@@ -146,9 +142,8 @@ describe('POST /api/webhook/refresh', () => {
       token,
       `Basic ${token}`,
       `Bearer ${token} ${token}`,
-    ]) {
+    ])
       assertAnswer(await send({ authorization }), 401, NO_HEADER)
-    }
     for (const headers of [{}, { 'x-api-key': owner.key }, { 'x-webhook-token': token }]) {
       assertAnswer(await send(headers as Record<string, string>), 401, NO_HEADER)
     }
@@ -171,7 +166,7 @@ describe('POST /api/webhook/refresh', () => {
     assert.equal((await hook(HOME)).status, 200)
     await use(7)
     for (const body of [HOME, { all: true }]) assertAnswer(await hook(body), 403, USED_UP)
-    assert.deepEqual(await rows('select from warm where domain_id = $1'), [])
+    assert.deepEqual(await column('select state from warm where domain_id = $1'), [])
     api.clock.atMs = Date.parse('2026-11-30T23:59:59.999Z')
     assert.equal((await hook(HOME)).status, 403)
     api.clock.atMs = Date.parse('2026-12-01T00:00:00.000Z')

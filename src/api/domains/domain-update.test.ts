@@ -45,11 +45,11 @@ describe('PUT /api/domains/:domain', () => {
   it('200: deactivation cancels what waits', async () => {
     await put({ is_active: true })
     await api.post('/api/cache/refresh', owner.key, { domain: 'shop.example.com', paths: ['/a'] })
-    const state = async () => (await api.pool.query('select state from job')).rows[0].state
+    const states = () => api.database.column('select state from job')
     await put({ settings: { fresh_seconds: 86_400 } })
-    assert.equal(await state(), 'queued')
+    assert.deepEqual(await states(), ['queued'])
     await put({ is_active: false })
-    assert.equal(await state(), 'cancelled')
+    assert.deepEqual(await states(), ['cancelled'])
     await put({ is_active: true })
   })
 
@@ -146,12 +146,11 @@ describe('PUT /api/domains/:domain', () => {
     const actions = '"pass" or "render" or "not-found" or "gone" or "no-store"'
     const settings: [object, string | RegExp][] = [
       [{ fresh_seconds: -1 }, 'fresh_seconds must be at least 0'],
-      [{ fresh_seconds: -1e308 }, 'fresh_seconds must be at least 0'],
       [{ fresh_seconds: 1.5 }, 'fresh_seconds must be an integer'],
       [{ fresh_seconds: null }, 'fresh_seconds must be a number'],
-      ...seconds.flatMap((name): [object, string][] =>
-        [316_224_001, 1e308].map((value) => [{ [name]: value }, `${name} must be at most 316224000`]),
-      ),
+      ...seconds.flatMap((name): [object, string][] => [
+        [{ [name]: 316_224_001 }, `${name} must be at most 316224000`],
+      ]),
       ...taken
         .split(' ')
         .map((name): [object, string] => [
@@ -172,7 +171,6 @@ describe('PUT /api/domains/:domain', () => {
       [{ rules: [{ ...rule, path: 'a' }] }, 'rules[0].path must start with /'],
       [{ rules: [{ path: '/', action: 'stop' }] }, `rules[0].action must be ${actions}`],
       [{ rules: [{ path: '/' }] }, 'rules[0] must have an action, a lifetime, render or change'],
-      [{ rules: Array(201).fill(rule) }, 'rules must have at most 200 entries'],
       [{ rules: [rule, ofOwnDomain] }, 'rules[1].render.block[1] must not be the domain itself'],
       [
         { rules: [rule, { path: '/', render: { wait_for: '..a' } }] },
@@ -184,7 +182,6 @@ describe('PUT /api/domains/:domain', () => {
       ],
       [{ categories: { people: 'pass' } }, 'categories has unknown fields: "people"'],
       [{ origin_cache_control: 'no-store' }, 'origin_cache_control must be "ignore" or "respect"'],
-      [{ devices: 'all' }, /^settings\.devices /],
     ]
     const cases: typeof bodies = [
       ...bodies,
@@ -231,15 +228,15 @@ describe('rules in an update', () => {
     await store('/y', '')
     const changing = rules({ path: '/x/*', change: { consent: true } })
     assert.equal((await put(changing)).body['outdated_pages'], 2)
-    const stale = async () =>
-      (await api.pool.query('select path from page where stale_since is not null order by path')).rows
+    const stale = () =>
+      api.database.column('select path from page where stale_since is not null order by path')
     assert.deepEqual(await stale(), [])
     const refreshed = await api.call('PUT', '/api/domains/shop.example.com?refresh=true', {
       key: owner.key,
       body: changing,
     })
     assert.equal(refreshed.body['outdated_pages'], 2)
-    assert.deepEqual(await stale(), [{ path: '/x/1' }, { path: '/x/2' }])
+    assert.deepEqual(await stale(), ['/x/1', '/x/2'])
     // Nothing is rendered for these.
     assert.equal((await put(rules({ path: '/*', action: 'gone' }))).body['outdated_pages'], 0)
   })
@@ -293,12 +290,8 @@ describe('the certificate of a domain', () => {
     const path = '/api/domains/gone.example.com/certificate'
     const leaf = middle.leaf({ names: ['gone.example.com'] })
     assert.equal((await supply(leaf, path)).status, 200)
-    const dump = async () => {
-      const { rows } = await api.pool.query<{ row: string }>('select t::text as row from certificate t')
-      return rows.map(({ row }) => row).join('\n')
-    }
     const der = Buffer.from(leaf.key.replace(/-----[^-]+-----|\s/g, ''), 'base64')
-    const text = await dump()
+    const text = (await api.database.column<string>('select t::text from certificate t')).join('\n')
     assert.match(text, /BEGIN CERTIFICATE/)
     assert.doesNotMatch(text, /PRIVATE KEY/)
     // The 32 secret bytes stand behind the head of a P-256 key.

@@ -91,9 +91,8 @@ describe('accounts', () => {
     assert.equal(status, 201)
     const { url, token } = body['link'] as { url: string; token: string }
     assert.equal(url, `${api.url}/welcome#${token}`)
-    assert.deepEqual(valuesOf([(await useLink(body['link'])).body['account']], 'email'), [
-      'guest@example.com',
-    ])
+    const used = await useLink(body['link'])
+    assert.deepEqual(valuesOf([used.body['account']], 'email'), ['guest@example.com'])
     assert.equal((await invite('guest@example.com')).status, 409)
     assert.equal((await invite('nobody')).status, 400)
     assert.equal((await invite('g2@example.com', 'gold')).status, 400)
@@ -129,11 +128,14 @@ describe('accounts', () => {
     assert.equal((await api.call('GET', '/api/domains', { cookie: session })).status, 401)
     assertAnswer(await signIn('wrong horse'), 401, 'Wrong e-mail or password')
     assert.equal(await isActive(), false)
-    const { rows } = await api.pool.query('select state from job where domain_id = $1', [id])
-    assert.deepEqual(rows, [{ state: 'cancelled' }])
+    const states = await api.database.column('select state from job where domain_id = $1', id)
+    assert.deepEqual(states, ['cancelled'])
     const listed = (await get('accounts'))['accounts'] as { id: number; suspended: boolean }[]
     assert.deepEqual(
-      listed.filter(({ suspended }) => suspended).map((account) => account.id),
+      valuesOf(
+        listed.filter(({ suspended }) => suspended),
+        'id',
+      ),
       [tenant.id],
     )
 
@@ -147,32 +149,22 @@ describe('accounts', () => {
 })
 
 describe('GET /api/operator/queue', () => {
-  const job = async (
-    path: string,
-    priority: number,
-    state: string,
-    age: number,
-    node: string | null = null,
-  ) => {
-    const { rows } = await api.pool.query<{ id: string }>(
+  const job = async (path: string, priority: number, state: string, age: number) => {
+    const [id] = await api.database.column<string>(
       `insert into job (domain_id, account_id, path, priority, turn, state, created_at, started_at, node, attempts)
-       select id, account_id, $2, $3, 1, $4, now() - make_interval(secs => $5), now() - make_interval(secs => $5), $6, 1
+       select id, account_id, $2, $3, 1, $4, now() - make_interval(secs => $5), now() - make_interval(secs => $5), 'node-1', 1
          from domain where id = $1 returning id`,
-      [domain.id, path, priority, state, age, node],
+      ...[domain.id, path, priority, state, age],
     )
-    return rows[0]!.id
+    return id!
   }
 
   it('200: depth and age, what runs where, who waits longest; of addresses no query; a job can be cancelled', async () => {
     const empty = ['live', 'refresh', 'warm'].map((priority) => ({ priority, queued: 0, oldest_seconds: 0 }))
-    assert.deepEqual(await get('queue'), {
-      ...(await get('queue')),
-      priorities: empty,
-      running: [],
-      waiting: [],
-    })
+    const found = await get('queue')
+    assert.deepEqual([found['priorities'], found['running'], found['waiting']], [empty, [], []])
 
-    const runs = await job('/a?token=secret', 1, 'running', 30, 'node-1')
+    const runs = await job('/a?token=secret', 1, 'running', 30)
     const waits = await job('/b?token=secret', 1, 'queued', 600)
     await job('/c', 2, 'queued', 10)
     const { priorities, running, waiting } = (await get('queue')) as {
@@ -190,10 +182,8 @@ describe('GET /api/operator/queue', () => {
     await api.pool.query(`update job set is_both = true where state = 'running'`)
     assert.equal(await variant(), null, 'a job of several')
     const [{ waiting_seconds, ...first }] = waiting as [(typeof waiting)[0]]
-    assert.deepEqual(
-      [waiting.length, first.domain, first.queued, first.priority],
-      [1, domain.name, 2, 'refresh'],
-    )
+    assert.equal(waiting.length, 1)
+    assert.partialDeepStrictEqual(first, { domain: domain.name, queued: 2, priority: 'refresh' })
     assert(waiting_seconds >= 600)
 
     const cancel = async (id: string) => (await call('DELETE', `jobs/${id}`)).status

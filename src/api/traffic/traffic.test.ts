@@ -105,15 +105,6 @@ describe('GET /api/domains/:domain/traffic', () => {
     )
   })
 
-  it('200: nothing yet', async () => {
-    await api.domain(owner, 'new.example.com')
-    const found = await traffic('/api/domains/new.example.com/traffic')
-    const { visits, hit_ratio, p50_ms } = found.totals
-    assert.deepEqual([visits, hit_ratio, p50_ms], [0, null, null])
-    assert.deepEqual([found.categories, found.crawlers, found.verdicts], [[], [], []])
-    assert.equal(found.times.length, 25)
-  })
-
   // Proves decided "CSV"
   it('200: CSV by `format` and by `Accept`; JSON to everybody else', async () => {
     const path = '/api/domains/shop.example.com/traffic?from=2026-11-15T11:00Z'
@@ -145,7 +136,6 @@ describe('GET /api/domains/:domain/traffic', () => {
     assert.equal(await typeFor('text/csv'), 'text/csv')
     assert.equal(await typeFor('application/json;q=0.5, Text/CSV;q=0.9'), 'text/csv')
     assert.equal(await typeFor('text/csv;q=0.5, */*'), 'application/json')
-    assert.equal(await typeFor('text/html, */*;q=0.8'), 'application/json')
     assert.equal(await typeFor('text/csv', '&format=json'), 'application/json')
   })
 
@@ -193,12 +183,9 @@ describe('GET /api/domains/:domain/traffic/paths', () => {
     const { others, top } = await paths()
     assert.deepEqual(others, { top: 12, failing: 0 })
     assert(!(top as { path: string }[]).some(({ path }) => path === ''))
-    const { text } = await api.get(
-      '/api/domains/shop.example.com/traffic/paths?format=csv&limit=1',
-      owner.key,
-    )
+    const path = '/api/domains/shop.example.com/traffic/paths?format=csv&limit=1'
     assert.equal(
-      text,
+      (await api.get(path, owner.key)).text,
       'list,path,visits,last_verdict,last_status\r\ntop,/,10,stale,200\r\ntop,all others,12,,\r\nfailing,/gone,1,rendered,404\r\n',
     )
   })
@@ -216,14 +203,10 @@ describe('GET /api/domains/:domain/traffic/paths', () => {
 describe('GET /api/domains/:domain/traffic/renders', () => {
   const month = (path = '') => api.get(`/api/domains/shop.example.com/traffic/renders${path}`, owner.key)
 
-  it('200: each day until today, against the limit; without a whole day, no forecast', async () => {
-    const { body } = await month()
-    assert.deepEqual([body['used'], body['limit'], body['forecast']], [0, 200_000, null])
-    assert.equal((body['days'] as unknown[]).length, 15)
-  })
-
   // Proves decided "Monthly renders"
   it('200: the forecast is of the last seven whole days; of today only what has been counts', async () => {
+    const { body: young } = await month()
+    assert.deepEqual([young['used'], young['limit'], young['forecast']], [0, 200_000, null])
     await api.pool.query(`update domain set created_at = '2026-01-01' where id = $1`, [shop])
     await api.pool.query(
       `insert into render_count values ($1, '2026-11-01', 500), ($1, '2026-10-01', 9999)`,
@@ -263,6 +246,7 @@ describe('GET /api/traffic and /api/traffic/domains', () => {
 
   // Proves decided "Traffic summary of domains"
   it('200: each domain by name, with what its last day and week were like and who came last', async () => {
+    await api.domain(owner, 'new.example.com')
     const { body } = await api.get('/api/traffic/domains', owner.key)
     const domains = body['domains'] as Record<string, unknown>[]
     assert.deepEqual(valuesOf(domains, 'domain'), ['blog.example.com', 'new.example.com', 'shop.example.com'])
@@ -285,10 +269,8 @@ it("what is read is the account's own, each time by SQL: also where another's do
   const { account, domain } = { account: stranger.id, domain: shop }
   const range = { fromMs: Date.UTC(2026, 10, 15), toMs: Date.UTC(2026, 10, 16), step: 'day' } as const
   const days = { from: '2026-11-01', to: '2026-11-30' }
-  for (const of of [
-    { account, domain },
-    { account, domain: null },
-  ]) {
+  for (const each of [domain, null]) {
+    const of = { account, domain: each }
     const view = await readTraffic(api.pool, of, range)
     assert.deepEqual([view.totals.visits, view.totals.people, view.crawlers], [0, 0, []])
     const nobody = { top: [], failing: [], others: { top: 0, failing: 0 } }
