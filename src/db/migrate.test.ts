@@ -3,7 +3,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { afterEach, beforeEach, describe, it } from 'node:test'
 import { until } from '../../test/support/condition.ts'
-import { type TestDatabase, testDatabase } from '../../test/support/database.ts'
+import { type TestDatabase, testDatabase, waitingForLocks } from '../../test/support/database.ts'
 import { openFolder } from '../../test/support/folder.ts'
 import { silentLog } from '../log.ts'
 import { withClient } from './connection.ts'
@@ -18,16 +18,12 @@ const remove = (name: string) => rmSync(path.join(directory, 'migrations', name)
 let database: TestDatabase
 const apply = () => migrate(database.connection, log, directory)
 
-const tables = async (): Promise<string[]> => {
-  const { rows } = await database.pool.query<{ name: string }>(
-    `select tablename as name from pg_tables where schemaname = 'public' order by 1`,
-  )
-  return rows.map(({ name }) => name)
-}
+const tables = () =>
+  database.column<string>(`select tablename from pg_tables where schemaname = 'public' order by 1`)
 
 /** Every column, constraint, index, trigger, function and view, as PostgreSQL describes it. */
-const catalogue = async ({ pool } = database): Promise<string[]> => {
-  const { rows } = await pool.query<{ text: string }>(`
+const catalogue = ({ column } = database) =>
+  column<string>(`
     with ours as (select c.oid, c.relname, c.relkind, c.reloptions, c.relpersistence from pg_class c
                    where c.relnamespace = 'public'::regnamespace and c.relname !~ '^schema_migration')
     select concat_ws(' ', relname, relkind, relpersistence, reloptions) as text from ours
@@ -41,8 +37,6 @@ const catalogue = async ({ pool } = database): Promise<string[]> => {
     union all select pg_get_functiondef(oid) from pg_proc where pronamespace = 'public'::regnamespace
     union all select relname || ' ' || pg_get_viewdef(oid) from ours where relkind in ('v', 'm')
     union all select concat_ws(' ', typname, enumlabel) from pg_enum e join pg_type t on t.oid = enumtypid order by 1`)
-  return rows.map(({ text }) => text)
-}
 
 /** The catalogue of an empty database that this directory fills at once, or migration by migration. */
 const made = async (from: string, last: string | null): Promise<string[]> => {
@@ -70,13 +64,6 @@ describe('migrate', () => {
     assert.equal(applied[0], '0001-schema.sql')
     assert((await tables()).includes('page'))
     assert.deepEqual(await migrate(database.connection, log), [])
-  })
-
-  it('applies in order what is new, and only that', async () => {
-    assert.deepEqual(await apply(), ['0001-schema.sql', '0002-second.sql'])
-    put('0003-third.sql', 'create table three (n integer);')
-    assert.deepEqual(await apply(), ['0003-third.sql'])
-    assert.deepEqual(await tables(), ['one', 'schema_migration', 'three', 'two'])
   })
 
   it('makes an empty database from the whole schema, with the same tables as an upgrade makes', async () => {
@@ -131,9 +118,11 @@ describe('migrate', () => {
     assert.deepEqual(await apply(), ['0003-slow.sql'])
   })
 
-  it('goes on with a database to which a newer Prepaint has only added, and applies nothing', async () => {
+  it('applies in order what is new, and goes on with a database to which a newer Prepaint has only added', async () => {
+    assert.deepEqual(await apply(), ['0001-schema.sql', '0002-second.sql'])
     put('0003-third.sql', 'create table three (n integer);')
-    await apply()
+    assert.deepEqual(await apply(), ['0003-third.sql'])
+    assert.deepEqual(await tables(), ['one', 'schema_migration', 'three', 'two'])
     remove('0003-third.sql')
     assert.deepEqual(await apply(), [])
   })
@@ -180,12 +169,7 @@ describe('migrate', () => {
       const migrating = apply()
       const startedMs = performance.now()
       // One that reads after the migration has begun to wait: behind it, it would wait until we end.
-      await until('it waits', async () => {
-        const { rowCount } = await database.pool.query(
-          `select from pg_locks where not granted and relation = 'two'::regclass`,
-        )
-        return rowCount !== 0
-      })
+      await until('it waits', async () => (await waitingForLocks(database.pool)) !== 0)
       assert.deepEqual((await database.pool.query('select n from two')).rows, [{ n: 2 }])
       assert.ok(performance.now() - startedMs < 20_000)
       await client.query('commit')
@@ -233,15 +217,14 @@ describe('migrate', () => {
 })
 
 it('what belongs to a domain or a job goes with it; only events stay', async () => {
-  const { pool, close } = await testDatabase()
-  const { rows } = await pool.query<{ text: string }>(
+  const { column, close } = await testDatabase()
+  const left = await column(
     `select conrelid::regclass || ', ' || confrelid::regclass as text from pg_constraint where contype = 'f' and confdeltype <> 'c'
      union all select c.relname || '.domain_id' from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'domain_id'
       where c.relkind = 'r' and c.relnamespace = 'public'::regnamespace
         and not exists (select from pg_constraint where contype = 'f' and conrelid = c.oid and a.attnum = any(conkey))
      order by 1`,
   )
-  const left = ['delivery.domain_id', 'event.domain_id', 'queue_domain.domain_id']
-  assert.deepEqual(rows.map(({ text }) => text).sort(), left)
+  assert.deepEqual(left.sort(), ['delivery.domain_id', 'event.domain_id', 'queue_domain.domain_id'])
   await close()
 })

@@ -30,27 +30,19 @@ const add = (fields: object) => ({ crawlers: { add: [fields] } })
 
 describe('an update is taken', () => {
   const taken: object[] = [
-    {},
-    { fresh_seconds: 0 },
-    { render: {} },
     {
       render: {
         ...{ user_agent: 'Mozilla/5.0 Own/1.0', viewport: { width: 412, height: 915 } },
         ...{ locale: 'de-CH', time_zone: 'Europe/Zurich' },
       },
     },
-    rule({ action: 'pass' }),
     rule({ fresh_seconds: 5 }),
     rule({ action: 'render', fresh_seconds: 5 }),
-    { crawlers: {} },
     { crawlers: { add: [{ pattern: 'MyShop/', category: 'other' }], remove: ['Ahrefs*'] } },
-    { categories: {} },
     { categories: { ai: 'pass', search: 'render' } },
     { categories: { ai: 'block', 'ai-user': 'payment' } },
-    { origin_cache_control: 'ignore' },
     { origin_cache_control: 'respect' },
     { refresh_on_deploy: true },
-    { refresh_on_deploy: false },
   ]
   for (const patch of taken) it(JSON.stringify(patch), () => assert.equal(problem(patch), null))
 })
@@ -59,15 +51,12 @@ describe('an update is refused, and what is wrong is named', () => {
   const refused: [patch: object, words: RegExp][] = [
     [{ render: { locale: 'german' } }, /^render\.locale must be a BCP 47 language tag/],
     [{ render: { time_zone: 'Mars/Olympus' } }, /^render\.time_zone must be an IANA time zone/],
-    [{ render: { time_zone: '+01:00' } }, /^render\.time_zone must be an IANA time zone/],
     [{ render: { user_agent: 'a\r\nHost: b' } }, /^render\.user_agent must be printable ASCII/],
     [{ render: { viewport: { width: 0, height: 915 } } }, /^render\.viewport\.width /],
     [{ render: { cookies: 1 } }, /^render /],
-    [add({ pattern: 'MyShop/' }), /^crawlers\.add\.0\.category /],
     [add({ pattern: 'abc', category: 'people' }), /^crawlers\.add\.0\.category /],
     [{ crawlers: { keep: [] } }, /^crawlers /],
     [remove('a*b'), /^crawlers\.remove\.0 must have 3 characters other than \*$/],
-    [remove('*****'), /must have 3 characters/],
     [remove('b\u00f6t bot'), /must be printable ASCII/],
     [{ categories: { ai: 'hide' } }, /^categories\.ai /],
     [{ origin_cache_control: true }, /^origin_cache_control /],
@@ -129,7 +118,6 @@ describe('names that are taken, in their one spelling', () => {
     [' Shop.EXAMPLE.com ', 'shop.example.com'],
     ['example.com.', 'example.com'],
     ['bücher.example', 'xn--bcher-kva.example'],
-    ['BÜCHER.example', 'xn--bcher-kva.example'],
     ['xn--bcher-kva.example', 'xn--bcher-kva.example'],
     ['例え.テスト', 'xn--r8jz45g.xn--zckzah'],
     ['1.2.3.4.example', '1.2.3.4.example'],
@@ -151,19 +139,15 @@ describe('names that are refused, with the reason', () => {
     ['', /empty/],
     [`a${'\u00ad'.repeat(992)}.example`, /at most 253 characters/],
     ['localhost', /two labels/],
-    ['com.', /two labels/],
     ['127.0.0.1', /not an IP address/],
     ['[::1]', /not an IP address/],
-    ['::1', /not an IP address/],
     ['0x7f.1', /not an IP address/],
     ['127.1', /not an IP address/],
     ['１２７.0.0.1', /not an IP address/],
     ['https://example.com', /name only/],
     ['example.com:8080', /name only/],
     ['example.com/path', /name only/],
-    ['user@example.com', /name only/],
     ['*.example.com', /name only/],
-    ['exa mple.com', /name only/],
     ['example.com\0', /name only/],
     ['ex%61mple.com', /name only/],
     ['my_shop.example.com', /name only/],
@@ -174,7 +158,6 @@ describe('names that are refused, with the reason', () => {
     ['example.123', /number|not a valid/],
     [`${label(64)}.com`, /label|not a valid/],
     [`${LONGEST}a`, /253|not a valid/],
-    [`${label(2_000)}.com`, /253/],
     ['a\ud800.com', /not a valid|label/],
   ]
   for (const [raw, reason] of cases) {

@@ -30,11 +30,8 @@ after(async () => {
 async function counted(domain: DomainId, visits: number): Promise<string[]> {
   await until(`${visits} visits are counted`, async () => {
     await traffic.flush()
-    const { rows } = await edge.pool.query(
-      'select sum(visits)::int as visits from traffic_hour where domain_id = $1',
-      [domain],
-    )
-    return rows[0].visits >= visits
+    const sql = 'select sum(visits)::int as visits from traffic_hour where domain_id = $1'
+    return (await edge.pool.query(sql, [domain])).rows[0].visits >= visits
   })
   return (await storedLines(edge.pool, domain)).map((line) => line.slice('12:00 '.length))
 }
@@ -117,12 +114,8 @@ it('pages that were served are counted by device and form; passed requests by no
   const last = await edge.pool.query('select crawler from traffic_last where domain_id = $1', [domain])
   assert.deepEqual(last.rows, [{ crawler: 'Facebook' }])
   const of = { account: edge.account, domain }
-  const [fromMs, toMs] = [edge.nowMs() - 3_600_000, edge.nowMs() + 3_600_000]
-  const range = {
-    fromMs: fromMs - (fromMs % 3_600_000),
-    toMs: toMs - (toMs % 3_600_000) + 3_600_000,
-    step: 'hour',
-  } as const
+  const hourMs = edge.nowMs() - (edge.nowMs() % 3_600_000)
+  const range = { fromMs: hourMs - 3_600_000, toMs: hourMs + 7_200_000, step: 'hour' } as const
   const { variants, forms } = await readTraffic(edge.pool, of, range)
   const totals = [...variants, ...forms].map(({ name, total }) => `${name} ${total}`)
   assert.deepEqual(totals, ['desktop 5', 'mobile 2', 'html 3', 'markdown 3', 'card 1'])

@@ -20,14 +20,12 @@ let domains = 0
 const database = await openTestDatabase()
 
 const newDomain = (): Promise<DomainId> => addTestDomain(database.pool, `d${++domains}.example.com`)
-const paths = async (domain: DomainId, isFailing = false) =>
-  (
-    await database.pool.query(
-      `select path, visits::int, verdict, status from traffic_path
-        where domain_id = $1 and is_failing = $2 order by visits desc, path`,
-      [domain, isFailing],
-    )
-  ).rows.map((row) => Object.values(row).join(' '))
+const paths = (domain: DomainId) =>
+  database.column<string>(
+    `select concat_ws(' ', path, visits, verdict, status) from traffic_path
+      where domain_id = $1 and not is_failing order by visits desc, path`,
+    domain,
+  )
 
 describe('counting live traffic', () => {
   // Proves decided "What counts as traffic"
@@ -150,7 +148,7 @@ describe('the bounds of what is counted', () => {
     const domain = await newDomain()
     const traffic = startTestTraffic(database.pool)
     let asked = 0
-    for (let flush = 0; flush < 12; flush++) {
+    for (let flush = 0; flush < 6; flush++) {
       for (let at = 0; at < 200; at++) {
         traffic.visit(domain, { path: '/often' })
         traffic.visit(domain, { path: `/invented-${flush}-${at}` })
@@ -160,14 +158,14 @@ describe('the bounds of what is counted', () => {
     }
     await traffic.close()
     const rows = await paths(domain)
-    assert(rows.length > 100 && rows.length <= 2 * PATHS_KEPT + 1, `${rows.length} rows`)
-    assert(rows.includes('/often 2400 hit 200'))
-    const { rows: sums } = await database.pool.query(
-      'select sum(visits)::int as n, max(visits) filter (where path = $2)::int as rest from traffic_path where domain_id = $1 and not is_failing',
-      [domain, ''],
+    assert(rows.length > 50 && rows.length <= 2 * PATHS_KEPT + 1, `${rows.length} rows`)
+    assert(rows.includes('/often 1200 hit 200'))
+    const sql = 'select sum(visits)::int from traffic_path where domain_id = $1 and not is_failing'
+    assert.deepEqual(await database.column(sql, domain), [asked])
+    assert(
+      rows.some((row) => /^ \d+ /.test(row)),
+      'the number of the rest',
     )
-    assert.equal(sums[0].n, asked)
-    assert(sums[0].rest > 0)
   })
 })
 
@@ -288,21 +286,7 @@ function poolThatGoesAway({ connection }: TestDatabase) {
   return { pool, away }
 }
 
-const total = (hitters: HeavyHitters) =>
-  hitters.others + [...hitters.paths.values()].reduce((sum, { visits }) => sum + visits, 0)
-
 describe('heavy hitters', () => {
-  it('a path that comes often only later gets a place, and keeps it', () => {
-    const hitters = new HeavyHitters(3, { left: 9 })
-    for (const path of ['/a', '/b', '/c', '/a', '/b', '/c']) hitters.add(path, 'hit', 200)
-    for (let round = 0; round < 100; round++) {
-      hitters.add('/new', 'hit', 200)
-      hitters.add(`/invented-${round}`, 'hit', 200)
-    }
-    assert((hitters.paths.get('/new')?.visits ?? 0) > 95)
-    assert.equal(total(hitters), 206)
-  })
-
   it('without room, shared with others, there are no new places; one that has places gives them on', () => {
     const room = { left: 1 }
     const [one, two] = [new HeavyHitters(10, room), new HeavyHitters(10, room)]

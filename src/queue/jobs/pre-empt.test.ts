@@ -74,13 +74,8 @@ describe('a live job without a slot', () => {
     // What it still brings is refused; the crawler's job comes first, then it runs again.
     assert.deepEqual(await queue.complete(runs[1]!.job, RENDERED), { state: 'taken-away' })
     const claimed = [await queue.claim({ slots: 1 }), await queue.claim({ slots: 1 })].flat()
-    assert.deepEqual(
-      [pathsOf(claimed), columns(claimed, 'attempts').flat()],
-      [
-        ['/live', '/young'],
-        [1, 2],
-      ],
-    )
+    assert.deepEqual(pathsOf(claimed), ['/live', '/young'])
+    assert.deepEqual(columns(claimed, 'attempts').flat(), [1, 2])
   })
 
   it('one goes for each that waits, refresh as well as warm', async () => {

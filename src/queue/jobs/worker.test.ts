@@ -176,10 +176,8 @@ describe('a worker', () => {
     const asked = ask(domain)
     await until('it renders', () => worker.requests.length === 1)
     const leftSeconds = async () => {
-      const { rows } = await queue.pool.query<{ left: number }>(
-        'select extract(epoch from lease_until - clock_timestamp())::float8 as left from job',
-      )
-      return rows[0]!.left
+      const sql = 'select extract(epoch from lease_until - clock_timestamp())::float8 from job'
+      return (await queue.column<number>(sql))[0]!
     }
     assert((await leftSeconds()) <= 50)
     // As much later the first lease would be over but for a moment.
@@ -258,10 +256,7 @@ describe('pages that need no browser', () => {
     await enqueue(queue.pool, domain, paths(30), 'warm')
     await until('all are rendered', async () => (await open(domain)) === 0)
     const asked = worker.requests.filter(({ path }) => path === scripted)
-    assert.deepEqual(
-      asked.map(({ withoutBrowser }) => withoutBrowser),
-      [true, false],
-    )
+    assert.deepEqual(columns(asked, 'withoutBrowser').flat(), [true, false])
     assert.equal((await queue.stored(domain)).length, 30)
     const [job] = (await queue.jobs(domain)).filter(({ path }) => path === scripted)
     assert.deepEqual([job?.state, job?.outcome, job?.faults], ['done', 'rendered', 0])

@@ -42,13 +42,11 @@ const read = (options: { leaseMs?: number; stopwatch?: () => number } = {}) =>
     new AbortController().signal,
   )
 const NONE = { left: 0, failed: 0, failures: [] }
-async function known(domain: DomainId): Promise<string[]> {
-  const { rows } = await queue.pool.query<{ path: string }>(
+const known = (domain: DomainId) =>
+  queue.column(
     `select path from known_path where domain_id = $1 and source = 'sitemap' order by path`,
-    [domain],
+    domain,
   )
-  return rows.map((row) => row.path)
-}
 
 describe('what a warm reads', () => {
   // Proves decided "Warm"
@@ -64,12 +62,11 @@ describe('what a warm reads', () => {
     assert.deepEqual(origin.asked, ['/robots.txt', '/index.xml.gz', '/one.xml', '/two.xml'])
     const { state, known: count, sitemaps } = await warm.progress(domain)
     assert.deepEqual([state, count, sitemaps], ['queueing', 3, { read: 3, ...NONE }])
-    const { rows } = await queue.pool.query(`select lastmod from known_path where path = '/a'`)
-    assert.deepEqual(rows, [{ lastmod: new Date('2026-01-02') }])
+    const changes = await queue.column(`select lastmod from known_path where path = '/a'`)
+    assert.deepEqual(changes, [new Date('2026-01-02')])
     assert.equal(await read(), false)
     await warm.settle()
-    const { rows: jobs } = await queue.pool.query('select path from job order by path')
-    assert.deepEqual(jobs, [{ path: '/a' }, { path: '/c' }])
+    assert.deepEqual(await queue.column('select path from job order by path'), ['/a', '/c'])
   })
 
   it('where nobody names one: /sitemap.xml, and nothing is said when there is none', async () => {
@@ -238,9 +235,9 @@ describe('a turn at reading', () => {
       '/2.xml': slow(TURN_LIMIT_SECONDS + 1, ['/b', '/c']),
       '/3.xml': slow(TURN_LIMIT_SECONDS + 1, ['/d']),
     })
-  const counted = async (domain: DomainId) => {
-    const sql = 'select path, entries from warm_sitemap where domain_id = $1 order by depth, path'
-    return (await queue.pool.query(sql, [domain])).rows.map(({ path, entries }) => `${path} ${entries}`)
+  const counted = (domain: DomainId) => {
+    const sql = `select path || ' ' || coalesce(entries::text, 'null') from warm_sitemap where domain_id = $1 order by depth, path`
+    return queue.column(sql, domain)
   }
 
   it('ends between two sitemaps once its time is over; the others go first, and the next turn goes on', async (t) => {

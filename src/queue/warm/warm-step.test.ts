@@ -81,13 +81,6 @@ describe('warmStep', () => {
     assert.deepEqual(await counts(domain), ['done', 2_600, 2_600, 0, 0, 0])
   })
 
-  it('domains take turns', async () => {
-    const domains = [await started(900), await started(900)]
-    await warm.step()
-    await warm.step()
-    assert.deepEqual(await Promise.all(domains.map(warm.queued)), [500, 500])
-  })
-
   it('several nodes never queue a path twice, nor leave one out', async () => {
     const domain = await started(1_900)
     while ((await warm.progress(domain)).state === 'queueing') {
@@ -228,16 +221,6 @@ describe('pause, resume, cancel', () => {
     await warm.end(domain)
     await settle()
     assert.deepEqual(await counts(domain), ['done', 700, 700, 0, 0, 0])
-  })
-
-  it('a pause while the last pages wait does not end the run', async () => {
-    const domain = await started(5)
-    await warm.step()
-    await within((client) => pauseWarm(client, domain))
-    assert.equal(await warm.step(), 'idle')
-    await within((client) => resumeWarm(client, domain))
-    assert.equal(await warm.step(), 'moved')
-    assert.equal(await warm.queued(domain), 5)
   })
 
   it('what a crawler asks for meanwhile is not taken back', async () => {

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
-import { after, beforeEach, describe, it } from 'node:test'
+import { beforeEach, describe, it } from 'node:test'
 import { brotliCompressSync } from 'node:zlib'
 import { until as untilWithin } from '../../../test/support/condition.ts'
-import { testDatabase } from '../../../test/support/database.ts'
 import { says } from '../../../test/support/public-error.ts'
-import { createListener } from '../../db/listener.ts'
+import { openQueue } from '../../../test/support/queue.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { AccountId, DomainId, DomainName, PagePath } from '../../ids.ts'
 import { silentLog } from '../../log.ts'
@@ -27,14 +26,8 @@ const [RED_SITE, BLUE_SITE] = [1, 2] as DomainId[] as [DomainId, DomainId]
 const [RED_NAME, BLUE_NAME] = ['red.example', 'blue.example'] as DomainName[] as [DomainName, DomainName]
 const path = (text: string) => text as PagePath
 const LOOKED: Looked = {
-  status: 200,
-  url: 'https://red.example/',
-  loadedMs: 5,
-  isCut: false,
-  requests: { made: 1, blocked: 0, failed: 0 },
-  pictures: 1,
-  troubles: [],
-  consoleErrors: { count: 0, texts: [] },
+  ...{ status: 200, url: 'https://red.example/', loadedMs: 5, isCut: false, pictures: 1, troubles: [] },
+  ...{ requests: { made: 1, blocked: 0, failed: 0 }, consoleErrors: { count: 0, texts: [] } },
   picture: Buffer.from('picture'),
   html: '<title>A person\u0000\ud800</title>',
 }
@@ -42,12 +35,8 @@ const LOOKED: Looked = {
 /** However busy the machine is. */
 const until = (what: string, probe: () => Promise<boolean>) => untilWithin(what, probe, 60_000)
 
-const database = await testDatabase()
-const listener = await createListener(database.connection, silentLog())
-after(async () => {
-  await listener.close()
-  await database.close()
-})
+const database = await openQueue()
+const listener = await database.listener()
 await database.pool.query(
   `insert into account (email, plan) values ('r@example.com', 'pro'), ('b@example.com', 'pro')`,
 )
@@ -132,11 +121,10 @@ describe('asking for an inspection', () => {
          from generate_series(1, 25) n`,
     )
     await ask(RED, RED_SITE, '/new')
-    const { rows } = await database.pool.query(
-      'select path from inspection where person is not null and person_picture is not null',
-    )
-    assert.equal(rows.length, INSPECTIONS_WITH_FINDINGS - 1)
-    assert(!rows.some((row) => row.path === '/25'))
+    const sql = 'select path from inspection where person is not null and person_picture is not null'
+    const kept = await database.column(sql)
+    assert.equal(kept.length, INSPECTIONS_WITH_FINDINGS - 1)
+    assert(!kept.includes('/25'))
     await database.pool.query(
       `update inspection set requested_at = now() - interval '24 hours 1 minute' where path in ('/1', '/2')`,
     )
@@ -158,15 +146,9 @@ describe('inspections at a node', () => {
     await worker.close()
     assert.deepEqual(
       asked.map(({ given, visitor, customDomain, originUrl }) => [given, visitor, customDomain, originUrl]),
-      [
-        [
-          { status: 404, html: '<title>A crawler</title>' },
-          { locale: 'de-CH' },
-          RED_NAME,
-          'http://o.example',
-        ],
-        [undefined, { locale: 'de-CH' }, RED_NAME, 'http://o.example'],
-      ],
+      [{ status: 404, html: '<title>A crawler</title>' }, undefined].map((given) => [
+        ...[given, { locale: 'de-CH' }, RED_NAME, 'http://o.example'],
+      ]),
     )
     const { crawler, person, finishedAt } = await found(id)
     assert(crawler !== null && 'facts' in crawler && person !== null && 'facts' in person)
@@ -277,10 +259,7 @@ describe('inspections at a node', () => {
     }
     const workers = ['a', 'b', 'c'].map((node) => work(look, node))
     const asked = await Promise.all(Array.from({ length: 5 }, (_, n) => ask(RED, RED_SITE, `/${n}`)))
-    await until('all are done', async () => {
-      const all = await Promise.all(asked.map(({ id }) => found(id)))
-      return all.every(({ state }) => state === 'done')
-    })
+    for (const { id } of asked) await until('it is done', async () => (await found(id)).state === 'done')
     for (const worker of workers) await worker.close()
     assert.equal(looks, 5)
   })
