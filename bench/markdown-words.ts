@@ -60,7 +60,7 @@ type Convert = (html: string, url: string) => string
 type Result = { held: number; ofOurs: number; tables: number; codes: number; ms: number }
 
 const converters: Record<string, Convert> = {
-  Prepaint: (html, url) => pageMarkdown(html, { url, changedAt: new Date(0).toISOString() }).text,
+  Prepaint: (html, url) => pageMarkdown(html, url, new Date(0).toISOString()).text,
   ...otherConverters(),
 }
 const results = new Map(Object.keys(converters).map((name) => [name, [] as Result[]]))

@@ -164,8 +164,8 @@ const devicesCheck = defineCommand({
       const paths = parsePathOptions(asked, PATHS, domain.settings.query)
       await transaction(pool, (client) => checkDevices(client, domain.id, paths))
       return whenRendered(async () => {
-        const { isUnderWay, ...found } = await devicesView(pool, domain)
-        if (paths.some((path) => isUnderWay.has(path))) return null
+        const { underWay, ...found } = await devicesView(pool, domain)
+        if (paths.some((path) => underWay.includes(path))) return null
         const pages = found.pages.filter(({ path }) => paths.includes(path as PagePath))
         return { json: { ...found, pages }, text: textOf(pages) }
       }, 'compared the pages')

@@ -335,9 +335,10 @@ create index page_digest_age on page_digest (rendered_at);
 create table device_page (
   domain_id    integer not null references domain on delete cascade,
   path         text collate "C" not null,
-  -- The comparison that is under way; null: none.
-  requested_at timestamptz,
-  -- The last one; null: none yet.
+  -- The last comparison. `is_open`: it is under way.
+  requested_at timestamptz not null default now(),
+  is_open      boolean not null default false,
+  -- The last one that could be made; null: none yet.
   checked_at   timestamptz,
   differences  text[] not null default '{}',
   primary key (domain_id, path)
@@ -431,7 +432,8 @@ create table queue_domain (
 -- A page with status 5xx is not stored, but a crawler waits for it, maybe at another node. It is kept here for a
 -- minute; src/store/stored-page.ts. It need not survive a crash of the server.
 create unlogged table unstored_page (
-  job_id     uuid primary key references job on delete cascade,
+  job_id     uuid not null references job on delete cascade,
+  variant    text not null,
   domain_id  integer not null references domain on delete cascade,
   status     smallint not null,
   headers    jsonb not null,
@@ -439,7 +441,8 @@ create unlogged table unstored_page (
   html_bytes integer not null,
   etag       text not null,
   own_markdown boolean not null,
-  made_at    timestamptz not null
+  made_at    timestamptz not null,
+  primary key (job_id, variant)
 );
 alter table unstored_page alter column body_br set storage external;
 create index unstored_page_domain on unstored_page (domain_id, made_at);
@@ -877,7 +880,7 @@ language sql volatile as $$
          (select jsonb_build_object('path', path, 'variant', r.variant, 'before', before, 'after', after)
             from rule_try_page r where job_id = for_job),
          j.variant,
-         exists (select from device_page c where c.domain_id = d.id and c.path = j.path and c.requested_at is not null),
+         exists (select from device_page c where c.domain_id = d.id and c.path = j.path and c.is_open),
          (select key_sealed from origin_header where domain_id = for_domain), j.request_id
     from domain d
     left join job j on j.id = for_job

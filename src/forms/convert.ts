@@ -1,18 +1,32 @@
 import { parentPort } from 'node:worker_threads'
 import { factsForSitemap } from '../site-files/page-facts.ts'
 import { pageCard } from './card.ts'
-import type { FormFacts, FormSource } from './form.ts'
+import type { DerivedForm } from './form.ts'
 import { pageMarkdown } from './markdown.ts'
 
-export type Conversion = FormSource & { html: string }
-export type Converted = { text: string; facts: FormFacts }
+export type Conversion = {
+  form: DerivedForm
+  html: string
+  /** The public URL: base of relative links. */
+  url: string
+  /** When the page's HTML last changed, ISO 8601. */
+  changedAt: string
+  /** The hash of the text that the path last had, and when it got that. Absent or null: unknown. */
+  textChange?: { hash: string; changedAt: string } | null
+}
+
+/** `facts`: for response headers. `robots` and `canonical` null: the page names none. */
+export type Converted = {
+  text: string
+  facts: { chars: number; canonical: string | null; robots: string | null }
+}
 
 /** Throws for a page that is nested too deeply. */
-export function convert({ form, html, url, textChange, ...given }: Conversion): Converted {
+export function convert({ form, html, url, textChange, changedAt }: Conversion): Converted {
   // Most changes of the HTML leave the text as it was.
   const isOfText = textChange && textHash(html) === textChange.hash
-  const { changedAt } = isOfText ? textChange : given
-  const { text, head } = form === 'card' ? pageCard(html, url) : pageMarkdown(html, { url, changedAt })
+  const modified = isOfText ? textChange.changedAt : changedAt
+  const { text, head } = form === 'card' ? pageCard(html, url) : pageMarkdown(html, url, modified)
   return { text, facts: { chars: text.length, canonical: head.canonical, robots: head.robots } }
 }
 

@@ -12,7 +12,7 @@ type Waiting = { conversion: Conversion; done(converted: Converted | 'busy' | nu
 /** One page after another in worker threads; accounts take turns, each with one thread at most. */
 export class Converter {
   readonly limitMs: number
-  readonly #idle: Promise<Worker>[] = []
+  readonly #idle: Worker[] = []
   /** In turn. */
   readonly #waiting = new Map<number, Waiting[]>()
   /** False while the first thread loads its code, half a second. */
@@ -48,29 +48,21 @@ export class Converter {
 
   async #run(account: number, { conversion, done }: Waiting): Promise<void> {
     this.#served.add(account)
-    const starting = this.#idle.pop() ?? startWorker()
-    const worker = await starting.catch(() => null)
-    this.isReady = true
-    const converted = worker === null ? null : await this.#converted(worker, conversion)
-    if (converted === 'lost') void worker?.terminate()
-    else if (worker !== null) this.#idle.push(starting)
-    this.#served.delete(account)
-    done(converted === 'lost' ? null : converted)
-    this.#next()
-  }
-
-  #converted(worker: Worker, conversion: Conversion): Promise<Converted | 'lost' | null> {
-    return new Promise((resolve) => {
-      const end = (converted: Converted | 'lost' | null) => {
-        clearTimeout(timer)
-        worker.off('message', end).off('exit', lose)
-        resolve(converted)
-      }
-      const lose = () => end('lost')
-      const timer = setTimeout(lose, this.limitMs)
-      worker.once('message', end).once('exit', lose)
+    let [converted, worker]: [Converted | null, Worker | undefined] = [null, this.#idle.pop()]
+    try {
+      worker ??= await startWorker()
+      this.isReady = true
+      const answered = once(worker, 'message', { signal: AbortSignal.timeout(this.limitMs) })
       worker.postMessage(conversion)
-    })
+      converted = (await answered)[0] as Converted | null
+      this.#idle.push(worker)
+    } catch {
+      // It took too long, or too much memory.
+      void worker?.terminate()
+    }
+    this.#served.delete(account)
+    done(converted)
+    this.#next()
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Element, ElementContent, Root, RootContent } from 'hast'
-import { attribute, find, type PageTree, textOf } from './page-tree.ts'
+import { attribute, find, lineOf, type PageTree } from './page-tree.ts'
 
 const LEFT_OUT = new Set([
   'navigation',
@@ -14,20 +14,18 @@ const LEFT_OUT = new Set([
 /** Inside of these a `header` or `footer` is not the page's (HTML, "the header element"). */
 const SECTIONS = new Set(['article', 'aside', 'main', 'nav', 'section'])
 
-/** What the page marks as its content, or all but what it marks as something else. With the first `h1` in any case. */
+/** What the page marks as its content, else all but what it marks as something else, with the first `h1` in any case. */
 export function mainContent({ body, firstH1 }: PageTree): Root {
-  const mains = outermostMains(body.children)
-  const hasContent = mains.some((main) => textOf(main).trim() !== '' || find(main, isImage) !== null)
-  const children = hasContent
-    ? mains
-    : withoutSurroundings(body.children, { inArticle: false, inSection: false })
+  const choices = [outermostMains(body.children), withoutSurroundings(body.children)]
+  // Never blank, where the page is not.
+  const children = choices.find((nodes) => nodes.some(saysSomething)) ?? (body.children as ElementContent[])
   const content: Root = { type: 'root', children }
-  const isKept = firstH1 === null || find(content, ({ tagName }) => tagName === 'h1') !== null
+  const isKept = firstH1 === null || find(content, ({ position }) => position === firstH1.position) !== null
   return isKept ? content : { type: 'root', children: [firstH1, ...children] }
 }
 
-function isImage({ tagName }: Element): boolean {
-  return tagName === 'img'
+function saysSomething(node: ElementContent): boolean {
+  return lineOf(node) !== '' || find(node, (one) => attribute(one, 'alt') !== null) !== null
 }
 
 function roleOf(element: Element): string {
@@ -41,31 +39,29 @@ function outermostMains(nodes: readonly RootContent[]): Element[] {
   })
 }
 
-type Place = { inArticle: boolean; inSection: boolean }
-
-function withoutSurroundings(nodes: readonly RootContent[], place: Place): ElementContent[] {
+/** `inside`: the sections around. */
+function withoutSurroundings(
+  nodes: readonly RootContent[],
+  inside: readonly string[] = [],
+): ElementContent[] {
   return nodes.flatMap((node): ElementContent[] => {
     if (node.type === 'text') return [node]
-    if (node.type !== 'element' || isSurrounding(node, place)) return []
-    const { tagName } = node
-    const inside = {
-      inArticle: place.inArticle || tagName === 'article',
-      inSection: place.inSection || SECTIONS.has(tagName),
-    }
-    return [{ ...node, children: withoutSurroundings(node.children, inside) }]
+    if (node.type !== 'element' || isSurrounding(node, inside)) return []
+    const within = SECTIONS.has(node.tagName) ? [...inside, node.tagName] : inside
+    return [{ ...node, children: withoutSurroundings(node.children, within) }]
   })
 }
 
-function isSurrounding(element: Element, { inArticle, inSection }: Place): boolean {
+function isSurrounding(element: Element, inside: readonly string[]): boolean {
   switch (element.tagName) {
     case 'nav':
     case 'dialog':
       return true
     case 'header':
     case 'footer':
-      return !inSection
+      return inside.length === 0
     case 'aside':
-      return !inArticle
+      return !inside.includes('article')
     default:
       return LEFT_OUT.has(roleOf(element))
   }

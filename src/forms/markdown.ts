@@ -5,17 +5,15 @@ import type { Nodes, Paragraph, PhrasingContent, RootContent } from 'mdast'
 import { gfmTableToMarkdown } from 'mdast-util-gfm-table'
 import { type Options, toMarkdown } from 'mdast-util-to-markdown'
 import { mainContent } from './main-content.ts'
-import { attribute, find, type Head, readPage, textOf } from './page-tree.ts'
+import { attribute, find, findAll, type Head, lineOf, readPage, textOf } from './page-tree.ts'
 
-export type Markdown = { text: string; head: Head }
-
-/** Front matter and the main content of a page as serialized by a browser. No raw HTML. */
-export function pageMarkdown(html: string, { url, changedAt }: { url: string; changedAt: string }): Markdown {
+/** Front matter and the main content of a page as serialized by a browser. No raw HTML. `modified`: ISO 8601. */
+export function pageMarkdown(html: string, url: string, modified: string): { text: string; head: Head } {
   const page = readPage(html, url)
   const { base } = page.head
   const tree = toMdast(mainContent(page), { handlers: handlersFor(base), newlines: false }) as Nodes
-  const content = toMarkdown(plainEmphasis(tree), WRITING)
-  return { text: `${frontMatter(page.head, changedAt)}\n${content}`, head: page.head }
+  const content = toMarkdown(writable(tree), WRITING)
+  return { text: `${frontMatter(page.head, modified)}\n${content}`, head: page.head }
 }
 
 function frontMatter({ title, description, canonical, language, types }: Head, modified: string): string {
@@ -75,9 +73,6 @@ function handlersFor(base: string): Record<string, Handle> {
     menu: defaultHandlers.ul!,
     search: flow,
     optgroup: all,
-    del: struck,
-    s: struck,
-    strike: struck,
     // Emphasis for machines only.
     u: all,
     mark: all,
@@ -88,8 +83,6 @@ function handlersFor(base: string): Record<string, Handle> {
       const words = toText(node).replace(/\s+/g, ' ').trim()
       return words === '' ? undefined : paragraph([{ type: 'strong', children: [text(words)] }])
     },
-    legend: flow,
-    figure: flow,
     caption: flow,
     dl: definitions,
     pre: code,
@@ -100,8 +93,6 @@ function handlersFor(base: string): Record<string, Handle> {
 }
 
 const ignored: Handle = () => undefined
-
-const struck: Handle = (state, node) => ({ type: 'delete', children: state.all(node) as PhrasingContent[] })
 
 function paragraph(children: PhrasingContent[]): Paragraph {
   return { type: 'paragraph', children }
@@ -137,11 +128,10 @@ function field(node: Element): PhrasingContent | undefined {
 const CHOICES = 100
 
 function choices(node: Element): PhrasingContent | undefined {
-  const options: Element[] = []
-  find(node, (one) => one.tagName === 'option' && options.push(one) < 0)
+  const options = findAll(node, ({ tagName }) => tagName === 'option')
   const chosen = options.filter(({ properties }) => properties['selected'])
   const shown = options.length > CHOICES ? (chosen.length > 0 ? chosen : options.slice(0, 1)) : options
-  const labels = shown.map((one) => attribute(one, 'label') ?? textOf(one).replace(/\s+/g, ' ').trim())
+  const labels = shown.map((one) => attribute(one, 'label') ?? lineOf(one))
   return labels.length === 0 ? undefined : text(` ${labels.join(', ')} `)
 }
 
@@ -172,21 +162,13 @@ const definitions: Handle = (state, node) => {
 }
 
 const code: Handle = (_state, node, parent) => {
-  const inner = node.children.find((child) => child.type === 'element' && child.tagName === 'code')
-  const around = parent?.type === 'element' ? [parent] : []
-  const named = [...(inner?.type === 'element' ? [inner] : []), node, ...around]
-  const lang = named.map(languageOf).find((one) => one !== null) ?? null
+  const named = [find(node, ({ tagName }) => tagName === 'code'), node, parent]
+  const classes = named.flatMap((one) => (one?.type === 'element' ? (one.properties['className'] ?? []) : []))
+  const found = classes.map(
+    (one) => /^(?:language|lang|highlight-source)-([\w+#.-]+)$/.exec(String(one))?.[1],
+  )
   const value = toText(node).replace(/^\n|\s+$/g, '')
-  return value === '' ? undefined : { type: 'code', lang, meta: null, value }
-}
-
-function languageOf(element: Element): string | null {
-  const classes = element.properties['className']
-  for (const one of Array.isArray(classes) ? classes : []) {
-    const found = /^(?:language|lang|highlight-source)-([\w+#.-]+)$/.exec(String(one))
-    if (found !== null) return found[1]!
-  }
-  return null
+  return value === '' ? undefined : { type: 'code', lang: found.find(Boolean) ?? null, meta: null, value }
 }
 
 const BLOCKS_IN_CELLS = new Set('h1 h2 h3 h4 h5 h6 table'.split(' '))
@@ -195,7 +177,9 @@ const BLOCKS_IN_CELLS = new Set('h1 h2 h3 h4 h5 h6 table'.split(' '))
 function table(state: State, node: Element): ReturnType<Handle> {
   const role = attribute(node, 'role')
   const isLayout =
-    role === 'presentation' || role === 'none' || node.children.some((child) => holds(child, BLOCKS_IN_CELLS))
+    role === 'presentation' ||
+    role === 'none' ||
+    find(node, (one) => one !== node && BLOCKS_IN_CELLS.has(one.tagName)) !== null
   if (isLayout) return state.toFlow(state.all(asBlocks(node)))
   const isCaption = (child: ElementContent) => child.type === 'element' && child.tagName === 'caption'
   const captions = node.children.filter(isCaption)
@@ -205,10 +189,6 @@ function table(state: State, node: Element): ReturnType<Handle> {
     ...state.toFlow(captions.flatMap((one) => state.all(one as Element))),
     made,
   ].flat() as ReturnType<Handle>
-}
-
-function holds(node: ElementContent, names: ReadonlySet<string>): boolean {
-  return find(node, ({ tagName }) => names.has(tagName)) !== null
 }
 
 function asBlocks(node: Element): Element {
@@ -221,17 +201,16 @@ const cell: Handle = (state, node) => {
   const clamped = (name: 'colSpan' | 'rowSpan') =>
     Math.min(Number(node.properties[name] ?? 1) || 1, SPAN_LIMIT)
   const children = inline(state.all(node) as RootContent[])
-  const isSpace = (one: PhrasingContent | undefined) => one?.type === 'text' && one.value.trim() === ''
-  while (isSpace(children[0])) children.shift()
-  while (isSpace(children.at(-1))) children.pop()
-  const [first, last] = [children[0], children.at(-1)]
+  const isInk = (one: PhrasingContent) => one.type !== 'text' || one.value.trim() !== ''
+  const shown = children.slice(children.findIndex(isInk), children.findLastIndex(isInk) + 1)
+  const [first, last] = [shown[0], shown.at(-1)]
   if (first?.type === 'text') first.value = first.value.trimStart()
   if (last?.type === 'text') last.value = last.value.trimEnd()
   const data = {
     hastUtilToMdastTemporaryColSpan: clamped('colSpan'),
     hastUtilToMdastTemporaryRowSpan: clamped('rowSpan'),
   }
-  return { type: 'tableCell', children, data } as ReturnType<Handle>
+  return { type: 'tableCell', children: shown, data } as ReturnType<Handle>
 }
 
 /** Blocks of a cell in one line. */
@@ -262,20 +241,25 @@ function inline(nodes: readonly RootContent[]): PhrasingContent[] {
 
 /**
  * Emphasis that ends inside of a word or at a space cannot be written without character references, which would break
- * the words: it becomes plain text.
+ * the words: it becomes plain text. Neither can code without a text, nor two next to each other.
  */
-function plainEmphasis<Node extends Nodes>(node: Node): Node {
+function writable<Node extends Nodes>(node: Node): Node {
   if (!('children' in node)) return node
-  const children = (node.children as RootContent[]).map((child) => plainEmphasis(child))
-  const kept = children.flatMap((child, at): RootContent[] => {
-    if (child.type !== 'emphasis' && child.type !== 'strong' && child.type !== 'delete') return [child]
-    const words = wordsOf(child)
-    const [before, after] = [wordsOf(children[at - 1]).at(-1) ?? ' ', wordsOf(children[at + 1])[0] ?? ' ']
-    const isWritable = /^[\p{L}\p{N}]/u.test(words) && /[\p{L}\p{N}]$/u.test(words)
-    const isAlone = !/[\p{L}\p{N}]/u.test(before) && !/[\p{L}\p{N}]/u.test(after)
-    const edgesAreInk = /^\S(?:.*\S)?$/s.test(words)
-    return isWritable || (isAlone && edgesAreInk) ? [child] : child.children
-  })
+  const children = (node.children as RootContent[]).map((child) => writable(child))
+  const kept: RootContent[] = []
+  for (const [at, child] of children.entries()) {
+    const last = kept.at(-1)
+    if (child.type === 'inlineCode') {
+      if (last?.type === 'inlineCode') last.value += child.value
+      else if (child.value.trim() !== '') kept.push(child)
+    } else if (child.type === 'emphasis' || child.type === 'strong' || child.type === 'delete') {
+      const words = wordsOf(child)
+      const [before, after] = [wordsOf(children[at - 1]).at(-1) ?? ' ', wordsOf(children[at + 1])[0] ?? ' ']
+      const isWord = /^[\p{L}\p{N}]/u.test(words) && /[\p{L}\p{N}]$/u.test(words)
+      const isAlone = !/[\p{L}\p{N}]/u.test(before) && !/[\p{L}\p{N}]/u.test(after)
+      kept.push(...(isWord || (isAlone && /^\S(?:.*\S)?$/s.test(words)) ? [child] : child.children))
+    } else kept.push(child)
+  }
   return { ...node, children: kept }
 }
 

@@ -1,10 +1,11 @@
 import type { Element, ElementContent, Nodes, Properties, Root } from 'hast'
 import { fromHtml } from 'hast-util-from-html'
+import { readJsonLd } from '../sites/inspection/facts.ts'
 
 export type Head = {
   title: string | null
   description: string | null
-  /** Absolute. */
+  /** Absolute, of http or https. */
   canonical: string | null
   language: string | null
   robots: string | null
@@ -14,21 +15,27 @@ export type Head = {
   base: string
 }
 
-/** `tags`: its titles, metas and links, in order. */
+/** `tags`: its titles, metas, links and what else is read of the head, in order. */
 export type PageTree = { head: Head; tags: Element[]; body: Root; firstH1: Element | null }
 
 /** The page as people see it: shadow roots flattened, hidden elements left out. */
 export function readPage(html: string, url: string): PageTree {
   const document = fromHtml(html)
-  const head = readHead(document, url)
-  const top = elementNamed(document, 'html')
-  const body = top && elementNamed(top, 'body')
-  const flat: Root = { type: 'root', children: body === null ? [] : flatten(body.children, null) }
-  return { head, tags: tagsOf(document), body: flat, firstH1: find(flat, ({ tagName }) => tagName === 'h1') }
+  const tags = findAll(
+    document,
+    (one) => HEAD_TAGS.has(one.tagName) || attribute(one, 'type')?.toLowerCase() === 'application/ld+json',
+  )
+  const top = find(document, ({ tagName }) => tagName === 'body')
+  const body: Root = { type: 'root', children: flatten(top?.children ?? [], null) }
+  const firstH1 = find(body, ({ tagName }) => tagName === 'h1')
+  return { head: readHead(tags, url), tags, body, firstH1 }
 }
 
-/** The first in document order. */
+const HEAD_TAGS = new Set(['html', 'title', 'base', 'meta', 'link'])
+
+/** The first in document order. SVG has titles of its own. */
 export function find(node: Nodes, test: (element: Element) => boolean): Element | null {
+  if (node.type === 'element' && node.tagName === 'svg') return null
   if (node.type === 'element' && test(node)) return node
   if (!('children' in node)) return null
   for (const child of node.children) {
@@ -38,9 +45,25 @@ export function find(node: Nodes, test: (element: Element) => boolean): Element 
   return null
 }
 
+export function findAll(node: Nodes, test: (element: Element) => boolean): Element[] {
+  const found: Element[] = []
+  find(node, (one) => test(one) && found.push(one) < 0)
+  return found
+}
+
 export function textOf(node: Nodes): string {
   if (node.type === 'text') return node.value
-  return 'children' in node ? node.children.map(textOf).join('') : ''
+  const isDrawing = node.type === 'element' && node.tagName === 'svg'
+  return 'children' in node && !isDrawing ? node.children.map(textOf).join('') : ''
+}
+
+/** The text on one line. */
+export function lineOf(node: Nodes): string {
+  return textOf(node).replace(/\s+/g, ' ').trim()
+}
+
+export function relsOf(element: Element): string[] {
+  return (attribute(element, 'rel') ?? '').toLowerCase().split(' ')
 }
 
 /** One line. null: absent or empty. */
@@ -98,74 +121,24 @@ function slotOf(node: ElementContent): string {
   return node.type === 'element' ? (attribute(node, 'slot') ?? '') : ''
 }
 
-function elementNamed(parent: Root | Element, name: string): Element | null {
-  for (const child of parent.children) if (child.type === 'element' && child.tagName === name) return child
-  return null
-}
-
 // Also from outside of the head: browsers move misplaced elements.
-function readHead(document: Root, url: string): Head {
-  const head: Head = {
-    ...{ title: null, description: null, canonical: null, language: null, robots: null },
-    ...{ types: [], base: url },
+function readHead(tags: readonly Element[], url: string): Head {
+  const named = (tag: string) => tags.filter(({ tagName }) => tagName === tag)
+  const contents = (name: string) =>
+    named('meta')
+      .filter((one) => attribute(one, 'name')?.toLowerCase() === name)
+      .flatMap((one) => attribute(one, 'content') ?? [])
+  const hrefs = (all: readonly Element[]) => all.flatMap((one) => attribute(one, 'href') ?? [])
+  const base = URL.parse(hrefs(named('base'))[0] ?? '', url)?.href ?? url
+  const canonicals = hrefs(named('link').filter((one) => relsOf(one).includes('canonical')))
+  const absolute = canonicals.flatMap((href) => URL.parse(href, base) ?? [])
+  return {
+    title: named('title').map(lineOf).find(Boolean) ?? null,
+    description: contents('description')[0] ?? null,
+    canonical: absolute.find(({ protocol }) => /^https?:$/.test(protocol))?.href ?? null,
+    language: named('html').map((one) => attribute(one, 'lang'))[0] ?? null,
+    robots: contents('robots').join(', ') || null,
+    types: [...new Set(named('script').flatMap((one) => readJsonLd(textOf(one)).types))],
+    base,
   }
-  const base = find(document, (one) => one.tagName === 'base' && attribute(one, 'href') !== null)
-  if (base !== null) head.base = URL.parse(attribute(base, 'href') ?? '', url)?.href ?? url
-  const robots: string[] = []
-  eachElement(document, (element) => {
-    const { tagName } = element
-    if (tagName === 'html') head.language = attribute(element, 'lang')
-    if (tagName === 'title') head.title ??= textOf(element).replace(/\s+/g, ' ').trim() || null
-    if (tagName === 'link' && attribute(element, 'rel')?.toLowerCase().split(' ').includes('canonical')) {
-      head.canonical ??= URL.parse(attribute(element, 'href') ?? '', head.base)?.href ?? null
-    }
-    const name = tagName === 'meta' ? attribute(element, 'name')?.toLowerCase() : undefined
-    if (name === 'description') head.description ??= attribute(element, 'content')
-    if (name === 'robots') robots.push(attribute(element, 'content') ?? '')
-    if (tagName === 'script' && attribute(element, 'type')?.toLowerCase() === 'application/ld+json') {
-      head.types.push(...typesOf(textOf(element)))
-    }
-  })
-  head.types = [...new Set(head.types)]
-  head.robots = robots.filter(Boolean).join(', ') || null
-  return head
-}
-
-function tagsOf(document: Root): Element[] {
-  const tags: Element[] = []
-  eachElement(document, (one) => {
-    if (one.tagName === 'title' || one.tagName === 'meta' || one.tagName === 'link') tags.push(one)
-  })
-  return tags
-}
-
-/** SVG has titles of its own. */
-function eachElement(node: Nodes, visit: (element: Element) => void): void {
-  if (node.type === 'element') {
-    if (node.tagName === 'svg') return
-    visit(node)
-  }
-  if ('children' in node) for (const child of node.children) eachElement(child, visit)
-}
-
-const TYPES = 50
-
-function typesOf(json: string): string[] {
-  const types: string[] = []
-  const read = (value: unknown, depth: number): void => {
-    if (typeof value !== 'object' || value === null || depth > 3 || types.length >= TYPES) return
-    if (Array.isArray(value)) {
-      for (const one of value) read(one, depth + 1)
-      return
-    }
-    const { '@type': type, '@graph': graph } = value as Record<string, unknown>
-    for (const one of Array.isArray(type) ? type : [type]) if (typeof one === 'string') types.push(one)
-    read(graph, depth + 1)
-  }
-  try {
-    read(JSON.parse(json), 0)
-  } catch {
-    // Broken structured data has no types.
-  }
-  return types.slice(0, TYPES)
 }

@@ -1,29 +1,79 @@
 import type { Queryable } from '../db/transaction.ts'
+import type { Log } from '../log.ts'
 import type { PageId } from '../store/page-id.ts'
-import type { DerivedForm, FormFacts, TextChange } from './form.ts'
+import { pageBody } from '../store/stored-page.ts'
+import type { Conversion, Converted } from './convert.ts'
+import type { Converter } from './converter.ts'
+import type { DerivedForm } from './form.ts'
 
 /** `etag`: without quotes, and unlike that of any other form. */
-export type StoredForm = { bodyBr: Buffer; etag: string; facts: FormFacts }
+export type StoredForm = { bodyBr: Buffer; etag: string; facts: Converted['facts'] }
+
+type FindParts = {
+  log: Log
+  /** For reads that a request waits for. */
+  db: Queryable
+  /** For the write in the background. */
+  pool: Queryable
+  converter: Converter
+}
+
+export type FormOf = {
+  /** Of the stored HTML. */
+  etag: string
+  /** False: the page is given once, and so are its forms. */
+  isStored: boolean
+  changedAtMs: number
+  html(): Promise<string>
+}
+
+/** Reads or makes a form of a stored page. null: there is none; `busy`: ask again later. */
+export async function findForm(
+  { log, db, pool, converter }: FindParts,
+  domain: { account: number; name: string },
+  id: PageId,
+  { etag, isStored, changedAtMs, html }: FormOf,
+  form: DerivedForm,
+): Promise<StoredForm | 'busy' | null> {
+  const stored = isStored ? await readForm(db, id, form, etag).catch(() => null) : null
+  if (stored !== null) return stored
+  const converted = await converter.convert(domain.account, {
+    ...{ form, html: await html(), url: `https://${domain.name}${id.path}` },
+    changedAt: new Date(changedAtMs).toISOString(),
+    textChange: form === 'markdown' && isStored ? await readTextChange(db, id).catch(() => null) : null,
+  })
+  if (converted === 'busy' || converted === null) return converted
+  const body = await pageBody(converted.text)
+  const made = { bodyBr: body.bodyBr, etag: `${body.etag}-${form}`, facts: converted.facts }
+  if (isStored) {
+    storeForm(pool, id, form, etag, made).catch((error: Error) =>
+      log.warn({ err: error, domain: domain.name, path: id.path, form }, 'a form could not be stored'),
+    )
+  }
+  return made
+}
 
 /** null: not made yet of the page's stored snapshot, which `pageEtag` names. */
-export async function readForm(
+async function readForm(
   db: Queryable,
   page: PageId,
   form: DerivedForm,
   pageEtag: string,
 ): Promise<StoredForm | null> {
-  const { rows } = await db.query<{ body_br: Buffer; etag: string; facts: FormFacts }>({
+  const { rows } = await db.query<StoredForm>({
     name: 'page-form-read',
-    text: `select body_br, etag, facts from page_form
+    text: `select body_br as "bodyBr", etag, facts from page_form
             where domain_id = $1 and path = $2 and variant = $3 and form = $4 and page_etag = $5`,
     values: [page.domain, page.path, page.variant, form, pageEtag],
   })
-  const row = rows[0]
-  return row === undefined ? null : { bodyBr: row.body_br, etag: row.etag, facts: row.facts }
+  return rows[0] ?? null
 }
 
-/** Kept when a page is purged. null: not noted yet. */
-export async function readTextChange(db: Queryable, { domain, path }: PageId): Promise<TextChange | null> {
+/** Kept when a page is purged. */
+async function readTextChange(
+  db: Queryable,
+  { domain, path }: PageId,
+): Promise<Exclude<Conversion['textChange'], undefined>> {
   const { rows } = await db.query<{ hash: string; changed_at: Date }>({
     name: 'page-text-change-read',
     text: `select encode(text_hash, 'hex') as hash, changed_at from page_fact where domain_id = $1 and path = $2`,
@@ -33,7 +83,7 @@ export async function readTextChange(db: Queryable, { domain, path }: PageId): P
 }
 
 /** Unless the page has gone or has another snapshot by now. */
-export async function storeForm(
+async function storeForm(
   db: Queryable,
   page: PageId,
   form: DerivedForm,

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { deleteInSteps } from '../db/remove-old.ts'
 import type { Queryable } from '../db/transaction.ts'
+import { headerLinks } from '../http/link-header.ts'
 import { pageText } from '../render/visit/page-text.ts'
 import { scanHtml } from '../sites/inspection/scan-html.ts'
 import type { PageId } from '../store/page-id.ts'
@@ -32,7 +33,8 @@ export function factsForSitemap(html: string, headers: Headers, address: Address
       if (tag === 'title') seen.title ||= contents
     },
   })
-  const canonical = seen.canonical ?? canonicalLink(headers)
+  const linked = headerLinks(headers).find(({ rels }) => rels.includes('canonical'))
+  const canonical = seen.canonical ?? linked?.target ?? null
   const tags = headers.filter(([name]) => name.toLowerCase() === 'x-robots-tag')
   const isForbidden = seen.isForbidden || tags.some(([, value]) => headerForbids(value))
   const text = [seen.title, seen.description, pageText(html)].map(folded).join('\n')
@@ -59,15 +61,6 @@ function headerForbids(value: string): boolean {
     if (name !== undefined && !isDirective) isMeant = name.toLowerCase() === 'googlebot'
     return isMeant && forbids(name === undefined ? one : isDirective ? '' : rest!)
   })
-}
-
-function canonicalLink(headers: Headers): string | null {
-  for (const [name, value] of headers) {
-    if (name.toLowerCase() !== 'link') continue
-    const found = /<([^>]*)>\s*;[^,]*\brel\s*=\s*"?canonical\b/i.exec(value)
-    if (found !== null) return found[1]!
-  }
-  return null
 }
 
 /** http and https of the domain are the same page. */

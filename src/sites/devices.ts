@@ -70,25 +70,22 @@ export type DeviceDifference = (typeof DEVICE_DIFFERENCES)[number]
 
 export type DevicePage = {
   path: PagePath
-  requestedAt: Date | null
+  /** The last comparison. */
+  requestedAt: Date
+  isOpen: boolean
+  /** The last one that could be made. */
   checkedAt: Date | null
   differences: DeviceDifference[]
 }
 
 /** By path. Also paths whose first comparison is under way. */
 export async function listDevicePages(db: Queryable, domain: DomainId): Promise<DevicePage[]> {
-  const { rows } = await db.query<{
-    path: PagePath
-    requested_at: Date | null
-    checked_at: Date | null
-    differences: DeviceDifference[]
-  }>(
-    `select path, requested_at, checked_at, differences from device_page where domain_id = $1 order by path`,
+  const { rows } = await db.query<DevicePage>(
+    `select path, requested_at as "requestedAt", is_open as "isOpen", checked_at as "checkedAt", differences
+       from device_page where domain_id = $1 order by path`,
     [domain],
   )
-  return rows.map(({ path, requested_at, checked_at, differences }) => ({
-    ...{ path, differences, requestedAt: requested_at, checkedAt: checked_at },
-  }))
+  return rows
 }
 
 /** A domain keeps the findings of its last comparisons. */
@@ -102,12 +99,12 @@ export async function requestComparison(
 ): Promise<void> {
   await db.query(
     `with asked as (
-       insert into device_page (domain_id, path, requested_at)
-       select $1, path, now() from unnest($2::text[]) path order by path collate "C"
-       on conflict (domain_id, path) do update set requested_at = excluded.requested_at)
+       insert into device_page (domain_id, path, is_open)
+       select $1, path, true from unnest($2::text[]) path order by path collate "C"
+       on conflict (domain_id, path) do update set requested_at = now(), is_open = true)
      delete from device_page where domain_id = $1 and path in (
        select path from device_page where domain_id = $1 and path <> all ($2)
-        order by coalesce(requested_at, checked_at) desc offset $3)`,
+        order by requested_at desc offset $3)`,
     [domain, [...paths].sort(), Math.max(0, PAGES_KEPT - paths.length)],
   )
 }
@@ -119,9 +116,9 @@ export async function recordComparison(
   differences: readonly DeviceDifference[] | null,
 ): Promise<void> {
   const { rowCount } = await db.query(
-    `update device_page set requested_at = null, checked_at = case when $3::text[] is null then checked_at else now() end,
+    `update device_page set is_open = false, checked_at = case when $3::text[] is null then checked_at else now() end,
             differences = coalesce($3, differences)
-      where domain_id = $1 and path = $2 and requested_at is not null`,
+      where domain_id = $1 and path = $2 and is_open`,
     [domain, path, differences],
   )
   if (rowCount === 1 && differences !== null) await announceHost(db, name)
@@ -146,27 +143,25 @@ export function visitorFor(variant: PageVariant, usual: Visitor, rule: Rule | nu
   return { ...others, ...(rule?.when?.variant === 'mobile' && visitorOf(rule.render)), device: variant }
 }
 
-/** As the API gives it. `isUnderWay`: paths whose comparison has not ended. */
+/** As the API gives it. `underWay`: paths whose comparison has not ended. */
 export async function devicesView(
   db: Queryable,
   { id, name, settings }: { id: DomainId; name: DomainName; settings: DomainSettings },
 ) {
   const pages = await listDevicePages(db, id)
-  const compared = pages.filter(({ checkedAt }) => checkedAt !== null)
-  const differs = compared.some(({ differences }) => differences.length > 0)
-  const finding = differs ? 'different' : 'alike'
-  const lastMs = Math.max(...compared.map(({ checkedAt }) => checkedAt?.getTime() ?? 0))
+  const times = pages.flatMap(({ checkedAt }) => checkedAt?.getTime() ?? [])
+  const finding = pages.some(({ differences }) => differences.length > 0) ? 'different' : 'alike'
   return {
     domain: name,
     devices: settings.devices,
-    finding: compared.length === 0 ? null : (finding as 'different' | 'alike'),
-    checked_at: compared.length === 0 ? null : new Date(lastMs).toISOString(),
+    finding: times.length === 0 ? null : (finding as 'different' | 'alike'),
+    checked_at: times.length === 0 ? null : new Date(Math.max(...times)).toISOString(),
     pages: pages.map(({ path, checkedAt, differences }) => ({
       path,
       alike: checkedAt === null ? null : differences.length === 0,
       differences,
       checked_at: checkedAt?.toISOString() ?? null,
     })),
-    isUnderWay: new Set(pages.filter(({ requestedAt }) => requestedAt !== null).map(({ path }) => path)),
+    underWay: pages.flatMap(({ path, isOpen }) => (isOpen ? path : [])),
   }
 }

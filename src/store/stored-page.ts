@@ -229,7 +229,7 @@ const READ_UNSTORED = {
   name: 'unstored-page-read',
   text: `select status, headers, body_br, html_bytes, etag, made_at as rendered_at, null as stale_since,
                 null as changed_at, '' as rule_effect, null as rule_changes, own_markdown
-           from unstored_page where job_id = $1 and domain_id = $2`,
+           from unstored_page where job_id = $1 and domain_id = $2 and variant = $3`,
 }
 
 export async function readUnstored(
@@ -238,7 +238,8 @@ export async function readUnstored(
   job: JobId,
   variant: PageVariant = 'desktop',
 ): Promise<StoredPage | null> {
-  const { rows } = await db.query<PageRow & { status: number }>({ ...READ_UNSTORED, values: [job, domain] })
+  const values = [job, domain, variant]
+  const { rows } = await db.query<PageRow & { status: number }>({ ...READ_UNSTORED, values })
   return rows[0] === undefined ? null : pageOf(rows[0], variant, rows[0].status)
 }
 

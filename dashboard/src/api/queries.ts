@@ -111,7 +111,7 @@ export const devicesQuery = (domain: string) =>
   queryOptions({ ...ofDomainQuery<Devices>(domain, 'devices'), refetchInterval: 5_000 })
 
 export type PageForm = 'html' | 'markdown' | 'card'
-type PageAddress = { path: string; variant: PageVariant; form: PageForm }
+export type PageAddress = { path: string; variant: PageVariant; form: PageForm }
 
 export const sourceQuery = (domain: string, address: PageAddress, etag: string) =>
   queryOptions({

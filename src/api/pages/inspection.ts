@@ -1,12 +1,11 @@
 import { z } from 'zod'
 import { AppError } from '../../errors.ts'
 import { Converter } from '../../forms/converter.ts'
-import { findForm } from '../../forms/find-form.ts'
-import type { DerivedForm } from '../../forms/form.ts'
-import { type AccountId, parseJobId } from '../../ids.ts'
+import type { Form } from '../../forms/form.ts'
+import { findForm } from '../../forms/stored-form.ts'
+import { parseJobId } from '../../ids.ts'
 import { readFormRequests } from '../../insight/traffic/read-summaries.ts'
 import { rendersOfPage } from '../../queue/judging/render-records.ts'
-import type { OwnedDomain } from '../../sites/domains.ts'
 import {
   findInspection,
   findPicture,
@@ -17,9 +16,8 @@ import {
 import { readSnapshot, storedFacts } from '../../sites/inspection/side.ts'
 import { findListed } from '../../store/list-pages.ts'
 import { listDigests } from '../../store/page-digests.ts'
-import type { PageId } from '../../store/page-id.ts'
-import { PAGE_VARIANTS } from '../../store/page-id.ts'
-import { htmlOf, type StoredPage } from '../../store/stored-page.ts'
+import { PAGE_VARIANTS, type PageId } from '../../store/page-id.ts'
+import { htmlOf } from '../../store/stored-page.ts'
 import { domainNameFrom, domainParams, ownedDomain } from '../domains/domain-schema.ts'
 import { renderSchema, ruleChangesSchema } from '../domains/renders.ts'
 import { callerOf } from '../http/access.ts'
@@ -78,29 +76,20 @@ export const CUSTOMER_CONTENT_POLICY = "sandbox; default-src 'none'; frame-ances
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: a list of route definitions
 export function inspections(app: ApiApp, deps: ApiDeps): void {
   const { clock, log, pool } = deps
-  const converter = new Converter()
+  const parts = { db: pool, pool, log, converter: new Converter() }
 
-  /** Throws `page_not_found` for a page that has no such form. */
-  async function formOf(
-    account: AccountId,
-    { name }: OwnedDomain,
+  /** Throws `page_not_found` for a page that is not stored, or has no such form. */
+  async function textOf(
+    domain: Parameters<typeof findForm>[1],
     id: PageId,
-    stored: StoredPage & { html: string },
-    form: DerivedForm,
+    form: Form = 'html',
   ): Promise<string> {
-    const notStored = (error: Error) => log.warn({ err: error, domain: name }, 'a form could not be stored')
-    const url = `https://${name}${id.path}`
+    const stored = await readSnapshot(pool, id)
+    if (stored?.kind !== 'page') throw new AppError('page_not_found')
+    if (form === 'html') return stored.html
     const changedAtMs = stored.changedAtMs ?? stored.renderedAtMs
-    const of = {
-      account,
-      id,
-      url,
-      etag: stored.etag,
-      isStored: true,
-      changedAtMs,
-      html: async () => stored.html,
-    }
-    const found = await findForm({ db: pool, pool, converter, notStored }, of, form)
+    const page = { etag: stored.etag, isStored: true, changedAtMs, html: async () => stored.html }
+    const found = await findForm(parts, domain, id, page, form)
     if (found === null || found === 'busy') throw new AppError('page_not_found')
     return htmlOf(found)
   }
@@ -176,11 +165,7 @@ export function inspections(app: ApiApp, deps: ApiDeps): void {
     handler: async (request, reply) => {
       const { account } = callerOf(request)
       const domain = await ownedDomain(pool, account, request.params.domain)
-      const page = onePage(domain, request.query)
-      const snapshot = await readSnapshot(pool, page)
-      if (snapshot?.kind !== 'page') throw new AppError('page_not_found')
-      const { form = 'html' } = request.query
-      const text = form === 'html' ? snapshot.html : await formOf(account, domain, page, snapshot, form)
+      const text = await textOf({ ...domain, account }, onePage(domain, request.query), request.query.form)
       return reply
         .header('Content-Security-Policy', CUSTOMER_CONTENT_POLICY)
         .type('text/plain; charset=utf-8')
@@ -212,11 +197,7 @@ export function inspections(app: ApiApp, deps: ApiDeps): void {
       const domain = await ownedDomain(pool, account, request.params.domain)
       const page = onePage(domain, request.body)
       const { form = 'html' } = request.body
-      if (form !== 'html') {
-        const snapshot = await readSnapshot(pool, page)
-        if (snapshot?.kind !== 'page') throw new AppError('page_not_found')
-        await formOf(account, domain, page, snapshot, form)
-      }
+      if (form !== 'html') await textOf({ ...domain, account }, page, form)
       const inspection = await requestInspection(pool, account, page)
       return reply.code(201).send({ inspection: inspectionView(inspection) })
     },

@@ -1,13 +1,13 @@
 import type { Queryable } from '../../db/transaction.ts'
 import type { Converter } from '../../forms/converter.ts'
-import { findForm } from '../../forms/find-form.ts'
 import type { DerivedForm, Form } from '../../forms/form.ts'
+import { findForm } from '../../forms/stored-form.ts'
 import type { Log } from '../../log.ts'
 import type { PageCache } from '../../store/page-cache.ts'
 import type { PageId } from '../../store/page-id.ts'
 import { within } from '../../within.ts'
 import type { EdgeDomain } from '../request/domain.ts'
-import type { Encodings, Served, ServedPage } from './prepared-page.ts'
+import type { Served, ServedPage } from './prepared-page.ts'
 import { formIn } from './send-page.ts'
 
 type PageFormsParts = {
@@ -23,7 +23,7 @@ type PageFormsParts = {
 /** Finds or makes the other forms of pages. Hits from memory do not come here. */
 export class PageForms {
   readonly #parts: PageFormsParts
-  readonly #making = new WeakMap<ServedPage, Map<DerivedForm, Promise<Encodings | null>>>()
+  readonly #making = new WeakMap<ServedPage, Partial<Record<DerivedForm, Promise<void>>>>()
 
   constructor(parts: PageFormsParts) {
     this.#parts = parts
@@ -33,31 +33,21 @@ export class PageForms {
   async find(domain: EdgeDomain, id: PageId, page: ServedPage, asked: Form): Promise<Form | 'own-markdown'> {
     const known = formIn(page, asked)
     if (known !== undefined || asked === 'html') return known ?? 'html'
-    const making = this.#making.get(page) ?? new Map<DerivedForm, Promise<Encodings | null>>()
+    const making = this.#making.get(page) ?? {}
     this.#making.set(page, making)
-    const open = making.get(asked) ?? this.#make(domain, id, page, asked).finally(() => making.delete(asked))
-    making.set(asked, open)
+    making[asked] ??= this.#make(domain, id, page, asked).finally(() => delete making[asked])
     const { isReady, limitMs } = this.#parts.converter
-    return (await (isReady ? within(limitMs, open, null) : open)) === null ? 'html' : asked
+    await (isReady ? within(limitMs, making[asked], undefined) : making[asked])
+    return formIn(page, asked) ?? 'html'
   }
 
-  async #make(
-    domain: EdgeDomain,
-    id: PageId,
-    page: ServedPage,
-    form: DerivedForm,
-  ): Promise<Encodings | null> {
+  async #make(domain: EdgeDomain, id: PageId, page: ServedPage, form: DerivedForm): Promise<void> {
     const { log, pages } = this.#parts
     const about = { domain: domain.name, path: id.path, form }
     const url = `https://${domain.name}${id.path}`
-    const notStored = (error: Error) => log.warn({ err: error, ...about }, 'a form could not be stored')
     try {
-      const made = await findForm(
-        { ...this.#parts, notStored },
-        { ...page, account: domain.account, id, url },
-        form,
-      )
-      if (made === 'busy') return null
+      const made = await findForm(this.#parts, domain, id, page, form)
+      if (made === 'busy') return
       if (made === null) log.info(about, 'a page could not be converted; it is served as HTML')
       page.addForm(form, made, url)
       pages.grown(id, page)
@@ -65,6 +55,5 @@ export class PageForms {
       log.error({ err: error, ...about }, 'a page could not be converted')
       page.addForm(form, null, url)
     }
-    return page.forms[form] ?? null
   }
 }

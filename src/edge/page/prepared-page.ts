@@ -3,9 +3,9 @@ import zlib from 'node:zlib'
 import type { DerivedForm } from '../../forms/form.ts'
 import type { StoredForm } from '../../forms/stored-form.ts'
 import type { Encoding } from '../../http/accept-encoding.ts'
+import { headerLinks } from '../../http/link-header.ts'
 import { RecentMap } from '../../recent-map.ts'
 import type { StoredEntry, StoredPage, StoredRedirect } from '../../store/stored-page.ts'
-import { headerLinks, namesMarkdown } from './link-header.ts'
 import { headerLines } from './plain-page.ts'
 import { originUsage, type Usage } from './usage-headers.ts'
 
@@ -38,26 +38,28 @@ export type Encodings = {
   make(encoding: Encoding): Promise<Representation>
 }
 
-export type ServedPage = Encodings &
-  Pick<StoredPage, 'kind' | 'variant' | 'status' | 'etag' | 'renderedAtMs' | 'staleSinceMs'> & {
-    bytes: number
-    changedAtMs: number
-    /** Whole seconds, as in `Last-Modified`. */
-    lastModifiedMs: number
-    /** Names what a rule did to its render; empty: nothing. */
-    effect: string
-    /** False: given once, not stored. */
-    isStored: boolean
-    usage: Usage | null
-    /** The site has Markdown of its own for this page. */
-    ownMarkdown: boolean
-    /** Absent: not known yet; null: there is none. */
-    readonly forms: Partial<Record<DerivedForm, Encodings | null>>
-    addForm(form: DerivedForm, stored: StoredForm | null, publicUrl: string): void
-    html(): Promise<string>
-    /** Written on first use. */
-    alternate: string
-  }
+export type ServedPage = Pick<
+  StoredPage,
+  'kind' | 'variant' | 'status' | 'etag' | 'renderedAtMs' | 'staleSinceMs'
+> & {
+  bytes: number
+  changedAtMs: number
+  /** Whole seconds, as in `Last-Modified`. */
+  lastModifiedMs: number
+  /** Names what a rule did to its render; empty: nothing. */
+  effect: string
+  /** False: given once, not stored. */
+  isStored: boolean
+  usage: Usage | null
+  /** The site has Markdown of its own for this page. */
+  ownMarkdown: boolean
+  /** Absent: not known yet; null: there is none. */
+  readonly forms: { html: Encodings } & Partial<Record<DerivedForm, Encodings | null>>
+  addForm(form: DerivedForm, stored: StoredForm | null, publicUrl: string): void
+  html(): Promise<string>
+  /** Written on first use. */
+  alternate: string
+}
 
 export type ServedRedirect = StoredRedirect & { readonly bytes: number }
 
@@ -89,15 +91,10 @@ function preparePage(page: StoredPage): ServedPage {
     ...['Last-Modified', oneOfMany(new Date(lastModifiedMs).toUTCString())],
     ...['X-Prepaint-Variant', page.variant],
   ]
-  const tagged = (etag: string) => (page.variant === 'desktop' ? etag : `${etag}-${page.variant}`)
   const grow = (bytes: number) => {
     served.bytes += bytes
   }
   const served: ServedPage = {
-    ...new PreparedForm(
-      { bodyBr: page.bodyBr, etag: tagged(page.etag) },
-      { headers: stored, described, grow },
-    ).encodings(page.bodyHtml),
     kind: 'page',
     variant: page.variant,
     status: page.status,
@@ -110,19 +107,18 @@ function preparePage(page: StoredPage): ServedPage {
     effect: oneOfMany(page.ruleEffect ?? ''),
     isStored: true,
     usage,
-    ownMarkdown: page.ownMarkdown === true || headerLinks(page.headers).some(namesMarkdown),
-    forms: {},
+    ownMarkdown: page.ownMarkdown === true || linksMarkdown(page.headers),
+    forms: { html: prepareForm(page, { headers: stored, described, grow }) },
     addForm(form, made, publicUrl) {
-      if (made === null) served.forms[form] = null
-      else {
-        const headers = formHeaders(form, made, { page, stored, publicUrl })
-        const kept = form === 'card' ? [...described, 'X-Prepaint-Form', 'card'] : described
-        served.forms[form] = new PreparedForm(
-          { ...made, etag: tagged(made.etag) },
-          { headers, described: kept, grow },
-        ).encodings()
-        grow(made.bodyBr.length + 3_000)
+      if (made === null) {
+        served.forms[form] = null
+        return
       }
+      const headers = formHeaders(form, made, { page, stored, publicUrl })
+      const kept = form === 'card' ? [...described, 'X-Prepaint-Form', 'card'] : described
+      const { variant } = page
+      served.forms[form] = prepareForm({ ...made, variant }, { headers, described: kept, grow })
+      grow(made.bodyBr.length + 3_000)
     },
     html: async () => String(await encode(page.bodyBr, page.bodyHtml, 'identity')),
     alternate: '',
@@ -132,78 +128,68 @@ function preparePage(page: StoredPage): ServedPage {
 
 type FormParts = { headers: readonly string[]; described: readonly string[]; grow(bytes: number): void }
 
-class PreparedForm {
-  readonly #bodyBr: Buffer
-  readonly #etag: string
-  readonly #parts: FormParts
-  readonly #making: Partial<Record<Encoding, Promise<Representation>>> = {}
-
-  constructor({ bodyBr, etag }: Pick<StoredForm, 'bodyBr' | 'etag'>, parts: FormParts) {
-    this.#bodyBr = bodyBr
-    this.#etag = etag
-    this.#parts = parts
-  }
-
-  encodings(identity?: Buffer): Encodings {
-    const ready: Encodings['ready'] = {
-      br: this.#represent('br', this.#bodyBr),
-      ...(identity !== undefined && { identity: this.#represent('identity', identity) }),
-    }
-    const make = (encoding: Encoding): Promise<Representation> => {
-      this.#making[encoding] ??= encode(this.#bodyBr, ready.identity?.body, encoding)
-        .then((body) => {
-          this.#parts.grow(body.length + 1_000)
-          const representation = this.#represent(encoding, body)
-          ready[encoding] = representation
-          return representation
-        })
-        .finally(() => {
-          delete this.#making[encoding]
-        })
-      return this.#making[encoding]
-    }
-    return { ready, make }
-  }
-
-  #represent(encoding: Encoding, body: Buffer): Representation {
-    const { headers, described } = this.#parts
-    const etag = encoding === 'identity' ? `"${this.#etag}"` : `"${this.#etag}-${encoding}"`
+function prepareForm(
+  { bodyBr, bodyHtml, etag, variant }: Pick<StoredPage, 'bodyBr' | 'bodyHtml' | 'etag' | 'variant'>,
+  { headers, described, grow }: FormParts,
+): Encodings {
+  const tag = variant === 'desktop' ? etag : `${etag}-${variant}`
+  const represent = (encoding: Encoding, body: Buffer): Representation => {
+    const named = encoding === 'identity' ? `"${tag}"` : `"${tag}-${encoding}"`
     const content = encoding === 'identity' ? [] : ['Content-Encoding', encoding]
     content.push('Content-Length', `${body.length}`)
     return {
       body,
-      etag,
-      whole: new WrittenOnce([...headers, ...described, 'ETag', etag, ...content]),
-      notModified: new WrittenOnce([...described, 'ETag', etag]),
+      etag: named,
+      whole: new WrittenOnce([...headers, ...described, 'ETag', named, ...content]),
+      notModified: new WrittenOnce([...described, 'ETag', named]),
     }
+  }
+  const ready: Encodings['ready'] = {
+    br: represent('br', bodyBr),
+    ...(bodyHtml !== undefined && { identity: represent('identity', bodyHtml) }),
+  }
+  const making: Partial<Record<Encoding, Promise<Representation>>> = {}
+  const make = async (encoding: Encoding) => {
+    const body = await encode(bodyBr, ready.identity?.body, encoding)
+    grow(body.length + 1_000)
+    ready[encoding] = represent(encoding, body)
+    return ready[encoding]
+  }
+  return {
+    ready,
+    make: (encoding) => {
+      making[encoding] ??= make(encoding).finally(() => delete making[encoding])
+      return making[encoding]
+    },
   }
 }
 
-/** The page's kept headers, as they are for this form. */
+function linksMarkdown(headers: StoredPage['headers']): boolean {
+  return headerLinks(headers).some(({ rels, type }) => rels.includes('alternate') && type === 'text/markdown')
+}
+
+/** The page's kept headers, as they are for this form. `stored` begins with the type of the page. */
 function formHeaders(
   form: DerivedForm,
   { facts }: StoredForm,
   { page, stored, publicUrl }: { page: StoredPage; stored: readonly string[]; publicUrl: string },
 ): string[] {
-  const kept = stored.flatMap((name, at) => {
-    const isReplaced = form === 'markdown' && MARKDOWN_SETS.has(name.toLowerCase())
-    return at % 2 === 1 || isReplaced ? [] : [name, stored[at + 1]!]
-  })
-  if (form === 'card') return kept
+  const kept = stored.slice(2)
+  if (form === 'card') return ['Content-Type', 'text/html; charset=utf-8', ...kept]
   const links = headerLinks(page.headers)
   const declared = links.find(({ rels }) => rels.includes('canonical'))?.target
-  const canonical = facts.canonical ?? (declared && URL.parse(declared, publicUrl)?.href) ?? publicUrl
+  const named = [facts.canonical, declared && URL.parse(declared, publicUrl)?.href]
+  const canonical = named.find((url) => url && VALUE.test(url)) ?? publicUrl
   const others = links.filter(({ rels, text }) => !rels.includes('canonical') && VALUE.test(text))
+  const isSet = (name: string) => /^(?:x-content-type-options|link)$/i.test(name)
   return [
     ...['Content-Type', 'text/markdown; charset=utf-8', 'X-Content-Type-Options', 'nosniff'],
     ...['X-Markdown-Tokens', `${Math.ceil(facts.chars / 4)}`, 'Link', `<${canonical}>; rel="canonical"`],
-    ...kept,
+    ...kept.flatMap((name, at) => (at % 2 === 1 || isSet(name) ? [] : [name, kept[at + 1]!])),
     ...others.flatMap(({ text }) => ['Link', text]),
     ...(facts.robots !== null && VALUE.test(facts.robots) ? ['X-Robots-Tag', facts.robots] : []),
   ]
 }
-
-const MARKDOWN_SETS = new Set(['content-type', 'x-content-type-options', 'link'])
 
 class WrittenOnce implements SameHeaders {
   readonly headers: readonly string[]

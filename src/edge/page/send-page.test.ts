@@ -27,7 +27,7 @@ it('what stays in memory of a page is as large as it is counted', async () => {
   const page = prepareServed({ kind: 'page', ...stored })
   if (page.kind !== 'page') throw new Error('no page')
   for (const encoding of ['br', 'gzip', 'identity'] as const) {
-    const { body } = await page.make(encoding)
+    const { body } = await page.forms.html.make(encoding)
     assert.equal(body.buffer.byteLength, body.length, encoding)
   }
 })

@@ -33,14 +33,13 @@ export type Given = { page: ServedPage; form: Form; path: string }
 
 /** The form that the page has: HTML where it has no other, `own-markdown` where the site has. undefined: not known yet. */
 export function formIn(page: ServedPage, asked: Form): Form | 'own-markdown' | undefined {
-  if (asked === 'html') return 'html'
   if (asked === 'markdown' && page.ownMarkdown) return 'own-markdown'
   const encodings = page.forms[asked]
   return encodings === undefined ? undefined : encodings === null ? 'html' : asked
 }
 
 function encodingsOf({ page, form }: Given): Encodings {
-  return (form === 'html' ? undefined : page.forms[form]) ?? page
+  return page.forms[form] ?? page.forms.html
 }
 
 export function readyFor(req: RequestHead, given: Given): Representation | undefined {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { beforeEach, describe, it } from 'node:test'
 import { pick, seededRandom } from '../../../test/chaos/seeded-random.ts'
-import { GOOGLEBOT, openEdge, PERSON } from '../../../test/support/edge.ts'
+import { GOOGLEBOT, openEdge } from '../../../test/support/edge.ts'
 import { DEFAULT_PLANS } from '../../accounts/plans.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { AccountId, DomainId, DomainName, PagePath } from '../../ids.ts'
@@ -10,6 +10,7 @@ import type { ClaimedJob } from '../../queue/jobs/claim.ts'
 import { enqueue, refreshPages } from '../../queue/jobs/enqueue.ts'
 import { findJob } from '../../queue/jobs/job.ts'
 import { checkDueDomains } from '../../queue/upkeep/device-checks.ts'
+import type { RenderOutcome } from '../../render/outcome.ts'
 import { Devices, devicesView, recordComparison, requestComparison } from '../../sites/devices.ts'
 import { updateDomain } from '../../sites/domain-changes.ts'
 import { findOwnedDomain } from '../../sites/domains.ts'
@@ -24,13 +25,16 @@ const RED = 'red.example' as DomainName
 const PLAIN = { 'accept-encoding': 'identity' }
 
 const asked: ClaimedJob[] = []
-let fails: (job: ClaimedJob) => boolean = () => false
+let instead: (job: ClaimedJob) => RenderOutcome | null = () => null
+const LATE: RenderOutcome = { kind: 'timed-out', afterMs: 1 }
+const failing = (variant: string) => {
+  instead = ({ page }) => (page.variant === variant ? LATE : null)
+}
 const edge = await openEdge({
   async render(job) {
     asked.push(job)
-    if (fails(job)) return { kind: 'timed-out', afterMs: 1 }
     const html = `<title>${job.page.variant} ${job.page.path}</title>`
-    return { kind: 'rendered', status: 200, headers: [], html }
+    return instead(job) ?? { kind: 'rendered', status: 200, headers: [], html }
   },
 })
 beforeEach(async () => {
@@ -38,7 +42,7 @@ beforeEach(async () => {
   await edge.pool.query('truncate device_page, unstored_page')
   await devices('both')
   asked.length = 0
-  fails = () => false
+  instead = () => null
 })
 
 const devices = (devices: string, more: object = {}) => edge.settings({ devices, ...more })
@@ -68,48 +72,16 @@ describe('a phone', () => {
     assert.deepEqual([variants(), await used()], [['mobile', 'desktop'], 2])
   })
 
-  it('gets the desktop page with `one`, from the same entry', async () => {
-    await devices('one')
-    assert.equal(await given('/a', PHONE), 'rendered desktop desktop')
-    assert.equal(await given('/a', GOOGLEBOT), 'hit desktop desktop')
-    assert.equal(await used(), 1)
-  })
-
-  it('has ETags of its own, also for the same bytes, and 304 says the variant', async () => {
-    const first = await edge.ask('/a', { agent: PHONE })
-    const etag = String(first.headers.etag)
-    const columns = 'domain_id, path, status, headers, body_br, html_bytes, etag, rendered_at'
-    await edge.pool.query(`insert into page (${columns}) select ${columns} from page`)
-    const known = await edge.ask('/a', { agent: PHONE, headers: { 'if-none-match': etag } })
-    assert.deepEqual([known.status, known.headers['x-prepaint-variant']], [304, 'mobile'])
-    assert.match(String(known.headers.vary), /User-Agent/)
-    const other = await edge.ask('/a', { headers: { 'if-none-match': etag } })
-    assert.deepEqual([other.status, other.headers['x-prepaint-variant']], [200, 'desktop'])
-  })
-
   it('whose page cannot be rendered gets the last good one, else the desktop page, else the origin', async () => {
-    fails = ({ page }) => page.variant === 'mobile'
+    failing('mobile')
     assert.equal(await given('/a', PHONE), 'pass; timed-out undefined undefined')
     assert.equal(await given('/a', GOOGLEBOT), 'rendered desktop desktop')
     assert.equal(await given('/a', PHONE), 'hit desktop desktop')
-    fails = () => false
+    instead = () => null
     assert.equal(await given('/a', PHONE), 'rendered mobile mobile')
-    fails = ({ page }) => page.variant === 'mobile'
+    failing('mobile')
     edge.wait(9 * 86_400_000)
     assert.equal(await given('/a', PHONE), 'stale mobile mobile')
-  })
-
-  it('that is a person passes; passed responses name no variant', async () => {
-    const person = await given('/a', PERSON.replace('X11', 'Android'))
-    assert.equal(person, 'pass; not-a-crawler undefined undefined')
-  })
-
-  it('has redirects of its own', async () => {
-    edge.script({ kind: 'redirect', status: 302, location: 'https://red.example/m' })
-    const first = await edge.ask('/a', { agent: PHONE })
-    assert.deepEqual([first.status, first.headers['x-prepaint-variant']], [302, 'mobile'])
-    assert.equal(await given('/a', GOOGLEBOT), 'rendered desktop desktop')
-    assert.equal((await edge.ask('/a', { agent: PHONE })).status, 302)
   })
 
   it('has rules of its own: `when.variant`', async () => {
@@ -152,21 +124,32 @@ describe('`auto`', () => {
     assert.deepEqual([finding, shown], ['different', [[false, ['text']]]])
   })
 
-  it('compares five pages with different first segments, and not again that week', async () => {
+  it('compares five pages with different first segments, weekly; those that could not be compared, daily', async () => {
     await devices('auto')
-    const deps = { pool: edge.pool, plans: DEFAULT_PLANS, clock: { nowMs: () => Date.now() } }
-    await checkDueDomains(deps)
-    assert.equal((await devicesView(edge.pool, await owned())).pages.length, 0)
+    let nowMs = Date.now()
+    const deps = { pool: edge.pool, plans: DEFAULT_PLANS, clock: { nowMs: () => nowMs } }
+    const due = async (days: number) => {
+      nowMs = Date.now() + days * 86_400_000
+      await checkDueDomains(deps)
+      const { rows } = await edge.pool.query<{ path: string; is_both: boolean }>(
+        `delete from job where state = 'queued' returning path, is_both`,
+      )
+      assert(rows.every(({ is_both }) => is_both))
+      return rows.map(({ path }) => path).sort()
+    }
+    const record = (path: string, differences: [] | null) =>
+      recordComparison(edge.pool, { domain: edge.red, name: RED, path: path as PagePath }, differences)
+    assert.deepEqual(await due(0), [], 'before the first crawler')
     for (const path of ['/a/1', '/a/2', '/b', '/c', '/d', '/e']) await edge.ask(path)
-    await checkDueDomains(deps)
-    await checkDueDomains(deps)
-    const { rows } = await edge.pool.query<{ path: string; is_both: boolean; is_compared: boolean }>(
-      `select path, is_both from job where state = 'queued' order by path`,
-    )
-    assert.equal(rows.length, 5)
-    assert.equal(rows[0]!.path, '/')
-    assert.equal(new Set(rows.map(({ path }) => path.split('/')[1])).size, 5)
-    assert(rows.every(({ is_both }) => is_both))
+    const first = await due(0)
+    assert.deepEqual([first[0], first.length], ['/', 5])
+    assert.equal(new Set(first.map((path) => path.split('/')[1])).size, 5)
+    assert.deepEqual(await due(0), [], 'they are under way')
+    await record('/', null)
+    for (const path of first.slice(1)) await record(path, [])
+    assert.deepEqual([await due(0.9), await due(1.1)], [[], ['/']])
+    await record('/', [])
+    assert.deepEqual([await due(6.9), await due(7.1)], [[], first])
   })
 })
 
@@ -193,7 +176,7 @@ describe('a refresh of both', () => {
 
   it('fails when one fails, and renders the other all the same', async () => {
     const [job] = await refresh('/a')
-    fails = ({ page }) => page.variant === 'desktop'
+    failing('desktop')
     await edge.work()
     await edge.work()
     const { state, outcome } = (await findJob(edge.pool, edge.account, job!.jobId))!
@@ -215,6 +198,16 @@ describe('a refresh of both', () => {
     assert.deepEqual(variants(), ['desktop'])
     await edge.work()
     assert.deepEqual(variants(), ['desktop', 'mobile'])
+  })
+
+  it('gives each crawler the temporary error of its own device', async () => {
+    instead = ({ page }) => ({
+      ...{ kind: 'site-error', status: 503, headers: [], html: `<title>${page.variant}</title>` },
+    })
+    await refresh('/a')
+    assert.equal(await given('/a', GOOGLEBOT), 'rendered desktop desktop')
+    assert.equal(await given('/a', PHONE), 'rendered mobile mobile')
+    assert.equal(asked.length, 2)
   })
 
   it('near the quota: what is left goes to desktops', async () => {

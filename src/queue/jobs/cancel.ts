@@ -38,19 +38,13 @@ export async function cancelJobs(client: Queryable, domain: DomainId): Promise<n
 /** Needs a read-committed transaction. Jobs of both variants render the desktop page only. */
 export async function cancelMobileJobs(client: Queryable, domain: DomainId): Promise<void> {
   await client.query('select pg_advisory_xact_lock(7227, $1)', [domain])
+  const open = `domain_id = $1 and state in ('queued', 'running')`
+  await client.query(`update job set is_both = false where ${open} and is_both and variant = 'desktop'`, [
+    domain,
+  ])
   await client.query(
-    `with cancelled as (
-       update job set state = case when is_both then coalesce(case when outcome is not null then 'failed' end, 'done')
-                                   else 'cancelled' end,
-              outcome = coalesce(outcome, case when is_both then 'rendered' else 'cancelled' end),
-              finished_at = now(), lease_until = null
-        where domain_id = $1 and variant = 'mobile' and state in ('queued', 'running')
-       returning id)
-     select pg_notify('job_done', id::text) from cancelled`,
-    [domain],
-  )
-  await client.query(
-    `update job set is_both = false where domain_id = $1 and is_both and state in ('queued', 'running')`,
+    `select end_job(id, case when is_both then 'done' else 'cancelled' end, case when is_both then 'rendered' else 'cancelled' end, null)
+       from (select id, is_both from job where ${open} and variant = 'mobile' order by id for update) mobile`,
     [domain],
   )
 }

@@ -36,14 +36,13 @@ export async function compareDevices(
 function answerOf(found: Found, url: string): Answer | null {
   if (found.kind === 'redirect') return { status: found.status, location: found.location, facts: null }
   if (found.kind !== 'rendered') return null
-  const { html } = found.changed ?? found
-  return { status: found.status, location: null, facts: factsOf(html, url) }
+  return { status: found.status, location: null, facts: factsOf((found.changed ?? found).html, url) }
 }
 
 async function storedAnswer(stored: StoredEntry, url: string): Promise<Answer> {
-  const { status } = stored
-  if (stored.kind === 'redirect') return { status, location: stored.location, facts: null }
-  return { status, location: null, facts: factsOf(await htmlOf(stored), url) }
+  const isPage = stored.kind === 'page'
+  const facts = isPage ? factsOf(await htmlOf(stored), url) : null
+  return { status: stored.status, location: isPage ? null : stored.location, facts }
 }
 
 /** Of the words in order, and of the links. */
@@ -76,27 +75,27 @@ function structuredOf(facts: PageFacts | null): string {
   return unnumbered(JSON.stringify(facts?.structured.map(({ kind, types, json }) => [kind, types, json])))
 }
 
-/** How many have to be the same. `theirs` may vary as much as the two of `ours`, which have `common`. */
-function leastAlike(common: number, ours: number, theirs: number): number {
-  return Math.ceil(ALIKE * Math.max(common, theirs - (ours - common)))
-}
-
 function areLinksAlike(desktop: PageFacts, mobile: PageFacts, again: PageFacts): boolean {
-  const [one, other, twin] = [desktop, mobile, again].map(
-    ({ links }) => new Set(links.map(({ href }) => href)),
-  ) as [Set<string>, Set<string>, Set<string>]
-  const common = [...one].filter((link) => twin.has(link))
-  const ours = Math.max(one.size, twin.size)
-  return common.filter((link) => other.has(link)).length >= leastAlike(common.length, ours, other.size)
+  const [one, other, twin] = [desktop, mobile, again].map(({ links }) => links.map(({ href }) => href).sort())
+  const both = new Set(twin)
+  return areAlike(
+    one!.filter((link) => both.has(link)),
+    other!,
+    Math.max(one!.length, twin!.length),
+  )
 }
 
 function isTextAlike(desktop: PageFacts, mobile: PageFacts, again: PageFacts): boolean {
-  const [one, other, twin] = [wordsOf(desktop.text), wordsOf(mobile.text), wordsOf(again.text)]
   const lines = new Set(again.text.map(unnumbered))
   const common = wordsOf(desktop.text.filter((line) => lines.has(unnumbered(line))))
-  const ours = Math.max(one.length, twin.length)
-  const least = leastAlike(common.length, ours, other.length)
-  return least <= 0 || haveInCommon(common, other, least)
+  const ours = Math.max(wordsOf(desktop.text).length, wordsOf(again.text).length)
+  return areAlike(common, wordsOf(mobile.text), ours)
+}
+
+/** `theirs` may vary as much as the two desktop renders, which have `common` of at most `ours`. */
+function areAlike(common: readonly string[], theirs: readonly string[], ours: number): boolean {
+  const least = Math.ceil(ALIKE * Math.max(common.length, theirs.length - (ours - common.length)))
+  return least <= 0 || haveInCommon(common, theirs, least)
 }
 
 /** Numbers and dates change from one minute to the next. */

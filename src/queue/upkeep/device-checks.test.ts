@@ -32,7 +32,7 @@ for (const [name, desktop, mobile, differences, devices] of CASES) {
       })
     assert.deepEqual(rendered, devices)
     const [found] = await listDevicePages(queue.pool, domain)
-    assert.equal(found!.requestedAt, null)
+    assert.equal(found!.isOpen, false)
     assert.deepEqual(found!.checkedAt === null ? null : found!.differences, differences)
     assert.equal(await queue.renders(domain), mobile.kind === 'rendered' ? 2 : 1)
     const { state } = (await queue.jobs(domain))[0]!

@@ -1,6 +1,6 @@
 import type { OutgoingHttpHeaders } from 'node:http'
-
 import type { Protocol } from 'devtools-protocol'
+import { readLinks } from '../../http/link-header.ts'
 
 import { GATEWAY_HEADER, ORIGIN_CACHE_CONTROL } from '../../outbound/headers.ts'
 import type { CdpListeners } from '../browser/cdp.ts'
@@ -189,15 +189,8 @@ const DOCUMENT_RELATIONS = new Set([
 
 /** Values of `Link` (RFC 8288, section 3) that relate documents; empty if none. */
 export function documentLinks(value: string): string {
-  const links = value.match(/(?:<[^>]*>?|"(?:\\.|[^"\\])*"?|[^,<"])+/g) ?? []
-  return links
-    .map((link) => link.trim())
-    .filter((link) => relationsOf(link).some((relation) => DOCUMENT_RELATIONS.has(relation)))
+  return readLinks(value)
+    .filter(({ rels }) => rels.some((relation) => DOCUMENT_RELATIONS.has(relation)))
+    .map(({ text }) => text)
     .join(', ')
-}
-
-function relationsOf(link: string): string[] {
-  const parameters = link.replace(/^<[^>]*>/, '')
-  const [, quoted, plain] = /;\s*rel\s*=\s*(?:"([^"]*)"|([^\s;,"]+))/i.exec(parameters) ?? []
-  return (quoted ?? plain ?? '').toLowerCase().split(/\s+/)
 }

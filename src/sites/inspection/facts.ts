@@ -193,7 +193,8 @@ class FactsReader implements HtmlListener {
   }
 }
 
-function readJsonLd(contents: string): { types: string[]; json: string; isBroken: boolean } {
+/** `types`: the first 50. */
+export function readJsonLd(contents: string): { types: string[]; json: string; isBroken: boolean } {
   try {
     const value: unknown = JSON.parse(contents)
     return { types: typesOf(value), json: JSON.stringify(value, null, 2), isBroken: false }

@@ -3,8 +3,7 @@ import { Button, Group, SegmentedControl } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useMemo, useState } from 'react'
 
-import { type PageForm, sourceQuery, sourceUrl } from '../../api/queries.ts'
-import type { PageVariant } from '../../api/types.ts'
+import { type PageAddress, type PageForm, sourceQuery, sourceUrl } from '../../api/queries.ts'
 import { count, FORM_LABELS } from '../../format.ts'
 import { Note, Section } from '../../parts/page.tsx'
 import { Loaded } from '../../parts/states.tsx'
@@ -40,13 +39,8 @@ export function Source({ domain, page: { path, variant, stored, requests } }: Vi
 
 const FORMS: readonly PageForm[] = ['html', 'markdown', 'card']
 
-type SourceProps = {
-  name: string
-  page: { path: string; variant: PageVariant; form: PageForm }
-  etag: string
-}
-
-function CachedSource({ name, page, etag }: SourceProps) {
+function CachedSource(props: { name: string; page: PageAddress; etag: string }) {
+  const { name, page, etag } = props
   const source = useQuery(sourceQuery(name, page, etag))
   return (
     <Loaded query={source} rows={6}>
