@@ -14,10 +14,12 @@ type KnownCrawler = readonly [
   source?: string,
 ]
 
-// Where companies say what their crawlers are for.
+// Where companies say what their crawlers are for. ByteDance and Cohere publish nothing; directories of crawlers disagree.
 const OPENAI = 'developers.openai.com/api/docs/bots'
 const ANTHROPIC = 'support.claude.com/en/articles/8896518'
-const PERPLEXITY = 'docs.perplexity.ai/guides/bots'
+const PERPLEXITY = 'docs.perplexity.ai/docs/resources/perplexity-crawlers'
+/** Says "improve our services"; that this includes training is what directories of crawlers say. */
+const AMAZON = 'developer.amazon.com/amazonbot'
 const META = 'developers.facebook.com/docs/sharing/webmasters/web-crawlers'
 
 /**
@@ -71,10 +73,10 @@ export const KNOWN_CRAWLERS: readonly KnownCrawler[] = [
   ['Meta-ExternalFetcher', 'meta-externalfetcher', 'ai-user', null, META],
   ['Meta-WebIndexer', 'meta-webindexer', 'ai-search', null, META],
   ['FacebookBot', 'facebookbot', 'ai'],
-  ['Amazonbot', 'amazonbot', 'ai-training', 'amazonbot', 'developer.amazon.com/amazonbot'],
-  ['Bytespider', 'bytespider', 'ai-training', null, 'darkvisitors.com/agents/bytespider'],
+  ['Amazonbot', 'amazonbot', 'ai-training', 'amazonbot', AMAZON],
+  ['Bytespider', 'bytespider', 'ai-training', null, 'not the vendor: darkvisitors.com/agents/bytespider'],
   ['CCBot', 'ccbot', 'ai-training', 'ccbot', 'commoncrawl.org/ccbot'],
-  ['cohere-ai', 'cohere-ai', 'ai-training', null, 'darkvisitors.com/agents/cohere-ai'],
+  ['cohere-ai', 'cohere-ai', 'ai-training', null, 'not the vendor: darkvisitors.com/agents/cohere-ai'],
   ['Diffbot', 'diffbot', 'ai'],
   [
     'DuckAssistBot',
