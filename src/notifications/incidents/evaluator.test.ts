@@ -47,11 +47,8 @@ const deps = {
   readDns: async () => null,
 }
 
-async function incidents(account: TestAccount, query = ''): Promise<Incident[]> {
-  const { status, body } = await api.get(`/api/incidents${query}`, account.key)
-  assert.equal(status, 200)
-  return body['incidents'] as Incident[]
-}
+const incidents = async ({ key }: TestAccount, query = '') =>
+  (await api.get(`/api/incidents${query}`, key)).body['incidents'] as Incident[]
 const kinds = async (account: TestAccount) =>
   (await incidents(account)).map(({ kind, state }) => `${kind} ${state}`)
 
@@ -142,27 +139,22 @@ it('the quota: at once, one incident, each higher level reported, and ends with 
        on conflict (domain_id, month) do update set renders = excluded.renders`,
       [id, renders],
     )
-  await use(799)
-  await round()
-  await use(800)
-  await round()
-  await use(1_005)
-  await round()
-  await round()
+  for (const used of [799, 800, 1_005, 1_005]) {
+    await use(used)
+    await round()
+  }
   await api.pool.query(`update account set plan = 'agency_plus' where id = $1`, [account.id])
   const [incident, ...others] = await incidents(account)
   assert.deepEqual([incident!.kind, incident!.evidence.level, others.length], ['quota_reached', 100, 0])
   await round()
   assert.deepEqual(await kinds(account), ['quota_reached resolved'])
   const { rows } = await api.pool.query(
-    `select type, body::json -> 'data' -> 'incident' -> 'evidence' ->> 'level' as level from event
+    `select type || ' ' || (body::json #>> '{data,incident,evidence,level}') as told from event
       where account_id = $1 and type <> 'mail.reminder' order by created_at`,
     [account.id],
   )
-  assert.deepEqual(
-    rows.map(({ type, level }) => `${type} ${level}`),
-    ['incident.opened 80', 'incident.updated 100', 'incident.resolved 100'],
-  )
+  const told = ['incident.opened 80', 'incident.updated 100', 'incident.resolved 100']
+  assert.deepEqual(valuesOf(rows, 'told'), told)
 })
 
 it('a certificate that fails, a name that leads elsewhere, and neither for one that never led here', async () => {
@@ -231,16 +223,12 @@ it('no list of incidents is sorted, even without statistics', async () => {
      select $1, $2, 'blocked', 'resolved', now(), '', '{}' from generate_series(1, 20000)`,
     [account.id, id],
   )
-  const plans: string[] = []
-  const explaining: Queryable = Object.create(api.pool, {
-    query: {
-      value: async (sql: string, values: unknown[]) => {
-        const { rows } = await api.pool.query<{ 'QUERY PLAN': string }>(`explain ${sql}`, values)
-        plans.push(...rows.map((row) => row['QUERY PLAN']))
-        return { rows: [] }
-      },
-    },
-  })
+  const plans: unknown[] = []
+  const explain = async (sql: string, values: unknown[]) => {
+    plans.push(...valuesOf((await api.pool.query(`explain ${sql}`, values)).rows, 'QUERY PLAN'))
+    return { rows: [] }
+  }
+  const explaining: Queryable = Object.create(api.pool, { query: { value: explain } })
   for (const after of [undefined, 10_000])
     await listIncidents(explaining, account.id, null, { limit: 100, after })
   assert.match(plans.join('\n'), /incident_list/)
