@@ -64,7 +64,9 @@ async function incident(account: TestAccount, domain: string, kind = 'blocked', 
     [account.id, id, kind, evidence],
   )
   const incident = rows[0]!.id
-  await pool.query(`select record_incident($1::bigint, 'incident.opened', 'incident ' || $1::bigint)`, [incident])
+  await pool.query(`select record_incident($1::bigint, 'incident.opened', 'incident ' || $1::bigint)`, [
+    incident,
+  ])
   return incident
 }
 
