@@ -197,7 +197,7 @@ describe('beside the parser of node', () => {
         continue
       }
       assert(ours !== null)
-      // `test/odd-origins.test.ts` compares these with nginx.
+      // `test/odd-origins.long.test.ts` compares these with nginx.
       if (ours.odd) {
         assert.equal(ours.reusable, false)
         continue

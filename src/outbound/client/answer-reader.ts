@@ -38,7 +38,7 @@ const NOTHING = Buffer.alloc(0)
 
 /**
  * Reads the HTTP/1.x responses of one connection (RFC 9112), one per `begin`. Accepts what nginx accepts, except
- * ambiguous framing. `test/odd-origins.test.ts` compares it with nginx, `src/outbound/client/answer-reader.test.ts`
+ * ambiguous framing. `test/odd-origins.long.test.ts` compares it with nginx, `src/outbound/client/answer-reader.test.ts`
  * with Node's parser.
  */
 export class AnswerReader {
