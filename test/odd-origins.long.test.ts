@@ -192,11 +192,7 @@ function compare(): void {
     const length = /\r\ncontent-length: *(\d+)/i.exec(text.slice(0, end))?.[1]
     const status = Number(/^HTTP\/1\.\d (\d+)/.exec(text)?.[1] ?? 0)
     const hasNoBody = row.method === 'HEAD' || status === 204 || status === 304
-    return {
-      status,
-      body,
-      isWhole: length === undefined || hasNoBody || body.length >= Number(length),
-    }
+    return { status, body, isWhole: length === undefined || hasNoBody || body.length >= Number(length) }
   }
 
   for (const [name, one] of Object.entries(ROWS)) {

@@ -19,11 +19,7 @@ export const USUAL = (name: string): Ask[] => [{ path: `/api/menu` }, { path: `/
 /** An origin that counts its requests, and says what it is told to say at a path. */
 export async function startShop(
   t: TestContext,
-  options: {
-    limits?: Partial<GatewayLimits>
-    preload?: boolean
-    headers?: Record<string, string>
-  } = {},
+  options: { limits?: Partial<GatewayLimits>; preload?: boolean; headers?: Record<string, string> } = {},
 ) {
   const asked: string[] = []
   const broken: string[] = []
