@@ -41,6 +41,15 @@ const NAMES: Record<string, string[]> = {
 }
 const lookup = async (name: string) => NAMES[name] ?? (name === 'origin.example' ? ['127.0.0.1'] : [])
 
+/** Tries it, and then looks whether the canary was reached. */
+function attack(name: string, run: (tested: TestGateway) => Promise<void>): void {
+  it(name, async (t) => {
+    const tested = await startTestGateway(t, { lookup })
+    await run(tested)
+    untouched(tested)
+  })
+}
+
 describe('CONNECT', () => {
   it('reaches the origin by its address, and by its name', async (t) => {
     const byAddress = await startTestGateway(t, { lookup })
@@ -50,14 +59,12 @@ describe('CONNECT', () => {
       assert.equal((await connect(`${name}:${originPort}`)).status, 200)
   })
 
-  it('reaches no address in any spelling, on no port', async (t) => {
-    const tested = await startTestGateway(t, { lookup })
+  attack('reaches no address in any spelling, on no port', async (tested) => {
     for (const literal of LITERALS) {
       for (const port of [tested.originPort, 80, 443]) {
         assert.equal((await tested.connect(`${literal}:${port}`)).status, 403, literal)
       }
     }
-    untouched(tested)
     assert.equal(tested.site.takeCounts().refused, LITERALS.length * 3)
   })
 
@@ -99,8 +106,7 @@ describe('CONNECT', () => {
     assert.equal((await tested.connect(`origin.example:${originPort}`)).status, 200)
   })
 
-  it('takes a host and nothing around it', async (t) => {
-    const tested = await startTestGateway(t, { lookup })
+  attack('takes a host and nothing around it', async (tested) => {
     const { originPort: port } = tested
     const refused = [
       ...[`user@127.0.0.2:${port}`, `127.0.0.1:${port}@127.0.0.2:${port}`, `127.0.0.2\t:${port}`],
@@ -115,11 +121,9 @@ describe('CONNECT', () => {
       ...[`*:${port}`, `:${port}`],
     ]
     for (const target of refused) assert.notEqual((await tested.connect(target)).status, 200, target)
-    untouched(tested)
   })
 
-  it('cannot be split: a line break in the target ends in an error', async (t) => {
-    const tested = await startTestGateway(t, { lookup })
+  attack('cannot be split: a line break in the target ends in an error', async (tested) => {
     const { originPort: port } = tested
     for (const target of [
       `127.0.0.1:${port} HTTP/1.1\r\nHost: a\r\n\r\nCONNECT 127.0.0.2:${port}`,
@@ -131,7 +135,6 @@ describe('CONNECT', () => {
       socket.end()
       await readAll(socket)
     }
-    untouched(tested)
   })
 })
 
@@ -146,8 +149,7 @@ describe('whole requests', () => {
     untouched(tested)
   })
 
-  it('reach nothing by another address, port, scheme or form', async (t) => {
-    const tested = await startTestGateway(t, { lookup })
+  attack('reach nothing by another address, port, scheme or form', async (tested) => {
     const { originPort: port, canary } = tested
     const refused = [
       ...LITERALS.flatMap((literal) => [`http://${literal}:${port}/`, `http://${literal}/`]),
@@ -165,19 +167,16 @@ describe('whole requests', () => {
       assert.match(answer, /^HTTP\/1.1 (?:400|403) /, url)
       assert.doesNotMatch(answer, /canary/)
     }
-    untouched(tested)
     assert(tested.site.takeCounts().refused >= refused.length)
   })
 
-  it('upgrade nowhere', async (t) => {
-    const tested = await startTestGateway(t, { lookup })
+  attack('upgrade nowhere', async (tested) => {
     const upgrade = 'HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n'
     for (const scheme of ['http', 'ws']) {
       const answer = await tested.raw(`GET ${scheme}://127.0.0.2:${tested.originPort}/ ${upgrade}`)
       assert.match(answer, /^HTTP\/1.1 40[03] /)
     }
     assert.match(await tested.raw(`GET / ${upgrade}`), /^HTTP\/1.1 40[03] /)
-    untouched(tested)
   })
 
   it('cannot be smuggled behind one another', async (t) => {
@@ -218,8 +217,7 @@ describe('inside the custom domain’s own connection', () => {
     assert.equal((await own('/', { ':authority': CUSTOM_DOMAIN, host: CUSTOM_DOMAIN })).body, 'origin')
   })
 
-  it('another authority is misdirected', async (t) => {
-    const tested = await startTestGateway(t, { lookup })
+  attack('another authority is misdirected', async (tested) => {
     const { originPort: port } = tested
     const session = await tested.openSession()
     const others = [
@@ -232,7 +230,6 @@ describe('inside the custom domain’s own connection', () => {
     }
     const twoNames = { ':path': '/', ':authority': CUSTOM_DOMAIN, host: `127.0.0.2:${port}` }
     assert.equal(await refusal(session, twoNames), '421')
-    untouched(tested)
     assert.equal((await ask(session, { ':path': '/' })).body, 'origin')
   })
 
@@ -258,8 +255,7 @@ describe('inside the custom domain’s own connection', () => {
     untouched(tested)
   })
 
-  it('a tunnel in the tunnel is refused', async (t) => {
-    const tested = await startTestGateway(t, { lookup })
+  attack('a tunnel in the tunnel is refused', async (tested) => {
     const session = await tested.openSession()
     const stream = session.request({ ':method': 'CONNECT', ':authority': `127.0.0.2:${tested.originPort}` })
     const [headers] = (await once(stream, 'response')) as [http2.IncomingHttpHeaders]
@@ -267,30 +263,30 @@ describe('inside the custom domain’s own connection', () => {
     const socket = await tested.openOwn('http/1.1')
     socket.write(`CONNECT 127.0.0.2:${tested.originPort} HTTP/1.1\r\nHost: ${CUSTOM_DOMAIN}\r\n\r\n`)
     assert.doesNotMatch(await readAll(socket), / 200 /)
-    untouched(tested)
   })
 
-  it('HTTP/1.1 with another Host, two Hosts, a whole URL, or a value that breaks out of its line is refused', async (t) => {
-    const tested = await startTestGateway(t, { lookup })
-    const { originPort: port } = tested
-    for (const head of [
-      `GET / HTTP/1.1\r\nHost: 127.0.0.2:${port}`,
-      `GET / HTTP/1.1\r\nHost: ${CUSTOM_DOMAIN}\r\nHost: 127.0.0.2:${port}\r\nX: y`,
-      `GET http://127.0.0.2:${port}/ HTTP/1.1\r\nHost: ${CUSTOM_DOMAIN}`,
-      `GET / HTTP/1.1\r\nX: y`,
-      `GET / HTTP/1.1\r\nHost: 127.0.0.2:${port}\r\nConnection: Upgrade\r\nUpgrade: websocket`,
-      `GET / HTTP/1.1\r\nHost: ${CUSTOM_DOMAIN}\r\nConnection: Upgrade\r\nUpgrade: h2c`,
-      `POST / HTTP/1.1\r\nHost: ${CUSTOM_DOMAIN}\r\nConnection: Upgrade\r\nUpgrade: websocket`,
-      `GET / HTTP/1.1\r\nHost: ${CUSTOM_DOMAIN}\r\nX-Value: a\rX-Injected: 1`,
-    ]) {
-      const socket = await tested.openOwn('http/1.1')
-      socket.write(`${head}${head.includes('Upgrade') ? '' : '\r\nConnection: close'}\r\n\r\n`)
-      const answer = await readAll(socket)
-      if (!head.includes('Host: shop.example\r\nHost')) assert.match(answer, /^HTTP\/1.1 4\d\d /, head)
-      assert.doesNotMatch(answer, /canary/)
-    }
-    untouched(tested)
-  })
+  attack(
+    'HTTP/1.1 with another Host, two Hosts, a whole URL, or a value that breaks out of its line is refused',
+    async (tested) => {
+      const { originPort: port } = tested
+      for (const head of [
+        `GET / HTTP/1.1\r\nHost: 127.0.0.2:${port}`,
+        `GET / HTTP/1.1\r\nHost: ${CUSTOM_DOMAIN}\r\nHost: 127.0.0.2:${port}\r\nX: y`,
+        `GET http://127.0.0.2:${port}/ HTTP/1.1\r\nHost: ${CUSTOM_DOMAIN}`,
+        `GET / HTTP/1.1\r\nX: y`,
+        `GET / HTTP/1.1\r\nHost: 127.0.0.2:${port}\r\nConnection: Upgrade\r\nUpgrade: websocket`,
+        `GET / HTTP/1.1\r\nHost: ${CUSTOM_DOMAIN}\r\nConnection: Upgrade\r\nUpgrade: h2c`,
+        `POST / HTTP/1.1\r\nHost: ${CUSTOM_DOMAIN}\r\nConnection: Upgrade\r\nUpgrade: websocket`,
+        `GET / HTTP/1.1\r\nHost: ${CUSTOM_DOMAIN}\r\nX-Value: a\rX-Injected: 1`,
+      ]) {
+        const socket = await tested.openOwn('http/1.1')
+        socket.write(`${head}${head.includes('Upgrade') ? '' : '\r\nConnection: close'}\r\n\r\n`)
+        const answer = await readAll(socket)
+        if (!head.includes('Host: shop.example\r\nHost')) assert.match(answer, /^HTTP\/1.1 4\d\d /, head)
+        assert.doesNotMatch(answer, /canary/)
+      }
+    },
+  )
 
   it('a redirect of the origin is shown, not followed', async (t) => {
     let port = 0

@@ -1,6 +1,5 @@
 import dgram from 'node:dgram'
 import { once } from 'node:events'
-import type { TestContext } from 'node:test'
 
 /** PTR records by address, and addresses by name; `fails`: the server reports an error. */
 export type Zone = Record<string, readonly string[] | 'fails'>
@@ -8,7 +7,7 @@ export type Zone = Record<string, readonly string[] | 'fails'>
 const TYPES = { 1: 'A', 12: 'PTR', 28: 'AAAA' } as const
 
 /** A name server on loopback. PTR records are keyed by address; `asked` lists the questions. */
-export async function startNameServer(t: Pick<TestContext, 'after'>, zone: Zone) {
+export async function startNameServer(t: { after(end: () => unknown): void }, zone: Zone) {
   const asked: string[] = []
   const socket = dgram.createSocket('udp4')
   socket.on('message', (question, from) => {

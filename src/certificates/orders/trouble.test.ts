@@ -50,6 +50,10 @@ describe('ordering under trouble', () => {
   }
   const issued = (name: string) =>
     until(`a certificate for ${name}`, async () => (await fleet.view(name)).certificate)
+  const added = async (name: string) => {
+    await fleet.addDomain(name)
+    return issued(name)
+  }
   const failed = (name: string, failures: number) =>
     until(`failure ${failures} of ${name}`, async () => {
       const view = await fleet.view(name)
@@ -203,8 +207,7 @@ describe('ordering under trouble', () => {
     acme.lifetimeMs = 9 * DAY_MS
     acme.window = { start: new Date(Date.now() + 5 * DAY_MS), end: new Date(Date.now() + 5 * DAY_MS) }
     const ordering = order(one)
-    await fleet.addDomain('renewed.example')
-    const first = await issued('renewed.example')
+    const first = await added('renewed.example')
     assert.equal((await two.handshake('renewed.example')).serial, first.serial)
     assert.equal(ordersOf('renewed.example'), 1)
 
@@ -232,8 +235,7 @@ describe('ordering under trouble', () => {
   it('a renewal that fails keeps the old certificate until its end', async () => {
     acme.lifetimeMs = 9 * DAY_MS
     const ordering = order(one)
-    await fleet.addDomain('kept.example')
-    const { serial, not_after: end } = await issued('kept.example')
+    const { serial, not_after: end } = await added('kept.example')
     acme.fault = 'rate-limited'
     await renewNow(ordering)
     // What the CA wants is what is waited, also now.
@@ -263,8 +265,7 @@ describe('ordering under trouble', () => {
 
   it('another CA is named: what the first one has issued is replaced at once', async () => {
     const first = order(one)
-    await fleet.addDomain('moved.example')
-    const { serial } = await issued('moved.example')
+    const { serial } = await added('moved.example')
     await first.close()
     const other = await startTestAcme(two.ports)
     orderings.push(one.order(other))
@@ -360,8 +361,7 @@ describe('ordering under trouble', () => {
       `insert into domain (account_id, custom_domain, origin_url, is_active) values ($1, 'idle.example', 'https://o.example', false)`,
       [fleet.account],
     )
-    await fleet.addDomain('awake.example')
-    await issued('awake.example')
+    await added('awake.example')
     assert.equal(ordersOf('idle.example'), 0)
     await fleet.pool.query(`update domain set is_active = true where custom_domain = 'idle.example'`)
     ordering.wake()

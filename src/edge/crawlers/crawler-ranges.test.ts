@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import http from 'node:http'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import ipaddr from 'ipaddr.js'
 
 import { until } from '../../../test/support/condition.ts'
-import { listening } from '../../../test/support/loopback.ts'
+import { serve } from '../../../test/support/loopback.ts'
 import { silentLog } from '../../log.ts'
 import { createAddressGuard } from '../../outbound/address-guard.ts'
 import { createClient } from '../../outbound/client/pool.ts'
@@ -15,6 +14,8 @@ import { createFetchText } from '../../outbound/get.ts'
 import { createCrawlerRanges, RangesError } from './crawler-ranges.ts'
 
 const google = (prefix: string) => JSON.stringify({ prefixes: [{ ipv4Prefix: prefix }] })
+
+const gptbotFrom = ({ url }: { url: string }) => ({ 'sources.json': JSON.stringify({ gptbot: [`${url}/`] }) })
 
 describe('ranges of crawlers', () => {
   it('come from files, several for one owner', async (t) => {
@@ -33,8 +34,10 @@ describe('ranges of crawlers', () => {
     assert.equal(rangesOf('bingbot'), null)
   })
 
-  it('without a directory there are none', async (t) => {
+  it('without a directory there are none; one that is not there stops the start', async (t) => {
     assert.equal((await ranges(t, null)).rangesOf('googlebot'), null)
+    const options = { dir: '/nonexistent', fetchText: async () => '', log: silentLog() }
+    assert.throws(() => createCrawlerRanges(options), RangesError)
   })
 
   it('come from addresses, through the guard; until all of an owner came, none are believed', async (t) => {
@@ -53,9 +56,7 @@ describe('ranges of crawlers', () => {
 
   it('stay as they were while an address fails or says nonsense, and follow it afterwards', async (t) => {
     const site = await lists(t, { '/': google('192.0.2.0/24') })
-    const { rangesOf, refresh } = await ranges(t, {
-      'sources.json': JSON.stringify({ gptbot: [`${site.url}/`] }),
-    })
+    const { rangesOf, refresh } = await ranges(t, gptbotFrom(site))
     await refresh()
     const long = '#'.repeat(1024 * 1024 + 1)
     for (const bad of [undefined, '<html>', '{"prefixes": []}', google('0.0.0.0/0'), long]) {
@@ -72,7 +73,7 @@ describe('ranges of crawlers', () => {
   it('are fetched again by themselves', async (t) => {
     t.mock.timers.enable({ apis: ['setInterval'] })
     const site = await lists(t, { '/': google('192.0.2.0/24') })
-    await ranges(t, { 'sources.json': JSON.stringify({ gptbot: [`${site.url}/`] }) })
+    await ranges(t, gptbotFrom(site))
     const { promise, resolve } = Promise.withResolvers<void>()
     site.onRequest = resolve
     t.mock.timers.tick(86_400_000)
@@ -93,8 +94,7 @@ describe('ranges of crawlers', () => {
 
   it('the guard refuses addresses that are not public', async (t) => {
     const site = await lists(t, { '/': google('192.0.2.0/24') })
-    const sources = { 'sources.json': JSON.stringify({ gptbot: [`${site.url}/`] }) }
-    const { rangesOf, refresh } = await ranges(t, sources, [])
+    const { rangesOf, refresh } = await ranges(t, gptbotFrom(site), [])
     await refresh()
     assert.equal(rangesOf('gptbot'), null)
     assert.equal(site.requests, 0)
@@ -116,11 +116,6 @@ describe('ranges of crawlers', () => {
       await assert.rejects(ranges(t, files), { name: 'RangesError', message: why })
     })
   }
-
-  it('stop the start: a directory that is not there', () => {
-    const options = { dir: '/nonexistent', fetchText: async () => '', log: silentLog() }
-    assert.throws(() => createCrawlerRanges(options), RangesError)
-  })
 })
 
 async function ranges(
@@ -148,17 +143,12 @@ async function ranges(
 /** A site that publishes lists; what is undefined is not found. */
 async function lists(t: TestContext, files: Record<string, string | undefined>) {
   const site = { url: '', files, requests: 0, onRequest: () => {} }
-  const server = http.createServer((req, res) => {
+  const { url, close } = await serve((req, res) => {
     site.requests++
     site.onRequest()
     const text = site.files[req.url ?? '']
-    res.statusCode = text === undefined ? 404 : 200
-    res.end(text ?? 'not found')
+    res.writeHead(text === undefined ? 404 : 200).end(text ?? 'not found')
   })
-  site.url = `http://127.0.0.1:${await listening(server)}`
-  t.after(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return site
+  t.after(close)
+  return Object.assign(site, { url })
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import dgram from 'node:dgram'
 import { once } from 'node:events'
-import { describe, it } from 'node:test'
+import { after, describe, it } from 'node:test'
 import { startNameServer, type Zone } from '../../../test/support/name-server.ts'
 import { createReverseDns } from './reverse-dns.ts'
 
@@ -34,6 +34,9 @@ const ZONE: Zone = {
   'late.googlebot.com': ['203.0.113.8'],
 }
 
+const { server } = await startNameServer({ after }, ZONE)
+const confirm = createReverseDns([server])
+
 describe('forward-confirmed reverse DNS', () => {
   const rows: [what: string, address: string, standing: string][] = [
     ['a name of the owner that has the address', '66.249.66.1', 'verified'],
@@ -52,18 +55,14 @@ describe('forward-confirmed reverse DNS', () => {
     ['a server that cannot say the addresses of the name', '203.0.113.7', 'unknown'],
     ['no address', 'nonsense', 'unknown'],
   ]
-  for (const [what, address, standing] of rows) {
-    it(`${what}: ${standing}`, async (t) => {
-      const { server } = await startNameServer(t, ZONE)
-      assert.equal(await createReverseDns([server])(address, HOSTS), standing)
-    })
-  }
+  for (const [what, address, standing] of rows)
+    it(`${what}: ${standing}`, async () => assert.equal(await confirm(address, HOSTS), standing))
 
   it('a silent server: unknown', async (t) => {
     const silent = dgram.createSocket('udp4').bind(0, '127.0.0.1')
     await once(silent, 'listening')
     t.after(() => silent.close())
-    const confirm = createReverseDns([`127.0.0.1:${silent.address().port}`])
-    assert.equal(await confirm('66.249.66.1', HOSTS), 'unknown')
+    const asking = createReverseDns([`127.0.0.1:${silent.address().port}`])
+    assert.equal(await asking('66.249.66.1', HOSTS), 'unknown')
   })
 })
