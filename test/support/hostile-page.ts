@@ -194,12 +194,12 @@ async function candidates(urls) {
 }
 
 async function hostile() {
-  const tried = []
-  for (const [name, way] of Object.entries(WAYS)) {
-    tried.push(name)
+  const names = Object.keys(WAYS)
+  const tried = names.slice()
+  while (names.length > 0) {
     // An image or frame ends by itself; what is waited for ends or has its second.
-    const attempts = PLAIN.map(async (url) => way(url)).map((attempt) => Promise.race([attempt.catch(() => {}), second()]))
-    await Promise.all(attempts)
+    const attempts = names.splice(0, 16).flatMap((name) => PLAIN.map(async (url) => WAYS[name](url)))
+    await Promise.all(attempts.map((attempt) => Promise.race([attempt.catch(() => {}), second()])))
   }
   await second()
   return tried
