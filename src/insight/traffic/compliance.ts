@@ -26,17 +26,10 @@ export const LIMITS = { paths: 20_000, pathsOfDomain: 1_000, pathChars: 2_048 }
 const CHECKS = 50_000
 const EXAMPLES = 3
 
-/** The memo of a crawler and a path. `isForbidden` null: not judged by the present rules. */
-type Asked = {
-  userAgent: string
-  category: string
-  crawler: string
-  path: string
-  visits: number
-  isForbidden: boolean | null
-}
+/** Visits of a crawler to a path that are not judged yet. */
+type Asked = { userAgent: string; category: string; crawler: string; path: string; visits: number }
 type Site = RobotsSite & { account: number }
-type Visited = { site: Site; rules: RobotsText | null; asked: Map<string, Asked>; isVisited: boolean }
+type Visited = { site: Site; asked: Map<string, Asked> }
 type Forbidden = {
   domain_id: DomainId
   day: string
@@ -53,7 +46,10 @@ type Parts = {
   flushEveryMs?: number
 }
 
-/** Counts visits to paths that robots.txt forbids the crawler. Judges between requests; a batch that fails is lost. */
+/**
+ * Counts visits to paths that robots.txt forbids the crawler. Judges each crawler and path once a flush, between requests.
+ * Visits whose robots.txt cannot be read are lost, and so is a batch that cannot be written.
+ */
 export class Compliance {
   readonly #parts: Parts
   readonly #timer: NodeJS.Timeout
@@ -74,11 +70,10 @@ export class Compliance {
   note(site: Site, category: string, userAgent: string, url: string): void {
     let visited = this.#visited.get(site.id)
     if (visited === undefined) {
-      visited = { site, rules: null, asked: new Map(), isVisited: true }
+      visited = { site, asked: new Map() }
       this.#visited.set(site.id, visited)
     }
     visited.site = site
-    visited.isVisited = true
     const index = knownCrawlerIndex(userAgent)
     const key = `${index === -1 ? userAgent : index} ${url}`
     const known = visited.asked.get(key)
@@ -86,7 +81,7 @@ export class Compliance {
     const isFull = visited.asked.size >= LIMITS.pathsOfDomain || this.#paths >= LIMITS.paths
     if (isFull || url.length > LIMITS.pathChars || userAgent.length > READ_CHARS) return
     const crawler = CRAWLER_NAMES[index === -1 ? OTHER_CRAWLER : index]!
-    visited.asked.set(key, { userAgent, category, crawler, path: url, visits: 1, isForbidden: null })
+    visited.asked.set(key, { userAgent, category, crawler, path: url, visits: 1 })
     this.#paths++
   }
 
@@ -121,43 +116,19 @@ export class Compliance {
     await Promise.all(Array.from({ length: ACCOUNTS_AT_ONCE }, judgeNext))
   }
 
-  async #judge(visited: Visited): Promise<void> {
-    const { site, asked, isVisited } = visited
-    visited.isVisited = false
-    const rules = isVisited ? await this.#parts.robots.rules(site, RULES_KEPT_MS).catch(() => null) : null
-    if (rules !== null) this.#judgePaths(visited, rules)
-    // Judged ones make room.
-    if (!isVisited || asked.size >= LIMITS.pathsOfDomain) {
-      for (const [key, { visits }] of asked) {
-        if (isVisited && visits > 0) continue
-        asked.delete(key)
-        this.#paths--
-      }
-    }
-    if (!isVisited) this.#visited.delete(site.id)
-  }
-
-  #judgePaths(visited: Visited, rules: RobotsText): void {
-    const isNew = rules !== visited.rules
-    visited.rules = rules
-    const cost = rules.groups
-      .flatMap((group) => group.rules)
-      .reduce((sum, { pieces }) => sum + pieces.length, 1)
+  async #judge({ site, asked }: Visited): Promise<void> {
+    const rules = await this.#parts.robots.rules(site, RULES_KEPT_MS).catch(() => null)
+    const cost = rules === null ? 0 : checksOf(rules)
     let left = CHECKS
-    for (const asked of visited.asked.values()) {
-      if (isNew) asked.isForbidden = null
-      if (asked.visits === 0) continue
-      if (asked.isForbidden === null && left <= 0) {
-        visited.isVisited = true
-        continue
-      }
-      if (asked.isForbidden === null) {
-        left -= cost
-        asked.isForbidden = !judgeCrawler(rules, asked.userAgent, asked.path).allowed
-      }
-      if (asked.isForbidden) this.#count(visited.site.id, asked)
-      asked.visits = 0
+    for (const [key, one] of asked) {
+      // The rest with the next flush.
+      if (left <= 0) return
+      left -= cost
+      if (rules !== null && !judgeCrawler(rules, one.userAgent, one.path).allowed) this.#count(site.id, one)
+      asked.delete(key)
+      this.#paths--
     }
+    this.#visited.delete(site.id)
   }
 
   #count(domain_id: DomainId, { category, crawler, path, visits }: Asked): void {
@@ -167,6 +138,10 @@ export class Compliance {
     const paths = [...new Set([...known.paths, path])].slice(0, EXAMPLES)
     this.#forbidden.note(key, { ...known, visits: known.visits + visits, paths })
   }
+}
+
+function checksOf({ groups }: RobotsText): number {
+  return groups.flatMap(({ rules }) => rules).reduce((sum, { pieces }) => sum + pieces.length, 1)
 }
 
 /** In key order, to avoid deadlocks. */
