@@ -161,6 +161,13 @@ async function fill(tab: Tab, site: string): Promise<void> {
       await call('PUT', '/api/domains/${DOMAIN}', { settings: { ...settings, robots: { mode: 'replace', text } } })
     }
     await call('POST', '/api/keys', { name: 'agency scripts' })
+    await call('PUT', '/api/domains/${DOMAIN}', { settings: { rules: [
+      { path: '/cart*', action: 'pass' },
+      { path: '/products/*', when: { categories: ['search', 'ai'], query: { lang: 'de' } }, fresh_seconds: 3600,
+        render: { wait_for: '#price', block: ['chat', '*.example-widget.com'] },
+        change: { remove: ['.cookie-banner'], consent: true, head: { title: 'Garden tools', robots: 'noindex' }, headers: { 'X-Robots-Tag': 'noarchive' } } },
+      { path: '/old/*', action: 'gone' },
+    ] } })
     const { id } = await call('POST', '/api/keys', { name: 'old laptop' })
     await fetch('/api/keys/' + id, { method: 'DELETE' })
     await call('POST', '/api/domains/${DOMAIN}/tokens', { name: 'deploy' })

@@ -3,25 +3,20 @@ import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { BLOCK_LISTS } from '../src/rules/schema.ts'
 
 const HOSTS = 'third-party-web'
 const CONSENT = '@duckduckgo/autoconsent'
 
-/** Categories of third-party-web, and single entities where it has no category. */
+/** By category of third-party-web. */
 const CATEGORIES: Record<string, string> = {
-  ad: 'ads',
-  analytics: 'analytics',
-  'customer-success': 'chat',
-  video: 'media',
+  ...{ ad: 'ads', analytics: 'analytics', 'customer-success': 'chat', video: 'media' },
   'consent-provider': 'consent',
 }
-const ENTITIES: Record<string, string> = {
-  ...Object.fromEntries(
-    ['Google Fonts', 'Adobe TypeKit', 'FontAwesome CDN', 'Edge Web Fonts', 'Fontdeck', 'MyFonts'].map(
-      (name) => [name, 'fonts'],
-    ),
-  ),
-  ...{ YouTube: 'media', Vimeo: 'media', SoundCloud: 'media', Spotify: 'media' },
+/** Single entities, where it has no category. */
+const ENTITIES = {
+  fonts: ['Google Fonts', 'Adobe TypeKit', 'FontAwesome CDN', 'Edge Web Fonts', 'Fontdeck', 'MyFonts'],
+  media: ['YouTube', 'Vimeo', 'SoundCloud', 'Spotify'],
 }
 
 /** Sites that pages show as content. */
@@ -44,22 +39,15 @@ try {
     return { name, version, license, read: new Date().toISOString().slice(0, 10) }
   }
 
-  const hosts: Record<string, string[]> = {
-    ads: [],
-    analytics: [],
-    chat: [],
-    fonts: [],
-    media: [],
-    consent: [],
+  const entities = read(`${HOSTS}/dist/entities-nostats.json`) as Entity[]
+  const hostsOf = (list: string) => {
+    const own = (name: string) => Object.entries(ENTITIES).find(([, names]) => names.includes(name))?.[0]
+    const all = entities
+      .filter(({ name, category }) => (own(name) ?? CATEGORIES[category]) === list)
+      .flatMap(({ domains }) => domains.map((domain) => domain.replace(/^\*\./, '')))
+    return [...new Set(all.filter((host) => !NOT_BLOCKED.has(host)))].sort()
   }
-  for (const { name, category, domains } of read(`${HOSTS}/dist/entities-nostats.json`) as Entity[]) {
-    const list = ENTITIES[name] ?? CATEGORIES[category]
-    if (list !== undefined)
-      hosts[list]?.push(
-        ...domains.map((domain) => domain.replace(/^\*\./, '')).filter((host) => !NOT_BLOCKED.has(host)),
-      )
-  }
-  for (const list of Object.values(hosts)) list.splice(0, list.length, ...[...new Set(list)].sort())
+  const hosts = Object.fromEntries(BLOCK_LISTS.map((list) => [list, hostsOf(list)]))
   write('src/gateway/block-lists.json', { source: source(HOSTS), hosts })
 
   const rules = path.join(dir, 'node_modules', CONSENT, 'rules/autoconsent')

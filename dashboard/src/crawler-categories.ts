@@ -39,3 +39,8 @@ export const PURPOSES = [
 ] as const satisfies readonly { category: Category; label: string; description: string }[]
 
 export type Category = keyof Settings['categories']
+
+export const CATEGORY_CHOICES = [...CATEGORIES, ...PURPOSES].map(({ category, label }) => ({
+  value: category,
+  label,
+}))

@@ -18,7 +18,6 @@ export const RULE_ACTIONS = ['pass', 'render', 'not-found', 'gone', 'no-store'] 
 
 /** Lists of hosts, made by tools/block-lists.ts. */
 export const BLOCK_LISTS = ['ads', 'analytics', 'chat', 'fonts', 'media', 'consent'] as const
-export type BlockList = (typeof BLOCK_LISTS)[number]
 
 /** Refuses locales and zones that this machine's ICU does not know, instead of replacing them. */
 const knownTo = (make: (name: string) => unknown) => (name: string) => {

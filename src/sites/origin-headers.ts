@@ -76,14 +76,6 @@ export function createOpenOriginHeaders(vault: Vault, log: Log): OpenOriginHeade
 
 /** For owners whose headers open the origin to everybody. */
 export function openToAll(given: GivenOriginHeaders): { origin_header: string; message: string }[] {
-  return given.flatMap((header) =>
-    header.for === 'all'
-      ? [
-          {
-            origin_header: header.name,
-            message: 'everybody who asks the edge gets the origin with this header',
-          },
-        ]
-      : [],
-  )
+  const message = 'everybody who asks the edge gets the origin with this header'
+  return given.filter((header) => header.for === 'all').map(({ name }) => ({ origin_header: name, message }))
 }

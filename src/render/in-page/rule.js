@@ -186,7 +186,7 @@ function metas(attribute, value) {
  * Whether an element matches: in the document, its shadow roots, and its frames of the same origin.
  * @param {string} selector
  */
-// biome-ignore lint/correctness/noUnusedVariables: src/render/visit/wait-for.ts calls it
+// biome-ignore lint/correctness/noUnusedVariables: src/render/visit/rule.ts calls it
 function isThere(selector) {
   /** @type {(Document | DocumentFragment)[]} */
   const scopes = [document]

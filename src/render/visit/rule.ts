@@ -1,26 +1,66 @@
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { RuleChange } from '../../rules/schema.ts'
+import { within } from '../../within.ts'
+import type { CdpSession } from '../browser/cdp.ts'
 import type { RenderOutcome, RenderRequest, RenderRule, RuleChanges } from '../outcome.ts'
 import type { Page } from '../tab/page.ts'
+import type { NetworkActivity } from '../time/network-activity.ts'
+import type { RenderClock } from '../time/virtual-clock.ts'
 import { makeWorld, type Snapshot } from './snapshot.ts'
-import { waitFurther } from './wait-for.ts'
 
-/** Waits as the page's rule says. Returns what the page lacks then; null: nothing. */
+const SCRIPT = readFileSync(path.join(import.meta.dirname, '../in-page', 'rule.js'), 'utf8')
+
+/** Different, so that an element which comes and goes at regular times is met. */
+const STEPS_MS = [100, 170, 130]
+/** Real time between steps: for databases, sockets and workers, which do not follow the page's clock. */
+const PAUSE_MS = 10
+
+type Waiting = {
+  session: CdpSession
+  page: Page
+  clock: RenderClock
+  activity: Pick<NetworkActivity, 'isClockHeld'>
+  nowMs(): number
+  /** Of real time. */
+  untilMs: number
+  /** Of the page's clock, after `wait_ms`. */
+  pageMs: number
+}
+
+/** Lets the page's clock run on as its rule says. Returns what the page lacks then; null: nothing. */
 export async function lackOfRule(
-  { rule }: Pick<RenderRequest, 'rule'>,
-  options: Omit<Parameters<typeof waitFurther>[0], 'world' | 'untilMs'> & {
-    page: Page
-    captureByMs: number | null
-    awaitUntilMs: number
-    pageMs: number
-  },
+  { rule: { waitFor, waitMs = 0 } = { index: 0 } }: Pick<RenderRequest, 'rule'>,
+  { session, page, clock, activity, nowMs, untilMs, pageMs }: Waiting,
 ): Promise<string | null> {
-  const { waitFor, waitMs = 0 } = rule ?? {}
-  if (waitFor === undefined && waitMs === 0) return null
-  const { session, page, pageMs, captureByMs, awaitUntilMs } = options
-  const untilMs = Math.min(awaitUntilMs, captureByMs ?? Number.POSITIVE_INFINITY)
-  const world = async () => page.ownWorld ?? (await makeWorld(session, page.frameId))
-  const isMet = await waitFurther({ ...options, world, untilMs }, { waitFor, waitMs, pageMs })
-  return isMet ? null : `no element matches ${waitFor}`
+  const run = async (ms: number): Promise<void> => {
+    const policy = activity.isClockHeld() ? 'advance' : 'pauseIfNetworkFetchesPending'
+    const { expired } = await clock.grant(policy, ms)
+    await within(untilMs - nowMs(), expired, 'late')
+    await clock.pause()
+  }
+  if (waitMs > 0) await run(waitMs)
+  if (waitFor === undefined) return null
+  for (let [step, passedMs] = [0, 0]; ; step++) {
+    const contextId = page.ownWorld ?? (await makeWorld(session, page.frameId))
+    // The clock stands, so that what is there now is in the snapshot.
+    if (await isThere(session, contextId, waitFor)) return null
+    if (passedMs >= pageMs || nowMs() >= untilMs) return `no element matches ${waitFor}`
+    await delay(PAUSE_MS)
+    const ms = STEPS_MS[step % STEPS_MS.length]!
+    await run(ms)
+    passedMs += ms
+  }
+}
+
+async function isThere(session: CdpSession, contextId: number, selector: string): Promise<boolean> {
+  const { result } = await session.send('Runtime.evaluate', {
+    expression: `(() => {${SCRIPT}\nreturn isThere(${JSON.stringify(selector)})})()`,
+    contextId,
+    returnByValue: true,
+  })
+  return result.value === true
 }
 
 /** With the absolute canonical URL. */

@@ -93,14 +93,8 @@ export async function visit(
     const capture = await runUntilSettled(session, watched, activity, ready, clock.nowMs, captureByMs)
     recorder.captured(capture)
     const lack = await lackOfRule(request, {
-      session,
-      clock: watched,
-      activity,
-      page,
-      captureByMs,
-      awaitUntilMs,
-      nowMs: clock.nowMs,
-      pageMs: timeoutMs,
+      ...{ session, page, clock: watched, activity, nowMs: clock.nowMs, pageMs: timeoutMs },
+      untilMs: Math.min(awaitUntilMs, captureByMs ?? Number.POSITIVE_INFINITY),
     })
     const missing = capture === 'ready-signal' ? [] : activity.missing()
     recorder.missed(missing)

@@ -1,12 +1,11 @@
 import { Button, Group, NativeSelect, NumberInput, Stack, Text, Textarea, TextInput } from '@mantine/core'
 import type { UseFormReturnType } from '@mantine/form'
 import { type DragEvent, type ReactNode, useState } from 'react'
-import { CATEGORIES, PURPOSES } from '../../crawler-categories.ts'
+import { CATEGORY_CHOICES } from '../../crawler-categories.ts'
 import { Note } from '../../parts/page.tsx'
 import { MAX_PATTERNS, MAX_RULES } from './problems.ts'
 import classes from './rows.module.css'
-import { RuleFields } from './rule-fields.tsx'
-import { ruleSentence } from './rule-sentence.ts'
+import { RuleDetails } from './rule-fields.tsx'
 import type { CrawlersForm, RuleForm, SettingsForm } from './values.ts'
 
 type Form = UseFormReturnType<SettingsForm>
@@ -57,45 +56,10 @@ export function RuleRows({ form }: { form: Form }) {
               decimalScale={2}
               {...form.getInputProps(`${row}.freshHours`)}
             />
-            <RuleDetails form={form} rule={rules[at]} row={row} />
+            <RuleDetails form={form} at={at} />
           </>
         )}
       </Rows>
-    </Stack>
-  )
-}
-
-/** What the rule does in words, and the fields that have no input of their own. */
-function RuleDetails({ form, rule, row }: { form: Form; rule: RuleForm | undefined; row: string }) {
-  const [isOpen, setOpen] = useState(rule !== undefined && rule.more !== '')
-  const error = form.errors[`${row}.more`] !== undefined
-  return (
-    <Stack gap="xs" className={classes.details}>
-      <Group gap="sm" justify="space-between">
-        <Note size="sm">{rule === undefined ? '' : ruleSentence(rule, form.values.devices)}</Note>
-        <Button
-          size="compact-sm"
-          variant="default"
-          aria-expanded={isOpen || error}
-          onClick={() => setOpen(!isOpen)}
-        >
-          Conditions, rendering and changes
-        </Button>
-      </Group>
-      {(isOpen || error) && (
-        <RuleFields more={rule?.more ?? ''} onChange={(more) => form.setFieldValue(`${row}.more`, more)} />
-      )}
-      {(isOpen || error) && (
-        <Textarea
-          label="Further fields, as JSON"
-          description="The same, and what has no field here: stale_seconds, keep_seconds, a browser of its own, meta tags"
-          autosize
-          minRows={3}
-          spellCheck={false}
-          ff="monospace"
-          {...form.getInputProps(`${row}.more`)}
-        />
-      )}
     </Stack>
   )
 }
@@ -125,7 +89,7 @@ export function CrawlerRows({ form }: { form: Form }) {
             />
             <NativeSelect
               label="Category"
-              data={[...CATEGORIES, ...PURPOSES].map(({ category, label }) => ({ value: category, label }))}
+              data={CATEGORY_CHOICES}
               {...form.getInputProps(`${row}.category`)}
             />
           </>
@@ -156,6 +120,8 @@ function Rows(props: {
 }) {
   const { form, list, noun, rows, isOrdered = false } = props
   const [dragged, setDragged] = useState<string | null>(null)
+  const [target, setTarget] = useState<string | null>(null)
+  const from = rows.findIndex(({ key }) => key === dragged)
   return (
     <>
       {rows.map(({ key }, at) => {
@@ -173,15 +139,19 @@ function Rows(props: {
         const moveTo = (to: number) => () => form.reorderListItem(list, { from: at, to })
         const drop = (event: DragEvent) => {
           event.preventDefault()
-          const from = rows.findIndex((row) => row.key === dragged)
           if (from !== -1) form.reorderListItem(list, { from, to: at })
-          setDragged(null)
+        }
+        const dragOver = (event: DragEvent) => {
+          if (from === -1) return
+          event.preventDefault()
+          setTarget(key)
         }
         return (
           <fieldset
             key={key}
             className={classes.row}
-            onDragOver={(event) => dragged !== null && event.preventDefault()}
+            data-target={(from !== -1 && target === key) || undefined}
+            onDragOver={dragOver}
             onDrop={drop}
             aria-label={`${noun.charAt(0).toUpperCase()}${noun.slice(1)} ${at + 1}`}
           >
@@ -193,7 +163,12 @@ function Rows(props: {
                   aria-hidden
                   className={classes.handle}
                   title="Drag to order"
-                  onDragStart={() => setDragged(key)}
+                  onDragStart={(event) => {
+                    // Firefox drags only what has data.
+                    event.dataTransfer.setData('text/plain', '')
+                    setTarget(null)
+                    setDragged(key)
+                  }}
                   onDragEnd={() => setDragged(null)}
                 >
                   ⠿

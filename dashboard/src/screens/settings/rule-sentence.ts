@@ -8,7 +8,10 @@ const ACTIONS: Record<NonNullable<Rule['action']>, string> = {
   'no-store': 'get a new render each time',
 }
 
-const VARIANTS = { desktop: 'desktops', mobile: 'phones' }
+export const DEVICE_CHOICES = [
+  { value: 'desktop', label: 'desktops' },
+  { value: 'mobile', label: 'phones' },
+] as const
 
 /** What a rule does, in one sentence; empty while its JSON cannot be read. */
 export function ruleSentence(form: RuleForm, devices: SettingsForm['devices']): string {
@@ -18,58 +21,55 @@ export function ruleSentence(form: RuleForm, devices: SettingsForm['devices']): 
   } catch {
     return ''
   }
-  if (rule.path === '') return ''
-  const { when, action } = rule
+  const { path, when = {}, action } = rule
+  if (path === '') return ''
   // The origin's own answer is neither rendered nor changed.
-  const { render, change, ...kept }: Partial<Rule> = action === 'pass' ? {} : rule
-  const variant = when?.variant === undefined ? '' : ` for ${VARIANTS[when.variant]}`
-  const categories = when?.categories === undefined ? '' : ` of category ${list(when.categories, 'or')}`
-  const query = Object.entries(when?.query ?? {}).map(([name, value]) =>
+  const { render = {}, change = {}, ...kept }: Partial<Rule> = action === 'pass' ? {} : rule
+  const query = Object.entries(when.query ?? {}).map(([name, value]) =>
     value === '*' ? name : `${name}=${value}`,
   )
-  const where = `${rule.path}${query.length === 0 ? '' : ` with ${list(query, 'and')}`}`
   const does = [
-    action === undefined ? '' : ACTIONS[action],
-    ...lifetimes(kept),
-    ...(render?.wait_for === undefined ? [] : [`get pages only once ${render.wait_for} is there`]),
-    ...(render?.wait_ms === undefined ? [] : [`get what a page shows ${render.wait_ms / 1_000} s later`]),
-    ...(render?.block === undefined ? [] : [`get pages without ${list(render.block, 'and')}`]),
-    ...(render === undefined ? [] : browser(render)),
-    ...(change?.remove === undefined ? [] : [`do not get ${list(change.remove, 'and')}`]),
-    ...(change?.consent === true ? ['do not get consent banners'] : []),
-    ...(change?.head === undefined ? [] : [`get another ${list(Object.keys(change.head), 'and')}`]),
-    ...(change?.headers === undefined ? [] : [`get the headers ${list(Object.keys(change.headers), 'and')}`]),
-  ].filter((part) => part !== '')
+    ...said(action, (one) => ACTIONS[one]),
+    ...together('get pages that are', [
+      ...said(kept.fresh_seconds, (age) => `fresh for ${hours(age)}`),
+      ...said(kept.stale_seconds, (age) => `then stale for ${hours(age)}`),
+      ...said(kept.keep_seconds, (age) => `kept for ${hours(age)}`),
+    ]),
+    ...said(render.wait_for, (selector) => `get pages only once ${selector} is there`),
+    ...said(render.wait_ms, (ms) => `get what a page shows ${ms / 1_000} s later`),
+    ...together('get pages without', render.block ?? []),
+    ...together('get pages rendered with', [
+      ...said(render.user_agent, (agent) => `the user agent ${agent}`),
+      ...said(render.viewport, ({ width, height }) => `a window of ${width} by ${height} pixels`),
+      ...said(render.locale, (locale) => `the locale ${locale}`),
+      ...said(render.time_zone, (zone) => `the time zone ${zone}`),
+    ]),
+    ...together('do not get', change.remove ?? []),
+    ...(change.consent === true ? ['do not get consent banners'] : []),
+    ...together('get another', Object.keys(change.head ?? {})),
+    ...together('get the headers', Object.keys(change.headers ?? {})),
+  ]
+  if (does.length === 0) return ''
+  const crawlers = [
+    'Crawlers',
+    ...said(when.variant, (variant) => `for ${variant === 'mobile' ? 'phones' : 'desktops'}`),
+    ...said(when.categories, (categories) => `of category ${list(categories, 'or')}`),
+    `that ask for ${path}`,
+    ...together('with', query),
+  ].join(' ')
   const never =
-    when?.variant === 'mobile' && devices === 'one'
+    when.variant === 'mobile' && devices === 'one'
       ? ' Phones get the desktop page on this domain, so this never matches.'
       : ''
-  return does.length === 0
-    ? ''
-    : `Crawlers${variant}${categories} that ask for ${where} ${list(does, 'and')}.${never}`
+  return `${crawlers} ${list(does, 'and')}.${never}`
 }
 
-function browser({ user_agent, viewport, locale, time_zone }: NonNullable<Rule['render']>): string[] {
-  const parts = [
-    ...(user_agent === undefined ? [] : [`the user agent ${user_agent}`]),
-    ...(viewport === undefined ? [] : [`a window of ${viewport.width} by ${viewport.height} pixels`]),
-    ...(locale === undefined ? [] : [`the locale ${locale}`]),
-    ...(time_zone === undefined ? [] : [`the time zone ${time_zone}`]),
-  ]
-  return parts.length === 0 ? [] : [`get pages rendered with ${list(parts, 'and')}`]
+function said<T>(value: T | undefined, say: (value: T) => string): string[] {
+  return value === undefined ? [] : [say(value)]
 }
 
-function lifetimes({
-  fresh_seconds: fresh,
-  stale_seconds: stale,
-  keep_seconds: keep,
-}: Partial<Rule>): string[] {
-  const parts = [
-    ...(fresh === undefined ? [] : [`fresh for ${hours(fresh)}`]),
-    ...(stale === undefined ? [] : [`then stale for ${hours(stale)}`]),
-    ...(keep === undefined ? [] : [`kept for ${hours(keep)}`]),
-  ]
-  return parts.length === 0 ? [] : [`get pages that are ${list(parts, 'and')}`]
+function together(before: string, parts: readonly string[]): string[] {
+  return parts.length === 0 ? [] : [`${before} ${list(parts, 'and')}`]
 }
 
 function hours(seconds: number): string {

@@ -6,7 +6,7 @@ import { useState } from 'react'
 import { ruleTryQuery, ruleTryUrl } from '../../api/queries.ts'
 import { request } from '../../api/request.ts'
 import type { RuleTry } from '../../api/types.ts'
-import { CATEGORIES, PURPOSES } from '../../crawler-categories.ts'
+import { CATEGORY_CHOICES } from '../../crawler-categories.ts'
 import { counted } from '../../format.ts'
 import { OutcomeBadge } from '../../parts/badges.tsx'
 import { Lines } from '../../parts/lines.tsx'
@@ -14,12 +14,8 @@ import { Note } from '../../parts/page.tsx'
 import { Refusal, Trouble } from '../../parts/states.tsx'
 import { textDifference } from '../page/differences.ts'
 import classes from '../page/inspection.module.css'
+import { DEVICE_CHOICES } from './rule-sentence.ts'
 import { lines, ruleOf, type SettingsForm } from './values.ts'
-
-const CATEGORY_CHOICES = [...CATEGORIES, ...PURPOSES].map(({ category, label }) => ({
-  value: category,
-  label,
-}))
 
 type TriedPage = RuleTry['pages'][number]
 
@@ -69,11 +65,7 @@ export function TryRules({ form, name }: { form: UseFormReturnType<SettingsForm>
         <NativeSelect
           label="On"
           description="Automatic: one whose rule changes"
-          data={[
-            { value: '', label: 'automatic' },
-            { value: 'desktop', label: 'desktops' },
-            { value: 'mobile', label: 'phones' },
-          ]}
+          data={[{ value: '', label: 'automatic' }, ...DEVICE_CHOICES]}
           value={variant}
           onChange={(event) => setVariant(event.currentTarget.value)}
         />
