@@ -6,7 +6,7 @@ const SAMPLE_MS = 1_000
 /** Meters a process tree: CPU time between two calls of `cpuMs`, and peak proportional memory (PSS). */
 export function meterTree(pid: number): { cpuMs(): number; peakBytes(): number; stop(): void } {
   let peak = 0
-  let last = totalCpuMs(pid)
+  let last = treeCpuMs(pid)
   const sample = () => {
     peak = Math.max(peak, treeBytes(pid))
   }
@@ -14,7 +14,7 @@ export function meterTree(pid: number): { cpuMs(): number; peakBytes(): number; 
   return {
     cpuMs() {
       const before = last
-      last = totalCpuMs(pid)
+      last = treeCpuMs(pid)
       return last - before
     },
     peakBytes: () => peak,
@@ -27,6 +27,6 @@ export function treeBytes(pid: number): number {
 }
 
 /** Parents that waited for ended children include their time. */
-function totalCpuMs(pid: number): number {
+export function treeCpuMs(pid: number): number {
   return processTree(pid).reduce((sum, entry) => sum + entry.cpuMs, 0)
 }
