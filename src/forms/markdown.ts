@@ -1,4 +1,4 @@
-import type { Element, ElementContent } from 'hast'
+import type { Element } from 'hast'
 import { defaultHandlers, type Handle, type State, toMdast } from 'hast-util-to-mdast'
 import { toText } from 'hast-util-to-text'
 import type { Nodes, Paragraph, PhrasingContent, RootContent } from 'mdast'
@@ -83,7 +83,6 @@ function handlersFor(base: string): Record<string, Handle> {
       const words = toText(node).replace(/\s+/g, ' ').trim()
       return words === '' ? undefined : paragraph([{ type: 'strong', children: [text(words)] }])
     },
-    caption: flow,
     dl: definitions,
     pre: code,
     table: (state, node) => table(state, node),
@@ -146,14 +145,12 @@ const definitions: Handle = (state, node) => {
         if (term !== '') blocks.push(paragraph([{ type: 'strong', children: [text(term)] }]))
       } else if (child.tagName === 'dd') {
         const [first, ...others] = state.toFlow(state.all(child))
-        if (first?.type !== 'paragraph') blocks.push(...(first === undefined ? [] : [first]), ...others)
-        else {
-          const last = blocks.at(-1)
-          const line: PhrasingContent[] = [text(': '), ...first.children]
-          if (last?.type === 'paragraph') last.children.push(text('\n'), ...line)
-          else blocks.push(paragraph(line))
-          blocks.push(...others)
-        }
+        const last = blocks.at(-1)
+        if (first?.type === 'paragraph') first.children.unshift(text(': '))
+        if (first?.type === 'paragraph' && last?.type === 'paragraph') {
+          last.children.push(text('\n'), ...first.children)
+        } else if (first !== undefined) blocks.push(first)
+        blocks.push(...others)
       } else read(child)
     }
   }
@@ -181,18 +178,13 @@ function table(state: State, node: Element): ReturnType<Handle> {
     role === 'none' ||
     find(node, (one) => one !== node && BLOCKS_IN_CELLS.has(one.tagName)) !== null
   if (isLayout) return state.toFlow(state.all(asBlocks(node)))
-  const isCaption = (child: ElementContent) => child.type === 'element' && child.tagName === 'caption'
-  const captions = node.children.filter(isCaption)
-  const body: Element = { ...node, children: node.children.filter((child) => !isCaption(child)) }
-  const made = defaultHandlers.table!(state, body)
-  return [
-    ...state.toFlow(captions.flatMap((one) => state.all(one as Element))),
-    made,
-  ].flat() as ReturnType<Handle>
+  const captions = findAll(node, ({ tagName }) => tagName === 'caption')
+  const above = captions.flatMap((one) => state.toFlow(state.all(one)))
+  return [...above, defaultHandlers.table!(state, node)].flat() as ReturnType<Handle>
 }
 
 function asBlocks(node: Element): Element {
-  const isPart = /^(?:table|tbody|thead|tfoot|tr|td|th)$/.test(node.tagName)
+  const isPart = /^(?:table|caption|tbody|thead|tfoot|tr|td|th)$/.test(node.tagName)
   const children = node.children.map((child) => (child.type === 'element' ? asBlocks(child) : child))
   return { ...node, tagName: isPart ? 'div' : node.tagName, children }
 }

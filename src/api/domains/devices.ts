@@ -44,9 +44,7 @@ export function devices(app: ApiApp, { caughtUp, clock, pool }: ApiDeps): void {
   add('GET', 'devices', 'getDevices', {
     summary: 'Whether desktops and phones get the same pages',
     response: { 200: jsonResponse('The finding', devicesSchema) },
-    handler: async (domain) => {
-      return devicesView(pool, domain)
-    },
+    handler: (domain) => devicesView(pool, domain),
   })
 
   add('POST', 'devices/check', 'checkDevices', {
@@ -68,15 +66,8 @@ export function devices(app: ApiApp, { caughtUp, clock, pool }: ApiDeps): void {
       202: jsonResponse('The jobs', z.object({ domain: z.string(), jobs: z.array(queuedJobSchema) })),
     },
     handler: async (domain, request, reply) => {
-      const named = request.body?.paths
-      const asked =
-        named ??
-        (await mostAskedPaths(
-          pool,
-          { account: domain.account, domain: domain.id },
-          clock.nowMs(),
-          COMPARED_PAGES,
-        ))
+      const of = { account: domain.account, domain: domain.id }
+      const asked = request.body?.paths ?? (await mostAskedPaths(pool, of, clock.nowMs(), COMPARED_PAGES))
       const paths = pagePathsOf(domain, asked.length === 0 ? ['/'] : asked)
       if (!domain.isActive) throw new AppError('domain_inactive')
       const jobs = await transaction(pool, (client) => checkDevices(client, domain.id, paths))

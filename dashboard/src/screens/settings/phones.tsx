@@ -1,4 +1,4 @@
-import { Anchor, Button, Group, List, NativeSelect, Stack, Text } from '@mantine/core'
+import { Anchor, Button, List, NativeSelect, Stack, Text } from '@mantine/core'
 import type { UseFormReturnType } from '@mantine/form'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link } from 'wouter'
@@ -21,13 +21,8 @@ const CHOICES = [
 ]
 
 /** What crawlers of phones get, and whether that makes a difference on this site. */
-export function Phones({
-  form,
-  domain,
-}: {
-  form: UseFormReturnType<SettingsForm>
-  domain: DomainWithSettings
-}) {
+export function Phones(props: { form: UseFormReturnType<SettingsForm>; domain: DomainWithSettings }) {
+  const { form, domain } = props
   const name = domain.custom_domain
   const queries = useQueryClient()
   const devices = useQuery(devicesQuery(name))
@@ -103,21 +98,17 @@ function Finding({ found: { domain, finding, checked_at, pages } }: { found: Dev
 
 const SHOWN_LINES = 6
 
-function Side(props: { domain: string; path: string; variant: PageVariant; title: string }) {
-  const { domain, path, variant, title } = props
+type SideProps = { domain: string; path: string; variant: PageVariant; title: string }
+
+function Side({ domain, path, variant, title }: SideProps) {
   const { data, error } = useQuery(inspectionQuery(domain, path, variant))
   const facts = data?.facts
   return (
     <section aria-label={`${title} ${path}`}>
       <Stack gap={4}>
-        <Group gap="xs" justify="space-between">
-          <Text size="sm" fw={600}>
-            {title}
-          </Text>
-          <Anchor component={Link} href={pagePath(domain, path, { view: 'facts', variant })} size="sm">
-            Show the page
-          </Anchor>
-        </Group>
+        <Anchor component={Link} href={pagePath(domain, path, { view: 'facts', variant })} size="sm" fw={600}>
+          {title}
+        </Anchor>
         {facts == null ? (
           <Note size="sm">
             {error === null && data === undefined ? '' : 'This page is no longer stored.'}
