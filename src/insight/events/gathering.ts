@@ -10,7 +10,8 @@ export type Gathered = {
   accounts: Set<number>
   warms: Set<DomainId>
   visited: Set<DomainId>
-  incidents: Set<number>
+  /** As they came; `record_incident` of src/db/schema.sql. */
+  incidents: Set<string>
   jobsEnded: number
   /** Over the limit, or not understood by this version. */
   overflown: boolean
@@ -76,7 +77,7 @@ export function createGathering(most = 2_000): Gathering {
       }
     },
     incident(payload) {
-      if (room()) now.incidents.add(Number(payload))
+      if (room()) now.incidents.add(payload)
     },
     take() {
       const taken = now

@@ -6,6 +6,7 @@ import { type JobOutcome, PRIORITIES, STORED } from '../../queue/jobs/job.ts'
 import type { LiveEvent } from './event.ts'
 import type { Gathered } from './gathering.ts'
 
+type IncidentData = Extract<LiveEvent, { event: 'incident' }>['data']
 type OwnedEvent = { account: AccountId; event: LiveEvent }
 
 type DomainRow = {
@@ -57,7 +58,10 @@ export async function readEvents(
       }),
     ),
     ...domains.flatMap((domain) => [...eventsOf(domain)]),
-    ...(incidents.size === 0 ? [] : await readIncidents(db, accounts, [...incidents])),
+    ...[...incidents]
+      .map((payload) => JSON.parse(payload) as { account: AccountId; data: IncidentData })
+      .filter(({ account }) => accounts.includes(account))
+      .map(({ account, data }) => of(account, { event: 'incident', data })),
     ...[...changed]
       .filter((account) => (accounts as readonly number[]).includes(account))
       .map((account) => of(account as AccountId, { event: 'account', data: {} })),
@@ -128,26 +132,6 @@ async function readDomains(
     [accounts, ids, hosts, month],
   )
   return rows
-}
-
-async function readIncidents(
-  db: Queryable,
-  accounts: readonly AccountId[],
-  ids: readonly number[],
-): Promise<OwnedEvent[]> {
-  const { rows } = await db.query<{
-    account_id: AccountId
-    id: number
-    domain: DomainName
-    kind: string
-    state: 'open' | 'resolved'
-  }>(
-    `select i.account_id, i.id::float8 as id, d.custom_domain as domain, i.kind, i.state
-       from incident i join domain d on d.id = i.domain_id
-      where i.account_id = any ($1::integer[]) and i.id = any ($2::bigint[]) order by i.id`,
-    [accounts, ids],
-  )
-  return rows.map(({ account_id, ...data }) => of(account_id, { event: 'incident', data }))
 }
 
 type Progress = { queued: number; running: number; warming: boolean }

@@ -9,7 +9,7 @@ import type { Facts } from './facts.ts'
 import { newestOfPaths } from './rules.ts'
 import type { Action } from './watch.ts'
 
-/** Payload: the id of an incident that was opened, changed or resolved (`record_incident`, src/db/schema.sql). */
+/** Of an incident that was opened, changed or resolved: `{account, data}` as of its live event (`record_incident`). */
 export const INCIDENT_CHANNEL = 'incident'
 
 const KEPT_DAYS = 400
