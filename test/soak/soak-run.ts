@@ -15,7 +15,13 @@ import {
 } from '../render/corpus-page.ts'
 import { judge } from '../render/judge.ts'
 import { until } from '../support/condition.ts'
-import { listProcesses, type ProcessEntry, processesOf, processTree } from '../support/processes.ts'
+import {
+  browserProcessesOf,
+  listProcesses,
+  type ProcessEntry,
+  processesOf,
+  processTree,
+} from '../support/processes.ts'
 import { scripted, startTestRenderer, type TestRenderer } from '../support/renderer.ts'
 import { type MemorySample, sampleMemory, type Trend, trendOf } from './memory-trend.ts'
 
@@ -176,11 +182,12 @@ export async function soakRun(options: {
 /** After the renderer was closed: nothing may be there. */
 async function leftOf(dataDir: string, groups: ReadonlySet<number>): Promise<string[]> {
   const left = () => {
-    const running = processesOf(dataDir).map(({ pid, command }) => `process ${pid} ${command.slice(0, 120)}`)
-    const zombies = listProcesses()
-      .filter(({ state, parent, group }) => state === 'Z' && (parent === process.pid || groups.has(group)))
-      .map(({ pid, parent }) => `zombie ${pid} of ${parent}`)
-    return [...running, ...zombies]
+    const ofDir = new Set(processesOf(dataDir).map(({ pid }) => pid))
+    return listProcesses().flatMap(({ pid, command, state, parent, group }) => {
+      const isOfBrowser = groups.has(group)
+      if (state === 'Z') return isOfBrowser || parent === process.pid ? [`zombie ${pid} of ${parent}`] : []
+      return isOfBrowser || ofDir.has(pid) ? [`process ${pid} ${command.slice(0, 120)}`] : []
+    })
   }
   // What has no parent any more is asked for by the first process of the machine, when it has time.
   const processes = await until('nothing is left', () => left().length === 0, 5_000).then(() => [], left)
@@ -232,7 +239,7 @@ const WEIGHTED: readonly Part[] = [
 ]
 
 export function partsOfBrowsers(dataDir: string, part: Part): ProcessEntry[] {
-  return processesOf(dataDir).filter(({ command }) => SIGNS[part](command))
+  return browserProcessesOf(dataDir).filter(({ command }) => SIGNS[part](command))
 }
 
 /** SIGKILL to one process of a part that chance names; null when there was none of it. */
