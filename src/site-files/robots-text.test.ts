@@ -4,39 +4,21 @@ import { shutOut } from './judge-crawler.ts'
 import type { RobotsSite } from './robots-files.ts'
 import { beginsGroup, servedRobots } from './robots-text.ts'
 
-type RobotsParts = {
-  mode: RobotsSite['files']['robots']['mode']
-  text: string
-  origin: string
-  preferences: RobotsSite['files']['preferences']
-  sitemapUrl: string | null
-}
-const compose = ({
-  mode = 'append',
-  text = '',
-  origin = '',
-  preferences = {},
-  sitemapUrl = null,
-}: Partial<RobotsParts>) =>
-  servedRobots(
-    {
-      name: 'red.example',
-      files: { robots: { mode }, preferences, sitemap: sitemapUrl === null ? 'origin' : 'generate' },
-    },
-    text,
-    origin,
-  )
+type Files = RobotsSite['files']
+type Parts = Partial<Files> & { mode?: Files['robots']['mode']; text?: string; origin?: string }
+const compose = ({ mode = 'append', text = '', origin = '', preferences = {}, sitemap = 'origin' }: Parts) =>
+  servedRobots({ name: 'red.example', files: { robots: { mode }, preferences, sitemap } }, text, origin)
 const SITEMAP = 'https://red.example/sitemap.xml'
 
 describe('robots.txt in place of the origin’s', () => {
   const own = 'User-agent: GPTBot\nDisallow: /\n'
-  const cases: Record<string, [parts: Partial<RobotsParts>, text: string]> = {
+  const cases: Record<string, [parts: Parts, text: string]> = {
     replaced: [{ mode: 'replace', text: own, origin: 'User-agent: *' }, own],
     appended: [{ text: own, origin: 'User-agent: *\nAllow: /' }, `User-agent: *\nAllow: /\n\n${own}`],
     'appended to nothing': [{ text: own, origin: ' \n' }, own],
-    'a sitemap behind it': [{ text: own, sitemapUrl: SITEMAP }, `${own}\nSitemap: ${SITEMAP}\n`],
+    'a sitemap behind it': [{ text: own, sitemap: 'generate' }, `${own}\nSitemap: ${SITEMAP}\n`],
     'a sitemap that is named already': [
-      { mode: 'replace', text: `Sitemap: ${SITEMAP}`, sitemapUrl: SITEMAP },
+      { mode: 'replace', text: `Sitemap: ${SITEMAP}`, sitemap: 'generate' },
       `Sitemap: ${SITEMAP}`,
     ],
     'preferences in every group': [

@@ -8,7 +8,7 @@ import { RedirectUses } from '../../site-files/stored-redirects.ts'
 const at = '/api/domains/red.example.com'
 const api = await openApi()
 const owner = await api.account()
-await api.domain(owner, 'red.example.com')
+const { id } = await api.domain(owner, 'red.example.com')
 
 const put = (path: string, body: unknown, headers: Record<string, string> = {}) =>
   api.call('PUT', at + path, { key: owner.key, body, headers })
@@ -20,9 +20,8 @@ const listed = async () => (await get('/redirects')).body['redirects'] as Listed
 describe('GET and PUT /api/domains/:domain/redirects', () => {
   it('gives the list as it was put, with uses, other hosts and hidden pages', async () => {
     assert.deepEqual((await get('/redirects')).body, { domain: 'red.example.com', redirects: [] })
-    const { rows } = await api.pool.query<{ id: number }>('select id from domain')
-    await storePages(api, rows[0]!.id as never, ['/old?x=1', '/shop/a'])
-    await api.pool.query(`insert into last_visit values ($1, '/shop/a', 'a', 'search', now())`, [rows[0]!.id])
+    await storePages(api, id, ['/old?x=1', '/shop/a'])
+    await api.pool.query(`insert into last_visit values ($1, '/shop/a', 'a', 'search', now())`, [id])
     const redirects = [
       { from: '/z', to: 'https://else.example/', hits: 7, external: false },
       { from: '/old', to: '/new', status: 302 },
@@ -56,22 +55,17 @@ describe('GET and PUT /api/domains/:domain/redirects', () => {
   it('adds up uses, also of a domain beside one that is gone, and says when the last one was', async () => {
     const redirects = ['/old', '/shop/*'].map((from) => ({ from, to: '/other' }))
     await put('/redirects', { redirects })
-    const { rows } = await api.pool.query<{ id: DomainId }>('select id from domain')
     const uses = new RedirectUses({ db: api.pool, log: silentLog() })
-    const [domain, nowMs] = [rows[0]!.id, Date.parse('2026-01-02T03:04:05Z')]
-    uses.note(domain, '/old', nowMs - 1_000)
-    uses.note(domain, '/old', nowMs)
-    uses.note(domain, '/shop/*', nowMs)
+    const nowMs = Date.parse('2026-01-02T03:04:05Z')
+    uses.note(id, '/old', nowMs - 1_000)
+    uses.note(id, '/old', nowMs)
+    uses.note(id, '/shop/*', nowMs)
     uses.note(0 as DomainId, '/old', nowMs)
     await uses.flush()
-    uses.note(domain, '/old', nowMs - 5_000)
+    uses.note(id, '/old', nowMs - 5_000)
     await uses.flush()
-    const used = (await listed()).map(({ from, hits, last_used_at: at }) => [from, hits, at])
-    const at = '2026-01-02T03:04:05.000Z'
-    assert.deepEqual(used, [
-      ['/old', 3, at],
-      ['/shop/*', 1, at],
-    ])
+    const used = (await listed()).map(({ from, hits, last_used_at: last }) => `${from} ${hits} ${last}`)
+    assert.deepEqual(used, ['/old 3 2026-01-02T03:04:05.000Z', '/shop/* 1 2026-01-02T03:04:05.000Z'])
     await put('/redirects', { redirects: redirects.slice(0, 1) })
   })
 
@@ -82,9 +76,7 @@ describe('GET and PUT /api/domains/:domain/redirects', () => {
     assertAnswer(answer, 400, /^Line 2: from must be a path/)
     assert.deepEqual(valuesOf(answer.body['lines'], 'line'), [2, 3])
     assert.equal((await listed())[0]?.from, '/old')
-    assert.equal((await put('/redirects', { redirects: 'x' })).body['error'], 'redirects must be an array')
-    const many = Array.from({ length: 10_001 }, (_, n) => ({ from: `/${n}`, to: '/x' }))
-    assertAnswer(await put('/redirects', { redirects: many }), 400, 'redirects has more than 10000 entries')
+    assertAnswer(await put('/redirects', { redirects: 'x' }), 400, 'redirects must be an array')
   })
 
   it('takes 8 MiB and no more', async () => {
@@ -108,36 +100,27 @@ describe('GET and PUT /api/domains/:domain/redirects', () => {
 
   it('changes a list only if it is the one that was read', async () => {
     const tag = (await get('/redirects')).headers.get('etag')!
-    const first = await put('/redirects', { redirects: [{ from: '/1', to: '/b' }] }, { 'if-match': tag })
-    assert.equal(first.status, 200)
-    assertAnswer(
-      await put('/redirects', { redirects: [] }, { 'if-match': tag }),
-      412,
-      'It was changed since it was read',
-    )
-    assert.equal((await put('/redirects', { redirects: [] }, { 'if-match': '*' })).status, 200)
+    const change = (from: string, ifMatch: string) =>
+      put('/redirects', { redirects: [{ from, to: '/b' }] }, { 'if-match': ifMatch })
+    assert.equal((await change('/1', tag)).status, 200)
+    assertAnswer(await change('/2', tag), 412, 'It was changed since it was read')
+    assert.equal((await change('/3', '*')).status, 200)
   })
 })
 
 describe('settings of site files', () => {
   const robots = (mode: string, text?: string) => ({ robots: { mode, text } })
+  const TEXT = 'robots.text'
+  const NO_URL = 'terms_url must be an http or https URL'
   const cases: [name: string, settings: object, error: string][] = [
-    [
-      'text in a group',
-      robots('append', '# x\nDisallow: /'),
-      'robots.text must begin with a User-agent or Sitemap line',
-    ],
-    ['too long a text', robots('replace', 'x'.repeat(512_001)), 'robots.text must have at most 512000 bytes'],
-    ['NUL', robots('replace', 'a\0'), 'robots.text must not contain NUL or broken characters'],
+    ['text in a group', robots('append', 'Allow: /'), `${TEXT} must begin with a User-agent or Sitemap line`],
+    ['too long a text', robots('replace', 'x'.repeat(512_001)), `${TEXT} must have at most 512000 bytes`],
+    ['NUL', robots('replace', 'a\0'), `${TEXT} must not contain NUL or broken characters`],
     ['an unknown mode', robots('off'), 'robots.mode must be "origin" or "append" or "replace"'],
     ['an unknown field', { preferences: { train: 'deny' } }, 'preferences has unknown fields: "train"'],
     ['payment without terms', { categories: { ai: 'payment' } }, 'terms_url is required for "payment"'],
-    ['terms with a user', { terms_url: 'https://u@x.example/' }, 'terms_url must be an http or https URL'],
-    [
-      'terms that end the header',
-      { terms_url: 'https://x.example/>;' },
-      'terms_url must be an http or https URL',
-    ],
+    ['terms with a user', { terms_url: 'https://u@x.example/' }, NO_URL],
+    ['terms that end the header', { terms_url: 'https://x.example/>;' }, NO_URL],
   ]
   for (const [name, settings, error] of cases) {
     it(`refuses ${name}`, async () => assertAnswer(await set(settings), 400, `settings.${error}`))
@@ -176,21 +159,15 @@ describe('POST /api/domains/:domain/robots/test', () => {
     const text = 'User-agent: *\nDisallow: /private # mine'
     const verdict = await judge({ path: '/private/x', crawler: 'Googlebot', text })
     assert.deepEqual(verdict.body, { allowed: false, line: 2, rule: 'Disallow: /private # mine' })
-    await set({ robots: { mode: 'replace', text: 'User-agent: GPTBot\nDisallow: /' } })
+    const own = 'User-agent: GPTBot\nDisallow: /'
+    await set({ robots: { mode: 'replace', text: own } })
     const agent = 'Mozilla/5.0 (compatible; GPTBot/1.2; +https://openai.com/gptbot)'
     assert.equal((await judge({ path: '/', crawler: agent })).body['allowed'], false)
-    const { body } = await get('/robots')
-    const own = 'User-agent: GPTBot\nDisallow: /'
-    assert.deepEqual(body, {
-      domain: 'red.example.com',
-      mode: 'replace',
-      text: own,
-      origin: null,
-      served: own,
-    })
+    const shown = { domain: 'red.example.com', mode: 'replace', text: own, origin: null, served: own }
+    assert.deepEqual((await get('/robots')).body, shown)
     await set({ robots: { mode: 'origin' } })
     assertAnswer(await judge({ path: '/', crawler: 'x' }), 502, 'Origin cannot be reached')
-    assert.equal((await judge({ path: 'x', crawler: 'x' })).body['error'], 'path must start with /')
+    assertAnswer(await judge({ path: 'x', crawler: 'x' }), 400, 'path must start with /')
   })
 })
 
@@ -241,11 +218,8 @@ describe('versions', () => {
     assert.deepEqual(found.body['content'], { mode: 'replace', text: 'one' })
     const other = await api.account()
     await api.domain(other, 'blue.example.com')
-    assertAnswer(
-      await api.get(`/api/domains/blue.example.com/versions/${first!.id}`, other.key),
-      404,
-      'Version not found',
-    )
+    const asked = await api.get(`/api/domains/blue.example.com/versions/${first!.id}`, other.key)
+    assertAnswer(asked, 404, 'Version not found')
     assert.equal((await restore(2_147_483_648)).status, 404)
   })
 })

@@ -35,13 +35,7 @@ const read = async (domain: DomainId | null = edge.red) => {
   await compliance.flush()
   const range = { fromMs: edge.nowMs() - 86_400_000, toMs: edge.nowMs() + 1, step: 'day' } as const
   const found = await readCompliance(edge.pool, { account: edge.account, domain }, range)
-  return found.map(({ name, category, purpose, forbidden, paths }) => [
-    name,
-    category,
-    purpose,
-    forbidden,
-    paths,
-  ])
+  return found.map((one) => [one.name, one.category, one.purpose, one.forbidden, one.paths])
 }
 
 describe('compliance with robots.txt', () => {
