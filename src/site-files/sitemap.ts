@@ -8,7 +8,7 @@ import type { RedirectMap } from './redirects.ts'
 /** The sitemap protocol's limits. */
 export const URLS_A_FILE = 50_000
 const LOCATION_LIMIT_CHARS = 2_048
-/** Read at once; a slow reader holds no connection in between. */
+/** Read at once, a part of a file's limit; a slow reader holds no connection in between. */
 const BATCH = 1_000
 
 type Listed = { path: string; changed_at: Date }
@@ -60,17 +60,17 @@ async function* indexOf({ name }: SitemapSite, files: number): AsyncGenerator<st
 }
 
 async function* urlsOf(db: Queryable, site: SitemapSite, file: number): AsyncGenerator<string> {
-  let after = file === 0 ? '' : await lastBefore(db, site, file)
+  let after: string | undefined = ''
   let isBegun = false
-  for (let read = 0; after !== null && read < URLS_A_FILE; ) {
-    const limit: number = Math.min(BATCH, URLS_A_FILE - read)
+  for (let read = 0; after !== undefined && read < URLS_A_FILE; read += BATCH) {
+    const skipped = read === 0 ? file * URLS_A_FILE : 0
     const { rows }: { rows: Listed[] } = await db.query<Listed>({
       name: 'sitemap-batch',
-      text: `select path, changed_at from page_fact where ${LISTED} and path > $3 order by path limit $4`,
-      values: [site.id, new Date(site.sinceMs), after, limit],
+      text: `select path, changed_at from page_fact where ${LISTED} and path > $3
+              order by path offset $4 limit ${BATCH}`,
+      values: [site.id, new Date(site.sinceMs), after, skipped],
     })
-    read += rows.length
-    after = rows.length < limit ? null : rows.at(-1)!.path
+    after = rows[BATCH - 1]?.path
     const urls = rows.filter(({ path }) => isOpen(path, site)).map((row) => entry(site.name, row))
     if (urls.join('') === '') continue
     yield `${isBegun ? '' : opening('urlset')}${urls.join('')}`
@@ -84,13 +84,4 @@ function entry(name: string, { path, changed_at }: Listed): string {
   if (location.length > LOCATION_LIMIT_CHARS) return ''
   const lastmod = `${changed_at.toISOString().slice(0, 19)}Z`
   return `<url><loc>${escapeXml(location)}</loc><lastmod>${lastmod}</lastmod></url>\n`
-}
-
-/** The last path of the file before; null: there are not so many. */
-async function lastBefore(db: Queryable, { id, sinceMs }: SitemapSite, file: number): Promise<string | null> {
-  const { rows } = await db.query<{ path: string }>(
-    `select path from page_fact where ${LISTED} order by path offset $3 limit 1`,
-    [id, new Date(sinceMs), file * URLS_A_FILE - 1],
-  )
-  return rows[0]?.path ?? null
 }

@@ -43,10 +43,10 @@ export async function listRedirects(db: Queryable, domain: Domain): Promise<List
   }>(
     `select c.name, coalesce(u.hits, 0)::float8 as hits, u.last_used_at, bool_or(exists (
               select from page where domain_id = $1 and path >= c.low and path < c.high)) as shadows_page
-       from unnest($2::text[], $3::text[], $4::text[]) as c (name, low, high)
+       from json_to_recordset($2) as c (name text, low text collate "C", high text collate "C")
        left join redirect_use u on u.domain_id = $1 and u.path = c.name
       group by c.name, u.hits, u.last_used_at`,
-    [domain.id, ...columnsOf(covered)],
+    [domain.id, JSON.stringify(covered)],
   )
   const usedOf = new Map(rows.map(({ name, ...used }) => [name, used]))
   return redirects.map((redirect) => {
@@ -110,25 +110,20 @@ function coveredRanges(name: string): Covered[] {
   ]
 }
 
-function columnsOf(covered: readonly Covered[]): [names: string[], low: string[], high: string[]] {
-  return [covered.map(({ name }) => name), covered.map(({ low }) => low), covered.map(({ high }) => high)]
-}
-
 /** Of a change of redirects; the others are not told. */
 const COVERED_LIMIT = 100_000
 
 /** Tells search engines of listed pages whose redirects appeared or went. */
 async function noteCovered(db: Queryable, domain: DomainId, covered: readonly Covered[]): Promise<void> {
-  const [, low, high] = columnsOf(covered)
   await db.query(
     `update page_fact set untold_at = now(), is_covered = true
       where domain_id = $1 and path in (
         select f.path from domain d join page_fact f on f.domain_id = d.id and f.is_listed
          where d.id = $1 and d.settings->'indexnow' = 'true'
-           and exists (select from unnest($2::text[], $3::text[]) as covered (low, high)
+           and exists (select from json_to_recordset($2) as covered (low text collate "C", high text collate "C")
                         where f.path >= covered.low and f.path < covered.high)
          order by f.path limit ${COVERED_LIMIT} for update of f)`,
-    [domain, low, high],
+    [domain, JSON.stringify(covered)],
   )
 }
 

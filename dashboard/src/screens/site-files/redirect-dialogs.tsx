@@ -4,7 +4,7 @@ import { useMutation } from '@tanstack/react-query'
 import { useId, useState } from 'react'
 import type { Redirect } from '../../api/types.ts'
 import { counted } from '../../format.ts'
-import { FormDialog } from '../../parts/dialog.tsx'
+import { ConfirmDialog, FormDialog } from '../../parts/dialog.tsx'
 
 export type Entry = Pick<Redirect, 'from' | 'to' | 'status'>
 
@@ -76,19 +76,13 @@ export function RedirectImport(props: {
 }) {
   const id = useId()
   const [file, setFile] = useState<File | null>(null)
-  const save = useMutation({
-    mutationFn: async () => {
-      if (file === null) throw new Error('Choose a file.')
-      await props.save(await file.text())
-    },
-    onSuccess: props.onClose,
-  })
   return (
-    <FormDialog
+    <ConfirmDialog
       title="Import redirects"
       label="Import"
-      sent={save}
-      onSubmit={() => save.mutate()}
+      isHarmless={props.known === 0}
+      isOff={file === null}
+      run={async () => props.save((await file?.text()) ?? '')}
       onClose={props.onClose}
     >
       <Text size="sm">
@@ -103,12 +97,9 @@ export function RedirectImport(props: {
           id={id}
           type="file"
           accept=".csv,text/csv"
-          onChange={({ currentTarget: { files } }) => {
-            save.reset()
-            setFile(files?.[0] ?? null)
-          }}
+          onChange={({ currentTarget: { files } }) => setFile(files?.[0] ?? null)}
         />
       </div>
-    </FormDialog>
+    </ConfirmDialog>
   )
 }
