@@ -10,50 +10,20 @@ it('numbers and shares', () => {
   assert.equal(counted(2, 'address', 'addresses'), '2 addresses')
 })
 
-it('response times', () => {
-  assert.deepEqual([null, 0.0712, 1, 9.94, 9.96, 12.34, 999, 999.6, 2_440, 9_999, 92_000].map(milliseconds), [
-    '–',
-    '0.071 ms',
-    '1 ms',
-    '9.9 ms',
-    '10 ms',
-    '12 ms',
-    '999 ms',
-    '1.0 s',
-    '2.4 s',
-    '10 s',
-    '92 s',
-  ])
-})
-
-it('durations', () => {
-  assert.deepEqual([0, 0.44, 9.96, 12.4, 119, 120, 7_199, 7_200, 172_800].map(duration), [
-    '0 s',
-    '0.4 s',
-    '10 s',
-    '12 s',
-    '119 s',
-    '2 min',
-    '120 min',
-    '2 h',
-    '2 days',
-  ])
-})
-
-it('sizes', () => {
-  assert.deepEqual(
-    [0, 1, 1_023, 1_024, 34_240, 231_000, 512 * 1024 ** 2, 1.5 * 1024 ** 3, 2 ** 60].map(bytes),
-    [
-      '0 bytes',
-      '1 bytes',
-      '1023 bytes',
-      '1.0 KiB',
-      '33.4 KiB',
-      '226 KiB',
-      '512 MiB',
-      '1.5 GiB',
-      '1048576 TiB',
-    ],
+it('response times, durations and sizes', () => {
+  const said = (of: (value: number) => string, ...values: number[]) => values.map(of).join(', ')
+  assert.equal(milliseconds(null), '–')
+  assert.equal(
+    said(milliseconds, 0.0712, 1, 9.94, 9.96, 12.34, 999, 999.6, 2_440, 9_999, 92_000),
+    '0.071 ms, 1 ms, 9.9 ms, 10 ms, 12 ms, 999 ms, 1.0 s, 2.4 s, 10 s, 92 s',
+  )
+  assert.equal(
+    said(duration, 0, 0.44, 9.96, 12.4, 119, 120, 7_199, 7_200, 172_800),
+    '0 s, 0.4 s, 10 s, 12 s, 119 s, 2 min, 120 min, 2 h, 2 days',
+  )
+  assert.equal(
+    said(bytes, 0, 1, 1_023, 1_024, 34_240, 231_000, 512 * 1024 ** 2, 1.5 * 1024 ** 3, 2 ** 60),
+    '0 bytes, 1 bytes, 1023 bytes, 1.0 KiB, 33.4 KiB, 226 KiB, 512 MiB, 1.5 GiB, 1048576 TiB',
   )
 })
 

@@ -9,17 +9,15 @@ import { ruleSentence } from './rule-sentence.ts'
 import { aheadPerDay, fieldsOf, formOf, type RuleForm, settingsOf, withField } from './values.ts'
 
 const domainWith = (settings: Partial<Settings>): DomainWithSettings => ({
-  id: 1,
-  custom_domain: 'shop.example.com',
-  origin_url: 'https://origin.example.com',
-  ssl_enabled: false,
-  renders_used: 0,
-  monthly_render_limit: 1_000,
-  is_active: true,
-  created_at: '2026-11-15T12:30:00.000Z',
-  updated_at: '2026-11-15T12:30:00.000Z',
+  ...{
+    id: 1,
+    custom_domain: 'shop.example.com',
+    origin_url: 'https://origin.example.com',
+    ssl_enabled: false,
+  },
+  ...{ renders_used: 0, monthly_render_limit: 1_000, is_active: true, indexnow_key: null },
+  ...{ created_at: '2026-11-15T12:30:00.000Z', updated_at: '2026-11-15T12:30:00.000Z' },
   settings: { ...DEFAULT_DOMAIN_SETTINGS, ...settings },
-  indexnow_key: null,
 })
 
 const problemsOf = (change: Partial<ReturnType<typeof formOf>>) =>
@@ -82,19 +80,16 @@ describe('the settings form', () => {
   it('names the field that is wrong', () => {
     const rule = { key: 'a', path: 'cart', action: '', freshHours: '', more: '' } as const
     const crawlers = { added: [{ key: 'a', pattern: 'x*', category: 'ai' as const }], removed: 'abc\nx' }
-    assert.deepEqual(Object.keys(problemsOf({ crawlers })), ['crawlers.added.0.pattern', 'crawlers.removed'])
-    const visitor = { userAgent: 'ü', width: 199, height: '', locale: '-', timeZone: 'Mars' }
-    assert.deepEqual(Object.keys(problemsOf({ visitor })), [
-      'visitor.userAgent',
-      'visitor.width',
-      'visitor.height',
-      'visitor.locale',
-      'visitor.timeZone',
-    ])
-    assert.deepEqual(Object.keys(problemsOf({ freshHours: '' })), ['freshHours'])
-    assert.deepEqual(Object.keys(problemsOf({ staleHours: -1 })), ['staleHours'])
-    assert.deepEqual(Object.keys(problemsOf({ query: 'list', queryNames: ' ' })), ['queryNames'])
-    assert.deepEqual(Object.keys(problemsOf({ rules: [rule] })), ['rules.0.path', 'rules.0.freshHours'])
+    const visitor = { userAgent: 'ü', width: 199, height: '', locale: '-', timeZone: 'Mars' } as const
+    for (const [change, fields] of [
+      [{ crawlers }, 'crawlers.added.0.pattern crawlers.removed'],
+      [{ visitor }, 'visitor.userAgent visitor.width visitor.height visitor.locale visitor.timeZone'],
+      [{ freshHours: '' }, 'freshHours'],
+      [{ staleHours: -1 }, 'staleHours'],
+      [{ query: 'list', queryNames: ' ' }, 'queryNames'],
+      [{ rules: [rule] }, 'rules.0.path rules.0.freshHours'],
+    ] as const)
+      assert.equal(Object.keys(problemsOf(change as Parameters<typeof problemsOf>[0])).join(' '), fields)
   })
 
   it('allows at most ten years, like the server', () => {
@@ -136,15 +131,7 @@ it('an error of the server is shown at its field', () => {
     [{ crawler_wait_seconds: 0 }, 'crawlerWaitSeconds'],
     [{ refresh_ahead_percent: 101 }, 'aheadPercent'],
     [{ query: 'some' }, 'queryNames'],
-    [
-      {
-        rules: [
-          { path: '/a', action: 'pass' },
-          { path: 'b', action: 'pass' },
-        ],
-      },
-      'rules.1.path',
-    ],
+    [{ rules: ['/a', 'b'].map((path) => ({ path, action: 'pass' })) }, 'rules.1.path'],
     [{ rules: [{ path: '/a' }] }, 'rules.0.path'],
     [{ rules: [{ path: '/a', render: { wait_for: '..a' } }] }, 'rules.0.more'],
     [{ rules: [{ path: '/a', fresh_seconds: -1 }] }, 'rules.0.freshHours'],
