@@ -1,19 +1,17 @@
 import assert from 'node:assert/strict'
 import net from 'node:net'
-import { after, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import pg from 'pg'
 import { until } from '../../test/support/condition.ts'
-import { testDatabase } from '../../test/support/database.ts'
+import { openTestDatabase } from '../../test/support/database.ts'
+import { freePort, listening } from '../../test/support/loopback.ts'
 import { silentLog } from '../log.ts'
 import { DatabaseError, isNotUpYet } from './connection.ts'
 import { openDatabase } from './database.ts'
 
 const open = (databaseUrl: string, waitMs = 0, lines: string[] = []) =>
   openDatabase({
-    databaseUrl,
-    dataDir: '/nowhere',
-    log: silentLog(),
-    waitMs,
+    ...{ databaseUrl, dataDir: '/nowhere', log: silentLog(), waitMs },
     onLongStep: (line) => lines.push(line),
   })
 
@@ -27,8 +25,7 @@ async function refusal(databaseUrl: string, waitMs?: number): Promise<string> {
   throw new Error('it was accepted')
 }
 
-const database = await testDatabase()
-after(() => database.close())
+const database = await openTestDatabase()
 
 it('a server that ends between two queries may be back in a moment, and what it refuses it will refuse again', async () => {
   const client = new pg.Client(database.connection)
@@ -103,17 +100,6 @@ describe('a server given by DATABASE_URL', () => {
   })
 })
 
-async function freePort(): Promise<number> {
-  const server = await listen(net.createServer(), 0)
-  const { port } = server.address() as net.AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
-}
-
-function listen(server: net.Server, port: number): Promise<net.Server> {
-  return new Promise((resolve) => server.listen(port, '127.0.0.1', () => resolve(server)))
-}
-
 /**
  * Speaks just enough of PostgreSQL's protocol (version 3: AuthenticationOk,
  * ReadyForQuery, one row) to say which version it is: a fake for a failure that
@@ -154,6 +140,5 @@ async function startOldServer(version: string, number: number, port = 0, replica
       )
     })
   })
-  await listen(server, port)
-  return { port: (server.address() as net.AddressInfo).port, close: () => server.close() }
+  return { port: await listening(server, port), close: () => server.close() }
 }

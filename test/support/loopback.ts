@@ -2,9 +2,9 @@ import { once } from 'node:events'
 import http from 'node:http'
 import net, { type AddressInfo } from 'node:net'
 
-/** Lets a server listen at a free port of 127.0.0.1, which is returned. */
-export async function listening(server: net.Server): Promise<number> {
-  server.listen(0, '127.0.0.1')
+/** Lets a server listen at 127.0.0.1, at a free port unless one is named. Returns the port. */
+export async function listening(server: net.Server, port = 0): Promise<number> {
+  server.listen(port, '127.0.0.1')
   await once(server, 'listening')
   return (server.address() as AddressInfo).port
 }

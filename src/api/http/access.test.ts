@@ -108,18 +108,10 @@ describe('API key', () => {
 // Proves interface 5/2
 it('routes that need no key: signing in, confirming an address, and the state of a node', () => {
   const open = api.contract.operations.filter(({ security }) => security === null)
-  assert.deepEqual(
-    open.map(({ method, url }) => `${method} ${url}`),
-    [
-      'POST /api/notifications/confirm',
-      'POST /api/session',
-      'GET /api/password-reset',
-      'POST /api/password-reset',
-      'POST /api/links/read',
-      'POST /api/links/use',
-      'GET /healthz',
-      'GET /readyz',
-    ],
+  assert.equal(
+    open.map(({ method, url }) => `${method} ${url}`).join(', '),
+    'POST /api/notifications/confirm, POST /api/session, GET /api/password-reset, POST /api/password-reset, ' +
+      'POST /api/links/read, POST /api/links/use, GET /healthz, GET /readyz',
   )
   assert.deepEqual(valuesOf(guarded('WebhookToken'), 'url'), ['/api/webhook/refresh'])
 })

@@ -38,19 +38,11 @@ it('GET /openapi.json: OpenAPI 3.1 with every endpoint of the contract, and sche
   }
   assert.equal(openapi, '3.1.0')
   const routes = api.contract.operations.map(({ method, url }) => `${method} ${url}`)
-  for (const endpoint of [
-    'GET /api/domains',
-    'POST /api/domains',
-    'DELETE /api/domains/{domain}',
-    'PUT /api/domains/{domain}',
-    'GET /api/cache/list/{domain}',
-    'POST /api/cache/purge',
-    'POST /api/cache/refresh',
-    'POST /api/cache/purge-all',
-    'POST /api/cache/refresh-all',
-    'GET /api/cache/stats',
-    'POST /api/webhook/refresh',
-  ]) {
+  const contract =
+    'GET /api/domains, POST /api/domains, DELETE /api/domains/{domain}, PUT /api/domains/{domain}, ' +
+    'GET /api/cache/list/{domain}, POST /api/cache/purge, POST /api/cache/refresh, POST /api/cache/purge-all, ' +
+    'POST /api/cache/refresh-all, GET /api/cache/stats, POST /api/webhook/refresh'
+  for (const endpoint of contract.split(', ')) {
     assert(routes.includes(endpoint), endpoint)
   }
   for (const hidden of ['/', '/bot', '/docs', '/metrics', '/domains']) assert(!(hidden in paths), hidden)
@@ -182,27 +174,12 @@ describe('the dashboard', async () => {
       assert.equal((await get('/domains', { 'if-none-match': '"other"' })).status, 200)
     })
 
-    it('404: no other path is one, least of all below /api', async () => {
+    it('404: no other path is one, least of all below /api; pages of middlewares are none either', async () => {
       for (const url of '/domain /domains/a/b /index.html /api/nothing /api /assets/ /assets'.split(' ')) {
         const response = await get(url, { accept: 'text/html' })
         assert.equal(response.status, 404, url)
         assert.deepEqual(await response.json(), { error: 'Not found' })
       }
-    })
-
-    it('405: nothing but GET and HEAD', async () => {
-      const response = await fetch(`${api.url}/sign-in`, { method: 'POST' })
-      assert.deepEqual([response.status, response.headers.get('allow')], [405, 'GET, HEAD, OPTIONS'])
-      const head = await fetch(`${api.url}/sign-in`, { method: 'HEAD' })
-      assert.deepEqual([head.status, await head.text()], [200, ''])
-    })
-
-    it('what was there before them stays', async () => {
-      for (const url of ['/docs', '/openapi.json', '/bot', '/healthz', '/readyz']) {
-        assert.equal((await get(url)).status, 200, url)
-      }
-      assert.equal((await get('/api/domains')).status, 401)
-      // As prerender middlewares ask.
       assert.equal((await get('/https://shop.example.com/domains')).status, 401)
     })
   })
@@ -226,15 +203,11 @@ describe('the dashboard', async () => {
       for (const encoding of ['br', 'gzip', 'identity']) {
         const response = await get('/assets/index-abc123.js', { 'accept-encoding': encoding })
         assert.equal(response.status, 200)
-        for (const [name, value] of [
-          ['cache-control', 'public, max-age=31536000, immutable'],
-          ['vary', 'Accept-Encoding'],
-          ['content-type', 'text/javascript; charset=utf-8'],
-          ['x-content-type-options', 'nosniff'],
-          ['content-encoding', encoding === 'identity' ? null : encoding],
-        ] as const) {
-          assert.equal(response.headers.get(name), value)
-        }
+        assert.partialDeepStrictEqual(Object.fromEntries(response.headers), {
+          ...{ 'cache-control': 'public, max-age=31536000, immutable', vary: 'Accept-Encoding' },
+          ...{ 'content-type': 'text/javascript; charset=utf-8', 'x-content-type-options': 'nosniff' },
+          ...(encoding !== 'identity' && { 'content-encoding': encoding }),
+        })
         assert.equal(await response.text(), SCRIPT)
       }
       const { headers } = await get('/assets/index-abc123.js', { 'accept-encoding': 'gzip, deflate, br' })
