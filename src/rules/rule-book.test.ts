@@ -83,35 +83,24 @@ describe('a rule by its path', () => {
 })
 
 describe('what a rule does', () => {
-  it('pass: the origin answers, also sitemaps', () => {
-    assert.equal(target('/cart/1', [{ path: '/cart*', action: 'pass' }]).kind, 'rule')
-    assert.equal(target('/sitemap.xml', [{ path: '/site*', action: 'pass' }]).kind, 'rule')
-    assert.equal(target('/shop', [{ path: '/cart*', action: 'pass' }]).kind, 'page')
-  })
-
-  it('render: may make a page of what looks like an asset, and never hides robots.txt', () => {
-    const rules: Rule[] = [{ path: '/*', action: 'render' }]
-    assert.equal(target('/docs/v1.json', rules).kind, 'page')
-    assert.equal(target('/robots.txt', rules).kind, 'excluded')
-  })
-
-  // Proves decided "Rules of a domain"
-  it('a fresh time alone makes no page of an asset, and leaves the other times', () => {
-    const rules: Rule[] = [{ path: '/news*', fresh_seconds: 60 }]
-    const news = target('/news/1', rules)
-    assert(news.kind === 'page')
-    assert.deepEqual(news.lifetimes, { freshMs: 60_000, staleMs: 604_800_000, keepMs: 2_592_000_000 })
-    assert.equal(target('/news/photo.jpg', rules).kind, 'asset')
-    const other = target('/shop', rules)
-    assert(other.kind === 'page')
-    assert.equal(other.lifetimes.freshMs, 86_400_000)
-  })
-
-  it('a fresh time of nothing: each answer is stale at once, and refreshed', () => {
-    const page = target('/live', [{ path: '/live', action: 'render', fresh_seconds: 0 }])
-    assert(page.kind === 'page')
-    assert.equal(page.lifetimes.freshMs, 0)
-  })
+  const cases: [url: string, rule: Rule, kind: string, ages?: object][] = [
+    ['/cart/1', { path: '/cart*', action: 'pass' }, 'rule'],
+    ['/sitemap.xml', { path: '/site*', action: 'pass' }, 'rule'],
+    ['/shop', { path: '/cart*', action: 'pass' }, 'page', { freshMs: 86_400_000 }],
+    ['/docs/v1.json', { path: '/*', action: 'render' }, 'page'],
+    ['/robots.txt', { path: '/*', action: 'render' }, 'excluded'],
+    // Proves decided "Rules of a domain"
+    ['/news/1', { path: '/news*', fresh_seconds: 60 }, 'page', { freshMs: 60_000, staleMs: 604_800_000 }],
+    ['/news/photo.jpg', { path: '/news*', fresh_seconds: 60 }, 'asset'],
+    ['/live', { path: '/live', fresh_seconds: 0, keep_seconds: 9 }, 'page', { freshMs: 0, keepMs: 9_000 }],
+  ]
+  for (const [url, rule, kind, ages = {}] of cases) {
+    it(`${JSON.stringify(rule)} makes ${url} ${kind}, with its own lifetimes`, () => {
+      const found = target(url, [rule])
+      assert.equal(found.kind, kind)
+      assert.partialDeepStrictEqual(found.kind === 'page' ? found.lifetimes : {}, ages)
+    })
+  }
 })
 
 describe('a rule for some requests of its paths', () => {

@@ -68,6 +68,8 @@ async function tried(body: object) {
 }
 
 const pagesOf = (body: Record<string, unknown>) => body['pages'] as Record<string, unknown>[]
+const pagesAt = async (url: string) => pagesOf((await api.get(url, owner.key)).body)
+const pathsOf = async (body: object) => (await pagesAt(await tried(body))).map(({ path }) => path)
 
 describe('POST and GET /api/domains/:domain/rules/try', () => {
   // Proves decided "Trying rules"
@@ -90,17 +92,8 @@ describe('POST and GET /api/domains/:domain/rules/try', () => {
 
     const requests = await work()
     assert.deepEqual(
-      requests.map(({ path, visitor }) => [path, visitor?.locale]),
-      [
-        ...[
-          ['/a', 'fr'],
-          ['/a', 'de-CH'],
-          ['/ab', 'fr'],
-          ['/ab', 'de-CH'],
-          ['/pass', 'de-CH'],
-        ],
-        ['/other', 'de-CH'],
-      ],
+      requests.map(({ path, visitor }) => `${path} ${visitor?.locale}`),
+      ['/a fr', '/a de-CH', '/ab fr', '/ab de-CH', '/pass de-CH', '/other de-CH'],
     )
     const { body } = await api.get(url, owner.key)
     assert.equal(body['state'], 'done')
@@ -136,17 +129,13 @@ describe('POST and GET /api/domains/:domain/rules/try', () => {
 
   it('tries what was asked for most when no paths are given, else the home page', async () => {
     const id = await shop()
-    const home = await tried({ rules: [] })
-    assert.deepEqual(
-      pagesOf((await api.get(home, owner.key)).body).map(({ path }) => path),
-      ['/'],
-    )
+    assert.deepEqual(await pathsOf({ rules: [] }), ['/'])
     await api.pool.query(
       `insert into traffic_path select $1, $2, false, '/p' || n, n, 'hit', 200 from generate_series(1, 30) n`,
       [id, new Date(api.clock.nowMs())],
     )
-    const most = pagesOf((await api.get(await tried({ rules: [] }), owner.key)).body)
-    assert.deepEqual([most.length, most[0]?.['path'], most[19]?.['path']], [20, '/p30', '/p11'])
+    const most = await pathsOf({ rules: [] })
+    assert.deepEqual([most.length, most[0], most[19]], [20, '/p30', '/p11'])
   })
 
   it('without paths also those of new rules that apply to none of these, with their parameters', async () => {
@@ -156,14 +145,12 @@ describe('POST and GET /api/domains/:domain/rules/try', () => {
       { path: '/nowhere*', action: 'pass' },
       { path: '/*', action: 'render' },
     ]
-    const paths = async () =>
-      pagesOf((await api.get(await tried({ rules }), owner.key)).body).map(({ path }) => path)
     await shop()
-    assert.deepEqual(await paths(), ['/imprint', '/?a%20b=1&lang=de', '/'])
+    assert.deepEqual(await pathsOf({ rules }), ['/imprint', '/?a%20b=1&lang=de', '/'])
     await shop({ query: 'ignore' })
-    assert.deepEqual(await paths(), ['/imprint', '/'])
+    assert.deepEqual(await pathsOf({ rules }), ['/imprint', '/'])
     await shop({ rules })
-    assert.deepEqual(await paths(), ['/'])
+    assert.deepEqual(await pathsOf({ rules }), ['/'])
   })
 
   it('tries as a visitor whose rule changes, else as a search crawler on a desktop', async () => {
@@ -180,14 +167,16 @@ describe('POST and GET /api/domains/:domain/rules/try', () => {
     const requests = await work()
     const { body } = await api.get(url, owner.key)
     assert.deepEqual(
-      pagesOf(body).map((page) => [page['category'], page['variant'], page['is_served'], page['rule_after']]),
+      pagesOf(body).map(
+        (page) => `${page['category']} ${page['variant']} ${page['is_served']} ${page['rule_after']}`,
+      ),
       [
-        ['ai', 'desktop', true, 0],
-        ['ai-user', 'mobile', true, 1],
-        ['search', 'mobile', true, 2],
-        ['search', 'desktop', true, 3],
-        ['search', 'desktop', true, null],
-        ['search', 'desktop', true, 4],
+        'ai desktop true 0',
+        'ai-user mobile true 1',
+        'search mobile true 2',
+        'search desktop true 3',
+        'search desktop true null',
+        'search desktop true 4',
       ],
     )
     const titles = { of: 'head', before: 'title: Old\nrobots: all', after: 'title: For AI\nrobots: all' }
@@ -207,18 +196,18 @@ describe('POST and GET /api/domains/:domain/rules/try', () => {
       { path: '/*', when: { variant: 'mobile' }, action: 'gone' },
     ]
     const asked = async (visitor: object) => {
-      const [page] = pagesOf(
-        (await api.get(await tried({ rules, paths: ['/'], ...visitor }), owner.key)).body,
-      )
-      return [page?.['category'], page?.['variant'], page?.['is_served'], page?.['rule_after']]
+      const [page] = await pagesAt(await tried({ rules, paths: ['/'], ...visitor }))
+      return `${page?.['category']} ${page?.['variant']} ${page?.['is_served']} ${page?.['rule_after']}`
     }
-    assert.deepEqual(await asked({}), ['ai', 'desktop', true, 0])
-    assert.deepEqual(await asked({ variant: 'mobile' }), ['search', 'mobile', false, 1])
-    assert.deepEqual(await asked({ category: 'social' }), ['social', 'mobile', false, 1])
-    assert.deepEqual(await asked({ category: 'ai-training', variant: 'mobile' }), [
-      ...['ai-training', 'mobile', false, 0],
-    ])
-    assert.deepEqual(await asked({ category: 'seo', variant: 'desktop' }), ['seo', 'desktop', true, null])
+    for (const [visitor, expected] of [
+      [{}, 'ai desktop true 0'],
+      [{ variant: 'mobile' }, 'search mobile false 1'],
+      [{ category: 'social' }, 'social mobile false 1'],
+      [{ category: 'ai-training', variant: 'mobile' }, 'ai-training mobile false 0'],
+      [{ category: 'seo', variant: 'desktop' }, 'seo desktop true null'],
+    ] as const) {
+      assert.equal(await asked(visitor), expected)
+    }
   })
 
   it('says what each action gives: outcome, status, and the pages of both where there are two', async () => {
@@ -242,7 +231,7 @@ describe('POST and GET /api/domains/:domain/rules/try', () => {
     const url = await tried({ rules: [...rules, shownAs], paths: all })
     const requests = await work()
     assert.equal(requests.filter(({ path }) => path === '/was-no-store').length, 1, 'the same page')
-    const found = pagesOf((await api.get(url, owner.key)).body).map((page) => [
+    const found = (await pagesAt(url)).map((page) => [
       page['outcome'],
       page['ms'],
       ...(page['differences'] as Record<string, string>[]).map((one) =>
@@ -269,7 +258,7 @@ describe('POST and GET /api/domains/:domain/rules/try', () => {
       api.get(`${url}/${place}/${side}`, by.key)
     assert.equal((await picture(1, 'after')).status, 404)
     await work()
-    const found = pagesOf((await api.get(url, owner.key)).body)
+    const found = await pagesAt(url)
     assert.deepEqual(
       found.map((page) => [page['outcome'], page['pictures']]),
       [
@@ -293,7 +282,7 @@ describe('POST and GET /api/domains/:domain/rules/try', () => {
     assert.equal((await picture(1, 'after', await api.account())).status, 404)
     await tried({ rules, paths: ['/a'] })
     assert.equal((await picture(1, 'after')).status, 404)
-    assert.deepEqual(pagesOf((await api.get(url, owner.key)).body)[1]?.['pictures'], [])
+    assert.deepEqual((await pagesAt(url))[1]?.['pictures'], [])
   })
 
   it('works on a domain that is not active or over its quota, and says why a page is incomplete', async () => {
@@ -306,7 +295,7 @@ describe('POST and GET /api/domains/:domain/rules/try', () => {
         ? usualPage(request)
         : { kind: 'incomplete', reason: 'no element matches #never', page: null },
     )
-    const [page] = pagesOf((await api.get(url, owner.key)).body)
+    const [page] = await pagesAt(url)
     assert.deepEqual(page?.['differences'], [
       { of: 'outcome', before: 'rendered', after: 'incomplete: no element matches #never' },
     ])
