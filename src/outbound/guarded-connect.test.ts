@@ -26,7 +26,7 @@ describe('guarded connect', () => {
     ['the permitted one of several', { lookup: answers('127.0.0.2', '::1', '10.0.0.1', '127.0.0.1') }],
     [
       'the next one when one does not answer',
-      { guard: allowing('127.0.0.0/8'), lookup: answers('127.0.0.9', '127.0.0.8', '127.0.0.1') },
+      { guard: allowing('127.0.0.0/8'), lookup: answers('127.0.0.9', '127.0.0.1') },
     ],
     ['what it was told first', { lookup: inTurn(['127.0.0.1'], ['127.0.0.2']) }],
   ]
@@ -60,14 +60,8 @@ describe('guarded connect', () => {
 type Attempt = Partial<Parameters<typeof guardedConnect>[0]>
 
 function attempt(options: Attempt): Promise<net.Socket> {
-  const { port } = allowed
-  return guardedConnect({
-    host: 'shop.example',
-    port,
-    guard: allowing('127.0.0.1/32'),
-    timeoutMs: 5_000,
-    ...options,
-  })
+  const usual = { host: 'shop.example', port: allowed.port, guard: allowing('127.0.0.1/32') }
+  return guardedConnect({ ...usual, timeoutMs: 5_000, ...options })
 }
 
 async function connects(options: Attempt): Promise<void> {

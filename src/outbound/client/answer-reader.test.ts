@@ -6,29 +6,17 @@ import { pick, seededRandom } from '../../../test/chaos/seeded-random.ts'
 import { ANSWER_HEAD_BYTES, AnswerReader, BadAnswer, INTERIM_ANSWERS } from './answer-reader.ts'
 import { CHUNK_LINE_BYTES, TRAILER_BYTES } from './chunk-reader.ts'
 
-type Read = {
-  status: number
-  reason: string
-  headers: string[]
-  body: string
-  trailers: string[]
-  interims: number[]
-  reusable: boolean
-  odd: boolean
-}
+type Read = NonNullable<ReturnType<typeof read>>
 
 /** What is read of bytes that come in these parts, and then the connection ends if it says so; null: there is more to come. */
-function read(parts: readonly string[], { method = 'GET', ends = false } = {}): Read | null {
+function read(parts: readonly string[], { method = 'GET', ends = false } = {}) {
   const reader = new AnswerReader()
   const got = { status: 0, reason: '', headers: [''], body: '', trailers: [''], interims: [] as number[] }
   let ended = false
   reader.begin(method, {
     interim: (status) => void got.interims.push(status),
-    head: ({ statusCode, statusMessage, rawHeaders }) => {
-      got.status = statusCode
-      got.reason = statusMessage
-      got.headers = rawHeaders
-    },
+    head: ({ statusCode: status, statusMessage: reason, rawHeaders: headers }) =>
+      void Object.assign(got, { status, reason, headers }),
     data: (part) => {
       got.body += part.toString('latin1')
     },
@@ -50,14 +38,8 @@ describe('answers are read', () => {
     const text = `HTTP/1.1 103 Early\r\nLink: x\r\n\r\n${OK}Server:  a b \t\r\nX:\r\nTransfer-Encoding: Chunked\r\n\r\n5;a="b"\r\nhello\r\n0A\r\n0123456789\r\n0\r\nX-Sum: 42\r\n\r\n`
     const whole = read([text])
     assert.deepEqual(whole, {
-      status: 200,
-      reason: 'OK',
-      headers: ['Server', 'a b', 'X', '', 'Transfer-Encoding', 'Chunked'],
-      body: 'hello0123456789',
-      trailers: ['X-Sum', '42'],
-      interims: [103],
-      reusable: true,
-      odd: false,
+      ...{ status: 200, reason: 'OK', headers: ['Server', 'a b', 'X', '', 'Transfer-Encoding', 'Chunked'] },
+      ...{ body: 'hello0123456789', trailers: ['X-Sum', '42'], interims: [103], reusable: true, odd: false },
     })
     assert.deepEqual(read([...text]), whole)
   })
@@ -136,15 +118,8 @@ describe('limits', () => {
 describe('beside the parser of node', () => {
   // No tab behind `chunked`: node takes it for a part of the word, against RFC 9110, section 5.5.
   const HEADS = [
-    ...[
-      OK,
-      OK,
-      OK,
-      'HTTP/1.0 200 OK\r\n',
-      'HTTP/1.1 204\r\n',
-      'HTTP/1.1 304 Not Modified\r\n',
-      'HTTP/1.1 99 x\r\n',
-    ],
+    ...[OK, OK, OK, 'HTTP/1.0 200 OK\r\n', 'HTTP/1.1 204\r\n', 'HTTP/1.1 304 Not Modified\r\n'],
+    'HTTP/1.1 99 x\r\n',
     ...['HTTP/1.1 200\tOK\r\n', 'HTTP/1.2 200 OK\r\n', 'HTTP/1.1  200 OK\r\n', 'HTTP/1.1 2000 OK\r\n'],
     ...['http/1.1 200 OK\r\n', 'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n', 'HTTP/1.1 200 \xe9\r\n'],
     ...['HTTP/1.1 200 OK\n', '\r\nHTTP/1.1 200 OK\r\n'],
@@ -228,13 +203,10 @@ function lengthOf(text: string, method: string): number {
 }
 
 /** The same by node's client; null: it found an error. */
-async function byNode(
-  parts: readonly string[],
-  method: string,
-): Promise<Omit<Read, 'interims' | 'reusable' | 'odd'> | null> {
+async function byNode(parts: readonly string[], method: string) {
   const connection = new Duplex({ read() {}, write: (_part, _encoding, done) => done() })
   const request = http.request({ method, createConnection: () => connection })
-  const { promise, resolve } = Promise.withResolvers<Awaited<ReturnType<typeof byNode>>>()
+  const { promise, resolve } = Promise.withResolvers<Omit<Read, 'interims' | 'reusable' | 'odd'> | null>()
   let begun = false
   request.on('error', () => resolve(null)).on('close', () => begun || resolve(null))
   request.on('response', async (answer) => {

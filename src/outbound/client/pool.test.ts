@@ -28,11 +28,8 @@ async function start(t: TestContext, options: Partial<OriginPoolOptions> = {}) {
   })
   const port = await listening(server)
   let nowMs = 0
-  const pool = new OriginPool({
-    connect: (to) => net.connect(to.port, '127.0.0.1'),
-    clock: { nowMs: () => nowMs },
-    ...options,
-  })
+  const connect = (to: Pick<Origin, 'port'>) => net.connect(to.port, '127.0.0.1')
+  const pool = new OriginPool({ connect, clock: { nowMs: () => nowMs }, ...options })
   const authority = `127.0.0.1:${port}`
   const origin: Origin = { protocol: 'http:', hostname: '127.0.0.1', port, authority, key: `1 ${authority}` }
   t.after(() => {
