@@ -122,16 +122,6 @@ describe('the traffic of a domain', () => {
 })
 
 describe('the account', () => {
-  it('the list of domains shows the state of each', async () => {
-    await tab.open(`${api.url}/domains`)
-    await shows('81.8% in 24 h')
-    const [quiet, shop] = await tab.run<string[]>(
-      `[...document.querySelectorAll('tbody tr')].map((row) => row.innerText)`,
-    )
-    assert.match(shop ?? '', /81\.8% in 24 h\s+81\.8% in 7 days\s+GPTBot|Googlebot/)
-    assert.match(quiet ?? '', /no crawler this week\s+none yet/)
-  })
-
   it('all domains together, and each of them', async () => {
     await tab.open(`${api.url}/traffic`)
     await tab.until(`document.querySelector('[role=slider] path')`)

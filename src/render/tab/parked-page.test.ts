@@ -83,22 +83,6 @@ describe('whether a page may be parked', () => {
     ({ requestId, url: '', request: { method: 'GET', url: `https://a.example/${requestId}` } }) as never
   const say = (payload: string) => ({ payload }) as never
 
-  it('not while a request or a data base is under way', () => {
-    const activity = new NetworkActivity(() => 0)
-    const { listeners } = activity
-    assert.equal(activity.canPark(), true)
-    listeners['Network.requestWillBeSent']?.(request('1'))
-    assert.equal(activity.canPark(), false)
-    listeners['Network.loadingFinished']?.(request('1'))
-    listeners['Network.requestWillBeSent']?.(request('2'))
-    listeners['Network.loadingFailed']?.(request('2'))
-    assert.equal(activity.canPark(), true)
-    listeners['Runtime.bindingCalled']?.(say('busy'))
-    assert.equal(activity.canPark(), false)
-    listeners['Runtime.bindingCalled']?.(say('idle'))
-    assert.equal(activity.canPark(), true)
-  })
-
   it('never after a worker, a socket or document.open', () => {
     for (const [event, params] of [
       ['Runtime.bindingCalled', say('worker')],

@@ -12,8 +12,6 @@ import { PAGE_LIMITS } from '../outcome.ts'
 import { openPage } from '../tab/page.ts'
 import { VirtualClock } from './virtual-clock.ts'
 
-const DAY_MS = 24 * 3_600_000
-
 describe('in Chromium', () => {
   let dataDir: string
   let browser: BrowserProcess
@@ -58,16 +56,6 @@ describe('in Chromium', () => {
       assert.equal(await expired, 'expired')
       await page.prepareNext()
     }
-  })
-
-  it('so is one whose page has rested, and is taken to the date of today', async () => {
-    const page = await open()
-    const dateMs = Date.now() + DAY_MS
-    await page.date.begin(dateMs)
-    await go(page.session, 'today')
-    await untilTitled(page.session, 'today')
-    const { result } = await page.session.send('Runtime.evaluate', { expression: 'Date.now()' })
-    assert.ok(Math.abs(Number(result.value) - dateMs) < 1_000, String(result.value))
   })
 })
 

@@ -38,6 +38,7 @@ function play(story: string, { delivered = [], polls }: Given = {}) {
     streaming: () => activity.isStreaming(),
     awaiting: () => activity.isAwaiting(),
     'given-time': () => activity.takeLostTime(),
+    parkable: () => activity.canPark(),
   }
   const answers = (step: string, question: string, expected: boolean) =>
     assert.equal(questions[question]!(), expected, `${step} at ${clock.ms}`)
@@ -152,6 +153,13 @@ describe('what is waited for', () => {
     ],
   ])
 })
+
+tell([
+  [
+    'a page is not parked while a request or a data base is under way',
+    'is parkable, start 1 Fetch, not parkable, end 1, is parkable, hear busy, not parkable, hear idle, is parkable',
+  ],
+])
 
 describe('streams hold nothing but a moment', () => {
   for (const type of ['EventSource', 'WebSocket']) {
