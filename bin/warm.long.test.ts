@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import http from 'node:http'
-import { after, before, it } from 'node:test'
+import { after, it } from 'node:test'
 import zlib from 'node:zlib'
 import type { WarmProgress } from '../src/queue/warm/warm-progress.ts'
 import { runJson } from '../test/support/command-line.ts'
 import { until } from '../test/support/condition.ts'
 import { clearDataDir, makeDataDir } from '../test/support/data-dir.ts'
 import { listening } from '../test/support/loopback.ts'
-import { type NodeProcess, startNodeProcess } from '../test/support/node-process.ts'
-import { callApi, openAccount } from '../test/support/tenant.ts'
+import { startNodeProcess } from '../test/support/node-process.ts'
+import { callApi, openAccount, registerDomain } from '../test/support/tenant.ts'
 
 // A whole node, as its users have it, that dies in the middle of a warm.
 
@@ -43,16 +43,14 @@ const origin = http.createServer((req, res) => {
   if (held !== null && asked.size > GIVEN_FIRST) held.push(answer)
   else answer()
 })
-let node: NodeProcess
-let key: string
-before(async () => {
-  node = await startNodeProcess(dataDir)
-  key = (await openAccount(node, { email: 'owner@example.com', plan: 'agency_plus' })).key
-  const origin_url = `http://127.0.0.1:${await listening(origin)}`
-  await call('POST', '/api/domains', { custom_domain: DOMAIN, origin_url })
+let node = await startNodeProcess(dataDir)
+const { key } = await openAccount(node, { email: 'owner@example.com', plan: 'agency_plus' })
+await registerDomain(node, key, {
+  customDomain: DOMAIN,
+  originUrl: `http://127.0.0.1:${await listening(origin)}`,
 })
 after(async () => {
-  await node?.stop()
+  await node.stop()
   origin.close()
   origin.closeAllConnections()
   assert.deepEqual(await clearDataDir(dataDir), [])

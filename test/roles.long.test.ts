@@ -1,117 +1,99 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { after, it } from 'node:test'
 import type { Fleet as FleetView } from '../src/insight/fleet/node.ts'
-import { startVersionOrigin, type VersionOrigin } from './chaos/version-origin.ts'
+import { startVersionOrigin } from './chaos/version-origin.ts'
 import { runJson } from './support/command-line.ts'
 import { until } from './support/condition.ts'
 import { edgeRequest, GOOGLEBOT } from './support/edge-request.ts'
-import { type Fleet, startFleet } from './support/fleet.ts'
+import { startFleet } from './support/fleet.ts'
 import type { NodeProcess } from './support/node-process.ts'
 import { isBrowser, processTree } from './support/processes.ts'
 import { callApi, openAccount, registerDomain } from './support/tenant.ts'
 
 const ROLES = ['edge', 'api', 'render'] as const
 
-describe('nodes with one role each', () => {
-  let origin: VersionOrigin
-  let fleet: Fleet
-  let edge: NodeProcess
-  let api: NodeProcess
-  let render: NodeProcess
+const origin = await startVersionOrigin()
+const fleet = await startFleet(
+  ROLES.map((role) => ({
+    settings: {
+      PREPAINT_ROLES: role,
+      // Who does not render needs no browser.
+      ...(role !== 'render' && { PREPAINT_CHROMIUM: '/nonexistent/chromium' }),
+    },
+  })),
+)
+const [edge, api, render] = fleet.members.map(({ process }) => process) as [
+  NodeProcess,
+  NodeProcess,
+  NodeProcess,
+]
+after(async () => {
+  const left = await fleet.close()
+  await origin.close()
+  assert.deepEqual(left, [])
+})
 
-  before(async () => {
-    origin = await startVersionOrigin()
-    fleet = await startFleet(
-      ROLES.map((role) => ({
-        settings: {
-          PREPAINT_ROLES: role,
-          // Who does not render needs no browser.
-          ...(role !== 'render' && { PREPAINT_CHROMIUM: '/nonexistent/chromium' }),
-        },
-      })),
-    )
-    ;[edge, api, render] = fleet.members.map(({ process }) => process) as [
-      NodeProcess,
-      NodeProcess,
-      NodeProcess,
-    ]
-  })
-  after(async () => {
-    const left = await fleet?.close()
-    await origin.close()
-    assert.deepEqual(left, [])
-  })
+const get = async (node: NodeProcess, path: string) => {
+  const answer = await fetch(node.api + path)
+  return { status: answer.status, body: (await answer.json().catch(() => ({}))) as Record<string, unknown> }
+}
+const browsersOf = ({ pid }: NodeProcess) => processTree(pid).filter(({ command }) => /chrom/.test(command))
 
-  const get = async (node: NodeProcess, path: string) => {
-    const answer = await fetch(node.api + path)
-    return { status: answer.status, body: (await answer.json().catch(() => ({}))) as Record<string, unknown> }
+it('nodes with one role each do together what one node does: the API registers, the edge asks, the renderer renders', async () => {
+  const { key } = await openAccount(api, { email: 'roles@example.com', plan: 'enterprise' })
+  await registerDomain(api, key, { customDomain: 'site.example', originUrl: origin.url })
+  const request = { host: 'site.example', path: '/', userAgent: GOOGLEBOT }
+  // A crawler whose time is short is given what is there, which is not stored.
+  const verdict = async () => (await edgeRequest(edge.edge, request)).verdict
+  await until('it is stored', async () => (await verdict()) === 'hit', 60_000)
+  const list = await callApi(api, key, { method: 'GET', path: '/api/cache/list/site.example' })
+  assert.equal(list.body['cachedPages'], 1)
+})
+
+it('they start nothing else: no browser but the renderer has one, and each port is there only where it is needed', async () => {
+  assert.deepEqual([browsersOf(edge), browsersOf(api)], [[], []])
+  assert.ok(browsersOf(render).length > 0)
+  assert.deepEqual([api.edge, api.edgeTls, render.edge, render.edgeTls], [null, null, null, null])
+  assert.notEqual(edge.edge, null)
+  // What is not the API answers for its own health, and nothing else.
+  for (const node of [edge, render]) {
+    assert.deepEqual(await get(node, '/api/domains'), { status: 404, body: { error: 'Not found' } })
+    assert.equal((await get(node, '/metrics')).status, 200)
   }
-  const browsersOf = ({ pid }: NodeProcess) => processTree(pid).filter(({ command }) => /chrom/.test(command))
+  assert.equal((await get(api, '/api/domains')).status, 401)
+})
 
-  it('do together what one node does: the API registers, the edge asks, the renderer renders', async () => {
-    const { key } = await openAccount(api, { email: 'roles@example.com', plan: 'enterprise' })
-    await registerDomain(api, key, { customDomain: 'site.example', originUrl: origin.url })
-    const request = { host: 'site.example', path: '/', userAgent: GOOGLEBOT }
-    // A crawler whose time is short is given what is there, which is not stored.
-    const verdict = async () => (await edgeRequest(edge.edge, request)).verdict
-    await until('it is stored', async () => (await verdict()) === 'hit', 60_000)
-    const list = await callApi(api, key, { method: 'GET', path: '/api/cache/list/site.example' })
-    assert.equal(list.body['cachedPages'], 1)
-  })
+it('they say so: /healthz, /readyz, and the list of nodes', async () => {
+  for (const node of [edge, api, render]) {
+    assert.deepEqual(await get(node, '/healthz'), { status: 200, body: { status: 'ok' } })
+    const { status, body } = await get(node, '/readyz')
+    const browser = node === render ? 'ok' : 'none'
+    assert.deepEqual([status, body], [200, { ready: true, state: 'serving', database: 'ok', browser }])
+  }
+  const { json } = await runJson(['nodes'], api.settings)
+  const { nodes } = json as FleetView
+  assert.deepEqual(
+    nodes.map(({ roles, browser, state, slots }) => [...roles, browser, state, slots].join(' ')).sort(),
+    ['api none serving 0', 'edge none serving 0', 'render ok serving 2'],
+  )
+  assert.deepEqual(
+    nodes.map(({ id }) => Number(id.split(':')[1])).sort(),
+    [edge, api, render].map(({ pid }) => pid).sort(),
+  )
+})
 
-  it('start nothing else: no browser but the renderer has one, and each port is there only where it is needed', async () => {
-    assert.deepEqual([browsersOf(edge), browsersOf(api)], [[], []])
-    assert.ok(browsersOf(render).length > 0)
-    assert.deepEqual([api.edge, api.edgeTls, render.edge, render.edgeTls], [null, null, null, null])
-    assert.notEqual(edge.edge, null)
-    // What is not the API answers for its own health, and nothing else.
-    for (const node of [edge, render]) {
-      assert.deepEqual(await get(node, '/api/domains'), { status: 404, body: { error: 'Not found' } })
-      assert.equal((await get(node, '/metrics')).status, 200)
-    }
-    assert.equal((await get(api, '/api/domains')).status, 401)
-  })
-
-  it('say so: /healthz, /readyz, and the list of nodes', async () => {
-    for (const node of [edge, api, render]) {
-      assert.deepEqual(await get(node, '/healthz'), { status: 200, body: { status: 'ok' } })
-      const { status, body } = await get(node, '/readyz')
-      assert.deepEqual(
-        { status, ...body },
-        {
-          status: 200,
-          ready: true,
-          state: 'serving',
-          database: 'ok',
-          browser: node === render ? 'ok' : 'none',
-        },
-      )
-    }
-    const { json } = await runJson(['nodes'], api.settings)
-    const { nodes } = json as FleetView
-    assert.deepEqual(
-      nodes.map(({ roles, browser, state, slots }) => [...roles, browser, state, slots].join(' ')).sort(),
-      ['api none serving 0', 'edge none serving 0', 'render ok serving 2'],
-    )
-    assert.deepEqual(
-      nodes.map(({ id }) => Number(id.split(':')[1])).sort(),
-      [edge, api, render].map(({ pid }) => pid).sort(),
-    )
-  })
-
-  it('a renderer whose browser is hung says so, and is ready again with the next one', async () => {
-    const state = async () => (await get(render, '/readyz')).body['browser']
-    const [browser] = browsersOf(render).filter(isBrowser)
-    process.kill(browser!.pid, 'SIGSTOP')
+it('a renderer whose browser is hung says so, and is ready again with the next one', async () => {
+  const state = async () => (await get(render, '/readyz')).body['browser']
+  const [browser] = browsersOf(render).filter(isBrowser)
+  process.kill(browser!.pid, 'SIGSTOP')
+  try {
+    await until('it is seen', async () => (await state()) === 'broken', 60_000)
+  } finally {
     try {
-      await until('it is seen', async () => (await state()) === 'broken', 60_000)
-    } finally {
-      try {
-        process.kill(browser!.pid, 'SIGCONT')
-      } catch {
-        // It was killed and replaced meanwhile.
-      }
+      process.kill(browser!.pid, 'SIGCONT')
+    } catch {
+      // It was killed and replaced meanwhile.
     }
-    await until('there is another', async () => (await state()) === 'ok', 60_000)
-  })
+  }
+  await until('there is another', async () => (await state()) === 'ok', 60_000)
 })

@@ -1,119 +1,111 @@
 import assert from 'node:assert/strict'
 import type http from 'node:http'
-import { after, before, describe, it, type TestContext } from 'node:test'
-import { type Shop, startShop } from '../../examples/shop/server.ts'
+import { after, it, type TestContext } from 'node:test'
+import { startShop } from '../../examples/shop/server.ts'
 import { loadConfig } from '../../src/config.ts'
 import { runJson, runPrepaint } from '../../test/support/command-line.ts'
 import { clearDataDir, makeDataDir } from '../../test/support/data-dir.ts'
 import { serve } from '../../test/support/loopback.ts'
 
-describe('render URL', () => {
-  const dataDir = makeDataDir()
-  let shop: Shop
-  let settings: Record<string, string>
-  before(async () => {
-    shop = await startShop({ port: 0 })
-    const { port } = new URL(shop.url)
-    settings = {
-      PREPAINT_DATA_DIR: dataDir,
-      PREPAINT_ALLOW_PRIVATE_ORIGINS: `127.0.0.1/32:${port}`,
-      // It needs no database: this one does not exist.
-      DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none',
-    }
-  })
-  after(async () => {
-    await shop.close()
-    assert.deepEqual(await clearDataDir(dataDir), [])
-  })
+const dataDir = makeDataDir()
+const shop = await startShop({ port: 0 })
+const settings = {
+  PREPAINT_DATA_DIR: dataDir,
+  PREPAINT_ALLOW_PRIVATE_ORIGINS: `127.0.0.1/32:${new URL(shop.url).port}`,
+  // It needs no database: this one does not exist.
+  DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none',
+}
+const allowed = { ...settings, PREPAINT_ALLOW_PRIVATE_ORIGINS: '127.0.0.1/32' }
+after(async () => {
+  await shop.close()
+  assert.deepEqual(await clearDataDir(dataDir), [])
+})
 
-  const allowed = () => ({ ...settings, PREPAINT_ALLOW_PRIVATE_ORIGINS: '127.0.0.1/32' })
+async function startOrigin(t: TestContext, answer: http.RequestListener): Promise<string> {
+  const { url, close } = await serve((req, res) => answer(req, res.setHeader('content-type', 'text/html')))
+  t.after(close)
+  return `${url}/`
+}
 
-  async function startOrigin(t: TestContext, answer: http.RequestListener): Promise<string> {
-    const { url, close } = await serve((req, res) => answer(req, res.setHeader('content-type', 'text/html')))
-    t.after(close)
-    return `${url}/`
+it('prints the finished page and nothing else on stdout', async () => {
+  const { code, stdout } = await runPrepaint(['render', `${shop.url}/product/morning-mug`], settings)
+  assert.equal(code, 0)
+  assert.match(stdout, /^<!DOCTYPE html>/i)
+  assert.match(stdout, /<h1>Morning mug<\/h1>/)
+  assert.match(stdout, /"@type":"Product"/)
+  assert.match(stdout, /In the hand|Better in the hand/, 'what the second API call brought')
+  assert.doesNotMatch(stdout, /<script type="module"/)
+})
+
+it('says what came of it with --json, also the status that the page asks for', async () => {
+  const { code, json } = await runJson(['render', `${shop.url}/nothing`], settings)
+  assert.equal(code, 0)
+  assert.equal(json['outcome'], 'rendered')
+  assert.equal(json['status'], 404)
+  assert.match(String(json['html']), /This shelf is empty/)
+})
+
+it('ends with 1 and the reason when it is no page', async () => {
+  const picture = await runPrepaint(['render', `${shop.url}/icon.svg`], settings)
+  assert.equal(picture.code, 1)
+  assert.equal(picture.stdout, '')
+  assert.match(picture.stderr, /image\/svg\+xml, not HTML/)
+})
+
+it('explains with --explain how the render went', async () => {
+  const { code, stdout } = await runPrepaint(['render', '--explain', `${shop.url}/`], settings)
+  assert.equal(code, 0)
+  assert.match(stdout, /outcome +rendered/)
+  assert.match(stdout, /captured +when .* \((budget|idle|ready-signal)\)/)
+  assert.match(stdout, /\d+ {2}waiting for the response/)
+  const { json } = await runJson(['render', '--explain', `${shop.url}/icon.svg`], settings)
+  const record = json['record'] as { phases: Record<string, unknown>; capture: unknown }
+  assert.equal(typeof record.phases['firstResponse'], 'number')
+  assert.equal(record.capture, null)
+})
+
+it('sees a site as the node does: the same visitor, with the page that explains it; or as a phone', async (t) => {
+  const seen: (string | undefined)[] = []
+  const url = await startOrigin(t, (req, res) => {
+    seen.push(req.headers['user-agent'])
+    res.end('<p>content</p>')
+  })
+  for (const [publicUrl, comment] of [
+    ['https://render.example/', ' (+https://render.example/bot)'],
+    ['', ''],
+  ] as const) {
+    const around = { ...allowed, PREPAINT_PUBLIC_URL: publicUrl }
+    assert.equal((await runPrepaint(['render', url], around)).code, 0)
+    const { version } = loadConfig({})
+    assert(seen.at(-1)?.endsWith(` Safari/537.36 Prepaint/${version}${comment}`), seen.at(-1))
   }
+  assert.equal((await runPrepaint(['render', '--variant', 'mobile', url], allowed)).code, 0)
+  assert.match(seen.at(-1) ?? '', /Android.* Mobile /)
+  assert.equal((await runPrepaint(['render', '--variant', 'tablet', url], allowed)).code, 2)
+})
 
-  it('prints the finished page and nothing else on stdout', async () => {
-    const { code, stdout } = await runPrepaint(['render', `${shop.url}/product/morning-mug`], settings)
-    assert.equal(code, 0)
-    assert.match(stdout, /^<!DOCTYPE html>/i)
-    assert.match(stdout, /<h1>Morning mug<\/h1>/)
-    assert.match(stdout, /"@type":"Product"/)
-    assert.match(stdout, /In the hand|Better in the hand/, 'what the second API call brought')
-    assert.doesNotMatch(stdout, /<script type="module"/)
-  })
+it('prints another form of the page', async (t) => {
+  const page = '<title>T</title><main><h1>Head</h1><p>text</p></main>'
+  const url = await startOrigin(t, (_req, res) => res.end(page))
+  const markdown = await runPrepaint(['render', '--form', 'markdown', url], allowed)
+  assert.match(markdown.stdout, /^---\ntitle: "T"\n.*---\n\n# Head\n\ntext\n/s)
+  const card = await runJson(['render', '--form', 'card', url], allowed)
+  assert.match(String(card.json['text']), /<title>T<\/title>/)
+  assert.equal((await runPrepaint(['render', '--form', 'pdf', url], allowed)).code, 2)
+})
 
-  it('says what came of it with --json, also the status that the page asks for', async () => {
-    const { code, json } = await runJson(['render', `${shop.url}/nothing`], settings)
-    assert.equal(code, 0)
-    assert.equal(json['outcome'], 'rendered')
-    assert.equal(json['status'], 404)
-    assert.match(String(json['html']), /This shelf is empty/)
-  })
+it('prints a page that reports status 503, and says that it is not stored', async (t) => {
+  const page = '<!doctype html><meta name="prerender-status-code" content="503"><p>Back soon'
+  const url = await startOrigin(t, (_req, res) => res.end(page))
+  const { code, stdout, stderr } = await runPrepaint(['render', url], allowed)
+  assert.equal(code, 0)
+  assert.match(stdout, /Back soon/)
+  assert.match(stderr, /reports status 503/)
+})
 
-  it('ends with 1 and the reason when it is no page', async () => {
-    const picture = await runPrepaint(['render', `${shop.url}/icon.svg`], settings)
-    assert.equal(picture.code, 1)
-    assert.equal(picture.stdout, '')
-    assert.match(picture.stderr, /image\/svg\+xml, not HTML/)
-  })
-
-  it('explains with --explain how the render went', async () => {
-    const { code, stdout } = await runPrepaint(['render', '--explain', `${shop.url}/`], settings)
-    assert.equal(code, 0)
-    assert.match(stdout, /outcome +rendered/)
-    assert.match(stdout, /captured +when .* \((budget|idle|ready-signal)\)/)
-    assert.match(stdout, /\d+ {2}waiting for the response/)
-    const { json } = await runJson(['render', '--explain', `${shop.url}/icon.svg`], settings)
-    const record = json['record'] as { phases: Record<string, unknown>; capture: unknown }
-    assert.equal(typeof record.phases['firstResponse'], 'number')
-    assert.equal(record.capture, null)
-  })
-
-  it('sees a site as the node does: the same visitor, with the page that explains it; or as a phone', async (t) => {
-    const seen: (string | undefined)[] = []
-    const url = await startOrigin(t, (req, res) => {
-      seen.push(req.headers['user-agent'])
-      res.end('<p>content</p>')
-    })
-    for (const [publicUrl, comment] of [
-      ['https://render.example/', ' (+https://render.example/bot)'],
-      ['', ''],
-    ] as const) {
-      const around = { ...allowed(), PREPAINT_PUBLIC_URL: publicUrl }
-      assert.equal((await runPrepaint(['render', url], around)).code, 0)
-      const { version } = loadConfig({})
-      assert(seen.at(-1)?.endsWith(` Safari/537.36 Prepaint/${version}${comment}`), seen.at(-1))
-    }
-    assert.equal((await runPrepaint(['render', '--variant', 'mobile', url], allowed())).code, 0)
-    assert.match(seen.at(-1) ?? '', /Android.* Mobile /)
-    assert.equal((await runPrepaint(['render', '--variant', 'tablet', url], allowed())).code, 2)
-  })
-
-  it('prints another form of the page', async (t) => {
-    const page = '<title>T</title><main><h1>Head</h1><p>text</p></main>'
-    const url = await startOrigin(t, (_req, res) => res.end(page))
-    const markdown = await runPrepaint(['render', '--form', 'markdown', url], allowed())
-    assert.match(markdown.stdout, /^---\ntitle: "T"\n.*---\n\n# Head\n\ntext\n/s)
-    const card = await runJson(['render', '--form', 'card', url], allowed())
-    assert.match(String(card.json['text']), /<title>T<\/title>/)
-    assert.equal((await runPrepaint(['render', '--form', 'pdf', url], allowed())).code, 2)
-  })
-
-  it('prints a page that reports status 503, and says that it is not stored', async (t) => {
-    const page = '<!doctype html><meta name="prerender-status-code" content="503"><p>Back soon'
-    const url = await startOrigin(t, (_req, res) => res.end(page))
-    const { code, stdout, stderr } = await runPrepaint(['render', url], allowed())
-    assert.equal(code, 0)
-    assert.match(stdout, /Back soon/)
-    assert.match(stderr, /reports status 503/)
-  })
-
-  it('refuses a private address that is not allowed, and says how to allow it', async () => {
-    const { code, json } = await runJson(['render', 'http://127.0.0.1:9/'], settings)
-    assert.equal(code, 1)
-    assert.match(String(json['error']), /PREPAINT_ALLOW_PRIVATE_ORIGINS=127\.0\.0\.1\/32:9/)
-    assert.equal((await runJson(['render', 'file:///etc/passwd'], settings)).code, 2)
-  })
+it('refuses a private address that is not allowed, and says how to allow it', async () => {
+  const { code, json } = await runJson(['render', 'http://127.0.0.1:9/'], settings)
+  assert.equal(code, 1)
+  assert.match(String(json['error']), /PREPAINT_ALLOW_PRIVATE_ORIGINS=127\.0\.0\.1\/32:9/)
+  assert.equal((await runJson(['render', 'file:///etc/passwd'], settings)).code, 2)
 })

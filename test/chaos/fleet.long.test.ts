@@ -2,16 +2,16 @@ import assert from 'node:assert/strict'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { after, before, describe, it } from 'node:test'
+import { after, it } from 'node:test'
 import { migrate, readMigrations } from '../../src/db/migrate.ts'
 import { silentLog } from '../../src/log.ts'
 import { runJson } from '../support/command-line.ts'
 import { until as untilWithin } from '../support/condition.ts'
 import { edgeRequest, GOOGLEBOT, PERSON } from '../support/edge-request.ts'
-import { type Fleet, type Member, startFleet } from '../support/fleet.ts'
+import { type Member, startFleet } from '../support/fleet.ts'
 import { callApi, openAccount, registerDomain } from '../support/tenant.ts'
 import { apiStatus, fleetRun } from './fleet-run.ts'
-import { shownIn, startVersionOrigin, type VersionOrigin } from './version-origin.ts'
+import { shownIn, startVersionOrigin } from './version-origin.ts'
 
 /** The clocks of their machines are twenty minutes apart. */
 const AHEAD_MS = 600_000
@@ -24,292 +24,276 @@ const PLANS = {
 const TIGHT_MOST = 12
 
 /** The same with more nodes and for longer: `node bench/fleet.ts --seed N`. */
-describe('two nodes on one PostgreSQL', { concurrency: false }, () => {
-  const folder = mkdtempSync(path.join(tmpdir(), 'prepaint-fleet-'))
-  let origin: VersionOrigin
-  let fleet: Fleet
-  let key: string
-  let tight: { key: string; token: string }
-  let leaked: string[] | null = null
+const folder = mkdtempSync(path.join(tmpdir(), 'prepaint-fleet-'))
+let leaked: string[] | null = null
+const plansFile = path.join(folder, 'plans.json')
+writeFileSync(plansFile, JSON.stringify(PLANS))
+const origin = await startVersionOrigin()
+const settings = { PREPAINT_PLANS_FILE: plansFile }
+const fleet = await startFleet([AHEAD_MS, -AHEAD_MS].map((clockAheadMs) => ({ settings, clockAheadMs })))
+const first = fleet.members[0]!.process
+const { key } = await openAccount(first, { email: 'roomy@example.com', plan: 'roomy' })
+const tight = { ...(await openAccount(first, { email: 'tight@example.com', plan: 'tight' })), token: '' }
+await registerDomain(first, key, { customDomain: 'site.example', originUrl: origin.url })
+await registerDomain(first, tight.key, { customDomain: 'tight.example', originUrl: origin.url })
+const create = ['token', 'create', '--domain', 'tight.example', '--name', 'test']
+tight.token = String((await runJson(create, first.settings)).json['token'])
+after(async () => {
+  leaked ??= await fleet.close()
+  await origin.close()
+  rmSync(folder, { recursive: true, force: true })
+})
 
-  before(async () => {
-    const plansFile = path.join(folder, 'plans.json')
-    writeFileSync(plansFile, JSON.stringify(PLANS))
-    origin = await startVersionOrigin()
-    const settings = { PREPAINT_PLANS_FILE: plansFile }
-    fleet = await startFleet([
-      { settings, clockAheadMs: AHEAD_MS },
-      { settings, clockAheadMs: -AHEAD_MS },
-    ])
-    const [one] = nodes()
-    key = (await openAccount(one!, { email: 'roomy@example.com', plan: 'roomy' })).key
-    const second = await openAccount(one!, { email: 'tight@example.com', plan: 'tight' })
-    await registerDomain(one!, key, { customDomain: 'site.example', originUrl: origin.url })
-    await registerDomain(one!, second.key, { customDomain: 'tight.example', originUrl: origin.url })
-    const args = ['token', 'create', '--domain', 'tight.example', '--name', 'test']
-    tight = { key: second.key, token: String((await runJson(args, one!.settings)).json['token']) }
-  })
-  after(async () => {
-    leaked ??= await fleet?.close()
-    await origin?.close()
-    rmSync(folder, { recursive: true, force: true })
+const crawl = (member: Member, at: string, host = 'site.example') =>
+  edgeRequest(member.process.edge, { host, path: at, userAgent: GOOGLEBOT })
+const visit = (member: Member, at: string) =>
+  edgeRequest(member.process.edge, { host: 'site.example', path: at, userAgent: PERSON })
+const ready = async ({ process }: Member) => {
+  const answer = await fetch(`${process.api}/readyz`)
+  return { status: answer.status, ...((await answer.json()) as { database: string; error?: string }) }
+}
+/** A page that was never stored before. Where its first crawler was not given it in time, the next one has it from the store. */
+const rendered = (at: string, member: Member) =>
+  until(`${at} is rendered`, async () => ['rendered', 'hit'].includes((await crawl(member, at)).verdict))
+
+/** Memory keeps what is read while notifications arrive: a hit before that is only read from the database. */
+const kept = (member: Member, at: string) =>
+  until(`${at} is in memory`, async () => {
+    const metrics = await (await fetch(`${member.process.api}/metrics`)).text()
+    if (!metrics.includes('prepaint_listener_connected 1')) return false
+    // What was read while a notification arrived is not kept, but is by one of the next.
+    for (let asked = 0; asked < 4; asked++) if ((await crawl(member, at)).verdict !== 'hit') return false
+    return true
   })
 
-  const nodes = () => fleet.members.map(({ process }) => process)
-  const crawl = (member: Member, at: string, host = 'site.example') =>
-    edgeRequest(member.process.edge, { host, path: at, userAgent: GOOGLEBOT })
-  const visit = (member: Member, at: string) =>
-    edgeRequest(member.process.edge, { host: 'site.example', path: at, userAgent: PERSON })
-  const ready = async ({ process }: Member) => {
-    const answer = await fetch(`${process.api}/readyz`)
-    return { status: answer.status, ...((await answer.json()) as { database: string; error?: string }) }
+// Proves decided "Clocks"
+it('ages, windows and ends go by the clock of the database, not by those of the machines', async () => {
+  const [fast, slow] = fleet.members as [Member, Member]
+  await rendered('/aged', slow)
+  await rendered('/aged-more', fast)
+  const age = async (member: Member, at: string) => {
+    const { verdict, headers } = await crawl(member, at)
+    return { verdict, isYoung: Number(headers['age']) < 120 }
   }
-  /** A page that was never stored before. Where its first crawler was not given it in time, the next one has it from the store. */
-  const rendered = (at: string, member: Member) =>
-    until(`${at} is rendered`, async () => ['rendered', 'hit'].includes((await crawl(member, at)).verdict))
-
-  /** Memory keeps what is read while notifications arrive: a hit before that is only read from the database. */
-  const kept = (member: Member, at: string) =>
-    until(`${at} is in memory`, async () => {
-      const metrics = await (await fetch(`${member.process.api}/metrics`)).text()
-      if (!metrics.includes('prepaint_listener_connected 1')) return false
-      // What was read while a notification arrived is not kept, but is by one of the next.
-      for (let asked = 0; asked < 4; asked++) if ((await crawl(member, at)).verdict !== 'hit') return false
-      return true
-    })
-
-  // Proves decided "Clocks"
-  it('ages, windows and ends go by the clock of the database, not by those of the machines', async () => {
-    const [fast, slow] = fleet.members as [Member, Member]
-    await rendered('/aged', slow)
-    await rendered('/aged-more', fast)
-    const age = async (member: Member, at: string) => {
-      const { verdict, headers } = await crawl(member, at)
-      return { verdict, isYoung: Number(headers['age']) < 120 }
+  for (const member of [fast, slow])
+    for (const at of ['/aged', '/aged-more']) {
+      assert.deepEqual(await age(member, at), { verdict: 'hit', isYoung: true })
     }
-    for (const member of [fast, slow])
-      for (const at of ['/aged', '/aged-more']) {
-        assert.deepEqual(await age(member, at), { verdict: 'hit', isYoung: true })
-      }
-    // Five minutes before the end of its fresh time, and one minute after it: an hour by their own clocks could hide both.
-    const body = { settings: { fresh_seconds: 3_600 } }
-    const put = await callApi(fast.process, key, { method: 'PUT', path: '/api/domains/site.example', body })
-    assert.equal(put.status, 200)
-    const setAge = async (at: string, seconds: number) => {
-      const { rows } = await fleet.pool.query<{ id: number }>(
-        `update page set rendered_at = clock_timestamp() - $2 * interval '1 second' where path = $1 returning domain_id as id`,
-        [at, seconds],
-      )
-      await fleet.pool.query(`select pg_notify('invalidate', $1)`, [JSON.stringify({ domain: rows[0]!.id })])
-    }
-    await setAge('/aged', 3_300)
-    for (const member of [fast, slow]) assert.equal((await crawl(member, '/aged')).verdict, 'hit')
-    for (const member of [fast, slow]) {
-      const seen = async () => {
-        // Whoever finds it stale has it refreshed: what is looked at next may be fresh again by then.
-        await setAge('/aged-more', 3_660)
-        return (await crawl(member, '/aged-more')).verdict === 'stale'
-      }
-      await until('it is stale', seen)
-    }
-
-    const hook = async ({ process }: Member) => {
-      const answer = await fetch(`${process.api}/api/webhook/refresh`, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${tight.token}`, 'content-type': 'application/json' },
-        body: JSON.stringify({ urls: ['no path'] }),
-      })
-      return { status: answer.status, retryAfter: Number(answer.headers.get('retry-after')) }
-    }
-    for (let asked = 0; asked < 10; asked++) {
-      assert.equal((await hook(asked % 2 === 0 ? fast : slow)).status, 400)
-    }
-    for (const member of [fast, slow]) {
-      const { status, retryAfter } = await hook(member)
-      assert.equal(status, 429)
-      assert.ok(retryAfter > 3_300 && retryAfter <= 3_600, String(retryAfter))
-    }
-
-    const expire = (seconds: number) =>
-      fleet.pool.query(
-        `update api_key set expires_at = clock_timestamp() + $1 * interval '1 second'
-          where account_id = (select id from account where email = 'tight@example.com')`,
-        [seconds],
-      )
-    await expire(120)
-    for (const { process } of [fast, slow]) assert.equal(await apiStatus(process, tight.key), 200)
-    await expire(-120)
-    for (const { process } of [fast, slow]) assert.equal(await apiStatus(process, tight.key), 401)
-  })
-
-  // Proves decided "PostgreSQL failure"
-  it('while PostgreSQL is stopped, hits go on, people pass and the API answers 500; then all is as before', async () => {
-    const [one] = fleet.members as [Member]
-    for (const member of fleet.members) await kept(member, '/aged')
-    await fleet.server.stop()
-    for (const member of fleet.members) await suffers(member)
-    await fleet.server.start()
-    for (const member of fleet.members) await healed(member)
-    await rendered('/after-the-stop', one)
-  })
-
-  // Proves decided "PostgreSQL failure"
-  it('while the network of a node swallows everything, it does the same, and keeps nobody waiting', async (t) => {
-    const [one, two] = fleet.members as [Member, Member]
-    await kept(one, '/aged')
-    t.after(() => one.network.set('through'))
-    one.network.set('swallow')
-    await suffers(one)
-    // The other does not notice, and what it is told is true at the first one, too, when it is back.
-    assert.equal(await apiStatus(two.process, key), 200)
-    const body = { domain: 'site.example', path: '/aged' }
-    const purged = await callApi(two.process, key, { method: 'POST', path: '/api/cache/purge', body })
-    assert.equal(purged.status, 200)
-    one.network.set('through')
-    await healed(one)
-    const version = origin.change()
-    await until(
-      'the purge has reached it',
-      async () => shownIn((await crawl(one, '/aged')).body.toString())?.version === version,
+  // Five minutes before the end of its fresh time, and one minute after it: an hour by their own clocks could hide both.
+  const body = { settings: { fresh_seconds: 3_600 } }
+  const put = await callApi(fast.process, key, { method: 'PUT', path: '/api/domains/site.example', body })
+  assert.equal(put.status, 200)
+  const setAge = async (at: string, seconds: number) => {
+    const { rows } = await fleet.pool.query<{ id: number }>(
+      `update page set rendered_at = clock_timestamp() - $2 * interval '1 second' where path = $1 returning domain_id as id`,
+      [at, seconds],
     )
-  })
-
-  it('while PostgreSQL has no room on its disk, what is stored is served, misses pass and changes are refused', async () => {
-    const [one] = fleet.members as [Member]
-    await rendered('/roomy', one)
-    // What PostgreSQL says then, of every row that is to be written.
-    const tables = ['job', 'page', 'domain']
-    await fleet.pool.query(`
-      create function no_room() returns trigger language plpgsql as
-        $$ begin raise exception 'could not extend file: No space left on device' using errcode = 'disk_full'; end $$;
-      ${tables.map((table) => `create trigger no_room before insert on ${table} execute function no_room();`).join('\n')}`)
-    for (const member of fleet.members) {
-      await until('what is stored is served', async () => (await crawl(member, '/roomy')).verdict === 'hit')
-      const missed = await crawl(member, '/no-room')
-      assert.deepEqual([missed.status, missed.verdict], [200, 'pass; database'])
-      assert.equal((await visit(member, '/no-room')).status, 200)
-      const body = { custom_domain: 'no-room.example', origin_url: origin.url }
-      const refused = await callApi(member.process, key, { method: 'POST', path: '/api/domains', body })
-      assert.deepEqual([refused.status, refused.body], [500, { error: 'Internal error' }])
-      assert.equal(await apiStatus(member.process, key), 200)
+    await fleet.pool.query(`select pg_notify('invalidate', $1)`, [JSON.stringify({ domain: rows[0]!.id })])
+  }
+  await setAge('/aged', 3_300)
+  for (const member of [fast, slow]) assert.equal((await crawl(member, '/aged')).verdict, 'hit')
+  for (const member of [fast, slow]) {
+    const seen = async () => {
+      // Whoever finds it stale has it refreshed: what is looked at next may be fresh again by then.
+      await setAge('/aged-more', 3_660)
+      return (await crawl(member, '/aged-more')).verdict === 'stale'
     }
-    await fleet.pool.query(tables.map((table) => `drop trigger no_room on ${table};`).join('\n'))
-    await rendered('/no-room', one)
-  })
+    await until('it is stale', seen)
+  }
 
-  /** What a node without its database still does. */
-  async function suffers(member: Member): Promise<void> {
-    const { process } = member
-    const told = await until('it says that it is not ready', async () => {
-      const found = await ready(member)
-      return found.status === 503 ? found : null
+  const hook = async ({ process }: Member) => {
+    const answer = await fetch(`${process.api}/api/webhook/refresh`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${tight.token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ urls: ['no path'] }),
     })
-    assert.equal(told.database, 'unreachable')
-    assert.equal((await fetch(`${process.api}/healthz`)).status, 200)
-    // The first question may find out for all others; from then on nobody waits.
+    return { status: answer.status, retryAfter: Number(answer.headers.get('retry-after')) }
+  }
+  for (let asked = 0; asked < 10; asked++) {
+    assert.equal((await hook(asked % 2 === 0 ? fast : slow)).status, 400)
+  }
+  for (const member of [fast, slow]) {
+    const { status, retryAfter } = await hook(member)
+    assert.equal(status, 429)
+    assert.ok(retryAfter > 3_300 && retryAfter <= 3_600, String(retryAfter))
+  }
+
+  const expire = (seconds: number) =>
+    fleet.pool.query(
+      `update api_key set expires_at = clock_timestamp() + $1 * interval '1 second'
+        where account_id = (select id from account where email = 'tight@example.com')`,
+      [seconds],
+    )
+  await expire(120)
+  for (const { process } of [fast, slow]) assert.equal(await apiStatus(process, tight.key), 200)
+  await expire(-120)
+  for (const { process } of [fast, slow]) assert.equal(await apiStatus(process, tight.key), 401)
+})
+
+// Proves decided "PostgreSQL failure"
+it('while PostgreSQL is stopped, hits go on, people pass and the API answers 500; then all is as before', async () => {
+  const [one] = fleet.members as [Member]
+  for (const member of fleet.members) await kept(member, '/aged')
+  await fleet.server.stop()
+  for (const member of fleet.members) await suffers(member)
+  await fleet.server.start()
+  for (const member of fleet.members) await healed(member)
+  await rendered('/after-the-stop', one)
+})
+
+// Proves decided "PostgreSQL failure"
+it('while the network of a node swallows everything, it does the same, and keeps nobody waiting', async (t) => {
+  const [one, two] = fleet.members as [Member, Member]
+  await kept(one, '/aged')
+  t.after(() => one.network.set('through'))
+  one.network.set('swallow')
+  await suffers(one)
+  // The other does not notice, and what it is told is true at the first one, too, when it is back.
+  assert.equal(await apiStatus(two.process, key), 200)
+  const body = { domain: 'site.example', path: '/aged' }
+  const purged = await callApi(two.process, key, { method: 'POST', path: '/api/cache/purge', body })
+  assert.equal(purged.status, 200)
+  one.network.set('through')
+  await healed(one)
+  const version = origin.change()
+  await until(
+    'the purge has reached it',
+    async () => shownIn((await crawl(one, '/aged')).body.toString())?.version === version,
+  )
+})
+
+it('while PostgreSQL has no room on its disk, what is stored is served, misses pass and changes are refused', async () => {
+  const [one] = fleet.members as [Member]
+  await rendered('/roomy', one)
+  // What PostgreSQL says then, of every row that is to be written.
+  const tables = ['job', 'page', 'domain']
+  await fleet.pool.query(`
+    create function no_room() returns trigger language plpgsql as
+      $$ begin raise exception 'could not extend file: No space left on device' using errcode = 'disk_full'; end $$;
+    ${tables.map((table) => `create trigger no_room before insert on ${table} execute function no_room();`).join('\n')}`)
+  for (const member of fleet.members) {
+    await until('what is stored is served', async () => (await crawl(member, '/roomy')).verdict === 'hit')
+    const missed = await crawl(member, '/no-room')
+    assert.deepEqual([missed.status, missed.verdict], [200, 'pass; database'])
+    assert.equal((await visit(member, '/no-room')).status, 200)
+    const body = { custom_domain: 'no-room.example', origin_url: origin.url }
+    const refused = await callApi(member.process, key, { method: 'POST', path: '/api/domains', body })
+    assert.deepEqual([refused.status, refused.body], [500, { error: 'Internal error' }])
+    assert.equal(await apiStatus(member.process, key), 200)
+  }
+  await fleet.pool.query(tables.map((table) => `drop trigger no_room on ${table};`).join('\n'))
+  await rendered('/no-room', one)
+})
+
+/** What a node without its database still does. */
+async function suffers(member: Member): Promise<void> {
+  const { process } = member
+  const told = await until('it says that it is not ready', async () => {
+    const found = await ready(member)
+    return found.status === 503 ? found : null
+  })
+  assert.equal(told.database, 'unreachable')
+  assert.equal((await fetch(`${process.api}/healthz`)).status, 200)
+  // The first question may find out for all others; from then on nobody waits.
+  assert.equal(await apiStatus(process, key), 500)
+  const startedMs = performance.now()
+  for (let times = 0; times < 5; times++) {
+    assert.equal((await crawl(member, '/aged')).verdict, 'hit')
+    const passed = await visit(member, '/anything')
+    assert.deepEqual([passed.status, passed.verdict.split(';')[0]], [200, 'pass'])
+    // A page that nobody has yet: the origin's, never an error.
+    const missed = await crawl(member, `/unknown-${times}`)
+    assert.deepEqual([missed.status, missed.verdict], [200, 'pass; database'])
     assert.equal(await apiStatus(process, key), 500)
-    const startedMs = performance.now()
-    for (let times = 0; times < 5; times++) {
-      assert.equal((await crawl(member, '/aged')).verdict, 'hit')
-      const passed = await visit(member, '/anything')
-      assert.deepEqual([passed.status, passed.verdict.split(';')[0]], [200, 'pass'])
-      // A page that nobody has yet: the origin's, never an error.
-      const missed = await crawl(member, `/unknown-${times}`)
-      assert.deepEqual([missed.status, missed.verdict], [200, 'pass; database'])
-      assert.equal(await apiStatus(process, key), 500)
-    }
-    // One query to a silent server takes 45 seconds until it fails.
-    const tookMs = performance.now() - startedMs
-    assert.ok(tookMs < 40_000, `${tookMs}`)
   }
+  // One query to a silent server takes 45 seconds until it fails.
+  const tookMs = performance.now() - startedMs
+  assert.ok(tookMs < 40_000, `${tookMs}`)
+}
 
-  async function healed(member: Member): Promise<void> {
-    await until('it is ready again', async () => (await ready(member)).status === 200)
-    await until('the API answers again', async () => (await apiStatus(member.process, key)) === 200)
-    assert.equal(member.process.running, true)
+async function healed(member: Member): Promise<void> {
+  await until('it is ready again', async () => (await ready(member)).status === 200)
+  await until('the API answers again', async () => (await apiStatus(member.process, key)) === 200)
+  assert.equal(member.process.running, true)
+}
+
+it('kill -9 of nodes loses nothing that was acknowledged, overruns no limit, and does no job twice', async (t) => {
+  await fleet.pool.query('delete from webhook_window')
+  const seed = Math.floor(Math.random() * 1_000_000)
+  const limited = { domain: 'tight.example', token: tight.token, renders: 10, requestsAnHour: 10 }
+  const run = await fleetRun(
+    fleet,
+    { email: 'roomy@example.com', key, limited },
+    { seed, seconds: 12, acknowledged: 10, origin, say: (line) => t.diagnostic(line) },
+  )
+  t.diagnostic(`seed ${seed} ${JSON.stringify(run.counts)}`)
+  assert.deepEqual(run.violations, [], `seed ${seed}`)
+  assert.ok(run.counts.kills > 0 && run.counts.acknowledged > 10, JSON.stringify(run.counts))
+  // The limit was reached, else nothing was shown.
+  const { rows } = await fleet.pool.query<{ renders: number }>(
+    `select renders from render_count c join domain d on d.id = c.domain_id where custom_domain = 'tight.example'`,
+  )
+  assert.equal(rows[0]?.renders, TIGHT_MOST)
+})
+
+// Proves decided "Rolling upgrade"
+it('an upgrade rolls: what it adds to the tables is survived under load, what breaks older nodes ends them', async () => {
+  const directory = path.join(folder, 'schema')
+  mkdirSync(path.join(directory, 'migrations'), { recursive: true })
+  for (const { name, sql } of readMigrations()) {
+    writeFileSync(path.join(directory, name === '0001-schema.sql' ? 'schema.sql' : `migrations/${name}`), sql)
   }
+  const add = (name: string, sql: string) => writeFileSync(path.join(directory, 'migrations', name), sql)
+  const apply = () => migrate(fleet.server.connection, silentLog(), directory)
+  const columns = ['page', 'job', 'domain', 'account', 'api_key', 'webhook_window', 'render_count', 'node']
+    .map((table) => `alter table ${table} add column added_later integer not null default 7;`)
+    .join('\n')
+  add('9001-adds.sql', `${columns}\ncreate table added_later (n integer);`)
 
-  it('kill -9 of nodes loses nothing that was acknowledged, overruns no limit, and does no job twice', async (t) => {
-    await fleet.pool.query('delete from webhook_window')
-    const seed = Math.floor(Math.random() * 1_000_000)
-    const limited = { domain: 'tight.example', token: tight.token, renders: 10, requestsAnHour: 10 }
-    const run = await fleetRun(
-      fleet,
-      { email: 'roomy@example.com', key, limited },
-      { seed, seconds: 12, acknowledged: 10, origin, say: (line) => t.diagnostic(line) },
-    )
-    t.diagnostic(`seed ${seed} ${JSON.stringify(run.counts)}`)
-    assert.deepEqual(run.violations, [], `seed ${seed}`)
-    assert.ok(run.counts.kills > 0 && run.counts.acknowledged > 10, JSON.stringify(run.counts))
-    // The limit was reached, else nothing was shown.
-    const { rows } = await fleet.pool.query<{ renders: number }>(
-      `select renders from render_count c join domain d on d.id = c.domain_id where custom_domain = 'tight.example'`,
-    )
-    assert.equal(rows[0]?.renders, TIGHT_MOST)
-  })
-
-  // Proves decided "Rolling upgrade"
-  it('an upgrade rolls: what it adds to the tables is survived under load, what breaks older nodes ends them', async () => {
-    const directory = path.join(folder, 'schema')
-    mkdirSync(path.join(directory, 'migrations'), { recursive: true })
-    for (const { name, sql } of readMigrations()) {
-      writeFileSync(
-        path.join(directory, name === '0001-schema.sql' ? 'schema.sql' : `migrations/${name}`),
-        sql,
-      )
+  let asked = 0
+  let isDone = false
+  const wrong: string[] = []
+  const traffic = fleet.members.map(async (member) => {
+    while (!isDone) {
+      const { status, verdict } = await crawl(member, `/rolling/${asked++}`)
+      if (status !== 200 || verdict === 'pass; database') wrong.push(`${status} ${verdict}`)
+      const answered = await apiStatus(member.process, key)
+      if (answered !== 200) wrong.push(`API ${answered}`)
     }
-    const add = (name: string, sql: string) => writeFileSync(path.join(directory, 'migrations', name), sql)
-    const apply = () => migrate(fleet.server.connection, silentLog(), directory)
-    const columns = ['page', 'job', 'domain', 'account', 'api_key', 'webhook_window', 'render_count', 'node']
-      .map((table) => `alter table ${table} add column added_later integer not null default 7;`)
-      .join('\n')
-    add('9001-adds.sql', `${columns}\ncreate table added_later (n integer);`)
-
-    let asked = 0
-    let isDone = false
-    const wrong: string[] = []
-    const traffic = fleet.members.map(async (member) => {
-      while (!isDone) {
-        const { status, verdict } = await crawl(member, `/rolling/${asked++}`)
-        if (status !== 200 || verdict === 'pass; database') wrong.push(`${status} ${verdict}`)
-        const answered = await apiStatus(member.process, key)
-        if (answered !== 200) wrong.push(`API ${answered}`)
-      }
-    })
-    try {
-      await rendered('/rolling/before', fleet.members[0]!)
-      assert.deepEqual(await apply(), ['9001-adds.sql'])
-      await rendered('/rolling/after', fleet.members[0]!)
-    } finally {
-      isDone = true
-      await Promise.all(traffic)
-    }
-    // One that has to be started again during the upgrade is.
-    await fleet.members[1]!.process.stop()
-    await fleet.members[1]!.start()
-    assert.match(fleet.members[1]!.process.log(), /the database is ahead of this version/)
-    await rendered('/rolling/again', fleet.members[1]!)
-    assert.deepEqual(wrong, [])
-
-    add('9002-breaks.sql', '-- breaking: nobody could read pages any more\nalter table page rename to leaf;')
-    await assert.rejects(apply(), /9002-breaks\.sql cannot be applied while older nodes run: stop .+ first/)
-    // By force: they see it with their next beat, and end rather than work on tables that they do not understand.
-    await fleet.pool.query(
-      `insert into schema_migration (name, checksum, breaking) values ('9002-breaks.sql', '', true)`,
-    )
-    for (const { process } of fleet.members) {
-      await until('the node has ended', () => !process.running)
-      assert.equal(await process.stop(), 1, process.log())
-      assert.match(process.log(), /"migration":"9002-breaks\.sql".*run that version/)
-    }
-    await assert.rejects(fleet.members[0]!.start(), (error: Error) => {
-      assert.match(error.message, /made by a newer Prepaint: it has the migration 9002-breaks\.sql/)
-      return true
-    })
   })
+  try {
+    await rendered('/rolling/before', fleet.members[0]!)
+    assert.deepEqual(await apply(), ['9001-adds.sql'])
+    await rendered('/rolling/after', fleet.members[0]!)
+  } finally {
+    isDone = true
+    await Promise.all(traffic)
+  }
+  // One that has to be started again during the upgrade is.
+  await fleet.members[1]!.process.stop()
+  await fleet.members[1]!.start()
+  assert.match(fleet.members[1]!.process.log(), /the database is ahead of this version/)
+  await rendered('/rolling/again', fleet.members[1]!)
+  assert.deepEqual(wrong, [])
 
-  it('leaves nothing behind', async () => {
-    leaked = await fleet.close()
-    assert.deepEqual(leaked, [])
+  add('9002-breaks.sql', '-- breaking: nobody could read pages any more\nalter table page rename to leaf;')
+  await assert.rejects(apply(), /9002-breaks\.sql cannot be applied while older nodes run: stop .+ first/)
+  // By force: they see it with their next beat, and end rather than work on tables that they do not understand.
+  await fleet.pool.query(
+    `insert into schema_migration (name, checksum, breaking) values ('9002-breaks.sql', '', true)`,
+  )
+  for (const { process } of fleet.members) {
+    await until('the node has ended', () => !process.running)
+    assert.equal(await process.stop(), 1, process.log())
+    assert.match(process.log(), /"migration":"9002-breaks\.sql".*run that version/)
+  }
+  await assert.rejects(fleet.members[0]!.start(), (error: Error) => {
+    assert.match(error.message, /made by a newer Prepaint: it has the migration 9002-breaks\.sql/)
+    return true
   })
+})
+
+it('leaves nothing behind', async () => {
+  leaked = await fleet.close()
+  assert.deepEqual(leaked, [])
 })

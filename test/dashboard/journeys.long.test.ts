@@ -1,11 +1,10 @@
 /** What people do with the dashboard, by the names of its elements, on a real node with a real site behind it. */
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
-import type { Page } from 'playwright-core'
+import { after, describe, it } from 'node:test'
 import { until as untilWithin } from '../support/condition.ts'
 import { edgeRequest, GOOGLEBOT } from '../support/edge-request.ts'
 import { axeEverywhere, axeFindings } from './axe.ts'
-import { callFrom, elements, jumps, type OpenDashboard, openDashboard, signIn } from './open-dashboard.ts'
+import { callFrom, elements, jumps, openDashboard, signIn } from './open-dashboard.ts'
 
 const DOMAIN = 'shop.example.com'
 const OPERATOR = 'operator@example.com'
@@ -15,15 +14,11 @@ const NEW_PASSWORD = 'eight loud herons sleep'
 /** A busy machine is slow. */
 const until = (what: string, probe: () => Promise<boolean>) => untilWithin(what, probe, 60_000)
 
-let dashboard: OpenDashboard
-let page: Page
-before(async () => {
-  dashboard = await openDashboard()
-  page = await dashboard.newPage()
-})
+const dashboard = await openDashboard()
+const page = await dashboard.newPage()
 after(() => dashboard.close())
 
-const { heading, button, field, link, region, dialog, row } = elements(() => page)
+const { heading, button, field, link, region, dialog, row } = elements(page)
 const crawl = (path: string) => edgeRequest(dashboard.node.edge, { host: DOMAIN, path, userAgent: GOOGLEBOT })
 const visit = (path: string) => page.goto(dashboard.node.api + path)
 describe('from the first start to the first rendered page', () => {

@@ -8,7 +8,7 @@ import { until as untilWithin } from '../support/condition.ts'
 import { edgeRequest, GOOGLEBOT } from '../support/edge-request.ts'
 import { startTestSmtp } from '../support/smtp-server.ts'
 import { axeEverywhere, axeFindings } from './axe.ts'
-import { callFrom, elements, type OpenDashboard, openDashboard, signIn } from './open-dashboard.ts'
+import { callFrom, elements, openDashboard, signIn } from './open-dashboard.ts'
 
 const DOMAIN = 'shop.example.com'
 const OPERATOR = 'operator@example.com'
@@ -18,17 +18,14 @@ const BINGBOT = 'Mozilla/5.0 (compatible; bingbot/2.0; +http://www.bing.com/bing
 /** A busy machine is slow. */
 const until = (what: string, probe: () => Promise<boolean>) => untilWithin(what, probe, 60_000)
 
-let smtp: Awaited<ReturnType<typeof startTestSmtp>>
-let dashboard: OpenDashboard
-let page: Page
+const smtp = await startTestSmtp()
+const dashboard = await openDashboard({
+  PREPAINT_SMTP_URL: `smtp://127.0.0.1:${smtp.port}`,
+  PREPAINT_MAIL_FROM: 'Prepaint <prepaint@example.com>',
+  PREPAINT_PUBLIC_URL: 'http://prepaint.example.com',
+})
+const page = await dashboard.newPage()
 before(async () => {
-  smtp = await startTestSmtp()
-  dashboard = await openDashboard({
-    PREPAINT_SMTP_URL: `smtp://127.0.0.1:${smtp.port}`,
-    PREPAINT_MAIL_FROM: 'Prepaint <prepaint@example.com>',
-    PREPAINT_PUBLIC_URL: 'http://prepaint.example.com',
-  })
-  page = await dashboard.newPage()
   await page.goto(dashboard.firstLink.replace('http://prepaint.example.com', dashboard.node.api))
   await field('E-mail').fill(OPERATOR)
   await setPassword(page, PASSWORDS[0]!, 'Create the account')
@@ -37,11 +34,11 @@ before(async () => {
   assert.equal(await callFrom(page, 'POST', '/api/domains', body), 201)
 })
 after(async () => {
-  await dashboard?.close()
-  smtp?.close()
+  await dashboard.close()
+  smtp.close()
 })
 
-const { heading, button, field, row } = elements(() => page)
+const { heading, button, field, row } = elements(page)
 const visit = (path: string, on: Page = page) => on.goto(dashboard.node.api + path)
 const crawl = (path: string, userAgent = GOOGLEBOT) =>
   edgeRequest(dashboard.node.edge, { host: DOMAIN, path, userAgent })

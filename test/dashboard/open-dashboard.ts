@@ -66,25 +66,25 @@ export async function openDashboard(settings: Record<string, string> = {}): Prom
   }
 }
 
-/** Elements by the names that people read, of the page that `current` gives unless another one is named. */
-export function elements(current: () => Page) {
+/** Elements by the names that people read, of this page unless another one is named. */
+export function elements(page: Page) {
   return {
-    heading: (name: string, on = current()) => on.getByRole('heading', { level: 1, name, exact: true }),
-    button: (name: string, within: Page | Locator = current()) =>
+    heading: (name: string, on = page) => on.getByRole('heading', { level: 1, name, exact: true }),
+    button: (name: string, within: Page | Locator = page) =>
       within.getByRole('button', { name, exact: true }),
-    field: (name: string, within: Page | Locator = current()) =>
+    field: (name: string, within: Page | Locator = page) =>
       within.getByRole('textbox', { name, exact: true }),
-    link: (name: string) => current().getByRole('link', { name, exact: true }),
-    region: (name: string) => current().getByRole('region', { name, exact: true }),
-    dialog: (name: string | RegExp) => current().getByRole('dialog', { name }),
+    link: (name: string) => page.getByRole('link', { name, exact: true }),
+    region: (name: string) => page.getByRole('region', { name, exact: true }),
+    dialog: (name: string | RegExp) => page.getByRole('dialog', { name }),
     /** The table row that contains `text`. */
-    row: (text: string | RegExp, on = current()) => on.getByRole('row', { name: text }),
+    row: (text: string | RegExp, on = page) => on.getByRole('row', { name: text }),
   }
 }
 
 /** Fills the form that signs in. */
 export async function signIn(on: Page, email: string, password: string): Promise<void> {
-  const { button, field } = elements(() => on)
+  const { button, field } = elements(on)
   await field('E-mail').fill(email)
   await field('Password').fill(password)
   await button('Sign in').click()

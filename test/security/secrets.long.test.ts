@@ -3,12 +3,12 @@ import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { lstatSync, readdirSync } from 'node:fs'
 import path from 'node:path'
-import { after, before, describe, it } from 'node:test'
+import { after, describe, it } from 'node:test'
 import { runJson } from '../support/command-line.ts'
 import { clearDataDir, makeDataDir } from '../support/data-dir.ts'
 import { request } from '../support/edge.ts'
 import { serve } from '../support/loopback.ts'
-import { type NodeProcess, startNodeProcess } from '../support/node-process.ts'
+import { startNodeProcess } from '../support/node-process.ts'
 import { callApi, registerDomain } from '../support/tenant.ts'
 
 const PASSWORD = 'correct-horse-battery-staple-4711'
@@ -21,22 +21,17 @@ const ORIGIN_SECRET = 'of-an-owner-for-his-origin-0821'
 const BODY_SECRET = 'in-a-form-of-a-visitor-0820'
 
 const dataDir = makeDataDir()
-let node: NodeProcess
-let origin: Awaited<ReturnType<typeof serve>>
 const heard: unknown[] = []
 let key = ''
 let token = ''
-
-before(async () => {
-  origin = await serve((request, response) => {
-    heard.push(request.headers['x-origin'])
-    response.setHeader('set-cookie', `secret=${QUERY_SECRET}`)
-    response.setHeader('content-type', 'text/html').end('<!doctype html><p>page</p>')
-  })
-  node = await startNodeProcess(dataDir, { PREPAINT_LOG_LEVEL: 'trace' })
+const origin = await serve((request, response) => {
+  heard.push(request.headers['x-origin'])
+  response.setHeader('set-cookie', `secret=${QUERY_SECRET}`)
+  response.setHeader('content-type', 'text/html').end('<!doctype html><p>page</p>')
 })
+const node = await startNodeProcess(dataDir, { PREPAINT_LOG_LEVEL: 'trace' })
 after(async () => {
-  await node?.stop()
+  await node.stop()
   assert.deepEqual(await clearDataDir(dataDir), [])
 })
 

@@ -5,11 +5,7 @@ import { type DatabaseProxy, startDatabaseProxy } from './database-proxy.ts'
 import { type NodeProcess, startNodeProcess } from './node-process.ts'
 import { startTestServer, type TestServer } from './postgres-server.ts'
 
-export type Member = {
-  process: NodeProcess
-  network: DatabaseProxy
-  start(): Promise<void>
-}
+export type Member = { process: NodeProcess; network: DatabaseProxy; start(): Promise<void> }
 
 /** Nodes on one PostgreSQL, each with its own process, data directory and network. */
 export type Fleet = {

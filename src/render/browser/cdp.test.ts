@@ -77,76 +77,65 @@ const event = (sessionId: string, bytes: number) => {
   const empty = { method: 'Runtime.consoleAPICalled', params: { type: '' }, sessionId }
   return { ...empty, params: { type: 'x'.repeat(bytes - JSON.stringify(empty).length) } }
 }
+const target = (event: 'attachedTo' | 'detachedFrom', page: string, worker: string) => ({
+  ...{ method: `Target.${event}Target`, sessionId: page, params: { sessionId: worker } },
+})
+
+/** A conversation in which it is counted how often a session exceeds its limit. */
+function counted() {
+  const { say, cdp } = connected()
+  const seen = { exceeded: 0, heard: 0 }
+  return {
+    listen: (id: string, bytes: number) =>
+      cdp
+        .session(id)
+        .listen(
+          { 'Runtime.consoleAPICalled': () => seen.heard++ },
+          { bytes, exceeded: () => seen.exceeded++ },
+        ),
+    /** How often it has been exceeded once all this is told. */
+    async tell(...messages: object[]): Promise<number> {
+      for (const message of messages) say(message)
+      await nextTurn()
+      return seen.exceeded
+    },
+    seen,
+  }
+}
 
 it('what is told of a session is counted up to its limit, and one byte past it', async () => {
-  const { say, cdp } = connected()
-  let exceeded = 0
-  cdp.session('a').listen({}, { bytes: 100_000, exceeded: () => exceeded++ })
-  say(event('a', 60_000))
-  say(event('b', 500_000))
-  say(event('a', 40_000))
-  await nextTurn()
-  assert.equal(exceeded, 0)
-  say(event('a', 100))
-  say(event('a', 100))
-  await nextTurn()
-  assert.equal(exceeded, 1)
-
-  cdp.session('a').listen({}, { bytes: 100_000, exceeded: () => exceeded++ })
-  say(event('a', 100_000))
-  await nextTurn()
-  assert.equal(exceeded, 1)
+  const { listen, tell } = counted()
+  listen('a', 100_000)
+  assert.equal(await tell(event('a', 60_000), event('b', 500_000), event('a', 40_000)), 0)
+  assert.equal(await tell(event('a', 100), event('a', 100)), 1)
+  listen('a', 100_000)
+  assert.equal(await tell(event('a', 100_000)), 1)
 })
 
 it('a small event counts as one of 2 KiB', async () => {
-  const { say, cdp } = connected()
-  let exceeded = 0
-  cdp.session('a').listen({}, { bytes: 4 * 1024, exceeded: () => exceeded++ })
-  for (const events of [2, 1]) {
-    for (let n = 0; n < events; n++) say(event('a', 100))
-    await nextTurn()
-    assert.equal(exceeded, events === 2 ? 0 : 1)
-  }
+  const { listen, tell } = counted()
+  listen('a', 4 * 1024)
+  assert.equal(await tell(event('a', 100), event('a', 100)), 0)
+  assert.equal(await tell(event('a', 100)), 1)
 })
 
 it('what is told of workers counts for the page that they belong to, as long as they do', async () => {
-  const { say, cdp } = connected()
-  let exceeded = 0
-  const attached = (parent: string, worker: string) =>
-    say({ method: 'Target.attachedToTarget', sessionId: parent, params: { sessionId: worker } })
-  attached('page', 'worker')
-  attached('worker', 'nested')
-  await nextTurn()
-  cdp.session('page').listen({}, { bytes: 100_000, exceeded: () => exceeded++ })
-  say({ method: 'Target.detachedFromTarget', sessionId: 'page', params: { sessionId: 'other' } })
-  say(event('nested', 90_000))
-  await nextTurn()
-  assert.equal(exceeded, 0)
-  say(event('worker', 20_000))
-  await nextTurn()
-  assert.equal(exceeded, 1)
-
-  cdp.session('page').listen({}, { bytes: 100_000, exceeded: () => exceeded++ })
-  say({ method: 'Target.detachedFromTarget', sessionId: 'page', params: { sessionId: 'worker' } })
-  say(event('nested', 500_000))
-  await nextTurn()
-  assert.equal(exceeded, 1)
+  const { listen, tell } = counted()
+  await tell(target('attachedTo', 'page', 'worker'), target('attachedTo', 'worker', 'nested'))
+  listen('page', 100_000)
+  assert.equal(await tell(target('detachedFrom', 'page', 'other'), event('nested', 90_000)), 0)
+  assert.equal(await tell(event('worker', 20_000)), 1)
+  listen('page', 100_000)
+  assert.equal(await tell(target('detachedFrom', 'page', 'worker'), event('nested', 500_000)), 1)
 })
 
 it('an event is read up to its limit; one byte past it it only counts', async () => {
-  const { say, cdp } = connected()
-  const heard: number[] = []
-  let exceeded = 0
-  const listeners = { 'Runtime.consoleAPICalled': ({ type }: { type: string }) => heard.push(type.length) }
-  cdp.session('a').listen(listeners, { bytes: 2 * EVENT_LIMIT_BYTES, exceeded: () => exceeded++ })
-  say(event('a', EVENT_LIMIT_BYTES))
-  await nextTurn()
-  assert.equal(heard.length, 1)
-  say(event('a', EVENT_LIMIT_BYTES + 1))
-  say(event('a', 200))
-  await nextTurn()
-  assert.equal(heard.length, 2)
-  assert.equal(exceeded, 1)
+  const { listen, tell, seen } = counted()
+  listen('a', 2 * EVENT_LIMIT_BYTES)
+  await tell(event('a', EVENT_LIMIT_BYTES))
+  assert.equal(seen.heard, 1)
+  await tell(event('a', EVENT_LIMIT_BYTES + 1), event('a', 200))
+  assert.deepEqual(seen, { exceeded: 1, heard: 2 })
 })
 
 it('an answer may be larger than an event', async () => {

@@ -46,11 +46,13 @@ function isEnding(pid: number): boolean {
   return listProcesses().every((one) => one.pid !== pid || one.command === '')
 }
 
-/** All processes of this renderer's browser. */
+/** All processes of this renderer's browser, by the directory in the command line of its first one. */
 function browserPids(): number[] {
-  const ofUs = processesOfGroupWith(renderer.dataDir)
-  assert(ofUs.length >= 3, `${ofUs.length} processes`)
-  return ofUs
+  const isFirst = (command: string) => command.includes(`--user-data-dir=${renderer.dataDir}`)
+  const first = listProcesses().find(({ pid, group, command }) => pid === group && isFirst(command))
+  const pids = first === undefined ? [] : processesOfGroup(first.group).map(({ pid }) => pid)
+  assert(pids.length >= 3, `${pids.length} processes`)
+  return pids
 }
 
 describe('every process of the browser', () => {
@@ -198,12 +200,4 @@ function shownNothingElse(): void {
   for (const pid of browserPids()) {
     assert.deepEqual(readdirSync(`/proc/${pid}/root${dataDir}`).sort(), ['browsers', 'chromium'])
   }
-}
-
-/** By the directory in the command line of the browser's first process. */
-function processesOfGroupWith(dir: string): number[] {
-  const first = listProcesses().find(
-    ({ pid, group, command }) => pid === group && command.includes(`--user-data-dir=${dir}`),
-  )
-  return first === undefined ? [] : processesOfGroup(first.group).map(({ pid }) => pid)
 }

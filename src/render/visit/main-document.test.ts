@@ -82,13 +82,11 @@ const site = { customDomain: 'red.example', originUrl: 'http://o.example' }
 const HTML = [{ name: 'Content-Type', value: 'text/html' }]
 const judge = (status: number) => judgeMainResponse('https://red.example/', status, HTML, site)
 
-describe('a status that is about the moment and not about the page is nothing to keep', () => {
-  for (const status of [408, 425, 429, 500, 503, 599]) {
-    it(`${status}`, () => assert.deepEqual(judge(status), { kind: 'origin-error', status }))
-  }
-  for (const status of [200, 401, 403, 404, 410, 428, 430, 499]) {
-    it(`not so ${status}`, () => assert.equal(judge(status), null))
-  }
+it('a status that is about the moment and not about the page is nothing to keep', () => {
+  for (const status of [408, 425, 429, 500, 503, 599])
+    assert.deepEqual(judge(status), { kind: 'origin-error', status })
+  for (const status of [200, 401, 403, 404, 410, 428, 430, 499])
+    assert.equal(judge(status), null, `${status}`)
 })
 
 it('a redirect comes with what the origin says about keeping it', () => {

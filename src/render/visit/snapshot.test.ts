@@ -225,6 +225,7 @@ const awakes: Record<string, string> = {
   'an element in capitals': awake`const s = document.createElementNS('http://www.w3.org/1999/xhtml', 'SCRIPT'); s.textContent = 'fetch("RAN")'; at.append(s)`,
   'a script of no namespace': awake`const s = document.createElementNS('urn:x', 'script'); s.textContent = 'fetch("RAN")'; at.append(s)`,
   'a handler of no namespace': awake`const s = document.createElementNS('urn:x', 'img'); s.setAttribute('src', 'data:,'); s.setAttribute('onerror', 'fetch("RAN")'); at.append(s)`,
+  'a handler of a body of no namespace': awake`const s = document.createElementNS('urn:x', 'body'); s.setAttribute('onpageshow', 'fetch("RAN")'); at.append(s)`,
   'a handler in capitals': awake`const s = document.createElement('img'); s.setAttributeNS(null, 'src', 'data:image/gif;base64,R0lGODlhAQABAAAAACw='); s.setAttributeNS(null, 'ONLOAD', 'fetch("RAN")'); at.append(s)`,
   'a comment that ends in itself': awake`at.append(document.createComment('--><script>fetch("RAN")<\\/script>'))`,
   'a comment that ends at once': awake`at.append(document.createComment('><script>fetch("RAN")<\\/script>'))`,

@@ -1,7 +1,7 @@
 /** How one render ends: status, redirects, errors, what a page may set for itself, and pages that misbehave. */
 import assert from 'node:assert/strict'
 import type http from 'node:http'
-import { describe, it } from 'node:test'
+import { it } from 'node:test'
 import { type Answer, openRenderer, scripted, taggable } from '../../../test/support/renderer.ts'
 import type { RenderOutcome } from '../outcome.ts'
 
@@ -224,47 +224,45 @@ const ends: [expected: Expected, pages: Record<string, Answer>][] = [
   ],
 ]
 
-describe('how a render ends', () => {
-  // A request of the render before may still arrive.
-  let before = ''
-  const all = ends.flatMap(([expected, pages]) =>
-    Object.entries(pages).map(([name, answer]) => ({ name, answer, expected })),
-  )
-  for (const { name, answer, expected } of all) {
-    it(name, async () => {
-      routes.set('/case', answer)
-      routes.set('/other', PAGE)
-      routes.set('/data', '{}')
-      for (const [path, part] of PARTS) routes.set(path, part)
-      renderer.asked.length = 0
-      const { page } = expected === TIMED_OUT ? hasty : renderer
-      const outcome = (await page('/case', { originUrl })) as Record<string, unknown>
-      const seen = Object.fromEntries(Object.keys(expected).map((key) => [key, outcome[key]]))
-      assert.deepEqual(seen, expected, JSON.stringify(outcome).slice(0, 500))
-      // Where the origin redirects to is for the crawler to ask, not for us; a popup is never
-      // opened. (What a script navigates to may be under way before we hear of it.)
-      const isFollowed = renderer.asked.some((path) => path.startsWith('/other'))
-      if (!/redirect by/.test(`${before} ${name}`)) assert(!isFollowed, 'the other page was asked for')
-      before = name
-    })
-  }
-
-  it('an origin that does not listen', async () => {
-    const outcome = await renderer.page('/case', { domain: 'gone.example', originUrl: 'http://127.0.0.1:9' })
-    assert.equal(outcome.kind, 'origin-unreachable')
+// A request of the render before may still arrive.
+let before = ''
+const all = ends.flatMap(([expected, pages]) =>
+  Object.entries(pages).map(([name, answer]) => ({ name, answer, expected })),
+)
+for (const { name, answer, expected } of all) {
+  it(name, async () => {
+    routes.set('/case', answer)
+    routes.set('/other', PAGE)
+    routes.set('/data', '{}')
+    for (const [path, part] of PARTS) routes.set(path, part)
+    renderer.asked.length = 0
+    const { page } = expected === TIMED_OUT ? hasty : renderer
+    const outcome = (await page('/case', { originUrl })) as Record<string, unknown>
+    const seen = Object.fromEntries(Object.keys(expected).map((key) => [key, outcome[key]]))
+    assert.deepEqual(seen, expected, JSON.stringify(outcome).slice(0, 500))
+    // Where the origin redirects to is for the crawler to ask, not for us; a popup is never
+    // opened. (What a script navigates to may be under way before we hear of it.)
+    const isFollowed = renderer.asked.some((path) => path.startsWith('/other'))
+    if (!/redirect by/.test(`${before} ${name}`)) assert(!isFollowed, 'the other page was asked for')
+    before = name
   })
+}
 
-  it('metas that were obeyed are not in the page', async () => {
-    routes.set('/case', '<!doctype html><meta name="prerender-status-code" content="404"><p>a')
-    assert.doesNotMatch(await renderer.html('/case'), /prerender-/)
-  })
+it('an origin that does not listen', async () => {
+  const outcome = await renderer.page('/case', { domain: 'gone.example', originUrl: 'http://127.0.0.1:9' })
+  assert.equal(outcome.kind, 'origin-unreachable')
+})
 
-  it('called off from outside: at once, and the slot is whole again', async () => {
-    routes.set('/case', () => calledOff.abort())
-    routes.set('/after', PAGE)
-    const calledOff = new AbortController()
-    assert.deepEqual(await renderer.page('/case', { signal: calledOff.signal }), { kind: 'aborted' })
-    assert.deepEqual(await renderer.page('/case', { signal: AbortSignal.abort() }), { kind: 'aborted' })
-    assert.match(await renderer.html('/after'), /content/)
-  })
+it('metas that were obeyed are not in the page', async () => {
+  routes.set('/case', '<!doctype html><meta name="prerender-status-code" content="404"><p>a')
+  assert.doesNotMatch(await renderer.html('/case'), /prerender-/)
+})
+
+it('called off from outside: at once, and the slot is whole again', async () => {
+  routes.set('/case', () => calledOff.abort())
+  routes.set('/after', PAGE)
+  const calledOff = new AbortController()
+  assert.deepEqual(await renderer.page('/case', { signal: calledOff.signal }), { kind: 'aborted' })
+  assert.deepEqual(await renderer.page('/case', { signal: AbortSignal.abort() }), { kind: 'aborted' })
+  assert.match(await renderer.html('/after'), /content/)
 })
