@@ -119,6 +119,23 @@ it('retries until it is taken; a redirect is a failure and is not followed', asy
   assert.equal(new Set(received.map(({ headers }) => headers['webhook-id'])).size, 1)
 })
 
+it('events of one incident arrive in their order, although the first is taken late', async () => {
+  const account = await api.account()
+  const { received, url } = await receiver((res, count) => res.writeHead(count < 3 ? 503 : 204).end())
+  await endpointOf(account, url)
+  const { id } = await api.domain(account, 'ordered.example.com')
+  const { rows } = await pool.query(
+    `insert into incident (account_id, domain_id, kind, since, summary, evidence)
+     values ($1, $2, 'blocked', now(), '', '{"advice": "", "pages": [], "changes": []}') returning id`,
+    [account.id, id],
+  )
+  const told = `select record_incident($1, 'incident.opened', 'ordered'), resolve_incident($1, 'recovered')`
+  await pool.query(told, [rows[0].id])
+  await until('both have arrived', () => received.length === 4)
+  const types = received.map(({ body }) => JSON.parse(body).type)
+  assert.deepEqual(types, [...Array(3).fill('incident.opened'), 'incident.resolved'])
+})
+
 it('what goes wrong is said', async () => {
   const account = await api.account()
   const silent = net.createServer((socket) => void socket.on('error', () => {}).end('not http\r\n\r\n'))
