@@ -282,7 +282,7 @@ it('an endpoint that fails is switched off after three days and ten failures, an
   }
 })
 
-it('a receiver that hangs delays nothing else', async () => {
+it('a receiver that hangs delays nothing else; what waits is not replayed, and is cancelled', async () => {
   const [one, two] = [await api.account(), await api.account()]
   const hanging = await receiver(() => {})
   const good = await receiver()
@@ -299,6 +299,9 @@ it('a receiver that hangs delays nothing else', async () => {
       (await deliveries(one, endpoint)).every((each) => each.state === state),
     )
   await all(near, 'delivered')
+  const [waiting] = await deliveries(one, stuck)
+  const replayed = await api.post(`/api/deliveries/${waiting!.id}/replay`, one.key)
+  assertAnswer(replayed, 409, 'Delivery is still waiting')
   await activate(one, stuck, false)
   await all(stuck, 'cancelled')
 })
