@@ -166,9 +166,7 @@ describe('a sitemap', () => {
 
   const NONE: [what: string, reply: Reply][] = [
     ['is not there', { status: 404, body: 'no such page' }],
-    ['is a redirect', { status: 301, body: 'elsewhere' }],
     ['is an application shell', { type: 'text/html', body: '<!doctype html><div id="app"></div>' }],
-    ['is empty', { body: '' }],
     ['is broken gzip', { type: gzip, body: Buffer.from([0x1f, 0x8b, 8, 0, 1, 2, 3]) }],
   ]
   for (const [what, reply] of NONE) {
@@ -198,9 +196,9 @@ it('an origin that forces https, and moved its sitemap, gets its sitemap and rob
     },
     t,
   )
-  const { status, verdict, body } = await secure.ask('/sitemap.xml')
-  assert.deepEqual([status, verdict, String(body)], [200, 'pass; sitemap', urlset('/a')])
-  assert.equal(await secure.verdict('/sitemap.xml'), 'hit')
+  assert.equal(await secure.verdict('/sitemap.xml'), 'pass; sitemap')
+  const { verdict, body } = await secure.ask('/sitemap.xml')
+  assert.deepEqual([verdict, String(body)], ['hit', urlset('/a')])
   assert.equal(await secure.verdict('/map'), 'pass; sitemap')
 })
 
@@ -227,10 +225,9 @@ it('so many are fetched at once for one account, and one more is passed; another
   const answers = Promise.all(Array.from({ length: share }, (_, at) => busy.ask(`/sitemap-${at}.xml`)))
   await until('all are fetched', () => held.length === share)
   assert.equal(await busy.verdict('/sitemap-more.xml'), 'pass; sitemap')
-  assert.deepEqual(passed, ['/sitemap-more.xml'])
   const blue = await busy.ask('/sitemap.xml', { host: 'blue.example' })
   assert.equal(String(blue.body), urlset('/blue'))
-  assert.deepEqual([passed.length, held.length], [1, share])
+  assert.deepEqual([passed, held.length], [['/sitemap-more.xml'], share])
   for (const end of held) end()
   assert((await answers).every(({ body }) => String(body) === urlset()))
 })

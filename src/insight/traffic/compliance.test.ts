@@ -22,10 +22,8 @@ const edge = await startTestEdge({
     },
   },
 })
-const compliance = new Compliance({
-  ...{ pool: edge.pool, robots: edge.edge.robots, clock: { nowMs: edge.nowMs }, log: silentLog() },
-  flushEveryMs: 3_600_000,
-})
+const parts = { clock: { nowMs: edge.nowMs }, log: silentLog(), flushEveryMs: 3_600_000 }
+const compliance = new Compliance({ ...parts, pool: edge.pool, robots: edge.edge.robots })
 after(async () => {
   await compliance.close()
   await edge.close()
@@ -80,21 +78,18 @@ describe('compliance with robots.txt', () => {
   })
 
   it('remembers the limit of paths for a domain and for all, and no more; judged ones make room', async () => {
-    const judged: string[] = []
-    const rules = parseRobots('User-agent: *\nDisallow: /')
-    const written: { crawler: string; visits: number }[] = []
-    const pool = {
-      query: async ({ values }: { values: [string] }) => void written.push(...JSON.parse(values[0])),
-    }
-    const counts = new Compliance({
-      ...{ pool: pool as never, clock: { nowMs: edge.nowMs }, log: silentLog(), flushEveryMs: 3_600_000 },
-      robots: {
-        async rules({ name }) {
-          judged.push(name)
-          return rules
-        },
+    let judged = 0
+    let lines = 1
+    const robots = {
+      async rules() {
+        judged++
+        return parseRobots(`User-agent: *\n${'Disallow: /\n'.repeat(lines)}`)
       },
-    })
+    }
+    const written: { crawler: string; visits: number }[] = []
+    const query = async ({ values }: { values: [string] }) => void written.push(...JSON.parse(values[0]))
+    const pool = { query } as never
+    const counts = new Compliance({ ...parts, pool, robots })
     const site = (id: number) => ({ id, account: id, name: `d${id}` }) as never
     const ask = (domain: number, path: number) => counts.note(site(domain), 'search', GOOGLEBOT, `/${path}`)
     const flushed = async () => {
@@ -114,7 +109,10 @@ describe('compliance with robots.txt', () => {
     }
     assert.equal(await flushed(), LIMITS.paths)
     await flushed()
-    assert.equal(judged.length, 2 + domains + 1, 'without visits no rules are read')
+    assert.equal(judged, 2 + domains + 1, 'without visits no rules are read')
+    lines = LIMITS.checks
+    for (const path of [1, 2, 2]) ask(1, path)
+    assert.deepEqual([await flushed(), await flushed(), await flushed()], [1, 2, 0], 'long rules take turns')
     await counts.close()
   })
 })

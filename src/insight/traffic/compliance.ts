@@ -21,9 +21,13 @@ const ROUND_MS = 2_000
 const RULES_KEPT_MS = 600_000
 const ACCOUNTS_AT_ONCE = 16
 /** Further paths are not judged until the next flush. */
-export const LIMITS = { paths: 20_000, pathsOfDomain: 1_000, pathChars: 2_048 }
-/** Pieces of rules that are compared for a domain in a flush: about 2 ms. */
-const CHECKS = 50_000
+export const LIMITS = {
+  paths: 20_000,
+  pathsOfDomain: 1_000,
+  pathChars: 2_048,
+  /** Pieces of rules that are compared for a domain in a flush: about 2 ms. */
+  checks: 50_000,
+}
 const EXAMPLES = 3
 
 /** Visits of a crawler to a path that are not judged yet. */
@@ -119,7 +123,7 @@ export class Compliance {
   async #judge({ site, asked }: Visited): Promise<void> {
     const rules = await this.#parts.robots.rules(site, RULES_KEPT_MS).catch(() => null)
     const cost = rules === null ? 0 : checksOf(rules)
-    let left = CHECKS
+    let left = LIMITS.checks
     for (const [key, one] of asked) {
       // The rest with the next flush.
       if (left <= 0) return
