@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { assertAnswer, openApi } from '../../../test/support/api.ts'
 import { renderRecord } from '../../../test/support/render-record.ts'
 import { DEFAULT_PLANS } from '../../accounts/plans.ts'
-import type { DomainId } from '../../ids.ts'
+import type { DomainId, PagePath } from '../../ids.ts'
 import { silentLog } from '../../log.ts'
 import { AfterRender } from '../../queue/jobs/after-render.ts'
 import { cancelJobs } from '../../queue/jobs/cancel.ts'
@@ -12,7 +12,9 @@ import { createComplete } from '../../queue/jobs/complete.ts'
 import { runJob } from '../../queue/jobs/run-job.ts'
 import { removeOldTries, TRIED_A_DAY } from '../../queue/tries/rule-tries.ts'
 import type { Draw } from '../../queue/tries/try-rules.ts'
+import { pathsToTry, visitorsToTry } from '../../queue/tries/what-to-try.ts'
 import type { RenderOutcome, RenderRequest } from '../../render/outcome.ts'
+import type { Rule } from '../../rules/schema.ts'
 
 const api = await openApi()
 const owner = await api.account()
@@ -334,6 +336,23 @@ describe('POST and GET /api/domains/:domain/rules/try', () => {
     ] as const) {
       assertAnswer(await api.post(URL, owner.key, body), 400, words)
     }
+  })
+
+  it('others have their turn between paths and between rules', async () => {
+    const rules: Rule[] = Array.from({ length: 50 }, (_, at) => ({ path: `/${at}*`, action: 'pass' }))
+    const paths = Array.from({ length: 20 }, (_, at) => `/x${at}` as PagePath)
+    let turns = 0
+    const turn = () => {
+      turns++
+      next = setImmediate(turn)
+    }
+    let next = setImmediate(turn)
+    await pathsToTry({ rules: [], query: 'keep' }, rules, paths)
+    assert(turns >= rules.length, `${turns}`)
+    turns = 0
+    await visitorsToTry([], rules, paths, {})
+    clearImmediate(next)
+    assert(turns >= paths.length, `${turns}`)
   })
 
   it('429: more than 200 pages of a domain in a day; 404 after a day', async () => {

@@ -12,7 +12,7 @@ import type { PageVariant } from '../../store/page-id.ts'
 import { enqueue } from '../jobs/enqueue.ts'
 import type { JobState } from '../jobs/job.ts'
 import type { Tried, TriedResult } from './try-rules.ts'
-import { createVisitorChoice, pathsToTry, type TryVisitor } from './what-to-try.ts'
+import { pathsToTry, type TryVisitor, visitorsToTry } from './what-to-try.ts'
 
 export const TRIED_AT_ONCE = 20
 /** Of a domain. */
@@ -49,11 +49,10 @@ export async function requestTry(
     await client.query('select pg_advisory_xact_lock($1, $2)', [LOCK, domain.id])
     // Before all that takes long for hostile rules.
     await checkLimit(client, domain.id, given?.length ?? 1)
-    const paths =
-      given ??
-      pathsToTry(domain.settings, rules, await mostAsked(client, TRIED_AT_ONCE)).slice(0, TRIED_AT_ONCE)
+    const usual = async () => pathsToTry(domain.settings, rules, await mostAsked(client, TRIED_AT_ONCE))
+    const paths = given ?? (await usual()).slice(0, TRIED_AT_ONCE)
     if (given === null) await checkLimit(client, domain.id, paths.length)
-    const choose = createVisitorChoice(domain.settings.rules, rules, visitor)
+    const tried = await visitorsToTry(domain.settings.rules, rules, paths, visitor)
     // The last try of a domain has pictures.
     await client.query(
       `update rule_try_page p set before_picture = null, after_picture = null from rule_try t
@@ -64,10 +63,9 @@ export async function requestTry(
     const own = paths.map((_path, place) => `${prefix}${place}` as PagePath)
     const jobs = await enqueue(client, domain.id, own, 'refresh', { variant: 'desktop' })
     const devices = await readDevices(client, domain.id)
-    const pages = paths.map((path, place) => {
-      const chosen = choose(path)
-      const isServed = chosen.variant === 'desktop' || devices.tellsApart(path)
-      return { place, path, job_id: jobs[place]?.jobId, ...chosen, is_served: isServed }
+    const pages = tried.map((page, place) => {
+      const isServed = page.variant === 'desktop' || devices.tellsApart(page.path)
+      return { place, job_id: jobs[place]?.jobId, ...page, is_served: isServed }
     })
     const { rows } = await client.query<{ try_id: string }>(
       `with made as (insert into rule_try (domain_id) values ($1) returning id)

@@ -1,18 +1,26 @@
+import { setImmediate as breathe } from 'node:timers/promises'
 import type { PagePath } from '../../ids.ts'
-import { type ChosenRule, queryTests, RuleBook } from '../../rules/rule-book.ts'
+import { queryTests, RuleBook } from '../../rules/rule-book.ts'
 import { RULE_CATEGORIES, type Rule } from '../../rules/schema.ts'
 import type { DomainSettings } from '../../sites/domain-settings.ts'
 import { PAGE_VARIANTS, type PageVariant } from '../../store/page-id.ts'
 import { normalisePath } from '../../store/path.ts'
+import type { TriedRules } from '../jobs/claim.ts'
 
 export type TryVisitor = { category: (typeof RULE_CATEGORIES)[number]; variant: PageVariant }
 
-/** The first visitor for whom the path has another rule afterwards, search crawlers and desktops before others. */
-export function createVisitorChoice(
+type TriedPath = TryVisitor & TriedRules
+
+/**
+ * For each path the first visitor for whom it has another rule afterwards, search crawlers and desktops before others.
+ * Here and in `pathsToTry`, others have their turn between steps: hostile rules take 15 ms for a path.
+ */
+export async function visitorsToTry(
   before: readonly Rule[],
   after: readonly Rule[],
+  paths: readonly PagePath[],
   { category, variant }: { [Of in keyof TryVisitor]?: TryVisitor[Of] | undefined },
-): (path: PagePath) => TryVisitor & { before: ChosenRule | null; after: ChosenRule | null } {
+): Promise<TriedPath[]> {
   const [present, wanted] = [new RuleBook(before), new RuleBook(after)]
   const visitors = (variant === undefined ? PAGE_VARIANTS : [variant]).flatMap((device) =>
     (category === undefined ? RULE_CATEGORIES : [category]).map((one) => ({
@@ -20,30 +28,35 @@ export function createVisitorChoice(
       variant: device,
     })),
   )
-  return (path) => {
+  const found: TriedPath[] = []
+  for (const path of paths) {
+    await breathe()
     const [was, is] = [present.ofPath(path), wanted.ofPath(path)]
     const seen = visitors.map((one) => ({
-      ...one,
+      ...{ ...one, path },
       before: was(one.category, one.variant),
       after: is(one.category, one.variant),
     }))
-    return seen.find((one) => textOf(one.before?.rule) !== textOf(one.after?.rule)) ?? seen[0]!
+    found.push(seen.find((one) => textOf(one.before?.rule) !== textOf(one.after?.rule)) ?? seen[0]!)
   }
+  return found
 }
 
 /** For each new rule that applies to none of the paths `asked` one that it applies to, then `asked`. */
-export function pathsToTry(
+export async function pathsToTry(
   { rules: before, query: keep }: Pick<DomainSettings, 'rules' | 'query'>,
   after: readonly Rule[],
   asked: readonly PagePath[],
-): PagePath[] {
+): Promise<PagePath[]> {
   const known = new Set(before.map(textOf))
-  const own = after.flatMap((rule) => {
-    if (known.has(textOf(rule))) return []
+  const own: PagePath[] = []
+  for (const rule of after) {
+    if (known.has(textOf(rule))) continue
+    await breathe()
     const { path: pattern, when: { query } = {} } = rule
     const book = new RuleBook([{ ...rule, when: { query } }])
     const applies = (path: PagePath | null) => path !== null && book.chosen(path) !== null
-    if (asked.some(applies)) return []
+    if (asked.some(applies)) continue
     const parameters = queryTests(rule).map(
       ({ parameter, isAnyValue }) => `${parameter}${isAnyValue ? '=1' : ''}`,
     )
@@ -53,8 +66,8 @@ export function pathsToTry(
         return normalisePath(parameters.length === 0 ? path : path + mark + parameters.join('&'), keep)
       })
       .find(applies)
-    return found == null ? [] : [found]
-  })
+    if (found != null) own.push(found)
+  }
   return [...new Set([...own, ...asked])]
 }
 
