@@ -48,22 +48,17 @@ const board = readFileSync(packageDir('@bull-board/ui', 'dist/index.ejs'), 'utf8
 
 const STATUSES = ['latest', 'active', 'waiting', 'completed', 'failed', 'delayed', 'paused']
 const queue = (name: string, counts: Record<string, number>) => ({
-  name,
-  delimiter: '',
+  ...{ name, delimiter: '', type: 'bullmq', jobs: [], statuses: STATUSES },
   counts: { ...Object.fromEntries(STATUSES.map((status) => [status, 0])), ...counts },
-  jobs: [],
-  statuses: STATUSES,
   pagination: { pageCount: 1, range: { start: 0, end: 9 } },
-  readOnlyMode: false,
-  allowRetries: true,
-  allowCompletedRetries: true,
-  isPaused: false,
-  type: 'bullmq',
-  globalConcurrency: null,
-  activeRateLimitTtl: 0,
-  supportsGlobalRateLimit: false,
-  jobSchedulerCount: 0,
-  hasWorkers: true,
+  ...{
+    readOnlyMode: false,
+    allowRetries: true,
+    allowCompletedRetries: true,
+    isPaused: false,
+    hasWorkers: true,
+  },
+  ...{ globalConcurrency: null, activeRateLimitTtl: 0, supportsGlobalRateLimit: false, jobSchedulerCount: 0 },
 })
 
 /** A dashboard that never rests: it asks for its data again every few seconds. */
@@ -77,11 +72,7 @@ const bullBoard: App = {
       queues: [queue('parcel-labels', { waiting: 17 }), queue('night-invoices', { failed: 3 })],
     }),
     '/api/redis/stats': json({
-      version: '7.4.0',
-      mode: 'standalone',
-      port: 6379,
-      os: 'Linux',
-      uptime: 86_400,
+      ...{ version: '7.4.0', mode: 'standalone', port: 6379, os: 'Linux', uptime: 86_400 },
       memory: { total: 1000, used: 500, fragmentationRatio: 1, peak: 600 },
       clients: { connected: 4, blocked: 0 },
     }),
