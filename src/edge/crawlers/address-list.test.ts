@@ -21,17 +21,15 @@ describe('a list of ranges', () => {
     it(form, () => {
       const list = parseAddressList(text)
       assert.equal(list.ranges, 2)
-      const rows: [string, boolean][] = [
-        ['192.0.2.0', true],
-        ['192.0.2.255', true],
-        ['192.0.3.0', false],
-        ['2001:db8:4000::1', true],
-        ['2001:db8:4fff:ffff:ffff:ffff:ffff:ffff', true],
-        ['2001:db8:5000::1', false],
-        ['nonsense', false],
-        ['', false],
+      const inside = [
+        '192.0.2.0',
+        '192.0.2.255',
+        '2001:db8:4000::1',
+        '2001:db8:4fff:ffff:ffff:ffff:ffff:ffff',
       ]
-      for (const [address, has] of rows) assert.equal(list.has(address), has, address)
+      for (const address of inside) assert(list.has(address), address)
+      for (const address of ['192.0.3.0', '2001:db8:5000::1', 'nonsense', ''])
+        assert(!list.has(address), address)
     })
   }
 

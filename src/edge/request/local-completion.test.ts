@@ -27,11 +27,7 @@ const HTML = '<h1>red.example/a</h1><p>render 1</p>'
 const PLAIN = { headers: { 'accept-encoding': 'identity' } }
 
 describe('a page that was rendered at this node', () => {
-  const decoders: Record<string, (body: Buffer) => Buffer> = {
-    br: brotliDecompressSync,
-    gzip: gunzipSync,
-    identity: (body) => body,
-  }
+  const decoders = { br: brotliDecompressSync, gzip: gunzipSync, identity: (body: Buffer) => body }
   for (const [encoding, decode] of Object.entries(decoders)) {
     it(`is served as ${encoding} without being read, just as it is served from the store`, async () => {
       const asking = { headers: { 'accept-encoding': encoding } }

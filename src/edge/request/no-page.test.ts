@@ -61,11 +61,8 @@ describe('a render that brings no page: the last good copy is served on; without
 describe('a page that is not complete when its crawler has to be answered', () => {
   const page = { status: 200, headers: [] as [string, string][], html: '<h1>Half of it</h1>' }
   const HALF: Scripted = { kind: 'incomplete', reason: 'no answer to GET /data', page }
-  const isQueuedNext = () =>
-    until(
-      'the next render is queued',
-      async () => (await count(`job where path = '/a' and priority = 1`)) === 1,
-    )
+  const queued = `job where path = '/a' and priority = 1`
+  const isQueuedNext = () => until('the next render is queued', async () => (await count(queued)) === 1)
 
   it('is given to who waits and not kept; the whole one is rendered at once, in the background', async () => {
     edge.script(HALF)

@@ -60,6 +60,15 @@ describe('redirects at the edge', () => {
     assert.deepEqual(uses, ['/old', '/old', '/moved/*', '/gone'])
   })
 
+  it('win over a page that is in memory, at once, and end at once', async () => {
+    for (const verdict of ['rendered', 'hit']) assert.equal(await edge.verdict('/page'), verdict)
+    await version('redirects', [{ from: '/page', to: '/new', status: 301 }])
+    // Also the second time, when the domain is in memory too.
+    for (const _ of [1, 2]) assert.equal(await edge.verdict('/page'), 'redirect')
+    await version('redirects', [])
+    assert.equal(await edge.verdict('/page'), 'hit')
+  })
+
   it('do nothing for another domain, an inactive one, or a request by a site’s own front', async () => {
     await version('redirects', [{ from: '/old', to: '/new', status: 301 }])
     assert.equal(await edge.verdict('/old', { host: 'blue.example', agent: PERSON }), 'pass; not-a-crawler')
@@ -149,7 +158,7 @@ describe('crawler policy at the edge', () => {
       assert.deepEqual([status, verdict], [402, `payment; ${category}`])
       assert.equal(headers.link, '<https://red.example/terms>; rel="license"')
     }
-    assert.equal(await edge.verdict('/page', { agent: GOOGLEBOT }), 'rendered')
+    assert.equal(await edge.verdict('/page', { agent: GOOGLEBOT }), 'stale')
     assert.equal(await edge.verdict('/', { agent: PERSON }), 'pass; not-a-crawler')
   })
 
