@@ -513,6 +513,11 @@ language sql as $$
      and (priority, account_id, domain_id) <= (lane, account, domain)
    order by priority desc, account_id desc, domain_id desc, turn desc, id desc limit 1
 $$;
+-- Whether the page for phones has been rendered since.
+create function has_mobile(j job) returns boolean language sql as $$
+  select exists (select from page where page.domain_id = j.domain_id and page.path = j.path
+                  and page.variant = 'mobile' and page.rendered_at >= j.created_at)
+$$;
 -- Ends a render of a job that its caller has locked. The job goes on with the other variant after all that waits.
 create function end_job(ended uuid, of_state text, of_outcome text, of_detail text) returns void
 language plpgsql as $$
@@ -525,8 +530,7 @@ begin
   if of_state <> 'cancelled' and j.is_both and j.variant = 'desktop'
      and not exists (select from job other where other.domain_id = j.domain_id and other.path = j.path
                       and other.variant = 'mobile' and other.state in ('queued', 'running'))
-     and not exists (select from page where page.domain_id = j.domain_id and page.path = j.path
-                      and page.variant = 'mobile' and page.rendered_at >= j.created_at) then
+     and not has_mobile(j) then
     lane := greatest(j.priority, 1);
     update job set state = 'queued', variant = 'mobile', superseded = false, node = null, lease_until = null,
            run_at = now(), faults = 0, priority = lane, waiters = 0, wait_until = null,

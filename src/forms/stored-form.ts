@@ -9,7 +9,7 @@ import type { DerivedForm } from './form.ts'
 /** `etag`: without quotes, and unlike that of any other form. */
 export type StoredForm = { bodyBr: Buffer; etag: string; facts: Converted['facts'] }
 
-type FindParts = {
+export type FindParts = {
   log: Log
   /** For reads that a request waits for. */
   db: Queryable
@@ -18,7 +18,7 @@ type FindParts = {
   converter: Converter
 }
 
-export type FormOf = {
+type FormOf = {
   /** Of the stored HTML. */
   etag: string
   /** False: the page is given once, and so are its forms. */

@@ -1,8 +1,5 @@
-import type { Queryable } from '../../db/transaction.ts'
-import type { Converter } from '../../forms/converter.ts'
 import type { DerivedForm, Form } from '../../forms/form.ts'
-import { findForm } from '../../forms/stored-form.ts'
-import type { Log } from '../../log.ts'
+import { type FindParts, findForm } from '../../forms/stored-form.ts'
 import type { PageCache } from '../../store/page-cache.ts'
 import type { PageId } from '../../store/page-id.ts'
 import { within } from '../../within.ts'
@@ -10,15 +7,7 @@ import type { EdgeDomain } from '../request/domain.ts'
 import type { Served, ServedPage } from './prepared-page.ts'
 import { formIn } from './send-page.ts'
 
-type PageFormsParts = {
-  log: Log
-  /** With query time limits. */
-  db: Queryable
-  /** For background writes. */
-  pool: Queryable
-  pages: Pick<PageCache<Served>, 'grown'>
-  converter: Converter
-}
+type PageFormsParts = FindParts & { pages: Pick<PageCache<Served>, 'grown'> }
 
 /** Finds or makes the other forms of pages. Hits from memory do not come here. */
 export class PageForms {

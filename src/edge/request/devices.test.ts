@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { beforeEach, describe, it } from 'node:test'
 import { pick, seededRandom } from '../../../test/chaos/seeded-random.ts'
+import { until } from '../../../test/support/condition.ts'
 import { GOOGLEBOT, openEdge } from '../../../test/support/edge.ts'
 import { DEFAULT_PLANS } from '../../accounts/plans.ts'
 import { transaction } from '../../db/transaction.ts'
@@ -119,6 +120,7 @@ describe('`auto`', () => {
     await recordComparison(edge.pool, domain, ['text'])
     await edge.settled()
     assert.equal(await given('/a', PHONE), 'rendered mobile mobile')
+    await recordComparison(edge.pool, domain, [])
     const { finding, pages } = await devicesView(edge.pool, await owned())
     const shown = pages.map(({ alike, differences }) => [alike, differences])
     assert.deepEqual([finding, shown], ['different', [[false, ['text']]]])
@@ -141,6 +143,14 @@ describe('`auto`', () => {
       recordComparison(edge.pool, { domain: edge.red, name: RED, path: path as PagePath }, differences)
     assert.deepEqual(await due(0), [], 'before the first crawler')
     for (const path of ['/a/1', '/a/2', '/b', '/c', '/d', '/e']) await edge.ask(path)
+    const { monthly_render_limit: limit } = DEFAULT_PLANS['starter']!
+    const month = `${new Date(nowMs).toISOString().slice(0, 7)}-01`
+    await edge.pool.query(
+      'insert into render_count values ($1, $2, $3) on conflict (domain_id, month) do update set renders = $3',
+      [...[edge.red, month, limit - 9]],
+    )
+    assert.deepEqual(await due(0), [], 'five pages for both devices are ten renders')
+    await edge.pool.query('delete from render_count')
     const first = await due(0)
     assert.deepEqual([first[0], first.length], ['/', 5])
     assert.equal(new Set(first.map((path) => path.split('/')[1])).size, 5)
@@ -184,6 +194,20 @@ describe('a refresh of both', () => {
     assert.equal(await given('/a', PHONE), 'hit mobile mobile')
   })
 
+  it('gives phones at another node their page, where that of desktops fails', async (t) => {
+    const second = await edge.node()
+    t.after(() => second.close())
+    await refresh('/a')
+    failing('desktop')
+    await edge.work()
+    edge.script('hang')
+    const answer = second.ask('/a', { agent: PHONE, headers: PLAIN })
+    await until('it waits', () => second.waiting() === 1)
+    await edge.work()
+    const { verdict, headers } = await answer
+    assert.deepEqual([verdict, headers['x-prepaint-variant']], ['rendered', 'mobile'])
+  })
+
   it('leaves to another job what that renders, or has rendered', async () => {
     await refresh('/a', '/b')
     await enqueue(edge.pool, edge.red, ['/b' as PagePath], 'refresh', { variant: 'mobile' })
@@ -224,6 +248,14 @@ describe('a refresh of both', () => {
       ['/a desktop', '/b desktop'],
     )
     assert.equal(await used(), most)
+  })
+
+  it('is done when phones get the desktop page from now on', async () => {
+    const [job] = await refresh('/a')
+    await edge.work()
+    await update({ devices: 'one' })
+    const { state, outcome } = (await findJob(edge.pool, edge.account, job!.jobId))!
+    assert.deepEqual([state, outcome, variants()], ['done', 'rendered', ['desktop']])
   })
 
   it('of desktops first, while jobs wait', async () => {

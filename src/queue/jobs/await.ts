@@ -133,12 +133,16 @@ export function createJobWaiter(
   }
 }
 
+// A job of both has failed where one render has: that of `mobile` may have been stored.
 const READ = {
   name: 'queue-read-ends',
-  text: `select asked.id, asked.variant, j.outcome,
-                case when j.state in ('done', 'failed', 'cancelled') then j.state
+  text: `select asked.id, asked.variant, case when not own.is_stored then j.outcome end as outcome,
+                case when own.is_stored then 'done'
+                     when j.state in ('done', 'failed', 'cancelled') then j.state
                      when j.id is not null then case when j.outcome is null then 'done' else 'failed' end end as state
            from unnest($1::uuid[], $2::text[]) as asked(id, variant) left join job j on j.id = asked.id
+          cross join lateral (
+            select coalesce(asked.variant = 'mobile' and j.is_both and has_mobile(j), false) as is_stored) own
           where j.id is null or j.state not in ('queued', 'running') or (asked.variant = 'desktop' and j.is_both
                 and j.variant = 'mobile')`,
 }
