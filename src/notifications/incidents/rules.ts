@@ -2,6 +2,7 @@ import { utcDay } from '../../clock.ts'
 import { STORED } from '../../queue/jobs/job.ts'
 import type { IncidentKind } from '../kinds.ts'
 import { type Facts, isFailing, isGood, isUnreachable, type Render } from './facts.ts'
+import type { Open } from './watch.ts'
 
 const DAY_MS = 86_400_000
 
@@ -24,13 +25,11 @@ export type Finding = {
 }
 
 /** What was remembered of this kind. */
-export type Before = {
+type Before = {
   /** Renders after that are signs. */
   signsFromMs: number
   base: number | undefined
-  isOpen: boolean
-  /** Of `quota_reached`. */
-  level: number | null
+  open: Open | undefined
   /** Unreachable origins until then count for their own kind. */
   unreachableUntilMs: number
 }
@@ -143,11 +142,11 @@ export const RULES: Record<IncidentKind, Rule> = {
     }
   },
 
-  quota_forecast({ quota: { used, limit }, usual: { rendersADay }, nowMs }, { isOpen }) {
+  quota_forecast({ quota: { used, limit }, usual: { rendersADay }, nowMs }, { open }) {
     const now = new Date(nowMs)
     const endMs = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1)
     const atEnd = used + (rendersADay * (endMs - nowMs)) / DAY_MS
-    const isOver = limit > 0 && used < limit && atEnd >= limit * (isOpen ? FORECAST_AGAIN : 1)
+    const isOver = limit > 0 && used < limit && atEnd >= limit * (open ? FORECAST_AGAIN : 1)
     const days = rendersADay === 0 ? 0 : (limit - used) / rendersADay
     const day = utcDay(Math.min(nowMs + days * DAY_MS, endMs - 1))
     return {
@@ -156,12 +155,12 @@ export const RULES: Record<IncidentKind, Rule> = {
     }
   },
 
-  quota_reached({ quota: { used, limit }, nowMs }, before) {
+  quota_reached({ quota: { used, limit }, nowMs }, { open }) {
     const percent = limit <= 0 ? 0 : Math.floor((used * 100) / limit)
     const level = LEVELS.findLast((each) => each <= percent) ?? null
     const words = `${used} of ${limit} renders of this month are used (${percent} %).`
     return {
-      ...ofState(level !== null && level >= (before.level ?? 0), nowMs, used),
+      ...ofState(level !== null && level >= (open?.level ?? 0), nowMs, used),
       level,
       summary: level === 120 ? `${words} Crawlers get pages that are not stored from the origin.` : words,
     }
