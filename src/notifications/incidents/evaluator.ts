@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type pg from 'pg'
 import type { PlanCatalogue } from '../../accounts/plans.ts'
 import { type Queryable, retriedTransaction } from '../../db/transaction.ts'
-import type { AccountId, DomainId, DomainName } from '../../ids.ts'
+import type { AccountId, DomainName } from '../../ids.ts'
 import type { Log } from '../../log.ts'
 import type { DnsState } from '../../sites/reachability/dns-state.ts'
 import type { TriedOrigin } from '../../sites/reachability/try-origin.ts'
@@ -140,6 +140,13 @@ const NAME_EVERY_MS = 5 * 60_000
 /** A name that was just lost is looked at again after three minutes. */
 const NAME_AGAIN_MS = 3 * 60_000
 
+const NOTE_NAME = `
+  update health set dns_state = $2, led_here_at = case when $3 then clock_timestamp() else led_here_at end,
+         lost_again_at = case when not $3 and lost_at <= clock_timestamp() - $4 * interval '1 millisecond'
+                              then clock_timestamp() end,
+         lost_at = case when not $3 and led_here_at is not null then coalesce(lost_at, clock_timestamp()) end
+   where domain_id = $1`
+
 /** Requests `/` of origins, and reads whether names lead here. A look at a name without an answer changes nothing. */
 export async function lookAtSites(
   { pool, speed, tryOrigin, readDns }: Pick<Deps, 'pool' | 'speed' | 'tryOrigin' | 'readDns'>,
@@ -155,25 +162,11 @@ export async function lookAtSites(
       } else {
         await pool.query('update health set dns_checked_at = clock_timestamp() where domain_id = $1', [id])
         const state = (await readDns(account, name))?.state ?? 'not-checked'
-        if (state !== 'not-checked') await noteDns(pool, id, state, speed)
+        if (state !== 'not-checked') {
+          await pool.query(NOTE_NAME, [id, state, state === 'reaches-us', NAME_AGAIN_MS / speed])
+        }
       }
     }
   }
   await Promise.all(Array.from({ length: AT_ONCE }, work))
-}
-
-export async function noteDns(
-  pool: pg.Pool,
-  domain: DomainId,
-  state: Exclude<DnsState['state'], 'not-checked'>,
-  speed: number,
-): Promise<void> {
-  await pool.query(
-    `update health set dns_state = $2, led_here_at = case when $3 then clock_timestamp() else led_here_at end,
-            lost_again_at = case when not $3 and lost_at <= clock_timestamp() - $4 * interval '1 millisecond'
-                                 then clock_timestamp() end,
-            lost_at = case when not $3 and led_here_at is not null then coalesce(lost_at, clock_timestamp()) end
-      where domain_id = $1`,
-    [domain, state, state === 'reaches-us', NAME_AGAIN_MS / speed],
-  )
 }

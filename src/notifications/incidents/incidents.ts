@@ -71,10 +71,8 @@ export async function listIncidents(
       order by ${whose} desc, (i.state = 'open') desc, i.id desc limit $4`,
     [account ?? 0, domain, state, limit + 1, after],
   )
-  const { page: incidents, next } = pageOf(
-    rows.map(({ incident }) => incident),
-    limit,
-  )
+  const found = rows.map(({ incident }) => incident)
+  const { page: incidents, next } = pageOf(found, limit)
   return { incidents, next }
 }
 
