@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
 import { brotliCompressSync, gzipSync, zstdCompressSync } from 'node:zlib'
-import { type Answer, openRenderer } from '../../test/support/renderer.ts'
+import { type Answer, openRenderer, taggable } from '../../test/support/renderer.ts'
 import { completePage, documentText } from './visit/complete-page.ts'
 
 const test = await openRenderer()
@@ -37,8 +37,10 @@ it('a page without scripts is read without a browser after three like it were re
 })
 
 describe('what is stored without a browser is what a render stores', () => {
-  const body = (text: string, head = '') =>
-    `<!DOCTYPE html><html lang=en data-x='"'><head>${head}<title>A &amp; B</title></head><body class="[&>li]:x">${text}</body></html>`
+  const body = taggable(
+    (text, head = '') =>
+      `<!DOCTYPE html><html lang=en data-x='"'><head>${head}<title>A &amp; B</title></head><body class="[&>li]:x">${text}</body></html>`,
+  )
   const pages: Record<string, string> = {
     markup: body('<p>a<p>b &lt; c&nbsp;d &copy;<ul><li>1<li>2</ul><table><tr><td>x</table><pre>\n\nx</pre>'),
     comments: body('<!-- kept --><!----><!--$--><p>x</p><!--[if IE]>x<![endif]-->', '<!-- head -->'),
@@ -51,24 +53,16 @@ describe('what is stored without a browser is what a render stores', () => {
       '<style>p{color:red}</style><meta property="og:title" content="T"><link rel=canonical href=/c><meta name=description content=d>',
     ),
     'own-style': body('<p>x</p>', '<style media=print>p { color : RED; margin:0 }</style>'),
-    forms: body(
-      '<form><input value="v"><input type=checkbox checked><input type=email><textarea>\na\n&lt;/b</textarea><button disabled>b</button></form>',
-    ),
-    svg: body(
-      '<svg viewBox="0 0 1 1"><title>t</title><use xlink:href="#a"/><path d="M0 0"/></svg><math><mi>x</mi></math>',
-    ),
+    forms: body`<form><input value="v"><input type=checkbox checked><input type=email><textarea>\na\n&lt;/b</textarea><button disabled>b</button></form>`,
+    svg: body`<svg viewBox="0 0 1 1"><title>t</title><use xlink:href="#a"/><path d="M0 0"/></svg><math><mi>x</mi></math>`,
     noscript: body('<p>x</p><noscript><img src="/t.gif"></noscript>', '<noscript><meta name=a></noscript>'),
     data: body('<p>x</p>', '<script type="application/ld+json">{"@type":"Thing","a":"<b>"}</script>'),
     misnested: body('<p><b>1<i>2</b>3</i></p></div><br></br><p><table>x<td>y</table>'),
     unicode: body('<p>Grüße 日本 🎉 \u2028</p>'),
     'no-doctype': '<title>t</title><p>x',
     old: '<!DOCTYPE HTML PUBLIC "-//W3C//DTD HTML 4.01//EN" "http://www.w3.org/TR/html4/strict.dtd"><title>t</title><p>x',
-    pictures: body(
-      '<img src="a.png" alt="x > y" loading=lazy><picture><source srcset=b.webp><img src=b.png></picture><hr>',
-    ),
-    details: body(
-      '<details open><summary>s</summary>x</details><p hidden>h</p><dialog>d</dialog><p>seen</p>',
-    ),
+    pictures: body`<img src="a.png" alt="x > y" loading=lazy><picture><source srcset=b.webp><img src=b.png></picture><hr>`,
+    details: body`<details open><summary>s</summary>x</details><p hidden>h</p><dialog>d</dialog><p>seen</p>`,
   }
   before(() => practise('kept'))
   for (const [name, page] of Object.entries(pages)) {

@@ -9,7 +9,6 @@ type Given = {
   /** Late answers are awaited; these are known long polls. */
   polls?: readonly string[]
 }
-type Story = [what: string, story: string, given?: Given]
 
 const addressOf = (id: string) => `https://a.example/${id}`
 
@@ -75,8 +74,11 @@ function play(story: string, { delivered = [], polls }: Given = {}) {
   return { activity, forgotten }
 }
 
-function tell(stories: readonly Story[]): void {
-  for (const [what, story, given] of stories) it(what, () => void play(story, given))
+function tell(stories: Record<string, string | [story: string, given: Given]>): void {
+  for (const [what, told] of Object.entries(stories)) {
+    const [story, given] = typeof told === 'string' ? [told] : told
+    it(what, () => void play(story, given))
+  }
 }
 
 /** A piece every 100 ms from the first time to the last, and what is true behind each. */
@@ -128,38 +130,26 @@ describe('what is waited for', () => {
       play(Array.from({ length: most + 1 }, (_, at) => round(at + 1)).join(', '))
     })
   }
-  tell([
-    [
-      'silence longer where the machine is slow',
+  tell({
+    'silence longer where the machine is slow':
       'start 1 Fetch, part 1, at 799, not quiet-if-slow, at 800, is quiet-if-slow',
-    ],
-    [
-      'an answer that has begun, until it says nothing for 400 ms',
+    'an answer that has begun, until it says nothing for 400 ms':
       'start 1 Fetch, at 100, part 1, at 499, is busy, part 1, busy until 899',
-    ],
-    ['a document in parts, until it says nothing for 2,500 ms', 'start 1 Document, part 1, busy until 2500'],
-    [
-      // Nothing is known to be pending: mostly a script at work, so only after a whole second.
-      'nothing once it has ended',
+    'a document in parts, until it says nothing for 2,500 ms': 'start 1 Document, part 1, busy until 2500',
+    // Nothing is known to be pending: mostly a script at work, so only after a whole second.
+    'nothing once it has ended':
       'start 1 Fetch, end 1, not busy, not held, at 999, not quiet, at 1000, is quiet',
-    ],
-    [
-      'a piece of an answer that the page still reads, for 400 ms after its last byte',
+    'a piece of an answer that the page still reads, for 400 ms after its last byte':
       'start 1 Fetch, hear draining, at 1000, end 1, busy until 1400, start 2 Fetch, end 2, hear drained, not busy',
-    ],
-    [
-      'work of the page that takes real time',
+    'work of the page that takes real time':
       'hear busy, is busy, not quiet, hear idle, not busy, is given-time, not given-time, hear busy, busy until 2500',
-    ],
-  ])
+  })
 })
 
-tell([
-  [
-    'a page is not parked while a request or a data base is under way',
+tell({
+  'a page is not parked while a request or a data base is under way':
     'is parkable, start 1 Fetch, not parkable, end 1, is parkable, hear busy, not parkable, hear idle, is parkable',
-  ],
-])
+})
 
 describe('streams hold nothing but a moment', () => {
   for (const type of ['EventSource', 'WebSocket']) {
@@ -167,39 +157,25 @@ describe('streams hold nothing but a moment', () => {
     it(`${type}: 400 ms to say something, 150 ms for each next word, 2 s in all`, () =>
       void play(`start 1 ${type}, part 1, not busy, is held, streaming until 400, ${words}`))
   }
-  tell([
-    ['WebSocket: 2 s to open', 'start 1 WebSocket, streaming until 2000'],
-    [
-      'a socket that was asked, as long as one that was opened',
+  tell({
+    'WebSocket: 2 s to open': 'start 1 WebSocket, streaming until 2000',
+    'a socket that was asked, as long as one that was opened':
       'start 1 WebSocket, part 1, at 1000, not streaming, send 1, streaming until 1400',
-    ],
-    ['beacons not even that', 'start 1 Ping, not busy, not streaming'],
-    [
-      'a worker that computes, for eight seconds in all, and its word a moment after that',
+    'beacons not even that': 'start 1 Ping, not busy, not streaming',
+    'a worker that computes, for eight seconds in all, and its word a moment after that':
       'worker starts, worker computes, at 5000, is busy, worker rests, not busy, streaming until 5400, is given-time, ' +
-        'worker computes, busy until 8000, worker rests, not streaming, not given-time',
-    ],
-    [
-      'no further word of a worker that spoke while it computed',
+      'worker computes, busy until 8000, worker rests, not streaming, not given-time',
+    'no further word of a worker that spoke while it computed':
       'worker starts, worker computes, at 50, worker speaks, worker rests, streaming until 200',
-    ],
-    [
-      'a worker that has had the answer to a request',
+    'a worker that has had the answer to a request':
       'worker starts, at 4000, not streaming, worker has-an-answer, is streaming, is given-time',
-    ],
-    [
-      "a worker's script is waited for as the page's are, then the worker has a second for its first word",
+    "a worker's script is waited for as the page's are, then the worker has a second for its first word":
       'worker starts, start 1 Script, at 4000, is busy, end 1, worker is-loaded, not busy, streaming until 5000, is given-time',
-    ],
-    [
-      'the script of a worker that was ended before it began is not',
+    'the script of a worker that was ended before it began is not':
       'worker starts, start 1 Script, worker has-ended other, is busy, worker has-ended 1, not busy, not held',
-    ],
-    [
-      'a word, and the page has its time for it',
+    'a word, and the page has its time for it':
       'start 1 WebSocket, part 1, not given-time, at 100, part 1, is given-time, at 2000, part 1, not given-time',
-    ],
-  ])
+  })
 })
 
 describe('late answers are awaited', () => {
@@ -224,16 +200,14 @@ describe('late answers are awaited', () => {
   })
 
   const pause = (n: number) => `is awaiting, at ${400 * n}, part 1`
-  tell([
-    [
-      'a body until it has paused three times',
+  tell({
+    'a body until it has paused three times': [
       `start 1 XHR, part 1, ${pause(1)}, ${pause(2)}, ${pause(3)}, not awaiting`,
       { polls: [] },
     ],
-    [
-      'the body of a fetch only while the page reads one',
+    'the body of a fetch only while the page reads one': [
       'start 1 Fetch, part 1, not awaiting, hear reading, is awaiting',
       { polls: [] },
     ],
-  ])
+  })
 })

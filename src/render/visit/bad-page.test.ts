@@ -10,38 +10,20 @@ const judge = (html: string, status = 200) => badnessOf(html, pageText(html, TEX
 const CONTENT = 'A shelf of mugs, made by hand. '.repeat(40)
 
 const challenges: Record<string, string> = {
-  Cloudflare: page('Just a moment...', '<h1>shop.example</h1><p>Verifying you are human. Ray ID: 1</p>'),
-  Akamai: page(
-    'Access Denied',
-    `<h1>Access Denied</h1>You don't have permission to access "http://shop.example/" on this server.<p>Reference #18.c4a2f748.1700000000.1a2b3c</p>`,
-  ),
-  Imperva: page(
-    '',
-    '<iframe src="/_Incapsula_Resource?SWUDNSAI=31">Request unsuccessful. Incapsula incident ID: 1</iframe>',
-  ),
-  DataDome: page(
-    'shop.example',
-    '<iframe src="https://geo.captcha-delivery.com/captcha/?initialCid=1"></iframe>',
-  ),
-  HUMAN: page('Access to this page has been denied.', '<div id="px-captcha"></div>'),
-  Vercel: page('Vercel Security Checkpoint', '<p>We are verifying your browser</p>'),
-  hCaptcha: page(
-    'One step',
-    '<p>Please verify you are human</p><div class="h-captcha" data-sitekey="1"></div>',
-  ),
+  Cloudflare: `<title>Just a moment...</title><body><h1>shop.example</h1><p>Verifying you are human. Ray ID: 1</p></body>`,
+  Akamai: `<title>Access Denied</title><body><h1>Access Denied</h1>You don't have permission to access "http://shop.example/" on this server.<p>Reference #18.c4a2f748.1700000000.1a2b3c</p></body>`,
+  Imperva: `<title></title><body><iframe src="/_Incapsula_Resource?SWUDNSAI=31">Request unsuccessful. Incapsula incident ID: 1</iframe></body>`,
+  DataDome: `<title>shop.example</title><body><iframe src="https://geo.captcha-delivery.com/captcha/?initialCid=1"></iframe></body>`,
+  HUMAN: `<title>Access to this page has been denied.</title><body><div id="px-captcha"></div></body>`,
+  Vercel: `<title>Vercel Security Checkpoint</title><body><p>We are verifying your browser</p></body>`,
+  hCaptcha: `<title>One step</title><body><p>Please verify you are human</p><div class="h-captcha" data-sitekey="1"></div></body>`,
 }
 const errors: Record<string, string> = {
-  'server error': page(
-    '502 Bad Gateway',
-    '<center><h1>502 Bad Gateway</h1></center><hr><center>nginx</center>',
-  ),
-  'Next.js': page(
-    'Shop',
-    'Application error: a client-side exception has occurred (see the browser console).',
-  ),
-  'React Router': page('Shop', '<h2>Unexpected Application Error!</h2><h3>x is not a function</h3>'),
-  WordPress: page('Database Error', '<h1>Error establishing a database connection</h1>'),
-  script: page('Shop', '<div><h1>Something went wrong</h1><p>Try again later.</p></div>'),
+  'server error': `<title>502 Bad Gateway</title><body><center><h1>502 Bad Gateway</h1></center><hr><center>nginx</center></body>`,
+  'Next.js': `<title>Shop</title><body>Application error: a client-side exception has occurred (see the browser console).</body>`,
+  'React Router': `<title>Shop</title><body><h2>Unexpected Application Error!</h2><h3>x is not a function</h3></body>`,
+  WordPress: `<title>Database Error</title><body><h1>Error establishing a database connection</h1></body>`,
+  script: `<title>Shop</title><body><div><h1>Something went wrong</h1><p>Try again later.</p></div></body>`,
 }
 
 describe('a snapshot that is no page', () => {
