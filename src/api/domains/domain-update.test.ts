@@ -111,7 +111,9 @@ describe('PUT /api/domains/:domain', () => {
     for await (const piece of pieces) backup.push(piece)
     assert.match(backup.join(''), /"table":"origin_header"/)
     assert.doesNotMatch(backup.join(''), /canary of/)
-    const ten = Array.from({ length: 10 }, (_, at) => header(`X-${at}`))
+    const ten = Array.from({ length: 10 }, (_, at) =>
+      header(`X-${at}`.padEnd(100, 'x'), 'all', 'x'.repeat(4_000)),
+    )
     assert.equal((await put({ settings: { origin_headers: ten } })).status, 200)
     assert.equal((await put({ settings: { origin_headers: [] } })).status, 200)
     assert.deepEqual([await shown(), await opened('renders')], [[], []])
@@ -157,7 +159,10 @@ describe('PUT /api/domains/:domain', () => {
           { origin_headers: [{ ...header, name }] },
           'origin_headers[0].name must not be set by an owner',
         ]),
-      [{ origin_headers: [{ ...header, name: 'a b' }] }, 'origin_headers[0].name is not a header name'],
+      ...['a b', 'x'.repeat(101)].map((name): [object, string] => [
+        { origin_headers: [{ ...header, name }] },
+        'origin_headers[0].name is not a header name',
+      ]),
       [{ origin_headers: [{ ...header, value: 'a\r\nb: c' }] }, `origin_headers[0].value ${unprintable}`],
       [{ origin_headers: [{ ...header, value: '' }] }, `origin_headers[0].value ${unprintable}`],
       [
