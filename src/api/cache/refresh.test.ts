@@ -71,6 +71,14 @@ describe('POST /api/cache/refresh', () => {
     assert.deepEqual((await refresh({ domain: domain.name, paths: ['/a'] })).body['jobs'], jobs)
   })
 
+  // Proves interface 4.2/11
+  it('200: a render that runs already is not kept: it began before', async () => {
+    await refresh({ domain: domain.name, paths: ['/a', '/b'] })
+    await api.pool.query(`update job set state = 'running', lease_until = now() + interval '1 minute'`)
+    await refresh({ domain: domain.name, paths: ['/a'] })
+    assert.deepEqual(await api.database.column('select path from job where superseded'), ['/a'])
+  })
+
   // Proves decided "`paths` of a refresh", decided "Invalid paths"
   it('200: 1,000 paths are taken, 1,001 are not; the longest has 2,048 characters', async () => {
     const paths = Array.from({ length: 1_001 }, (_, n) => `/p/${n}`)

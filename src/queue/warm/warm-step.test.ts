@@ -81,6 +81,12 @@ describe('warmStep', () => {
     assert.deepEqual(await counts(domain), ['done', 2_600, 2_600, 0, 0, 0])
   })
 
+  it('domains take turns', async () => {
+    const domains = [await started(900), await started(900)]
+    for (let n = 0; n < 2; n++) await warm.step()
+    assert.deepEqual(await Promise.all(domains.map(warm.queued)), [500, 500])
+  })
+
   it('several nodes never queue a path twice, nor leave one out', async () => {
     const domain = await started(1_900)
     while ((await warm.progress(domain)).state === 'queueing') {
