@@ -287,6 +287,21 @@ function poolThatGoesAway({ connection }: TestDatabase) {
 }
 
 describe('heavy hitters', () => {
+  it('a path that comes often only later gets a place, and keeps it', () => {
+    const hitters = new HeavyHitters(3, { left: 9 })
+    for (const path of ['/a', '/b', '/c', '/a', '/b', '/c']) hitters.add(path, 'hit', 200)
+    for (let round = 0; round < 100; round++) {
+      for (const path of ['/new', `/invented-${round}`]) hitters.add(path, 'hit', 200)
+    }
+    assert((hitters.paths.get('/new')?.visits ?? 0) > 95)
+    const kept = [...hitters.paths.values()].reduce((sum, { visits }) => sum + visits, 0)
+    assert.equal(hitters.others + kept, 206)
+    // What came often once and never again gives up its place.
+    const later = new HeavyHitters(2, { left: 9 })
+    for (let n = 0; n < 25; n++) later.add(n < 5 ? '/once' : `/invented-${n}`, 'hit', 200)
+    assert(!later.paths.has('/once'))
+  })
+
   it('without room, shared with others, there are no new places; one that has places gives them on', () => {
     const room = { left: 1 }
     const [one, two] = [new HeavyHitters(10, room), new HeavyHitters(10, room)]

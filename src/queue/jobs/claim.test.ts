@@ -310,6 +310,12 @@ describe('a miss at a node that renders: queued and claimed in one step', () => 
     assert.deepEqual(pathsOf(more.claimed), ['/p1', '/a', '/b'], 'a crawler before all that nobody waits for')
   })
 
+  it('waits while its domain is at its cap', async () => {
+    const domain = await queue.domain()
+    for (const path of paths(2)) assert.equal((await miss(domain, path, 4, 2)).claimed.length, 1)
+    assert.deepEqual((await miss(domain, '/third' as PagePath, 4, 2)).claimed, [])
+  })
+
   it('at 120 % of its month nothing is queued, nor claimed for anybody; one render before it is', async () => {
     const [domain, other] = [await queue.domain({ plan: 'starter' }), await queue.domain()]
     await queue.useRenders(domain, 1_200)
@@ -319,6 +325,11 @@ describe('a miss at a node that renders: queued and claimed in one step', () => 
     assert.equal((await queue.jobs(other))[0]?.state, 'queued')
     await queue.useRenders(domain, 1_199)
     assert.notEqual((await miss(domain)).job, 'over-quota')
+    assert.equal(
+      (await miss(await queue.domain({ plan: 'gone' }))).job,
+      'over-quota',
+      'an unknown plan allows nothing',
+    )
   })
 
   it('is captured a second before its crawler has to be answered', async () => {

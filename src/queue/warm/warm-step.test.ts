@@ -229,6 +229,19 @@ describe('pause, resume, cancel', () => {
     assert.deepEqual(await counts(domain), ['done', 700, 700, 0, 0, 0])
   })
 
+  it('a pause while the last pages wait does not end the run', async () => {
+    const domain = await started(5)
+    await warm.step()
+    await within((client) => pauseWarm(client, domain))
+    assert.equal(await warm.step(), 'idle')
+    await within((client) => resumeWarm(client, domain))
+    assert.deepEqual([await warm.step(), await warm.queued(domain)], ['moved', 5])
+    const last = await queue.claim()
+    await within((client) => pauseWarm(client, domain))
+    for (const job of last) await queue.complete(job, RENDERED)
+    assert.deepEqual([await warm.step(), (await warm.progress(domain)).state], ['idle', 'rendering'])
+  })
+
   it('what a crawler asks for meanwhile is not taken back', async () => {
     const domain = await started(5)
     await warm.step()
