@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { GOOGLEBOT, PERSON, startTestEdge } from '../../../test/support/edge.ts'
 import { GPTBOT } from '../../../test/support/traffic.ts'
-import type { DomainId } from '../../ids.ts'
+import type { AccountId, DomainId } from '../../ids.ts'
 import { silentLog } from '../../log.ts'
 import { parseRobots } from '../../sitemaps/robots-rules.ts'
 import { Compliance, LIMITS, readCompliance } from './compliance.ts'
@@ -29,10 +29,10 @@ after(async () => {
   await edge.close()
 })
 
-const read = async (domain: DomainId | null = edge.red) => {
+const read = async (domain: DomainId = edge.red, account = edge.account) => {
   await compliance.flush()
   const range = { fromMs: edge.nowMs() - 86_400_000, toMs: edge.nowMs() + 1, step: 'day' } as const
-  const found = await readCompliance(edge.pool, { account: edge.account, domain }, range)
+  const found = await readCompliance(edge.pool, { account, domain }, range)
   return found.map((one) => [one.name, one.category, one.purpose, one.forbidden, one.paths])
 }
 
@@ -48,6 +48,7 @@ describe('compliance with robots.txt', () => {
       ['other', 'other', null, 1, ['/private/x.js']],
     ])
     assert.deepEqual(await read(edge.blue), [])
+    assert.deepEqual(await read(edge.red, 0 as AccountId), [], 'of another account')
   })
 
   it('adds further visits, judged by what is served then, and names the newest paths', async () => {
