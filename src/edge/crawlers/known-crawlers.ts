@@ -18,7 +18,7 @@ type KnownCrawler = readonly [
 const OPENAI = 'developers.openai.com/api/docs/bots'
 const ANTHROPIC = 'support.claude.com/en/articles/8896518'
 const PERPLEXITY = 'docs.perplexity.ai/docs/resources/perplexity-crawlers'
-/** Says "improve our services"; that this includes training is what directories of crawlers say. */
+/** Says "improve our services" and nothing of training; directories of crawlers disagree. */
 const AMAZON = 'developer.amazon.com/amazonbot'
 const META = 'developers.facebook.com/docs/sharing/webmasters/web-crawlers'
 
