@@ -149,7 +149,7 @@ describe('repository rules', () => {
       // Links of headers are read in one place: src/http/link-header.ts.
       'src/queue/jobs/worker.ts': [52, 6_814],
       'src/render/renderer.ts': [39, 5_560],
-      'src/gateway/gateway.ts': [32, 3_791],
+      'src/gateway/gateway.ts': [32, 3_793],
     }
     const grown = Object.entries(most).flatMap(([entry, [files, lines]]) => {
       const loaded = [...closureOf(entry)]

@@ -137,6 +137,13 @@ describe('connections to origins', () => {
     assert.equal(connections.length, 2)
   })
 
+  it('a free one makes room for a call that needs a new one', async (t) => {
+    const { ask, connections, pool } = await start(t, { perOrigin: 1 })
+    await ask()
+    assert.equal(await ask('/', { keptUse: 'none', answerWaitMs: 1_000 }), 'ok')
+    assert.deepEqual([connections.length, pool.open], [2, 1])
+  })
+
   it('so many are kept when nobody needs them', async (t) => {
     const { ask, connections, pool } = await start(t, { freePerOrigin: 2 })
     await Promise.all([ask(), ask(), ask()])

@@ -106,6 +106,8 @@ export class OriginPool {
       }
       kept.destroy()
     }
+    // One that is free here is of no use to a call that needs a new one.
+    if (place.open >= perOrigin) place.free.shift()?.destroy()
     if (place.open >= perOrigin) return false
     // A waiting call elsewhere may take the room that was made.
     const isFull = () => this.#connections.size >= inTotal
