@@ -203,7 +203,7 @@ describe('commands on accounts, keys, tokens and domains', () => {
     await refused(`devices check ${at} --path /a`, /Domain is not active/)
     await good(`domain set ${at} --active yes`)
     const compared = json(`devices check ${at} --path /a`)
-    const ends = `update device_page set requested_at = null, checked_at = now(), differences = '{text}'`
+    const ends = `update device_page set is_open = false, checked_at = now(), differences = '{text}'`
     await until('the pages are compared', () => isChanged(ends))
     const { pages } = (await compared).json as { pages: { path: string; differences: string[] }[] }
     assert.deepEqual([pages[0]?.path, pages[0]?.differences], ['/a', ['text']])
