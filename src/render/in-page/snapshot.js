@@ -23,10 +23,20 @@ const doc = {
   doctype: own('doctype'),
   createElement: own('createElement'),
   createTreeWalker: own('createTreeWalker'),
-  evaluate: own('evaluate'),
   contentType: own('contentType'),
 }
-const { getAttribute, setAttribute, removeAttribute, checkVisibility } = Element.prototype
+const {
+  getAttribute,
+  getAttributeNames,
+  setAttribute,
+  removeAttribute,
+  removeAttributeNode,
+  checkVisibility,
+} = Element.prototype
+/** @type {(this: Element) => NamedNodeMap} */
+const attributesOf = /** @type {never} */ (
+  Object.getOwnPropertyDescriptor(Element.prototype, 'attributes')?.get
+)
 
 const { root } = doc
 
@@ -56,12 +66,14 @@ function takeSnapshot(maxChars, maxElements, marker, change) {
   /** @type {Element[]} */
   const scripts = []
   let elements = 0
+  let unscripted = true
   for (const scope of scopes) {
     const found = scope.querySelectorAll('*')
     elements += found.length
     if (elements > maxElements) return { kind: 'too-large', what: 'elements' }
     for (const element of found) {
       const { shadowRoot, localName } = element
+      if (removeHandlers(element)) unscripted = false
       if (shadowRoot instanceof ShadowRoot) scopes.push(shadowRoot)
       if (localName === 'script' || isScriptInCapitals(localName)) scripts.push(element)
       // Once parsed again, it is a shadow root.
@@ -73,7 +85,7 @@ function takeSnapshot(maxChars, maxElements, marker, change) {
 
   const blank = isBlank(scopes)
   const metas = takeMetas()
-  let unscripted = scopes.length === 1
+  if (scopes.length > 1) unscripted = false
   for (const script of scripts) {
     if (!isExecutable(script)) continue
     script.remove()
@@ -82,7 +94,7 @@ function takeSnapshot(maxChars, maxElements, marker, change) {
   for (const scope of scopes) {
     writeForms(scope)
     writeStyles(scope)
-    if (removeHandlersAndUrls(scope)) unscripted = false
+    if (removeUrls(scope)) unscripted = false
     removeMarkers(scope instanceof DocumentFragment ? scope : root, marker)
     escapeRawText(scope)
   }
@@ -239,7 +251,7 @@ function isExecutable(script) {
 }
 
 /** Returns whether anything was removed. @param {Part | Element} part @param {number} [depth] */
-function removeHandlersAndUrls(part, depth = 0) {
+function removeUrls(part, depth = 0) {
   let removed = 0
   for (const link of part.querySelectorAll(LOADED_FOR_SCRIPTS)) {
     link.remove()
@@ -255,17 +267,23 @@ function removeHandlersAndUrls(part, depth = 0) {
       removed++
     }
   }
-  const handlers = 'descendant-or-self::*/@*[starts-with(translate(name(), "ON", "on"), "on")]'
-  for (const child of part.children) {
-    const found = doc.evaluate(handlers, child, null, XPathResult.ORDERED_NODE_SNAPSHOT_TYPE)
-    for (let at = 0; at < found.snapshotLength; at++) {
-      const { name, ownerElement } = /** @type {Attr} */ (found.snapshotItem(at))
-      if (ownerElement === null || !isHandler(name.toLowerCase(), ownerElement)) continue
-      removeAttribute.call(ownerElement, name)
-      removed++
-    }
-  }
   return removed > 0
+}
+
+/**
+ * Handlers, and names in capitals, which only scripts can set: the parser reads `ONERROR` and `HREF` in small letters.
+ * SVG and MathML have capitals of their own (`viewBox`). Returns whether anything was removed. @param {Element} element
+ */
+function removeHandlers(element) {
+  if (!getAttributeNames.call(element).some((name) => /^on|[A-Z]/.test(name))) return false
+  const isForeign = element instanceof SVGElement || element instanceof MathMLElement
+  const removed = [...attributesOf.call(element)].filter((attribute) => {
+    const name = attribute.name.toLowerCase()
+    const isMisread = name !== attribute.name && (!isForeign || URL_ATTRIBUTES.includes(name))
+    return isMisread || (name.startsWith('on') && isHandler(name, element))
+  })
+  for (const attribute of removed) removeAttributeNode.call(element, attribute)
+  return removed.length > 0
 }
 
 /** Not every name with these letters is an event's: `one`, `on-tap`. @param {string} name @param {Element} element */
@@ -285,9 +303,10 @@ function cleanFrame(frame, depth) {
   if (text === null) return false
   const inner = new DOMParser().parseFromString(text, 'text/html')
   const top = /** @type {Element} */ (inner.documentElement)
+  const handled = [top, ...top.querySelectorAll('*')].filter(removeHandlers)
   const scripts = [...top.querySelectorAll('script')].filter(isExecutable)
   for (const script of scripts) script.remove()
-  const isChanged = removeHandlersAndUrls(top, depth + 1) || scripts.length > 0
+  const isChanged = removeUrls(top, depth + 1) || scripts.length + handled.length > 0
   const doctype = inner.compatMode === 'CSS1Compat' ? '<!DOCTYPE html>' : ''
   if (isChanged) setAttribute.call(frame, 'srcdoc', doctype + top.outerHTML)
   return isChanged
