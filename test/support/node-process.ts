@@ -40,11 +40,15 @@ export async function startNodeProcess(
     ...settings,
   }
   const startedMs = performance.now()
-  const child = spawn(process.execPath, [path.join(ROOT, 'bin', 'prepaint.ts'), 'serve'], {
-    cwd: ROOT,
-    env: { ...programEnvironment(), ...all },
-    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-  })
+  const child = spawn(
+    process.execPath,
+    ['--max-semi-space-size=4', path.join(ROOT, 'bin', 'prepaint.ts'), 'serve'],
+    {
+      cwd: ROOT,
+      env: { ...programEnvironment(), ...all },
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    },
+  )
   child.channel?.unref()
   // Not at `exit`: its last output may arrive later.
   const exited = new Promise<number | null>((resolve) => child.once('close', (code) => resolve(code)))
