@@ -56,7 +56,7 @@ const WINDOW = 50
 const READ = 200
 const USUAL_EVERY_MS = 5 * 60_000
 
-/** What the node's own requests to a domain need. `nameCheckedMs` null: nobody has visited it yet. */
+/** What the node's own requests to a domain need. `nameCheckedMs` null: not visited yet. */
 export type Site = { account: AccountId; originUrl: string; nameCheckedMs: number | null }
 
 /** `read`: what is usual, if it was read anew. */
