@@ -1,12 +1,11 @@
-/// <reference path="./tar-fs.d.ts" />
+import { execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { accessSync, constants, createReadStream, createWriteStream, existsSync, statSync } from 'node:fs'
-import { lchown, mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { accessSync, constants, existsSync, statSync } from 'node:fs'
+import { lchown, mkdir, readdir, rename, rm, stat } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import path from 'node:path'
-import { pipeline } from 'node:stream/promises'
-import { createBrotliDecompress } from 'node:zlib'
-import { extract } from 'tar-fs'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 
 import { browserUser, ownUid, readableDir } from '../../system-user.ts'
 
@@ -117,32 +116,11 @@ function packagedArchives(): { dir: string; version: string } | null {
   }
 }
 
+/** In a process of its own: the decompressors leave up to 100 MB of freed memory that a node's own would keep. */
 async function unpack(archives: string, into: string, finalDir: string): Promise<void> {
-  const archive = (name: string) =>
-    pipeline(
-      createReadStream(path.join(archives, `${name}.tar.br`)),
-      createBrotliDecompress(),
-      extract(into, { chown: false, umask: 0o022, dmode: 0o755, fmode: 0o644 }),
-    )
-  await Promise.all([
-    pipeline(
-      createReadStream(path.join(archives, 'chromium.br'), { highWaterMark: 4 * 1024 * 1024 }),
-      createBrotliDecompress({ chunkSize: 2 * 1024 * 1024 }),
-      createWriteStream(path.join(into, 'chromium'), { mode: 0o755 }),
-    ),
-    archive('al2023'),
-    archive('swiftshader'),
-    archive('fonts'),
-  ])
-  const fontsConf = `<?xml version="1.0"?>
-<!DOCTYPE fontconfig SYSTEM "fonts.dtd">
-<fontconfig>
-  <dir>${path.join(finalDir, 'fonts')}</dir>
-  <dir>/usr/share/fonts</dir>
-  <cachedir prefix="xdg">fontconfig</cachedir>
-</fontconfig>
-`
-  await writeFile(path.join(into, 'fonts.conf'), fontsConf)
+  const extension = import.meta.filename.endsWith('.ts') ? 'ts' : 'js'
+  const program = fileURLToPath(new URL(`./unpack-browser.${extension}`, import.meta.url))
+  await promisify(execFile)(process.execPath, [program, archives, into, finalDir], { env: {} })
 }
 
 /** Earlier versions gave the files to the browser's user, who must not be able to change them. */
