@@ -3,6 +3,7 @@ import {
   type CompiledRedirect,
   compile,
   isNeverRedirected,
+  isOwnHost,
   keyFileOf,
   locationOf,
   REDIRECT_STATUSES,
@@ -127,7 +128,8 @@ function toProblem({ from, to, status }: Given): string | null {
   if (authority === null && !/^\/(?![/\\])/.test(to)) {
     return 'to must be a path that begins with one /, or an address with http or https'
   }
-  if (authority !== null && (/[@\\*]/.test(authority[1]!) || !URL.canParse(to))) return 'to has no valid host'
+  if (authority !== null && (/^$|[@\\*]/.test(authority[1]!) || !URL.canParse(to)))
+    return 'to has no valid host'
   const stars = to.split('*').length - 1
   if (stars > 1) return 'to may contain * once'
   return stars === 1 && !String(from).endsWith('*') ? 'to may contain * only if from does' : null
@@ -165,7 +167,7 @@ function nextPath(path: string, map: RedirectMap, { name }: RedirectSite): strin
   const location = found === null ? null : locationOf(found, path)
   if (location === null) return null
   const url = URL.parse(location, `https://${name}`)
-  return url === null || url.host !== name
+  return url === null || !isOwnHost(url, name)
     ? null
     : barePath(location.startsWith('/') ? location : url.pathname)
 }

@@ -23,6 +23,8 @@ describe('a redirect', () => {
     to('/blog*', '/news'),
     to('/up/*', '/*'),
     to('/end', '/here#part'),
+    to('/mark', '/here#a?b'),
+    to('/port', 'https://bücher.example:80/'),
   ]
   const asked: Record<string, string | number | null> = {
     '/old': '/new',
@@ -42,6 +44,8 @@ describe('a redirect', () => {
     '/up//evil.example/x': '/evil.example/x',
     '/up/%5cevil.example': '/evil.example',
     '/end?q=1': '/here?q=1#part',
+    '/mark?q=1': '/here?q=1#a?b',
+    '/port': 'https://xn--bcher-kva.example:80/',
     '/other': null,
   }
   for (const [url, location] of Object.entries(asked)) {
@@ -83,6 +87,7 @@ describe('a list of redirects', () => {
     'another scheme': [{ from: '/x', to: 'javascript:alert(1)' }, /to must be a path/],
     'a user': [{ from: '/x', to: 'https://u@a.example/' }, /no valid host/],
     'a host with a backslash': [{ from: '/x', to: 'https://a.example\\b.example/' }, /no valid host/],
+    'no host': [{ from: '/x', to: 'https:///evil.example' }, /no valid host/],
     'a * in the host': [{ from: '/x/*', to: 'https://*.example/' }, /no valid host/],
     'a space': [{ from: '/x', to: '/a b' }, /spaces or control/],
     'a line break': [{ from: '/x', to: '/a\r\nSet-Cookie: x' }, /spaces or control/],
@@ -90,6 +95,7 @@ describe('a list of redirects', () => {
     'a * without one in from': [{ from: '/x', to: '/*' }, /only if from does/],
     itself: [{ from: '/x', to: '/x?y=1' }, /leads back to itself/],
     'itself by its own address': [{ from: '/x', to: 'http://red.example/x' }, /leads back to itself/],
+    'itself by its full name': [{ from: '/x', to: 'https://red.example./x' }, /leads back to itself/],
     'a wildcard that grows': [{ from: '/x*', to: '/x/y*' }, /leads back to itself/],
     'a wildcard that covers its target': [{ from: '/x/*', to: '/x/y' }, /leads back to itself/],
     'not an object': [7, /^from is required/],

@@ -89,6 +89,11 @@ export function isNeverRedirected(path: string, keyFile: string | null): boolean
   return path === '/robots.txt' || path.startsWith('/.well-known/') || path === keyFile
 }
 
+/** Of a domain's own host, also with the dot of a full name. */
+export function isOwnHost(url: URL | null, name: string): boolean {
+  return url?.host.replace(/\.$/, '') === name
+}
+
 /** null: it matches nothing. */
 export function compile({ from, to, status }: Redirect): CompiledRedirect | null {
   const isWildcard = from.endsWith('*')
@@ -102,7 +107,7 @@ export function compile({ from, to, status }: Redirect): CompiledRedirect | null
 function ascii(to: string): string {
   if (/^[\x21-\x7e]*$/.test(to)) return to
   const [, scheme = '', host = '', rest = ''] = /^(?:(https?:\/\/)([^/?#]*))?(.*)$/is.exec(to)!
-  const name = scheme === '' ? '' : (URL.parse(`http://${host}`)?.host ?? host)
+  const name = scheme === '' ? '' : (URL.parse(`${scheme}${host}`)?.host ?? host)
   return `${scheme}${name}${rest.replace(/[^\x21-\x7e]/gu, (character) => encodeURIComponent(character))}`
 }
 
@@ -114,7 +119,7 @@ export function locationOf({ path, isWildcard, to }: CompiledRedirect, url: stri
   const text = isWildcard ? (barePath(url) ?? '').slice(path.length) : ''
   const whole = to.replace('*', () => text)
   const [, before = '', fragment = ''] = /^([^#]*)(.*)$/s.exec(whole)!
-  const location = to.includes('?') ? whole : `${before}${query.length > 1 ? query : ''}${fragment}`
+  const location = before.includes('?') ? whole : `${before}${query.length > 1 ? query : ''}${fragment}`
   // `//host` and `/\host` would lead to another site.
   return to.startsWith('/') ? location.replace(/^(?:[/\\]|%5c)+/i, '/') : location
 }

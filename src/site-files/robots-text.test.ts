@@ -15,6 +15,10 @@ describe('robots.txt in place of the origin’s', () => {
   const cases: Record<string, [parts: Parts, text: string]> = {
     replaced: [{ mode: 'replace', text: own, origin: 'User-agent: *' }, own],
     appended: [{ text: own, origin: 'User-agent: *\nAllow: /' }, `User-agent: *\nAllow: /\n\n${own}`],
+    'appended without its byte order mark': [
+      { text: `\ufeff${own}`, origin: 'User-agent: *' },
+      `User-agent: *\n\n${own}`,
+    ],
     'appended to nothing': [{ text: own, origin: ' \n' }, own],
     'a sitemap behind it': [{ text: own, sitemap: 'generate' }, `${own}\nSitemap: ${SITEMAP}\n`],
     'a sitemap that is named already': [

@@ -15,7 +15,8 @@ export function isServedByUs({ robots, preferences }: Files): boolean {
 export function servedRobots(of: { name: string; files: Files }, text: string, origin: string): string {
   const { robots, preferences, sitemap } = of.files
   if (!isServedByUs(of.files)) return origin
-  const own = robots.mode === 'origin' ? '' : text
+  // A byte order mark inside of a file would spoil its line.
+  const own = robots.mode === 'origin' ? '' : text.replace(/^\ufeff/, '')
   const base = robots.mode === 'replace' ? own : joined(origin, own)
   const signalled = withPreferences(base, preferences)
   const url = `https://${of.name}/sitemap.xml`

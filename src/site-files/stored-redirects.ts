@@ -8,7 +8,7 @@ import type { Log } from '../log.ts'
 import { announceHost } from '../store/invalidation.ts'
 import { forgetVisits } from '../store/last-visits.ts'
 import { etagOf } from '../store/stored-page.ts'
-import { compile, type Redirect, RedirectMap } from './redirects.ts'
+import { compile, isOwnHost, type Redirect, RedirectMap } from './redirects.ts'
 import { addVersion, newestContent } from './versions.ts'
 
 /** `external`: it leads to another host. `shadows_page`: a stored page is behind it. */
@@ -57,7 +57,7 @@ export async function listRedirects(db: Queryable, domain: Domain): Promise<List
 }
 
 function isExternal({ to }: Redirect, name: DomainName): boolean {
-  return to !== null && !to.startsWith('/') && URL.parse(to)?.host !== name
+  return to !== null && !to.startsWith('/') && !isOwnHost(URL.parse(to), name)
 }
 
 function nameOf(redirect: Redirect): string {

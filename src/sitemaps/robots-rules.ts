@@ -19,6 +19,7 @@ type Rule = {
   allow: boolean
   /** Between wildcards. */
   pieces: string[]
+  hasQuery: boolean
   /** Ends with `$`. */
   isWhole: boolean
   /** In octets: the longest match decides (section 2.2.2). */
@@ -77,9 +78,10 @@ export function agentToken(value: string): string {
 
 function ruleOf(allow: boolean, value: string, line: number, text: string): Rule {
   const isWhole = value.endsWith('$')
-  const pattern = spelled(isWhole ? value.slice(0, -1) : value).replaceAll('$', '%24')
+  const spelt = spelled(isWhole ? value.slice(0, -1) : value).replaceAll('$', '%24')
+  const pattern = withPlainQuery(spelt)
   const length = pattern.length + (isWhole ? 1 : 0)
-  return { allow, pieces: pattern.split('*'), isWhole, length, line, text }
+  return { allow, pieces: pattern.split('*'), hasQuery: pattern.includes('?'), isWhole, length, line, text }
 }
 
 /** RFC 9309, section 2.2.2: octets outside of ASCII are encoded, encoded unreserved ones are not. */
@@ -89,6 +91,13 @@ function spelled(text: string): string {
     const character = String.fromCharCode(Number.parseInt(found.slice(1), 16))
     return /[A-Za-z0-9\-._~]/.test(character) ? character : found.toUpperCase()
   })
+}
+
+/** Section 2.2.2, second row of the table: in a query, an encoded `:` or `/` is the same as a plain one. */
+function withPlainQuery(spelt: string): string {
+  const mark = spelt.indexOf('?')
+  if (mark === -1) return spelt
+  return spelt.slice(0, mark) + spelt.slice(mark).replaceAll('%3A', ':').replaceAll('%2F', '/')
 }
 
 /**
@@ -101,6 +110,7 @@ export function judgePath({ groups }: RobotsText, tokens: readonly string[], pat
   const named = tokens.find((token) => groups.some((group) => group.tokens.includes(token)))
   if (named === undefined) return free
   const asked = spelled(path.toWellFormed()).replaceAll('*', '%2A').replaceAll('$', '%24')
+  const inFull = withPlainQuery(asked)
   let best: Rule | null = null
   for (const group of groups) {
     if (!group.tokens.includes(named)) continue
@@ -110,7 +120,7 @@ export function judgePath({ groups }: RobotsText, tokens: readonly string[], pat
         best === null ||
         rule.length > best.length ||
         (rule.length === best.length && rule.allow && !best.allow)
-      if (isBetter && matches(rule, asked)) best = rule
+      if (isBetter && matches(rule, rule.hasQuery ? inFull : asked)) best = rule
     }
   }
   return best === null ? free : { allowed: best.allow, line: best.line, rule: best.text }
