@@ -1590,13 +1590,25 @@ begin
 end
 $$;
 
+-- The rules forget what did not last long enough yet, and remember when each open incident ended.
+create function stop_following(of_domain integer) returns void language plpgsql as $$
+declare
+  ended constant json := json_build_object('resolvedMs', floor(extract(epoch from clock_timestamp()) * 1000));
+begin
+  update health set watch =
+      (select coalesce(jsonb_object_agg(key, value - '{heldMs,sinceMs,base,signMs}'::text[]), '{}') from jsonb_each(watch))
+      || (select coalesce(jsonb_object_agg(kind, ended), '{}') from incident where domain_id = of_domain and state = 'open')
+   where domain_id = of_domain;
+  perform resolve_incident(id, 'inactive') from incident where domain_id = of_domain and state = 'open' order by id;
+end
+$$;
+
 create function follow_domain() returns trigger language plpgsql as $$
 begin
   case tg_op
     when 'INSERT' then insert into health (domain_id) values (new.id);
     when 'DELETE' then update delivery set state = 'cancelled' where domain_id = old.id and state = 'waiting';
-    when 'UPDATE' then
-      perform resolve_incident(id, 'inactive') from incident where domain_id = new.id and state = 'open' order by id;
+    when 'UPDATE' then perform stop_following(new.id);
   end case;
   return null;
 end

@@ -74,6 +74,8 @@ export async function setAddresses(
 
 /** Within the limits; else nothing is sent. */
 async function askToConfirm(client: Queryable, account: AccountId, id: number, email: string): Promise<void> {
+  // Two accounts that name one address at once are counted one after the other.
+  await client.query('lock table confirmation in share row exclusive mode')
   await client.query(
     `with lately as (select * from confirmation where sent_at > clock_timestamp() - interval '24 hours'),
      counted as (

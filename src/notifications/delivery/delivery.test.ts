@@ -198,7 +198,12 @@ it('slow heads and bodies, and what Retry-After says', async () => {
   })
   assert.deepEqual([drips.status, drips.error], [null, 'timed-out'])
   const slowBody = await attempt((res) => void res.writeHead(201).write('and then'))
-  assert.deepEqual([slowBody.status, slowBody.error, slowBody.answer], [201, null, ''])
+  assert.deepEqual([slowBody.status, slowBody.error, slowBody.answer], [201, null, 'and then'])
+  const broken = await attempt((res) => {
+    res.writeHead(500, { 'Content-Length': 100 }).write('it broke')
+    setTimeout(() => res.destroy(), 50)
+  })
+  assert.deepEqual([broken.status, broken.error, broken.answer], [500, null, 'it broke'])
   for (const [said, ms] of [
     ['90', 90_000],
     ['Sun, 22 Nov 2026 21:00:00 GMT', 3_600_000],

@@ -100,7 +100,7 @@ function tell({ type, data }: Event, { publicUrl, confirm = '' }: Links): Told {
       const isResolved = type === 'incident.resolved'
       const name = `${incident.domain}: ${KINDS[incident.kind].words}`
       return {
-        subject: isResolved ? `${name} (resolved)` : name,
+        subject: name,
         heading: `${STATES[type]}: ${name}`,
         tone: isResolved ? 'good' : 'bad',
         lines: isResolved ? [`${utc(incident.since)} to ${utc(incident.resolved_at!)}.`] : linesOf(incident),

@@ -11,7 +11,6 @@ import type { AddressGuard } from '../../outbound/address-guard.ts'
 import { plainText, retryAfterMs } from '../../outbound/answers.ts'
 import { createClient, type OriginPool } from '../../outbound/client/pool.ts'
 import { sendRequest } from '../../outbound/client/request.ts'
-import { readText } from '../../outbound/get.ts'
 import { connectFault } from '../../outbound/guarded-connect.ts'
 import { readOrigin } from '../../outbound/origin.ts'
 import { startWhileDue } from '../../while-due.ts'
@@ -184,8 +183,7 @@ export async function attemptDelivery(
     const response = await within(headMs, sent.response, null)
     if (response === null) return ended('retry', { error: 'timed-out' })
     const { statusCode: status, headers: answered } = response
-    const read = readText(response.body, BODY_BYTES).then(({ text }) => text)
-    const text = await within(bodyMs, read, '').catch(() => '')
+    const text = await readStart(response.body, bodyMs)
     const wantedMs = retryAfterMs(answered['retry-after'], nowMs()) ?? 0
     return ended(status >= 200 && status < 300 ? 'delivered' : status === 410 ? 'failed' : 'retry', {
       ...{ status, error: status >= 300 && status < 400 ? 'redirect' : null },
@@ -196,6 +194,21 @@ export async function attemptDelivery(
   } finally {
     over.abort()
   }
+}
+
+/** What came of a body until then, also if it breaks off. */
+async function readStart(body: Readable, withinMs: number): Promise<string> {
+  const parts: Buffer[] = []
+  let bytes = 0
+  const read = async () => {
+    for await (const part of body as AsyncIterable<Buffer>) {
+      parts.push(part)
+      bytes += part.length
+      if (bytes >= BODY_BYTES) break
+    }
+  }
+  await within(withinMs, read(), undefined).catch(() => {})
+  return Buffer.concat(parts).toString('utf8', 0, Math.min(bytes, BODY_BYTES))
 }
 
 function errorOf(error: unknown): DeliveryError {

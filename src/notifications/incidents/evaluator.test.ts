@@ -13,8 +13,8 @@ after(() => api.close())
 
 /** Holding and quiet times become fractions of a millisecond: each round is later than them. */
 const SPEED = 10_000_000
-const round = () =>
-  evaluate({ pool: api.pool, plans: DEFAULT_PLANS, publicUrl: 'https://prepaint.example', speed: SPEED })
+const round = (speed = SPEED) =>
+  evaluate({ pool: api.pool, plans: DEFAULT_PLANS, publicUrl: 'https://prepaint.example', speed })
 const rounds = async (count = 3) => {
   for (let n = 0; n < count; n++) await round()
 }
@@ -191,6 +191,36 @@ it('a certificate that fails, a name that leads elsewhere, and neither for one t
   assert.equal((await incidents(account, '?state=open')).length, 0)
   await api.call('DELETE', `/api/domains/${name}`, { key })
   assert.deepEqual(await incidents(account), [])
+})
+
+it('a domain that was switched off and on: what held does not, and a repeated problem must hold for 30 minutes', async () => {
+  const { account, id, name } = await site()
+  const offAndOn = async () => {
+    for (const is_active of [false, true])
+      await api.call('PUT', `/api/domains/${name}`, { key: account.key, body: { is_active } })
+  }
+  const heldFor = (minutes: number) =>
+    api.pool.query(
+      `update health set watch = jsonb_set(watch, '{blocked,heldMs}', to_jsonb(floor(extract(epoch from now()) - $2 * 60) * 1000))
+        where domain_id = $1`,
+      [id, minutes],
+    )
+  await rendered(id, many(6, 'challenge'))
+  await round(1)
+  await offAndOn()
+  await round()
+  assert.deepEqual(await kinds(account), [])
+  await round()
+  assert.deepEqual(await kinds(account), ['blocked open'])
+  await offAndOn()
+  await rendered(id, many(6, 'challenge'))
+  await round(1)
+  await heldFor(29)
+  await round(1)
+  assert.deepEqual(await kinds(account), ['blocked resolved'])
+  await heldFor(31)
+  await round(1)
+  assert.deepEqual(await kinds(account), ['blocked open', 'blocked resolved'])
 })
 
 it('two rounds at once record everything once; pages of the list follow each other', async () => {

@@ -75,9 +75,9 @@ export async function evaluate(deps: RoundDeps, signal?: AbortSignal): Promise<L
     after = await retriedTransaction(pool, (client) => evaluateBatch(client, deps, from, looks))
   }
   await pool.query(
-    `select resolve_incident(i.id, 'inactive') from incident i
-       join domain d on d.id = i.domain_id join account a on a.id = d.account_id
-      where i.state = 'open' and (not d.is_active or a.suspended_at is not null)`,
+    `select stop_following(d.id) from domain d join account a on a.id = d.account_id
+      where (not d.is_active or a.suspended_at is not null)
+        and exists (select from incident i where i.domain_id = d.id and i.state = 'open') order by d.id`,
   )
   await pool.query(
     `select record_incident(id, 'mail.reminder', key) from (
