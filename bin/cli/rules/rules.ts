@@ -89,14 +89,14 @@ const rulesTry = defineCommand({
     }
     const wanted = { ...visitor, rules: parseRules(await readFileOption(values.file)) }
     return withDomain(values.domain, around, async (domain, { pool, nowMs }) => {
-      const { account, name } = domain
+      const { account } = domain
       const { path } = values
       const paths = path.length === 0 ? null : parsePathOptions(path, TRIED_AT_ONCE, domain.settings.query)
       const id = await requestTry(pool, domain, { ...wanted, paths }, (db, count) =>
         mostAskedPaths(db, { account, domain: domain.id }, nowMs, count),
       )
       return whenRendered(async () => {
-        const found = await findTry(pool, account, name, id)
+        const found = await findTry(pool, domain.id, id)
         return found?.state === 'done' ? { json: { ...found }, text: triedText(found) } : null
       }, 'tried the rules')
     })

@@ -1,11 +1,9 @@
 import { z } from 'zod'
-import { AppError } from '../../errors.ts'
 import { completePages, lastRenders } from '../../queue/judging/render-records.ts'
 import { PAGE_VARIANTS } from '../../store/page-id.ts'
-import { callerOf } from '../http/access.ts'
 import { type ApiApp, type ApiDeps, apiSchema } from '../http/app.ts'
 import { jsonResponse } from '../http/responses.ts'
-import { domainNameFrom, domainParams } from './domain-schema.ts'
+import { domainRoutes } from '../http/routes.ts'
 
 const ms = z.int().nullable().describe('Milliseconds since the render was requested; null: not reached')
 
@@ -79,28 +77,18 @@ export const completeSchema = z
 export function renders(app: ApiApp, deps: ApiDeps): void {
   const { pool } = deps
 
-  app.route({
-    method: 'GET',
-    url: '/api/domains/:domain/renders',
-    config: { access: 'key', refuses: ['domain_not_found'] },
-    schema: {
-      operationId: 'listRenders',
-      tags: ['Jobs'],
-      summary: 'The last 50 renders of a domain, newest first; kept for a week, 20 for each page',
-      params: domainParams,
-      response: {
-        200: jsonResponse(
-          'The renders',
-          z.object({ domain: z.string(), renders: z.array(renderSchema), complete: completeSchema }),
-        ),
-      },
+  domainRoutes(app, pool, 'Jobs')('GET', 'renders', 'listRenders', {
+    summary: 'The last 50 renders of a domain, newest first; kept for a week, 20 for each page',
+    response: {
+      200: jsonResponse(
+        'The renders',
+        z.object({ domain: z.string(), renders: z.array(renderSchema), complete: completeSchema }),
+      ),
     },
-    handler: async (request) => {
-      const domain = domainNameFrom(request.params.domain)
-      const { account } = callerOf(request)
-      const renders = await lastRenders(pool, account, domain)
-      if (renders === null) throw new AppError('domain_not_found')
-      return { domain, renders, complete: await completePages(pool, account, domain) }
-    },
+    handler: async (domain) => ({
+      domain: domain.name,
+      renders: await lastRenders(pool, domain.id),
+      complete: await completePages(pool, domain.id),
+    }),
   })
 }

@@ -12,12 +12,11 @@ import {
 import { DIFFERENCES } from '../../queue/tries/try-rules.ts'
 import { checkedRules, RULE_CATEGORIES } from '../../rules/schema.ts'
 import { PAGE_VARIANTS } from '../../store/page-id.ts'
-import { callerOf } from '../http/access.ts'
 import type { ApiApp, ApiDeps } from '../http/app.ts'
 import { jsonResponse, pictureResponse } from '../http/responses.ts'
+import { domainRoutes } from '../http/routes.ts'
 import { CUSTOMER_CONTENT_POLICY } from '../pages/inspection.ts'
 import { pagePathsOf } from '../pages/page-choice.ts'
-import { domainNameFrom, domainParams, ownedDomain } from './domain-schema.ts'
 
 const bodySchema = z.object({
   rules: checkedRules.describe('As in `settings.rules`, whole'),
@@ -77,73 +76,52 @@ export const ruleTrySchema = z.object({
 })
 
 export function ruleTries(app: ApiApp, { clock, pool }: ApiDeps): void {
-  app.route({
-    method: 'POST',
-    url: '/api/domains/:domain/rules/try',
-    config: { access: 'key', refuses: ['domain_not_found', 'rule_try_limit', 'queue_full'] },
-    schema: {
-      operationId: 'tryRules',
-      tags: ['Domains'],
-      summary: 'Render pages under other rules, without saving them',
-      description:
-        'Renders each page under the present and under the given rules, at priority `refresh`, and compares what a crawler gets. Nothing is stored or counted. At most 200 pages a domain and day.',
-      params: domainParams,
-      body: bodySchema,
-      response: { 202: jsonResponse('Its id', z.object({ id: z.string() })) },
-    },
-    handler: async (request, reply) => {
-      const { account } = callerOf(request)
-      const domain = await ownedDomain(pool, account, request.params.domain)
-      const { paths: given, ...wanted } = request.body
+  const add = domainRoutes(app, pool, 'Domains')
+
+  add('POST', 'rules/try', 'tryRules', {
+    summary: 'Render pages under other rules, without saving them',
+    description:
+      'Renders each page under the present and under the given rules, at priority `refresh`, and compares what a crawler gets. Nothing is stored or counted. At most 200 pages a domain and day.',
+    body: bodySchema,
+    refuses: ['rule_try_limit', 'queue_full'],
+    response: { 202: jsonResponse('Its id', z.object({ id: z.string() })) },
+    handler: async (domain, { body }, reply) => {
+      const { paths: given, ...wanted } = body
       const paths = given === undefined ? null : pagePathsOf(domain, given)
+      const of = { account: domain.account, domain: domain.id }
       const id = await requestTry(pool, domain, { ...wanted, paths }, (db, count) =>
-        mostAskedPaths(db, { account, domain: domain.id }, clock.nowMs(), count),
+        mostAskedPaths(db, of, clock.nowMs(), count),
       )
       return reply.code(202).send({ id })
     },
   })
 
-  app.route({
-    method: 'GET',
-    url: '/api/domains/:domain/rules/try/:tryId',
-    config: { access: 'key', refuses: ['domain_not_found', 'rule_try_not_found'] },
-    schema: {
-      operationId: 'getRuleTry',
-      tags: ['Domains'],
-      summary: 'What the tried rules change; kept for a day',
-      params: domainParams.extend({ tryId: z.string() }),
-      response: { 200: jsonResponse('The pages', ruleTrySchema) },
-    },
-    handler: async (request) => {
-      const id = parseJobId(request.params.tryId)
-      const domain = domainNameFrom(request.params.domain)
-      const found = id === null ? null : await findTry(pool, callerOf(request).account, domain, id)
+  add('GET', 'rules/try/:tryId', 'getRuleTry', {
+    summary: 'What the tried rules change; kept for a day',
+    params: z.object({ tryId: z.string() }),
+    refuses: ['rule_try_not_found'],
+    response: { 200: jsonResponse('The pages', ruleTrySchema) },
+    handler: async (domain, { params }) => {
+      const id = parseJobId(params.tryId)
+      const found = id === null ? null : await findTry(pool, domain.id, id)
       if (found === null) throw new AppError('rule_try_not_found')
       return found
     },
   })
 
-  app.route({
-    method: 'GET',
-    url: '/api/domains/:domain/rules/try/:tryId/:place/:side',
-    config: { access: 'key', refuses: ['invalid_field', 'domain_not_found', 'rule_try_not_found'] },
-    schema: {
-      operationId: 'getRuleTryPicture',
-      tags: ['Domains'],
-      summary: 'What a page looks like under the present or the tried rules',
-      params: domainParams.extend({
-        tryId: z.string(),
-        place: z.coerce.number().int().min(0).max(TRIED_AT_ONCE).describe('In `pages`, counting from 0'),
-        side: z.enum(TRY_SIDES),
-      }),
-      response: { 200: pictureResponse('The screenshot') },
-    },
-    handler: async (request, reply) => {
-      const { domain, tryId, place, side } = request.params
+  add('GET', 'rules/try/:tryId/:place/:side', 'getRuleTryPicture', {
+    summary: 'What a page looks like under the present or the tried rules',
+    params: z.object({
+      tryId: z.string(),
+      place: z.coerce.number().int().min(0).max(TRIED_AT_ONCE).describe('In `pages`, counting from 0'),
+      side: z.enum(TRY_SIDES),
+    }),
+    refuses: ['invalid_field', 'rule_try_not_found'],
+    response: { 200: pictureResponse('The screenshot') },
+    handler: async (domain, { params }, reply) => {
+      const { tryId, place, side } = params
       const id = parseJobId(tryId)
-      const { account } = callerOf(request)
-      const found =
-        id === null ? null : await findTryPicture(pool, account, domainNameFrom(domain), { id, place, side })
+      const found = id === null ? null : await findTryPicture(pool, domain.id, { id, place, side })
       if (found === null) throw new AppError('rule_try_not_found')
       return reply.header('Content-Security-Policy', CUSTOMER_CONTENT_POLICY).type('image/webp').send(found)
     },

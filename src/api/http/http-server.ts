@@ -41,6 +41,11 @@ export function createHttpServer(handle: http.RequestListener, gate: ClientGate)
   server.on('request', admit)
   // Unknown expectations are ignored (RFC 9110, section 10.1.1).
   server.on('checkExpectation', admit)
+  // Without a listener, Node closes the connection without a response.
+  server.on('connect', (_request, socket) => {
+    socket.on('error', () => socket.destroy())
+    socket.end(errorMessage('malformed_request'))
+  })
   return server
 }
 

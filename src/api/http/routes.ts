@@ -29,7 +29,12 @@ type Route<
   params?: Params
   query?: Query
   body?: Body
-  response: Record<number, ResponseContent<Answer>>
+  response: Record<
+    number,
+    | ResponseContent<Answer>
+    | ResponseContent<z.ZodType, 'text/plain'>
+    | ResponseContent<z.ZodType, 'image/webp'>
+  >
   refuses?: readonly ErrorCode[]
   /** Reads a list of `body` or CSV by itself, up to so many bytes. */
   takesCsv?: number

@@ -93,6 +93,8 @@ describe('a whole URL as target is the path that it names', () => {
     ['ftp://a/healthz', REFUSED],
     ['healthz', REFUSED],
   ]
+  it('CONNECT names none', async () =>
+    assert.match(await raw('CONNECT a:80 HTTP/1.1\r\nHost: a:80\r\n\r\n'), REFUSED))
   for (const [target, answer] of cases) {
     it(target, async () =>
       assert.match(await raw(`GET ${target} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`), answer),

@@ -18,11 +18,10 @@ import { findListed } from '../../store/list-pages.ts'
 import { listDigests } from '../../store/page-digests.ts'
 import { PAGE_VARIANTS, type PageId } from '../../store/page-id.ts'
 import { htmlOf } from '../../store/stored-page.ts'
-import { domainNameFrom, domainParams, ownedDomain } from '../domains/domain-schema.ts'
 import { renderSchema, ruleChangesSchema } from '../domains/renders.ts'
-import { callerOf } from '../http/access.ts'
 import type { ApiApp, ApiDeps } from '../http/app.ts'
 import { jsonResponse, pictureResponse, textResponse } from '../http/responses.ts'
+import { domainRoutes } from '../http/routes.ts'
 import {
   digestSchema,
   digestView,
@@ -68,7 +67,7 @@ const bodySchema = z.object({
   form: onePageQuery.shape.form.describe('All are shown. 404 for `markdown` or `card` of a page without it'),
 })
 
-const params = domainParams.extend({ inspectionId: z.string() })
+const params = z.object({ inspectionId: z.string() })
 
 /** Forbids scripts in customers' content on our address. */
 export const CUSTOMER_CONTENT_POLICY = "sandbox; default-src 'none'; frame-ancestors 'none'"
@@ -77,6 +76,7 @@ export const CUSTOMER_CONTENT_POLICY = "sandbox; default-src 'none'; frame-ances
 export function inspections(app: ApiApp, deps: ApiDeps): void {
   const { clock, log, pool } = deps
   const parts = { db: pool, pool, log, converter: new Converter() }
+  const add = domainRoutes(app, pool, 'Pages')
 
   /** Throws `page_not_found` for a page that is not stored, or has no such form. */
   async function textOf(
@@ -94,21 +94,13 @@ export function inspections(app: ApiApp, deps: ApiDeps): void {
     return htmlOf(found)
   }
 
-  app.route({
-    method: 'GET',
-    url: '/api/domains/:domain/pages/details',
-    config: { access: 'key', refuses: ['domain_not_found', 'page_not_found'] },
-    schema: {
-      operationId: 'getPageDetails',
-      tags: ['Pages'],
-      summary: 'Details of one page: its content, its renders, its earlier content',
-      params: domainParams,
-      querystring: onePageQuery,
-      response: { 200: jsonResponse('The page', pageDetailsSchema) },
-    },
-    handler: async (request) => {
-      const domain = await ownedDomain(pool, callerOf(request).account, request.params.domain)
-      const page = onePage(domain, request.query)
+  add('GET', 'pages/details', 'getPageDetails', {
+    summary: 'Details of one page: its content, its renders, its earlier content',
+    query: onePageQuery,
+    refuses: ['page_not_found'],
+    response: { 200: jsonResponse('The page', pageDetailsSchema) },
+    handler: async (domain, { query }) => {
+      const page = onePage(domain, query)
       const [snapshot, listed, renders, history, inspection, requests] = await Promise.all([
         readSnapshot(pool, page),
         findListed(pool, page, domain.settings, clock.nowMs()),
@@ -117,7 +109,7 @@ export function inspections(app: ApiApp, deps: ApiDeps): void {
         lastInspection(pool, page),
         readFormRequests(pool, page, clock.nowMs()),
       ])
-      const isNamed = page.variant !== 'desktop' || (request.query.form ?? 'html') !== 'html'
+      const isNamed = page.variant !== 'desktop' || (query.form ?? 'html') !== 'html'
       if (snapshot === null && isNamed) throw new AppError('page_not_found')
       const stored = snapshot?.kind === 'page' ? snapshot : null
       return {
@@ -150,22 +142,13 @@ export function inspections(app: ApiApp, deps: ApiDeps): void {
     },
   })
 
-  app.route({
-    method: 'GET',
-    url: '/api/domains/:domain/pages/source',
-    config: { access: 'key', refuses: ['domain_not_found', 'page_not_found'] },
-    schema: {
-      operationId: 'readPageSource',
-      tags: ['Pages'],
-      summary: 'A stored page as a crawler gets it, as plain text: HTML, Markdown or card',
-      params: domainParams,
-      querystring: onePageQuery,
-      response: { 200: textResponse('The page in this form') },
-    },
-    handler: async (request, reply) => {
-      const { account } = callerOf(request)
-      const domain = await ownedDomain(pool, account, request.params.domain)
-      const text = await textOf({ ...domain, account }, onePage(domain, request.query), request.query.form)
+  add('GET', 'pages/source', 'readPageSource', {
+    summary: 'A stored page as a crawler gets it, as plain text: HTML, Markdown or card',
+    query: onePageQuery,
+    refuses: ['page_not_found'],
+    response: { 200: textResponse('The page in this form') },
+    handler: async (domain, { query }, reply) => {
+      const text = await textOf(domain, onePage(domain, query), query.form)
       return reply
         .header('Content-Security-Policy', CUSTOMER_CONTENT_POLICY)
         .type('text/plain; charset=utf-8')
@@ -173,80 +156,48 @@ export function inspections(app: ApiApp, deps: ApiDeps): void {
     },
   })
 
-  app.route({
-    method: 'POST',
-    url: '/api/domains/:domain/inspections',
-    config: {
-      access: 'key',
-      refuses: ['domain_not_found', 'page_not_found', 'too_many_inspections', 'inspection_rate'],
+  add('POST', 'inspections', 'createInspection', {
+    summary: 'Inspect a page as crawlers and as people get it',
+    description:
+      'A rendering node shows the stored page without scripts, loads the page in real time as a person does, and takes a screenshot of both. It requests the page from the origin once, does not change the stored page, and does not count as a render. Limits per account: 60 per hour, 5 at a time; a request for a page under inspection returns that inspection. The last 20 results are kept for a day.',
+    body: bodySchema,
+    refuses: ['page_not_found', 'too_many_inspections', 'inspection_rate'],
+    response: {
+      201: jsonResponse('The inspection, queued or running', z.object({ inspection: inspectionSchema })),
     },
-    schema: {
-      operationId: 'createInspection',
-      tags: ['Pages'],
-      summary: 'Inspect a page as crawlers and as people get it',
-      description:
-        'A rendering node shows the stored page without scripts, loads the page in real time as a person does, and takes a screenshot of both. It requests the page from the origin once, does not change the stored page, and does not count as a render. Limits per account: 60 per hour, 5 at a time; a request for a page under inspection returns that inspection. The last 20 results are kept for a day.',
-      params: domainParams,
-      body: bodySchema,
-      response: {
-        201: jsonResponse('The inspection, queued or running', z.object({ inspection: inspectionSchema })),
-      },
-    },
-    handler: async (request, reply) => {
-      const { account } = callerOf(request)
-      const domain = await ownedDomain(pool, account, request.params.domain)
-      const page = onePage(domain, request.body)
-      const { form = 'html' } = request.body
-      if (form !== 'html') await textOf({ ...domain, account }, page, form)
-      const inspection = await requestInspection(pool, account, page)
+    handler: async (domain, { body }, reply) => {
+      const page = onePage(domain, body)
+      const { form = 'html' } = body
+      if (form !== 'html') await textOf(domain, page, form)
+      const inspection = await requestInspection(pool, domain.account, page)
       return reply.code(201).send({ inspection: inspectionView(inspection) })
     },
   })
 
-  app.route({
-    method: 'GET',
-    url: '/api/domains/:domain/inspections/:inspectionId',
-    config: { access: 'key', refuses: ['domain_not_found', 'inspection_not_found'] },
-    schema: {
-      operationId: 'getInspection',
-      tags: ['Pages'],
-      summary: 'State and result of an inspection',
-      params,
-      response: { 200: jsonResponse('The inspection', z.object({ inspection: inspectionSchema })) },
-    },
-    handler: async (request) => {
-      const domain = domainNameFrom(request.params.domain)
-      const id = idOf(request.params.inspectionId)
-      const inspection = await findInspection(pool, callerOf(request).account, domain, id)
+  add('GET', 'inspections/:inspectionId', 'getInspection', {
+    summary: 'State and result of an inspection',
+    params,
+    refuses: ['inspection_not_found'],
+    response: { 200: jsonResponse('The inspection', z.object({ inspection: inspectionSchema })) },
+    handler: async (domain, request) => {
+      const inspection = await findInspection(pool, domain.id, idOf(request.params.inspectionId))
       if (inspection === null) throw new AppError('inspection_not_found')
       return { inspection: inspectionView(inspection) }
     },
   })
 
-  app.route({
-    method: 'GET',
-    url: '/api/domains/:domain/inspections/:inspectionId/:picture',
-    config: { access: 'key', refuses: ['invalid_field', 'domain_not_found', 'inspection_not_found'] },
-    schema: {
-      operationId: 'getInspectionPicture',
-      tags: ['Pages'],
-      summary: 'A screenshot of an inspection',
-      params: params.extend({
-        picture: z
-          .enum(PICTURES)
-          .describe('What crawlers get, what people get, or the image of a link preview'),
-      }),
-      response: { 200: pictureResponse('The screenshot') },
-    },
-    handler: async (request, reply) => {
-      const { domain, inspectionId, picture } = request.params
-      const found = await findPicture(
-        pool,
-        callerOf(request).account,
-        domainNameFrom(domain),
-        idOf(inspectionId),
-        picture,
-      )
+  add('GET', 'inspections/:inspectionId/:picture', 'getInspectionPicture', {
+    summary: 'A screenshot of an inspection',
+    params: params.extend({
+      picture: z
+        .enum(PICTURES)
+        .describe('What crawlers get, what people get, or the image of a link preview'),
+    }),
+    refuses: ['invalid_field', 'inspection_not_found'],
+    response: { 200: pictureResponse('The screenshot') },
+    handler: async (domain, request, reply) => {
+      const { inspectionId, picture } = request.params
+      const found = await findPicture(pool, domain.id, idOf(inspectionId), picture)
       if (found === null) throw new AppError('inspection_not_found')
       return reply.header('Content-Security-Policy', CUSTOMER_CONTENT_POLICY).type('image/webp').send(found)
     },

@@ -3,7 +3,7 @@ import type pg from 'pg'
 import { joined } from '../../db/joined.ts'
 import { deleteInSteps, removeOld, type Steps } from '../../db/remove-old.ts'
 import type { Queryable } from '../../db/transaction.ts'
-import type { AccountId, DomainName, JobId, PagePath } from '../../ids.ts'
+import type { DomainId, JobId, PagePath } from '../../ids.ts'
 import type { RenderRecord } from '../../render/record.ts'
 import type { PageId, PageVariant } from '../../store/page-id.ts'
 import type { ClaimedJob } from '../jobs/claim.ts'
@@ -73,22 +73,14 @@ type Row = Omit<RenderView, 'ended_at' | 'jobId' | 'requestId'> & {
   ended_at: Date
 }
 
-/** Newest first; null: the account has no such domain. */
-export async function lastRenders(
-  db: Queryable,
-  account: AccountId,
-  domain: DomainName,
-): Promise<RenderView[] | null> {
-  const { rows } = await db.query<Row | Record<keyof Row, null>>(
-    `select r.job_id, r.path, r.variant, r.outcome, r.detail, r.ended_at, r.queued_ms, r.stored_ms, r.record, r.request_id
-       from domain d
-       left join lateral (select * from render_record where domain_id = d.id order by id desc limit $3) r on true
-      where d.account_id = $1 and d.custom_domain = $2
-      order by r.id desc`,
-    [account, domain, RECORDS_SHOWN],
+/** Newest first. */
+export async function lastRenders(db: Queryable, domain: DomainId): Promise<RenderView[]> {
+  const { rows } = await db.query<Row>(
+    `select job_id, path, variant, outcome, detail, ended_at, queued_ms, stored_ms, record, request_id
+       from render_record where domain_id = $1 order by id desc limit $2`,
+    [domain, RECORDS_SHOWN],
   )
-  if (rows.length === 0) return null
-  return rows.filter((row): row is Row => row.job_id !== null).map(toView)
+  return rows.map(toView)
 }
 
 /** Pages whose last render stored them; `complete`: without a browser. `folders`: complete but for those rendered first. */
@@ -100,20 +92,15 @@ const FOLDER_PAGES = 10
 const RENDERED_FIRST = 3
 const FOLDERS_SHOWN = 10
 
-export async function completePages(
-  db: Queryable,
-  account: AccountId,
-  domain: DomainName,
-): Promise<CompletePages> {
+export async function completePages(db: Queryable, domain: DomainId): Promise<CompletePages> {
   const { rows } = await db.query<CompletePages>(
     `with read as materialized (
        select split_part(split_part(r.path, '?', 1), '/', 2) as top, r.path like '/%/%' as is_below, r.outcome = 'static' as complete
-         from domain d join last_render r on r.domain_id = d.id
-        where d.account_id = $1 and d.custom_domain = $2 and r.outcome in ('rendered', 'static') limit $3)
+         from last_render r where r.domain_id = $1 and r.outcome in ('rendered', 'static') limit $2)
      select (select count(*)::integer from read) as stored, (select count(*)::integer from read where complete) as complete,
             array(select '/' || top || '/*' from read where is_below group by top
-                   having count(*) filter (where complete) >= $4 and count(*) filter (where not complete) <= $6 order by count(*) desc, top limit $5) as folders`,
-    [account, domain, PAGES_READ, FOLDER_PAGES, FOLDERS_SHOWN, RENDERED_FIRST],
+                   having count(*) filter (where complete) >= $3 and count(*) filter (where not complete) <= $5 order by count(*) desc, top limit $4) as folders`,
+    [domain, PAGES_READ, FOLDER_PAGES, FOLDERS_SHOWN, RENDERED_FIRST],
   )
   return rows[0]!
 }

@@ -3,7 +3,7 @@ import type pg from 'pg'
 import { removeOld, type Steps } from '../../db/remove-old.ts'
 import { type Queryable, transaction } from '../../db/transaction.ts'
 import { AppError } from '../../errors.ts'
-import type { AccountId, DomainId, DomainName, JobId, PagePath } from '../../ids.ts'
+import type { DomainId, DomainName, JobId, PagePath } from '../../ids.ts'
 import { ownBlockProblem, type Rule } from '../../rules/schema.ts'
 import { readDevices } from '../../sites/devices.ts'
 import type { DomainSettings } from '../../sites/domain-settings.ts'
@@ -111,19 +111,17 @@ type Row = {
 export type RuleTry = NonNullable<Awaited<ReturnType<typeof findTry>>>
 
 /** null: unknown, another account's, or removed. */
-export async function findTry(db: Queryable, account: AccountId, domain: DomainName, id: string) {
+export async function findTry(db: Queryable, domain: DomainId, id: string) {
   const { rows } = await db.query<Row>(
     `select p.path, p.category, p.variant, p.is_served,
             array_remove(array[case when p.before_picture is not null then 'before' end,
                                case when p.after_picture is not null then 'after' end], null) as pictures,
             (p.before ->> 'index')::integer as rule_before, (p.after ->> 'index')::integer as rule_after,
             p.result, j.state, j.outcome
-       from rule_try t join domain d on d.id = t.domain_id join rule_try_page p on p.try_id = t.id
-       left join job j on j.id = p.job_id
-      where d.account_id = $1 and d.custom_domain = $2 and t.id = $3
-        and t.requested_at > now() - make_interval(days => $4)
+       from rule_try t join rule_try_page p on p.try_id = t.id left join job j on j.id = p.job_id
+      where t.domain_id = $1 and t.id = $2 and t.requested_at > now() - make_interval(days => $3)
       order by p.place`,
-    [account, domain, id, KEPT_DAYS],
+    [domain, id, KEPT_DAYS],
   )
   if (rows.length === 0) return null
   const isOver = ({ result, state }: Row) => result !== null || !(state === 'queued' || state === 'running')
@@ -140,19 +138,18 @@ export async function findTry(db: Queryable, account: AccountId, domain: DomainN
   }
 }
 
-/** WebP. null: unknown, another account's, or removed. */
+/** WebP. null: unknown, of another domain, or removed. */
 export async function findTryPicture(
   db: Queryable,
-  account: AccountId,
-  domain: DomainName,
+  domain: DomainId,
   { id, place, side }: { id: string; place: number; side: TrySide },
 ): Promise<Buffer | null> {
   const { rows } = await db.query<{ picture: Buffer | null }>(
-    `select case $5 when 'before' then p.before_picture else p.after_picture end as picture
-       from rule_try t join domain d on d.id = t.domain_id join rule_try_page p on p.try_id = t.id
-      where d.account_id = $1 and d.custom_domain = $2 and t.id = $3 and p.place = $4
-        and t.requested_at > now() - make_interval(days => $6)`,
-    [account, domain, id, place, side, KEPT_DAYS],
+    `select case $4 when 'before' then p.before_picture else p.after_picture end as picture
+       from rule_try t join rule_try_page p on p.try_id = t.id
+      where t.domain_id = $1 and t.id = $2 and p.place = $3
+        and t.requested_at > now() - make_interval(days => $5)`,
+    [domain, id, place, side, KEPT_DAYS],
   )
   return rows[0]?.picture ?? null
 }

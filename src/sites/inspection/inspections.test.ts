@@ -23,7 +23,7 @@ import {
 
 const [RED, BLUE] = [1, 2] as AccountId[] as [AccountId, AccountId]
 const [RED_SITE, BLUE_SITE] = [1, 2] as DomainId[] as [DomainId, DomainId]
-const [RED_NAME, BLUE_NAME] = ['red.example', 'blue.example'] as DomainName[] as [DomainName, DomainName]
+const RED_NAME = 'red.example' as DomainName
 const path = (text: string) => text as PagePath
 const LOOKED: Looked = {
   ...{ status: 200, url: 'https://red.example/', loadedMs: 5, isCut: false, pictures: 1, troubles: [] },
@@ -55,7 +55,7 @@ const work = (
   notifications: InspectionDeps['notifications'] = listener,
 ) =>
   startInspectionWorker({ pool: database.pool, notifications, look, log: silentLog() }, { node, pollMs: 50 })
-const found = async (id: string) => (await findInspection(database.pool, RED, RED_NAME, id))!
+const found = async (id: string) => (await findInspection(database.pool, RED_SITE, id))!
 const store = (of: string, html: string) =>
   database.pool.query(
     `insert into page (domain_id, path, status, headers, body_br, html_bytes, etag, rendered_at)
@@ -156,11 +156,10 @@ describe('inspections at a node', () => {
     assert.equal(person.facts?.title, 'A person\ufffd')
     assert(finishedAt instanceof Date)
     for (const side of ['crawler', 'person'] as const) {
-      assert.equal(String(await findPicture(database.pool, RED, RED_NAME, id, side)), 'picture')
-      assert.equal(await findPicture(database.pool, BLUE, RED_NAME, id, side), null)
-      assert.equal(await findPicture(database.pool, BLUE, BLUE_NAME, id, side), null)
+      assert.equal(String(await findPicture(database.pool, RED_SITE, id, side)), 'picture')
+      assert.equal(await findPicture(database.pool, BLUE_SITE, id, side), null)
     }
-    assert.equal(await findInspection(database.pool, BLUE, RED_NAME, id), null)
+    assert.equal(await findInspection(database.pool, BLUE_SITE, id), null)
   })
 
   it('the picture of a link preview is drawn anew by our browser, from the address that the page names', async () => {
@@ -182,7 +181,7 @@ describe('inspections at a node', () => {
       const { id } = await ask(RED, RED_SITE, of)
       await until('it is done', async () => (await found(id)).state === 'done')
       assert(!JSON.stringify(await found(id)).includes('"card"'))
-      return String(await findPicture(database.pool, RED, RED_NAME, id, 'card'))
+      return String(await findPicture(database.pool, RED_SITE, id, 'card'))
     }
     assert.deepEqual([await card('/'), await card('/none'), await card('/file')], ['card', 'null', 'null'])
     await worker.close()
@@ -220,7 +219,7 @@ describe('inspections at a node', () => {
     )
     await until('the look has ended', async () => aborted.length > 0)
     await worker.close()
-    assert.equal(await findInspection(database.pool, RED, RED_NAME, id), null)
+    assert.equal(await findInspection(database.pool, RED_SITE, id), null)
   })
 
   it('a node that ends gives back what it is at, and another takes it up; a dead one’s lease ends', async () => {

@@ -4,7 +4,7 @@ import { takeOfRate } from '../../db/account-rate.ts'
 import { removeOld, type Steps } from '../../db/remove-old.ts'
 import { type Queryable, transaction } from '../../db/transaction.ts'
 import { AppError } from '../../errors.ts'
-import type { AccountId, DomainName, PagePath } from '../../ids.ts'
+import type { AccountId, DomainId, PagePath } from '../../ids.ts'
 import type { PageId, PageVariant } from '../../store/page-id.ts'
 import type { NoSide, Side } from './side.ts'
 
@@ -96,17 +96,15 @@ export async function requestInspection(
   })
 }
 
-/** null: unknown, another account's, or removed. */
+/** null: unknown, of another domain, or removed. */
 export async function findInspection(
   db: Queryable,
-  account: AccountId,
-  domain: DomainName,
+  domain: DomainId,
   id: string,
 ): Promise<Inspection | null> {
   const { rows } = await db.query<Row>(
-    `select ${COLUMNS} from inspection i join domain d on d.id = i.domain_id
-      where d.account_id = $1 and d.custom_domain = $2 and i.id = $3`,
-    [account, domain, id],
+    `select ${COLUMNS} from inspection i where i.domain_id = $1 and i.id = $2`,
+    [domain, id],
   )
   return rows[0] === undefined ? null : toInspection(rows[0])
 }
@@ -121,24 +119,21 @@ export async function lastInspection(db: Queryable, page: PageId): Promise<Inspe
 }
 
 const PICTURE_COLUMNS: Record<PictureOf, string> = {
-  crawler: 'i.crawler_picture',
-  person: 'i.person_picture',
-  card: `decode(i.crawler ->> 'card', 'base64')`,
+  crawler: 'crawler_picture',
+  person: 'person_picture',
+  card: `decode(crawler ->> 'card', 'base64')`,
 }
 
 /** WebP. */
 export async function findPicture(
   db: Queryable,
-  account: AccountId,
-  domain: DomainName,
+  domain: DomainId,
   id: string,
   of: PictureOf,
 ): Promise<Buffer | null> {
   const { rows } = await db.query<{ picture: Buffer | null }>(
-    `select ${PICTURE_COLUMNS[of]} as picture
-       from inspection i join domain d on d.id = i.domain_id
-      where d.account_id = $1 and d.custom_domain = $2 and i.id = $3`,
-    [account, domain, id],
+    `select ${PICTURE_COLUMNS[of]} as picture from inspection where domain_id = $1 and id = $2`,
+    [domain, id],
   )
   return rows[0]?.picture ?? null
 }
