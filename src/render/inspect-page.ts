@@ -7,7 +7,7 @@ import type { RenderRecord } from './record.ts'
 import { blockedUrlPatterns } from './tab/blocked-hosts.ts'
 import { dismissDialogs } from './tab/page.ts'
 import { closeContext, openContext } from './tab/tab.ts'
-import { emulateVisitor } from './tab/visitor.ts'
+import { emulateVisitor, viewportOf } from './tab/visitor.ts'
 import { mergeListeners, Recorder } from './visit/recorder.ts'
 import { takeSnapshot } from './visit/snapshot.ts'
 
@@ -28,7 +28,6 @@ export type PageInspection = {
   pictures: number
 } & Pick<RenderRecord, 'troubles' | 'consoleErrors'>
 
-const VIEWPORT = { width: 1280, height: 1024 }
 const PICTURE_HEIGHT = 4_000
 /** A larger picture is taken again, of the first screen only. */
 export const PICTURE_LIMIT_BYTES = 1_500_000
@@ -64,7 +63,7 @@ async function load(
   { nowMs, limits }: { nowMs: () => number; limits: PageLimits },
 ): Promise<PageInspection> {
   const { cdp } = browser
-  const viewport = visitor.viewport ?? VIEWPORT
+  const viewport = viewportOf(visitor)
   const target = { url: 'about:blank', browserContextId, ...viewport }
   const { targetId } = await cdp.browser.send('Target.createTarget', target)
   const { sessionId } = await cdp.browser.send('Target.attachToTarget', { targetId, flatten: true })

@@ -85,6 +85,16 @@ it('a person gets scripts and pictures, and what the console says is heard', asy
   assert(Number(found.loadedMs) > 0)
 })
 
+it('a picture is as wide as the screen: 412 pixels by 2.625 of a phone', async () => {
+  routes.set('/', '<meta name="viewport" content="width=device-width"><p>a page</p>')
+  const widthFor = async (visitor: InspectionRequest['visitor']) => {
+    const { picture } = await look({ visitor })
+    const isExtended = picture.subarray(12, 16).toString() === 'VP8X'
+    return isExtended ? picture.readUIntLE(24, 3) + 1 : picture.readUInt16LE(26) & 0x3fff
+  }
+  assert.deepEqual([await widthFor({}), await widthFor({ device: 'mobile' })], [1280, 1082])
+})
+
 // Proves decided "Inspections"
 it('a given document is shown without its scripts, with its pictures, never asked for, and leads nowhere', async () => {
   routes.set('/elsewhere', '<p>elsewhere</p>')

@@ -8,7 +8,7 @@ import { mergeListeners } from '../visit/recorder.ts'
 import { WORLD } from '../visit/snapshot.ts'
 import { blockedUrlPatterns } from './blocked-hosts.ts'
 import type { UserAgent } from './user-agent.ts'
-import { emulateVisitor, USUAL_VIEWPORT, userAgentOf } from './visitor.ts'
+import { emulateVisitor, userAgentOf, viewportOf } from './visitor.ts'
 import { ATTACH_WORKERS } from './workers.ts'
 
 export type Page = {
@@ -61,7 +61,7 @@ export async function openPage(
   visitor: Visitor = {},
 ): Promise<Page> {
   const { cdp } = browser
-  const wanted = { url: 'about:blank', browserContextId, ...(visitor.viewport ?? USUAL_VIEWPORT) }
+  const wanted = { url: 'about:blank', browserContextId, ...viewportOf(visitor) }
   const { targetId } = await cdp.browser
     .send('Target.createTarget', { ...wanted, enableBeginFrameControl: true })
     // Only the headless shell works without frames.

@@ -4,7 +4,7 @@ import type { Visitor } from '../outcome.ts'
 import { hintsOf, type UserAgent } from './user-agent.ts'
 
 const USUAL_LOCALE = 'en-US'
-export const USUAL_VIEWPORT = { width: 1280, height: 1024 }
+const USUAL_VIEWPORT = { width: 1280, height: 1024 }
 
 export async function emulateVisitor(
   session: CdpSession,
@@ -14,8 +14,8 @@ export async function emulateVisitor(
   const { locale, timeZone } = visitor
   const isMobile = visitor.device === 'mobile'
   // A window of full Chromium has a toolbar, which takes 87 px of the page's height.
-  const usual = browser.product.startsWith('Chrome/') ? USUAL_VIEWPORT : undefined
-  const viewport = visitor.viewport ?? (isMobile ? PHONE : usual)
+  const isWindow = visitor.viewport === undefined && !isMobile && !browser.product.startsWith('Chrome/')
+  const viewport = isWindow ? undefined : viewportOf(visitor)
   await Promise.all([
     session.send('Emulation.setUserAgentOverride', userAgentOf(browser, visitor)),
     locale === undefined ? null : session.send('Emulation.setLocaleOverride', { locale }),
@@ -26,6 +26,10 @@ export async function emulateVisitor(
     isMobile ? session.send('Emulation.setEmulatedMedia', { features: POINTERS }) : null,
     timeZone === undefined ? null : session.send('Emulation.setTimezoneOverride', { timezoneId: timeZone }),
   ])
+}
+
+export function viewportOf({ viewport, device }: Visitor): { width: number; height: number } {
+  return viewport ?? (device === 'mobile' ? PHONE : USUAL_VIEWPORT)
 }
 
 const PHONE = { width: 412, height: 915 }
