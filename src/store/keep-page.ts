@@ -292,7 +292,7 @@ export async function lastRenderedPaths(
   { htmlBytes, limit }: { htmlBytes: number; limit: number },
 ): Promise<PagePath[]> {
   const { rows } = await db.query<{ path: PagePath }>(
-    `select path from page where domain_id = $1 and status = 200 and path <> '/' and html_bytes <= $2
+    `select path from page where domain_id = $1 and status = 200 and html_bytes <= $2
       order by rendered_at desc limit $3`,
     [domain, htmlBytes, limit],
   )

@@ -142,6 +142,9 @@ describe('`auto`', () => {
     const record = (path: string, differences: [] | null) =>
       recordComparison(edge.pool, { domain: edge.red, name: RED, path: path as PagePath }, differences)
     assert.deepEqual(await due(0), [], 'before the first crawler')
+    await edge.ask('/')
+    assert.deepEqual(await due(0), ['/'], 'the only page')
+    await edge.pool.query('truncate device_page')
     for (const path of ['/a/1', '/a/2', '/b', '/c', '/d', '/e']) await edge.ask(path)
     const { monthly_render_limit: limit } = DEFAULT_PLANS['starter']!
     const month = `${new Date(nowMs).toISOString().slice(0, 7)}-01`

@@ -145,10 +145,11 @@ export function createProber(pool: pg.Pool, random: (bytes: number) => Uint8Arra
 
   async function sweep(domain: DomainId, finding: Finding): Promise<number> {
     if (finding.kind === 'none') return 0
-    const paths = await lastRenderedPaths(pool, domain, { htmlBytes: HTML_LIMIT_BYTES, limit: SWEEP_LIMIT })
+    const wanted = { htmlBytes: HTML_LIMIT_BYTES, limit: SWEEP_LIMIT + 1 }
+    const paths = (await lastRenderedPaths(pool, domain, wanted)).filter((path) => path !== '/')
     const bad: { path: PagePath; etag: string }[] = []
     // One at a time: together they could need hundreds of megabytes.
-    for (const path of paths) {
+    for (const path of paths.slice(0, SWEEP_LIMIT)) {
       const page = await readStored(pool, pageId(domain, path))
       if (page?.kind !== 'page' || page.htmlBytes > HTML_LIMIT_BYTES) continue
       const html = await htmlOf(page, HTML_LIMIT_BYTES)

@@ -47,26 +47,24 @@ export function startDeviceChecks(deps: Deps & { log: Log }, pollMs = POLL_MS): 
   )
 }
 
-export async function checkDueDomains(deps: Deps): Promise<void> {
-  const { rows } = await deps.pool.query<{ id: DomainId }>(
+export async function checkDueDomains({ pool, plans, clock }: Deps): Promise<void> {
+  const { rows } = await pool.query<{ id: DomainId }>(
     `select d.id from domain d join account a on a.id = d.account_id
       where d.settings ->> 'devices' = 'auto' and d.is_active and a.suspended_at is null order by d.id`,
   )
-  for (const { id } of rows) await checkDomain(deps, id)
-}
-
-async function checkDomain({ pool, plans, clock }: Deps, domain: DomainId): Promise<void> {
   const nowMs = clock.nowMs()
-  const check = async (client: Queryable) => {
-    await client.query('select pg_advisory_xact_lock($1, $2)', [LOCK, domain])
-    const paths = await duePaths(client, domain, nowMs)
-    const quota = paths.length === 0 ? null : await readQuota(client, plans, domain, nowMs)
-    if (quota === null || quota.used + 2 * paths.length > quota.limit) return
-    await checkDevices(client, domain, paths, 'warm')
+  for (const { id } of rows) {
+    const check = async (client: Queryable) => {
+      await client.query('select pg_advisory_xact_lock($1, $2)', [LOCK, id])
+      const paths = await duePaths(client, id, nowMs)
+      const quota = paths.length === 0 ? null : await readQuota(client, plans, id, nowMs)
+      if (quota === null || quota.used + 2 * paths.length > quota.limit) return
+      await checkDevices(client, id, paths, 'warm')
+    }
+    await transaction(pool, check).catch((error) => {
+      if (!(error instanceof AppError)) throw error
+    })
   }
-  await transaction(pool, check).catch((error) => {
-    if (!(error instanceof AppError)) throw error
-  })
 }
 
 /** Larger pages are not compared. */
