@@ -129,7 +129,7 @@ async function renderOnce(
     onLongStep: say,
   })
   try {
-    return await renderer.render({ ...page, visitor: visitorFor(variant, {}), signal: stop.signal })
+    return await renderer.render({ ...page, visitor: visitorFor(variant), signal: stop.signal })
   } finally {
     await renderer.close()
     shutdown.unwatch()

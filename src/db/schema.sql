@@ -231,7 +231,7 @@ create table page_form (
   page_etag text not null,
   body_br   bytea not null,
   etag      text not null,
-  -- For response headers; FormFacts of src/forms/form.ts.
+  -- For response headers; src/forms/convert.ts.
   facts     jsonb not null,
   primary key (domain_id, path, variant, form)
 ) with (autovacuum_vacuum_scale_factor = 0.02, toast.autovacuum_vacuum_scale_factor = 0.02);

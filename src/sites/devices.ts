@@ -124,23 +124,16 @@ export async function recordComparison(
   if (rowCount === 1 && differences !== null) await announceHost(db, name)
 }
 
-/** Only what is given, so that a rule's fields replace the domain's. */
-export function visitorOf(given: Omit<RuleRender, 'wait_for' | 'wait_ms' | 'block'> = {}): Visitor {
-  const { user_agent: userAgent, viewport, locale, time_zone: timeZone } = given
-  return {
-    ...(userAgent !== undefined && { userAgent }),
-    ...(viewport !== undefined && { viewport }),
-    ...(locale !== undefined && { locale }),
-    ...(timeZone !== undefined && { timeZone }),
-  }
-}
+type Wishes = Omit<RuleRender, 'wait_for' | 'wait_ms' | 'block'>
 
 /** Phones have a screen and user agent of their own: only a rule that is for phones alone changes those. */
-export function visitorFor(variant: PageVariant, usual: Visitor, rule: Rule | null = null): Visitor {
-  const wanted = { ...usual, ...visitorOf(rule?.render) }
-  if (variant === 'desktop') return wanted
-  const { userAgent: _, viewport: __, ...others } = wanted
-  return { ...others, ...(rule?.when?.variant === 'mobile' && visitorOf(rule.render)), device: variant }
+export function visitorFor(variant: PageVariant, usual: Wishes = {}, rule: Rule | null = null): Visitor {
+  const wanted = { ...usual, ...rule?.render }
+  const { locale, time_zone: timeZone } = wanted
+  if (variant === 'desktop')
+    return { userAgent: wanted.user_agent, viewport: wanted.viewport, locale, timeZone }
+  const { user_agent: userAgent, viewport } = (rule?.when?.variant === 'mobile' && rule.render) || {}
+  return { userAgent, viewport, locale, timeZone, device: variant }
 }
 
 /** As the API gives it. `underWay`: paths whose comparison has not ended. */

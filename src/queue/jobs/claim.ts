@@ -3,10 +3,8 @@ import type { PlanCatalogue } from '../../accounts/plans.ts'
 import { utcMonth } from '../../clock.ts'
 import { AppError } from '../../errors.ts'
 import type { AccountId, DomainId, DomainName, JobId, PagePath } from '../../ids.ts'
-import type { Visitor } from '../../render/outcome.ts'
 import { type ChosenRule, RuleBook, USUAL_CATEGORY } from '../../rules/rule-book.ts'
-import { visitorOf } from '../../sites/devices.ts'
-import { readDomainSettings } from '../../sites/domain-settings.ts'
+import { type DomainSettings, readDomainSettings } from '../../sites/domain-settings.ts'
 import { type PageId, type PageVariant, pageId, readVariant } from '../../store/page-id.ts'
 import type { QueryRule } from '../../store/path.ts'
 import { readStatement } from '../statement.ts'
@@ -29,7 +27,8 @@ export type ClaimedJob = {
   isActive: boolean
   query: QueryRule
   /** Of the domain. */
-  visitor: Visitor
+  /** The domain's, for desktops. */
+  visitor: DomainSettings['render']
   /** That of the path. null: none, or no page is stored. */
   rule: ChosenRule | null
   /** Renders this path under two rules, for an owner who tries them. Nothing is stored. */
@@ -175,7 +174,7 @@ function claimedJob(row: ClaimedRow, node: string, captureByMs: number | null): 
     plan: row.plan,
     rendersUsed: row.renders,
     query: readDomainSettings({ query: row.query }).query,
-    visitor: visitorOf(readDomainSettings({ render: row.visitor }).render),
+    visitor: readDomainSettings({ render: row.visitor }).render,
     rule: ruleFor(variant),
     desktopRule: ruleFor('desktop'),
     tried: row.tried,

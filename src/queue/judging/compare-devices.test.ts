@@ -79,7 +79,7 @@ const ALIKE: Record<string, Answer> = {
 
 const URL_OF = 'https://shop.example/'
 async function outcomeFor(path: string, variant: PageVariant): Promise<RenderOutcome> {
-  return (await renderer.explained(path, { visitor: visitorFor(variant, {}) })).outcome
+  return (await renderer.explained(path, { visitor: visitorFor(variant) })).outcome
 }
 async function answerFor(path: string, variant: PageVariant) {
   const outcome = await outcomeFor(path, variant)
@@ -123,7 +123,7 @@ it('a phone is one everywhere, whatever the settings for desktops', async () => 
         matchMedia('(any-hover: none)').matches, matchMedia('(any-pointer: coarse)').matches, screen.width]) })</script>`),
     )
   })
-  const desktop = { userAgent: 'Own/1.0', viewport: { width: 800, height: 600 }, locale: 'de-CH' }
+  const desktop = { user_agent: 'Own/1.0', viewport: { width: 800, height: 600 }, locale: 'de-CH' }
   const { outcome } = await renderer.explained('/phone', { visitor: visitorFor('mobile', desktop) })
   assert(outcome.kind === 'rendered')
   const found: unknown = JSON.parse(/<pre id="a">(.*)<\/pre>/.exec(outcome.html)?.[1] ?? '')

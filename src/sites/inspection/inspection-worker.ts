@@ -5,7 +5,7 @@ import type { OpenOriginHeaders } from '../../outbound/origin.ts'
 import type { Visitor } from '../../render/outcome.ts'
 import { type PageVariant, pageId } from '../../store/page-id.ts'
 import { htmlOf, readStored } from '../../store/stored-page.ts'
-import { visitorFor, visitorOf } from '../devices.ts'
+import { visitorFor } from '../devices.ts'
 import { readDomainSettings } from '../domain-settings.ts'
 import { factsOf } from './facts.ts'
 import { INSPECTION_CHANNEL } from './inspections.ts'
@@ -199,7 +199,7 @@ async function sideOf(
       customDomain: custom_domain,
       originUrl: origin_url,
       path,
-      visitor: visitorFor(variant, visitorOf(readDomainSettings(settings).render)),
+      visitor: visitorFor(variant, readDomainSettings(settings).render),
       ...(given && { given }),
       signal,
     })

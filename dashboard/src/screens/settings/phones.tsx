@@ -7,7 +7,7 @@ import { request } from '../../api/request.ts'
 import type { Devices, DomainWithSettings, PageVariant } from '../../api/types.ts'
 import { count } from '../../format.ts'
 import { notifyDone, notifyFailed } from '../../parts/notifications.tsx'
-import { Note, Section } from '../../parts/page.tsx'
+import { Facts, Note, Section } from '../../parts/page.tsx'
 import { Loaded } from '../../parts/states.tsx'
 import { TimeText } from '../../parts/time-text.tsx'
 import { pagePath } from '../../route-map.ts'
@@ -114,19 +114,14 @@ function Side({ domain, path, variant, title }: SideProps) {
             {error === null && data === undefined ? '' : 'This page is no longer stored.'}
           </Note>
         ) : (
-          <>
-            <Text size="sm" className="break">
-              <b>{facts.title ?? 'no title'}</b>
-            </Text>
-            <Note size="sm">
-              {count(facts.textChars)} characters of text, {count(facts.linkCount)} links
-            </Note>
-            {facts.text.slice(0, SHOWN_LINES).map((line, at) => (
-              <Text size="sm" lineClamp={2} className="break" key={at}>
-                {line}
-              </Text>
-            ))}
-          </>
+          <Facts
+            rows={[
+              ['Title', facts.title ?? 'none'],
+              ['Text', `${count(facts.textChars)} characters`],
+              ['Links', count(facts.linkCount)],
+              ['Begins with', facts.text.slice(0, SHOWN_LINES).join(' · ')],
+            ]}
+          />
         )}
       </Stack>
     </section>
