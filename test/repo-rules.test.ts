@@ -218,6 +218,18 @@ describe('repository rules', () => {
     assert.doesNotMatch(JSON.stringify(overrides), /"(npm|file|git):/)
   })
 
+  it('every package that the server imports is a dependency of its own', () => {
+    const { dependencies } = JSON.parse(read('package.json')) as { dependencies: Record<string, string> }
+    const files = tree.filter((file) => /^(?:bin|src)\/.*(?<!\.test)\.ts$/.test(file))
+    const imported = files.flatMap((file) =>
+      [...read(file).matchAll(/^(?:import (?!type).*|\}) from '(?!\.|node:)((?:@[^/']+\/)?[^/']+)/gm)].map(
+        ([, name]) => name!,
+      ),
+    )
+    assert(imported.includes('zod') && imported.includes('hast-util-to-text'))
+    none(imported.filter((name) => !(name in dependencies)))
+  })
+
   it('every dependency is pinned to one version', () => {
     const manifests = tree.filter((file) => path.basename(file) === 'package.json')
     assert(manifests.includes('package.json') && manifests.includes('dashboard/package.json'))

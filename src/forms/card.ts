@@ -1,7 +1,6 @@
 import type { Element } from 'hast'
-import { toText } from 'hast-util-to-text'
 import { mainContent } from './main-content.ts'
-import { attribute, find, type Head, lineOf, readPage } from './page-tree.ts'
+import { attribute, find, type Head, isCanonical, lineOf, readPage } from './page-tree.ts'
 
 export const CARD_LIMIT_BYTES = 32_768
 export const CARD_VALUE_CHARS = 4_096
@@ -31,7 +30,7 @@ export function pageCard(html: string, url: string): { text: string; head: Head 
   const tags = [
     ...page.tags.filter(({ tagName }) => tagName === 'title').slice(0, 1),
     ...metas(/^description$/i).slice(0, 1),
-    ...links('rel', /(?:^| )canonical(?: |$)/i).slice(0, 1),
+    ...page.tags.filter((one) => one.tagName === 'link' && isCanonical(one)).slice(0, 1),
     ...METAS.flatMap(metas),
     ...links('type', /\boembed\b/i),
     ...links('rel', ICON),
@@ -66,7 +65,7 @@ function written(one: Element, base: string | null): string[] {
 }
 
 function bodyText(name: 'h1' | 'p', element: Element | null): string {
-  const text = element === null ? '' : toText(element).replace(/\s+/g, ' ').trim()
+  const text = element === null ? '' : lineOf(element)
   return text === '' || !isShort(text) ? '' : `<${name}>${escaped(text)}</${name}>`
 }
 

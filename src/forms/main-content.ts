@@ -1,15 +1,7 @@
 import type { Element, ElementContent, Root, RootContent } from 'hast'
 import { attribute, find, lineOf, type PageTree } from './page-tree.ts'
 
-const LEFT_OUT = new Set([
-  'navigation',
-  'banner',
-  'contentinfo',
-  'complementary',
-  'search',
-  'dialog',
-  'alertdialog',
-])
+const LEFT_OUT = /^(?:navigation|banner|contentinfo|complementary|search|dialog|alertdialog)$/
 
 /** Inside of these a `header` or `footer` is not the page's (HTML, "the header element"). */
 const SECTIONS = new Set(['article', 'aside', 'main', 'nav', 'section'])
@@ -63,6 +55,6 @@ function isSurrounding(element: Element, inside: readonly string[]): boolean {
     case 'aside':
       return !inside.includes('article')
     default:
-      return LEFT_OUT.has(roleOf(element))
+      return LEFT_OUT.test(roleOf(element))
   }
 }

@@ -1,11 +1,13 @@
 import type { Element } from 'hast'
 import { defaultHandlers, type Handle, type State, toMdast } from 'hast-util-to-mdast'
 import { toText } from 'hast-util-to-text'
-import type { Nodes, Paragraph, PhrasingContent, RootContent } from 'mdast'
+import type { Nodes, PhrasingContent, RootContent, TableCell } from 'mdast'
 import { gfmTableToMarkdown } from 'mdast-util-gfm-table'
+import { phrasing } from 'mdast-util-phrasing'
 import { type Options, toMarkdown } from 'mdast-util-to-markdown'
+import { toString as toPlain } from 'mdast-util-to-string'
 import { mainContent } from './main-content.ts'
-import { attribute, find, findAll, type Head, lineOf, readPage, textOf } from './page-tree.ts'
+import { attribute, find, findAll, type Head, lineOf, readPage } from './page-tree.ts'
 
 /** Front matter and the main content of a page as serialized by a browser. No raw HTML. `modified`: ISO 8601. */
 export function pageMarkdown(html: string, url: string, modified: string): { text: string; head: Head } {
@@ -66,35 +68,25 @@ function handlersFor(base: string): Record<string, Handle> {
     audio: source,
     video: source,
     img: (_state, node) => image(node, base),
-    image: ignored,
-    svg: ignored,
     math: (_state, node) => formula(node),
     dialog: flow,
     menu: defaultHandlers.ul!,
     search: flow,
-    optgroup: all,
     // Emphasis for machines only.
     u: all,
     mark: all,
     var: all,
     input: (_state, node) => field(node),
     select: (_state, node) => choices(node),
-    summary: (_state, node) => {
-      const words = toText(node).replace(/\s+/g, ' ').trim()
-      return words === '' ? undefined : paragraph([{ type: 'strong', children: [text(words)] }])
-    },
-    dl: definitions,
+    summary: term,
+    dl: flow,
+    dt: term,
+    dd: definition,
     pre: code,
     table: (state, node) => table(state, node),
     td: cell,
     th: cell,
   }
-}
-
-const ignored: Handle = () => undefined
-
-function paragraph(children: PhrasingContent[]): Paragraph {
-  return { type: 'paragraph', children }
 }
 
 /** Pictures without a text say nothing to readers of text. */
@@ -110,7 +102,7 @@ function formula(node: Element): PhrasingContent | undefined {
     node,
     (one) => one.tagName === 'annotation' && /tex/i.test(attribute(one, 'encoding') ?? ''),
   )
-  const value = (attribute(node, 'alttext') ?? (tex && textOf(tex)) ?? textOf(node)).trim()
+  const value = (attribute(node, 'alttext') ?? (tex && lineOf(tex)) ?? lineOf(node)).trim()
   return value === '' ? undefined : { type: 'inlineCode', value }
 }
 
@@ -123,38 +115,30 @@ function field(node: Element): PhrasingContent | undefined {
   return shown === null ? undefined : text(` ${shown} `)
 }
 
-/** More choices than a reader wants: the chosen ones only. */
-const CHOICES = 100
-
 function choices(node: Element): PhrasingContent | undefined {
   const options = findAll(node, ({ tagName }) => tagName === 'option')
-  const chosen = options.filter(({ properties }) => properties['selected'])
-  const shown = options.length > CHOICES ? (chosen.length > 0 ? chosen : options.slice(0, 1)) : options
-  const labels = shown.map((one) => attribute(one, 'label') ?? lineOf(one))
+  const labels = options.map((one) => attribute(one, 'label') ?? lineOf(one))
   return labels.length === 0 ? undefined : text(` ${labels.join(', ')} `)
 }
 
-/** `**term**` and `: text`, with what is no text below. */
-const definitions: Handle = (state, node) => {
-  const blocks: RootContent[] = []
-  const read = (parent: Element) => {
-    for (const child of parent.children) {
-      if (child.type !== 'element') continue
-      if (child.tagName === 'dt') {
-        const term = toText(child).replace(/\s+/g, ' ').trim()
-        if (term !== '') blocks.push(paragraph([{ type: 'strong', children: [text(term)] }]))
-      } else if (child.tagName === 'dd') {
-        const [first, ...others] = state.toFlow(state.all(child))
-        const last = blocks.at(-1)
-        if (first?.type === 'paragraph') first.children.unshift(text(': '))
-        if (first?.type === 'paragraph' && last?.type === 'paragraph') {
-          last.children.push(text('\n'), ...first.children)
-        } else if (first !== undefined) blocks.push(first)
-        blocks.push(...others)
-      } else read(child)
-    }
+/** `**term**`, of a definition or of `details`. */
+const term: Handle = (_state, node) => {
+  const words = lineOf(node)
+  if (words === '') return undefined
+  return { type: 'paragraph', children: [{ type: 'strong', children: [text(words)] }] }
+}
+
+/** Marks paragraphs that follow on the line below. */
+const DEFINITION = {}
+
+/** `: text` */
+const definition: Handle = (state, node) => {
+  const blocks = state.toFlow(state.all(node))
+  const [first] = blocks
+  if (first?.type === 'paragraph') {
+    first.children.unshift(text(': '))
+    first.data = DEFINITION
   }
-  read(node)
   return blocks as ReturnType<Handle>
 }
 
@@ -190,44 +174,29 @@ function asBlocks(node: Element): Element {
 }
 
 const cell: Handle = (state, node) => {
-  const clamped = (name: 'colSpan' | 'rowSpan') =>
-    Math.min(Number(node.properties[name] ?? 1) || 1, SPAN_LIMIT)
-  const children = inline(state.all(node) as RootContent[])
+  const clamped = (span: unknown) => Math.min(Number(span) || 1, SPAN_LIMIT)
+  const properties = {
+    colSpan: clamped(node.properties['colSpan']),
+    rowSpan: clamped(node.properties['rowSpan']),
+  }
+  const made = defaultHandlers.td!(state, { ...node, properties }) as TableCell
+  const children = inline(made.children)
   const isInk = (one: PhrasingContent) => one.type !== 'text' || one.value.trim() !== ''
   const shown = children.slice(children.findIndex(isInk), children.findLastIndex(isInk) + 1)
   const [first, last] = [shown[0], shown.at(-1)]
   if (first?.type === 'text') first.value = first.value.trimStart()
   if (last?.type === 'text') last.value = last.value.trimEnd()
-  const data = {
-    hastUtilToMdastTemporaryColSpan: clamped('colSpan'),
-    hastUtilToMdastTemporaryRowSpan: clamped('rowSpan'),
-  }
-  return { type: 'tableCell', children: shown, data } as ReturnType<Handle>
+  return { ...made, children: shown } as ReturnType<Handle>
 }
 
 /** Blocks of a cell in one line. */
 function inline(nodes: readonly RootContent[]): PhrasingContent[] {
   return nodes.flatMap((node): PhrasingContent[] => {
-    switch (node.type) {
-      case 'paragraph':
-      case 'heading':
-      case 'blockquote':
-      case 'list':
-      case 'listItem':
-        return [text(' '), ...inline(node.children), text(' ')]
-      case 'code':
-        return [text(' '), { type: 'inlineCode', value: node.value.replace(/\s+/g, ' ') }, text(' ')]
-      case 'break':
-      case 'thematicBreak':
-        return [text(' ')]
-      case 'link':
-      case 'strong':
-      case 'emphasis':
-      case 'delete':
-        return [{ ...node, children: inline(node.children) }]
-      default:
-        return [node as PhrasingContent]
-    }
+    if (node.type === 'break') return [text(' ')]
+    const inner = 'children' in node ? inline(node.children) : []
+    if (phrasing(node)) return ['children' in node ? ({ ...node, children: inner } as PhrasingContent) : node]
+    if (node.type === 'code') inner.push({ type: 'inlineCode', value: node.value.replace(/\s+/g, ' ') })
+    return [text(' '), ...inner, text(' ')]
   })
 }
 
@@ -256,15 +225,14 @@ function writable<Node extends Nodes>(node: Node): Node {
 }
 
 function wordsOf(node: Nodes | undefined): string {
-  if (node === undefined) return ''
-  if ('value' in node) return node.value
-  return 'children' in node ? (node.children as Nodes[]).map(wordsOf).join('') : ' '
+  return toPlain(node, { includeImageAlt: false })
 }
 
 const WRITING: Options = {
   bullet: '-',
   rule: '-',
   resourceLink: true,
+  join: [(left, right) => (left.type === 'paragraph' && right.data === DEFINITION ? 0 : undefined)],
   extensions: [gfmTableToMarkdown({ tablePipeAlign: false })],
   unsafe: [{ character: '~', inConstruct: 'phrasing' }],
   handlers: {

@@ -1,5 +1,6 @@
 import type { Element, ElementContent, Nodes, Properties, Root } from 'hast'
 import { fromHtml } from 'hast-util-from-html'
+import { toText } from 'hast-util-to-text'
 import { readJsonLd } from '../sites/inspection/facts.ts'
 
 export type Head = {
@@ -33,37 +34,20 @@ export function readPage(html: string, url: string): PageTree {
 
 const HEAD_TAGS = new Set(['html', 'title', 'base', 'meta', 'link'])
 
-/** The first in document order. SVG has titles of its own. */
-export function find(node: Nodes, test: (element: Element) => boolean): Element | null {
-  if (node.type === 'element' && node.tagName === 'svg') return null
-  if (node.type === 'element' && test(node)) return node
-  if (!('children' in node)) return null
-  for (const child of node.children) {
-    const found = find(child, test)
-    if (found !== null) return found
-  }
-  return null
-}
-
+/** In document order. SVG has titles of its own. */
 export function findAll(node: Nodes, test: (element: Element) => boolean): Element[] {
-  const found: Element[] = []
-  find(node, (one) => test(one) && found.push(one) < 0)
-  return found
+  if (node.type === 'element' && node.tagName === 'svg') return []
+  const below = 'children' in node ? node.children.flatMap((child) => findAll(child, test)) : []
+  return node.type === 'element' && test(node) ? [node, ...below] : below
 }
 
-export function textOf(node: Nodes): string {
-  if (node.type === 'text') return node.value
-  const isDrawing = node.type === 'element' && node.tagName === 'svg'
-  return 'children' in node && !isDrawing ? node.children.map(textOf).join('') : ''
+export function find(node: Nodes, test: (element: Element) => boolean): Element | null {
+  return findAll(node, test)[0] ?? null
 }
 
 /** The text on one line. */
 export function lineOf(node: Nodes): string {
-  return textOf(node).replace(/\s+/g, ' ').trim()
-}
-
-export function relsOf(element: Element): string[] {
-  return (attribute(element, 'rel') ?? '').toLowerCase().split(' ')
+  return toText(node).replace(/\s+/g, ' ').trim()
 }
 
 /** One line. null: absent or empty. */
@@ -71,6 +55,10 @@ export function attribute({ properties }: Element, name: keyof Properties): stri
   const value = properties[name]
   const text = Array.isArray(value) ? value.join(' ') : value === undefined ? '' : String(value)
   return text.replace(/\s+/g, ' ').trim() || null
+}
+
+export function isCanonical(link: Element): boolean {
+  return /(?:^| )canonical(?: |$)/i.test(attribute(link, 'rel') ?? '')
 }
 
 /** Without what is not rendered. `display: none` counts inline only: style sheets are not read. */
@@ -87,7 +75,7 @@ function isHidden(element: Element): boolean {
 }
 
 const NOT_RENDERED = new Set(
-  'script style template noscript canvas datalist link meta title noembed noframes param source track area'.split(
+  'script style template noscript svg canvas datalist link meta title noembed noframes param source track area'.split(
     ' ',
   ),
 )
@@ -130,7 +118,7 @@ function readHead(tags: readonly Element[], url: string): Head {
       .flatMap((one) => attribute(one, 'content') ?? [])
   const hrefs = (all: readonly Element[]) => all.flatMap((one) => attribute(one, 'href') ?? [])
   const base = URL.parse(hrefs(named('base'))[0] ?? '', url)?.href ?? url
-  const canonicals = hrefs(named('link').filter((one) => relsOf(one).includes('canonical')))
+  const canonicals = hrefs(named('link').filter(isCanonical))
   const absolute = canonicals.flatMap((href) => URL.parse(href, base) ?? [])
   return {
     title: named('title').map(lineOf).find(Boolean) ?? null,
@@ -138,7 +126,7 @@ function readHead(tags: readonly Element[], url: string): Head {
     canonical: absolute.find(({ protocol }) => /^https?:$/.test(protocol))?.href ?? null,
     language: named('html').map((one) => attribute(one, 'lang'))[0] ?? null,
     robots: contents('robots').join(', ') || null,
-    types: [...new Set(named('script').flatMap((one) => readJsonLd(textOf(one)).types))],
+    types: [...new Set(named('script').flatMap((one) => readJsonLd(lineOf(one)).types))],
     base,
   }
 }
