@@ -4,17 +4,20 @@ import type { Clock } from '../clock.ts'
 import type { DomainId, PagePath } from '../ids.ts'
 import type { Log } from '../log.ts'
 import type { GetOptions } from '../outbound/get.ts'
+import { within } from '../within.ts'
 import { fetchRobots, readRobots } from './robots.ts'
 import type { Site } from './site.ts'
 
-export type SitemapNamesDeps = {
+export type SitemapNamesDeps<Domain extends Site> = {
   get: GetOptions
   clock: Clock
   log: Log
   namedInIndexes(domain: DomainId): Promise<string[]>
+  /** As served, if the owner wrote some of it. */
+  ownRobots(domain: Domain): Promise<string | null>
 }
 
-type Names = { site: Site; paths: Set<string>; readAtMs: number }
+type Names<Domain> = { site: Domain; paths: Set<string>; readAtMs: number }
 
 const REREAD_MS = 3_600_000
 const ROBOTS_WAIT_MS = 2_000
@@ -22,11 +25,12 @@ const ROBOTS_WAIT_MS = 2_000
 const NAMES_LIMIT = 50_000
 
 /** Knows sitemaps that robots.txt or stored indexes name. Asked only on cache misses, so hits never wait for it. */
-export function createSitemapNames({ get, clock, log, namedInIndexes }: SitemapNamesDeps) {
-  const known = new LRUCache<DomainId, Names>({ max: 2_000 })
-  const reading = new Map<DomainId, Promise<Names>>()
+export function createSitemapNames<Domain extends Site>(deps: SitemapNamesDeps<Domain>) {
+  const { get, clock, log, namedInIndexes, ownRobots } = deps
+  const known = new LRUCache<DomainId, Names<Domain>>({ max: 2_000 })
+  const reading = new Map<DomainId, Promise<Names<Domain>>>()
 
-  function isNamed(site: Site, path: PagePath): boolean | Promise<boolean> {
+  function isNamed(site: Domain, path: PagePath): boolean | Promise<boolean> {
     const names = known.get(site.id)
     const isCurrent = names !== undefined && names.site === site
     if (isCurrent && clock.nowMs() - names.readAtMs < REREAD_MS) return names.paths.has(path)
@@ -42,7 +46,7 @@ export function createSitemapNames({ get, clock, log, namedInIndexes }: SitemapN
     for (const path of paths) if (names !== undefined && names.paths.size < NAMES_LIMIT) names.paths.add(path)
   }
 
-  function read(site: Site): Promise<Names> {
+  function read(site: Domain): Promise<Names<Domain>> {
     const open = reading.get(site.id)
     if (open !== undefined) return open
     const names = readAll(site).finally(() => reading.delete(site.id))
@@ -50,17 +54,19 @@ export function createSitemapNames({ get, clock, log, namedInIndexes }: SitemapN
     return names
   }
 
-  async function readAll(site: Site): Promise<Names> {
+  async function readAll(site: Domain): Promise<Names<Domain>> {
     const failed = (error: Error): string[] => {
       log.debug({ err: error, domain: site.name }, 'names of sitemaps could not be read')
       return []
     }
+    const namedIn = (text: string | null): readonly string[] => readRobots(text ?? '', site).sitemaps
     const robots = fetchRobots(get, site, AbortSignal.timeout(ROBOTS_WAIT_MS))
-    const [inRobots, inIndexes] = await Promise.all([
-      robots.then(({ text }): readonly string[] => readRobots(text, site).sitemaps).catch(failed),
+    const named = await Promise.all([
+      robots.then(({ text }) => namedIn(text)).catch(failed),
+      within(ROBOTS_WAIT_MS, ownRobots(site), null).then(namedIn).catch(failed),
       namedInIndexes(site.id).catch(failed),
     ])
-    const paths = new Set([...inRobots, ...inIndexes])
+    const paths = new Set(named.flat())
     // `/` is a page, whatever robots.txt says.
     paths.delete('/')
     const names = { site, paths, readAtMs: clock.nowMs() }

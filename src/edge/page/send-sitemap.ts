@@ -18,7 +18,7 @@ import { CACHE_CONTROL } from './prepared-page.ts'
 import { isNotModified } from './send-page.ts'
 
 export type SitemapDeps = SitemapCacheDeps &
-  SitemapNamesDeps & { readSitemap(page: PageId): Promise<StoredSitemap | null> }
+  SitemapNamesDeps<EdgeDomain> & { readSitemap(page: PageId): Promise<StoredSitemap | null> }
 
 type SitemapVerdict = Extract<Verdict, 'hit' | 'stale' | 'pass; sitemap'>
 

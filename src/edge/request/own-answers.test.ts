@@ -169,6 +169,16 @@ describe('crawler policy at the edge', () => {
     }
   })
 
+  it('leaves a sitemap open that only the owner’s robots.txt names', async () => {
+    const terms = 'https://red.example/terms'
+    const policy = { categories: { 'ai-training': 'block', ai: 'payment' }, terms_url: terms }
+    assert.equal(await edge.verdict('/products.xml', { agent: GPTBOT }), 'blocked; ai-training')
+    await version('robots', { mode: 'append', text: 'Sitemap: https://red.example/products.xml' })
+    await edge.settings({ ...policy, robots: { mode: 'append' } })
+    assert.equal(await edge.verdict('/products.xml', { agent: GPTBOT }), 'pass; category')
+    await edge.settings(policy)
+  })
+
   it('does nothing for an inactive domain', async () => {
     await edge.set('is_active = false')
     assert.equal((await edge.ask('/', { agent: GPTBOT })).status, 200)
