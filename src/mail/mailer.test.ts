@@ -41,7 +41,7 @@ async function world(
 
 it('a letter arrives, encrypted, as text and as HTML, with its link', async () => {
   const { smtp, mailer } = await world({ tls: { key: good.key, cert: good.chain } })
-  assert.equal(await mailer.send(LETTER), true)
+  assert.equal(await mailer.send(LETTER), 'sent')
   await mailer.close()
   const [mail] = smtp.mails
   assert.deepEqual(
@@ -60,16 +60,16 @@ it('a letter arrives, encrypted, as text and as HTML, with its link', async () =
 
 it('nothing goes to a server that does not encrypt, or whose certificate is not good', async () => {
   const plain = await world({}, true)
-  assert.equal(await plain.mailer.send(LETTER), false)
+  assert.equal(await plain.mailer.send(LETTER), 'failed')
   const stranger = createTestCa('stranger', Date.now()).leaf({ names: ['localhost'] })
   const forged = await world({ tls: { key: stranger.key, cert: stranger.chain } })
-  assert.equal(await forged.mailer.send(LETTER), false)
+  assert.equal(await forged.mailer.send(LETTER), 'failed')
   const other = ca.leaf({ names: ['mail.example.com'] })
   const misnamed = await world({ tls: { key: other.key, cert: other.chain } })
-  assert.equal(await misnamed.mailer.send(LETTER), false)
+  assert.equal(await misnamed.mailer.send(LETTER), 'failed')
   for (const { smtp } of [plain, forged, misnamed]) assert.deepEqual(smtp.mails, [])
   const near = await world()
-  assert.equal(await near.mailer.send(LETTER), true)
+  assert.equal(await near.mailer.send(LETTER), 'sent')
 })
 
 it('no line of a head comes from outside', async () => {
@@ -81,21 +81,21 @@ it('no line of a head comes from outside', async () => {
     '<a@b.example>',
     'a@b.example\0',
   ]) {
-    assert.equal(await send({ to }), false, JSON.stringify(to))
+    assert.equal(await send({ to }), 'refused', JSON.stringify(to))
   }
-  assert.equal(await send({ subject: 'x\nBcc: x@y.example' }), false)
+  assert.equal(await send({ subject: 'x\nBcc: x@y.example' }), 'refused')
   assert.deepEqual(smtp.mails, [])
-  assert.equal(await send({}), true)
+  assert.equal(await send({}), 'sent')
   assert.equal(smtp.mails.length, 1)
 })
 
 it('a server that refuses, says nothing, or is not there: the mail was not sent, and nobody waits for long', async () => {
   const refusing = await world({ rcpt: '550 no such person' })
-  assert.equal(await refusing.mailer.send(LETTER), false)
+  assert.equal(await refusing.mailer.send(LETTER), 'refused')
   const { smtp, mailer } = await world({ silent: true }, false, { ms: 100 })
-  assert.equal(await mailer.send(LETTER), false)
+  assert.equal(await mailer.send(LETTER), 'failed')
   smtp.close()
-  assert.equal(await mailer.send(LETTER), false)
+  assert.equal(await mailer.send(LETTER), 'failed')
   await mailer.close()
 })
 
@@ -105,7 +105,7 @@ it('twenty at a time, and not one more', async () => {
   log.warn = ((...line: unknown[]) => void lines.push(line.at(-1))) as typeof log.warn
   const { smtp, mailer } = await world({ silent: true }, false, { ms: 100, log })
   const many = Array.from({ length: 21 }, () => mailer.send(LETTER))
-  assert.equal(await many[20], false)
+  assert.equal(await many[20], 'failed')
   assert.deepEqual(lines, ['an e-mail was not sent: too many are being sent'])
   await Promise.all(many)
   smtp.close()

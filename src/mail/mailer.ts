@@ -13,14 +13,12 @@ export type Mail = {
   headers?: Record<string, string>
 }
 
-/** `refused`: by the server, for good (5xx for this recipient or this message). */
+/** `sent`: the server accepted it. `refused`: by the server, for good (5xx for this recipient or this message). */
 export type MailOutcome = 'sent' | 'refused' | 'failed'
 
 export type Mailer = {
-  /** True if the server accepted it. Never rejects: errors are logged. */
-  send(mail: Mail): Promise<boolean>
-  /** As `send`, and says whether a repetition is in vain. */
-  attempt(mail: Mail): Promise<MailOutcome>
+  /** Never rejects: errors are logged. */
+  send(mail: Mail): Promise<MailOutcome>
   close(): Promise<void>
 }
 
@@ -57,7 +55,7 @@ export function createMailer(
   })
   const underWay = new Set<Promise<unknown>>()
 
-  async function attempt({ to, subject, text, html, messageId, headers = {} }: Mail): Promise<MailOutcome> {
+  async function send({ to, subject, text, html, messageId, headers = {} }: Mail): Promise<MailOutcome> {
     // Prevents header injection, in addition to earlier validation.
     if (/[\r\n\0<>,;"]/.test(to) || /[\r\n\0]/.test(subject)) {
       log.warn(
@@ -93,8 +91,7 @@ export function createMailer(
   }
 
   return {
-    attempt,
-    send: async (mail) => (await attempt(mail)) === 'sent',
+    send,
     async close() {
       await Promise.allSettled(underWay)
       transport.close()

@@ -6,15 +6,15 @@ import { createAccount, setRole } from '../../accounts/accounts.ts'
 import { DEFAULT_PLANS } from '../../accounts/plans.ts'
 import { MOST_RESETS } from '../../accounts/sign-in/attempts.ts'
 import { createLink } from '../../accounts/sign-in/links.ts'
-import type { Mail } from '../../mail/mailer.ts'
+import type { Mail, Mailer } from '../../mail/mailer.ts'
 
 const HOME = { 'sec-fetch-site': 'same-origin' }
 const mails: Mail[] = []
 let works = true
-const mailer = {
-  send: async (mail: Mail) => {
+const mailer: Pick<Mailer, 'send'> = {
+  send: async (mail) => {
     if (works) mails.push(mail)
-    return works
+    return works ? 'sent' : 'failed'
   },
 }
 const api = await openApi()

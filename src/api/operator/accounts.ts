@@ -166,8 +166,8 @@ export function operatorAccounts(app: ApiApp, deps: ApiDeps): void {
     const url = linkUrl(publicUrl, request, made.token)
     const link = { ...made, url }
     if (mailer === undefined || publicUrl === null) return { link, mail: 'off' }
-    const isSent = await mailer.send(write({ ...letter, url, endsAt: made.expires_at }))
-    return { link, mail: isSent ? 'sent' : 'failed' }
+    const outcome = await mailer.send(write({ ...letter, url, endsAt: made.expires_at }))
+    return { link, mail: outcome === 'sent' ? 'sent' : 'failed' }
   }
 }
 

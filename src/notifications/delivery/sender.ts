@@ -37,7 +37,7 @@ type SenderDeps = {
   speed: number
   publicUrl: string
   /** Null: no SMTP server; e-mails wait. */
-  mailer: Pick<Mailer, 'attempt'> | null
+  mailer: Pick<Mailer, 'send'> | null
 }
 
 /**
@@ -123,7 +123,7 @@ async function mail(
   const unsubscribe = `${publicUrl}/unsubscribe/${linkToken(secret, id, 0)}`
   const confirm = `${publicUrl}/confirm#${linkToken(secret, id, round)}`
   const bodies = rows.map(({ body }) => body)
-  const outcome = await mailer.attempt({
+  const outcome = await mailer.send({
     ...{ to, ...letterOf(bodies, { unsubscribe, confirm, publicUrl }) },
     // Made from the newest event: a repetition after a crash is recognised, and one that holds more is another e-mail.
     messageId: `<${rows.at(-1)!.event_id}.${id}@${new URL(publicUrl).hostname}>`,
