@@ -94,6 +94,7 @@ describe('malformed settings stop the start, and no secret is repeated', () => {
       /must be/,
       ['somebody', 'javascript:alert(1)', 'a b@example.com', '"><b>@example.com', '@', 'x@'],
     ],
+    ['PREPAINT_PUBLIC_URL', /must not have/, ['https://a.example/?b', 'https://a.example/#b']],
     ['PREPAINT_VERIFY_CRAWLERS', /must be one of 0, 1/, ['yes']],
     ['PREPAINT_PRELOAD', /must be one of 0, 1, got "no"/, ['no']],
     ['PREPAINT_EDGE_SHARE_PORT', /must be one of 0, 1, got "yes"/, ['yes']],

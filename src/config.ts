@@ -107,6 +107,8 @@ export function settingDefaults(): ReadonlyMap<string, string | number | null> {
 function readConfig(settings: SettingsReader): Omit<Config, 'underNpm' | 'ignored'> {
   const trustedProxies = settings.addressRanges('PREPAINT_TRUSTED_PROXIES', 'none')
   const publicUrl = settings.url('PREPAINT_PUBLIC_URL', ['http:', 'https:'])
+  if (publicUrl !== null && /[?#]/.test(publicUrl))
+    settings.problems.push('PREPAINT_PUBLIC_URL must not have a query or a fragment')
   return {
     version: packageVersion(),
     databaseUrl: settings.url('DATABASE_URL', ['postgres:', 'postgresql:']),

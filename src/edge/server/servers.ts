@@ -2,10 +2,11 @@ import { randomBytes } from 'node:crypto'
 import http from 'node:http'
 import http2, { type ServerHttp2Stream } from 'node:http2'
 import type net from 'node:net'
+import type { Duplex } from 'node:stream'
 import tls, { type SecureContext } from 'node:tls'
 import type { Clock } from '../../clock.ts'
 import type { Handshake } from '../origin/upgrade.ts'
-import { pageMessage, sendPlainPage } from '../page/plain-page.ts'
+import { type PlainPage, pageMessage, sendPlainPage } from '../page/plain-page.ts'
 import { createSessionWatch, HEADER_BYTES, HTTP2_LIMITS, mayWait } from './connection-limits.ts'
 import type { EdgeRequest, EdgeResponse, RequestHead, SendAnswer } from './exchange.ts'
 import { createHitLane, type HitLane, type HitLaneOptions } from './fast-lane.ts'
@@ -207,6 +208,8 @@ function createPlain(
     connectionsCheckingInterval: headersMs / LOOKS_PER_LIMIT,
     // Uploads have no total limit, only a minimum pace (`watchBodyPace`).
     requestTimeout: 0,
+    // Without one, `toOriginForm` refuses the request: Node's own answer is empty.
+    requireHostHeader: false,
     // `Upgrade: h2c` is ignored (RFC 9110, section 7.8). Requests without a body get no stream.
     optimizeEmptyRequests: true,
     shouldUpgradeCallback: (req) => req.headers.upgrade?.toLowerCase() === 'websocket',
@@ -218,6 +221,7 @@ function createPlain(
     if (mayWait(req, res)) handlers.request(req, res)
     else req.socket.destroy()
   })
+  server.on('clientError', refuseUnreadable)
   // The origin decides whether it wants the body.
   server.on('checkContinue', handlers.request)
   server.on('connect', (_req, socket: net.Socket) => {
@@ -237,6 +241,23 @@ function createPlain(
   }
   return { server, lastAnswers }
 }
+
+const UNREADABLE: Readonly<Record<string, PlainPage>> = {
+  HPE_HEADER_OVERFLOW: 'headers-too-large',
+  ERR_HTTP_REQUEST_TIMEOUT: 'slow-request',
+}
+
+/** As Node's default, with our page: nothing is written into a response that is under way. */
+function refuseUnreadable(error: NodeJS.ErrnoException, socket: AnsweringSocket): void {
+  if (socket.writable && socket._httpMessage?.headersSent !== true) {
+    const page = UNREADABLE[error.code ?? ''] ?? 'bad-request'
+    socket.write(pageMessage(page, `none; ${page}`), 'latin1')
+  }
+  socket.destroy(error)
+}
+
+/** Node tells which response is under way in this field only. */
+type AnsweringSocket = Duplex & { _httpMessage?: http.ServerResponse | null }
 
 const KEY_BYTES = 48
 const KEPT_MS = 12 * 3_600_000

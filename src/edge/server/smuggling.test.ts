@@ -1,5 +1,6 @@
 /** Bytes as an attacker writes them: nobody behind the edge may read another request out of them than the edge did. */
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { beforeEach, describe, it } from 'node:test'
 
 import { ambiguousBodies, BAD_REQUEST_LINES } from '../../../test/support/ambiguous-requests.ts'
@@ -20,7 +21,8 @@ const edge = await openEdge({
       return // broken off by the edge
     }
     asked.push({ method: req.method ?? '', url: req.url ?? '', body })
-    if (req.url !== '/hangs') res.end(`from the origin ${req.url}`)
+    if (req.url === '/begins') res.write('the beginning')
+    else if (req.url !== '/hangs') res.end(`from the origin ${req.url}`)
   },
 })
 beforeEach(() => {
@@ -28,6 +30,8 @@ beforeEach(() => {
 })
 
 const raw = (bytes: string) => rawHalf(edge.server, bytes)
+const refused = (status: number, why: string) =>
+  new RegExp(`^HTTP/1\\.1 ${status} [^]*\r\nX-Prepaint: none; ${why}\r\n[^]*</html>\n$`)
 const SMUGGLED = 'GET /smuggled HTTP/1.1\r\nHost: red.example\r\n\r\n'
 
 describe('a body that could be read in two ways is refused, and nothing of it reaches the origin', () => {
@@ -65,7 +69,24 @@ describe('a body that could be read in two ways is refused, and nothing of it re
     const got = await raw(`GET / HTTP/1.1\r\nHost: red.example\r\nHost: blue.example\r\n\r\n${SMUGGLED}`)
     assert.equal([...got.matchAll(/^HTTP\/1\.1 400/gm)].length, 1)
     assert.deepEqual(asked, [])
-    assert.match(await raw('GET / HTTP/1.1\r\n\r\n'), /^HTTP\/1\.1 400 /)
+    assert.match(await raw('GET / HTTP/1.1\r\n\r\n'), refused(400, 'bad-request'))
+  })
+
+  it('no request: 400', async () => {
+    assert.match(await raw('nonsense\r\n\r\n'), refused(400, 'bad-request'))
+  })
+
+  it('no request behind one whose response has begun: the connection ends, the response gets no more', async (t) => {
+    const socket = openSocket(t, edge.port)
+    let text = ''
+    socket.on('data', (part) => {
+      text += part
+    })
+    socket.write('GET /begins HTTP/1.1\r\nHost: red.example\r\n\r\n')
+    await until('it has begun', () => text.includes('the beginning'))
+    socket.write('nonsense\r\n\r\n')
+    await once(socket, 'close')
+    assert.match(text, /the beginning\r\n$/)
   })
 
   it('chunks in HTTP/1.0: 400, and the connection ends', async () => {
@@ -123,7 +144,7 @@ describe('size', () => {
   })
 
   it('of the path: 431 past it, also when no end comes', async () => {
-    assert.match(await raw(`GET /${'x'.repeat(20_000)}`), /^HTTP\/1\.1 431 /)
+    assert.match(await raw(`GET /${'x'.repeat(20_000)}`), refused(431, 'headers-too-large'))
     assert.deepEqual(asked, [])
   })
 

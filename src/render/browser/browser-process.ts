@@ -150,8 +150,11 @@ async function launch(options: LaunchOptions, sandbox: Sandbox): Promise<Browser
     }
   } catch (error) {
     const why = await kill((error as Error).message)
-    const { executable } = options.binary
-    throw new BrowserStartError(`${executable} ${why}. ${lastOutput()}`.trim(), { cause: error })
+    const { executable, source } = options.binary
+    const name = source === 'PREPAINT_CHROMIUM' ? `${source}: ${executable}` : executable
+    throw new BrowserStartError(`${name} does not work as a browser: ${why}. ${lastOutput()}`.trim(), {
+      cause: error,
+    })
   } finally {
     clearTimeout(tooLate)
   }

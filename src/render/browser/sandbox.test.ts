@@ -72,6 +72,15 @@ for (const [name, script] of Object.entries({
   })
 }
 
+it('a program that is no browser is named with its setting', async (t) => {
+  const binary = { ...(await behind('exit 0')), source: 'PREPAINT_CHROMIUM' as const }
+  await assert.rejects(launch(t, binary, false), (error) => {
+    assert(error instanceof BrowserStartError)
+    assert(error.message.startsWith(`PREPAINT_CHROMIUM: ${binary.executable} does not work as a browser`))
+    return true
+  })
+})
+
 it('the processor time of a browser is its own, not that of a script that started it, as on Debian', async (t) => {
   for (const script of ['REAL "$@"', 'exec REAL "$@"']) {
     const { browser } = await launch(t, await behind(script), false)
