@@ -100,7 +100,7 @@ describe('API keys', () => {
   it('refuses a time that has passed, a name that is none, an account that is none', async () => {
     const owner = await account()
     for (const at of [NOW_MS, NOW_MS - 1, Number.NaN]) {
-      await assert.rejects(newKey(owner, new Date(at)), says('expires must be a time in the future'))
+      await assert.rejects(newKey(owner, new Date(at)), says('expires_at must be a time in the future'))
     }
     const unnamed = keys.createKey(pool, owner, { name: ' ', expiresAt: null }, now)
     await assert.rejects(unnamed, says('name is required'))

@@ -68,7 +68,7 @@ export async function createKey(
   const name = parseSecretName(rawName)
   const { raw, hash, hint } = createSecret('pp_live_')
   if (expiresAt !== null && !(expiresAt.getTime() > nowMs)) {
-    throw new AppError('invalid_field', { word: 'expires must be a time in the future' })
+    throw new AppError('invalid_field', { word: 'expires_at must be a time in the future' })
   }
   return transaction(pool, async (client) => {
     // Locked, so that concurrent requests cannot exceed the limit.

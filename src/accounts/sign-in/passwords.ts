@@ -50,7 +50,7 @@ export async function changePassword(
     [session.account],
   )
   const hash = rows[0]?.hash ?? NO_HASH
-  checkPassword(next)
+  checkPassword(next, 'new_password')
   if (!(await verifyPassword(current, hash))) throw new AppError('wrong_password')
   const nextHash = await hashPassword(next)
   return transaction(pool, async (client) => {
@@ -73,11 +73,11 @@ export async function setPassword(client: Queryable, account: AccountId, passwor
 }
 
 /** Counts characters of the NFKC form. Throws `invalid_field`. */
-function checkPassword(password: string): void {
+function checkPassword(password: string, field = 'password'): void {
   const chars = [...password.normalize('NFKC')].length
   if (PASSWORD_MIN_CHARS <= chars && chars <= PASSWORD_MAX_CHARS) return
   throw new AppError('invalid_field', {
-    word: `password must have ${PASSWORD_MIN_CHARS} to ${PASSWORD_MAX_CHARS} characters`,
+    word: `${field} must have ${PASSWORD_MIN_CHARS} to ${PASSWORD_MAX_CHARS} characters`,
   })
 }
 
