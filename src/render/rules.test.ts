@@ -19,6 +19,7 @@ describe('wait_for: the capture waits until an element matches', () => {
   const later = (script: string) => `setTimeout(() => { ${script} }, 9000)`
   const PRICE = `'<b id=price>9.90</b>'`
   const cases: Record<string, string> = {
+    'after the page says that it is ready': `window.prerenderReady = true; ${later(`main.innerHTML = ${PRICE}`)}`,
     'in the document': later(`main.innerHTML = ${PRICE}`),
     'in an open shadow root': later(`main.attachShadow({ mode: 'open' }).innerHTML = ${PRICE}`),
     'in a closed shadow root in a shadow root': later(
@@ -57,6 +58,11 @@ describe('wait_ms: of the page’s clock', () => {
   it('what comes in that time is in the page, and costs no real time', async () => {
     assert.match(htmlOf(await waited(late, { waitMs: 30_000 })), /late/)
     assert.doesNotMatch(htmlOf(await waited(late, {})), /late/)
+  })
+  it('counts from when the page says that it is ready', async () => {
+    const ready = 'setTimeout(() => { window.prerenderReady = true }, 8000)'
+    const html = htmlOf(await waited(`window.prerenderReady = false; ${ready}; ${late}`, { waitMs: 13_000 }))
+    assert.match(html, /late/)
   })
   it('a request that starts meanwhile is awaited', async () => {
     renderer.routes.set('/late.json', (_request, response) => {

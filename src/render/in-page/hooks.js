@@ -9,6 +9,9 @@ const now = window.performance.now.bind(window.performance)
 /** Sends a message to Node. @type {(word: string) => void} */
 const report = Reflect.get(window, 'prepaintTell') ?? (() => {})
 
+/** False for the pages of a rule that waits, at the end of the script. */
+const whenReady = { endsTimers: true }
+
 /**
  * Replaces a method or getter if it exists; the page cannot tell.
  * @param {object | undefined} owner @param {string | symbol} name

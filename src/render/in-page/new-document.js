@@ -40,7 +40,7 @@
           if (given === true) {
             remove.call(onHold, flag)
             report(`ready ${flag}`)
-            if (onHold.size === 0) setTimeout(endTimers, LAST_MOMENT_MS)
+            if (onHold.size === 0 && whenReady.endsTimers) setTimeout(endTimers, LAST_MOMENT_MS)
           }
         },
       })

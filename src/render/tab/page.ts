@@ -47,18 +47,22 @@ const NEW_DOCUMENT_SCRIPTS = [
   .map((file) => readFileSync(path.join(import.meta.dirname, '../in-page', file), 'utf8'))
   .join('\n')
 /** Chromium forgets an overridden platform whenever a session of the page ends. */
-const newDocumentScript = ({ platform }: UserAgent) => `(() => {
+const newDocumentScript = ({ platform }: UserAgent, endsTimers: boolean) => `(() => {
 ${NEW_DOCUMENT_SCRIPTS}
 intercept(Navigator.prototype, 'platform', (native, self) => (apply(native, self, []), ${JSON.stringify(platform)}))
+whenReady.endsTimers = ${endsTimers}
 })()`
 
 export const OUT_OF_MEMORY = 'the page took too much memory'
 export const TOO_MANY_EVENTS = 'the page caused too many events'
 
+/** `waits`: its rule waits longer than until the page says that it is ready. */
+export type PageKind = { visitor?: Visitor | undefined; waits?: boolean }
+
 export async function openPage(
   browser: BrowserProcess,
   browserContextId: string,
-  visitor: Visitor = {},
+  { visitor = {}, waits = false }: PageKind = {},
 ): Promise<Page> {
   const { cdp } = browser
   const wanted = { url: 'about:blank', browserContextId, ...viewportOf(visitor) }
@@ -101,7 +105,7 @@ export async function openPage(
   }
   const userAgent = userAgentOf(browser, visitor)
   session.listen(always)
-  await Promise.all([setUp(session, userAgent), clock.pause()])
+  await Promise.all([setUp(session, userAgent, !waits), clock.pause()])
   await emulateVisitor(session, browser, visitor)
   await prepareNext()
 
@@ -139,7 +143,7 @@ export function dismissDialogs(session: CdpSession): CdpListeners {
   }
 }
 
-async function setUp(session: CdpSession, userAgent: UserAgent): Promise<void> {
+async function setUp(session: CdpSession, userAgent: UserAgent, endsTimers: boolean): Promise<void> {
   await Promise.all([
     session.send('Page.enable'),
     session.send('Network.enable', {
@@ -150,7 +154,9 @@ async function setUp(session: CdpSession, userAgent: UserAgent): Promise<void> {
     session.send('Runtime.enable'),
     session.send('Runtime.addBinding', { name: 'prepaintTell' }),
     session.send('Target.setAutoAttach', ATTACH_WORKERS),
-    session.send('Page.addScriptToEvaluateOnNewDocument', { source: newDocumentScript(userAgent) }),
+    session.send('Page.addScriptToEvaluateOnNewDocument', {
+      source: newDocumentScript(userAgent, endsTimers),
+    }),
     session.send('Network.setBypassServiceWorker', { bypass: true }),
     session.send('Network.setBlockedURLs', { urls: blockedUrlPatterns() }),
     session.send('Emulation.setFocusEmulationEnabled', { enabled: true }),

@@ -1,7 +1,8 @@
 import { within } from '../../within.ts'
 import type { BrowserProcess } from '../browser/browser-process.ts'
 import { untilAborted } from '../browser/until-aborted.ts'
-import type { Visitor } from '../outcome.ts'
+import type { RenderRule, Visitor } from '../outcome.ts'
+import { doesWait } from '../visit/rule.ts'
 import { type SiteProxy, Tab } from './tab.ts'
 
 /** Two domains never share a tab, nor do two origins, visitors or lists of blocked hosts of one domain. */
@@ -11,6 +12,7 @@ export type TabSite = {
   visitor?: Visitor | undefined
   block?: readonly string[] | undefined
   originHeaders?: readonly string[] | undefined
+  rule?: RenderRule | undefined
 }
 
 /**
@@ -44,7 +46,7 @@ export class TabPool {
 
   async take(site: TabSite, signal: AbortSignal): Promise<Tab> {
     const { customDomain, originUrl, visitor, block, originHeaders } = site
-    const key = JSON.stringify([customDomain, originUrl, visitor, block, originHeaders])
+    const key = JSON.stringify([customDomain, originUrl, visitor, block, originHeaders, doesWait(site)])
     const known = this.#idle.findLast((tab) => tab.key === key)
     if (known !== undefined) {
       this.#notIdle(known)
@@ -85,7 +87,7 @@ export class TabPool {
     const proxy = await this.#openSite(site)
     const opened = killUnlessOpened(this.#browser)
     try {
-      const tab = await Tab.open(this.#browser, proxy, key, site.visitor)
+      const tab = await Tab.open(this.#browser, proxy, key, { visitor: site.visitor, waits: doesWait(site) })
       this.#tabs.add(tab)
       void tab.lost.then(() => this.#discard(tab))
       return tab

@@ -3,8 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { GivenDocument } from '../../gateway/documents.ts'
 import type { BrowserProcess } from '../browser/browser-process.ts'
 import type { CdpSession } from '../browser/cdp.ts'
-import type { Excess, Visitor } from '../outcome.ts'
-import { openPage, type Page } from './page.ts'
+import type { Excess } from '../outcome.ts'
+import { openPage, type Page, type PageKind } from './page.ts'
 
 export type SiteProxy = {
   proxyUrl: string
@@ -57,24 +57,19 @@ export class Tab {
   renders = 0
   readonly #browser: BrowserProcess
   readonly #contextId: string
-  readonly #visitor: Visitor
+  readonly #kind: PageKind
   readonly #lose: (why: string) => void
   #page: Page | null = null
   #isParked = false
   #parkedAt = ''
   #closed: Promise<void> | null = null
 
-  static async open(
-    browser: BrowserProcess,
-    site: SiteProxy,
-    key: string,
-    visitor: Visitor = {},
-  ): Promise<Tab> {
+  static async open(browser: BrowserProcess, site: SiteProxy, key: string, kind: PageKind): Promise<Tab> {
     const contextId = await openContext(browser, site.proxyUrl).catch(async (error) => {
       await site.close()
       throw error
     })
-    const tab = new Tab(browser, contextId, site, key, visitor)
+    const tab = new Tab(browser, contextId, site, key, kind)
     try {
       await tab.#openPage()
     } catch (error) {
@@ -89,13 +84,13 @@ export class Tab {
     contextId: string,
     site: SiteProxy,
     key: string,
-    visitor: Visitor,
+    kind: PageKind,
   ) {
     this.#browser = browser
     this.#contextId = contextId
     this.site = site
     this.key = key
-    this.#visitor = visitor
+    this.#kind = kind
     const { promise, resolve } = Promise.withResolvers<string>()
     this.lost = promise
     this.#lose = resolve
@@ -180,7 +175,7 @@ export class Tab {
   }
 
   async #openPage(): Promise<void> {
-    const page = await openPage(this.#browser, this.#contextId, this.#visitor)
+    const page = await openPage(this.#browser, this.#contextId, this.#kind)
     this.#page = page
     void page.lost.then((why) => this.#page === page && this.#lose(why))
   }

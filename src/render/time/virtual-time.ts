@@ -143,15 +143,20 @@ async function untilClockStops(
   return new Promise(() => {})
 }
 
-/** Flags of the page: false holds the capture, true ends the wait. If several are false, each must become true. */
+/**
+ * Flags of the page: false holds the capture, true ends the wait, unless it goes on in any case. If several are false,
+ * each must become true.
+ */
 export class ReadySignal {
   readonly ready: Promise<void>
   readonly #resolve: () => void
+  readonly #endsWait: boolean
   readonly #onHold = new Set<string>()
   #isReady = false
 
-  constructor() {
+  constructor(endsWait = true) {
     const { promise, resolve } = Promise.withResolvers<void>()
+    this.#endsWait = endsWait
     this.ready = promise
     this.#resolve = resolve
   }
@@ -169,7 +174,7 @@ export class ReadySignal {
     this.#onHold.delete(flag)
     if (this.#onHold.size > 0) return
     this.#isReady = true
-    this.#resolve()
+    if (this.#endsWait) this.#resolve()
   }
 
   readonly listeners: CdpListeners = { 'Runtime.bindingCalled': ({ payload }) => this.hear(payload) }

@@ -29,6 +29,11 @@ type Waiting = {
   pageMs: number
 }
 
+/** Such a page runs on after it says that it is ready. */
+export function doesWait({ rule }: Pick<RenderRequest, 'rule'>): boolean {
+  return rule?.waitFor !== undefined || (rule?.waitMs ?? 0) > 0
+}
+
 /** Lets the page's clock run on as its rule says. Returns what the page lacks then; null: nothing. */
 export async function lackOfRule(
   { rule: { waitFor, waitMs = 0 } = { index: 0 } }: Pick<RenderRequest, 'rule'>,

@@ -23,7 +23,7 @@ import {
 import { pageHeaders } from './page-headers.ts'
 import { pageText } from './page-text.ts'
 import { mergeListeners, type Recorder } from './recorder.ts'
-import { changeOf, lackOfRule, withChanges } from './rule.ts'
+import { changeOf, doesWait, lackOfRule, withChanges } from './rule.ts'
 import { type Snapshot, takeSnapshot } from './snapshot.ts'
 
 /** For the snapshot, at the end of a render's time. */
@@ -58,7 +58,7 @@ export async function visit(
   const { session, connection, clock: pageClock } = untilOver(page, () => isOver)
   const isDelivered = (address: string) => tab.site.isDelivered(address)
   const activity = new NetworkActivity(clock.nowMs, isDelivered, { untilMs: awaitUntilMs, polls })
-  const ready = new ReadySignal()
+  const ready = new ReadySignal(!doesWait(request))
   const main = new MainDocument(page.frameId, request, recorder, end)
   const workers = new Workers({
     ...{ connection, activity, page: session },
