@@ -8,9 +8,8 @@ export function unsubscribePage(app: ApiApp, { pool, vault }: ApiDeps): void {
   const { style, policy } = pageStyle()
   app.register(async (page) => {
     // What the form says is not read.
-    for (const type of ['application/x-www-form-urlencoded', /^multipart\/form-data/]) {
-      page.addContentTypeParser(type, { parseAs: 'buffer' }, async () => undefined)
-    }
+    page.removeAllContentTypeParsers()
+    page.addContentTypeParser('*', { parseAs: 'buffer' }, async () => undefined)
     page.route<{ Params: { token: string } }>({
       method: ['GET', 'POST'],
       url: '/unsubscribe/:token',

@@ -105,10 +105,10 @@ async function insertDelivery(
 ): Promise<Delivery> {
   const seconds = await takeOfRate(client, account, RATE)
   if (seconds !== null) throw new AppError('delivery_rate', { headers: { 'Retry-After': String(seconds) } })
-  const made = await client.query<{ id: string }>(`${insert} returning id`, [account, of])
+  const returning = `returning id, pg_notify('${DELIVERY_CHANNEL}', '')`
+  const made = await client.query<{ id: string }>(`${insert} ${returning}`, [account, of])
   const { rows } = await client.query<Delivery>(
-    `select ${FIELDS}, pg_notify('${DELIVERY_CHANNEL}', '') from delivery d join event e on e.id = d.event_id
-      where d.id = $1`,
+    `select ${FIELDS} from delivery d join event e on e.id = d.event_id where d.id = $1`,
     [made.rows[0]!.id],
   )
   return rows[0]!
