@@ -24,7 +24,7 @@ const { sites, renderer, plain, close } = await startWordComparison(values.sites
 
 /** Runs in the page: what is shown of the main content, shadow roots flattened. Tables of one row or column only arrange. */
 const SHOWN_CONTENT = `(() => {
-  const left = 'nav,dialog,[role=navigation],[role=banner],[role=contentinfo],[role=complementary],[role=search]'
+  const left = 'nav,dialog,[role=navigation],[role=banner],[role=contentinfo],[role=complementary],[role=search],[role=dialog],[role=alertdialog]'
   const noText = new Set(['SCRIPT', 'STYLE', 'TEMPLATE', 'NOSCRIPT', 'SELECT', 'TEXTAREA', 'CANVAS', 'SVG', 'MATH'])
   const [parts, tables, codes] = [[], [], []]
   let mains = []
@@ -48,7 +48,7 @@ const SHOWN_CONTENT = `(() => {
     for (const child of slotted.length > 0 ? slotted : (node.shadowRoot ?? node).childNodes) walk(child)
     if (isBlock) parts.push(' ')
   }
-  const found = [...document.querySelectorAll('main,[role=main]')]
+  const found = [...document.querySelectorAll('main,[role=main]')].filter((each) => each.checkVisibility())
   const outermost = found.filter((each) => !found.some((other) => other !== each && other.contains(each)))
   if (outermost.some((each) => each.textContent.trim() || each.querySelector('img'))) mains = outermost
   for (const top of mains.length > 0 ? mains : [document.body]) walk(top)
