@@ -484,10 +484,9 @@ create table rule_try_page (
   -- The job's row may be gone.
   job_id uuid not null unique,
   path   text collate "C" not null,
-  -- As whom it is rendered. `is_served`: false where phones get the desktop page.
-  category  text not null default 'search',
-  variant   text not null default 'desktop' check (variant in ('desktop', 'mobile')),
-  is_served boolean not null default true,
+  -- As whom it is rendered.
+  category text not null default 'search',
+  variant  text not null default 'desktop' check (variant in ('desktop', 'mobile')),
   -- The rules that the path has before and after, with their places and effects; null: none.
   before jsonb,
   after  jsonb,

@@ -47,9 +47,6 @@ export const ruleTrySchema = z.object({
       path: z.string().describe('As it is stored'),
       category: z.string().describe('Of the crawler as which it is tried'),
       variant: z.enum(PAGE_VARIANTS).describe('The device as which it is tried'),
-      is_served: z
-        .boolean()
-        .describe('`false`: phones get the desktop page of this path (`settings.devices`)'),
       rule_before: ruleIndex,
       rule_after: ruleIndex,
       outcome: z

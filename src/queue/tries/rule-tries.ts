@@ -5,7 +5,6 @@ import { type Queryable, transaction } from '../../db/transaction.ts'
 import { AppError } from '../../errors.ts'
 import type { DomainId, DomainName, JobId, PagePath } from '../../ids.ts'
 import { ownBlockProblem, type Rule } from '../../rules/schema.ts'
-import { readDevices } from '../../sites/devices.ts'
 import type { DomainSettings } from '../../sites/domain-settings.ts'
 import { storableJson } from '../../sites/inspection/side.ts'
 import type { PageVariant } from '../../store/page-id.ts'
@@ -62,17 +61,13 @@ export async function requestTry(
     const prefix = `${PATH_PREFIX}${randomBytes(12).toString('hex')}-`
     const own = paths.map((_path, place) => `${prefix}${place}` as PagePath)
     const jobs = await enqueue(client, domain.id, own, 'refresh', { variant: 'desktop' })
-    const devices = await readDevices(client, domain.id)
-    const pages = tried.map((page, place) => {
-      const isServed = page.variant === 'desktop' || devices.tellsApart(page.path)
-      return { place, job_id: jobs[place]?.jobId, ...page, is_served: isServed }
-    })
+    const pages = tried.map((page, place) => ({ place, job_id: jobs[place]?.jobId, ...page }))
     const { rows } = await client.query<{ try_id: string }>(
       `with made as (insert into rule_try (domain_id) values ($1) returning id)
-       insert into rule_try_page (try_id, place, job_id, path, category, variant, is_served, before, after)
-       select id, place, job_id, path, category, variant, is_served, nullif(before, 'null'), nullif(after, 'null')
+       insert into rule_try_page (try_id, place, job_id, path, category, variant, before, after)
+       select id, place, job_id, path, category, variant, nullif(before, 'null'), nullif(after, 'null')
          from made, jsonb_to_recordset($2) as p (place smallint, job_id uuid, path text, category text, variant text,
-              is_served boolean, before jsonb, after jsonb)
+              before jsonb, after jsonb)
        returning try_id`,
       [domain.id, JSON.stringify(pages)],
     )
@@ -97,8 +92,6 @@ type Row = {
   path: PagePath
   category: string
   variant: PageVariant
-  /** False: phones get the desktop page of this path. */
-  is_served: boolean
   pictures: TrySide[]
   /** Counting from 0; null: none. */
   rule_before: number | null
@@ -113,7 +106,7 @@ export type RuleTry = NonNullable<Awaited<ReturnType<typeof findTry>>>
 /** null: unknown, another account's, or removed. */
 export async function findTry(db: Queryable, domain: DomainId, id: string) {
   const { rows } = await db.query<Row>(
-    `select p.path, p.category, p.variant, p.is_served,
+    `select p.path, p.category, p.variant,
             array_remove(array[case when p.before_picture is not null then 'before' end,
                                case when p.after_picture is not null then 'after' end], null) as pictures,
             (p.before ->> 'index')::integer as rule_before, (p.after ->> 'index')::integer as rule_after,

@@ -111,8 +111,7 @@ function Tried({ name, id }: { name: string; id: string }) {
 }
 
 function PageTried({ page, url }: { page: TriedPage; url: string }) {
-  const { path, category, variant, is_served: isServed } = page
-  const { rule_before: before, rule_after: after, outcome, ms, differences } = page
+  const { path, category, variant, rule_before: before, rule_after: after, outcome, ms, differences } = page
   const nameOf = (rule: number | null) => (rule === null ? 'no rule' : `rule ${rule + 1}`)
   return (
     <Stack gap="xs">
@@ -128,12 +127,6 @@ function PageTried({ page, url }: { page: TriedPage; url: string }) {
           {ms !== null && `, rendered in ${ms} ms`}
         </Note>
       </Group>
-      {!isServed && (
-        <Note size="sm">
-          Phones get the desktop page here, so no crawler gets this until the setting for phones says
-          otherwise.
-        </Note>
-      )}
       {differences.length === 0 && <Text size="sm">Crawlers get the same as now.</Text>}
       {page.pictures.length > 0 && (
         <div className={classes.sides}>
