@@ -17,7 +17,7 @@ import { silentLog } from '../../log.ts'
 import { createAddressGuard } from '../../outbound/address-guard.ts'
 import { createClient } from '../../outbound/client/pool.ts'
 import { nextPause } from './claim.ts'
-import type { Delivery } from './deliveries.ts'
+import { type Delivery, deliverySchema, testEndpoint } from './deliveries.ts'
 import { createEndpoint, type Endpoint, listEndpoints } from './endpoints.ts'
 import { attemptDelivery, startSender } from './sender.ts'
 
@@ -256,7 +256,8 @@ it('status 410 switches the endpoint off; a test still works', async () => {
   assert.deepEqual([off!.is_active, typeof off!.switched_off_at], [false, 'string'])
   await record(account)
   assert.equal((await deliveries(account, endpoint)).length, 1)
-  await tryOut(account, endpoint)
+  const byOperator = await testEndpoint(pool, null, endpoint.id)
+  assert.deepEqual(Object.keys(byOperator), Object.keys(deliverySchema.shape))
   const tested = await ended(account, endpoint)
   assert.deepEqual([tested.type, tested.status], ['endpoint.test', 410])
   const { body } = await activate(account, endpoint, true)
