@@ -89,7 +89,7 @@ export class TabPool {
     try {
       const tab = await Tab.open(this.#browser, proxy, key, { visitor: site.visitor, waits: doesWait(site) })
       this.#tabs.add(tab)
-      void tab.lost.then(() => this.#discard(tab))
+      tab.lost.addEventListener('abort', () => void this.#discard(tab))
       return tab
     } finally {
       opened()

@@ -53,12 +53,11 @@ export async function closeContext({ cdp }: Pick<BrowserProcess, 'cdp'>, browser
 export class Tab {
   readonly key: string
   readonly site: SiteProxy
-  readonly lost: Promise<string>
   renders = 0
   readonly #browser: BrowserProcess
   readonly #contextId: string
   readonly #kind: PageKind
-  readonly #lose: (why: string) => void
+  readonly #loss = new AbortController()
   #page: Page | null = null
   #isParked = false
   #parkedAt = ''
@@ -91,10 +90,12 @@ export class Tab {
     this.site = site
     this.key = key
     this.#kind = kind
-    const { promise, resolve } = Promise.withResolvers<string>()
-    this.lost = promise
-    this.#lose = resolve
-    void browser.ended.then(resolve)
+    void browser.ended.then((why) => this.#loss.abort(why))
+  }
+
+  /** Aborts when the tab can render no more; its reason says why. No promise: that would keep what each render attaches. */
+  get lost(): AbortSignal {
+    return this.#loss.signal
   }
 
   get page(): Page {
@@ -168,7 +169,7 @@ export class Tab {
   }
 
   async #close(): Promise<void> {
-    this.#lose('closed')
+    this.#loss.abort('closed')
     this.#browser.contextWorkers.forget(this.#contextId)
     await closeContext(this.#browser, this.#contextId)
     await this.site.close()
@@ -177,7 +178,7 @@ export class Tab {
   async #openPage(): Promise<void> {
     const page = await openPage(this.#browser, this.#contextId, this.#kind)
     this.#page = page
-    void page.lost.then((why) => this.#page === page && this.#lose(why))
+    void page.lost.then((why) => this.#page === page && this.#loss.abort(why))
   }
 }
 

@@ -79,7 +79,9 @@ export async function visit(
   const abort = () => end({ kind: 'aborted' })
   signal.addEventListener('abort', abort)
   if (signal.aborted) abort()
-  void tab.lost.then((reason) => end(outcomeOfLoss(reason)))
+  const lose = () => end(outcomeOfLoss(tab.lost.reason))
+  tab.lost.addEventListener('abort', lose)
+  if (tab.lost.aborted) lose()
 
   const load = async (): Promise<RenderOutcome> => {
     await page.date.begin(clock.nowMs())
@@ -115,6 +117,7 @@ export async function visit(
     isOver = true
     clearTimeout(timer)
     signal.removeEventListener('abort', abort)
+    tab.lost.removeEventListener('abort', lose)
   }
 }
 
@@ -191,10 +194,9 @@ function limitListeners(
   }
 }
 
-async function outcomeOfFault(error: unknown, lost: Promise<string>): Promise<RenderOutcome> {
-  const reason = error instanceof Error ? error.message : String(error)
-  const lostWhy = await Promise.race([lost, Promise.resolve(null)])
-  return outcomeOfLoss(lostWhy ?? reason)
+function outcomeOfFault(error: unknown, lost: AbortSignal): RenderOutcome {
+  if (lost.aborted) return outcomeOfLoss(lost.reason)
+  return outcomeOfLoss(error instanceof Error ? error.message : String(error))
 }
 
 function outcomeOfLoss(reason: string): RenderOutcome {
