@@ -3,11 +3,12 @@ import http from 'node:http'
 import { after, beforeEach, it } from 'node:test'
 import ipaddr from 'ipaddr.js'
 import { listening } from '../../test/support/loopback.ts'
-import { openQueue } from '../../test/support/queue.ts'
+import { HOME, openQueue, RENDERED, runNext } from '../../test/support/queue.ts'
 import type { DomainId, DomainName, PagePath } from '../ids.ts'
 import { silentLog } from '../log.ts'
 import { createAddressGuard } from '../outbound/address-guard.ts'
 import { createClient } from '../outbound/client/pool.ts'
+import { enqueue } from '../queue/jobs/enqueue.ts'
 import { pageId } from '../store/page-id.ts'
 import { readIndexNow, sendDue } from './indexnow.ts'
 import { notePageGone, notePages } from './page-facts.ts'
@@ -25,7 +26,8 @@ const engine = http.createServer(async (req, res) => {
   res.writeHead(answer).end()
 })
 const url = `http://127.0.0.1:${await listening(engine)}/indexnow`
-const { pool, domain: newDomain, set } = await openQueue()
+const queue = await openQueue()
+const { pool, domain: newDomain, set } = queue
 let domain: DomainId
 let nowMs = Date.parse('2026-11-15T12:00:00Z')
 after(() => {
@@ -93,6 +95,19 @@ it('tells of listed pages that a redirect begins or ceases to cover, and of no o
   await send()
   assert.equal(sent().length, 3)
   assert.deepEqual(await put([]), [first, ['/a', '/a?x'], ['/shop/1']])
+})
+
+it('tells nothing of a page that a rule keeps out of search engines by a header', async () => {
+  assert(RENDERED.kind === 'rendered')
+  const changes = { rule: 0, removed: [], consent: 0, head: [], headers: ['X-Robots-Tag'] }
+  const headers: [string, string][] = [['X-Robots-Tag', 'noindex']]
+  const page = { ...RENDERED, changed: { html: RENDERED.html, headers, changes } }
+  await enqueue(pool, domain, [HOME], 'live')
+  await runNext(queue, async () => ({ outcome: page, record: null }))
+  assert.equal((await readIndexNow(pool, domain)).waiting, 0)
+  await enqueue(pool, domain, [HOME], 'live')
+  await runNext(queue, async () => ({ outcome: RENDERED, record: null }))
+  assert.equal((await readIndexNow(pool, domain)).waiting, 1)
 })
 
 it('tells nothing of changes from before it was switched on, and nothing once it is switched off', async () => {
