@@ -42,13 +42,20 @@ const wordsFor: z.core.$ZodErrorMap = (issue) => {
 /** The first problem as a sentence that starts with the field or `whole`: `paths[3] must start with /`. */
 export function firstProblem(schema: z.core.$ZodType, value: unknown, whole = 'body'): string | null {
   const parsed = z.safeParse(schema, value, { error: wordsFor })
-  const [first, ...others] = parsed.error?.issues ?? []
+  const [first, ...others] = (parsed.error?.issues ?? []).flatMap(ofNearestOption)
   if (first === undefined) return null
   // The last of several limits is the field's own, not the limit of all integers.
   const own = others.filter(
     ({ code, path }) => code === first.code && fieldName(path) === fieldName(first.path),
   )
   return `${fieldName(first.path) || whole} ${(own.at(-1) ?? first).message}`
+}
+
+/** Of a body that has several forms: the problems of the form with the fewest, unless two are as near. */
+function ofNearestOption(issue: z.core.$ZodIssue): z.core.$ZodIssue[] {
+  if (issue.code !== 'invalid_union' || issue.path.length > 0) return [issue]
+  const [nearest, next] = issue.errors.toSorted((a, b) => a.length - b.length)
+  return nearest !== undefined && nearest.length < (next?.length ?? 0) ? nearest : [issue]
 }
 
 function fieldName(path: readonly PropertyKey[]): string {

@@ -224,12 +224,15 @@ describe('pages that are chosen', async () => {
       const bad: [body: unknown, words: RegExp][] = [
         [{}, /^body must have "paths", or "search"/],
         [{ paths: ['/'], search: 'x' }, /^body must have/],
-        [{ paths: [] }, /must have|must not be empty/],
-        [{ paths: ['x'] }, /must/],
+        [{ paths: [] }, /^paths must not be empty/],
+        [{ paths: '/' }, /^paths must be an array/],
+        [{ paths: ['/', 5] }, /^paths\[1\] must be a string/],
+        [{ search: 5 }, /^search must be a string/],
+        [{ paths: ['x'] }, /^paths\[0\] must start with \//],
         [{ paths: Array.from({ length: 1_001 }, () => '/') }, /must have/],
         [{ search: '' }, /must/],
         [{ search: '   ' }, /^search must not be empty/],
-        [{ search: 'x', match: 'regex' }, /must/],
+        [{ search: 'x', match: 'regex' }, /^match must be "contains" or "prefix"/],
         [{ paths: ['//host/x'] }, /^paths\[0\] is not the path of a page/],
       ]
       for (const [body, words] of bad) {
