@@ -8,9 +8,9 @@ import { listStoredPaths } from '../../store/list-pages.ts'
 import { normalisePath, normalisePrefix } from '../../store/path.ts'
 import { countStored, type PurgeWhat, purgeAhead, purgePages } from '../../store/purge.ts'
 import { domainParams, ownedDomain } from '../domains/domain-schema.ts'
-import { callerOf } from '../http/access.ts'
 import { type ApiApp, type ApiDeps, apiSchema, countText } from '../http/app.ts'
 import { jsonResponse } from '../http/responses.ts'
+import { accountRoutes } from '../http/routes.ts'
 import { pagePathsOf, pathsSchema } from '../pages/page-choice.ts'
 import { queuedDomainJobSchema, queuedJobSchema } from './jobs.ts'
 
@@ -29,36 +29,31 @@ const domainField = z.string().describe('Name of a domain that you own')
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: a list of route definitions
 export function cache(app: ApiApp, deps: ApiDeps): void {
   const { caughtUp, pool } = deps
+  const add = accountRoutes(app, 'Cache')
 
-  app.route({
-    method: 'GET',
-    url: '/api/cache/list/:domain',
-    config: { access: 'key', refuses: ['domain_not_found'] },
-    schema: {
-      operationId: 'listCachedPages',
-      tags: ['Cache'],
-      summary: 'The stored pages of a domain, all in one response',
-      params: domainParams,
-      response: {
-        200: jsonResponse<z.ZodType>(
-          'The pages',
-          z.object({
-            domain: z.string(),
-            cachedPages: z.int().describe('Number of entries of `pages`'),
-            pages: z
-              .array(
-                z.object({
-                  path: z.string().describe('Path beginning with `/`, with its normalised query'),
-                  cacheKey: z.string().describe('`render:<domain>:<path>`'),
-                }),
-              )
-              .describe('By path'),
-          }),
-        ),
-      },
+  add('GET', '/api/cache/list/:domain', 'listCachedPages', {
+    summary: 'The stored pages of a domain, all in one response',
+    params: domainParams,
+    refuses: ['domain_not_found'],
+    response: {
+      200: jsonResponse<z.ZodType>(
+        'The pages',
+        z.object({
+          domain: z.string(),
+          cachedPages: z.int().describe('Number of entries of `pages`'),
+          pages: z
+            .array(
+              z.object({
+                path: z.string().describe('Path beginning with `/`, with its normalised query'),
+                cacheKey: z.string().describe('`render:<domain>:<path>`'),
+              }),
+            )
+            .describe('By path'),
+        }),
+      ),
     },
-    handler: async (request, reply) => {
-      const domain = await ownedDomain(pool, callerOf(request).account, request.params.domain)
+    handler: async (account, request, reply) => {
+      const domain = await ownedDomain(pool, account, request.params.domain)
       const batches = listStoredPaths(pool, domain.id)
       // Read the first batch before sending the status, so that an unreachable database gives an error.
       const first = await batches.next()
@@ -68,53 +63,40 @@ export function cache(app: ApiApp, deps: ApiDeps): void {
     },
   })
 
-  app.route({
-    method: 'GET',
-    url: '/api/cache/stats',
-    config: { access: 'key' },
-    schema: {
-      operationId: 'cacheStats',
-      tags: ['Cache'],
-      summary: 'How much is stored for all your domains',
-      response: {
-        200: jsonResponse(
-          'The counts',
-          z.object({
-            totalKeys: z.int().describe('What a purge of all domains would delete now'),
-            domainCount: z.int(),
-          }),
-        ),
-      },
+  add('GET', '/api/cache/stats', 'cacheStats', {
+    summary: 'How much is stored for all your domains',
+    response: {
+      200: jsonResponse(
+        'The counts',
+        z.object({
+          totalKeys: z.int().describe('What a purge of all domains would delete now'),
+          domainCount: z.int(),
+        }),
+      ),
     },
-    handler: async (request) => {
-      const { domains, entries } = await countStored(pool, callerOf(request).account)
+    handler: async (account) => {
+      const { domains, entries } = await countStored(pool, account)
       return { totalKeys: entries, domainCount: domains }
     },
   })
 
-  app.route({
-    method: 'POST',
-    url: '/api/cache/purge',
-    config: { access: 'key', refuses: ['domain_not_found'] },
-    schema: {
-      operationId: 'purge',
-      tags: ['Cache'],
-      summary: 'Delete stored pages of a domain',
-      description: 'Always deletes the whole sitemap cache and redirect cache of the domain as well.',
-      body: z.object({
-        domain: domainField,
-        path: z
-          .string()
-          .startsWith('/', 'must start with /')
-          .optional()
-          .describe(
-            'The page to purge. With a `*` at its end: all pages whose path begins with the text before it. Absent: all pages',
-          ),
-      }),
-      response: { 200: jsonResponse('Deleted', purgedSchema) },
-    },
-    handler: async (request) => {
-      const domain = await ownedDomain(pool, callerOf(request).account, request.body.domain)
+  add('POST', '/api/cache/purge', 'purge', {
+    summary: 'Delete stored pages of a domain',
+    description: 'Always deletes the whole sitemap cache and redirect cache of the domain as well.',
+    body: z.object({
+      domain: domainField,
+      path: z
+        .string()
+        .startsWith('/', 'must start with /')
+        .optional()
+        .describe(
+          'The page to purge. With a `*` at its end: all pages whose path begins with the text before it. Absent: all pages',
+        ),
+    }),
+    refuses: ['domain_not_found'],
+    response: { 200: jsonResponse('Deleted', purgedSchema) },
+    handler: async (account, request) => {
+      const domain = await ownedDomain(pool, account, request.body.domain)
       const what = whatToPurge(domain, request.body.path)
       const ahead = await purgeAhead(pool, domain.id, what)
       const rest = await retriedTransaction(pool, (client) => purgePages(client, domain.id, what))
@@ -124,18 +106,11 @@ export function cache(app: ApiApp, deps: ApiDeps): void {
     },
   })
 
-  app.route({
-    method: 'POST',
-    url: '/api/cache/purge-all',
-    config: { access: 'key' },
-    schema: {
-      operationId: 'purgeAll',
-      tags: ['Cache'],
-      summary: 'Delete everything that is stored for all your domains',
-      response: { 200: jsonResponse('Deleted', purgedSchema) },
-    },
-    handler: async (request) => {
-      const owned = await listOwnedDomains(pool, callerOf(request).account)
+  add('POST', '/api/cache/purge-all', 'purgeAll', {
+    summary: 'Delete everything that is stored for all your domains',
+    response: { 200: jsonResponse('Deleted', purgedSchema) },
+    handler: async (account) => {
+      const owned = await listOwnedDomains(pool, account)
       let ahead = 0
       for (const { id } of owned) ahead += await purgeAhead(pool, id, { kind: 'all' })
       const keysDeleted = await retriedTransaction(pool, async (client) => {
@@ -151,25 +126,19 @@ export function cache(app: ApiApp, deps: ApiDeps): void {
     },
   })
 
-  app.route({
-    method: 'POST',
-    url: '/api/cache/refresh',
-    config: { access: 'key', refuses: ['domain_not_found', 'domain_inactive', 'queue_full'] },
-    schema: {
-      operationId: 'refresh',
-      tags: ['Cache'],
-      summary: 'Delete stored pages of a domain and render them again',
-      description: `Without \`paths\`: ${DEFAULT_PATHS.map((path) => `\`${path}\``).join(', ')}. Requests of crawlers that wait are rendered first.`,
-      body: z.object({ domain: domainField, paths: pathsSchema.optional() }),
-      response: {
-        200: jsonResponse(
-          'The jobs',
-          z.object({ message: z.string(), domain: z.string(), jobs: z.array(queuedJobSchema) }),
-        ),
-      },
+  add('POST', '/api/cache/refresh', 'refresh', {
+    summary: 'Delete stored pages of a domain and render them again',
+    description: `Without \`paths\`: ${DEFAULT_PATHS.map((path) => `\`${path}\``).join(', ')}. Requests of crawlers that wait are rendered first.`,
+    body: z.object({ domain: domainField, paths: pathsSchema.optional() }),
+    refuses: ['domain_not_found', 'domain_inactive', 'queue_full'],
+    response: {
+      200: jsonResponse(
+        'The jobs',
+        z.object({ message: z.string(), domain: z.string(), jobs: z.array(queuedJobSchema) }),
+      ),
     },
-    handler: async (request) => {
-      const domain = await ownedDomain(pool, callerOf(request).account, request.body.domain)
+    handler: async (account, request) => {
+      const domain = await ownedDomain(pool, account, request.body.domain)
       const paths = pagePathsOf(domain, request.body.paths ?? DEFAULT_PATHS)
       if (!domain.isActive) throw new AppError('domain_inactive')
       const jobs = await retriedTransaction(pool, (client) => refreshPages(client, domain.id, paths))
@@ -182,30 +151,24 @@ export function cache(app: ApiApp, deps: ApiDeps): void {
     },
   })
 
-  app.route({
-    method: 'POST',
-    url: '/api/cache/refresh-all',
-    config: { access: 'key', refuses: ['queue_full'] },
-    schema: {
-      operationId: 'refreshAll',
-      tags: ['Cache'],
-      summary: 'Delete stored pages of all your active domains and render them again',
-      description: 'Without `paths`: `/` of each domain.',
-      body: z.object({ paths: pathsSchema.optional() }),
-      response: {
-        200: jsonResponse(
-          'The jobs',
-          z.object({
-            message: z.string(),
-            totalDomains: z.int(),
-            totalJobs: z.int(),
-            jobs: z.array(queuedDomainJobSchema),
-          }),
-        ),
-      },
+  add('POST', '/api/cache/refresh-all', 'refreshAll', {
+    summary: 'Delete stored pages of all your active domains and render them again',
+    description: 'Without `paths`: `/` of each domain.',
+    body: z.object({ paths: pathsSchema.optional() }),
+    refuses: ['queue_full'],
+    response: {
+      200: jsonResponse(
+        'The jobs',
+        z.object({
+          message: z.string(),
+          totalDomains: z.int(),
+          totalJobs: z.int(),
+          jobs: z.array(queuedDomainJobSchema),
+        }),
+      ),
     },
-    handler: async (request) => {
-      const owned = await listOwnedDomains(pool, callerOf(request).account)
+    handler: async (account, request) => {
+      const owned = await listOwnedDomains(pool, account)
       const active = owned.filter((domain) => domain.isActive)
       const wanted = active.map((domain) => ({
         domain,

@@ -2,9 +2,9 @@ import { z } from 'zod'
 import { AppError } from '../../errors.ts'
 import { parseJobId } from '../../ids.ts'
 import { findJob } from '../../queue/jobs/job.ts'
-import { callerOf } from '../http/access.ts'
 import { type ApiApp, type ApiDeps, apiSchema } from '../http/app.ts'
 import { jsonResponse } from '../http/responses.ts'
+import { accountRoutes } from '../http/routes.ts'
 
 export const queuedJobSchema = apiSchema(
   'QueuedJob',
@@ -39,21 +39,16 @@ const jobSchema = apiSchema(
 
 export function renderJobs(app: ApiApp, deps: ApiDeps): void {
   const { pool } = deps
+  const add = accountRoutes(app, 'Jobs')
 
-  app.route({
-    method: 'GET',
-    url: '/api/jobs/:jobId',
-    config: { access: 'key', refuses: ['job_not_found'] },
-    schema: {
-      operationId: 'getJob',
-      tags: ['Jobs'],
-      summary: 'State of a render job; kept for a week',
-      params: z.object({ jobId: z.string().describe('The `jobId` of a refresh response') }),
-      response: { 200: jsonResponse('The job', jobSchema) },
-    },
-    handler: async (request) => {
+  add('GET', '/api/jobs/:jobId', 'getJob', {
+    summary: 'State of a render job; kept for a week',
+    params: z.object({ jobId: z.string().describe('The `jobId` of a refresh response') }),
+    refuses: ['job_not_found'],
+    response: { 200: jsonResponse('The job', jobSchema) },
+    handler: async (account, request) => {
       const id = parseJobId(request.params.jobId)
-      const job = id === null ? null : await findJob(pool, callerOf(request).account, id)
+      const job = id === null ? null : await findJob(pool, account, id)
       if (job === null) throw new AppError('job_not_found')
       return job
     },

@@ -5,9 +5,9 @@ import {
   supplyCertificate,
   withdrawCertificate,
 } from '../../certificates/own-certificate.ts'
-import { callerOf } from '../http/access.ts'
 import { type ApiApp, type ApiDeps, apiSchema } from '../http/app.ts'
 import { jsonResponse } from '../http/responses.ts'
+import { accountRoutes } from '../http/routes.ts'
 import { domainNameFrom, domainParams } from './domain-schema.ts'
 
 const bodySchema = z.object({
@@ -61,63 +61,44 @@ export const certificateViewSchema = z.object({
 
 export function certificates(app: ApiApp, deps: ApiDeps): void {
   const { caughtUp, clock, pool } = deps
+  const add = accountRoutes(app, 'Certificates')
 
-  app.route({
-    method: 'GET',
-    url: '/api/domains/:domain/certificate',
-    config: { access: 'key', refuses: ['domain_not_found'] },
-    schema: {
-      operationId: 'getCertificate',
-      tags: ['Certificates'],
-      summary: 'The certificate of a domain, without its key, and the state of the next order',
-      params: domainParams,
-      response: { 200: jsonResponse('The certificate', certificateViewSchema) },
-    },
-    handler: async (request) => {
+  add('GET', '/api/domains/:domain/certificate', 'getCertificate', {
+    summary: 'The certificate of a domain, without its key, and the state of the next order',
+    params: domainParams,
+    refuses: ['domain_not_found'],
+    response: { 200: jsonResponse('The certificate', certificateViewSchema) },
+    handler: async (account, request) => {
       const domain = domainNameFrom(request.params.domain)
-      return { domain, ...(await foundCertificate(pool, callerOf(request).account, domain)) }
+      return { domain, ...(await foundCertificate(pool, account, domain)) }
     },
   })
 
-  app.route({
-    method: 'PUT',
-    url: '/api/domains/:domain/certificate',
-    config: { access: 'key', refuses: ['domain_not_found', 'certificates_unavailable'] },
-    schema: {
-      operationId: 'putCertificate',
-      tags: ['Certificates'],
-      summary: 'Serve a domain with your own certificate, at once and until it expires',
-      params: domainParams,
-      body: bodySchema,
-      response: { 200: jsonResponse('The certificate that is now in use', certificateViewSchema) },
-    },
-    handler: async (request) => {
+  add('PUT', '/api/domains/:domain/certificate', 'putCertificate', {
+    summary: 'Serve a domain with your own certificate, at once and until it expires',
+    params: domainParams,
+    body: bodySchema,
+    refuses: ['domain_not_found', 'certificates_unavailable'],
+    response: { 200: jsonResponse('The certificate that is now in use', certificateViewSchema) },
+    handler: async (account, request) => {
       const { certificate_chain: chain, private_key: key } = request.body
       const domain = domainNameFrom(request.params.domain)
-      const { account } = callerOf(request)
       const view = await supplyCertificate(deps, account, domain, { chain, key }, clock.nowMs())
       await caughtUp()
       return { domain, ...view }
     },
   })
 
-  app.route({
-    method: 'DELETE',
-    url: '/api/domains/:domain/certificate',
-    config: { access: 'key', refuses: ['domain_not_found', 'certificate_not_found'] },
-    schema: {
-      operationId: 'deleteCertificate',
-      tags: ['Certificates'],
-      summary:
-        'Remove the certificate of a domain; if the operator has configured a CA, another one is ordered',
-      params: domainParams,
-      response: {
-        200: jsonResponse('What was removed', z.object({ domain: z.string(), deleted: certificateSchema })),
-      },
+  add('DELETE', '/api/domains/:domain/certificate', 'deleteCertificate', {
+    summary:
+      'Remove the certificate of a domain; if the operator has configured a CA, another one is ordered',
+    params: domainParams,
+    refuses: ['domain_not_found', 'certificate_not_found'],
+    response: {
+      200: jsonResponse('What was removed', z.object({ domain: z.string(), deleted: certificateSchema })),
     },
-    handler: async (request) => {
+    handler: async (account, request) => {
       const domain = domainNameFrom(request.params.domain)
-      const { account } = callerOf(request)
       const deleted = await withdrawCertificate(pool, account, domain, clock.nowMs())
       await caughtUp()
       return { domain, deleted }

@@ -4,9 +4,9 @@ import { parseDomainName } from '../../sites/domain-name.ts'
 import { isTaken } from '../../sites/domains.ts'
 import type { Checks } from '../../sites/reachability/checks.ts'
 import { DNS_STATES } from '../../sites/reachability/dns-state.ts'
-import { callerOf } from '../http/access.ts'
 import { type ApiApp, type ApiDeps, apiSchema } from '../http/app.ts'
 import { jsonResponse } from '../http/responses.ts'
+import { accountRoutes } from '../http/routes.ts'
 import { domainNameFrom, domainParams } from './domain-schema.ts'
 
 const targetSchema = z
@@ -64,46 +64,34 @@ export const domainCheckSchema = apiSchema(
 
 export function dns(app: ApiApp, deps: ApiDeps): void {
   const { pool, checkOrigin, edgeTarget: target = null } = deps
+  const add = accountRoutes(app, 'Domains')
   const checks = () => {
     if (deps.checks === undefined) throw new AppError('not_ready')
     return deps.checks
   }
 
-  app.route({
-    method: 'GET',
-    url: '/api/domains/:domain/dns',
-    config: { access: 'key', refuses: ['domain_not_found', 'too_many_checks', 'not_ready'] },
-    schema: {
-      operationId: 'getDns',
-      tags: ['Domains'],
-      summary: 'Where the DNS records of a domain point now',
-      description:
-        'Checked with a request, as a visitor would make it. Cached for one minute, or for 10 seconds if the name does not point here. Limit: 60 checks per account and minute.',
-      params: domainParams,
-      response: { 200: jsonResponse('The DNS state', dnsStateSchema) },
-    },
-    handler: async (request) => {
+  add('GET', '/api/domains/:domain/dns', 'getDns', {
+    summary: 'Where the DNS records of a domain point now',
+    description:
+      'Checked with a request, as a visitor would make it. Cached for one minute, or for 10 seconds if the name does not point here. Limit: 60 checks per account and minute.',
+    params: domainParams,
+    refuses: ['domain_not_found', 'too_many_checks', 'not_ready'],
+    response: { 200: jsonResponse('The DNS state', dnsStateSchema) },
+    handler: async (account, request) => {
       const domain = domainNameFrom(request.params.domain)
-      const found = await checks().dns(callerOf(request).account, domain)
+      const found = await checks().dns(account, domain)
       if (found === null) throw new AppError('domain_not_found')
       return { domain, ...found, target, edge_port: deps.edgePort?.() ?? null }
     },
   })
 
-  app.route({
-    method: 'POST',
-    url: '/api/domains/check',
-    config: { access: 'key', refuses: ['too_many_checks', 'not_ready'] },
-    schema: {
-      operationId: 'checkDomain',
-      tags: ['Domains'],
-      summary: 'Check the name and the origin of a new domain without registering it',
-      body: z.object({ custom_domain: z.string().optional(), origin_url: z.string().optional() }),
-      response: { 200: jsonResponse('The result for each field of the request', domainCheckSchema) },
-    },
-    handler: async (request) => {
+  add('POST', '/api/domains/check', 'checkDomain', {
+    summary: 'Check the name and the origin of a new domain without registering it',
+    body: z.object({ custom_domain: z.string().optional(), origin_url: z.string().optional() }),
+    refuses: ['too_many_checks', 'not_ready'],
+    response: { 200: jsonResponse('The result for each field of the request', domainCheckSchema) },
+    handler: async (account, request) => {
       const { custom_domain: name, origin_url: origin } = request.body
-      const { account } = callerOf(request)
       await checks().count(account)
       return {
         custom_domain: name === undefined ? null : await checkedName(name),

@@ -12,6 +12,7 @@ import { callerOf } from '../http/access.ts'
 import type { ApiApp, ApiDeps, CheckOrigin } from '../http/app.ts'
 import { authorOf } from '../http/author.ts'
 import { jsonResponse } from '../http/responses.ts'
+import { accountRoutes } from '../http/routes.ts'
 import {
   deletedDomainSchema,
   domainNameFrom,
@@ -68,19 +69,12 @@ const updateSchema = z
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: a list of route definitions
 export function domains(app: ApiApp, deps: ApiDeps): void {
   const { caughtUp, checkOrigin, clock, plans, pool, vault } = deps
+  const add = accountRoutes(app, 'Domains')
 
-  app.route({
-    method: 'GET',
-    url: '/api/domains',
-    config: { access: 'key' },
-    schema: {
-      operationId: 'listDomains',
-      tags: ['Domains'],
-      summary: 'All domains of the account, by name',
-      response: { 200: jsonResponse('The domains', z.object({ domains: z.array(domainSchema) })) },
-    },
-    handler: async (request) => {
-      const { account } = callerOf(request)
+  add('GET', '/api/domains', 'listDomains', {
+    summary: 'All domains of the account, by name',
+    response: { 200: jsonResponse('The domains', z.object({ domains: z.array(domainSchema) })) },
+    handler: async (account) => {
       const view = { plans: plans, nowMs: clock.nowMs() }
       return { domains: await listDomains(pool, account, view) }
     },
@@ -130,19 +124,12 @@ export function domains(app: ApiApp, deps: ApiDeps): void {
     },
   })
 
-  app.route({
-    method: 'GET',
-    url: '/api/domains/:domain',
-    config: { access: 'key', refuses: ['domain_not_found'] },
-    schema: {
-      operationId: 'getDomain',
-      tags: ['Domains'],
-      summary: 'One domain, with its settings and the text of its robots.txt',
-      params: domainParams,
-      response: { 200: jsonResponse('The domain', z.object({ domain: domainWithSettingsSchema })) },
-    },
-    handler: async (request) => {
-      const { account } = callerOf(request)
+  add('GET', '/api/domains/:domain', 'getDomain', {
+    summary: 'One domain, with its settings and the text of its robots.txt',
+    params: domainParams,
+    refuses: ['domain_not_found'],
+    response: { 200: jsonResponse('The domain', z.object({ domain: domainWithSettingsSchema })) },
+    handler: async (account, request) => {
       const view = { plans: plans, nowMs: clock.nowMs() }
       const domain = await findDomain(pool, account, domainNameFrom(request.params.domain), view)
       if (domain === null) throw new AppError('domain_not_found')
@@ -153,25 +140,18 @@ export function domains(app: ApiApp, deps: ApiDeps): void {
     },
   })
 
-  app.route({
-    method: 'PUT',
-    url: '/api/domains/:domain',
-    config: { access: 'key', refuses: ['invalid_origin', 'domain_not_found', 'secrets_unavailable'] },
-    schema: {
-      operationId: 'updateDomain',
-      tags: ['Domains'],
-      summary: 'Change the origin, state or settings of a domain',
-      params: domainParams,
-      querystring: updateQuery,
-      body: updateSchema,
-      response: { 200: jsonResponse('The domain after the change', updatedSchema) },
-    },
-    handler: async (request) => {
+  add('PUT', '/api/domains/:domain', 'updateDomain', {
+    summary: 'Change the origin, state or settings of a domain',
+    params: domainParams,
+    query: updateQuery,
+    body: updateSchema,
+    refuses: ['invalid_origin', 'domain_not_found', 'secrets_unavailable'],
+    response: { 200: jsonResponse('The domain after the change', updatedSchema) },
+    handler: async (account, request) => {
       const { origin_url: rawOrigin, is_active: isActive, settings } = request.body
       if (rawOrigin === undefined && isActive === undefined && settings === undefined) {
         throw new AppError('invalid_field', { word: 'origin_url, is_active or settings is required' })
       }
-      const { account } = callerOf(request)
       // Check ownership before any work.
       const domain = await ownedDomain(pool, account, request.params.domain)
       const originUrl = rawOrigin === undefined ? undefined : await checkedOrigin(checkOrigin, rawOrigin)
@@ -196,20 +176,14 @@ export function domains(app: ApiApp, deps: ApiDeps): void {
     },
   })
 
-  app.route({
-    method: 'DELETE',
-    url: '/api/domains/:domain',
-    config: { access: 'key', refuses: ['domain_not_found'] },
-    schema: {
-      operationId: 'deleteDomain',
-      tags: ['Domains'],
-      summary: 'Remove a domain with its stored pages, jobs and webhook tokens',
-      params: domainParams,
-      response: { 200: jsonResponse('What was removed', z.object({ deleted: deletedDomainSchema })) },
-    },
-    handler: async (request) => {
+  add('DELETE', '/api/domains/:domain', 'deleteDomain', {
+    summary: 'Remove a domain with its stored pages, jobs and webhook tokens',
+    params: domainParams,
+    refuses: ['domain_not_found'],
+    response: { 200: jsonResponse('What was removed', z.object({ deleted: deletedDomainSchema })) },
+    handler: async (account, request) => {
       const name = domainNameFrom(request.params.domain)
-      const deleted = await deleteDomain(pool, callerOf(request).account, name)
+      const deleted = await deleteDomain(pool, account, name)
       await caughtUp()
       return { deleted }
     },

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { ApiApp, ApiDeps } from '../http/app.ts'
 import { jsonResponse } from '../http/responses.ts'
+import { accountRoutes } from '../http/routes.ts'
 
 export const egressSchema = z.object({
   user_agent: z
@@ -14,16 +15,10 @@ export const egressSchema = z.object({
 })
 
 export function egress(app: ApiApp, { egressAddresses = [], version }: ApiDeps): void {
-  app.route({
-    method: 'GET',
-    url: '/api/egress',
-    config: { access: 'key' },
-    schema: {
-      operationId: 'getEgress',
-      tags: ['Domains'],
-      summary: 'How a firewall in front of an origin recognises Prepaint',
-      response: { 200: jsonResponse('User agent and addresses', egressSchema) },
-    },
+  const add = accountRoutes(app, 'Domains')
+  add('GET', '/api/egress', 'getEgress', {
+    summary: 'How a firewall in front of an origin recognises Prepaint',
+    response: { 200: jsonResponse('User agent and addresses', egressSchema) },
     handler: async () => ({ user_agent: `Prepaint/${version}`, addresses: [...egressAddresses] }),
   })
 }
