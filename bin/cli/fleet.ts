@@ -57,8 +57,18 @@ const nodes = defineCommand({
     const columns = [
       'host',
       right('API port'),
-      ...['state', 'roles', 'version', 'started', 'last seen', right('running'), right('slots')],
-      ...[right('load'), right('cores'), right('MiB'), 'browser', 'schema'],
+      'state',
+      'roles',
+      'version',
+      'started',
+      'last seen',
+      right('running'),
+      right('slots'),
+      right('load'),
+      right('cores'),
+      right('MiB'),
+      'browser',
+      'schema',
     ]
     return { json: fleet, text: table(columns, fleet.nodes.map(row), 'No node is running.') }
   },
@@ -68,18 +78,20 @@ function row(node: FleetNode): string[] {
   const { host, api_port, state, roles, version, started_at, seen_at, running, slots, load, cores, browser } =
     node
   return [
-    ...[
-      host,
-      String(api_port ?? '-'),
-      state,
-      roles.join(','),
-      version,
-      started_at,
-      seen_at,
-      String(running),
-      String(slots),
-    ],
-    ...[load.toFixed(2), String(cores), String(Math.round(node.memory_bytes / MIB)), browser, node.schema],
+    host,
+    String(api_port ?? '-'),
+    state,
+    roles.join(','),
+    version,
+    started_at,
+    seen_at,
+    String(running),
+    String(slots),
+    load.toFixed(2),
+    String(cores),
+    String(Math.round(node.memory_bytes / MIB)),
+    browser,
+    node.schema,
   ]
 }
 

@@ -93,14 +93,12 @@ export async function startNode(start: Start): Promise<Node> {
     const waiter = isServing ? createJobWaiter(base.listener, base.database.pool, log) : null
     const rendering = renderer && (await openRendering(base, await renderer.started, waiter))
     registration = await wireRegistration({
-      ...{
-        config,
-        pool: base.database.pool,
-        log,
-        id: base.id,
-        isDraining: base.isDraining,
-        apiPort: () => apiPort,
-      },
+      config,
+      pool: base.database.pool,
+      log,
+      id: base.id,
+      isDraining: base.isDraining,
+      apiPort: () => apiPort,
       worker: rendering?.worker ?? null,
       renderer: rendering?.renderer ?? null,
     })
@@ -191,7 +189,14 @@ async function openRendering(
   const inspector = wireInspector(base)
   opened.add('inspector', inspector.close)
   const worker = await wireWorker({
-    ...{ config, database, listener, renderer, inspector, clock, log, node },
+    config,
+    database,
+    listener,
+    renderer,
+    inspector,
+    clock,
+    log,
+    node,
     metrics: base.metrics.render,
     openHeaders: base.openHeaders,
     ...(waiter && { ended: waiter.ended }),

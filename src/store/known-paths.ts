@@ -58,11 +58,10 @@ export function createAskedPaths(options: {
   log: Log
   flushEveryMs?: number
 }) {
-  const { db, nowMs, log, flushEveryMs } = options
+  const { db, nowMs } = options
   const failed = 'paths that crawlers asked for could not be noted'
-  const writes = new BufferedWrites<PageId>((pages) => recordKnown(db, 'crawler', pages, nowMs()), {
-    ...{ log, failed, flushEveryMs },
-  })
+  const record = (pages: readonly PageId[]) => recordKnown(db, 'crawler', pages, nowMs())
+  const writes = new BufferedWrites<PageId>(record, { ...options, failed })
   const flush = () => writes.flush()
   return { note: (page: PageId) => writes.note(pageKey(page.domain, page.path), page), flush, close: flush }
 }

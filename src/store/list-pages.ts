@@ -17,7 +17,7 @@ export const PAGE_ORDERS = [
   'last_crawler',
   'last_render',
 ] as const
-export type PageOrder = (typeof PAGE_ORDERS)[number]
+type PageOrder = (typeof PAGE_ORDERS)[number]
 
 /** The row after which a list continues. `key` null: among the last rows, which have no sort key. */
 export type ListPlace = { key: string | null; path: string }

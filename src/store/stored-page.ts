@@ -47,7 +47,9 @@ function linksMarkdown(html: string): boolean {
   if (!/text\/markdown/i.test(html)) return false
   let isFound = false
   scanHtml(html, {
-    ...{ text() {}, close() {}, raw() {} },
+    text() {},
+    close() {},
+    raw() {},
     open(tag, attribute) {
       isFound ||=
         tag === 'link' &&

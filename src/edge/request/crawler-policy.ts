@@ -9,7 +9,7 @@ import type { Verdict } from './verdict.ts'
 
 type Refusal = Extract<Treatment, 'block' | 'payment'>
 
-/** null: the owner lets this crawler in, or the path is open to every crawler. `isNamed`: as a sitemap. */
+/** null: the owner lets this crawler in, or the path is open to every crawler. */
 export function refusalOf(
   domain: Pick<EdgeDomain, 'isActive' | 'treatments' | 'termsPath'>,
   crawler: CrawlerCategory | null,

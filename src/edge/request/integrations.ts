@@ -5,7 +5,7 @@ import { createPass, type FrontOf, type PassOptions } from '../origin/pass.ts'
 import { EdgeHandler, type Entrance, type HandlerParts } from './handler.ts'
 
 /** The caller has checked that the front may request this domain. */
-export type FrontRequest = {
+type FrontRequest = {
   url: PageUrl
   /** The visitor's; null: some crawler. */
   userAgent: string | null

@@ -73,11 +73,10 @@ export class OwnAnswers {
       const first = await pieces.next()
       if (first.done === true) sendPlainPage(res, 'not-found', 'site-file')
       else {
-        res.writeHead(200, [
-          ...['Content-Type', 'application/xml; charset=utf-8', 'Cache-Control', 'no-cache'],
-          ...['X-Content-Type-Options', 'nosniff', 'X-Prepaint', 'site-file'],
-          ...['X-Request-Id', requestIdOf(req)],
-        ])
+        const headers = ['Content-Type', 'application/xml; charset=utf-8', 'Cache-Control', 'no-cache']
+        headers.push('X-Content-Type-Options', 'nosniff', 'X-Prepaint', 'site-file')
+        headers.push('X-Request-Id', requestIdOf(req))
+        res.writeHead(200, headers)
         if (req.method === 'HEAD') res.end()
         else await pipeline(followed(first.value, pieces), res).catch(() => res.destroy())
       }
@@ -161,11 +160,10 @@ function decoded(body: Buffer, encoding = ''): string {
 
 function sendFile(req: EdgeRequest, res: EdgeResponse, text: string): Verdict {
   const etag = `"${createHash('sha256').update(text).digest('base64url').slice(0, 22)}"`
-  const isKnown = isNotModified(req.headers, etag, null)
-  return sendText(req, res, {
-    ...{ verdict: 'site-file', headers: ['Cache-Control', 'no-cache', 'ETag', etag] },
-    ...(isKnown ? { status: 304 } : { status: 200, body: text }),
-  })
+  const answer = { verdict: 'site-file', headers: ['Cache-Control', 'no-cache', 'ETag', etag] } as const
+  return isNotModified(req.headers, etag, null)
+    ? sendText(req, res, { ...answer, status: 304 })
+    : sendText(req, res, { ...answer, status: 200, body: text })
 }
 
 /** Permanent ones are cached for minutes only, because the owner may change them. */

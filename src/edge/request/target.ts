@@ -98,9 +98,16 @@ function targetOf(domain: EdgeDomain, url: string, category: string, isPhone: bo
   if (rule?.action === 'not-found') return { kind: 'missing', own, status: 404, page: id, lifetimes }
   if (rule?.action === 'gone') return { kind: 'missing', own, status: 410, page: id, lifetimes }
   const page: PageTarget = {
-    ...{ kind: 'page', own, page: id, lifetimes, isKept: rule?.action !== 'no-store' },
-    ...{ effect, otherEffects: rules.otherEffects(path, category, variant) },
-    ...{ notedDay: 0, refreshedMs: 0, visit: { userAgent: '', atMs: 0 } },
+    kind: 'page',
+    own,
+    page: id,
+    lifetimes,
+    isKept: rule?.action !== 'no-store',
+    effect,
+    otherEffects: rules.otherEffects(path, category, variant),
+    notedDay: 0,
+    refreshedMs: 0,
+    visit: { userAgent: '', atMs: 0 },
   }
   if (rule?.action === 'render') return page
   if (SITEMAP.test(name)) return { ...page, kind: 'sitemap' }

@@ -6,7 +6,7 @@ import { PRIORITIES, type Priority } from './job.ts'
 // For operators only: data of every account. Query strings are removed: they can contain secrets.
 
 /** Counting stops here to stay cheap. */
-export const COUNTED_AT_MOST = 100_000
+const COUNTED_AT_MOST = 100_000
 const RUNNING_SHOWN = 200
 const DOMAINS_SHOWN = 20
 

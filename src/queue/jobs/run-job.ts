@@ -56,7 +56,12 @@ async function renderJob(
   const originHeaders = openHeaders?.(job.page.domain, job.sealedHeaders, 'renders')
   const withoutBrowser = job.lead !== job.id
   const toRender = {
-    ...{ account, customDomain, originUrl, originHeaders, captureByMs, withoutBrowser },
+    account,
+    customDomain,
+    originUrl,
+    originHeaders,
+    captureByMs,
+    withoutBrowser,
     signal: abort.signal,
   }
   let record: RenderRecord | null = null
@@ -103,7 +108,7 @@ async function renderJob(
   }
 }
 
-export function underRule(found: ChosenRule | null): Pick<RenderRequest, 'rule' | 'block'> {
+function underRule(found: ChosenRule | null): Pick<RenderRequest, 'rule' | 'block'> {
   const { render = {}, change } = found?.rule ?? {}
   const { wait_for: waitFor, wait_ms: waitMs, block } = render
   if (found === null || found.effect === '') return {}
