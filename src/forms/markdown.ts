@@ -1,4 +1,4 @@
-import type { Element, Nodes as HastNodes } from 'hast'
+import type { Element } from 'hast'
 import { defaultHandlers, type Handle, type State, toMdast } from 'hast-util-to-mdast'
 import { toText } from 'hast-util-to-text'
 import type { Nodes, PhrasingContent, RootContent, TableCell } from 'mdast'
@@ -73,7 +73,6 @@ function handlersFor(base: string): Record<string, Handle> {
     menu: defaultHandlers.ul!,
     search: flow,
     button: (state, node) => [text(' '), ...(state.all(node) as PhrasingContent[]), text(' ')],
-    span,
     // Emphasis for machines only.
     u: all,
     mark: all,
@@ -89,14 +88,6 @@ function handlersFor(base: string): Record<string, Handle> {
     td: cell,
     th: cell,
   }
-}
-
-/** Style sheets, which are not read, lay out most neighbours apart, unless they are single letters. */
-const span: Handle = (state, node, parent) => {
-  const siblings: HastNodes[] = parent !== undefined && 'children' in parent ? parent.children : []
-  const next = siblings[siblings.indexOf(node) + 1]
-  const isApart = next?.type === 'element' && [node, next].every((one) => lineOf(one).length > 1)
-  return isApart ? [...(state.all(node) as PhrasingContent[]), text(' ')] : state.all(node)
 }
 
 /** Pictures without a text say nothing to readers of text. */
