@@ -1,4 +1,4 @@
-import { type Rule, type RuleForm, ruleOf, type SettingsForm } from './values.ts'
+import { fieldsOf, type Rule, type RuleForm, ruleOf, type SettingsForm } from './values.ts'
 
 const ACTIONS: Record<NonNullable<Rule['action']>, string> = {
   pass: 'get the origin',
@@ -15,12 +15,8 @@ export const DEVICE_CHOICES = [
 
 /** What a rule does, in one sentence; empty while its JSON cannot be read. */
 export function ruleSentence(form: RuleForm, devices: SettingsForm['devices']): string {
-  let rule: Rule
-  try {
-    rule = ruleOf(form)
-  } catch {
-    return ''
-  }
+  if (fieldsOf(form.more) === null) return ''
+  const rule = ruleOf(form)
   const { path, when = {}, action } = rule
   if (path === '') return ''
   // The origin's own answer is neither rendered nor changed.

@@ -199,5 +199,9 @@ it('says what a rule does', () => {
 it('says nothing where there is nothing to say', () => {
   assert.equal(sentence({}), '')
   assert.equal(sentence({ path: '', action: 'pass' }), '')
-  assert.equal(ruleSentence({ key: 'a', path: '/a', action: 'pass', freshHours: '', more: '{' }, 'one'), '')
+  const half = ['{"change":null}', '{"change":{"remove":".x"}}', '{"render":{"viewport":null}}']
+  for (const more of ['{', ...half, '{"when":{"categories":"ai"}}']) {
+    assert.equal(ruleSentence({ key: 'a', path: '/a', action: '', freshHours: '', more }, 'one'), '', more)
+    assert.equal(fieldsOf(more), null, more)
+  }
 })

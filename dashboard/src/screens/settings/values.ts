@@ -175,20 +175,41 @@ export function withField(more: string, place: readonly string[], value: unknown
   return changed === undefined ? '' : JSON.stringify(changed, null, 2)
 }
 
-/** null: not a JSON object. */
+const OBJECTS = ['when', 'when.query', 'render', 'render.viewport', 'change', 'change.head', 'change.headers']
+const LISTS = ['when.categories', 'render.block', 'change.remove']
+
+/** null: not a JSON object, or without objects and lists where a rule has them. */
 export function fieldsOf(more: string): Partial<Rule> | null {
   if (more.trim() === '') return {}
   try {
     const fields: unknown = JSON.parse(more)
-    return typeof fields === 'object' && fields !== null && !Array.isArray(fields) ? fields : null
+    const isSound =
+      isObject(fields) &&
+      OBJECTS.map((place) => valueAt(fields, place)).every(
+        (value) => value === undefined || isObject(value),
+      ) &&
+      LISTS.map((place) => valueAt(fields, place)).every(
+        (value) => value === undefined || Array.isArray(value),
+      )
+    return isSound ? fields : null
   } catch {
     return null
   }
 }
 
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function valueAt(fields: unknown, place: string): unknown {
+  return place
+    .split('.')
+    .reduce<unknown>((value, name) => (isObject(value) ? value[name] : undefined), fields)
+}
+
 function changedAt(fields: unknown, [name, ...rest]: readonly string[], value: unknown): unknown {
   if (name === undefined) return isEmpty(value) ? undefined : value
-  const before = typeof fields === 'object' && fields !== null ? (fields as Record<string, unknown>) : {}
+  const before = isObject(fields) ? fields : {}
   const { [name]: old, ...others } = before
   const changed = changedAt(old, rest, value)
   const all = changed === undefined ? others : { ...before, [name]: changed }
