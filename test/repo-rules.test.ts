@@ -40,7 +40,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'src/rules': words('src/store/page-id.ts src/store/path.ts'),
   'src/site-files': words(`
     src/db src/edge/crawlers/known-crawlers.ts src/http/link-header.ts src/outbound
-    src/render/visit/page-text.ts src/sitemaps src/sites/domain-settings.ts
+    src/render/visit/page-text.ts src/rules/rule-book.ts src/sitemaps src/sites/domain-settings.ts
     src/sites/inspection/scan-html.ts src/store`),
   'src/gateway': words('src/outbound'),
   'src/render': words('src/gateway src/http/link-header.ts src/outbound/headers.ts src/rules/schema.ts'),

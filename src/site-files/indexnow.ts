@@ -6,6 +6,7 @@ import type { Log } from '../log.ts'
 import type { OriginPool } from '../outbound/client/pool.ts'
 import { sendRequest } from '../outbound/client/request.ts'
 import { readOrigin } from '../outbound/origin.ts'
+import { RuleBook } from '../rules/rule-book.ts'
 import { readDomainSettings } from '../sites/domain-settings.ts'
 import { startWhileDue } from '../while-due.ts'
 import { type RobotsFiles, robotsSiteOf } from './robots-files.ts'
@@ -104,13 +105,14 @@ async function claimDue(pool: pg.Pool, nowMs: number): Promise<Due | undefined> 
 type Batch = { host: string; key: string; keyLocation: string; urlList: string[] }
 
 /** Without pages that no sitemap would list and none has listed. */
-async function batchOf({ pool, robots }: Deps, due: Due, changed: readonly Changed[]): Promise<Batch> {
+async function batchOf(deps: Deps, due: Due, changed: readonly Changed[]): Promise<Batch> {
   const { id, name, key } = due
-  const site = robotsSiteOf({ ...due, settings: readDomainSettings(due.settings) })
-  const redirects = await redirectMapOf(pool, id)
-  const rules = await robots.rules(site).catch(() => null)
+  const settings = readDomainSettings(due.settings)
+  const redirects = await redirectMapOf(deps.pool, id)
+  const robots = await deps.robots.rules(robotsSiteOf({ ...due, settings })).catch(() => null)
+  const rules = new RuleBook(settings.rules)
   const listed = changed.filter(({ path, is_covered: isCovered }) =>
-    isOpen(path, { rules, redirects: isCovered ? null : redirects }),
+    isOpen(path, { robots, rules, redirects: isCovered ? null : redirects }),
   )
   const urlList = listed.map(({ path }) => `https://${name}${path}`)
   return { host: name, key, keyLocation: `https://${name}/${key}.txt`, urlList }

@@ -13,10 +13,14 @@ import { startTestRenderer } from '../../test/support/renderer.ts'
 import { systemClock } from '../clock.ts'
 import { enqueue } from '../queue/jobs/enqueue.ts'
 import { createProber } from '../queue/judging/prober.ts'
+import { RuleBook } from '../rules/rule-book.ts'
 import { sitemapFile, URLS_A_FILE } from './sitemap.ts'
 
 setFlagsFromString('--expose-gc')
 const collect = runInNewContext('gc') as () => void
+
+/** Nothing takes a page out. */
+const OPEN = { redirects: null, robots: null, rules: new RuleBook([]) }
 
 let edge: TestEdge
 let batches = 0
@@ -81,7 +85,7 @@ describe('a generated sitemap', () => {
     t.after(clear)
     for (let from = 0; from < 1_000_000; from += 50_000)
       await list(50_000, `'/products/item-' || lpad((n + ${from})::text, 7, '0')`)
-    const site = { id: edge.red, name: 'red.example', sinceMs: 0, redirects: null, rules: null }
+    const site = { ...OPEN, id: edge.red, name: 'red.example', sinceMs: 0 }
     let [urls, least, growth] = [0, Number.POSITIVE_INFINITY, 0]
     const measure = () => {
       collect()
@@ -121,7 +125,7 @@ describe('a generated sitemap', () => {
       const lastmod = async () => {
         await enqueue(queue.pool, id, [HOME], 'live')
         await runNext(queue, renderer.render, { clock, prober })
-        const site = { id, name: 'shop.example', sinceMs: 0, redirects: null, rules: null }
+        const site = { ...OPEN, id, name: 'shop.example', sinceMs: 0 }
         let xml = ''
         for await (const piece of (await sitemapFile(queue.pool, site, null)) ?? []) xml += piece
         return /<loc>https:\/\/shop\.example\/<\/loc><lastmod>(.*)<\/lastmod>/.exec(xml)?.[1]

@@ -1,5 +1,6 @@
 import type { Queryable } from '../db/transaction.ts'
 import type { DomainId } from '../ids.ts'
+import type { RuleBook } from '../rules/rule-book.ts'
 import type { RobotsText } from '../sitemaps/robots-rules.ts'
 import { escapeXml } from '../sitemaps/xml-text.ts'
 import { judgeCrawler } from './judge-crawler.ts'
@@ -19,17 +20,20 @@ type SitemapSite = {
   /** Rendered since then. */
   sinceMs: number
   redirects: RedirectMap | null
-  rules: RobotsText | null
+  robots: RobotsText | null
+  rules: RuleBook
 }
 
 const LISTED = 'domain_id = $1 and is_listed and rendered_at >= $2'
 
-/** By redirects and robots.txt; null: there are none, or they are not known. */
+/** By redirects, robots.txt and rules that answer 404 or 410; null: there are none, or they are not known. */
 export function isOpen(
   path: string,
-  { redirects, rules }: Pick<SitemapSite, 'redirects' | 'rules'>,
+  { redirects, robots, rules }: Pick<SitemapSite, 'redirects' | 'robots' | 'rules'>,
 ): boolean {
-  return !redirects?.covers(path) && (rules === null || judgeCrawler(rules, 'Googlebot', path).allowed)
+  const action = rules.chosen(path)?.rule.action
+  if (action === 'not-found' || action === 'gone' || redirects?.covers(path)) return false
+  return robots === null || judgeCrawler(robots, 'Googlebot', path).allowed
 }
 
 /** A file in pieces, or for null the whole or the index; null: there is no such file. Without pieces: no page. */

@@ -217,12 +217,13 @@ describe('a generated sitemap at the edge', () => {
     )
   const at = (path: string) => edge.ask(path, { agent: PERSON })
 
-  it('has what is listed, in order; not what robots.txt forbids, a redirect covers or is too old', async () => {
+  it('has what is listed, in order; not what robots.txt forbids, a redirect or a rule takes away, or is too old', async () => {
     await version('robots', { mode: 'replace', text: 'User-agent: *\nDisallow: /p000002' })
     await version('redirects', [{ from: '/p000003', to: '/x', status: 301 }])
-    await edge.settings({ sitemap: 'generate', robots: { mode: 'replace' } })
+    const rules = [{ path: '/p000005*', action: 'gone' }]
+    await edge.settings({ sitemap: 'generate', robots: { mode: 'replace' }, rules })
     assert.equal((await at('/sitemap.xml')).status, 404)
-    await list(1, 4)
+    await list(1, 5)
     const map = await at('/sitemap.xml')
     assert.equal(map.verdict, 'site-file')
     assert.equal(map.headers['content-type'], 'application/xml; charset=utf-8')
@@ -244,6 +245,7 @@ describe('a generated sitemap at the edge', () => {
   it('is an index above 50,000 pages', async () => {
     await version('redirects', [])
     await version('robots', { mode: 'replace', text: '' })
+    await edge.settings({ sitemap: 'generate', robots: { mode: 'replace' } })
     const urls = async (path: string) => String((await at(path)).body).split('<loc>').length - 1
     await list(1, 50_000)
     assert.equal(await urls('/sitemap.xml'), 50_000)

@@ -63,10 +63,10 @@ export class OwnAnswers {
     domain: EdgeDomain,
     file: number | null,
   ): Promise<Verdict | null> {
-    const { robots, db, clock, log } = this.#parts
-    const { id, name, redirects, ages } = domain
-    const rules = await robots.rules(domain).catch(() => null)
-    const site = { id, name, redirects, rules, sinceMs: clock.nowMs() - ages.keep_seconds * 1_000 }
+    const { db, clock, log } = this.#parts
+    const { id, name, redirects, rules, ages } = domain
+    const robots = await this.#parts.robots.rules(domain).catch(() => null)
+    const site = { id, name, redirects, robots, rules, sinceMs: clock.nowMs() - ages.keep_seconds * 1_000 }
     try {
       const pieces = await sitemapFile(db, site, file)
       if (pieces === null) return null
