@@ -16,11 +16,7 @@ export const queuedJobSchema = apiSchema(
 
 export const queuedDomainJobSchema = apiSchema(
   'QueuedDomainJob',
-  z.object({
-    domain: z.string(),
-    path: z.string().describe('Path being refreshed, as it is stored'),
-    jobId: z.string().describe('Identifier of the queued render job'),
-  }),
+  z.object({ domain: z.string(), ...queuedJobSchema.shape }),
 )
 
 const jobSchema = apiSchema(

@@ -8,9 +8,8 @@ import { domainSettingsPatchSchema } from '../../sites/domain-settings.ts'
 import { findDomain, listDomains } from '../../sites/domains.ts'
 import { openToAll } from '../../sites/origin-headers.ts'
 import { outdatedPages } from '../../store/stale-pages.ts'
-import { callerOf } from '../http/access.ts'
+import { authorOf, callerOf } from '../http/access.ts'
 import type { ApiApp, ApiDeps, CheckOrigin } from '../http/app.ts'
-import { authorOf } from '../http/author.ts'
 import { jsonResponse } from '../http/responses.ts'
 import { accountRoutes } from '../http/routes.ts'
 import {
@@ -70,14 +69,12 @@ const updateSchema = z
 export function domains(app: ApiApp, deps: ApiDeps): void {
   const { caughtUp, checkOrigin, clock, plans, pool, vault } = deps
   const add = accountRoutes(app, 'Domains')
+  const view = () => ({ plans, nowMs: clock.nowMs() })
 
   add('GET', '/api/domains', 'listDomains', {
     summary: 'All domains of the account, by name',
     response: { 200: jsonResponse('The domains', z.object({ domains: z.array(domainSchema) })) },
-    handler: async (account) => {
-      const view = { plans: plans, nowMs: clock.nowMs() }
-      return { domains: await listDomains(pool, account, view) }
-    },
+    handler: async (account) => ({ domains: await listDomains(pool, account, view()) }),
   })
 
   app.route({
@@ -111,13 +108,10 @@ export function domains(app: ApiApp, deps: ApiDeps): void {
 
       const name = parseDomainName(request.body.custom_domain)
       if (!name.ok) throw new AppError('invalid_custom_domain', { word: name.reason })
-      const origin = await checkOrigin(request.body.origin_url)
-      if (!origin.ok) throw new AppError('invalid_origin', { word: origin.reason })
+      const originUrl = await checkedOrigin(checkOrigin, request.body.origin_url)
 
       const { account } = callerOf(request)
-      const view = { plans: plans, nowMs: clock.nowMs() }
-      const input = { name: name.name, originUrl: origin.originUrl }
-      const domain = await createDomain(pool, account, input, view)
+      const domain = await createDomain(pool, account, { name: name.name, originUrl }, view())
       await caughtUp()
       reply.code(201)
       return { domain }
@@ -130,8 +124,7 @@ export function domains(app: ApiApp, deps: ApiDeps): void {
     refuses: ['domain_not_found'],
     response: { 200: jsonResponse('The domain', z.object({ domain: domainWithSettingsSchema })) },
     handler: async (account, request) => {
-      const view = { plans: plans, nowMs: clock.nowMs() }
-      const domain = await findDomain(pool, account, domainNameFrom(request.params.domain), view)
+      const domain = await findDomain(pool, account, domainNameFrom(request.params.domain), view())
       if (domain === null) throw new AppError('domain_not_found')
       const { mode } = domain.settings.robots
       const text = await ownRobotsText(pool, domain.id)
@@ -155,10 +148,9 @@ export function domains(app: ApiApp, deps: ApiDeps): void {
       // Check ownership before any work.
       const domain = await ownedDomain(pool, account, request.params.domain)
       const originUrl = rawOrigin === undefined ? undefined : await checkedOrigin(checkOrigin, rawOrigin)
-      const view = { plans: plans, nowMs: clock.nowMs() }
       const author = await authorOf(pool, request)
       const change = { originUrl, isActive, settings, vault, author }
-      const changed = await updateDomain(pool, account, domain.name, change, view)
+      const changed = await updateDomain(pool, account, domain.name, change, view())
       const open = settings?.origin_headers && openToAll(settings.origin_headers)
       const rules = settings?.rules
       if (rules === undefined) {

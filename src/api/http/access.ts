@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { findKeyOwner, findTokenOwner, type TokenOwner } from '../../accounts/access.ts'
+import { keyName } from '../../accounts/keys.ts'
 import type { LastUse } from '../../accounts/last-use.ts'
 import { type Plan, type PlanCatalogue, planNamed } from '../../accounts/plans.ts'
 import { readSession, type Session } from '../../accounts/sign-in/sessions.ts'
@@ -9,7 +10,13 @@ import type { Queryable } from '../../db/transaction.ts'
 import { AppError, type ErrorCode, unreachable } from '../../errors.ts'
 import type { AccountId } from '../../ids.ts'
 import type { ApiApp } from './app.ts'
-import { checkOperator, checkSameSite, sessionToken, setSessionCookie } from './session-access.ts'
+import {
+  bearerToken,
+  checkOperator,
+  checkSameSite,
+  sessionToken,
+  setSessionCookie,
+} from './session-access.ts'
 
 /**
  * What a route requires. Every route names one; there is no default. `bearer-key`: the key as Bearer token;
@@ -79,7 +86,7 @@ export function guardRoutes(app: ApiApp, deps: AccessDeps): void {
         if (request.caller.session?.role !== 'operator') throw new AppError('operator_required')
         return
       case 'bearer-key':
-        request.caller = await checkKey(deps, bearerOf(request) ?? request.headers['x-api-key'])
+        request.caller = await checkKey(deps, bearerToken(request.headers) ?? request.headers['x-api-key'])
         return
       case 'prerender-key':
         request.caller = await checkKey(deps, request.headers['x-prerender-token'])
@@ -103,6 +110,12 @@ export function guardRoutes(app: ApiApp, deps: AccessDeps): void {
 export function callerOf(request: Pick<FastifyRequest, 'caller'>): Caller {
   if (request.caller === null) throw new Error('this route is not guarded by a key')
   return request.caller
+}
+
+/** As versions name it: an e-mail address, or `key <name>`. */
+export async function authorOf(db: Queryable, request: FastifyRequest): Promise<string> {
+  const { session, keyId, account } = callerOf(request)
+  return session === null ? `key ${await keyName(db, account, keyId)}` : session.email
 }
 
 export function tokenOwnerOf(request: FastifyRequest): TokenOwner {
@@ -132,10 +145,6 @@ async function ofSession(
   return { account: session.account, plan: planNamed(deps.plans, session.plan), session, keyId: null }
 }
 
-function bearerOf(request: FastifyRequest): string | undefined {
-  return /^bearer +([^\s,]+) *$/i.exec(request.headers.authorization ?? '')?.[1]
-}
-
 async function checkKey(deps: AccessDeps, raw: string | string[] | undefined): Promise<Caller> {
   if (raw === undefined || raw === '') throw new AppError('api_key_required')
   const owner = typeof raw === 'string' ? await findKeyOwner(deps.pool, raw, deps.clock.nowMs()) : null
@@ -150,7 +159,7 @@ async function checkKey(deps: AccessDeps, raw: string | string[] | undefined): P
 
 /** The order is part of the API contract. Requests count from the rate check on, whatever the body contains. */
 async function checkToken(deps: AccessDeps, request: FastifyRequest): Promise<TokenOwner> {
-  const raw = bearerOf(request)
+  const raw = bearerToken(request.headers)
   if (raw === undefined) throw new AppError('webhook_header_missing')
   const owner = await findTokenOwner(deps.pool, raw)
   if (owner === null) throw new AppError('invalid_token')

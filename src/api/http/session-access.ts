@@ -42,6 +42,10 @@ function hostOf(origin: string): string | null {
   return URL.canParse(origin) ? new URL(origin).host : null
 }
 
+export function bearerToken({ authorization = '' }: IncomingHttpHeaders): string | undefined {
+  return /^bearer +([^\s,]+) *$/i.exec(authorization)?.[1]
+}
+
 type OperatorRequest = { headers: IncomingHttpHeaders; socket: { remoteAddress?: string | undefined } }
 
 /** Behind a proxy on this machine, a local socket does not prove a local client. */
@@ -52,7 +56,7 @@ const LOOPBACK = /^(?:::ffff:)?127\.|^::1$/
 /** Requires `token` as Bearer token, or, if `token` is null, a request from this machine without a proxy. */
 export function checkOperator(request: OperatorRequest, token: string | null): void {
   if (token !== null) {
-    const given = /^bearer +([^\s,]+) *$/i.exec(request.headers.authorization ?? '')?.[1]
+    const given = bearerToken(request.headers)
     if (given === undefined || !timingSafeEqual(hash(given), hash(token))) throw new AppError('invalid_token')
     return
   }
