@@ -90,6 +90,7 @@ export class TabPool {
       const tab = await Tab.open(this.#browser, proxy, key, { visitor: site.visitor, waits: doesWait(site) })
       this.#tabs.add(tab)
       tab.lost.addEventListener('abort', () => void this.#discard(tab))
+      if (tab.lost.aborted) void this.#discard(tab)
       return tab
     } finally {
       opened()
