@@ -9,6 +9,7 @@ import type { AccountId, DomainId, DomainName, PagePath } from '../../ids.ts'
 import { silentLog } from '../../log.ts'
 import { pageId } from '../../store/page-id.ts'
 import { purgePages } from '../../store/purge.ts'
+import { visitorFor } from '../devices.ts'
 import { type InspectionDeps, type Looked, startInspectionWorker } from './inspection-worker.ts'
 import {
   findInspection,
@@ -147,7 +148,7 @@ describe('inspections at a node', () => {
     assert.deepEqual(
       asked.map(({ given, visitor, customDomain, originUrl }) => [given, visitor, customDomain, originUrl]),
       [{ status: 404, html: '<title>A crawler</title>' }, undefined].map((given) => [
-        ...[given, { locale: 'de-CH' }, RED_NAME, 'http://o.example'],
+        ...[given, visitorFor('desktop', { locale: 'de-CH' }), RED_NAME, 'http://o.example'],
       ]),
     )
     const { crawler, person, finishedAt } = await found(id)
