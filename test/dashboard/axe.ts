@@ -15,6 +15,7 @@ export async function axeEverywhere(page: Page): Promise<string[]> {
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme })
       await page.locator(`html[data-mantine-color-scheme=${colorScheme}]`).waitFor()
+      await transitionsEnded(page)
       // Dark differs by its colours only.
       const findings = await axeFindings(page, colorScheme === 'dark' ? COLOUR_RULES : null)
       found.push(...findings.map((line) => `${colorScheme}, ${size.width} px: ${line}`))
@@ -24,6 +25,12 @@ export async function axeEverywhere(page: Page): Promise<string[]> {
   await page.setViewportSize(wide)
   return found
 }
+
+/** Colours on their way from one scheme to the other have any contrast. */
+const transitionsEnded = (page: Page) =>
+  page.evaluate(
+    `Promise.allSettled(document.getAnimations().filter((each) => each instanceof CSSTransition).map((each) => each.finished)).then(() => undefined)`,
+  )
 
 type Finding = { id: string; help: string; nodes: { target: unknown[]; failureSummary?: string }[] }
 

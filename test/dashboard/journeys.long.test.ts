@@ -216,7 +216,7 @@ describe('settings', () => {
     }
     await page.getByLabel('On', { exact: true }).selectOption('mobile')
     await button('Try these rules').click()
-    await found.getByText('Phones get the desktop page here').waitFor({ timeout: 60_000 })
+    await found.getByText('Search, phones: no rule now, rule 1 then').waitFor({ timeout: 60_000 })
     assert.deepEqual(await axeEverywhere(page), [])
     await button('Save these rules', found).click()
     await page.getByText('Saved. The settings apply from the next request.').waitFor()
