@@ -88,7 +88,7 @@ export async function forgetUnnamed(
   )
 }
 
-const ASKED_FOR_DAYS = 30
+export const ASKED_FOR_DAYS = 30
 
 export type KnownPage = {
   path: PagePath

@@ -1,9 +1,7 @@
 import type pg from 'pg'
 import { deleteInSteps, removeOldPaths, type Steps } from '../db/remove-old.ts'
 import { DEFAULT_DOMAIN_SETTINGS } from '../sites/domain-settings.ts'
-
-/** The same as in src/store/known-paths.ts. */
-const ASKED_FOR_DAYS = 30
+import { ASKED_FOR_DAYS } from './known-paths.ts'
 
 /** Sitemaps are read daily while crawlers request them. */
 const SITEMAP_SLACK_DAYS = 2

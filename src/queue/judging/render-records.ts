@@ -67,20 +67,24 @@ export type RenderView = {
   requestId: string | null
 }
 
-type Row = Omit<RenderView, 'ended_at' | 'jobId' | 'requestId'> & {
-  request_id: string | null
-  job_id: JobId
-  ended_at: Date
-}
-
 /** Newest first. */
 export async function lastRenders(db: Queryable, domain: DomainId): Promise<RenderView[]> {
-  const { rows } = await db.query<Row>(
-    `select job_id, path, variant, outcome, detail, ended_at, queued_ms, stored_ms, record, request_id
-       from render_record where domain_id = $1 order by id desc limit $2`,
-    [domain, RECORDS_SHOWN],
+  return rendersWhere(db, '', [domain, RECORDS_SHOWN])
+}
+
+export async function rendersOfPage(db: Queryable, page: PageId): Promise<RenderView[]> {
+  const values = [page.domain, RECORDS_A_PAGE, page.path, page.variant]
+  return rendersWhere(db, 'and path = $3 and variant = $4', values)
+}
+
+async function rendersWhere(db: Queryable, where: string, values: unknown[]): Promise<RenderView[]> {
+  const { rows } = await db.query<Omit<RenderView, 'ended_at'> & { ended_at: Date }>(
+    `select job_id as "jobId", path, variant, outcome, detail, ended_at, queued_ms, stored_ms, record,
+            request_id as "requestId"
+       from render_record where domain_id = $1 ${where} order by id desc limit $2`,
+    values,
   )
-  return rows.map(toView)
+  return rows.map((row) => ({ ...row, ended_at: row.ended_at.toISOString() }))
 }
 
 /** Pages whose last render stored them; `complete`: without a browser. `folders`: complete but for those rendered first. */
@@ -103,20 +107,6 @@ export async function completePages(db: Queryable, domain: DomainId): Promise<Co
     [domain, PAGES_READ, FOLDER_PAGES, FOLDERS_SHOWN, RENDERED_FIRST],
   )
   return rows[0]!
-}
-
-function toView({ job_id, request_id, ended_at, ...row }: Row): RenderView {
-  return { jobId: job_id, requestId: request_id, ...row, ended_at: ended_at.toISOString() }
-}
-
-export async function rendersOfPage(db: Queryable, page: PageId): Promise<RenderView[]> {
-  const { rows } = await db.query<Row>(
-    `select job_id, path, variant, outcome, detail, ended_at, queued_ms, stored_ms, record, request_id
-       from render_record where domain_id = $1 and path = $2 and variant = $3
-      order by id desc limit $4`,
-    [page.domain, page.path, page.variant, RECORDS_A_PAGE],
-  )
-  return rows.map(toView)
 }
 
 export async function removeOldRecords(pool: pg.Pool, steps?: Steps): Promise<number> {

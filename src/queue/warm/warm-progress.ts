@@ -34,25 +34,14 @@ export type WarmProgress = {
   seconds_left: number | null
 }
 
-type Row = {
-  which: WarmWhich
-  state: WarmState
+type Row = Omit<
+  WarmProgress,
+  'paused_at' | 'started_at' | 'ended_at' | 'left' | 'pages_per_second' | 'seconds_left'
+> & {
   paused_at: Date | null
-  reason: string | null
   started_at: Date
   ended_at: Date | null
-  read: number
-  unread: number
-  unreadable: number
-  failures: { path: string; reason: string }[]
-  known: number
   queued: number
-  done: number
-  unchanged: number
-  failed: number
-  forbidden: number
-  passed: number
-  fresh: number
   lately: number
   lately_seconds: number
 }
@@ -64,19 +53,19 @@ export async function readWarm(db: Queryable, domain: DomainId): Promise<WarmPro
   const { rows } = await db.query<Row>(
     `select w.which, w.state, w.paused_at, w.reason, w.started_at, w.ended_at, w.known, w.queued,
             w.forbidden, w.passed, w.fresh, t.done, t.unchanged, t.failed,
-            s.read, s.unread, s.unreadable,
-            (select coalesce(json_agg(json_build_object('path', path, 'reason', failure)), '[]')
-               from (select path, failure from warm_sitemap
-                      where domain_id = w.domain_id and failure is not null order by path limit $2) f) as failures,
+            json_build_object('read', s.read, 'left', s.unread, 'failed', s.unreadable, 'failures', (
+              select coalesce(json_agg(json_build_object('path', path, 'reason', failure)), '[]')
+                from (select path, failure from warm_sitemap
+                       where domain_id = w.domain_id and failure is not null order by path limit $2) f)) as sitemaps,
             (select count(*)::int from job
               where finished_at > clock_timestamp() - make_interval(secs => $3)
                 and domain_id = w.domain_id and warm = w.run) as lately,
             least($3, extract(epoch from clock_timestamp() - w.started_at))::float8 as lately_seconds
        from warm w join warm_count t on t.domain_id = w.domain_id
       cross join lateral (
-        select count(*) filter (where entries is not null)::int as read,
-               count(*) filter (where entries is null and failure is null)::int as unread,
-               count(*) filter (where failure is not null)::int as unreadable
+        select count(*) filter (where entries is not null) as read,
+               count(*) filter (where entries is null and failure is null) as unread,
+               count(*) filter (where failure is not null) as unreadable
           from warm_sitemap where domain_id = w.domain_id) s
       where w.domain_id = $1`,
     [domain, FAILURES_SHOWN, LATELY_SECONDS],
@@ -85,30 +74,27 @@ export async function readWarm(db: Queryable, domain: DomainId): Promise<WarmPro
   return row === undefined ? null : progressOf(row)
 }
 
-function progressOf(row: Row): WarmProgress {
-  const { which, state, reason, known, done, unchanged, failed, forbidden, passed, fresh } = row
-  const isUnderWay = state === 'reading' || state === 'queueing' || state === 'rendering'
-  const left = leftOf(row, isUnderWay)
-  const isMoving = isUnderWay && row.paused_at === null && row.lately > 0 && row.lately_seconds > 0
-  const perSecond = isMoving ? row.lately / row.lately_seconds : null
+function progressOf({ queued, lately, lately_seconds: seconds, ...row }: Row): WarmProgress {
+  const isUnderWay = row.state === 'reading' || row.state === 'queueing' || row.state === 'rendering'
+  const left = isUnderWay ? leftOf(row, queued) : 0
+  const isMoving = isUnderWay && row.paused_at === null && lately > 0 && seconds > 0
+  const perSecond = isMoving ? lately / seconds : null
   return {
-    which,
-    state,
+    ...row,
     paused_at: row.paused_at?.toISOString() ?? null,
-    reason,
     started_at: row.started_at.toISOString(),
     ended_at: row.ended_at?.toISOString() ?? null,
-    sitemaps: { read: row.read, left: row.unread, failed: row.unreadable, failures: row.failures },
-    ...{ known, done, unchanged, failed, forbidden, passed, fresh, left },
+    left,
     pages_per_second: perSecond === null ? null : Math.round(perSecond * 100) / 100,
     seconds_left: perSecond === null || left === null ? null : Math.round(left / perSecond),
   }
 }
 
 /** An estimate from `known` while paths are queued; exact afterwards. */
-function leftOf(row: Row, isUnderWay: boolean): number | null {
-  const { state, known, queued, done, failed, forbidden, passed, fresh } = row
-  if (!isUnderWay) return 0
+function leftOf(
+  { state, known, done, failed, forbidden, passed, fresh }: Omit<Row, 'queued' | 'lately' | 'lately_seconds'>,
+  queued: number,
+): number | null {
   if (state === 'reading') return null
   const all = state === 'queueing' ? Math.max(queued, known - forbidden - passed - fresh) : queued
   return Math.max(0, all - done - failed)

@@ -198,15 +198,14 @@ async function recordSitemaps(
 type NextSitemap = { path: PagePath; depth: number; entriesSoFar: number }
 
 async function nextSitemap(pool: pg.Pool, domain: DomainId): Promise<NextSitemap | null> {
-  const { rows } = await pool.query<{ path: PagePath; depth: number; so_far: number }>(
+  const { rows } = await pool.query<NextSitemap>(
     `select path, depth,
-            (select coalesce(sum(entries), 0)::int from warm_sitemap where domain_id = $1) as so_far
+            (select coalesce(sum(entries), 0)::int from warm_sitemap where domain_id = $1) as "entriesSoFar"
        from warm_sitemap where domain_id = $1 and entries is null and failure is null
       order by depth, path limit 1`,
     [domain],
   )
-  const row = rows[0]
-  return row === undefined ? null : { path: row.path, depth: row.depth, entriesSoFar: row.so_far }
+  return rows[0] ?? null
 }
 
 /** `reason` null: the path was a guess, so no failure is shown. */
@@ -226,14 +225,10 @@ function bounded(text: string): string {
   return text.replaceAll('\0', '').toWellFormed().slice(0, REASON_LIMIT_CHARS)
 }
 
-type Reading = { domain: DomainId; run: string; lease: string; robots: string | null; site: Site }
+type Reading = { domain: DomainId; lease: string; robots: string | null; site: Site }
 
-type ReadingRow = {
-  domain_id: DomainId
-  run: string
-  lease: string
-  robots: string | null
-  custom_domain: DomainName
+type ReadingRow = Omit<Reading, 'site'> & {
+  name: DomainName
   origin_url: string
   settings: unknown
   sealed_headers: Buffer | null
@@ -249,20 +244,17 @@ async function takeReading({ pool, openHeaders }: WarmReadDeps, leaseMs: number)
          where state = 'reading' and paused_at is null
            and (lease_until is null or lease_until < clock_timestamp())
          order by moved_at limit 1 for update skip locked)
-     returning w.domain_id, w.run, w.lease, w.robots, d.custom_domain, d.origin_url, d.settings,
+     returning w.domain_id as domain, w.lease, w.robots, d.custom_domain as name, d.origin_url, d.settings,
             (select key_sealed from origin_header where domain_id = d.id) as sealed_headers`,
     [leaseMs],
   )
   const row = rows[0]
   if (row === undefined) return null
-  const headers = openHeaders?.(row.domain_id, row.sealed_headers, 'renders')
-  const site = {
-    id: row.domain_id,
-    name: row.custom_domain,
-    origin: readOrigin(row.origin_url, row.domain_id, headers),
-    query: readDomainSettings(row.settings).query,
-  }
-  return { domain: row.domain_id, run: row.run, lease: row.lease, robots: row.robots, site }
+  const { domain, name, lease, robots } = row
+  const headers = openHeaders?.(domain, row.sealed_headers, 'renders')
+  const origin = readOrigin(row.origin_url, domain, headers)
+  const site = { id: domain, name, origin, query: readDomainSettings(row.settings).query }
+  return { domain, lease, robots, site }
 }
 
 /** Also moves the run to the end of the line. */

@@ -84,7 +84,7 @@ async function stepPast(
       const room = quota === null ? 0 : quota.limit - quota.used - run.open
       if (room <= 0) {
         if (run.open === 0) await pauseWarm(client, run.domain, 'over-quota')
-        else await move(client, run.domain, {})
+        else await move(client, run.domain)
         return { waits: run.domain }
       }
       await queueNext(client, run, Math.min(STEP_PATHS, room), clock.nowMs())
@@ -93,7 +93,7 @@ async function stepPast(
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== 'queue_full' || taken === null) throw error
     // The limit depends on the domain's waiting jobs: other domains may have room.
-    await move(pool, taken, {})
+    await move(pool, taken)
     return { waits: taken }
   }
 }
@@ -108,7 +108,7 @@ async function queueNext(client: Queryable, run: Run, limit: number, nowMs: numb
   if (held.length > 0) {
     const paths = held.map(({ path }) => path)
     await queueFor(client, run, paths.sort())
-    return move(client, run.domain, {})
+    return move(client, run.domain)
   }
   const pages = await nextKnownPages(client, run.domain, run.after, limit)
   const robots = readRobots(run.robots, {
@@ -121,20 +121,11 @@ async function queueNext(client: Queryable, run: Run, limit: number, nowMs: numb
   const chosen: Record<WarmChoice, PagePath[]> = { queue: [], forbidden: [], passed: [], fresh: [] }
   for (const [at, page] of pages.entries()) {
     if (at % BREATH_PATHS === 0) await breathe()
-    const choice = redirects?.covers(page.path)
-      ? 'passed'
-      : warmChoice(page, { which: run.which, robots, settings: run.settings, rules, nowMs })
+    const choice = redirects?.covers(page.path) ? 'passed' : warmChoice(page, run, { robots, rules, nowMs })
     chosen[choice].push(page.path)
   }
   await queueFor(client, run, chosen.queue)
-  await move(client, run.domain, {
-    after: pages.at(-1)?.path,
-    isLast: pages.length < limit,
-    queued: chosen.queue.length,
-    forbidden: chosen.forbidden.length,
-    passed: chosen.passed.length,
-    fresh: chosen.fresh.length,
-  })
+  await move(client, run.domain, { after: pages.at(-1)?.path, isLast: pages.length < limit, chosen })
 }
 
 /** Jobs that ended just now count as done. */
@@ -152,20 +143,24 @@ async function queueFor(client: Queryable, { domain, run }: Run, paths: readonly
   }
 }
 
-type Moved = Partial<Record<'queued' | 'forbidden' | 'passed' | 'fresh', number>> & {
-  after?: PagePath | undefined
-  isLast?: boolean
-}
+type Moved = { after?: PagePath | undefined; isLast?: boolean; chosen?: Record<WarmChoice, PagePath[]> }
 
-async function move(client: Queryable, domain: DomainId, by: Moved): Promise<void> {
-  const { after = null, isLast = false, queued = 0, forbidden = 0, passed = 0, fresh = 0 } = by
+/** To the end of the line. */
+async function move(
+  client: Queryable,
+  domain: DomainId,
+  { after, isLast = false, chosen }: Moved = {},
+): Promise<void> {
+  const counts = (['queue', 'forbidden', 'passed', 'fresh'] as const).map(
+    (name) => chosen?.[name].length ?? 0,
+  )
   await client.query(
     `update warm set after_path = coalesce($2, after_path), moved_at = clock_timestamp(),
             state = case when $3 then 'rendering' else state end, queued = queued + $4,
             forbidden = forbidden + $5, passed = passed + $6, fresh = fresh + $7
       where domain_id = $1
      returning pg_notify('${WARM_MOVED_CHANNEL}', domain_id::text)`,
-    [domain, after, isLast, queued, forbidden, passed, fresh],
+    [domain, after ?? null, isLast, ...counts],
   )
 }
 
@@ -190,23 +185,11 @@ async function finish(client: Queryable): Promise<void> {
   )
 }
 
-type Row = {
-  domain_id: DomainId
-  run: string
-  which: WarmWhich
-  after_path: string
-  robots: string | null
-  custom_domain: DomainName
-  origin_url: string
-  is_active: boolean
-  settings: unknown
-  open: number
-}
-
 async function takeRun(client: Queryable, passed: readonly DomainId[]): Promise<Run | null> {
-  const { rows } = await client.query<Row>(
-    `select w.domain_id, w.run, w.which, w.after_path, w.robots, d.custom_domain, d.origin_url, d.settings,
-            d.is_active and a.suspended_at is null as is_active,
+  const { rows } = await client.query<Omit<Run, 'settings'> & { settings: unknown }>(
+    `select w.domain_id as domain, w.run, w.which, w.after_path as after, coalesce(w.robots, '') as robots,
+            d.custom_domain as name, d.origin_url as "originUrl", d.settings,
+            d.is_active and a.suspended_at is null as "isActive",
             (select count(*)::int from job j
               where j.domain_id = w.domain_id and j.warm = w.run and j.state in ('queued', 'running')) as open
        from warm w join domain d on d.id = w.domain_id join account a on a.id = d.account_id
@@ -220,20 +203,8 @@ async function takeRun(client: Queryable, passed: readonly DomainId[]): Promise<
       order by w.moved_at limit 1 for update of w skip locked`,
     [WAITING_LIMIT, passed],
   )
-  const row = rows[0]
-  if (row === undefined) return null
-  return {
-    domain: row.domain_id,
-    run: row.run,
-    which: row.which,
-    after: row.after_path,
-    robots: row.robots ?? '',
-    name: row.custom_domain,
-    originUrl: row.origin_url,
-    isActive: row.is_active,
-    settings: readDomainSettings(row.settings),
-    open: row.open,
-  }
+  const [run] = rows
+  return run === undefined ? null : { ...run, settings: readDomainSettings(run.settings) }
 }
 
 async function isAnyUnderWay(client: Queryable): Promise<boolean> {
@@ -250,19 +221,8 @@ const AHEAD_MS = 86_400_000
 
 function warmChoice(
   page: KnownPage,
-  {
-    which,
-    robots,
-    settings,
-    rules,
-    nowMs,
-  }: {
-    which: WarmWhich
-    robots: Pick<Robots, 'allows'>
-    settings: Pick<DomainSettings, 'fresh_seconds' | 'stale_seconds' | 'keep_seconds'>
-    rules: RuleBook
-    nowMs: number
-  },
+  { which, settings }: Run,
+  { robots, rules, nowMs }: { robots: Robots; rules: RuleBook; nowMs: number },
 ): WarmChoice {
   const { rule = null } = rules.chosen(page.path) ?? {}
   // Nothing would serve what is rendered.
