@@ -131,18 +131,11 @@ export async function nextKnownPages(
       order by known.path`,
     [domain, after, limit, ASKED_FOR_DAYS],
   )
-  return rows.map((row) => ({
-    path: row.path,
-    stored:
-      row.status === null
-        ? null
-        : {
-            status: row.status,
-            renderedAtMs: row.rendered_at.getTime(),
-            staleSinceMs: row.stale_since?.getTime() ?? null,
-          },
-    changedAtMs: row.lastmod?.getTime() ?? null,
-  }))
+  return rows.map(({ path, status, rendered_at, stale_since, lastmod }) => {
+    const staleSinceMs = stale_since?.getTime() ?? null
+    const stored = status === null ? null : { status, renderedAtMs: rendered_at.getTime(), staleSinceMs }
+    return { path, stored, changedAtMs: lastmod?.getTime() ?? null }
+  })
 }
 
 export async function countKnownPages(db: Queryable, domain: DomainId): Promise<number> {

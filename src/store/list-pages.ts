@@ -113,21 +113,15 @@ export async function matchingPaths(
   return rows.map(([path]) => path)
 }
 
-type Row = {
+type Row = Omit<ListedPage, 'freshUntilMs' | 'freshness' | 'lastCrawler' | 'lastRender'> & {
   key: string | null
-  path: PagePath
-  variants: PageVariant[]
-  status: number
-  html_bytes: number
-  stored_bytes: number
-  rendered_at: Date
-  stale_since: Date | null
-  fresh_seconds: number
+  staleSince: Date | null
+  freshSeconds: number
   crawler: string | null
-  category: string | null
-  visited_at: Date | null
+  category: string
+  visitedAt: Date
   outcome: string | null
-  ended_at: Date | null
+  endedAt: Date
 }
 
 /** Finds rows on an index alone and reads only those shown. `with`, `without`: a row in the other table. */
@@ -167,10 +161,11 @@ async function query(
        select f.path, ${key === null ? 'null::text' : key.sql} as key from ${from} f
         where f.domain_id = $1 ${conditions.join(' ')}
         order by ${ordered}f.path ${direction} limit ${put(limit)})
-     select found.key::text as key, f.path, f.status, f.html_bytes, octet_length(f.body_br) as stored_bytes,
-            f.rendered_at, f.stale_since, ${fresh} as fresh_seconds,
+     select found.key::text as key, f.path, f.status, f.html_bytes as "htmlBytes",
+            octet_length(f.body_br) as "storedBytes", f.rendered_at as "renderedAt", f.stale_since as "staleSince",
+            ${fresh} as "freshSeconds",
             array(select p.variant from page p where p.domain_id = $1 and p.path = found.path order by 1) as variants,
-            v.crawler, v.category, v.visited_at, r.outcome, r.ended_at
+            v.crawler, v.category, v.visited_at as "visitedAt", r.outcome, r.ended_at as "endedAt"
        from found
        join page f on f.domain_id = $1 and f.path = found.path and ${row}
        left join last_visit v on v.domain_id = $1 and v.path = found.path
@@ -234,29 +229,25 @@ function likePattern(glob: string): string {
   return glob.replace(/[\\%_]/g, (char) => `\\${char}`).replace(/\*+/g, '%')
 }
 
-function toListed(row: Row, settings: DomainSettings, rules: RuleBook, nowMs: number): ListedPage {
-  const { rule = null } = rules.chosen(row.path) ?? {}
-  const lifetimes = { ...lifetimesOf(settings, rule), freshMs: row.fresh_seconds * 1_000 }
+function toListed(
+  { key: _, staleSince, freshSeconds, crawler, category, visitedAt, outcome, endedAt, ...page }: Row,
+  settings: DomainSettings,
+  rules: RuleBook,
+  nowMs: number,
+): ListedPage {
+  const { rule = null } = rules.chosen(page.path) ?? {}
+  const lifetimes = { ...lifetimesOf(settings, rule), freshMs: freshSeconds * 1_000 }
   const aged = {
-    status: row.status,
-    renderedAtMs: row.rendered_at.getTime(),
-    staleSinceMs: row.stale_since?.getTime() ?? null,
+    status: page.status,
+    renderedAtMs: page.renderedAt.getTime(),
+    staleSinceMs: staleSince?.getTime() ?? null,
   }
   return {
-    path: row.path,
-    variants: row.variants,
-    status: row.status,
-    htmlBytes: row.html_bytes,
-    storedBytes: row.stored_bytes,
-    renderedAt: row.rendered_at,
+    ...page,
     freshUntilMs: freshUntil(aged, lifetimes),
     freshness: freshnessOf(aged, lifetimes, nowMs),
-    lastCrawler:
-      row.crawler === null || row.visited_at === null
-        ? null
-        : { name: row.crawler, category: broadCategory(row.category ?? 'other'), visitedAt: row.visited_at },
-    lastRender:
-      row.outcome === null || row.ended_at === null ? null : { outcome: row.outcome, endedAt: row.ended_at },
+    lastCrawler: crawler === null ? null : { name: crawler, category: broadCategory(category), visitedAt },
+    lastRender: outcome === null ? null : { outcome, endedAt },
   }
 }
 

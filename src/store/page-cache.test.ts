@@ -69,20 +69,19 @@ describe('what was stored a moment ago', () => {
     stored.set(`1${path}`, page)
     return page
   }
-  const purges: Record<string, object> = {
-    'the page is purged': { domain: 1, path: '/a', purged: true },
-    'pages like it are purged': { domain: 1, prefix: '/' },
-    'its domain is purged': { domain: 1 },
-    'something is said that is not understood': { what: 'all' },
-  }
-  for (const [what, payload] of Object.entries(purges)) {
-    it(`is not admitted once ${what}`, () => {
+  it('is not admitted once it is purged, or something is said that is not understood', () => {
+    for (const payload of [
+      { domain: 1, path: '/a', purged: true },
+      { domain: 1, prefix: '/' },
+      { domain: 1 },
+      { what: 'all' },
+    ]) {
       const cache = startCache()
       const admit = cache.admission(key('/a'))
       notify(cache, payload)
-      assert.equal(admit(fresh('/a')), null)
-    })
-  }
+      assert.equal(admit(fresh('/a')), null, JSON.stringify(payload))
+    }
+  })
 
   it('is admitted when pages were stored meanwhile, its own among them, and another domain was purged', async () => {
     const cache = startCache()
@@ -108,19 +107,13 @@ describe('what was stored a moment ago', () => {
   })
 
   it('stays in memory when its own notification comes behind it, and goes with any other', () => {
-    const others: object[] = [
-      { domain: 1, path: '/a', stored: 1_001 },
-      { domain: 1, path: '/a' },
-      { domain: 1, path: '/a', purged: true },
-      { domain: 1, path: '/a', stored: 1_000, purged: true },
-      { domain: 1 },
-    ]
+    const others = [{ stored: 1_001 }, {}, { purged: true }, { stored: 1_000, purged: true }]
     for (const other of others) {
       const cache = startCache()
       cache.admission(key('/a'))(fresh('/a'))
       notify(cache, { domain: 1, path: '/a', stored: 1_000 })
       assert(!(cache.find(key('/a')) instanceof Promise))
-      notify(cache, other)
+      notify(cache, { domain: 1, path: '/a', ...other })
       assert(cache.find(key('/a')) instanceof Promise, JSON.stringify(other))
     }
   })
@@ -131,18 +124,6 @@ describe('what was stored a moment ago', () => {
     notify(cache, { domain: 1, path: '/a', stored: 1_001 })
     assert.equal(admit(fresh('/a'))?.etag, 'new')
     assert.equal(cache.entries(), 0)
-  })
-
-  it('drives out what memory held, and what is being read', async () => {
-    const cache = startCache()
-    store('/a', 'old')
-    await cache.find(key('/a'))
-    const resolve = hold()
-    const reading = cache.reread(key('/a'))
-    assert.equal(cache.admission(key('/a'))(fresh('/a'))?.etag, 'new')
-    resolve()
-    await reading
-    assert.equal((await cache.find(key('/a')))?.etag, 'new')
   })
 
   it('is not admitted where notifications were lost, before it or since', () => {
@@ -208,16 +189,16 @@ describe('memory', () => {
 })
 
 describe('notifications', () => {
-  const cases: Record<string, { payload: object; gone: string[] }> = {
-    'of one path that was stored': { payload: { domain: 1, path: '/a' }, gone: ['/a'] },
-    'of one path that was purged': { payload: { domain: 1, path: '/a', purged: true }, gone: ['/a', '/old'] },
-    'of a prefix': { payload: { domain: 1, prefix: '/a', purged: true }, gone: ['/a', '/a/b', '/old'] },
-    'of a domain': { payload: { domain: 1 }, gone: ['/', '/a', '/a/b', '/old'] },
-    'of another domain': { payload: { domain: 2 }, gone: [] },
-    'of a host or an account': { payload: { host: 'red.example' }, gone: [] },
-    'that nobody understands': { payload: { moon: 'full' }, gone: ['/', '/a', '/a/b', '/old'] },
-  }
-  for (const [name, { payload, gone }] of Object.entries(cases)) {
+  const cases: [name: string, payload: object, gone: string][] = [
+    ['of one path that was stored', { domain: 1, path: '/a' }, '/a'],
+    ['of one path that was purged', { domain: 1, path: '/a', purged: true }, '/a /old'],
+    ['of a prefix', { domain: 1, prefix: '/a', purged: true }, '/a /a/b /old'],
+    ['of a domain', { domain: 1 }, '/ /a /a/b /old'],
+    ['of another domain', { domain: 2 }, ''],
+    ['of a host or an account', { host: 'red.example' }, ''],
+    ['that nobody understands', { moon: 'full' }, '/ /a /a/b /old'],
+  ]
+  for (const [name, payload, gone] of cases) {
     it(name, async () => {
       const cache = startCache()
       for (const path of ['/', '/a', '/a/b']) store(path, path)
@@ -225,15 +206,12 @@ describe('notifications', () => {
       const paths = ['/', '/a', '/a/b', '/old']
       for (const path of paths) await cache.find(key(path))
       notify(cache, payload)
-      assert.deepEqual(
-        paths.filter((path) => cache.find(key(path)) instanceof Promise),
-        gone,
-      )
+      assert.equal(paths.filter((path) => cache.find(key(path)) instanceof Promise).join(' '), gone)
     })
   }
 
-  for (const payload of [{ domain: 1, path: '/a' }, { domain: 1, prefix: '/' }, { domain: 1 }, {}]) {
-    it(`${JSON.stringify(payload)} between a read and its end wins over the read`, async () => {
+  it('between a read and its end win over the read', async () => {
+    for (const payload of [{ domain: 1, path: '/a' }, {}]) {
       const cache = startCache()
       store('/a', 'old')
       const resolve = hold()
@@ -246,8 +224,8 @@ describe('notifications', () => {
       assert.equal((await reading)?.etag, 'old')
       assert.equal((await after)?.etag, 'new')
       assert.equal((await cache.find(key('/a')))?.etag, 'new')
-    })
-  }
+    }
+  })
 })
 
 describe('while notifications are lost', () => {
@@ -265,21 +243,6 @@ describe('while notifications are lost', () => {
     cache.held.lost()
     assert.equal((await cache.find(key('/a')))?.etag, 'new')
     assert(!(cache.find(key('/a')) instanceof Promise))
-  })
-
-  it('what was read before they were back is not kept', async () => {
-    const cache = startCache()
-    store('/a', 'old')
-    connected = false
-    cache.held.lost()
-    const resolve = hold()
-    const reading = cache.find(key('/a'))
-    connected = true
-    cache.held.lost()
-    resolve()
-    await reading
-    store('/a', 'new')
-    assert.equal((await cache.find(key('/a')))?.etag, 'new')
   })
 
   it('memory answers all the same when PostgreSQL does not', async () => {
@@ -307,8 +270,6 @@ describe('freshness: each state up to the last millisecond and from the next', (
     ['a page that an event made stale', page({ staleSinceMs: HOUR }), [HOUR, 21 * HOUR, 100 * HOUR]],
     ['an event after its time', page({ staleSinceMs: 12 * HOUR }), [10 * HOUR, 30 * HOUR, 100 * HOUR]],
     ['404, never stale', page({ status: 404 }), [HOUR, HOUR, 100 * HOUR]],
-    ['403, never stale', page({ status: 403 }), [HOUR, HOUR, 100 * HOUR]],
-    ['410, never stale', page({ status: 410 }), [HOUR, HOUR, 100 * HOUR]],
     ['a permanent redirect', page({ status: 301 }), [10 * HOUR, 30 * HOUR, 100 * HOUR]],
     ['a temporary redirect', page({ status: 307 }), [HOUR, 21 * HOUR, 100 * HOUR]],
   ]
