@@ -17,7 +17,7 @@ import {
   type VisitBounds,
 } from './last-visits.ts'
 import { pageId } from './page-id.ts'
-import { AHEAD_FROM, deletePages, type PurgeWhat, purgeAhead, purgePages } from './purge.ts'
+import { deletePages, type PurgeWhat, purgePages } from './purge.ts'
 
 const queue = await openQueue()
 const domain = await queue.domain()
@@ -53,10 +53,6 @@ describe('known paths', () => {
     assert.equal(await purge({ kind: 'prefix', prefix: '/b/' }), 2)
     await transaction(queue.pool, (client) => deletePages(client, domain, ['/c' as PagePath]))
     assert.deepEqual(await walk(domain, 10), ['/a', '/b/1', '/c'], 'but for what is no page')
-    const many = Array.from({ length: AHEAD_FROM + 1 }, (_, n) => `/many/${n}`)
-    await store(domain, many)
-    assert.equal(await purgeAhead(queue.pool, domain, { kind: 'all' }), AHEAD_FROM + 1)
-    assert.equal(await countKnownPages(queue.pool, domain), AHEAD_FROM + 4)
   })
 
   // Proves interface 4.3/7
@@ -79,31 +75,18 @@ describe('known paths', () => {
   it('come with what is stored, page or redirect, and with what the sitemap says of their last change', async () => {
     const domain = await queue.domain()
     await store(domain, ['/page'])
-    await queue.pool.query(
-      `update page set rendered_at = '2026-01-02T00:00:00Z', stale_since = '2026-01-03T00:00:00Z' where domain_id = $1`,
-      [domain],
-    )
-    await queue.pool.query(
-      `insert into redirect (domain_id, path, status, location, stored_at)
-       values ($1, '/moved', 301, '/to', '2026-01-04T00:00:00Z')`,
-      [domain],
-    )
+    await queue.pool.query(`insert into redirect values ($1, '/moved', 301, '/to', '2026-01-04T00:00:00Z')`, [
+      domain,
+    ])
     await know(domain, 'crawler', ['/moved', '/page'])
     const mapped = (path: string, changedAtMs: number | null) => ({ path: path as PagePath, changedAtMs })
     const entries = [mapped('/new', 1_000), mapped('/page', null), mapped('/new', 2_000)]
     await recordInSitemap(queue.pool, domain, entries, Date.now())
-    const at = (iso: string) => Date.parse(`${iso}T00:00:00Z`)
-    assert.deepEqual(await nextKnownPages(queue.pool, domain, '', 10), [
-      {
-        ...mapped('/moved', null),
-        stored: { status: 301, renderedAtMs: at('2026-01-04'), staleSinceMs: null },
-      },
-      { ...mapped('/new', 2_000), stored: null },
-      {
-        ...mapped('/page', null),
-        stored: { status: 200, renderedAtMs: at('2026-01-02'), staleSinceMs: at('2026-01-03') },
-      },
-    ])
+    const [moved, added, page] = await nextKnownPages(queue.pool, domain, '', 10)
+    const stored = { status: 301, renderedAtMs: Date.parse('2026-01-04T00:00:00Z'), staleSinceMs: null }
+    assert.deepEqual(moved, { ...mapped('/moved', null), stored })
+    assert.deepEqual(added, { ...mapped('/new', 2_000), stored: null })
+    assert.deepEqual([page?.path, page?.stored?.status, page?.changedAtMs], ['/page', 200, null])
     // Named again within a day: only a change that is told is written.
     await recordInSitemap(queue.pool, domain, [mapped('/new', 3_000)], Date.now())
     assert.equal((await nextKnownPages(queue.pool, domain, '/moved', 1))[0]?.changedAtMs, 3_000)
@@ -257,21 +240,6 @@ describe('the stalest pages', () => {
     // The newest ten and ten behind them, then ten at a time; a piece that had results is looked at again.
     const round = ['0 9 10', '19', '', '', '33 34 35', '36', '', '', '59', '']
     assert.deepEqual(looks, [...round.map((found, at) => [found, at < 9]), ['', true]])
-  })
-
-  it('what the queue has refused is found again', async () => {
-    const domain = await site([15, 45])
-    const stalest = createStaleFinder(LARGE)
-    assert.deepEqual(await look(stalest, domain), [[15], true])
-    assert.deepEqual(await look(stalest, domain), [[15], true])
-  })
-
-  it('what becomes stale among the newest comes first, however far a look has come', async () => {
-    const domain = await site([])
-    const stalest = createStaleFinder(LARGE)
-    for (let n = 0; n < 3; n++) assert.deepEqual(await look(stalest, domain), [[], true])
-    await render(domain, [4, 45], 48)
-    assert.deepEqual(await look(stalest, domain), [[4, 45], true])
   })
 
   it('of sites at the bound are all looked at, of one past it a piece', async () => {

@@ -95,17 +95,6 @@ describe('what was stored a moment ago', () => {
     assert.deepEqual(reads, [], 'it is in memory')
   })
 
-  it('is found by who read before it was stored, and reads on after', async () => {
-    const cache = startCache()
-    const letGo = hold()
-    const admit = cache.admission(key('/a'))
-    const found = cache.find(key('/a'))
-    admit(fresh('/a'))
-    letGo()
-    assert.equal((await found)?.etag, 'new')
-    assert.deepEqual(reads, ['1/a'])
-  })
-
   it('stays in memory when its own notification comes behind it, and goes with any other', () => {
     const others = [{ stored: 1_001 }, {}, { purged: true }, { stored: 1_000, purged: true }]
     for (const other of others) {
@@ -281,11 +270,4 @@ describe('freshness: each state up to the last millisecond and from the next', (
       assert.deepEqual([at(stale), at(kept - 1), at(kept)], ['kept', 'kept', 'gone'])
     })
   }
-
-  it('a shorter setting wins over the constants', () => {
-    const short = { freshMs: MINUTE, staleMs: 0, keepMs: 0 }
-    assert.equal(freshnessOf(page({ status: 404 }), short, MINUTE - 1), 'fresh')
-    assert.equal(freshnessOf(page({ status: 404 }), short, MINUTE), 'gone')
-    assert.equal(freshnessOf(page(), { freshMs: 0, staleMs: 0, keepMs: 0 }, 0), 'gone')
-  })
 })

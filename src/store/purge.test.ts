@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { beforeEach, describe, it } from 'node:test'
-import pg from 'pg'
 import { until } from '../../test/support/condition.ts'
 import { invalidatedBy, waitingForLocks } from '../../test/support/database.ts'
 import { seenQueries } from '../../test/support/edge.ts'
@@ -116,22 +115,6 @@ describe('purges', async () => {
       assert.equal(await purging, 9)
       assert.deepEqual((await left(red)).pages, [])
     })
-  })
-
-  it('of a domain with very many pages takes its time', async () => {
-    // Long for all that is quick, also where the machine is busy.
-    const hasty = new pg.Pool({ ...queue.connection, max: 1, statement_timeout: 700, query_timeout: 1_100 })
-    await pool.query(
-      `create function dawdle() returns trigger language plpgsql as 'begin perform pg_sleep(1.2); return null; end';
-       create trigger dawdle after delete on page execute function dawdle()`,
-    )
-    try {
-      const purged = transaction(hasty, (client) => purgePages(client, red, { kind: 'all' }))
-      assert.equal(await purged, PATHS.length + 2)
-    } finally {
-      await pool.query('drop trigger dawdle on page')
-      await hasty.end()
-    }
   })
 
   describe('a large purge', () => {

@@ -30,7 +30,7 @@ const HEADERS: [name: string, headers: Record<string, string>][] = [
 
 describe('headers that are not in the key', () => {
   for (const [name, headers] of HEADERS) {
-    it(`${name}: whoever comes next gets what everybody gets`, async () => {
+    it(`${name}: the next client gets what everybody gets`, async () => {
       const path = `/${name.toLowerCase().replaceAll(/[^a-z]+/g, '-')}`
       const answers = [
         await edge.ask(path, { headers }),

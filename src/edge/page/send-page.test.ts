@@ -13,13 +13,6 @@ assert.equal(await edge.verdict('/lamp'), 'rendered')
 const ask = (headers: Record<string, string> = {}, options: AskOptions = {}) =>
   edge.ask('/lamp', { headers, ...options })
 
-it('twenty that want an encoding that is not ready get it', async () => {
-  await edge.purge({ kind: 'all' }).then(edge.settled)
-  await ask({ 'accept-encoding': 'br' })
-  const answers = await Promise.all(Array.from({ length: 20 }, () => ask({ 'accept-encoding': 'gzip' })))
-  assert.equal(new Set(answers.map(({ body }) => body.toString('base64'))).size, 1)
-})
-
 it('what stays in memory of a page is as large as it is counted', async () => {
   const { bodyBr, htmlBytes, etag } = await pageBody('<p>a small page</p>')
   const times = { renderedAtMs: 0, staleSinceMs: null }
@@ -145,12 +138,6 @@ describe('redirects', () => {
         assert.deepEqual([got.status, got.headers.location, got.verdict], [308, seen, verdict])
       }
     }
-  })
-
-  it('to the same place under https stay one, else they would lead round in circles', async () => {
-    edge.script({ kind: 'redirect', status: 301, location: 'https://red.example/secure?x=1#y' })
-    const got = await edge.ask('/secure?x=1')
-    assert.deepEqual([got.status, got.headers.location], [301, 'https://red.example/secure?x=1#y'])
   })
 
   it('a location that would break a header is sent so that it does not', async () => {

@@ -113,11 +113,9 @@ describe('a sitemap', () => {
     const body = zlib.gzipSync(atOrigin('/a'))
     site['/sitemap.xml.gz'] = { type: 'application/gzip', body }
     for (const wanted of ['pass; sitemap', 'hit']) {
-      const packed = { headers: { 'accept-encoding': 'gzip' } }
-      const { verdict, headers, body } = await edge.ask('/sitemap.xml.gz', packed)
-      assert.deepEqual([verdict, String(zlib.gunzipSync(body))], [wanted, shown('/a')])
-      assert.equal(headers['content-encoding'], undefined)
-      assert.equal(headers['content-type'], 'application/gzip')
+      const packed = await edge.ask('/sitemap.xml.gz', { headers: { 'accept-encoding': 'gzip' } })
+      assert.deepEqual([packed.verdict, String(zlib.gunzipSync(packed.body))], [wanted, shown('/a')])
+      assert.equal(packed.headers['content-encoding'], undefined)
     }
     site['/sitemap.xml'] = { body, encoding: 'gzip' }
     assert.deepEqual((await ask())[1], shown('/a'))
@@ -131,15 +129,11 @@ describe('a sitemap', () => {
     edge.wait(1)
     site['/sitemap.xml'] = { status: 503, body: '' }
     assert.deepEqual(await ask(), ['stale', shown('/one')])
-    site['/sitemap.xml'] = { body: atOrigin('/two') }
-    assert.deepEqual(await ask(), ['pass; sitemap', shown('/two')])
-    edge.wait(HOUR)
     const { promise: after, resolve } = Promise.withResolvers<void>()
-    site['/sitemap.xml'] = { body: atOrigin('/three'), after }
-    assert.deepEqual(await ask(), ['stale', shown('/two')])
+    site['/sitemap.xml'] = { body: atOrigin('/two'), after }
+    assert.deepEqual(await ask(), ['stale', shown('/one')])
     resolve()
-    await until('what came is kept', async () => (await ask())[1] === shown('/three'))
-    assert.equal(asked.length, 4)
+    await until('what came is kept', async () => (await ask())[1] === shown('/two'))
   })
 
   it('goes to people as the origin has it, and goes with any purge of the domain', async () => {
@@ -164,22 +158,21 @@ describe('a sitemap', () => {
     }
   })
 
-  const NONE: [what: string, reply: Reply][] = [
-    ['is not there', { status: 404, body: 'no such page' }],
-    ['is an application shell', { type: 'text/html', body: '<!doctype html><div id="app"></div>' }],
-    ['is broken gzip', { type: gzip, body: Buffer.from([0x1f, 0x8b, 8, 0, 1, 2, 3]) }],
-  ]
-  for (const [what, reply] of NONE) {
-    it(`that ${what} comes from the origin as it is, each time`, async () => {
+  it('that is missing, an application shell or broken comes from the origin as it is, each time', async () => {
+    for (const reply of [
+      { status: 404, body: 'no such page' },
+      { type: 'text/html', body: '<!doctype html><div id="app"></div>' },
+      { type: gzip, body: Buffer.from([0x1f, 0x8b, 8, 0, 1, 2, 3]) },
+    ] as Reply[]) {
       site['/sitemap.xml'] = reply
       for (const _ of [1, 2]) {
         const { status, verdict, body } = await edge.ask('/sitemap.xml')
         assert.deepEqual([status, verdict], [reply.status ?? 200, 'pass; sitemap'])
         assert(body.equals(Buffer.from(reply.body)))
       }
-      assert.deepEqual(await known(), [])
-    })
-  }
+    }
+    assert.deepEqual(await known(), [])
+  })
 })
 
 it('an origin that forces https, and moved its sitemap, gets its sitemap and robots.txt into the cache', async (t) => {

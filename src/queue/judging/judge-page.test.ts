@@ -14,16 +14,7 @@ import { readStored } from '../../store/stored-page.ts'
 import { createComplete } from '../jobs/complete.ts'
 import { effectOf } from './effect.ts'
 import { createPageKeeper, REFUSED_FOR_MS, refusalOf, SHRINK_FROM_CHARS } from './judge-page.ts'
-import {
-  findingOf,
-  isSoft404,
-  type Look,
-  readsLike,
-  WORDS_LIMIT,
-  wordsInBoth,
-  wordsOf,
-  wordsOfPath,
-} from './soft-404.ts'
+import { findingOf, isSoft404, type Look, readsLike, WORDS_LIMIT, wordsOf, wordsOfPath } from './soft-404.ts'
 
 const HOUR = 3_600_000
 const queue = await openQueue()
@@ -265,11 +256,6 @@ describe('what reads like a page that does not exist', () => {
   })
 
   describe('words', () => {
-    it('are compared as often as they stand there', () => {
-      assert.deepEqual(wordsInBoth([1, 1, 2, 4], [1, 2, 2, 3, 4]), [1, 2, 4])
-      assert.deepEqual(wordsInBoth([], [1]), [])
-    })
-
     it('of any script, and of broken addresses', () => {
       assert.equal(wordsOf('<body>Ünïcödé 日本語 слово</body>')?.length, 3)
       assert.equal(wordsOfPath('/%ff/a').size, 2)

@@ -1,7 +1,7 @@
 /** Pages that are none, on sites that answer 200 to everything: a real browser, the real queue, a toy site. */
 import assert from 'node:assert/strict'
 import { after, beforeEach, describe, it } from 'node:test'
-import { HOME, openQueue, runNext } from '../../../test/support/queue.ts'
+import { openQueue, runNext } from '../../../test/support/queue.ts'
 import { startTestRenderer } from '../../../test/support/renderer.ts'
 import { systemClock } from '../../clock.ts'
 import type { DomainId, PagePath } from '../../ids.ts'
@@ -9,7 +9,6 @@ import { pageId } from '../../store/page-id.ts'
 import { readStored } from '../../store/stored-page.ts'
 import { enqueue } from '../jobs/enqueue.ts'
 import type { Priority } from '../jobs/job.ts'
-import type { Found } from './effect.ts'
 import { createProber, SWEEP_LIMIT } from './prober.ts'
 
 const MINUTE = 60_000
@@ -166,11 +165,6 @@ describe('not judged', () => {
     return notJudged(/such addresses become \/bags/, '/bags')
   })
 
-  it('a site that sends unknown addresses elsewhere', () => {
-    site.show = `if (location.pathname === '/' || location.pathname === '/bags') { ${shows(SORRY)} } else location = '/bags'`
-    return notJudged(/no soft 404: redirect/, '/bags')
-  })
-
   it('a site that was broken when it was looked at; an hour later it is looked at again', async () => {
     site.show = `if (location.pathname === '/') { ${shows(SORRY)} } else document.body.textContent = 'Internal Server Error'`
     const domain = await newDomain()
@@ -232,18 +226,5 @@ describe('what is known grows old', () => {
       site.build--
       assert.equal(await step(), 'probed')
     }
-  })
-})
-
-describe('a probe', () => {
-  it('is asked for by one of many renders that end at once', async () => {
-    const domain = await newDomain()
-    const prober = createProber(queue.pool, random)
-    const found: Found = { kind: 'rendered', status: 200, headers: [], html: '' }
-    const end = { state: 'done', outcome: 'rendered' } as const
-    await Promise.all(
-      Array.from({ length: 20 }, () => prober.after({ page: pageId(domain, HOME) }, found, end, clock.atMs)),
-    )
-    assert.equal((await queue.jobs(domain)).filter(({ state }) => state === 'queued').length, 1)
   })
 })

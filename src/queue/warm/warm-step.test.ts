@@ -45,17 +45,6 @@ describe('warmStep', () => {
     await warm.step()
   })
 
-  it('a domain without known paths, or with exactly one batch, comes to an end', async () => {
-    for (const count of [0, 500]) {
-      const domain = await started(count)
-      await settle()
-      assert.equal(await warm.queued(domain), count)
-      await warm.end(domain)
-      assert.equal(await warm.step(), 'idle')
-      assert.equal((await warm.progress(domain)).state, 'done')
-    }
-  })
-
   it('waits while 2,000 of its jobs wait, and goes on when renderers have caught up; others go on meanwhile', async () => {
     const domain = await started(2_600)
     for (let n = 0; n < 4; n++) assert.equal(await warm.step(), 'moved')
@@ -138,16 +127,6 @@ describe('progress', () => {
     const { pages_per_second: speed, seconds_left: left } = await warm.progress(domain)
     assert(speed !== null && speed > 0.1, `${speed} pages/s`)
     assert(left !== null && left >= 0 && left < 60, `${left} s`)
-  })
-
-  it('a page that somebody else has queued counts too, and is queued once', async () => {
-    const domain = await started(3)
-    await enqueue(queue.pool, domain, ['/p000002' as PagePath], 'refresh')
-    await warm.step()
-    assert.equal(await warm.queued(domain), 3)
-    await warm.end(domain)
-    await warm.step()
-    assert.equal((await warm.progress(domain)).done, 3)
   })
 
   it('a deactivation cancels what waits, and nothing is left over', async () => {
