@@ -42,6 +42,10 @@ describe('Markdown of a page', () => {
       '<main><img src="a.png"><svg><text>x</text></svg></main><p>a</p>',
       'a',
     ],
+    'words of drawings, where there are no others': [
+      '<main><svg><defs><text>x</text></defs><title>x</title><g><text>a <tspan>b</tspan></text><text display="none">x</text></g><text>c</text></svg></main>',
+      'a b\n\nc',
+    ],
     'without main: all but the surroundings of the page': [
       '<header>x</header><nav>x</nav><div role="search">x</div><div role="banner">x</div><aside>x</aside><dialog open>x</dialog><article><header>a</header><aside>b</aside><footer>c</footer></article><footer>x</footer>',
       'a\n\nb\n\nc',

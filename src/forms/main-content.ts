@@ -7,10 +7,11 @@ const LEFT_OUT = /^(?:navigation|banner|contentinfo|complementary|search|dialog|
 const SECTIONS = new Set(['article', 'aside', 'main', 'nav', 'section'])
 
 /** What the page marks as its content, else all but what it marks as something else, with the first `h1` in any case. */
-export function mainContent({ body, firstH1 }: PageTree): Root {
-  const choices = [outermostMains(body.children), withoutSurroundings(body.children)]
+export function mainContent({ body, firstH1, drawn }: PageTree): Root {
+  const all = body.children as ElementContent[]
+  const choices = [outermostMains(all), withoutSurroundings(all), all]
   // Never blank, where the page is not.
-  const children = choices.find((nodes) => nodes.some(saysSomething)) ?? (body.children as ElementContent[])
+  const children = choices.find((nodes) => nodes.some(saysSomething)) ?? drawn()
   const content: Root = { type: 'root', children }
   const isKept = firstH1 === null || find(content, ({ position }) => position === firstH1.position) !== null
   return isKept ? content : { type: 'root', children: [firstH1, ...children] }

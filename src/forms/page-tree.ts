@@ -16,8 +16,14 @@ export type Head = {
   base: string
 }
 
-/** `tags`: its titles, metas, links and what else is read of the head, in order. */
-export type PageTree = { head: Head; tags: Element[]; body: Root; firstH1: Element | null }
+/** `tags`: its titles, metas, links and what else is read of the head, in order. `drawn`: paragraphs of drawings. */
+export type PageTree = {
+  head: Head
+  tags: Element[]
+  body: Root
+  firstH1: Element | null
+  drawn(): Element[]
+}
 
 /** The page as people see it: shadow roots flattened, hidden elements left out. */
 export function readPage(html: string, url: string): PageTree {
@@ -29,7 +35,7 @@ export function readPage(html: string, url: string): PageTree {
   const top = find(document, ({ tagName }) => tagName === 'body')
   const body: Root = { type: 'root', children: flatten(top?.children ?? [], null) }
   const firstH1 = find(body, ({ tagName }) => tagName === 'h1')
-  return { head: readHead(tags, url), tags, body, firstH1 }
+  return { head: readHead(tags, url), tags, body, firstH1, drawn: () => drawnText(top?.children ?? []) }
 }
 
 const HEAD_TAGS = new Set(['html', 'title', 'base', 'meta', 'link'])
@@ -79,6 +85,17 @@ const NOT_RENDERED = new Set(
     ' ',
   ),
 )
+
+/** The lines of text in SVG. */
+function drawnText(nodes: readonly Nodes[]): Element[] {
+  return nodes.flatMap((node): Element[] => {
+    if (node.type !== 'element' || (node.tagName !== 'svg' && isHidden(node))) return []
+    if (NOT_DRAWN.has(node.tagName) || node.properties['display'] === 'none') return []
+    return node.tagName === 'text' ? [{ ...node, tagName: 'p' }] : drawnText(node.children)
+  })
+}
+
+const NOT_DRAWN = new Set('defs symbol clipPath mask pattern marker'.split(' '))
 
 type Slots = ReadonlyMap<string, ElementContent[]>
 
