@@ -33,7 +33,7 @@ export class Devices {
   }
 
   tellsApart(path: string): boolean {
-    if (!this.mayTellApart || this.#setting === 'both') return this.mayTellApart
+    if (this.#setting === 'both' || !this.mayTellApart) return this.mayTellApart
     return this.#findings.get(path) ?? this.#findings.get(`segment ${firstSegment(path)}`) ?? true
   }
 }

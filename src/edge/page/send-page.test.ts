@@ -13,16 +13,20 @@ assert.equal(await edge.verdict('/lamp'), 'rendered')
 const ask = (headers: Record<string, string> = {}, options: AskOptions = {}) =>
   edge.ask('/lamp', { headers, ...options })
 
-it('what stays in memory of a page is as large as it is counted', async () => {
+it('each variant and encoding has an ETag of its own, and takes as much memory as is counted', async () => {
   const { bodyBr, htmlBytes, etag } = await pageBody('<p>a small page</p>')
-  const times = { renderedAtMs: 0, staleSinceMs: null }
-  const stored = { variant: 'desktop', status: 200, headers: [], bodyBr, htmlBytes, etag, ...times } as const
-  const page = prepareServed({ kind: 'page', ...stored })
-  if (page.kind !== 'page') throw new Error('no page')
-  for (const encoding of ['br', 'gzip', 'identity'] as const) {
-    const { body } = await page.forms.html.make(encoding)
-    assert.equal(body.buffer.byteLength, body.length, encoding)
+  const stored = { status: 200, headers: [], bodyBr, htmlBytes, etag, renderedAtMs: 0, staleSinceMs: null }
+  const etags = new Set<string>()
+  for (const variant of ['desktop', 'mobile'] as const) {
+    const page = prepareServed({ kind: 'page', variant, ...stored })
+    if (page.kind !== 'page') throw new Error('no page')
+    for (const encoding of ['br', 'gzip', 'identity'] as const) {
+      const made = await page.forms.html.make(encoding)
+      assert.equal(made.body.buffer.byteLength, made.body.length, encoding)
+      etags.add(made.etag)
+    }
   }
+  assert.equal(etags.size, 6)
 })
 
 describe('headers', () => {

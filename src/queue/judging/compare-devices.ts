@@ -22,27 +22,22 @@ export async function compareDevices(
 ): Promise<void> {
   const { page, customDomain } = job
   const url = `https://${customDomain}${page.path}`
-  const mobile = answerOf(found, url)
-  const stored = await readStored(db, pageId(page.domain, page.path))
   const record = (differences: DeviceDifference[] | null) =>
     recordComparison(db, { domain: page.domain, name: customDomain, path: page.path }, differences)
-  if (mobile === null || stored === null) return record(null)
-  const desktop = await storedAnswer(stored, url)
+  const stored = await readStored(db, pageId(page.domain, page.path))
+  const desktop = stored && (await answerOf(stored, url))
+  const mobile = await answerOf(found, url)
+  if (desktop === null || mobile === null) return record(null)
   if (differencesOf(desktop, mobile).length === 0) return record([])
-  const again = answerOf(await renderDesktop(), url)
-  return record(again === null ? null : differencesOf(desktop, mobile, again))
+  const again = await answerOf(await renderDesktop(), url)
+  return record(again && differencesOf(desktop, mobile, again))
 }
 
-function answerOf(found: Found, url: string): Answer | null {
-  if (found.kind === 'redirect') return { status: found.status, location: found.location, facts: null }
-  if (found.kind !== 'rendered') return null
-  return { status: found.status, location: null, facts: factsOf((found.changed ?? found).html, url) }
-}
-
-async function storedAnswer(stored: StoredEntry, url: string): Promise<Answer> {
-  const isPage = stored.kind === 'page'
-  const facts = isPage ? factsOf(await htmlOf(stored), url) : null
-  return { status: stored.status, location: isPage ? null : stored.location, facts }
+async function answerOf(of: Found | StoredEntry, url: string): Promise<Answer | null> {
+  if (of.kind === 'redirect') return { status: of.status, location: of.location, facts: null }
+  if (of.kind !== 'rendered' && of.kind !== 'page') return null
+  const html = of.kind === 'page' ? await htmlOf(of) : (of.changed ?? of).html
+  return { status: of.status, location: null, facts: factsOf(html, url) }
 }
 
 /** Of the words in order, and of the links. */
