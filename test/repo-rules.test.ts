@@ -33,9 +33,9 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'src/store': words(`
     src/accounts/quota.ts src/db src/rules src/sites/domain-settings.ts src/sites/inspection/facts.ts
     src/sites/inspection/scan-html.ts`),
-  'src/forms': words(
-    'src/db/transaction.ts src/site-files/page-facts.ts src/sites/inspection/facts.ts src/store/stored-page.ts src/store/page-id.ts',
-  ),
+  'src/forms': words(`
+    src/db/joined.ts src/db/transaction.ts src/http/client-limits.ts src/site-files/page-facts.ts
+    src/sites/inspection/facts.ts src/store/stored-page.ts src/store/page-id.ts`),
   'src/sitemaps': words('src/outbound src/store'),
   'src/rules': words('src/store/page-id.ts src/store/path.ts'),
   'src/site-files': words(`

@@ -47,7 +47,7 @@ export function createPageCache<T extends Prepared>(options: PageCacheOptions<T>
   }
 
   async function load(page: PageId): Promise<T | null> {
-    const [isTrusted, epoch] = [trust.holds, epochs.of(page.domain)]
+    const epoch = epochs.of(page.domain)
     let stored: StoredEntry | null
     try {
       stored = await read(page)
@@ -58,7 +58,8 @@ export function createPageCache<T extends Prepared>(options: PageCacheOptions<T>
     }
     if (stored === null) return null
     const entry = prepare(stored)
-    if (isTrusted && trust.holds && epoch === epochs.of(page.domain)) memory.put(page, entry)
+    // Trust that came back meanwhile has moved all epochs.
+    if (trust.holds && epoch === epochs.of(page.domain)) memory.put(page, entry)
     return entry
   }
 
@@ -68,9 +69,9 @@ export function createPageCache<T extends Prepared>(options: PageCacheOptions<T>
    */
   function admission(page: PageId): (stored: StoredPage) => T | null {
     const { domain } = page
-    const [isTrusted, epoch] = [trust.holds, purges.of(domain)]
+    const epoch = purges.of(domain)
     return (stored) => {
-      if (!isTrusted || !trust.holds || epoch !== purges.of(domain)) return null
+      if (!trust.holds || epoch !== purges.of(domain)) return null
       const storedMs = stored.renderedAtMs
       invalidate({ kind: 'page', domain, page, isOne: true, purged: false, storedMs })
       if (stores.of(domain) === storedMs) memory.put(page, prepare({ ...stored, bodyHtml: undefined }))
