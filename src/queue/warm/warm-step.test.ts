@@ -129,6 +129,14 @@ describe('progress', () => {
     assert(left !== null && left >= 0 && left < 60, `${left} s`)
   })
 
+  it('jobs of an earlier run count for nobody', async () => {
+    const domain = await started(10)
+    await warm.step()
+    await startWarm(queue.pool, domain)
+    await warm.end(domain)
+    assert.equal((await warm.progress(domain)).done, 0)
+  })
+
   it('a deactivation cancels what waits, and nothing is left over', async () => {
     const domain = await started(10)
     await warm.step()
