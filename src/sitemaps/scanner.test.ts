@@ -10,65 +10,77 @@ import { escapeXml, unescapeXml } from './xml-text.ts'
 const NS = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
 const urlset = (inside: string) => `<?xml version="1.0"?>\n<!-- made -->\n<urlset ${NS}>${inside}</urlset>`
 
-function scan(xml: string, pieceBytes = 1 << 16): { entries: SitemapEntry[]; root: string | null } {
-  const scanner = new SitemapScanner()
+/** Addresses of `old` move to `new`. */
+function scan(xml: string, pieceBytes: number) {
+  const scanner = new SitemapScanner((location) =>
+    location.startsWith('http://old/') ? location.replace('http://old', 'https://new') : null,
+  )
   const bytes = Buffer.from(xml)
   const entries: SitemapEntry[] = []
+  let out = ''
   for (let at = 0; at < bytes.length; at += pieceBytes) {
     entries.push(...scanner.write(bytes.subarray(at, at + pieceBytes)))
+    out += scanner.takeText()
   }
   entries.push(...scanner.end())
-  return { entries, root: scanner.root }
+  return { entries, out: out + scanner.takeText(), root: scanner.root }
 }
 
-describe('the entries of a sitemap', () => {
+describe('a sitemap, whole and in single bytes', () => {
   const entry = (location: string, changed: string | null = null) => ({
     ...{ location, changedAtMs: changed === null ? null : Date.parse(changed) },
   })
-  const cases: Record<string, { inside: string; entries: SitemapEntry[] }> = {
-    'have an address and a last change': {
+  /** `out` absent: it stays as it is. */
+  type Case = { inside: string; entries: SitemapEntry[]; out?: string }
+  const cases: Record<string, Case> = {
+    'has addresses and last changes': {
       inside:
-        '<url><loc>https://a.example/1</loc><lastmod>2026-01-02</lastmod></url>' +
-        '<url>\n <lastmod>2026-01-02T03:04:05+01:00</lastmod> <loc> https://a.example/2 </loc></url>',
-      entries: [
-        entry('https://a.example/1', '2026-01-02'),
-        entry('https://a.example/2', '2026-01-02T02:04:05Z'),
-      ],
+        '<url><loc>https://a/1</loc><lastmod>2026-01-02</lastmod></url>' +
+        '<url>\n <lastmod>2026-01-02T03:04:05+01:00</lastmod> <loc> https://a/2 </loc></url>',
+      entries: [entry('https://a/1', '2026-01-02'), entry('https://a/2', '2026-01-02T02:04:05Z')],
     },
-    'may say no change, or one that cannot be read': {
-      inside: '<url><loc>/a</loc></url><url><loc>/b</loc><lastmod>yesterday</lastmod></url>',
-      entries: [entry('/a'), entry('/b')],
-    },
-    'may be dated by years that no page is of, which says nothing': {
-      inside: ['-004800-01-01T00:00:00Z', '1969-12-31', '+010000-01-01T00:00:00Z', '+275760-09-13T00:00:00Z']
+    'may say no change, or one that cannot be read, or of years that no page is of': {
+      inside: ['yesterday', '-004800-01-01T00:00:00Z', '1969-12-31', '+010000-01-01T00:00:00Z']
         .map((date) => `<url><loc>/a</loc><lastmod>${date}</lastmod></url>`)
         .join(''),
       entries: Array(4).fill(entry('/a')),
     },
-    'are unescaped, in CDATA or not; an entity that only a DTD explains is none': {
-      inside:
-        '<url><loc>/a?x=1&amp;y=&#39;2&#x27;</loc></url><url><loc>\n<![CDATA[/b?x=1&y=2]]></loc></url>' +
-        '<url><loc>&host;/c</loc></url>',
-      entries: [entry("/a?x=1&y='2'"), entry('/b?x=1&y=2')],
+    'is unescaped and escaped again': {
+      inside: '<url><loc>http://old/a?x=1&amp;y=&#39;2&#x27;&lt;</loc></url>',
+      entries: [entry("http://old/a?x=1&y='2'<")],
+      out: '<url><loc>https://new/a?x=1&amp;y=&apos;2&apos;&lt;</loc></url>',
     },
-    'are not their images': {
+    'may have CDATA, between spaces': {
+      inside: '<url><loc>\n <![CDATA[http://old/a?x=1&y=2]]> </loc></url>',
+      entries: [entry('http://old/a?x=1&y=2')],
+      out: '<url><loc>\n https://new/a?x=1&amp;y=2 </loc></url>',
+    },
+    'has images and videos, which are no entries and move too': {
       inside:
-        '<url><image:image><image:loc>/a.png</image:loc></image:image><loc>/a</loc></url><url><image:image><image:loc>/b.png</image:loc></image:image></url>',
+        '<url><image:image><image:loc>http://old/a.png</image:loc></image:image><loc>/a</loc></url>' +
+        '<url><video:content_loc>http://old/b.mp4</video:content_loc></url>',
       entries: [entry('/a')],
+      out:
+        '<url><image:image><image:loc>https://new/a.png</image:loc></image:image><loc>/a</loc></url>' +
+        '<url><video:content_loc>https://new/b.mp4</video:content_loc></url>',
     },
     'may have a prefix and letters of several bytes': {
-      inside: '<s:url a="1"><s:loc>/café/😀</s:loc></s:url>',
-      entries: [entry('/café/😀')],
+      inside: '<s:url a="1"><s:loc>http://old/café/😀</s:loc></s:url>',
+      entries: [entry('http://old/café/😀')],
+      out: '<s:url a="1"><s:loc>https://new/café/😀</s:loc></s:url>',
     },
+    'keeps an entity that only a DTD explains': { inside: '<url><loc>&host;/c</loc></url>', entries: [] },
   }
-  for (const [name, { inside, entries }] of Object.entries(cases)) {
-    it(name, () => assert.deepEqual(scan(urlset(inside)), { entries, root: 'urlset' }))
-    it(`${name}; in single bytes`, () => assert.deepEqual(scan(urlset(inside), 1).entries, entries))
+  for (const [name, { inside, entries, out = inside }] of Object.entries(cases)) {
+    it(name, () => {
+      const found = { entries, out: urlset(out), root: 'urlset' }
+      for (const bytes of [1 << 16, 1]) assert.deepEqual(scan(urlset(inside), bytes), found)
+    })
   }
 
-  it('of an index are sitemaps', () => {
+  it('of sitemaps is an index', () => {
     const xml = `<sitemapindex ${NS}><sitemap><loc>/s1.xml.gz</loc></sitemap></sitemapindex>`
-    assert.deepEqual(scan(xml, 3), { entries: [entry('/s1.xml.gz')], root: 'sitemapindex' })
+    assert.deepEqual(scan(xml, 3), { entries: [entry('/s1.xml.gz')], root: 'sitemapindex', out: xml })
   })
 })
 
@@ -76,7 +88,6 @@ describe('what is no sitemap', () => {
   const none: Record<string, string> = {
     nothing: '',
     'an application shell': '<!doctype html><html><body><div id="app"></div></body></html>',
-    'a feed': '<rss version="2.0"><channel></channel></rss>',
     'much before any root': ' '.repeat(100_000),
     'one entry without end': urlset(`<url><loc>${'a'.repeat(ENTRY_LIMIT_CHARS)}`),
     'an element of nothing but spaces': urlset(`<url><loc>${' '.repeat(200_000)}`),
@@ -94,72 +105,6 @@ describe('what is no sitemap', () => {
     // Noticed with the next piece.
     assert.throws(() => scan(urlset(entry(ENTRY_LIMIT_CHARS + 1_001)), 1_000), NotASitemap)
   })
-
-  it('holds no more than an entry, however long the sitemap', () => {
-    const scanner = new SitemapScanner()
-    scanner.write(Buffer.from(`<urlset ${NS}>`))
-    let found = 0
-    for (let n = 0; n < 2_000; n++) {
-      found += scanner.write(Buffer.from(`<url><loc>/p${n}</loc></url>`.repeat(100))).length
-    }
-    assert.equal(found, 200_000)
-  })
-})
-
-describe('the locations of a sitemap that is written on', () => {
-  const cases: Record<string, { xml: string; out?: string }> = {
-    'are replaced': {
-      xml: urlset('<url><loc>http://origin.example/a</loc><lastmod>2026-01-01</lastmod></url>\n'),
-      out: urlset('<url><loc>https://red.example/a</loc><lastmod>2026-01-01</lastmod></url>\n'),
-    },
-    'of other hosts stay': { xml: urlset('<url><loc>https://else.example/a</loc></url>') },
-    'are unescaped and escaped again': {
-      xml: urlset('<url><loc>http://origin.example/a?x=1&amp;y=&#39;2&#x27;&lt;</loc></url>'),
-      out: urlset('<url><loc>https://red.example/a?x=1&amp;y=&apos;2&apos;&lt;</loc></url>'),
-    },
-    'may stand in CDATA, and between spaces': {
-      xml: urlset('<url><loc>\n <![CDATA[http://origin.example/a?x=1&y=2]]> </loc></url>'),
-      out: urlset('<url><loc>\n https://red.example/a?x=1&amp;y=2 </loc></url>'),
-    },
-    'of images and videos are replaced too': {
-      xml: urlset(
-        '<url><loc>http://origin.example/a</loc><image:image><image:loc>http://origin.example/a.png</image:loc></image:image><video:content_loc>http://origin.example/a.mp4</video:content_loc></url>',
-      ),
-      out: urlset(
-        '<url><loc>https://red.example/a</loc><image:image><image:loc>https://red.example/a.png</image:loc></image:image><video:content_loc>https://red.example/a.mp4</video:content_loc></url>',
-      ),
-    },
-    'may have a prefix of their own': {
-      xml: `<s:urlset xmlns:s="x"><s:url><s:loc>http://origin.example/a</s:loc></s:url></s:urlset>`,
-      out: `<s:urlset xmlns:s="x"><s:url><s:loc>https://red.example/a</s:loc></s:url></s:urlset>`,
-    },
-    'with an entity that only a DTD explains stay as they are': {
-      xml: `<!DOCTYPE x [<!ENTITY host "http://origin.example">]>${urlset('<url><loc>&host;/a</loc></url>')}`,
-    },
-    'may have letters of several bytes': {
-      xml: urlset('<url><loc>http://origin.example/café/😀</loc></url>'),
-      out: urlset('<url><loc>https://red.example/café/😀</loc></url>'),
-    },
-  }
-  for (const [name, { xml, out = xml }] of Object.entries(cases)) {
-    for (const pieceBytes of [1 << 16, 1]) {
-      it(`${name}; in pieces of ${pieceBytes}`, () => {
-        const scanner = new SitemapScanner((location) =>
-          location.startsWith('http://origin.example/')
-            ? location.replace('http://origin', 'https://red')
-            : null,
-        )
-        const bytes = Buffer.from(xml)
-        let written = ''
-        for (let at = 0; at < bytes.length; at += pieceBytes) {
-          scanner.write(bytes.subarray(at, at + pieceBytes))
-          written += scanner.takeText()
-        }
-        scanner.end()
-        assert.equal(written + scanner.takeText(), out)
-      })
-    }
-  }
 })
 
 const site = {
@@ -174,8 +119,6 @@ it('addresses of the origin are moved to the domain, others are left alone', () 
     ['http://origin.example.net:8080/a?b=1', 'https://shop.example.com/a?b=1'],
     ['https://origin.example.net/a', 'https://shop.example.com/a'],
     ['http://origin.example.net:8081/a', null],
-    ['https://shop.example.com/a', null],
-    ['https://elsewhere.example/a', null],
     ['https://origin.example.net.elsewhere.example/a', null],
     ['https://origin.example.net@elsewhere.example/a', null],
     ['/a', null],
@@ -191,17 +134,13 @@ it('paths of other hosts and schemes are none of the site', () => {
 })
 
 it('five entities and numbers are known, and nothing that a DTD would have to explain', () => {
-  assert.equal(unescapeXml('a&amp;b&lt;c&gt;d&quot;e&apos;f'), `a&b<c>d"e'f`)
+  const text = `a&b<c>d"e'f`
+  assert.equal(escapeXml(text), 'a&amp;b&lt;c&gt;d&quot;e&apos;f')
+  assert.equal(unescapeXml(escapeXml(text)), text)
   assert.equal(unescapeXml('&#65;&#x42;&#x1F600;'), 'AB\u{1f600}')
   assert.equal(unescapeXml('&amp;lt;'), '&lt;')
   assert.equal(unescapeXml('a & b; &;'), 'a & b; &;')
-  for (const text of ['&eacute;', 'a&file;', '&#1114112;', '&#x110000;', '&constructor;', '&toString;']) {
-    assert.equal(unescapeXml(text), null, text)
+  for (const unknown of ['a&file;', '&#1114112;', '&constructor;']) {
+    assert.equal(unescapeXml(unknown), null, unknown)
   }
-})
-
-it('what is escaped is read as it was', () => {
-  const text = `/a?b=1&c=<d>"e"'f'&amp;`
-  assert.equal(escapeXml(text), '/a?b=1&amp;c=&lt;d&gt;&quot;e&quot;&apos;f&apos;&amp;amp;')
-  assert.equal(unescapeXml(escapeXml(text)), text)
 })
