@@ -21,20 +21,15 @@ describe('a list of ranges', () => {
     it(form, () => {
       const list = parseAddressList(text)
       assert.equal(list.ranges, 2)
-      const inside = [
-        '192.0.2.0',
-        '192.0.2.255',
-        '2001:db8:4000::1',
-        '2001:db8:4fff:ffff:ffff:ffff:ffff:ffff',
-      ]
-      for (const address of inside) assert(list.has(address), address)
+      for (const address of ['192.0.2.0', '192.0.2.255', '2001:db8:4fff:ffff::1'])
+        assert(list.has(address), address)
       for (const address of ['192.0.3.0', '2001:db8:5000::1', 'nonsense', ''])
         assert(!list.has(address), address)
     })
   }
 
-  it('an address alone is itself', () => {
-    const list = parseAddressList('{"ips": [{"ip_address": "192.0.2.7"}]}')
+  it('an address alone is itself, behind a byte order mark too', () => {
+    const list = parseAddressList('\uFEFF{"ips": [{"ip_address": "192.0.2.7"}]}')
     assert.deepEqual([list.has('192.0.2.7'), list.has('192.0.2.8')], [true, false])
   })
 
@@ -52,24 +47,14 @@ describe('a list of ranges', () => {
     )
   })
 
-  it('may begin with a byte order mark', () => {
-    for (const text of ['192.0.2.0/24', '["192.0.2.0/24"]']) {
-      assert(parseAddressList(`\uFEFF${text}`).has('192.0.2.1'), text)
-    }
-  })
-
   const refused: [text: string, why: RegExp][] = [
     ['', /has no ranges/],
     ['{"prefixes": []}', /has no ranges/],
     ['{"prefixes": [', /is no JSON/],
     ['<html>Not found</html>', /"<html>Not found<\/html>" is neither an address nor a range/],
     ['{"prefixes": [{"ipv4Prefix": "192.0.2.0/33"}]}', /more than 32 bits/],
-    ['2001:db8::/129', /more than 128 bits/],
     ['192.0.2', /neither an address nor a range/],
-    ['192.0.2.0/24/8', /neither/],
-    ['0.0.0.0/0', /"0.0.0.0\/0" is too wide: \/8 at most/],
-    ['8.0.0.0/7', /too wide/],
-    ['::ffff:0:0/96', /too wide: \/8 at most/],
+    ['8.0.0.0/7', /"8.0.0.0\/7" is too wide: \/8 at most/],
     ['::ffff:8.0.0.0/103', /too wide: \/8 at most/],
     ['2000::/18', /too wide: \/19 at most/],
   ]

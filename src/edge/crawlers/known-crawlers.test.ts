@@ -16,15 +16,11 @@ import {
 
 describe('the name of a crawler', () => {
   const cases: [userAgent: string, name: string][] = [
-    ['Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)', 'Googlebot'],
     ['facebookexternalhit/1.1 (+http://www.facebook.com/externalhit_uatext.php)', 'Facebook'],
-    ['WhatsApp/2.23.20.0', 'WhatsApp'],
-    ['Pinterest/0.2 (+https://www.pinterest.com/bot.html)', 'Pinterest'],
     ['Mozilla/5.0 (compatible; SomethingNewBot/7.3; +https://new.example)', 'SomethingNewBot'],
     ['Mozilla/5.0 (compatible; gptbot/1.2)', 'GPTBot'],
     ['Feedly/1.0 (+http://www.feedly.com/fetcher.html; like FeedFetcher-Google)', 'Feedly'],
     ['quiet-agent/3 (+https://quiet.example)', 'quiet-agent'],
-    ['', 'unnamed'],
     ['\u0000\u0007', 'unnamed'],
   ]
   for (const [userAgent, name] of cases) {
@@ -47,15 +43,10 @@ describe('whose crawler a user agent claims to be', () => {
   const rows: [holds: string, owner: string | null][] = [
     ['Googlebot/2.1', 'googlebot'],
     ['AdsBot-Google-Mobile', 'googlebot'],
-    ['Google-InspectionTool', 'googlebot'],
     ['FeedFetcher-Google; (+', 'google-user-triggered'],
-    ['Google-Site-Verification', 'google-user-triggered'],
     ['YandexMobileBot', 'yandex'],
-    ['Pinterestbot', 'pinterest'],
     ['Yahoo! Slurp', 'yahoo'],
-    ['AhrefsSiteAudit', 'ahrefs'],
     ['ChatGPT-User', 'chatgpt-user'],
-    ['YandexAccessibilityBot', 'yandex'],
     // These name others, and are not of them.
     ['like FeedFetcher-Google', null],
     ['TelegramBot (like TwitterBot)', null],

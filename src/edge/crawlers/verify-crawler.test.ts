@@ -38,11 +38,8 @@ describe('a crawler is', () => {
   })
 
   // Proves decided "Forged crawlers"
-  it('forged outside of them, where addresses of the owner have no names', () => {
+  it('forged outside of them, unless addresses of the owner have names, which are looked up', async () => {
     assert.equal(verifier(['gptbot']).verify(GPT, OUTSIDE), 'forged')
-  })
-
-  it('looked up by name outside of them, where they have', async () => {
     assert.equal(await verifier(['googlebot'], 'verified').verify(GOOGLE, OUTSIDE), 'verified')
     assert.equal(await verifier(['googlebot'], 'forged').verify(GOOGLE, OUTSIDE), 'forged')
     assert.equal(await verifier([], 'unknown').verify(GOOGLE, OUTSIDE), 'unknown')
@@ -75,10 +72,8 @@ describe('answers', () => {
 
   it('are asked for once by those who ask together', async () => {
     const { verify, asked } = verifier([], 'verified')
-    assert.deepEqual(await Promise.all([verify(GOOGLE, OUTSIDE), verify(GOOGLE, OUTSIDE)]), [
-      'verified',
-      'verified',
-    ])
+    const both = [verify(GOOGLE, OUTSIDE), verify(GOOGLE, OUTSIDE)]
+    assert.deepEqual(await Promise.all(both), ['verified', 'verified'])
     assert.equal(asked.length, 1)
   })
 
