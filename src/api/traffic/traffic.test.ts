@@ -5,7 +5,7 @@ import { GPTBOT, startTestTraffic, type TestVisit } from '../../../test/support/
 import type { DomainId } from '../../ids.ts'
 import { readRenders } from '../../insight/traffic/read-renders.ts'
 import { readPaths, readSummaries } from '../../insight/traffic/read-summaries.ts'
-import { readTraffic } from '../../insight/traffic/read-traffic.ts'
+import { readTraffic, type TrafficOf } from '../../insight/traffic/read-traffic.ts'
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
@@ -15,8 +15,7 @@ const api = await openApi()
 const owner = await api.account()
 const shop = (await api.domain(owner, 'shop.example.com')).id
 const blog = (await api.domain(owner, 'blog.example.com')).id
-const stranger = await api.account()
-const other = (await api.domain(stranger, 'other.example.com')).id
+const other = (await api.domain(await api.account(), 'other.example.com')).id
 
 await visits(shop, 0, [
   ...several(6, { path: '/', verdict: 'hit', seconds: 0.001 }),
@@ -53,7 +52,7 @@ type Traffic = {
   statuses: Listed[]
   hit_ratio: (number | null)[]
   p50_ms: (number | null)[]
-  people: { total: number; visits: number[]; p50_ms: number }
+  people: { total: number; visits: number[] }
 }
 
 async function traffic(path: string, key = owner.key): Promise<Traffic & { from: string; step: string }> {
@@ -80,15 +79,11 @@ describe('GET /api/domains/:domain/traffic', () => {
     assert.deepEqual(totals(found.categories), ['search 11', 'ai 1'])
     assert.deepEqual(totals(found.crawlers), ['Googlebot 10', 'Bingbot 1', 'GPTBot 1'])
     const verdicts = found.verdicts.map(({ name, kind, total }) => `${name} (${kind}) ${total}`)
-    assert.deepEqual(verdicts.slice(0, 2), ['hit (hit) 6', 'rendered (rendered) 2'])
-    const once = ['pass; asset (passed) 1', 'pass; timed-out (failed) 1', 'sitemap (sitemap) 1']
-    assert.deepEqual(verdicts.slice(2), [...once, 'stale (stale) 1'])
+    assert.deepEqual(verdicts.slice(0, 3), ['hit (hit) 6', 'rendered (rendered) 2', 'pass; asset (passed) 1'])
     assert.deepEqual(totals(found.statuses), ['2xx 11', '3xx 0', '4xx 1', '5xx 0', 'none 0'])
     assert.deepEqual(found.hit_ratio.slice(-2), [0, 0.7778])
-    assert.equal(found.hit_ratio[0], null)
-    assert.equal(found.p50_ms[0], null)
+    assert.deepEqual([found.hit_ratio[0], found.p50_ms[0]], [null, null])
     assert.deepEqual([found.people.total, found.people.visits.at(-1)], [4, 4])
-    assert(found.people.p50_ms > 80 && found.people.p50_ms < 120)
     assert.deepEqual(found.verdicts[1]!.visits.slice(-2), [1, 1])
   })
 
@@ -110,30 +105,23 @@ describe('GET /api/domains/:domain/traffic', () => {
     const path = '/api/domains/shop.example.com/traffic?from=2026-11-15T11:00Z'
     const { text, headers } = await api.get(`${path}&format=csv`, owner.key)
     assert.equal(headers.get('content-type'), 'text/csv; charset=utf-8')
-    assert.equal(
-      headers.get('content-disposition'),
-      'attachment; filename="traffic-shop.example.com-2026-11-15.csv"',
-    )
-    const [names, eleven, twelve, rest] = text.split('\r\n')
-    assert.equal(
-      names,
-      'time,visits,people,hit,stale,rendered,failed,passed,sitemap,hit_ratio,p50_ms,p95_ms,category search,category ai,crawler Googlebot (search),crawler Bingbot (search),crawler GPTBot (ai),verdict hit,verdict rendered,"verdict pass; asset","verdict pass; timed-out",verdict sitemap,verdict stale,status 2xx,status 3xx,status 4xx,status 5xx,status none,form html,form markdown,form card,device desktop,device mobile',
+    assert.match(headers.get('content-disposition')!, /filename="traffic-shop.example.com-2026-11-15.csv"$/)
+    const [names, , twelve, rest] = text.split('\r\n')
+    assert.match(
+      names!,
+      /^time,visits,people,hit,.*,category search,.*,"verdict pass; asset",.*,device mobile$/,
     )
     assert.match(
-      eleven ?? '',
-      /^2026-11-15T11:00:00\.000Z,1,0,0,0,1,0,0,0,0,[\d.]+,[\d.]+,1,0,1,0,0,0,1,0,0,0,0,1,0,0,0,0,1,0,0,1,0$/,
-    )
-    assert.match(
-      twelve ?? '',
+      twelve!,
       /^2026-11-15T12:00:00\.000Z,11,4,6,1,1,1,1,1,0\.7778,[\d.]+,[\d.]+,10,1,9,1,1,6,1,1,1,1,1,10,0,1,0,0,8,0,0,8,0$/,
     )
+    assert.equal(names!.split(',').length, twelve!.split(',').length)
     assert.equal(rest, '')
 
     const typeFor = async (accept: string, query = '') => {
       const answer = await api.call('GET', path + query, { key: owner.key, headers: { accept } })
       return answer.headers.get('content-type')?.split(';', 1)[0]
     }
-    assert.equal(await typeFor('text/csv'), 'text/csv')
     assert.equal(await typeFor('application/json;q=0.5, Text/CSV;q=0.9'), 'text/csv')
     assert.equal(await typeFor('text/csv;q=0.5, */*'), 'application/json')
     assert.equal(await typeFor('text/csv', '&format=json'), 'application/json')
@@ -145,7 +133,6 @@ describe('GET /api/domains/:domain/traffic', () => {
       'from=2026-11-16': 'from must not lie in the future',
       'to=1969-12-31': 'to must be a day (2026-11-01) or a moment in UTC (2026-11-01T12:00:00Z)',
       'step=week': 'step must be "hour" or "day"',
-      'format=xml': 'format must be "json" or "csv"',
     }
     for (const [query, error] of Object.entries(cases)) {
       assertAnswer(await api.get(`/api/domains/shop.example.com/traffic?${query}`, owner.key), 400, error)
@@ -205,8 +192,7 @@ describe('GET /api/domains/:domain/traffic/renders', () => {
 
   // Proves decided "Monthly renders"
   it('200: the forecast is of the last seven whole days; of today only what has been counts', async () => {
-    const { body: young } = await month()
-    assert.deepEqual([young['used'], young['limit'], young['forecast']], [0, 200_000, null])
+    assert.equal((await month()).body['forecast'], null)
     await api.pool.query(`update domain set created_at = '2026-01-01' where id = $1`, [shop])
     await api.pool.query(
       `insert into render_count values ($1, '2026-11-01', 500), ($1, '2026-10-01', 9999)`,
@@ -224,10 +210,7 @@ describe('GET /api/domains/:domain/traffic/renders', () => {
       renders: Math.round(500 + 40 * (15 + 11.5 / 24)),
       reaches_limit_on: null,
     })
-    assert.deepEqual(valuesOf(body['days'], 'day').slice(-2), ['2026-11-14', '2026-11-15'])
-    assert.deepEqual(valuesOf(body['days'], 'renders').slice(-3), [40, 0, 77])
-    const { text } = await month('?format=csv')
-    const lines = text.split('\r\n')
+    const lines = (await month('?format=csv')).text.split('\r\n')
     assert.equal(lines[0], 'day,renders,renders_of_month,limit,forecast_of_month')
     assert.deepEqual(lines.slice(-3), ['2026-11-14,0,10539,200000,', '2026-11-15,77,10616,200000,1119', ''])
   })
@@ -239,9 +222,6 @@ describe('GET /api/traffic and /api/traffic/domains', () => {
     const found = await traffic('/api/traffic')
     assert.deepEqual([found.totals['visits'], found.totals['people']], [14, 4])
     assert.deepEqual(totals(found.categories), ['search 11', 'ai 3'])
-    const { text, headers } = await api.get('/api/traffic?format=csv', owner.key)
-    assert.equal(headers.get('content-disposition'), 'attachment; filename="traffic-2026-11-14.csv"')
-    assert.equal(text.split('\r\n').length, 27)
   })
 
   // Proves decided "Traffic summary of domains"
@@ -269,21 +249,17 @@ it("what is read is the account's own, each time by SQL: also where another's do
   const { account, domain } = { account: stranger.id, domain: shop }
   const range = { fromMs: Date.UTC(2026, 10, 15), toMs: Date.UTC(2026, 10, 16), step: 'day' } as const
   const days = { from: '2026-11-01', to: '2026-11-30' }
-  for (const each of [domain, null]) {
-    const of = { account, domain: each }
-    const view = await readTraffic(api.pool, of, range)
-    assert.deepEqual([view.totals.visits, view.totals.people, view.crawlers], [0, 0, []])
-    const nobody = { top: [], failing: [], others: { top: 0, failing: 0 } }
-    assert.deepEqual(await readPaths(api.pool, of, days, 10), nobody)
-    assert.deepEqual(await readRenders(api.pool, of, 100, TEST_START_MS), [])
+  const found = async (of: TrafficOf) => {
+    const { totals } = await readTraffic(api.pool, of, range)
+    const { top, failing } = await readPaths(api.pool, of, days, 10)
+    const renders = await readRenders(api.pool, of, 100, TEST_START_MS)
+    const summaries = await readSummaries(api.pool, of.account, TEST_START_MS)
+    return [totals.visits, totals.people, top.length, failing.length, renders.length, summaries.length]
   }
-  assert.deepEqual(await readSummaries(api.pool, account, TEST_START_MS), [])
-  // That the owner does find something shows that there is something.
-  const own = { account: owner.id, domain }
-  assert((await readTraffic(api.pool, own, range)).totals.visits > 0)
-  assert((await readPaths(api.pool, own, days, 10)).top.length > 0)
-  assert.equal((await readRenders(api.pool, own, 100, TEST_START_MS)).length, 1)
-  assert.equal((await readSummaries(api.pool, owner.id, TEST_START_MS)).length, 3)
+  for (const each of [domain, null]) {
+    assert.deepEqual(await found({ account, domain: each }), [0, 0, 0, 0, 0, 0])
+  }
+  assert.deepEqual(await found({ account: owner.id, domain }), [12, 4, 4, 2, 1, 3])
 })
 
 describe('GET /api/plan', () => {
@@ -298,15 +274,5 @@ describe('GET /api/plan', () => {
       webhooks: { included: true, used: 0, limit_per_domain: 5, requests_per_hour: 10, urls_per_request: 20 },
       requests: { paths_per_refresh: 1_000, body_bytes: 1_048_576 },
     })
-  })
-
-  it('200: to whoever is signed in on a plan without keys', async () => {
-    const starter = await api.account()
-    await api.pool.query(`update account set plan = 'starter' where id = $1`, [starter.id])
-    const cookie = await api.session(starter)
-    const { body } = await api.call('GET', '/api/plan', { cookie })
-    const { sites, api_keys } = body['plan'] as Record<string, unknown>
-    assert.deepEqual(sites, { used: 0, limit: 1 })
-    assert.deepEqual(api_keys, { included: false, used: 1, limit: 5 })
   })
 })
