@@ -139,14 +139,18 @@ it('tries again for a day, and shows a refusal', async () => {
   assert.deepEqual([waiting, status], [0, 403])
 })
 
-it('sends 10,000 at most, and the rest an hour later', async () => {
-  await pool.query(
-    `insert into page_fact (domain_id, path, text_hash, changed_at, rendered_at, is_listed, untold_at)
-     select $1, '/p' || n, '', $2, $2, true, $2 from generate_series(1, 10001) n`,
-    [domain, new Date(nowMs)],
-  )
+it('sends 10,000 at once, and more an hour later', async () => {
+  const list = (first: number, last: number) =>
+    pool.query(
+      `insert into page_fact (domain_id, path, text_hash, changed_at, rendered_at, is_listed, untold_at)
+       select $1, '/p' || n, '', $2, $2, true, $2 from generate_series($3::int, $4::int) n`,
+      [domain, new Date(nowMs), first, last],
+    )
+  await list(1, 10_000)
+  await send()
+  await list(10_001, 20_001)
   await send()
   assert.equal(await send(), false)
   await send(3_600_000)
-  assert.equal(told.map(({ urlList }) => urlList.length).join(), '10000,1')
+  assert.equal(told.map(({ urlList }) => urlList.length).join(), '10000,10000,1')
 })

@@ -51,18 +51,19 @@ export async function sendDue(deps: Deps): Promise<boolean> {
   const due = await claimDue(pool, nowMs)
   if (due === undefined) return false
   const { id: domain, failingSince } = due
-  const { rows: changed } = await pool.query<Changed>(
+  const { rows } = await pool.query<Changed>(
     `select path, untold_at, is_covered from page_fact
       where domain_id = $1 and untold_at is not null order by untold_at, path limit $2`,
-    [domain, BATCH],
+    [domain, BATCH + 1],
   )
+  const changed = rows.slice(0, BATCH)
   const batch = due.isOn ? await batchOf(deps, due, changed) : null
   const status = batch?.urlList.length ? await post(deps, batch).catch(() => null) : 204
   const failingMs = nowMs - (failingSince?.getTime() ?? nowMs)
   const isRetried = (status === null || status === 429 || status >= 500) && failingMs < RETRIED_MS
   if (isRetried) log.debug({ domain, status }, 'search engines took no changed pages')
   else await forget(pool, domain, changed)
-  const pauseMs = isRetried ? Math.min(HOUR_MS, LEASE_MS + failingMs) : changed.length === BATCH ? HOUR_MS : 0
+  const pauseMs = isRetried ? Math.min(HOUR_MS, LEASE_MS + failingMs) : rows.length > BATCH ? HOUR_MS : 0
   await pool.query(
     `update indexnow_state set next_at = $2, status = $3, sent_at = $4,
             failing_since = case when $5 then coalesce(failing_since, $4) end

@@ -1,7 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { Clock } from '../clock.ts'
 import type { Queryable } from '../db/transaction.ts'
-import type { DomainId } from '../ids.ts'
 import type { Log } from '../log.ts'
 import type { GetOptions } from '../outbound/get.ts'
 import { fetchRobots, servableRobots } from '../sitemaps/robots.ts'
@@ -17,13 +16,17 @@ export const MEMORY_LIMIT_CHARS = 32 * 1024 * 1024
 /** `db`: for reads that a request waits for. */
 export type OriginRobotsDeps = { db: Queryable; pool: Queryable; get: GetOptions; clock: Clock; log: Log }
 
-/** Of the origin `host`. `text` null: no good copy is known. */
-type Held = { host: string; text: string | null; fetchedMs: number; triedMs: number }
+/** `text` null: no good copy is known. */
+type Held = { text: string | null; fetchedMs: number; triedMs: number }
+
+const NEVER = Number.NEGATIVE_INFINITY
+const NOTHING: Held = { text: null, fetchedMs: NEVER, triedMs: NEVER }
 
 /** The origin's own robots.txt: fetched at most once a minute, or remembered as it passes. */
 export class OriginRobots {
   readonly #deps: OriginRobotsDeps
-  readonly #held = new LRUCache<DomainId, Held>({
+  /** By `keyOf`. */
+  readonly #held = new LRUCache<string, Held>({
     maxSize: MEMORY_LIMIT_CHARS,
     sizeCalculation: ({ text }) => 200 + (text?.length ?? 0),
   })
@@ -38,9 +41,9 @@ export class OriginRobots {
    * least a minute. Never rejects.
    */
   async read(site: Site, maxAgeMs = FETCH_EVERY_MS): Promise<string | null> {
-    const held = this.#heldOf(site)
+    const held = this.#held.get(keyOf(site))
     if (held !== undefined && this.#isCurrent(held, maxAgeMs)) return this.#textOf(held)
-    const key = `${site.id} ${maxAgeMs} ${site.origin.authority}`
+    const key = `${maxAgeMs} ${keyOf(site)}`
     const reading =
       this.#reading.get(key) ?? this.#ask(site, maxAgeMs).finally(() => this.#reading.delete(key))
     this.#reading.set(key, reading)
@@ -59,23 +62,22 @@ export class OriginRobots {
       return text
     } catch (error) {
       log.debug({ err: error, domain: site.name }, 'robots.txt of an origin could not be read')
-      this.#held.set(site.id, { ...stored, triedMs })
+      this.#held.set(keyOf(site), { ...stored, triedMs })
       return this.#textOf(stored)
     }
   }
 
   /** The last good one of the last day, without asking the origin. Never rejects. */
   async kept(site: Site): Promise<string | null> {
-    return this.#textOf(this.#heldOf(site) ?? (await this.#stored(site)))
+    return this.#textOf(this.#held.get(keyOf(site)) ?? (await this.#stored(site)))
   }
 
   /** A good answer of the origin. Never rejects. */
   async remember(site: Site, text: string): Promise<void> {
     const { pool, clock, log } = this.#deps
     const nowMs = clock.nowMs()
-    const before = this.#heldOf(site)
-    const host = site.origin.authority
-    this.#held.set(site.id, { host, text, fetchedMs: nowMs, triedMs: nowMs })
+    const before = this.#held.get(keyOf(site))
+    this.#held.set(keyOf(site), { text, fetchedMs: nowMs, triedMs: nowMs })
     if (before?.text === text && nowMs - before.fetchedMs < FETCH_EVERY_MS) return
     try {
       await pool.query(
@@ -83,31 +85,24 @@ export class OriginRobots {
          select id, $2, $3, $4 from domain where id = $1
          on conflict (domain_id) do update set
            origin = excluded.origin, text = excluded.text, fetched_at = excluded.fetched_at`,
-        [site.id, host, text, new Date(nowMs)],
+        [site.id, site.origin.authority, text, new Date(nowMs)],
       )
     } catch (error) {
       log.warn({ err: error, domain: site.name }, 'robots.txt of an origin could not be kept')
     }
   }
 
-  #heldOf({ id, origin }: Site): Held | undefined {
-    const held = this.#held.get(id)
-    return held?.host === origin.authority ? held : undefined
-  }
-
   /** What is in memory if nothing can be read. */
   async #stored(site: Site): Promise<Held> {
-    const host = site.origin.authority
     const read = this.#deps.db.query<{ text: string; fetched_at: Date }>(
       'select text, fetched_at from origin_robots where domain_id = $1 and origin = $2',
-      [site.id, host],
+      [site.id, site.origin.authority],
     )
     const row = await read.then(({ rows }) => rows[0]).catch(() => undefined)
-    const never = Number.NEGATIVE_INFINITY
-    if (row === undefined) return this.#heldOf(site) ?? { host, text: null, fetchedMs: never, triedMs: never }
+    if (row === undefined) return this.#held.get(keyOf(site)) ?? NOTHING
     const fetchedMs = row.fetched_at.getTime()
-    const held = { host, text: row.text, fetchedMs, triedMs: fetchedMs }
-    this.#held.set(site.id, held)
+    const held = { text: row.text, fetchedMs, triedMs: fetchedMs }
+    this.#held.set(keyOf(site), held)
     return held
   }
 
@@ -119,4 +114,9 @@ export class OriginRobots {
   #textOf({ text, fetchedMs }: Held): string | null {
     return this.#deps.clock.nowMs() - fetchedMs < KEPT_MS ? text : null
   }
+}
+
+/** A new origin begins without a copy. */
+function keyOf({ id, origin }: Site): string {
+  return `${id} ${origin.authority}`
 }

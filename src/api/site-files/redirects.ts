@@ -1,4 +1,4 @@
-import type { FastifyReply } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { AppError } from '../../errors.ts'
 import { checkRedirects, redirectsCsv } from '../../site-files/redirect-list.ts'
@@ -42,27 +42,27 @@ const listSchema = z.object({ domain: z.string(), redirects: z.array(redirectSch
 
 export function redirects(app: ApiApp, { caughtUp, pool }: ApiDeps): void {
   const add = domainRoutes(app, pool, 'Site files')
-  const list = async (domain: OwnedDomain, reply: FastifyReply) => {
+  const query = z.object({ format: formatParam })
+  type Asked = FastifyRequest & { query: z.infer<typeof query> }
+  const list = async (domain: OwnedDomain, request: Asked, reply: FastifyReply) => {
     const redirects = await listRedirects(pool, domain)
     reply.header('ETag', redirectsETag(redirects))
-    return { domain: domain.name, redirects }
+    if (!wantsCsv(request, request.query.format)) return { domain: domain.name, redirects }
+    return sendCsv(reply, `redirects-${domain.name}`, redirectsCsv(redirects))
   }
 
   add('GET', 'redirects', 'listRedirects', {
     summary: 'The redirects of a domain, in the order of the last change. `ETag` names this list',
-    query: z.object({ format: formatParam }),
+    query,
     response: { 200: csvResponse('The redirects', listSchema) },
-    handler: async (domain, request, reply) => {
-      const listed = await list(domain, reply)
-      if (!wantsCsv(request, request.query.format)) return listed
-      return sendCsv(reply, `redirects-${domain.name}`, redirectsCsv(listed.redirects))
-    },
+    handler: list,
   })
 
   add('PUT', 'redirects', 'replaceRedirects', {
     summary: 'Replace all redirects of a domain (at most 10,000), as JSON or as CSV (`from,to,status`)',
     description:
       'Nothing is saved if an entry is refused. With `If-Match`, only if the list is the one with that `ETag`.',
+    query,
     body: z.object({ redirects: z.array(entrySchema).max(10_000) }),
     // Each entry that is refused is named with its line.
     takesCsv: BODY_LIMIT_BYTES,
@@ -77,7 +77,7 @@ export function redirects(app: ApiApp, { caughtUp, pool }: ApiDeps): void {
       const by = { author: await authorOf(pool, request), ifMatch: request.headers['if-match'] }
       await replaceRedirects(pool, domain, checked.redirects, by)
       await caughtUp()
-      return list(domain, reply)
+      return list(domain, request, reply)
     },
   })
 }

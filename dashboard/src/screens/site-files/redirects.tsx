@@ -39,7 +39,8 @@ function useReplace(name: string) {
   }
 }
 
-type Asked = { what: 'add' | 'import' } | { what: 'edit' | 'remove'; entry: Redirect }
+/** `entry` null: a new one is edited, or all are imported. */
+type Asked = { what: 'edit' | 'remove' | 'import'; entry: Redirect | null }
 
 export function Redirects({ domain: { custom_domain: name } }: { domain: DomainWithSettings }) {
   const list = useQuery(redirectsQuery(name))
@@ -54,10 +55,10 @@ export function Redirects({ domain: { custom_domain: name } }: { domain: DomainW
         lead="For people and crawlers, before anything else. At most 10,000."
         actions={
           <Group gap="xs">
-            <Button size="xs" onClick={() => setAsked({ what: 'add' })}>
+            <Button size="xs" onClick={() => setAsked({ what: 'edit', entry: null })}>
               Add a redirect
             </Button>
-            <Button size="xs" variant="default" onClick={() => setAsked({ what: 'import' })}>
+            <Button size="xs" variant="default" onClick={() => setAsked({ what: 'import', entry: null })}>
               Import CSV
             </Button>
             {known > 0 && (
@@ -81,16 +82,14 @@ export function Redirects({ domain: { custom_domain: name } }: { domain: DomainW
         </Loaded>
       </Section>
       <Versions domain={name} kind="redirects" />
-      {(asked?.what === 'add' || asked?.what === 'edit') && (
+      {asked?.what === 'edit' && (
         <RedirectDialog
-          before={'entry' in asked ? asked.entry : null}
+          before={asked.entry}
           onClose={close}
           save={(entry) =>
             replace((redirects) => {
-              const before = 'entry' in asked ? asked.entry.from : null
-              return redirects.some(({ from }) => from === before)
-                ? redirects.map((each) => (each.from === before ? entry : each))
-                : [...redirects, entry]
+              const at = redirects.findIndex(({ from }) => from === asked.entry?.from)
+              return at === -1 ? [...redirects, entry] : redirects.with(at, { ...redirects[at]!, ...entry })
             })
           }
         />
@@ -103,10 +102,10 @@ export function Redirects({ domain: { custom_domain: name } }: { domain: DomainW
           title="Remove this redirect?"
           label="Remove"
           onClose={close}
-          run={() => replace((redirects) => redirects.filter(({ from }) => from !== asked.entry.from))}
+          run={() => replace((redirects) => redirects.filter(({ from }) => from !== asked.entry?.from))}
         >
           <Text size="sm" className="break">
-            {asked.entry.from} gets what your server has for it. The count of its uses is deleted.
+            {asked.entry?.from} gets what your server has for it. The count of its uses is deleted.
           </Text>
         </ConfirmDialog>
       )}
