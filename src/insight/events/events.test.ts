@@ -1,9 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import type { AccountId } from '../../ids.ts'
-import { HELLO } from './event.ts'
 import { createGathering } from './gathering.ts'
-import { createStreams, type Sink, type Subscriber } from './streams.ts'
 
 const id = (n: number) => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`
 
@@ -47,50 +44,4 @@ it('what is not understood, or one thing too many, makes all uncertain, and noth
   assert.deepEqual([jobs.size, overflown], [3, true])
   gathering.invalidation('{"something":"new"}')
   assert.equal(gathering.take().overflown, true)
-})
-
-const of = (account: number, fleet = false): Subscriber => ({
-  account: account as AccountId,
-  by: { session: 1 },
-  fleet,
-})
-
-/** A reader who takes nothing: all that is written lies there. */
-function sink() {
-  const seen = { text: '', ended: false, destroyed: false, close: () => {} }
-  const made: Sink = {
-    write: (frame) => {
-      seen.text += frame
-    },
-    end: () => {
-      seen.ended = true
-    },
-    destroy: () => {
-      seen.destroyed = true
-    },
-    get writableLength() {
-      return seen.text.length
-    },
-    get destroyed() {
-      return seen.destroyed
-    },
-    once: (_event, react) => {
-      seen.close = react
-    },
-  }
-  return { begin: () => made, seen }
-}
-
-it('whoever leaves more unread than may lie there is cut off; at the limit he is not', () => {
-  const frame = 'id: n-1\nevent: hello\ndata: {}\n\n'.length
-  const streams = createStreams('n', { perAccount: 2, perNode: 3, bufferBytes: 2 * frame })
-  const slow = sink()
-  streams.open(of(1), slow.begin, false)
-  streams.send(HELLO, () => true)
-  assert.deepEqual([slow.seen.destroyed, streams.count], [false, 1])
-  streams.beat()
-  assert.deepEqual([slow.seen.destroyed, streams.count], [true, 0])
-  const length = slow.seen.text.length
-  streams.send(HELLO, () => true)
-  assert.equal(slow.seen.text.length, length)
 })
