@@ -1,71 +1,40 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 
-import { testDatabase } from '../../../test/support/database.ts'
+import { openTestDatabase } from '../../../test/support/database.ts'
 import { addTestDomain } from '../../../test/support/traffic.ts'
 import { DAYS_KEPT, HOURS_KEPT_DAYS, removeOldTraffic, SUMMARY_DAYS_KEPT } from './retention.ts'
 
+const TODAY = `(now() at time zone 'UTC')::date`
+const VISITS = `'search', 'Googlebot', 'hit', 1, 0, 0, 0, 0, '{1}'`
+
+/** The values of a row of so many days of `age`, the last of which is kept. */
+const ROWS: [table: string, keptDays: number, values: string][] = [
+  ['traffic_hour', HOURS_KEPT_DAYS, `now() - make_interval(days => age, mins => -1), ${VISITS}`],
+  ['traffic_day', DAYS_KEPT, `${TODAY} - age, ${VISITS}`],
+  ['traffic_path', HOURS_KEPT_DAYS, `${TODAY} - age, true, '/', 1, 'hit', 200`],
+  ['traffic_summary', SUMMARY_DAYS_KEPT, `${TODAY} - age, 0, 1, 1, '{}', '{}'`],
+  ['traffic_forbidden', DAYS_KEPT, `${TODAY} - age, 'search', 'Googlebot', 1, '{/}'`],
+  ['render_day', 0, `(date_trunc('month', ${TODAY}) - interval '12 months')::date - age, 1`],
+]
+
 // Proves decided "Traffic", decided "Retention"
 it('what has outlived its time goes, in steps, and what has not stays', async () => {
-  const { pool, close } = await testDatabase()
-  try {
-    for (const name of ['a.example', 'b.example']) {
-      const domain = await addTestDomain(pool, name)
-      await pool.query(
-        `insert into traffic_hour
-         select $1, now() - age, 'search', name, 'hit', 1, 0, 0, 0, 0, '{1}'
-           from unnest(array[make_interval(days => $2, mins => 1), make_interval(days => $2, mins => -1)]) as age,
-                unnest(array['Googlebot', 'Bingbot', 'other']) as name`,
-        [domain, HOURS_KEPT_DAYS],
-      )
-      await pool.query('delete from traffic_summary where domain_id = $1', [domain])
-      await pool.query(
-        `insert into traffic_summary
-         select $1, (now() at time zone 'UTC')::date - age, part, 1, 1, '{}', '{}'
-           from unnest(array[$2::int, $2::int + 1]) as age, unnest(array[0, 1]) as part`,
-        [domain, SUMMARY_DAYS_KEPT],
-      )
-      await pool.query(
-        `insert into traffic_path
-         select $1, (now() at time zone 'UTC')::date - age, failing, '/', 1, 'hit', 200
-           from unnest(array[$2::int, $2::int + 1]) as age, unnest(array[true, false]) as failing`,
-        [domain, HOURS_KEPT_DAYS],
-      )
-      await pool.query(
-        `insert into traffic_day
-         select $1, (now() at time zone 'UTC')::date - age, 'search', 'Googlebot', 'hit', 1, 0, 0, 0, 0, '{1}'
-           from unnest(array[$2::int, $2::int + 1, $2::int + 2]) as age`,
-        [domain, DAYS_KEPT],
-      )
-      await pool.query(
-        `insert into traffic_forbidden
-         select $1, (now() at time zone 'UTC')::date - age, 'search', 'Googlebot', 1, '{/}'
-           from unnest(array[$2::int, $2::int + 1]) as age`,
-        [domain, DAYS_KEPT],
-      )
-      await pool.query(
-        `insert into render_day
-         select $1, (date_trunc('month', now() at time zone 'UTC') - interval '12 months')::date - age, 1
-           from unnest(array[0, 1]) as age`,
-        [domain],
-      )
-    }
+  const { pool } = await openTestDatabase()
+  for (const name of ['a.example', 'b.example']) await addTestDomain(pool, name)
+  for (const [table, kept, values] of ROWS) {
+    await pool.query(`delete from ${table}`)
     await pool.query(
-      `insert into traffic_batch select gen_random_uuid(), 1, now() - age
-         from unnest(array[interval '47 hours', interval '49 hours']) as age`,
+      `insert into ${table} select domain.id, ${values} from domain, generate_series($1::int, $2::int) as age`,
+      [kept, kept + 2],
     )
-    assert.equal(await removeOldTraffic(pool, { step: 2 }), 2 * (3 + 2 + 2 + 1 + 2 + 1) + 1)
-    const { rows } = await pool.query(
-      `select (select count(*) from traffic_hour)::int as hours, (select count(*) from traffic_path)::int as paths,
-              (select count(*) from traffic_day)::int as days, (select count(*) from traffic_summary)::int as summaries,
-              (select count(*) from traffic_forbidden)::int as forbidden,
-              (select count(*) from render_day)::int as renders, (select count(*) from traffic_batch)::int as batches`,
-    )
-    assert.deepEqual(rows, [
-      { hours: 6, paths: 4, days: 2, summaries: 4, forbidden: 2, renders: 2, batches: 1 },
-    ])
-    assert.equal(await removeOldTraffic(pool), 0)
-  } finally {
-    await close()
   }
+  await pool.query(
+    `insert into traffic_batch select gen_random_uuid(), 1, now() - age
+       from unnest(array[interval '47 hours', interval '49 hours']) as age`,
+  )
+  assert.equal(await removeOldTraffic(pool, { step: 2 }), 2 * 2 * ROWS.length + 1)
+  for (const [table] of ROWS) assert.equal((await pool.query(`select from ${table}`)).rowCount, 2, table)
+  assert.equal((await pool.query('select from traffic_batch')).rowCount, 1)
+  assert.equal(await removeOldTraffic(pool), 0)
 })
