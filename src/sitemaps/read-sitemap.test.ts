@@ -108,11 +108,9 @@ describe('a sitemap of hundreds of thousands of entries', () => {
 
   it('up to its bytes, and not one more', async () => {
     const body = urlset('/a')
-    test.answers[MAP] = body
+    test.answers[MAP] = zlib.gzipSync(body)
     assert.deepEqual((await read(MAP, { limitBytes: body.length })).paths, ['/a'])
     await assert.rejects(read(MAP, { limitBytes: body.length - 1 }), /larger than/)
-    test.answers[MAP] = zlib.gzipSync(urlset('/a').padEnd(5_000_000))
-    await assert.rejects(read(MAP, { limitBytes: 1_000_000 }), /larger than/)
   })
 })
 

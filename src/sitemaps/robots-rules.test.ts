@@ -65,6 +65,7 @@ describe('paths and rules', () => {
   const precedence: [path: string, rules: string, decides: string][] = [
     ['/page', 'Allow: /p\nDisallow: /', 'Allow: /p'],
     ['/folder/page', 'Allow: /folder\nDisallow: /folder', 'Allow: /folder'],
+    ['/folder/page', 'Disallow: /folder\nAllow: /folder', 'Allow: /folder'],
     ['/page.htm', 'Allow: /page\nDisallow: /*.htm', 'Disallow: /*.htm'],
     ['/page.php5', 'Allow: /page\nDisallow: /*.ph', 'Allow: /page'],
     ['/', 'Allow: /$\nDisallow: /', 'Allow: /$'],
