@@ -10,75 +10,45 @@ const RENDER_MONTHS_KEPT = 12
 const BATCH_DAYS_KEPT = 2
 
 // By domain, to use the primary key instead of another index.
-const oldOf = (table: string, column: string, before: string, names: string) => `
+const oldOf = (table: string, column: string, before: string, rest: readonly string[] = []) => {
+  const names = ['domain_id', column, ...rest]
+  const namesOf = (alias: string) => names.map((name) => `${alias}.${name}`).join()
+  return `
   with old as materialized (
     select o.* from domain d cross join lateral (
-      select ${names} from ${table} t where t.domain_id = d.id and t.${column} < ${before}
+      select ${names.join()} from ${table} t where t.domain_id = d.id and t.${column} < ${before}
        limit $1 for update skip locked) o
      limit $1)
-  delete from ${table} t using old where (${prefixed('t', names)}) = (${prefixed('old', names)})`
+  delete from ${table} t using old where (${namesOf('t')}) = (${namesOf('old')})`
+}
 
-const HOURS = oldOf(
-  'traffic_hour',
-  'hour',
-  `now() - make_interval(days => $2)`,
-  'domain_id, hour, category, crawler, verdict',
-)
-const DAYS = oldOf(
-  'traffic_day',
-  'day',
-  `(now() at time zone 'UTC')::date - $2::integer`,
-  'domain_id, day, category, crawler, verdict',
-)
-const PATHS = oldOf(
-  'traffic_path',
-  'day',
-  `(now() at time zone 'UTC')::date - $2::integer`,
-  'domain_id, day, is_failing, path',
-)
-const FORBIDDEN = oldOf(
-  'traffic_forbidden',
-  'day',
-  `(now() at time zone 'UTC')::date - $2::integer`,
-  'domain_id, day, category, crawler',
-)
-const SUMMARIES = oldOf(
-  'traffic_summary',
-  'day',
-  `(now() at time zone 'UTC')::date - $2::integer`,
-  'domain_id, day, part',
-)
-const RENDERS = oldOf(
-  'render_day',
-  'day',
-  `(date_trunc('month', now() at time zone 'UTC') - make_interval(months => $2))::date`,
-  'domain_id, day',
-)
+const BEFORE_DAY = `(now() at time zone 'UTC')::date - $2::integer`
+const BEFORE_MONTH = `(date_trunc('month', now() at time zone 'UTC') - make_interval(months => $2))::date`
+const LINE = ['category', 'crawler', 'verdict']
 const BATCHES = `
   with old as materialized (
     select node from traffic_batch where written_at < now() - make_interval(days => $2)
      limit $1 for update skip locked)
   delete from traffic_batch t using old where t.node = old.node`
 
+/** `kept`: days, of renders months. */
+const OLD: readonly [statement: string, kept: number][] = [
+  [oldOf('traffic_hour', 'hour', 'now() - make_interval(days => $2)', LINE), HOURS_KEPT_DAYS],
+  [oldOf('traffic_day', 'day', BEFORE_DAY, LINE), DAYS_KEPT],
+  [oldOf('traffic_path', 'day', BEFORE_DAY, ['is_failing', 'path']), HOURS_KEPT_DAYS],
+  [oldOf('traffic_forbidden', 'day', BEFORE_DAY, ['category', 'crawler']), DAYS_KEPT],
+  [oldOf('traffic_summary', 'day', BEFORE_DAY, ['part']), SUMMARY_DAYS_KEPT],
+  [oldOf('render_day', 'day', BEFORE_MONTH), RENDER_MONTHS_KEPT],
+  [BATCHES, BATCH_DAYS_KEPT],
+]
+
 export async function removeOldTraffic(
   pool: pg.Pool,
   options: { step?: number; signal?: AbortSignal } = {},
 ): Promise<number> {
-  const hours = await deleteInSteps(pool, HOURS, [HOURS_KEPT_DAYS], options)
-  const days = await deleteInSteps(pool, DAYS, [DAYS_KEPT], options)
-  const paths = await deleteInSteps(pool, PATHS, [HOURS_KEPT_DAYS], options)
-  const forbidden = await deleteInSteps(pool, FORBIDDEN, [DAYS_KEPT], options)
-  const summaries = await deleteInSteps(pool, SUMMARIES, [SUMMARY_DAYS_KEPT], options)
-  const renders = await deleteInSteps(pool, RENDERS, [RENDER_MONTHS_KEPT], options)
-  const batches = await deleteInSteps(pool, BATCHES, [BATCH_DAYS_KEPT], options)
-  return hours + days + paths + forbidden + summaries + renders + batches
-}
-
-function prefixed(table: string, names: string): string {
-  return names
-    .split(', ')
-    .map((name) => `${table}.${name}`)
-    .join(', ')
+  let removed = 0
+  for (const [statement, kept] of OLD) removed += await deleteInSteps(pool, statement, [kept], options)
+  return removed
 }
 
 export const PATHS_KEPT = 300
