@@ -25,11 +25,17 @@ const LIMITS: CountLimits = { domainLines: 300, lines: 40_000, domainPaths: 100,
 
 const MOST_VERDICTS = 100
 
+/** Columns of `traffic_hour` and `traffic_day`. */
+export const COUNTS = [
+  ...(['visits', 'status_3xx', 'status_4xx', 'status_5xx', 'unanswered'] as const),
+  ...(['markdown', 'cards', 'mobile'] as const),
+]
+
 export class Line {
   visits = 0
-  status3xx = 0
-  status4xx = 0
-  status5xx = 0
+  status_3xx = 0
+  status_4xx = 0
+  status_5xx = 0
   unanswered = 0
   markdown = 0
   cards = 0
@@ -44,20 +50,13 @@ export class Line {
     else if (form === 'card') this.cards++
     this.times[stepOf(seconds)]!++
     if (status === 0) this.unanswered++
-    else if (status >= 500) this.status5xx++
-    else if (status >= 400) this.status4xx++
-    else if (status >= 300) this.status3xx++
+    else if (status >= 500) this.status_5xx++
+    else if (status >= 400) this.status_4xx++
+    else if (status >= 300) this.status_3xx++
   }
 
   addAll(line: Line): void {
-    this.visits += line.visits
-    this.status3xx += line.status3xx
-    this.status4xx += line.status4xx
-    this.status5xx += line.status5xx
-    this.unanswered += line.unanswered
-    this.markdown += line.markdown
-    this.cards += line.cards
-    this.mobile += line.mobile
+    for (const name of COUNTS) this[name] += line[name]
     for (const [step, count] of line.times.entries()) this.times[step]! += count
   }
 }
