@@ -19,10 +19,13 @@ const KEY = '0'.repeat(32)
 const origins = createClient(createAddressGuard([{ cidr: ipaddr.parseCIDR('127.0.0.1/32'), port: null }]))
 const told: { host: string; key: string; keyLocation: string; urlList: string[] }[] = []
 let answer = 200
+/** While the engine takes a batch. */
+let during = async () => {}
 const engine = http.createServer(async (req, res) => {
   let text = ''
   for await (const part of req) text += part
   told.push(JSON.parse(text))
+  await during()
   res.writeHead(answer).end()
 })
 const url = `http://127.0.0.1:${await listening(engine)}/indexnow`
@@ -70,10 +73,13 @@ it('tells what appeared, changed or went, gathered for ten seconds; nothing that
   assert.equal(await send(), false)
   await note('/a', '2')
   assert.notDeepEqual(await changedAt(), first)
+  during = () => note('/a', '3')
+  await send()
+  during = async () => {}
   await send()
   await notePageGone(pool, pageId(domain, '/a' as PagePath), nowMs)
   await send()
-  assert.deepEqual(sent(), [['/a'], ['/a'], ['/a']])
+  assert.deepEqual(sent(), [['/a'], ['/a'], ['/a'], ['/a']], 'also what changes while it is told')
   const sentAt = new Date(nowMs).toISOString()
   assert.deepEqual(await readIndexNow(pool, domain), { waiting: 0, sent_at: sentAt, status: 200 })
 })

@@ -138,12 +138,12 @@ async function post({ url, origins }: Deps, batch: Batch): Promise<number> {
 async function forget(pool: pg.Pool, domain: DomainId, changed: readonly Changed[]): Promise<void> {
   await pool.query(
     `with told as (
-       select f.path from page_fact f join unnest($2::text[], $3::timestamptz[]) as sent (path, untold_at) using (path)
+       select f.path from page_fact f join json_to_recordset($2) as sent (path text, untold_at timestamptz) using (path)
         where f.domain_id = $1 and f.untold_at < sent.untold_at + interval '1 millisecond'
         order by f.path for update of f)
      update page_fact f set untold_at = null, is_covered = false from told
       where f.domain_id = $1 and f.path = told.path`,
-    [domain, changed.map(({ path }) => path), changed.map(({ untold_at }) => untold_at)],
+    [domain, JSON.stringify(changed)],
   )
 }
 

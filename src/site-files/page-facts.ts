@@ -77,7 +77,11 @@ export type NotedPage = { page: PageId; facts: PageFacts; nowMs: number }
 /** After pages were stored. One that was stored with another status than 200 is not listed. */
 export async function notePages(db: Queryable, all: readonly NotedPage[]): Promise<void> {
   // A statement writes a row once.
-  const noted = [...new Map(all.map((one) => [one.page.key, one])).values()]
+  const noted = new Map(all.map((one) => [one.page.key, one])).values()
+  const rows = [...noted].map(({ page: { domain: domain_id, path }, facts, nowMs }) => ({
+    ...{ domain_id, path, changed_at: new Date(nowMs) },
+    ...{ hash: facts.hash.toString('hex'), is_indexable: facts.isIndexable },
+  }))
   await db.query({
     name: 'page-facts-note',
     text: `with given as (
@@ -85,8 +89,8 @@ export async function notePages(db: Queryable, all: readonly NotedPage[]): Promi
               is_indexable and not exists (
                 select from page where page.domain_id = domain.id and page.path = asked.path and status <> 200) as is_listed,
               settings->'indexnow' = 'true' as is_told
-         from unnest($1::integer[], $2::text[], $3::timestamptz[], $4::text[], $5::boolean[])
-           as asked (domain_id, path, changed_at, hash, is_indexable)
+         from json_to_recordset($1)
+           as asked (domain_id integer, path text, changed_at timestamptz, hash text, is_indexable boolean)
          join domain on domain.id = asked.domain_id)
      insert into page_fact as known (domain_id, path, text_hash, changed_at, rendered_at, is_listed, untold_at)
      select domain_id, path, text_hash, changed_at, changed_at, is_listed, case when is_listed and is_told then changed_at end
@@ -97,13 +101,7 @@ export async function notePages(db: Queryable, all: readonly NotedPage[]): Promi
                           and (known.is_listed, known.text_hash) <> (excluded.is_listed, excluded.text_hash)
                           and ${IS_TOLD} then excluded.rendered_at else known.untold_at end,
        text_hash = excluded.text_hash, rendered_at = excluded.rendered_at, is_listed = excluded.is_listed`,
-    values: [
-      noted.map(({ page }) => page.domain),
-      noted.map(({ page }) => page.path),
-      noted.map(({ nowMs }) => new Date(nowMs)),
-      noted.map(({ facts }) => facts.hash.toString('hex')),
-      noted.map(({ facts }) => facts.isIndexable),
-    ],
+    values: [JSON.stringify(rows)],
   })
 }
 
