@@ -53,7 +53,7 @@ describe('a generated sitemap', () => {
 
   it('holds no connection for a reader that takes nothing', async (t) => {
     t.after(clear)
-    const pages = 30_000
+    const pages = 12_000
     await list(pages, `'/p' || n || repeat('x', 1900)`)
     batches = 0
     const slow = net.connect(edge.port, '127.0.0.1').pause()
