@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { describe, it } from 'node:test'
 import { until } from '../../../test/support/condition.ts'
 import { columns, HOME, openQueue, paths, RENDERED } from '../../../test/support/queue.ts'
-import type { DomainId, JobId, PagePath } from '../../ids.ts'
+import type { DomainId, JobId } from '../../ids.ts'
 import { silentLog } from '../../log.ts'
 import { pageId } from '../../store/page-id.ts'
 import { createJobWaiter } from './await.ts'
@@ -60,15 +60,6 @@ describe('reaping', () => {
     completing.release()
     assert.equal(await reap(), 1)
   })
-
-  it('reapers at once take each job once', async () => {
-    const domain = await queue.domain()
-    await enqueue(queue.pool, domain, [HOME], 'live')
-    await queue.claim()
-    const taken = await Promise.all(Array.from({ length: 6 }, () => reap()))
-    assert.deepEqual(taken.toSorted(), [0, 0, 0, 0, 0, 1])
-    assert.equal((await queue.jobs(domain))[0]?.faults, 1)
-  })
 })
 
 describe('a lease', () => {
@@ -104,8 +95,8 @@ const NO_POLL_MS = 600_000
 /** Hears nothing. */
 const DEAF = { on() {}, onLost() {} }
 
-async function newJob(path: PagePath = HOME): Promise<JobId> {
-  const [job] = await enqueue(queue.pool, await queue.domain(), [path], 'live')
+async function newJob(): Promise<JobId> {
+  const [job] = await enqueue(queue.pool, await queue.domain(), [HOME], 'live')
   return job!.jobId
 }
 
@@ -114,25 +105,16 @@ async function finishAll(): Promise<void> {
 }
 
 describe('awaiting a job', () => {
-  it('hears of its end by notification alone', async () => {
-    const waiter = createJobWaiter(listener, queue.pool, silentLog(), NO_POLL_MS)
-    const waits = Array.from({ length: 3 }, async () => waiter.wait(await newJob(), patience()))
-    await until('all wait', () => waiter.waiting === 3)
-    await finishAll()
-    assert.deepEqual(await Promise.all(waits), Array(3).fill(DONE))
-    assert.equal(waiter.waiting, 0)
-  })
-
   it('is told by its own node with the page, and once', async () => {
     const waiter = createJobWaiter(DEAF, queue.pool, silentLog(), NO_POLL_MS)
-    const [id, other] = [await newJob(), await newJob('/other' as PagePath)]
+    const [id, other] = [await newJob(), await newJob()]
     const waits = [waiter.wait(id, patience()), waiter.wait(id, patience())]
     const bodyBr = Buffer.from('br')
     const rest = { status: 200, headers: [], htmlBytes: 1, etag: 'x', renderedAtMs: 0, staleSinceMs: null }
     const page = { kind: 'page', variant: 'desktop', bodyBr, ...rest } as const
-    const ended = { id, page: pageId(1 as DomainId, '/' as PagePath) }
+    const ended = { id, page: pageId(1 as DomainId, HOME) }
     waiter.ended({ ...ended, id: other }, DONE, null)
-    waiter.ended({ id, page: pageId(1 as DomainId, '/' as PagePath, 'mobile') }, DONE, null)
+    waiter.ended({ id, page: pageId(1 as DomainId, HOME, 'mobile') }, DONE, null)
     assert.equal(waiter.waiting, 1, 'nobody waits for those')
     waiter.ended(ended, DONE, page)
     waiter.ended(ended, { state: 'failed', outcome: 'blank' }, null)

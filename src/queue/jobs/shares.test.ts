@@ -21,16 +21,9 @@ const queue = await openQueue()
 const listener = await queue.listener()
 const waiter = createJobWaiter(listener, queue.pool, silentLog())
 const workers: Worker[] = []
-// For two nodes.
-const renderer = await startTestRenderer({ slots: 2 * SLOTS })
+const renderer = await startTestRenderer({ slots: SLOTS })
 renderer.routes.set('/never-ready', scripted('window.prerenderReady = false'))
 renderer.routes.set('/loops', scripted('while (true);'))
-// Its clock takes real time; without a rule it is rendered at once.
-renderer.routes.set(
-  '/awaits',
-  scripted(`show('content')
-    setInterval(() => { for (const end = performance.now() + 100; performance.now() < end; ); }, 200)`),
-)
 renderer.routes.set('/page', scripted(`show('content')`))
 after(async () => {
   waiter.close()
@@ -51,26 +44,6 @@ describe("beside another account's pages, a crawler's page is rendered while the
   it('ten crawlers on pages of ten domains of one account that compute for ever', async () => {
     const worker = await start()
     await crawl(worker, await domainsOfOneAccount(10), 10, '/loops')
-    await missesAreRendered(worker)
-  })
-
-  it('ten crawlers on pages of ten domains of one account whose rule awaits an element that never comes', async () => {
-    const worker = await start()
-    const domains = await domainsOfOneAccount(10)
-    const rules = [{ path: '/awaits*', render: { wait_for: '#never' } }]
-    await queue.pool.query(
-      `update domain set settings = settings || jsonb_build_object('rules', $2::jsonb) where id = any($1)`,
-      [domains, JSON.stringify(rules)],
-    )
-    await crawl(worker, domains, 10, '/awaits')
-    await missesAreRendered(worker)
-  })
-
-  // Proves decided "Fair shares of render slots"
-  it('two nodes on one database', async () => {
-    const [worker] = [await start(), await start()]
-    await crawl(worker, await domainsOfOneAccount(20), 20, '/never-ready')
-    await until('both nodes render', () => workers.every(({ running }) => running > 0))
     await missesAreRendered(worker)
   })
 
