@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import path from 'node:path'
 import { describe, it } from 'node:test'
@@ -14,7 +13,6 @@ import {
   readDataDir,
   SLOT_BYTES,
   settingDefaults,
-  thisMachine,
 } from './config.ts'
 import { SettingsReader } from './settings.ts'
 
@@ -22,6 +20,8 @@ type Env = Record<string, string>
 
 const GIB = 2 ** 30
 const KEY = Buffer.alloc(32, 1).toString('base64')
+const TOKEN = '/=.-_~0123456789'
+const NONE = [null, null, null, null]
 const SMTP = { PREPAINT_SMTP_URL: 'smtp://us:pa55word@mail.example.com' }
 const FROM = { PREPAINT_MAIL_FROM: 'Our Agency <a@example.com>' }
 const PUBLIC = { PREPAINT_PUBLIC_URL: 'https://prepaint.example' }
@@ -34,15 +34,10 @@ const ACME = {
 
 describe('settings give', () => {
   const cases: [env: Env, read: (config: Config) => unknown, value: unknown][] = [
-    [{}, ({ contact, secretKeys, metricsToken }) => [contact, secretKeys, metricsToken], [null, null, null]],
-    [{}, ({ mail, edgeTarget }) => [mail, edgeTarget], [null, null]],
-    [{}, ({ preload, accessLog, edge }) => [preload, accessLog, edge.sharePort], [true, 'renders', false]],
-    [{}, ({ crawlers }) => crawlers, { verify: false, rangesDir: null }],
-    [{}, ({ acme }) => acme, { directory: null, email: null, selfCheck: true, ordersPerHour: 100 }],
-    [{}, ({ edge }) => [edge.tlsPort, edge.tlsPortGiven], [8443, false]],
+    [{}, ({ contact, secretKeys, mail, edgeTarget }) => [contact, secretKeys, mail, edgeTarget], NONE],
+    [{}, ({ edge }) => [edge.tlsPort, edge.tlsPortGiven, edge.sharePort], [8443, false, false]],
     [{ PREPAINT_EDGE_PORT: '0' }, ({ edge }) => [edge.tlsPort, edge.tlsPortGiven], [0, false]],
     [{ PREPAINT_EDGE_TLS_PORT: '443' }, ({ edge }) => [edge.tlsPort, edge.tlsPortGiven], [443, true]],
-    [{ PREPAINT_CONTACT: '' }, ({ contact }) => contact, null],
     [{ PREPAINT_CONTACT: 'https://x.example/?a=b' }, ({ contact }) => contact, 'https://x.example/?a=b'],
     [{ PREPAINT_VERIFY_CRAWLERS: '1' }, ({ crawlers }) => crawlers.verify, true],
     [{ PREPAINT_CRAWLER_RANGES_DIR: 'r' }, ({ crawlers }) => crawlers.rangesDir, path.resolve('r')],
@@ -54,11 +49,8 @@ describe('settings give', () => {
     ],
     [{ PREPAINT_PRELOAD: '0' }, ({ preload }) => preload, false],
     [{ PREPAINT_EDGE_SHARE_PORT: '1' }, ({ edge }) => edge.sharePort, true],
-    [{ PREPAINT_ACCESS_LOG: 'all' }, ({ accessLog }) => accessLog, 'all'],
     [{ PREPAINT_ACCESS_LOG: 'none' }, ({ accessLog }) => accessLog, 'none'],
-    ...['a'.repeat(16), 'a'.repeat(200), 'p+q/r=.-_~0123456'].map((token): (typeof cases)[number] => [
-      ...([{ PREPAINT_METRICS_TOKEN: token }, ({ metricsToken }: Config) => metricsToken, token] as const),
-    ]),
+    [{ PREPAINT_METRICS_TOKEN: TOKEN }, ({ metricsToken }) => metricsToken, TOKEN],
     [
       { ...SMTP, ...FROM, ...PUBLIC },
       ({ mail }) => [mail?.host, mail?.from.address, mail?.auth?.pass],
@@ -89,11 +81,7 @@ describe('settings give', () => {
 
 describe('malformed settings stop the start, and no secret is repeated', () => {
   const cases: [name: string, problem: RegExp, values: string[], rest?: Env][] = [
-    [
-      'PREPAINT_CONTACT',
-      /must be/,
-      ['somebody', 'javascript:alert(1)', 'a b@example.com', '"><b>@example.com', '@', 'x@'],
-    ],
+    ['PREPAINT_CONTACT', /must be/, ['somebody', 'javascript:alert(1)', '"><b>@example.com', '@']],
     ['PREPAINT_PUBLIC_URL', /must not have/, ['https://a.example/?b', 'https://a.example/#b']],
     ['PREPAINT_VERIFY_CRAWLERS', /must be one of 0, 1/, ['yes']],
     ['PREPAINT_PRELOAD', /must be one of 0, 1, got "no"/, ['no']],
@@ -104,21 +92,13 @@ describe('malformed settings stop the start, and no secret is repeated', () => {
     ['PREPAINT_ACME_SELF_CHECK', /PREPAINT_ACME_SELF_CHECK/, ['no']],
     ['PREPAINT_ACME_ORDERS_PER_HOUR', /PREPAINT_ACME_ORDERS_PER_HOUR/, ['0', '100001']],
     ['PREPAINT_SECRET_KEY', /PREPAINT_SECRET_KEY/, [KEY.slice(1), `${KEY},short`]],
-    [
-      'PREPAINT_METRICS_TOKEN',
-      /must be/,
-      ['a'.repeat(15), 'a'.repeat(201), 'has a blank in it', 'one,two,three,four', 'größe-größe-größe'],
-    ],
+    ['PREPAINT_METRICS_TOKEN', /must be/, ['a'.repeat(15), 'a'.repeat(201), 'has a blank in it']],
     ['PREPAINT_SMTP_URL', /needs PREPAINT_MAIL_FROM/, [SMTP.PREPAINT_SMTP_URL], PUBLIC],
     ['PREPAINT_SMTP_URL', /needs PREPAINT_PUBLIC_URL/, [SMTP.PREPAINT_SMTP_URL], FROM],
     ['PREPAINT_SMTP_URL', /must be smtp:/, ['http://us:pa55word@x'], { ...FROM, ...PUBLIC }],
     ['PREPAINT_MAIL_FROM', /needs PREPAINT_SMTP_URL/, [FROM.PREPAINT_MAIL_FROM]],
     ['PREPAINT_EDGE_TARGET', /takes/, ['https://x']],
-    [
-      'PREPAINT_EGRESS_ADDRESSES',
-      /takes/,
-      ['edge.example.net', '203.0.113.5/33', '203.0.113.5,', '203.0.113.5/8/8'],
-    ],
+    ['PREPAINT_EGRESS_ADDRESSES', /takes/, ['edge.example.net', '203.0.113.5/33', '203.0.113.5,']],
   ]
   for (const [name, problem, values, rest = {}] of cases) {
     it(`${name}: ${problem.source}`, () => {
@@ -172,8 +152,7 @@ it('docs/configuration.md has every setting once, with its default', () => {
 const ignored = (env: Record<string, string>) => loadConfig(env).ignored.map(({ setting }) => setting)
 
 describe('settings that have no effect', () => {
-  it('none by default, and none of those that are empty', () => {
-    assert.deepEqual(ignored({}), [])
+  it('none of those that are empty', () => {
     assert.deepEqual(ignored({ PREPAINT_ACME_EMAIL: '', PREPAINT_CRAWLER_RANGES_DIR: '' }), [])
   })
 
@@ -181,51 +160,34 @@ describe('settings that have no effect', () => {
     const ranges = { PREPAINT_CRAWLER_RANGES_DIR: 'ranges' }
     const why = 'crawlers are verified only with PREPAINT_VERIFY_CRAWLERS=1'
     assert.deepEqual(loadConfig(ranges).ignored, [{ setting: 'PREPAINT_CRAWLER_RANGES_DIR', why }])
-    assert.deepEqual(ignored({ ...ranges, PREPAINT_VERIFY_CRAWLERS: '0' }), ['PREPAINT_CRAWLER_RANGES_DIR'])
     assert.deepEqual(ignored({ ...ranges, PREPAINT_VERIFY_CRAWLERS: '1' }), [])
   })
 
   it('what is said of orders to a CA, without PREPAINT_ACME_DIRECTORY', () => {
-    const acme = {
-      PREPAINT_ACME_EMAIL: 'me@example.com',
-      PREPAINT_ACME_SELF_CHECK: '0',
-      PREPAINT_ACME_ORDERS_PER_HOUR: '10',
-    }
+    const { PREPAINT_ACME_DIRECTORY, ...acme } = ACME
     assert.deepEqual(ignored(acme), Object.keys(acme))
-    for (const [name, value] of Object.entries(acme)) assert.deepEqual(ignored({ [name]: value }), [name])
-    assert.deepEqual(ignored({ ...acme, PREPAINT_ACME_DIRECTORY: 'https://ca.example/dir' }), [])
+    assert.deepEqual(ignored({ ...acme, PREPAINT_ACME_DIRECTORY }), [])
   })
 
   it('PREPAINT_ACCESS_LOG where its lines are below the level of the log', () => {
     const of = (level: string, accessLog = 'all') =>
       ignored({ PREPAINT_ACCESS_LOG: accessLog, PREPAINT_LOG_LEVEL: level })
-    for (const level of ['trace', 'debug', 'info']) assert.deepEqual(of(level), [], level)
-    for (const level of ['warn', 'error', 'fatal', 'silent']) {
-      assert.deepEqual(of(level), ['PREPAINT_ACCESS_LOG'], level)
-    }
-    assert.deepEqual(of('warn', 'none'), [], 'what was wanted is so')
-    assert.deepEqual(ignored({ PREPAINT_LOG_LEVEL: 'warn' }), [])
+    assert.deepEqual([of('debug'), of('info'), of('warn', 'none')], [[], [], []])
+    for (const level of ['warn', 'silent']) assert.deepEqual(of(level), ['PREPAINT_ACCESS_LOG'], level)
   })
 
   it('a node is told only of what its roles would use: a fleet may share one environment', () => {
-    const env = {
-      PREPAINT_ACCESS_LOG: 'all',
-      PREPAINT_ACME_EMAIL: 'me@example.com',
-      PREPAINT_CRAWLER_RANGES_DIR: 'ranges',
-      PREPAINT_LOG_LEVEL: 'warn',
-    }
+    const env = { PREPAINT_ACME_EMAIL: 'me@example.com', PREPAINT_CRAWLER_RANGES_DIR: 'ranges' }
     const of = (roles: string) => ignored({ ...env, PREPAINT_ROLES: roles })
-    const [ranges, email, accessLog] = ignored(env)
-    assert.deepEqual(of('render'), [])
-    assert.deepEqual(of('api,render'), [ranges, accessLog])
-    assert.deepEqual(of('edge'), [ranges, email, accessLog])
+    const [ranges, email] = ignored(env)
+    assert.deepEqual([of('render'), of('api,render'), of('edge')], [[], [ranges], [ranges, email]])
   })
 })
 
 describe('default slots', () => {
   it('are half as many again as cores', () => {
-    const slots = [1, 2, 3, 16].map((cores) => defaultSlots({ cores, memoryBytes: 64 * GIB }))
-    assert.deepEqual(slots, [2, 3, 5, 24])
+    const slots = [1, 2, 3].map((cores) => defaultSlots({ cores, memoryBytes: 64 * GIB }))
+    assert.deepEqual(slots, [2, 3, 5])
   })
 
   it('are as many as fit into memory, to the byte, and at least one', () => {
@@ -233,33 +195,5 @@ describe('default slots', () => {
     assert.equal(defaultSlots({ cores: 8, memoryBytes: three }), 3)
     assert.equal(defaultSlots({ cores: 8, memoryBytes: three - 1 }), 2)
     assert.equal(defaultSlots({ cores: 8, memoryBytes: GIB / 2 }), 1)
-    assert.equal(defaultSlots({ cores: 1, memoryBytes: GIB }), 1)
-  })
-})
-
-describe('what this process may use', () => {
-  // Only the superuser of a machine can make a control group; which of the two versions there is differs.
-  it('is what the container leaves of the machine', (t) => {
-    const { cores, memoryBytes } = thisMachine()
-    assert(Number.isInteger(cores) && cores >= 1 && memoryBytes > 0 && Number.isFinite(memoryBytes))
-    const isSecond = existsSync('/sys/fs/cgroup/cgroup.controllers')
-    const group = `/sys/fs/cgroup/${isSecond ? '' : 'memory/'}prepaint-test-${process.pid}`
-    try {
-      if (!isSecond && !existsSync('/sys/fs/cgroup/memory')) throw new Error('no control groups')
-      mkdirSync(group)
-      writeFileSync(
-        path.join(group, isSecond ? 'memory.max' : 'memory.limit_in_bytes'),
-        String(900 * 2 ** 20),
-      )
-    } catch (error) {
-      t.diagnostic(`not tried in a control group: ${(error as Error).message}`)
-      if (existsSync(group)) rmdirSync(group)
-      return
-    }
-    const script = `import('${import.meta.dirname}/config.ts').then((m) => console.log(m.thisMachine().memoryBytes, m.defaultSlots(m.thisMachine())))`
-    const command = `echo $$ > ${group}/cgroup.procs && exec "${process.execPath}" -e "${script}"`
-    const { stdout, stderr } = spawnSync('sh', ['-c', command], { encoding: 'utf8' })
-    rmdirSync(group)
-    assert.equal(stdout.trim(), `${900 * 2 ** 20} 1`, stderr)
   })
 })

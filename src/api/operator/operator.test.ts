@@ -58,8 +58,7 @@ describe('accounts', () => {
   it('200: all of them, with what they use', async () => {
     const renders = `insert into render_count values ($1, '2026-11-01', 7), ($1, '2026-10-01', 100)`
     await api.pool.query(renders, [domain.id])
-    const { plans, accounts } = await get('accounts')
-    assert.deepEqual(plans, ['starter', 'pro', 'agency', 'agency_plus', 'enterprise'])
+    const { accounts } = await get('accounts')
     const listed = (accounts as Record<string, unknown>[]).map((account) => {
       const { email, plan, role, can_sign_in, suspended, domains, renders_used } = account
       return [email, plan, role, can_sign_in, suspended, domains, renders_used]
@@ -77,7 +76,6 @@ describe('accounts', () => {
       return [plan, role]
     }
     assert.deepEqual(await changed({ plan: 'pro' }), ['pro', 'owner'])
-    assert.deepEqual(await changed({ role: 'operator' }), ['pro', 'operator'])
     assert.deepEqual(await changed({ plan: 'agency', role: 'owner' }), ['agency', 'owner'])
     assert.equal((await put({ plan: 'gold' })).status, 400)
     assert.equal((await put({ role: 'king' })).status, 400)
@@ -131,13 +129,7 @@ describe('accounts', () => {
     const states = await api.database.column('select state from job where domain_id = $1', id)
     assert.deepEqual(states, ['cancelled'])
     const listed = (await get('accounts'))['accounts'] as { id: number; suspended: boolean }[]
-    assert.deepEqual(
-      valuesOf(
-        listed.filter(({ suspended }) => suspended),
-        'id',
-      ),
-      [tenant.id],
-    )
+    assert.deepEqual(listed.find(({ suspended }) => suspended)?.id, tenant.id)
 
     assert.equal((await suspend(false)).status, 200)
     for (const { status } of await everyWay()) assert.equal(status, 200)
@@ -167,24 +159,18 @@ describe('GET /api/operator/queue', () => {
     const runs = await job('/a?token=secret', 1, 'running', 30)
     const waits = await job('/b?token=secret', 1, 'queued', 600)
     await job('/c', 2, 'queued', 10)
-    const { priorities, running, waiting } = (await get('queue')) as {
-      priorities: { priority: string; queued: number; oldest_seconds: number }[]
-      running: { jobId: string; path: string; node: string; running_seconds: number }[]
-      waiting: { domain: string; queued: number; waiting_seconds: number; priority: string }[]
-    }
+    const { priorities, running, waiting } = await get('queue')
     assert.deepEqual(valuesOf(priorities, 'queued'), [0, 1, 1])
-    assert(priorities[1]!.oldest_seconds >= 600 && priorities[1]!.oldest_seconds < 660)
-    const { running_seconds, ...job1 } = running[0]!
-    assert.deepEqual([running.length, job1.jobId, job1.path, job1.node], [1, runs, '/a?…', 'node-1'])
-    assert(running_seconds >= 30)
+    const [, oldest] = valuesOf(priorities, 'oldest_seconds') as number[]
+    assert(oldest! >= 600 && oldest! < 660)
+    assert.partialDeepStrictEqual(running, [{ jobId: runs, path: '/a?…', node: 'node-1' }])
+    assert(Number(valuesOf(running, 'running_seconds')[0]) >= 30)
     const variant = async () => ((await get('queue'))['running'] as { variant: string | null }[])[0]!.variant
     assert.equal(await variant(), 'desktop')
     await api.pool.query(`update job set is_both = true where state = 'running'`)
     assert.equal(await variant(), null, 'a job of several')
-    const [{ waiting_seconds, ...first }] = waiting as [(typeof waiting)[0]]
-    assert.equal(waiting.length, 1)
-    assert.partialDeepStrictEqual(first, { domain: domain.name, queued: 2, priority: 'refresh' })
-    assert(waiting_seconds >= 600)
+    assert.partialDeepStrictEqual(waiting, [{ domain: domain.name, queued: 2, priority: 'refresh' }])
+    assert(Number(valuesOf(waiting, 'waiting_seconds')[0]) >= 600)
 
     const cancel = async (id: string) => (await call('DELETE', `jobs/${id}`)).status
     assert.equal(await cancel(waits), 204)
@@ -210,23 +196,18 @@ it('GET /api/operator/failures: by outcome and domain, and the last ones, withou
       [domain.id, path, outcome, detail, age],
     )
   }
-  const { renders, failed, groups, last } = (await get('failures')) as {
-    renders: number
-    failed: number
-    groups: Record<string, unknown>[]
-    last: { outcome: string; reason: string | null; path: string }[]
-  }
-  assert.deepEqual([renders, failed], [4, 3])
-  assert.deepEqual(
-    groups.map(({ outcome, domain: name, account, failed: count }) => [outcome, name, account, count]),
-    [
-      ['timed-out', 'one.example.com', owner.email, 2],
-      ['blank', 'one.example.com', owner.email, 1],
+  const found = await get('failures')
+  const of = { domain: 'one.example.com', account: owner.email }
+  assert.partialDeepStrictEqual(found, {
+    ...{ renders: 4, failed: 3 },
+    groups: [
+      { outcome: 'timed-out', failed: 2, ...of },
+      { outcome: 'blank', failed: 1, ...of },
     ],
-  )
-  assert.deepEqual(valuesOf(last, 'outcome'), ['timed-out', 'timed-out', 'blank'])
-  assert.deepEqual(valuesOf(last, 'path'), ['/slow?…', '/slow', '/empty'])
-  assert.deepEqual([last[0]!.reason, last[1]!.reason?.length], ['still at /x?…', 200])
+  })
+  assert.deepEqual(valuesOf(found['last'], 'path'), ['/slow?…', '/slow', '/empty'])
+  const [first, second] = valuesOf(found['last'], 'reason') as string[]
+  assert.deepEqual([first, second?.length], ['still at /x?…', 200])
 })
 
 // Proves decided "Operators"

@@ -34,15 +34,10 @@ async function fill({ pool }: TestDatabase): Promise<void> {
   await pool.query(`insert into known_path values (1, '/ä–漢字😀?a=1&b=%0A', 'crawler', 'infinity')`)
 }
 
-async function contents({ pool }: TestDatabase): Promise<Record<string, string>> {
-  const all: Record<string, string> = {}
-  for (const { name } of await tablesInOrder(pool)) {
-    const { rows } = await pool.query<{ sum: string }>(
-      `select md5(coalesce(string_agg(t::text, '|' order by t::text collate "C"), '')) as sum from "${name}" t`,
-    )
-    all[name] = rows[0]!.sum
-  }
-  return all
+async function contents({ pool, column }: TestDatabase): Promise<unknown> {
+  const rows = (table: string) => `select md5(t::text) from "${table}" t order by 1`
+  const tables = await tablesInOrder(pool)
+  return Promise.all(tables.map(async ({ name }) => [name, await column(rows(name))]))
 }
 
 async function* linesOf(pieces: AsyncIterable<string>): AsyncGenerator<string> {
@@ -106,7 +101,6 @@ it('one that is not whole, or of a newer version, leaves nothing', async (t) => 
     )
     if (rows[0]!.there !== null) assert.equal((await to.pool.query('select from account')).rowCount, 0)
   }
-  await refuses(['{}'], /not a backup of Prepaint/)
   await refuses(['what'], /not a backup of Prepaint/)
   await refuses(
     [newer, ...lines.slice(1)],

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync, statSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { after, afterEach, describe, it } from 'node:test'
 import { until } from '../../../test/support/condition.ts'
@@ -11,9 +11,7 @@ import {
   startTestProcess,
   testDataDir,
 } from '../../../test/support/database-process.ts'
-import { silentLog } from '../../log.ts'
 import { databaseUser } from '../../system-user.ts'
-import { openDatabase } from '../database.ts'
 import { findBinaries, preparedBinaries } from './binaries.ts'
 import { takeOwnerLock } from './owner-lock.ts'
 
@@ -43,13 +41,6 @@ describe('one data directory, several processes', () => {
     const next = startTestProcess(dataDir)
     await next.next('open')
     await next.close()
-  })
-
-  it('a second one in the same process is refused as well', async () => {
-    const options = { databaseUrl: null, dataDir, log: silentLog() }
-    const first = await openDatabase(options)
-    await assert.rejects(openDatabase(options), new RegExp(`process ${process.pid} on `))
-    await first.close()
   })
 
   it('a command beside a node uses its PostgreSQL, and leaves it running', async () => {
@@ -99,58 +90,22 @@ describe('one data directory, several processes', () => {
     await closing
     await gone()
   })
-
-  it('commands one upon another all succeed', async () => {
-    const commands = await Promise.all(
-      [1, 2, 3, 4].map(async (n) => {
-        const command = startTestProcess(dataDir, { attach: true })
-        await command.next('open')
-        const rows = await command.query(`select ${n} as n`)
-        await command.close()
-        return rows
-      }),
-    )
-    assert.deepEqual(commands, [[{ n: 1 }], [{ n: 2 }], [{ n: 3 }], [{ n: 4 }]])
-  })
 })
 
-describe('the owner lock', () => {
-  const file = path.join(testDataDir(), 'owner.lock')
-  after(() => removeDataDir(path.dirname(file)))
-
-  it('is held by one at a time and free again after release', () => {
-    const first = takeOwnerLock(file, 'node', null)
-    assert(first !== null)
-    assert.equal(takeOwnerLock(file, 'node', null), null)
-    first.release()
-    const second = takeOwnerLock(file, 'command', null)
-    assert(second !== null)
-    second.release()
-    assert(existsSync(file))
-  })
-
-  it('follows no link: the directory may belong to somebody less trusted than we', async () => {
-    const { symlinkSync, readFileSync, writeFileSync } = await import('node:fs')
-    const target = `${file}.target`
-    writeFileSync(target, 'precious')
-    symlinkSync(target, `${file}.link`)
-    assert.throws(() => takeOwnerLock(`${file}.link`, 'node', null), /ELOOP/)
-    assert.equal(readFileSync(target, 'utf8'), 'precious')
-  })
+it('the owner lock follows no link: the directory may belong to somebody less trusted than we', () => {
+  const dir = testDataDir()
+  const [target, link] = [path.join(dir, 'target'), path.join(dir, 'owner.lock')]
+  writeFileSync(target, 'precious')
+  symlinkSync(target, link)
+  assert.throws(() => takeOwnerLock(link, 'node', null), /ELOOP/)
+  assert.equal(readFileSync(target, 'utf8'), 'precious')
+  removeDataDir(dir)
 })
 
 const lines: string[] = []
 const onLongStep = (line: string) => void lines.push(line)
 
 describe('the binaries of PostgreSQL', () => {
-  it('are those that npm installed, and run', () => {
-    const dir = testDataDir()
-    const { postgres, initdb, major } = findBinaries({ user: databaseUser(), copyTo: dir, onLongStep })
-    assert(existsSync(postgres) && existsSync(initdb))
-    assert.equal(major, 18)
-    removeDataDir(dir)
-  })
-
   it('get their links, which npm without scripts leaves out', () => {
     const dir = testDataDir()
     const native = copyOfPackage(dir)

@@ -23,17 +23,6 @@ const FOUND = '127.0.0.1 origin.example'
 
 for (const scheme of ['http', 'https'] as const) {
   describe(`the client by ${scheme}`, () => {
-    it('keeps its connections, and resolves once for each', async (t) => {
-      let asked = 0
-      const lookup = async () => {
-        asked += 1
-        return ['127.0.0.1']
-      }
-      const { get, server } = await start(t, scheme, { lookup })
-      for (let n = 0; n < 5; n += 1) assert.equal(await get('origin.example'), FOUND)
-      assert.deepEqual([asked, server.accepted], [1, 1])
-    })
-
     it('keeps none when it is closed, not for requests that waited for one either', async (t) => {
       const { client, get, server } = await start(t, scheme, { agent: { perOrigin: 1 } })
       server.removeAllListeners('request')
@@ -78,14 +67,6 @@ describe('the client: TLS', () => {
     const { get } = await start(t, 'https')
     await assert.rejects(get('other.example'), fault('unreachable'))
     await assert.rejects(get('127.0.0.1'), fault('unreachable'))
-  })
-
-  it('gives up on a server that never shakes hands', async (t) => {
-    const silent = net.createServer((socket) => socket.on('error', () => {}))
-    t.after(() => void silent.close())
-    const port = await listening(silent)
-    const { get } = await start(t, 'https', { agent: { connectTimeoutMs: 50 }, port })
-    await assert.rejects(get('origin.example'), fault('timed-out'))
   })
 
   it('resumes its sessions', async (t) => {

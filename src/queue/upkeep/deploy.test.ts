@@ -50,7 +50,7 @@ const later = (domain: DomainId, interval: string) =>
 describe('a deploy', () => {
   // Proves decided "Deploy detection"
   it('is seen when three pages have the new build; then those of the old one are stale, and every node hears of it', async () => {
-    const domain = await site(6)
+    const [domain, other] = [await site(6), await site(6)]
     const heard: string[] = []
     const listener = await queue.listener()
     listener.on(INVALIDATE_CHANNEL, (payload) => heard.push(payload))
@@ -63,18 +63,13 @@ describe('a deploy', () => {
     await until('it is heard', () => isDeepStrictEqual(JSON.parse(heard.at(-1) ?? '{}'), { domain }))
     // Rendered anew, a page is fresh, and the deploy is over.
     await stored(domain, '/p3', 'two')
-    assert.deepEqual(await stale(domain), ['/p4', '/p5'])
+    assert.deepEqual([await stale(domain), await stale(other)], [['/p4', '/p5'], []])
   })
 
-  it('one page rendered three times is one page', async () => {
+  it('one page rendered often is one page, and new pages prove nothing, however many', async () => {
     const domain = await site(5)
-    for (const application of ['two', 'two', 'two', 'two']) await stored(domain, '/p0', application)
-    assert.deepEqual(await stale(domain), [])
-  })
-
-  it('new pages prove nothing, however many', async () => {
-    const domain = await site(5)
-    for (let n = 0; n < 10; n++) await stored(domain, `/new${n}`, 'two')
+    for (let n = 0; n < 4; n++) await stored(domain, '/p0', 'two')
+    for (let n = 0; n < 4; n++) await stored(domain, `/new${n}`, 'two')
     assert.deepEqual(await stale(domain), [])
   })
 
@@ -124,12 +119,6 @@ describe('no deploy', () => {
     assert.deepEqual([await stale(domain), await stale(other)], [[], []])
   })
 
-  it("another domain's", async () => {
-    const [domain, other] = [await site(5), await site(5)]
-    for (let n = 0; n < 3; n++) await stored(domain, `/p${n}`, 'two')
-    assert.deepEqual(await stale(other), [])
-  })
-
   // Proves decided "Deploy detection"
   it('where the owner does not want it', async () => {
     const domain = await site(5)
@@ -157,7 +146,7 @@ describe('no deploy', () => {
   })
 })
 
-describe('refreshes before crawlers come', () => {
+describe('refreshing ahead', () => {
   const clock = { atMs: Date.now(), nowMs: () => clock.atMs }
   beforeEach(() => queue.pool.query('delete from domain'))
 
@@ -186,135 +175,124 @@ describe('refreshes before crawlers come', () => {
     queue.pool.query(`update job set state = 'done', finished_at = now() where state = 'queued'`)
   const thirty = (count: number) => Array<number>(count).fill(30)
 
-  describe('refreshing ahead', () => {
-    // Proves decided "Refresh ahead"
-    it('stale pages, those that a crawler asked for last come first; none that nobody asks for', async () => {
-      await site([30, 2, 40, 1])
-      await queue.pool.query(`update page set stale_since = now() - interval '1 minute' where path = '/p3'`)
-      await queue.pool.query(`delete from last_visit where path = '/p2'`)
-      assert.deepEqual(await look(), ['/p0', '/p3'])
-      await again()
-      // What waits is not asked for twice.
-      assert.deepEqual(await look(), ['/p0', '/p3'])
-      await queue.pool.query(`update page set rendered_at = now(), stale_since = null`)
-      await end()
-      await again()
-      assert.deepEqual(await look(), [])
-    })
+  // Proves decided "Refresh ahead"
+  it('stale pages, those that a crawler asked for last come first; none that nobody asks for', async () => {
+    await site([30, 2, 40, 1])
+    await queue.pool.query(`update page set stale_since = now() - interval '1 minute' where path = '/p3'`)
+    await queue.pool.query(`delete from last_visit where path = '/p2'`)
+    assert.deepEqual(await look(), ['/p0', '/p3'])
+    await again()
+    // What waits is not asked for twice.
+    assert.deepEqual(await look(), ['/p0', '/p3'])
+    await queue.pool.query(`update page set rendered_at = now(), stale_since = null`)
+    await end()
+    await again()
+    assert.deepEqual(await look(), [])
+  })
 
-    it('both devices, where they are told apart', async () => {
-      const [both, one] = [await site([30]), await site([30])]
-      await queue.pool.query(`update domain set settings = '{"devices":"both"}' where id = $1`, [both])
-      await look()
-      assert.deepEqual(await queue.column('select domain_id from job order by is_both'), [one, both])
-      assert.deepEqual(await queue.column('select is_both from job order by is_both'), [false, true])
-    })
+  it('both devices, where they are told apart', async () => {
+    const [both, one] = [await site([30]), await site([30])]
+    await queue.pool.query(`update domain set settings = '{"devices":"both"}' where id = $1`, [both])
+    await look()
+    assert.deepEqual(await queue.column('select domain_id from job order by is_both'), [one, both])
+    assert.deepEqual(await queue.column('select is_both from job order by is_both'), [false, true])
+  })
 
-    it('a domain for which the queue has no room holds up none for which it has', async () => {
-      const [greedy, other] = [await site([30]), await site([30])]
-      await enqueue(queue.pool, greedy, paths(30, '/own'), 'warm')
-      await queue.pool.query(`update queue_depth set queued = 999980, counted_at = now() + interval '1 hour'`)
-      await look()
-      await queue.pool.query(`update queue_depth set counted_at = '-infinity'`)
-      assert.deepEqual(await queue.column('select domain_id from job where priority = 1'), [other])
-    })
+  it('a domain for which the queue has no room holds up none for which it has', async () => {
+    const [greedy, other] = [await site([30]), await site([30])]
+    await enqueue(queue.pool, greedy, paths(30, '/own'), 'warm')
+    await queue.pool.query(`update queue_depth set queued = 999980, counted_at = now() + interval '1 hour'`)
+    await look()
+    await queue.pool.query(`update queue_depth set counted_at = '-infinity'`)
+    assert.deepEqual(await queue.column('select domain_id from job where priority = 1'), [other])
+  })
 
-    it('a domain at which a look fails holds up no other', async () => {
-      const [bad, other] = [await site([30]), await site([30])]
-      await queue.pool.query(`insert into freshness values ($1, now() - interval '1 hour'), ($2, now())`, [
-        bad,
-        other,
-      ])
-      await queue.pool.query(
-        `create function refuse() returns trigger language plpgsql as $$ begin raise 'refused'; end $$;
+  it('a domain at which a look fails holds up no other', async () => {
+    const [bad, other] = [await site([30]), await site([30])]
+    await queue.pool.query(`insert into freshness values ($1, now() - interval '1 hour'), ($2, now())`, [
+      bad,
+      other,
+    ])
+    await queue.pool.query(
+      `create function refuse() returns trigger language plpgsql as $$ begin raise 'refused'; end $$;
          create trigger refuse before insert on job for each row when (new.domain_id = ${bad}) execute function refuse()`,
-      )
-      try {
-        await assert.rejects(look(), /refused/)
-        await look()
-        assert.deepEqual(await queue.column('select domain_id from job where priority = 1'), [other])
-      } finally {
-        await queue.pool.query('drop trigger refuse on job; drop function refuse')
-      }
-    })
+    )
+    try {
+      await assert.rejects(look(), /refused/)
+      await look()
+      assert.deepEqual(await queue.column('select domain_id from job where priority = 1'), [other])
+    } finally {
+      await queue.pool.query('drop trigger refuse on job; drop function refuse')
+    }
+  })
 
-    it('by the age that the owner has set', async () => {
-      const domain = await site([3, 1])
-      await queue.set(domain, { fresh_seconds: 7_200 })
-      assert.deepEqual(await look(), ['/p0'])
-    })
+  it('by the age that the owner has set; not for an inactive domain', async () => {
+    const [domain, inactive] = [await site([3, 1]), await site([30])]
+    await queue.set(domain, { fresh_seconds: 7_200 })
+    await queue.pool.query('update domain set is_active = false where id = $1', [inactive])
+    assert.deepEqual(await look(), ['/p0'])
+  })
 
-    it('so many at a time', async () => {
-      const domain = await site(thirty(AHEAD_AT_ONCE + 5))
+  it('so many at a time, of which those that crawlers have asked for take their part', async () => {
+    const domain = await site(thirty(AHEAD_AT_ONCE + 5))
+    await enqueue(queue.pool, domain, paths(3, '/own'), 'refresh')
+    for (let looks = 0; looks < 2; looks++) {
       assert.equal((await look()).length, AHEAD_AT_ONCE)
       await again()
-      assert.equal((await look()).length, AHEAD_AT_ONCE)
-      // What crawlers have asked for themselves takes of the same room.
-      await end()
-      await enqueue(queue.pool, domain, paths(AHEAD_AT_ONCE - 1, '/own'), 'refresh')
-      await queue.pool.query('update page set rendered_at = now() where path < $1', ['/p2'])
-      await again()
-      assert.equal((await look()).length, AHEAD_AT_ONCE)
-    })
+    }
+  })
 
-    // Proves decided "Refresh ahead"
-    it("a day takes a thirtieth of the owner's share of the month, and the next day as much again", async () => {
-      // 1,000 a month: 10 % of it is 3 a day.
-      await site(thirty(10), 'starter')
-      assert.equal((await look()).length, 3)
-      await end()
-      await again()
-      assert.deepEqual(await look(), [])
-      clock.atMs += 86_400_000
-      await again()
-      assert.equal((await look()).length, 3)
-      clock.atMs -= 86_400_000
-    })
+  // Proves decided "Refresh ahead"
+  it("a day takes a thirtieth of the owner's share of the month, and the next day as much again", async () => {
+    // 1,000 a month: 10 % of it is 3 a day.
+    await site(thirty(10), 'starter')
+    assert.equal((await look()).length, 3)
+    await end()
+    await again()
+    assert.deepEqual(await look(), [])
+    clock.atMs += 86_400_000
+    await again()
+    assert.equal((await look()).length, 3)
+    clock.atMs -= 86_400_000
+  })
 
-    it('the share is the owner’s to say, and 0 turns it off', async () => {
-      const domain = await site(thirty(30), 'starter')
-      await queue.set(domain, { refresh_ahead_percent: 0 })
-      assert.deepEqual(await look(), [])
-      await queue.set(domain, { refresh_ahead_percent: 50 })
-      await again()
-      assert.equal((await look()).length, 16)
-    })
+  it('the share is the owner’s to say, and 0 turns it off', async () => {
+    const domain = await site(thirty(30), 'starter')
+    await queue.set(domain, { refresh_ahead_percent: 0 })
+    assert.deepEqual(await look(), [])
+    await queue.set(domain, { refresh_ahead_percent: 50 })
+    await again()
+    assert.equal((await look()).length, 16)
+  })
 
-    // Proves decided "Refresh ahead"
-    it('never past 100 % of the month, which is for crawlers', async () => {
-      const domain = await site([30, 30, 30], 'starter')
-      await queue.useRenders(domain, 999)
-      assert.deepEqual(await look(), ['/p0'])
-    })
+  // Proves decided "Refresh ahead"
+  it('never past 100 % of the month, which is for crawlers', async () => {
+    const domain = await site([30, 30, 30], 'starter')
+    await queue.useRenders(domain, 999)
+    assert.deepEqual(await look(), ['/p0'])
+  })
 
-    it('not for an inactive domain', async () => {
-      const domain = await site([30])
-      await queue.pool.query('update domain set is_active = false where id = $1', [domain])
-      assert.deepEqual(await look(), [])
-    })
-
-    it('what came to nothing is not tried again within an hour', async () => {
-      const domain = await site([30, 30])
-      const ended = (outcome: string, age: string) =>
-        queue.pool.query(
-          `insert into last_render values ($1, '/p0', $2, now() - $3::interval)
+  it('what came to nothing is not tried again within an hour', async () => {
+    const domain = await site([30, 30])
+    const ended = (outcome: string, age: string) =>
+      queue.pool.query(
+        `insert into last_render values ($1, '/p0', $2, now() - $3::interval)
            on conflict (domain_id, path) do update set outcome = excluded.outcome, ended_at = excluded.ended_at`,
-          [domain, outcome, age],
-        )
-      await ended('timed-out', '59 minutes')
-      assert.deepEqual(await look(), ['/p1'])
-      await end()
-      await ended('timed-out', '61 minutes')
-      await again()
-      assert.deepEqual((await look()).sort(), ['/p0', '/p1'])
-    })
+        [domain, outcome, age],
+      )
+    await ended('timed-out', '59 minutes')
+    assert.deepEqual(await look(), ['/p1'])
+    await end()
+    await ended('timed-out', '61 minutes')
+    await again()
+    assert.deepEqual((await look()).sort(), ['/p0', '/p1'])
+  })
 
-    it('several nodes queue each page once, and count it once', async () => {
-      await site(thirty(10))
-      await site([30, 30])
-      await Promise.all(Array.from({ length: 6 }, refresh))
-      assert.equal((await look()).length, 12)
-      assert.deepEqual(await queue.column('select ahead from freshness order by ahead'), [2, 10])
-    })
+  it('several nodes queue each page once, and count it once', async () => {
+    await site(thirty(10))
+    await site([30, 30])
+    await Promise.all(Array.from({ length: 6 }, refresh))
+    assert.equal((await look()).length, 12)
+    assert.deepEqual(await queue.column('select ahead from freshness order by ahead'), [2, 10])
   })
 })
