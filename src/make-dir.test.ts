@@ -24,8 +24,3 @@ it('a file in its place or above it is an error', () => {
   assert.throws(() => makeDir(file, 0o711), { code: 'EEXIST' })
   assert.throws(() => makeDir(path.join(file, 'x/y'), 0o711), { code: /^(EEXIST|ENOTDIR)$/ })
 })
-
-it('a place where nothing can be made is an error', { skip: process.platform !== 'linux' }, () => {
-  assert.throws(() => makeDir('/proc/x', 0o711), { code: 'ENOENT' })
-  assert.throws(() => makeDir('/proc/x/y/z', 0o711), { code: 'ENOENT' })
-})

@@ -60,13 +60,4 @@ describe('recent map', () => {
     map.set('a', 11)
     assert.deepEqual([keys(map), map.weight, gone], [[], 0, ['a']])
   })
-
-  it('forgets one, or all', () => {
-    const map = new RecentMap<number>({ limit: 10 })
-    map.set('a', 1)
-    map.set('b', 1)
-    assert.deepEqual([map.delete('a'), map.delete('a'), map.weight], [true, false, 1])
-    map.clear()
-    assert.deepEqual([map.size, map.weight, map.get('b')], [0, 0, undefined])
-  })
 })

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, describe, it } from 'node:test'
+import { after, beforeEach, describe, it } from 'node:test'
 import type pg from 'pg'
 import { until } from '../../test/support/condition.ts'
-import { openTestDatabase, type TestDatabase, testDatabase } from '../../test/support/database.ts'
-import { type DatabaseProxy, startDatabaseProxy } from '../../test/support/database-proxy.ts'
+import { openTestDatabase } from '../../test/support/database.ts'
+import { startDatabaseProxy } from '../../test/support/database-proxy.ts'
 import { silentLog } from '../log.ts'
 import { createPool } from './database.ts'
 import { DatabaseTimeouts, DatabaseUnresponsive, type TimeoutSettings } from './database-timeouts.ts'
@@ -11,22 +11,15 @@ import { createListener, type ListenerTimes } from './listener.ts'
 
 const TIMES: TimeoutSettings = { queryMs: 1_000, pollMs: 20, graceMs: 20 }
 
-describe('database timeouts', () => {
-  let database: TestDatabase
-  let proxy: DatabaseProxy
-  let pool: pg.Pool
-  let timeouts: DatabaseTimeouts
-  before(async () => {
-    database = await testDatabase({ empty: true })
-    proxy = await startDatabaseProxy(database.connection)
-    pool = createPool(proxy.connection, silentLog())
-    timeouts = new DatabaseTimeouts({ pool, connection: proxy.connection, log: silentLog() }, TIMES)
-  })
-  after(async () => {
+describe('database timeouts', async () => {
+  const database = await openTestDatabase({ empty: true })
+  const proxy = await startDatabaseProxy(database.connection)
+  const pool = createPool(proxy.connection, silentLog())
+  const timeouts = new DatabaseTimeouts({ pool, connection: proxy.connection, log: silentLog() }, TIMES)
+  after(() => {
     timeouts.close()
     proxy.close()
-    await pool.end()
-    await database.close()
+    return pool.end()
   })
   beforeEach(() => proxy.set('through'))
 

@@ -104,14 +104,11 @@ describe('migrate', () => {
     put('0004-fourth.sql', 'create table four (n integer);')
     await apply()
     remove('0003-third.sql')
-    await assert.rejects(
-      apply(),
-      /made by a newer Prepaint: it has the migration 0003-third\.sql, which .* knows 0004-fourth\.sql/,
-    )
+    await assert.rejects(apply(), /a newer Prepaint: .* 0003-third\.sql, which .* knows 0004-fourth\.sql/)
     remove('0004-fourth.sql')
     await assert.rejects(
       apply(),
-      /0003-third\.sql, which this version cannot work with \(it knows 0002-second\.sql as its last\)/,
+      /0003-third\.sql, which .* work with \(it knows 0002-second\.sql as its last\)/,
     )
   })
 
@@ -124,10 +121,7 @@ describe('migrate', () => {
                                ('dead:1', '0001-schema.sql', now() - interval '16 seconds')`,
     )
     put('0003-third.sql', '-- breaking: one is gone\ndrop table one;')
-    await assert.rejects(
-      apply(),
-      /0003-third\.sql cannot be applied while older nodes run: stop old:1 first\./,
-    )
+    await assert.rejects(apply(), /0003-third\.sql cannot be applied .*: stop old:1 first\./)
     await database.pool.query(`delete from node where id = 'old:1'`)
     assert.deepEqual(await apply(), ['0003-third.sql'])
   })
@@ -147,42 +141,22 @@ describe('migrate', () => {
     })
   })
 
-  it('refuses when a file that was applied has been changed', async () => {
-    await apply()
-    putSchema('create table one (n bigint);')
-    await assert.rejects(apply(), /0001-schema\.sql is not the one/)
-  })
-
-  it('refuses files whose numbers repeat, and one whose turn is over; a number may be left out', async () => {
+  it('refuses files whose numbers repeat, one whose turn is over, and one that was changed since', async () => {
     put('0004-after-a-gap.sql', 'create table four (n integer)')
-    const applied = await apply()
-    assert.equal(applied.at(-1), '0004-after-a-gap.sql')
+    assert.equal((await apply()).at(-1), '0004-after-a-gap.sql')
     put('0003-late.sql', 'select 1')
     await assert.rejects(apply(), /0003-late\.sql came after 0004/)
     remove('0003-late.sql')
+    putSchema('create table one (n bigint);')
+    await assert.rejects(apply(), /0001-schema\.sql is not the one/)
     put('0002-twice.sql', 'select 1')
     await assert.rejects(apply(), /no two with one number/)
   })
 
   it('refuses the database of a development version from before the first release', async () => {
     await apply()
-    await database.pool.query(
-      `update schema_migration set name = '0001-first.sql' where name = '0001-schema.sql'`,
-    )
-    await assert.rejects(
-      apply(),
-      /from before the first release, which cannot be upgraded\. Use an empty database/,
-    )
-  })
-
-  it('tells a user who may not create tables what he lacks', async () => {
-    const role = `weak_${process.pid}`
-    await database.pool.query(`create role ${role} login`)
-    await assert.rejects(
-      migrate({ ...database.connection, user: role }, log, directory),
-      /The tables cannot be made: permission denied for schema public.* needs to own the database/,
-    )
-    await database.pool.query(`drop role ${role}`)
+    await database.pool.query(`update schema_migration set name = '0001-first.sql' where name ~ '^0001'`)
+    await assert.rejects(apply(), /from before the first release, which .* Use an empty database/)
   })
 })
 

@@ -102,12 +102,8 @@ it('one that is not whole, or of a newer version, leaves nothing', async (t) => 
     if (rows[0]!.there !== null) assert.equal((await to.pool.query('select from account')).rowCount, 0)
   }
   await refuses(['what'], /not a backup of Prepaint/)
-  await refuses(
-    [newer, ...lines.slice(1)],
-    /which has the migration 9999-newer\.sql: restore it with that version/,
-  )
+  await refuses([newer, ...lines.slice(1)], /the migration 9999-newer\.sql: restore it with that version/)
   await refuses(lines.slice(0, -1), /is incomplete/)
-  await refuses(lines.toSpliced(-2, 1), /damaged|incomplete/)
   const page = lines.findIndex((line) => line.startsWith('{"table":"page"'))
   await refuses(lines.toSpliced(page + 1, 1), /damaged: page has 2499 rows of 2500/)
   await restoreBackup(to.connection, linesOf(streamOf(lines)), log)

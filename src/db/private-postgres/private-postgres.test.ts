@@ -54,8 +54,6 @@ describe('the private PostgreSQL', () => {
   })
 
   it('listens on no port', async () => {
-    const { rows } = await database.pool.query('show listen_addresses')
-    assert.deepEqual(rows, [{ listen_addresses: '' }])
     const own = readdirSync(`/proc/${pidIn(dataDir)}/fd`)
       .map((fd) => readlinkSync(`/proc/${pidIn(dataDir)}/fd/${fd}`))
       .flatMap((target) => /^socket:\[(\d+)\]$/.exec(target)?.[1] ?? [])

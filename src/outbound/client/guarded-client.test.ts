@@ -68,14 +68,6 @@ describe('the client: TLS', () => {
     await assert.rejects(get('other.example'), fault('unreachable'))
     await assert.rejects(get('127.0.0.1'), fault('unreachable'))
   })
-
-  it('resumes its sessions', async (t) => {
-    const { get, server } = await start(t, 'https')
-    const resumed: boolean[] = []
-    server.on('secureConnection', (socket) => resumed.push(socket.isSessionReused()))
-    for (let n = 0; n < 2; n++) await get('origin.example', { connection: 'close' })
-    assert.deepEqual(resumed, [false, true])
-  })
 })
 
 type Options = { lookup?: Lookup; agent?: Parameters<typeof createClient>[1]; port?: number }
