@@ -137,6 +137,12 @@ describe('connections to origins', () => {
     assert.equal(connections.length, 2)
   })
 
+  it('so many are kept when nobody needs them', async (t) => {
+    const { ask, connections, pool } = await start(t, { freePerOrigin: 2 })
+    await Promise.all([ask(), ask(), ask()])
+    assert.deepEqual([connections.length, pool.open], [3, 2])
+  })
+
   it('whoever waits is not sent on one that the origin is about to close', async (t) => {
     const { ask, answers, connections } = await start(t, { perOrigin: 1 })
     answers((socket) => socket.write(ANSWER.replace('\r\n', '\r\nKeep-Alive: timeout=1\r\n')))
