@@ -7,24 +7,20 @@ import { type Letter, type Mailer, write } from '../../mail/mailer.ts'
 import { sessionCaller } from '../http/access.ts'
 import { type ApiApp, type ApiDeps, clientOf } from '../http/app.ts'
 import { emptyResponse, jsonResponse } from '../http/responses.ts'
+import { accountRoutes } from '../http/routes.ts'
 import { checkSameSite, setSessionCookie } from '../http/session-access.ts'
 import { emailSchema, passwordSchema } from './account-schema.ts'
 
 export function passwords(app: ApiApp, deps: ApiDeps): void {
+  const add = accountRoutes(app, 'Signing in', 'session')
   const { clock, log, mailer, plans, pool, publicUrl, readClient } = deps
 
-  app.route({
-    method: 'PUT',
-    url: '/api/password',
-    config: { access: 'session', refuses: ['wrong_password', 'too_many_failures'] },
-    schema: {
-      operationId: 'changePassword',
-      tags: ['Signing in'],
-      summary: 'Change the password and end all other sessions',
-      body: z.object({ current_password: passwordSchema, new_password: passwordSchema }),
-      response: { 204: emptyResponse('Changed') },
-    },
-    handler: async (request, reply) => {
+  add('PUT', '/api/password', 'changePassword', {
+    summary: 'Change the password and end all other sessions',
+    body: z.object({ current_password: passwordSchema, new_password: passwordSchema }),
+    response: { 204: emptyResponse('Changed') },
+    refuses: ['wrong_password', 'too_many_failures'],
+    handler: async (_account, request, reply) => {
       const { session } = sessionCaller(request)
       const attempt = { email: session.email, address: clientOf(readClient, request).address }
       const { current_password: current, new_password: next } = request.body

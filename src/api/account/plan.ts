@@ -8,6 +8,7 @@ import { callerOf } from '../http/access.ts'
 import { type ApiApp, type ApiDeps, apiSchema } from '../http/app.ts'
 import { BODY_LIMIT_BYTES } from '../http/http-server.ts'
 import { jsonResponse } from '../http/responses.ts'
+import { accountRoutes } from '../http/routes.ts'
 import { REFRESH_PATH_LIMIT } from '../pages/page-choice.ts'
 
 export const planSchema = apiSchema(
@@ -36,19 +37,13 @@ export const planSchema = apiSchema(
 )
 
 export function plan(app: ApiApp, deps: ApiDeps): void {
+  const add = accountRoutes(app, 'Plan', 'key')
   const { clock, pool } = deps
 
-  app.route({
-    method: 'GET',
-    url: '/api/plan',
-    config: { access: 'key' },
-    schema: {
-      operationId: 'getPlan',
-      tags: ['Plan'],
-      summary: 'The plan of the account, its limits, and how much of them is in use',
-      response: { 200: jsonResponse('The plan', z.object({ plan: planSchema })) },
-    },
-    handler: async (request) => {
+  add('GET', '/api/plan', 'getPlan', {
+    summary: 'The plan of the account, its limits, and how much of them is in use',
+    response: { 200: jsonResponse('The plan', z.object({ plan: planSchema })) },
+    handler: async (_account, request) => {
       const { account, plan } = callerOf(request)
       const nowMs = clock.nowMs()
       const use = await readUse(pool, account, nowMs)

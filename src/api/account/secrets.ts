@@ -2,9 +2,9 @@ import { z } from 'zod'
 import { createKey, createToken, listKeys, listTokens, revokeKey, revokeToken } from '../../accounts/keys.ts'
 import { ENDED_SECRETS_KEPT_DAYS } from '../../accounts/retention.ts'
 import { domainNameFrom, domainParams } from '../domains/domain-schema.ts'
-import { sessionCaller } from '../http/access.ts'
 import { type ApiApp, type ApiDeps, apiSchema, numberFrom } from '../http/app.ts'
 import { emptyResponse, jsonResponse } from '../http/responses.ts'
+import { accountRoutes } from '../http/routes.ts'
 
 const secretFields = {
   id: z.int(),
@@ -32,136 +32,94 @@ export const tokenSchema = apiSchema(
 )
 
 export function keys(app: ApiApp, deps: ApiDeps): void {
+  const add = accountRoutes(app, 'API keys', 'session')
   const { clock, plans, pool } = deps
 
-  app.route({
-    method: 'GET',
-    url: '/api/keys',
-    config: { access: 'session' },
-    schema: {
-      operationId: 'listKeys',
-      tags: ['API keys'],
-      summary: 'The API keys of the account, oldest first',
-      description: `Revoked and expired keys are listed for ${ENDED_SECRETS_KEPT_DAYS} days.`,
-      response: {
-        200: jsonResponse('The keys, without their secret part', z.object({ keys: z.array(keySchema) })),
-      },
+  add('GET', '/api/keys', 'listKeys', {
+    summary: 'The API keys of the account, oldest first',
+    description: `Revoked and expired keys are listed for ${ENDED_SECRETS_KEPT_DAYS} days.`,
+    response: {
+      200: jsonResponse('The keys, without their secret part', z.object({ keys: z.array(keySchema) })),
     },
-    handler: async (request) => ({
-      keys: await listKeys(pool, sessionCaller(request).account, clock.nowMs()),
+    handler: async (account) => ({
+      keys: await listKeys(pool, account, clock.nowMs()),
     }),
   })
 
-  app.route({
-    method: 'POST',
-    url: '/api/keys',
-    config: { access: 'session', refuses: ['plan_without_api', 'api_key_limit'] },
-    schema: {
-      operationId: 'createKey',
-      tags: ['API keys'],
-      summary: 'Create an API key; it is shown only once',
-      body: z.object({
-        name: nameField,
-        expires_at: z.iso
-          .datetime({ offset: true, error: 'must be a time such as 2027-01-31T12:00:00Z' })
-          .nullish(),
-      }),
-      response: {
-        201: jsonResponse('The key', z.object({ id: z.int(), name: z.string(), key: z.string() })),
-      },
+  add('POST', '/api/keys', 'createKey', {
+    summary: 'Create an API key; it is shown only once',
+    body: z.object({
+      name: nameField,
+      expires_at: z.iso
+        .datetime({ offset: true, error: 'must be a time such as 2027-01-31T12:00:00Z' })
+        .nullish(),
+    }),
+    response: {
+      201: jsonResponse('The key', z.object({ id: z.int(), name: z.string(), key: z.string() })),
     },
-    handler: async (request, reply) => {
+    refuses: ['plan_without_api', 'api_key_limit'],
+    handler: async (account, request, reply) => {
       const { name, expires_at: expires } = request.body
       const expiresAt = expires == null ? null : new Date(expires)
       const now = { plans, nowMs: clock.nowMs() }
-      const created = await createKey(pool, sessionCaller(request).account, { name, expiresAt }, now)
+      const created = await createKey(pool, account, { name, expiresAt }, now)
       return reply.code(201).send(created)
     },
   })
 
-  app.route({
-    method: 'DELETE',
-    url: '/api/keys/:id',
-    config: { access: 'session', refuses: ['api_key_not_found'] },
-    schema: {
-      operationId: 'revokeKey',
-      tags: ['API keys'],
-      summary: 'Revoke an API key, from the next request on',
-      params: idParams,
-      response: { 204: emptyResponse('Revoked') },
-    },
-    handler: async (request, reply) => {
+  add('DELETE', '/api/keys/:id', 'revokeKey', {
+    summary: 'Revoke an API key, from the next request on',
+    params: idParams,
+    response: { 204: emptyResponse('Revoked') },
+    refuses: ['api_key_not_found'],
+    handler: async (account, request, reply) => {
       const id = numberFrom(request.params.id, 'api_key_not_found')
-      await revokeKey(pool, sessionCaller(request).account, id, clock.nowMs())
+      await revokeKey(pool, account, id, clock.nowMs())
       return reply.code(204).send(null)
     },
   })
 }
 
 export function tokens(app: ApiApp, deps: ApiDeps): void {
+  const add = accountRoutes(app, 'Webhooks', 'session')
   const { clock, plans, pool } = deps
 
-  app.route({
-    method: 'GET',
-    url: '/api/domains/:domain/tokens',
-    config: { access: 'session', refuses: ['domain_not_found'] },
-    schema: {
-      operationId: 'listTokens',
-      tags: ['Webhooks'],
-      summary: 'The webhook tokens of the domain, oldest first',
-      description: `Revoked tokens are listed for ${ENDED_SECRETS_KEPT_DAYS} days.`,
-      params: domainParams,
-      response: {
-        200: jsonResponse(
-          'The tokens, without their secret part',
-          z.object({ tokens: z.array(tokenSchema) }),
-        ),
-      },
+  add('GET', '/api/domains/:domain/tokens', 'listTokens', {
+    summary: 'The webhook tokens of the domain, oldest first',
+    description: `Revoked tokens are listed for ${ENDED_SECRETS_KEPT_DAYS} days.`,
+    params: domainParams,
+    response: {
+      200: jsonResponse('The tokens, without their secret part', z.object({ tokens: z.array(tokenSchema) })),
     },
-    handler: async (request) => {
+    refuses: ['domain_not_found'],
+    handler: async (account, request) => {
       const name = domainNameFrom(request.params.domain)
-      return { tokens: await listTokens(pool, sessionCaller(request).account, name) }
+      return { tokens: await listTokens(pool, account, name) }
     },
   })
 
-  app.route({
-    method: 'POST',
-    url: '/api/domains/:domain/tokens',
-    config: {
-      access: 'session',
-      refuses: ['plan_without_webhooks', 'webhook_token_limit', 'domain_not_found'],
+  add('POST', '/api/domains/:domain/tokens', 'createToken', {
+    summary: 'Create a webhook token for the domain; it is shown only once',
+    params: domainParams,
+    body: z.object({ name: nameField }),
+    response: {
+      201: jsonResponse('The token', z.object({ id: z.int(), name: z.string(), token: z.string() })),
     },
-    schema: {
-      operationId: 'createToken',
-      tags: ['Webhooks'],
-      summary: 'Create a webhook token for the domain; it is shown only once',
-      params: domainParams,
-      body: z.object({ name: nameField }),
-      response: {
-        201: jsonResponse('The token', z.object({ id: z.int(), name: z.string(), token: z.string() })),
-      },
-    },
-    handler: async (request, reply) => {
+    refuses: ['plan_without_webhooks', 'webhook_token_limit', 'domain_not_found'],
+    handler: async (account, request, reply) => {
       const domain = domainNameFrom(request.params.domain)
-      const { account } = sessionCaller(request)
       return reply.code(201).send(await createToken(pool, account, domain, request.body.name, plans))
     },
   })
 
-  app.route({
-    method: 'DELETE',
-    url: '/api/tokens/:id',
-    config: { access: 'session', refuses: ['webhook_token_not_found'] },
-    schema: {
-      operationId: 'revokeToken',
-      tags: ['Webhooks'],
-      summary: 'Revoke a webhook token of one of your domains, from the next request on',
-      params: idParams,
-      response: { 204: emptyResponse('Revoked') },
-    },
-    handler: async (request, reply) => {
+  add('DELETE', '/api/tokens/:id', 'revokeToken', {
+    summary: 'Revoke a webhook token of one of your domains, from the next request on',
+    params: idParams,
+    response: { 204: emptyResponse('Revoked') },
+    refuses: ['webhook_token_not_found'],
+    handler: async (account, request, reply) => {
       const id = numberFrom(request.params.id, 'webhook_token_not_found')
-      await revokeToken(pool, sessionCaller(request).account, id, clock.nowMs())
+      await revokeToken(pool, account, id, clock.nowMs())
       return reply.code(204).send(null)
     },
   })

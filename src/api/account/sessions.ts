@@ -7,6 +7,7 @@ import { AppError } from '../../errors.ts'
 import { sessionCaller } from '../http/access.ts'
 import { type ApiApp, type ApiDeps, apiSchema, clientOf, numberFrom } from '../http/app.ts'
 import { emptyResponse, jsonResponse } from '../http/responses.ts'
+import { accountRoutes } from '../http/routes.ts'
 import { checkSameSite, setSessionCookie } from '../http/session-access.ts'
 import { emailSchema, me, meSchema, passwordSchema } from './account-schema.ts'
 
@@ -22,8 +23,8 @@ export const sessionSchema = apiSchema(
   }),
 )
 
-// biome-ignore lint/complexity/noExcessiveLinesPerFunction: a list of route definitions
 export function sessions(app: ApiApp, deps: ApiDeps): void {
+  const add = accountRoutes(app, 'Signing in', 'session')
   const { clock, plans, pool, publicUrl, readClient } = deps
 
   app.route({
@@ -56,33 +57,19 @@ export function sessions(app: ApiApp, deps: ApiDeps): void {
     },
   })
 
-  app.route({
-    method: 'GET',
-    url: '/api/session',
-    config: { access: 'session' },
-    schema: {
-      operationId: 'getSession',
-      tags: ['Signing in'],
-      summary: 'The account that is signed in, and what its plan allows',
-      response: { 200: jsonResponse('The account', z.object({ account: meSchema })) },
-    },
-    handler: async (request) => {
+  add('GET', '/api/session', 'getSession', {
+    summary: 'The account that is signed in, and what its plan allows',
+    response: { 200: jsonResponse('The account', z.object({ account: meSchema })) },
+    handler: async (_account, request) => {
       const { session, plan } = sessionCaller(request)
       return { account: me(session, plan) }
     },
   })
 
-  app.route({
-    method: 'DELETE',
-    url: '/api/session',
-    config: { access: 'session' },
-    schema: {
-      operationId: 'signOut',
-      tags: ['Signing in'],
-      summary: 'Sign out of this session',
-      response: { 204: emptyResponse('Signed out') },
-    },
-    handler: async (request, reply) => {
+  add('DELETE', '/api/session', 'signOut', {
+    summary: 'Sign out of this session',
+    response: { 204: emptyResponse('Signed out') },
+    handler: async (_account, request, reply) => {
       const { account, session } = sessionCaller(request)
       await endSession(pool, account, session.id)
       setSessionCookie(reply, publicUrl, null)
@@ -90,56 +77,35 @@ export function sessions(app: ApiApp, deps: ApiDeps): void {
     },
   })
 
-  app.route({
-    method: 'GET',
-    url: '/api/sessions',
-    config: { access: 'session' },
-    schema: {
-      operationId: 'listSessions',
-      tags: ['Signing in'],
-      summary: 'Open sessions of the account, newest first',
-      response: {
-        200: jsonResponse('The sessions', z.object({ sessions: z.array(sessionSchema) })),
-      },
+  add('GET', '/api/sessions', 'listSessions', {
+    summary: 'Open sessions of the account, newest first',
+    response: {
+      200: jsonResponse('The sessions', z.object({ sessions: z.array(sessionSchema) })),
     },
-    handler: async (request) => {
+    handler: async (_account, request) => {
       const { account, session } = sessionCaller(request)
       return { sessions: await listSessions(pool, account, session.id, clock.nowMs()) }
     },
   })
 
-  app.route({
-    method: 'DELETE',
-    url: '/api/sessions/:id',
-    config: { access: 'session', refuses: ['session_not_found'] },
-    schema: {
-      operationId: 'endSession',
-      tags: ['Signing in'],
-      summary: 'End one session',
-      params: z.object({ id: z.string().describe('The `id` in the list') }),
-      response: { 204: emptyResponse('The session has ended') },
-    },
-    handler: async (request, reply) => {
+  add('DELETE', '/api/sessions/:id', 'endSession', {
+    summary: 'End one session',
+    params: z.object({ id: z.string().describe('The `id` in the list') }),
+    response: { 204: emptyResponse('The session has ended') },
+    refuses: ['session_not_found'],
+    handler: async (account, request, reply) => {
       const id = numberFrom(request.params.id, 'session_not_found')
-      if (!(await endSession(pool, sessionCaller(request).account, id))) {
+      if (!(await endSession(pool, account, id))) {
         throw new AppError('session_not_found')
       }
       return reply.code(204).send(null)
     },
   })
 
-  app.route({
-    method: 'DELETE',
-    url: '/api/sessions',
-    config: { access: 'session' },
-    schema: {
-      operationId: 'signOutEverywhere',
-      tags: ['Signing in'],
-      summary: 'End all sessions, including this one',
-      response: { 200: jsonResponse('Number of sessions that were ended', z.object({ ended: z.int() })) },
-    },
-    handler: async (request, reply) => {
-      const { account } = sessionCaller(request)
+  add('DELETE', '/api/sessions', 'signOutEverywhere', {
+    summary: 'End all sessions, including this one',
+    response: { 200: jsonResponse('Number of sessions that were ended', z.object({ ended: z.int() })) },
+    handler: async (account, _request, reply) => {
       setSessionCookie(reply, publicUrl, null)
       return { ended: await endSessions(pool, account) }
     },

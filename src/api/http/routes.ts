@@ -34,6 +34,7 @@ type Route<
     | ResponseContent<Answer>
     | ResponseContent<z.ZodType, 'text/plain'>
     | ResponseContent<z.ZodType, 'image/webp'>
+    | z.ZodNull
   >
   refuses?: readonly ErrorCode[]
   /** Reads a list of `body` or CSV by itself, up to so many bytes. */
@@ -59,8 +60,12 @@ type AddRoute<Subject> = <
   route: Route<Subject, Params, Query, Body, Answer>,
 ) => void
 
-/** Adds a route that takes an API key or a session. Its handler gets the account. */
-export function accountRoutes(app: ApiApp, tag: string): AddRoute<AccountId> {
+/** Adds a route that takes an API key or a session (`key`), or a session only. Its handler gets the account. */
+export function accountRoutes(
+  app: ApiApp,
+  tag: string,
+  access: 'key' | 'session' | 'operator' = 'key',
+): AddRoute<AccountId> {
   return (method, url, operationId, route) => {
     const { refuses = [], takesCsv, mayUse, query, handler, ...described } = route
     const schema: FastifySchema = {
@@ -72,7 +77,7 @@ export function accountRoutes(app: ApiApp, tag: string): AddRoute<AccountId> {
     app.route({
       method,
       url,
-      config: { access: 'key', refuses, ...(takesCsv !== undefined && { takesCsv: true }) },
+      config: { access, refuses, ...(takesCsv !== undefined && { takesCsv: true }) },
       ...(takesCsv !== undefined && { bodyLimit: takesCsv, validatorCompiler: () => () => true }),
       schema,
       ...(mayUse && { onRequest: async (request: FastifyRequest) => mayUse(callerOf(request).plan) }),

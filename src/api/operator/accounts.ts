@@ -12,9 +12,9 @@ import { AppError } from '../../errors.ts'
 import type { AccountId } from '../../ids.ts'
 import { type Letter, write } from '../../mail/mailer.ts'
 import { emailSchema, roleSchema } from '../account/account-schema.ts'
-import { sessionCaller } from '../http/access.ts'
 import { type ApiApp, type ApiDeps, apiSchema, numberFrom } from '../http/app.ts'
 import { jsonResponse } from '../http/responses.ts'
+import { accountRoutes } from '../http/routes.ts'
 
 const accountSchema = apiSchema(
   'Account',
@@ -53,24 +53,17 @@ const mailSchema = z
 
 const idParams = z.object({ id: z.string().describe('Id of the account') })
 
-// biome-ignore lint/complexity/noExcessiveLinesPerFunction: a list of route definitions
 export function operatorAccounts(app: ApiApp, deps: ApiDeps): void {
+  const add = accountRoutes(app, 'Operator', 'operator')
   const { caughtUp, clock, mailer, plans, pool, publicUrl } = deps
 
-  app.route({
-    method: 'GET',
-    url: '/api/operator/accounts',
-    config: { access: 'operator' },
-    schema: {
-      operationId: 'listAccounts',
-      tags: ['Operator'],
-      summary: 'All accounts, by e-mail',
-      response: {
-        200: jsonResponse(
-          'The accounts, and the names of all plans',
-          z.object({ accounts: z.array(accountInListSchema), plans: z.array(z.string()) }),
-        ),
-      },
+  add('GET', '/api/operator/accounts', 'listAccounts', {
+    summary: 'All accounts, by e-mail',
+    response: {
+      200: jsonResponse(
+        'The accounts, and the names of all plans',
+        z.object({ accounts: z.array(accountInListSchema), plans: z.array(z.string()) }),
+      ),
     },
     handler: async () => ({
       accounts: await listAccountsWithUse(pool, clock.nowMs()),
@@ -78,28 +71,22 @@ export function operatorAccounts(app: ApiApp, deps: ApiDeps): void {
     }),
   })
 
-  app.route({
-    method: 'PUT',
-    url: '/api/operator/accounts/:id',
-    config: { access: 'operator', refuses: ['account_not_found', 'own_role', 'own_suspension'] },
-    schema: {
-      operationId: 'updateAccount',
-      tags: ['Operator'],
-      summary: 'Change the plan or role of an account, suspend it, or end its suspension',
-      description:
-        'While an account is suspended, sign-in, its keys and its tokens are refused, and crawlers get the origin of its domains, as people do.',
-      params: idParams,
-      body: z.object({
-        plan: z.string().optional(),
-        role: roleSchema.optional(),
-        suspended: z.boolean().optional(),
-      }),
-      response: { 200: jsonResponse('The account', z.object({ account: accountSchema })) },
-    },
-    handler: async (request) => {
+  add('PUT', '/api/operator/accounts/:id', 'updateAccount', {
+    summary: 'Change the plan or role of an account, suspend it, or end its suspension',
+    description:
+      'While an account is suspended, sign-in, its keys and its tokens are refused, and crawlers get the origin of its domains, as people do.',
+    params: idParams,
+    body: z.object({
+      plan: z.string().optional(),
+      role: roleSchema.optional(),
+      suspended: z.boolean().optional(),
+    }),
+    response: { 200: jsonResponse('The account', z.object({ account: accountSchema })) },
+    refuses: ['account_not_found', 'own_role', 'own_suspension'],
+    handler: async (account, request) => {
       const id = accountOf(request.params.id)
       const { plan, role, suspended } = request.body
-      const isOwn = id === sessionCaller(request).account
+      const isOwn = id === account
       // Otherwise the last operator could lock everyone out.
       if (suspended === true && isOwn) throw new AppError('own_suspension')
       if (role !== undefined && isOwn) throw new AppError('own_role')
@@ -111,46 +98,28 @@ export function operatorAccounts(app: ApiApp, deps: ApiDeps): void {
     },
   })
 
-  app.route({
-    method: 'POST',
-    url: '/api/operator/invitations',
-    config: { access: 'operator', refuses: ['account_exists'] },
-    schema: {
-      operationId: 'invite',
-      tags: ['Operator'],
-      summary: 'Make an invitation link that creates an account; works once, for a week',
-      body: z.object({ email: emailSchema, plan: z.string(), role: roleSchema.optional() }),
-      response: {
-        201: jsonResponse(
-          'The link, shown only once',
-          z.object({ link: createdLinkSchema, mail: mailSchema }),
-        ),
-      },
+  add('POST', '/api/operator/invitations', 'invite', {
+    summary: 'Make an invitation link that creates an account; works once, for a week',
+    body: z.object({ email: emailSchema, plan: z.string(), role: roleSchema.optional() }),
+    response: {
+      201: jsonResponse('The link, shown only once', z.object({ link: createdLinkSchema, mail: mailSchema })),
     },
-    handler: async (request, reply) => {
+    refuses: ['account_exists'],
+    handler: async (_account, request, reply) => {
       const { email, plan, role = 'owner' } = request.body
       const made = await createLink(pool, plans, { kind: 'invitation', email, plan, role }, clock.nowMs())
       return reply.code(201).send(await deliver(request, { kind: 'invitation', to: emailOf(email) }, made))
     },
   })
 
-  app.route({
-    method: 'POST',
-    url: '/api/operator/accounts/:id/reset-link',
-    config: { access: 'operator', refuses: ['account_not_found'] },
-    schema: {
-      operationId: 'createResetLink',
-      tags: ['Operator'],
-      summary: 'Make a link to set a new password; works once, for an hour',
-      params: idParams,
-      response: {
-        201: jsonResponse(
-          'The link, shown only once',
-          z.object({ link: createdLinkSchema, mail: mailSchema }),
-        ),
-      },
+  add('POST', '/api/operator/accounts/:id/reset-link', 'createResetLink', {
+    summary: 'Make a link to set a new password; works once, for an hour',
+    params: idParams,
+    response: {
+      201: jsonResponse('The link, shown only once', z.object({ link: createdLinkSchema, mail: mailSchema })),
     },
-    handler: async (request, reply) => {
+    refuses: ['account_not_found'],
+    handler: async (_account, request, reply) => {
       const { id, email } = await findAccountById(pool, accountOf(request.params.id))
       const made = await createLink(pool, plans, { kind: 'reset', account: id }, clock.nowMs())
       return reply.code(201).send(await deliver(request, { kind: 'reset', to: email }, made))

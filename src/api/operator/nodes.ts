@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { BROWSER_STATES, NODE_STATES, readFleet } from '../../insight/fleet/node.ts'
 import { type ApiApp, type ApiDeps, apiSchema } from '../http/app.ts'
 import { jsonResponse } from '../http/responses.ts'
+import { accountRoutes } from '../http/routes.ts'
 
 const fleetNodeSchema = apiSchema(
   'FleetNode',
@@ -42,16 +43,10 @@ export const fleetSchema = apiSchema(
 )
 
 export function operatorNodes(app: ApiApp, { pool }: ApiDeps): void {
-  app.route({
-    method: 'GET',
-    url: '/api/operator/nodes',
-    config: { access: 'operator' },
-    schema: {
-      operationId: 'listNodes',
-      tags: ['Operator'],
-      summary: 'All nodes, with their load and version',
-      response: { 200: jsonResponse('The nodes', fleetSchema) },
-    },
+  const add = accountRoutes(app, 'Operator', 'operator')
+  add('GET', '/api/operator/nodes', 'listNodes', {
+    summary: 'All nodes, with their load and version',
+    response: { 200: jsonResponse('The nodes', fleetSchema) },
     handler: async () => readFleet(pool),
   })
 }

@@ -7,6 +7,7 @@ import { readFleetFailures, readFleetQueue } from '../../queue/jobs/fleet.ts'
 import { PAGE_VARIANTS } from '../../store/page-id.ts'
 import { type ApiApp, type ApiDeps, apiSchema } from '../http/app.ts'
 import { emptyResponse, jsonResponse } from '../http/responses.ts'
+import { accountRoutes } from '../http/routes.ts'
 
 const priority = z.enum(['live', 'refresh', 'warm'])
 
@@ -72,47 +73,28 @@ export const fleetFailuresSchema = apiSchema(
 )
 
 export function operatorQueue(app: ApiApp, { pool }: ApiDeps): void {
-  app.route({
-    method: 'GET',
-    url: '/api/operator/queue',
-    config: { access: 'operator' },
-    schema: {
-      operationId: 'readQueue',
-      tags: ['Operator'],
-      summary: 'The queue of the fleet: depth, age, running jobs, longest waits',
-      response: { 200: jsonResponse('The queue', fleetQueueSchema) },
-    },
+  const add = accountRoutes(app, 'Operator', 'operator')
+  add('GET', '/api/operator/queue', 'readQueue', {
+    summary: 'The queue of the fleet: depth, age, running jobs, longest waits',
+    response: { 200: jsonResponse('The queue', fleetQueueSchema) },
     handler: async () => readFleetQueue(pool),
   })
 
-  app.route({
-    method: 'DELETE',
-    url: '/api/operator/jobs/:jobId',
-    config: { access: 'operator', refuses: ['job_not_found'] },
-    schema: {
-      operationId: 'cancelJob',
-      tags: ['Operator'],
-      summary: 'Cancel a queued or running job; the result of a running one is dropped',
-      params: z.object({ jobId: z.string() }),
-      response: { 204: emptyResponse('Cancelled') },
-    },
-    handler: async (request, reply) => {
+  add('DELETE', '/api/operator/jobs/:jobId', 'cancelJob', {
+    summary: 'Cancel a queued or running job; the result of a running one is dropped',
+    params: z.object({ jobId: z.string() }),
+    response: { 204: emptyResponse('Cancelled') },
+    refuses: ['job_not_found'],
+    handler: async (_account, request, reply) => {
       const id = parseJobId(request.params.jobId)
       if (id === null || !(await cancelJob(pool, id))) throw new AppError('job_not_found')
       return reply.code(204).send(null)
     },
   })
 
-  app.route({
-    method: 'GET',
-    url: '/api/operator/failures',
-    config: { access: 'operator' },
-    schema: {
-      operationId: 'listFailures',
-      tags: ['Operator'],
-      summary: 'Recent failed renders, by outcome and domain, and the last ones',
-      response: { 200: jsonResponse('The failures', fleetFailuresSchema) },
-    },
+  add('GET', '/api/operator/failures', 'listFailures', {
+    summary: 'Recent failed renders, by outcome and domain, and the last ones',
+    response: { 200: jsonResponse('The failures', fleetFailuresSchema) },
     handler: async () => readFleetFailures(pool),
   })
 }
