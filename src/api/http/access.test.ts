@@ -114,14 +114,13 @@ it('500 at authentication when the database is away: nothing of what went wrong 
     const ask = (method: 'GET' | 'POST', url: string, payload = '') =>
       app.inject({ method, url, headers: { ...headers, 'content-type': 'application/json' }, payload })
     const body = `{"origin_url": "https://user:body-secret@x.example.com", "x": "${key}"`
-    const answers = [
+    for (const answer of [
       await ask('GET', `/api/domains?api_key=${key}`),
       await ask('POST', `/api/webhook/refresh?token=${token}`, body),
-      await ask('GET', `/api/jobs/${key}`),
       await ask('POST', '/api/domains', body),
-    ]
-    for (const answer of pool === away ? answers : []) {
-      assert.deepEqual([answer.statusCode, answer.json()], [500, { error: 'Internal error' }])
+    ]) {
+      if (pool === away)
+        assert.deepEqual([answer.statusCode, answer.json()], [500, { error: 'Internal error' }])
     }
     await ask('GET', `/nothing/${key}`)
     // What needs no database is still answered.

@@ -123,53 +123,24 @@ describe('beside the parser of node', () => {
     ...['http/1.1 200 OK\r\n', 'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n', 'HTTP/1.1 200 \xe9\r\n'],
     ...['HTTP/1.1 200 OK\n', '\r\nHTTP/1.1 200 OK\r\n'],
   ]
-  const LINES = [
-    ...['5', '5', '0', '05', '5, 5', '-5', '0x5', '', '5 \t'].map(
-      (length) => `Content-Length: ${length}\r\n`,
-    ),
-    ...['Content_Length: 5\r\n', 'Content-Length : 5\r\n', ' Content-Length: 5\r\n', 'content-length:5\r\n'],
-    ...[
-      ' chunked',
-      ' chunked',
-      '  CHUNKED ',
-      ' xchunked',
-      ' gzip, chunked',
-      ' chunked, identity',
-      ' identity',
-    ].map((coding) => `Transfer-Encoding:${coding}\r\n`),
-    ...['Transfer-Encoding:\x0bchunked\r\n', 'Transfer-Encoding : chunked\r\n'],
-    ...['Connection: close\r\n', 'Connection: keep-alive\r\n', 'X: 1\r\n', 'X: \xff\r\n', 'X: a\r b\r\n'],
-    ...['X: a\n', 'X: a\0b\r\n', 'X\r\n', ': x\r\n', 'X: a\r\n b\r\n', 'Upgrade: x\r\n'],
+  const LENGTHS = ['5', '5', '0', '05', '5, 5', '-5', '0x5', '', '5 \t']
+  const CODINGS = ['chunked', 'chunked', ' CHUNKED ', 'xchunked', 'gzip, chunked', 'chunked, identity']
+  const OTHERS = [
+    ...['Content_Length: 5', 'Content-Length : 5', ' Content-Length: 5', 'content-length:5', ': x', 'X: 1'],
+    ...['Transfer-Encoding:\x0bchunked', 'Transfer-Encoding : chunked', 'X: a\r b', 'X: a\n', 'X: a\0b'],
+    ...['Connection: close', 'Connection: keep-alive', 'X: \xff', 'X', 'X: a\r\n b', 'Upgrade: x'],
   ]
+  const LINES = [
+    ...LENGTHS.map((length) => `Content-Length: ${length}\r\n`),
+    ...CODINGS.map((coding) => `Transfer-Encoding: ${coding}\r\n`),
+    ...OTHERS.map((line) => `${line}\r\n`),
+  ]
+  const SIZES = ['5', '5', '5;x', '0x5', '-5', ' 5', '5 ', '4', '5;a="\r\n"', '5;a\nb', 'fffffffffffffffff']
+  const ENDS = ['0\r\nX: 1\r\n\r\n', '0\r\nX : 1\r\n\r\n', '0\r\n X: 1\r\n\r\n', '00\r\n\r\n', '\r\n']
   const BODIES = [
-    ...[
-      'hello',
-      'hello',
-      'hell',
-      'hello!',
-      '',
-      '5\nhello\n0\n\n',
-      '5\r\nhello0\r\n\r\n',
-      '5\r\nhel',
-      'g\r\n',
-    ],
-    ...[
-      '5',
-      '5',
-      '5;x',
-      '0x5',
-      '-5',
-      ' 5',
-      '5 ',
-      '4',
-      '5;a="\r\n"',
-      '5;a\nb',
-      '5;\0',
-      'ffffffffffffffff1',
-    ].map((size) => `${size}\r\nhello\r\n0\r\n\r\n`),
-    ...['0\r\nX: 1\r\n\r\n', '0\r\nX : 1\r\n\r\n', '0\r\n X: 1\r\n\r\n', '00\r\n\r\n', '\r\n', '0\r\n'].map(
-      (end) => `5\r\nhello\r\n${end}`,
-    ),
+    ...['hello', 'hello', 'hell', 'hello!', '', '5\nhello\n0\n\n', '5\r\nhello0\r\n\r\n', '5\r\nhel'],
+    ...SIZES.map((size) => `${size}\r\nhello\r\n0\r\n\r\n`),
+    ...ENDS.map((end) => `5\r\nhello\r\n${end}`),
   ]
   const BYTES = ['\r', '\n', '\0', ' ', '\t', ':', '\x0b', '\xa0', ',', ';', '0', 'x']
 

@@ -290,7 +290,6 @@ describe('a miss at a node that renders: queued and claimed in one step', () => 
   })
 
   for (const [what, priority, queuedMs, waitLeftMs, leftMs] of [
-    ['just asked for', 0, 0, 20_000, 9_000],
     ['after a wait in the queue', 0, 4_000, 16_000, 5_000],
     ['with just enough time', 0, 7_500, 12_500, 1_500],
     ['with too little', 0, 7_501, 12_499, null],
