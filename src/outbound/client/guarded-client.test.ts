@@ -68,6 +68,14 @@ describe('the client: TLS', () => {
     await assert.rejects(get('other.example'), fault('unreachable'))
     await assert.rejects(get('127.0.0.1'), fault('unreachable'))
   })
+
+  it('gives up on a server that never shakes hands', async (t) => {
+    const silent = net.createServer((socket) => socket.on('error', () => {}))
+    t.after(() => void silent.close())
+    const port = await listening(silent)
+    const { get } = await start(t, 'https', { agent: { connectTimeoutMs: 50 }, port })
+    await assert.rejects(get('origin.example'), fault('timed-out'))
+  })
 })
 
 type Options = { lookup?: Lookup; agent?: Parameters<typeof createClient>[1]; port?: number }

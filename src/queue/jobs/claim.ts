@@ -26,7 +26,6 @@ export type ClaimedJob = {
   originUrl: string
   isActive: boolean
   query: QueryRule
-  /** Of the domain. */
   /** The domain's, for desktops. */
   visitor: DomainSettings['render']
   /** That of the path. null: none, or no page is stored. */
