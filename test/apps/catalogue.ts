@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { renderAltair } from 'altair-static'
 import { type Answer, type App, html, json, packageDir } from './app.ts'
-import { buildTideTable } from './tide-table.ts'
 import { buildViteInspect } from './vite-inspect.ts'
 
 /** A document with this head and body. */
@@ -252,7 +251,7 @@ const apiViewer: App = {
   pages: [{ path: '/', texts: ['api-viewer-tabs', 'excludeKnobs', 'jsonFetched'] }],
 }
 
-/** All applications, over eight frameworks: React, Vue 2 and 3, Angular, Svelte 3 and 5, Preact, Solid, Lit. `dir`: an empty folder for what has to be generated. */
+/** All applications, over eight frameworks: React, Vue 2 and 3, Angular, Svelte, Preact, Solid, Lit. `dir`: an empty folder for what has to be generated. */
 export async function openCatalogue(dir: string): Promise<readonly App[]> {
   return [
     swaggerUi,
@@ -261,7 +260,6 @@ export async function openCatalogue(dir: string): Promise<readonly App[]> {
     await buildViteInspect(dir),
     docute,
     jsonEditor,
-    await buildTideTable(dir),
     fullCalendar,
     asciinema,
     apiViewer,

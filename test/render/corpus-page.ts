@@ -8,14 +8,9 @@ import { type Speak, speakWebSocket } from './web-socket.ts'
  * names its parts by relative addresses: `data.json`.
  */
 export type CorpusPage = {
-  /** What a renderer gets wrong here, in one line. */
-  why: string
-  /** Not there when the page is rendered at another address. */
-  document?: Answer
+  document: Answer
   /** By path below the folder. */
   parts?: Readonly<Record<string, Answer>>
-  /** Rendered at this address below the folder; `''` when left out. */
-  at?: string
   /** WebSockets, by path below the folder. */
   sockets?: Readonly<Record<string, Speak>>
   /** Rendered so often, on a domain of its own; each time has to come out alike. */
@@ -54,7 +49,7 @@ export function placePages(
   const speakers = new Map<string, Speak>()
   for (const [name, { document, parts, sockets }] of pages) {
     const folder = folderOf(name)
-    if (document !== undefined) routes.set(folder, document)
+    routes.set(folder, document)
     for (const [path, answer] of Object.entries(parts ?? {})) routes.set(folder + path, answer)
     for (const [path, speak] of Object.entries(sockets ?? {})) speakers.set(folder + path, speak)
   }

@@ -20,15 +20,11 @@ export async function testCorpus(themes: Readonly<Record<string, Theme>>): Promi
     return outcome.kind === 'crashed' ? renderer.page(path, { domain }) : outcome
   }
 
-  async function testPage(
-    theme: string,
-    name: string,
-    { at = '', visits, expect }: CorpusPage,
-  ): Promise<void> {
+  async function testPage(theme: string, name: string, { visits, expect }: CorpusPage): Promise<void> {
     const folder = folderOf(name)
     const domain = `${visits === undefined ? theme : folder.slice(1, -1)}.example`
     for (let visit = 0; visit < (visits ?? 1); visit++) {
-      const outcome = await rendered(folder + at, domain)
+      const outcome = await rendered(folder, domain)
       judge(outcome, expect)
       if (outcome.kind !== 'rendered') continue
       renderer.routes.set(`${folder}its-snapshot`, outcome.html)
