@@ -1,5 +1,6 @@
 /** The hostile page, rendered as a node renders it: nothing of the canary is in the snapshot, and nothing of this machine. */
 import assert from 'node:assert/strict'
+import dgram from 'node:dgram'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import http from 'node:http'
@@ -11,19 +12,32 @@ import { openRenderer } from '../../test/support/renderer.ts'
 const MARK = 'canary-was-here'
 const renderer = await openRenderer({ timeoutMs: 100_000 })
 
-/** Answers everybody, readable from every origin, as HTML, script or style. */
-const canary = http.createServer((_request, response) => {
-  response.writeHead(200, { 'content-type': 'text/html', 'access-control-allow-origin': '*' }).end(MARK)
-})
 let connections = 0
-canary.on('connection', () => {
-  connections++
+/** Answers everybody, readable from every origin, as HTML, script or style. */
+async function openCanary(port: number, host: string): Promise<number> {
+  const canary = http.createServer((_request, response) => {
+    response.writeHead(200, { 'content-type': 'text/html', 'access-control-allow-origin': '*' }).end(MARK)
+  })
+  canary.on('connection', () => {
+    connections++
+  })
+  canary.listen(port, host)
+  await once(canary, 'listening')
+  after(() => canary.close())
+  return (canary.address() as net.AddressInfo).port
+}
+const samePort = Number(new URL(renderer.originUrl).port)
+await openCanary(samePort, '127.0.0.2')
+const port = await openCanary(0, '127.0.0.1')
+const udp = dgram.createSocket('udp4')
+let datagrams = 0
+udp.on('message', () => {
+  datagrams++
 })
-canary.listen(0, '127.0.0.1')
-await once(canary, 'listening')
-after(() => canary.close())
-const { port } = canary.address() as net.AddressInfo
-const ways = { port, samePort: Number(new URL(renderer.originUrl).port), udpPort: port }
+udp.bind(0, '0.0.0.0')
+await once(udp, 'listening')
+after(() => udp.close())
+const ways = { port, samePort, udpPort: udp.address().port }
 
 it('reaches nothing, and its snapshot holds nothing that it should not', async () => {
   const page = hostilePage(ways).replace(
@@ -50,7 +64,7 @@ it('reaches nothing, and its snapshot holds nothing that it should not', async (
   })
   const html = await renderer.html('/hostile')
   assert.match(html, /tried [78]\d /)
-  assert.equal(connections, 0)
+  assert.deepEqual([connections, datagrams], [0, 0])
   assert(!html.includes(MARK))
   const [firstUser = 'root:'] = readFileSync('/etc/passwd', 'utf8').split('\n')
   assert(!html.includes(firstUser))

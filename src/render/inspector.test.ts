@@ -156,11 +156,3 @@ it('two inspections share nothing, and an unused browser ends', async (t) => {
   for (const { html } of [...both, await look({}, short)]) assert.match(html ?? '', /<p id="p"><\/p>/)
   await until('the browser has gone', async () => !short.isAwake, 60_000)
 })
-
-it('an aborted request ends it', async () => {
-  const gone = new AbortController()
-  routes.set('/', `<p>x</p><script>fetch('/never')</script>`)
-  const looking = look({ signal: gone.signal })
-  gone.abort(new Error('gone'))
-  await assert.rejects(looking, /gone/)
-})

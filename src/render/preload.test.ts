@@ -1,7 +1,7 @@
 /** Requests that the gateway sends ahead of a page, as Chromium and its pages take them. */
 import assert from 'node:assert/strict'
-import { describe, it } from 'node:test'
-import { type Answer, openRenderer } from '../../test/support/renderer.ts'
+import { it } from 'node:test'
+import { openRenderer } from '../../test/support/renderer.ts'
 
 const test = await openRenderer({ slots: 1 })
 
@@ -21,76 +21,52 @@ async function renderAll(paths: readonly string[], domain: string) {
   return { preloaded, html }
 }
 
-describe('requests ahead of the page', () => {
-  // Proves decided "Requests ahead of the page"
-  it('are at the origin before the script that asks for them, and the page is the same', async () => {
-    let scriptWaits = false
-    const { promise: isAsked, resolve: dataAsked } = Promise.withResolvers<void>()
+// Proves decided "Requests ahead of the page"
+it('requests ahead of the page are at the origin before the script that asks for them, and the page is the same', async () => {
+  let scriptWaits = false
+  const { promise: isAsked, resolve: dataAsked } = Promise.withResolvers<void>()
+  test.routes.set(
+    '/product.js',
+    (_request, response) =>
+      void (scriptWaits ? isAsked : Promise.resolve()).then(() =>
+        response.setHeader('content-type', 'text/javascript').end(`
+          const name = location.pathname.split('/').at(-1)
+          fetch('/api/products/' + name, { headers: { 'x-shop': 'mine' } })
+            .then((answer) => answer.json())
+            .then(({ name }) => fetch('/api/stock?of=' + name + '&page=' + document.title))
+            .then((answer) => answer.text())
+            .then((text) => document.body.append(text))`),
+      ),
+  )
+  for (const name of PAGES) {
     test.routes.set(
-      '/product.js',
-      (_request, response) =>
-        void (scriptWaits ? isAsked : Promise.resolve()).then(() =>
-          response.setHeader('content-type', 'text/javascript').end(`
-            const name = location.pathname.split('/').at(-1)
-            fetch('/api/products/' + name, { headers: { 'x-shop': 'mine' } })
-              .then((answer) => answer.json())
-              .then(({ name }) => fetch('/api/stock?of=' + name + '&page=' + document.title))
-              .then((answer) => answer.text())
-              .then((text) => document.body.append(text))`),
-        ),
+      `/product/${name}`,
+      '<!doctype html><title>shop</title><body><script src="/product.js"></script>',
     )
-    for (const name of PAGES) {
-      test.routes.set(
-        `/product/${name}`,
-        '<!doctype html><title>shop</title><body><script src="/product.js"></script>',
-      )
-      test.routes.set(`/api/products/${name}`, (request, response) => {
-        if (name === 'five') dataAsked()
-        response.writeHead(200, JSON_TYPE).end(JSON.stringify({ name, shop: request.headers['x-shop'] }))
-      })
-    }
-    test.routes.set('/api/stock', (request, response) => void response.end(`stock of ${request.url}`))
-    const domain = 'ahead.example'
-    const { preloaded } = await renderAll(
-      PAGES.slice(0, 4).map((name) => `/product/${name}`),
-      domain,
-    )
-    assert.deepEqual(preloaded, [0, 0, 0, 2])
-    test.asked.splice(0)
-    // From here on the script comes only when its data has been asked for: without that the render would time out.
-    scriptWaits = true
-    const { html } = await renderAll(['/product/five'], domain)
-    assert.match(html, /stock of \/api\/stock\?of=five&amp;page=shop/)
-    assert.deepEqual(test.asked.toSorted(), [
-      '/api/products/five',
-      '/api/stock?of=five&page=shop',
-      '/product.js',
-      '/product/five',
-    ])
-    // Another domain, of the same origin, is not known.
-    scriptWaits = false
-    assert.deepEqual((await renderAll(['/product/one'], 'not-ahead.example')).preloaded, [0])
-  })
-
-  it('scripts and style sheets that the browser asks about again are among them', async () => {
-    const tagged =
-      (type: string, text: string): Answer =>
-      (request, response) => {
-        const headers = { 'content-type': type, etag: '"1"', 'cache-control': 'no-cache' }
-        const isKnown = request.headers['if-none-match'] === '"1"'
-        response.writeHead(isKnown ? 304 : 200, headers).end(isKnown ? undefined : text)
-      }
-    test.routes.set('/site.css', tagged('text/css', 'p { color: red }'))
-    test.routes.set('/site.js', tagged('text/javascript', 'document.body.append("by script")'))
-    const paths = PAGES.map((name) => `/text/${name}`)
-    for (const path of paths)
-      test.routes.set(
-        path,
-        '<!doctype html><link rel="stylesheet" href="/site.css"><body><script src="/site.js"></script>',
-      )
-    const { preloaded, html } = await renderAll(paths, 'assets.example')
-    // The first render brought them; the four after it asked whether they are still the same.
-    assert.deepEqual(preloaded, [0, 0, 0, 0, 2])
-    assert.match(html, /by script/)
-  })
+    test.routes.set(`/api/products/${name}`, (request, response) => {
+      if (name === 'five') dataAsked()
+      response.writeHead(200, JSON_TYPE).end(JSON.stringify({ name, shop: request.headers['x-shop'] }))
+    })
+  }
+  test.routes.set('/api/stock', (request, response) => void response.end(`stock of ${request.url}`))
+  const domain = 'ahead.example'
+  const { preloaded } = await renderAll(
+    PAGES.slice(0, 4).map((name) => `/product/${name}`),
+    domain,
+  )
+  assert.deepEqual(preloaded, [0, 0, 0, 2])
+  test.asked.splice(0)
+  // From here on the script comes only when its data has been asked for: without that the render would time out.
+  scriptWaits = true
+  const { html } = await renderAll(['/product/five'], domain)
+  assert.match(html, /stock of \/api\/stock\?of=five&amp;page=shop/)
+  assert.deepEqual(test.asked.toSorted(), [
+    '/api/products/five',
+    '/api/stock?of=five&page=shop',
+    '/product.js',
+    '/product/five',
+  ])
+  // Another domain, of the same origin, is not known.
+  scriptWaits = false
+  assert.deepEqual((await renderAll(['/product/one'], 'not-ahead.example')).preloaded, [0])
 })

@@ -158,13 +158,6 @@ describe('processes of domains', () => {
       assert.deepEqual((await Promise.all(outcomes)).map(({ kind }) => kind).sort(), ['crashed', 'rendered'])
     }
   })
-
-  it('also while they wait to be used again', async () => {
-    const before = renderers().length
-    for (const domain of ['a.example', 'b.example', 'c.example']) await renderer.html('/', { domain })
-    // Each has its own; older ones may have been closed for them.
-    assert(renderers().length >= Math.min(before, 3) && renderers().length >= 3)
-  })
 })
 
 it('every process has a lower priority, and its session has one while it yields', async (t) => {

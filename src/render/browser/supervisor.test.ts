@@ -171,18 +171,6 @@ describe('a browser without renders', () => {
     await closed
     assert.equal(state.alive.size, 0)
   })
-
-  it('is a failure once the next one does not start', async () => {
-    const { state, clock, supervisor } = await supervise()
-    clock.ms = TEN_MINUTES
-    await until('the end of the browser', () => supervisor.alive === 0)
-    state.failStarts = 1
-    const lease = supervisor.lease(signal)
-    await until('the failed start', () => !supervisor.healthy)
-    assert.equal((await lease).browser.number, 2)
-    assert.equal(supervisor.healthy, true)
-    await supervisor.close()
-  })
 })
 
 it('waiting for a browser ends when the signal says so', async () => {
@@ -192,11 +180,4 @@ it('waiting for a browser ends when the signal says so', async () => {
   await until('the gap', () => !supervisor.healthy)
   await assert.rejects(supervisor.lease(AbortSignal.timeout(20)), { name: 'TimeoutError' })
   await supervisor.close()
-})
-
-it('a first browser that does not start is an error of the start', async () => {
-  const { state, start } = fakeBrowsers()
-  state.failStarts = 1
-  const options = { limits: FOREVER, clock: { nowMs: () => 0 }, log: silentLog() }
-  await assert.rejects(superviseBrowser({ start, ...options }), /no start today/)
 })

@@ -166,13 +166,7 @@ for (const [userAgent, expected] of [
     `(Linux; Android 13; SM-S911B Build/TP1A) ${TAIL} Mobile Safari/537.36`,
     ['Android', '13', 'SM-S911B', true, CHROMIUM],
   ],
-  [`(Linux; Android 10; K) ${TAIL} Safari/537.36`, ['Android', '10', '', false, CHROMIUM]],
-  [
-    '(iPhone; CPU iPhone OS 18_1 like Mac OS X) AppleWebKit/605.1.15 Version/18.1 Mobile/15E148 Safari/604.1',
-    null,
-  ],
   ['(X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0', null],
-  ['Shop/1.0', null],
 ] as const) {
   it(userAgent.slice(0, 90), () => {
     const { userAgentMetadata: hints } = hintsOf(`Mozilla/5.0 ${userAgent}`)

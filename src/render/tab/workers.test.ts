@@ -53,16 +53,7 @@ it('so many, and the next one runs unwatched', () => {
   assert.deepEqual(sent.get(String(WATCHED_LIMIT + 1)), ['Runtime.runIfWaitingForDebugger'])
 })
 
-it("a worker's workers too, and each session ends with its worker", () => {
-  const { sent, ended, worker, listeners } = silentWorkers()
-  attach(listeners, 'outer')
-  attach(worker('outer'), 'inner')
-  assert(sent.get('inner')?.includes('Network.enable'))
-  worker('outer')?.['Target.detachedFromTarget']?.({ sessionId: 'inner' })
-  assert.deepEqual(ended, ['inner'])
-})
-
-it('nothing of a worker that has ended is waited for, nor one whose script failed', () => {
+it('nothing of a worker that has ended is waited for, nor one whose script failed; a worker of a worker ends with its session', () => {
   for (const end of ['Target.detachedFromTarget', 'Network.loadingFailed'] as const) {
     const { ended, worker, activity, listeners } = silentWorkers()
     activity.started('w', SCRIPT)
@@ -72,6 +63,9 @@ it('nothing of a worker that has ended is waited for, nor one whose script faile
     else listeners[end]?.({ sessionId: 'w' })
     assert.equal(activity.isBusy(), false, end)
     assert.deepEqual(ended, ['w'])
+    attach(worker('w'), 'inner')
+    worker('w')?.['Target.detachedFromTarget']?.({ sessionId: 'inner' })
+    assert.deepEqual(ended, ['w', 'inner'])
   }
 })
 

@@ -95,26 +95,4 @@ describe('Chromium is told to let the clock stand', () => {
     await clock.pause()
     assert.deepEqual(told, ['pause', 'advance', 'advance', 'advance', 'pause', 'advance'])
   })
-
-  it('a budget that an early end left over is not taken for the last one', async () => {
-    const { clock, budgetExpired } = await openClock()
-    const ended: string[] = []
-    const grant = async (name: string, ms: number) => {
-      const { expired } = await clock.grant('advance', ms)
-      void expired.then(() => ended.push(name))
-    }
-    const expire = async () => {
-      budgetExpired()
-      await new Promise((resolve) => setImmediate(resolve))
-    }
-    await grant('left over', 300)
-    await grant('short', 100)
-    await expire()
-    assert.deepEqual(ended, ['short'])
-    await grant('long', 500)
-    await expire()
-    assert.deepEqual(ended, ['short', 'left over'])
-    await expire()
-    assert.deepEqual(ended, ['short', 'left over', 'long'])
-  })
 })

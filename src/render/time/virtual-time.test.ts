@@ -1,21 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { speakWebSocket } from '../../../test/render/web-socket.ts'
-import { type Answer, javascript, openRenderer, scripted, slowJson } from '../../../test/support/renderer.ts'
+import { type Answer, openRenderer, scripted, slowJson } from '../../../test/support/renderer.ts'
 
 const renderer = await openRenderer({ slots: 4, timeoutMs: 10_000 })
-renderer.origin.on('upgrade', (request, socket) =>
-  speakWebSocket(request, socket, (_heard, say) => setTimeout(() => say('late'), 60)),
-)
 const answers: Record<string, Answer> = {
   '/slow': slowJson(40, 'late'),
   '/pieces': inPieces(6, 120),
   '/never': () => {},
-  '/events': (_request, response) => {
-    response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders()
-    setTimeout(() => response.write('data: late\n\n'), 60)
-  },
-  '/worker.js': javascript(`setTimeout(() => postMessage('late'), 150)`),
 }
 for (const [path, answer] of Object.entries(answers)) renderer.routes.set(path, answer)
 
@@ -29,10 +20,6 @@ function htmlOf(name: string, script: string): Promise<string> {
 /** Each script shows `late` when all is there, which has to be in the snapshot. More such pages are in test/render/corpus/. */
 const complete: Record<string, string> = {
   'a timer of 4.5 s': `setTimeout(() => show('late'), 4500)`,
-  'timers that start timers': `let n = 0; const tick = () => ++n < 20 ? setTimeout(tick, 200) : show('late'); tick()`,
-  'animation frames for 800 ms': `let start; requestAnimationFrame(function step(t) { start ??= t; t - start < 800 ? requestAnimationFrame(step) : show('late') })`,
-  'work for idle times': `requestIdleCallback(({ timeRemaining }) => timeRemaining() > 0 && show('late'))`,
-  'five fetches, each after the other': `(async () => { for (let i = 0; i < 5; i++) await (await fetch('/slow?' + i)).json(); show('late') })()`,
   'a fetch that is not read, and then one that is read by and by while it still comes': `fetch('/slow').then(() => fetch('/pieces')).then(async ({ body }) => {
       const reader = body.getReader()
       for (let text = ''; ; ) {
@@ -42,7 +29,6 @@ const complete: Record<string, string> = {
         text += new TextDecoder().decode(value)
       }
     })`,
-  'a fetch that is read after a while': `fetch('/slow').then((answer) => setTimeout(() => answer.json().then(show), 900))`,
   'a fetch that is read after files have been': `fetch('/slow').then(async (answer) => {
       for (let file = 0; file < 8; file++)
         await new Promise((resolve) => {
@@ -57,15 +43,11 @@ const complete: Record<string, string> = {
       show((await (await cache.match('/pieces')).text()).endsWith('piece 1') ? 'late' : 'half')
     })`,
   'a fetch that never ends beside one that brings content': `fetch('/never'); fetch('/slow').then((r) => r.json()).then(() => setTimeout(() => show('late'), 300))`,
-  'an event stream': `new EventSource('/events').onmessage = ({ data }) => show(data)`,
-  'a web socket': `new WebSocket('wss://' + location.host + '/socket').onmessage = ({ data }) => show(data)`,
-  'a worker that needs 150 ms': `new Worker('/worker.js').onmessage = ({ data }) => show(data)`,
   'an image in the markup, and decode()': `document.body.insertAdjacentHTML('beforeend', '<img id="pic" src="/picture.jpg">')
       pic.addEventListener('load', async () => { await pic.decode(); if (pic.complete && pic.naturalWidth > 0) show('late') })`,
   'the end of a transition': `const box = document.createElement('div'); box.style.cssText = 'transition: opacity 300ms; opacity: 0'
       document.body.append(box); box.getBoundingClientRect(); box.ontransitionend = () => show('late')
       setTimeout(() => { box.style.opacity = 1 }, 50)`,
-  'a data base, then a fetch, then a timer': `indexedDB.open('a').onsuccess = async () => { await fetch('/slow'); setTimeout(() => show('late'), 1000) }`,
   'a key made by cryptography': `crypto.subtle.generateKey({ name: 'RSASSA-PKCS1-v1_5', modulusLength: 1024, publicExponent: new Uint8Array([1, 0, 1]), hash: 'SHA-256' }, true, ['sign'])
       .then(() => show('late'))`,
   'a page that holds the capture longer than its time': `window.prerenderReady = false; setTimeout(() => { show('late'); window.prerenderReady = true }, 9000)`,
@@ -78,7 +60,6 @@ const complete: Record<string, string> = {
 /** What goes on behind a flag that is true. */
 const ongoing: Record<string, string> = {
   'a timer of 0.3 s': `setTimeout(() => show('late'), 300)`,
-  'an interval': `setInterval(() => show('late'), 300)`,
   'timers that start timers': `let n = 0; const tick = () => ++n < 30 ? setTimeout(tick, 10) : show('late'); tick()`,
   'animation frames': `let n = 0; requestAnimationFrame(function step() { ++n < 20 ? requestAnimationFrame(step) : show('late') })`,
   'an idle callback after a timer': `setTimeout(() => requestIdleCallback(() => show('late')), 300)`,
@@ -91,13 +72,6 @@ describe('what a page still does is in its snapshot', { concurrency: 4 }, () => 
   it('polling for ever: some rounds, and an end', async () => {
     const poll = `fetch('/slow?poll').then((r) => r.json()).then(() => show('round ' + ++n))`
     assert.match(await htmlOf('poll', `let n = 0; setInterval(() => ${poll}, 500)`), /round 5/)
-  })
-
-  it('a page that says it is ready is taken at once, whatever it has still to do', async () => {
-    const later = `setTimeout(() => show('late'), 3000)`
-    const html = await htmlOf('ready', `fetch('/never'); show('now'); window.prerenderReady = true; ${later}`)
-    assert.match(html, /<li>now/)
-    assert.doesNotMatch(html, /<li>late/)
   })
 
   const [first, ...others] = Object.entries(ongoing)

@@ -41,11 +41,6 @@ describe('a page that loads itself again', () => {
     const redirect = { kind: 'redirect', status: 301, location, cacheControl: 'private' }
     assert.deepEqual(await renderer.page(path), redirect)
   })
-
-  it('fails when the second answer is an error of the origin', async () => {
-    const path = reloading('/down', (response) => response.writeHead(503).end('<p>down'))
-    assert.deepEqual(await renderer.page(path), { kind: 'origin-error', status: 503 })
-  })
 })
 
 it('an answer that decides by itself is not parsed: nothing of it runs', async () => {
@@ -108,14 +103,11 @@ describe('a header Link', () => {
       '<https://a.example/de,at>; rel="alternate"; hreflang="de", </>; rel=alternate; hreflang=en',
     ],
     ['of scripts', '</a.js>; rel=preload; as=script, </b.js>; rel="modulepreload"', ''],
-    ['of connections', '<https://cdn.example>; rel=preconnect', ''],
     // Proves decided "Headers of the origin"
     ['of both', '</a.css>; rel=preload; as=style, </x>; rel="canonical"', '</x>; rel="canonical"'],
     ['of several relations', '</x>; rel="nofollow next"'],
     ['whose second rel does not count', '</a.js>; rel=preload; rel=canonical', ''],
     ['with a title that holds one', '</a.js>; rel=preload; title="; rel=canonical"', ''],
-    ['without a relation', '</x>', ''],
-    ['of nothing', '', ''],
     ['that is broken', '<<>;"', ''],
   ]
   for (const [what, value, kept = value] of rows) it(what, () => assert.equal(documentLinks(value), kept))

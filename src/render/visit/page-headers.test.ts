@@ -54,9 +54,7 @@ describe('headers that a page asks for', () => {
 
   const HOSTILE: Record<string, string> = {
     'a second header behind a line break': 'X-A: 1\r\nSet-Cookie: a=b',
-    'a bare line feed': 'X-A: 1\nSet-Cookie: a=b',
     'a bare carriage return': 'X-A: 1\rSet-Cookie: a=b',
-    'a body behind two line breaks': 'X-A: 1\r\n\r\n<script>',
     'a line break in the name': 'X-A\r\nSet-Cookie: a=b',
     'a NUL': 'X-A: 1\0',
     'letters that become line breaks in Latin-1': 'X-A: 1\u560d\u560aSet-Cookie: a=b',
