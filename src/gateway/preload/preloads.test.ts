@@ -26,20 +26,6 @@ describe('requests sent ahead of the page', () => {
     assert.equal(site.preloaded(), 2)
   })
 
-  it('the page that asks before the answer is there has it when it comes', async (t) => {
-    const held: (() => void)[] = []
-    const { answers, asked, open, ask, train } = await startShop(t)
-    await train()
-    for (const { path } of USUAL('five'))
-      answers.set(path, (response) => held.push(() => response.end('late')))
-    await open('/p/five')
-    await until('it is held', () => held.length === 2)
-    const given = Promise.all(USUAL('five').map((one) => ask(one, '/p/five')))
-    for (const give of held) give()
-    for (const { body } of await given) assert.equal(body, 'late')
-    assert.equal(asked.length, 2)
-  })
-
   // Proves decided "Requests ahead of the page"
   it('what is asked with another header is asked anew, and in the end no longer sent ahead', async (t) => {
     const { asked, open, ask, site, visit, trainAndOpen } = await startShop(t)
@@ -55,16 +41,12 @@ describe('requests sent ahead of the page', () => {
   })
 
   it('a page that has sent something gets answers of after that', async (t) => {
-    for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
-      const { asked, open, ask, site, train } = await startShop(t)
-      await train()
-      await open('/p/five')
-      await until('they are sent', () => asked.length === 2)
-      await ask({ path: '/api/five', method, body: 'x' }, '/p/five')
-      await ask({ path: '/api/menu' }, '/p/five')
-      assert.deepEqual(asked, ['/api/menu', '/api/five', `${method} /api/five`, '/api/menu'], method)
-      assert.equal(site.preloaded(), 0)
-    }
+    const { asked, ask, site, trainAndOpen } = await startShop(t)
+    await trainAndOpen()
+    await ask({ path: '/api/five', method: 'DELETE' }, '/p/five')
+    await ask({ path: '/api/menu' }, '/p/five')
+    assert.deepEqual(asked, ['/api/menu', '/api/five', 'DELETE /api/five', '/api/menu'])
+    assert.equal(site.preloaded(), 0)
   })
 
   it('and so does one that has opened a socket', async (t) => {
@@ -142,18 +124,6 @@ describe('requests sent ahead of the page', () => {
     // It has to get all scripts, and takes nothing away from what is known of those that have them.
     assert.deepEqual(second('/p/6', ['script', 'style', 'empty']), ['/empty'])
     assert.deepEqual(second('/p/7', ['script', 'style', 'empty']), ['/empty', '/script', '/style'])
-    // One that keeps its scripts does not ask for them; new ones, each with all scripts to get, change nothing of that.
-    const third = createKnowledge()
-    for (let page = 0; page < 6; page++) {
-      const preloads = new Preloads(third, () => {
-        throw new Error('a script was sent ahead')
-      })
-      preloads.begin(`/p/${page}`, '')
-      preloads.take({ path: '/app.js', method: 'GET', destination: 'script', headers: {} })
-      preloads.end()
-      preloads.begin(`/p/${page}`, '')
-      preloads.end()
-    }
   })
 
   it('frames, pictures, streams and parts of files are not sent ahead', async (t) => {
@@ -206,29 +176,9 @@ describe('requests sent ahead of the page', () => {
     assert.deepEqual(asked, ['/last'])
     assert.equal(site.preloaded(), 0)
   })
-
-  it('cookies are the page’s own: with another one it is asked anew', async (t) => {
-    const { asked, open, ask, site, train } = await startShop(t)
-    await train((name) => [{ path: '/api/menu', headers: { cookie: `session=${name}` } }])
-    await open('/p/five')
-    await ask({ path: '/api/menu', headers: { cookie: 'session=five' } }, '/p/five')
-    assert.deepEqual(asked, ['/api/menu'])
-    assert.equal(site.preloaded(), 0)
-  })
 })
 
 describe('an origin that breaks what is sent ahead', () => {
-  it('an origin that breaks off is asked again when the page asks', async (t) => {
-    const { answers, asked, broken, open, ask, train } = await startShop(t)
-    await train()
-    answers.set('/api/menu', (response) => response.destroy())
-    await open('/p/five')
-    await until('it has broken off', () => broken.includes('/api/menu') && asked.length === 2)
-    answers.clear()
-    assert.equal((await ask({ path: '/api/menu' }, '/p/five')).status, 200)
-    assert.deepEqual(asked.toSorted(), ['/api/five', '/api/menu', '/api/menu'])
-  })
-
   it('one that breaks off while the page waits is asked again', async (t) => {
     const held: http.ServerResponse[] = []
     const { answers, asked, open, ask, train } = await startShop(t)

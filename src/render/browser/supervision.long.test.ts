@@ -99,19 +99,6 @@ describe('what dies is replaced', () => {
     assert.match(await renderer.html('/page'), /content/)
   })
 
-  it("a page's process that is killed ends only its own render", async () => {
-    await renderer.html('/page')
-    const idle = new Set(pages().map(({ pid }) => pid))
-    const { asked, outcome } = hang()
-    await asked
-    const [browser] = browsers()
-    // Full Chromium has a spare one besides.
-    for (const { pid } of pages()) if (!idle.has(pid)) process.kill(pid, 'SIGKILL')
-    assert.equal((await outcome).kind, 'crashed')
-    assert.match(await renderer.html('/page'), /content/)
-    assert.equal(browsers()[0]!.pid, browser!.pid)
-  })
-
   it('a script that hangs costs its own page, and no processor time after that', async () => {
     routes.set('/loop', scripted('while (true) {}'))
     const idle = new Set(pages().map(({ pid }) => pid))

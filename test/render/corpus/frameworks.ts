@@ -1,5 +1,5 @@
 import { scripted } from '../../support/renderer.ts'
-import { inParts, json, page, script, type Theme } from '../corpus-page.ts'
+import { json, page, script, type Theme } from '../corpus-page.ts'
 import { reactClient, streamedByReact } from '../react-page.ts'
 
 /** How frameworks of today bring their content: React itself, and the ways of others rebuilt in a few lines. */
@@ -19,24 +19,6 @@ export const frameworks: Theme = {
     },
     expect: { reads: ['rendered by the client', 'shoes', 'hats'], readsNot: ['sent by the server', 'old'] },
   },
-  'React waits within transitions': {
-    document: page('<div id="root"></div><script src="app.js"></script>'),
-    parts: {
-      'app.js':
-        reactClient(`const data = (name) => fetch(name).then((r) => r.json()); const first = data('first.json'), second = data('second.json')
-          const Part = ({ of }) => h('p', null, use(of).text); const Late = lazy(() => new Promise((done) => setTimeout(() => done({ default: () => h('p', null, 'late part') }), 800)))
-          function App() { const [tab, set] = useState('one'), [isPending, start] = useTransition(), deferred = useDeferredValue(tab); useEffect(() => start(async () => { await data('third.json'); start(() => set('two')) }), [])
-            return h('main', null, h('h1', null, 'tab ' + deferred + (isPending ? ' pending' : '')), h(Suspense, { fallback: 'loading' }, h(Part, { of: first }), h(Suspense, { fallback: 'loading more' }, h(Part, { of: second }), h(Late)))) }
-          createRoot(document.querySelector('#root')).render(h(App))`),
-      'first.json': json({ text: 'first part' }, 50),
-      'second.json': json({ text: 'second part' }, 400),
-      'third.json': json({}, 200),
-    },
-    expect: {
-      reads: ['tab two', 'first part', 'second part', 'late part'],
-      readsNot: ['loading', 'pending'],
-    },
-  },
   'islands that wait for their moment': {
     document: page`<x-island client="idle"></x-island><x-island client="visible" style="display:contents"><p style="margin-top:9000px">empty</p></x-island><x-island client="media"></x-island><x-island client="only"></x-island><script>
             customElements.define('x-island', class extends HTMLElement { connectedCallback() { const how = this.getAttribute('client'); const fill = async () => { const { name } = await import('./island.js?' + how); this.innerHTML = '<p>island ' + name(how) + '</p>'; this.dispatchEvent(new CustomEvent('hydrate', { bubbles: true })) }
@@ -47,17 +29,6 @@ export const frameworks: Theme = {
       reads: ['island idle is here', 'island visible is here', 'island media is here', 'island only is here'],
       readsNot: ['empty'],
     },
-  },
-  'lines of JSON that come one by one': {
-    document: scripted`(async () => { let rest = ''; for await (const text of (await fetch('lines')).body.pipeThrough(new TextDecoderStream())) { const lines = (rest + text).split('\\n'); rest = lines.pop(); for (const line of lines) { await new Promise(requestAnimationFrame); show(JSON.parse(line).text) } } show('all read') })()`,
-    parts: {
-      lines: inParts(
-        'application/x-ndjson',
-        ['{"text":"line 1"}\n{"te', 'xt":"line 2"}\n', '{"text":"line 3"}\n'],
-        250,
-      ),
-    },
-    expect: { reads: ['line 1', 'line 2', 'line 3', 'all read'] },
   },
   'work in hundreds of idle moments': {
     document: scripted`const work = Array.from({ length: 2000 }, (_, n) => n); let slices = 0; requestIdleCallback(function go(deadline) { slices++; for (let n = 0; n < 10 && work.length > 0 && deadline.timeRemaining() > 0; n++) work.pop()

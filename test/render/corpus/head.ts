@@ -1,4 +1,3 @@
-import { scripted } from '../../support/renderer.ts'
 import { html, page, script, type Theme } from '../corpus-page.ts'
 
 /** How a document comes, what crawlers read of it before anything else, and how it is written down. */
@@ -38,16 +37,6 @@ export const head: Theme = {
       { type: 'application/xhtml+xml' },
     ),
     expect: { reads: ['by XML', 'after'], hasNot: ['</br>'] },
-  },
-  'letters that must be escaped': {
-    document: scripted`show('<b>1 < 2 && "x"</b>\\u00a0end'); out.title = 'a"<b>&'`,
-    expect: { reads: ['<b>1 < 2 && "x"</b> end'], has: [/title="a&quot;(<b>|&lt;b&gt;)&amp;"/] },
-  },
-  'a page in a sandbox': {
-    document: html(page`<p id="out">without scripts</p><script>out.textContent = "wrong"</script>`, {
-      headers: { 'content-security-policy': 'sandbox' },
-    }),
-    expect: { reads: ['without scripts'] },
   },
   'a page under a strict policy': {
     document: html('<!DOCTYPE html><title>t</title><p id="out"></p><script src="own.js"></script>', {

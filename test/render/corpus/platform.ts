@@ -24,11 +24,6 @@ export const platform: Theme = {
       ].map((name) => `knows ${name}`),
     },
   },
-  'what is asked of a person and never answered': {
-    document: scripted`show('shown at once'); setTimeout(() => show('and later'), 2000); new AudioContext().resume().then(() => show('wrong'))
-          navigator.credentials?.get?.({ mediation: 'conditional', publicKey: { challenge: new Uint8Array(16) } }).catch(() => {})`,
-    expect: { reads: ['shown at once', 'and later'], readsNot: ['wrong'] },
-  },
   'a select that shows what was chosen': {
     document: page(
       '<select><button><selectedcontent></selectedcontent></button><option>one way</option><option selected>other way</option></select><p>below</p>',

@@ -31,13 +31,6 @@ export const requests: Theme = {
     parts: { 'hung.json': never },
     expect: { reads: ['shell'] },
   },
-  'XMLHttpRequest, asynchronous and synchronous': {
-    document: scripted`const now = new XMLHttpRequest(); now.open('GET', 'a.json', false); now.send(); show(JSON.parse(now.responseText).text)
-          const later = new XMLHttpRequest(); later.responseType = 'json'; later.open('GET', 'b.json')
-          later.onload = () => show(later.response.text); later.send()`,
-    parts: { 'a.json': json({ text: 'came at once' }), 'b.json': json({ text: 'came later' }) },
-    expect: { reads: ['came at once', 'came later'] },
-  },
   'a request given up after three seconds': {
     document: scripted`fetch('dead', { signal: AbortSignal.timeout(3000) }).catch(() => show('from the cache'))`,
     parts: { dead: never },

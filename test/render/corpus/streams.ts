@@ -51,18 +51,6 @@ export const streams: Theme = {
     },
     expect: { reads: ['count 10'] },
   },
-  'a worker of modules that fetches': {
-    document: scripted`new Worker('worker.js', { type: 'module' }).onmessage = ({ data }) => show(data)`,
-    parts: {
-      'worker.js': script(
-        `import { text } from './part.js'; postMessage(text + (await (await fetch('more.js')).text()))`,
-        40,
-      ),
-      'part.js': script(`export const text = 'by module, '`, 40),
-      'more.js': script('by request', 80),
-    },
-    expect: { reads: ['by module, by request'] },
-  },
   'a worker that is busy for two and a half seconds': {
     document: scripted`const worker = new Worker(URL.createObjectURL(new Blob(['const { buffer } = new WebAssembly.Memory({ initial: 1, maximum: 1, shared: true }); Atomics.wait(new Int32Array(buffer), 0, 0, 2500); postMessage("computed")'])))
           worker.onmessage = ({ data }) => setTimeout(() => show(data), 2000)`,

@@ -30,11 +30,6 @@ export const timers: Theme = {
           new Worker(URL.createObjectURL(new Blob([text]))).onmessage = ({ data }) => show(data)`,
     expect: { reads: ['by the page true', 'by the wall true', 'by new dates true', 'by a worker'] },
   },
-  'animation frames for ever': {
-    document: scripted`let start; requestAnimationFrame(function frame(now) { start ??= now
-          if (now - start > 3500 && start !== 0) { show('after 3.5 s of frames'); start = Infinity } requestAnimationFrame(frame) })`,
-    expect: { reads: ['after 3.5 s of frames'] },
-  },
   'a cancelled frame and a cancelled idle callback': {
     document: scripted`cancelAnimationFrame(requestAnimationFrame(() => show('wrong frame')))
           cancelIdleCallback(requestIdleCallback(() => show('wrong idle'))); setTimeout(() => show('done'), 200)`,

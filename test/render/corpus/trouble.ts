@@ -16,10 +16,6 @@ export const trouble: Theme = {
     document: page`<script>document.write('<p>written in time</p>')</script><script>setTimeout(() => { document.open(); document.write('<!DOCTYPE html><title>new</title><p>a new document</p><script>setTimeout(() => document.body.append("and its timer"), 900)<\\/script>'); document.close() }, 300)</script>`,
     expect: { reads: ['a new document', 'and its timer'], readsNot: ['written in time'] },
   },
-  'document.open without a close': {
-    document: page`<script>setTimeout(() => { document.open(); document.write('<!DOCTYPE html><p>left open</p>') }, 300)</script>`,
-    expect: { reads: ['left open'] },
-  },
   'timers that are replaced': {
     document: scripted`const real = setTimeout; window.setTimeout = (f, ms, ...rest) => real(() => { f(...rest) }, ms); const raf = requestAnimationFrame.bind(window); window.requestAnimationFrame = (f) => raf((now) => f(now))
           window.Promise = class extends Promise {}; setTimeout(() => requestAnimationFrame(() => show('through both')), 700)`,
