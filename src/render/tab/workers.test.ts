@@ -1,4 +1,4 @@
-/** Which workers are watched. What they do, and that it is waited for, is in the corpus (test/render/corpus/streams.ts). */
+/** Which workers are watched. What they do, and that it is waited for, is in the corpus (test/render/corpus/requests.ts). */
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import type { CdpListeners, CdpSession } from '../browser/cdp.ts'

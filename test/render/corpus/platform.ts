@@ -1,7 +1,7 @@
 import { scripted } from '../../support/renderer.ts'
 import { html, json, page, type Theme } from '../corpus-page.ts'
 
-/** What the platform has got of late, and what another process answers. */
+/** What a page may keep and ask of its browser, and pages that fail or change what a renderer relies on. */
 export const platform: Theme = {
   'a lock that is had before anything is shown': {
     document: scripted`navigator.locks.request('session', async (lock) => { const { text } = await (await fetch('data.json')).json()
@@ -52,5 +52,65 @@ export const platform: Theme = {
           .end(`onmessage = ({ data }) => { Atomics.store(data, 0, 7); Atomics.notify(data, 0) }`),
     },
     expect: { reads: ['isolated true', 'woken: ok 7'] },
+  },
+  'cookies within one visit': {
+    document: scripted`document.cookie = 'consent=yes; path=/; secure'; fetch('who.txt').then((r) => r.text()).then(show)`,
+    parts: {
+      'who.txt': (request, response) =>
+        void response.setHeader('content-type', 'text/plain').end(`got ${request.headers.cookie ?? 'none'}`),
+    },
+    expect: { reads: ['got consent=yes'] },
+  },
+  'things that need leave': {
+    document: scripted`navigator.geolocation.getCurrentPosition(() => show('position'), (error) => show('no position ' + error.code))
+          Notification.requestPermission().then((answer) => show('notices ' + answer)); navigator.permissions.query({ name: 'geolocation' }).then(({ state }) => show('geolocation ' + state))
+          navigator.mediaDevices.getUserMedia({ video: true }).catch(() => show('no camera')); navigator.clipboard.readText().catch(() => show('no clipboard'))`,
+    expect: {
+      reads: ['no position 1', 'notices denied', 'geolocation denied', 'no camera', 'no clipboard'],
+    },
+  },
+  'the shims, looked at by the page': {
+    document: scripted`show('names ' + [requestAnimationFrame.name, IntersectionObserver.name, Worker.name]); show('lengths ' + [requestAnimationFrame.length, IntersectionObserver.length])
+          try { new IntersectionObserver() } catch (error) { show(error.name) } try { IntersectionObserver(() => {}) } catch (error) { show(error.name) } show('ours ' + Object.keys(window).filter((key) => /prepaint/i.test(key)).length)
+          for (const Observer of [IntersectionObserver, ResizeObserver]) { const names = []; const one = new Observer(() => {}); for (const name in one) if (typeof one[name] === 'function') names.push(name); show(String(one) + ' ' + names.sort()) }
+          show('entry ' + ('isIntersecting' in IntersectionObserverEntry.prototype)); show('worker ' + (Worker.prototype.postMessage.length > 0))`,
+    expect: {
+      reads: [
+        'names requestAnimationFrame,IntersectionObserver,Worker lengths 1,1 TypeError TypeError',
+        'ours 0',
+        '[object IntersectionObserver] disconnect,observe,takeRecords,unobserve',
+        '[object ResizeObserver] disconnect,observe,unobserve',
+        'entry true',
+        'worker true',
+      ],
+    },
+  },
+  dialogs: {
+    document: scripted`alert('hello'); show('confirm ' + confirm('sure?')); show('prompt ' + prompt('name?')); print(); show('after')`,
+    expect: { reads: ['confirm false', 'prompt null', 'after'] },
+  },
+  'a page that does not want to be left': {
+    visits: 2,
+    document: scripted`addEventListener('beforeunload', (event) => { event.preventDefault(); event.returnValue = 'stay' }); addEventListener('unload', () => localStorage.setItem('was', 'here')); show('was ' + localStorage.getItem('was'))`,
+    expect: { reads: ['was null'] },
+  },
+  'document.write, while parsing and after': {
+    document: page`<script>document.write('<p>written in time</p>')</script><script>setTimeout(() => { document.open(); document.write('<!DOCTYPE html><title>new</title><p>a new document</p><script>setTimeout(() => document.body.append("and its timer"), 900)<\\/script>'); document.close() }, 300)</script>`,
+    expect: { reads: ['a new document', 'and its timer'], readsNot: ['written in time'] },
+  },
+  'timers that are replaced': {
+    document: scripted`const real = setTimeout; window.setTimeout = (f, ms, ...rest) => real(() => { f(...rest) }, ms); const raf = requestAnimationFrame.bind(window); window.requestAnimationFrame = (f) => raf((now) => f(now))
+          window.Promise = class extends Promise {}; setTimeout(() => requestAnimationFrame(() => show('through both')), 700)`,
+    expect: { reads: ['through both'] },
+  },
+  'a page that removes its own document': {
+    document: page`<p>x</p><script>setTimeout(() => document.documentElement.remove(), 100)</script>`,
+    expect: { outcome: 'not-html' },
+  },
+  'a page without a body': {
+    document:
+      '<!DOCTYPE html><html><head><title>t</title></head><frameset cols="*"><frame src="inner"></frameset></html>',
+    parts: { inner: '<p>x</p>' },
+    expect: { has: ['<frameset cols="*"><frame src="inner"></frameset>'] },
   },
 }
