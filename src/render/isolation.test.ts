@@ -124,17 +124,6 @@ describe('between renders', () => {
 
 const seen = (path: string, domain = 'shop.example') => renderer.shown(path, { domain })
 
-/** Of the same domain, of another, and of the same after another. */
-async function nobodySees(
-  path: string,
-  expected: readonly (string | undefined)[],
-  domain = 'shop.example',
-): Promise<void> {
-  assert.deepEqual(await seen(path, domain), expected)
-  assert.deepEqual(await seen(path, `other-${domain}`), expected)
-  assert.deepEqual(await seen(path, domain), expected)
-}
-
 it('credentials of HTTP authentication that one render gave are not sent by the next', async () => {
   const heard: (string | undefined)[] = []
   routes.set('/auth', (request, response) => {
@@ -150,7 +139,8 @@ it('credentials of HTTP authentication that one render gave are not sent by the 
   routes.set('/asks', ask(''))
   await seen('/knows')
   const before = heard.length
-  await nobodySees('/asks', ['401'])
+  for (const domain of ['shop.example', 'other.example', 'shop.example'])
+    assert.deepEqual(await seen('/asks', domain), ['401'])
   assert(heard.slice(before).every((header) => header === undefined))
 })
 
@@ -200,49 +190,4 @@ describe('channels between pages that are open at once', () => {
       const heard = await together(['/left', 'shop.example'], ['/right', domain])
       assert.deepEqual(heard, [['heard left'], ['heard right']])
     })
-})
-
-describe('what a page wants loaded for later', () => {
-  it('speculation rules, prefetch and prerender run no page of tomorrow', async () => {
-    routes.set('/tomorrow', scripted(`fetch('/ran-ahead'); show('tomorrow')`))
-    routes.set('/ran-ahead', (_request, response) => void response.end('{}'))
-    routes.set(
-      '/speculates',
-      scripted(
-        `show('done')`,
-        `<script type="speculationrules">{"prerender":[{"source":"list","urls":["/tomorrow"],"eagerness":"immediate"}],
-          "prefetch":[{"source":"list","urls":["/tomorrow"],"eagerness":"immediate"}]}</script>
-         <link rel="prerender" href="/tomorrow"><link rel="next" href="/tomorrow">`,
-      ),
-    )
-    const before = renderer.asked.length
-    await nobodySees('/speculates', ['done'])
-    assert(!renderer.asked.slice(before).includes('/ran-ahead'))
-  })
-
-  it('reports and client hints that one page asks for are no matter of another', async () => {
-    routes.set('/policies', (_request, response) => {
-      response
-        .writeHead(200, {
-          'content-type': 'text/html',
-          'reporting-endpoints': 'default="/reports"',
-          nel: '{"report_to":"default","max_age":1000,"success_fraction":1}',
-          'accept-ch': 'Sec-CH-UA-Model, Device-Memory',
-          'critical-ch': 'Device-Memory',
-          'content-security-policy': "default-src * 'unsafe-inline'; report-to default",
-        })
-        .end('<!doctype html><ul><li>done</li></ul>')
-    })
-    const heard: http.IncomingHttpHeaders[] = []
-    routes.set('/after', (request, response) => {
-      heard.push(request.headers)
-      response.setHeader('content-type', 'text/html').end('<!doctype html><ul><li>after</li></ul>')
-    })
-    const before = renderer.asked.length
-    await seen('/policies')
-    await nobodySees('/after', ['after'])
-    assert(!renderer.asked.slice(before).includes('/reports'))
-    for (const headers of heard)
-      for (const hint of ['device-memory', 'sec-ch-ua-model']) assert.equal(headers[hint], undefined)
-  })
 })

@@ -57,11 +57,6 @@ describe('wait_ms: of the page’s clock', () => {
     assert.match(htmlOf(await waited(late, { waitMs: 30_000 })), /late/)
     assert.doesNotMatch(htmlOf(await waited(late, {})), /late/)
   })
-  it('counts from when the page says that it is ready', async () => {
-    const ready = 'setTimeout(() => { window.prerenderReady = true }, 8000)'
-    const html = htmlOf(await waited(`window.prerenderReady = false; ${ready}; ${late}`, { waitMs: 13_000 }))
-    assert.match(html, /late/)
-  })
   it('a request that starts meanwhile is awaited', async () => {
     renderer.routes.set('/late.json', (_request, response) => {
       setTimeout(() => response.end('fetched'), 300)
@@ -82,16 +77,14 @@ describe('block', () => {
     const { record } = await renderer.explained('/block', { block, rule: { index: 0 } })
     return record?.troubles.find(({ url }) => url.includes(host))
   }
-  for (const [host, by] of [
-    ['widget.boldchat.com', 'chat'],
-    ['cdn.example-widget.test', '*.example-widget.test'],
-  ] as const) {
-    it(`${by}: ${host}`, async () => {
+  it('hosts of a list and of a pattern; others are asked, and the next render is free again', async () => {
+    for (const [host, by] of [
+      ['widget.boldchat.com', 'chat'],
+      ['cdn.example-widget.test', '*.example-widget.test'],
+    ] as const) {
       const trouble = await reason(host, [by])
       assert.deepEqual([trouble?.kind, trouble?.reason], ['blocked', `by the rule of this path: ${by}`])
-    })
-  }
-  it('other hosts are asked, and the next render is free again', async () => {
+    }
     assert.notEqual((await reason('other.test', ['*.example-widget.test', 'chat']))?.kind, 'blocked')
     assert.notEqual((await reason('cdn.example-widget.test', []))?.kind, 'blocked')
   })
@@ -177,34 +170,24 @@ describe('change: what is stored differs, what is judged does not', () => {
     assert.deepEqual(changes.headers, ['X-Robots-Tag', 'X-Own'])
   })
 
-  it('an element, what is around it, and a form that hides its methods', async () => {
+  it('an element, what is around it, a form that hides its methods, and a head set twice and before the styles', async () => {
     renderer.routes.set(
       '/nested',
-      `<title>N</title><body><p>Kept, and long enough to be content.</p>
+      `<style>p {}</style><title>N</title><body><p>Kept, and long enough to be content.</p>
       <div class=b>1<form class=a><input name=remove><input name=replaceWith>2</form>3</div>`,
-    )
-    const remove = ['.a', '.b', '.none']
-    const { outcome } = await renderer.explained('/nested', { rule: { index: 0, change: { remove } } })
-    assert(outcome.kind === 'rendered')
-    assert.match(outcome.html, /<div class="b">1<form class="a">.*2<\/form>3<\/div>/)
-    assert.match(outcome.changed?.html ?? '', /content\.<\/p>\s*<\/body><\/html>$/)
-  })
-
-  it('head: set twice, and added before the styles', async () => {
-    renderer.routes.set(
-      '/head',
-      `<style>p {}</style><title>N</title><p>Kept, and long enough to be content.</p>`,
     )
     const meta = [
       { name: 'robots', content: 'all' },
       { name: 'description', content: 'new' },
     ]
-    const change: RuleChange = { head: { robots: 'none', meta } }
-    const { outcome } = await renderer.explained('/head', { rule: { index: 0, change } })
+    const change: RuleChange = { remove: ['.a', '.b', '.none'], head: { robots: 'none', meta } }
+    const { outcome } = await renderer.explained('/nested', { rule: { index: 0, change } })
     assert(outcome.kind === 'rendered')
-    assert.doesNotMatch(outcome.html, /robots|description/)
+    assert.match(outcome.html, /<div class="b">1<form class="a">.*2<\/form>3<\/div>/)
+    const html = outcome.changed?.html ?? ''
+    assert.match(html, /content\.<\/p>\s*<\/body><\/html>$/)
     assert.match(
-      outcome.changed?.html ?? '',
+      html,
       /<title>N<\/title><meta name="robots" content="all"><meta name="description" content="new"><style>/,
     )
   })

@@ -297,11 +297,9 @@ export type SoakPages = {
   judge(page: SoakPage, outcome: Parameters<typeof judge>[0]): void
 }
 
-/** The corpus and some worse pages as one site, at several domains. `visits` pages have their own tests. */
+/** The corpus and some worse pages as one site, at several domains. */
 export function openSoakPages(renderer: TestRenderer): SoakPages {
-  const placed = [...Object.values(CORPUS), HOSTILE]
-    .flatMap(Object.entries<CorpusPage>)
-    .filter(([, { visits }]) => visits === undefined)
+  const placed = [...Object.values(CORPUS), HOSTILE].flatMap(Object.entries<CorpusPage>)
   placePages(placed, renderer.routes, renderer.origin)
   const pages = placed.map(
     ([name, { expect }]): SoakPage => ({

@@ -17,15 +17,8 @@ export function html(body: string): Answer {
   return () => `<!doctype html><title>page</title>${body}`
 }
 
-export async function openTestPage(
-  t: { after(end: () => unknown): void },
-  answers: Record<string, Answer>,
-  before: (tested: Awaited<ReturnType<typeof startTestGateway>>) => void = () => {},
-  options: Parameters<typeof startTestGateway>[1] = {},
-) {
+export async function openTestPage(t: { after(end: () => unknown): void }, answers: Record<string, Answer>) {
   const tested = await startTestGateway(t, {
-    lookup: async (name) => (name.endsWith('canary.example') ? ['127.0.0.2'] : []),
-    ...options,
     origin: (request, response) => {
       const { pathname } = new URL(request.url ?? '', 'http://x')
       if (pathname === '/') response.setHeader('content-type', 'text/html')
@@ -34,7 +27,6 @@ export async function openTestPage(
       else if (answers[pathname] === undefined) response.writeHead(404).end()
     },
   })
-  before(tested)
   const browser = await launchBrowser({
     binary,
     dataDir,
@@ -83,12 +75,6 @@ export async function openTestPage(
       })
       assert.equal(exceptionDetails, undefined, exceptionDetails?.exception?.description)
       return result.value
-    },
-    /** Whether a plain request reaches the origin's own address, which is allowed. */
-    async canReach(): Promise<boolean> {
-      const url = `http://127.0.0.1:${tested.originPort}/ok`
-      const { errorText: refused } = await page.send('Page.navigate', { url })
-      return refused === undefined
     },
   }
 }

@@ -31,7 +31,7 @@ const networkOf = (browser: number) =>
   processesOf(renderer.dataDir).find(
     ({ group, command }) => group === browser && command.includes('NetworkService'),
   )
-const pages = () => processesOf(renderer.dataDir).filter(({ command }) => command.includes('--type=renderer'))
+processesOf(renderer.dataDir).filter(({ command }) => command.includes('--type=renderer'))
 
 describe('what dies is replaced', () => {
   // What the last test has ended may not be gone yet.
@@ -96,23 +96,6 @@ describe('what dies is replaced', () => {
     routes.set('/data', () => void process.kill(network!.pid, 'SIGKILL'))
     routes.set('/failing', scripted(`fetch('/data').catch(() => show('no data'))`))
     assert.equal((await renderer.page('/failing')).kind, 'crashed')
-    assert.match(await renderer.html('/page'), /content/)
-  })
-
-  it('a script that hangs costs its own page, and no processor time after that', async () => {
-    routes.set('/loop', scripted('while (true) {}'))
-    const idle = new Set(pages().map(({ pid }) => pid))
-    const calledOff = new AbortController()
-    const outcome = renderer.page('/loop', { domain: 'loop.example', signal: calledOff.signal })
-    // Half a second of processor time may be long in coming where others want it too.
-    const looping = await until(
-      'the loop',
-      () => pages().find(({ pid, cpuMs }) => cpuMs > 500 && !idle.has(pid)),
-      18_000,
-    )
-    calledOff.abort()
-    assert.equal((await outcome).kind, 'aborted')
-    await until('the end of the looping process', () => !pages().some(({ pid }) => pid === looping.pid))
     assert.match(await renderer.html('/page'), /content/)
   })
 })

@@ -1,23 +1,43 @@
-import { scripted } from '../../support/renderer.ts'
-import { json, page, script, type Theme } from '../corpus-page.ts'
-import { reactClient, streamedByReact } from '../react-page.ts'
+import { createElement as h, Suspense, use } from 'react'
+import { renderToPipeableStream } from 'react-dom/server'
+import { type Answer, scripted } from '../../support/renderer.ts'
+import { page, script, type Theme } from '../corpus-page.ts'
+
+/** A page whose parts come as they are ready, each after some time of the server. */
+const streamedByReact: Answer = (_request, response) => {
+  const after = (text: string, ms: number) => new Promise<string>((done) => setTimeout(() => done(text), ms))
+  const Part = ({ of }: { of: Promise<string> }) => h('p', null, use(of))
+  const shop = h(
+    'html',
+    null,
+    h('head', null, h('title', null, 't')),
+    h(
+      'body',
+      null,
+      h('h1', null, 'the shop'),
+      h(
+        Suspense,
+        { fallback: 'loading rows' },
+        h(Part, { of: after('two rows of shoes', 400) }),
+        h(Suspense, { fallback: 'loading reviews' }, h(Part, { of: after('a review', 700) })),
+      ),
+      h(Suspense, { fallback: 'loading more' }, h(Part, { of: after('more of it', 150) })),
+    ),
+  )
+  const stream = renderToPipeableStream(shop, {
+    onShellReady() {
+      response.setHeader('content-type', 'text/html; charset=utf-8')
+      stream.pipe(response)
+    },
+    onError: (error) => void response.destroy(error instanceof Error ? error : undefined),
+  })
+}
 
 /** How frameworks of today bring their content: React itself, and the ways of others rebuilt in a few lines. */
 export const frameworks: Theme = {
   'React streams what was suspended': {
     document: streamedByReact,
     expect: { reads: ['the shop', 'two rows of shoes', 'a review'], readsNot: ['loading'] },
-  },
-  'React replaces what the server sent': {
-    document: page`<div id="root"><main><h1>sent by the server</h1><p>old</p></main></div><script src="app.js"></script>`,
-    parts: {
-      'app.js':
-        reactClient(`function Shop() { const [items, set] = useState([]); useEffect(() => { fetch('items.json').then((r) => r.json()).then(set) }, [])
-            return h('main', null, h('h1', null, 'rendered by the client'), items.map((item) => h('p', { key: item }, item))) }
-          hydrateRoot(document.querySelector('#root'), h(Shop), { onRecoverableError() {} })`),
-      'items.json': json(['shoes', 'hats'], 60),
-    },
-    expect: { reads: ['rendered by the client', 'shoes', 'hats'], readsNot: ['sent by the server', 'old'] },
   },
   'islands that wait for their moment': {
     document: page`<x-island client="idle"></x-island><x-island client="visible" style="display:contents"><p style="margin-top:9000px">empty</p></x-island><x-island client="media"></x-island><x-island client="only"></x-island><script>

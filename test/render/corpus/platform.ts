@@ -89,11 +89,6 @@ export const platform: Theme = {
     document: scripted`alert('hello'); show('confirm ' + confirm('sure?')); show('prompt ' + prompt('name?')); print(); show('after')`,
     expect: { reads: ['confirm false', 'prompt null', 'after'] },
   },
-  'a page that does not want to be left': {
-    visits: 2,
-    document: scripted`addEventListener('beforeunload', (event) => { event.preventDefault(); event.returnValue = 'stay' }); addEventListener('unload', () => localStorage.setItem('was', 'here')); show('was ' + localStorage.getItem('was'))`,
-    expect: { reads: ['was null'] },
-  },
   'document.write, while parsing and after': {
     document: page`<script>document.write('<p>written in time</p>')</script><script>setTimeout(() => { document.open(); document.write('<!DOCTYPE html><title>new</title><p>a new document</p><script>setTimeout(() => document.body.append("and its timer"), 900)<\\/script>'); document.close() }, 300)</script>`,
     expect: { reads: ['a new document', 'and its timer'], readsNot: ['written in time'] },

@@ -1,20 +1,5 @@
-import type { Socket } from 'node:net'
-import { type Answer, scripted } from '../../support/renderer.ts'
+import { scripted } from '../../support/renderer.ts'
 import { css, inParts, json, never, page, script, status, type Theme } from '../corpus-page.ts'
-
-/** Connections that have had their one answer. */
-const spent = new WeakSet<Socket>()
-
-/** Lets anybody ask, and says what it was asked: once on each connection, which breaks when it is used again. */
-const shortApi: Answer = async (request, response) => {
-  if (spent.has(request.socket)) return void request.socket.resetAndDestroy()
-  spent.add(request.socket)
-  let body = ''
-  for await (const chunk of request) body += ` ${chunk}`
-  const allow = { origin: '*', methods: '*', headers: 'x-client' }
-  for (const [name, value] of Object.entries(allow)) response.setHeader(`access-control-allow-${name}`, value)
-  response.end(request.method + body)
-}
 
 const module = (text: TemplateStringsArray) => page`<ul id="out"></ul><script type="module">${text}</script>`
 
@@ -46,16 +31,6 @@ export const requests: Theme = {
     document: page`<link rel="stylesheet" href="never.css"><p id="out">shell</p><script>out.textContent = 'after the sheet'</script>`,
     parts: { 'never.css': never },
     expect: { outcome: 'blank' },
-  },
-  'an API of another origin that is asked first': {
-    visits: 4,
-    document: (request, response) =>
-      void response.setHeader('content-type', 'text/html').end(
-        scripted`const ask = (path, options) => fetch('http://127.0.0.1:${request.socket.localPort}' + location.pathname + path, { headers: { 'x-client': 'shop' }, ...options }).then((r) => r.text()).then(show, (error) => show(path + ' ' + error))
-              ask('read').then(() => ask('write', { method: 'POST', body: 'kettles' }).then(() => ask('remove', { method: 'DELETE' })))`,
-      ),
-    parts: { read: shortApi, write: shortApi, remove: shortApi },
-    expect: { reads: ['GET', 'POST kettles', 'DELETE'] },
   },
   'a frame of another origin': {
     document: (request, response) =>
