@@ -58,7 +58,6 @@ describe('CONNECT', () => {
         assert.equal((await tested.connect(`${literal}:${port}`)).status, 403, literal)
       }
     }
-    assert.equal(tested.site.takeCounts().refused, LITERALS.length * 3)
   })
 
   // The port is the origin's own, so the port rule lets it through: here the address guard stands alone.
@@ -69,8 +68,6 @@ describe('CONNECT', () => {
       const { status, headers } = await tested.own('/')
       assert.deepEqual([status, headers['x-prepaint-gateway']], [403, 'refused-address'])
       untouched(tested)
-      const reasons = tested.site.takeCounts().refusals.map(({ why }) => why)
-      assert.deepEqual(reasons, ['refused-address', 'refused-address'])
     })
   }
 
@@ -153,7 +150,6 @@ describe('whole requests', () => {
       assert.match(answer, /^HTTP\/1.1 (?:400|403) /, url)
       assert.doesNotMatch(answer, /canary/)
     }
-    assert(tested.site.takeCounts().refused >= refused.length)
   })
 
   attack('upgrade nowhere', async (tested) => {

@@ -56,7 +56,6 @@ class Exchange {
   readonly #response: PageResponse
   readonly #upstream: Upstream
   readonly #deps: ExchangeDeps
-  readonly #target: string
   readonly #framing: RequestBody
   #sent: SentRequest | null = null
   #isOver = false
@@ -67,7 +66,6 @@ class Exchange {
     this.#response = response
     this.#upstream = upstream
     this.#deps = deps
-    this.#target = `${upstream.origin.hostname}:${upstream.origin.port}`
     this.#framing = framingOf(request)
   }
 
@@ -89,7 +87,6 @@ class Exchange {
       this.#send(MAX_RETRIES, this.#upstream.early)
     } catch {
       clearTimeout(this.#late)
-      this.#deps.counts.refuse(this.#target, 'malformed')
       answer(this.#response, 400, 'malformed')
     }
   }
@@ -141,7 +138,6 @@ class Exchange {
   #fail(error: Error): void {
     clearTimeout(this.#late)
     if (this.#response.headersSent) return void cut(this.#response)
-    countFault(error, this.#target, this.#deps.counts)
     const { status, why } = explainFault(error)
     answer(this.#response, status, why)
   }
@@ -150,7 +146,7 @@ class Exchange {
     const response = this.#response
     const { limits, counts } = this.#deps
     if ((received.bodyBytes ?? 0) > limits.responseBytes) {
-      counts.refuse(this.#target, 'response-too-large')
+      counts.exceed('response-bytes')
       received.body.destroy()
       return void answer(response, 502, 'response-too-large')
     }
@@ -176,7 +172,7 @@ class Exchange {
     // Send the head now: a stream's first bytes may come much later.
     if ('flushHeaders' in response) response.flushHeaders()
 
-    const receive = counts.receiver(this.#target)
+    const receive = counts.receiver()
     const { body } = received
     body.on('data', (chunk: Buffer) => {
       if (!receive(chunk.length)) {
@@ -214,12 +210,6 @@ export function explainFault(error: unknown): { status: number; why: string } {
   if (error instanceof HeadTooLarge) return { status: 502, why: 'headers-too-large' }
   // Connected, but the response is not HTTP or has an incomplete head.
   return { status: 502, why: fault ?? 'broken-response' }
-}
-
-export function countFault(error: unknown, target: string, counts: RequestCounts): void {
-  const fault = faultOf(error)
-  if (fault === 'refused-address') counts.refuse(target, fault)
-  else if (fault !== null) counts.failConnect(fault)
 }
 
 /** Breaks the response off visibly, so that a partial file never looks complete. */

@@ -58,16 +58,9 @@ export function createOwnDomain(
 
   /** Refuses other hosts' names and absolute URLs on this connection. */
   const refusal = (names: readonly (string | undefined)[], path: string, scheme: Scheme) => {
-    const other = names.findIndex((name) => !namesOwnHost(name, scheme, site))
-    if (other !== -1) {
-      counts.refuse(names[other] ?? '', 'misdirected')
-      return { status: 421, why: 'misdirected' }
-    }
-    if (!path.startsWith('/')) {
-      counts.refuse(path, 'malformed')
-      return { status: 400, why: 'malformed' }
-    }
-    return counts.admit(site.name) ? null : { status: 403, why: 'limit' }
+    if (!names.every((name) => namesOwnHost(name, scheme, site))) return { status: 421, why: 'misdirected' }
+    if (!path.startsWith('/')) return { status: 400, why: 'malformed' }
+    return counts.admit() ? null : { status: 403, why: 'limit' }
   }
 
   const onRequest = (scheme: Scheme) => (request: PageRequest, response: PageResponse) => {
@@ -121,7 +114,7 @@ export function createOwnDomain(
       else plain.emit('connection', socket)
     },
     answer(request, response, path) {
-      if (!counts.admit(site.name)) answer(response, 403, 'limit')
+      if (!counts.admit()) answer(response, 403, 'limit')
       else exchange(request, response, upstream(request.headers, path, 'http'), deps)
     },
     isDelivered(url) {

@@ -12,13 +12,13 @@ import type { Lookup } from '../outbound/lookup.ts'
 import type { Origin } from '../outbound/origin.ts'
 import { createDocumentWatch, type DocumentWatch } from './document-watch.ts'
 import type { Documents } from './documents.ts'
-import { answer, countFault, type ExchangeDeps, exchange, explainFault, openUpstream } from './exchange.ts'
+import { answer, type ExchangeDeps, exchange, explainFault, openUpstream } from './exchange.ts'
 import { createHostBlock, type HostBlock } from './host-block.ts'
 import { createOwnDomain, type OwnDomain } from './own-domain.ts'
 import type { Knowledge } from './preload/knowledge.ts'
 import { Preloads } from './preload/preloads.ts'
 import type { GatewayLimits } from './request-counts.ts'
-import { createRequestCounts, type Excess, type RefusalReason, type SiteCounts } from './request-counts.ts'
+import { createRequestCounts, type Excess } from './request-counts.ts'
 import { connectTarget, readSite, requestTarget } from './target.ts'
 import type { GatewayKey } from './tls-key.ts'
 import { tunnel } from './tunnel.ts'
@@ -27,7 +27,7 @@ import { answerRaw } from './upgrade.ts'
 export type GatewaySite = {
   /** `http://127.0.0.1:PORT`, for one browser context only. */
   proxyUrl: string
-  /** The first limit of a page that was met since the last `takeCounts`; null: none. */
+  /** The first limit that the page has met; null: none. */
   excess(): Excess | null
   /** Requests of the page that were answered by what the origin had been asked for before the page asked. */
   preloaded(): number
@@ -35,8 +35,8 @@ export type GatewaySite = {
   blockedBy(url: string): string | null
   /** An address of the site itself, to which no answer is under way. */
   isDelivered(url: string): boolean
-  /** What went through and what was refused since the last call; a page's limits begin anew. */
-  takeCounts(): SiteCounts
+  /** The limits of a page begin anew, and what was sent ahead for the last one is let go. */
+  endPage(): void
   judgeNext: DocumentWatch['judgeNext']
   close(): Promise<void>
 }
@@ -102,9 +102,9 @@ export async function openSite(
       return host === site.name ? null : blockedBy(host)
     },
     isDelivered: ownDomain.isDelivered,
-    takeCounts() {
+    endPage() {
       preloads.end()
-      return counts.take()
+      counts.reset()
     },
     judgeNext(judge, given) {
       if (judge === null) return documents.judgeNext(null)
@@ -179,9 +179,8 @@ class SiteProxy {
     await closed
   }
 
-  #refuse(target: string, why: RefusalReason): void {
-    const { counts, log, site } = this.#parts
-    counts.refuse(target, why)
+  #refuse(target: string, why: string): void {
+    const { log, site } = this.#parts
     log.debug({ domain: site.name, target: target.slice(0, 300), why }, 'gateway refused')
   }
 
@@ -200,10 +199,9 @@ class SiteProxy {
         return ownDomain.accept(near, target.scheme)
       case 'other':
         if (blockedBy(target.origin.hostname) !== null) return answerRaw(near, 403, 'blocked')
-        if (!counts.admit(raw)) return answerRaw(near, 403, 'limit')
+        if (!counts.admit()) return answerRaw(near, 403, 'limit')
         this.#openTunnel(near, target.origin).catch((error: unknown) => {
           const { status, why } = explainFault(error)
-          countFault(error, raw, counts)
           answerRaw(near, status, why)
         })
     }
@@ -216,7 +214,7 @@ class SiteProxy {
     near.once('close', () => gone.abort(new Error('the page went away')))
     const far = await guardedConnect({ host: hostname, port, guard, signal: gone.signal, timeoutMs, lookup })
     near.write(ESTABLISHED)
-    tunnel(near, far, { idleTimeoutMs, receive: counts.receiver(`${hostname}:${port}`) })
+    tunnel(near, far, { idleTimeoutMs, receive: counts.receiver() })
   }
 
   #request(request: http.IncomingMessage, response: http.ServerResponse) {
@@ -231,7 +229,7 @@ class SiteProxy {
         return ownDomain.answer(request, response, path)
       case 'other': {
         if (blockedBy(target.origin.hostname) !== null) return answer(response, 403, 'blocked')
-        if (!counts.admit(raw)) return answer(response, 403, 'limit')
+        if (!counts.admit()) return answer(response, 403, 'limit')
         const { origin } = target
         const headers = headersForOther(request.headers, origin.authority)
         const upstream = { origin, path, headers, responseHeaders: headersFromOther }

@@ -8,12 +8,11 @@ import {
   parseAuthority,
   readOrigin,
 } from '../outbound/origin.ts'
-import type { RefusalReason } from './request-counts.ts'
 
 export type Target =
   | { kind: 'own'; scheme: 'http' | 'https' }
   | { kind: 'other'; origin: Origin }
-  | { kind: 'refused'; why: RefusalReason }
+  | { kind: 'refused'; why: 'malformed' | 'scheme' | 'port' }
 
 /** Throws unless `origin_url` was checked. */
 export function readSite(

@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream'
 import type { AnswerHead } from '../outbound/client/answer-reader.ts'
 import { OriginCall } from '../outbound/client/call.ts'
 import { flatHeaders, GATEWAY_HEADER } from '../outbound/headers.ts'
-import { countFault, type ExchangeDeps, explainFault, type Upstream } from './exchange.ts'
+import { type ExchangeDeps, explainFault, type Upstream } from './exchange.ts'
 import { tunnel } from './tunnel.ts'
 
 /** Repeats a WebSocket upgrade to the page's own site at the origin, then tunnels the bytes unread. */
@@ -15,9 +15,7 @@ export function upgrade(
   upstream: Upstream,
   { origins, limits, counts }: ExchangeDeps,
 ): void {
-  const target = `${upstream.origin.hostname}:${upstream.origin.port}`
   if (request.method !== 'GET' || request.headers.upgrade?.toLowerCase() !== 'websocket') {
-    counts.refuse(target, 'malformed')
     return void answerRaw(near, 400, 'malformed')
   }
   let call: OriginCall
@@ -39,7 +37,6 @@ export function upgrade(
         data: () => true,
         end() {},
         fail(error) {
-          countFault(error, target, counts)
           const { status, why } = explainFault(error)
           answerRaw(near, status, why)
         },
@@ -47,7 +44,7 @@ export function upgrade(
           near.write(headOf(101, 'Switching Protocols', upgradedHeaders(received, upstream)))
           if (farHead.length > 0) far.unshift(farHead)
           if (head.length > 0) near.unshift(head)
-          tunnel(near, far, { idleTimeoutMs: limits.idleTimeoutMs, receive: counts.receiver(target) })
+          tunnel(near, far, { idleTimeoutMs: limits.idleTimeoutMs, receive: counts.receiver() })
         },
       },
     )

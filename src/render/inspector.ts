@@ -1,17 +1,17 @@
 import type { Clock } from '../clock.ts'
+import type { Gateway } from '../gateway/gateway.ts'
 import type { Log } from '../log.ts'
 import { findBrowser } from './browser/browser-binary.ts'
 import { type BrowserProcess, launchBrowser } from './browser/browser-process.ts'
 import { type GivenDocument, inspectPage, type PageInspection } from './inspect-page.ts'
 import { PAGE_LIMITS, type Visitor } from './outcome.ts'
-import type { RenderGateway } from './renderer.ts'
 
 type InspectorOptions = {
   chromium: string | null
   dataDir: string
   requireSandbox: boolean
   identity: string
-  openGateway(): Promise<RenderGateway>
+  openGateway(): Promise<Gateway>
   clock: Clock
   log: Log
   idleMs?: number
@@ -41,7 +41,7 @@ const IDLE_MS = 60_000
 /** Starts a browser on demand behind its own gateway. It ends after an idle minute or a failed page. */
 export function createInspector(options: InspectorOptions): Inspector {
   const { clock, log, idleMs = IDLE_MS, inspectMs = INSPECT_MS } = options
-  type Awake = { browser: BrowserProcess; gateway: RenderGateway; uses: number; ending?: Promise<void> }
+  type Awake = { browser: BrowserProcess; gateway: Gateway; uses: number; ending?: Promise<void> }
   let awake: Promise<Awake> | null = null
   let idle: NodeJS.Timeout | undefined
   const closing = new AbortController()

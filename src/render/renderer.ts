@@ -14,19 +14,10 @@ import {
 } from './outcome.ts'
 import type { Rendering } from './record.ts'
 import { StaticPages } from './static-pages.ts'
-import type { SiteProxy } from './tab/tab.ts'
-import { hasFreshProcess, TabPool, type TabSite } from './tab/tab-pool.ts'
+import { hasFreshProcess, TabPool } from './tab/tab-pool.ts'
 import { LongPolls } from './time/long-polls.ts'
 import { Recorder } from './visit/recorder.ts'
 import { visit } from './visit/visit.ts'
-
-export type RenderGateway = {
-  /** base64 SHA-256 of the gateway's public key; null if it terminates no TLS. */
-  spkiHash: string | null
-  openSite(site: TabSite): Promise<SiteProxy>
-  askDocument: Gateway['askDocument']
-  close(): Promise<void>
-}
 
 export type RendererOptions = {
   chromium: string | null
@@ -36,7 +27,7 @@ export type RendererOptions = {
   timeoutMs: number
   requireSandbox: boolean
   identity: string
-  openGateway(): Promise<RenderGateway>
+  openGateway(): Promise<Gateway>
   limits?: Partial<PageLimits>
   recycle?: Partial<RecycleLimits>
   clock: Clock
@@ -166,7 +157,7 @@ async function startBrowsers(options: RendererOptions, limits: PageLimits) {
       ...{ binary, spkiHash, pageMemoryBytes: limits.memoryBytes },
     })
     launched.process = process
-    return { process, tabs: new TabPool(process, (site) => gateway.openSite(site), 3 * slots + 2) }
+    return { process, tabs: new TabPool(process, gateway.openSite, 3 * slots + 2) }
   }
   const recycle = { renders: 1_000, ageMs: 30 * 60_000, memoryBytes: (512 + 384 * slots) * MEGABYTE }
   try {

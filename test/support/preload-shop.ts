@@ -53,7 +53,7 @@ export async function startShop(
     await open(page)
     for (const one of asks) await ask(one, page)
     const preloaded = site.preloaded()
-    site.takeCounts()
+    site.endPage()
     return preloaded
   }
   /** Opens four pages: the first in a new browser without cached scripts. */

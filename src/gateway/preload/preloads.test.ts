@@ -34,7 +34,7 @@ describe('requests sent ahead of the page', () => {
     assert.equal((await ask(other, '/p/five')).status, 200)
     assert.deepEqual(asked, ['/api/menu', '/api/five', '/api/menu'])
     assert.equal(site.preloaded(), 0)
-    site.takeCounts()
+    site.endPage()
     await visit('/p/six', [other])
     await open('/p/seven')
     assert.deepEqual(asked, [])
@@ -81,7 +81,7 @@ describe('requests sent ahead of the page', () => {
       await ask({ path, destination: 'document' }, path)
       await ask({ path: '/api/other' }, path)
       assert.deepEqual(asked, [path, '/api/other'])
-      site.takeCounts()
+      site.endPage()
     }
   })
 
@@ -90,7 +90,7 @@ describe('requests sent ahead of the page', () => {
     // Without an end.
     answers.set('/api/five', (response) => response.write('x'))
     await trainAndOpen()
-    site.takeCounts()
+    site.endPage()
     await until('it is let go', () => broken.includes('/api/five'))
     await open('/p/six')
     await ask({ path: '/api/menu' }, '/p/six')
@@ -211,7 +211,7 @@ describe('an origin that breaks what is sent ahead', () => {
       assert(!asked.includes('/api/menu'))
       for (const one of USUAL(name)) await ask(one, page)
       timesAsked.push(asked.filter((path) => path === '/api/menu').length)
-      site.takeCounts()
+      site.endPage()
     }
     assert.deepEqual(timesAsked, [1, 1])
   })

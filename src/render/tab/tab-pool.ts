@@ -1,19 +1,10 @@
+import type { Gateway } from '../../gateway/gateway.ts'
 import { within } from '../../within.ts'
 import type { BrowserProcess } from '../browser/browser-process.ts'
 import { untilAborted } from '../browser/until-aborted.ts'
-import type { RenderRule, Visitor } from '../outcome.ts'
+import type { RenderRequest } from '../outcome.ts'
 import { doesWait } from '../visit/rule.ts'
-import { type SiteProxy, Tab } from './tab.ts'
-
-/** Two domains never share a tab, nor do two origins, visitors or lists of blocked hosts of one domain. */
-export type TabSite = {
-  customDomain: string
-  originUrl: string
-  visitor?: Visitor | undefined
-  block?: readonly string[] | undefined
-  originHeaders?: readonly string[] | undefined
-  rule?: RenderRule | undefined
-}
+import { Tab } from './tab.ts'
 
 /**
  * Replace the process before its clock is five minutes ahead: `PageDate` does not correct the load's start time. Each
@@ -31,20 +22,21 @@ const CLEAN_LIMIT_MS = 2_000
 
 export class TabPool {
   readonly #browser: BrowserProcess
-  readonly #openSite: (site: TabSite) => Promise<SiteProxy>
+  readonly #openSite: Gateway['openSite']
   readonly #limit: number
   readonly #tabs = new Set<Tab>()
   #idle: Tab[] = []
   readonly #cleaning = new Map<Tab, Promise<boolean>>()
 
   /** At `limit` tabs, the longest unused is closed for a new one. */
-  constructor(browser: BrowserProcess, openSite: (site: TabSite) => Promise<SiteProxy>, limit: number) {
+  constructor(browser: BrowserProcess, openSite: Gateway['openSite'], limit: number) {
     this.#browser = browser
     this.#openSite = openSite
     this.#limit = limit
   }
 
-  async take(site: TabSite, signal: AbortSignal): Promise<Tab> {
+  /** Two domains never share a tab, nor do two origins, visitors or lists of blocked hosts of one domain. */
+  async take(site: RenderRequest, signal: AbortSignal): Promise<Tab> {
     const { customDomain, originUrl, visitor, block, originHeaders } = site
     const key = JSON.stringify([customDomain, originUrl, visitor, block, originHeaders, doesWait(site)])
     const known = this.#idle.findLast((tab) => tab.key === key)
@@ -83,7 +75,7 @@ export class TabPool {
     await Promise.all([...this.#tabs].map((tab) => this.#discard(tab)))
   }
 
-  async #open(site: TabSite, key: string): Promise<Tab> {
+  async #open(site: RenderRequest, key: string): Promise<Tab> {
     const proxy = await this.#openSite(site)
     const opened = killUnlessOpened(this.#browser)
     try {
@@ -111,7 +103,7 @@ export class TabPool {
     const cleaned = hasSucceededInTime(work)
     this.#cleaning.set(tab, cleaned)
     const isClean = await cleaned
-    if (this.#tabs.has(tab)) tab.site.takeCounts()
+    if (this.#tabs.has(tab)) tab.site.endPage()
     if (!isClean) await this.#discard(tab)
     // If it is not in the map, a waiting render has taken it.
     else if (this.#cleaning.has(tab) && this.#tabs.has(tab)) this.#becomeIdle(tab)

@@ -1,27 +1,8 @@
-import type { OutgoingHttpHeaders } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { GivenDocument } from '../../gateway/documents.ts'
+import type { GatewaySite } from '../../gateway/site.ts'
 import type { BrowserProcess } from '../browser/browser-process.ts'
 import type { CdpSession } from '../browser/cdp.ts'
-import type { Excess } from '../outcome.ts'
 import { openPage, type Page, type PageKind } from './page.ts'
-
-export type SiteProxy = {
-  proxyUrl: string
-  excess(): Excess | null
-  preloaded(): number
-  /** The list or pattern of the page's rule that blocks the address; null: none. */
-  blockedBy(url: string): string | null
-  /** Whether the browser has received the whole response from this address. */
-  isDelivered(url: string): boolean
-  takeCounts(): unknown
-  /** Calls `judge` with the next document's response before the browser gets it. */
-  judgeNext(
-    judge: ((status: number, headers: OutgoingHttpHeaders) => boolean) | null,
-    given?: GivenDocument,
-  ): void
-  close(): Promise<void>
-}
 
 /** Not `all`: that also empties the shader cache, which takes five times as long. */
 const STORAGE_TYPES =
@@ -52,7 +33,7 @@ export async function closeContext({ cdp }: Pick<BrowserProcess, 'cdp'>, browser
 /** A browser context with one page, for one domain and one render at a time, because renders would share storage. */
 export class Tab {
   readonly key: string
-  readonly site: SiteProxy
+  readonly site: GatewaySite
   renders = 0
   readonly #browser: BrowserProcess
   readonly #contextId: string
@@ -63,7 +44,7 @@ export class Tab {
   #parkedAt = ''
   #closed: Promise<void> | null = null
 
-  static async open(browser: BrowserProcess, site: SiteProxy, key: string, kind: PageKind): Promise<Tab> {
+  static async open(browser: BrowserProcess, site: GatewaySite, key: string, kind: PageKind): Promise<Tab> {
     const contextId = await openContext(browser, site.proxyUrl).catch(async (error) => {
       await site.close()
       throw error
@@ -81,7 +62,7 @@ export class Tab {
   private constructor(
     browser: BrowserProcess,
     contextId: string,
-    site: SiteProxy,
+    site: GatewaySite,
     key: string,
     kind: PageKind,
   ) {
