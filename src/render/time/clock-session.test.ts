@@ -23,7 +23,7 @@ async function openClock() {
   return { clock, told, budgetExpired }
 }
 
-it('only where it does not stand: it does when what was granted is used up', async () => {
+it('a clock is told to stand only where it does not: it does when what was granted is used up', async () => {
   const { clock, told, budgetExpired } = await openClock()
   await clock.pause()
   await clock.pause()
@@ -38,4 +38,21 @@ it('only where it does not stand: it does when what was granted is used up', asy
   budgetExpired()
   await clock.pause()
   assert.deepEqual(told, ['pause', 'advance', 'advance', 'advance', 'pause', 'advance'])
+})
+
+it('a budget that an early end left over is not taken for the last one', async () => {
+  const { clock, budgetExpired } = await openClock()
+  const ended: string[] = []
+  for (const [name, ms] of [
+    ['left over', 300],
+    ['short', 100],
+  ] as const) {
+    const { expired } = await clock.grant('advance', ms)
+    void expired.then(() => ended.push(name))
+  }
+  for (const names of [['short'], ['short', 'left over']]) {
+    budgetExpired()
+    await new Promise(setImmediate)
+    assert.deepEqual(ended, names)
+  }
 })

@@ -260,7 +260,7 @@ export class NetworkActivity {
     return Math.max(0, this.#firstWorkerMs + WORKERS_LIMIT_MS - this.#nowMs())
   }
 
-  /** A message from in-page/real-time.js, browser-questions.js or history.js. */
+  /** A message from in-page/real-time.js or history.js. */
   hear(word: string): void {
     const [verb, object = ''] = word.split(' ', 2)
     if (verb === 'worker') this.workerStarted()
