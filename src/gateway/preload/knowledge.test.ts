@@ -42,12 +42,6 @@ describe('what pages are known to ask for', () => {
     assert.deepEqual(visit(knowledge, '/product/white', ['/api/white']), ['/api/white'])
   })
 
-  it('the first page of a site is the only one of its kind', () => {
-    const knowledge = createKnowledge()
-    for (let time = 0; time < 3; time++) assert.deepEqual(visit(knowledge, '/', ['/api/home']), [])
-    assert.deepEqual(visit(knowledge, '/', ['/api/home']), ['/api/home'])
-  })
-
   it('a page that does not ask for it breaks the row', () => {
     const knowledge = createKnowledge()
     visit(knowledge, '/p/1', ['/api/menu'])
@@ -71,15 +65,6 @@ describe('what pages are known to ask for', () => {
     const address = readPageAddress('/p/other')
     const [menu] = knowledge.predict(address, 'https://shop.example/p/other')
     assert.deepEqual(menu?.request.headers, { ...HEADERS, referer: 'https://shop.example/p/other' })
-  })
-
-  it('addresses that never come again are never sent ahead, and do not drive out what does', () => {
-    const knowledge = createKnowledge()
-    for (let page = 0; page < 20; page++) {
-      const once = Array.from({ length: 40 }, (_, index) => `/api/once/${page}-${index}`)
-      const sent = visit(knowledge, `/p/${page}`, ['/api/menu', ...once])
-      assert.deepEqual(sent, page < 3 ? [] : ['/api/menu'], `page ${page}`)
-    }
   })
 
   // Proves decided "Requests ahead of the page"

@@ -179,22 +179,6 @@ describe('requests sent ahead of the page', () => {
 })
 
 describe('an origin that breaks what is sent ahead', () => {
-  it('one that breaks off while the page waits is asked again', async (t) => {
-    const held: http.ServerResponse[] = []
-    const { answers, asked, open, ask, train } = await startShop(t)
-    await train()
-    answers.set('/api/menu', (response) => held.push(response))
-    await open('/p/five')
-    await until('it is held', () => held.length === 1)
-    const answer = ask({ path: '/api/menu' }, '/p/five')
-    // It has been taken once another request of the page, sent after it, is there.
-    await ask({ path: '/api/other' }, '/p/five')
-    answers.clear()
-    held[0]!.destroy()
-    assert.equal((await answer).status, 200)
-    assert.equal(asked.filter((path) => path === '/api/menu').length, 2)
-  })
-
   it('one that always breaks off gets one request for each page, and none ahead', async (t) => {
     const { answers, asked, ask, open, site, train } = await startShop(t, {
       // On a connection that was used before, the client would rightly send the request again.

@@ -1,7 +1,6 @@
 /** A page that stays in its tab, asleep, between two renders: what it may do there, which is nothing, and when it may not stay. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { until } from '../../../test/support/condition.ts'
 import { javascript, openRenderer, scripted } from '../../../test/support/renderer.ts'
 import { NetworkActivity } from '../time/network-activity.ts'
 import { MainDocument } from '../visit/main-document.ts'
@@ -58,19 +57,6 @@ describe('a page that is parked', () => {
     const before = asked.length
     await renderer.html('/next', { domain: 'worker.example' })
     assert.equal(asked.length, before)
-  })
-
-  it('comes out alike when the same page is rendered again, and leaves the tab when no render follows', async () => {
-    const script = `show([history.length, performance.getEntriesByType('navigation')[0].type, document.referrer, navigation.entries().filter(({ url }) => url?.startsWith('http')).length].join())`
-    routes.set('/alike', scripted(script))
-    assert.match(await renderer.html('/alike', { domain: 'alike.example' }), /<li>1,navigate,,1<\/li>/)
-    assert.match(await renderer.html('/alike', { domain: 'alike.example' }), /<li>1,navigate,,1<\/li>/)
-    // Its memory is given back: a second later the tab is empty, and still good.
-    let gone = 0
-    routes.set('/large', scripted(`window.held = new Array(1000).fill('x'); show('a')`))
-    await renderer.html('/large', { domain: 'alike.example' })
-    await until('the second', () => ++gone > 60)
-    assert.match(await renderer.html('/large', { domain: 'alike.example' }), /<li>a<\/li>/)
   })
 })
 

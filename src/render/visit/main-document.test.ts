@@ -52,27 +52,6 @@ it('an answer that decides by itself is not parsed: nothing of it runs', async (
   assert(!renderer.asked.includes('/never.js'))
 })
 
-it('fonts and media are not fetched, from whatever host, and the page is told of a failure', async () => {
-  const { originUrl } = renderer
-  renderer.routes.set('/heavy', (_request, response) =>
-    response
-      .writeHead(200, { 'content-type': 'text/html', 'content-security-policy': "frame-src 'none'" })
-      .end(
-        scripted(
-          `new FontFace('x', 'url(${originUrl}/f.woff2)').load().catch((error) => show('font ' + error.name))
-         const frame = document.createElement('iframe'); frame.src = '/own-policy'; document.body.append(frame)
-         addEventListener('securitypolicyviolation', ({ effectiveDirective }) => show('violated ' + effectiveDirective))
-         for (const a of [new Audio('/a.mp3'), new Audio('${originUrl}/b')]) { a.onerror = () => show('sound'); a.load() }`,
-        ),
-      ),
-  )
-  const html = await renderer.html('/heavy')
-  assert.match(html, /font NetworkError/)
-  assert.equal(html.match(/<li>sound/g)?.length, 2)
-  assert.match(html, /violated frame-src/, 'the policy of the origin holds as before')
-  assert(!renderer.asked.some((path) => /f\.woff2|a\.mp3|\/b$|own-policy/.test(path)))
-})
-
 const site = { customDomain: 'red.example', originUrl: 'http://o.example' }
 const HTML = [{ name: 'Content-Type', value: 'text/html' }]
 const judge = (status: number) => judgeMainResponse('https://red.example/', status, HTML, site)

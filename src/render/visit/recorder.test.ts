@@ -8,7 +8,6 @@ import {
   CONSOLE_ERRORS_LIMIT,
   FILE_URL_LIMIT_CHARS,
   FILES_LIMIT,
-  mergeListeners,
   TROUBLES_LIMIT,
 } from './recorder.ts'
 
@@ -102,17 +101,6 @@ it('its limits: the first troubles and errors are listed, their texts and URLs c
   assert.equal(record.troubles[0]?.url.length, 300)
   assert.equal(record.consoleErrors.texts.length, CONSOLE_ERRORS_LIMIT)
   assert.equal(record.consoleErrors.texts[0]?.length, 500)
-})
-
-it('two who listen both hear, the first first', () => {
-  const heard: string[] = []
-  const merged = mergeListeners([
-    { 'Page.loadEventFired': () => heard.push('a'), 'Inspector.targetCrashed': () => heard.push('b') },
-    { 'Page.loadEventFired': () => heard.push('c') },
-  ])
-  merged['Page.loadEventFired']?.({ timestamp: 0 })
-  merged['Inspector.targetCrashed']?.(undefined as never)
-  assert.deepEqual(heard, ['a', 'c', 'b'])
 })
 
 describe('the name of an application', () => {
