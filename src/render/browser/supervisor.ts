@@ -131,15 +131,13 @@ class Supervisor<B extends Supervised> {
   }
 
   async #check(running: Running<B>): Promise<void> {
-    const { browser, renders, sinceMs } = running
+    const { browser, sinceMs } = running
     const { limits, clock } = this.#options
     if (!(await browser.process.answers())) return void browser.process.kill('gave no answer')
     if (running !== this.#current) return
     if (!browser.process.parts.canOpenPages()) return this.#replaceDrained(running)
     const isUsedUp =
-      renders >= limits.renders ||
-      clock.nowMs() - sinceMs >= limits.ageMs ||
-      (await browser.process.memoryBytes()) >= limits.memoryBytes
+      clock.nowMs() - sinceMs >= limits.ageMs || (await browser.process.memoryBytes()) >= limits.memoryBytes
     if (isUsedUp && running === this.#current) await this.#replace()
   }
 
