@@ -34,23 +34,20 @@ it('a page whose responses together are too large gets nothing more; the next pa
   assert.equal((await own('/100')).status, 200)
 })
 
-describe('requests of a page', () => {
-  it('whole, tunnelled and own ones count alike', async (t) => {
-    const { own, raw, connect, site, originPort } = await startTestGateway(t, {
-      limits: { requestsPerPage: 3 },
-    })
-    const whole = (host: string) =>
-      raw(`GET http://${host}/ HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`)
-    for (const status of [200, 403]) {
-      assert.equal((await own('/')).status, status)
-      assert.match(await whole(`127.0.0.1:${originPort}`), new RegExp(` ${status} `))
-      assert.equal((await connect(`127.0.0.1:${originPort}`)).status, status)
-    }
-    assert.match(await whole(CUSTOM_DOMAIN), / 403 /)
-    assert.equal(site.excess(), 'requests')
-    site.endPage()
-    assert.equal((await own('/')).status, 200)
+it('requests of a page: whole, tunnelled and own ones count alike', async (t) => {
+  const { own, raw, connect, site, originPort } = await startTestGateway(t, {
+    limits: { requestsPerPage: 3 },
   })
+  const whole = (host: string) => raw(`GET http://${host}/ HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`)
+  for (const status of [200, 403]) {
+    assert.equal((await own('/')).status, status)
+    assert.match(await whole(`127.0.0.1:${originPort}`), new RegExp(` ${status} `))
+    assert.equal((await connect(`127.0.0.1:${originPort}`)).status, status)
+  }
+  assert.match(await whole(CUSTOM_DOMAIN), / 403 /)
+  assert.equal(site.excess(), 'requests')
+  site.endPage()
+  assert.equal((await own('/')).status, 200)
 })
 
 describe('headers', () => {

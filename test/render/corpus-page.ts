@@ -121,9 +121,6 @@ export function status(code: number, headers: http.OutgoingHttpHeaders = {}): An
 /** Asked, and never answered. */
 export const never: Answer = () => {}
 
-/** The connection is cut instead of an answer. */
-export const cutOff: Answer = (_request, response) => void response.destroy()
-
 /**
  * An answer that comes in parts, each `gapMs` of real time after the one before.
  * Afterwards it ends, stays open for ever, or breaks.
