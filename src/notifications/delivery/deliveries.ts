@@ -115,7 +115,6 @@ async function insertDelivery(
 }
 
 /** With their deliveries. */
-export async function removeOldEvents(pool: pg.Pool, steps?: Steps): Promise<number> {
-  const events = await removeOld(pool, { table: 'event', at: 'created_at', keptDays: KEPT_DAYS }, steps)
-  return events + (await removeOld(pool, { table: 'confirmation', at: 'sent_at', keptDays: 1 }, steps))
+export function removeOldEvents(pool: pg.Pool, steps?: Steps): Promise<number> {
+  return removeOld(pool, { table: 'event', at: 'created_at', keptDays: KEPT_DAYS }, steps)
 }
