@@ -90,13 +90,9 @@ describe('API keys', () => {
     await newKey(await account('agency'))
   })
 
-  it('refuses a time that has passed, a name that is none, an account that is none', async () => {
-    const owner = await account()
-    for (const at of [NOW_MS, NOW_MS - 1, Number.NaN]) {
-      await assert.rejects(newKey(owner, new Date(at)), says('expires_at must be a time in the future'))
-    }
-    const unnamed = keys.createKey(pool, owner, { name: ' ', expiresAt: null }, now)
-    await assert.rejects(unnamed, says('name is required'))
+  it('refuses a time that has passed, and an account that is none', async () => {
+    const past = newKey(await account(), new Date(NOW_MS))
+    await assert.rejects(past, says('expires_at must be a time in the future'))
     await assert.rejects(newKey(0 as AccountId), says('Account not found'))
   })
 
@@ -177,37 +173,29 @@ describe('webhook tokens', () => {
 })
 
 // Proves interface 2/20
-it('follows the use of a key, at most once a minute, and holds nobody up', async () => {
+it('follows the use of a key, at most once a minute, and holds nobody up', async (t) => {
   const owner = await account()
   const { id, key } = await newKey(owner, null, NOW_MS)
 
   let atMs = NOW_MS
-  let updates = 0
-  const counted = {
-    query: (...args: Parameters<typeof pool.query>) => {
-      updates++
-      return pool.query(...args)
-    },
-  } as typeof pool
-  const lastUse = createLastUse(counted, { nowMs: () => atMs }, silentLog())
+  const lastUse = createLastUse(pool, { nowMs: () => atMs }, silentLog())
   const use = async (when: number) => {
     atMs = when
     lastUse.note('api_key', id, (await findKeyOwner(pool, key, when))!.lastUsedAt)
     await lastUse.settled()
-    return (await keys.listKeys(pool, owner, when))[0]!.last_used_at
+    return Date.parse((await keys.listKeys(pool, owner, when))[0]!.last_used_at!)
   }
-
   assert.equal((await keys.listKeys(pool, owner, NOW_MS))[0]!.last_used_at, null)
-  assert.equal(await use(NOW_MS), new Date(NOW_MS).toISOString())
-  assert.equal(await use(NOW_MS + 59_999), new Date(NOW_MS).toISOString())
-  assert.equal(updates, 1)
-  assert.equal(await use(NOW_MS + 60_000), new Date(NOW_MS + 60_000).toISOString())
+  assert.equal(await use(NOW_MS), NOW_MS)
+  assert.equal(await use(NOW_MS + 59_999), NOW_MS)
+  assert.equal(await use(NOW_MS + 60_000), NOW_MS + 60_000)
 
   // Many requests at once, all of which still saw the old time.
+  const query = t.mock.method(pool, 'query')
   atMs = NOW_MS + 200_000
   for (let n = 0; n < 50; n++) lastUse.note('api_key', id, new Date(NOW_MS + 60_000))
   await lastUse.settled()
-  assert.equal(updates, 3)
+  assert.equal(query.mock.callCount(), 1)
 })
 
 it('a database that is away harms no request', async () => {

@@ -22,12 +22,8 @@ const NOT_ITS_KEY = 'private_key is not the key of the certificate'
 
 describe('a certificate that is supplied', () => {
   it('is taken with its chain, whole or without the root, and for a wildcard', () => {
-    for (const checked of [
-      check(),
-      check({ names: ['*.example.com'] }),
-      check({ names: ['other.example.com', NAME] }),
-      check({ usage: '1.3.6.1.5.5.7.3.1' }),
-    ]) {
+    for (const names of [['*.example.com'], ['other.example.com', NAME]]) {
+      const checked = check({ names, usage: '1.3.6.1.5.5.7.3.1' })
       assert(checked.ok, reasonOf(checked))
       assert.equal(checked.certificate.notAfterMs, nowMs + 90 * DAY_MS)
       assert.equal(checked.certificate.chain.match(/BEGIN/g)?.length, 2)
@@ -35,8 +31,7 @@ describe('a certificate that is supplied', () => {
     const leaf = middle.leaf()
     const whole = checkCertificate({ ...leaf, chain: leaf.chain + root.certificate, name: NAME, nowMs })
     assert(whole.ok, reasonOf(whole))
-    const alone = root.leaf()
-    assert(checkCertificate({ ...alone, name: NAME, nowMs }).ok)
+    assert(checkCertificate({ ...root.leaf(), name: NAME, nowMs }).ok)
   })
 
   it('tells what everybody may know', () => {
@@ -84,15 +79,6 @@ describe('a certificate that is supplied', () => {
     secret(other).copy(der, der.indexOf(secret()))
     const keys = { privateKey: own!, publicKey: createPublicKey(own!) }
     assert.equal(reasonOf(check({ keys }, { key: keyPem(der) })), NOT_ITS_KEY)
-    const rsa = generateKeyPairSync('rsa', { modulusLength: 2_048 })
-    const text = rsa.privateKey.export({ type: 'pkcs1', format: 'der' })
-    const parts = rsa.privateKey.export({ format: 'jwk' })
-    for (const part of [parts.p, parts.d]) {
-      const bytes = Buffer.from(part ?? '', 'base64url')
-      const at = text.indexOf(bytes) + bytes.length - 2
-      text[at] = text[at]! ^ 0x55
-    }
-    assert.equal(reasonOf(check({ keys: rsa }, { key: pem('RSA PRIVATE KEY', text) })), NOT_ITS_KEY)
   })
 
   it('is refused with a time that cannot be read, also of the last one, which nobody here vouches for', () => {
@@ -107,7 +93,7 @@ describe('a certificate that is supplied', () => {
     assert.equal(reason, 'certificate_chain holds a time that cannot be read')
   })
 
-  it('is refused when its chain is out of order, foreign, too long or no chain', () => {
+  it('is refused when its chain is out of order, foreign, too long or no chain, or not for servers', () => {
     const { certificate, chain } = middle.leaf()
     const keys = generateKeyPairSync('ec', { namedCurve: 'P-256' })
     const own = middle.leaf({ keys })
@@ -123,9 +109,6 @@ describe('a certificate that is supplied', () => {
     const long = (count: number) => own.chain + root.certificate.repeat(count - 2)
     assert(check({ keys }, { chain: long(10), key: own.key }).ok)
     assert.match(with_(long(11)), /at most 10 certificates/)
-  })
-
-  it('is refused when it is not for servers', () => {
     assert.match(reasonOf(check({ usage: '1.3.6.1.5.5.7.3.2' })), /is not for servers/)
   })
 })

@@ -72,10 +72,9 @@ describe('what a name is served with', () => {
     assert.equal(w.reads, 2)
   })
 
-  it('names that are none are not even looked up, at the limit and one past', async () => {
+  it('names that are none are not even looked up', async () => {
     const w = world()
-    assert.equal(await w.ask(''), null)
-    assert.equal(await w.ask('x'.repeat(254)), null)
+    for (const none of ['', 'x'.repeat(254)]) assert.equal(await w.ask(none), null)
     assert.equal(w.reads, 0)
     await w.ask('x'.repeat(253))
     assert.equal(w.reads, 1)
@@ -122,19 +121,14 @@ describe('what a name is served with', () => {
     assert.equal(w.reads, reads)
   })
 
-  it('ends with its certificate, to the millisecond', async () => {
+  it('ends with its certificate, to the millisecond; the clock of the CA may be ahead of ours', async () => {
     const w = world()
+    w.nowMs = START_MS - 60_000
     assert(await w.ask())
     w.nowMs = START_MS + 90 * DAY_MS - 1
     assert(await w.ask())
     w.nowMs++
     assert.equal(await w.ask(), null)
-  })
-
-  it('is served also where the clock of the CA is ahead of ours: the one before is gone', async () => {
-    const w = world()
-    w.nowMs = START_MS - 60_000
-    assert(await w.ask())
   })
 
   it('a key that does not open is no garbage: nothing is served', async () => {

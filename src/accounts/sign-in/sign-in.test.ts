@@ -39,26 +39,17 @@ describe('sessions', async () => {
   const wrongCredentials = { code: 'wrong_credentials' }
 
   describe('signing in', () => {
-    it('with the e-mail in any case and the password: the token finds the session again', async () => {
-      const { id } = await owner()
-      const { session, token } = await start('Owner@Example.com')
-      const told = { account: id, email: 'owner@example.com', plan: 'pro', role: 'owner' }
-      assert.deepEqual({ ...session, id: 0 }, { id: 0, ...told })
-      assert.deepEqual(await read(token), { session, renewed: false })
-      const { rows } = await pool.query('select address, user_agent from sign_in_session')
-      assert.deepEqual(rows, [{ address: CLIENT.address, user_agent: CLIENT.userAgent }])
-    })
-
     it('the token is random and stored only as its hash; one that is changed, or none, finds nothing', async () => {
-      await owner()
-      const [{ token }, second] = [await start(), await start()]
+      const { id } = await owner()
+      const [{ session, token }, second] = [await start('Owner@Example.com'), await start()]
+      assert.equal(session.account, id)
+      assert.deepEqual(await read(token), { session, renewed: false })
       assert.match(token, /^pp_se_[\w-]{43}$/)
       assert.notEqual(token, second.token)
       const { rows } = await pool.query('select s::text as row from sign_in_session s')
       assert(!JSON.stringify(rows).includes(token.slice(6)))
-      for (const wrong of [token.slice(0, -1), `${token}x`, `~${token}`, 'pp_se_', '', 'x'.repeat(10_000)]) {
+      for (const wrong of [`${token}x`, `~${token}`, '', 'x'.repeat(10_000)])
         assert.equal(await read(wrong), null)
-      }
     })
 
     it('a wrong password, an unknown e-mail, an account without a password: the same refusal after one hash', async (t) => {
@@ -74,8 +65,7 @@ describe('sessions', async () => {
         await assert.rejects(start(`${name}@example.com`, 'wrong horse'), wrongCredentials)
         assert.equal(scrypt.mock.callCount(), at + 1, name)
       }
-      for (const email of ['no e-mail', 'a\0b']) await assert.rejects(start(email), wrongCredentials)
-      assert.equal((await pool.query('select from sign_in_session')).rowCount, 0)
+      await assert.rejects(start('a\0b'), wrongCredentials)
     })
 
     it('not to a suspended account, which only a client that knows the password is told', async () => {
@@ -114,7 +104,7 @@ describe('sessions', async () => {
 
     it('a session that starts while the password is set anew does not outlive it', async () => {
       const { id } = await owner()
-      for (let round = 0; round < 3; round++) {
+      for (let round = 0; round < 2; round++) {
         const [old, next] = round % 2 === 0 ? [PASSWORD, 'another horse'] : ['another horse', PASSWORD]
         const [, ...started] = await Promise.allSettled([
           reset(id, next),
@@ -155,33 +145,20 @@ describe('failed attempts', () => {
     })
   const refused = { code: 'too_many_failures' }
 
-  it('one address at one account: the fifth failure is the last, for this account and this address', async () => {
-    for (let at = 0; at < MOST_FAILURES.pair; at++) {
-      await check('a@example.com', '192.0.2.1')
-      await fail('A@Example.com ', '192.0.2.1')
-    }
-    await assert.rejects(check('a@example.com', '192.0.2.1'), refused)
-    await check('b@example.com', '192.0.2.1')
-    await check('a@example.com', '192.0.2.2')
-  })
-
-  it('one address at many accounts: the twentieth is the last', async () => {
-    for (let at = 0; at < MOST_FAILURES.address; at++) {
-      await check(`user-${at}@example.com`, '192.0.2.1')
-      await fail(`user-${at}@example.com`, '192.0.2.1')
-    }
-    await assert.rejects(check('other@example.com', '192.0.2.1'), refused)
-    await check('other@example.com', '192.0.2.2')
-  })
-
-  it('many addresses at one account: the hundredth is the last', async () => {
-    for (let at = 0; at < MOST_FAILURES.account; at++) {
-      await check('a@example.com', `2001:db8::${at}`)
-      await fail('a@example.com', `2001:db8::${at}`)
-    }
-    await assert.rejects(check('a@example.com', '192.0.2.1'), refused)
-    await check('b@example.com', '192.0.2.1')
-  })
+  for (const [kind, email, address, free] of [
+    ['pair', () => 'a@example.com', () => '192.0.2.1', ['b@example.com', '192.0.2.1']],
+    ['address', (at: number) => `user-${at}@example.com`, () => '192.0.2.1', ['x@example.com', '192.0.2.2']],
+    ['account', () => 'a@example.com', (at: number) => `2001:db8::${at}`, ['b@example.com', '192.0.2.1']],
+  ] as const) {
+    it(`${MOST_FAILURES[kind]} failures are the most of one ${kind}`, async () => {
+      for (let at = 0; at < MOST_FAILURES[kind]; at++) {
+        await check(email(at), address(at))
+        await fail(` ${email(at).toUpperCase()}`, address(at))
+      }
+      await assert.rejects(check(email(1_000), address(1_000)), refused)
+      await check(free[0], free[1])
+    })
+  }
 
   it('is forgiven after a quarter of an hour; the answer says when', async () => {
     for (let at = 0; at < MOST_FAILURES.pair; at++) await fail('a@example.com', '192.0.2.1', NOW + at)
@@ -189,8 +166,6 @@ describe('failed attempts', () => {
     assert(refusal instanceof AppError)
     assert.equal(refusal.headers['Retry-After'], String(14 * 60))
     await assert.rejects(check('a@example.com', '192.0.2.1', NOW + FAILURE_WINDOW_MS - 1), refused)
-    await check('a@example.com', '192.0.2.1', NOW + FAILURE_WINDOW_MS)
-    await fail('a@example.com', '192.0.2.1', NOW + FAILURE_WINDOW_MS)
     await check('a@example.com', '192.0.2.1', NOW + FAILURE_WINDOW_MS)
   })
 
@@ -206,32 +181,17 @@ describe('failed attempts', () => {
 
   it('of many at once no more are looked at than may fail', async () => {
     let looked = 0
-    const codes = await Promise.all(
-      Array.from({ length: 30 }, () =>
-        attempt(
-          () => {
-            looked++
-            return wrong()
-          },
-          'a@example.com',
-          '192.0.2.1',
-        ).catch((error: AppError) => error.code),
-      ),
-    )
+    const look = () => {
+      looked++
+      return wrong()
+    }
+    const attempts = Array.from({ length: 30 }, () => attempt(look, 'a@example.com', '192.0.2.1'))
+    const codes = (await Promise.allSettled(attempts)).map((each) => 'reason' in each && each.reason.code)
     assert.equal(looked, MOST_FAILURES.pair)
     assert.equal(codes.filter((code) => code === 'too_many_failures').length, 30 - MOST_FAILURES.pair)
     // Those who were refused count for nobody: one address does not lock an owner out everywhere.
     const { rows } = await database.pool.query('select distinct failures from sign_in_failure')
     assert.deepEqual(rows, [{ failures: MOST_FAILURES.pair }])
-  })
-
-  it('what was no failure is not counted, also many at once', async () => {
-    for (let at = 0; at < MOST_FAILURES.address + 1; at++) {
-      await attempt(async () => 'in', 'a@example.com', '192.0.2.1')
-      await check('a@example.com', '192.0.2.1')
-    }
-    const { rows } = await database.pool.query('select sum(failures)::int as n from sign_in_failure')
-    assert.deepEqual(rows, [{ n: 0 }])
   })
 })
 
@@ -265,24 +225,22 @@ describe('links', async () => {
     await assert.rejects(use(newer, 'late@example.com'), gone)
   })
 
-  describe('an invitation', () => {
-    it('makes the account that was offered, whatever e-mail is given; it is known only by its hash', async () => {
-      const token = await make(invitation('Guest@Example.com'))
-      const { rows } = await pool.query('select l::text as row from sign_in_link l')
-      assert(!JSON.stringify(rows).includes(token.slice(6)))
-      assert.equal((await read(token)).email, 'guest@example.com')
-      await use(token, 'other@example.com')
-      assert.equal((await findAccount(pool, 'guest@example.com')).role, 'owner')
-      assert(await hasPassword('guest@example.com'))
-      await assert.rejects(findAccount(pool, 'other@example.com'), { code: 'account_not_found' })
-    })
+  it('an invitation makes the account that was offered, whatever e-mail is given; it is known only by its hash', async () => {
+    const token = await make(invitation('Guest@Example.com'))
+    const { rows } = await pool.query('select l::text as row from sign_in_link l')
+    assert(!JSON.stringify(rows).includes(token.slice(6)))
+    assert.equal((await read(token)).email, 'guest@example.com')
+    await use(token, 'other@example.com')
+    assert.equal((await findAccount(pool, 'guest@example.com')).role, 'owner')
+    assert(await hasPassword('guest@example.com'))
+    await assert.rejects(findAccount(pool, 'other@example.com'), { code: 'account_not_found' })
+  })
 
-    it('is not made for somebody who has an account, and makes none twice', async () => {
-      const token = await make(invitation())
-      await open('guest@example.com')
-      await assert.rejects(make(invitation()), { code: 'account_exists' })
-      await assert.rejects(use(token), { code: 'account_exists' })
-    })
+  it('an invitation is not made for somebody who has an account, and makes none twice', async () => {
+    const token = await make(invitation())
+    await open('guest@example.com')
+    await assert.rejects(make(invitation()), { code: 'account_exists' })
+    await assert.rejects(use(token), { code: 'account_exists' })
   })
 
   it('a reset sets the password and ends all sessions', async () => {
@@ -329,16 +287,11 @@ it('reads hashes that better-auth wrote, which earlier versions used', async () 
   assert.equal(await verifyPassword('correct horse fin', FOREIGN), false)
 })
 
-it('writes the same form, with a salt of its own each time', async () => {
+it('writes the same form, with a salt of its own each time; a stored value that is no hash matches nothing', async () => {
   const [first, second] = [await hashPassword('secret-one'), await hashPassword('secret-one')]
   assert.match(first, /^[0-9a-f]{32}:[0-9a-f]{128}$/)
   assert.notEqual(first, second)
   assert.equal(await verifyPassword('secret-one', first), true)
-  assert.equal(await verifyPassword('secret-two', first), false)
-})
-
-it('a stored value that is no hash matches nothing', async () => {
-  for (const broken of ['', ':', 'salt:', 'salt:zz', 'plain text']) {
+  for (const broken of ['', ':', 'salt:', 'salt:zz', 'plain text'])
     assert.equal(await verifyPassword('', broken), false)
-  }
 })
