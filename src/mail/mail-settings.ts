@@ -23,17 +23,14 @@ export function parseSmtpUrl(raw: string): Omit<MailSettings, 'from'> | null {
   if (host === '' || (url.pathname !== '' && url.pathname !== '/') || url.search !== '' || url.hash !== '')
     return null
   if ((url.username === '') !== (url.password === '')) return null
-  const auth = read(() => ({
-    user: decodeURIComponent(url.username),
-    pass: decodeURIComponent(url.password),
-  }))
-  if (auth === null) return null
+  const [user, pass] = [url.username, url.password].map(decoded)
+  if (user === undefined || pass === undefined) return null
   return {
     host,
     port: url.port === '' ? (secure ? 465 : 587) : Number(url.port),
     secure,
     requireTls: !isThisMachine(host),
-    auth: auth.user === '' ? null : auth,
+    auth: user === '' ? null : { user, pass },
   }
 }
 
@@ -49,10 +46,10 @@ function isThisMachine(host: string): boolean {
   return host === 'localhost' || host === '::1' || (net.isIPv4(host) && host.startsWith('127.'))
 }
 
-function read<T>(make: () => T): T | null {
+function decoded(text: string): string | undefined {
   try {
-    return make()
+    return decodeURIComponent(text)
   } catch {
-    return null
+    return undefined
   }
 }

@@ -1,14 +1,11 @@
 import { createTransport } from 'nodemailer'
 import type { Log } from '../log.ts'
 import { within } from '../within.ts'
-import { compose } from './letter.ts'
+import { compose, type Letter } from './letter.ts'
 import type { MailSettings } from './mail-settings.ts'
 
-export type Mail = {
+export type Mail = Letter & {
   to: string
-  subject: string
-  text: string
-  html: string
   messageId?: string
   headers?: Record<string, string>
 }
@@ -22,9 +19,7 @@ export type Mailer = {
   close(): Promise<void>
 }
 
-const CONNECT_MS = 5_000
-const SILENT_MS = 10_000
-const WHOLE_MS = 20_000
+const TIMES = { connectMs: 5_000, silentMs: 10_000, wholeMs: 20_000 }
 /** Concurrent e-mails; more are refused. */
 const AT_ONCE = 20
 
@@ -32,11 +27,7 @@ const AT_ONCE = 20
 export function createMailer(
   { host, port, secure, requireTls, auth, from }: MailSettings,
   log: Log,
-  times: { connectMs: number; silentMs: number; wholeMs: number } = {
-    connectMs: CONNECT_MS,
-    silentMs: SILENT_MS,
-    wholeMs: WHOLE_MS,
-  },
+  times = TIMES,
   ca?: string,
 ): Mailer {
   const transport = createTransport({
@@ -112,7 +103,7 @@ function reasonOf(error: unknown): string {
 }
 
 /** `url` contains the recipient's token; `endsAt` is ISO 8601 UTC. */
-export type Letter = { kind: 'invitation' | 'reset'; to: string; url: string; endsAt: string }
+export type SignInLetter = { kind: 'invitation' | 'reset'; to: string; url: string; endsAt: string }
 
 const WORDS = {
   invitation: {
@@ -129,7 +120,7 @@ const WORDS = {
   },
 } as const
 
-export function write({ kind, to, url, endsAt }: Letter): Mail {
+export function write({ kind, to, url, endsAt }: SignInLetter): Mail {
   const { subject, lines, button, last } = WORDS[kind]
   const ends = `The link works once, until ${endsAt.slice(0, 16).replace('T', ' ')} UTC.`
   return { to, ...compose(subject, [{ lines, link: { url, label: button } }], { text: `${ends} ${last}` }) }

@@ -3,7 +3,7 @@ import { countedAttempt, countResetRequest } from '../../accounts/sign-in/attemp
 import { createLink, findResetAccount } from '../../accounts/sign-in/links.ts'
 import { changePassword } from '../../accounts/sign-in/passwords.ts'
 import { AppError } from '../../errors.ts'
-import { type Letter, type Mailer, write } from '../../mail/mailer.ts'
+import { type Mailer, type SignInLetter, write } from '../../mail/mailer.ts'
 import { sessionCaller } from '../http/access.ts'
 import { type ApiApp, type ApiDeps, clientOf } from '../http/app.ts'
 import { emptyResponse, jsonResponse } from '../http/responses.ts'
@@ -86,7 +86,7 @@ export function passwords(app: ApiApp, deps: ApiDeps): void {
       { kind: 'reset', account: account.id },
       clock.nowMs(),
     )
-    const letter: Letter = {
+    const letter: SignInLetter = {
       kind: 'reset',
       to: account.email,
       url: `${base}/welcome#${token}`,

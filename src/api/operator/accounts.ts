@@ -10,7 +10,7 @@ import { emailOf } from '../../accounts/email.ts'
 import { type CreatedLink, createLink } from '../../accounts/sign-in/links.ts'
 import { AppError } from '../../errors.ts'
 import type { AccountId } from '../../ids.ts'
-import { type Letter, write } from '../../mail/mailer.ts'
+import { type SignInLetter, write } from '../../mail/mailer.ts'
 import { emailSchema, roleSchema } from '../account/account-schema.ts'
 import { type ApiApp, type ApiDeps, apiSchema, numberFrom } from '../http/app.ts'
 import { jsonResponse } from '../http/responses.ts'
@@ -129,7 +129,7 @@ export function operatorAccounts(app: ApiApp, deps: ApiDeps): void {
   /** Also e-mails the link if e-mail is configured. The operator always gets the link. */
   async function deliver(
     request: { protocol: string; host: string },
-    letter: Pick<Letter, 'kind' | 'to'>,
+    letter: Pick<SignInLetter, 'kind' | 'to'>,
     made: CreatedLink,
   ): Promise<{ link: CreatedLink & { url: string }; mail: z.infer<typeof mailSchema> }> {
     const url = linkUrl(publicUrl, request, made.token)

@@ -103,6 +103,7 @@ export async function storeAttempt(
 
 const OFF_AFTER_MS = 72 * HOUR_MS
 const OFF_AFTER_FAILURES = 10
+const IS_OFF = `$2 or (failures + 1 >= $3 and failing_since <= clock_timestamp() - $4 * interval '1 millisecond')`
 
 /** Switches the endpoint off after too many failures, or at once if it is gone, and tells the account's own address. */
 async function countAttempt(
@@ -118,22 +119,17 @@ async function countAttempt(
   }
   const { rowCount } = await client.query(
     `with counted as (
-       update channel set failing_since = coalesce(failing_since, clock_timestamp()), failures = failures + 1
-        where id = $1 and state = 'confirmed' returning failures, failing_since)
-     select from counted
-      where $2 or (failures >= $3 and failing_since <= clock_timestamp() - $4 * interval '1 millisecond')`,
-    [id, isGone, OFF_AFTER_FAILURES, OFF_AFTER_MS / speed],
-  )
-  if (rowCount === 0) return
-  await cancelWaiting(client, id)
-  await client.query(
-    `with off as (
-       update channel set state = 'off', switched_off_at = clock_timestamp() where id = $1 returning *)
+       update channel set failures = failures + 1, failing_since = coalesce(failing_since, clock_timestamp()),
+              switched_off_at = case when ${IS_OFF} then clock_timestamp() end,
+              state = case when ${IS_OFF} then 'off' else state end
+        where id = $1 and state = 'confirmed' returning *)
      select record_event(a.id, null, null, 'mail.switched_off', 'endpoint ' || off.id || ' off ' || off.switched_off_at,
                          json_build_object('url', off.address), own.id)
-       from off join account a on a.id = off.account_id
+       from counted off join account a on a.id = off.account_id
        left join channel own on own.account_id = a.id and own.format = 'mail' and lower(own.address) = a.email
-                            and own.state = 'confirmed'`,
-    [id],
+                            and own.state = 'confirmed'
+      where off.state = 'off'`,
+    [id, isGone, OFF_AFTER_FAILURES, OFF_AFTER_MS / speed],
   )
+  if (rowCount !== 0) await cancelWaiting(client, id)
 }

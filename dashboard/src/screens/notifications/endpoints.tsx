@@ -12,8 +12,6 @@ import { Note, Section } from '../../parts/page.tsx'
 import { Loaded } from '../../parts/states.tsx'
 import { TimeText } from '../../parts/time-text.tsx'
 
-type Send = ReturnType<typeof useChannelRequest>
-
 export function Endpoints() {
   const { webhooks: mayAdd } = useMe().plan
   const send = useChannelRequest()
@@ -34,7 +32,7 @@ export function Endpoints() {
             rows={list}
             keyOf={({ id }) => id}
             empty={<Note>No endpoints yet.</Note>}
-            detail={({ id }) => <Deliveries endpoint={id} send={send} />}
+            detail={({ id }) => <Deliveries endpoint={id} />}
             columns={[
               {
                 title: 'Endpoint',
@@ -53,7 +51,7 @@ export function Endpoints() {
               {
                 title: 'Actions',
                 kind: 'action',
-                cell: (endpoint) => <Actions endpoint={endpoint} send={send} remove={setRemoved} />,
+                cell: (endpoint) => <Actions endpoint={endpoint} remove={() => setRemoved(endpoint)} />,
               },
             ]}
           />
@@ -75,8 +73,8 @@ export function Endpoints() {
   )
 }
 
-function Actions(props: { endpoint: Endpoint; send: Send; remove: (endpoint: Endpoint) => void }) {
-  const { endpoint, send, remove } = props
+function Actions({ endpoint, remove }: { endpoint: Endpoint; remove: () => void }) {
+  const send = useChannelRequest()
   const { id, url, is_active: isActive } = endpoint
   const path = `/api/endpoints/${id}`
   const toggle = () => send.mutate(['PUT', path, { body: { is_active: !isActive } }])
@@ -84,7 +82,7 @@ function Actions(props: { endpoint: Endpoint; send: Send; remove: (endpoint: End
     <Group gap="xs" justify="end">
       <RowButton label="Send a test" of={`to ${url}`} onClick={() => send.mutate(['POST', `${path}/test`])} />
       <RowButton label={isActive ? 'Switch off' : 'Switch on'} of={url} onClick={toggle} />
-      <RowButton label="Remove" of={url} onClick={() => remove(endpoint)} />
+      <RowButton label="Remove" of={url} onClick={remove} />
     </Group>
   )
 }
@@ -129,7 +127,8 @@ function NewEndpoint() {
 
 const COLOURS = { delivered: 'paint', failed: 'red', waiting: 'gray', cancelled: 'gray' }
 
-function Deliveries({ endpoint, send }: { endpoint: number; send: Send }) {
+function Deliveries({ endpoint }: { endpoint: number }) {
+  const send = useChannelRequest()
   return (
     <Loaded query={useQuery(deliveriesQuery(endpoint))} rows={1}>
       {(rows) => (
