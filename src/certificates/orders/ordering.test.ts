@@ -78,24 +78,8 @@ for (const { name: authority, start } of AUTHORITIES) {
       await ordering.close()
     })
 
-    it('each name has its own, and an unknown one is refused', async () => {
-      orders.order(acme)
-      const names = ['one.example', 'two.example', 'xn--bcher-kva.example']
-      for (const name of names) await fleet.addDomain(name)
-      const serials = new Set<string>()
-      for (const name of names) {
-        const { serial } = await issued(name)
-        const seen = await until('it is served', () => answers.handshake(name.toUpperCase(), root))
-        assert.equal(seen.serial, serial)
-        serials.add(serial)
-      }
-      assert.equal(serials.size, names.length)
-      for (const name of ['three.example', 'www.one.example', 'example']) {
-        await assert.rejects(answers.handshake(name), name)
-      }
-    })
-
     it('no key is in the database in clear, and a deleted domain leaves nothing', async () => {
+      orders.order(acme)
       const domain = await fleet.addDomain('secret.example')
       await issued('secret.example')
       const { rows } = await fleet.pool.query<{ key_sealed: Buffer }>(
