@@ -60,20 +60,20 @@ describe('whether a name leads to us', () => {
     for (const { close } of [parrot, silent]) await close()
   })
 
-  it('only where each of its addresses does at which somebody answers', async () => {
+  it('only where each of its addresses does at which somebody answers', async (t) => {
     const lookup = async () => ['127.0.0.1', '127.0.0.2']
     const by = () => reachesUs({ guard, ports: node.ports, timeoutMs: 5_000, lookup }, NAME, publish, NEVER)
     assert.deepEqual(await by(), { kind: 'http-01' }, 'nobody is at the other')
     const other = http.createServer((_req, res) => res.end('hello')).listen(node.ports.http, '127.0.0.2')
+    t.after(() => other.close())
     await once(other, 'listening')
     assert.deepEqual(await by(), { kind: 'tls-alpn-01' })
     const third = http.createServer().listen(node.ports.tls, '127.0.0.2')
+    t.after(() => third.close())
     await once(third, 'listening')
     assert.deepEqual(await by(), {
       unreachable: 'localhost leads to this service, but also to another server at 127.0.0.2',
     })
-    other.close()
-    third.close()
   })
 
   it('ends when it is called off, also while the name is looked up', async () => {

@@ -335,7 +335,7 @@ it('an account without the plan gets nothing, and an account keeps 10,000 waitin
   assert.equal(received.length, 0)
 })
 
-it('lists of deliveries are read page by page, of one endpoint', async () => {
+it('lists of deliveries are read page by page, of one endpoint; those of others are not there', async () => {
   const account = await api.account()
   const [{ id }, other] = [
     await endpointOf(account, 'https://a.example.com'),
@@ -353,6 +353,22 @@ it('lists of deliveries are read page by page, of one endpoint', async () => {
     assert.deepEqual([valuesOf(body['deliveries'], 'id'), body['next']], [ids, next])
   }
   assert.equal((await deliveries(account, other)).length, 3)
+
+  const { key } = await api.account()
+  for (const [method, path] of [
+    ['GET', `endpoints/${id}/deliveries`],
+    ['PUT', `endpoints/${id}`],
+    ['DELETE', `endpoints/${id}`],
+    ['POST', `endpoints/${id}/test`],
+    ['POST', `deliveries/${all[0]}/replay`],
+  ] as const) {
+    const what = path.startsWith('endpoints') ? 'Endpoint' : 'Delivery'
+    assertAnswer(
+      await api.call(method, `/api/${path}`, { key, ...(method !== 'GET' && { body: {} }) }),
+      404,
+      `${what} not found`,
+    )
+  }
 })
 
 it('pauses grow, each ten percent up or down, until 24 hours after the event', () => {
