@@ -159,7 +159,7 @@ it('is stored of each variant, also where both have the same HTML', async () => 
   assert.deepEqual(variants, ['desktop', 'mobile'])
 })
 
-// ETags of each form and encoding, 304 and bodies: mixed-forms.test.ts.
+// ETags of each form and encoding: mixed-forms.test.ts.
 it('dates are honoured for HTML only; a range is the whole; HEAD has the headers of GET', async () => {
   edge.script(page('conditions'))
   const same = ({ age: _age, date: _date, 'x-request-id': _id, ...rest }: Answer['headers']) => rest
