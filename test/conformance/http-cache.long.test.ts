@@ -1,51 +1,75 @@
+/** The package http-cache-tests asks an edge in front of its own server, as a person: everything passes. */
 import assert from 'node:assert/strict'
-import { before, describe, it } from 'node:test'
-
+import type http from 'node:http'
+import { it } from 'node:test'
+import { pathToFileURL } from 'node:url'
+import { openEdge, PERSON } from '../support/edge.ts'
+import { installedPeer } from '../support/installed-peer.ts'
 import recorded from './http-cache-exceptions.json' with { type: 'json' }
-import { type CacheResult, type CacheTest, cacheTests, runCacheTests } from './http-cache-run.ts'
 
-for (const as of ['person', 'crawler'] as const) {
-  describe(`http-cache-tests as a ${as}`, () => {
-    // By reason. The suite tests caches that keep the origin's responses; we pass them (person) or store snapshots (crawler).
-    // A name that ends with `*` is every test whose name begins so.
-    let exceptions: string[]
-    let tests: Map<string, CacheTest>
-    let results: Map<string, CacheResult>
+type CacheTest = { id: string; kind?: 'required' | 'optimal' | 'check'; browser_only?: boolean }
+/** true: it holds; else why it does not. */
+type CacheResult = true | [kind: string, message: string]
+type Fetch = (url: string, init?: { headers?: [string, string][] }) => Promise<{ headers: Headers }>
+type Handler = (segments: string[], req: http.IncomingMessage, res: http.ServerResponse) => void
 
-    before(async () => {
-      tests = new Map((await cacheTests()).map((test) => [test.id, test]))
-      exceptions = Object.values<string[]>(recorded[as].exceptions).flatMap((list) =>
-        list.flatMap((name) =>
-          name.endsWith('*') ? [...tests.keys()].filter((id) => id.startsWith(name.slice(0, -1))) : name,
-        ),
-      )
-      results = await runCacheTests(as)
-    })
+// The package has no types and is made to be run as programs; these are the parts of which they are made.
+const peer = installedPeer('http-cache-tests')
+const load = (file: string) => import(pathToFileURL(`${peer.folderOf('http-cache-tests')}/${file}`).href)
+const [suites, client, config] = await Promise.all(
+  ['tests/index.mjs', 'client/test.mjs', 'client/config.mjs'].map(load),
+)
+const handlers = new Map<string, Handler>()
+for (const name of ['config', 'state', 'test']) {
+  handlers.set(name, (await load(`server/handle-${name}.mjs`)).default)
+}
+const fetch: Fetch = peer.require('node-fetch')
+const all: CacheTest[] = suites.default.flatMap((suite: { tests: CacheTest[] }) => suite.tests)
+const tests = all.filter((one) => one.browser_only !== true)
 
-    it('ran all of them, and each exception is listed once', () => {
-      assert(results.size > 300)
-      assert.deepEqual([...results.keys()].sort(), [...tests.keys()].sort())
-      assert.equal(new Set(exceptions).size, exceptions.length)
-    })
+const edge = await openEdge({
+  origin(req, res) {
+    const [, name = '', ...segments] = new URL(req.url ?? '/', 'http://origin.example').pathname.split('/')
+    const handle = handlers.get(name)
+    if (handle === undefined) res.writeHead(404).end()
+    else handle(segments, req, res)
+  },
+})
 
-    // Proves decided "Conditional and range requests"
-    it('holds but for the listed exceptions', () => {
-      const failed = [...results].filter(([, result]) => result !== true)
-      const unlisted = failed.filter(([id]) => !exceptions.includes(id)).map(([id, why]) => `${id}: ${why}`)
-      assert.deepEqual(unlisted, [], 'no longer holds')
-      const held = exceptions.filter((id) => results.get(id) === true)
-      assert.deepEqual(held, [], 'holds now: take it off the list')
-      assert.equal(exceptions.length, failed.length)
-    })
-
-    it('is counted as recorded', () => {
-      const count = (kind: string) => {
-        const own = [...tests.values()].filter((test) => (test.kind ?? 'required') === kind)
-        return `${own.filter(({ id }) => results.get(id) === true).length} of ${own.length}`
-      }
-      const held = [...results.values()].filter((result) => result === true).length
-      const line = `${held} of ${results.size} hold: ${count('required')} required, ${count('optimal')} optimal, ${count('check')} checks.`
-      assert.equal(recorded[as].held, line)
+// Proves decided "Conditional and range requests"
+it('http-cache-tests hold but for the listed exceptions, and as many as recorded', async (t) => {
+  t.mock.method(console, 'log', () => {})
+  config.setBaseUrl(`http://127.0.0.1:${edge.port}`)
+  config.setFetch((url: string, init: { headers?: [string, string][] } = {}) => {
+    // Its pauses are real time.
+    edge.wait(Date.now() - edge.nowMs())
+    return fetch(url, {
+      ...init,
+      headers: [...(init.headers ?? []), ['Host', 'red.example'], ['User-Agent', PERSON]],
     })
   })
-}
+  await Promise.all(tests.map((test) => client.makeCacheTest(test)))
+  const results = new Map(Object.entries<CacheResult>(client.testResults))
+  assert.deepEqual([...results.keys()].sort(), tests.map(({ id }) => id).sort())
+
+  // By reason. A name that ends with `*` is every test whose name begins so.
+  const exceptions = Object.values<string[]>(recorded.exceptions).flatMap((list) =>
+    list.flatMap((name) =>
+      name.endsWith('*') ? tests.map(({ id }) => id).filter((id) => id.startsWith(name.slice(0, -1))) : name,
+    ),
+  )
+  const failed = [...results].filter(([, result]) => result !== true)
+  const unlisted = failed.filter(([id]) => !exceptions.includes(id)).map(([id, why]) => `${id}: ${why}`)
+  assert.deepEqual(unlisted, [], 'no longer holds')
+  assert.deepEqual(
+    failed.map(([id]) => id).sort(),
+    exceptions.sort(),
+    'each exception once, and only what fails',
+  )
+  const count = (kind: string) => {
+    const own = tests.filter((test) => (test.kind ?? 'required') === kind)
+    return `${own.filter(({ id }) => results.get(id) === true).length} of ${own.length}`
+  }
+  const line = `${results.size - failed.length} of ${results.size} hold: ${count('required')} required, ${count('optimal')} optimal, ${count('check')} checks.`
+  assert.equal(recorded.held, line)
+})

@@ -58,13 +58,10 @@ describe('answers that are none, or would be two', () => {
   const OK = 'HTTP/1.1 200 OK\r\n'
   const SECOND = `${OK}Content-Length: 6\r\nSet-Cookie: evil=1\r\n\r\nsecond`
   const BAD: [name: string, bytes: string, status: number][] = [
-    ['no HTTP', 'hello\r\n\r\n', 502],
     ['a status that is none', 'HTTP/1.1 099 Odd\r\nContent-Length: 0\r\n\r\n', 502],
     ['headers without end', `${OK}X: ${'x'.repeat(100_000)}`, 502],
     ['an upgrade out of the blue', 'HTTP/1.1 101 X\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n', 502],
     ['two lengths', `${OK}Content-Length: 3\r\nContent-Length: 4\r\n\r\n${SECOND}`, 502],
-    ['two lengths in one', `${OK}Content-Length: 0, 6\r\n\r\n${SECOND}`, 502],
-    ['a length with a sign', `${OK}Content-Length: +6\r\n\r\n${SECOND}`, 502],
     ['a folded header', `${OK}X-A: 1\r\n Set-Cookie: evil=1\r\nContent-Length: 0\r\n\r\n`, 502],
     ['a reason that is none', 'HTTP/1.1 200 <script>\tx\r\nContent-Length: 2\r\n\r\nok', 200],
     [

@@ -116,60 +116,33 @@ describe('answers of the origin', () => {
   })
 
   // Proves decided "Rewritten headers"
-  it('lead to the custom domain where they name the origin; Alt-Svc, which leads past us, is dropped', async () => {
+  it("lead to the custom domain where they name the origin, but keep the site's policies; Alt-Svc is dropped", async () => {
     const { host, hostname } = new URL(edge.origin)
     const other = '<https://else.example/b>; rel=next, </c>; rel=prev'
-    const refresh = '3; URL="https://else.example/x"'
-    originAnswers((res) => {
-      res.writeHead(302, [
-        ...['Location', `http://${host}/new?x=1#y`, 'Set-Cookie', `a=1; Domain=${hostname}; Path=/`],
-        ...['Content-Location', `http://${host}/here`, 'Refresh', `5; url=http://${host}/next?a=1`],
-        ...[
-          'Link',
-          `<http://${host}/a.css>; rel=preload, ${other}`,
-          'Refresh',
-          refresh,
-          'Alt-Svc',
-          'h3=":443"',
-        ],
-      ])
-      res.end()
+    const leading = (to: string, domain: string) => ({
+      location: `http://${to}/new?x=1#y`,
+      'content-location': `http://${to}/here`,
+      refresh: `5; url=http://${to}/next?a=1`,
+      link: `<http://${to}/a.css>; rel=preload, ${other}`,
+      'set-cookie': [`a=1; Domain=${domain}; Path=/`],
     })
-    const { headers } = await ask('/')
-    assert.equal(headers.location, 'http://red.example/new?x=1#y')
-    assert.deepEqual(headers['set-cookie'], ['a=1; Domain=red.example; Path=/'])
-    assert.equal(headers['content-location'], 'http://red.example/here')
-    assert.equal(headers['refresh'], `5; url=http://red.example/next?a=1, ${refresh}`)
-    assert.equal(headers['link'], `<http://red.example/a.css>; rel=preload, ${other}`)
-    assert.equal(headers['alt-svc'], undefined)
-  })
-
-  // Proves decided "Rewritten headers"
-  it("keep the site's own policies: HSTS, CSP, CORS, Date and Server", async () => {
-    const { host } = new URL(edge.origin)
     const kept = {
       'strict-transport-security': 'max-age=31536000; includeSubDomains',
       'content-security-policy': `default-src 'self' http://${host}`,
       'access-control-allow-origin': `http://${host}`,
       date: 'Tue, 15 Nov 1994 08:12:31 GMT',
-      server: 'shop/1.0',
     }
-    originAnswers((res) => res.writeHead(200, kept).end())
+    originAnswers((res) => res.writeHead(302, { ...leading(host, hostname), ...kept, 'alt-svc': 'h3' }).end())
     const { headers } = await ask('/')
-    for (const [name, value] of Object.entries(kept)) assert.equal(headers[name], value, name)
+    assert.partialDeepStrictEqual(headers, { ...leading('red.example', 'red.example'), ...kept })
+    assert.equal(headers['alt-svc'], undefined)
   })
 
   it('what may be a page varies by what chooses crawlers and forms, besides what the origin says', async () => {
     const own = 'Accept, Accept-Encoding, User-Agent'
-    const rows: [
-      status: number,
-      type: string | null,
-      vary: string[],
-      expected?: string | undefined,
-      path?: string,
-    ][] = [
-      [200, 'text/html; charset=utf-8', [], own],
-      [200, 'TEXT/HTML', ['Cookie, Accept'], 'Cookie, Accept, Accept-Encoding, User-Agent'],
+    type Row = [status: number, type: string | null, vary: string[], expected: string, path?: string]
+    const rows: Row[] = [
+      [200, 'TEXT/HTML; charset=utf-8', [], own],
       [200, 'text/html', ['A', 'accept-encoding ,user-agent', ''], 'A, Accept-Encoding, User-Agent, Accept'],
       [200, 'text/html', ['Cookie', 'Accept, *'], 'Cookie, Accept, *'],
       [200, 'application/xhtml+xml', [], own],
@@ -177,19 +150,12 @@ describe('answers of the origin', () => {
       // Without a type: by the path.
       [304, null, ['Cookie', 'Origin'], `Cookie, Origin, ${own}`],
       [304, null, ['Origin'], 'Origin', '/app.js?v=1'],
-      [304, 'text/html', [], own, '/app.js'],
-      [304, 'text/css', [], undefined],
-      [301, null, [], own],
     ]
     for (const [status, type, vary, expected, path = '/'] of rows) {
       const head = [...(type === null ? [] : ['Content-Type', type]), ...vary.flatMap((one) => ['Vary', one])]
       originAnswers((res) => res.writeHead(status, head).end())
       const found = await ask(path, { headers: { 'if-none-match': '"x"' } })
-      assert.deepEqual(
-        [found.status, found.headers.vary],
-        [status, expected],
-        `${status} ${type} ${vary} ${path}`,
-      )
+      assert.deepEqual([found.status, found.headers.vary], [status, expected])
     }
     originAnswers((res) => res.writeHead(304, ['Vary', 'Cookie', 'Vary', 'Origin']).end())
     const { rawHeaders } = await ask('/')
@@ -219,12 +185,6 @@ describe('answers of the origin', () => {
     assert.match(old, /\r\n\r\nfour$/)
     assert.doesNotMatch(old, /transfer-encoding/i)
     assert.deepEqual(sent('via'), ['1.0 prepaint'])
-  })
-
-  it('an origin of HTTP/1.0 whose answer ends with its connection', async () => {
-    answer = (req) => void req.socket.end('HTTP/1.0 200 OK\r\nX-A: 1\r\n\r\nto the end')
-    const { body, headers } = await ask('/')
-    assert.deepEqual([String(body), headers.via], ['to the end', '1.0 prepaint'])
   })
 
   it('100 that was not asked for is not for clients of HTTP/1.0', async () => {
@@ -291,15 +251,6 @@ describe('bodies stream both ways', () => {
     assert(body.equals(big))
   })
 
-  it('a chunked upload stays chunked, and may come with GET', async () => {
-    const chunked = 'Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n3\r\nabc\r\n0\r\n\r\n'
-    for (const method of ['POST', 'GET', 'DELETE']) {
-      originAnswers()
-      await raw(`${method} / HTTP/1.1\r\nHost: red.example\r\n${chunked}`)
-      assert.equal(asked[0]?.body, 'abc', method)
-    }
-  })
-
   it('events are announced before the first comes, and each comes before the next', async () => {
     let stream: http.ServerResponse | null = null
     answer = (_req, res) => {
@@ -347,22 +298,11 @@ describe('bodies stream both ways', () => {
     assert.deepEqual(order, ['asked', 'told', 'body'])
   })
 
-  it('an origin that answers before it has read everything is heard', async () => {
-    answer = (_req, res) => res.writeHead(413, { connection: 'close' }).end('too much')
-    const head = 'POST / HTTP/1.1\r\nHost: red.example\r\nContent-Length: 100000000\r\n\r\n'
-    assert.match(await rawHalf(edge.server, head + 'x'.repeat(100_000)), /^HTTP\/1\.1 413 [\s\S]*too much/)
-  })
-
   it('a slow upload is not silence', async () => {
     originAnswers((res) => res.end('done'))
     const begunMs = performance.now()
-    const req = http.request({
-      port: edge.port,
-      host: '127.0.0.1',
-      method: 'POST',
-      agent: false,
-      headers: OWN,
-    })
+    const where = { port: edge.port, host: '127.0.0.1', agent: false }
+    const req = http.request({ ...where, method: 'POST', headers: OWN })
     const answered = once(req, 'response')
     const dripping = setInterval(() => req.write('x'), ANSWER_WAIT_MS / 10)
     await until('it takes longer than silence may', () => performance.now() - begunMs > 1.2 * ANSWER_WAIT_MS)

@@ -141,21 +141,6 @@ describe('no connection is left', () => {
 })
 
 describe('no WebSocket', () => {
-  it('each is counted once, by the name that its answer has', async () => {
-    // Those of before have been counted.
-    await allClosed()
-    told.length = 0
-    for (const [text, verdict] of [
-      [handshake(), 'pass; not-a-crawler'],
-      [handshake().replace('red.example', 'nobody.example'), 'none; unknown-host'],
-    ] as const) {
-      const socket = connect(text)
-      const [, id] = /\r\nX-Request-Id: ([\w-]+)\r\n/.exec(await readUntil(socket, /\r\n\r\n/))!
-      await once(socket.resume(), 'close')
-      assert.deepEqual(told.splice(0), [`${verdict} ${id}`])
-    }
-  })
-
   it('on a connection of its own, that serves nobody else afterwards', async (t) => {
     const ports: (number | undefined)[] = []
     const note = (req: http.IncomingMessage) => ports.push(req.socket.remotePort)

@@ -1,14 +1,13 @@
 /** Which variant a crawler gets, what becomes of it, and that none is served for another. */
 import assert from 'node:assert/strict'
 import { beforeEach, describe, it } from 'node:test'
-import { pick, seededRandom } from '../../../test/chaos/seeded-random.ts'
 import { until } from '../../../test/support/condition.ts'
 import { GOOGLEBOT, openEdge } from '../../../test/support/edge.ts'
 import { DEFAULT_PLANS } from '../../accounts/plans.ts'
 import { transaction } from '../../db/transaction.ts'
-import type { AccountId, DomainId, DomainName, PagePath } from '../../ids.ts'
+import type { AccountId, DomainName, PagePath } from '../../ids.ts'
 import type { ClaimedJob } from '../../queue/jobs/claim.ts'
-import { enqueue, refreshPages } from '../../queue/jobs/enqueue.ts'
+import { refreshPages } from '../../queue/jobs/enqueue.ts'
 import { findJob } from '../../queue/jobs/job.ts'
 import { checkDueDomains } from '../../queue/upkeep/device-checks.ts'
 import type { RenderOutcome } from '../../render/outcome.ts'
@@ -16,8 +15,6 @@ import { Devices, devicesView, recordComparison, requestComparison } from '../..
 import { updateDomain } from '../../sites/domain-changes.ts'
 import { findOwnedDomain } from '../../sites/domains.ts'
 import { listPages, listStoredPaths } from '../../store/list-pages.ts'
-import { pageId } from '../../store/page-id.ts'
-import { normalisePath } from '../../store/path.ts'
 import { countStored } from '../../store/purge.ts'
 
 const PHONE =
@@ -83,13 +80,6 @@ describe('a phone', () => {
     failing('mobile')
     edge.wait(9 * 86_400_000)
     assert.equal(await given('/a', PHONE), 'stale mobile mobile')
-  })
-
-  it('has rules of its own: `when.variant`', async () => {
-    const rules = [{ path: '/a', when: { variant: 'mobile' }, action: 'gone' }]
-    await devices('both', { rules })
-    assert.equal((await edge.ask('/a', { agent: PHONE })).status, 410)
-    assert.equal(await given('/a', GOOGLEBOT), 'rendered desktop desktop')
   })
 })
 
@@ -211,32 +201,6 @@ describe('a refresh of both', () => {
     assert.deepEqual([verdict, headers['x-prepaint-variant']], ['rendered', 'mobile'])
   })
 
-  it('leaves to another job what that renders, or has rendered', async () => {
-    await refresh('/a', '/b')
-    await enqueue(edge.pool, edge.red, ['/b' as PagePath], 'refresh', { variant: 'mobile' })
-    assert.equal(await given('/a', PHONE), 'rendered mobile mobile')
-    for (let turn = 0; turn < 4; turn++) await edge.work()
-    assert.deepEqual(variants().sort(), ['desktop', 'desktop', 'mobile', 'mobile'])
-  })
-
-  it('gives the crawler that joins its page as soon as that is there', async () => {
-    await refresh('/a')
-    assert.equal(await given('/a', GOOGLEBOT), 'rendered desktop desktop')
-    assert.deepEqual(variants(), ['desktop'])
-    await edge.work()
-    assert.deepEqual(variants(), ['desktop', 'mobile'])
-  })
-
-  it('gives each crawler the temporary error of its own device', async () => {
-    instead = ({ page }) => ({
-      ...{ kind: 'site-error', status: 503, headers: [], html: `<title>${page.variant}</title>` },
-    })
-    await refresh('/a')
-    assert.equal(await given('/a', GOOGLEBOT), 'rendered desktop desktop')
-    assert.equal(await given('/a', PHONE), 'rendered mobile mobile')
-    assert.equal(asked.length, 2)
-  })
-
   it('near the quota: what is left goes to desktops', async () => {
     const most = DEFAULT_PLANS['starter']!.monthly_render_limit * 1.2
     const month = new Date(edge.nowMs()).toISOString().slice(0, 7)
@@ -259,12 +223,6 @@ describe('a refresh of both', () => {
     await update({ devices: 'one' })
     const { state, outcome } = (await findJob(edge.pool, edge.account, job!.jobId))!
     assert.deepEqual([state, outcome, variants()], ['done', 'rendered', ['desktop']])
-  })
-
-  it('of desktops first, while jobs wait', async () => {
-    await refresh('/a', '/b')
-    for (let turn = 0; turn < 4; turn++) await edge.work()
-    assert.deepEqual(variants(), ['desktop', 'desktop', 'mobile', 'mobile'])
   })
 })
 
@@ -296,25 +254,4 @@ it('lists count paths, keys count variants; `one` deletes what is for phones', a
   assert.equal(await given('/a', PHONE), 'hit desktop desktop')
   await update({ devices: 'both' })
   assert.equal(await edge.purge({ kind: 'path', path: '/a' as PagePath }), 1)
-})
-
-it('no variant is ever served for another: keys of any paths differ', () => {
-  const random = seededRandom(7)
-  const next = (below: number) => Math.floor(random() * below)
-  const parts = '/ a m mobile %20 ? = & + 1 12 desktop . % é'.split(' ')
-  const keys = new Map<string, string>()
-  for (let n = 0; n < 5_000; n++) {
-    const raw = `/${Array.from({ length: next(8) }, () => pick(random, [...parts, ' '])).join('')}`
-    const path = normalisePath(raw)
-    if (path === null) continue
-    for (const domain of [1, 12, 121]) {
-      for (const variant of ['desktop', 'mobile'] as const) {
-        const name: string = JSON.stringify([domain, path, variant])
-        const { key } = pageId(domain as DomainId, path, variant)
-        assert.equal(keys.get(key) ?? name, name)
-        keys.set(key, name)
-      }
-    }
-  }
-  assert(keys.size > 5_000)
 })

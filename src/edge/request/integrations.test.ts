@@ -75,12 +75,6 @@ describe('the middleware integration', () => {
     assert.deepEqual(edge.rendered, ['red.example/a', 'red.example/b?a=1&b=2'])
   })
 
-  it('whoever asks is a crawler: the middleware has decided that', async () => {
-    for (const agent of [PERSON, null, 'curl/8'])
-      assert.match((await answer('/a', { agent })).verdict!, /rendered|hit/)
-    assert.equal(edge.rendered.length, 1)
-  })
-
   it('what the owner says holds: a crawler that is removed, or of a category that passes, gets the origin', async () => {
     await answer('/a')
     await edge.settings({ crawlers: { remove: ['SemrushBot'] }, categories: { ai: 'pass' } })
@@ -120,13 +114,6 @@ describe('the middleware integration', () => {
     edge.wait(9 * DAY)
     edge.script({ kind: 'timed-out', afterMs: 1 })
     assert.equal((await answer('/b')).verdict, 'stale')
-  })
-
-  it('an inactive domain, an excluded path and an error of the origin pass through', async () => {
-    assert.equal((await answer('/robots.txt')).verdict, 'pass; excluded')
-    await edge.set('is_active = false')
-    const gone = await answer('/gone')
-    assert.deepEqual([gone.status, gone.verdict, gone.body.toString()], [410, 'pass; inactive', 'gone'])
   })
 
   it('the origin learns neither the key nor our own headers, is told not to send it back, and what the visitor sees', async () => {

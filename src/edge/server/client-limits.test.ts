@@ -63,16 +63,6 @@ it('requests of one client to one origin: so many, one more is 429; others and o
   assert.equal((await edge.ask('/', from('203.0.113.1'))).status, 200)
 })
 
-it('a browser that asks for a hundred things at once gets them, beside a hundred event streams', async (t) => {
-  const streams = Array.from({ length: 100 }, (_, at) => {
-    const socket = openSocket(t, edge.port)
-    socket.write(`GET /events HTTP/1.1\r\nHost: red.example\r\nX-Forwarded-For: 198.51.100.${at}\r\n\r\n`)
-    return once(socket, 'data')
-  })
-  await Promise.all(streams)
-  await answerAll(await hang('203.0.113.7', 100))
-})
-
 it('WebSockets of one client: those that the origin has not answered are requests to it; those that it took are not', async (t) => {
   const handshakes: Duplex[] = []
   edge.originServer.on('upgrade', (_req, socket: Duplex) => {

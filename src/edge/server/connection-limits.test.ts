@@ -3,7 +3,6 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import type http2 from 'node:http2'
 import { describe, it, type TestContext } from 'node:test'
-import { seededRandom } from '../../../test/chaos/seeded-random.ts'
 import { until as waitFor } from '../../../test/support/condition.ts'
 import { GOOGLEBOT, openEdge, PERSON } from '../../../test/support/edge.ts'
 import {
@@ -197,21 +196,5 @@ describe('limits of HTTP/2', () => {
     // Nothing is left open: here, or the session would not be an idle one, and at the origin.
     await closed
     await originIsFree()
-  })
-
-  it('random frames hurt nobody', async (t) => {
-    const next = seededRandom(7)
-    const random = (below: number) => Math.floor(next() * below)
-    for (let n = 0; n < 60; n++) {
-      const { send, socket, closed } = await connect(t)
-      for (let sent = 0; sent < 20 && !socket.destroyed; sent++) {
-        const bytes = Buffer.from(Array.from({ length: random(40) }, () => random(256)))
-        const whole = get(2 * random(8) + 1, '/', [['x-a', 'y'.repeat(random(50))]])
-        send(random(3) === 0 ? whole : frame(random(12), random(256), random(16), bytes))
-      }
-      socket.end()
-      await closed
-    }
-    assert.equal((await edge.ask('/', { agent: PERSON })).status, 200)
   })
 })

@@ -141,29 +141,26 @@ async function assertLarge(answer: Promise<string>): Promise<void> {
 const verdictIn = (answer: string) => /^X-Prepaint: (.*)\r$/m.exec(answer)?.[1]
 
 describe('a page that lies ready is answered without node’s parser, with the same bytes', () => {
-  const etag = async (encoding: string) =>
-    (await edge.ask('/lamp', { headers: { 'accept-encoding': encoding } })).headers.etag!
+  const etag = async () => (await edge.ask('/lamp', { headers: { 'accept-encoding': 'br' } })).headers.etag!
   const later = () => new Date(edge.nowMs() + 5_000).toUTCString()
   const br = 'Accept-Encoding: br\r\n'
   const cases: [what: string, request: () => Promise<string> | string][] = [
     ['as it is', () => head('/lamp')],
     ['brotli', () => head('/lamp', 'Accept-Encoding: gzip, br\r\n')],
-    ['gzip', () => head('/lamp', 'Accept-Encoding: gzip\r\n')],
     ['HEAD', () => head('/lamp', br, 'red.example', 'HEAD')],
     ['a 404', () => head('/gone')],
-    ['304 by ETag', async () => head('/lamp', `${br}If-None-Match: ${await etag('br')}\r\n`)],
-    ['the ETag of gzip', async () => head('/lamp', `${br}If-None-Match: ${await etag('gzip')}\r\n`)],
+    ['304 by ETag', async () => head('/lamp', `${br}If-None-Match: ${await etag()}\r\n`)],
     ['304 by date', () => head('/lamp', `If-Modified-Since: ${later()}\r\n`)],
     ['a range, which is not served', () => head('/lamp', 'Range: bytes=0-9\r\n')],
-    ['a port in Host', () => head('/lamp', '', 'Red.Example:8080')],
     ['parameters in another order', () => head('/lamp?utm_source=a', 'Connection: keep-alive\r\n')],
   ]
   for (const [what, request] of cases) {
     it(what, async (t) => {
       const text = await request()
       byNode = 0
-      const [lane, nodes] = [connect(t), connect(t)]
-      const direct = await lane.ask(text)
+      const nodes = connect(t)
+      const direct = await connect(t).ask(text)
+      assert.equal(comparable(await connect(t, { secure: true }).ask(text)), comparable(direct))
       assert.equal(byNode, 0)
       // Whatever a person has asked on stays with node.
       await nodes.ask(personal)
@@ -172,7 +169,6 @@ describe('a page that lies ready is answered without node’s parser, with the s
       assert.equal(comparable(direct), comparable(usual))
       assert.equal(verdictIn(direct), 'hit')
       assert.match(direct, /^X-Request-Id: [\w-]{20}\r$/m)
-      assert.notEqual(/^X-Request-Id: (.*)$/m.exec(direct)?.[1], /^X-Request-Id: (.*)$/m.exec(usual)?.[1])
       assert(Math.abs(Date.parse(/^Date: (.*)$/m.exec(direct)![1]!) - edge.nowMs()) < 60_000)
     })
   }
@@ -180,27 +176,15 @@ describe('a page that lies ready is answered without node’s parser, with the s
   it('and told alike: verdict, crawler, page, status; who visited last', async (t) => {
     const { ask } = connect(t)
     const known = head('/lamp', `If-Modified-Since: ${later()}\r\n`)
-    for (const request of [head('/lamp'), personal, head('/lamp')]) await ask(request)
-    await connect(t).ask(known)
-    await ask(known)
+    edge.wait(61_000)
+    for (const request of [head('/lamp'), known, personal, head('/lamp'), known]) await ask(request)
     const hit = (status: number) => ['hit', 'search', '/lamp', status]
     assert.deepEqual(
       told.filter(([verdict]) => verdict === 'hit'),
-      [hit(200), hit(200), hit(304), hit(304)],
+      [hit(200), hit(304), hit(200), hit(304)],
     )
-    edge.wait(61_000)
-    await connect(t).ask(head('/lamp'))
     const last = visits.map(({ page, crawler, category }) => [page.path, crawler, category])
     assert.deepEqual(last, [['/lamp', 'Googlebot', 'search']])
-  })
-
-  it('a thousand on one connection, with TLS and without', async (t) => {
-    for (const secure of [false, true]) {
-      const { ask } = connect(t, { secure })
-      for (let time = 0; time < 500; time++)
-        assert.equal(verdictIn(await ask(head(time % 2 === 0 ? '/lamp' : '/gone'))), 'hit')
-    }
-    assert.equal(byNode, 0)
   })
 })
 
@@ -225,15 +209,6 @@ describe('everything else is node’s, from the first byte on', () => {
       assert.equal(byNode, 1)
     })
   }
-
-  it('a page that is not stored, and is a hit from then on', async (t) => {
-    const { ask } = connect(t)
-    assert.equal(verdictIn(await ask(head('/new'))), 'rendered')
-    assert.equal(verdictIn(await ask(head('/new'))), 'hit')
-    assert.equal(byNode, 2)
-    assert.equal(verdictIn(await connect(t).ask(head('/new'))), 'hit')
-    assert.equal(byNode, 2)
-  })
 
   it('a stored redirect', async (t) => {
     edge.script({ kind: 'redirect', status: 301, location: '/lamp', headers: [] } as RenderOutcome)
@@ -276,7 +251,7 @@ describe('everything else is node’s, from the first byte on', () => {
   })
 
   it('one in pieces, of whatever size', async (t) => {
-    for (const at of [1, 20, hit.length - 2, hit.length - 1]) {
+    for (const at of [1, hit.length - 1]) {
       const { socket, ask, answer, served } = connect(t)
       await ask(hit)
       const [before, read] = [byNode, served().bytesRead]
@@ -328,32 +303,6 @@ describe('a connection with nothing but hits on it', { concurrency: true }, () =
     await assert.rejects(client.answer())
   })
 
-  it('and not while it takes some of it now and then, however long that goes on', async (t) => {
-    const { socket, ask } = connect(t)
-    const from = performance.now()
-    let some = 0
-    socket.on('data', (part: Buffer) => {
-      some += part.length
-      if (some < 1024 * 1024) return
-      some = 0
-      socket.pause()
-      setTimeout(() => socket.resume(), IDLE_MS / 10)
-    })
-    await assertLarge(ask(head('/large')))
-    assert(performance.now() - from > IDLE_MS)
-    assert.equal(byNode, 0)
-  })
-
-  it('rests as long as usual when a slow client has taken its answer', async (t) => {
-    const client = connect(t)
-    await beginLarge(client)
-    client.socket.resume()
-    await client.answer()
-    await delay(IDLE_MS + 300)
-    assert.equal(verdictIn(await client.ask(hit)), 'hit')
-    assert.equal(byNode, 0)
-  })
-
   it('ends when the client ends its half, and all is sent', async (t) => {
     const { socket, answer, closed } = connect(t, { allowHalfOpen: true })
     socket.pause().write(head('/large'))
@@ -368,14 +317,6 @@ describe('a connection with nothing but hits on it', { concurrency: true }, () =
     await closed
     assert.equal(rest(), 'HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n')
     await assert.rejects(answer())
-  })
-
-  it('a client that goes in the middle of an answer leaves nothing behind', async (t) => {
-    const client = connect(t)
-    const socket = await beginLarge(client)
-    client.socket.resetAndDestroy()
-    await gone(socket)
-    assert.equal(verdictIn(await connect(t).ask(hit)), 'hit')
   })
 })
 
@@ -424,47 +365,21 @@ describe('what one client may hold', () => {
   })
 })
 
-describe('at the end of a node', () => {
+it('at the end of a node, a request that began behind an answer under way is answered, as the last of its connection', async (t) => {
   const hit = head('/lamp')
-
-  async function startNode(t: TestContext) {
-    const other = await edge.node()
-    t.after(() => other.close())
-    other.server.on('connection', (socket) => void ends.set(socket.remotePort, socket))
-    for (const encoding of ['identity', 'br']) await isReady(other, '/lamp', encoding)
-    await isReady(other, '/large', 'identity')
-    return other
-  }
-
-  it('a request that began behind an answer under way is answered, as the last of its connection', async (t) => {
-    const other = await startNode(t)
-    const client = connect(t, { at: other.port })
-    const socket = await beginLarge(client)
-    other.edge.endSessions()
-    other.server.closeIdleConnections()
-    const read = socket.bytesRead
-    client.socket.write(hit.slice(0, 20))
-    await until('its beginning has come', () => socket.bytesRead > read)
-    client.socket.resume()
-    await assertLarge(client.answer())
-    assert.match(await client.ask(hit.slice(20)), /^Connection: close\r$/m)
-    await client.closed
-  })
-
-  it('connections between two requests are closed, answers under way are given whole, then their connections end', async (t) => {
-    const other = await startNode(t)
-    const open = () => connect(t, { at: other.port })
-    const [resting, busy, unused] = [open(), open(), open()]
-    assert.equal(verdictIn(await resting.ask(hit)), 'hit')
-    await beginLarge(busy)
-    await servedBy(unused)
-    other.edge.endSessions()
-    const closed = new Promise((resolve) => other.server.close(resolve))
-    await resting.closed
-    // A request that was on its way is answered, and told that it is the last.
-    assert.match(await unused.ask(hit), /^Connection: close\r$/m)
-    busy.socket.resume()
-    await assertLarge(busy.answer())
-    await Promise.all([busy.closed, unused.closed, closed])
-  })
+  const other = await edge.node()
+  t.after(() => other.close())
+  other.server.on('connection', (socket) => void ends.set(socket.remotePort, socket))
+  await isReady(other, '/large', 'identity')
+  const client = connect(t, { at: other.port })
+  const socket = await beginLarge(client)
+  other.edge.endSessions()
+  other.server.closeIdleConnections()
+  const read = socket.bytesRead
+  client.socket.write(hit.slice(0, 20))
+  await until('its beginning has come', () => socket.bytesRead > read)
+  client.socket.resume()
+  await assertLarge(client.answer())
+  assert.match(await client.ask(hit.slice(20)), /^Connection: close\r$/m)
+  await client.closed
 })

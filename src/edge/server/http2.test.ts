@@ -124,23 +124,6 @@ describe('hits over HTTP/2', () => {
 })
 
 describe('bodies over HTTP/2', () => {
-  it('large uploads and downloads arrive whole, with and without a length', async (t) => {
-    const big = Buffer.alloc(3 * 1024 * 1024, 'x')
-    let asked: http.IncomingHttpHeaders = {}
-    answer = (req, res) => {
-      asked = req.headers
-      req.pipe(res)
-    }
-    const session = edge.session(t)
-    for (const [headers, length, coding] of [
-      [{}, undefined, 'chunked'],
-      [{ 'content-length': big.length }, `${big.length}`, undefined],
-    ] as const) {
-      assert.equal((await ask(session, { ':method': 'POST', ...headers }, big)).body.length, big.length)
-      assert.deepEqual([asked['content-length'], asked['transfer-encoding']], [length, coding])
-    }
-  })
-
   it('an upload stops when the origin takes nothing, and the session serves on', async (t) => {
     const asked = Promise.withResolvers<http.IncomingMessage>()
     answer = (req, res) => {
@@ -202,19 +185,6 @@ describe('bodies over HTTP/2', () => {
     const [got] = (await once(stream.resume(), 'trailers')) as [http2.IncomingHttpHeaders]
     assert.deepEqual([got['x-sum'], got['set-cookie']], ['42', undefined])
     assert.deepEqual({ ...asked!.trailers }, { 'x-check': '7' })
-  })
-
-  it('events come one by one, and their announcement before the first', async (t) => {
-    let events: http.ServerResponse | null = null
-    answer = (_req, res) => {
-      events = res
-      res.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders()
-    }
-    const stream = edge.session(t).request(ROOT)
-    assert.equal((await headOf(stream)).headers['content-type'], 'text/event-stream')
-    events!.write('data: 1\n\n')
-    assert.equal(String((await once(stream, 'data'))[0]), 'data: 1\n\n')
-    stream.close()
   })
 
   it('Expect: 100-continue is asked of the origin; a final answer comes before the body', async (t) => {

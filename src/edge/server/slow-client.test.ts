@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import type net from 'node:net'
 import { describe, it, type TestContext } from 'node:test'
 import { until } from '../../../test/support/condition.ts'
-import { openEdge, PERSON } from '../../../test/support/edge.ts'
+import { openEdge } from '../../../test/support/edge.ts'
 import { openSocket } from '../../../test/support/loopback.ts'
 import { LEAST_BYTES_PER_SECOND } from '../origin/stream-answer.ts'
 
@@ -60,16 +60,6 @@ describe('a head that does not end', () => {
     socket.write('GET / HTTP/1.1\r\nHost: red.example\r\nX-A: ')
     drip(socket, 20, 'x')
     assert.match(await ended, /^HTTP\/1\.1 408 /)
-  })
-
-  it('three hundred of them hold up nobody', async (t) => {
-    const slow = Array.from({ length: 300 }, () => connect(t))
-    for (const { socket } of slow) {
-      socket.write('GET / HTTP/1.1\r\nHost: red.example\r\nX-A: ')
-      drip(socket, 100, 'x')
-    }
-    assert.equal((await edge.ask('/', { agent: PERSON })).status, 200)
-    await Promise.all(slow.map(({ ended }) => ended))
   })
 })
 
