@@ -9,7 +9,7 @@ import { clearDataDir, makeDataDir } from '../test/support/data-dir.ts'
 import { testDatabase } from '../test/support/database.ts'
 import { listening } from '../test/support/loopback.ts'
 import { startNodeProcess } from '../test/support/node-process.ts'
-import { callApi, openAccount } from '../test/support/tenant.ts'
+import { openAccount } from '../test/support/tenant.ts'
 
 type Answer = { status: number | undefined; verdict: unknown; node: string; body: string }
 
@@ -34,7 +34,7 @@ const first = await startNodeProcess(dirs[0], { ...settings, PREPAINT_TRUSTED_PR
 settings['PREPAINT_EDGE_PORT'] = new URL(first.edge).port
 settings['PREPAINT_EDGE_TLS_PORT'] = new URL(first.edgeTls).port
 const nodes = [first, await startNodeProcess(dirs[1], settings)]
-const { key } = await openAccount(first, { email: 'owner@example.com', plan: 'agency_plus' })
+await openAccount(first, { email: 'owner@example.com', plan: 'agency_plus' })
 await database.pool.query(
   `with made as (insert into domain (account_id, custom_domain, origin_url)
      select id, 'shop.example', $1 from account returning id)
@@ -76,15 +76,6 @@ it('both serve, on the port for TLS too', async () => {
   assert.equal(nodes[1]!.edge, nodes[0]!.edge)
   assert.equal(nodes[1]!.edgeTls, nodes[0]!.edgeTls)
   await askBoth('/', 'a person', ({ status, body }) => status === 200 && body === 'of the origin')
-})
-
-it('a purge at one is true at both', async () => {
-  await askBoth('/p', 'Googlebot/2.1', ({ verdict }) => verdict === 'hit')
-  const body = { domain: 'shop.example', all: true }
-  const { status } = await callApi(nodes[1]!, key, { method: 'POST', path: '/api/cache/purge', body })
-  assert.equal(status, 200)
-  await askBoth('/p', 'Googlebot/2.1', ({ verdict }) => String(verdict).startsWith('pass'))
-  for (let at = 0; at < 20; at++) assert.notEqual((await ask('/p', 'Googlebot/2.1')).verdict, 'hit')
 })
 
 // Proves decided "Traffic counts"

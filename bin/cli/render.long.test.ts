@@ -94,15 +94,6 @@ it('prints another form of the page', async (t) => {
   assert.equal((await runPrepaint(['render', '--form', 'pdf', url], allowed)).code, 2)
 })
 
-it('prints a page that reports status 503, and says that it is not stored', async (t) => {
-  const page = '<!doctype html><meta name="prerender-status-code" content="503"><p>Back soon'
-  const url = await startOrigin(t, (_req, res) => res.end(page))
-  const { code, stdout, stderr } = await runPrepaint(['render', url], allowed)
-  assert.equal(code, 0)
-  assert.match(stdout, /Back soon/)
-  assert.match(stderr, /reports status 503/)
-})
-
 it('refuses a private address that is not allowed, and says how to allow it', async () => {
   const { code, json } = await runJson(['render', 'http://127.0.0.1:9/'], settings)
   assert.equal(code, 1)

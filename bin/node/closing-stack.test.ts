@@ -10,7 +10,6 @@ import tls from 'node:tls'
 import { silentLog } from '../../src/log.ts'
 import { until } from '../../test/support/condition.ts'
 import { GOOGLEBOT, startTestEdge } from '../../test/support/edge.ts'
-import { FRAME, frame, get, rawHttp2 } from '../../test/support/http2-frames.ts'
 import { listening } from '../../test/support/loopback.ts'
 import { createClosingStack, type Deadline, drainable } from './closing-stack.ts'
 
@@ -126,25 +125,6 @@ describe('draining the edge', { timeout: 240_000 }, () => {
     assert.equal(head[':status'], 200)
     assert.equal(String(Buffer.concat(await first.toArray())), 'late, but whole')
     await drained
-  })
-
-  it('HTTP/2: the client is told which request was the last, and can send what came behind it elsewhere', async (t) => {
-    const { edge, drain, asked, answer, waiting } = await start(t)
-    const { send, until, closed, socket, frames } = await rawHttp2(edge.tlsPort)
-    t.after(() => void socket.destroy())
-    send(get(1, '/waits'))
-    await asked(1)
-    const drained = drain()
-    const goaway = await until(({ type }) => type === FRAME.goaway)
-    assert.deepEqual([goaway.payload.readUInt32BE(0), goaway.payload.readUInt32BE(4)], [1, 0])
-    send(get(3, '/waits'), frame(FRAME.ping, 0, 0, Buffer.alloc(8)))
-    await until(({ type, flags }) => type === FRAME.ping && flags === 1)
-    assert.equal(waiting(), 1)
-    answer()
-    await until(({ type, stream }) => type === FRAME.headers && stream === 1)
-    await closed
-    await drained
-    assert(!frames.some(({ type, stream }) => type === FRAME.headers && stream === 3))
   })
 
   // Proves decided "Shutdown"
