@@ -55,14 +55,10 @@ describe('commands on accounts, keys, tokens and domains', () => {
     const added = await good(`endpoint add --email hooks@example.com --url ${url} --events domain.live`)
     assert.deepEqual(Object.keys(added), ['id', 'url', 'secret'])
     assert.match(String(added['secret']), /^whsec_/)
-    const { endpoints } = await good('endpoint list --email hooks@example.com')
-    const [listed] = endpoints as Record<string, unknown>[]
-    assert.deepEqual(
-      [listed!['id'], listed!['events'], listed!['secret']],
-      [added['id'], ['domain.live'], undefined],
-    )
-    const { delivery } = await good(`endpoint test --id ${added['id']}`)
-    assert.deepEqual((delivery as Record<string, unknown>)['state'], 'waiting')
+    const list = JSON.stringify(await good('endpoint list --email hooks@example.com'))
+    assert.match(list, /"events":\["domain\.live"\]/)
+    assert.doesNotMatch(list, /whsec_/)
+    assert.match(JSON.stringify(await good(`endpoint test --id ${added['id']}`)), /"state":"waiting"/)
     await refused(
       'endpoint add --email hooks@example.com --url http://127.0.0.1:4001/',
       /^Invalid endpoint URL: /,
@@ -112,13 +108,8 @@ describe('commands on accounts, keys, tokens and domains', () => {
     const set = 'domain set --domain shop.example'
     await good(`${set} --settings {"settings":{"fresh_seconds":50}}`)
     await good(`${set} --active no --settings {"fresh_seconds":60}`)
-    const shown = (await good('domain show --domain shop.example')) as {
-      domain: { is_active: boolean; settings: { fresh_seconds: number; stale_seconds: number } }
-    }
-    assert.equal(shown.domain.is_active, false)
-    assert.equal(shown.domain.settings.fresh_seconds, 60)
-    assert.equal(shown.domain.settings.stale_seconds, 604_800)
-
+    const shown = (await good('domain show --domain shop.example'))['domain']
+    assert.partialDeepStrictEqual(shown, { is_active: false, settings: { fresh_seconds: 60 } })
     const { domains } = (await good('domain list')) as { domains: { email: string }[] }
     assert.equal(domains[0]?.email, 'owner@example.com')
     assert.deepEqual(await good('domain list --email second@example.com'), { domains: [] })
@@ -133,11 +124,6 @@ describe('commands on accounts, keys, tokens and domains', () => {
       { from: '/gone', to: null, status: 410, ...unused },
     ]
     assert.deepEqual(await good(`redirect set ${at} --file ${csv}`), { domain: 'shop.example', redirects })
-    assert.deepEqual(await good(`redirect list ${at}`), { domain: 'shop.example', redirects })
-    assert.match(
-      await printed(`redirect list ${at}`),
-      /^FROM +TO +STATUS +USES[^\n]*\n\/old +\/new +301 +0 +never/i,
-    )
     assert.equal(await printed(`redirect list ${at} --csv`), 'from,to,status\r\n/old,/new,301\r\n/gone,,410')
     const bad = file('bad', 'from,to\n/a,/b\nb,/c\n/d,//e\n')
     await refused(`redirect set ${at} --file ${bad} --csv`, /^Line 3: .*\nLine 4: /)
@@ -162,18 +148,12 @@ describe('commands on accounts, keys, tokens and domains', () => {
       2,
     )
     const robots = `--file ${file('robots.txt', 'User-agent: *\nDisallow: /x')}`
-    const tested = await printed(`robots test ${at} --path /x --crawler Bingbot ${robots}`)
-    assert.equal(tested, 'Forbidden (line 2: Disallow: /x)')
     await good(`robots set ${at} --mode replace ${robots}`)
-
-    const { versions } = (await good(`version list ${at} --kind robots`)) as {
-      versions: Record<string, unknown>[]
-    }
-    const listed = versions.map(({ kind, author }) => `${kind} by ${author}`)
-    assert.deepEqual(listed, ['robots by command line', 'robots by command line'])
-    assert.equal((await good(`version restore ${at} --id ${versions[1]!['id']}`))['kind'], 'robots')
+    const { versions } = await good(`version list ${at} --kind robots`)
+    const [, older] = versions as { id: string; author: string }[]
+    assert.equal(older!.author, 'command line')
+    await good(`version restore ${at} --id ${older!.id}`)
     assert.equal((await good(`robots show ${at}`))['text'], first)
-    await refused(`version restore ${at} --id 999999`, /not found/i)
   })
 
   it('replaces, shows and tries rules; compares devices', async () => {
@@ -196,9 +176,10 @@ describe('commands on accounts, keys, tokens and domains', () => {
     await until('it is rendered', () => isChanged('update rule_try_page set result = $1', [result]))
     const { code, stdout } = await tried
     assert.equal(code, 0)
-    const told =
-      /^\/a +search, mobile +1 -> none +incomplete +5 ms +outcome: incomplete: no element matches #a$/m
-    assert.match(stdout, told)
+    assert.match(
+      stdout,
+      /^\/a +search, mobile +1 -> none +incomplete +5 ms +outcome: incomplete: no element/m,
+    )
 
     await refused(`devices check ${at} --path /a`, /Domain is not active/)
     await good(`domain set ${at} --active yes`)
@@ -208,11 +189,7 @@ describe('commands on accounts, keys, tokens and domains', () => {
     const { pages } = (await compared).json as { pages: { path: string; differences: string[] }[] }
     assert.deepEqual([pages[0]?.path, pages[0]?.differences], ['/a', ['text']])
 
-    const many = (count: number) => Array.from({ length: count }, (_, n) => `--path /${n}`).join(' ')
-    await refused(`rules try ${at} --file - --category people`, /--category/, 2)
-    await refused(`devices check ${at} ${many(11)}`, /^--path can be given 10 times$/, 2)
-    const { json: over, code: exitCode } = await json(`rules try ${at} --file - ${many(21)}`, '[]')
-    assert.deepEqual([exitCode, over], [2, { error: '--path can be given 20 times' }])
+    await refused(`devices check ${at}${' --path /a'.repeat(11)}`, /^--path can be given 10 times$/, 2)
     const { json: bad } = await json(`rules set ${at} --file -`, '[{"path":"/","action":"fly"}]')
     assert.match(String(bad['error']), /^--file: rules\[0\]\.action /)
     await good(`rules set ${at} --file -`, '[]')
@@ -260,13 +237,10 @@ describe('commands on accounts, keys, tokens and domains', () => {
 
     assert.deepEqual(await good('cache warm --domain shop.example'), { domain: 'shop.example' })
     await refused('cache warm --domain shop.example --resume', /No warm of shop\.example is paused/)
-    const paused = await warmed('--pause')
-    assert.deepEqual([paused.state, paused.paused_at !== null], ['reading', true])
-    await refused('cache warm --domain shop.example --pause', /No warm of shop\.example is running/)
+    assert.notEqual((await warmed('--pause')).paused_at, null)
     await warmed('--resume')
     await warmed('--outdated')
-    const looked = await warmed('--status')
-    assert.deepEqual([looked.which, looked.paused_at], ['outdated', null])
+    assert.equal((await warmed('--status')).which, 'outdated')
     const watched = warmed('--status --wait')
     await warmed('--cancel')
     assert.equal((await watched).state, 'cancelled')
@@ -290,28 +264,20 @@ describe('commands on accounts, keys, tokens and domains', () => {
   const KEY = 'key create --email owner@example.com --name ci'
   const WRONG: [args: string, words: RegExp][] = [
     [`${ENDPOINT} --events x`, /^--events must be one of/],
-    [`${ENDPOINT} --format x`, /^--format must be/],
     ['account create --email x@b.example --plan pro --password long-one --password-stdin', /not both/],
     [`${KEY} --expires 2999-02-30`, /--expires/],
     ['key revoke --id 1x', /--id must be a whole number/],
     ['domain show --domain 127.0.0.1', /--domain must be a name/],
     [`domain set ${DOMAIN}`, /Nothing to change/],
-    [`domain set ${DOMAIN} --active maybe`, /--active must be yes or no/],
     [`${SETTINGS} {"fresh_seconds":-1}`, /--settings: fresh_seconds must be at least 0/],
     [`${SETTINGS} []`, /--settings: JSON must be an object/],
-    [`${SETTINGS} {`, /--settings is not JSON/],
-    [`${SETTINGS} {"settings":[]}`, /--settings: JSON must be an object/],
     [`redirect set ${DOMAIN} --file /none`, /^--file cannot be read: /],
-    [`robots set ${DOMAIN} --mode other`, /mode/],
-    [`robots test ${DOMAIN} --path a --crawler GPTBot`, /^--path must start with \/$/],
     [`version list ${DOMAIN} --kind other`, /^--kind must be one of robots, /],
     [`devices check ${DOMAIN} --path //x`, /^--path must be the path of a page, got "\/\/x"$/],
     [`origin-header remove ${DOMAIN} --name X-Secret`, /has no header X-Secret/],
     [`cache refresh ${DOMAIN} --path a`, /--path must be a path/],
-    ['jobs --state lost', /--state must be one of queued,/],
     ['jobs --limit 0', /--limit must be a whole number in 1\.\.10000/],
     [`cache warm ${DOMAIN} --pause --cancel`, /--pause and --cancel/],
-    [`cache warm ${DOMAIN} --pause --outdated`, /--outdated starts a warm/],
     [`cache purge ${DOMAIN} --path b`, /--path must be a path that begins with \//],
   ]
   for (const [args, words] of WRONG) it(`ends with 2: ${args}`, () => refused(args, words, 2))
@@ -331,11 +297,8 @@ describe('commands on accounts, keys, tokens and domains', () => {
     assert.equal(await purged(' --path /b?utm_source=mail'), 1)
     assert.equal(await purged(' --path /a/*'), 2)
     assert.equal(await purged(''), 1)
-    const text = (path: string) => printed(`cache purge --domain shop.example${path}`)
-    assert.match(await text(' --path /b'), /No page is stored as \/b\. \/b\/ is another page\./)
-    assert.match(await text(' --path /b/?utm_source=x'), /No page is stored as \/b\/\. \/b is another page\./)
-    assert.match(await text(' --path /no*'), /No stored path begins with \/no\./)
-    assert.equal(await text(''), 'Deleted 0 stored entries of shop.example.')
+    const text = await printed('cache purge --domain shop.example --path /b')
+    assert.match(text, /No page is stored as \/b\. \/b\/ is another page\./)
 
     const { deleted } = await good('domain remove --domain shop.example')
     assert.equal((deleted as { custom_domain: string }).custom_domain, 'shop.example')

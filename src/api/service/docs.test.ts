@@ -80,23 +80,16 @@ it('an example asks the endpoint with the secret that it takes, and a body of th
     curlFor('GET', 'https://p.example/api/domains/{domain}/tokens/{id}', 'ApiKey', undefined),
     'curl "https://p.example/api/domains/shop.example.com/tokens/<id>" \\\n  -H "X-Api-Key: $API_KEY"',
   )
-  const body = {
-    type: 'object',
-    required: ['domain', 'ids', 'kind'],
-    properties: {
-      domain: { type: 'string' },
-      ids: { type: 'array', items: { type: 'integer' } },
-      kind: { anyOf: [{ enum: ['a', 'b'] }, { type: 'null' }] },
-      other: { type: 'boolean' },
-    },
-  }
+  const kind = { anyOf: [{ enum: ['a', 'b'] }, { type: 'null' }] }
+  const ids = { type: 'array', items: { type: 'integer' } }
+  const properties = { domain: { type: 'string' }, ids, kind, other: { type: 'boolean' } }
   assert.match(
-    curlFor('POST', '$PREPAINT_URL/api/x', 'WebhookToken', body),
-    /-X POST "\$PREPAINT_URL\/api\/x" \\\n {2}-H "Authorization: Bearer \$WEBHOOK_TOKEN" \\\n {2}-H "Content-Type: application\/json" \\\n {2}-d '\{"domain":"shop\.example\.com","ids":\[1\],"kind":"a"\}'$/,
+    curlFor('POST', '/api/x', 'WebhookToken', { required: ['domain', 'ids', 'kind'], properties }),
+    /-X POST .*Bearer \$WEBHOOK_TOKEN.*-d '\{"domain":"shop\.example\.com","ids":\[1\],"kind":"a"\}'$/s,
   )
-  assert.equal(curlFor('GET', '$PREPAINT_URL/healthz', '', undefined), 'curl "$PREPAINT_URL/healthz"')
-  const nothingRequired = { properties: { path: {}, on: { type: 'boolean' }, third: {} } }
-  const optional = curlFor('PUT', '/x', 'Session', nothingRequired)
+  const optional = curlFor('PUT', '/x', 'Session', {
+    properties: { path: {}, on: { type: 'boolean' }, third: {} },
+  })
   assert.match(optional, /-b "\$COOKIE".*-d '\{"path":"\/about","on":true\}'$/s)
 })
 
@@ -132,131 +125,96 @@ it('GET /healthz and /readyz: the process lives, and what the node says of itsel
   assert.deepEqual([status, body['error'], body['database']], [503, 'Not ready', 'unreachable'])
 })
 
-it('GET /metrics: a server without figures has none, and no key of a customer opens it', async () => {
-  const { key } = await api.account()
-  for (const each of [undefined, key]) assertAnswer(await api.get('/metrics', each), 404, 'Not found')
-})
-
-describe('the dashboard', async () => {
+describe('the dashboard', () => {
   const get = (url: string, headers: Record<string, string> = {}) =>
     fetch(api.url + url, { headers: { 'accept-encoding': 'identity', ...headers }, redirect: 'manual' })
+  const PAGES = DASHBOARD_PAGES.map((pattern) => pattern.replace(':domain', 'shop.example.com'))
+  const FILE = '/assets/index-abc123.js'
 
-  const page = (pattern: string) => pattern.replace(':domain', 'shop.example.com')
-
-  describe('pages of the dashboard', () => {
-    it('are those of its route map; `/` leads to the first', async () => {
-      assert.deepEqual([...DASHBOARD_PAGES], Object.values(ROUTES))
-      const { status, headers } = await get('/')
-      assert.deepEqual([status, headers.get('location')], [302, '/domains'])
-    })
-
-    // Proves decided "`GET /`"
-    it('200: each is the one document, asked for anew each time, with a policy without inline script or style', async () => {
-      for (const pattern of DASHBOARD_PAGES) {
-        const response = await get(page(pattern))
-        assert.equal(response.status, 200, pattern)
-        assert.equal(await response.text(), INDEX)
-        assert.equal(response.headers.get('content-type'), 'text/html; charset=utf-8')
-        assert.equal(response.headers.get('cache-control'), 'no-cache')
-        assert.equal(response.headers.get('content-security-policy'), DASHBOARD_POLICY)
-        assert.equal(response.headers.get('x-frame-options'), 'DENY')
-      }
-      assert.doesNotMatch(DASHBOARD_POLICY, /unsafe|data:|\*|https?:/)
-      assert.match(DASHBOARD_POLICY, /^default-src 'none';/)
-    })
-
-    it('304: without a body, for whoever has it', async () => {
-      const etag = (await get('/domains')).headers.get('etag')!
-      for (const known of [etag, `W/${etag}`, `"other", ${etag}`, '*']) {
-        const response = await get('/domains', { 'if-none-match': known })
-        assert.deepEqual([response.status, await response.text()], [304, ''], known)
-      }
-      assert.equal((await get('/domains', { 'if-none-match': '"other"' })).status, 200)
-    })
-
-    it('404: no other path is one, least of all below /api; pages of middlewares are none either', async () => {
-      for (const url of '/domain /domains/a/b /index.html /api/nothing /api /assets/ /assets'.split(' ')) {
-        const response = await get(url, { accept: 'text/html' })
-        assert.equal(response.status, 404, url)
-        assert.deepEqual(await response.json(), { error: 'Not found' })
-      }
-      assert.equal((await get('/https://shop.example.com/domains')).status, 401)
-    })
+  it('has the pages of its route map; `/` leads to the first', async () => {
+    assert.deepEqual([...DASHBOARD_PAGES], Object.values(ROUTES))
+    const { status, headers } = await get('/')
+    assert.deepEqual([status, headers.get('location')], [302, '/domains'])
   })
 
-  describe('files of the dashboard', () => {
-    it('each form has a strong ETag of its own', async () => {
-      const etags: string[] = []
-      for (const encoding of ['br', 'gzip', 'identity']) {
-        const asked = { 'accept-encoding': encoding }
-        const etag = (await get('/assets/index-abc123.js', asked)).headers.get('etag')!
-        etags.push(etag)
-        const again = await get('/assets/index-abc123.js', { ...asked, 'if-none-match': etag })
-        const other = await get('/assets/index-abc123.js', { 'accept-encoding': 'x', 'if-none-match': etag })
-        assert.deepEqual([again.status, other.status], [304, encoding === 'identity' ? 304 : 200])
-      }
-      assert.equal(new Set(etags).size, 3)
-      assert(etags.every((etag) => /^"[\w-]{22}"$/.test(etag)))
-    })
+  // Proves decided "`GET /`"
+  it('200: each page is the one document, asked for anew each time, with a policy without inline script or style', async () => {
+    for (const page of PAGES) {
+      const response = await get(page)
+      assert.deepEqual([response.status, await response.text()], [200, INDEX], page)
+      assert.partialDeepStrictEqual(Object.fromEntries(response.headers), {
+        ...{ 'content-type': 'text/html; charset=utf-8', 'cache-control': 'no-cache' },
+        ...{ 'content-security-policy': DASHBOARD_POLICY, 'x-frame-options': 'DENY' },
+      })
+    }
+    assert.doesNotMatch(DASHBOARD_POLICY, /unsafe|data:|\*|https?:/)
+    assert.match(DASHBOARD_POLICY, /^default-src 'none';/)
+  })
 
-    it('200: for ever, in each encoding that was made', async () => {
-      for (const encoding of ['br', 'gzip', 'identity']) {
-        const response = await get('/assets/index-abc123.js', { 'accept-encoding': encoding })
-        assert.equal(response.status, 200)
-        assert.partialDeepStrictEqual(Object.fromEntries(response.headers), {
-          ...{ 'cache-control': 'public, max-age=31536000, immutable', vary: 'Accept-Encoding' },
-          ...{ 'content-type': 'text/javascript; charset=utf-8', 'x-content-type-options': 'nosniff' },
-          ...(encoding !== 'identity' && { 'content-encoding': encoding }),
-        })
-        assert.equal(await response.text(), SCRIPT)
-      }
-      const { headers } = await get('/assets/index-abc123.js', { 'accept-encoding': 'gzip, deflate, br' })
-      assert.equal(headers.get('content-encoding'), 'br')
-    })
+  it('404: no other path is one, least of all below /api; pages of middlewares are none either', async () => {
+    for (const url of '/domain /domains/a/b /index.html /api/nothing /api /assets/ /assets'.split(' ')) {
+      const response = await get(url, { accept: 'text/html' })
+      assert.deepEqual([response.status, await response.json()], [404, { error: 'Not found' }], url)
+    }
+    assert.equal((await get('/https://shop.example.com/domains')).status, 401)
+  })
 
-    it('404: a way out of the folder, however it is spelt', async () => {
-      const name = `${path.basename(built)}-secret.js`
-      const ways = [
-        `/../${name}`,
-        `/assets/../../${name}`,
-        `/assets/..%2f..%2f${name}`,
+  it('files are for ever, in each encoding that was made, with a strong ETag of its own', async () => {
+    const etags = new Set<string>()
+    for (const encoding of ['br', 'gzip', 'identity']) {
+      const response = await get(FILE, { 'accept-encoding': encoding })
+      assert.deepEqual([response.status, await response.text()], [200, SCRIPT])
+      assert.partialDeepStrictEqual(Object.fromEntries(response.headers), {
+        ...{ 'cache-control': 'public, max-age=31536000, immutable', vary: 'Accept-Encoding' },
+        ...{ 'content-type': 'text/javascript; charset=utf-8', 'x-content-type-options': 'nosniff' },
+        ...(encoding !== 'identity' && { 'content-encoding': encoding }),
+      })
+      const etag = response.headers.get('etag')!
+      assert.match(etag, /^"[\w-]{22}"$/)
+      etags.add(etag)
+      for (const known of [etag, `W/${etag}`, `"other", ${etag}`, '*']) {
+        const again = await get(FILE, { 'accept-encoding': encoding, 'if-none-match': known })
+        assert.deepEqual([again.status, await again.text()], [304, ''], known)
+      }
+    }
+    assert.equal(etags.size, 3)
+    const [br] = etags
+    assert.equal((await get(FILE, { 'if-none-match': br! })).status, 200)
+  })
+
+  it('404: a way out of the folder, however it is spelt', async () => {
+    const name = `${path.basename(built)}-secret.js`
+    const ways = [
+      ...[`/../${name}`, `/assets/../../${name}`, `/assets/..%2f..%2f${name}`, `//${name}`],
+      ...[
         `/assets/%2e%2e/%2e%2e/${name}`,
         `/assets/..\\..\\${name}`,
-        `/assets/index-abc123.js/../../../${name}`,
-        `//${name}`,
-        '/assets/index-abc123.js.br',
-      ]
-      for (const way of ways) {
-        const { status, text } = await rawRequest(api.url, { path: way })
-        assert([400, 404].includes(status), `${way}: ${status}`)
-        assert.deepEqual(Object.keys(JSON.parse(text) as object), ['error'], way)
-      }
-    })
-
-    it('a file of a kind that no browser should get stops the start', () => {
-      const file = path.join(empty, 'notes.txt')
-      writeFileSync(path.join(empty, 'index.html'), INDEX)
-      writeFileSync(file, 'x')
-      assert.throws(() => readDashboard(empty), /notes\.txt is no file of a dashboard/)
-      rmSync(path.join(empty, 'index.html'))
-      rmSync(file)
-    })
+        `${FILE}/../../../${name}`,
+        `${FILE}.br`,
+      ],
+    ]
+    for (const way of ways) {
+      const { status, text } = await rawRequest(api.url, { path: way })
+      assert([400, 404].includes(status), `${way}: ${status}`)
+      assert.deepEqual(Object.keys(JSON.parse(text) as object), ['error'], way)
+    }
   })
 
-  describe('a dashboard that has not been built', () => {
-    it('503: a page that says how to build it; the rest of the API works', async () => {
-      const app: ApiApp = Fastify()
-      dashboard(app, { dashboardDir: empty })
-      try {
-        for (const pattern of DASHBOARD_PAGES) {
-          const response = await app.inject(page(pattern))
-          assert.equal(response.statusCode, 503)
-          assert.match(response.body, /<code>npm run build<\/code>/)
-        }
-        assert.equal((await app.inject('/')).statusCode, 302)
-      } finally {
-        await app.close()
-      }
-    })
+  it('a file of a kind that no browser should get stops the start', () => {
+    const odd = openFolder()
+    for (const file of ['index.html', 'notes.txt']) writeFileSync(path.join(odd, file), 'x')
+    assert.throws(() => readDashboard(odd), /notes\.txt is no file of a dashboard/)
+  })
+
+  it('503 where it has not been built: a page that says how to build it', async (t) => {
+    const app: ApiApp = Fastify()
+    t.after(() => app.close())
+    dashboard(app, { dashboardDir: empty })
+    for (const page of PAGES) {
+      const { statusCode, body } = await app.inject(page)
+      assert.equal(statusCode, 503)
+      assert.match(body, /<code>npm run build<\/code>/)
+    }
+    assert.equal((await app.inject('/')).statusCode, 302)
   })
 })

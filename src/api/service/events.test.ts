@@ -98,31 +98,17 @@ describe('GET /api/events', () => {
     assert.equal(mine.headers.get('cache-control'), 'no-store')
     assert.equal(mine.headers.get('x-content-type-options'), 'nosniff')
 
+    const told = async (name: string, data: object) =>
+      assert.deepEqual((await theirs.next(name)).data, { domain: 'two.example.com', ...data })
     await api.pool.query(`insert into render_count values ($1, '2026-11-01', 7)`, [elsewhere.id])
     await endJob(elsewhere.id, '/secret')
-    assert.deepEqual((await theirs.next('render')).data, {
-      domain: 'two.example.com',
-      path: '/secret',
-      priority: 'warm',
-      state: 'done',
-      outcome: 'rendered',
-    })
-    assert.deepEqual((await theirs.next('quota')).data, {
-      domain: 'two.example.com',
-      renders_used: 7,
-      monthly_render_limit: 200_000,
-    })
-    assert.deepEqual((await theirs.next('warm')).data, {
-      domain: 'two.example.com',
-      queued: 0,
-      running: 0,
-      warming: false,
-    })
+    await told('render', { path: '/secret', priority: 'warm', state: 'done', outcome: 'rendered' })
+    await told('quota', { renders_used: 7, monthly_render_limit: 200_000 })
+    await told('warm', { queued: 0, running: 0, warming: false })
     await purgePages(api.pool, elsewhere.id, { kind: 'all' })
-    assert.deepEqual((await theirs.next('pages')).data, { domain: 'two.example.com', path: null })
-
+    await told('pages', { path: null })
     await notifyVisited(api.pool, [elsewhere.id])
-    assert.deepEqual((await theirs.next('visits')).data, { domain: 'two.example.com' })
+    await told('visits', {})
 
     await purgePages(api.pool, domain.id, { kind: 'path', path: '/p' as never })
     assert.deepEqual((await mine.next('pages')).data, { domain: 'one.example.com', path: '/p' })
@@ -133,9 +119,6 @@ describe('GET /api/events', () => {
     const changed = { domain: 'one.example.com', is_active: false, certificate_ends_at: null }
     assert.deepEqual((await mine.next('domain')).data, changed)
     await setPlan(api.pool, DEFAULT_PLANS, owner.id, 'enterprise')
-    await mine.next('account')
-    await api.domain(owner, 'short-lived.example.com')
-    await api.call('DELETE', '/api/domains/short-lived.example.com', { key: owner.key })
     await mine.next('account')
 
     // All that came on the whole stream, and not only what was looked for.
@@ -201,13 +184,6 @@ describe('GET /api/events', () => {
     assert.deepEqual(await refused({ 'x-api-key': other.key }), unavailable)
     await closed()
     await follow({ 'x-api-key': owner.key })
-    await closed()
-  })
-
-  it('whoever comes again reads all anew; HEAD is no way to open a stream', async () => {
-    await follow({ 'x-api-key': owner.key, 'last-event-id': 'before-7' })
-    const head = await fetch(`${api.url}/api/events`, { method: 'HEAD', headers: { 'x-api-key': owner.key } })
-    assert.deepEqual([head.status, head.headers.get('allow')], [405, 'GET, OPTIONS'])
     await closed()
   })
 

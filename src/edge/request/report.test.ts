@@ -6,9 +6,8 @@ import { beforeEach, describe, it } from 'node:test'
 import ipaddr from 'ipaddr.js'
 import { pino } from 'pino'
 import { until } from '../../../test/support/condition.ts'
-import { type AskOptions, GOOGLEBOT, GPTBOT, openEdge, PERSON } from '../../../test/support/edge.ts'
+import { type AskOptions, GOOGLEBOT, GPTBOT, openEdge, PERSON, path } from '../../../test/support/edge.ts'
 import { NO_CLIENT_LIMITS } from '../../http/client-limits.ts'
-import type { DomainId, JobId, PagePath } from '../../ids.ts'
 import { enqueueLive } from '../../queue/jobs/enqueue.ts'
 import type { Visit } from '../../store/last-visits.ts'
 import { pageId } from '../../store/page-id.ts'
@@ -40,12 +39,11 @@ beforeEach(async () => {
 
 describe('the report of live requests', () => {
   it('has each request once: its verdict, crawler, domain, page and status', async () => {
-    const crawlers = { add: [{ pattern: 'ShopWatch', category: 'seo' }] }
-    await edge.settings({ crawlers })
+    await edge.settings({ crawlers: { add: [{ pattern: 'ShopWatch', category: 'seo' }] } })
     const owns = { agent: 'ShopWatch' }
     const known = { ...owns, headers: { 'if-none-match': '*' } }
     const bot = { agent: GPTBOT, method: 'POST' }
-    const asked: [path: string, asking: AskOptions, told: string][] = [
+    const asked: [url: string, asking: AskOptions, told: string][] = [
       ['/a?utm_source=x&b=1', owns, 'rendered seo red.example /a?b=1 200'],
       ['/a?b=1', known, 'hit seo red.example /a?b=1 304'],
       ['/a', {}, 'rendered search red.example /a 200'],
@@ -53,7 +51,7 @@ describe('the report of live requests', () => {
       ['/a', bot, 'pass; method ai-training red.example undefined 200'],
       ['/', { host: 'nobody.example' }, 'none; unknown-host null undefined undefined 404'],
     ]
-    for (const [path, asking] of asked) await edge.ask(path, asking)
+    for (const [url, asking] of asked) await edge.ask(url, asking)
     await until('all are told', () => told.length === asked.length)
     assert.deepEqual(
       told.map(({ verdict, crawler, domain, page, status }) =>
@@ -113,20 +111,15 @@ describe('X-Request-Id', () => {
       { kind: 'rendered', status: 200, headers: [], html: '<h1>a</h1>' },
       { kind: 'redirect', status: 301, location: 'https://red.example/new' },
     )
-    const others = { known: { headers: { 'if-none-match': '*' } }, person: { agent: PERSON } }
-    const asked: [string, AskOptions?][] = [['/a'], ['/a'], ['/a', others.known], ['/old'], ['/old']]
-    asked.push(['/a', others.person], ['/sitemap.xml'], ['/', { host: 'nobody.example' }])
+    const asked: [string, AskOptions?][] = [['/a'], ['/a'], ['/a', { headers: { 'if-none-match': '*' } }]]
+    asked.push(['/old'], ['/a', { agent: PERSON }], ['/sitemap.xml'], ['/', { host: 'nobody.example' }])
     const ids: string[] = []
-    for (const [path, asking] of asked) {
-      const { rawHeaders } = await edge.ask(path, { ...asking, headers: { ...asking?.headers, ...GIVEN } })
+    for (const [url, asking] of asked) {
+      const { rawHeaders } = await edge.ask(url, { ...asking, headers: { ...asking?.headers, ...GIVEN } })
       const own = rawHeaders.filter((_, at) => rawHeaders[at - 1]?.toLowerCase() === 'x-request-id')
-      assert.equal(own.length, 1, path)
+      assert.equal(own.length, 1, url)
       ids.push(...own)
     }
-    assert.deepEqual(
-      told.slice(0, 5).map(({ verdict, status }) => `${verdict} ${status}`),
-      ['rendered 200', 'hit 200', 'hit 304', 'rendered 301', 'hit 301'],
-    )
     for (const id of ids) assert.match(id, /^[\w-]{20}$/)
     // No common part that names the node's run, and so no counter.
     assert.equal(new Set(ids.map((id) => id.slice(0, 12))).size, asked.length)
@@ -141,16 +134,15 @@ describe('X-Request-Id', () => {
   it('stands at the job that a miss became; a request that joins it later does not change it', async () => {
     edge.script('hang')
     const slow = edge.ask('/slow')
-    const job = await until('it is queued', async () => {
-      const { rows } = await edge.pool.query<{ id: JobId; domain_id: DomainId; request_id: string }>(
-        `select id, domain_id, request_id from job where path = '/slow' and request_id is not null`,
-      )
-      return rows[0]
-    })
-    const page = pageId(job.domain_id, '/slow' as PagePath)
-    assert.equal(await enqueueLive(edge.pool, page, 'another', 10_000), job.id)
+    const requestId = async () => {
+      const { rows } = await edge.pool.query(`select request_id from job where path = '/slow'`)
+      return rows[0]?.request_id
+    }
+    const id = await until('it is queued', requestId)
+    await enqueueLive(edge.pool, pageId(edge.red, path('/slow')), 'another', 10_000)
+    assert.equal(await requestId(), id)
     await edge.work()
-    assert.equal((await slow).headers['x-request-id'], job.request_id)
+    assert.equal((await slow).headers['x-request-id'], id)
   })
 
   it('of a trusted proxy is its own, as is the address of the client', async (t) => {
@@ -161,12 +153,9 @@ describe('X-Request-Id', () => {
     }
     const clients = { ...NO_CLIENT_LIMITS, trustedProxies: [ipaddr.parseCIDR('127.0.0.1/32')] }
     const trusting = await openEdge({ clients, parts: { verifyCrawler } }, t)
-    const { headers } = await trusting.ask('/a', {
-      headers: { ...GIVEN, 'x-forwarded-for': '198.51.100.1, 66.249.66.1' },
-    })
+    const asking = { headers: { ...GIVEN, 'x-forwarded-for': '198.51.100.1, 66.249.66.1' } }
+    const { headers } = await trusting.ask('/a', asking)
     assert.equal(headers['x-request-id'], GIVEN['x-request-id'])
-    const { rows } = await trusting.pool.query('select request_id from job')
-    assert.deepEqual(rows, [{ request_id: GIVEN['x-request-id'] }])
     assert.deepEqual(addresses, ['66.249.66.1'])
   })
 })
