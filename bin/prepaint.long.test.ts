@@ -5,19 +5,10 @@ import { COMMANDS } from './cli/commands.ts'
 import { commandHelp } from './command-line/run.ts'
 
 describe('the command line', () => {
-  it('lists every command in its help', async () => {
-    const { code, stdout } = await runPrepaint(['--help'], {})
-    assert.equal(code, 0)
-    for (const [name, { summary }] of Object.entries(COMMANDS)) {
-      assert.ok(
-        stdout.includes(`  ${name} `) && stdout.includes(summary),
-        `${name} and its summary are in the help`,
-      )
-    }
-  })
-
   it('has a help for every command, with every option', async () => {
-    for (const [name, { load }] of Object.entries(COMMANDS)) {
+    const { stdout } = await runPrepaint(['--help'], {})
+    for (const [name, { summary, load }] of Object.entries(COMMANDS)) {
+      assert(stdout.includes(`  ${name} `) && stdout.includes(summary), name)
       const command = await load()
       const text = commandHelp(name, command)
       assert.match(text, new RegExp(`^Usage: prepaint ${name}`))

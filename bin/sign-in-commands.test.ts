@@ -43,14 +43,8 @@ describe('links that let somebody in', () => {
     const { rows } = await database.pool.query('select email, role from account')
     assert.deepEqual(rows, [{ email: 'boss@example.com', role: 'operator' }])
 
-    assert.match(
-      String((await run('account invite --email boss@example.com --plan pro')).json['error']),
-      /already/,
-    )
-    assert.match(
-      String((await run('account invite --email g@example.com --plan x')).json['error']),
-      /^plan must/,
-    )
+    const again = await run('account invite --email boss@example.com --plan pro')
+    assert.match(String(again.json['error']), /already/)
   })
 
   it('account reset-link', async () => {

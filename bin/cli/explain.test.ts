@@ -7,7 +7,7 @@ import { explanation } from './render.ts'
 const RECORD: RenderRecord = {
   phases: { slot: 0, tab: 80, navigate: 90, firstResponse: 130, settled: 290, snapshot: 300 },
   capture: 'budget',
-  requests: { made: 7, spared: 1, blocked: 1, failed: 2 },
+  requests: { made: 7, spared: 1, blocked: 1, failed: 2, preloaded: 3 },
   troubles: [
     { url: 'https://t.example/a.js', kind: 'blocked', reason: 'its host is on the list of blocked hosts' },
     { url: 'https://shop.example/api', kind: 'failed', reason: 'status 500' },
@@ -24,7 +24,7 @@ describe('the explanation of a render', () => {
       `outcome   rendered, status 200
 captured  when its timers had run (budget)
 size      23 kB (23,456 bytes)
-requests  7 sent, of these 1 blocked, 2 failed; 1 image not downloaded
+requests  7 sent, of these 1 blocked, 2 failed, 3 sent ahead of the page; 1 image not downloaded
 console   1 error
 ended     2026-11-21T16:05:12.123Z
 
@@ -46,15 +46,6 @@ console errors
     )
   })
 
-  it('says how many requests were sent ahead of the page', () => {
-    const requests = { ...RECORD.requests, preloaded: 3 }
-    const text = explanation({ kind: 'rendered', details: [] }, { ...RECORD, requests }, ENDED_AT_MS)
-    assert.match(
-      text,
-      /^requests {2}7 sent, of these 1 blocked, 2 failed, 3 sent ahead of the page; 1 image not downloaded$/m,
-    )
-  })
-
   it('of what ended early: what was not reached has no time, the next one counts from the last that was', () => {
     const phases = { slot: 5, tab: 50, navigate: 60, firstResponse: null, settled: null, snapshot: 3_060 }
     const text = explanation(
@@ -71,15 +62,9 @@ console errors
 
   it('lets no page move the cursor or write a line of its own', () => {
     const evil = 'a\u001b[2J\nb\u202ec\u2028d\re'
-    const text = explanation(
-      { kind: 'redirect', details: [`to ${evil}`] },
-      {
-        ...RECORD,
-        troubles: [{ url: evil, kind: 'failed', reason: evil }],
-        consoleErrors: { count: 1, texts: [evil] },
-      },
-      ENDED_AT_MS,
-    )
+    const troubles: RenderRecord['troubles'] = [{ url: evil, kind: 'failed', reason: evil }]
+    const record = { ...RECORD, troubles, consoleErrors: { count: 1, texts: [evil] } }
+    const text = explanation({ kind: 'redirect', details: [`to ${evil}`] }, record, ENDED_AT_MS)
     assert.doesNotMatch(text, /[\u001b\u202e\u2028\r]/)
     assert.equal(text.split('\n').length, 21)
   })

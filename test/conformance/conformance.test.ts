@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 
-import { contractOf, proofsIn, readProofs, statementsOf } from './statements.ts'
+import { contractOf, readProofs } from './statements.ts'
 
 /** About the documents themselves, or that there is nothing. */
 const NOTHING_TO_PROVE = [
@@ -50,49 +50,4 @@ describe('the contract', () => {
       [],
     )
   })
-})
-
-it('statements: rows without their head, sentences of prose and lists; no headings, no introductions', () => {
-  const text = [
-    '# Title',
-    '## 2. Section',
-    'One. Two `a.b`. "Three" here.',
-    'Rules:',
-    '',
-    '- four, e.g. this;',
-    '12. Five. Six: seven.',
-    '### 2.1 Part',
-    '| head | head |',
-    '|---|---|',
-    '| a | `x \\| y` |',
-  ].join('\n')
-  assert.deepEqual(
-    statementsOf(text).map(({ id, text }) => `${id} ${text}`),
-    [
-      '2/1 One.',
-      '2/2 Two `a.b`.',
-      '2/3 "Three" here.',
-      '2/4 four, e.g. this;',
-      '2/5 Five.',
-      '2/6 Six: seven.',
-      '2.1/1 a · `x | y`',
-    ],
-  )
-  assert.equal(statementsOf('| question | decision |\n|---|---|\n| Names | lower case |')[0]?.id, '"Names"')
-})
-
-it('proofs: the comment above a test, with the title of that test', () => {
-  const text = [
-    '  // Proves interface 4.1/3, interface 7/2',
-    '  // Proves decided "Domain names"',
-    "  it('201: it is there', () => {",
-  ].join('\n')
-  assert.deepEqual(
-    proofsIn('a.test.ts', text).map(({ document, id, title }) => `${document} ${id} ${title}`),
-    [
-      'interface 4.1/3 201: it is there',
-      'interface 7/2 201: it is there',
-      'decided "Domain names" 201: it is there',
-    ],
-  )
 })

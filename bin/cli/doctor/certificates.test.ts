@@ -26,18 +26,9 @@ it('the CA: off, there, without an address for trouble, away, or no CA at all', 
 it('the port for TLS: a problem when it was asked for and is taken, else a warning', async () => {
   const other = net.createServer((socket) => socket.destroy())
   const port = await listening(other)
-  const look = (tls: number, tlsPortGiven: boolean) =>
-    tlsPort({
-      edge: {
-        host: '127.0.0.1',
-        port: 1,
-        tlsPort: tls,
-        tlsPortGiven,
-        sharePort: false,
-        memoryBytes: 0,
-        liveWaitMs: 0,
-      },
-    })
+  const edge = { host: '127.0.0.1', port: 1, sharePort: false, memoryBytes: 0, liveWaitMs: 0 }
+  const look = (at: number, tlsPortGiven: boolean) =>
+    tlsPort({ edge: { ...edge, tlsPort: at, tlsPortGiven } })
   assert.equal((await look(0, true)).state, 'ok')
   assert.equal((await look(port, false)).state, 'warning')
   const taken = await look(port, true)

@@ -162,16 +162,6 @@ describe('answers of the origin', () => {
     assert.equal(rawHeaders.filter((name) => name.toLowerCase() === 'vary').length, 1)
   })
 
-  it('without a body: HEAD and 304 keep the length of what they stand for, 204 has none', async () => {
-    originAnswers((res) => res.writeHead(200, { 'content-length': '7' }).end())
-    assert.equal((await ask('/', { method: 'HEAD' })).headers['content-length'], '7')
-    originAnswers((res) => res.writeHead(304, { 'content-length': '5', etag: '"x"' }).end())
-    assert.match(await raw(GET), /^HTTP\/1\.1 304 [\s\S]*Content-Length: 5\r\n[\s\S]*\r\n\r\n$/i)
-    answer = (req) => void req.socket.end('HTTP/1.1 204 No Content\r\nContent-Length: 0\r\nX-A: 1\r\n\r\n')
-    const { status, headers } = await ask('/')
-    assert.deepEqual([status, headers['content-length'], headers['x-a']], [204, undefined, '1'])
-  })
-
   it('a length stays a length, chunks stay chunks, and a client of HTTP/1.0 reads to the end', async () => {
     originAnswers((res) => res.writeHead(200, { 'content-length': '4' }).end('four'))
     assert.match(await raw(GET), /\r\ncontent-length: 4\r\n(?![\s\S]*transfer-encoding)/i)
@@ -185,16 +175,6 @@ describe('answers of the origin', () => {
     assert.match(old, /\r\n\r\nfour$/)
     assert.doesNotMatch(old, /transfer-encoding/i)
     assert.deepEqual(sent('via'), ['1.0 prepaint'])
-  })
-
-  it('100 that was not asked for is not for clients of HTTP/1.0', async () => {
-    answer = (_req, res) => {
-      res.writeContinue()
-      res.end('done')
-    }
-    const lines = async (request: string) => (await raw(request)).match(/^HTTP\/1\.1 \d+/gm)
-    assert.deepEqual(await lines(GET), ['HTTP/1.1 100', 'HTTP/1.1 200'])
-    assert.deepEqual(await lines(GET.replace('1.1', '1.0')), ['HTTP/1.1 200'])
   })
 
   it('trailers go both ways, without those that have no place there', async () => {

@@ -207,13 +207,12 @@ describe('a refresh of both', () => {
     await edge.pool.query(`insert into render_count values ($1, $2, $3)`, [edge.red, `${month}-01`, most - 2])
     await refresh('/a', '/b')
     for (let turn = 0; turn < 4; turn++) await edge.work()
-    const { rows } = await edge.pool.query<{ path: string; variant: string }>(
-      'select path, variant from page order by path, variant',
-    )
-    assert.deepEqual(
-      rows.map(({ path, variant }) => `${path} ${variant}`),
-      ['/a desktop', '/b desktop'],
-    )
+    const { rows } = await edge.pool.query('select path, variant from page order by path')
+    const variant = 'desktop'
+    assert.deepEqual(rows, [
+      { path: '/a', variant },
+      { path: '/b', variant },
+    ])
     assert.equal(await used(), most)
   })
 
@@ -238,12 +237,10 @@ it('lists count paths, keys count variants; `one` deletes what is for phones', a
   }
   assert.deepEqual(await paths(), ['/a', '/m'])
   const domain = await owned()
-  for (const order of ['path', 'status', 'size', 'rendered', 'fresh_until', 'last_crawler'] as const) {
-    const wanted = { match: null, order, direction: 'asc', after: null, limit: 9 } as const
-    const { pages } = await listPages(edge.pool, domain, { ...wanted, nowMs: edge.nowMs() })
-    const listed = pages.map(({ path, variants }) => `${path} ${variants}`).sort()
-    assert.deepEqual(listed, ['/a desktop,mobile', '/m mobile'], order)
-  }
+  const wanted = { match: null, order: 'path', direction: 'asc', after: null, limit: 9 } as const
+  const { pages } = await listPages(edge.pool, domain, { ...wanted, nowMs: edge.nowMs() })
+  const listed = pages.map(({ path, variants }) => `${path} ${variants}`)
+  assert.deepEqual(listed, ['/a desktop,mobile', '/m mobile'])
   assert.equal((await countStored(edge.pool, edge.account)).entries, 3)
   await update({ devices: 'one' })
   assert.deepEqual([await paths(), (await countStored(edge.pool, edge.account)).entries], [['/a'], 1])

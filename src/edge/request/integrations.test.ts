@@ -84,14 +84,6 @@ describe('the middleware integration', () => {
     assert.equal(await verdictOf(GOOGLEBOT), 'hit')
   })
 
-  it('a page has its own status; a redirect leads where the edge would lead', async () => {
-    edge.script(page(404))
-    assert.deepEqual([(await answer('/none')).status, edge.rendered.length], [404, 1])
-    edge.script({ kind: 'redirect', status: 301, location: 'https://red.example/new' })
-    const moved = await answer('/old')
-    assert.deepEqual([moved.status, moved.headers.location, moved.verdict], [301, '/new', 'rendered'])
-  })
-
   it('a redirect to the origin leads to the site, by the scheme that visitors use, which is not how we are asked', async () => {
     for (const [integration, scheme] of [
       [answer, 'https'],
