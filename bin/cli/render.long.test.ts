@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import type http from 'node:http'
 import { after, it, type TestContext } from 'node:test'
 import { startShop } from '../../examples/shop/server.ts'
-import { loadConfig } from '../../src/config.ts'
 import { runJson, runPrepaint } from '../../test/support/command-line.ts'
 import { clearDataDir, makeDataDir } from '../../test/support/data-dir.ts'
 import { serve } from '../../test/support/loopback.ts'
@@ -37,15 +36,9 @@ it('prints the finished page and nothing else on stdout', async () => {
   assert.doesNotMatch(stdout, /<script type="module"/)
 })
 
-it('says what came of it with --json, also the status that the page asks for', async () => {
+it('says what came of it with --json; ends with 1 and the reason when it is no page', async () => {
   const { code, json } = await runJson(['render', `${shop.url}/nothing`], settings)
-  assert.equal(code, 0)
-  assert.equal(json['outcome'], 'rendered')
-  assert.equal(json['status'], 404)
-  assert.match(String(json['html']), /This shelf is empty/)
-})
-
-it('ends with 1 and the reason when it is no page', async () => {
+  assert.deepEqual([code, json['outcome'], json['status']], [0, 'rendered', 404])
   const picture = await runPrepaint(['render', `${shop.url}/icon.svg`], settings)
   assert.equal(picture.code, 1)
   assert.equal(picture.stdout, '')
@@ -58,10 +51,6 @@ it('explains with --explain how the render went', async () => {
   assert.match(stdout, /outcome +rendered/)
   assert.match(stdout, /captured +when .* \((budget|idle|ready-signal)\)/)
   assert.match(stdout, /\d+ {2}waiting for the response/)
-  const { json } = await runJson(['render', '--explain', `${shop.url}/icon.svg`], settings)
-  const record = json['record'] as { phases: Record<string, unknown>; capture: unknown }
-  assert.equal(typeof record.phases['firstResponse'], 'number')
-  assert.equal(record.capture, null)
 })
 
 it('sees a site as the node does: the same visitor, with the page that explains it; or as a phone', async (t) => {
@@ -70,15 +59,12 @@ it('sees a site as the node does: the same visitor, with the page that explains 
     seen.push(req.headers['user-agent'])
     res.end('<p>content</p>')
   })
-  for (const [publicUrl, comment] of [
-    ['https://render.example/', ' (+https://render.example/bot)'],
-    ['', ''],
-  ] as const) {
-    const around = { ...allowed, PREPAINT_PUBLIC_URL: publicUrl }
-    assert.equal((await runPrepaint(['render', url], around)).code, 0)
-    const { version } = loadConfig({})
-    assert(seen.at(-1)?.endsWith(` Safari/537.36 Prepaint/${version}${comment}`), seen.at(-1))
-  }
+  const around = { ...allowed, PREPAINT_PUBLIC_URL: 'https://render.example/' }
+  assert.equal((await runPrepaint(['render', url], around)).code, 0)
+  assert.match(
+    seen.at(-1) ?? '',
+    / Safari\/537\.36 Prepaint\/[\d.]+\S* \(\+https:\/\/render\.example\/bot\)$/,
+  )
   assert.equal((await runPrepaint(['render', '--variant', 'mobile', url], allowed)).code, 0)
   assert.match(seen.at(-1) ?? '', /Android.* Mobile /)
   assert.equal((await runPrepaint(['render', '--variant', 'tablet', url], allowed)).code, 2)

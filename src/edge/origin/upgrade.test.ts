@@ -141,19 +141,6 @@ describe('no connection is left', () => {
 })
 
 describe('no WebSocket', () => {
-  it('on a connection of its own, that serves nobody else afterwards', async (t) => {
-    const ports: (number | undefined)[] = []
-    const note = (req: http.IncomingMessage) => ports.push(req.socket.remotePort)
-    edge.originServer.on('request', note)
-    t.after(() => void edge.originServer.off('request', note))
-    for (let n = 0; n < 2; n++) {
-      const socket = connect(handshake())
-      assert.match(await readUntil(socket, /not here/), /^HTTP\/1\.1 426 [\s\S]*\r\nx-why: no\r\n/)
-      await once(socket.resume(), 'close')
-    }
-    assert.equal(new Set(ports).size, 2)
-  })
-
   it("the origin's refusal that breaks off breaks off for the client", async () => {
     const asked = atOrigin()
     const socket = connect(handshake())

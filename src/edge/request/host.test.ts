@@ -46,14 +46,9 @@ describe('the same site', () => {
 
 describe('nobody', () => {
   const NOBODY = [
-    ...['', ' ', '.', ':80', 'red.example..', '.red.example', 'red..example', 'red.example:80:80'],
-    ...['red.example:80a', 'red.example:-1', 'blue.example@red.example', 'red.example@blue.example'],
-    ...['user:pass@red.example', 'red.example/blue.example', 'red.example?', 'red.example#', 'red.example\\'],
-    ...['red.example,blue.example', 'red.example blue.example', 'red.example%00', 'red.example%2e'],
-    ...['"red.example"', '[red.example]', '[::1]', '127.0.0.1', '127.0.0.1:80', 'localhost', '*'],
-    ...['b\xfccher.example', 'b\xc3\xbccher.example', 'red\xad.example', '\xef\xbd\x92ed.example'],
-    ...['__proto__', 'constructor', 'red.example;', "red.example' or 1=1", 'x'.repeat(64)],
-    `${'x'.repeat(300)}.example`,
+    ...['', ' ', '.red.example', 'red.example..', 'red.example:80:80', 'blue.example@red.example'],
+    ...['red.example/blue.example', 'red.example,blue.example', 'red.example blue.example', 'red.example%2e'],
+    ...['[::1]', '127.0.0.1:80', 'localhost', 'b\xc3\xbccher.example', 'constructor', 'x'.repeat(300)],
   ]
   for (const host of NOBODY) {
     it(JSON.stringify(host).slice(0, 60), async () => {
@@ -80,10 +75,8 @@ describe('a whole URL as target', () => {
   })
 
   const REFUSED = [
-    ...['http://blue.example@red.example/', 'http://red.example:80@blue.example/', 'http:///', 'http://'],
-    ...['http:red.example/', 'https:/red.example/', 'http://red.example#/', 'http://red.example?x'],
-    ...['http://[red.example/', 'gopher://red.example/', 'javascript://red.example/', 'http//red.example/'],
-    ...['red.example/', '*', '?', '\\'],
+    ...['http://blue.example@red.example/', 'http:///', 'http:red.example/', 'http://red.example#/'],
+    ...['http://red.example?x', 'gopher://red.example/', 'red.example/', '*'],
   ]
   for (const target of REFUSED) {
     it(`${target}: refused`, async () => {
@@ -106,10 +99,14 @@ describe('a whole URL as target', () => {
 
 describe('paths', () => {
   const PATHS = [
-    ...['/../../etc/passwd', '/..%2f..%2fetc/passwd', '/%2e%2e/%2e%2e/etc/passwd', '/a/..;/b', '/.%00/a'],
-    ...['/%c0%ae%c0%ae/', '//nobody.example/', '/\\nobody.example', '/a%0d%0aX-Evil:%201'],
-    ...['/%0d%0a%0d%0a<html>', '/a?b=%0d%0aSet-Cookie:%20x=1', '/%', '/%zz', '/%u0041', '/a?%', '/a|b'],
-    ...['/"', "/'", '/<script>', '/{}', '/^', '/`', '/a?b=<>"'],
+    ...['/../../etc/passwd', '/%2e%2e/%2e%2e/etc/passwd', '/a/..;/b', '/.%00/a', '/%c0%ae%c0%ae/', '/%zz'],
+    ...[
+      '//nobody.example/',
+      '/\\nobody.example',
+      '/a%0d%0aX-Evil:%201',
+      '/a?b=%0d%0aSet-Cookie:%20x=1',
+      '/"',
+    ],
   ]
   for (const path of PATHS) {
     it(`${path}: the origin gets it as it came, the cache as one spelling, and no header breaks`, async () => {

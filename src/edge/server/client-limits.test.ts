@@ -113,14 +113,3 @@ describe('requests of one client in all', () => {
     await answerAll(asked)
   })
 })
-
-it('connections of one client: one past the limit is told 429 before it says anything', async (t) => {
-  const clients = { ...loadConfig({}).clients, connections: 2, unlimited: [] }
-  const other = await openEdge({ clients }, t)
-  const open = () => openSocket(t, other.port, { localAddress: '127.0.0.5' })
-  for (let at = 0; at < 2; at++) await once(open(), 'connect')
-  const text = String(Buffer.concat(await open().toArray()))
-  assert.match(text, /^HTTP\/1\.1 429 [\s\S]*X-Prepaint: none; too-many-connections\r\n/)
-  assert.match(text, /Too many are open from your address/)
-  assert.equal((await other.ask('/', { agent: PERSON })).status, 200)
-})

@@ -187,25 +187,17 @@ describe('bodies over HTTP/2', () => {
     assert.deepEqual({ ...asked!.trailers }, { 'x-check': '7' })
   })
 
-  it('Expect: 100-continue is asked of the origin; a final answer comes before the body', async (t) => {
-    const originSays = (say: (res: http.ServerResponse) => void) =>
-      edge.originServer.once('checkContinue', (_req, res: http.ServerResponse) => say(res))
-    const session = edge.session(t)
-    originSays((res) => {
+  it('Expect: 100-continue is asked of the origin', async (t) => {
+    edge.originServer.once('checkContinue', (_req, res: http.ServerResponse) => {
       res.writeContinue()
       res.end('thanks')
     })
-    const stream = session.request({ ...POST, expect: '100-continue' })
+    const stream = edge.session(t).request({ ...POST, expect: '100-continue' })
     // Both may come in one piece.
     const response = headOf(stream)
     await once(stream, 'continue')
     stream.end('body')
     assert.equal((await response).status, 200)
-
-    originSays((res) => res.writeHead(413, { connection: 'close' }).end('too much'))
-    const refused = session.request({ ...POST, expect: '100-continue' })
-    refused.on('continue', () => assert.fail('nobody wanted the body'))
-    assert.equal((await headOf(refused)).status, 413)
   })
 
   it('a body that is not read ends in peace: after an early answer, or with a page that is served', async (t) => {
@@ -259,15 +251,12 @@ describe('an origin that says what HTTP/2 cannot: the node and the session serve
   const CHUNKED = '200 OK\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n1\r\na\r\n0'
   const SAID: [answer: string, status: number][] = [
     ['999 Denied\r\nConnection: close', 502],
-    ['600 X\r\nConnection: close', 502],
     ['200 OK\r\nHTTP2-Settings: a\r\nConnection: close', 200],
     ['200 OK\r\nETag: a\r\nETag: b\r\nConnection: close', 200],
     ['204 No Content\r\nConnection: close', 204],
-    ['304 Not Modified\r\nConnection: close', 304],
     ['101 X\r\nConnection: Upgrade\r\nUpgrade: websocket', 502],
     [`${CHUNKED}\r\nHTTP2-Settings: a`, 200],
     [`${CHUNKED}\r\nETag: "a"\r\nETag: "b"`, 200],
-    [`${CHUNKED}\r\nDate: a\r\nDate: b`, 200],
     [`${CHUNKED}\r\nTE: gzip`, 200],
   ]
   for (const [said, status] of SAID) {

@@ -169,26 +169,6 @@ describe('size', () => {
 describe('requests behind one that is not answered yet', () => {
   const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: red.example\r\n\r\n`
 
-  it('are answered in their order, and make room once they are', async (t) => {
-    const socket = openSocket(t, edge.port)
-    let text = ''
-    socket.on('data', (part) => {
-      text += part
-    })
-    const paths = Array.from({ length: 3 * MOST_PIPELINED }, (_, at) => `/${at}`)
-    const answered = () => [...text.matchAll(/from the origin (\/\d+)/g)].map(([, path]) => path)
-    for (let sent = 0; sent < paths.length; sent += MOST_PIPELINED) {
-      socket.write(
-        paths
-          .slice(sent, sent + MOST_PIPELINED)
-          .map(get)
-          .join(''),
-      )
-      await until('all are answered', () => answered().length === sent + MOST_PIPELINED)
-    }
-    assert.deepEqual(answered(), paths)
-  })
-
   it('so many, and one more ends the connection', async (t) => {
     const ask = (behind: number) => {
       const socket = openSocket(t, edge.port)
