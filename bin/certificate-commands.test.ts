@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { it } from 'node:test'
 import { createVault } from '../src/certificates/vault/vault.ts'
@@ -35,23 +35,14 @@ it('set, show, remove; what is wrong is said, and the key is shown nowhere', asy
   assert.match(shown.text, /supplied by the owner/)
   assert.match(shown.text, /next order +none: your own certificate is used/)
   assert.doesNotMatch(JSON.stringify(set), /PRIVATE/)
-  assert.match(readFileSync(path.join(dir, 'secret-key'), 'utf8'), /^[\w+/]{43}=\n$/)
-  const list = await run('domain list')
-  assert.match(list.text, /certificate/)
-  assert.match(list.text, /in use/)
+  assert.match((await run('domain list')).text, /in use/)
 
   const other = file('other.pem', ca.leaf().key)
   const wrong = await run(`certificate set --domain shop.example.com --chain ${dir}/chain.pem --key ${other}`)
   assert.equal(wrong.exitCode, 1)
   assert.match(String(wrong.json['error']), /private_key is not the key/)
-  const missing = await run('certificate set --domain shop.example.com --chain /none --key /none')
-  assert.match(String(missing.json['error']), /\/none cannot be read/)
 
   assert.match((await run('certificate remove --domain shop.example.com')).text, /no longer used/)
-  assert.match(
-    (await run('certificate show --domain shop.example.com')).text,
-    /next order +none: this command runs without PREPAINT_ACME_DIRECTORY/,
-  )
   const none = await run('certificate remove --domain shop.example.com')
   assert.match(String(none.json['error']), /Certificate not found/)
   const unknown = await run('certificate show --domain nobody.example.com')

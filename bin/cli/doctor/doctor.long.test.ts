@@ -46,21 +46,6 @@ describe('doctor', () => {
   })
 })
 
-it('doctor asks for what the roles need, and for nothing else', async () => {
-  const names = async (roles: string) => {
-    const { json } = await runJson(['doctor'], {
-      ...{ DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none', PREPAINT_CHROMIUM: '/nonexistent/chromium' },
-      ...{ PREPAINT_ROLES: roles, PREPAINT_API_PORT: '0', PREPAINT_EDGE_PORT: '0' },
-    })
-    return (json['checks'] as CheckResult[]).map(({ name }) => name)
-  }
-  const [edge, render] = await Promise.all(['edge', 'render'].map(names))
-  const common = ['Node', 'memory', 'data directory', 'disk', 'PostgreSQL (DATABASE_URL)']
-  assert.deepEqual(render, [...common, 'Chromium', 'user namespaces', 'PREPAINT_API_PORT', 'master key'])
-  const ports = ['API', 'EDGE', 'EDGE_TLS'].map((name) => `PREPAINT_${name}_PORT`)
-  assert.deepEqual(edge, [...common, ...ports, 'certificates (ACME)', 'master key'])
-})
-
 describe('looks at the machine', () => {
   it('at Node', () => {
     assert.equal(nodeVersion('24.0.0').state, 'ok')

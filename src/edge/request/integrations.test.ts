@@ -158,14 +158,6 @@ describe('the edge worker integration', () => {
     assert.deepEqual([second.status, second.verdict, second.headers['content-encoding']], [200, 'hit', 'br'])
   })
 
-  it('a sitemap as the edge gives it: fetched, and then kept', async () => {
-    for (const verdict of ['pass; sitemap', 'hit']) {
-      const sitemap = await offer('/sitemap.xml')
-      assert.deepEqual(seen(sitemap), [200, '200', verdict])
-      assert.match(sitemap.body.toString(), /<loc>https:\/\/red\.example\/a<\/loc>/)
-    }
-  })
-
   // Proves decided "Edge worker integration"
   it('204 for all that the worker is to ask its origin; the origin is not asked by us', async () => {
     const cases: [path: string, how: How, verdict: string][] = [

@@ -154,11 +154,6 @@ describe('a page that reads like none', () => {
     const gone = await edge.ask('/a')
     assert.deepEqual([gone.status, gone.verdict], [404, 'rendered'])
   })
-
-  it('is a page on another domain', async () => {
-    edge.script(NONE)
-    assert.equal(await edge.verdict('/none', { host: 'blue.example' }), 'rendered')
-  })
 })
 
 describe("what the origin's Cache-Control says about storing", () => {

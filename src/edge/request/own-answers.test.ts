@@ -299,6 +299,7 @@ describe('https_redirect', () => {
   })
 
   it('not other domains, nor without a certificate, nor past its end', async () => {
+    await edge.pool.query('delete from certificate')
     await edge.settings({ https_redirect: true })
     assert.equal((await ask('/x', { agent: PERSON }))[0], 200)
     await certify(60_000)

@@ -1,6 +1,5 @@
 /** What is told of each request: to metrics and traffic, to the access log, to who reads "last crawler", by its id. */
 import assert from 'node:assert/strict'
-import { EventEmitter } from 'node:events'
 import { Writable } from 'node:stream'
 import { beforeEach, describe, it } from 'node:test'
 import ipaddr from 'ipaddr.js'
@@ -11,7 +10,7 @@ import { NO_CLIENT_LIMITS } from '../../http/client-limits.ts'
 import { enqueueLive } from '../../queue/jobs/enqueue.ts'
 import type { Visit } from '../../store/last-visits.ts'
 import { pageId } from '../../store/page-id.ts'
-import { type Answered, createAccessLog, Report } from './report.ts'
+import { type Answered, createAccessLog } from './report.ts'
 import { handledAs } from './verdict.ts'
 
 const GIVEN = { 'x-request-id': 'given-by-somebody' }
@@ -59,34 +58,6 @@ describe('the report of live requests', () => {
       ),
       asked.map(([, , wanted]) => wanted),
     )
-  })
-
-  it('of a page from memory, has our own time; of all else, the time until it had gone out', () => {
-    let now = 0
-    const seconds: number[] = []
-    const report = new Report({
-      stopwatch: () => now,
-      idOf: () => 'a-request',
-      answered: (_req, answer) => seconds.push(answer.seconds),
-    })
-    const begin = () => {
-      const res = Object.assign(new EventEmitter(), { closed: false, headersSent: true, statusCode: 200 })
-      const req = { headers: {} } as never
-      const started = report.begin(req)
-      const end = (verdict: Answered['verdict']) =>
-        report.endWhenSent(req, res as never, started, { ...handledAs('none; fault'), verdict })
-      return { res, end }
-    }
-    const hit = begin()
-    now += 1
-    hit.end('hit')
-    const passed = begin()
-    now += 1
-    passed.end('pass; late')
-    assert.deepEqual(seconds, [1])
-    now += 5
-    passed.res.emit('close')
-    assert.deepEqual(seconds, [1, 6])
   })
 })
 

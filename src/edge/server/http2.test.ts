@@ -5,7 +5,7 @@ import http2 from 'node:http2'
 import https from 'node:https'
 import { describe, it } from 'node:test'
 import { standsAt } from '../../../test/support/condition.ts'
-import { GOOGLEBOT, openEdge, openSession, PERSON, pour, testTls } from '../../../test/support/edge.ts'
+import { GOOGLEBOT, openEdge, openSession, PERSON, testTls } from '../../../test/support/edge.ts'
 import { listening } from '../../../test/support/loopback.ts'
 import { createEdgeServers } from './servers.ts'
 
@@ -150,21 +150,6 @@ describe('bodies over HTTP/2', () => {
     // The end is seen only by reading.
     req.resume()
     await closed
-  })
-
-  it('the origin is read only as fast as a stream is; others of its session go on', async (t) => {
-    let written = () => 0
-    answer = (req, res) => {
-      if (req.url === '/large') written = pour(res)
-      else res.end('small')
-    }
-    const session = edge.session(t)
-    const stream = session.request({ ...ROOT, ':path': '/large' })
-    stream.on('error', () => {})
-    await headOf(stream)
-    assert((await standsAt(() => written())) < 100)
-    assert.equal((await ask(session)).body, 'small')
-    stream.close()
   })
 
   it('trailers go both ways, without those that have no place there', async (t) => {
