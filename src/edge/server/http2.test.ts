@@ -71,25 +71,6 @@ describe('HTTP/2', () => {
 })
 
 describe('hits over HTTP/2', () => {
-  it('are the same whether the request ends with its headers or not', async (t) => {
-    const session = edge.session(t)
-    const page = { ':path': '/same', 'user-agent': GOOGLEBOT }
-    const { headers } = await ask(session, page)
-    const condition = { 'if-none-match': headers.etag }
-    for (const more of [{}, { ':method': 'HEAD' }, condition, { 'accept-encoding': 'br' }]) {
-      const fast = await ask(session, { ...page, ...more })
-      const usual = await ask(session, { ...page, ...more }, '')
-      assert.equal(fast.headers['x-prepaint'], 'hit')
-      for (const { headers } of [fast, usual]) {
-        assert.match(String(headers['x-request-id']), /^[\w-]{20}$/)
-        headers['x-request-id'] = 'one'
-        headers.date = 'now'
-      }
-      assert.deepEqual({ ...fast.headers }, { ...usual.headers })
-      assert.equal(fast.body, usual.body)
-    }
-  })
-
   it('are looked for before request objects are made, only where each header stands once', async (t) => {
     const seen: string[] = []
     const own = { headers: [], lines: '' }
