@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs'
-import { ownerOfDomain } from '../../src/accounts/keys.ts'
 import { CHAIN_LIMIT_CHARS, KEY_LIMIT_CHARS } from '../../src/certificates/certificate.ts'
 import {
   foundCertificate,
@@ -12,7 +11,7 @@ import { createVault } from '../../src/certificates/vault/vault.ts'
 import type { Config } from '../../src/config.ts'
 import { CommandError, type Commands, defineCommand } from '../command-line/command.ts'
 import { withDatabase } from '../command-line/open-database.ts'
-import { DOMAIN_OPTION, parseDomainOption } from '../command-line/options.ts'
+import { DOMAIN_OPTION, withDomain } from '../command-line/options.ts'
 import { fields } from '../command-line/output.ts'
 
 const certificateForget = defineCommand({
@@ -48,13 +47,11 @@ const certificateForget = defineCommand({
 
 const certificateRemove = defineCommand({
   options: { domain: DOMAIN_OPTION },
-  async run(values, around) {
-    const name = parseDomainOption(values.domain)
-    const deleted = await withDatabase(around, async ({ pool, nowMs }) =>
-      withdrawCertificate(pool, await ownerOfDomain(pool, name), name, nowMs),
-    )
-    return { json: { domain: name, deleted }, text: `The certificate of ${name} is no longer used.` }
-  },
+  run: (values, around) =>
+    withDomain(values.domain, around, async ({ account, name }, { pool, nowMs }) => {
+      const deleted = await withdrawCertificate(pool, account, name, nowMs)
+      return { json: { domain: name, deleted }, text: `The certificate of ${name} is no longer used.` }
+    }),
 })
 
 const certificateSet = defineCommand({
@@ -68,18 +65,16 @@ const certificateSet = defineCommand({
     key: { value: 'FILE', text: 'PEM: its private key, without a passphrase', required: true },
   },
   async run(values, around) {
-    const name = parseDomainOption(values.domain)
     const supplied = {
       chain: contentOf(values.chain, CHAIN_LIMIT_CHARS),
       key: contentOf(values.key, KEY_LIMIT_CHARS),
     }
     const { dataDir, secretKeys: keys } = around.config
-    const view = await withDatabase(around, async ({ pool, nowMs }) => {
+    return withDomain(values.domain, around, async ({ account, name }, { pool, nowMs }) => {
       const vault = createVault({ pool, keys, dataDir })
-      const account = await ownerOfDomain(pool, name)
-      return supplyCertificate({ pool, vault }, account, name, supplied, nowMs)
+      const view = await supplyCertificate({ pool, vault }, account, name, supplied, nowMs)
+      return { json: { domain: name, ...view }, text: certificateText(name, view, around.config) }
     })
-    return { json: { domain: name, ...view }, text: certificateText(name, view, around.config) }
   },
 })
 
@@ -96,13 +91,11 @@ function contentOf(file: string, limitChars: number): string {
 
 const certificateShow = defineCommand({
   options: { domain: DOMAIN_OPTION },
-  async run(values, around) {
-    const name = parseDomainOption(values.domain)
-    const view = await withDatabase(around, async ({ pool }) =>
-      foundCertificate(pool, await ownerOfDomain(pool, name), name),
-    )
-    return { json: { domain: name, ...view }, text: certificateText(name, view, around.config) }
-  },
+  run: (values, around) =>
+    withDomain(values.domain, around, async ({ account, name }, { pool }) => {
+      const view = await foundCertificate(pool, account, name)
+      return { json: { domain: name, ...view }, text: certificateText(name, view, around.config) }
+    }),
 })
 
 function certificateText(

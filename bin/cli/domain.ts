@@ -1,5 +1,4 @@
 import { findAccount } from '../../src/accounts/accounts.ts'
-import { ownerOfDomain } from '../../src/accounts/keys.ts'
 import { firstProblem } from '../../src/api/http/validation.ts'
 import { createVault } from '../../src/certificates/vault/vault.ts'
 import { transaction } from '../../src/db/transaction.ts'
@@ -78,13 +77,11 @@ const domainList = defineCommand({
 
 const domainRemove = defineCommand({
   options: { domain: DOMAIN_OPTION },
-  async run(values, around) {
-    const name = parseDomainOption(values.domain)
-    const deleted = await withDatabase(around, async ({ pool }) =>
-      deleteDomain(pool, await ownerOfDomain(pool, name), name),
-    )
-    return { json: { deleted }, text: `Domain ${name} and everything stored for it are deleted.` }
-  },
+  run: (values, around) =>
+    withDomain(values.domain, around, async ({ account, name }, { pool }) => {
+      const deleted = await deleteDomain(pool, account, name)
+      return { json: { deleted }, text: `Domain ${name} and everything stored for it are deleted.` }
+    }),
 })
 
 const domainSet = defineCommand({
@@ -96,7 +93,6 @@ const domainSet = defineCommand({
   },
   async run(values, around) {
     const { config } = around
-    const name = parseDomainOption(values.domain)
     if (values.origin === null && values.active === null && values.settings === null) {
       throw new UsageError('Nothing to change: give --origin, --active or --settings')
     }
@@ -106,11 +102,11 @@ const domainSet = defineCommand({
       originUrl: values.origin === null ? undefined : await parseOriginOption(values.origin, config),
     }
     const { plans, secretKeys: keys, dataDir } = config
-    const domain = await withDatabase(around, async ({ pool, nowMs }) => {
+    return withDomain(values.domain, around, async ({ account, name }, { pool, nowMs }) => {
       const sealed = { ...change, vault: createVault({ pool, keys, dataDir }) }
-      return updateDomain(pool, await ownerOfDomain(pool, name), name, sealed, { plans, nowMs })
+      const domain = await updateDomain(pool, account, name, sealed, { plans, nowMs })
+      return { json: { domain }, text: domainText(domain) }
     })
-    return { json: { domain }, text: domainText(domain) }
   },
 })
 

@@ -1,10 +1,8 @@
-import { migrate } from '../../src/db/migrate.ts'
 import { type FleetNode, readFleet } from '../../src/insight/fleet/node.ts'
-import { silentLog } from '../../src/log.ts'
 import type { JobState } from '../../src/queue/jobs/job.ts'
 import { countJobs, ENDED_READ, listJobs } from '../../src/queue/jobs/list-jobs.ts'
 import { type Commands, defineCommand } from '../command-line/command.ts'
-import { openCommandDatabase, withDatabase } from '../command-line/open-database.ts'
+import { withDatabase } from '../command-line/open-database.ts'
 import {
   domainNamed,
   parseChoiceOption,
@@ -97,18 +95,10 @@ function row(node: FleetNode): string[] {
 
 const migrateCommand = defineCommand({
   options: {},
-  async run(_values, { config, say }) {
-    const database = await openCommandDatabase(config, say, { create: true })
-    try {
-      const applied = await migrate(database.connection, silentLog())
-      const text =
-        applied.length === 0
-          ? 'The database is up to date.'
-          : `Applied:\n${applied.map((name) => `  ${name}`).join('\n')}`
-      return { json: { applied }, text }
-    } finally {
-      await database.close()
-    }
+  async run(_values, around) {
+    const applied = await withDatabase(around, async (store) => store.applied, { create: true })
+    const text = ['Applied:', ...applied].join('\n  ')
+    return { json: { applied }, text: applied.length === 0 ? 'The database is up to date.' : text }
   },
 })
 

@@ -2,6 +2,7 @@ import { isIP } from 'node:net'
 import { systemClock } from '../../src/clock.ts'
 import { unreachable } from '../../src/errors.ts'
 import { convert } from '../../src/forms/convert.ts'
+import { FORMS } from '../../src/forms/form.ts'
 import { startGateway } from '../../src/gateway/gateway.ts'
 import type { DomainName, PagePath } from '../../src/ids.ts'
 import { createLog } from '../../src/log.ts'
@@ -12,7 +13,7 @@ import type { RenderOutcome } from '../../src/render/outcome.ts'
 import { PHASES, type Phase, type Rendering, type RenderRecord } from '../../src/render/record.ts'
 import { startRenderer } from '../../src/render/renderer.ts'
 import { visitorFor } from '../../src/sites/devices.ts'
-import type { PageVariant } from '../../src/store/page-id.ts'
+import { PAGE_VARIANTS, type PageVariant } from '../../src/store/page-id.ts'
 import { normalisePath } from '../../src/store/path.ts'
 import {
   CommandError,
@@ -21,6 +22,7 @@ import {
   type Surroundings,
   UsageError,
 } from '../command-line/command.ts'
+import { parseChoiceOption } from '../command-line/options.ts'
 import { fields } from '../command-line/output.ts'
 import { watchForShutdown } from '../node/shutdown.ts'
 
@@ -37,12 +39,8 @@ const render = defineCommand({
   },
   operand: { name: 'URL', text: 'the page; http or https' },
   async run({ explain, ...values }, around, url) {
-    const form = values.form ?? 'html'
-    const variant = values.variant ?? 'desktop'
-    if (form !== 'html' && form !== 'markdown' && form !== 'card')
-      throw new UsageError(`--form must be html, markdown or card, got "${form}"`)
-    if (variant !== 'desktop' && variant !== 'mobile')
-      throw new UsageError(`--variant must be desktop or mobile, got "${variant}"`)
+    const form = parseChoiceOption('form', values.form ?? 'html', FORMS)
+    const variant = parseChoiceOption('variant', values.variant ?? 'desktop', PAGE_VARIANTS)
     const page = await pageAt(url, around)
     const begunMs = systemClock.nowMs()
     const { outcome, record } = await renderOnce(page, variant, around)

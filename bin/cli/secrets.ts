@@ -4,20 +4,19 @@ import {
   createToken,
   listKeys,
   listTokens,
-  ownerOfDomain,
   ownerOfKey,
   ownerOfToken,
   revokeKey,
   revokeToken,
 } from '../../src/accounts/keys.ts'
 import { type Commands, defineCommand } from '../command-line/command.ts'
-import { withDatabase } from '../command-line/open-database.ts'
+import { type OpenStore, withDatabase } from '../command-line/open-database.ts'
 import {
   DOMAIN_OPTION,
   EMAIL_OPTION,
-  parseDomainOption,
   parseIdOption,
   parseTimeOption,
+  withDomain,
 } from '../command-line/options.ts'
 import { table } from '../command-line/output.ts'
 
@@ -68,41 +67,46 @@ const keyList = defineCommand({
   },
 })
 
-const keyRevoke = defineCommand({
-  options: { id: { value: 'ID', text: 'the id in "key list"', required: true } },
-  async run(values, around) {
-    const id = parseIdOption(values.id)
-    await withDatabase(around, async ({ pool, nowMs }) =>
-      revokeKey(pool, await ownerOfKey(pool, id), id, nowMs),
-    )
-    return {
-      json: { revoked: id },
-      text: `API key ${id} is revoked: requests with it are refused from now on.`,
-    }
-  },
-})
+function revokeCommand(
+  group: 'key' | 'token',
+  words: string,
+  revoke: (store: OpenStore, id: number) => Promise<unknown>,
+) {
+  return defineCommand({
+    options: { id: { value: 'ID', text: `the id in "${group} list"`, required: true } },
+    async run(values, around) {
+      const id = parseIdOption(values.id)
+      await withDatabase(around, (store) => revoke(store, id))
+      return {
+        json: { revoked: id },
+        text: `${words} ${id} is revoked: requests with it are refused from now on.`,
+      }
+    },
+  })
+}
+
+const keyRevoke = revokeCommand('key', 'API key', async ({ pool, nowMs }, id) =>
+  revokeKey(pool, await ownerOfKey(pool, id), id, nowMs),
+)
 
 const tokenCreate = defineCommand({
   options: {
     domain: { value: 'D', text: 'the only domain that the token can refresh', required: true },
     name: { value: 'N', text: 'a name to recognise the token by', required: true },
   },
-  async run(values, around) {
-    const domain = parseDomainOption(values.domain)
-    const created = await withDatabase(around, async ({ pool }) =>
-      createToken(pool, await ownerOfDomain(pool, domain), domain, values.name, around.config.plans),
-    )
-    around.say(`Webhook token "${created.name}" (id ${created.id}) for ${domain}. Shown only once:`)
-    return { json: created, text: created.token }
-  },
+  run: (values, around) =>
+    withDomain(values.domain, around, async ({ account, name }, { pool }) => {
+      const created = await createToken(pool, account, name, values.name, around.config.plans)
+      around.say(`Webhook token "${created.name}" (id ${created.id}) for ${name}. Shown only once:`)
+      return { json: created, text: created.token }
+    }),
 })
 
 const tokenList = defineCommand({
   options: { domain: DOMAIN_OPTION },
   async run(values, around) {
-    const domain = parseDomainOption(values.domain)
-    const tokens = await withDatabase(around, async ({ pool }) =>
-      listTokens(pool, await ownerOfDomain(pool, domain), domain),
+    const tokens = await withDomain(values.domain, around, ({ account, name }, { pool }) =>
+      listTokens(pool, account, name),
     )
     const rows = tokens.map((token) => [
       String(token.id),
@@ -124,19 +128,9 @@ const tokenList = defineCommand({
   },
 })
 
-const tokenRevoke = defineCommand({
-  options: { id: { value: 'ID', text: 'the id in "token list"', required: true } },
-  async run(values, around) {
-    const id = parseIdOption(values.id)
-    await withDatabase(around, async ({ pool, nowMs }) =>
-      revokeToken(pool, await ownerOfToken(pool, id), id, nowMs),
-    )
-    return {
-      json: { revoked: id },
-      text: `Webhook token ${id} is revoked: requests with it are refused from now on.`,
-    }
-  },
-})
+const tokenRevoke = revokeCommand('token', 'Webhook token', async ({ pool, nowMs }, id) =>
+  revokeToken(pool, await ownerOfToken(pool, id), id, nowMs),
+)
 
 export const commands: Commands = {
   'key create': keyCreate,

@@ -40,7 +40,7 @@ export async function reportQueued(
   const isTerminal = process.stderr.isTTY === true && !around.json
   if (!wait && !isTerminal) return { json, text: words }
   around.say(`${words} Ctrl-C stops waiting; the work continues.`)
-  const bar = isTerminal ? progressBar() : null
+  const line = isTerminal ? progressLine() : null
   const { value, stalled } = await poll(
     async () => {
       const progress = await readProgress(pool, domain.id, since)
@@ -48,8 +48,8 @@ export async function reportQueued(
       const isOver = queued + running === 0 && !warming
       return { value: progress, progress, isOver, isRunning: running > 0 }
     },
-    bar && (({ queued, running, ended }) => bar.update(ended, ended + queued + running)),
-  ).finally(() => bar?.end())
+    line && (({ queued, running, ended }) => line.update(progressBar(ended, ended + queued + running))),
+  ).finally(() => line?.end())
   if (stalled) around.say(STALLED)
   const { ended } = value
   return {

@@ -7,7 +7,8 @@ import { databaseNow } from '../../src/db/transaction.ts'
 import { silentLog } from '../../src/log.ts'
 import { CommandError, type Surroundings } from './command.ts'
 
-export type OpenStore = Database & { nowMs: number }
+/** `applied`: the migrations that this opening has applied. */
+export type OpenStore = Database & { nowMs: number; applied: readonly string[] }
 
 /** `create`: a missing private database is created. Otherwise it is an error: the data directory is probably wrong. */
 type Missing = { create?: boolean }
@@ -20,8 +21,8 @@ export async function withDatabase<T>(
 ): Promise<T> {
   const database = await openCommandDatabase(config, say, options)
   try {
-    await migrate(database.connection, silentLog())
-    return await work({ ...database, nowMs: (await databaseNow(database.pool)).getTime() })
+    const applied = await migrate(database.connection, silentLog())
+    return await work({ ...database, applied, nowMs: (await databaseNow(database.pool)).getTime() })
   } finally {
     await database.close()
   }

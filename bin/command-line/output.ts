@@ -68,19 +68,14 @@ export async function readStdin(): Promise<string> {
   return all.replace(/\r?\n$/, '')
 }
 
-export function progressBar(): { update(finished: number, total: number): void; end(): void } {
-  const width = 30
-  return {
-    update(finished, total) {
-      const filled = total === 0 ? 0 : Math.floor((finished / total) * width)
-      const bar = '█'.repeat(filled) + '░'.repeat(width - filled)
-      // The total can shrink: clear the rest of the line.
-      process.stderr.write(`\r${bar} ${finished} of ${total}\u001b[K`)
-    },
-    end: () => process.stderr.write('\n'),
-  }
+const BAR_CHARS = 30
+
+export function progressBar(finished: number, total: number): string {
+  const filled = total === 0 ? 0 : Math.floor((finished / total) * BAR_CHARS)
+  return `${'█'.repeat(filled)}${'░'.repeat(BAR_CHARS - filled)} ${finished} of ${total}`
 }
 
+/** Each text replaces the one before it. */
 export function progressLine(): { update(text: string): void; end(): void } {
   return {
     update(text) {

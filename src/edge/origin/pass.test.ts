@@ -348,4 +348,18 @@ describe('when one side goes away', () => {
     assert.equal(String((await ask('/second')).body), 'again')
     await dropped
   })
+
+  // Proves decided "Origin failure"
+  it('a request that may not be sent twice has a connection that was used a moment ago, or a new one', async () => {
+    const used = new Set<unknown>()
+    answer = async (req, res) => {
+      if (used.has(req.socket)) return void req.socket.destroy()
+      used.add(req.socket)
+      await req.toArray()
+      res.end('done')
+    }
+    await ask('/')
+    edge.wait(2_001)
+    assert.equal(String((await ask('/', { method: 'POST', body: 'order' })).body), 'done')
+  })
 })
