@@ -327,10 +327,7 @@ describe('when one side goes away', () => {
   })
 
   it('an origin that breaks off in the middle breaks the answer, so that it is not taken for whole', async () => {
-    answer = (_req, res) => {
-      res.writeHead(200, { 'content-length': '100' })
-      res.write('half', () => res.destroy())
-    }
+    answer = (_req, res) => void res.write('half', () => res.destroy())
     await assert.rejects(ask('/'), /aborted|ECONNRESET/)
   })
 

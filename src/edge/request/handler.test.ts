@@ -113,9 +113,10 @@ describe('a sequence of requests', () => {
   )
   // Proves interface 1/9, interface 8/7
   sequence(
-    'at 120 % of the month misses pass and hits are served',
-    'rendered, rendered, pass; over-quota, hit, hit',
+    'at 120 % of the month misses pass, and what is only kept for failures; hits are served',
+    'rendered, rendered, pass; over-quota, hit, hit, pass; over-quota',
     ...[a, { sql: 'update render_count set renders = 1199' }, at('/b'), at('/c'), a, at('/b')],
+    ...[set({ fresh_seconds: 10, stale_seconds: 5 }), { wait: 15_000 }, a],
   )
 })
 
