@@ -27,7 +27,7 @@ export async function openCorpus(): Promise<{
     originUrl: `http://127.0.0.1:${(origin.address() as AddressInfo).port}`,
     pages: pages
       .filter(([, { expect }]) => (expect.outcome ?? 'rendered') === 'rendered')
-      .map(([name, page]) => ({ path: folderOf(name), page })),
+      .map(([name, page]) => ({ path: folderOf(name) + (page.at ?? ''), page })),
     async close() {
       const closed = once(origin, 'close')
       origin.close()

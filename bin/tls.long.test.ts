@@ -77,3 +77,16 @@ it('a node with another master key, or without one, does not start, and says wha
     assert.match(stderr, /encrypted with a master key .* set PREPAINT_SECRET_KEY/)
   }
 })
+
+it('where no CA is named it starts, says so in the log, and serves no garbage', async () => {
+  const node = await startNodeProcess(dirs[2], {
+    ...settings,
+    PREPAINT_SECRET_KEY: '',
+    PREPAINT_ACME_DIRECTORY: '',
+    PREPAINT_ACME_EMAIL: '',
+  })
+  nodes.push(node)
+  assert.match(node.log(), /encrypted with another master key/)
+  await assert.rejects(serialAt(node, 'shop.example.com'))
+  assert.equal((await fetch(`${node.api}/readyz`)).status, 200)
+})

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import http from 'node:http'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { after, it } from 'node:test'
@@ -36,6 +38,31 @@ it('a node says when it is ready, tells the truth on /readyz, ends with 0 on SIG
   assert.equal(await node.stop(), 0)
   assert.deepEqual(processesOf(dataDir), [])
   await assert.rejects(fetch(`${node.api}/readyz`))
+})
+
+it('a node finishes an answer that is under way before it ends', async () => {
+  const node = await startNodeProcess(dataDir, { ...settings, PREPAINT_ROLES: 'api' })
+  // A request whose body is still on its way: its answer must come, although no new one is taken.
+  const request = http.request(`${node.api}/api/cache/purge`, {
+    method: 'POST',
+    headers: {
+      ...{ 'x-api-key': 'none', 'content-type': 'application/json', 'content-length': 2 },
+      // Asked for the body, its client knows that it has been read so far.
+      expect: '100-continue',
+    },
+  })
+  const answered = new Promise<number | undefined>((resolve, reject) => {
+    request.once('response', (answer) => resolve(answer.resume().statusCode))
+    request.once('error', reject)
+  })
+  request.flushHeaders()
+  await once(request, 'continue')
+  request.write('{')
+  const ended = node.stop()
+  await until('it takes no new request', async () => (await fetch(node.api).catch(() => null)) === null)
+  request.end('}')
+  assert.equal(await answered, 401)
+  assert.equal(await ended, 0)
 })
 
 it('a node killed outright leaves neither PostgreSQL nor Chromium, and loses nothing that was acknowledged', async () => {

@@ -1,19 +1,25 @@
-import { createHash } from 'node:crypto'
 import type http from 'node:http'
-import type { Duplex } from 'node:stream'
 import type { RenderOutcomeKind } from '../../src/render/outcome.ts'
 import { type Answer, taggable } from '../support/renderer.ts'
+import { type Speak, speakWebSocket } from './web-socket.ts'
 
 /**
  * A page that is hard to render, and what has to come of it. It lives in a folder of its own, `/<slug of the name>/`, so it
  * names its parts by relative addresses: `data.json`.
  */
 export type CorpusPage = {
-  document: Answer
+  /** What a renderer gets wrong here, in one line. */
+  why: string
+  /** Not there when the page is rendered at another address. */
+  document?: Answer
   /** By path below the folder. */
   parts?: Readonly<Record<string, Answer>>
+  /** Rendered at this address below the folder; `''` when left out. */
+  at?: string
   /** WebSockets, by path below the folder. */
   sockets?: Readonly<Record<string, Speak>>
+  /** Rendered so often, on a domain of its own; each time has to come out alike. */
+  visits?: number
   /** The page shows something that we do not capture: docs/rendering.md names it. */
   limit?: true
   expect: Expectation
@@ -29,9 +35,6 @@ export type Expectation = {
   has?: readonly (string | RegExp)[]
   hasNot?: readonly (string | RegExp)[]
 }
-
-/** What a server says on a WebSocket: once at its opening (`heard` is null), and to each text it gets. */
-type Speak = (heard: string | null, say: (text: string) => void) => void
 
 /** Pages about one subject, by name. */
 export type Theme = Readonly<Record<string, CorpusPage>>
@@ -51,7 +54,7 @@ export function placePages(
   const speakers = new Map<string, Speak>()
   for (const [name, { document, parts, sockets }] of pages) {
     const folder = folderOf(name)
-    routes.set(folder, document)
+    if (document !== undefined) routes.set(folder, document)
     for (const [path, answer] of Object.entries(parts ?? {})) routes.set(folder + path, answer)
     for (const [path, speak] of Object.entries(sockets ?? {})) speakers.set(folder + path, speak)
   }
@@ -60,29 +63,6 @@ export function placePages(
     if (speak === undefined) socket.destroy()
     else speakWebSocket(request, socket, speak)
   })
-}
-
-/** Accepts an upgrade (RFC 6455) and speaks short texts, of at most 125 bytes each way. */
-function speakWebSocket(request: http.IncomingMessage, socket: Duplex, speak: Speak): void {
-  const accept = createHash('sha1')
-    .update(`${request.headers['sec-websocket-key']}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`)
-    .digest('base64')
-  socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n')
-  socket.write(`Sec-WebSocket-Accept: ${accept}\r\n\r\n`)
-  const say = (text: string) => {
-    if (socket.writable) socket.write(Buffer.from([0x81, Buffer.byteLength(text), ...Buffer.from(text)]))
-  }
-  socket.on('error', () => {})
-  // A server's sockets stay open on our side when the other end has gone.
-  socket.on('end', () => socket.end())
-  socket.on('data', (frame: Buffer) => {
-    if (frame[0] !== 0x81) return
-    const length = (frame[1] ?? 0) & 0x7f
-    const mask = frame.subarray(2, 6)
-    const text = frame.subarray(6, 6 + length).map((byte, at) => byte ^ (mask[at % 4] ?? 0))
-    speak(Buffer.from(text).toString(), say)
-  })
-  speak(null, say)
 }
 
 /** An answer as its author wrote it, without a line of ours. */
@@ -120,6 +100,9 @@ export function status(code: number, headers: http.OutgoingHttpHeaders = {}): An
 
 /** Asked, and never answered. */
 export const never: Answer = () => {}
+
+/** The connection is cut instead of an answer. */
+export const cutOff: Answer = (_request, response) => void response.destroy()
 
 /**
  * An answer that comes in parts, each `gapMs` of real time after the one before.

@@ -20,15 +20,22 @@ export async function testCorpus(themes: Readonly<Record<string, Theme>>): Promi
     return outcome.kind === 'crashed' ? renderer.page(path, { domain }) : outcome
   }
 
-  async function testPage(theme: string, name: string, { expect }: CorpusPage): Promise<void> {
+  async function testPage(
+    theme: string,
+    name: string,
+    { at = '', visits, expect }: CorpusPage,
+  ): Promise<void> {
     const folder = folderOf(name)
-    const outcome = await rendered(folder, `${theme}.example`)
-    judge(outcome, expect)
-    if (outcome.kind !== 'rendered') return
-    renderer.routes.set(`${folder}its-snapshot`, outcome.html)
-    const again = await rendered(`${folder}its-snapshot`, `${theme}.example`)
-    assert(again.kind === 'rendered', `the snapshot, rendered: ${JSON.stringify(again).slice(0, 2_000)}`)
-    assert.equal(readableText(again.html), readableText(outcome.html))
+    const domain = `${visits === undefined ? theme : folder.slice(1, -1)}.example`
+    for (let visit = 0; visit < (visits ?? 1); visit++) {
+      const outcome = await rendered(folder + at, domain)
+      judge(outcome, expect)
+      if (outcome.kind !== 'rendered') continue
+      renderer.routes.set(`${folder}its-snapshot`, outcome.html)
+      const again = await rendered(`${folder}its-snapshot`, domain)
+      assert(again.kind === 'rendered', `the snapshot, rendered: ${JSON.stringify(again).slice(0, 2_000)}`)
+      assert.equal(readableText(again.html), readableText(outcome.html))
+    }
   }
 
   describe('corpus', { concurrency: AT_ONCE }, () => {

@@ -1,4 +1,4 @@
-/** Every third page of each subject; corpus.long.test.ts has them all. */
+/** The first pages of each subject; corpus.long.test.ts has them all. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
@@ -11,7 +11,7 @@ await testCorpus(
   Object.fromEntries(
     Object.entries(CORPUS).map(([theme, pages]) => [
       theme,
-      Object.fromEntries(Object.entries(pages).filter((_, at) => at % 3 === 0)),
+      Object.fromEntries(Object.entries(pages).slice(0, 2)),
     ]),
   ),
 )

@@ -46,6 +46,33 @@ describe('doctor', () => {
   })
 })
 
+it('doctor asks for what the roles need, and for nothing else', async () => {
+  const names = async (roles: string) => {
+    const { json } = await runJson(['doctor'], {
+      DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none',
+      PREPAINT_ROLES: roles,
+      PREPAINT_CHROMIUM: '/nonexistent/chromium',
+      PREPAINT_API_PORT: '0',
+      PREPAINT_EDGE_PORT: '0',
+    })
+    return (json['checks'] as CheckResult[]).map(({ name }) => name)
+  }
+  const [edge, api, render] = await Promise.all(['edge', 'api', 'render'].map(names))
+  const common = ['Node', 'memory', 'data directory', 'disk', 'PostgreSQL (DATABASE_URL)']
+  assert.deepEqual(api, [...common, 'PREPAINT_API_PORT', 'master key'])
+  assert.deepEqual(render, [...common, 'Chromium', 'user namespaces', 'PREPAINT_API_PORT', 'master key'])
+  assert.deepEqual(edge, [
+    ...common,
+    ...[
+      'PREPAINT_API_PORT',
+      'PREPAINT_EDGE_PORT',
+      'PREPAINT_EDGE_TLS_PORT',
+      'certificates (ACME)',
+      'master key',
+    ],
+  ])
+})
+
 describe('looks at the machine', () => {
   it('at Node', () => {
     assert.equal(nodeVersion('24.0.0').state, 'ok')

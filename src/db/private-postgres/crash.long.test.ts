@@ -39,6 +39,21 @@ describe('kill -9', () => {
     await next.close()
   })
 
+  it('of us, and a start in the same moment: PostgreSQL of the first does not hinder the second', async () => {
+    const node = startTestProcess(dataDir)
+    await node.next('open')
+    const killed = node.kill()
+    const next = startTestProcess(dataDir)
+    // Still ours for an instant: refused is right then; once it is gone, the way is free.
+    await killed
+    const end = await next.nextEnd()
+    if (end.event === 'refused') assert.match(end.message, /is in use by another Prepaint/)
+    const again = end.event === 'refused' ? startTestProcess(dataDir) : next
+    if (end.event === 'refused') await again.next('open')
+    assert.deepEqual(await again.query('select n from kept'), [{ n: 1 }])
+    await again.close()
+  })
+
   it('of PostgreSQL, again and again: each time it is back, and the same pool goes on', async () => {
     const node = startTestProcess(dataDir)
     await node.next('open')
@@ -57,11 +72,24 @@ describe('kill -9', () => {
     const node = startTestProcess(dataDir)
     await node.next('open')
     const { pid } = readPidFile(data)!
-    const status = readFileSync(`/proc/${pid}/status`, 'utf8')
-    process.kill(Number(/^PPid:\s+(\d+)/m.exec(status)?.[1]), 'SIGKILL')
+    process.kill(parentOf(pid), 'SIGKILL')
     await until('a new server is ready', () => isReadyAndNot(pid))
     await node.kill()
     await gone()
+  })
+
+  it('of us, of PostgreSQL and of its watchdog at once: the next start recovers', async () => {
+    const node = startTestProcess(dataDir)
+    await node.next('open')
+    await node.query('insert into kept values (3)')
+    const { pid } = readPidFile(data)!
+    const watchdog = parentOf(pid)
+    await node.kill()
+    for (const victim of [watchdog, pid]) tryKill(victim)
+    const next = startTestProcess(dataDir)
+    await next.next('open')
+    assert.deepEqual(await next.query('select n from kept where n = 3'), [{ n: 3 }])
+    await next.close()
   })
 
   it('of us and of the watchdog: the orphan is stopped by the next start', async () => {
@@ -82,23 +110,29 @@ describe('kill -9', () => {
 })
 
 describe('a stale postmaster.pid', () => {
-  it('with the pid of a living stranger is no obstacle, and the stranger lives on', async (t) => {
-    const stranger = spawn('sleep', ['60'], { stdio: 'ignore' })
-    t.after(() => stranger.kill('SIGKILL'))
-    const first = startTestProcess(dataDir)
-    await first.next('open')
-    const lines = readFileSync(path.join(data, 'postmaster.pid'), 'utf8').split('\n')
-    await first.close()
-    const stale = [String(stranger.pid), ...lines.slice(1)].join('\n')
-    writeFileSync(path.join(data, 'postmaster.pid'), stale)
-    writeFileSync(path.join(home, 'socket/.s.PGSQL.5432.lock'), stale)
+  for (const whose of ['a living stranger', 'nobody']) {
+    it(`with the pid of ${whose} is no obstacle, and the stranger lives on`, async (t) => {
+      const stranger = spawn('sleep', ['60'], { stdio: 'ignore' })
+      t.after(() => stranger.kill('SIGKILL'))
+      const first = startTestProcess(dataDir)
+      await first.next('open')
+      const lines = readFileSync(path.join(data, 'postmaster.pid'), 'utf8').split('\n')
+      await first.close()
+      if (whose === 'nobody') {
+        stranger.kill('SIGKILL')
+        await until('the stranger is gone', () => stranger.signalCode !== null)
+      }
+      const stale = [String(stranger.pid), ...lines.slice(1)].join('\n')
+      writeFileSync(path.join(data, 'postmaster.pid'), stale)
+      writeFileSync(path.join(home, 'socket/.s.PGSQL.5432.lock'), stale)
 
-    const next = startTestProcess(dataDir)
-    await next.next('open')
-    assert.deepEqual(await next.query('select n from kept where n = 1'), [{ n: 1 }])
-    await next.close()
-    assert.equal(stranger.signalCode, null)
-  })
+      const next = startTestProcess(dataDir)
+      await next.next('open')
+      assert.deepEqual(await next.query('select n from kept where n = 1'), [{ n: 1 }])
+      await next.close()
+      if (whose !== 'nobody') assert.equal(stranger.signalCode, null)
+    })
+  }
 
   it('cut off in the middle is no obstacle', async () => {
     for (const rest of ['', '12']) {
@@ -113,7 +147,7 @@ describe('a stale postmaster.pid', () => {
 
 describe('kill -9 in the middle of the first start', () => {
   // From before initdb to after the first connection; initdb takes half a second and more.
-  for (const afterMs of [0, 150, 700]) {
+  for (const afterMs of [0, 60, 150, 350, 700]) {
     it(`after ${afterMs} ms: the next start makes a whole database`, async () => {
       const fresh = testDataDir()
       const node = startTestProcess(fresh)
@@ -134,6 +168,10 @@ describe('kill -9 in the middle of the first start', () => {
 function isReadyAndNot(pid: number): boolean {
   const file = readPidFile(data)
   return file?.ready === true && file.pid !== pid
+}
+
+function parentOf(pid: number): number {
+  return Number(/^PPid:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1])
 }
 
 function shells(): number[] {

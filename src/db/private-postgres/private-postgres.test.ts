@@ -50,18 +50,23 @@ describe('the private PostgreSQL', () => {
 
   it('says that the first start creates the database, and never runs as root', () => {
     assert.deepEqual(lines, ['Creating the database (first start) ...'])
+    assert.notEqual(statSync(`/proc/${pidIn(dataDir)}`).uid, 0)
     assert.equal(statSync(`/proc/${pidIn(dataDir)}`).uid, databaseUser()?.uid ?? ownUid())
   })
 
   it('listens on no port', async () => {
+    const { rows } = await database.pool.query('show listen_addresses')
+    assert.deepEqual(rows, [{ listen_addresses: '' }])
     const own = readdirSync(`/proc/${pidIn(dataDir)}/fd`)
       .map((fd) => readlinkSync(`/proc/${pidIn(dataDir)}/fd/${fd}`))
       .flatMap((target) => /^socket:\[(\d+)\]$/.exec(target)?.[1] ?? [])
-    const isIn = (table: string) => {
-      const words = readFileSync(`/proc/net/${table}`, 'utf8').split(/\s+/)
-      return own.some((inode) => words.includes(inode))
+    const inodes = (table: string, column: number) => {
+      const lines = readFileSync(`/proc/net/${table}`, 'utf8').split('\n')
+      const all = new Set(lines.map((line) => line.trim().split(/\s+/)[column]))
+      return own.filter((inode) => all.has(inode))
     }
-    assert.deepEqual([isIn('unix'), isIn('tcp'), isIn('tcp6')], [true, false, false])
+    assert.notDeepEqual(inodes('unix', 6), [], 'its Unix socket is found in this way')
+    assert.deepEqual([...inodes('tcp', 9), ...inodes('tcp6', 9)], [])
   })
 
   it('can be reached by nobody else: home, data, socket and its directory are the owner’s alone', () => {
@@ -71,13 +76,28 @@ describe('the private PostgreSQL', () => {
     }
   })
 
+  if (ownUid() === 0) {
+    it('shuts out another user, who could otherwise connect without a password', () => {
+      const socket = path.join(dataDir, 'postgres/socket/.s.PGSQL.5432')
+      const connect = `require('net').connect(${JSON.stringify(socket)}).on('error', (e) => console.log(e.code)).on('connect', function () { console.log('in'); this.end() })`
+      const tryAs = (uid: number) =>
+        execFileSync(process.execPath, ['-e', connect], { uid, gid: uid, cwd: '/', encoding: 'utf8' }).trim()
+      if (canTraverse(path.dirname(process.execPath), { uid: 65_432, gid: 65_432 })) {
+        assert.equal(tryAs(65_432), 'EACCES')
+      }
+      assert.equal(tryAs(0), 'in')
+    })
+  }
+
   it('has one order, one encoding and one time zone on every machine', async () => {
     const { rows } = await database.pool.query(
-      `select concat_ws(' ', datcollate, datlocprovider, datlocale, pg_encoding_to_char(encoding),
-                        current_setting('timezone')) as text
+      `select datcollate, datlocprovider, datlocale, pg_encoding_to_char(encoding) as encoding,
+              current_setting('timezone') as timezone
          from pg_database where datname = current_database()`,
     )
-    assert.deepEqual(rows, [{ text: 'C.UTF-8 b C.UTF-8 UTF8 UTC' }])
+    assert.deepEqual(rows, [
+      { datcollate: 'C.UTF-8', datlocprovider: 'b', datlocale: 'C.UTF-8', encoding: 'UTF8', timezone: 'UTC' },
+    ])
   })
 
   it('keeps what was stored over a restart, and starts quietly the second time', async () => {

@@ -159,6 +159,20 @@ describe('a worker', () => {
     assert.deepEqual(await asked, DONE)
     assert.equal(worker.requests.length, 1)
   })
+
+  it('heals when all its connections were cut while it renders', async () => {
+    await using worker = await start({ pollMs: 20 }, 'held')
+    const [first, second] = [await queue.domain(), await queue.domain()]
+    const asked = ask(first)
+    await until('it renders', () => worker.requests.length === 1)
+    await queue.pool.query(
+      // Until each has ended.
+      'select pg_terminate_backend(pid, 10000) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
+    )
+    worker.release()
+    assert.deepEqual(await asked, DONE)
+    assert.deepEqual(await ask(second), DONE)
+  })
 })
 
 describe('closing a worker', () => {
