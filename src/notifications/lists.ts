@@ -3,10 +3,17 @@ import { z } from 'zod'
 /** ISO 8601 in UTC, with milliseconds; `iso_time` of src/db/schema.sql. */
 export const timeSchema = z.iso.datetime({ precision: 3 })
 
+const wholeNumber = (most: number) =>
+  z
+    .string()
+    .regex(/^\d{1,15}$/, { error: 'must be a whole number' })
+    .transform(Number)
+    .pipe(z.number().min(1).max(most))
+
 /** Of lists that are read page by page. */
 export const pageQuery = z.object({
-  limit: z.coerce.number().int().min(1).max(200).default(100).describe('1 to 200; default 100'),
-  after: z.coerce.number().int().min(1).optional().describe('`next` of the page before'),
+  limit: wholeNumber(200).default(100).describe('1 to 200; default 100'),
+  after: wholeNumber(Number.MAX_SAFE_INTEGER).optional().describe('`next` of the page before'),
 })
 
 export const nextField = z.int().nullable().describe('For `after`')

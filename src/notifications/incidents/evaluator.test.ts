@@ -243,7 +243,8 @@ it('two rounds at once record everything once; pages of the list follow each oth
   for (const [query, error] of [
     ['limit=0', 'limit must be at least 1'],
     ['limit=201', 'limit must be at most 200'],
-    ['limit=x', 'limit must be a number'],
+    ['limit=x', 'limit must be a whole number'],
+    ['limit=1e1', 'limit must be a whole number'],
     ['after=0', 'after must be at least 1'],
     ['state=x', 'state must be "open" or "resolved"'],
   ]) {
