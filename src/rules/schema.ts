@@ -137,80 +137,74 @@ const answerHeaders = z.record(z.string(), z.string().max(2_048)).superRefine((h
   }
 })
 
-const path = z.string().startsWith('/', 'must start with /').max(2_048)
+/** Each costs a search in each new URL. */
+const MAX_WILDCARDS = 20
 
-/** `selector`, `path`: checked when a rule is saved, and only strings when it is read. */
-function ruleOf(selector: z.ZodString, path: z.ZodString) {
-  const renderSchema = z.strictObject({
-    /** The capture waits until an element matches. */
-    wait_for: selector.optional(),
-    /** Of the page's clock, after it is otherwise ready. */
-    wait_ms: z.int().min(0).max(30_000).optional(),
-    block: z.array(block).max(50).optional(),
-    ...visitorFields,
+const selector = z.string().min(1).max(SELECTOR_LIMIT_CHARS)
+
+const ruleSchema = z
+  .strictObject({
+    /** `*` matches any characters, also none. The first matching rule decides alone. */
+    path: z
+      .string()
+      .startsWith('/', 'must start with /')
+      .max(2_048)
+      .refine((path) => parseGlob(path).length <= MAX_WILDCARDS + 1, `must have at most ${MAX_WILDCARDS} *`),
+    when: whenSchema.optional(),
+    /**
+     * `pass`: always the origin. `render`: also paths that look like assets. `not-found`, `gone`: 404, 410.
+     * `no-store`: rendered for each crawler and not kept.
+     */
+    action: z.enum(RULE_ACTIONS).optional(),
+    fresh_seconds: seconds.optional(),
+    stale_seconds: seconds.optional(),
+    keep_seconds: seconds.optional(),
+    render: z
+      .strictObject({
+        /** The capture waits until an element matches. */
+        wait_for: selector.optional(),
+        /** Of the page's clock, after it is otherwise ready. */
+        wait_ms: z.int().min(0).max(30_000).optional(),
+        block: z.array(block).max(50).optional(),
+        ...visitorFields,
+      })
+      .optional(),
+    change: z
+      .strictObject({
+        remove: z.array(selector).max(50).optional(),
+        /** Known consent banners are removed, and their scroll locks undone. */
+        consent: z.boolean().optional(),
+        head: headSchema.optional(),
+        headers: answerHeaders.optional(),
+      })
+      .optional(),
   })
-  const changeSchema = z.strictObject({
-    remove: z.array(selector).max(50).optional(),
-    /** Known consent banners are removed, and their scroll locks undone. */
-    consent: z.boolean().optional(),
-    head: headSchema.optional(),
-    headers: answerHeaders.optional(),
-  })
-  return z
-    .strictObject({
-      /** `*` matches any characters, also none. The first matching rule decides alone. */
-      path,
-      when: whenSchema.optional(),
-      /**
-       * `pass`: always the origin. `render`: also paths that look like assets. `not-found`, `gone`: 404, 410.
-       * `no-store`: rendered for each crawler and not kept.
-       */
-      action: z.enum(RULE_ACTIONS).optional(),
-      fresh_seconds: seconds.optional(),
-      stale_seconds: seconds.optional(),
-      keep_seconds: seconds.optional(),
-      render: renderSchema.optional(),
-      change: changeSchema.optional(),
-    })
-    .refine(
-      ({ path: _path, when: _when, ...does }) => Object.values(does).some((value) => value !== undefined),
-      'must have an action, a lifetime, render or change',
-    )
-}
+  .refine(
+    ({ path: _path, when: _when, ...does }) => Object.values(does).some((value) => value !== undefined),
+    'must have an action, a lifetime, render or change',
+  )
+
+/** As they are stored: a hostile list costs a node little to read. */
+export const storedRules = z.array(ruleSchema).max(MAX_RULES)
 
 /** As JSON. Each claim of a job and each node reads them, and checking selectors takes long. */
 export const RULES_LIMIT_CHARS = 131_072
 
-function checkSelectors(rules: readonly Rule[], context: z.RefinementCtx): void {
-  if (JSON.stringify(rules).length > RULES_LIMIT_CHARS) {
-    const message = `must have at most ${RULES_LIMIT_CHARS} characters as JSON`
-    context.addIssue({ code: 'custom', path: [], message })
-    return
+/** As a client sends them. */
+export const checkedRules = storedRules.superRefine((rules, context) => {
+  const refuse = (message: string | null, path: (string | number)[]) => {
+    if (message !== null) context.addIssue({ code: 'custom', path, message })
+    return message !== null
   }
-  const check = (selector: string | undefined, path: (string | number)[]) => {
-    const problem = selector === undefined ? null : selectorProblem(selector)
-    if (problem !== null) context.addIssue({ code: 'custom', path, message: problem })
-  }
+  const isLong = JSON.stringify(rules).length > RULES_LIMIT_CHARS
+  if (refuse(isLong ? `must have at most ${RULES_LIMIT_CHARS} characters as JSON` : null, [])) return
   for (const [at, { render, change }] of rules.entries()) {
-    check(render?.wait_for, [at, 'render', 'wait_for'])
-    for (const [n, selector] of change?.remove?.entries() ?? []) check(selector, [at, 'change', 'remove', n])
+    const wanted = (change?.remove ?? []).map((text, n) => ({ text, place: ['change', 'remove', n] }))
+    if (render?.wait_for !== undefined)
+      wanted.unshift({ text: render.wait_for, place: ['render', 'wait_for'] })
+    if (wanted.some(({ text, place }) => refuse(selectorProblem(text), [at, ...place]))) return
   }
-}
-
-/** Each costs a search in each new URL. */
-const MAX_WILDCARDS = 20
-const checkedPath = path.refine(
-  (pattern) => parseGlob(pattern).length <= MAX_WILDCARDS + 1,
-  `must have at most ${MAX_WILDCARDS} *`,
-)
-
-/** As a client sends it. */
-export const checkedRules = z
-  .array(ruleOf(z.string().min(1).max(SELECTOR_LIMIT_CHARS), checkedPath))
-  .max(MAX_RULES)
-  .superRefine(checkSelectors)
-/** As it is stored: a hostile list costs a node little to read. */
-export const storedRules = z.array(ruleOf(z.string(), path)).max(MAX_RULES)
+})
 
 export type Rule = z.infer<typeof storedRules>[number]
 export type RuleRender = NonNullable<Rule['render']>
