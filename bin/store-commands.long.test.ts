@@ -173,19 +173,16 @@ describe('commands on accounts, keys, tokens and domains', () => {
     assert.deepEqual(JSON.parse(await printed(`rules show ${at}`))[0].render, { wait_for: '#a' })
 
     const { pool } = database
-    const tries = `rules try ${at} --file - --path /a --path /a --variant mobile`.split(' ')
+    const tries = `rules try ${at} --file - --path /a --path /a`.split(' ')
     const tried = runPrepaint(tries, settings, '[]')
     const differences = [{ of: 'outcome', before: 'rendered', after: 'incomplete: no element matches #a' }]
     const result = JSON.stringify({ outcome: 'incomplete', ms: 5, differences })
     const isChanged = async (sql: string, values: string[] = []) =>
       (await pool.query(sql, values)).rowCount === 1
-    await until('it is rendered', () => isChanged('update rule_try_page set result = $1', [result]))
+    await until('it is rendered', () => isChanged('update rule_try set result = $1', [result]))
     const { code, stdout } = await tried
     assert.equal(code, 0)
-    assert.match(
-      stdout,
-      /^\/a +search, mobile +1 -> none +incomplete +5 ms +outcome: incomplete: no element/m,
-    )
+    assert.match(stdout, /^\/a +search +1 -> none +incomplete +5 ms +outcome: incomplete: no element/m)
 
     await refused(`devices check ${at} --path /a`, /Domain is not active/)
     await good(`domain set ${at} --active yes`)

@@ -259,7 +259,7 @@ const TABLES: Record<string, readonly string[]> = {
     traffic_summary`),
   'src/queue': words(`
     freshness job probe queue_account queue_depth queue_domain render_record render_outcome_day rule_try
-    rule_try_page warm warm_paused warm_sitemap warm_count`),
+    warm warm_paused warm_sitemap warm_count`),
   'src/notifications': words('channel delivery evaluation event health incident'),
   'src/site-files': words('indexnow_state origin_robots page_fact redirect_use site_version'),
   'src/sites': words('device_page domain inspection origin_header reachability_check'),

@@ -469,18 +469,13 @@ create table origin_header (
   key_sealed bytea not null
 );
 
--- An owner tries rules before saving them; src/queue/tries/rule-tries.ts. Kept for a day. Each page is rendered under the
--- present rules and under the tried ones, by a job of its own whose path is no page's.
+-- Pages on which an owner tries rules before saving them; src/queue/tries/rule-tries.ts. Kept for a day. Each is rendered
+-- under the present rules and under the tried ones, by a job of its own whose path is no page's.
 create table rule_try (
-  id           uuid primary key default gen_random_uuid(),
+  id           uuid not null,
+  place        smallint not null,
   domain_id    integer not null references domain on delete cascade,
-  requested_at timestamptz not null default now()
-);
-create index rule_try_domain on rule_try (domain_id, requested_at);
-create index rule_try_age on rule_try (requested_at);
-create table rule_try_page (
-  try_id uuid not null references rule_try on delete cascade,
-  place  smallint not null,
+  requested_at timestamptz not null default now(),
   -- The job's row may be gone.
   job_id uuid not null unique,
   path   text collate "C" not null,
@@ -493,8 +488,10 @@ create table rule_try_page (
   result jsonb,
   before_picture bytea,
   after_picture  bytea,
-  primary key (try_id, place)
+  primary key (id, place)
 );
+create index rule_try_domain on rule_try (domain_id, requested_at);
+create index rule_try_age on rule_try (requested_at);
 
 -- The first and the last turn of a domain's waiting jobs in one priority; null for none. Comparing rows and ordering by
 -- all columns forces the index `job_line`: with `=` the planner may take another and read the jobs of all domains.
@@ -878,7 +875,7 @@ language sql volatile as $$
          extract(epoch from j.wait_until - clock_timestamp()) * 1000,
          settings -> 'rules', j.crawler,
          (select jsonb_build_object('path', path, 'variant', r.variant, 'before', before, 'after', after)
-            from rule_try_page r where job_id = for_job),
+            from rule_try r where job_id = for_job),
          j.variant,
          exists (select from device_page c where c.domain_id = d.id and c.path = j.path and c.is_open),
          (select key_sealed from origin_header where domain_id = for_domain), j.request_id

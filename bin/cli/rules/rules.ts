@@ -3,16 +3,14 @@ import { firstProblem } from '../../../src/api/http/validation.ts'
 import { mostAskedPaths } from '../../../src/insight/traffic/read-summaries.ts'
 import { findTry, type RuleTry, requestTry, TRIED_AT_ONCE } from '../../../src/queue/tries/rule-tries.ts'
 import { coveredRules } from '../../../src/rules/rule-book.ts'
-import { RULE_CATEGORIES, type Rule } from '../../../src/rules/schema.ts'
+import type { Rule } from '../../../src/rules/schema.ts'
 import { updateDomain } from '../../../src/sites/domain-changes.ts'
 import { domainSettingsPatchSchema } from '../../../src/sites/domain-settings.ts'
-import { PAGE_VARIANTS } from '../../../src/store/page-id.ts'
 import { outdatedPages } from '../../../src/store/stale-pages.ts'
 import { type Commands, defineCommand, UsageError } from '../../command-line/command.ts'
 import { withDatabase } from '../../command-line/open-database.ts'
 import {
   DOMAIN_OPTION,
-  parseChoiceOption,
   parseDomainOption,
   parseJsonOption,
   parsePathOptions,
@@ -78,23 +76,16 @@ const rulesTry = defineCommand({
       text: 'a page to try, at most 20 times; default: those asked for most',
       many: true,
     },
-    category: { value: 'C', text: 'as a crawler of this category; default: one whose rule changes' },
-    variant: { value: 'V', text: 'as desktop or mobile; default: one whose rule changes' },
   },
   async run(values, around) {
-    const { category, variant } = values
-    const visitor = {
-      ...(category !== null && { category: parseChoiceOption('category', category, RULE_CATEGORIES) }),
-      ...(variant !== null && { variant: parseChoiceOption('variant', variant, PAGE_VARIANTS) }),
-    }
-    const wanted = { ...visitor, rules: parseRules(await readFileOption(values.file)) }
+    const rules = parseRules(await readFileOption(values.file))
     return withDomain(values.domain, around, async (domain, { pool, nowMs }) => {
-      const { account } = domain
-      const { path } = values
-      const paths = path.length === 0 ? null : parsePathOptions(path, TRIED_AT_ONCE, domain.settings.query)
-      const id = await requestTry(pool, domain, { ...wanted, paths }, (db, count) =>
-        mostAskedPaths(db, { account, domain: domain.id }, nowMs, count),
-      )
+      const of = { account: domain.account, domain: domain.id }
+      const paths =
+        values.path.length === 0
+          ? await mostAskedPaths(pool, of, nowMs, TRIED_AT_ONCE)
+          : parsePathOptions(values.path, TRIED_AT_ONCE, domain.settings.query)
+      const id = await requestTry(pool, domain, rules, paths)
       return whenRendered(async () => {
         const found = await findTry(pool, domain.id, id)
         return found?.state === 'done' ? { json: { ...found }, text: triedText(found) } : null

@@ -10,11 +10,9 @@ import { cancelJobs } from '../../queue/jobs/cancel.ts'
 import { createClaim } from '../../queue/jobs/claim.ts'
 import { createComplete } from '../../queue/jobs/complete.ts'
 import { runJob } from '../../queue/jobs/run-job.ts'
-import { removeOldTries, TRIED_A_DAY } from '../../queue/tries/rule-tries.ts'
+import { removeOldTries, TRIED_A_DAY, visitorsToTry } from '../../queue/tries/rule-tries.ts'
 import type { Draw } from '../../queue/tries/try-rules.ts'
-import { pathsToTry, visitorsToTry } from '../../queue/tries/what-to-try.ts'
 import type { RenderOutcome, RenderRequest } from '../../render/outcome.ts'
-import type { Rule } from '../../rules/schema.ts'
 
 const api = await openApi()
 const owner = await api.account()
@@ -140,21 +138,6 @@ describe('POST and GET /api/domains/:domain/rules/try', () => {
     assert.deepEqual([most.length, most[0], most[19]], [20, '/p30', '/p11'])
   })
 
-  it('without paths also those of new rules that apply to none of these, with their parameters', async () => {
-    const rules = [
-      { path: '/imprint', action: 'gone' },
-      { path: '/*', when: { query: { lang: 'de', 'a b': '*' } }, change: { consent: true } },
-      { path: '/nowhere*', action: 'pass' },
-      { path: '/*', action: 'render' },
-    ]
-    await shop()
-    assert.deepEqual(await pathsOf({ rules }), ['/imprint', '/?a%20b=1&lang=de', '/'])
-    await shop({ query: 'ignore' })
-    assert.deepEqual(await pathsOf({ rules }), ['/imprint', '/'])
-    await shop({ rules })
-    assert.deepEqual(await pathsOf({ rules }), ['/'])
-  })
-
   it('tries as a visitor whose rule changes, else as a search crawler on a desktop', async () => {
     const rules = [
       { path: '/ai', when: { categories: ['ai'] }, change: { head: { title: 'For AI' } } },
@@ -192,27 +175,6 @@ describe('POST and GET /api/domains/:domain/rules/try', () => {
       requests.filter(({ visitor }) => visitor?.device === undefined).map(({ path }) => path),
       ['/ai', '/ai', '/same', '/x', '/x?lang=de', '/x?lang=de'],
     )
-  })
-
-  it('tries as the visitor that is asked for', async () => {
-    await shop({ devices: 'one' })
-    const rules = [
-      { path: '/*', when: { categories: ['ai'] }, action: 'pass' },
-      { path: '/*', when: { variant: 'mobile' }, action: 'gone' },
-    ]
-    const asked = async (visitor: object) => {
-      const [page] = await pagesAt(await tried({ rules, paths: ['/'], ...visitor }))
-      return `${page?.['category']} ${page?.['variant']} ${page?.['rule_after']}`
-    }
-    for (const [visitor, expected] of [
-      [{}, 'ai desktop 0'],
-      [{ variant: 'mobile' }, 'search mobile 1'],
-      [{ category: 'social' }, 'social mobile 1'],
-      [{ category: 'ai-training', variant: 'mobile' }, 'ai-training mobile 0'],
-      [{ category: 'seo', variant: 'desktop' }, 'seo desktop null'],
-    ] as const) {
-      assert.equal(await asked(visitor), expected)
-    }
   })
 
   it('says what each action gives: outcome, status, and the pages of both where there are two', async () => {
@@ -333,16 +295,14 @@ describe('POST and GET /api/domains/:domain/rules/try', () => {
       [{ rules: [], paths: paths(21) }, /^paths /],
       [{ rules: [], paths: [] }, /^paths /],
       [{ rules: [], paths: ['//a'] }, /^paths\[0\] /],
-      [{ rules: [], category: 'people' }, /^category /],
-      [{ rules: [], variant: 'tablet' }, /^variant /],
       [{}, /^rules /],
     ] as const) {
       assertAnswer(await api.post(URL, owner.key, body), 400, words)
     }
   })
 
-  it('others have their turn between paths and between rules', async () => {
-    const rules: Rule[] = Array.from({ length: 50 }, (_, at) => ({ path: `/${at}*`, action: 'pass' }))
+  it('others have their turn between paths', async () => {
+    const rules = Array.from({ length: 50 }, (_, at) => ({ path: `/${at}*`, action: 'pass' as const }))
     const paths = Array.from({ length: 20 }, (_, at) => `/x${at}` as PagePath)
     let turns = 0
     const turn = () => {
@@ -350,10 +310,7 @@ describe('POST and GET /api/domains/:domain/rules/try', () => {
       next = setImmediate(turn)
     }
     let next = setImmediate(turn)
-    await pathsToTry({ rules: [], query: 'keep' }, rules, paths)
-    assert(turns >= rules.length, `${turns}`)
-    turns = 0
-    await visitorsToTry([], rules, paths, {})
+    await visitorsToTry([], rules, paths)
     clearImmediate(next)
     assert(turns >= paths.length, `${turns}`)
   })
@@ -379,6 +336,6 @@ describe('POST and GET /api/domains/:domain/rules/try', () => {
     )
     assert.equal((await api.get(urls[0]!, owner.key)).status, 404)
     await tried({ rules: [], paths: ['/'] })
-    assert.equal(await removeOldTries(api.pool), 10)
+    assert.equal(await removeOldTries(api.pool), TRIED_A_DAY)
   })
 })

@@ -10,7 +10,7 @@ import {
   TRY_SIDES,
 } from '../../queue/tries/rule-tries.ts'
 import { DIFFERENCES } from '../../queue/tries/try-rules.ts'
-import { checkedRules, RULE_CATEGORIES } from '../../rules/schema.ts'
+import { checkedRules } from '../../rules/schema.ts'
 import { PAGE_VARIANTS } from '../../store/page-id.ts'
 import type { ApiApp, ApiDeps } from '../http/app.ts'
 import { jsonResponse, pictureResponse } from '../http/responses.ts'
@@ -25,17 +25,7 @@ const bodySchema = z.object({
     .min(1)
     .max(TRIED_AT_ONCE)
     .optional()
-    .describe(
-      'Default: those that crawlers asked for most in the last week, after one of each new rule that applies to none of them',
-    ),
-  category: z
-    .enum(RULE_CATEGORIES)
-    .optional()
-    .describe('As a crawler of this category. Default for each page: one whose rule changes, else `search`'),
-  variant: z
-    .enum(PAGE_VARIANTS)
-    .optional()
-    .describe('As this device. Default for each page: one whose rule changes, else `desktop`'),
+    .describe('Default: those that crawlers asked for most in the last week'),
 })
 
 const ruleIndex = z.int().nullable().describe('The rule that applies, counting from 0; null: none')
@@ -45,8 +35,12 @@ export const ruleTrySchema = z.object({
   pages: z.array(
     z.object({
       path: z.string().describe('As it is stored'),
-      category: z.string().describe('Of the crawler as which it is tried'),
-      variant: z.enum(PAGE_VARIANTS).describe('The device as which it is tried'),
+      category: z
+        .string()
+        .describe('Of the crawler as which it is tried: one whose rule changes, else `search`'),
+      variant: z
+        .enum(PAGE_VARIANTS)
+        .describe('The device as which it is tried: one whose rule changes, else `desktop`'),
       rule_before: ruleIndex,
       rule_after: ruleIndex,
       outcome: z
@@ -83,12 +77,11 @@ export function ruleTries(app: ApiApp, { clock, pool }: ApiDeps): void {
     refuses: ['rule_try_limit', 'queue_full'],
     response: { 202: jsonResponse('Its id', z.object({ id: z.string() })) },
     handler: async (domain, { body }, reply) => {
-      const { paths: given, ...wanted } = body
-      const paths = given === undefined ? null : pagePathsOf(domain, given)
       const of = { account: domain.account, domain: domain.id }
-      const id = await requestTry(pool, domain, { ...wanted, paths }, (db, count) =>
-        mostAskedPaths(db, of, clock.nowMs(), count),
-      )
+      const paths = body.paths
+        ? pagePathsOf(domain, body.paths)
+        : await mostAskedPaths(pool, of, clock.nowMs(), TRIED_AT_ONCE)
+      const id = await requestTry(pool, domain, body.rules, paths)
       return reply.code(202).send({ id })
     },
   })

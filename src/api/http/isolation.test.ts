@@ -113,9 +113,8 @@ async function furnish(api: TestApi, account: TestAccount, colour: string): Prom
       ...[JSON.stringify([{ from: `/${colour}-old`, to: `/${colour}-new`, status: 301 }]), email],
     ),
     tryId: await inserted<string>(
-      `with made as (insert into rule_try (domain_id) values ($1) returning id)
-       insert into rule_try_page (try_id, place, job_id, path)
-       select id, 0, gen_random_uuid(), $2 from made returning try_id as id`,
+      `insert into rule_try (id, place, domain_id, job_id, path)
+       values (gen_random_uuid(), 0, $1, gen_random_uuid(), $2) returning id`,
       `/${colour}-tried`,
     ),
   }
@@ -139,8 +138,7 @@ async function storeInspectedPage(api: TestApi, { id }: TestAccount, inspectionI
     [id, inspectionId, { reason: colour }, Buffer.from(colour)],
   )
   await api.pool.query(
-    `update rule_try_page p set before_picture = $2 from rule_try t join domain d on d.id = t.domain_id
-      where t.id = p.try_id and d.account_id = $1`,
+    `update rule_try t set before_picture = $2 from domain d where d.id = t.domain_id and d.account_id = $1`,
     [id, Buffer.from(colour)],
   )
 }

@@ -1,17 +1,20 @@
-import { randomBytes } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
+import { setImmediate as breathe } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
 import type pg from 'pg'
 import { removeOld, type Steps } from '../../db/remove-old.ts'
 import { type Queryable, transaction } from '../../db/transaction.ts'
 import { AppError } from '../../errors.ts'
 import type { DomainId, DomainName, JobId, PagePath } from '../../ids.ts'
-import { ownBlockProblem, type Rule } from '../../rules/schema.ts'
+import { RuleBook } from '../../rules/rule-book.ts'
+import { ownBlockProblem, RULE_CATEGORIES, type Rule } from '../../rules/schema.ts'
 import type { DomainSettings } from '../../sites/domain-settings.ts'
 import { storableJson } from '../../sites/inspection/side.ts'
-import type { PageVariant } from '../../store/page-id.ts'
+import { PAGE_VARIANTS, type PageVariant } from '../../store/page-id.ts'
+import type { TriedRules } from '../jobs/claim.ts'
 import { enqueue } from '../jobs/enqueue.ts'
 import type { JobState } from '../jobs/job.ts'
 import type { Tried, TriedResult } from './try-rules.ts'
-import { pathsToTry, type TryVisitor, visitorsToTry } from './what-to-try.ts'
 
 export const TRIED_AT_ONCE = 20
 /** Of a domain. */
@@ -25,21 +28,12 @@ const LOCK = 7231
 /** Of the jobs that try: no page of a site. */
 const PATH_PREFIX = '/prepaint-try-'
 
-export type WantedTry = {
-  rules: readonly Rule[]
-  /** All different. null: those that crawlers asked for most, and one for each new rule beside them. */
-  paths: readonly PagePath[] | null
-  /** Absent: a visitor whose rule changes, for each path. */
-  category?: TryVisitor['category'] | undefined
-  variant?: PageVariant | undefined
-}
-
-/** Returns its id. Throws `invalid_field`, `rule_try_limit`, `queue_full` and `domain_not_found`. */
+/** `paths`: all different. Returns its id. Throws `invalid_field`, `rule_try_limit`, `queue_full` and `domain_not_found`. */
 export async function requestTry(
   pool: pg.Pool,
-  domain: { id: DomainId; name: DomainName; settings: Pick<DomainSettings, 'rules' | 'query'> },
-  { rules, paths: given, ...visitor }: WantedTry,
-  mostAsked: (db: Queryable, count: number) => Promise<PagePath[]>,
+  domain: { id: DomainId; name: DomainName; settings: Pick<DomainSettings, 'rules'> },
+  rules: readonly Rule[],
+  paths: readonly PagePath[],
 ): Promise<string> {
   const blocked = ownBlockProblem(rules, domain.name)
   if (blocked !== null) throw new AppError('invalid_field', { word: blocked })
@@ -47,40 +41,58 @@ export async function requestTry(
     // One at a time for a domain, so that its limit is exact.
     await client.query('select pg_advisory_xact_lock($1, $2)', [LOCK, domain.id])
     // Before all that takes long for hostile rules.
-    await checkLimit(client, domain.id, given?.length ?? 1)
-    const usual = async () => pathsToTry(domain.settings, rules, await mostAsked(client, TRIED_AT_ONCE))
-    const paths = given ?? (await usual()).slice(0, TRIED_AT_ONCE)
-    if (given === null) await checkLimit(client, domain.id, paths.length)
-    const tried = await visitorsToTry(domain.settings.rules, rules, paths, visitor)
+    await checkLimit(client, domain.id, paths.length)
+    const tried = await visitorsToTry(domain.settings.rules, rules, paths)
     // The last try of a domain has pictures.
     await client.query(
-      `update rule_try_page p set before_picture = null, after_picture = null from rule_try t
-        where t.id = p.try_id and t.domain_id = $1 and coalesce(before_picture, after_picture) is not null`,
+      `update rule_try set before_picture = null, after_picture = null
+        where domain_id = $1 and coalesce(before_picture, after_picture) is not null`,
       [domain.id],
     )
-    const prefix = `${PATH_PREFIX}${randomBytes(12).toString('hex')}-`
-    const own = paths.map((_path, place) => `${prefix}${place}` as PagePath)
+    const id = randomUUID()
+    const own = paths.map((_path, place) => `${PATH_PREFIX}${id}-${place}` as PagePath)
     const jobs = await enqueue(client, domain.id, own, 'refresh', { variant: 'desktop' })
-    const pages = tried.map((page, place) => ({ place, job_id: jobs[place]?.jobId, ...page }))
-    const { rows } = await client.query<{ try_id: string }>(
-      `with made as (insert into rule_try (domain_id) values ($1) returning id)
-       insert into rule_try_page (try_id, place, job_id, path, category, variant, before, after)
-       select id, place, job_id, path, category, variant, nullif(before, 'null'), nullif(after, 'null')
-         from made, jsonb_to_recordset($2) as p (place smallint, job_id uuid, path text, category text, variant text,
-              before jsonb, after jsonb)
-       returning try_id`,
-      [domain.id, JSON.stringify(pages)],
+    const pages = tried.map((page, place) => ({ ...page, place, job_id: jobs[place]?.jobId }))
+    await client.query(
+      `insert into rule_try (id, domain_id, place, job_id, path, category, variant, before, after)
+       select $1, $2, place, job_id, path, category, variant, before, after
+         from jsonb_populate_recordset(null::rule_try, $3)`,
+      [id, domain.id, JSON.stringify(pages)],
     )
-    return rows[0]!.try_id
+    return id
   })
+}
+
+/**
+ * For each path the first visitor for whom it has another rule afterwards, search crawlers and desktops before others.
+ * Others have their turn between paths: hostile rules take 15 ms for one.
+ */
+export async function visitorsToTry(
+  before: readonly Rule[],
+  after: readonly Rule[],
+  paths: readonly PagePath[],
+) {
+  const [present, wanted] = [new RuleBook(before), new RuleBook(after)]
+  const visitors = PAGE_VARIANTS.flatMap((variant) =>
+    RULE_CATEGORIES.map((category) => ({ category, variant })),
+  )
+  const found: ((typeof visitors)[number] & TriedRules)[] = []
+  for (const path of paths) {
+    await breathe()
+    const [was, is] = [present.ofPath(path), wanted.ofPath(path)]
+    const seen = visitors.map(({ category, variant }) => {
+      return { path, category, variant, before: was(category, variant), after: is(category, variant) }
+    })
+    found.push(seen.find((one) => !isDeepStrictEqual(one.before?.rule, one.after?.rule)) ?? seen[0]!)
+  }
+  return found
 }
 
 async function checkLimit(client: Queryable, domain: DomainId, more: number): Promise<void> {
   const { rows } = await client.query<{ tried: number; seconds: number | null }>(
     `select count(*)::integer as tried,
-            ceil(extract(epoch from min(t.requested_at) + interval '1 day' - now()))::integer as seconds
-       from rule_try t join rule_try_page p on p.try_id = t.id
-      where t.domain_id = $1 and t.requested_at > now() - interval '1 day'`,
+            ceil(extract(epoch from min(requested_at) + interval '1 day' - now()))::integer as seconds
+       from rule_try where domain_id = $1 and requested_at > now() - interval '1 day'`,
     [domain],
   )
   const { tried, seconds } = rows[0]!
@@ -111,8 +123,8 @@ export async function findTry(db: Queryable, domain: DomainId, id: string) {
                                case when p.after_picture is not null then 'after' end], null) as pictures,
             (p.before ->> 'index')::integer as rule_before, (p.after ->> 'index')::integer as rule_after,
             p.result, j.state, j.outcome
-       from rule_try t join rule_try_page p on p.try_id = t.id left join job j on j.id = p.job_id
-      where t.domain_id = $1 and t.id = $2 and t.requested_at > now() - make_interval(days => $3)
+       from rule_try p left join job j on j.id = p.job_id
+      where p.domain_id = $1 and p.id = $2 and p.requested_at > now() - make_interval(days => $3)
       order by p.place`,
     [domain, id, KEPT_DAYS],
   )
@@ -138,10 +150,8 @@ export async function findTryPicture(
   { id, place, side }: { id: string; place: number; side: TrySide },
 ): Promise<Buffer | null> {
   const { rows } = await db.query<{ picture: Buffer | null }>(
-    `select case $4 when 'before' then p.before_picture else p.after_picture end as picture
-       from rule_try t join rule_try_page p on p.try_id = t.id
-      where t.domain_id = $1 and t.id = $2 and p.place = $3
-        and t.requested_at > now() - make_interval(days => $5)`,
+    `select case $4 when 'before' then before_picture else after_picture end as picture from rule_try
+      where domain_id = $1 and id = $2 and place = $3 and requested_at > now() - make_interval(days => $5)`,
     [domain, id, place, side, KEPT_DAYS],
   )
   return rows[0]?.picture ?? null
@@ -149,7 +159,7 @@ export async function findTryPicture(
 
 export async function keepTried(client: Queryable, job: JobId, { result, pictures }: Tried): Promise<void> {
   await client.query(
-    'update rule_try_page set result = $2, before_picture = $3, after_picture = $4 where job_id = $1',
+    'update rule_try set result = $2, before_picture = $3, after_picture = $4 where job_id = $1',
     [job, storableJson(result), pictures.before, pictures.after],
   )
 }

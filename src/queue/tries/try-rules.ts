@@ -1,8 +1,9 @@
 import { unreachable } from '../../errors.ts'
-import type { GivenPage, RenderRequest } from '../../render/outcome.ts'
+import type { GivenPage } from '../../render/outcome.ts'
 import type { ChosenRule } from '../../rules/rule-book.ts'
 import type { Rule } from '../../rules/schema.ts'
 import { DIGEST_FACTS, factsOf } from '../../sites/inspection/facts.ts'
+import type { InspectionDeps } from '../../sites/inspection/inspection-worker.ts'
 import { decoded, scanHtml } from '../../sites/inspection/scan-html.ts'
 import { isAsset } from '../../store/path.ts'
 import type { TriedRules } from '../jobs/claim.ts'
@@ -32,12 +33,7 @@ export type DrawTried = (page: GivenPage, rule: ChosenRule | null) => Promise<Bu
 
 /** Shows a document as a browser does. */
 export type Draw = (
-  request: Pick<
-    RenderRequest,
-    'customDomain' | 'originUrl' | 'originHeaders' | 'path' | 'visitor' | 'signal'
-  > & {
-    given: Pick<GivenPage, 'status' | 'html'>
-  },
+  request: Parameters<InspectionDeps['look']>[0] & { given: Pick<GivenPage, 'html'> },
 ) => Promise<{ picture: Buffer }>
 
 /** What crawlers get under a rule. `page` null: none to compare. `status` null: the origin's. */

@@ -2,9 +2,9 @@ import {
   type BrowserForm,
   type CrawlersForm,
   DAY_SECONDS,
+  fieldsOf,
   HOUR_SECONDS,
   lines,
-  type RuleForm,
   type SettingsForm,
   seconds,
   words,
@@ -34,42 +34,20 @@ export function settingsProblems(
     queryNames: form.query === 'list' ? namesProblem(words(form.queryNames)) : null,
     ...crawlerProblems(form.crawlers),
     ...browserProblems(form.visitor),
-    ...ruleProblems(form.rules),
+    ...Object.fromEntries(form.rules.map(({ json }, at) => [`rules.${at}.json`, jsonProblem(json)])),
   }
   return Object.fromEntries(
     Object.entries(problems).filter((entry): entry is [string, string] => entry[1] !== null),
   )
 }
 
-function ruleProblems(rules: readonly RuleForm[]): Record<string, string | null> {
-  const problems: Record<string, string | null> = {}
-  for (const [at, { path, action, freshHours, more }] of rules.entries()) {
-    problems[`rules.${at}.path`] = path.trim().startsWith('/') ? null : 'Begin with /'
-    problems[`rules.${at}.more`] = moreProblem(more)
-    problems[`rules.${at}.freshHours`] =
-      freshHours !== ''
-        ? ageProblem(freshHours, HOUR_SECONDS)
-        : action === '' && more.trim() === ''
-          ? 'Choose what crawlers get, or enter a time'
-          : null
-  }
-  return problems
-}
-
-const MORE_FIELDS = ['when', 'stale_seconds', 'keep_seconds', 'render', 'change']
-
-function moreProblem(more: string): string | null {
-  if (more.trim() === '') return null
-  let fields: unknown
+function jsonProblem(json: string): string | null {
   try {
-    fields = JSON.parse(more)
+    JSON.parse(json)
+    return fieldsOf(json) === null ? 'Enter a JSON object: {…}' : null
   } catch (error) {
     return `This is not JSON: ${(error as Error).message}`
   }
-  if (typeof fields !== 'object' || fields === null || Array.isArray(fields))
-    return 'Enter a JSON object: {…}'
-  const unknown = Object.keys(fields).find((name) => !MORE_FIELDS.includes(name))
-  return unknown === undefined ? null : `Unknown field ${unknown}: use ${MORE_FIELDS.join(', ')}`
 }
 
 function crawlerProblems({ added, removed }: CrawlersForm): Record<string, string | null> {
@@ -151,9 +129,6 @@ const FIELDS: readonly (readonly [RegExp, string])[] = [
   [/^settings\.crawler_wait_seconds$/, 'crawlerWaitSeconds'],
   [/^settings\.refresh_ahead_percent$/, 'aheadPercent'],
   [/^settings\.query(\[\d+\])?$/, 'queryNames'],
-  [/^settings\.rules\[(\d+)\]\.fresh_seconds$/, 'rules.$1.freshHours'],
-  [/^settings\.rules\[(\d+)\](\.path)?$/, 'rules.$1.path'],
-  [/^settings\.rules\[(\d+)\]\.\S+$/, 'rules.$1.more'],
   [/^settings\.crawlers\.add\[(\d+)\](\.pattern)?$/, 'crawlers.added.$1.pattern'],
   [/^settings\.crawlers\.remove(\[\d+\])?$/, 'crawlers.removed'],
   [/^settings\.render\.user_agent$/, 'visitor.userAgent'],
@@ -167,6 +142,8 @@ const FIELDS: readonly (readonly [RegExp, string])[] = [
 export function problemOfServer(message: string): { field: string; problem: string } | null {
   const origin = /^Invalid origin URL: (.*)$/.exec(message)
   if (origin !== null) return { field: 'origin', problem: origin[1]! }
+  const [, at, ofRule = ''] = /^settings\.rules\[(\d+)\]\.?(.*)$/.exec(message) ?? []
+  if (at !== undefined) return { field: `rules.${at}.json`, problem: ofRule.trim() }
   const [, name = '', problem = ''] = /^(\S+) (.+)$/.exec(message) ?? []
   for (const [pattern, field] of FIELDS) {
     if (pattern.test(name)) return { field: name.replace(pattern, field), problem }

@@ -1,11 +1,11 @@
-import { Button, Group, NativeSelect, NumberInput, Stack, Text, Textarea, TextInput } from '@mantine/core'
+import { Button, Group, NativeSelect, Stack, Text, Textarea, TextInput } from '@mantine/core'
 import type { UseFormReturnType } from '@mantine/form'
 import { type DragEvent, type ReactNode, useState } from 'react'
 import { CATEGORY_CHOICES } from '../../crawler-categories.ts'
 import { Note } from '../../parts/page.tsx'
 import { MAX_PATTERNS, MAX_RULES } from './problems.ts'
 import classes from './rows.module.css'
-import { RuleDetails } from './rule-fields.tsx'
+import { RuleFields } from './rule-fields.tsx'
 import type { CrawlersForm, RuleForm, SettingsForm } from './values.ts'
 
 type Form = UseFormReturnType<SettingsForm>
@@ -26,39 +26,9 @@ export function RuleRows({ form }: { form: Form }) {
         rows={rules}
         max={MAX_RULES}
         isOrdered
-        newRow={{ path: '', action: 'pass', freshHours: '', more: '' }}
+        newRow={{ json: '{"path":"","action":"pass"}' }}
       >
-        {(row, at) => (
-          <>
-            <TextInput
-              label="Path"
-              placeholder="/cart*"
-              spellCheck={false}
-              required
-              {...form.getInputProps(`${row}.path`)}
-            />
-            <NativeSelect
-              label="Crawlers get"
-              data={[
-                { value: '', label: 'the default' },
-                { value: 'pass', label: 'the origin' },
-                { value: 'render', label: 'rendered pages' },
-                { value: 'no-store', label: 'a new render each time' },
-                { value: 'not-found', label: '404, not found' },
-                { value: 'gone', label: '410, gone' },
-              ]}
-              {...form.getInputProps(`${row}.action`)}
-            />
-            <NumberInput
-              label="Fresh, in hours"
-              placeholder="default"
-              min={0}
-              decimalScale={2}
-              {...form.getInputProps(`${row}.freshHours`)}
-            />
-            <RuleDetails form={form} at={at} />
-          </>
-        )}
+        {(_row, at) => <RuleFields form={form} at={at} />}
       </Rows>
     </Stack>
   )

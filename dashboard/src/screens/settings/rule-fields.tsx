@@ -5,169 +5,208 @@ import { CATEGORY_CHOICES } from '../../crawler-categories.ts'
 import { Note } from '../../parts/page.tsx'
 import classes from './rows.module.css'
 import { DEVICE_CHOICES, ruleSentence } from './rule-sentence.ts'
-import { fieldsOf, lines, type SettingsForm, withField } from './values.ts'
+import { fieldsOf, lines, type SettingsForm, valueAt, withField } from './values.ts'
 
-/** What the rule does in words, and the fields that have no column of their own. */
-export function RuleDetails({ form, at }: { form: UseFormReturnType<SettingsForm>; at: number }) {
-  const [isOpened, setOpened] = useState(false)
-  const more = `rules.${at}.more`
-  const isOpen = isOpened || form.errors[more] !== undefined
-  // While a rule is being removed, there is none.
-  const rule = form.values.rules[at]
-  if (rule === undefined) return null
-  return (
-    <Stack gap="xs" className={classes.details}>
-      <div className={classes.sentence}>
-        <Note size="sm">{ruleSentence(rule, form.values.devices)}</Note>
-        <Button
-          size="compact-sm"
-          variant="default"
-          aria-expanded={isOpen}
-          onClick={() => setOpened(!isOpened)}
-        >
-          Conditions, rendering and changes
-        </Button>
-      </div>
-      {isOpen && <RuleFields more={rule.more} onChange={(changed) => form.setFieldValue(more, changed)} />}
-      {isOpen && (
-        <Textarea
-          label="Further fields, as JSON"
-          description="The same, and what has no field here: stale_seconds, keep_seconds, a browser of its own, meta tags"
-          autosize
-          minRows={3}
-          spellCheck={false}
-          classNames={{ input: classes.json }}
-          {...form.getInputProps(more)}
-        />
-      )}
-    </Stack>
-  )
+/** `kind` is the input; pairs are lines with `between` inside. `place`: in the JSON of the rule. */
+type RuleField = {
+  kind: 'text' | 'number' | 'choice' | 'kinds' | 'lines' | 'pairs' | 'switch'
+  place: string
+  label: string
+  hint?: string
+  between?: string
+  choices?: readonly { value: string; label: string }[]
 }
 
-/** Inputs for the fields that the JSON of a rule has. */
-function RuleFields({ more, onChange }: { more: string; onChange: (more: string) => void }) {
-  const fields = fieldsOf(more)
-  if (fields === null) return <Note size="sm">The fields are shown once the JSON below can be read.</Note>
-  const { when = {}, render = {}, change = {} } = fields
-  const set =
-    (...place: string[]) =>
-    (value: unknown) =>
-      onChange(withField(more, place, value))
-  const text = (label: string, value: string | undefined, placeholder: string, ...place: string[]) => (
-    <TextInput
-      label={label}
-      value={value ?? ''}
-      placeholder={placeholder}
-      spellCheck={false}
-      onChange={(event) => set(...place)(event.currentTarget.value)}
+const ACTION_CHOICES = [
+  { value: '', label: 'the default' },
+  { value: 'pass', label: 'the origin' },
+  { value: 'render', label: 'rendered pages' },
+  { value: 'no-store', label: 'a new render each time' },
+  { value: 'not-found', label: '404, not found' },
+  { value: 'gone', label: '410, gone' },
+]
+const VARIANT_CHOICES = [{ value: '', label: 'desktops and phones' }, ...DEVICE_CHOICES]
+const BLOCK_HINT =
+  'One per line: ads, analytics, chat, fonts, media, consent, or a host such as *.example.com'
+
+const MAIN_FIELDS: readonly RuleField[] = [
+  { kind: 'text', place: 'path', label: 'Path', hint: '/cart*' },
+  { kind: 'choice', place: 'action', label: 'Crawlers get', choices: ACTION_CHOICES },
+  { kind: 'number', place: 'fresh_seconds', label: 'Fresh, in seconds', hint: 'default' },
+]
+
+const FIELDS: readonly RuleField[] = [
+  { kind: 'kinds', place: 'when.categories', label: 'Only for crawlers of', hint: 'None chosen: all' },
+  { kind: 'choice', place: 'when.variant', label: 'Only for', choices: VARIANT_CHOICES },
+  {
+    ...{ kind: 'pairs', place: 'when.query', label: 'Only with query parameters', between: '=' },
+    hint: 'One name=value per line; * is any value',
+  },
+  { kind: 'number', place: 'stale_seconds', label: 'Then stale, in seconds', hint: 'default' },
+  { kind: 'number', place: 'keep_seconds', label: 'Kept, in seconds', hint: 'default' },
+  { kind: 'text', place: 'render.wait_for', label: 'Wait for the element', hint: '#price' },
+  { kind: 'number', place: 'render.wait_ms', label: 'Wait longer, in ms of the page’s clock', hint: '0' },
+  { kind: 'lines', place: 'render.block', label: 'Block hosts', hint: BLOCK_HINT },
+  { kind: 'text', place: 'render.user_agent', label: 'With the user agent', hint: 'default' },
+  { kind: 'text', place: 'render.locale', label: 'With the locale', hint: 'default' },
+  { kind: 'text', place: 'render.time_zone', label: 'With the time zone', hint: 'default' },
+  { kind: 'lines', place: 'change.remove', label: 'Remove elements', hint: 'One CSS selector per line' },
+  { kind: 'switch', place: 'change.consent', label: 'Remove known consent banners' },
+  { kind: 'text', place: 'change.head.title', label: 'Title', hint: 'that of the page' },
+  { kind: 'text', place: 'change.head.robots', label: 'Robots', hint: 'noindex' },
+  { kind: 'text', place: 'change.head.canonical', label: 'Canonical', hint: 'self' },
+  {
+    ...{ kind: 'pairs', place: 'change.headers', label: 'Response headers', between: ': ' },
+    hint: 'One Name: value per line',
+  },
+]
+
+/** The inputs of a rule, what it does in words, and its JSON, which all of them edit. */
+export function RuleFields({ form, at }: { form: UseFormReturnType<SettingsForm>; at: number }) {
+  const [isOpened, setOpened] = useState(false)
+  const place = `rules.${at}.json`
+  const isOpen = isOpened || form.errors[place] !== undefined
+  const json = form.values.rules[at]?.json
+  // While a rule is being removed, there is none.
+  if (json === undefined) return null
+  const rule = fieldsOf(json)
+  const input = (field: RuleField) => (
+    <FieldInput
+      key={field.place}
+      field={field}
+      value={valueAt(rule, field.place)}
+      onChange={(value) => form.setFieldValue(place, withField(json, field.place, value))}
     />
   )
   return (
-    <Stack className="form" gap="sm">
-      <Checkbox.Group
-        label="Only for crawlers of"
-        description="None chosen: all"
-        value={when.categories ?? []}
-        onChange={set('when', 'categories')}
-      >
-        <Group gap="sm" mt={4}>
-          {CATEGORY_CHOICES.map((choice) => (
-            <Checkbox key={choice.value} {...choice} />
-          ))}
-        </Group>
-      </Checkbox.Group>
-      <NativeSelect
-        label="Only for"
-        value={when.variant ?? ''}
-        data={[{ value: '', label: 'desktops and phones' }, ...DEVICE_CHOICES]}
-        onChange={(event) => set('when', 'variant')(event.currentTarget.value)}
-      />
-      <LineList
-        label="Only with query parameters"
-        description="One name=value per line; * is any value"
-        value={pairsOf(when.query, '=')}
-        onChange={(all) => set('when', 'query')(fieldsFrom(all, '='))}
-      />
-      <div className={classes.beside}>
-        {text('Wait for the element', render.wait_for, '#price', 'render', 'wait_for')}
-        <NumberInput
-          label="Wait longer, in ms of the page’s clock"
-          value={render.wait_ms ?? ''}
-          min={0}
-          max={30_000}
-          allowDecimal={false}
-          onChange={(ms) => set('render', 'wait_ms')(ms === 0 ? '' : ms)}
+    <>
+      {rule !== null && MAIN_FIELDS.map(input)}
+      <Stack gap="xs" className={classes.details}>
+        <div className={classes.sentence}>
+          <Note size="sm">{ruleSentence(rule, form.values.devices)}</Note>
+          <Button
+            size="compact-sm"
+            variant="default"
+            aria-expanded={isOpen}
+            onClick={() => setOpened(!isOpened)}
+          >
+            Conditions, rendering and changes
+          </Button>
+        </div>
+        {rule === null && <Note size="sm">The fields are shown once the JSON below can be read.</Note>}
+        {isOpen && rule !== null && <div className={classes.beside}>{FIELDS.map(input)}</div>}
+        {isOpen && (
+          <Textarea
+            label="The rule as JSON"
+            description="The same, and what has no field here: a viewport, meta tags"
+            autosize
+            minRows={3}
+            spellCheck={false}
+            classNames={{ input: classes.json }}
+            {...form.getInputProps(place)}
+          />
+        )}
+      </Stack>
+    </>
+  )
+}
+
+type FieldInputProps = { field: RuleField; value: unknown; onChange: (value: unknown) => void }
+
+/** A value of another kind is shown as none. */
+function FieldInput({ field, value, onChange }: FieldInputProps) {
+  const { kind, label, hint, between = '' } = field
+  const text = typeof value === 'string' ? value : ''
+  const list = Array.isArray(value) ? value.map(String) : []
+  switch (kind) {
+    case 'text':
+      return (
+        <TextInput
+          {...{ label, value: text }}
+          placeholder={hint}
+          spellCheck={false}
+          onChange={(event) => onChange(event.currentTarget.value)}
+          onBlur={() => text !== text.trim() && onChange(text.trim())}
         />
-      </div>
-      <LineList
-        label="Block hosts"
-        description="One per line: ads, analytics, chat, fonts, media, consent, or a host such as *.example.com"
-        value={render.block ?? []}
-        onChange={set('render', 'block')}
-      />
-      <LineList
-        label="Remove elements"
-        description="One CSS selector per line"
-        value={change.remove ?? []}
-        onChange={set('change', 'remove')}
-      />
-      <Checkbox
-        label="Remove known consent banners"
-        checked={change.consent === true}
-        onChange={(event) => set('change', 'consent')(event.currentTarget.checked)}
-      />
-      <div className={classes.beside}>
-        {text('Title', change.head?.title, 'that of the page', 'change', 'head', 'title')}
-        {text('Robots', change.head?.robots, 'noindex', 'change', 'head', 'robots')}
-        {text('Canonical', change.head?.canonical, 'self', 'change', 'head', 'canonical')}
-      </div>
-      <LineList
-        label="Response headers"
-        description="One Name: value per line"
-        value={pairsOf(change.headers, ': ')}
-        onChange={(all) => set('change', 'headers')(fieldsFrom(all, ':'))}
-      />
-    </Stack>
-  )
+      )
+    case 'number':
+      return (
+        <NumberInput
+          {...{ label, onChange }}
+          placeholder={hint}
+          value={typeof value === 'number' ? value : ''}
+          min={0}
+          allowDecimal={false}
+        />
+      )
+    case 'choice':
+      return (
+        <NativeSelect
+          {...{ label, value: text }}
+          data={[...(field.choices ?? [])]}
+          onChange={(event) => onChange(event.currentTarget.value)}
+        />
+      )
+    case 'switch':
+      return (
+        <Checkbox
+          label={label}
+          checked={value === true}
+          onChange={(event) => onChange(event.currentTarget.checked)}
+        />
+      )
+    case 'kinds':
+      return (
+        <Checkbox.Group {...{ label, onChange, value: list }} description={hint}>
+          <Group gap="sm" mt={4}>
+            {CATEGORY_CHOICES.map((choice) => (
+              <Checkbox key={choice.value} {...choice} />
+            ))}
+          </Group>
+        </Checkbox.Group>
+      )
+    case 'lines':
+      return <LineList {...{ label, hint, onChange, value: list }} />
+    case 'pairs': {
+      const pairs = Object.entries(value ?? {}).map((pair) => pair.join(between))
+      return (
+        <LineList
+          {...{ label, hint, value: pairs }}
+          onChange={(all) => onChange(Object.fromEntries(all.map((line) => pairOf(line, between.trim()))))}
+        />
+      )
+    }
+  }
 }
 
-function pairsOf(fields: Record<string, string> | undefined, between: string): string[] {
-  return Object.entries(fields ?? {}).map(([name, value]) => `${name}${between}${value}`)
-}
-
-function fieldsFrom(all: readonly string[], between: string): Record<string, string> {
-  return Object.fromEntries(
-    all.map((line) => {
-      const at = line.indexOf(between)
-      return at === -1 ? [line, ''] : [line.slice(0, at).trim(), line.slice(at + 1).trim()]
-    }),
-  )
+function pairOf(line: string, between: string): [name: string, value: string] {
+  const [name = '', ...rest] = line.split(between)
+  return [name.trim(), rest.join(between).trim()]
 }
 
 type LineListProps = {
   label: string
-  description: string
+  hint: string | undefined
   value: readonly string[]
   onChange: (value: string[]) => void
 }
 
-function LineList({ label, description, value, onChange }: LineListProps) {
+function LineList({ label, hint, value, onChange }: LineListProps) {
   // What was typed, with its empty lines, as long as it means the same.
   const [typed, setTyped] = useState<{ text: string; value: readonly string[] } | null>(null)
   const isTyped = typed !== null && typed.value.join('\n') === value.join('\n')
   return (
     <Textarea
       label={label}
-      description={description}
+      description={hint}
       autosize
       minRows={1}
       spellCheck={false}
       value={isTyped ? typed.text : value.join('\n')}
       onChange={(event) => {
         const text = event.currentTarget.value
-        const found = lines(text)
-        onChange(found)
-        setTyped({ text, value: found })
+        onChange(lines(text))
+        setTyped({ text, value: lines(text) })
       }}
     />
   )

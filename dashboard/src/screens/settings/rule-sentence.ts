@@ -1,4 +1,4 @@
-import { fieldsOf, type Rule, type RuleForm, ruleOf, type SettingsForm } from './values.ts'
+import type { Rule, SettingsForm } from './values.ts'
 
 const ACTIONS: Record<NonNullable<Rule['action']>, string> = {
   pass: 'get the origin',
@@ -13,11 +13,18 @@ export const DEVICE_CHOICES = [
   { value: 'mobile', label: 'phones' },
 ] as const
 
-/** What a rule does, in one sentence; empty while its JSON cannot be read. */
-export function ruleSentence(form: RuleForm, devices: SettingsForm['devices']): string {
-  if (fieldsOf(form.more) === null) return ''
-  const rule = ruleOf(form)
-  const { path, when = {}, action } = rule
+/** What a rule does, in one sentence; empty while it is none. */
+export function ruleSentence(rule: Partial<Rule> | null, devices: SettingsForm['devices']): string {
+  try {
+    return rule === null ? '' : sentenceOf(rule, devices)
+  } catch {
+    // Its JSON has a value of another kind somewhere.
+    return ''
+  }
+}
+
+function sentenceOf(rule: Partial<Rule>, devices: SettingsForm['devices']): string {
+  const { path = '', when = {}, action } = rule
   if (path === '') return ''
   // The origin's own answer is neither rendered nor changed.
   const { render = {}, change = {}, ...kept }: Partial<Rule> = action === 'pass' ? {} : rule

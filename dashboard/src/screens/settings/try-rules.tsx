@@ -1,5 +1,5 @@
 // biome-ignore-all lint/a11y/noNoninteractiveTabindex: boxes that scroll must be reachable by keyboard.
-import { Alert, Button, Group, NativeSelect, Stack, Text, Textarea, Title } from '@mantine/core'
+import { Alert, Button, Group, Stack, Text, Textarea, Title } from '@mantine/core'
 import type { UseFormReturnType } from '@mantine/form'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
@@ -14,7 +14,6 @@ import { Note } from '../../parts/page.tsx'
 import { Refusal, Trouble } from '../../parts/states.tsx'
 import { textDifference } from '../page/differences.ts'
 import classes from '../page/inspection.module.css'
-import { DEVICE_CHOICES } from './rule-sentence.ts'
 import { lines, ruleOf, type SettingsForm } from './values.ts'
 
 type TriedPage = RuleTry['pages'][number]
@@ -23,8 +22,6 @@ type TriedPage = RuleTry['pages'][number]
 export function TryRules({ form, name }: { form: UseFormReturnType<SettingsForm>; name: string }) {
   const { rules } = form.values
   const [paths, setPaths] = useState('')
-  const [category, setCategory] = useState('')
-  const [variant, setVariant] = useState('')
   const ask = useMutation({
     mutationFn: () => {
       const wanted = lines(paths)
@@ -32,8 +29,6 @@ export function TryRules({ form, name }: { form: UseFormReturnType<SettingsForm>
         body: {
           rules: rules.map(ruleOf),
           ...(wanted.length > 0 && { paths: wanted }),
-          ...(category !== '' && { category }),
-          ...(variant !== '' && { variant }),
         },
       })
     },
@@ -54,22 +49,6 @@ export function TryRules({ form, name }: { form: UseFormReturnType<SettingsForm>
         value={paths}
         onChange={(event) => setPaths(event.currentTarget.value)}
       />
-      <Group className="form" grow align="start">
-        <NativeSelect
-          label="As a crawler of"
-          description="Automatic: one whose rule changes"
-          data={[{ value: '', label: 'automatic' }, ...CATEGORY_CHOICES]}
-          value={category}
-          onChange={(event) => setCategory(event.currentTarget.value)}
-        />
-        <NativeSelect
-          label="On"
-          description="Automatic: one whose rule changes"
-          data={[{ value: '', label: 'automatic' }, ...DEVICE_CHOICES]}
-          value={variant}
-          onChange={(event) => setVariant(event.currentTarget.value)}
-        />
-      </Group>
       <Group>
         <Button variant="default" size="xs" loading={ask.isPending} onClick={start}>
           Try these rules

@@ -6,7 +6,7 @@ import { DEFAULT_DOMAIN_SETTINGS, domainSettingsPatchSchema } from '../../../../
 import type { DomainWithSettings, Settings } from '../../api/types.ts'
 import { problemOfServer, settingsProblems } from './problems.ts'
 import { ruleSentence } from './rule-sentence.ts'
-import { aheadPerDay, fieldsOf, formOf, type RuleForm, settingsOf, withField } from './values.ts'
+import { aheadPerDay, fieldsOf, formOf, type Rule, settingsOf, withField } from './values.ts'
 
 const domainWith = (settings: Partial<Settings>): DomainWithSettings => ({
   ...{
@@ -59,9 +59,8 @@ describe('the settings form', () => {
     const form = formOf(domainWith({}))
     form.query = 'list'
     form.queryNames = ' page\ncolor, page '
-    form.rules = [
-      { key: 'a', path: ' /cart* ', action: 'pass', freshHours: 0.5, more: '{"render": {"wait_for": "#a"}}' },
-    ]
+    const rule = { path: '/cart*', fresh_seconds: 1_800, render: { wait_for: '#a' } }
+    form.rules = [{ key: 'a', json: JSON.stringify(rule) }]
     form.soft404 = 'answer'
     assert.deepEqual(
       settingsProblems(form, () => null),
@@ -70,15 +69,12 @@ describe('the settings form', () => {
     const sent = settingsOf(form)
     assert.deepEqual(domainSettingsPatchSchema.parse(sent), sent)
     assert.deepEqual(sent.query, ['page', 'color'])
-    assert.deepEqual(sent.rules, [
-      { render: { wait_for: '#a' }, path: '/cart*', action: 'pass', fresh_seconds: 1_800 },
-    ])
+    assert.deepEqual(sent.rules, [rule])
     assert.equal(sent.soft_404, 'answer')
     assert.equal(sent.categories, undefined, 'the crawlers screen saves them')
   })
 
   it('names the field that is wrong', () => {
-    const rule = { key: 'a', path: 'cart', action: '', freshHours: '', more: '' } as const
     const crawlers = { added: [{ key: 'a', pattern: 'x*', category: 'ai' as const }], removed: 'abc\nx' }
     const visitor = { userAgent: 'ü', width: 199, height: '', locale: '-', timeZone: 'Mars' } as const
     for (const [change, fields] of [
@@ -87,7 +83,7 @@ describe('the settings form', () => {
       [{ freshHours: '' }, 'freshHours'],
       [{ staleHours: -1 }, 'staleHours'],
       [{ query: 'list', queryNames: ' ' }, 'queryNames'],
-      [{ rules: [rule] }, 'rules.0.path rules.0.freshHours'],
+      [{ rules: ['{}', '{', '[]'].map((json) => ({ key: json, json })) }, 'rules.1.json rules.2.json'],
     ] as const)
       assert.equal(Object.keys(problemsOf(change as Parameters<typeof problemsOf>[0])).join(' '), fields)
   })
@@ -98,26 +94,24 @@ describe('the settings form', () => {
   })
 })
 
-describe('the JSON of a rule, edited by its fields', () => {
-  const set = (more: string, place: string[], value: unknown) => fieldsOf(withField(more, place, value))
-  it('gets a value at its place, and keeps the others', () => {
-    const more = '{"stale_seconds": 9, "render": {"block": ["ads"]}}'
-    assert.deepEqual(set(more, ['render', 'wait_for'], '#price'), {
-      ...{ stale_seconds: 9, render: { block: ['ads'], wait_for: '#price' } },
-    })
-    assert.deepEqual(set('', ['change', 'head', 'title'], 'New'), { change: { head: { title: 'New' } } })
-  })
-
-  it('loses what is emptied, with the objects around it', () => {
-    const more = '{"change": {"head": {"title": "New"}}, "render": {"block": ["ads"]}}'
-    assert.deepEqual(set(more, ['change', 'head', 'title'], ''), { render: { block: ['ads'] } })
-    assert.equal(withField('{"change": {"consent": true}}', ['change', 'consent'], false), '')
-    assert.equal(withField('{"render": {"block": ["ads"]}}', ['render', 'block'], []), '')
-  })
-
-  it('cannot be edited so while it is no JSON object', () => {
-    for (const more of ['{', '[]', '1', 'null']) assert.equal(fieldsOf(more), null)
-  })
+it('a field of a rule edits its JSON: it sets its own value, and leaves out what is emptied', () => {
+  for (const [before, place, value, after] of [
+    [
+      { path: '/', render: { block: ['ads'] } },
+      'render.wait_for',
+      '#a',
+      { render: { block: ['ads'], wait_for: '#a' } },
+    ],
+    [{ path: '/' }, 'change.head.title', 'New', { change: { head: { title: 'New' } } }],
+    [{ path: '/', change: { head: { title: 'New' } } }, 'change.head.title', '', {}],
+    [{ path: '/', change: { consent: true } }, 'change.consent', false, {}],
+    [{ path: '/', render: { block: ['ads'] } }, 'render.block', [], {}],
+    [{ path: '/', when: null }, 'when.variant', 'mobile', { when: { variant: 'mobile' } }],
+  ] as const) {
+    const json = withField(JSON.stringify(before), place, value)
+    assert.deepEqual(fieldsOf(json), { path: '/', ...after }, place)
+  }
+  for (const json of ['{', '[]', '1', 'null']) assert.equal(fieldsOf(json), null)
 })
 
 const body = z.object({ settings: domainSettingsPatchSchema })
@@ -131,10 +125,9 @@ it('an error of the server is shown at its field', () => {
     [{ crawler_wait_seconds: 0 }, 'crawlerWaitSeconds'],
     [{ refresh_ahead_percent: 101 }, 'aheadPercent'],
     [{ query: 'some' }, 'queryNames'],
-    [{ rules: ['/a', 'b'].map((path) => ({ path, action: 'pass' })) }, 'rules.1.path'],
-    [{ rules: [{ path: '/a' }] }, 'rules.0.path'],
-    [{ rules: [{ path: '/a', render: { wait_for: '..a' } }] }, 'rules.0.more'],
-    [{ rules: [{ path: '/a', fresh_seconds: -1 }] }, 'rules.0.freshHours'],
+    [{ rules: ['/a', 'b'].map((path) => ({ path, action: 'pass' })) }, 'rules.1.json'],
+    [{ rules: [{ path: '/a' }] }, 'rules.0.json'],
+    [{ rules: [{ path: '/a', render: { wait_for: '..a' } }] }, 'rules.0.json'],
     [{ crawlers: { add: [{ pattern: 'x', category: 'ai' }] } }, 'crawlers.added.0.pattern'],
     [{ crawlers: { remove: ['abc', 'x'] } }, 'crawlers.removed'],
     [{ render: { user_agent: 'ü' } }, 'visitor.userAgent'],
@@ -156,52 +149,40 @@ it('an error of the server is shown at its field', () => {
   }
 })
 
-const sentence = (
-  form: Partial<RuleForm>,
-  more: object | null = null,
-  devices: 'one' | 'both' | 'auto' = 'one',
-) => {
-  const rule = { key: 'a', path: '/a*', action: '', freshHours: '' } as const
-  return ruleSentence({ ...rule, ...form, more: more === null ? '' : JSON.stringify(more) }, devices)
-}
+const sentence = (rule: Partial<Rule>, devices: 'one' | 'both' | 'auto' = 'one') =>
+  ruleSentence({ path: '/a*', ...rule }, devices)
 
 it('says what a rule does', () => {
-  for (const more of [null, { change: { consent: true }, render: { wait_for: 'a' }, keep_seconds: 5 }]) {
-    assert.equal(sentence({ action: 'pass' }, more), 'Crawlers that ask for /a* get the origin.')
-  }
-  assert.equal(
-    sentence({ freshHours: 2 }, { when: { categories: ['search', 'ai'], query: { lang: '*' } } }),
-    'Crawlers of category search or ai that ask for /a* with lang get pages that are fresh for 2 h.',
-  )
-  assert.equal(
-    sentence(
-      { action: 'render' },
-      { render: { wait_for: '#p', block: ['chat'] }, change: { remove: ['.x', '.y'], consent: true } },
-    ),
-    'Crawlers that ask for /a* get rendered pages, also where the path looks like a file, get pages only once #p is there, ' +
-      'get pages without chat, do not get .x and .y and do not get consent banners.',
-  )
-  assert.equal(
-    sentence({}, { render: { user_agent: 'A/1', viewport: { width: 800, height: 600 }, time_zone: 'UTC' } }),
-    'Crawlers that ask for /a* get pages rendered with the user agent A/1, a window of 800 by 600 pixels and the time zone UTC.',
-  )
-  const phones = { when: { variant: 'mobile', categories: ['search'] } }
-  for (const devices of ['auto', 'both'] as const) {
-    assert.equal(
-      sentence({ action: 'gone' }, phones, devices),
-      'Crawlers for phones of category search that ask for /a* get 410, with the cached page if there is one.',
-    )
-  }
-  assert.match(sentence({ action: 'gone' }, phones), /never matches\.$/)
-  assert.doesNotMatch(sentence({ action: 'gone' }, { when: { variant: 'desktop' } }), /never matches/)
+  const rows: [Partial<Rule>, string][] = [
+    [{ action: 'pass', change: { consent: true }, keep_seconds: 5 }, 'that ask for /a* get the origin.'],
+    [
+      { fresh_seconds: 7_200, when: { categories: ['search', 'ai'], query: { lang: '*' } } },
+      'of category search or ai that ask for /a* with lang get pages that are fresh for 2 h.',
+    ],
+    [
+      {
+        ...{ action: 'render', render: { wait_for: '#p', block: ['chat'], time_zone: 'UTC' } },
+        change: { remove: ['.x', '.y'], consent: true },
+      },
+      'that ask for /a* get rendered pages, also where the path looks like a file, get pages only once #p is there, ' +
+        'get pages without chat, get pages rendered with the time zone UTC, do not get .x and .y and do not get consent banners.',
+    ],
+    [
+      { action: 'gone', when: { variant: 'mobile', categories: ['search'] } },
+      'for phones of category search that ask for /a* get 410, with the cached page if there is one. ' +
+        'Phones get the desktop page on this domain, so this never matches.',
+    ],
+  ]
+  for (const [rule, said] of rows) assert.equal(sentence(rule), `Crawlers ${said}`)
+  assert.doesNotMatch(sentence({ action: 'gone', when: { variant: 'mobile' } }, 'auto'), /never matches/)
 })
 
-it('says nothing where there is nothing to say', () => {
-  assert.equal(sentence({}), '')
-  assert.equal(sentence({ path: '', action: 'pass' }), '')
-  const half = ['{"change":null}', '{"change":{"remove":".x"}}', '{"render":{"viewport":null}}']
-  for (const more of ['{', ...half, '{"when":{"categories":"ai"}}']) {
-    assert.equal(ruleSentence({ key: 'a', path: '/a', action: '', freshHours: '', more }, 'one'), '', more)
-    assert.equal(fieldsOf(more), null, more)
+it('says nothing where there is nothing to say, or a value of another kind', () => {
+  for (const json of [
+    ...['{}', '{"path":"","action":"pass"}', '{"change":null}', '{"change":{"remove":".x"}}'],
+    ...['{"render":{"viewport":null}}', '{"when":{"categories":"ai"},"action":"pass"}'],
+  ]) {
+    assert.equal(sentence(JSON.parse(json)), '', json)
   }
+  assert.equal(ruleSentence(null, 'one'), '')
 })

@@ -3,14 +3,7 @@ import type { Category } from '../../crawler-categories.ts'
 
 export type Rule = Settings['rules'][number]
 
-export type RuleForm = {
-  key: string
-  path: string
-  action: '' | NonNullable<Rule['action']>
-  freshHours: number | string
-  /** The other fields, as a JSON object; empty: none. */
-  more: string
-}
+export type RuleForm = { key: string; json: string }
 
 /** Crawlers that are defined, or not treated as crawlers, only on this domain. */
 export type CrawlersForm = {
@@ -69,10 +62,7 @@ export function formOf({
     queryNames: typeof query === 'string' ? '' : query.join('\n'),
     rules: settings.rules.map((rule, at) => ({
       key: `stored-${at}`,
-      path: rule.path,
-      action: rule.action ?? '',
-      freshHours: rule.fresh_seconds === undefined ? '' : rule.fresh_seconds / HOUR_SECONDS,
-      more: moreOf(rule),
+      json: JSON.stringify(rule, null, 2),
     })),
     respectsCacheControl: settings.origin_cache_control === 'respect',
     soft404: settings.soft_404,
@@ -113,17 +103,8 @@ export function settingsOf(form: SettingsForm): Partial<Settings> {
   }
 }
 
-export function ruleOf({ path, action, freshHours, more }: RuleForm): Rule {
-  return {
-    ...(more.trim() === '' ? {} : (JSON.parse(more) as Partial<Rule>)),
-    path: path.trim(),
-    ...(action !== '' && { action }),
-    ...(freshHours !== '' && { fresh_seconds: seconds(freshHours, HOUR_SECONDS) }),
-  }
-}
-
-function moreOf({ path: _path, action: _action, fresh_seconds: _fresh, ...more }: Rule): string {
-  return Object.keys(more).length === 0 ? '' : JSON.stringify(more, null, 2)
+export function ruleOf({ json }: RuleForm): Rule {
+  return JSON.parse(json) as Rule
 }
 
 function crawlersOf({ added, removed }: CrawlersForm): Settings['crawlers'] {
@@ -169,29 +150,16 @@ export function lines(text: string): string[] {
   ]
 }
 
-/** A rule's further fields as JSON, with another value at a place; empty values and objects are left out. */
-export function withField(more: string, place: readonly string[], value: unknown): string {
-  const changed = changedAt(fieldsOf(more) ?? {}, place, value)
-  return changed === undefined ? '' : JSON.stringify(changed, null, 2)
+/** The JSON of a rule with another value at a place such as `render.wait_for`; empty values and objects are left out. */
+export function withField(json: string, place: string, value: unknown): string {
+  return JSON.stringify(changedAt(fieldsOf(json), place.split('.'), value) ?? {}, null, 2)
 }
 
-const OBJECTS = ['when', 'when.query', 'render', 'render.viewport', 'change', 'change.head', 'change.headers']
-const LISTS = ['when.categories', 'render.block', 'change.remove']
-
-/** null: not a JSON object, or without objects and lists where a rule has them. */
-export function fieldsOf(more: string): Partial<Rule> | null {
-  if (more.trim() === '') return {}
+/** null: not a JSON object. */
+export function fieldsOf(json: string): Partial<Rule> | null {
   try {
-    const fields: unknown = JSON.parse(more)
-    const isSound =
-      isObject(fields) &&
-      OBJECTS.map((place) => valueAt(fields, place)).every(
-        (value) => value === undefined || isObject(value),
-      ) &&
-      LISTS.map((place) => valueAt(fields, place)).every(
-        (value) => value === undefined || Array.isArray(value),
-      )
-    return isSound ? fields : null
+    const fields: unknown = JSON.parse(json)
+    return isObject(fields) ? fields : null
   } catch {
     return null
   }
@@ -201,7 +169,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-function valueAt(fields: unknown, place: string): unknown {
+export function valueAt(fields: unknown, place: string): unknown {
   return place
     .split('.')
     .reduce<unknown>((value, name) => (isObject(value) ? value[name] : undefined), fields)
