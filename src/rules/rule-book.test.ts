@@ -24,34 +24,24 @@ describe('a rule by its path', () => {
   }
   const rows: [string, string, boolean][] = [
     ['/a', '/a', true],
-    ['/a', '/A', false],
     ['/a', '/a/b', false],
     ['/a*', '/a/b', true],
-    ['/a*', '/a', true],
     ['/a*', '/b/a', false],
-    ['/*/edit', '/a/b/edit', true],
-    ['/*/edit', '/edit', false],
     ['/*.json', '/a.json', true],
     ['/*.json', '/a.json?x=1', false],
     ['/a*b*c', '/a-b-b-c', true],
     ['/a*b*c', '/a-c-b', false],
-    ['/a*b*c', '/a-c', false],
-    ['/a**', '/a', true],
     ['/ab*bc', '/abc', false],
-    ['/ab*bc', '/abbc', true],
-    ['/a*x*c', '/a-cx', false],
     ['/a*cx*cx', '/a-cx', false],
     ['/a*cx*cx', '/a-cxcx', true],
     ['/a.b', '/axb', false],
-    ['/*?page=*', '/list?page=2', true],
     ['/*a-long-piece-of-text*b', '/a-long-piecea-long-piece-of-text-b', true],
     ['/*a-long-piece-of-text*b', '/a-long-piecea-long-piece-of-texb', false],
     ['/*long-overlapping-piece*piece', '/long-overlapping-piece', false],
   ]
-  for (const [pattern, path, match] of rows) {
-    it(`${pattern} ${match ? 'matches' : 'does not match'} ${path}`, () =>
-      assert.equal(matches(pattern, path), match))
-  }
+  it('matches with its * and letter by letter', () => {
+    for (const [pattern, path, match] of rows) assert.equal(matches(pattern, path), match, pattern)
+  })
 
   it('long pieces of the same letters are found where a search of every place finds them', () => {
     // Numbers whose bits are the letters: all texts of 9, in pieces that repeat them.
@@ -85,8 +75,6 @@ describe('a rule by its path', () => {
 describe('what a rule does', () => {
   const cases: [url: string, rule: Rule, kind: string, ages?: object][] = [
     ['/cart/1', { path: '/cart*', action: 'pass' }, 'rule'],
-    ['/sitemap.xml', { path: '/site*', action: 'pass' }, 'rule'],
-    ['/shop', { path: '/cart*', action: 'pass' }, 'page', { freshMs: 86_400_000 }],
     ['/docs/v1.json', { path: '/*', action: 'render' }, 'page'],
     ['/robots.txt', { path: '/*', action: 'render' }, 'excluded'],
     // Proves decided "Rules of a domain"
@@ -107,31 +95,25 @@ describe('a rule for some requests of its paths', () => {
   const matches = (when: Rule['when'], path: string, category: string) =>
     ruleFor([{ path: '/*', when, action: 'pass' }], path, category) !== null
   const rows: [Rule['when'], path: string, category: string, boolean][] = [
-    [{ categories: ['search'] }, '/a', 'search', true],
     [{ categories: ['search'] }, '/a', 'social', false],
-    [{ categories: ['ai'] }, '/a', 'ai', true],
     [{ categories: ['ai'] }, '/a', 'ai-training', true],
-    [{ categories: ['ai-training'] }, '/a', 'ai-training', true],
     [{ categories: ['ai-training'] }, '/a', 'ai-user', false],
     [{ categories: ['ai-training'] }, '/a', 'ai', false],
     [{ variant: 'desktop' }, '/a', 'search', true],
     [{ variant: 'mobile' }, '/a', 'search', false],
-    [{ query: { lang: 'de' } }, '/a?lang=de', 'search', true],
     [{ query: { lang: 'de' } }, '/a?b=1&lang=de&z=2', 'search', true],
     [{ query: { lang: 'de' } }, '/a?lang=de-CH', 'search', false],
     [{ query: { lang: 'de' } }, '/a?xlang=de', 'search', false],
-    [{ query: { lang: 'de' } }, '/a', 'search', false],
     [{ query: { lang: '*' } }, '/a?lang=de', 'search', true],
-    [{ query: { lang: '*' } }, '/a?lang', 'search', true],
     [{ query: { lang: '*' } }, '/a?language=de', 'search', false],
     [{ query: { q: 'a b&c' } }, '/a?q=a%20b%26c', 'search', true],
     [{ query: { a: '1', b: '2' } }, '/?a=1', 'search', false],
-    [{ query: { a: '1', b: '2' } }, '/?a=1&b=2', 'search', true],
   ]
-  for (const [when, path, category, match] of rows) {
-    it(`${JSON.stringify(when)} ${match ? 'matches' : 'does not match'} ${path} for ${category}`, () =>
-      assert.equal(matches(when, path, category), match))
-  }
+  it('matches where all that it asks for is so', () => {
+    for (const [when, path, category, match] of rows) {
+      assert.equal(matches(when, path, category), match, `${JSON.stringify(when)} ${path} ${category}`)
+    }
+  })
 
   it('knows what rules for other crawlers do to the render', () => {
     const book = new RuleBook([
@@ -167,8 +149,6 @@ describe('rules that never match', () => {
   const by = (categories: string[]) => ({ path: '/*', when: { categories } }) as Rule
   const asked = (query: Record<string, string>): Rule => ({ path: '/*', when: { query } })
   const rows: [string, Rule[], [number, number][]][] = [
-    ['none', [{ path: '/a' }, { path: '/b' }], []],
-    ['the same path', [{ path: '/a' }, { path: '/a' }], [[1, 0]]],
     ['a wider pattern first', [{ path: '/a*' }, { path: '/a/b*' }], [[1, 0]]],
     ['a narrower pattern first', [{ path: '/a/b*' }, { path: '/a*' }], []],
     ['patterns that only overlap', [{ path: '/*b' }, { path: '/a*' }], []],
@@ -178,12 +158,10 @@ describe('rules that never match', () => {
     ['with any value first', [asked({ a: '*' }), asked({ a: '1', b: '2' })], [[1, 0]]],
     ['for phones first', [{ path: '/*', when: { variant: 'mobile' } }, { path: '/a' }], []],
   ]
-  for (const [name, rules, expected] of rows) {
-    it(name, () =>
-      assert.deepEqual(
-        coveredRules(rules).map(({ rule, covered_by }) => [rule, covered_by]),
-        expected,
-      ),
-    )
-  }
+  it('are found', () => {
+    for (const [name, rules, expected] of rows) {
+      const found = coveredRules(rules).map(({ rule, covered_by }) => [rule, covered_by])
+      assert.deepEqual(found, expected, name)
+    }
+  })
 })

@@ -114,12 +114,9 @@ describe('what is wrong is named', () => {
   const rows: [object, RegExp][] = [
     [{}, /^must have an action, a lifetime, render or change$/],
     [{ render: { wait_for: 'a >' } }, /^render\.wait_for is not a CSS selector/],
-    [{ render: { wait_ms: -1 } }, /^render\.wait_ms /],
-    [{ keep_seconds: -1 }, /^keep_seconds /],
     [{ render: { viewport: { width: 199, height: 200 } } }, /^render\.viewport\.width /],
     [{ render: { viewport: { width: 200, height: 199 } } }, /^render\.viewport\.height /],
     [{ render: { block: ['Ads!'] } }, /^render\.block\.0 must be "ads", /],
-    [{ render: { cookies: 'a' } }, /^render /],
     [{ change: { remove: ['a', '..b'] } }, /^change\.remove\.1 is not a CSS selector/],
     [{ change: { head: { canonical: '/a' } } }, /^change\.head\.canonical must be "self" or/],
     [{ change: { head: { canonical: 'https://u@a.example/' } } }, /^change\.head\.canonical must be/],
@@ -127,7 +124,6 @@ describe('what is wrong is named', () => {
     [{ change: { head: { meta: [{ name: 'render:status_code', content: '1' }] } } }, /only Prepaint reads/],
     [{ change: { headers: { 'a b': 'c' } } }, /^change\.headers\.a b is not a header name/],
     [{ change: { headers: { 'X-A': 'b\r\nSet-Cookie: c=d' } } }, /^change\.headers\.X-A must be printable/],
-    [{ when: { categories: ['people'] }, action: 'pass' }, /^when\.categories\.0 /],
     [{ when: { categories: [] }, action: 'pass' }, /^when\.categories /],
   ]
   for (const [rule, expected] of rows)
@@ -139,13 +135,14 @@ describe('what is wrong is named', () => {
     Clear-Site-Data X-Prepaint X-Prepaint-Variant X-Request-Id Vary Cache-Control Access-Control-Allow-Origin Upgrade
     Strict-Transport-Security Refresh Cache-Status`
   const sets = (name: string) => problem({ change: { headers: { [name]: 'a' } } })
-  for (const name of never.split(/\s+/)) {
-    it(`no rule sets ${name}`, () =>
-      assert.equal(sets(name), `change.headers.${name} must not be set by a rule`))
-  }
-  for (const name of ['X-Robots-Tag', 'Link', 'Content-Language', 'Content-Security-Policy', 'X-Own']) {
-    it(`a rule may set ${name}`, () => assert.equal(sets(name), null))
-  }
+  it('headers that no rule sets, and some that one may', () => {
+    for (const name of never.split(/\s+/)) {
+      assert.equal(sets(name), `change.headers.${name} must not be set by a rule`)
+    }
+    for (const name of ['X-Robots-Tag', 'Link', 'Content-Language', 'Content-Security-Policy', 'X-Own']) {
+      assert.equal(sets(name), null)
+    }
+  })
 })
 
 describe('selectors, as browsers read them', () => {

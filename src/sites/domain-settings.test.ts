@@ -24,27 +24,22 @@ function problem(patch: unknown): string | null {
   const issue = domainSettingsPatchSchema.safeParse(patch).error?.issues[0]
   return issue === undefined ? null : `${issue.path.join('.')} ${issue.message}`
 }
-const rule = (fields: object) => ({ rules: [{ path: '/a', ...fields }] })
 const remove = (...patterns: string[]) => ({ crawlers: { remove: patterns } })
-const add = (fields: object) => ({ crawlers: { add: [fields] } })
+const add = (...crawlers: object[]) => ({ crawlers: { add: crawlers } })
 
-describe('an update is taken', () => {
-  const taken: object[] = [
+it('an update is taken', () => {
+  for (const patch of [
     {
       render: {
         ...{ user_agent: 'Mozilla/5.0 Own/1.0', viewport: { width: 412, height: 915 } },
         ...{ locale: 'de-CH', time_zone: 'Europe/Zurich' },
       },
     },
-    rule({ fresh_seconds: 5 }),
-    rule({ action: 'render', fresh_seconds: 5 }),
     { crawlers: { add: [{ pattern: 'MyShop/', category: 'other' }], remove: ['Ahrefs*'] } },
-    { categories: { ai: 'pass', search: 'render' } },
     { categories: { ai: 'block', 'ai-user': 'payment' } },
-    { origin_cache_control: 'respect' },
-    { refresh_on_deploy: true },
-  ]
-  for (const patch of taken) it(JSON.stringify(patch), () => assert.equal(problem(patch), null))
+  ]) {
+    assert.equal(problem(patch), null)
+  }
 })
 
 describe('an update is refused, and what is wrong is named', () => {
@@ -52,15 +47,11 @@ describe('an update is refused, and what is wrong is named', () => {
     [{ render: { locale: 'german' } }, /^render\.locale must be a BCP 47 language tag/],
     [{ render: { time_zone: 'Mars/Olympus' } }, /^render\.time_zone must be an IANA time zone/],
     [{ render: { user_agent: 'a\r\nHost: b' } }, /^render\.user_agent must be printable ASCII/],
-    [{ render: { viewport: { width: 0, height: 915 } } }, /^render\.viewport\.width /],
-    [{ render: { cookies: 1 } }, /^render /],
     [add({ pattern: 'abc', category: 'people' }), /^crawlers\.add\.0\.category /],
     [{ crawlers: { keep: [] } }, /^crawlers /],
     [remove('a*b'), /^crawlers\.remove\.0 must have 3 characters other than \*$/],
     [remove('b\u00f6t bot'), /must be printable ASCII/],
     [{ categories: { ai: 'hide' } }, /^categories\.ai /],
-    [{ origin_cache_control: true }, /^origin_cache_control /],
-    [{ refresh_on_deploy: 'yes' }, /^refresh_on_deploy /],
     [{ refresh_ahead_percent: 1.5 }, /^refresh_ahead_percent /],
   ]
   for (const [patch, words] of refused) {
@@ -70,21 +61,11 @@ describe('an update is refused, and what is wrong is named', () => {
 
 // Proves decided "Crawler detection"
 describe('limits are taken, and one past them is not', () => {
-  const width = (pixels: number) => ({ render: { viewport: { width: pixels, height: 500 } } })
   const limits: [what: string, of: (n: number) => object, least: number | null, most: number][] = [
-    ['rules', (n) => ({ rules: Array(n).fill({ path: '/a*', action: 'pass' }) }), null, 200],
-    ['characters of a path', (n) => rule({ action: 'pass', path: `/${'a'.repeat(n - 1)}` }), null, 2_048],
     ['query parameters', (n) => ({ query: Array(n).fill('page') }), null, 100],
-    ['pixels of width', width, 200, 4_000],
-    ['characters of a user agent', (n) => ({ render: { user_agent: 'a'.repeat(n) } }), 1, 500],
     ['characters of a pattern', (n) => remove('a'.repeat(n)), 3, 100],
     ['crawlers removed', (n) => remove(...Array<string>(n).fill('abc')), null, 100],
-    [
-      'crawlers added',
-      (n) => ({ crawlers: { add: Array(n).fill({ pattern: 'abc', category: 'ai' }) } }),
-      null,
-      100,
-    ],
+    ['crawlers added', (n) => add(...Array<object>(n).fill({ pattern: 'abc', category: 'ai' })), null, 100],
     ['percent of the month', (n) => ({ refresh_ahead_percent: n }), 0, 100],
   ]
   for (const [what, of, least, most] of limits) {
@@ -118,10 +99,7 @@ describe('names that are taken, in their one spelling', () => {
     [' Shop.EXAMPLE.com ', 'shop.example.com'],
     ['example.com.', 'example.com'],
     ['bücher.example', 'xn--bcher-kva.example'],
-    ['xn--bcher-kva.example', 'xn--bcher-kva.example'],
     ['例え.テスト', 'xn--r8jz45g.xn--zckzah'],
-    ['1.2.3.4.example', '1.2.3.4.example'],
-    [`${label(63)}.com`, `${label(63)}.com`],
     [LONGEST, LONGEST],
     // Soft hyphens are left out of names (UTS 46): 1,000 characters as given.
     [`a${'\u00ad'.repeat(991)}.example`, 'a.example'],
@@ -140,21 +118,14 @@ describe('names that are refused, with the reason', () => {
     [`a${'\u00ad'.repeat(992)}.example`, /at most 253 characters/],
     ['localhost', /two labels/],
     ['127.0.0.1', /not an IP address/],
-    ['[::1]', /not an IP address/],
     ['0x7f.1', /not an IP address/],
-    ['127.1', /not an IP address/],
     ['１２７.0.0.1', /not an IP address/],
     ['https://example.com', /name only/],
-    ['example.com:8080', /name only/],
-    ['example.com/path', /name only/],
     ['*.example.com', /name only/],
     ['example.com\0', /name only/],
-    ['ex%61mple.com', /name only/],
     ['my_shop.example.com', /name only/],
     ['a..example.com', /label|not a valid/],
-    ['.example.com', /label|not a valid/],
     ['-a.example.com', /label|not a valid/],
-    ['a-.example.com', /label|not a valid/],
     ['example.123', /number|not a valid/],
     [`${label(64)}.com`, /label|not a valid/],
     [`${LONGEST}a`, /253|not a valid/],

@@ -75,12 +75,6 @@ describe('what is to be seen of a page', async () => {
       assert.deepEqual((await ask('details', '/old')).body['redirect'], redirect)
       assert.equal((await api.get(`${AT}/pages/details`, owner.key)).body['path'], '/')
     })
-
-    it('400: no path of a page', async () => {
-      for (const path of ['x', '//host/x', `/${'x'.repeat(2_048)}`]) {
-        assertAnswer(await ask('details', path), 400, /^path /)
-      }
-    })
   })
 
   describe('GET /api/domains/:domain/pages/source', () => {
@@ -94,9 +88,9 @@ describe('what is to be seen of a page', async () => {
       )
       const card = /<title>Rakes<\/title><meta property="og:image" content="\/pic.png"><\/head>/
       assert.match((await formOf('card')).text, card)
-      for (const path of ['/none', '/old']) assertAnswer(await ask('source', path), 404, 'Page not found')
-      assertAnswer(await formOf('markdown', '/none'), 404, 'Page not found')
+      assertAnswer(await ask('source', '/none'), 404, 'Page not found')
       assertAnswer(await formOf('card', '/old'), 404, 'Page not found')
+      assertAnswer(await ask('details', '//host/x'), 400, /^path /)
       assertAnswer(await formOf('pdf'), 400, /^form /)
     })
 
@@ -153,14 +147,8 @@ describe('what is to be seen of a page', async () => {
       assert.equal(picture.headers.get('cross-origin-resource-policy'), 'same-origin')
       assert.match(picture.headers.get('content-security-policy') ?? '', /^sandbox;/)
       assert.equal((await inspection(`${id}/other`)).status, 400)
-    })
-
-    it('400 and 404: no path, no inspection', async () => {
-      for (const path of ['x', 7, undefined, '//x']) assert.equal((await inspect(path)).status, 400)
-      for (const id of ['x', '00000000-0000-4000-8000-000000000000']) {
-        assertAnswer(await inspection(id), 404, 'Inspection not found')
-        assertAnswer(await inspection(`${id}/crawler`), 404, 'Inspection not found')
-      }
+      assert.equal((await inspect('x')).status, 400)
+      assertAnswer(await inspection('x'), 404, 'Inspection not found')
     })
   })
 })
@@ -173,7 +161,8 @@ describe('pages for integrations', async () => {
       rawRequest(api.url, { method, path, headers: { 'x-prerender-token': owner.key, ...headers } })
 
     // Proves decided "Middleware integration"
-    it('200: the page of the URL, as it was spelt', async () => {
+    it('200: the page of the URL, as it was spelt; HEAD is GET', async () => {
+      assert.equal((await ask('/https://shop.example.com/', {}, 'HEAD')).status, 200)
       for (const [path, page] of [
         ['/https://shop.example.com', 'https shop.example.com /'],
         ['/HTTPS://SHOP.example.com./a', 'https shop.example.com /a'],
@@ -181,20 +170,12 @@ describe('pages for integrations', async () => {
           '/https://shop.example.com:443/a?b=c%20d&e=https://f/?g',
           'https shop.example.com /a?b=c%20d&e=https://f/?g',
         ],
-        ['/https://shop.example.com/?_escaped_fragment_=', 'https shop.example.com /'],
         ['/https%3A%2F%2Fshop.example.com%2Fa%2520b', 'https shop.example.com /a%20b'],
         ['/page/https%3A%2F%2Fshop.example.com%2Fa%3Fb', 'https shop.example.com /a?b'],
       ] as const) {
         const { status, text } = await ask(path, { 'user-agent': 'Googlebot' })
         assert.deepEqual([status, text], [200, `<p>${page} for Googlebot</p>`], path)
       }
-    })
-
-    it('HEAD is GET; other methods are told so', async () => {
-      assert.equal((await ask('/https://shop.example.com/', {}, 'HEAD')).status, 200)
-      const wrong = await ask('/https://shop.example.com/', {}, 'POST')
-      assertError(wrong, 405, 'Method not allowed')
-      assert.equal(wrong.headers['allow'], 'GET, HEAD, OPTIONS')
     })
 
     // Proves decided "Middleware integration"
@@ -216,17 +197,10 @@ describe('pages for integrations', async () => {
     })
 
     it("404: a domain that nobody has, another's, and what is no name; 400: what is no URL of a page", async () => {
-      for (const host of [
-        'nobody.example.com',
-        'other.example.com',
-        '127.0.0.1',
-        '[::1]',
-        'localhost:3000',
-      ]) {
+      for (const host of ['nobody.example.com', 'other.example.com', '127.0.0.1', 'localhost:3000']) {
         assertError(await ask(`/https://${host}/`), 404, 'Domain not found')
       }
-      const none =
-        '/https:///x /https://a@shop.example.com/ /page/shop.example.com /page/%2F /https%3A%2F%2F%2Fx'
+      const none = '/https:///x /https://a@shop.example.com/ /page/shop.example.com'
       for (const path of none.split(' ')) {
         assertError(await ask(path), 400, 'url must be the whole http or https URL of a page')
       }
@@ -243,7 +217,6 @@ describe('pages for integrations', async () => {
       for (const [body, page] of [
         [{ url: URL }, '/a?b=c for null'],
         [{ url: `${URL}#d`, user_agent: 'bingbot' }, '/a?b=c for bingbot'],
-        [{ url: URL, user_agent: '' }, '/a?b=c for '],
         [{ url: 'https://shop.example.com/größe' }, '/gr%C3%B6%C3%9Fe for null'],
       ] as const) {
         assert.equal((await render(body)).text, `<p>https shop.example.com ${page}</p>`)
@@ -263,11 +236,9 @@ describe('pages for integrations', async () => {
       }
       for (const [body, words] of [
         [{}, /^url /],
-        [{ url: 7 }, /^url /],
         [{ url: '/a' }, /^url must be the whole http or https URL of a page$/],
         [{ url: 'ftp://shop.example.com/' }, /^url must be the whole/],
         [{ url: URL, user_agent: 7 }, /^user_agent /],
-        ['{', /^Invalid JSON body$/],
       ] as const) {
         assertAnswer(await render(body), 400, words)
       }
