@@ -99,9 +99,10 @@ describe('POST and GET /api/domains/:domain/rules/try', () => {
     assert.equal(body['state'], 'done')
     const [a, ab, pass, other] = pagesOf(body)
     assert.equal(pagesOf(body).length, 4, 'one page for two spellings')
+    const visitor = { category: 'search', variant: 'desktop' }
     assert.deepEqual(a, {
-      ...{ path: '/a', category: 'search', variant: 'desktop' },
-      ...{ pictures: ['before', 'after'], rule_before: 0, rule_after: 1, outcome: 'rendered', ms: 0 },
+      ...{ ...visitor, path: '/a', pictures: ['before', 'after'] },
+      ...{ rule_before: 0, rule_after: 1, outcome: 'rendered', ms: 0 },
       differences: [
         { of: 'head', before: 'title: Old\nrobots: all', after: 'title: New\nrobots: all' },
         { of: 'text', before: '/a', after: '/a\nBanner' },
@@ -110,16 +111,11 @@ describe('POST and GET /api/domains/:domain/rules/try', () => {
       ],
     })
     assert.deepEqual([ab?.['rule_before'], ab?.['rule_after']], [null, 1])
-    assert.deepEqual(pass, {
-      ...{ path: '/pass', category: 'search', variant: 'desktop', pictures: ['before'] },
-      ...{ rule_before: null, rule_after: 0, outcome: 'pass', ms: null },
+    assert.partialDeepStrictEqual(pass, {
+      ...{ pictures: ['before'], outcome: 'pass', ms: null },
       differences: [{ of: 'outcome', before: 'rendered', after: 'pass' }],
     })
-    assert.deepEqual(other, {
-      ...{ path: '/other', category: 'search', variant: 'desktop', pictures: [] },
-      ...{ rule_before: null, rule_after: null, outcome: 'rendered', ms: 0 },
-      differences: [],
-    })
+    assert.deepEqual([other?.['rule_after'], other?.['differences']], [null, []])
 
     for (const table of ['page', 'redirect', 'render_record', 'last_render', 'render_count', 'page_fact']) {
       const { rows } = await api.pool.query(`select from ${table} where domain_id = $1`, [id])
@@ -144,36 +140,20 @@ describe('POST and GET /api/domains/:domain/rules/try', () => {
       { path: '/user', when: { categories: ['ai-user'], variant: 'mobile' }, action: 'gone' },
       { path: '/phone', when: { variant: 'mobile' }, render: { user_agent: 'Own' }, fresh_seconds: 9 },
       { path: '/same', action: 'render' },
-      { path: '/*', when: { query: { lang: 'de' } }, change: { head: { title: 'Deutsch' } } },
     ]
-    const paths = ['/ai', '/user', '/phone', '/same', '/x', '/x?lang=de']
     await shop({ devices: 'both', rules: [rules[3]] })
-    const url = await tried({ rules, paths })
+    const url = await tried({ rules, paths: ['/ai', '/user', '/phone', '/same'] })
     const requests = await work()
-    const { body } = await api.get(url, owner.key)
     assert.deepEqual(
-      pagesOf(body).map((page) => `${page['category']} ${page['variant']} ${page['rule_after']}`),
-      [
-        'ai desktop 0',
-        'ai-user mobile 1',
-        'search mobile 2',
-        'search desktop 3',
-        'search desktop null',
-        'search desktop 4',
-      ],
+      (await pagesAt(url)).map((page) => `${page['category']} ${page['variant']} ${page['rule_after']}`),
+      ['ai desktop 0', 'ai-user mobile 1', 'search mobile 2', 'search desktop 3'],
     )
-    const titles = { of: 'head', before: 'title: Old\nrobots: all', after: 'title: For AI\nrobots: all' }
-    assert.deepEqual((pagesOf(body)[0]!['differences'] as object[])[0], titles)
-    const phone = requests
-      .filter(({ path }) => path === '/phone')
-      .map(({ visitor }) => [visitor?.device, visitor?.userAgent])
-    assert.deepEqual(phone, [
-      ['mobile', 'Own'],
-      ['mobile', undefined],
-    ])
     assert.deepEqual(
-      requests.filter(({ visitor }) => visitor?.device === undefined).map(({ path }) => path),
-      ['/ai', '/ai', '/same', '/x', '/x?lang=de', '/x?lang=de'],
+      requests.map(({ path, visitor }) => `${path} ${visitor?.device} ${visitor?.userAgent}`),
+      [
+        ...['/ai undefined undefined', '/ai undefined undefined', '/user mobile undefined'],
+        ...['/phone mobile Own', '/phone mobile undefined', '/same undefined undefined'],
+      ],
     )
   })
 
@@ -184,16 +164,7 @@ describe('POST and GET /api/domains/:domain/rules/try', () => {
       ...{ path: `/${action}`, change: { head: { title: 'New' } } },
       ...(action !== 'none' && { action }),
     }))
-    const all = [
-      '/pass',
-      '/not-found',
-      '/gone',
-      '/no-store',
-      '/feed.xml',
-      '/was-pass',
-      '/was-gone',
-      '/was-no-store',
-    ]
+    const all = ['/pass', '/not-found', '/gone', '/no-store', '/feed.xml', '/was-gone', '/was-no-store']
     const shownAs = { path: '/feed.xml', action: 'render' }
     const url = await tried({ rules: [...rules, shownAs], paths: all })
     const requests = await work()
@@ -211,7 +182,6 @@ describe('POST and GET /api/domains/:domain/rules/try', () => {
       ['gone', null, 'outcome rendered gone', 'status 200 410'],
       ['no-store', 0, 'outcome rendered no-store', 'head'],
       ['rendered', 0, 'outcome pass rendered'],
-      ['rendered', 0, 'outcome pass rendered'],
       ['rendered', 0, 'outcome gone rendered', 'status 410 200'],
       ['rendered', 0, 'outcome no-store rendered'],
     ])
@@ -225,27 +195,15 @@ describe('POST and GET /api/domains/:domain/rules/try', () => {
       api.get(`${url}/${place}/${side}`, by.key)
     assert.equal((await picture(1, 'after')).status, 404)
     await work()
-    const found = await pagesAt(url)
-    assert.deepEqual(
-      found.map((page) => [page['outcome'], page['pictures']]),
-      [
-        ['rendered', []],
-        ['rendered', ['before', 'after']],
-      ],
-    )
+    const pictures = (await pagesAt(url)).map((page) => page['pictures'])
+    assert.deepEqual(pictures, [[], ['before', 'after']])
     const after = await picture(1, 'after')
     assert.match(after.text, /^fr: .*New/)
     assert.equal(after.headers.get('content-type'), 'image/webp')
     assert.match(after.headers.get('content-security-policy') ?? '', /^sandbox;/)
     assert.match((await picture(1, 'before')).text, /^undefined: .*Old/)
-    for (const [place, side, status] of [
-      [0, 'after', 404],
-      [2, 'after', 404],
-      [1, 'during', 400],
-      ['x', 'after', 400],
-    ] as const) {
-      assert.equal((await picture(place, side)).status, status, `${place} ${side}`)
-    }
+    assert.equal((await picture(0, 'after')).status, 404)
+    assert.equal((await picture(1, 'during')).status, 400)
     assert.equal((await picture(1, 'after', await api.account())).status, 404)
     await tried({ rules, paths: ['/a'] })
     assert.equal((await picture(1, 'after')).status, 404)
@@ -291,11 +249,8 @@ describe('POST and GET /api/domains/:domain/rules/try', () => {
     for (const [body, words] of [
       [{ rules: rule({ wait_for: '#' }) }, /^rules\[0\]\.render\.wait_for /],
       [{ rules: rule({ block: ['ads', 'shop.example.com'] }) }, /block\[1\] must not be the domain itself$/],
-      [{ rules: Array(201).fill({ path: '/', action: 'pass' }) }, /^rules /],
       [{ rules: [], paths: paths(21) }, /^paths /],
-      [{ rules: [], paths: [] }, /^paths /],
       [{ rules: [], paths: ['//a'] }, /^paths\[0\] /],
-      [{}, /^rules /],
     ] as const) {
       assertAnswer(await api.post(URL, owner.key, body), 400, words)
     }
