@@ -93,8 +93,8 @@ const label = (chars: number) => 'a'.repeat(chars)
 const LONGEST = `${label(63)}.${label(63)}.${label(63)}.${label(61)}`
 
 // Proves decided "Domain names"
-describe('names that are taken, in their one spelling', () => {
-  const cases: [string, string][] = [
+it('names that are taken, in their one spelling', () => {
+  for (const [raw, name] of [
     ['example.com', 'example.com'],
     [' Shop.EXAMPLE.com ', 'shop.example.com'],
     ['example.com.', 'example.com'],
@@ -103,11 +103,8 @@ describe('names that are taken, in their one spelling', () => {
     [LONGEST, LONGEST],
     // Soft hyphens are left out of names (UTS 46): 1,000 characters as given.
     [`a${'\u00ad'.repeat(991)}.example`, 'a.example'],
-  ]
-  for (const [raw, name] of cases) {
-    it(`${raw.slice(0, 40)} is ${name.slice(0, 40)}`, () => {
-      assert.deepEqual(parseDomainName(raw), { ok: true, name })
-    })
+  ] as const) {
+    assert.deepEqual(parseDomainName(raw), { ok: true, name })
   }
 })
 

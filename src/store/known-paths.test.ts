@@ -43,6 +43,7 @@ async function walk(domain: DomainId, limit: number): Promise<PagePath[]> {
 }
 
 describe('known paths', () => {
+  // Proves decided "Purged paths"
   it('stay known from the moment that they were stored: also when they are purged at once', async () => {
     const domain = await queue.domain()
     const purge = (what: PurgeWhat) => transaction(queue.pool, (client) => purgePages(client, domain, what))

@@ -99,7 +99,6 @@ describe('asking for an inspection', () => {
         return error.code === 'inspection_rate' && seconds > 500 && seconds <= 600
       },
     )
-    await ask(BLUE, BLUE_SITE, '/more')
     // What was looked at is forgotten with its page, and not that it was asked for.
     await transaction(database.pool, (client) => purgePages(client, RED_SITE, { kind: 'all' }))
     await assert.rejects(ask(RED, RED_SITE, '/more'), { code: 'inspection_rate' })
