@@ -61,13 +61,8 @@ describe('a warm of a domain', () => {
     }
     const { status, warm } = await call('DELETE')
     assert.deepEqual([status, warm?.state, warm?.left], [200, 'cancelled', 0])
-    for (const [method, body] of [
-      ['DELETE', undefined],
-      ['PUT', { paused: true }],
-      ['PUT', { paused: false }],
-    ] as const) {
-      assert.deepEqual(await refused(method, body), [409, 'No warm is under way'])
-    }
+    assert.deepEqual(await refused('DELETE'), [409, 'No warm is under way'])
+    assert.deepEqual(await refused('PUT', { paused: true }), [409, 'No warm is under way'])
     assert.equal((await call('GET')).warm?.state, 'cancelled')
   })
 

@@ -191,8 +191,7 @@ describe('POST and GET /api/domains/:domain/rules/try', () => {
     await shop()
     const rules = [{ path: '/*', render: { locale: 'fr' }, change: { head: { title: 'New' } } }]
     const url = await tried({ rules, paths: ['/hidden', '/a'] })
-    const picture = (place: number | string, side: string, by = owner) =>
-      api.get(`${url}/${place}/${side}`, by.key)
+    const picture = (place: number, side: string) => api.get(`${url}/${place}/${side}`, owner.key)
     assert.equal((await picture(1, 'after')).status, 404)
     await work()
     const pictures = (await pagesAt(url)).map((page) => page['pictures'])
@@ -204,7 +203,12 @@ describe('POST and GET /api/domains/:domain/rules/try', () => {
     assert.match((await picture(1, 'before')).text, /^undefined: .*Old/)
     assert.equal((await picture(0, 'after')).status, 404)
     assert.equal((await picture(1, 'during')).status, 400)
-    assert.equal((await picture(1, 'after', await api.account())).status, 404)
+    const stranger = await api.account()
+    await api.domain(stranger, 'theirs.example.com')
+    const throughTheirs = url.replace('shop.example.com', 'theirs.example.com')
+    for (const at of ['', '/1/after']) {
+      assert.equal((await api.get(throughTheirs + at, stranger.key)).status, 404)
+    }
     await tried({ rules, paths: ['/a'] })
     assert.equal((await picture(1, 'after')).status, 404)
     assert.deepEqual((await pagesAt(url))[1]?.['pictures'], [])
