@@ -27,21 +27,6 @@ function problem(patch: unknown): string | null {
 const remove = (...patterns: string[]) => ({ crawlers: { remove: patterns } })
 const add = (...crawlers: object[]) => ({ crawlers: { add: crawlers } })
 
-it('an update is taken', () => {
-  for (const patch of [
-    {
-      render: {
-        ...{ user_agent: 'Mozilla/5.0 Own/1.0', viewport: { width: 412, height: 915 } },
-        ...{ locale: 'de-CH', time_zone: 'Europe/Zurich' },
-      },
-    },
-    { crawlers: { add: [{ pattern: 'MyShop/', category: 'other' }], remove: ['Ahrefs*'] } },
-    { categories: { ai: 'block', 'ai-user': 'payment' } },
-  ]) {
-    assert.equal(problem(patch), null)
-  }
-})
-
 describe('an update is refused, and what is wrong is named', () => {
   const refused: [patch: object, words: RegExp][] = [
     [{ render: { locale: 'german' } }, /^render\.locale must be a BCP 47 language tag/],

@@ -1,12 +1,6 @@
 import assert from 'node:assert/strict'
 import { beforeEach, describe, it } from 'node:test'
-import {
-  assertAnswer,
-  openApi,
-  storePages,
-  storeRedirectAndSitemap,
-  valuesOf,
-} from '../../../test/support/api.ts'
+import { assertAnswer, openApi, storePages, storeRedirectAndSitemap } from '../../../test/support/api.ts'
 import { DEFAULT_PLANS } from '../../accounts/plans.ts'
 import type { DomainName } from '../../ids.ts'
 import { updateDomain } from '../../sites/domain-changes.ts'
@@ -128,17 +122,6 @@ describe('GET /api/cache/list/:domain', () => {
       cachedPages: 8,
       pages: paths.map((path) => ({ path, cacheKey: `render:shop.example.com:${path}` })),
     })
-  })
-
-  it('200: as many pages as one batch has, and one more: each once', async () => {
-    for (const count of [1_000, 1_001]) {
-      await api.pool.query('truncate page')
-      const paths = Array.from({ length: count }, (_, n) => `/p/${String(n).padStart(6, '0')}`)
-      await storePages(api, domain.id, paths.toReversed())
-      const { body } = await list('shop.example.com')
-      assert.equal(body['cachedPages'], count)
-      assert.deepEqual(valuesOf(body['pages'], 'path'), paths)
-    }
   })
 
   // Proves decided "List order"
