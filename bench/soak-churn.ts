@@ -39,22 +39,9 @@ const step = Math.max(1, Math.ceil(samples.length / ROWS))
 const mean = (part: readonly number[]) => part.reduce((sum, value) => sum + value, 0) / part.length
 console.log(
   markdownTable(
-    [
-      'after s',
-      'memory MiB',
-      'node',
-      'PostgreSQL',
-      'browsers',
-      'tables MiB',
-      'live rows',
-      'dead rows',
-      'open files',
-      'processes',
-    ],
+    ['after s', 'memory MiB', 'node', 'PostgreSQL', 'browsers', 'tables MiB', 'open files', 'processes'],
     Array.from({ length: Math.ceil(samples.length / step) }, (_, row) => {
       const part = samples.slice(row * step, (row + 1) * step)
-      const rows = (of: 'live' | 'dead') =>
-        mean(part.map(({ tables }) => Object.values(tables).reduce((sum, table) => sum + table[of], 0)))
       return [
         (part[0]!.atMs / 1_000).toFixed(0),
         mean(part.map(({ memoryBytes }) => memoryBytes / MIB)).toFixed(0),
@@ -62,8 +49,6 @@ console.log(
           mean(part.map(({ memory }) => memory[of] / MIB)).toFixed(0),
         ),
         mean(part.map(({ tablesBytes }) => tablesBytes / MIB)).toFixed(1),
-        rows('live').toFixed(0),
-        rows('dead').toFixed(0),
         mean(part.map(({ files }) => files)).toFixed(0),
         mean(part.map(({ processes }) => processes)).toFixed(0),
       ]
@@ -71,18 +56,12 @@ console.log(
     0,
   ),
 )
-const last = Object.entries(samples.at(-1)?.tables ?? {})
-  .sort(([, a], [, b]) => b.bytes - a.bytes)
-  .slice(0, 8)
-console.log(
-  `\nLargest tables at the end: ${last.map(([name, { bytes, live, dead }]) => `${name} ${(bytes / MIB).toFixed(1)} MiB (${live} rows, ${dead} dead)`).join(', ')}`,
-)
 for (const [what, unit] of [
   ['memory', MIB],
   ['tables', MIB],
   ['files', 1],
 ] as const) {
-  const { levelBytes, growthBytes, allowedBytes, isFlat } = run[what]
+  const { levelBytes, growthBytes, allowedBytes, isFlat } = run.trends[what]
   const say = (value: number) => (value / unit).toFixed(1)
   console.log(
     `${what}: level ${say(levelBytes)}, growth ${say(growthBytes)}, allowed ${say(allowedBytes)}: ${isFlat ? 'flat' : 'NOT FLAT'}`,

@@ -3,8 +3,8 @@ import { runJson } from '../support/command-line.ts'
 import { edgeRequest, GOOGLEBOT } from '../support/edge-request.ts'
 import type { NodeProcess } from '../support/node-process.ts'
 import { callApi } from '../support/tenant.ts'
-import { type DomainEntry, faultOf, forgetRendered, type Ledger, notePurge } from './ledger.ts'
-import { pick, type Random } from './seeded-random.ts'
+import { type DomainEntry, faultOf, type Ledger } from './ledger.ts'
+import { pick, type Random, seededRandom } from './seeded-random.ts'
 import { shownIn, type VersionOrigin } from './version-origin.ts'
 
 /** What the clients of a crash run act on. `node` changes with every restart. */
@@ -29,6 +29,13 @@ const LIVE_DOMAINS = 6
 const CHANGE_EVERY_MS = 150
 const KEYS = 3
 
+/** Two that change domains, two crawlers and one with keys. How fast one is does not change what another does. */
+export function usualClients(random: Random): Client[] {
+  const own = () => seededRandom(Math.floor(random() * 2 ** 32))
+  const crawlers = [crawlClient(own()), crawlClient(own())]
+  return [domainClient(1, own()), domainClient(2, own()), ...crawlers, keyClient(own())]
+}
+
 /** Registers, deletes and purges domains; no other client changes these. */
 export function domainClient(number: number, random: Random): Client {
   const own: DomainEntry[] = []
@@ -40,7 +47,6 @@ export function domainClient(number: number, random: Random): Client {
       const domain: DomainEntry = {
         name: `site${made}.client${number}.example`,
         standing: 'unsure',
-        sinceMs: 0,
         purges: [],
         purgedMs: 0,
         rendered: new Map(),
@@ -58,7 +64,7 @@ export function domainClient(number: number, random: Random): Client {
 }
 
 /** Asks for pages as a crawler and checks each answer against what has been acknowledged. */
-export function crawlClient(random: Random): Client {
+function crawlClient(random: Random): Client {
   return async (stage) => {
     const { ledger, disturbed } = stage
     const known = ledger.domains.filter(({ standing }) => standing === 'there')
@@ -79,7 +85,7 @@ export function crawlClient(random: Random): Client {
       const fault = faultOf(domain, path, shownIn(answer.body.toString()), begunMs)
       if (fault !== null) ledger.violations.push(`${fault} (${answer.verdict})`)
       if (answer.verdict === 'rendered' && domain.purgedMs < begunMs) {
-        domain.rendered.set(path, { atMs: performance.now() })
+        domain.rendered.set(path, performance.now())
       }
     } else if (answer.status === 200) {
       ledger.counts.passed += 1
@@ -101,53 +107,48 @@ export function keyClient(random: Random): Client {
       const { code, json } = await runJson(args, node.settings)
       if (!acknowledge(ledger, code === 0)) return
       const { id, key } = json as { id: number; key: string }
-      ledger.keys.push({ id, key, standing: 'there', sinceMs: performance.now() })
-      return
+      return void ledger.keys.push({ id, key, standing: 'there' })
     }
     const entry = pick(random, live)
     entry.standing = 'unsure'
     const { code } = await runJson(['key', 'revoke', '--id', String(entry.id)], node.settings)
-    if (acknowledge(ledger, code === 0))
-      Object.assign(entry, { standing: 'gone', sinceMs: performance.now() })
+    if (acknowledge(ledger, code === 0)) entry.standing = 'gone'
   }
 }
 
 async function register({ node, key, origin, ledger }: Stage, domain: DomainEntry): Promise<void> {
   const body = { custom_domain: domain.name, origin_url: origin.url }
   const status = await statusOf(node, key, { method: 'POST', path: '/api/domains', body })
-  if (acknowledge(ledger, status === 201)) {
-    Object.assign(domain, { standing: 'there', sinceMs: performance.now() })
-  }
+  if (acknowledge(ledger, status === 201)) domain.standing = 'there'
 }
 
 async function remove({ node, key, ledger }: Stage, domain: DomainEntry): Promise<void> {
   domain.standing = 'unsure'
   const status = await statusOf(node, key, { method: 'DELETE', path: `/api/domains/${domain.name}` })
-  if (acknowledge(ledger, status === 200)) {
-    Object.assign(domain, { standing: 'gone', sinceMs: performance.now() })
-  }
+  if (acknowledge(ledger, status === 200)) domain.standing = 'gone'
 }
 
 async function purge({ node, key, origin, ledger, graceMs = 0 }: Stage, domain: DomainEntry): Promise<void> {
   const version = origin.change()
   const body = { domain: domain.name }
   const status = await statusOf(node, key, { method: 'POST', path: '/api/cache/purge', body })
-  // Broken off or not: what was stored may be gone.
-  forgetRendered(domain, performance.now())
-  if (acknowledge(ledger, status === 200)) notePurge(domain, version, performance.now() + graceMs)
+  // Broken off or not: what was rendered before may be gone.
+  const atMs = performance.now()
+  domain.purgedMs = atMs
+  for (const [path, renderedMs] of domain.rendered) if (renderedMs <= atMs) domain.rendered.delete(path)
+  if (acknowledge(ledger, status === 200)) domain.purges.push({ version, atMs: atMs + graceMs })
 }
 
-/** 0: the connection broke. */
-async function statusOf(
+/** The status of a call with the key; 0 when the connection breaks. */
+export function statusOf(
   node: NodeProcess,
   key: string,
-  call: Parameters<typeof callApi>[2],
+  call: Parameters<typeof callApi>[2] = { method: 'GET', path: '/api/domains' },
 ): Promise<number> {
-  try {
-    return (await callApi(node, key, call)).status
-  } catch {
-    return 0
-  }
+  return callApi(node, key, call).then(
+    ({ status }) => status,
+    () => 0,
+  )
 }
 
 function acknowledge(ledger: Ledger, yes: boolean): boolean {

@@ -1,11 +1,13 @@
+import { existsSync, readdirSync } from 'node:fs'
+import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { until as untilWithin } from '../support/condition.ts'
 import { clearDataDir, makeDataDir } from '../support/data-dir.ts'
 import { edgeRequest, GOOGLEBOT } from '../support/edge-request.ts'
 import { startNodeProcess } from '../support/node-process.ts'
-import { type ProcessEntry, processesOf } from '../support/processes.ts'
+import { processesOf } from '../support/processes.ts'
 import { openAccount } from '../support/tenant.ts'
-import { type Client, crawlClient, domainClient, keyClient, type Stage } from './clients.ts'
+import { type Stage, usualClients } from './clients.ts'
 import { type Ledger, openLedger, reckon } from './ledger.ts'
 import { pick, type Random, seededRandom } from './seeded-random.ts'
 import { startVersionOrigin } from './version-origin.ts'
@@ -15,11 +17,13 @@ export type CrashRun = { violations: string[]; counts: Ledger['counts']; leaked:
 /** How long the service may take to be whole again, or to be gone, after a kill; a machine may be slow. */
 const until = <T>(what: string, probe: () => T | Promise<T>) => untilWithin(what, probe, 60_000)
 const EMAIL = 'chaos@example.com'
+const TARGETS = ['node', 'chromium', 'postgres'] as const
+type Target = (typeof TARGETS)[number]
 
 /**
- * Kills processes of a node with signal 9 at random moments while clients use it, and holds it to everything it
- * acknowledged. The same seed kills in the same order with the same pauses; which request that hits is up to the
- * machine. `say` is told what happens.
+ * Kills processes of a node with signal 9 at random moments while clients use it, each kind in its turn, and holds the
+ * node to everything it acknowledged. The same seed makes the same pauses and changes; which request a kill hits is up
+ * to the machine. `say` is told what happens.
  */
 export async function crashRun(options: {
   seed: number
@@ -39,16 +43,18 @@ export async function crashRun(options: {
     const { key } = await openAccount(node, { email: EMAIL, plan: 'enterprise' })
     const stage: Stage = { node, disturbed: false, email: EMAIL, key, origin, ledger }
     const crowd = startClients(stage, random)
-    for (const target of targetsInTurn(random, kills)) {
+    for (let at = 0; at < kills; at++) {
       await delay(300 + random() * 2_000)
-      await crash(stage, target, { dataDir, random, crowd, say })
+      await crash(stage, TARGETS[at % TARGETS.length]!, { dataDir, random, crowd, say })
     }
     await until('enough has been done', () => isEnough(ledger.counts)).catch(() => say('too little was done'))
-    await crowd.stop()
+    await crowd.pause()
     const status = await stage.node.stop()
     if (status !== 0) ledger.violations.push(`the node ended with status ${status} when asked to end`)
+    const profiles = path.join(dataDir, 'browsers')
+    if (existsSync(profiles)) leaked.push(...readdirSync(profiles).map((name) => `profile ${name}`))
   } finally {
-    leaked = await clearDataDir(dataDir)
+    leaked = [...leaked, ...(await clearDataDir(dataDir))]
     await origin.close()
   }
   return { violations: ledger.violations, counts: ledger.counts, leaked }
@@ -68,11 +74,8 @@ async function crash(stage: Stage, target: Target, { dataDir, random, crowd, say
     // Half the time the successor meets what is left of its predecessor, half the time nothing may be left.
     if (random() < 0.5) {
       await crowd.pause()
-      await until('everything of a killed node is gone', () => processesOf(dataDir).length === 0).catch(
-        () => {
-          for (const { pid, command } of processesOf(dataDir))
-            ledger.violations.push(`left: ${pid} ${command}`)
-        },
+      await until('everything of a killed node is gone', () => processesOf(dataDir).length === 0).catch(() =>
+        ledger.violations.push(...processesOf(dataDir).map(({ command }) => `left: ${command}`)),
       )
     }
     stage.node = await startNodeProcess(dataDir)
@@ -94,12 +97,10 @@ async function crash(stage: Stage, target: Target, { dataDir, random, crowd, say
 /** Ready by its own word, and a page that nobody asked for yet is rendered. */
 async function whole(stage: Stage): Promise<void> {
   const domain = stage.ledger.domains.find(({ standing }) => standing === 'there')
-  let asked = 0
   await until('the node is whole again', async () => {
     if ((await fetch(`${stage.node.api}/readyz`)).status !== 200) return false
     if (domain === undefined) return true
-    asked += 1
-    const path = `/whole?${Math.round(performance.now())}-${asked}`
+    const path = `/whole?${performance.now()}`
     const answer = await edgeRequest(stage.node.edge, { host: domain.name, path, userAgent: GOOGLEBOT })
     return answer.verdict === 'rendered'
   }).catch((error: unknown) => {
@@ -107,74 +108,36 @@ async function whole(stage: Stage): Promise<void> {
   })
 }
 
-/** Each kind of process as often as the others, in random order. */
-function targetsInTurn(random: Random, kills: number): Target[] {
-  const order: Target[] = []
-  while (order.length < kills) {
-    const round: Target[] = [...TARGETS]
-    while (round.length > 0) order.push(...round.splice(round.indexOf(pick(random, round)), 1))
-  }
-  return order.slice(0, kills)
-}
-
-type Crowd = { pause(): Promise<void>; resume(): void; stop(): Promise<void> }
+type Crowd = { pause(): Promise<void>; resume(): void }
 
 /** Clients side by side; `pause` settles when each has finished what it was doing. */
 function startClients(stage: Stage, random: Random): Crowd {
-  // Each has its own row of numbers: how fast another one is does not change what it does.
-  const own = () => seededRandom(Math.floor(random() * 2 ** 32))
-  const clients: Client[] = [
-    domainClient(1, own()),
-    domainClient(2, own()),
-    crawlClient(own()),
-    crawlClient(own()),
-    keyClient(own()),
-  ]
+  const clients = usualClients(random)
   let open = true
-  let ended = false
-  let idle: Promise<unknown> = Promise.resolve()
-  const start = () => {
-    idle = Promise.all(
-      clients.map(async (client) => {
-        while (open) await client(stage)
-      }),
+  let idle: Promise<unknown>
+  const resume = () => {
+    open = true
+    const working = clients.map(async (client) => {
+      while (open) await client(stage)
+    })
+    idle = Promise.all(working).catch((error: unknown) =>
+      stage.ledger.violations.push(`a client failed: ${String(error)}`),
     )
-    idle.catch((error: unknown) => stage.ledger.violations.push(`a client failed: ${String(error)}`))
   }
-  start()
-  return {
-    async pause() {
-      open = false
-      await idle.catch(() => {})
-    },
-    resume() {
-      if (open || ended) return
-      open = true
-      start()
-    },
-    async stop() {
-      ended = true
-      open = false
-      await idle.catch(() => {})
-    },
+  const pause = async () => {
+    open = false
+    await idle
   }
+  resume()
+  return { pause, resume }
 }
 
-export const TARGETS = ['node', 'chromium', 'postgres'] as const
-export type Target = (typeof TARGETS)[number]
-
-/** The processes of a running node that are of one kind. Any of them may die in an out-of-memory kill. */
-export function victimsOf(target: Target, dataDir: string, nodePid: number): ProcessEntry[] {
-  if (target === 'node') return processesOf(dataDir).filter(({ pid }) => pid === nodePid)
+/** Kills any one process of the kind with signal 9; returns what it was, null when there was none. */
+function killOne(target: Target, dataDir: string, nodePid: number, random: Random): string | null {
   const pattern = target === 'postgres' ? /(^|\/)postgres\b/ : /chrom/
-  return processesOf(dataDir).filter(
-    ({ pid, command }) => pid !== nodePid && pattern.test(command.split(' ')[0] ?? ''),
+  const victims = processesOf(dataDir).filter(({ pid, command }) =>
+    target === 'node' ? pid === nodePid : pid !== nodePid && pattern.test(command.split(' ')[0] ?? ''),
   )
-}
-
-/** Kills one process of the kind with signal 9; gives what it was, null when there was none. */
-export function killOne(target: Target, dataDir: string, nodePid: number, random: Random): string | null {
-  const victims = victimsOf(target, dataDir, nodePid)
   if (victims.length === 0) return null
   const victim = pick(random, victims)
   try {

@@ -2,19 +2,17 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { edgeRequest, GOOGLEBOT } from '../support/edge-request.ts'
 import type { Fleet } from '../support/fleet.ts'
 import type { NodeProcess } from '../support/node-process.ts'
-import { callApi } from '../support/tenant.ts'
-import { crawlClient, domainClient, keyClient, type Stage } from './clients.ts'
+import { type Stage, usualClients } from './clients.ts'
 import { type Ledger, openLedger, reckon } from './ledger.ts'
 import { pick, type Random, seededRandom } from './seeded-random.ts'
 import type { VersionOrigin } from './version-origin.ts'
 
 /** What a customer is limited to, whichever node he asks. */
-export type Limited = { domain: string; token: string; renders: number; requestsAnHour: number }
-
-export type FleetRun = { violations: string[]; counts: Ledger['counts'] & { kills: number; limited: number } }
+type Limited = { domain: string; token: string; renders: number; requestsAnHour: number }
 
 /** A busy machine hands a notification to a process later than a quiet one. */
 const GRACE_MS = 4_000
+const LIMIT_WITHIN_SECONDS = 60
 
 /**
  * Kills nodes of a fleet with signal 9 at random moments, one after the other, and starts them again, while clients use
@@ -32,13 +30,12 @@ export async function fleetRun(
     origin: VersionOrigin
     say(line: string): void
   },
-): Promise<FleetRun> {
+): Promise<{ violations: string[]; counts: Ledger['counts'] & { kills: number; limited: number } }> {
   const { seed, seconds, acknowledged = -1, origin, say } = options
   const random = seededRandom(seed)
   const ledger = openLedger()
-  const isLate = endAfter(seconds)
+  const [isLate, isTooLate] = [endAfter(seconds), endAfter(seconds + LIMIT_WITHIN_SECONDS)]
   let isBroken = false
-  const isTooLate = endAfter(seconds + LIMIT_WITHIN_SECONDS)
   const isEnough = () => ledger.counts.acknowledged > acknowledged || isTooLate()
   const isOver = () => isBroken || (isLate() && isEnough())
   let kills = 0
@@ -48,16 +45,7 @@ export async function fleetRun(
       return anyNode(fleet, random)
     },
   }
-  const own = () => seededRandom(Math.floor(random() * 2 ** 32))
-  // A copy would always ask the node that ran when it was made.
-  const crawl = crawlClient(own())
-  const clients = [
-    domainClient(1, own()),
-    domainClient(2, own()),
-    crawl,
-    crawlClient(own()),
-    keyClient(own()),
-  ].map(async (client) => {
+  const clients = usualClients(random).map(async (client) => {
     while (!isOver()) await client(stage)
   })
   const pressing = press(fleet, owner.limited, random, isOver)
@@ -72,9 +60,7 @@ export async function fleetRun(
       await Promise.allSettled([...clients, pressing])
       throw error
     })
-    say(
-      `killed node ${fleet.members.indexOf(victim)}, ready again after ${Math.round(victim.process.readyMs)} ms`,
-    )
+    say(`killed a node, ready again after ${Math.round(victim.process.readyMs)} ms`)
   }
   await Promise.all(clients)
   const limited = await pressing
@@ -97,14 +83,12 @@ function anyNode({ members }: Fleet, random: Random): NodeProcess {
   return pick(random, running.length === 0 ? members : running).process
 }
 
-const LIMIT_WITHIN_SECONDS = 60
-
 type Pressed = { rendered: number; accepted: number }
 
 /** Asks for more than is allowed, at all nodes at once. */
 async function press(
   fleet: Fleet,
-  limited: Limited,
+  { domain, token }: Limited,
   random: Random,
   isOver: () => boolean,
 ): Promise<Pressed> {
@@ -115,11 +99,8 @@ async function press(
   const crawlOn = async () => {
     // A limit that was not reached shows nothing.
     while (!isOver() || (!refused && !giveUp() && anyNode(fleet, random).running)) {
-      const { edge } = anyNode(fleet, random)
-      const path = `/limited/${asked++}`
-      const answer = await edgeRequest(edge, { host: limited.domain, path, userAgent: GOOGLEBOT }).catch(
-        () => null,
-      )
+      const request = { host: domain, path: `/limited/${asked++}`, userAgent: GOOGLEBOT }
+      const answer = await edgeRequest(anyNode(fleet, random).edge, request).catch(() => null)
       if (answer?.verdict === 'rendered') seen.rendered++
       refused ||= answer?.verdict === 'pass; over-quota'
       await delay(50)
@@ -127,20 +108,23 @@ async function press(
   }
   const hookOn = async () => {
     while (!isOver()) {
-      const answer = await fetch(`${anyNode(fleet, random).api}/api/webhook/refresh`, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${limited.token}`, 'content-type': 'application/json' },
-        // What fails validation counts in the window as well, and uses up no renders.
-        body: JSON.stringify({ urls: ['no path'] }),
-      }).catch(() => null)
+      const answer = await refresh(anyNode(fleet, random), token).catch(() => null)
       if (answer !== null && answer.status !== 429) seen.accepted++
-      // Its node may be killed in the middle of it.
-      await answer?.arrayBuffer().catch(() => {})
       await delay(100)
     }
   }
   await Promise.all([crawlOn(), crawlOn(), hookOn()])
   return seen
+}
+
+/** A webhook that fails validation: it counts in the window, and uses up no renders. */
+export async function refresh({ api }: NodeProcess, token: string) {
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+  const body = JSON.stringify({ urls: ['no path'] })
+  const answer = await fetch(`${api}/api/webhook/refresh`, { method: 'POST', headers, body })
+  // Its node may be killed in the middle of it.
+  await answer.arrayBuffer().catch(() => {})
+  return { status: answer.status, retryAfter: Number(answer.headers.get('retry-after')) }
 }
 
 /** Renders that were counted more or less often than jobs ended with one. */
@@ -161,20 +145,13 @@ async function overrun({ pool }: Fleet, limited: Limited, seen: Pressed): Promis
     'select renders from render_count c join domain d on d.id = c.domain_id where d.custom_domain = $1',
     [limited.domain],
   )
-  const most = Math.floor(limited.renders * 1.2)
-  const wrong: string[] = []
-  if ((rows[0]?.renders ?? 0) > most) wrong.push(`${rows[0]?.renders} renders counted of at most ${most}`)
-  if (seen.rendered > most) wrong.push(`${seen.rendered} renders given of at most ${most}`)
-  if (seen.accepted > limited.requestsAnHour) {
-    wrong.push(`${seen.accepted} webhook requests accepted of at most ${limited.requestsAnHour}`)
-  }
-  return wrong
-}
-
-/** The status of a call with the key; 0 when the connection breaks. */
-export async function apiStatus(node: NodeProcess, key: string): Promise<number> {
-  return callApi(node, key, { method: 'GET', path: '/api/domains' }).then(
-    ({ status }) => status,
-    () => 0,
+  const renders = Math.floor(limited.renders * 1.2)
+  const most: [what: string, found: number, allowed: number][] = [
+    ['renders counted', rows[0]?.renders ?? 0, renders],
+    ['renders given', seen.rendered, renders],
+    ['webhook requests accepted', seen.accepted, limited.requestsAnHour],
+  ]
+  return most.flatMap(([what, found, allowed]) =>
+    found > allowed ? [`${found} ${what} of at most ${allowed}`] : [],
   )
 }

@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import http from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { after, before, it } from 'node:test'
+import { buffer } from 'node:stream/consumers'
+import { after, it } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { until as untilWithin } from '../support/condition.ts'
-import { type Fleet, startFleet } from '../support/fleet.ts'
-import { listening } from '../support/loopback.ts'
+import { startFleet } from '../support/fleet.ts'
+import { serve } from '../support/loopback.ts'
 import { startTestSmtp } from '../support/smtp-server.ts'
 import { callApi, openAccount } from '../support/tenant.ts'
 
@@ -26,52 +25,37 @@ const KILLS = [
 /** A delivery of a killed node is repeated after its lease of a minute. */
 const until = <T>(what: string, probe: () => T | Promise<T>) => untilWithin(what, probe, 240_000)
 
-type Received = { id: string; body: string; skewSeconds: number }
-
-const received: Received[] = []
-const folder = mkdtempSync(path.join(tmpdir(), 'prepaint-notify-'))
-let smtp: Awaited<ReturnType<typeof startTestSmtp>>
-let fleet: Fleet
+const received: { id: string; body: string; skewSeconds: number }[] = []
 const tries = new Map<string, number>()
-const receiver = http.createServer((req, res) => {
-  const parts: Buffer[] = []
-  req.on('data', (part: Buffer) => parts.push(part))
-  req.on('end', () => {
-    const id = String(req.headers['webhook-id'])
-    const skewSeconds = Math.abs(Date.now() / 1_000 - Number(req.headers['webhook-timestamp']))
-    received.push({ id, body: Buffer.concat(parts).toString(), skewSeconds })
-    tries.set(id, (tries.get(id) ?? 0) + 1)
-    res.writeHead(tries.get(id) === 1 && received.length % 3 === 0 ? 503 : 204).end()
-  })
+const receiver = await serve(async (req, res) => {
+  const body = String(await buffer(req))
+  const id = String(req.headers['webhook-id'])
+  const skewSeconds = Math.abs(Date.now() / 1_000 - Number(req.headers['webhook-timestamp']))
+  received.push({ id, body, skewSeconds })
+  tries.set(id, (tries.get(id) ?? 0) + 1)
+  res.writeHead(tries.get(id) === 1 && received.length % 3 === 0 ? 503 : 204).end()
 })
-
-before(async () => {
-  await listening(receiver)
-  smtp = await startTestSmtp()
-  const plansFile = path.join(folder, 'plans.json')
-  const plan = { site_limit: null, monthly_render_limit: LIMIT, api_keys: true, webhooks: true }
-  writeFileSync(plansFile, JSON.stringify({ small: plan }))
-  const settings = {
-    PREPAINT_ROLES: 'api',
-    PREPAINT_CHROMIUM: '/nonexistent/chromium',
-    PREPAINT_PLANS_FILE: plansFile,
-    PREPAINT_NOTIFY_SPEED: '100',
-    PREPAINT_PUBLIC_URL: 'https://prepaint.example',
-    PREPAINT_SECRET_KEY: Buffer.alloc(32, 3).toString('base64'),
-    PREPAINT_SMTP_URL: `smtp://127.0.0.1:${smtp.port}`,
-    PREPAINT_MAIL_FROM: 'prepaint@example.com',
-    TEST_CLOCK_JUMP_EVERY_MS: '2000',
-  }
-  fleet = await startFleet([
-    { settings, clockAheadMs: JUMP_MS },
-    { settings, clockAheadMs: -JUMP_MS },
-  ])
-})
+const smtp = await startTestSmtp()
+const folder = mkdtempSync(path.join(tmpdir(), 'prepaint-notify-'))
+const plansFile = path.join(folder, 'plans.json')
+const plan = { site_limit: null, monthly_render_limit: LIMIT, api_keys: true, webhooks: true }
+writeFileSync(plansFile, JSON.stringify({ small: plan }))
+const settings = {
+  PREPAINT_ROLES: 'api',
+  PREPAINT_CHROMIUM: '/nonexistent/chromium',
+  PREPAINT_PLANS_FILE: plansFile,
+  PREPAINT_NOTIFY_SPEED: '100',
+  PREPAINT_PUBLIC_URL: 'https://prepaint.example',
+  PREPAINT_SECRET_KEY: Buffer.alloc(32, 3).toString('base64'),
+  PREPAINT_SMTP_URL: `smtp://127.0.0.1:${smtp.port}`,
+  PREPAINT_MAIL_FROM: 'prepaint@example.com',
+  TEST_CLOCK_JUMP_EVERY_MS: '2000',
+}
+const fleet = await startFleet([JUMP_MS, -JUMP_MS].map((clockAheadMs) => ({ settings, clockAheadMs })))
 after(async () => {
-  const left = await fleet?.close()
-  receiver.closeAllConnections()
-  receiver.close()
-  smtp?.close()
+  const left = await fleet.close()
+  await receiver.close()
+  smtp.close()
   rmSync(folder, { recursive: true, force: true })
   assert.deepEqual(left, [])
 })
@@ -80,7 +64,7 @@ it('one of two nodes is killed again and again, their clocks jump: each event ha
   const { pool, members } = fleet
   const email = 'owner@example.com'
   const { key } = await openAccount(members[0]!.process, { email, plan: 'small' })
-  const body = { url: `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/` }
+  const body = { url: `${receiver.url}/` }
   const made = await callApi(members[1]!.process, key, { method: 'POST', path: '/api/endpoints', body })
   assert.equal(made.status, 201, JSON.stringify(made.body))
   const { rows: domains } = await pool.query<{ id: number; name: string }>(

@@ -14,19 +14,23 @@ export type VersionOrigin = {
 
 export type Shown = { version: number; host: string; path: string }
 
-const DOCUMENT = `<!doctype html><html><head><title>site</title></head><body><main id="shown"></main><script>
+const document = (
+  script: string,
+) => `<!doctype html><html><head><title>site</title></head><body><main id="shown"></main><script>
+${script}
 fetch('/version').then((answer) => answer.text()).then((version) => {
   document.getElementById('shown').textContent =
     'shows version ' + version + ' at ' + location.host + location.pathname
 })
 </script></body></html>`
 
-export async function startVersionOrigin(): Promise<VersionOrigin> {
+/** `scripts`: run in the pages with these paths, before the version is shown. */
+export async function startVersionOrigin(scripts: Record<string, string> = {}): Promise<VersionOrigin> {
   let version = 1
   const { url, close } = await serve(async (request, response) => {
     if (request.url !== '/version') {
-      response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end(DOCUMENT)
-      return
+      response.setHeader('content-type', 'text/html; charset=utf-8')
+      return void response.end(document(scripts[request.url ?? ''] ?? ''))
     }
     // Read first, sent later: an answer under way while the site changes is the old one.
     const answer = String(version)

@@ -1,6 +1,6 @@
 /**
  * Browsers and pages die and hang; only the render concerned may notice, and nothing is left behind. When a browser is
- * replaced without that is in supervisor.test.ts, kills at random moments are in test/soak/.
+ * replaced without that is in supervisor.test.ts, kills at random moments are in test/chaos/.
  */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
