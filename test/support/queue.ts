@@ -12,9 +12,9 @@ import { enqueue } from '../../src/queue/jobs/enqueue.ts'
 import type { Priority } from '../../src/queue/jobs/job.ts'
 import { type RunJobOptions, runJob } from '../../src/queue/jobs/run-job.ts'
 import type { Prober } from '../../src/queue/judging/prober.ts'
-import { lastRenders, type RenderView } from '../../src/queue/judging/render-records.ts'
+import { lastRenders } from '../../src/queue/judging/render-records.ts'
 import type { RenderOutcome } from '../../src/render/outcome.ts'
-import { type TestDatabase, testDatabase } from './database.ts'
+import { testDatabase } from './database.ts'
 
 /** Paths that need no normalising. */
 export function paths(count: number, prefix = '/p'): PagePath[] {
@@ -36,72 +36,49 @@ export const pathsOf = (jobs: readonly ClaimedJob[]) => jobs.map(({ page }) => p
 export const columns = <T, K extends keyof T>(rows: readonly T[], ...keys: K[]) =>
   rows.map((row) => keys.map((key) => row[key]))
 
-export type TestQueue = TestDatabase & { accountOf(domain: DomainId): Promise<AccountId> } & {
-  domain(options?: { plan?: string; active?: boolean; account?: AccountId }): Promise<DomainId>
-  /** Claims as one node with many slots. */
-  claim(
-    options?: Partial<{
-      node: string
-      slots: number
-      backgroundSlots: number
-      cap: number
-      accountCap: number
-      occupied: AccountId[]
-      plain: DomainId[]
-      leaseMs: number
-    }>,
-  ): Promise<ClaimedJob[]>
-  complete: ReturnType<typeof createComplete>
-  /** Queues a page and claims what is first. */
-  running(domain: DomainId, path?: string, priority?: Priority): Promise<ClaimedJob>
-  set(domain: DomainId, settings: object): Promise<unknown>
-  /** Renders that count for this month; `useRenders` sets them. */
-  renders(domain: DomainId): Promise<number>
-  useRenders(domain: DomainId, renders: number): Promise<unknown>
-  /** Stores pages as they are a moment after their render, or `hours` later. */
-  store(domain: DomainId, paths: readonly string[], hours?: number): Promise<unknown>
-  /** The records of its last renders, as its owner sees them. */
-  records(domain: DomainId): Promise<RenderView[]>
-  /** Paths of stored pages. */
-  stored(domain: DomainId): Promise<string[]>
-  jobs(domain: DomainId): Promise<
-    {
-      path: string
-      state: string
-      outcome: string | null
-      priority: number
-      superseded: boolean
-      faults: number
-    }[]
-  >
+export type TestQueue = Awaited<ReturnType<typeof testQueue>>
+
+type JobRow = {
+  path: string
+  state: string
+  outcome: string | null
+  priority: number
+  superseded: boolean
+  faults: number
 }
 
-export async function testQueue(): Promise<TestQueue> {
+export async function testQueue() {
   const database = await testDatabase()
-  const { pool } = database
+  const { pool, column } = database
   let count = 0
-  const claim: TestQueue['claim'] = ({
-    node = randomUUID(),
+  /** Claims as one node with many slots. */
+  const claim = ({
+    node = randomUUID() as string,
     slots = 100,
-    backgroundSlots = slots,
+    backgroundSlots = null as number | null,
     cap = 100,
     accountCap = 100,
-    occupied = [],
-    plain = [],
+    occupied = [] as AccountId[],
+    plain = [] as DomainId[],
     leaseMs = 60_000,
   } = {}) => {
     const caps = { accountCap, domainCap: cap, domainBackgroundCap: cap }
     return createClaim(pool, node, { ...caps, leaseMs, liveWaitMs: 10_000 })(
-      { slots, backgroundSlots, occupied, plain },
+      { slots, backgroundSlots: backgroundSlots ?? slots, occupied, plain },
       systemClock.nowMs(),
     )
   }
-  const { column } = database
-  const accountOf: TestQueue['accountOf'] = async (domain) =>
-    (await column<AccountId>('select account_id from domain where id = $1', domain))[0]!
   return {
     ...database,
-    async domain({ plan = 'enterprise', active = true, account } = {}) {
+    async domain({
+      plan = 'enterprise',
+      active = true,
+      account,
+    }: {
+      plan?: string
+      active?: boolean
+      account?: AccountId
+    } = {}) {
       const name = `d${++count}.example`
       const { rows } = await pool.query<{ id: DomainId }>(
         `with owner as (insert into account (email, plan) select $1, $2 where $5::integer is null returning id)
@@ -111,37 +88,43 @@ export async function testQueue(): Promise<TestQueue> {
       )
       return rows[0]!.id
     },
-    accountOf,
+    accountOf: async (domain: DomainId) =>
+      (await column<AccountId>('select account_id from domain where id = $1', domain))[0]!,
     claim,
     complete: createComplete({ pool, plans: DEFAULT_PLANS, clock: systemClock }),
-    async running(domain, path = '/', priority = 'live') {
+    /** Queues a page and claims what is first. */
+    async running(domain: DomainId, path = '/', priority: Priority = 'live'): Promise<ClaimedJob> {
       await enqueue(pool, domain, [path as PagePath], priority)
       const [job] = await claim()
       return job!
     },
-    set: (domain, settings) =>
+    set: (domain: DomainId, settings: object) =>
       pool.query('update domain set settings = $2 where id = $1', [domain, settings]),
-    async renders(domain) {
+    /** Renders that count for this month; `useRenders` sets them. */
+    async renders(domain: DomainId) {
       const sql = 'select coalesce(sum(renders), 0)::integer from render_count where domain_id = $1'
       return (await column<number>(sql, domain))[0]!
     },
-    useRenders: (domain, renders) =>
+    useRenders: (domain: DomainId, renders: number) =>
       pool.query(
         `insert into render_count (domain_id, month, renders)
          values ($1, date_trunc('month', now() at time zone 'utc'), $2)
          on conflict (domain_id, month) do update set renders = excluded.renders`,
         [domain, renders],
       ),
-    store: (domain, paths, hours = 0) =>
+    /** Stores pages as they are a moment after their render, or `hours` later. */
+    store: (domain: DomainId, paths: readonly string[], hours = 0) =>
       pool.query(
         `insert into page (domain_id, path, status, headers, body_br, html_bytes, etag, rendered_at)
          select $1, path, 200, '[]', '\\x00', 1, 'e', now() - make_interval(secs => $3 * 3600) from unnest($2::text[]) as path`,
         [domain, paths, hours],
       ),
-    records: (domain) => lastRenders(pool, domain),
-    stored: (domain) => column('select path from page where domain_id = $1 order by path', domain),
-    async jobs(domain) {
-      const { rows } = await pool.query(
+    records: (domain: DomainId) => lastRenders(pool, domain),
+    /** Paths of stored pages. */
+    stored: (domain: DomainId) =>
+      column<string>('select path from page where domain_id = $1 order by path', domain),
+    async jobs(domain: DomainId) {
+      const { rows } = await pool.query<JobRow>(
         'select path, state, outcome, priority, superseded, faults from job where domain_id = $1 order by created_at, path',
         [domain],
       )

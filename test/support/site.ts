@@ -3,21 +3,9 @@ import ipaddr from 'ipaddr.js'
 import type { DomainId, DomainName } from '../../src/ids.ts'
 import { createAddressGuard } from '../../src/outbound/address-guard.ts'
 import { createClient } from '../../src/outbound/client/pool.ts'
-import type { GetOptions } from '../../src/outbound/get.ts'
 import { readOrigin } from '../../src/outbound/origin.ts'
 import type { Site } from '../../src/sitemaps/site.ts'
 import { serve } from './loopback.ts'
-
-export type TestSite = {
-  site: Site
-  options: GetOptions
-  origin: string
-  /** By path; 404 if missing. A function writes the response itself. */
-  answers: Record<string, TestAnswer>
-  asked: string[]
-  lastHeaders: http.IncomingHttpHeaders
-  close(): Promise<void>
-}
 
 export type TestAnswer =
   | string
@@ -25,7 +13,8 @@ export type TestAnswer =
   | { status: number; location?: string; body?: string }
   | ((res: http.ServerResponse) => void)
 
-export async function startTestSite(): Promise<TestSite> {
+/** `answers`: by path; 404 if missing. A function writes the response itself. */
+export async function startTestSite() {
   const answers: Record<string, TestAnswer> = {}
   const asked: string[] = []
   const served = await serve((req, res) => {
@@ -38,18 +27,19 @@ export async function startTestSite(): Promise<TestSite> {
     res.end(answer.body)
   })
   const origins = createClient(createAddressGuard([{ cidr: ipaddr.parseCIDR('127.0.0.1/32'), port: null }]))
-  const started: TestSite = {
-    site: {
-      id: 1 as DomainId,
-      name: 'red.example' as DomainName,
-      origin: readOrigin(served.url, 'test'),
-      query: 'keep',
-    },
+  const site: Site = {
+    id: 1 as DomainId,
+    name: 'red.example' as DomainName,
+    origin: readOrigin(served.url, 'test'),
+    query: 'keep',
+  }
+  const started = {
+    site,
     options: { origins, userAgent: 'Prepaint/0.0.0-test' },
     origin: served.url,
     answers,
     asked,
-    lastHeaders: {},
+    lastHeaders: {} as http.IncomingHttpHeaders,
     async close() {
       origins.close()
       await served.close()

@@ -1,33 +1,26 @@
 import assert from 'node:assert/strict'
-import { describe, it } from 'node:test'
+import { it } from 'node:test'
 import type { Warm } from '../../api/types.ts'
 import { between, isSelected, NONE_SELECTED, selectedCount, withSelected } from './selection.ts'
 import { warmCost, warmHead, warmNotes, warmPercent } from './warm-progress.ts'
 
 const LOADED = ['/a', '/b', '/c']
 
-it('selects and deselects pages one by one', () => {
+it('selects and deselects pages one by one, and in ranges of both directions', () => {
   const two = withSelected(NONE_SELECTED, ['/a', '/b', '/a'], true, LOADED)
   assert.equal(selectedCount(two, 50_000), 2)
   const one = withSelected(two, ['/a', '/never'], false, LOADED)
   assert.deepEqual([isSelected(one, '/a'), isSelected(one, '/b')], [false, true])
   assert.equal(selectedCount(NONE_SELECTED, 5), 0, 'the first selection is unchanged')
+  assert.deepEqual([between(LOADED, 0, 1), between(LOADED, 2, 1)].join(' '), '/a,/b /b,/c')
 })
 
-it('all matching pages are selected, loaded or not', () => {
+it('all matching pages are selected, loaded or not; deselecting one keeps the other loaded ones', () => {
   const all = { kind: 'matching' } as const
   assert.equal(selectedCount(all, 50_000), 50_000)
   assert(isSelected(all, '/not-loaded'))
-})
-
-it('deselecting one of all matching pages keeps the other loaded ones', () => {
-  const left = withSelected({ kind: 'matching' }, ['/b'], false, LOADED)
+  const left = withSelected(all, ['/b'], false, LOADED)
   assert.deepEqual(left, { kind: 'some', paths: new Set(['/a', '/c']) })
-})
-
-it('a range is the same in both directions', () => {
-  assert.deepEqual(between(LOADED, 0, 1), ['/a', '/b'])
-  assert.deepEqual(between(LOADED, 2, 1), ['/b', '/c'])
 })
 
 const AT = '2026-11-15T12:30:00.000Z'
@@ -38,36 +31,23 @@ const WARM: Warm = {
   ...{ pages_per_second: 2.1, seconds_left: 1_667 },
 }
 
-describe('the progress of a warm run', () => {
+it('the progress of a warm run in words, without counts of 0, and what it uses of the month', () => {
   const heads: [change: Partial<Warm>, head: string, percent: number | null][] = [
     [{}, '1,200 of 5,000 pages done, 2.1 pages/s, 28 min left', 30],
     [{ paused_at: AT, pages_per_second: null, seconds_left: null }, 'Paused. 1,200 of 5,000 pages done', 30],
     [{ state: 'reading', left: null }, 'Reading sitemaps: 2 read, 3 left', null],
     [{ state: 'done', done: 1, failed: 0, left: 0 }, 'Done: 1 page', 100],
-    [{ state: 'done', done: 0, failed: 0, left: 0 }, 'Done: 0 pages', 100],
     [{ state: 'cancelled', left: 0 }, 'Cancelled after 1,200 pages', 100],
     [{ state: 'failed', done: 0, failed: 0, left: 0 }, 'Could not start', 100],
   ]
   for (const [change, head, percent] of heads) {
-    it(head, () => {
-      const warm = { ...WARM, ...change }
-      assert.equal(warmHead(warm), head)
-      assert.equal(warmPercent(warm), percent)
-    })
+    const warm = { ...WARM, ...change }
+    assert.deepEqual([warmHead(warm), warmPercent(warm)], [head, percent])
   }
-
-  it('leaves out counts of 0', () => {
-    assert.deepEqual(warmNotes(WARM), ['300 failed'])
-    assert.deepEqual(warmNotes({ ...WARM, failed: 0, unchanged: 1_000, fresh: 2, forbidden: 3, passed: 4 }), [
-      ...['1,000 unchanged', '2 still fresh', '3 disallowed by robots.txt', '4 excluded by a rule'],
-    ])
-  })
-
-  it('says what it uses of the month', () => {
-    assert.match(
-      warmCost(1_500),
-      /^Each render counts against the month: 1,500 renders left\. Warming pauses/,
-    )
-    assert.match(warmCost(0), /no renders are left/)
-  })
+  assert.deepEqual(warmNotes(WARM), ['300 failed'])
+  assert.deepEqual(warmNotes({ ...WARM, failed: 0, unchanged: 1_000, fresh: 2, forbidden: 3, passed: 4 }), [
+    ...['1,000 unchanged', '2 still fresh', '3 disallowed by robots.txt', '4 excluded by a rule'],
+  ])
+  assert.match(warmCost(1_500), /^Each render counts against the month: 1,500 renders left\. Warming pauses/)
+  assert.match(warmCost(0), /no renders are left/)
 })
