@@ -5,6 +5,8 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
+import type { Deployment } from 'kubernetes-types/apps/v1.js'
+import type { Container, PodSecurityContext, PodSpec } from 'kubernetes-types/core/v1.js'
 import { parse, parseAllDocuments } from 'yaml'
 import { settingDefaults } from '../src/config.ts'
 
@@ -16,33 +18,15 @@ const isInstalled = (program: string) => spawnSync('sh', ['-c', `command -v ${pr
 const dockerfile = read('Dockerfile')
 
 type Labels = Record<string, string>
-type Variable = { name: string; value?: string; valueFrom?: { secretKeyRef: { name: string; key: string } } }
-type Container = {
-  env: Variable[]
-  ports: { name: string; containerPort: number }[]
-  volumeMounts: { name: string; mountPath: string }[]
-  securityContext: {
-    readOnlyRootFilesystem: boolean
-    allowPrivilegeEscalation: boolean
-    capabilities: { drop: string[] }
-  }
-} & Record<'startupProbe' | 'readinessProbe' | 'livenessProbe', { httpGet: { path: string; port: string } }>
-type Pod = {
-  containers: [Container]
-  volumes: { name: string }[]
-  securityContext: { runAsNonRoot: boolean; runAsUser: number; seccompProfile: { type: string } }
-}
-type Manifest = {
-  apiVersion: string
-  kind: string
-  metadata: { name: string }
+/** What the kinds of manifests have in common with a deployment, and what the others have. */
+type Manifest = Deployment & {
   spec: {
+    template: { metadata: { labels: Labels }; spec: PodSpec & { securityContext: PodSecurityContext } }
     selector: Labels & { matchLabels: Labels }
     podSelector: { matchLabels: Labels }
-    scaleTargetRef: { kind: string; name: string }
+    scaleTargetRef: { name: string }
     ports: { targetPort: string }[]
     egress: { to: { ipBlock?: { cidr: string; except: string[] } }[] }[]
-    template: { metadata: { labels: Labels }; spec: Pod }
   }
 }
 
@@ -57,14 +41,16 @@ const manifests = kustomization.resources.flatMap((file) =>
 )
 const ofKind = (kind: string) => manifests.filter((each) => each.kind === kind)
 const deployments = ofKind('Deployment')
+/** The one deployment whose pods have this component. */
 const deployment = (labels: Labels): Manifest => {
-  const component = labels['app.kubernetes.io/component']
+  const component = 'app.kubernetes.io/component'
   const found = deployments.filter(
-    ({ spec }) => spec.template.metadata.labels['app.kubernetes.io/component'] === component,
+    ({ spec }) => spec.template.metadata.labels[component] === labels[component],
   )
-  assert.equal(found.length, 1, `one deployment for ${component}`)
+  assert.equal(found.length, 1, labels[component])
   return found[0]!
 }
+const containerOf = ({ spec }: Manifest) => spec.template.spec.containers[0] as Required<Container>
 
 describe('the Kubernetes manifests', () => {
   it('name every file once', () => {
@@ -73,81 +59,62 @@ describe('the Kubernetes manifests', () => {
   })
 
   it('run each role as a deployment of its own, with settings that exist', () => {
-    const roles = deployments.map(({ spec }) =>
-      spec.template.spec.containers[0].env.find(({ name }) => name === 'PREPAINT_ROLES'),
-    )
-    assert.deepEqual(roles.map((role) => role?.value).sort(), ['api', 'edge', 'render'])
-    const known = settingDefaults()
-    const literals = kustomization.configMapGenerator
-      .flatMap((each) => each.literals)
-      .map((each) => each.split('=')[0]!)
-    const named = deployments.flatMap(({ spec }) =>
-      spec.template.spec.containers[0].env.map(({ name }) => name),
-    )
-    for (const name of [...literals, ...named]) assert.ok(known.has(name), name)
+    const variables = deployments.flatMap((each) => containerOf(each).env)
+    const roles = variables.filter(({ name }) => name === 'PREPAINT_ROLES')
+    assert.deepEqual(roles.map(({ value }) => value).sort(), ['api', 'edge', 'render'])
+    const literals = kustomization.configMapGenerator.flatMap((each) => each.literals)
+    for (const name of [...literals.map((each) => each.split('=')[0]!), ...variables.map(({ name }) => name)])
+      assert.ok(settingDefaults().has(name), name)
   })
 
   it('take secrets by reference, without privileges, with a read-only root and probes that the product answers', () => {
-    for (const { spec } of deployments) {
-      const pod = spec.template.spec
-      const [container] = pod.containers
+    for (const each of deployments) {
+      const pod = each.spec.template.spec
+      const container = containerOf(each)
       for (const { name, value, valueFrom } of container.env) {
         if (/DATABASE_URL|KEY|TOKEN/.test(name))
-          assert.deepEqual([value, valueFrom?.secretKeyRef.name], [undefined, 'prepaint'])
+          assert.deepEqual([value, valueFrom?.secretKeyRef?.name], [undefined, 'prepaint'])
       }
       const { runAsNonRoot, runAsUser, seccompProfile } = pod.securityContext
       assert.deepEqual([runAsNonRoot, runAsUser], [true, 1000])
-      assert.match(seccompProfile.type, /^(RuntimeDefault|Localhost)$/)
+      assert.match(seccompProfile?.type ?? '', /^(RuntimeDefault|Localhost)$/)
       assert.deepEqual(container.securityContext, {
         allowPrivilegeEscalation: false,
         readOnlyRootFilesystem: true,
         capabilities: { drop: ['ALL'] },
       })
+      const probes = [container.startupProbe, container.readinessProbe, container.livenessProbe]
+      assert.equal(probes.map(({ httpGet }) => httpGet?.path).join(), '/readyz,/readyz,/healthz')
       const ports = container.ports.map(({ name }) => name)
-      for (const [probe, at] of [
-        ['startupProbe', '/readyz'],
-        ['readinessProbe', '/readyz'],
-        ['livenessProbe', '/healthz'],
-      ] as const) {
-        assert.equal(container[probe].httpGet.path, at)
-        assert.ok(ports.includes(container[probe].httpGet.port))
-      }
-      const volumes = pod.volumes.map(({ name }) => name)
-      for (const { name } of container.volumeMounts) assert.ok(volumes.includes(name), name)
-      for (const at of ['/tmp', '/var/lib/prepaint'])
-        assert.ok(container.volumeMounts.some(({ mountPath }) => mountPath === at))
+      for (const { httpGet } of probes) assert.ok(ports.includes(String(httpGet?.port)))
+      const volumes = pod.volumes?.map(({ name }) => name)
+      for (const { name } of container.volumeMounts) assert.ok(volumes?.includes(name), name)
+      const mounted = container.volumeMounts.map(({ mountPath }) => mountPath)
+      for (const at of ['/tmp', '/var/lib/prepaint']) assert.ok(mounted.includes(at))
     }
   })
 
   it('services, disruption budgets, autoscaling and policies select pods and ports that exist', () => {
     for (const { spec } of ofKind('Service')) {
-      const ports = deployment(spec.selector).spec.template.spec.containers[0].ports.map(({ name }) => name)
+      const ports = containerOf(deployment(spec.selector)).ports.map(({ name }) => name)
       for (const { targetPort } of spec.ports) assert.ok(ports.includes(targetPort), targetPort)
     }
-    assert.deepEqual(
-      ofKind('PodDisruptionBudget')
-        .map(({ spec }) => deployment(spec.selector.matchLabels).metadata.name)
-        .sort(),
-      ['api', 'edge', 'render'],
-    )
-    for (const { spec } of ofKind('HorizontalPodAutoscaler')) {
-      assert.ok(deployments.some(({ metadata }) => metadata.name === spec.scaleTargetRef.name))
-    }
+    const nameOf = ({ metadata }: Manifest) => metadata?.name
+    const budgets = ofKind('PodDisruptionBudget').map(({ spec }) => deployment(spec.selector.matchLabels))
+    assert.deepEqual(budgets.map(nameOf).sort(), ['api', 'edge', 'render'])
+    for (const { spec } of ofKind('HorizontalPodAutoscaler'))
+      assert.ok(deployments.map(nameOf).includes(spec.scaleTargetRef.name))
     const [policy] = ofKind('NetworkPolicy')
-    assert.equal(deployment(policy!.spec.podSelector.matchLabels).metadata.name, 'render')
+    assert.equal(nameOf(deployment(policy!.spec.podSelector.matchLabels)), 'render')
     const blocks = policy!.spec.egress.flatMap(({ to }) => to).flatMap(({ ipBlock }) => ipBlock ?? [])
     assert.equal(blocks.map(({ cidr }) => cidr).join(), '0.0.0.0/0,::/0')
-    for (const range of ['10.0.0.0/8', '169.254.0.0/16', 'fc00::/7']) {
-      assert.ok(
-        blocks.some(({ except }) => except.includes(range)),
-        range,
-      )
-    }
+    const excepted = blocks.flatMap(({ except }) => except)
+    for (const range of ['10.0.0.0/8', '169.254.0.0/16', 'fc00::/7']) assert.ok(excepted.includes(range))
   })
 
   it('have fields and types of Kubernetes 1.30, and no others', (t) => {
     const misspelt = structuredClone(deployments[0]!)
-    Object.assign(misspelt.spec.template.spec.containers[0], { readinesProbe: {} })
+    Object.assign(containerOf(misspelt), { readinesProbe: {} })
     const [error, ...others] = typeErrors([...manifests, misspelt], t)
     assert.match(error ?? '', /'"readinesProbe"' does not exist/)
     assert.deepEqual(others, [])
@@ -181,36 +148,25 @@ function typeErrors(checked: readonly Manifest[], t: TestContext): string[] {
   return stdout.split('\n').filter((line) => line !== '')
 }
 
-describe('arm64', () => {
-  it('has every native package of x64, in the same version, and a Dockerfile without a processor in it', () => {
-    const { packages } = JSON.parse(read('package-lock.json')) as {
-      packages: Record<
-        string,
-        { version: string; cpu?: string | string[]; dev?: boolean; optional?: boolean }
-      >
-    }
-    const shipped = Object.entries(packages).filter(([, { cpu, dev }]) => cpu !== undefined && dev !== true)
-    const ofProcessor = (processor: string) =>
-      shipped
-        .filter(([, { cpu }]) => [cpu].flat().includes(processor))
-        .map(([at, { version }]) => [at, version])
-    const named = (list: ReturnType<typeof ofProcessor>) =>
-      list.map(([at, version]) => `${at!.replace(/x64|arm64/, '')} ${version}`).sort()
-    assert.equal(ofProcessor('x64').length, 2, 'Node and PostgreSQL')
-    assert.deepEqual(named(ofProcessor('arm64')), named(ofProcessor('x64')))
-    assert.equal(shipped.length, 4)
-    assert.doesNotMatch(dockerfile, /amd64|arm64|x86[_-]64|x64|aarch64/)
-  })
+it('arm64 has every native package of x64, in the same version, and a Dockerfile without a processor in it', () => {
+  type Package = { version: string; cpu?: string | string[]; dev?: boolean }
+  const { packages } = JSON.parse(read('package-lock.json')) as { packages: Record<string, Package> }
+  const shipped = Object.entries(packages).filter(([, { cpu, dev }]) => cpu !== undefined && dev !== true)
+  const of = (processor: string) =>
+    shipped
+      .filter(([, { cpu }]) => [cpu].flat().includes(processor))
+      .map(([at, { version }]) => `${at.replace(processor, '')} ${version}`)
+  assert.equal(of('x64').length, 2, 'Node and PostgreSQL')
+  assert.deepEqual(of('arm64').sort(), of('x64').sort())
+  assert.equal(shipped.length, 4)
+  assert.doesNotMatch(dockerfile, /amd64|arm64|x86[_-]64|x64|aarch64/)
 })
 
 describe('the other ways to deploy', () => {
   it('name the version of the package', () => {
     assert.match(dockerfile, new RegExp(`image\\.version="${version}"`))
     assert.match(read('compose.yaml'), new RegExp(`image: prepaint:${version}$`, 'm'))
-    assert.deepEqual(
-      kustomization.images.map(({ newTag }) => newTag),
-      [version],
-    )
+    assert.equal(kustomization.images.map(({ newTag }) => newTag).join(), version)
     assert.match(read('CHANGELOG.md'), new RegExp(`^## ${version}`, 'm'))
   })
 

@@ -6,6 +6,7 @@ import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
+import { text } from 'node:stream/consumers'
 import { after, before, describe, it } from 'node:test'
 import manifest from '../package.json' with { type: 'json' }
 import { testDatabase } from './support/database.ts'
@@ -45,14 +46,9 @@ function checks(storage: string): void {
 
   before(() => {
     const build = path.join(import.meta.dirname, 'support/build-image.sh')
-    const image = execFileSync(build, [storage], {
-      encoding: 'utf8',
-      stdio: ['ignore', 'pipe', 'inherit'],
-    }).trim()
-    const inspected = JSON.parse(buildah('inspect', '--type', 'image', image)) as {
-      Docker: { config: Config }
-    }
-    config = inspected.Docker.config
+    const image = String(execFileSync(build, [storage], { stdio: ['ignore', 'pipe', 'inherit'] })).trim()
+    const inspected = JSON.parse(buildah('inspect', '--type', 'image', image))
+    config = (inspected as { Docker: { config: Config } }).Docker.config
     root = buildah('mount', buildah('from', '--pull-never', image))
     chownSync(data, UID, UID)
   })
@@ -71,15 +67,10 @@ function checks(storage: string): void {
     })
   }
 
-  async function output(child: ChildProcess, stdin = ''): Promise<string> {
-    let text = ''
+  async function output(child: ChildProcess, stdin = ''): Promise<void> {
     child.stdin!.end(stdin)
-    child.stdout!.setEncoding('utf8').on('data', (chunk: string) => {
-      text += chunk
-    })
-    const [code] = (await once(child, 'close')) as [number | null]
-    assert.equal(code, 0, text)
-    return text
+    const [said, [code]] = await Promise.all([text(child.stdout!), once(child, 'close')])
+    assert.equal(code, 0, said)
   }
 
   it('runs as an ordinary user, says what it is, and contains the package and nothing of its making', () => {
