@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import type { ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after } from 'node:test'
 import { brotliCompressSync } from 'node:zlib'
@@ -33,7 +32,7 @@ import { createDomain } from '../../src/sites/domain-changes.ts'
 import { parseDomainName } from '../../src/sites/domain-name.ts'
 import { CHECK_RATE, createChecks } from '../../src/sites/reachability/checks.ts'
 import { publishAnswer } from '../../src/sites/reachability/published-answer.ts'
-import { type Contract, readContract, readDocument } from './api-contract.ts'
+import { readContract, readDocument } from './api-contract.ts'
 import { type TestDatabase, testDatabase } from './database.ts'
 
 // The whole API on loopback over its own database. Checks every response against the OpenAPI document.
@@ -55,10 +54,11 @@ export type TestApi = Awaited<ReturnType<typeof startTestApi>>
 /** The start of the tests' clock: in the middle of a month, a day and an hour. */
 export const TEST_START_MS = Date.parse('2026-11-15T12:30:00.000Z')
 
-export const testIntegrations: PageIntegrations = {
-  answer: (_req, res, page) => sendTestPage(res, page),
-  offer: (_req, res, page) => sendTestPage(res, page),
+const sendTestPage: PageIntegrations['answer'] = async (_req, res, { url, userAgent }) => {
+  res.writeHead(200, { 'Content-Type': 'text/html; charset=utf-8', 'X-Prepaint': 'hit' })
+  res.end(`<p>${url.scheme} ${url.host} ${url.path} for ${userAgent}</p>`)
 }
+export const testIntegrations: PageIntegrations = { answer: sendTestPage, offer: sendTestPage }
 
 export function testVault(pool: pg.Pool): Vault {
   const keys = parseMasterKeys(Buffer.alloc(32, 7).toString('base64'))
@@ -145,7 +145,7 @@ export async function startTestApi({
   const app = await createApiServer(deps)
   await app.listen({ host: '127.0.0.1', port: 0 })
   const url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`
-  const contract: Contract = readContract(await readDocument(url))
+  const contract = readContract(await readDocument(url))
   let accounts = 0
 
   async function call(method: string, path: string, request: TestRequest = {}): Promise<TestAnswer> {
@@ -160,7 +160,7 @@ export async function startTestApi({
     const response = await fetch(url + path, {
       method,
       headers: { ...headers, ...request.headers },
-      body: request.body === undefined ? null : bodyText(request.body),
+      body: typeof request.body === 'string' ? request.body : (JSON.stringify(request.body) ?? null),
       redirect: 'manual',
     })
     const text = await response.text()
@@ -188,9 +188,8 @@ export async function startTestApi({
     async account(plan = 'agency_plus'): Promise<TestAccount> {
       const email = `owner-${++accounts}@example.com`
       const { id } = await createAccount(pool, plans, { email, plan, password: null })
-      const key = (
-        await createKey(pool, id, { name: 'test', expiresAt: null }, { plans, nowMs: clock.nowMs() })
-      ).key
+      const named = { name: 'test', expiresAt: null }
+      const { key } = await createKey(pool, id, named, { plans, nowMs: clock.nowMs() })
       return { id, email, key }
     },
 
@@ -206,10 +205,8 @@ export async function startTestApi({
       const parsed = parseDomainName(name)
       assert(parsed.ok)
       const input = { name: parsed.name, originUrl: 'https://origin.example.com' }
-      return {
-        id: (await createDomain(pool, account.id, input, { plans, nowMs: clock.nowMs() })).id,
-        name: parsed.name,
-      }
+      const { id } = await createDomain(pool, account.id, input, { plans, nowMs: clock.nowMs() })
+      return { id, name: parsed.name }
     },
 
     async close(): Promise<void> {
@@ -248,12 +245,6 @@ export function cookieOf(lines: readonly string[]): string {
   return lines.map((line) => line.split(';', 1)[0]).join('; ')
 }
 
-function sendTestPage(res: ServerResponse, page: Parameters<PageIntegrations['answer']>[2]): void {
-  const { url, userAgent } = page
-  res.writeHead(200, { 'Content-Type': 'text/html; charset=utf-8', 'X-Prepaint': 'hit' })
-  res.end(`<p>${url.scheme} ${url.host} ${url.path} for ${userAgent}</p>`)
-}
-
 export async function storePages(api: TestApi, domain: DomainId, paths: readonly string[]): Promise<void> {
   await api.pool.query(
     `insert into page (domain_id, path, status, headers, body_br, html_bytes, etag, rendered_at)
@@ -271,8 +262,4 @@ export async function storeRedirectAndSitemap(api: TestApi, domain: DomainId): P
     `insert into sitemap (domain_id, path, headers, body, fetched_at) values ($1, '/sitemap.xml', '{}', '\\x00', now())`,
     [domain],
   )
-}
-
-function bodyText(body: unknown): string {
-  return typeof body === 'string' ? body : JSON.stringify(body)
 }

@@ -25,7 +25,7 @@ import { listening } from './loopback.ts'
 
 // Nodes on one database that serve and may order certificates, with real edge servers and a manual clock.
 
-export const TEST_MASTER_KEY = Buffer.alloc(32, 7).toString('base64')
+const TEST_MASTER_KEY = Buffer.alloc(32, 7).toString('base64')
 
 export type Handshake = { serial: string; protocol: string | false | null; authorized: boolean }
 
@@ -69,14 +69,13 @@ export async function testFleet() {
     const secure = servers.secure!
     const ports = { http: await listening(servers.plain), tls: await listening(secure) }
     const orderings: Ordering[] = []
-    const close = async () => {
+    closers.push(async () => {
       for (const ordering of orderings) await ordering.close()
       servers.plain.closeAllConnections()
       servers.plain.close()
       secure.close()
       await listener.close()
-    }
-    closers.push(close)
+    })
 
     return {
       ports,

@@ -16,15 +16,7 @@ type Event =
   | { event: 'failed'; message: string }
   | { event: 'closed' }
 
-export type TestProcess = {
-  pid: number
-  /** Drops other events before it. Rejects at the end of the process. */
-  next<K extends Event['event']>(kind: K): Promise<Extract<Event, { event: K }>>
-  nextEnd(): Promise<Event>
-  query(sql: string): Promise<Record<string, unknown>[]>
-  close(): Promise<void>
-  kill(): Promise<void>
-}
+export type TestProcess = ReturnType<typeof startTestProcess>
 
 const started = new Set<ChildProcess>()
 
@@ -42,7 +34,7 @@ async function killChild(child: ChildProcess): Promise<void> {
 export function startTestProcess(
   dataDir: string,
   { attach = false, user = null }: { attach?: boolean; user?: SystemUser } = {},
-): TestProcess {
+) {
   const main = path.join(import.meta.dirname, 'database-process-main.ts')
   const child: ChildProcess = spawn(process.execPath, [main, dataDir, attach ? 'attach' : ''], {
     stdio: ['pipe', 'pipe', 'inherit'],
@@ -61,14 +53,15 @@ export function startTestProcess(
       if (event.event === 'refused') throw new Error(`refused: ${event.message}`)
     }
   }
-  const next: TestProcess['next'] = async (kind) =>
-    (await nextOf((event) => event.event === kind)) as Extract<Event, { event: typeof kind }>
+  /** Drops other events before it. Rejects at the end of the process. */
+  const next = async <K extends Event['event']>(kind: K) =>
+    (await nextOf((event) => event.event === kind)) as Extract<Event, { event: K }>
 
   return {
     pid: child.pid!,
     next,
     nextEnd: () => nextOf((event) => event.event !== 'step'),
-    async query(sql) {
+    async query(sql: string): Promise<Record<string, unknown>[]> {
       child.stdin!.write(`${sql}\n`)
       const answer = await nextOf(({ event }) => event === 'rows' || event === 'failed')
       if (answer.event === 'rows') return answer.rows

@@ -3,31 +3,20 @@ import { existsSync, statSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import path from 'node:path'
 
-export type InstalledPeer = {
-  require: NodeJS.Require
-  folderOf(name: string): string
-}
-
 /**
  * Installs a peer on first use without install scripts. Throws on failure. Has its own lock file: npm 9 (Debian 12)
  * cannot read the overrides that a shared manifest would need.
  */
-export function installedPeer(peer: string): InstalledPeer {
+export function installedPeer(peer: string) {
   const folder = path.resolve(import.meta.dirname, '../peers', peer)
   if (!isInstalled(folder)) {
-    const { status, stderr } = spawnSync(
-      'npm',
-      ['ci', '--ignore-scripts', '--no-audit', '--loglevel=error'],
-      {
-        cwd: folder,
-        encoding: 'utf8',
-      },
-    )
+    const args = ['ci', '--ignore-scripts', '--no-audit', '--loglevel=error']
+    const { status, stderr } = spawnSync('npm', args, { cwd: folder, encoding: 'utf8' })
     if (status !== 0) throw new Error(`npm ci in test/peers/${peer}: ${stderr}`)
   }
   return {
     require: createRequire(path.join(folder, 'package.json')),
-    folderOf: (name) => path.join(folder, 'node_modules', name),
+    folderOf: (name: string) => path.join(folder, 'node_modules', name),
   }
 }
 

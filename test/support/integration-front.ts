@@ -8,15 +8,10 @@ import { listening } from './loopback.ts'
 /** `away`: refuses requests; `hang`: never answers; `half`: stops in the middle of a page. */
 export type Mood = 'well' | 'away' | 'hang' | 'half' | 500 | 401 | 400
 
-export type Line = {
-  url: string
-  port: number
-  asked: number
-  turn(mood: Mood): void
-  close(): void
-}
+export type Line = Awaited<ReturnType<typeof startLine>>
 
-export async function startLine(api: string): Promise<Line> {
+/** The way to the API, which can fail. */
+export async function startLine(api: string) {
   const open = new Set<net.Socket>()
   let mood: Mood = 'well'
   const broken = http.createServer((_req, res) => {
@@ -39,16 +34,19 @@ export async function startLine(api: string): Promise<Line> {
     far.on('error', () => near.destroy())
     near.pipe(far).pipe(near)
   })
-  const line: Line = {
+  const endAll = () => {
+    for (const socket of open) socket.destroy()
+  }
+  const line = {
     url: '',
     port: 0,
     asked: 0,
-    turn(next) {
+    turn(next: Mood) {
       mood = next
-      for (const socket of open) socket.destroy()
+      endAll()
     },
     close() {
-      for (const socket of open) socket.destroy()
+      endAll()
       server.close()
     },
   }
@@ -61,14 +59,11 @@ export async function startExample(
   file: string,
   env: Record<string, string>,
 ): Promise<{ port: number; child: ChildProcess }> {
-  const child = spawn(
-    process.execPath,
-    [path.join(import.meta.dirname, '../../examples/integrations', file)],
-    {
-      env: { PATH: process.env['PATH'], ...env },
-      stdio: ['ignore', 'pipe', 'inherit'],
-    },
-  )
+  const example = path.join(import.meta.dirname, '../../examples/integrations', file)
+  const child = spawn(process.execPath, [example], {
+    env: { PATH: process.env['PATH'], ...env },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
   const port = await new Promise<number>((resolve, reject) => {
     child.stdout!.once('data', (line: Buffer) =>
       resolve((JSON.parse(line.toString()) as { port: number }).port),

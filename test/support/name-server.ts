@@ -54,20 +54,12 @@ function record(type: number, data: Buffer): Buffer {
 }
 
 function labels(name: string): Buffer {
-  const parts = name
-    .split(/(?<!\\)\./)
-    .map((label) => label.replaceAll('\\', ''))
-    .map((label) => Buffer.concat([Buffer.from([label.length]), Buffer.from(label)]))
-  return Buffer.concat([...parts, Buffer.from([0])])
+  const parts = name.split(/(?<!\\)\./).map((label) => label.replaceAll('\\', ''))
+  return Buffer.from(`${parts.map((label) => String.fromCharCode(label.length) + label).join('')}\0`)
 }
 
 function addressBytes(address: string): Buffer {
   if (!address.includes(':')) return Buffer.from(address.split('.').map(Number))
-  return Buffer.from(
-    address
-      .split(':')
-      .map((group) => group.padStart(4, '0'))
-      .join(''),
-    'hex',
-  )
+  const groups = address.split(':').map((group) => group.padStart(4, '0'))
+  return Buffer.from(groups.join(''), 'hex')
 }

@@ -40,22 +40,22 @@ export async function startNodeProcess(
     ...settings,
   }
   const startedMs = performance.now()
-  const child = spawn(
-    process.execPath,
-    ['--max-semi-space-size=4', path.join(ROOT, 'bin', 'prepaint.ts'), 'serve'],
-    {
-      cwd: ROOT,
-      env: { ...programEnvironment(), ...all },
-      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-    },
-  )
+  const main = path.join(ROOT, 'bin', 'prepaint.ts')
+  const child = spawn(process.execPath, ['--max-semi-space-size=4', main, 'serve'], {
+    cwd: ROOT,
+    env: { ...programEnvironment(), ...all },
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+  })
   child.channel?.unref()
   // Not at `exit`: its last output may arrive later.
   const exited = new Promise<number | null>((resolve) => child.once('close', (code) => resolve(code)))
-  const last = keepLast(child)
+  let said = ''
+  child.stderr!.setEncoding('utf8').on('data', (chunk: string) => {
+    said = (said + chunk).slice(-LOG_BYTES)
+  })
   const ready = await readyLine(child, exited).catch((error: unknown) => {
     child.kill('SIGKILL')
-    throw new Error(`the node did not start; it said:\n${last()}`, { cause: error })
+    throw new Error(`the node did not start; it said:\n${said}`, { cause: error })
   })
 
   const readyMs = performance.now() - startedMs
@@ -67,7 +67,7 @@ export async function startNodeProcess(
     pid: child.pid!,
     settings: all,
     readyMs,
-    log: last,
+    log: () => said,
     async kill() {
       child.kill('SIGKILL')
       await exited
@@ -77,7 +77,7 @@ export async function startNodeProcess(
       const { promise: late, reject } = Promise.withResolvers<never>()
       const timer = setTimeout(() => {
         child.kill('SIGKILL')
-        reject(new Error(`the node did not end in ${END_MS} ms; it said:\n${last()}`))
+        reject(new Error(`the node did not end in ${END_MS} ms; it said:\n${said}`))
       }, END_MS)
       return Promise.race([exited, late]).finally(() => clearTimeout(timer))
     },
@@ -87,7 +87,7 @@ export async function startNodeProcess(
   }
 }
 
-type Addresses = { api: string; edge: string; edgeTls: string }
+type Addresses = Pick<NodeProcess, 'api' | 'edge' | 'edgeTls'>
 
 async function readyLine(child: ChildProcess, exited: Promise<number | null>): Promise<Addresses> {
   const { promise, resolve, reject } = Promise.withResolvers<Addresses>()
@@ -100,13 +100,4 @@ async function readyLine(child: ChildProcess, exited: Promise<number | null>): P
   child.once('error', reject)
   void exited.then((code) => reject(new Error(`it ended with status ${code}`)))
   return promise.finally(() => clearTimeout(timer))
-}
-
-function keepLast(child: ChildProcess): () => string {
-  let text = ''
-  child.stderr!.setEncoding('utf8')
-  child.stderr!.on('data', (chunk: string) => {
-    text = (text + chunk).slice(-LOG_BYTES)
-  })
-  return () => text
 }
