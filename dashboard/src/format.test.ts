@@ -43,7 +43,7 @@ it('signing in returns to the screen that was left', () => {
 
 it('a link cannot lead elsewhere after signing in', () => {
   const others =
-    'https://evil.example //evil.example /\\evil.example javascript:alert(1) /domains//evil.example'
+    'https://evil.example/keys //evil.example/keys /\\evil.example javascript:alert(1) /domains//evil.example'
   for (const next of [...others.split(' '), '/sign-in', '/welcome', '/docs', '/keys?x', '/keys#x']) {
     assert.equal(nextPath(`?next=${encodeURIComponent(next)}`), '/domains', next)
   }
