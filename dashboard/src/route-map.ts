@@ -74,11 +74,6 @@ export function nextPath(search: string): string {
   const known = Object.values(ROUTES).some((route) =>
     new RegExp(`^${route.replace(':domain', '[^/?#]+')}$`).test(next),
   )
-  return known &&
-    next !== ROUTES.signIn &&
-    next !== ROUTES.welcome &&
-    next !== ROUTES.confirm &&
-    next !== ROUTES.forgotten
-    ? next
-    : ROUTES.domains
+  const withoutSession: string[] = [ROUTES.signIn, ROUTES.welcome, ROUTES.confirm, ROUTES.forgotten]
+  return known && !withoutSession.includes(next) ? next : ROUTES.domains
 }

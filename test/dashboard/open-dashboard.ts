@@ -5,23 +5,10 @@ import { type Browser, chromium, type Locator, type Page } from 'playwright-core
 import { findBrowser } from '../../src/render/browser/browser-binary.ts'
 import { clearDataDir, makeDataDir, testChromium } from '../support/data-dir.ts'
 import { serve } from '../support/loopback.ts'
-import { type NodeProcess, startNodeProcess } from '../support/node-process.ts'
-
-export type OpenDashboard = {
-  node: NodeProcess
-  /** A site drawn by its script, with `/missing` (404) and `/broken` (500). */
-  originUrl: string
-  /** The link to create the first account, printed by `npm start` on a new data directory. */
-  firstLink: string
-  /** A window of a browser that is signed out. */
-  newPage(): Promise<Page>
-  /** Console errors, policy violations and uncaught errors of all windows. */
-  complaints: string[]
-  close(): Promise<void>
-}
+import { startNodeProcess } from '../support/node-process.ts'
 
 /** A real node with its PostgreSQL and Chromium, a site behind it, and a browser in front. */
-export async function openDashboard(settings: Record<string, string> = {}): Promise<OpenDashboard> {
+export async function openDashboard(settings: Record<string, string> = {}) {
   const closing: (() => Promise<unknown>)[] = []
   const close = async () => {
     for (const end of closing.splice(0)) await end()
@@ -39,13 +26,16 @@ export async function openDashboard(settings: Record<string, string> = {}): Prom
     closing.push(() => rm(home, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 }))
     const browser = await launch(home)
     closing.unshift(() => browser.close())
+    /** Console errors, policy violations and uncaught errors of all windows. */
     const complaints: string[] = []
     return {
       node,
       originUrl: site.url,
+      /** The link to create the first account, printed by `npm start` on a new data directory. */
       firstLink: /http:\S+\/welcome#\S+/.exec(node.log())![0],
       complaints,
       close,
+      /** A window of a browser that is signed out. */
       async newPage() {
         const context = await browser.newContext({
           reducedMotion: 'reduce',
@@ -130,7 +120,8 @@ async function launch(home: string): Promise<Browser> {
   })
 }
 
-async function startSite(): ReturnType<typeof serve> {
+/** A site drawn by its script, with `/missing` (404) and `/broken` (500). */
+function startSite() {
   return serve((request, response) => {
     if (request.url === '/robots.txt') return void response.end('User-agent: *\nDisallow: /broken')
     if (request.url === '/broken') return void response.writeHead(500).end('sorry')

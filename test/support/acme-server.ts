@@ -32,6 +32,7 @@ export type TestAcmeServer = TestAcme & {
   window: { start: Date; end: Date } | null
 }
 
+type Header = { alg: string; nonce: string; url: string; jwk?: Record<string, string>; kid?: string }
 type Order = { name: string; status: string; token: string; error?: unknown; certificate?: string }
 type Reply = { status: number; body?: unknown; headers?: Record<string, string> }
 
@@ -108,13 +109,7 @@ export async function startTestAcme(ports: { http: number; tls: number }): Promi
   /** RFC 8555, section 6: signature, nonce, address. */
   function read(body: string, url: string): { payload: Record<string, unknown>; key: KeyObject } | Reply {
     const jws = JSON.parse(body) as { protected: string; payload: string; signature: string }
-    const header = JSON.parse(Buffer.from(jws.protected, 'base64url').toString()) as {
-      alg: string
-      nonce: string
-      url: string
-      jwk?: Record<string, string>
-      kid?: string
-    }
+    const header = JSON.parse(Buffer.from(jws.protected, 'base64url').toString()) as Header
     const known = header.jwk === undefined ? accounts.get(header.kid ?? '') : null
     if (known === undefined) return problem('accountDoesNotExist', 'who are you?')
     const key = known ?? createPublicKey({ key: header.jwk!, format: 'jwk' })
@@ -147,11 +142,9 @@ export async function startTestAcme(ports: { http: number; tls: number }): Promi
         const headers = { 'retry-after': acme.retryAfter }
         return { ...problem('rateLimited', 'too many certificates'), headers }
       }
-      if (acme.fault === 'replaced-already' && payload['replaces'] !== undefined) {
-        return problem('alreadyReplaced', 'it has been replaced')
-      }
-      if (acme.fault === 'not-his' && payload['replaces'] !== undefined) {
-        return problem('unauthorized', 'requester account did not request the certificate being replaced')
+      if (payload['replaces'] !== undefined) {
+        if (acme.fault === 'replaced-already') return problem('alreadyReplaced', 'it has been replaced')
+        if (acme.fault === 'not-his') return problem('unauthorized', 'another account requested it')
       }
       const [identifier] = payload['identifiers'] as { value: string }[]
       const token = randomBytes(24).toString('base64url')
@@ -186,23 +179,16 @@ export async function startTestAcme(ports: { http: number; tls: number }): Promi
 
   function view(at: number): unknown {
     const { status, error } = orders[at]!
-    return {
-      status,
-      error,
-      authorizations: [`${base}/authz/${at}`],
-      finalize: `${base}/finalize/${at}`,
-      ...(status === 'valid' && { certificate: `${base}/certificate/${at}` }),
-    }
+    const certificate = status === 'valid' ? `${base}/certificate/${at}` : undefined
+    const urls = { authorizations: [`${base}/authz/${at}`], finalize: `${base}/finalize/${at}`, certificate }
+    return { status, error, ...urls }
   }
 
   function authorization(at: number): unknown {
     const { status, token, error } = orders[at]!
-    const shown = status === 'ready' ? 'valid' : status
     const kinds = ['http-01', 'tls-alpn-01']
-    return {
-      status: shown,
-      challenges: kinds.map((type) => ({ type, url: `${base}/${type}/${at}`, token, error })),
-    }
+    const challenges = kinds.map((type) => ({ type, url: `${base}/${type}/${at}`, token, error }))
+    return { status: status === 'ready' ? 'valid' : status, challenges }
   }
 
   async function judge(order: Order, kind: 'http-01' | 'tls-alpn-01', expected: string): Promise<void> {

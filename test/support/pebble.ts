@@ -24,12 +24,8 @@ export async function startPebble(ports: { http: number; tls: number }): Promise
     listenAddress: `127.0.0.1:${listen}`,
     managementListenAddress: `127.0.0.1:${management}`,
     ...{ certificate: path.join(dir, 'cert.pem'), privateKey: path.join(dir, 'key.pem') },
-    ...{
-      httpPort: ports.http,
-      tlsPort: ports.tls,
-      ocspResponderURL: '',
-      externalAccountBindingRequired: false,
-    },
+    ...{ httpPort: ports.http, tlsPort: ports.tls },
+    ...{ ocspResponderURL: '', externalAccountBindingRequired: false },
   }
   writeFileSync(path.join(dir, 'config.json'), JSON.stringify({ pebble: configuration }))
   const off = ['http01', 'https01', 'tlsalpn01', 'defaultIPv6'].flatMap((name) => [`-${name}`, ''])

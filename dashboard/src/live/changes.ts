@@ -2,75 +2,55 @@ import type { Query, QueryClient } from '@tanstack/react-query'
 
 import type { Domain, LiveEvent } from '../api/types.ts'
 
-export type Outdated =
-  | { kind: 'all' }
-  | { kind: 'pages'; domain: string }
-  | { kind: 'warm'; domain: string }
-  | { kind: 'visits'; domain: string }
-  | { kind: 'domain'; domain: string }
-  | { kind: 'incident' }
-  | { kind: 'account' }
-  | { kind: 'fleet' }
+/** The kind of data that an event makes outdated. */
+const KINDS = {
+  render: 'pages',
+  pages: 'pages',
+  warm: 'warm',
+  visits: 'visits',
+  domain: 'domain',
+  incident: 'incident',
+  account: 'account',
+  fleet: 'fleet',
+  reread: 'all',
+} as const satisfies Partial<Record<LiveEvent['event'], string>>
 
-export function outdatedBy(event: LiveEvent): Outdated | null {
-  switch (event.event) {
-    case 'render':
-    case 'pages':
-      return { kind: 'pages', domain: event.data.domain }
-    case 'warm':
-    case 'visits':
-      return { kind: event.event, domain: event.data.domain }
-    case 'domain':
-      return { kind: 'domain', domain: event.data.domain }
-    case 'incident':
-      return { kind: 'incident' }
-    case 'account':
-      return { kind: 'account' }
-    case 'fleet':
-      return { kind: 'fleet' }
-    case 'reread':
-      return { kind: 'all' }
-    default:
-      return null
-  }
+/** `domain`: null where the data is of the account or the fleet. */
+export type Outdated = { kind: (typeof KINDS)[keyof typeof KINDS]; domain: string | null }
+
+/** null: nothing. */
+export function outdatedBy({ event, data }: LiveEvent): Outdated | null {
+  if (!(event in KINDS)) return null
+  return { kind: KINDS[event as keyof typeof KINDS], domain: 'domain' in data ? data.domain : null }
 }
 
 const SETTLED = ['certificate', 'dns', 'tokens', 'robots', 'redirects', 'versions']
 const COUNTS = ['traffic', 'traffic-paths']
 
-export function isOutdated(outdated: Outdated, key: readonly unknown[]): boolean {
-  const [first, name, part] = key
-  switch (outdated.kind) {
+export function isOutdated({ kind, domain }: Outdated, [first, name, part]: readonly unknown[]): boolean {
+  const isList = first === 'domains' && name === undefined
+  const isOfDomain = first === 'domains' && name === domain
+  switch (kind) {
     case 'all':
       return true
     case 'pages':
-      return (
-        first === 'domains' &&
-        name === outdated.domain &&
-        part !== undefined &&
-        ![...SETTLED, ...COUNTS, 'warm'].includes(String(part))
-      )
+      return isOfDomain && part !== undefined && ![...SETTLED, ...COUNTS, 'warm'].includes(String(part))
     case 'warm':
-      return first === 'domains' && name === outdated.domain && part === 'warm'
-    case 'visits':
+      return isOfDomain && part === 'warm'
+    case 'visits': {
+      const isCount = first === 'domains' && COUNTS.includes(String(part))
       return (
         first === 'traffic-summaries' ||
-        (first === 'domains' &&
-          (name === outdated.domain || name === null) &&
-          COUNTS.includes(String(part))) ||
-        (first === 'domains' && name === outdated.domain && part === 'pages')
+        (isCount && (isOfDomain || name === null)) ||
+        (isOfDomain && part === 'pages')
       )
+    }
     case 'domain':
-      return first === 'domains' && (name === undefined || name === outdated.domain)
+      return isList || isOfDomain
     case 'incident':
       return first === 'incidents'
     case 'account':
-      return (
-        first === 'incidents' ||
-        first === 'session' ||
-        first === 'plan' ||
-        (first === 'domains' && name === undefined)
-      )
+      return isList || ['incidents', 'session', 'plan'].includes(String(first))
     case 'fleet':
       return first === 'operator'
   }

@@ -30,7 +30,11 @@ export function differences(before: PageFacts, after: PageFacts): { differ: Diff
       after: after[field],
     })),
     list('Headings', before.headings, after.headings),
-    list('Links', before.links.map(nameOfLink), after.links.map(nameOfLink)),
+    list(
+      'Links',
+      before.links.map(({ href }) => href),
+      after.links.map(({ href }) => href),
+    ),
     list('Structured data', before.structured.map(nameOfData), after.structured.map(nameOfData)),
     list('Link preview', socialOf(before), socialOf(after)),
   ]
@@ -66,10 +70,6 @@ function list(name: string, before: readonly string[], after: readonly string[])
     added: [...now].filter((each) => !old.has(each)),
     same: [...now].filter((each) => old.has(each)).length,
   }
-}
-
-function nameOfLink({ href }: { href: string }): string {
-  return href
 }
 
 function nameOfData({ kind, types, json, isBroken }: PageFacts['structured'][number]): string {
