@@ -43,14 +43,15 @@ const { api, tab, complaints, close } = await startDashboard(async (api, owner) 
   after(close)
 
   shop = (await api.domain(owner, SITE)).id
-  const { bodyBr, htmlBytes, etag } = await pageBody(hostilePage(url, 'second'))
-  await api.pool.query(
-    `insert into page (domain_id, path, status, headers, body_br, html_bytes, etag, rendered_at)
-     values ($1, $2, 200, $3, $4, $5, $6, now())`,
-    [shop, HOSTILE, JSON.stringify([['link', RAN]]), bodyBr, htmlBytes, etag],
-  )
   for (const word of ['first', 'second']) {
     const html = hostilePage(url, word)
+    const { bodyBr, htmlBytes, etag } = await pageBody(html)
+    await api.pool.query(
+      `insert into page (domain_id, path, status, headers, body_br, html_bytes, etag, rendered_at)
+       values ($1, $2, 200, $3, $4, $5, $6, now())
+       on conflict (domain_id, path, variant) do update set body_br = $4, html_bytes = $5, etag = $6`,
+      [shop, HOSTILE, JSON.stringify([['link', RAN]]), bodyBr, htmlBytes, etag],
+    )
     await keepDigests(api.pool, [{ page: pageId(shop, HOSTILE), customDomain: SITE, html }])
   }
   const trouble = {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { storePages } from '../support/api.ts'
+import { until } from '../support/condition.ts'
 import { personAt, startDashboard } from '../support/dashboard-tab.ts'
 import { serve } from '../support/loopback.ts'
 
@@ -26,7 +27,7 @@ const open = (path: string) => tab.open(`${api.url}/domains/${DOMAIN}${path}`)
 const hidden = (text: string) => tab.until(`!document.body.innerText.includes(${JSON.stringify(text)})`)
 const read = async (path: string) => (await api.get(`/api/domains/${DOMAIN}${path}`, owner.key)).body
 const saved = async () =>
-  (await read(''))['domain'] as { settings: Record<string, unknown>; indexnow_key: string }
+  (await read(''))['domain'] as { settings: Record<string, unknown>; indexnow_key: string | null }
 const listed = async () => (await read('/redirects'))['redirects'] as { from: string; to: string | null }[]
 const from = async () => (await listed()).map((each) => each.from).join()
 const chooseFile = (text: string) =>
@@ -153,7 +154,8 @@ it('sitemap and IndexNow are switched on, with their state and links', async () 
   await click('Generate /sitemap.xml')
   await click('Tell search engines of changed pages')
   await shows('Pages waiting')
-  await shows(`https://${DOMAIN}/${(await saved()).indexnow_key}.txt`)
+  const key = await until('its key is made', async () => (await saved()).indexnow_key, 60_000)
+  await shows(`https://${DOMAIN}/${key}.txt`)
   await isClean()
   await tab.until(`[...document.querySelectorAll('input')].every((each) => each.checked)`)
   const { settings } = await saved()
