@@ -16,8 +16,6 @@ type Event =
   | { event: 'failed'; message: string }
   | { event: 'closed' }
 
-export type TestProcess = ReturnType<typeof startTestProcess>
-
 const started = new Set<ChildProcess>()
 
 export async function killTestProcesses(): Promise<void> {
