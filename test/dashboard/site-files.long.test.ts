@@ -152,6 +152,9 @@ describe('redirects', () => {
 it('sitemap and IndexNow are switched on, with their state and links', async () => {
   await open('/site-files?view=sitemap')
   await click('Generate /sitemap.xml')
+  // Both switches are disabled while one is saved.
+  await shows('Saved')
+  await tab.until(`[...document.querySelectorAll('input')].every((each) => !each.disabled)`)
   await click('Tell search engines of changed pages')
   await shows('Pages waiting')
   const key = await until('its key is made', async () => (await saved()).indexnow_key, 60_000)
