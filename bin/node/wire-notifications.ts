@@ -28,7 +28,11 @@ export function wireNotifications(deps: {
   // Settings with a mail server have a public URL.
   const sender = startSender({ ...deps, plans, version, speed, mailer, publicUrl: publicUrl ?? '' })
   const evaluator = startEvaluator({
-    ...{ pool, plans, publicUrl, speed, log: deps.log },
+    pool,
+    plans,
+    publicUrl,
+    speed,
+    log: deps.log,
     tryOrigin: (url) => tryOrigin(url, { guard }),
     readDns: (account, name) =>
       readDnsState({ guard, publish: (...whose) => publishAnswer(pool, ...whose) }, account, name),

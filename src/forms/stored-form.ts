@@ -38,7 +38,9 @@ export async function findForm(
   const stored = isStored ? await readForm(db, id, form, etag).catch(() => null) : null
   if (stored !== null) return stored
   const converted = await converter.convert(domain.account, {
-    ...{ form, html: await html(), url: `https://${domain.name}${id.path}` },
+    form,
+    html: await html(),
+    url: `https://${domain.name}${id.path}`,
     changedAt: new Date(changedAtMs).toISOString(),
     textChange: form === 'markdown' && isStored ? await readTextChange(db, id).catch(() => null) : null,
   })

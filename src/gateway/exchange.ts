@@ -36,7 +36,9 @@ export function openUpstream(
   { origins, limits }: Pick<ExchangeDeps, 'origins' | 'limits'>,
 ): SentRequest {
   return sendRequest(origins, origin, {
-    ...{ method: 'GET', path, silenceMs: limits.idleTimeoutMs },
+    method: 'GET',
+    path,
+    silenceMs: limits.idleTimeoutMs,
     headers: [...flatHeaders(headers), 'Connection', 'keep-alive'],
   })
 }
@@ -127,7 +129,9 @@ class Exchange {
     else if (framing !== 'none') flat.push('Content-Length', `${framing.bytes}`)
     else if (length !== undefined) flat.push('Content-Length', '0')
     return sendRequest(this.#deps.origins, origin, {
-      ...{ method: this.#request.method ?? 'GET', path, headers: flat },
+      method: this.#request.method ?? 'GET',
+      path,
+      headers: flat,
       silenceMs: this.#deps.limits.idleTimeoutMs,
       // An origin may close a reused connection after seeing the request.
       keptUse: this.#isRepeatable ? 'any' : 'none',

@@ -50,7 +50,11 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   }
   const { socketsPerOrigin, socketsInTotal, connectTimeoutMs } = deps.limits
   const origins = createClient(deps.guard, {
-    ...{ perOrigin: socketsPerOrigin, inTotal: socketsInTotal, connectTimeoutMs, lookup, ca },
+    perOrigin: socketsPerOrigin,
+    inTotal: socketsInTotal,
+    connectTimeoutMs,
+    lookup,
+    ca,
   })
   const documents = new Documents(origins, deps.limits)
   const open = new Set<GatewaySite>()

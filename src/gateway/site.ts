@@ -81,7 +81,11 @@ export async function openSite(
   const counts = createRequestCounts(limits)
   const { socketsPerOrigin, socketsInTotal, connectTimeoutMs } = limits
   const origins = createClient(guard, {
-    ...{ perOrigin: socketsPerOrigin, inTotal: socketsInTotal, connectTimeoutMs, lookup, ca },
+    perOrigin: socketsPerOrigin,
+    inTotal: socketsInTotal,
+    connectTimeoutMs,
+    lookup,
+    ca,
   })
   const deps: ExchangeDeps = { origins, limits, counts }
   const documents = createDocumentWatch((headers) => asked.learn(opened, headers))

@@ -22,9 +22,13 @@ export function upgrade(
   try {
     call = new OriginCall(
       {
-        ...{ method: 'GET', path: upstream.path, body: 'none', mayUpgrade: true },
+        method: 'GET',
+        path: upstream.path,
+        body: 'none',
+        mayUpgrade: true,
         headers: [...flatHeaders(upstream.headers), 'Connection', 'Upgrade', 'Upgrade', 'websocket'],
-        ...{ answerWaitMs: limits.firstByteTimeoutMs, idleMs: limits.idleTimeoutMs },
+        answerWaitMs: limits.firstByteTimeoutMs,
+        idleMs: limits.idleTimeoutMs,
       },
       {
         ready() {},

@@ -57,7 +57,10 @@ export function createFetchText(origins: OriginPool): FetchText {
     const headers = ['Host', origin.authority, 'User-Agent', 'Prepaint']
     headers.push('Accept', 'application/json, text/plain', 'Connection', 'keep-alive')
     const { statusCode, body } = await sendRequest(origins, origin, {
-      ...{ method: 'GET', path: `${pathname}${search}`, headers, silenceMs: TEXT_WITHIN_MS },
+      method: 'GET',
+      path: `${pathname}${search}`,
+      headers,
+      silenceMs: TEXT_WITHIN_MS,
       signal: AbortSignal.timeout(TEXT_WITHIN_MS),
     }).response
     try {

@@ -154,7 +154,9 @@ async function startBrowsers(options: RendererOptions, limits: PageLimits) {
     const { spkiHash } = gateway
     const process = await launchBrowser({
       ...options,
-      ...{ binary, spkiHash, pageMemoryBytes: limits.memoryBytes },
+      binary,
+      spkiHash,
+      pageMemoryBytes: limits.memoryBytes,
     })
     launched.process = process
     return { process, tabs: new TabPool(process, gateway.openSite, 3 * slots + 2) }

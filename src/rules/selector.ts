@@ -23,7 +23,10 @@ const PSEUDO_CLASSES = {
 const parse = createParser({
   strict: true,
   syntax: {
-    ...{ tag: { wildcard: true }, namespace: { wildcard: true }, ids: true, classNames: true },
+    tag: { wildcard: true },
+    namespace: { wildcard: true },
+    ids: true,
+    classNames: true,
     combinators: ['>', '+', '~'],
     attributes: {
       operators: ['=', '~=', '|=', '^=', '$=', '*='],

@@ -126,7 +126,10 @@ async function post({ url, origins }: Deps, batch: Batch): Promise<number> {
   const headers = ['Host', origin.authority, 'User-Agent', 'Prepaint', 'Accept', '*/*']
   headers.push('Content-Type', 'application/json; charset=utf-8', 'Content-Length', `${content.length}`)
   const { statusCode, body } = await sendRequest(origins, origin, {
-    ...{ method: 'POST', path: `${pathname}${search}`, headers, silenceMs: SILENCE_MS },
+    method: 'POST',
+    path: `${pathname}${search}`,
+    headers,
+    silenceMs: SILENCE_MS,
     body: { framing: { bytes: content.length }, content: Readable.from([content]) },
     signal: AbortSignal.timeout(SILENCE_MS),
   }).response

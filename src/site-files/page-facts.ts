@@ -79,8 +79,11 @@ export async function notePages(db: Queryable, all: readonly NotedPage[]): Promi
   // A statement writes a row once.
   const noted = new Map(all.map((one) => [one.page.key, one])).values()
   const rows = [...noted].map(({ page: { domain: domain_id, path }, facts, nowMs }) => ({
-    ...{ domain_id, path, changed_at: new Date(nowMs) },
-    ...{ hash: facts.hash.toString('hex'), is_indexable: facts.isIndexable },
+    domain_id,
+    path,
+    changed_at: new Date(nowMs),
+    hash: facts.hash.toString('hex'),
+    is_indexable: facts.isIndexable,
   }))
   await db.query({
     name: 'page-facts-note',

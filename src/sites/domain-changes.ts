@@ -162,7 +162,9 @@ async function keepVersions(
   before: DomainSettings,
 ): Promise<void> {
   const policyOf = ({ categories, preferences, terms_url }: DomainSettings) => ({
-    ...{ categories, preferences, terms_url },
+    categories,
+    preferences,
+    terms_url,
   })
   const { robots } = settings
   if (robots !== undefined) {

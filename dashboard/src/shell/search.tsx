@@ -112,20 +112,29 @@ function useResults(text: string) {
     ...(domain === null ? [] : DOMAIN_TABS)
       .filter(({ title }) => has(title))
       .map(({ title, route, Icon }) => ({
-        ...{ key: route, title: `${title} of ${domain}`, kind: 'Screen', Icon },
+        key: route,
+        title: `${title} of ${domain}`,
+        kind: 'Screen',
+        Icon,
         to: domainPath(route, domain ?? ''),
       })),
     ...domains
       .filter(({ custom_domain }) => has(custom_domain))
       .slice(0, SHOWN)
       .map(({ custom_domain: name }) => ({
-        ...{ key: `domain ${name}`, title: name, kind: 'Domain', Icon: IconWorld },
+        key: `domain ${name}`,
+        title: name,
+        kind: 'Domain',
+        Icon: IconWorld,
         to: domainPath('domain', name),
       })),
     ...(text === '' || domain === null ? [] : (pages.data?.pages[0]?.pages ?? []))
       .slice(0, SHOWN)
       .map(({ path }) => ({
-        ...{ key: `page ${path}`, title: path, kind: 'Page', Icon: IconFileText },
+        key: `page ${path}`,
+        title: path,
+        kind: 'Page',
+        Icon: IconFileText,
         to: pagePath(domain ?? '', path),
       })),
   ]

@@ -91,7 +91,8 @@ export function notifications(app: ApiApp, deps: ApiDeps): void {
     url: '/api/notifications/confirm',
     config: { access: 'open', refuses: ['link_not_found'] },
     schema: {
-      ...{ operationId: 'confirmAddress', tags: ['Notifications'] },
+      operationId: 'confirmAddress',
+      tags: ['Notifications'],
       summary: 'Confirm an address with the link of the e-mail',
       body: z.object({ token: z.string().min(1).max(200).describe('The part of the link after `#`') }),
       response: { 200: jsonResponse('The address', z.object({ email: z.string() })) },
@@ -149,7 +150,8 @@ export function endpoints(app: ApiApp, { pool, checkEndpoint, vault }: ApiDeps):
 
   add('PUT', '/api/endpoints/:id', 'updateEndpoint', {
     summary: 'Change the URL or events of an endpoint, or switch it on or off',
-    ...{ params, body: endpointChangeSchema },
+    params,
+    body: endpointChangeSchema,
     refuses: ['plan_without_endpoints', 'invalid_endpoint', 'endpoint_not_found'],
     response: { 200: jsonResponse('The endpoint', z.object({ endpoint: endpointSchema })) },
     handler: async (account, request) => {
@@ -163,7 +165,8 @@ export function endpoints(app: ApiApp, { pool, checkEndpoint, vault }: ApiDeps):
 
   add('DELETE', '/api/endpoints/:id', 'deleteEndpoint', {
     summary: 'Remove an endpoint and its deliveries',
-    ...{ params, refuses: ['endpoint_not_found'] },
+    params,
+    refuses: ['endpoint_not_found'],
     response: {
       200: jsonResponse(
         'What was removed',
@@ -177,14 +180,17 @@ export function endpoints(app: ApiApp, { pool, checkEndpoint, vault }: ApiDeps):
 
   add('GET', '/api/endpoints/:id/deliveries', 'listDeliveries', {
     summary: 'The deliveries to an endpoint of the last 30 days, newest first',
-    ...{ params, query: pageQuery, refuses: ['endpoint_not_found'] },
+    params,
+    query: pageQuery,
+    refuses: ['endpoint_not_found'],
     response: { 200: jsonResponse('The deliveries', deliveriesSchema) },
     handler: (account, request) => listDeliveries(pool, account, endpointOf(request), request.query),
   })
 
   add('POST', '/api/endpoints/:id/test', 'testEndpoint', {
     summary: 'Send an `endpoint.test` event, once; also to an endpoint that is switched off',
-    ...{ params, mayUse: requireEndpoints },
+    params,
+    mayUse: requireEndpoints,
     refuses: ['plan_without_endpoints', 'endpoint_not_found', 'delivery_rate'],
     response: oneDelivery,
     handler: async (account, request, reply) =>
@@ -193,7 +199,8 @@ export function endpoints(app: ApiApp, { pool, checkEndpoint, vault }: ApiDeps):
 
   add('POST', '/api/deliveries/:id/replay', 'replayDelivery', {
     summary: 'Send the event of a delivery once more, with the same `webhook-id`',
-    ...{ params, mayUse: requireEndpoints },
+    params,
+    mayUse: requireEndpoints,
     refuses: ['plan_without_endpoints', 'delivery_not_found', 'delivery_waiting', 'delivery_rate'],
     response: oneDelivery,
     handler: async (account, request, reply) => {

@@ -103,7 +103,12 @@ function sideView(side: Side | NoSide): z.infer<typeof sideSchema> {
   if ('reason' in side) {
     return {
       reason: side.reason,
-      ...{ status: null, url: null, loadedMs: null, isCut: false, facts: null, troubles: [] },
+      status: null,
+      url: null,
+      loadedMs: null,
+      isCut: false,
+      facts: null,
+      troubles: [],
       requests: { made: 0, blocked: 0, failed: 0 },
       consoleErrors: { count: 0, texts: [] },
     }

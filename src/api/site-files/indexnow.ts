@@ -25,7 +25,8 @@ export function indexNow(app: ApiApp, { pool }: ApiDeps): void {
     summary: 'Whether search engines are told of changed pages, and how they answered',
     response: { 200: jsonResponse('The state', indexNowSchema) },
     handler: async ({ id, name, settings }) => ({
-      ...{ domain: name, enabled: settings.indexnow },
+      domain: name,
+      enabled: settings.indexnow,
       ...(await readIndexNow(pool, id)),
     }),
   })

@@ -39,7 +39,8 @@ export function versions(app: ApiApp, deps: ApiDeps): void {
 
   add('GET', 'versions/:id', 'getVersion', {
     summary: 'One version with its content',
-    ...{ params, refuses },
+    params,
+    refuses,
     response: { 200: jsonResponse('The version', versionWithContentSchema) },
     handler: async (domain, request) => {
       const found = await readVersion(pool, domain.id, versionId(request.params.id))
@@ -50,7 +51,8 @@ export function versions(app: ApiApp, deps: ApiDeps): void {
 
   add('POST', 'versions/:id/restore', 'restoreVersion', {
     summary: 'Put a version back into force, as a new version',
-    ...{ params, refuses: ['invalid_field', ...refuses] },
+    params,
+    refuses: ['invalid_field', ...refuses],
     response: { 200: jsonResponse('The version that this made', versionWithContentSchema) },
     handler: async (domain, request) => {
       const by = { account: domain.account, domain, author: await authorOf(pool, request) }

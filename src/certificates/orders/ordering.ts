@@ -80,7 +80,10 @@ export class Ordering {
     this.#options = { leaseMs: 60_000, pollMs: 15_000, slots: 4, ...options }
     this.#random = random
     this.#taskDeps = {
-      ...{ clock, log, random, reach },
+      clock,
+      log,
+      random,
+      reach,
       session: () => this.#acmeSession(),
       takeBudget: (account) => takeBudget(pool, { perHour: options.perHour, account, nowMs: clock.nowMs() }),
       publish: async (domain, challenge) => {

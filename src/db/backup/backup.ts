@@ -58,7 +58,9 @@ async function headOf(
   const { rows: keys } = await client.query<{ id: string }>('select id from master_key')
   const { rows: now } = await client.query<{ now: Date }>('select now()')
   return {
-    ...{ prepaint: 'backup', format: 1, made_at: now[0]!.now.toISOString() },
+    prepaint: 'backup',
+    format: 1,
+    made_at: now[0]!.now.toISOString(),
     migrations: migrations.map(({ name }) => name),
     master_key_id: keys[0]?.id ?? null,
     ...given,

@@ -54,7 +54,9 @@ export class WebSockets {
       path: req.url ?? '/',
       headers: [...requestHeaders(req, front, domain.origin, framing), ...id],
       body: 'none' as const,
-      ...{ answerWaitMs, idleMs, mayUpgrade: true },
+      answerWaitMs,
+      idleMs,
+      mayUpgrade: true,
     }
     const call = new OriginCall(request, {
       ready() {},

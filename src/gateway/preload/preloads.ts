@@ -51,8 +51,13 @@ export class Preloads {
     const address = readPageAddress(path)
     const predictions = this.#knowledge.predict(address, url)
     const page: CurrentPage = {
-      ...{ address, url, predictions, hasActed: false },
-      ...{ early: new Set(), wasted: new Set(), asked: new Map() },
+      address,
+      url,
+      predictions,
+      hasActed: false,
+      early: new Set(),
+      wasted: new Set(),
+      asked: new Map(),
     }
     this.#page = page
     this.#used = 0

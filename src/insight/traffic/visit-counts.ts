@@ -144,7 +144,11 @@ export class VisitCounts {
     const before = this.#hours.get(domain)
     if (before !== undefined) this.#earlier.push(before)
     const begun: DomainHour = {
-      ...{ domain, hour, lines: new Map(), lastKey: -1, lastMs: 0 },
+      domain,
+      hour,
+      lines: new Map(),
+      lastKey: -1,
+      lastMs: 0,
       top: new HeavyHitters(this.#limits.domainPaths, this.#room),
       failing: new HeavyHitters(this.#limits.domainPaths, this.#room),
     }

@@ -124,7 +124,8 @@ async function mail(
   const confirm = `${publicUrl}/confirm#${linkToken(secret, id, round)}`
   const bodies = rows.map(({ body }) => body)
   const outcome = await mailer.send({
-    ...{ to, ...letterOf(bodies, { unsubscribe, confirm, publicUrl }) },
+    to,
+    ...letterOf(bodies, { unsubscribe, confirm, publicUrl }),
     // Made from the newest event: a repetition after a crash is recognised, and one that holds more is another e-mail.
     messageId: `<${rows.at(-1)!.event_id}.${id}@${new URL(publicUrl).hostname}>`,
     headers: {
@@ -176,8 +177,12 @@ export async function attemptDelivery(
   const over = new AbortController()
   try {
     const sent = sendRequest(client, origin, {
-      ...{ method: 'POST', path: `${pathname}${search}`, headers, silenceMs: headMs + bodyMs },
-      ...{ keptUse: 'none', signal: AbortSignal.any([over.signal, signal]) },
+      method: 'POST',
+      path: `${pathname}${search}`,
+      headers,
+      silenceMs: headMs + bodyMs,
+      keptUse: 'none',
+      signal: AbortSignal.any([over.signal, signal]),
       body: { framing: { bytes: body.length }, content: Readable.from([body]) },
     })
     const response = await within(headMs, sent.response, null)
@@ -186,8 +191,10 @@ export async function attemptDelivery(
     const text = await readStart(response.body, bodyMs)
     const wantedMs = retryAfterMs(answered['retry-after'], nowMs()) ?? 0
     return ended(status >= 200 && status < 300 ? 'delivered' : status === 410 ? 'failed' : 'retry', {
-      ...{ status, error: status >= 300 && status < 400 ? 'redirect' : null },
-      ...{ answer: plainText(text, ANSWER_CHARS), retryAfterMs: Math.min(wantedMs, RETRY_AFTER_LIMIT_MS) },
+      status,
+      error: status >= 300 && status < 400 ? 'redirect' : null,
+      answer: plainText(text, ANSWER_CHARS),
+      retryAfterMs: Math.min(wantedMs, RETRY_AFTER_LIMIT_MS),
     })
   } catch (error) {
     return ended('retry', { error: errorOf(error) })

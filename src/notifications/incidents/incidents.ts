@@ -100,7 +100,10 @@ export async function writeAction(
   const { advice, screen } = KINDS[kind]
   const { count, level = null, pages, summary } = finding
   const evidence: Omit<Incident['evidence'], 'changes'> = {
-    ...{ count, level, advice, url: `${publicUrl ?? ''}/domains/${domain.name}${screen}` },
+    count,
+    level,
+    advice,
+    url: `${publicUrl ?? ''}/domains/${domain.name}${screen}`,
     pages: newestOfPaths(pages)
       .slice(0, 3)
       .map(({ atMs, ...page }) => ({ ...page, at: new Date(atMs).toISOString() })),

@@ -86,7 +86,8 @@ export const RULES: Record<IncidentKind, Rule> = {
     const sign = exceeds(now, base) ? now.find(isFailing) : undefined
     return {
       ...ofRenders(failed, sign?.atMs, told.find(isGood)?.atMs),
-      ...{ holds: holds && isEnough, base },
+      holds: holds && isEnough,
+      base,
       summary: `${failed.length} of the last ${newest.length} renders failed${reasonOf(failed)}; usual are ${Math.round(base * 100)} %.`,
     }
   },
@@ -137,7 +138,8 @@ export const RULES: Record<IncidentKind, Rule> = {
     const where = dns.state === 'no-record' ? 'has no DNS record any more' : 'leads elsewhere'
     return {
       ...ofState(isLost, nowMs, isLost ? 2 : 0),
-      ...{ holds: isLost && dns.lostAgainMs !== null, sinceMs: dns.lostMs ?? nowMs },
+      holds: isLost && dns.lostAgainMs !== null,
+      sinceMs: dns.lostMs ?? nowMs,
       summary: `The name ${where}; it led here before.`,
     }
   },

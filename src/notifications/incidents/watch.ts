@@ -63,7 +63,9 @@ export function advance(
     const isAway = origin?.heldMs !== undefined || openOf('origin_unreachable') !== undefined
     const renders = facts.renders.filter(({ atMs }) => atMs > (memory.resolvedMs ?? 0))
     const before = {
-      ...{ signsFromMs: nowMs - QUIET_MS / speed, base: memory.base, open: incident },
+      signsFromMs: nowMs - QUIET_MS / speed,
+      base: memory.base,
+      open: incident,
       unreachableUntilMs: isAway ? Infinity : (origin?.resolvedMs ?? 0),
     }
     const finding = RULES[kind]({ ...facts, renders }, before)

@@ -43,7 +43,8 @@ export function createClient(
 ): OriginPool {
   const connect = createConnectOrigin(guard, {
     ...(connectTimeoutMs !== undefined && { connectTimeoutMs }),
-    ...{ lookup, ca },
+    lookup,
+    ca,
   })
   return new OriginPool({ ...options, connect })
 }
@@ -59,8 +60,12 @@ export class OriginPool {
 
   constructor(options: OriginPoolOptions) {
     this.#options = {
-      ...{ clock: systemClock, perOrigin: PER_ORIGIN, inTotal: IN_TOTAL },
-      ...{ freePerOrigin: 64, keepAliveMs: 15_000, maxAgeMs: 300_000 },
+      clock: systemClock,
+      perOrigin: PER_ORIGIN,
+      inTotal: IN_TOTAL,
+      freePerOrigin: 64,
+      keepAliveMs: 15_000,
+      maxAgeMs: 300_000,
       ...options,
     }
   }

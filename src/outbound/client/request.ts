@@ -38,8 +38,12 @@ export function sendRequest(pool: OriginPool, origin: Origin, request: OriginReq
   let stream: Readable | null = null
   const call = new OriginCall(
     {
-      ...{ method, path, headers, body: body?.framing ?? 'none' },
-      ...{ answerWaitMs: silenceMs, idleMs: silenceMs },
+      method,
+      path,
+      headers,
+      body: body?.framing ?? 'none',
+      answerWaitMs: silenceMs,
+      idleMs: silenceMs,
     },
     {
       ready: () => {

@@ -45,10 +45,12 @@ export function createPageKeeper(deps: { pool: pg.Pool; plans: PlanCatalogue; cl
   const read = (pages: readonly PageId[]) => readJudgements<Finding>(pool, pages)
   const store = (pages: readonly Keeping[]) => retried(() => keepPages(pool, pages))
   const readShared = joined<PageId, KnownOfPage<Finding> | null>(read, {
-    ...{ ...SHARED, groupOf: ({ domain }) => String(domain) },
+    ...SHARED,
+    groupOf: ({ domain }) => String(domain),
   })
   const storeShared = joined(store, {
-    ...{ ...SHARED, groupOf: ({ domain, terms }) => `${domain} ${terms.limit} ${terms.probe}` },
+    ...SHARED,
+    groupOf: ({ domain, terms }) => `${domain} ${terms.limit} ${terms.probe}`,
   })
 
   /** May be called before the page is compressed. null: the domain was deleted. */

@@ -137,9 +137,20 @@ async function launch(options: LaunchOptions, sandbox: Sandbox): Promise<Browser
     void ended.then(() => parts.stop())
     const mainPid = mainProcessOf(groupId)
     return {
-      ...{ cdp, pid: groupId, mainPid, sandbox, data, product, userAgent },
+      cdp,
+      pid: groupId,
+      mainPid,
+      sandbox,
+      data,
+      product,
+      userAgent,
       identity: options.identity ?? 'Prepaint',
-      ...{ memory, parts, contextWorkers, ended, gone, kill },
+      memory,
+      parts,
+      contextWorkers,
+      ended,
+      gone,
+      kill,
       answers: () =>
         stillAnswers({
           answer: cdp.browser.send('Browser.getVersion'),

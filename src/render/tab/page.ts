@@ -110,7 +110,11 @@ export async function openPage(
   await prepareNext()
 
   return {
-    ...{ session, clock, date, lost, prepareNext },
+    session,
+    clock,
+    date,
+    lost,
+    prepareNext,
     connection: cdp,
     frameId: targetId,
     get ownWorld() {

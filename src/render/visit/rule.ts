@@ -88,7 +88,8 @@ export function withChanges(
   const headers = [...outcome.headers.filter(([name]) => !names.has(name.toLowerCase())), ...wanted]
   const none = { removed: [], consent: 0, head: [] }
   const changes: RuleChanges = {
-    ...{ rule: rule.index, ...(snapshot.changed?.changes ?? none) },
+    rule: rule.index,
+    ...(snapshot.changed?.changes ?? none),
     headers: wanted.map(([name]) => name),
   }
   return { ...outcome, changed: { html: snapshot.changed?.html ?? outcome.html, headers, changes } }

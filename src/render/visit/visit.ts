@@ -61,7 +61,9 @@ export async function visit(
   const ready = new ReadySignal(!doesWait(request))
   const main = new MainDocument(page.frameId, request, recorder, end)
   const workers = new Workers({
-    ...{ connection, activity, page: session },
+    connection,
+    activity,
+    page: session,
     dateScript: () => page.date.workerScript(),
     userAgent: page.userAgent,
   })
@@ -95,7 +97,12 @@ export async function visit(
     const capture = await runUntilSettled(session, watched, activity, ready, clock.nowMs, captureByMs)
     recorder.captured(capture)
     const lack = await lackOfRule(request, {
-      ...{ session, page, clock: watched, activity, nowMs: clock.nowMs, pageMs: timeoutMs },
+      session,
+      page,
+      clock: watched,
+      activity,
+      nowMs: clock.nowMs,
+      pageMs: timeoutMs,
       untilMs: Math.min(awaitUntilMs, captureByMs ?? Number.POSITIVE_INFINITY),
     })
     const missing = capture === 'ready-signal' ? [] : activity.missing()

@@ -46,8 +46,18 @@ export function factsOf(html: string, url: string, limits: FactLimits = WHOLE_FA
 
 class FactsReader implements HtmlListener {
   readonly #facts: PageFacts = {
-    ...{ title: null, description: null, canonical: null, robots: null, lang: null },
-    ...{ headings: [], text: [], textChars: 0, links: [], linkCount: 0, structured: [], social: {} },
+    title: null,
+    description: null,
+    canonical: null,
+    robots: null,
+    lang: null,
+    headings: [],
+    text: [],
+    textChars: 0,
+    links: [],
+    linkCount: 0,
+    structured: [],
+    social: {},
   }
   readonly #url: string
   readonly #ownHost: string | undefined

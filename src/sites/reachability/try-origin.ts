@@ -26,7 +26,10 @@ export async function tryOrigin(
       'close',
     ]
     const { statusCode } = await sendRequest(client, origin, {
-      ...{ method: 'GET', path: '/', headers, silenceMs: timeoutMs },
+      method: 'GET',
+      path: '/',
+      headers,
+      silenceMs: timeoutMs,
       signal: AbortSignal.timeout(timeoutMs),
     }).response
     return { status: statusCode, problem: null }

@@ -76,7 +76,8 @@ export default function DomainScreen({ domain: name, part }: { domain: string; p
               <Tabs
                 label="This domain"
                 tabs={DOMAIN_TABS.map(({ route, title, Icon }) => ({
-                  ...{ title, Icon },
+                  title,
+                  Icon,
                   href: domainPath(route, name),
                   isShown: route === shown.route,
                 }))}

@@ -25,7 +25,8 @@ const EDITS_MOST = 4_000
 export function differences(before: PageFacts, after: PageFacts): { differ: Difference[]; same: string[] } {
   const all: Difference[] = [
     ...VALUES.map(([name, field]) => ({
-      ...{ kind: 'value' as const, name },
+      kind: 'value' as const,
+      name,
       before: before[field],
       after: after[field],
     })),

@@ -99,7 +99,9 @@ function Titled({ title, children }: { title: string; children: ReactNode }) {
 function OneDifference({ difference, names }: { difference: Difference; names: Names }) {
   if (difference.kind === 'value') {
     const value = (kind: 'removed' | 'added', text: string | null) => ({
-      ...{ kind, lines: [text ?? '(none)'], count: 1 },
+      kind,
+      lines: [text ?? '(none)'],
+      count: 1,
     })
     return (
       <Lines

@@ -5,11 +5,11 @@ import { CATEGORY_CHOICES } from '../../crawler-categories.ts'
 import { Note } from '../../parts/page.tsx'
 import classes from './rows.module.css'
 import { DEVICE_CHOICES, ruleSentence } from './rule-sentence.ts'
-import { fieldsOf, lines, type SettingsForm, valueAt, withField } from './values.ts'
+import { fieldsOf, HOUR_SECONDS, lines, type SettingsForm, valueAt, withField } from './values.ts'
 
 /** `kind` is the input; pairs are lines with `between` inside. `place`: in the JSON of the rule. */
 type RuleField = {
-  kind: 'text' | 'number' | 'choice' | 'kinds' | 'lines' | 'pairs' | 'switch'
+  kind: 'text' | 'number' | 'hours' | 'choice' | 'kinds' | 'lines' | 'pairs' | 'switch'
   place: string
   label: string
   hint?: string
@@ -32,18 +32,21 @@ const BLOCK_HINT =
 const MAIN_FIELDS: readonly RuleField[] = [
   { kind: 'text', place: 'path', label: 'Path', hint: '/cart*' },
   { kind: 'choice', place: 'action', label: 'Crawlers get', choices: ACTION_CHOICES },
-  { kind: 'number', place: 'fresh_seconds', label: 'Fresh, in seconds', hint: 'default' },
+  { kind: 'hours', place: 'fresh_seconds', label: 'Fresh, in hours', hint: 'default' },
 ]
 
 const FIELDS: readonly RuleField[] = [
   { kind: 'kinds', place: 'when.categories', label: 'Only for crawlers of', hint: 'None chosen: all' },
   { kind: 'choice', place: 'when.variant', label: 'Only for', choices: VARIANT_CHOICES },
   {
-    ...{ kind: 'pairs', place: 'when.query', label: 'Only with query parameters', between: '=' },
+    kind: 'pairs',
+    place: 'when.query',
+    label: 'Only with query parameters',
+    between: '=',
     hint: 'One name=value per line; * is any value',
   },
-  { kind: 'number', place: 'stale_seconds', label: 'Then stale, in seconds', hint: 'default' },
-  { kind: 'number', place: 'keep_seconds', label: 'Kept, in seconds', hint: 'default' },
+  { kind: 'hours', place: 'stale_seconds', label: 'Then stale, in hours', hint: 'default' },
+  { kind: 'hours', place: 'keep_seconds', label: 'Kept, in hours', hint: 'default' },
   { kind: 'text', place: 'render.wait_for', label: 'Wait for the element', hint: '#price' },
   { kind: 'number', place: 'render.wait_ms', label: 'Wait longer, in ms of the page’s clock', hint: '0' },
   { kind: 'lines', place: 'render.block', label: 'Block hosts', hint: BLOCK_HINT },
@@ -56,7 +59,10 @@ const FIELDS: readonly RuleField[] = [
   { kind: 'text', place: 'change.head.robots', label: 'Robots', hint: 'noindex' },
   { kind: 'text', place: 'change.head.canonical', label: 'Canonical', hint: 'self' },
   {
-    ...{ kind: 'pairs', place: 'change.headers', label: 'Response headers', between: ': ' },
+    kind: 'pairs',
+    place: 'change.headers',
+    label: 'Response headers',
+    between: ': ',
     hint: 'One Name: value per line',
   },
 ]
@@ -130,15 +136,19 @@ function FieldInput({ field, value, onChange }: FieldInputProps) {
         />
       )
     case 'number':
+    case 'hours': {
+      const unit = kind === 'hours' ? HOUR_SECONDS : 1
       return (
         <NumberInput
-          {...{ label, onChange }}
+          label={label}
           placeholder={hint}
-          value={typeof value === 'number' ? value : ''}
+          value={typeof value === 'number' ? value / unit : ''}
           min={0}
-          allowDecimal={false}
+          decimalScale={kind === 'hours' ? 2 : 0}
+          onChange={(typed) => onChange(typeof typed === 'number' ? Math.round(typed * unit) : typed)}
         />
       )
+    }
     case 'choice':
       return (
         <NativeSelect

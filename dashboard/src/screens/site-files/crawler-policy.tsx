@@ -83,7 +83,9 @@ export default function CrawlerPolicy({ domain }: { domain: DomainWithSettings }
         >
           <Choices
             choices={[SEARCH, AI, ...PURPOSES, ...OTHERS].map(({ category, ...kind }) => ({
-              ...{ name: category, label: `${kind.label} (${category})`, description: kind.description },
+              name: category,
+              label: `${kind.label} (${category})`,
+              description: kind.description,
               data: isPurpose(category)
                 ? [{ value: '', label: `as AI: ${categories.ai ?? 'render'}` }, ...TREATMENTS]
                 : TREATMENTS,
