@@ -1,6 +1,6 @@
 /**
  * Browsers and pages die and hang; only the render concerned may notice, and nothing is left behind. When a browser is
- * replaced without that is in supervisor.test.ts, kills at random moments are in test/chaos/.
+ * replaced without that is in supervisor.test.ts, kills at random moments are in test/soak/.
  */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
@@ -12,7 +12,7 @@ import { beforeEach, describe, it } from 'node:test'
 import { until } from '../../../test/support/condition.ts'
 import { makeDataDir, removeDir } from '../../../test/support/data-dir.ts'
 import { isBrowser, browserProcessesOf as processesOf } from '../../../test/support/processes.ts'
-import { openRenderer, scripted, startTestRenderer } from '../../../test/support/renderer.ts'
+import { openRenderer, scripted } from '../../../test/support/renderer.ts'
 
 const renderer = await openRenderer({ slots: 2, timeoutMs: 20_000 })
 
@@ -31,7 +31,7 @@ const networkOf = (browser: number) =>
   processesOf(renderer.dataDir).find(
     ({ group, command }) => group === browser && command.includes('NetworkService'),
   )
-processesOf(renderer.dataDir).filter(({ command }) => command.includes('--type=renderer'))
+const pages = () => processesOf(renderer.dataDir).filter(({ command }) => command.includes('--type=renderer'))
 
 describe('what dies is replaced', () => {
   // What the last test has ended may not be gone yet.
@@ -98,16 +98,45 @@ describe('what dies is replaced', () => {
     assert.equal((await renderer.page('/failing')).kind, 'crashed')
     assert.match(await renderer.html('/page'), /content/)
   })
+
+  it("a page's process that is killed ends only its own render", async () => {
+    await renderer.html('/page')
+    const idle = new Set(pages().map(({ pid }) => pid))
+    const { asked, outcome } = hang()
+    await asked
+    const [browser] = browsers()
+    // Full Chromium has a spare one besides.
+    for (const { pid } of pages()) if (!idle.has(pid)) process.kill(pid, 'SIGKILL')
+    assert.equal((await outcome).kind, 'crashed')
+    assert.match(await renderer.html('/page'), /content/)
+    assert.equal(browsers()[0]!.pid, browser!.pid)
+  })
+
+  it('a script that hangs costs its own page, and no processor time after that', async () => {
+    routes.set('/loop', scripted('while (true) {}'))
+    const idle = new Set(pages().map(({ pid }) => pid))
+    const calledOff = new AbortController()
+    const outcome = renderer.page('/loop', { domain: 'loop.example', signal: calledOff.signal })
+    // Half a second of processor time may be long in coming where others want it too.
+    const looping = await until(
+      'the loop',
+      () => pages().find(({ pid, cpuMs }) => cpuMs > 500 && !idle.has(pid)),
+      18_000,
+    )
+    calledOff.abort()
+    assert.equal((await outcome).kind, 'aborted')
+    await until('the end of the looping process', () => !pages().some(({ pid }) => pid === looping.pid))
+    assert.match(await renderer.html('/page'), /content/)
+  })
 })
 
 describe('nothing is left behind', () => {
-  it('after close: no process, no directory of a browser', async () => {
-    const short = await startTestRenderer()
+  it('after close: no process, no directory of a browser', async (t) => {
+    const short = await openRenderer({}, t)
     assert(processesOf(short.dataDir).length > 0)
     await short.renderer.close()
     assert.deepEqual(processesOf(short.dataDir), [])
     assert.deepEqual(await readdir(path.join(short.dataDir, 'browsers')), [])
-    await short.close()
   })
 
   it('after a kill -9 of the node, with a page that hangs; the next start removes its directory', async () => {
