@@ -20,6 +20,7 @@ import {
   memoryOfGroupBytes,
   processesOfGroup,
   processorMsOf,
+  untilGroupIsGone,
 } from './process-group.ts'
 
 /** `on`: Chromium's own sandbox is active. `off`: it cannot work on this machine. */
@@ -114,6 +115,8 @@ async function launch(options: LaunchOptions, sandbox: Sandbox): Promise<Browser
     busyPages.stop()
     if (child.pid !== undefined) killGroup(groupId)
     await exited
+    // Of a browser that a script has started, as Debian's is, `exited` tells of the script only.
+    if (child.pid !== undefined) await untilGroupIsGone(groupId)
     // Dying processes may still write for a moment. The next start removes what stays.
     await rm(userDataDir, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 }).catch(
       (error: Error) =>

@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
+import { setTimeout as delay } from 'node:timers/promises'
 
 /** On systems other than Linux, lists are empty and sums are zero. */
 type ProcessInGroup = { pid: number; commandLine: string }
@@ -79,6 +80,12 @@ export function killGroup(groupId: number): void {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
   }
+}
+
+/** Waits until nothing of a killed group runs, two seconds at most: a process needs a core to end. */
+export async function untilGroupIsGone(groupId: number): Promise<void> {
+  const isThere = ({ pid }: ProcessInGroup) => !['Z', 'X', ''].includes(fieldsOf(pid)[0] ?? '')
+  for (let tries = 0; tries < 200 && processesOfGroup(groupId).some(isThere); tries++) await delay(10)
 }
 
 export function processorMsOf(pid: number): number {
