@@ -128,7 +128,8 @@ function FieldInput({ field, value, onChange }: FieldInputProps) {
     case 'text':
       return (
         <TextInput
-          {...{ label, value: text }}
+          label={label}
+          value={text}
           placeholder={hint}
           spellCheck={false}
           onChange={(event) => onChange(event.currentTarget.value)}
@@ -152,7 +153,8 @@ function FieldInput({ field, value, onChange }: FieldInputProps) {
     case 'choice':
       return (
         <NativeSelect
-          {...{ label, value: text }}
+          label={label}
+          value={text}
           data={[...(field.choices ?? [])]}
           onChange={(event) => onChange(event.currentTarget.value)}
         />
@@ -167,7 +169,13 @@ function FieldInput({ field, value, onChange }: FieldInputProps) {
       )
     case 'kinds':
       return (
-        <Checkbox.Group {...{ label, onChange, value: list }} description={hint}>
+        <Checkbox.Group
+          className={classes.line}
+          label={label}
+          description={hint}
+          value={list}
+          onChange={onChange}
+        >
           <Group gap="sm" mt={4}>
             {CATEGORY_CHOICES.map((choice) => (
               <Checkbox key={choice.value} {...choice} />
