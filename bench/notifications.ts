@@ -65,7 +65,8 @@ const WHAT: Record<string, () => Promise<unknown>> = {
       owner.id,
       `round ${++rounds}`,
     ]),
-  'claim of deliveries': () => claimDeliveries(pool, { slots: 1, afterAccount: rounds % ACCOUNTS, speed: 1 }),
+  'claim of deliveries': () =>
+    claimDeliveries(pool, { slots: 1, afterAccount: rounds % ACCOUNTS, byMail: true, speed: 1 }),
 }
 
 console.log(`${machineLine()}; load ${loadavg()[0]!.toFixed(1)}`)

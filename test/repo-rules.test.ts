@@ -144,7 +144,7 @@ describe('repository rules', () => {
         .filter((file) => isCode(file) && isTest(file) === wanted)
         .reduce((sum, file) => sum + linesOf(file), 0),
     )
-    assert(others! <= 63_800 && tests! <= 47_300, `${others} lines of production code, ${tests} of tests`)
+    assert(others! <= 63_950 && tests! <= 47_300, `${others} lines of production code, ${tests} of tests`)
   })
 
   it('what an entry point loads does not grow unnoticed', () => {
@@ -154,11 +154,11 @@ describe('repository rules', () => {
       // src/store/path.ts knows assets, for tries of rules too.
       'src/edge/request/handler.ts': [24, 2_779],
       // The size of rules is checked before their selectors.
-      'src/edge/edge.ts': [94, 11_051],
+      'src/edge/edge.ts': [94, 11_115],
       // Background pages share statements: src/db/joined.ts. Rules are tried: src/queue/tries.
       // Links of headers are read in one place: src/http/link-header.ts.
-      'src/queue/jobs/worker.ts': [51, 6_578],
-      'src/render/renderer.ts': [38, 5_521],
+      'src/queue/jobs/worker.ts': [51, 6_642],
+      'src/render/renderer.ts': [38, 5_535],
       'src/gateway/gateway.ts': [32, 3_744],
     }
     const grown = Object.entries(most).flatMap(([entry, [files, lines]]) => {
@@ -246,7 +246,7 @@ const TABLES: Record<string, readonly string[]> = {
   'src/queue': words(`
     freshness job probe queue_account queue_depth queue_domain render_record render_outcome_day rule_try
     warm warm_paused warm_sitemap warm_count`),
-  'src/notifications': words('channel delivery evaluation event health incident'),
+  'src/notifications': words('channel confirmation delivery evaluation event health incident'),
   'src/site-files': words('indexnow_state origin_robots page_fact redirect_use site_version'),
   'src/sites': words('device_page domain inspection origin_header reachability_check'),
   'src/store': words('known_path last_render last_visit page page_digest redirect sitemap unstored_page'),

@@ -1308,7 +1308,7 @@ create table node (
 -- 10 Notifications. Events are recorded in the transaction of what they report, each with a unique key, so that several
 -- nodes record it once. Nodes send deliveries under a lease; src/notifications/.
 --
--- Advisory locks: (7228, 0) one claim of deliveries at a time, (7228, 1) confirmation e-mails are counted.
+-- Advisory lock: (7228, 0) one claim of deliveries at a time.
 ------------------------------------------------------------------------------------------------------------------------
 
 create function iso_time(at timestamptz) returns text language sql stable as $$
@@ -1393,6 +1393,15 @@ create table channel (
 create index channel_account on channel (account_id, id);
 create unique index channel_email on channel (account_id, lower(address)) where format = 'mail';
 
+-- Confirmation e-mails of the last day, for their limits. No foreign key: a deleted account still counts.
+create table confirmation (
+  id         bigint generated always as identity primary key,
+  email      text not null,
+  account_id integer not null,
+  sent_at    timestamptz not null default clock_timestamp()
+);
+create index confirmation_age on confirmation (sent_at);
+
 -- `id` is the `webhook-id`. Types `mail.*` are e-mails only. No foreign key to the domain: its events stay visible.
 create table event (
   id          text primary key default 'evt_' || replace(gen_random_uuid()::text, '-', ''),
@@ -1405,7 +1414,6 @@ create table event (
 );
 create index event_account on event (account_id, created_at);
 create index event_age on event (created_at);
-create index event_confirmation on event (created_at) where type = 'mail.confirmation';
 
 -- An event on its way to a channel. While it is sent it has a `lease`, and `due_at` is the end of the lease: then another
 -- node sends it. Incidents that wait for one e-mail address are sent as one e-mail, with one lease.
@@ -1513,7 +1521,7 @@ $$;
 -- has at most 4 attempts under way over all nodes, an endpoint 3, a failing one 1, an address 1. All rows with one lease
 -- are one attempt: an event for an endpoint, or an e-mail. Deliveries of an incident to an endpoint wait for the earlier
 -- ones; those to an address wait until the oldest has waited for `gather`.
-create function claim_deliveries(slots integer, after_account integer, gather interval, lease interval)
+create function claim_deliveries(slots integer, after_account integer, by_mail boolean, gather interval, lease interval)
 returns setof claimed language plpgsql
 -- Statistics lag behind what waits: only the indexes are right, in their own order.
 set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set enable_incremental_sort = off
@@ -1542,7 +1550,7 @@ begin
              case when c.format = 'mail' or c.failing_since is not null then 1 else 3 end
              - (select count(distinct d.lease) from delivery d
                  where d.account_id = account and d.lease is not null and d.due_at > moment and d.channel_id = c.id) as free
-        from channel c where c.account_id = account
+        from channel c where c.account_id = account and (by_mail or c.format <> 'mail')
        order by free desc, id
     loop
       exit when room <= 0;

@@ -11,7 +11,7 @@ export function mainContent({ body, firstH1, drawn }: PageTree): Root {
   const all = body.children as ElementContent[]
   const choices = [outermostMains(all), withoutSurroundings(all), all]
   // Never blank, where the page is not.
-  const children = choices.find((nodes) => nodes.some(saysSomething)) ?? drawn()
+  const children = choices.find((nodes) => nodes.some(saysSomething)) ?? [...all, ...drawn()]
   const content: Root = { type: 'root', children }
   const isKept = firstH1 === null || find(content, ({ position }) => position === firstH1.position) !== null
   return isKept ? content : { type: 'root', children: [firstH1, ...children] }

@@ -8,12 +8,13 @@ const BUTTON =
   'background:#0f6d5e;border-radius:6px;color:#fff;display:inline-block;padding:9px 16px;text-decoration:none'
 const COLOURS = { bad: '#b3261e', good: '#0f6d5e' }
 
-/** As text and as HTML, without pictures or anything remote. The foot is small. */
+/** As text and as HTML, without pictures or anything remote. The foot is small; as text it does not repeat links. */
 export function compose(
   subject: string,
   blocks: readonly Block[],
-  foot: { text: string; link?: Link },
+  foot: readonly { text: string; link?: Link }[],
 ): Letter {
+  const shown = new Set(blocks.map(({ link }) => link?.url))
   const text = [
     ...blocks.flatMap(({ heading, lines = [], link }) => [
       ...(heading === undefined ? [] : [heading, '']),
@@ -22,7 +23,10 @@ export function compose(
       '',
     ]),
     '--',
-    `${foot.text} ${foot.link?.url ?? ''}`,
+    ...foot.flatMap((each) => {
+      if (each.link === undefined) return [each.text]
+      return shown.has(each.link.url) ? [] : [`${each.text} ${each.link.url}`]
+    }),
     '',
   ].join('\n')
   const html = `<!doctype html>
@@ -30,7 +34,7 @@ export function compose(
 <body style="font:16px/1.5 sans-serif;color:#17211f;background:#fff;max-width:36em;margin:2em auto;padding:0 1em;overflow-wrap:anywhere">
 ${blocks.map(blockHtml).join('\n')}
 <div style="font-size:13px;color:#56625f;border-top:1px solid #d5dcda;margin-top:28px">
-<p>${escaped(foot.text)} ${foot.link ? anchor(foot.link, 'color:#56625f') : ''}</p>
+${foot.map(({ text: words, link }) => `<p>${escaped(words)} ${link ? anchor(link, 'color:#56625f') : ''}</p>`).join('\n')}
 </div>
 </body></html>
 `

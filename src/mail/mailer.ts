@@ -123,5 +123,6 @@ const WORDS = {
 export function write({ kind, to, url, endsAt }: SignInLetter): Mail {
   const { subject, lines, button, last } = WORDS[kind]
   const ends = `The link works once, until ${endsAt.slice(0, 16).replace('T', ' ')} UTC.`
-  return { to, ...compose(subject, [{ lines, link: { url, label: button } }], { text: `${ends} ${last}` }) }
+  const foot = [{ text: 'Or copy this link:', link: { url, label: url } }, { text: `${ends} ${last}` }]
+  return { to, ...compose(subject, [{ lines, link: { url, label: button } }], foot) }
 }

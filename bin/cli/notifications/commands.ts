@@ -29,88 +29,91 @@ const ID_OPTION = { value: 'ID', text: 'the id that "endpoint list" shows', requ
 const FORMATS = endpointSchema.shape.format.options
 const TYPES = EVENT_TYPES.join(', ')
 
+const endpointAdd = defineCommand({
+  options: {
+    email: EMAIL_OPTION,
+    url: {
+      value: 'U',
+      text: 'where events are sent: https, port 443 or from 1024 up; http to allowed private addresses',
+      required: true,
+    },
+    format: { value: 'F', text: 'standard (the default) or slack' },
+    events: {
+      value: 'a,b',
+      text: `types of events: ${TYPES}; default: all but report.weekly`,
+    },
+  },
+  async run({ email, url, format: formatText, events: types }, around) {
+    const { config } = around
+    const format = formatText === null ? undefined : parseChoiceOption('format', formatText, FORMATS)
+    const events = types?.split(',').map((type) => parseChoiceOption('events', type.trim(), EVENT_TYPES))
+    await checkEndpointUrl(url, createAddressGuard(config.allowedPrivateOrigins))
+    const made = await withDatabase(around, async ({ pool }) => {
+      const account = await findAccount(pool, email)
+      requireEndpoints(planNamed(config.plans, account.plan))
+      const vault = createVault({ pool, keys: config.secretKeys, dataDir: config.dataDir })
+      return createEndpoint(pool, vault, account.id, { url, format, events })
+    })
+    around.say('Secret to verify deliveries with, shown only once:')
+    return { json: { id: made.id, url: made.url, secret: made.secret }, text: made.secret }
+  },
+})
+
+const endpointList = defineCommand({
+  options: { email: EMAIL_OPTION },
+  async run({ email }, around) {
+    const endpoints = await withDatabase(around, async ({ pool }) =>
+      listEndpoints(pool, (await findAccount(pool, email)).id),
+    )
+    const rows = endpoints.map(({ id, url, format, is_active: isActive, failing_since: since }) => {
+      return [String(id), url, format, isActive ? 'on' : 'off', since ?? '']
+    })
+    const headings = [{ heading: 'id', right: true }, 'url', 'format', 'state', 'failing since'] as const
+    return { json: { endpoints }, text: table([...headings], rows, 'No endpoints.') }
+  },
+})
+
+const endpointRemove = defineCommand({
+  options: { id: ID_OPTION },
+  async run(values, around) {
+    const id = parseIdOption(values.id)
+    const deleted = await withDatabase(around, ({ pool }) => deleteEndpoint(pool, null, id))
+    return { json: { deleted }, text: `Endpoint ${deleted.url} removed.` }
+  },
+})
+
+const endpointTest = defineCommand({
+  options: { id: ID_OPTION },
+  async run(values, around) {
+    const id = parseIdOption(values.id)
+    const delivery = await withDatabase(around, ({ pool }) => testEndpoint(pool, null, id))
+    return { json: { delivery }, text: `Test ${delivery.event_id} queued: a running node sends it at once.` }
+  },
+})
+
+const incidentsList = defineCommand({
+  options: {
+    domain: { value: 'D', text: 'only of this domain' },
+    open: { value: null, text: 'only open ones' },
+  },
+  async run(values, around) {
+    const name = values.domain === null ? null : parseDomainOption(values.domain)
+    const { incidents } = await withDatabase(around, async ({ pool }) => {
+      const domain = name && (await domainNamed(pool, name)).id
+      return listIncidents(pool, null, domain, { state: values.open ? 'open' : undefined, limit: 200 })
+    })
+    const rows = incidents.map((each) => [each.domain, each.kind, each.state, each.since, each.summary])
+    return {
+      json: { incidents },
+      text: table(['domain', 'kind', 'state', 'since', 'summary'], rows, 'No incidents.'),
+    }
+  },
+})
+
 export const commands: Commands = {
-  'endpoint add': defineCommand({
-    options: {
-      email: EMAIL_OPTION,
-      url: {
-        value: 'U',
-        text: 'where events are sent: https, port 443 or from 1024 up; http to allowed private addresses',
-        required: true,
-      },
-      format: { value: 'F', text: 'standard (the default) or slack' },
-      events: {
-        value: 'a,b',
-        text: `types of events: ${TYPES}; default: all but report.weekly`,
-      },
-    },
-    async run({ email, url, format: formatText, events: types }, around) {
-      const { config } = around
-      const format = formatText === null ? undefined : parseChoiceOption('format', formatText, FORMATS)
-      const events = types?.split(',').map((type) => parseChoiceOption('events', type.trim(), EVENT_TYPES))
-      await checkEndpointUrl(url, createAddressGuard(config.allowedPrivateOrigins))
-      const made = await withDatabase(around, async ({ pool }) => {
-        const account = await findAccount(pool, email)
-        requireEndpoints(planNamed(config.plans, account.plan))
-        const vault = createVault({ pool, keys: config.secretKeys, dataDir: config.dataDir })
-        return createEndpoint(pool, vault, account.id, { url, format, events })
-      })
-      around.say('Secret to verify deliveries with, shown only once:')
-      return { json: { id: made.id, url: made.url, secret: made.secret }, text: made.secret }
-    },
-  }),
-
-  'endpoint list': defineCommand({
-    options: { email: EMAIL_OPTION },
-    async run({ email }, around) {
-      const endpoints = await withDatabase(around, async ({ pool }) =>
-        listEndpoints(pool, (await findAccount(pool, email)).id),
-      )
-      const rows = endpoints.map(({ id, url, format, is_active: isActive, failing_since: since }) => {
-        return [String(id), url, format, isActive ? 'on' : 'off', since ?? '']
-      })
-      const headings = [{ heading: 'id', right: true }, 'url', 'format', 'state', 'failing since'] as const
-      return { json: { endpoints }, text: table([...headings], rows, 'No endpoints.') }
-    },
-  }),
-
-  'endpoint remove': defineCommand({
-    options: { id: ID_OPTION },
-    async run(values, around) {
-      const id = parseIdOption(values.id)
-      const deleted = await withDatabase(around, ({ pool }) => deleteEndpoint(pool, null, id))
-      return { json: { deleted }, text: `Endpoint ${deleted.url} removed.` }
-    },
-  }),
-
-  'endpoint test': defineCommand({
-    options: { id: ID_OPTION },
-    async run(values, around) {
-      const id = parseIdOption(values.id)
-      const delivery = await withDatabase(around, ({ pool }) => testEndpoint(pool, null, id))
-      return {
-        json: { delivery },
-        text: `Test ${delivery.event_id} queued: a running node sends it at once.`,
-      }
-    },
-  }),
-
-  incidents: defineCommand({
-    options: {
-      domain: { value: 'D', text: 'only of this domain' },
-      open: { value: null, text: 'only open ones' },
-    },
-    async run(values, around) {
-      const name = values.domain === null ? null : parseDomainOption(values.domain)
-      const { incidents } = await withDatabase(around, async ({ pool }) => {
-        const domain = name && (await domainNamed(pool, name)).id
-        return listIncidents(pool, null, domain, { state: values.open ? 'open' : undefined, limit: 200 })
-      })
-      const rows = incidents.map((each) => [each.domain, each.kind, each.state, each.since, each.summary])
-      return {
-        json: { incidents },
-        text: table(['domain', 'kind', 'state', 'since', 'summary'], rows, 'No incidents.'),
-      }
-    },
-  }),
+  'endpoint add': endpointAdd,
+  'endpoint list': endpointList,
+  'endpoint remove': endpointRemove,
+  'endpoint test': endpointTest,
+  incidents: incidentsList,
 }

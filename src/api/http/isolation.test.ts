@@ -202,7 +202,7 @@ async function rowsOfAmber({ api, amber }: World): Promise<string> {
     'traffic_last traffic_forbidden traffic_summary warm warm_count render_record last_visit last_render ' +
     'page_digest device_page inspection rule_try origin_header certificate certificate_order redirect_use ' +
     'site_version origin_robots page_fact'
-  const ofAccount = 'domain incident channel event delivery'
+  const ofAccount = 'domain incident channel event delivery confirmation'
   const parts: [table: string, where: string, columns?: string][] = [
     ['account', `id = ${amber!.id}`],
     ['api_key', `account_id = ${amber!.id}`, 'id, name, revoked_at'],

@@ -66,28 +66,29 @@ export async function setAddresses(
         [account, emails[at], kinds && [...new Set(kinds)], report ? [...TOLD_OF, 'report.weekly'] : TOLD_OF],
       )
       const { id, is_settled: isSettled } = rows[0]!
-      if (isSettled !== true) await askToConfirm(client, id)
+      if (isSettled !== true) await askToConfirm(client, account, id, emails[at]!)
     }
     return listAddresses(client, account)
   })
 }
 
 /** Within the limits; else nothing is sent. */
-async function askToConfirm(client: Queryable, id: number): Promise<void> {
+async function askToConfirm(client: Queryable, account: AccountId, id: number, email: string): Promise<void> {
   // Two accounts that name one address at once are counted one after the other.
-  await client.query('select pg_advisory_xact_lock(7228, 1)')
+  await client.query('lock table confirmation in share row exclusive mode')
   await client.query(
-    `with lately as (
-       select account_id, body::json #>> '{data,email}' as email from event
-        where type = 'mail.confirmation' and created_at > clock_timestamp() - interval '24 hours'),
+    `with lately as (select * from confirmation where sent_at > clock_timestamp() - interval '24 hours'),
+     counted as (
+       insert into confirmation (email, account_id)
+       select $1, $2 where (select count(*) from lately where email = $1) < $3
+          and (select count(*) from lately where account_id = $2) < $4
+       returning id),
      asked as (
-       update channel c set confirm_round = confirm_round + 1, confirm_until = clock_timestamp() + interval '7 days'
-        where id = $1 and (select count(*) from lately where email = c.address) < $2
-          and (select count(*) from lately where account_id = c.account_id) < $3 returning *)
-     select record_event(account_id, null, null, 'mail.confirmation', 'confirmation ' || id || ' ' || confirm_round,
-                         json_build_object('email', address), id)
+       update channel set confirm_round = confirm_round + 1, confirm_until = clock_timestamp() + interval '7 days'
+        where id = $5 and exists (select from counted) returning *)
+     select record_event(account_id, null, null, 'mail.confirmation', 'confirmation ' || id || ' ' || confirm_round, '{}', id)
        from asked`,
-    [id, PER_ADDRESS, PER_ACCOUNT],
+    [email, account, PER_ADDRESS, PER_ACCOUNT, id],
   )
 }
 

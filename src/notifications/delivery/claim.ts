@@ -35,12 +35,12 @@ export type ClaimedRow = {
 /** For `slots` free places, of accounts after `afterAccount`. One array for each attempt, in the order of claiming. */
 export async function claimDeliveries(
   db: Queryable,
-  of: { slots: number; afterAccount: number; speed: number },
+  of: { slots: number; afterAccount: number; byMail: boolean; speed: number },
 ): Promise<ClaimedRow[][]> {
   const { rows } = await db.query<ClaimedRow>({
     name: 'claim-deliveries',
-    text: `select * from claim_deliveries($1, $2, $3 * interval '1 millisecond', $4 * interval '1 second')`,
-    values: [of.slots, of.afterAccount, GATHER_MS / of.speed, LEASE_SECONDS],
+    text: `select * from claim_deliveries($1, $2, $3, $4 * interval '1 millisecond', $5 * interval '1 second')`,
+    values: [of.slots, of.afterAccount, of.byMail, GATHER_MS / of.speed, LEASE_SECONDS],
   })
   return [...Map.groupBy(rows, ({ lease }) => lease).values()]
 }

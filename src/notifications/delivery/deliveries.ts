@@ -115,6 +115,7 @@ async function insertDelivery(
 }
 
 /** With their deliveries. */
-export function removeOldEvents(pool: pg.Pool, steps?: Steps): Promise<number> {
-  return removeOld(pool, { table: 'event', at: 'created_at', keptDays: KEPT_DAYS }, steps)
+export async function removeOldEvents(pool: pg.Pool, steps?: Steps): Promise<number> {
+  const events = await removeOld(pool, { table: 'event', at: 'created_at', keptDays: KEPT_DAYS }, steps)
+  return events + (await removeOld(pool, { table: 'confirmation', at: 'sent_at', keptDays: 1 }, steps))
 }

@@ -24,10 +24,8 @@ export function letterOf(bodies: readonly string[], links: Links & { unsubscribe
   const domains = new Set(last.map(({ data }) => data.incident?.domain)).size
   const several = `${last.length} incidents on ${domains} ${domains === 1 ? 'domain' : 'domains'}`
   const [{ heading, subject = heading }] = blocks as [Told]
-  const foot = {
-    text: 'Stop all e-mails to this address:',
-    link: { url: links.unsubscribe, label: 'unsubscribe' },
-  }
+  const unsubscribe = { url: links.unsubscribe, label: 'unsubscribe' }
+  const foot = [{ text: 'Stop all e-mails to this address:', link: unsubscribe }]
   return compose(last.length === 1 ? subject : several, blocks, foot)
 }
 

@@ -31,40 +31,9 @@ export const reportSchema = z
 export type Report = z.infer<typeof reportSchema>
 
 /** Of requests for pages; null: none. */
-const HIT_RATIO = 'round(sum(hits) / nullif(sum(asked), 0), 4)::float8 as hit_ratio'
-
-const REPORT = `
-  with week as (
-    select coalesce(to_date($2, 'IYYY"-W"IW'), date_trunc('week', now() at time zone 'UTC')::date - 7) as monday),
-  own as (select id, custom_domain as domain, monday, monday + 7 as ends from domain, week where account_id = $1),
-  visit as (
-    select o.id, t.crawler, sum(visits) filter (where day >= monday) as visits,
-           sum(visits) filter (where day < monday) as visits_before,
-           sum(visits) filter (where day >= monday and verdict in ('hit', 'stale')) as hits,
-           sum(visits) filter (where day >= monday and is_for_page(category, verdict)) as asked
-      from own o join traffic_day t on t.domain_id = o.id and t.day >= monday - 7 and t.day < ends
-     where t.category <> 'people' group by o.id, t.crawler),
-  each as (
-    select o.domain, coalesce(v.visits, 0)::float8 as visits, v.hit_ratio,
-           (select coalesce(sum(r.renders), 0)::float8 from render_day r
-             where r.domain_id = o.id and r.day >= monday and r.day < ends) as renders,
-           (select count(*) from last_render l where l.domain_id = o.id and l.outcome = any ($3)
-               and l.ended_at >= monday and l.ended_at < ends) as pages_failing,
-           (select count(*) from incident i
-             where i.domain_id = o.id and i.opened_at >= monday and i.opened_at < ends) as incidents,
-           (select count(*) from event e where e.account_id = $1 and e.domain_id = o.id
-               and e.type = 'deploy.detected' and e.created_at >= monday and e.created_at < ends) as deploys
-      from own o
-      left join (select id, sum(visits) as visits, ${HIT_RATIO} from visit group by id) v on v.id = o.id)
-  select to_char(monday, 'IYYY"-W"IW') as week, monday::text as from, (monday + 6)::text as to, total.*,
-         (select coalesce(sum(renders), 0) from each) as renders,
-         (select coalesce(json_agg(c), '[]') from (
-            select crawler, sum(visits)::float8 as visits from visit
-             group by crawler having sum(visits) > 0 order by 2 desc, 1 limit 10) c) as crawlers,
-         (select coalesce(json_agg(d), '[]') from (
-            select * from each order by visits desc, domain limit 50) d) as domains
-    from week, (select coalesce(sum(visits), 0)::float8 as visits,
-                       coalesce(sum(visits_before), 0)::float8 as visits_before, ${HIT_RATIO} from visit) total`
+const hitRatio = (since: string) =>
+  `round(sum(visits) filter (where ${since} and verdict in ('hit', 'stale'))::numeric
+         / nullif(sum(visits) filter (where ${since} and is_for_page(category, verdict)), 0), 4)::float8 as hit_ratio`
 
 /** The 50 domains with the most visits, and the 10 crawlers. `week` null: the last whole one. Null: no such week. */
 export async function readReport(
@@ -72,10 +41,46 @@ export async function readReport(
   account: AccountId,
   week: string | null,
 ): Promise<Report | null> {
-  const { rows } = await db.query<Report>(REPORT, [account, week, [...FAILING, 'challenge', 'shrunk']])
-  const report = rows[0]!
+  const total = await db.query<Omit<Report, 'crawlers' | 'domains'>>(
+    `select to_char(monday, 'IYYY"-W"IW') as week, monday::text as from, (monday + 6)::text as to, t.*,
+            (select coalesce(sum(r.renders), 0)::float8 from render_day r join domain d on d.id = r.domain_id
+              where d.account_id = $1 and r.day >= monday and r.day < monday + 7) as renders
+       from (select coalesce(to_date($2, 'IYYY"-W"IW'), date_trunc('week', now() at time zone 'UTC')::date - 7) as monday) w,
+            lateral (
+              select coalesce(sum(visits) filter (where day >= monday), 0)::float8 as visits,
+                     coalesce(sum(visits) filter (where day < monday), 0)::float8 as visits_before,
+                     ${hitRatio('day >= monday')}
+                from traffic_day t join domain d on d.id = t.domain_id
+               where d.account_id = $1 and t.category <> 'people' and t.day >= monday - 7 and t.day < monday + 7) t`,
+    [account, week],
+  )
+  const head = total.rows[0]!
   // PostgreSQL takes a week 54 as one of the next year.
-  return week === null || report.week === week ? report : null
+  if (week !== null && head.week !== week) return null
+  const crawlers = await db.query<Report['crawlers'][number]>(
+    `select crawler, sum(visits)::float8 as visits from traffic_day t join domain d on d.id = t.domain_id
+      where d.account_id = $1 and t.category <> 'people' and t.day >= $2::date and t.day < $2::date + 7
+      group by crawler order by 2 desc, 1 limit 10`,
+    [account, head.from],
+  )
+  const domains = await db.query<Report['domains'][number]>(
+    `select d.custom_domain as domain, t.visits, t.hit_ratio,
+            (select coalesce(sum(r.renders), 0)::float8 from render_day r
+              where r.domain_id = d.id and r.day >= $2::date and r.day < $2::date + 7) as renders,
+            (select count(*)::integer from last_render l where l.domain_id = d.id and l.outcome = any ($3)
+                and l.ended_at >= $2::date and l.ended_at < $2::date + 7) as pages_failing,
+            (select count(*)::integer from incident i
+              where i.domain_id = d.id and i.opened_at >= $2::date and i.opened_at < $2::date + 7) as incidents,
+            (select count(*)::integer from event e where e.account_id = $1 and e.domain_id = d.id
+                and e.type = 'deploy.detected' and e.created_at >= $2::date and e.created_at < $2::date + 7) as deploys
+       from domain d join lateral (
+         select coalesce(sum(visits), 0)::float8 as visits,
+                ${hitRatio('true')}
+           from traffic_day where domain_id = d.id and category <> 'people' and day >= $2::date and day < $2::date + 7) t on true
+      where d.account_id = $1 order by t.visits desc, d.custom_domain limit 50`,
+    [account, head.from, [...FAILING, 'challenge', 'shrunk']],
+  )
+  return { ...head, crawlers: crawlers.rows, domains: domains.rows }
 }
 
 /** On Mondays from 06:00 UTC, until Tuesday noon: once for each account with visits that wants it. `now`: for tests. */

@@ -36,7 +36,7 @@ type SenderDeps = {
   /** Divides the times of docs/notifications.md. */
   speed: number
   publicUrl: string
-  /** Null: no SMTP server; e-mails are retried as if it failed. */
+  /** Null: no SMTP server; e-mails wait. */
   mailer: Pick<Mailer, 'send'> | null
 }
 
@@ -45,7 +45,7 @@ type SenderDeps = {
  * way are given up, and repeated by another node or the next start.
  */
 export function startSender(deps: SenderDeps): { close(): Promise<void> } {
-  const { pool, listener, guard, log, speed } = deps
+  const { pool, listener, guard, log, speed, mailer } = deps
   const client = createClient(guard, { connectTimeoutMs: CONNECT_MS })
   const closing = new AbortController()
   const running = new Set<Promise<void>>()
@@ -59,7 +59,7 @@ export function startSender(deps: SenderDeps): { close(): Promise<void> } {
   async function claim(): Promise<boolean> {
     const slots = AT_ONCE - running.size
     if (slots === 0 || closing.signal.aborted) return false
-    const of = { slots, afterAccount: lastAccount, speed }
+    const of = { slots, afterAccount: lastAccount, byMail: mailer !== null, speed }
     const claimed = await claimDeliveries(pool, of)
     // After the last account, the first has its turn again.
     const isTurn = lastAccount > 0

@@ -104,10 +104,8 @@ it('an origin that is away is one incident, which the own requests of the node e
   await rendered(id, ['origin-unreachable', 'timed-out'])
   await rounds()
   assert.deepEqual(await kinds(account), [])
-  const look = async (status: number | null) => {
-    await round()
-    await lookAtSites({ ...deps, tryOrigin: async () => ({ status, problem: null }) })
-  }
+  const look = async (status: number | null) =>
+    lookAtSites({ ...deps, tryOrigin: async () => ({ status, problem: null }) }, await round())
   await rendered(id, many(12, 'origin-unreachable'), (n) => `/x${n}`)
   await round()
   await look(null)
@@ -164,10 +162,8 @@ it('a certificate that fails, a name that leads elsewhere, and neither for one t
   const failing = (values: string) =>
     api.pool.query(`update certificate_order set ${values} where domain_id = $1`, [id])
   await api.pool.query('update health set live_at = now() where domain_id = $1', [id])
-  const looks = async (state: 'reaches-us' | 'elsewhere' | 'not-checked') => {
-    await round()
-    await lookAtSites({ ...deps, readDns: async () => ({ state, addresses: [], aliases: [] }) })
-  }
+  const looks = async (state: 'reaches-us' | 'elsewhere' | 'not-checked') =>
+    lookAtSites({ ...deps, readDns: async () => ({ state, addresses: [], aliases: [] }) }, await round())
   await failing(`failures = 5, failure = 'not-here'`)
   await looks('elsewhere')
   await looks('elsewhere')

@@ -2,13 +2,13 @@ import { isDeepStrictEqual } from 'node:util'
 import type pg from 'pg'
 import type { PlanCatalogue } from '../../accounts/plans.ts'
 import { type Queryable, retriedTransaction } from '../../db/transaction.ts'
-import type { AccountId, DomainId, DomainName } from '../../ids.ts'
+import type { AccountId, DomainName } from '../../ids.ts'
 import type { Log } from '../../log.ts'
 import type { DnsState } from '../../sites/reachability/dns-state.ts'
 import type { TriedOrigin } from '../../sites/reachability/try-origin.ts'
 import { startWhileDue } from '../../while-due.ts'
 import { recordReports } from '../delivery/report.ts'
-import { readSamples, type Usual } from './facts.ts'
+import { type Facts, readSamples, type Site, type Usual } from './facts.ts'
 import { writeAction } from './incidents.ts'
 import { advance, type Watch } from './watch.ts'
 
@@ -42,9 +42,9 @@ export function startEvaluator(deps: Deps): { close(): Promise<void> } {
       [everyMs * 0.9],
     )
     if (rounds === 0) return false
-    await evaluate(deps, closing.signal)
+    const looks = await evaluate(deps, closing.signal)
     // Not awaited: sites that do not answer must not delay the next round.
-    looking ??= lookAtSites(deps)
+    looking ??= lookAtSites(deps, looks)
       .catch((error: unknown) => log.warn({ err: error }, 'origins and names could not be looked at'))
       .finally(() => {
         looking = null
@@ -66,12 +66,13 @@ export function startEvaluator(deps: Deps): { close(): Promise<void> } {
 
 type RoundDeps = Pick<Deps, 'pool' | 'plans' | 'publicUrl' | 'speed'>
 
-/** One round over all domains, in short transactions. */
-export async function evaluate(deps: RoundDeps, signal?: AbortSignal): Promise<void> {
+/** One round over all domains, in short transactions. Returns the sites that are due to be looked at. */
+export async function evaluate(deps: RoundDeps, signal?: AbortSignal): Promise<Look[]> {
   const { pool, speed } = deps
+  const looks: Look[] = []
   for (let after: number | undefined = 0; after !== undefined && signal?.aborted !== true; ) {
     const from: number = after
-    after = await retriedTransaction(pool, (client) => evaluateBatch(client, deps, from))
+    after = await retriedTransaction(pool, (client) => evaluateBatch(client, deps, from, looks))
   }
   await pool.query(
     `select stop_following(d.id) from domain d join account a on a.id = d.account_id
@@ -87,21 +88,38 @@ export async function evaluate(deps: RoundDeps, signal?: AbortSignal): Promise<v
     [REMIND_AFTER_MS / speed],
   )
   await recordReports(pool)
+  await pool.query(
+    `update delivery set state = 'failed' where id in (
+       select id from delivery where state = 'waiting' and channel_id in (select id from channel where format = 'mail')
+          and created_at < clock_timestamp() - interval '25 hours' limit 1000)`,
+  )
+  return looks
 }
 
-/** Returns the last domain; undefined: none is left. */
+/** Adds to `looks`. Returns the last domain; undefined: none is left. */
 async function evaluateBatch(
   client: Queryable,
   { plans, publicUrl, speed }: RoundDeps,
   after: number,
+  looks: Look[],
 ): Promise<number | undefined> {
   const samples = await readSamples(client, plans, { after, limit: BATCH, speed })
   const changed: { id: number; watch: Watch; usual: Usual | null }[] = []
-  for (const { facts, watch, open, read } of samples) {
+  for (const { facts, site, watch, open, read } of samples) {
+    const { nowMs, domain, dns } = facts
     const step = advance(facts, watch, open, speed)
     for (const action of step.actions) await writeAction(client, facts, action, publicUrl)
+    const isAway = open.some(({ kind }) => kind === 'origin_unreachable')
+    // So that its incident ends without traffic.
+    if (isAway || step.watch.origin_unreachable?.heldMs !== undefined) {
+      looks.push({ ...site, ...domain, what: 'origin', checkedMs: 0 })
+    }
+    const nameMs = (dns.lostMs === null ? NAME_EVERY_MS : NAME_AGAIN_MS) / speed
+    if (site.nameCheckedMs !== null && nowMs - site.nameCheckedMs >= nameMs) {
+      looks.push({ ...site, ...domain, what: 'name', checkedMs: site.nameCheckedMs })
+    }
     if (read === null && isDeepStrictEqual(step.watch, watch)) continue
-    changed.push({ id: facts.domain.id, watch: step.watch, usual: read })
+    changed.push({ id: domain.id, watch: step.watch, usual: read })
   }
   await client.query(
     `update health h set watch = n.watch, usual = coalesce(n.usual, h.usual),
@@ -112,26 +130,15 @@ async function evaluateBatch(
   return samples.at(-1)?.facts.domain.id
 }
 
+/** `checkedMs`: the earliest are looked at first. */
+type Look = Site & Facts['domain'] & { what: 'origin' | 'name'; checkedMs: number }
+
 const AT_ONCE = 16
+/** Of a round. */
+const MOST = 1_000
 const NAME_EVERY_MS = 5 * 60_000
 /** A name that was just lost is looked at again after three minutes. */
 const NAME_AGAIN_MS = 3 * 60_000
-
-type Look = { id: DomainId; account: AccountId; name: DomainName; url: string; of: 'origin' | 'name' }
-
-// Origins that seem to be away, so that their incidents end without traffic; then names, those first that wait longest.
-const LOOKS = `
-  select d.id, d.account_id as account, d.custom_domain as name, d.origin_url as url, due.of
-    from health h join domain d on d.id = h.domain_id join account a on a.id = d.account_id
-    cross join lateral (
-      select 'origin' as of, null::timestamptz as at
-       where h.watch #> '{origin_unreachable,heldMs}' is not null
-          or exists (select from incident where domain_id = d.id and kind = 'origin_unreachable' and state = 'open')
-      union all
-      select 'name', h.dns_checked_at
-       where h.live_at is not null and h.dns_checked_at <=
-             clock_timestamp() - case when h.lost_at is null then $1::float8 else $2 end * interval '1 millisecond') due
-   where d.is_active and a.suspended_at is null order by due.at nulls first limit 1000`
 
 const NOTE_NAME = `
   update health set dns_state = $2, led_here_at = case when $3 then clock_timestamp() else led_here_at end,
@@ -141,18 +148,16 @@ const NOTE_NAME = `
    where domain_id = $1`
 
 /** Requests `/` of origins, and reads whether names lead here. A look at a name without an answer changes nothing. */
-export async function lookAtSites({
-  pool,
-  speed,
-  tryOrigin,
-  readDns,
-}: Pick<Deps, 'pool' | 'speed' | 'tryOrigin' | 'readDns'>): Promise<void> {
-  const { rows: due } = await pool.query<Look>(LOOKS, [NAME_EVERY_MS / speed, NAME_AGAIN_MS / speed])
+export async function lookAtSites(
+  { pool, speed, tryOrigin, readDns }: Pick<Deps, 'pool' | 'speed' | 'tryOrigin' | 'readDns'>,
+  looks: readonly Look[],
+): Promise<void> {
+  const due = looks.toSorted((a, b) => a.checkedMs - b.checkedMs).slice(0, MOST)
   const work = async () => {
     for (let look = due.shift(); look !== undefined; look = due.shift()) {
-      const { id, of, account, name, url } = look
-      if (of === 'origin') {
-        const column = (await tryOrigin(url)).status === null ? 'origin_bad_at' : 'origin_good_at'
+      const { id, what, account, name, originUrl } = look
+      if (what === 'origin') {
+        const column = (await tryOrigin(originUrl)).status === null ? 'origin_bad_at' : 'origin_good_at'
         await pool.query(`update health set ${column} = clock_timestamp() where domain_id = $1`, [id])
       } else {
         await pool.query('update health set dns_checked_at = clock_timestamp() where domain_id = $1', [id])

@@ -1,7 +1,7 @@
 import { type PlanCatalogue, planNamed } from '../../accounts/plans.ts'
 import { utcDay } from '../../clock.ts'
 import type { Queryable } from '../../db/transaction.ts'
-import type { DomainId, DomainName } from '../../ids.ts'
+import type { AccountId, DomainId, DomainName } from '../../ids.ts'
 import { STORED } from '../../queue/jobs/job.ts'
 import type { Open, Watch } from './watch.ts'
 
@@ -56,8 +56,11 @@ const WINDOW = 50
 const READ = 200
 const USUAL_EVERY_MS = 5 * 60_000
 
+/** What the node's own requests to a domain need. `nameCheckedMs` null: not visited yet. */
+export type Site = { account: AccountId; originUrl: string; nameCheckedMs: number | null }
+
 /** `read`: what is usual, if it was read anew. */
-type Sample = { facts: Facts; watch: Watch; open: Open[]; read: Usual | null }
+type Sample = { facts: Facts; site: Site; watch: Watch; open: Open[]; read: Usual | null }
 
 type Row = Omit<Facts, 'renders' | 'usual' | 'quota'> &
   Omit<Sample, 'facts' | 'read'> & {
@@ -94,6 +97,8 @@ const USUAL = `
 const DOMAINS = `
   select a.plan, ${ms('clock_timestamp()')} as "nowMs", h.watch, h.usual, coalesce(r.renders, 0) as used,
          json_build_object('id', d.id, 'name', d.custom_domain) as domain,
+         json_build_object('account', d.account_id, 'originUrl', d.origin_url,
+                           'nameCheckedMs', case when h.live_at is not null then ${ms('h.dns_checked_at')} end) as site,
          json_build_object('failures', case when o.failure = 'not-here' then 0 else coalesce(o.failures, 0) end,
                            'reason', o.reason, 'endsMs', ${ms('t.not_after')}) as certificate,
          json_build_object('lostMs', ${ms('h.lost_at')}, 'lostAgainMs', ${ms('h.lost_again_at')},
@@ -136,7 +141,7 @@ export async function readSamples(
   const statement = { name: 'health-renders', text: RENDERS, values: [ids] }
   const renders = await client.query<Render & { id: DomainId }>(statement)
   const rendersOf = Map.groupBy(renders.rows.filter(isTelling), ({ id }) => id)
-  return rows.map(({ plan, used, watch, open, usual: last, read: fresh, ...row }) => {
+  return rows.map(({ plan, used, site, watch, open, usual: last, read: fresh, ...row }) => {
     const today = utcDay(row.nowMs)
     const read = fresh && { ...fresh, texts: textsWith(last, fresh.textNow, today) }
     const usual = read ?? last
@@ -147,7 +152,7 @@ export async function readSamples(
       usual: { ...usual, texts },
       quota: { used, limit: planNamed(plans, plan).monthly_render_limit },
     }
-    return { facts, watch, open, read }
+    return { facts, site, watch, open, read }
   })
 }
 

@@ -44,6 +44,7 @@ const incidentSchema = z
   .meta({ id: 'Incident' })
 
 export type Incident = z.infer<typeof incidentSchema>
+type Evidence = Incident['evidence']
 
 export const incidentsSchema = z.object({ incidents: z.array(incidentSchema), next: nextField })
 
@@ -75,16 +76,6 @@ export async function listIncidents(
   return { incidents, next }
 }
 
-// Of the 24 hours before the problem began, and since.
-const CHANGES = `
-  select coalesce(json_agg(each), '[]') from (
-    select what, iso_time(at) as at from (
-      select 'deploy' as what, unnest(deploys) as at from freshness where domain_id = $1
-      union all select 'settings', updated_at from domain where id = $1 and updated_at > created_at
-      union all select 'certificate', stored_at from certificate where domain_id = $1
-      union all select 'dns', lost_at from health where domain_id = $1) change
-     where at > $3::timestamptz - interval '24 hours' order by at desc limit 10) each`
-
 /** Writes one action of an evaluation with its event. The caller has locked the domain's memory. */
 export async function writeAction(
   client: Queryable,
@@ -99,19 +90,24 @@ export async function writeAction(
   const { kind, finding, sinceMs } = action
   const { advice, screen } = KINDS[kind]
   const { count, level = null, pages, summary } = finding
-  const evidence: Omit<Incident['evidence'], 'changes'> = {
+  const evidence: Evidence = {
     count,
     level,
     advice,
     url: `${publicUrl ?? ''}/domains/${domain.name}${screen}`,
     pages: newestOfPaths(pages)
       .slice(0, 3)
-      .map(({ atMs, ...page }) => ({ ...page, at: new Date(atMs).toISOString() })),
+      .map(({ atMs, path, outcome, detail }) => ({
+        path,
+        outcome,
+        detail,
+        at: new Date(atMs).toISOString(),
+      })),
+    changes: await changesBefore(client, domain.id, sinceMs),
   }
   const { rows } = await client.query<{ id: number; event: string; key: string }>(
     `insert into incident as i (account_id, domain_id, kind, since, summary, evidence)
-     select account_id, id, $2, $3, $4, $5::jsonb || jsonb_build_object('changes', (${CHANGES}))
-       from domain where id = $1 and is_active
+     select account_id, id, $2, $3, $4, $5 from domain where id = $1 and is_active
      on conflict (domain_id, kind) where state = 'open' do update set summary = excluded.summary, evidence = excluded.evidence
        where (excluded.evidence ->> 'level')::integer > (i.evidence ->> 'level')::integer
      returning id, case when xmax = 0 then 'incident.opened' else 'incident.updated' end as event,
@@ -120,6 +116,24 @@ export async function writeAction(
   )
   for (const { id, event, key } of rows)
     await client.query('select record_incident($1, $2, $3)', [id, event, key])
+}
+
+/** Of the 24 hours before the problem began, and since. */
+async function changesBefore(
+  client: Queryable,
+  domain: number,
+  sinceMs: number,
+): Promise<Evidence['changes']> {
+  const { rows } = await client.query<Evidence['changes'][number]>(
+    `select what, iso_time(at) as at from (
+       select 'deploy' as what, unnest(deploys) as at from freshness where domain_id = $1
+       union all select 'settings', updated_at from domain where id = $1 and updated_at > created_at
+       union all select 'certificate', stored_at from certificate where domain_id = $1
+       union all select 'dns', lost_at from health where domain_id = $1) change
+      where at > $2::timestamptz - interval '24 hours' order by at desc limit 10`,
+    [domain, new Date(sinceMs)],
+  )
+  return rows
 }
 
 export function removeOldIncidents(pool: pg.Pool, steps?: Steps): Promise<number> {

@@ -84,8 +84,12 @@ export function killGroup(groupId: number): void {
 
 /** Waits until nothing of a killed group runs, two seconds at most: a process needs a core to end. */
 export async function untilGroupIsGone(groupId: number): Promise<void> {
-  const isThere = ({ pid }: ProcessInGroup) => !['Z', 'X', ''].includes(fieldsOf(pid)[0] ?? '')
-  for (let tries = 0; tries < 200 && processesOfGroup(groupId).some(isThere); tries++) await delay(10)
+  const isThere = (pid: number) => !['Z', 'X', ''].includes(fieldsOf(pid)[0] ?? '')
+  let left = processesOfGroup(groupId).map(({ pid }) => pid)
+  for (let tries = 0; tries < 200 && left.length > 0; tries++) {
+    left = left.filter(isThere)
+    if (left.length > 0) await delay(10)
+  }
 }
 
 export function processorMsOf(pid: number): number {

@@ -137,19 +137,16 @@ function FieldInput({ field, value, onChange }: FieldInputProps) {
         />
       )
     case 'number':
-    case 'hours': {
-      const unit = kind === 'hours' ? HOUR_SECONDS : 1
+    case 'hours':
       return (
-        <NumberInput
+        <Amount
           label={label}
-          placeholder={hint}
-          value={typeof value === 'number' ? value / unit : ''}
-          min={0}
-          decimalScale={kind === 'hours' ? 2 : 0}
-          onChange={(typed) => onChange(typeof typed === 'number' ? Math.round(typed * unit) : typed)}
+          hint={hint}
+          value={value}
+          unit={kind === 'hours' ? HOUR_SECONDS : 1}
+          onChange={onChange}
         />
       )
-    }
     case 'choice':
       return (
         <NativeSelect
@@ -184,17 +181,50 @@ function FieldInput({ field, value, onChange }: FieldInputProps) {
         </Checkbox.Group>
       )
     case 'lines':
-      return <LineList {...{ label, hint, onChange, value: list }} />
+      return <LineList label={label} hint={hint} value={list} onChange={onChange} />
     case 'pairs': {
-      const pairs = Object.entries(value ?? {}).map((pair) => pair.join(between))
+      const pair = (line: string) => pairOf(line, between.trim())
       return (
         <LineList
-          {...{ label, hint, value: pairs }}
-          onChange={(all) => onChange(Object.fromEntries(all.map((line) => pairOf(line, between.trim()))))}
+          label={label}
+          hint={hint}
+          value={Object.entries(value ?? {}).map((one) => one.join(between))}
+          meant={(line) => pair(line).join(between)}
+          onChange={(all) => onChange(Object.fromEntries(all.map(pair)))}
         />
       )
     }
   }
+}
+
+type AmountProps = {
+  label: string
+  hint: string | undefined
+  value: unknown
+  unit: number
+  onChange: (value: number | undefined) => void
+}
+
+/** `value` is in the rule's own unit; fields count in `unit`. */
+function Amount({ label, hint, value, unit, onChange }: AmountProps) {
+  // What was typed, such as "1.", as long as it means the same.
+  const [typed, setTyped] = useState<number | string>('')
+  const meaning = (text: number | string) =>
+    text === '' || Number.isNaN(Number(text)) ? undefined : Math.round(Number(text) * unit)
+  return (
+    <NumberInput
+      label={label}
+      placeholder={hint}
+      value={meaning(typed) === value ? typed : typeof value === 'number' ? value / unit : ''}
+      min={0}
+      allowNegative={false}
+      decimalScale={unit === 1 ? 0 : 2}
+      onChange={(next) => {
+        setTyped(next)
+        onChange(meaning(next))
+      }}
+    />
+  )
 }
 
 function pairOf(line: string, between: string): [name: string, value: string] {
@@ -206,10 +236,12 @@ type LineListProps = {
   label: string
   hint: string | undefined
   value: readonly string[]
+  /** How a line comes back. */
+  meant?: (line: string) => string
   onChange: (value: string[]) => void
 }
 
-function LineList({ label, hint, value, onChange }: LineListProps) {
+function LineList({ label, hint, value, meant = (line) => line, onChange }: LineListProps) {
   // What was typed, with its empty lines, as long as it means the same.
   const [typed, setTyped] = useState<{ text: string; value: readonly string[] } | null>(null)
   const isTyped = typed !== null && typed.value.join('\n') === value.join('\n')
@@ -224,7 +256,7 @@ function LineList({ label, hint, value, onChange }: LineListProps) {
       onChange={(event) => {
         const text = event.currentTarget.value
         onChange(lines(text))
-        setTyped({ text, value: lines(text) })
+        setTyped({ text, value: lines(text).map(meant) })
       }}
     />
   )

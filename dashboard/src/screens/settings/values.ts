@@ -104,7 +104,8 @@ export function settingsOf(form: SettingsForm): Partial<Settings> {
 }
 
 export function ruleOf({ json }: RuleForm): Rule {
-  return JSON.parse(json) as Rule
+  const rule = JSON.parse(json) as Rule
+  return { ...rule, path: typeof rule.path === 'string' ? rule.path.trim() : rule.path }
 }
 
 function crawlersOf({ added, removed }: CrawlersForm): Settings['crawlers'] {
