@@ -125,6 +125,11 @@ it('GET /healthz and /readyz: the process lives, and what the node says of itsel
   assert.deepEqual([status, body['error'], body['database']], [503, 'Not ready', 'unreachable'])
 })
 
+it('GET /metrics: a server without figures has none, and no key of a customer opens it', async () => {
+  const { key } = await api.account()
+  for (const each of [undefined, key]) assertAnswer(await api.get('/metrics', each), 404, 'Not found')
+})
+
 describe('the dashboard', () => {
   const get = (url: string, headers: Record<string, string> = {}) =>
     fetch(api.url + url, { headers: { 'accept-encoding': 'identity', ...headers }, redirect: 'manual' })
