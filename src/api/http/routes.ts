@@ -60,7 +60,7 @@ type AddRoute<Subject> = <
   route: Route<Subject, Params, Query, Body, Answer>,
 ) => void
 
-/** Adds a route that takes an API key or a session (`key`), or a session only. Its handler gets the account. */
+/** Adds a route for an API key or a session (`key`), a session only, or the session of an operator. Its handler gets the account. */
 export function accountRoutes(
   app: ApiApp,
   tag: string,

@@ -19,7 +19,7 @@ renderer.routes.set('/who', (request, response) => {
       hour: new Date(Date.UTC(2026, 0, 1, 12)).getHours(), number: (1234.5).toLocaleString(),
       date: new Date(Date.UTC(2026, 6, 1, 23)).toLocaleString(), offset: new Date(Date.UTC(2026, 6, 1)).getTimezoneOffset(),
       screen: [screen.width, screen.height, devicePixelRatio], wide: matchMedia('(min-width: 1000px)').matches,
-      languageList: navigator.languages, webdriver: navigator.webdriver,
+      languageList: navigator.languages, webdriver: navigator.webdriver, appVersion: navigator.appVersion,
       platform: navigator.platform, brands: navigator.userAgentData?.brands ?? null,
       worker: await inWorker(),
       full: await navigator.userAgentData?.getHighEntropyValues(['fullVersionList', 'platform', 'mobile', 'uaFullVersion']) }))
@@ -59,6 +59,7 @@ it('the usual one is the same everywhere, and client hints and workers say the s
     ...{ language: 'en-US', languages: 'en-US,en;q=0.9', languageList: ['en-US', 'en'], webdriver: false },
     ...{ size: [1280, 1024], screen: [1280, 1024, 1], wide: true, zone: 'UTC', offset: 0, hour: 12 },
     ...{ number: '1,234.5', date: '7/1/2026, 11:00:00 PM', platform: 'Linux x86_64' },
+    appVersion: String(userAgent).replace('Mozilla/', ''),
   })
   assert.equal(hints, `"Chromium";v="${major}", "Not.A/Brand";v="8"`)
   const named = (brands as { brand: string; version: string }[]).map(
@@ -81,7 +82,7 @@ it('the one that the owner asks for, also after the page was replaced, and not f
     assert.match(String(number), /^1['’]234\.5$/)
     assert.deepEqual((worker as string[])[0], SWISS.userAgent)
     assert.deepEqual(found, {
-      ...{ header: SWISS.userAgent, userAgent: SWISS.userAgent },
+      ...{ header: SWISS.userAgent, userAgent: SWISS.userAgent, appVersion: '5.0 (Shop) Own/1.0' },
       // Only Chromium sends its brands.
       ...{ hints: null, brands: [], platform: found['platform'], webdriver: false },
       ...{ language: 'de-CH', languages: 'de-CH,de;q=0.9', languageList: found['languageList'] },
@@ -122,31 +123,41 @@ renderer.routes.set(
     document.body.insertAdjacentHTML('beforeend', '<iframe src="/frame"></iframe>')`),
 )
 
-it('a phone: the page, its frames and its workers say the same', async () => {
-  const { outcome } = await renderer.explained('/everywhere', { visitor: { userAgent: PHONE } })
-  assert(outcome.kind === 'rendered', JSON.stringify(outcome))
-  const all = [...outcome.html.matchAll(/<li>(.*?)<\/li>/g)].map(([, text = '']) => JSON.parse(text))
-  assert.deepEqual(all.map(({ where }) => where).toSorted(), ['frame', 'page', 'shared worker', 'worker'])
-  for (const { where, said } of all) {
-    const [agent, platform, brands, mobile, system, headers] = said
-    const names = brands.map(({ brand, version }: Record<string, string>) => `${brand} ${version}`)
-    assert.deepEqual(
-      [agent, platform, names],
-      [PHONE, 'Linux armv81', ['Chromium 140', 'Not.A/Brand 8']],
-      where,
-    )
-    assert.deepEqual([mobile, system], [true, 'Android'], where)
-    assert.deepEqual(headers, [PHONE, '"Chromium";v="140", "Not.A/Brand";v="8"', '?1', '"Android"'], where)
-  }
-})
+for (const [userAgent, expected] of Object.entries({
+  [PHONE]: {
+    platform: 'Linux armv81',
+    brands: ['Chromium 140', 'Not.A/Brand 8'],
+    hints: ['"Chromium";v="140", "Not.A/Brand";v="8"', '?1', '"Android"'],
+    said: [true, 'Android'],
+  },
+  'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/141.0.0.0 Safari/537.36 Edg/141.0.0.0':
+    {
+      platform: 'Win32',
+      brands: ['Chromium 141', 'Not.A/Brand 8', 'Microsoft Edge 141'],
+      hints: ['"Chromium";v="141", "Not.A/Brand";v="8", "Microsoft Edge";v="141"', '?0', '"Windows"'],
+      said: [false, 'Windows'],
+    },
+})) {
+  it(`the page, its frames and its workers say the same: ${userAgent.slice(12, 40)}`, async () => {
+    const { outcome } = await renderer.explained('/everywhere', { visitor: { userAgent } })
+    assert(outcome.kind === 'rendered', JSON.stringify(outcome))
+    const all = [...outcome.html.matchAll(/<li>(.*?)<\/li>/g)].map(([, text = '']) => JSON.parse(text))
+    assert.deepEqual(all.map(({ where }) => where).toSorted(), ['frame', 'page', 'shared worker', 'worker'])
+    for (const { where, said } of all) {
+      const [agent, platform, brands, mobile, system, headers] = said
+      const names = brands.map(({ brand, version }: Record<string, string>) => `${brand} ${version}`)
+      assert.deepEqual([agent, platform, names], [userAgent, expected.platform, expected.brands], where)
+      assert.deepEqual([mobile, system], expected.said, where)
+      assert.deepEqual(headers, [userAgent, ...expected.hints], where)
+    }
+  })
+}
 
 const TAIL = 'AppleWebKit/537.36 (KHTML, like Gecko) Chrome/141.0.7390.54'
 const CHROMIUM = 'Chromium Not.A/Brand'
 for (const [userAgent, expected] of [
-  [
-    `(Windows NT 10.0; Win64; x64) ${TAIL} Edg/141.0`,
-    ['Windows', '10.0', '', false, `${CHROMIUM} Microsoft Edge`],
-  ],
+  [`(X11; Linux x86_64) ${TAIL} Safari/537.36`, ['Linux', '', '', false, CHROMIUM]],
+  [`(Windows NT 10.0; Win64; x64) ${TAIL} Safari/537.36`, ['Windows', '10.0', '', false, CHROMIUM]],
   [
     `(Macintosh; Intel Mac OS X 10_15_7) ${TAIL} OPR/120.0`,
     ['macOS', '10.15.7', '', false, `${CHROMIUM} Opera`],
@@ -155,7 +166,13 @@ for (const [userAgent, expected] of [
     `(Linux; Android 13; SM-S911B Build/TP1A) ${TAIL} Mobile Safari/537.36`,
     ['Android', '13', 'SM-S911B', true, CHROMIUM],
   ],
+  [`(Linux; Android 10; K) ${TAIL} Safari/537.36`, ['Android', '10', '', false, CHROMIUM]],
+  [
+    '(iPhone; CPU iPhone OS 18_1 like Mac OS X) AppleWebKit/605.1.15 Version/18.1 Mobile/15E148 Safari/604.1',
+    null,
+  ],
   ['(X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0', null],
+  ['Shop/1.0', null],
 ] as const) {
   it(userAgent.slice(0, 90), () => {
     const { userAgentMetadata: hints } = hintsOf(`Mozilla/5.0 ${userAgent}`)

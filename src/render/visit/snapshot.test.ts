@@ -20,6 +20,15 @@ const cases: Record<string, Case> = {
       '<!DOCTYPE html PUBLIC "-//W3C//DTD XHTML 1.0 Strict//EN" "http://www.w3.org/TR/xhtml1/DTD/xhtml1-strict.dtd">',
     ],
   },
+  'no doctype where there was none': { page: '<p>x', has: [/^<html>/] },
+  'signs of other scripts here and there': {
+    page: `<meta charset=utf-8><p>${'words '.repeat(100)} – “naïve” 😀</p>`,
+    has: ['words  – “naïve” 😀</p>'],
+  },
+  'texts in other scripts': {
+    page: `<meta charset=utf-8><p>${'你好世界 Привет 😀 '.repeat(20)}</p>`,
+    has: [`<p>${'你好世界 Привет 😀 '.repeat(20)}</p>`],
+  },
   'scripts go, and what was loaded for them': {
     page: `<!doctype html><head><link rel="modulepreload" href="/a.js"><link rel="preload" as="script" href="/b.js">
       <link rel="preload" as="style" href="/c.css"><script type="importmap">{}</script></head>
@@ -66,6 +75,10 @@ const cases: Record<string, Case> = {
       '<b>y</b><style>.adopted { top: 0px; }</style></template>',
     ],
   },
+  'an unchanged style element stays as it was written': {
+    page: '<!doctype html><style>p{color:red;;display:-x;display:flex}/* c */</style><p>x',
+    has: ['<style>p{color:red;;display:-x;display:flex}/* c */</style>'],
+  },
   'what was typed, ticked and chosen; no password': {
     page: `<!doctype html><input id="t"><input id="c" type="checkbox"><input id="u" type="checkbox" checked>
       <input id="w" type="password"><select><option>1<option id="o">2</select><textarea id="ta"></textarea><script>
@@ -83,6 +96,11 @@ const cases: Record<string, Case> = {
     page: '<!doctype html><noscript><img src="/pixel.gif"></noscript><p>x',
     has: ['<noscript><img src="/pixel.gif"></noscript>'],
   },
+  'frames are left as they are': {
+    page: '<!doctype html><iframe src="/frame"></iframe><p>x',
+    has: ['<iframe src="/frame"></iframe>'],
+    hasNot: ['inside the frame'],
+  },
   'a page that has broken its own world': {
     page: `<!doctype html><p>x</p><script>Array.prototype.map = Array.prototype.filter = Array.prototype.flatMap = () => { throw 1 }
       Array.prototype[Symbol.iterator] = function* () {}; Array.prototype.extra = 1; Object.prototype.stray = 1; Element.prototype.remove = () => { throw 2 }
@@ -97,6 +115,7 @@ const cases: Record<string, Case> = {
 describe('a snapshot', () => {
   for (const [name, { page, has = [], hasNot = [] }] of Object.entries(cases)) {
     it(name, async () => {
+      renderer.routes.set('/frame', '<p>inside the frame')
       renderer.routes.set('/case', page)
       const html = await renderer.html('/case')
       const holds = (part: string | RegExp) =>
@@ -105,6 +124,13 @@ describe('a snapshot', () => {
       for (const part of hasNot) assert(!holds(part), `${part} is there: ${html}`)
     })
   }
+
+  it('rendered again is the same text', async () => {
+    renderer.routes.set('/case', cases['shadow roots, open, closed, nested and declared']!.page)
+    const once = await renderer.html('/case')
+    renderer.routes.set('/again', once)
+    assert.equal(await renderer.html('/again'), once)
+  })
 })
 
 /** As in a Chromium that has `toBase64`, or in an older one. */

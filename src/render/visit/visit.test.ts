@@ -54,6 +54,7 @@ const ends: [expected: Expected, pages: Record<string, Answer>][] = [
   [
     rendered(),
     {
+      'a page with its status': PAGE,
       'a page without a type': (_request, response) => void response.end(PAGE),
       '103 before the answer': (_request, response) => {
         response.writeEarlyHints({ link: '</own.css>; rel=preload; as=style' })
@@ -63,10 +64,14 @@ const ends: [expected: Expected, pages: Record<string, Answer>][] = [
       'a frame that goes elsewhere': withHead`<iframe src="/frame-away"></iframe>`,
       'an address that is no page: a mail, a program': scripted`location.href = 'mailto:a@a.example'; setTimeout(() => { location.href = 'whatsapp://send' }, 300); show('a')`,
       'a redirect by script to itself, spelt otherwise': scripted`if (document.cookie === '') { document.cookie = 'seen=1'; location.href = '/x/../case' } else show('a')`,
+      'a meta refresh of the page itself, far away': withHead`<meta http-equiv="refresh" content="300">`,
       'a meta refresh for those without scripts': withHead`<noscript><meta http-equiv="refresh" content="0; url=/other"></noscript>`,
+      'history entries are no redirect': scripted`history.pushState({}, '', '/else'); location.hash = 'x'; show('a')`,
+      'a page that reloads itself once': scripted`if (document.cookie === '') { document.cookie = 'seen=1'; location.reload() } else show('a')`,
       'a popup': scripted`window.open('/other'); show('a')`,
       'a page that failed and says that it is one': scripted(WRONG, meta('prerender-status-code', 200)),
       'a status with which no page comes': status(204),
+      'a status that is none': status(999),
       'a redirect that leads nowhere, and a status that is no number': status(
         301,
         meta('prerender-status-code', '99x'),
@@ -76,6 +81,7 @@ const ends: [expected: Expected, pages: Record<string, Answer>][] = [
     },
   ],
   [rendered(404), { 'a 404 with a page': answer(404, HTML, PAGE) }],
+  [rendered(300), { '300 with a page and without an address': answer(300, HTML, PAGE) }],
   [
     { kind: 'blank' },
     {
@@ -94,6 +100,7 @@ const ends: [expected: Expected, pages: Record<string, Answer>][] = [
   ],
   [{ kind: 'origin-error', status: 500 }, { 'a 500': answer(500, HTML, PAGE) }],
   [{ kind: 'origin-unreachable' }, { 'a connection that breaks': ({ socket }) => void socket.destroy() }],
+  [notHtml('application/json'), { JSON: answer(200, { 'content-type': 'application/json' }, '{}') }],
   [
     notHtml('text/html'),
     { 'a download': withHeaders({ 'content-disposition': 'attachment; filename=a.html' }) },
@@ -105,19 +112,29 @@ const ends: [expected: Expected, pages: Record<string, Answer>][] = [
       'bytes without a type': (_request, response) =>
         void response.end(Buffer.from('\x89PNG\r\n\x1a\n\0\0\0\r', 'latin1')),
       '204, which has no content': answer(204, {}),
+      '205, which has none either': answer(205, {}),
       '304 without a condition': answer(304, {}),
       'a redirect to what is no page': moved(302, 'javascript:alert(1)'),
     },
   ],
   [redirect(301, '/other?a=1'), { 'a redirect inside the site': moved(301, '/other?a=1') }],
+  [redirect(308, ELSEWHERE), { 'a redirect to another site': moved(308, ELSEWHERE) }],
   [redirect(302, '/case'), { 'a redirect of the origin to itself': moved(302, '/case') }],
   [
     redirect(302, '/other'),
     {
       "a redirect to the origin's own name": moved(302, `${originUrl}/other`),
       'a redirect by the Refresh header': withHeaders({ refresh: '0; url=/other' }),
+      'a redirect by a click': withHead`<a href="/other">go</a><script>document.querySelector('a').click()</script>`,
       'a redirect by a frame': withHead`<iframe src="/frame-top"></iframe>`,
+      'a redirect by script': scripted`show('a'); setTimeout(() => { location.href = '/other' }, 1000)`,
       'a redirect by meta refresh': withHead`<meta http-equiv="refresh" content="2; url=/other">`,
+    },
+  ],
+  [
+    redirect(302, '/other?q=a'),
+    {
+      'a redirect by a form': withHead`<form action="/other"><input name="q" value="a"></form><script>document.forms[0].submit()</script>`,
     },
   ],
   [
@@ -148,6 +165,13 @@ const ends: [expected: Expected, pages: Record<string, Answer>][] = [
     { kind: 'site-error', status: 503, headers: [['retry-after', '120']] },
     { 'prerender-status-code 503': status(503, meta('prerender-header', 'Retry-After: 120')) },
   ],
+  [
+    { kind: 'site-error', status: 500 },
+    {
+      'render:status_code 500 on a page that shows nothing yet': `<!doctype html>${meta('render:status_code', 500)}`,
+    },
+  ],
+  [{ kind: 'site-error', status: 429 }, { 'prerender-status-code 429': status(429) }],
   // Proves decided "Headers set by a page"
   [
     rendered(404, [['x-robots-tag', 'noindex']]),
@@ -178,11 +202,22 @@ const ends: [expected: Expected, pages: Record<string, Answer>][] = [
       }),
     },
   ],
+  [
+    rendered(200, []),
+    { 'an origin that says nothing about storing': withHeaders({ 'x-prepaint-cache-control': 'private' }) },
+  ],
+  [
+    { kind: 'too-large' },
+    {
+      'a snapshot over the limit': scripted`show('a'); document.body.append(document.createComment('x'.repeat(16 * 1024 * 1024)))`,
+    },
+  ],
   [{ kind: 'timed-out' }, { 'a page that reloads itself for ever': scripted`location.reload()` }],
   [
     TIMED_OUT,
     {
       'a script that hangs': scripted`while (true) {}`,
+      'a timer that hangs': scripted`show('a'); setTimeout(() => { while (true) {} }, 50)`,
       'a page that never says it is ready': scripted`show('a'); window.prerenderReady = false`,
       'a head that never comes': () => {},
     },
