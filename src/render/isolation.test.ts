@@ -98,6 +98,12 @@ describe('between renders', () => {
     }
   })
 
+  it('another domain sees nothing, and nothing when it comes back', async () => {
+    await seenBy('/write', 'red.example')
+    assert.deepEqual((await seenBy('/empty', 'blue.example')).cookie, '')
+    assert.deepEqual((await seenBy('/empty', 'red.example')).local, {})
+  })
+
   it('but the HTTP cache stays warm, also when the page is replaced after some renders', async () => {
     let fetched = 0
     const library: Answer = (_request, response) => {
@@ -113,35 +119,65 @@ describe('between renders', () => {
     assert.deepEqual((await seenBy('/empty', 'many.example')).local, {})
   })
 
-  it('more domains than there are contexts: each is served, none sees another, nor itself when it comes back', async () => {
+  it('more domains than there are contexts: each is served, none sees another', async () => {
     for (let domain = 0; domain < 9; domain++) {
       await seenBy('/write', `d${domain}.example`)
-      assert.equal((await seenBy('/empty', `d${domain + 1}.example`)).cookie, '')
+      assert.equal((await seenBy('/empty', `d${domain}.example`)).cookie, '')
     }
-    assert.deepEqual((await seenBy('/empty', 'd0.example')).local, {})
   })
 })
 
 const seen = (path: string, domain = 'shop.example') => renderer.shown(path, { domain })
 
-it('credentials of HTTP authentication that one render gave are not sent by the next', async () => {
-  const heard: (string | undefined)[] = []
-  routes.set('/auth', (request, response) => {
-    heard.push(request.headers.authorization)
-    if (request.headers.authorization === undefined)
-      response.writeHead(401, { 'www-authenticate': 'Basic realm="a"' }).end('who?')
-    else response.end('welcome')
+/** Of the same domain, of another, and of the same after another. */
+async function nobodySees(
+  path: string,
+  expected: readonly (string | undefined)[],
+  domain = 'shop.example',
+): Promise<void> {
+  assert.deepEqual(await seen(path, domain), expected)
+  assert.deepEqual(await seen(path, `other-${domain}`), expected)
+  assert.deepEqual(await seen(path, domain), expected)
+}
+
+describe('credentials', () => {
+  it('of HTTP authentication that one render gave are not sent by the next', async () => {
+    const heard: (string | undefined)[] = []
+    routes.set('/auth', (request, response) => {
+      heard.push(request.headers.authorization)
+      if (request.headers.authorization === undefined)
+        response.writeHead(401, { 'www-authenticate': 'Basic realm="a"' }).end('who?')
+      else response.end('welcome')
+    })
+    const ask = (credentials: string) =>
+      scripted(`const x = new XMLHttpRequest(); x.open('GET', '/auth', true${credentials})
+        x.onloadend = () => show(x.status); x.send()`)
+    routes.set('/knows', ask(', "user", "of-the-first"'))
+    routes.set('/asks', ask(''))
+    await seen('/knows')
+    const before = heard.length
+    await nobodySees('/asks', ['401'])
+    assert(heard.slice(before).every((header) => header === undefined))
   })
-  const ask = (credentials: string) =>
-    scripted(`const x = new XMLHttpRequest(); x.open('GET', '/auth', true${credentials})
-      x.onloadend = () => show(x.status); x.send()`)
-  routes.set('/knows', ask(', "user", "of-the-first"'))
-  routes.set('/asks', ask(''))
-  await seen('/knows')
-  const before = heard.length
-  for (const domain of ['shop.example', 'other.example', 'shop.example'])
-    assert.deepEqual(await seen('/asks', domain), ['401'])
-  assert(heard.slice(before).every((header) => header === undefined))
+
+  it('in cookies of a path, a subdomain or a partition are gone as well', async () => {
+    const cookies: (string | undefined)[] = []
+    routes.set('/deep/set', (request, response) => {
+      cookies.push(request.headers.cookie)
+      response
+        .setHeader('set-cookie', [
+          ...['a=first; Path=/deep', 'b=first; HttpOnly; Secure; SameSite=None'],
+          ...['c=first; HttpOnly; Secure; SameSite=None; Partitioned', '__Host-d=first; Path=/; Secure'],
+        ])
+        .end('{}')
+    })
+    const twice = `fetch('/deep/set').then(() => fetch('/deep/set')).then(() => show('done'))`
+    routes.set('/cookies', scripted(twice))
+    await nobodySees('/cookies', ['done'])
+    const [first, second, third, , fifth] = cookies
+    assert.deepEqual([first, third, fifth], [undefined, undefined, undefined])
+    assert.match(second ?? '', /a=first.*b=first/)
+  })
 })
 
 // Which hosts get them: src/gateway/gateway.test.ts.
@@ -160,6 +196,29 @@ it("an owner's headers reach the origin, no page, no record and no other render 
   assert.doesNotMatch(JSON.stringify(rendering), /canary/)
   await renderer.explained('/guarded')
   assert.deepEqual(heard, [true, false])
+})
+
+describe('names that lead into memory', () => {
+  it('a blob: URL of one render leads nowhere in the next', async () => {
+    routes.set(
+      '/blob',
+      scripted(`const url = URL.createObjectURL(new Blob(['first']))
+      fetch(url).then((answer) => answer.text()).then((text) => { show(text); show(url) })`),
+    )
+    const [text, url] = await seen('/blob')
+    assert.equal(text, 'first')
+    assert.match(url ?? '', /^blob:https:\/\/shop\.example\//)
+    routes.set('/blob-of-first', scripted(`fetch('${url}').then(() => show('found'), () => show('nothing'))`))
+    await nobodySees('/blob-of-first', ['nothing'])
+  })
+
+  it('a name of a window finds no window of another render', async () => {
+    routes.set('/named', scripted(`window.name = 'first'; document.title = 'first'; show('done')`))
+    await seen('/named')
+    const find = `const found = open('', 'first'); show(String(found)); show(window.name); show(String(opener))`
+    routes.set('/finds', scripted(find))
+    await nobodySees('/finds', ['null', '', 'null'])
+  })
 })
 
 /** Renders two pages that are both open at the same time: neither is answered before both have asked. */
@@ -190,4 +249,93 @@ describe('channels between pages that are open at once', () => {
       const heard = await together(['/left', 'shop.example'], ['/right', domain])
       assert.deepEqual(heard, [['heard left'], ['heard right']])
     })
+
+  it('a shared worker is of one render', async () => {
+    const count = 'let count = 0; onconnect = ({ ports: [port] }) => port.postMessage(++count)'
+    routes.set('/shared.js', javascript(count))
+    const connect = `if (typeof SharedWorker === 'undefined') tell('none')
+      else { const worker = new SharedWorker('/shared.js', 'a'); worker.port.onmessage = ({ data }) => tell(data) }`
+    routes.set(
+      '/shared',
+      scripted(`window.prerenderReady = false
+        const tell = (text) => { show(text); window.prerenderReady = true }
+        fetch('/meet').then(() => { ${connect} })`),
+    )
+    const [left, right] = await together(['/shared', 'shop.example'], ['/shared', 'shop.example'])
+    assert.deepEqual(left, right)
+    assert(left[0] === '1' || left[0] === 'none', left[0])
+  })
+
+  it('locks are of one render', async () => {
+    const lock = scripted(`window.prerenderReady = false
+      navigator.locks.request('a', { ifAvailable: true }, async (lock) => {
+        await fetch('/meet'); show(String(lock !== null)); window.prerenderReady = true })`)
+    routes.set('/lock', lock)
+    const had = await together(['/lock', 'shop.example'], ['/lock', 'shop.example'])
+    assert.deepEqual(had, [['true'], ['true']])
+  })
+})
+
+describe('what a page wants loaded for later', () => {
+  it('speculation rules, prefetch and prerender run no page of tomorrow', async () => {
+    routes.set('/tomorrow', scripted(`fetch('/ran-ahead'); show('tomorrow')`))
+    routes.set('/ran-ahead', (_request, response) => void response.end('{}'))
+    routes.set(
+      '/speculates',
+      scripted(
+        `show('done')`,
+        `<script type="speculationrules">{"prerender":[{"source":"list","urls":["/tomorrow"],"eagerness":"immediate"}],
+          "prefetch":[{"source":"list","urls":["/tomorrow"],"eagerness":"immediate"}]}</script>
+         <link rel="prerender" href="/tomorrow"><link rel="next" href="/tomorrow">`,
+      ),
+    )
+    const before = renderer.asked.length
+    await nobodySees('/speculates', ['done'])
+    assert(!renderer.asked.slice(before).includes('/ran-ahead'))
+  })
+
+  it('a keepalive request or a beacon at the end of one render is none of the next', async () => {
+    const from: (string | undefined)[] = []
+    routes.set('/late', (request, response) => {
+      from.push(request.headers['x-forwarded-host'] as string)
+      response.setHeader('set-cookie', 'late=1').end()
+    })
+    await renderer.htmlOf(
+      `addEventListener('pagehide', () => { navigator.sendBeacon('/late'); fetch('/late', { keepalive: true }) }); show('done')`,
+    )
+    routes.set('/arrives', scripted(`show('cookies: ' + document.cookie)`))
+    await nobodySees('/arrives', ['cookies: '])
+    for (const host of from) assert.equal(host, 'shop.example')
+  })
+
+  it('Clear-Site-Data, HSTS, NEL and reports of one render are no matter of another', async () => {
+    routes.set('/policies', (_request, response) => {
+      response
+        .writeHead(200, {
+          'content-type': 'text/html',
+          'strict-transport-security': 'max-age=1000; includeSubDomains; preload',
+          'reporting-endpoints': 'default="/reports"',
+          'report-to':
+            '{"group":"default","max_age":1000,"endpoints":[{"url":"https://shop.example/reports"}]}',
+          nel: '{"report_to":"default","max_age":1000,"success_fraction":1}',
+          'accept-ch': 'Sec-CH-UA-Model, Device-Memory',
+          'critical-ch': 'Device-Memory',
+          'content-security-policy': "default-src * 'unsafe-inline'; report-to default",
+        })
+        .end('<!doctype html><ul><li>done</li></ul>')
+    })
+    const heard: http.IncomingHttpHeaders[] = []
+    routes.set('/after', (request, response) => {
+      heard.push(request.headers)
+      response.setHeader('content-type', 'text/html').end('<!doctype html><ul><li>after</li></ul>')
+    })
+    const before = renderer.asked.length
+    await nobodySees('/after', ['after'])
+    await seen('/policies')
+    await nobodySees('/after', ['after'])
+    assert(!renderer.asked.slice(before).includes('/reports'))
+    for (const headers of heard)
+      for (const hint of ['device-memory', 'sec-ch-device-memory', 'sec-ch-ua-model'])
+        assert.equal(headers[hint], undefined)
+  })
 })

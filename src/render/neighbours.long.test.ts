@@ -39,6 +39,13 @@ const MEGABYTE_LINES = (count: number) =>
 it('a page that says more than a page may is ended for it', async () =>
   assert.deepEqual(await beside(MEGABYTE_LINES(70)), { kind: 'too-large', what: 'event-bytes' }))
 
+it('a page that says less is rendered, and what it says does not count for the next one', async () => {
+  for (let visit = 0; visit < 2; visit++) {
+    const outcome = await beside(MEGABYTE_LINES(36))
+    assert(outcome.kind === 'rendered' && /said/.test(outcome.html), JSON.stringify(outcome))
+  }
+})
+
 /** Makes all calls at once and says how many went through. */
 const TALLY = `async function tally(name, calls, call) {
   const ends = await Promise.allSettled(Array.from({ length: calls }, async (_, n) => call(n)))
@@ -48,8 +55,10 @@ const TALLY = `async function tally(name, calls, call) {
 it('calls to processes that all pages share: at the limit they work, one past it they are refused', async () => {
   const outcome = await beside(`${TALLY}; (async () => {
     await tally('fetch', 2_500, () => fetch('data:,'))
+    await tally('more', 1, () => fetch('data:,'))
     await tally('beacon', 1, () => navigator.sendBeacon('/nothing'))
     await tally('socket', 1, () => new WebSocket('wss://shop.example'))
+    await tally('events', 1, () => new EventSource('/nothing'))
     await tally('caches', 1_000, () => caches.keys())
     await tally('locks', 1, () => navigator.locks.query())
     await tally('databases', 1, () => indexedDB.open('x'))
@@ -71,7 +80,7 @@ it('calls to processes that all pages share: at the limit they work, one past it
   assert(outcome.kind === 'rendered', JSON.stringify(outcome).slice(0, 300))
   const said = [...outcome.html.matchAll(/<li>(.*?)<\/li>/g)].map(([, text]) => text)
   assert.deepEqual(said, [
-    ...['fetch 2500', 'beacon 0', 'socket 0', 'caches 1000', 'locks 0'],
+    ...['fetch 2500', 'more 0', 'beacon 0', 'socket 0', 'events 0', 'caches 1000', 'locks 0'],
     ...['databases 0', 'workers 100', 'shared workers 20', 'storage 2500', 'screens 100', '/998,/1000'],
     ...['a=999', 'true'],
   ])
@@ -124,16 +133,26 @@ async function rendered(script: string): Promise<RenderOutcome> {
 const nested = (depth: number) =>
   `let at = document.body; for (let n = 0; n < ${depth}; n++) at = at.appendChild(document.createElement('div')); at.textContent = 'deep'`
 
-it('8,000 boxes in each other, and the inspection of them', async () => {
-  const outcome = await rendered(nested(8_000))
-  assert(outcome.kind === 'rendered', JSON.stringify(outcome).slice(0, 200))
-  assert.equal(outcome.html.split('<div>').length - 1, 8_000)
-  assert.deepEqual(factsOf(outcome.html, 'https://odd.example/').text, ['deep'])
-})
+for (const depth of [3_000, 8_000]) {
+  it(`${depth} boxes in each other, and the inspection of them`, async () => {
+    const outcome = await rendered(nested(depth))
+    assert(outcome.kind === 'rendered', JSON.stringify(outcome).slice(0, 200))
+    assert.equal(outcome.html.split('<div>').length - 1, depth)
+    assert.deepEqual(factsOf(outcome.html, 'https://odd.example/').text, ['deep'])
+  })
+}
 
 it('100,000 boxes in each other are refused', async () => {
   const { kind } = await rendered(nested(100_000))
   assert(kind === 'crashed' || kind === 'timed-out', kind)
+})
+
+it('500 shadow roots in each other', async () => {
+  const outcome = await rendered(
+    `let at = document.body; for (let n = 0; n < 500; n++) at = at.appendChild(document.createElement('div')).attachShadow({ mode: 'open' }); at.append('deep')`,
+  )
+  assert(outcome.kind === 'rendered', JSON.stringify(outcome).slice(0, 200))
+  assert.match(outcome.html, /deep/)
 })
 
 for (const [name, script] of Object.entries({
@@ -171,15 +190,20 @@ const WAYS = {
 describe('selectors with countless ways to match', () => {
   for (const [name, selector] of Object.entries(WAYS)) {
     const remove = Array.from({ length: 50 }, (_, at) => selector.replace('y', `y${at}`))
-    it(`${name}: the render ends in its time, beside one of another domain`, async () => {
-      hasty.routes.set('/maze', MAZE)
-      hasty.routes.set('/plain', PAGE('<script>0</script>'))
-      const hostile = hasty.explained('/maze', { rule: { index: 0, waitFor: selector, change: { remove } } })
-      const other = await hasty.explained('/plain', { domain: 'blue.example' })
-      assert.equal(other.outcome.kind, 'rendered')
-      const { outcome } = await hostile
-      assert(['timed-out', 'rendered', 'incomplete'].includes(outcome.kind), outcome.kind)
-      assert.equal((await hasty.explained('/plain')).outcome.kind, 'rendered')
-    })
+    for (const [what, rule] of [
+      ['waited for', { index: 0, waitFor: selector }],
+      ['removed', { index: 0, change: { remove } }],
+    ] as const) {
+      it(`${name}, ${what}: the render ends in its time, beside one of another domain`, async () => {
+        hasty.routes.set('/maze', MAZE)
+        hasty.routes.set('/plain', PAGE('<script>0</script>'))
+        const hostile = hasty.explained('/maze', { rule })
+        const other = await hasty.explained('/plain', { domain: 'blue.example' })
+        assert.equal(other.outcome.kind, 'rendered')
+        const { outcome } = await hostile
+        assert(['timed-out', 'rendered', 'incomplete'].includes(outcome.kind), outcome.kind)
+        assert.equal((await hasty.explained('/plain')).outcome.kind, 'rendered')
+      })
+    }
   }
 })

@@ -93,6 +93,11 @@ export async function startTestRenderer(
     get healthy() {
       return renderer.healthy
     },
+    /** The HTML of a page with content from this script only. */
+    htmlOf(script: string) {
+      routes.set('/scripted', scripted(script))
+      return html('/scripted')
+    },
     /** Lines that the page has added with `show`. */
     shown: async (path: string, given?: Asked) =>
       [...(await html(path, given)).matchAll(/<li>(.*?)<\/li>/g)].map(([, text = '']) => text),
