@@ -10,13 +10,14 @@ import { PARTS, type Parts, partsOf } from './render-parts.ts'
 import { openSite } from './sites.ts'
 import { meterTree } from './tree-meter.ts'
 
-/** Plain loads end at the last content change, renders at the crawler's last byte. `warmCpuMs`: of the browser. */
+/** Plain loads end at the last content change, renders at the crawler's last byte. `CpuMs`: of the whole tree a page, one after another. */
 export type FloorFigures = {
   site: string
   warmMs: number
   coldMs: number
   warmCpuMs: number
   oursMs: number
+  oursCpuMs: number
   parts: Parts
 }
 
@@ -36,6 +37,7 @@ export async function measureFloor(
   const prepaint = await startPrepaint(site)
   const plain = await startPlainBrowser(browser, await mkdtemp(path.join(dir, 'plain-')))
   const meter = meterTree(plain.pid)
+  const ourMeter = meterTree(prepaint.pid)
   try {
     let asked = 0
     const next = () => {
@@ -48,14 +50,14 @@ export async function measureFloor(
     }
 
     const warm: number[] = []
-    const warmCpu: number[] = []
+    let warmCpuMs = 0
     const cold: number[] = []
     const ours = new Map<string, number>()
     for (let page = 0; page < pages; page += 1) {
       const { path: at, texts } = next()
       meter.cpuMs()
       warm.push((await plain.warm(site.originUrl + at)).lastChangeMs)
-      warmCpu.push(meter.cpuMs())
+      warmCpuMs += meter.cpuMs() / pages
       const begunMs = performance.now()
       const { html, fresh } = await prepaint.render(at)
       ours.set(at, performance.now() - begunMs)
@@ -65,10 +67,16 @@ export async function measureFloor(
     }
     const renders = (await prepaint.lastRenders()).filter(({ path: at }) => ours.has(at))
     const parts = renders.map((render) => partsOf(render, ours.get(render.path)!))
+    const rendersInARow = pages * 3
+    await prepaint.render(next().path)
+    ourMeter.cpuMs()
+    for (let page = 0; page < rendersInARow; page += 1) await prepaint.render(next().path)
+    const oursCpuMs = ourMeter.cpuMs() / rendersInARow
     const [warmMs, coldMs, oursMs] = [median(warm), median(cold), median([...ours.values()])]
-    return { site: name, warmMs, coldMs, warmCpuMs: median(warmCpu), oursMs, parts: medians(parts) }
+    return { site: name, warmMs, coldMs, warmCpuMs, oursMs, oursCpuMs, parts: medians(parts) }
   } finally {
     meter.stop()
+    ourMeter.stop()
     await plain.close()
     await prepaint.close()
     await site.close()
@@ -84,12 +92,12 @@ export function floorTables(figures: readonly FloorFigures[]): string {
   const ratios = markdownTable(
     [
       ...['site', 'plain, warm ms', 'plain, cold ms', 'plain, warm, CPU ms'],
-      ...['Prepaint p50 ms', 'Prepaint : warm', 'Prepaint : cold'],
+      ...['Prepaint p50 ms', 'CPU ms', 'Prepaint : warm', 'Prepaint : cold', 'CPU : warm'],
     ],
-    figures.map(({ site, warmMs, coldMs, warmCpuMs, oursMs }) => [
+    figures.map(({ site, warmMs, coldMs, warmCpuMs, oursMs, oursCpuMs }) => [
       site,
-      ...[warmMs, coldMs, warmCpuMs, oursMs].map((ms) => ms.toFixed(0)),
-      ...[oursMs / warmMs, oursMs / coldMs].map((ratio) => ratio.toFixed(2)),
+      ...[warmMs, coldMs, warmCpuMs, oursMs, oursCpuMs].map((ms) => ms.toFixed(0)),
+      ...[oursMs / warmMs, oursMs / coldMs, oursCpuMs / warmCpuMs].map((ratio) => ratio.toFixed(2)),
     ]),
   )
   const parts = markdownTable(

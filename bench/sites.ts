@@ -9,16 +9,17 @@ import { openCatalogue } from '../test/apps/catalogue.ts'
 import { openApplications } from './applications.ts'
 import type { PageToRender, Site } from './peers/service.ts'
 
-/** The demo shop, or an application of test/apps or of `openApplications` by its name. */
+/** The demo shop (`shop-at-once`: its data come without delay), or an application of test/apps or of `openApplications`. */
 export async function openSite(name: string): Promise<Site> {
-  return name === 'shop' ? openShop() : openApp(name)
+  if (name === 'shop') return openShop(name)
+  return name === 'shop-at-once' ? openShop(name, 0) : openApp(name)
 }
 
-async function openShop(): Promise<Site> {
-  const shop = await startShop({ port: 0, onLongStep: (line) => console.error(line) })
+async function openShop(name: string, apiDelayMs?: number): Promise<Site> {
+  const shop = await startShop({ port: 0, apiDelayMs, onLongStep: (line) => console.error(line) })
   const list = PRODUCTS.map((product) => product.name)
   return {
-    name: 'shop',
+    name,
     originUrl: shop.url,
     page(number) {
       const product = PRODUCTS[number % PRODUCTS.length]!

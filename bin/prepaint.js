@@ -4,7 +4,7 @@
 // V8 would let the young generation grow to 64 MiB, without being faster (docs/decisions/0045-lighter.md).
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { createRequire } from 'node:module'
+import module, { createRequire } from 'node:module'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -12,6 +12,9 @@ const source = new URL('./prepaint.ts', import.meta.url)
 const main = existsSync(source) ? source : new URL('../dist/bin/prepaint.js', import.meta.url)
 
 if (Number(process.versions.node.split('.')[0]) >= 24) {
+  // Before the first TypeScript: without its compiler, a node needs 20 MiB less (docs/decisions/0045-lighter.md).
+  if (main === source)
+    module.enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/prepaint', source)))
   await import(main.href)
 } else {
   runIn(packagedNode())
@@ -34,7 +37,7 @@ function packagedNode() {
 /** @param {string} node */
 function runIn(node) {
   // The child watches the channel, which closes if this process is killed.
-  const child = spawn(node, [...process.execArgv, fileURLToPath(main), ...process.argv.slice(2)], {
+  const child = spawn(node, [...process.execArgv, fileURLToPath(import.meta.url), ...process.argv.slice(2)], {
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
   })
   // The process group already got Ctrl-C; a second signal would cut the child's drain short.

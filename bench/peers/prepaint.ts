@@ -12,12 +12,15 @@ export type Prepaint = Service & {
   lastRenders(): Promise<RenderView[]>
 }
 
+/** As bin/prepaint.js starts a node. */
+export const AS_STARTED = { NODE_COMPILE_CACHE: 'node_modules/.cache/prepaint' }
+
 /** A whole node at its defaults, requested at its edge by a crawler. */
 export async function startPrepaint(site: Site, settings: Record<string, string> = {}): Promise<Prepaint> {
   const dataDir = makeDataDir()
   const host = `${site.name}.example`
   try {
-    const node = await startNodeProcess(dataDir, settings)
+    const node = await startNodeProcess(dataDir, { ...AS_STARTED, ...settings })
     const { key } = await openAccount(node, { email: 'bench@example.com', plan: 'enterprise' })
     await registerDomain(node, key, { customDomain: host, originUrl: site.originUrl })
     return {

@@ -230,7 +230,7 @@ async function openServers(
   await listener.settled()
   signal.throwIfAborted()
 
-  if (roles.has('api')) opened.add('notifications', wireNotifications({ ...base, pool }).close)
+  if (roles.has('api')) opened.add('notifications', (await wireNotifications({ ...base, pool })).close)
 
   const apiServer = drainable(apiHttp.server, { begin: apiHttp.endStreams })
   const api = await listen(apiHttp.server, ports.api)

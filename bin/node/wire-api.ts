@@ -41,7 +41,7 @@ export async function wireApi(deps: {
   vault: Vault
 }): Promise<{ server: Server; endStreams(): void; close(): Promise<void> }> {
   const { config, listener, guard, timeouts } = deps
-  const mailer = config.mail === null ? null : createMailer(config.mail, deps.log)
+  const mailer = config.mail === null ? null : await createMailer(config.mail, deps.log)
   const origins = createClient(guard)
   const get = { origins, userAgent: 'Prepaint' }
   const { pool, clock, log } = deps

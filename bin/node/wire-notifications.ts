@@ -13,7 +13,7 @@ import { publishAnswer } from '../../src/sites/reachability/published-answer.ts'
 import { tryOrigin } from '../../src/sites/reachability/try-origin.ts'
 
 /** Every node with an API evaluates and sends; the database decides which one does what. */
-export function wireNotifications(deps: {
+export async function wireNotifications(deps: {
   config: Config
   pool: pg.Pool
   listener: Listener
@@ -21,10 +21,10 @@ export function wireNotifications(deps: {
   vault: Vault
   clock: Clock
   log: Log
-}): { close(): Promise<void> } {
+}): Promise<{ close(): Promise<void> }> {
   const { config, pool, guard } = deps
   const { plans, version, publicUrl, notifySpeed: speed } = config
-  const mailer = config.mail === null ? null : createMailer(config.mail, deps.log)
+  const mailer = config.mail === null ? null : await createMailer(config.mail, deps.log)
   // Settings with a mail server have a public URL.
   const sender = startSender({ ...deps, plans, version, speed, mailer, publicUrl: publicUrl ?? '' })
   const evaluator = startEvaluator({

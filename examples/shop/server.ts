@@ -27,11 +27,12 @@ const TYPES: Record<string, string> = {
  */
 export async function startShop(options: {
   port: number
+  apiDelayMs?: number | undefined
   onLongStep?: (line: string) => void
 }): Promise<Shop> {
   const files = readFiles(await buildShop(options.onLongStep))
   const server = http.createServer((req, res) => {
-    answer(req, res, files).catch(() => res.destroy())
+    answer(req, res, files, options.apiDelayMs ?? API_DELAY_MS).catch(() => res.destroy())
   })
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
@@ -52,6 +53,7 @@ async function answer(
   req: http.IncomingMessage,
   res: http.ServerResponse,
   files: ReadonlyMap<string, File>,
+  apiDelayMs: number,
 ): Promise<void> {
   if (req.method !== 'GET' && req.method !== 'HEAD') {
     res.writeHead(405, { allow: 'GET, HEAD' }).end()
@@ -63,7 +65,7 @@ async function answer(
     return
   }
   if (url.pathname.startsWith('/api/')) {
-    await wait(API_DELAY_MS)
+    if (apiDelayMs > 0) await wait(apiDelayMs)
     const data = apiAnswer(url)
     res.writeHead(data === null ? 404 : 200, {
       'content-type': 'application/json',

@@ -26,7 +26,7 @@ async function world(
 ) {
   const smtp = await startTestSmtp(options)
   closing.push(smtp.close)
-  const mailer = createMailer(
+  const mailer = await createMailer(
     {
       ...{ host: 'localhost', port: smtp.port, secure: false, requireTls },
       auth: { user: 'us', pass: 'secret' },

@@ -1,4 +1,3 @@
-import { createTransport } from 'nodemailer'
 import type { Log } from '../log.ts'
 import { within } from '../within.ts'
 import { compose, type Letter } from './letter.ts'
@@ -23,13 +22,14 @@ const TIMES = { connectMs: 5_000, silentMs: 10_000, wholeMs: 20_000 }
 /** Concurrent e-mails; more are refused. */
 const AT_ONCE = 20
 
-/** The certificate must be valid. Bypasses the address guard: the operator's server may have a private address. */
-export function createMailer(
+/** The certificate must be valid. Few nodes have a mail server, so the library is loaded here. Bypasses the address guard: the operator's server may have a private address. */
+export async function createMailer(
   { host, port, secure, requireTls, auth, from }: MailSettings,
   log: Log,
   times = TIMES,
   ca?: string,
-): Mailer {
+): Promise<Mailer> {
+  const { createTransport } = await import('nodemailer')
   const transport = createTransport({
     host,
     port,

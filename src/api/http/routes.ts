@@ -9,6 +9,7 @@ import { domainParams, ownedDomain } from '../domains/domain-schema.ts'
 import { callerOf } from './access.ts'
 import type { ApiApp } from './app.ts'
 import type { ResponseContent } from './responses.ts'
+import { checkAllButBody } from './validation.ts'
 
 type Fields = z.ZodObject
 type Asked<Params extends Fields, Query extends Fields, Body extends z.ZodType> = FastifyRequest & {
@@ -78,7 +79,7 @@ export function accountRoutes(
       method,
       url,
       config: { access, refuses, ...(takesCsv !== undefined && { takesCsv: true }) },
-      ...(takesCsv !== undefined && { bodyLimit: takesCsv, validatorCompiler: () => () => true }),
+      ...(takesCsv !== undefined && { bodyLimit: takesCsv, validatorCompiler: checkAllButBody }),
       schema,
       ...(mayUse && { onRequest: async (request: FastifyRequest) => mayUse(callerOf(request).plan) }),
       handler: (request, reply) =>

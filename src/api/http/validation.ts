@@ -1,4 +1,4 @@
-import type { FastifySchemaCompiler } from 'fastify'
+import type { FastifySchema, FastifySchemaCompiler } from 'fastify'
 import { z } from 'zod'
 import { AppError } from '../../errors.ts'
 
@@ -13,6 +13,10 @@ export const checkAgainstSchema: FastifySchemaCompiler<z.core.$ZodType> = ({ sch
     }
   }
 }
+
+/** For routes that check their body by themselves. */
+export const checkAllButBody: FastifySchemaCompiler<FastifySchema> = (part) =>
+  part.httpPart === 'body' ? () => true : checkAgainstSchema(part as Parameters<typeof checkAgainstSchema>[0])
 
 const wordsFor: z.core.$ZodErrorMap = (issue) => {
   switch (issue.code) {

@@ -19,7 +19,10 @@ const smtpOptions: TestSmtpOptions = {}
 
 const smtp = await startTestSmtp(smtpOptions)
 const server = { host: '127.0.0.1', port: smtp.port, secure: false, requireTls: false, auth: null }
-const mailer = createMailer({ ...server, from: { name: 'Prepaint', address: 'p@example.com' } }, silentLog())
+const mailer = await createMailer(
+  { ...server, from: { name: 'Prepaint', address: 'p@example.com' } },
+  silentLog(),
+)
 const api = await startTestApi({ mailer, publicUrl: PUBLIC_URL })
 const { pool } = api
 const listener = await createListener(api.database.connection, silentLog())
