@@ -1,10 +1,10 @@
 /** Incidents, who is told of them, deliveries and the weekly report, as their owner sees them. */
 import assert from 'node:assert/strict'
-import { after, afterEach, it } from 'node:test'
+import { afterEach, it } from 'node:test'
 import { linkToken, secretOf } from '../../src/notifications/delivery/addresses.ts'
-import { personAt, startDashboard } from '../support/dashboard-tab.ts'
+import { openScreens } from './open-dashboard.ts'
 
-const { api, owner, tab, complaints, close } = await startDashboard(
+const { api, owner, complaints, run, becomes, open, shows, click, fill, isClean } = await openScreens(
   async (api, owner) => {
     const { id } = await api.domain(owner, 'shop.example.com')
     const at = new Date().toISOString()
@@ -18,7 +18,7 @@ const { api, owner, tab, complaints, close } = await startDashboard(
     }
     await api.pool.query(
       `insert into incident (account_id, domain_id, kind, since, summary, evidence)
-     values ($1, $2, 'renders_failing', now(), '9 of the last 10 renders failed.', $3)`,
+       values ($1, $2, 'renders_failing', now(), '9 of the last 10 renders failed.', $3)`,
       [owner.id, id, JSON.stringify(evidence)],
     )
     await api.pool.query(
@@ -26,15 +26,11 @@ const { api, owner, tab, complaints, close } = await startDashboard(
       [id],
     )
   },
-  { events: {} },
 )
-after(close)
 afterEach(() => assert.deepEqual(complaints, []))
 
-const { shows, click, fill, isClean } = personAt(tab)
-
 it('the overview states the health of a domain, and the bell leads to the incident', async () => {
-  await tab.open(`${api.url}/domains/shop.example.com`)
+  await open('/domains/shop.example.com')
   await shows('Renders failing. 9 of the last 10 renders failed.')
   await isClean()
   await click('Open incidents: 1')
@@ -43,18 +39,18 @@ it('the overview states the health of a domain, and the bell leads to the incide
   await shows('Open one of the example pages.')
   await isClean()
   await api.pool.query(`select resolve_incident(id, 'recovered') from incident`)
-  await tab.until(`document.querySelector('[aria-label="Open incidents: 0"]')`)
+  await becomes(`document.querySelector('[aria-label="Open incidents: 0"]')`)
 })
 
 it('addresses are added, endpoints tested, and deliveries replayed', async () => {
-  await tab.open(`${api.url}/notifications`)
+  await open('/notifications')
   await shows(owner.email)
   await fill('Another address', 'team@example.org')
   await click('Add')
   await shows('Waits for its confirmation')
-  await tab.open(`${api.url}/notifications`)
+  await open('/notifications')
   await fill('URL', 'https://hooks.example.com/x')
-  await tab.run(`document.querySelector('input[type=url]').form.requestSubmit()`)
+  await run(`document.querySelector('input[type=url]').form.requestSubmit()`)
   await shows('whsec_')
   await click('I have copied it')
   await click('Send a test to https://hooks.example.com/x')
@@ -62,7 +58,7 @@ it('addresses are added, endpoints tested, and deliveries replayed', async () =>
   await api.pool.query(
     `update delivery set state = 'failed', error = 'timed-out' where channel_id in (select id from channel where format <> 'mail')`,
   )
-  await tab.open(`${api.url}/notifications`)
+  await open('/notifications')
   await shows('timed-out')
   await isClean()
   await click('Replay endpoint.test')
@@ -70,7 +66,7 @@ it('addresses are added, endpoints tested, and deliveries replayed', async () =>
 })
 
 it('the weekly report, and the link that confirms an address', async () => {
-  await tab.open(`${api.url}/report?week=2026-W47`)
+  await open('/report?week=2026-W47')
   await shows('Googlebot 7')
   await isClean()
   const { rows } = await api.pool.query<{ id: number; confirm_round: number }>(
@@ -78,8 +74,8 @@ it('the weekly report, and the link that confirms an address', async () => {
   )
   const { id, confirm_round: round } = rows[0]!
   const token = linkToken(await secretOf(api.pool, api.deps.vault, id), id, round)
-  await tab.open(`${api.url}/confirm#${token}`)
-  assert.equal(await tab.run('location.hash'), '')
+  await open(`/confirm#${token}`)
+  assert.equal(await run('location.hash'), '')
   await isClean()
   await click('Confirm this address')
   await shows('team@example.org is told from now on.')

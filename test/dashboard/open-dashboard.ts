@@ -1,58 +1,91 @@
-import { chmod, mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import path from 'node:path'
-import { type Browser, chromium, type Locator, type Page } from 'playwright-core'
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { after } from 'node:test'
+import { chromium, type Locator, type Page } from 'playwright-core'
+import { DASHBOARD_DIR } from '../../src/api/service/dashboard.ts'
 import { findBrowser } from '../../src/render/browser/browser-binary.ts'
+import { startTestApi, type TestAccount, type TestApi } from '../support/api.ts'
+import { until as untilWithin } from '../support/condition.ts'
 import { clearDataDir, makeDataDir, testChromium } from '../support/data-dir.ts'
 import { serve } from '../support/loopback.ts'
 import { startNodeProcess } from '../support/node-process.ts'
 
+/** A busy machine is slow. */
+export const until = <T>(what: string, probe: () => T | Promise<T>) => untilWithin(what, probe, 60_000)
+
 /** A real node with its PostgreSQL and Chromium, a site behind it, and a browser in front. */
 export async function openDashboard(settings: Record<string, string> = {}) {
-  const closing: (() => Promise<unknown>)[] = []
-  const close = async () => {
-    for (const end of closing.splice(0)) await end()
+  const dataDir = makeDataDir()
+  const site = await startSite()
+  // Verdicts must not depend on the speed of the machine.
+  const node = await startNodeProcess(dataDir, { PREPAINT_LIVE_WAIT_MS: '25000', ...settings })
+  const browser = await openBrowser()
+  after(async () => {
+    await browser.close()
+    await node.stop()
+    await site.close()
+    await clearDataDir(dataDir)
+  })
+  return {
+    node,
+    originUrl: site.url,
+    /** The link to create the first account, printed by `npm start` on a new data directory. */
+    firstLink: /http:\S+\/welcome#\S+/.exec(node.log())![0],
+    complaints: browser.complaints,
+    newPage: browser.newPage,
   }
-  try {
-    const dataDir = makeDataDir()
-    closing.unshift(() => clearDataDir(dataDir))
-    const site = await startSite()
-    closing.unshift(site.close)
-    // Verdicts must not depend on the speed of the machine.
-    const node = await startNodeProcess(dataDir, { PREPAINT_LIVE_WAIT_MS: '25000', ...settings })
-    closing.unshift(node.stop)
-    const home = await mkdtemp(path.join(tmpdir(), 'prepaint-person-'))
-    await chmod(home, 0o711)
-    closing.push(() => rm(home, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 }))
-    const browser = await launch(home)
-    closing.unshift(() => browser.close())
-    /** Console errors, policy violations and uncaught errors of all windows. */
-    const complaints: string[] = []
-    return {
-      node,
-      originUrl: site.url,
-      /** The link to create the first account, printed by `npm start` on a new data directory. */
-      firstLink: /http:\S+\/welcome#\S+/.exec(node.log())![0],
-      complaints,
-      close,
-      /** A window of a browser that is signed out. */
-      async newPage() {
-        const context = await browser.newContext({
-          reducedMotion: 'reduce',
-          permissions: ['clipboard-write'],
-        })
-        const page = await context.newPage()
-        await page.addInitScript(COUNT_JUMPS)
-        page.on('console', (message) => {
-          if (['error', 'warning'].includes(message.type())) complaints.push(message.text())
-        })
-        page.on('pageerror', (error) => complaints.push(String(error)))
-        return page
-      },
-    }
-  } catch (error) {
-    await close()
-    throw error
+}
+
+/** The dashboard of an API alone, in a window in which `owner` is signed in. `prepare` writes what it shows. */
+export async function openScreens(prepare: (api: TestApi, owner: TestAccount) => Promise<void>) {
+  const api = await startTestApi({ dashboardDir: DASHBOARD_DIR, events: {} })
+  // The browser's clock is the real one.
+  api.clock.atMs = Date.now()
+  const owner = await api.account()
+  await prepare(api, owner)
+  const browser = await openBrowser()
+  after(async () => {
+    await browser.close()
+    await api.close()
+  })
+  const page = await browser.newPage()
+  const [name = '', value = ''] = (await api.session(owner)).split('=')
+  await page.context().addCookies([{ name, value, url: api.url }])
+  return { api, owner, page, complaints: browser.complaints, ...personAt(page, api.url) }
+}
+
+async function openBrowser() {
+  const home = makeDataDir()
+  const { executable, libraryDir, fontsDir } = await findBrowser({ chromium: testChromium, dataDir: home })
+  const browser = await chromium.launch({
+    executablePath: executable,
+    chromiumSandbox: false,
+    env: {
+      HOME: home,
+      ...(libraryDir !== null && { LD_LIBRARY_PATH: libraryDir }),
+      ...(fontsDir !== null && { FONTCONFIG_PATH: fontsDir }),
+    },
+  })
+  /** Console errors, policy violations and uncaught errors of all windows. */
+  const complaints: string[] = []
+  return {
+    complaints,
+    /** A window of a browser that is signed out. */
+    async newPage() {
+      const context = await browser.newContext({ reducedMotion: 'reduce', permissions: ['clipboard-write'] })
+      const page = await context.newPage()
+      await page.addInitScript(COUNT_JUMPS)
+      page.on('console', (message) => {
+        if (['error', 'warning'].includes(message.type())) complaints.push(message.text())
+      })
+      page.on('pageerror', (error) => complaints.push(String(error)))
+      return page
+    },
+    async close() {
+      await browser.close()
+      await clearDataDir(home)
+    },
   }
 }
 
@@ -69,6 +102,50 @@ export function elements(page: Page) {
     dialog: (name: string | RegExp) => page.getByRole('dialog', { name }),
     /** The table row that contains `text`. */
     row: (text: string | RegExp, on = page) => on.getByRole('row', { name: text }),
+    /** axe finds nothing, on a phone and a wide screen, light and dark. */
+    isClean: async (on = page) => assert.deepEqual(await axeEverywhere(on), []),
+    /** axe finds nothing in the window as it is. */
+    isCleanHere: async () => assert.deepEqual(await axeFindings(page), []),
+  }
+}
+
+/** An open dialog is in front of the rest. */
+const SCOPE = `(document.querySelector('[role=dialog]') ?? document)`
+
+/** What a person does at a screen, by the texts that are shown. */
+function personAt(page: Page, url: string) {
+  const run = <T>(expression: string): Promise<T> => page.evaluate<T>(expression)
+  const becomes = (expression: string) => until(expression, () => run(`!!(${expression})`))
+  return {
+    run,
+    becomes,
+    async open(path: string): Promise<void> {
+      await page.goto(url + path)
+      await becomes(`document.querySelector('h1') && !document.querySelector('[aria-label=Loading]')`)
+    },
+    shows: (text: string) => becomes(`document.body.innerText.includes(${JSON.stringify(text)})`),
+
+    async click(name: string): Promise<void> {
+      const found = `[...${SCOPE}.querySelectorAll('button:not(:disabled), a, label')].find((each) =>
+        each.textContent.trim() === ${JSON.stringify(name)} || each.ariaLabel === ${JSON.stringify(name)} ||
+        (each.tagName === 'LABEL' && each.textContent.startsWith(${JSON.stringify(name)})))`
+      await becomes(found)
+      await run(`${found}.click()`)
+    },
+
+    /** Fills the field or selects the option of the field whose label begins so. */
+    async fill(label: string, value: string): Promise<void> {
+      const found = `[...${SCOPE}.querySelectorAll('label')].find((each) =>
+        each.textContent.startsWith(${JSON.stringify(label)}))?.control`
+      await becomes(found)
+      await run(`((field) => {
+        const { set } = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(field), 'value')
+        set.call(field, ${JSON.stringify(value)})
+        field.dispatchEvent(new Event(field.tagName === 'SELECT' ? 'change' : 'input', { bubbles: true }))
+      })(${found})`)
+    },
+
+    isClean: elements(page).isClean,
   }
 }
 
@@ -81,44 +158,18 @@ export async function signIn(on: Page, email: string, password: string): Promise
 }
 
 /** Calls the API with the session of the page; returns the status. */
-export function callFrom(
-  on: Page,
-  method: string,
-  path: string,
-  body: object | null = null,
-): Promise<number> {
-  return on.evaluate(
-    async ([method, path, body]) => {
-      const headers = { 'content-type': 'application/json' }
-      return (await fetch(path!, { method: method!, headers, ...(body && { body }) })).status
-    },
-    [method, path, body && JSON.stringify(body)],
-  )
+export async function callFrom(on: Page, method: string, path: string, data?: object): Promise<number> {
+  const headers = { 'sec-fetch-site': 'same-origin' }
+  const answer = await on.request.fetch(new URL(path, on.url()).href, { method, headers, data })
+  return answer.status()
 }
 
-/** The Cumulative Layout Shift. */
-export function jumps(page: Page): Promise<number> {
-  return page.evaluate('globalThis.jumps')
-}
-
+/** Its sum, `globalThis.jumps`, is the Cumulative Layout Shift. */
 const COUNT_JUMPS = `
   globalThis.jumps = 0
   new PerformanceObserver((list) => {
     for (const { value, hadRecentInput } of list.getEntries()) if (!hadRecentInput) jumps += value
   }).observe({ type: 'layout-shift', buffered: true })`
-
-async function launch(home: string): Promise<Browser> {
-  const { executable, libraryDir, fontsDir } = await findBrowser({ chromium: testChromium, dataDir: home })
-  return chromium.launch({
-    executablePath: executable,
-    chromiumSandbox: false,
-    env: {
-      HOME: home,
-      ...(libraryDir !== null && { LD_LIBRARY_PATH: libraryDir }),
-      ...(fontsDir !== null && { FONTCONFIG_PATH: fontsDir }),
-    },
-  })
-}
 
 /** A site drawn by its script, with `/missing` (404) and `/broken` (500). */
 function startSite() {
@@ -131,4 +182,42 @@ function startSite() {
       document.getElementById('app').innerHTML = '<h1>Everything for the garden</h1><p>at ' + location.pathname
     </script></html>`)
   })
+}
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+/** A window is left as it was opened: the last of them. */
+const VIEWS = [
+  { width: 390, height: 844, colorScheme: 'light' },
+  { width: 1280, height: 720, colorScheme: 'dark' },
+  { width: 1280, height: 720, colorScheme: 'light' },
+] as const
+
+/** Findings of the current screen on a phone and on a wide screen, light and dark; nothing is wider than the window. */
+async function axeEverywhere(page: Page): Promise<string[]> {
+  const found: string[] = []
+  for (const { colorScheme, ...size } of VIEWS) {
+    await page.setViewportSize(size)
+    await page.emulateMedia({ colorScheme })
+    await page.locator(`html[data-mantine-color-scheme=${colorScheme}]`).waitFor()
+    // Colours on their way from one scheme to the other have any contrast.
+    await page.evaluate(
+      `Promise.allSettled(document.getAnimations().filter((each) => each instanceof CSSTransition).map((each) => each.finished)).then(() => undefined)`,
+    )
+    const width = await page.evaluate<number>('document.documentElement.scrollWidth')
+    const findings = await axeFindings(page)
+    if (width > size.width) findings.push(`${width} pixels wide`)
+    found.push(...findings.map((line) => `${colorScheme}, ${size.width} px: ${line}`))
+  }
+  return found
+}
+
+/** Findings against WCAG 2.2 A and AA and axe's best practices, a line for each element. */
+async function axeFindings(page: Page): Promise<string[]> {
+  // Evaluated by the debugger, which ignores the content security policy.
+  await page.evaluate(axe)
+  return page.evaluate(
+    `axe.run().then(({ violations }) => violations.flatMap(({ id, help, nodes }) =>
+      nodes.map(({ target, failureSummary }) => [id, help, target, failureSummary].join(': '))))`,
+  )
 }

@@ -2,13 +2,12 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { storePages } from '../support/api.ts'
-import { until } from '../support/condition.ts'
-import { personAt, startDashboard } from '../support/dashboard-tab.ts'
 import { serve } from '../support/loopback.ts'
+import { openScreens, until } from './open-dashboard.ts'
 
 const DOMAIN = 'shop.example.com'
 
-const { api, owner, tab, complaints, close } = await startDashboard(
+const { api, owner, page, complaints, becomes, open, shows, click, fill, isClean } = await openScreens(
   async (api, owner) => {
     const { url, close } = await serve((_request, response) => {
       response.writeHead(200, { 'content-type': 'text/plain' }).end('User-agent: *\nDisallow: /cart\n')
@@ -18,29 +17,22 @@ const { api, owner, tab, complaints, close } = await startDashboard(
     await api.pool.query('update domain set origin_url = $1', [url])
     await storePages(api, id, ['/old'])
   },
-  { events: {} },
 )
-after(close)
 
-const { shows, click, fill, isClean } = personAt(tab)
-const open = (path: string) => tab.open(`${api.url}/domains/${DOMAIN}${path}`)
-const hidden = (text: string) => tab.until(`!document.body.innerText.includes(${JSON.stringify(text)})`)
+const hidden = (text: string) => becomes(`!document.body.innerText.includes(${JSON.stringify(text)})`)
 const read = async (path: string) => (await api.get(`/api/domains/${DOMAIN}${path}`, owner.key)).body
 const saved = async () =>
   (await read(''))['domain'] as { settings: Record<string, unknown>; indexnow_key: string | null }
 const listed = async () => (await read('/redirects'))['redirects'] as { from: string; to: string | null }[]
 const from = async () => (await listed()).map((each) => each.from).join()
-const chooseFile = (text: string) =>
-  tab.run(`((field) => {
-    const files = new DataTransfer()
-    files.items.add(new File([${JSON.stringify(text)}], 'redirects.csv'))
-    field.files = files.files
-    field.dispatchEvent(new Event('change', { bubbles: true }))
-  })(document.querySelector('input[type=file]'))`)
+const chooseFile = (text: string) => {
+  const file = { name: 'redirects.csv', mimeType: 'text/csv', buffer: Buffer.from(text) }
+  return page.setInputFiles('input[type=file]', file)
+}
 
 describe('robots.txt', () => {
   it('shows the difference from what is served, and tests a path while one types', async () => {
-    await open('/site-files')
+    await open(`/domains/${DOMAIN}/site-files`)
     await shows('No difference from the file that is served now.')
     await shows('Never changed.')
     await fill('Path', '/cart/1')
@@ -88,7 +80,7 @@ describe('robots.txt', () => {
 
 describe('redirects', () => {
   it('are added, edited, found and removed', async () => {
-    await open('/site-files?view=redirects')
+    await open(`/domains/${DOMAIN}/site-files?view=redirects`)
     await shows('No redirects yet')
     await isClean()
     await click('Add a redirect')
@@ -117,7 +109,7 @@ describe('redirects', () => {
   })
 
   it('two people do not overwrite each other', async () => {
-    await tab.until(`document.querySelector('[role=dialog]') === null`)
+    await becomes(`document.querySelector('[role=dialog]') === null`)
     await click('Edit /old')
     await fill('To', '/mine')
     const theirs = ['/old', '/theirs'].map((from) => ({ from, to: '/x', status: 301 }))
@@ -129,7 +121,7 @@ describe('redirects', () => {
     await click('Save')
     await shows('The redirects were changed meanwhile.')
     await click('Save')
-    await tab.until(`document.querySelector('[role=dialog]') === null`)
+    await becomes(`document.querySelector('[role=dialog]') === null`)
     assert.equal((await listed()).map(({ to }) => to).join(), '/mine,/x')
   })
 
@@ -150,23 +142,23 @@ describe('redirects', () => {
 })
 
 it('sitemap and IndexNow are switched on, with their state and links', async () => {
-  await open('/site-files?view=sitemap')
+  await open(`/domains/${DOMAIN}/site-files?view=sitemap`)
   await click('Generate /sitemap.xml')
   // Both switches are disabled while one is saved.
   await shows('Saved')
-  await tab.until(`[...document.querySelectorAll('input')].every((each) => !each.disabled)`)
+  await becomes(`[...document.querySelectorAll('input')].every((each) => !each.disabled)`)
   await click('Tell search engines of changed pages')
   await shows('Pages waiting')
-  const key = await until('its key is made', async () => (await saved()).indexnow_key, 60_000)
+  const key = await until('its key is made', async () => (await saved()).indexnow_key)
   await shows(`https://${DOMAIN}/${key}.txt`)
   await isClean()
-  await tab.until(`[...document.querySelectorAll('input')].every((each) => each.checked)`)
+  await becomes(`[...document.querySelectorAll('input')].every((each) => each.checked)`)
   const { settings } = await saved()
   assert.deepEqual([settings['sitemap'], settings['indexnow']], ['generate', true])
 })
 
 it('the policy says what it costs, is saved, and asks before search engines are shut out', async () => {
-  await open('/crawlers')
+  await open(`/domains/${DOMAIN}/crawlers`)
   await shows('not used for training')
   await shows('not shown in ChatGPT’s')
   await isClean()

@@ -1,13 +1,14 @@
 import { createHash, createPublicKey, type KeyObject, randomBytes, verify } from 'node:crypto'
 import { once } from 'node:events'
-import http from 'node:http'
+import type http from 'node:http'
 import https from 'node:https'
-import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import tls from 'node:tls'
 import { alpnDigest } from '../../src/certificates/acme/alpn-certificate.ts'
 import { readDer } from '../../src/der.ts'
 import { createTestCa } from './certificate-authority.ts'
+import { edgeRequest } from './edge-request.ts'
+import { listening } from './loopback.ts'
 
 // A small ACME server (RFC 8555, 8737, 9773) that verifies proofs and fails on request. Pebble tests the same client.
 
@@ -19,24 +20,15 @@ export type TestAcme = {
   close(): Promise<void>
 }
 
-export type TestAcmeServer = TestAcme & {
-  orders: string[]
-  asked: string[]
-  contacts: string[][]
-  replaced: string[]
-  fault: 'away' | 'rate-limited' | 'no-nonce' | 'nonces' | 'silent' | 'replaced-already' | 'not-his' | null
-  retryAfter: string
-  beforeJudging: () => Promise<void>
-  lifetimeMs: number
-  /** Renewal window of all certificates; null: the middle of their life. */
-  window: { start: Date; end: Date } | null
-}
+export type TestAcmeServer = Awaited<ReturnType<typeof startTestAcme>>
+
+type Fault = 'away' | 'rate-limited' | 'no-nonce' | 'nonces' | 'replaced-already' | 'not-his'
 
 type Header = { alg: string; nonce: string; url: string; jwk?: Record<string, string>; kid?: string }
 type Order = { name: string; status: string; token: string; error?: unknown; certificate?: string }
 type Reply = { status: number; body?: unknown; headers?: Record<string, string> }
 
-export async function startTestAcme(ports: { http: number; tls: number }): Promise<TestAcmeServer> {
+export async function startTestAcme(ports: { http: number; tls: number }) {
   const authority = createTestCa('Prepaint test ACME')
   const own = authority.leaf({ names: ['localhost'] })
   const nonces = new Set<string>()
@@ -50,23 +42,22 @@ export async function startTestAcme(ports: { http: number; tls: number }): Promi
       res.end(typeof body === 'string' ? body : JSON.stringify(body ?? {}))
     })
   })
-  server.listen(0, 'localhost')
-  await once(server, 'listening')
-  const base = `https://localhost:${(server.address() as AddressInfo).port}`
+  const base = `https://localhost:${await listening(server)}`
 
-  const acme: TestAcmeServer = {
+  const acme = {
     directoryUrl: `${base}/dir`,
     ca: authority.certificate,
     root: async () => authority.certificate,
-    orders: [],
-    asked: [],
-    replaced: [],
-    contacts: [],
-    fault: null,
+    orders: [] as string[],
+    asked: [] as string[],
+    replaced: [] as string[],
+    contacts: [] as string[][],
+    fault: null as Fault | null,
     retryAfter: '7200',
     beforeJudging: async () => {},
     lifetimeMs: 90 * 86_400_000,
-    window: null,
+    /** Renewal window of all certificates; null: the middle of their life. */
+    window: null as { start: Date; end: Date } | null,
     async close() {
       server.closeAllConnections()
       server.close()
@@ -75,13 +66,12 @@ export async function startTestAcme(ports: { http: number; tls: number }): Promi
 
   async function answer(req: http.IncomingMessage): Promise<Reply> {
     const sent = await text(req)
-    if (acme.fault === 'silent') return new Promise(() => {})
     if (acme.fault === 'away') return { status: 503, body: {}, headers: { 'retry-after': '7' } }
     const path = req.url ?? ''
     if (path === '/dir') {
-      const [newNonce, newAccount] = [`${base}/nonce`, `${base}/account`]
-      const body = { newNonce, newAccount, newOrder: `${base}/order`, renewalInfo: `${base}/renewal` }
-      return { status: 200, body }
+      const at = (name: string) => `${base}/${name}`
+      const urls = { newNonce: at('nonce'), newAccount: at('account'), newOrder: at('order') }
+      return { status: 200, body: { ...urls, renewalInfo: at('renewal') } }
     }
     if (path === '/nonce') {
       if (acme.fault === 'no-nonce') return { status: 503, headers: { 'retry-after': acme.retryAfter } }
@@ -202,10 +192,9 @@ export async function startTestAcme(ports: { http: number; tls: number }): Promi
   }
 
   async function askPlain({ name, token }: Order, expected: string): Promise<boolean> {
-    const path = `/.well-known/acme-challenge/${token}`
-    const req = http.get({ host: '127.0.0.1', port: ports.http, path, headers: { host: name } })
-    const [res] = (await once(req, 'response')) as [http.IncomingMessage]
-    return res.statusCode === 200 && (await text(res)) === expected
+    const asked = { host: name, path: `/.well-known/acme-challenge/${token}`, userAgent: 'acme' }
+    const { status, body } = await edgeRequest(`http://127.0.0.1:${ports.http}`, asked)
+    return status === 200 && body.toString() === expected
   }
 
   /** RFC 8737, section 3. */

@@ -7,7 +7,7 @@ import ipaddr from 'ipaddr.js'
 import type pg from 'pg'
 import { createAccount } from '../../src/accounts/accounts.ts'
 import { createKey } from '../../src/accounts/keys.ts'
-import { DEFAULT_PLANS, type PlanCatalogue } from '../../src/accounts/plans.ts'
+import { DEFAULT_PLANS } from '../../src/accounts/plans.ts'
 import { startSession } from '../../src/accounts/sign-in/sessions.ts'
 import type { ApiDeps } from '../../src/api/http/app.ts'
 import { cookieName } from '../../src/api/http/session-access.ts'
@@ -33,7 +33,7 @@ import { parseDomainName } from '../../src/sites/domain-name.ts'
 import { CHECK_RATE, createChecks } from '../../src/sites/reachability/checks.ts'
 import { publishAnswer } from '../../src/sites/reachability/published-answer.ts'
 import { readContract, readDocument } from './api-contract.ts'
-import { type TestDatabase, testDatabase } from './database.ts'
+import { testDatabase } from './database.ts'
 
 // The whole API on loopback over its own database. Checks every response against the OpenAPI document.
 
@@ -65,23 +65,15 @@ export function testVault(pool: pg.Pool): Vault {
   return createVault({ pool, keys, dataDir: '/nowhere' })
 }
 
+type Given = Partial<Pick<ApiDeps, 'plans' | 'clients' | 'dashboardDir' | 'mailer' | 'publicUrl'>>
+
+/** `events`: for event streams; absent: none, and no connection listens. */
 export async function startTestApi({
-  plans = DEFAULT_PLANS,
-  clients,
-  dashboardDir,
   events: eventLimits,
-  mailer,
-  publicUrl = null,
-}: {
-  plans?: PlanCatalogue
-  clients?: ApiDeps['clients']
-  dashboardDir?: string
-  mailer?: ApiDeps['mailer']
-  publicUrl?: string | null
-  /** For event streams; absent: none, and no connection listens. */
-  events?: { limits?: StreamLimits; times?: EventTimes }
-} = {}) {
-  const database: TestDatabase = await testDatabase()
+  ...given
+}: Given & { events?: { limits?: StreamLimits; times?: EventTimes } } = {}) {
+  const { plans = DEFAULT_PLANS, publicUrl = null } = given
+  const database = await testDatabase()
   const { pool } = database
   const clock = { atMs: TEST_START_MS, nowMs: () => clock.atMs }
   /** `held` delays the readiness check. */
@@ -119,7 +111,6 @@ export async function startTestApi({
           : { state: 'elsewhere', addresses: ['93.184.216.34'], aliases: [] },
       tryOrigin: async () => ({ status: 200, problem: null }),
     }),
-    ...(mailer && { mailer }),
     ...(events && { subscribe: events.subscribe }),
     plans,
     clock,
@@ -139,8 +130,7 @@ export async function startTestApi({
     version: '0.0.0-test',
     publicUrl,
     contact: 'render@example.com',
-    ...(clients && { clients }),
-    ...(dashboardDir !== undefined && { dashboardDir }),
+    ...given,
   }
   const app = await createApiServer(deps)
   await app.listen({ host: '127.0.0.1', port: 0 })

@@ -20,7 +20,7 @@ import type { AccountId, DomainId, DomainName } from '../../src/ids.ts'
 import { silentLog } from '../../src/log.ts'
 import { invalidateOn } from '../../src/store/invalidation.ts'
 import type { TestAcme } from './acme-server.ts'
-import { type TestDatabase, testDatabase } from './database.ts'
+import { insertDomain, testDatabase } from './database.ts'
 import { listening } from './loopback.ts'
 
 // Nodes on one database that serve and may order certificates, with real edge servers and a manual clock.
@@ -30,23 +30,19 @@ const TEST_MASTER_KEY = Buffer.alloc(32, 7).toString('base64')
 export type Handshake = { serial: string; protocol: string | false | null; authorized: boolean }
 
 export async function testFleet() {
-  const database: TestDatabase = await testDatabase()
+  const database = await testDatabase()
   const { pool, connection } = database
   let aheadMs = 0
   const clock = { nowMs: () => Date.now() + aheadMs }
-  const { rows } = await pool.query<{ id: AccountId }>(
+  const [account] = await database.column<AccountId>(
     `insert into account (email, plan) values ('red@example.com', 'starter') returning id`,
   )
-  const account = rows[0]!.id
   const closers: (() => Promise<void>)[] = []
 
   async function addDomain(name: string): Promise<{ id: DomainId; name: DomainName }> {
-    const added = await pool.query<{ id: DomainId }>(
-      `insert into domain (account_id, custom_domain, origin_url) values ($1, $2, 'https://origin.example.com') returning id`,
-      [account, name],
-    )
+    const id = await insertDomain(pool, name, { account: account! })
     await pool.query(`select pg_notify('invalidate', $1)`, [JSON.stringify({ host: name })])
-    return { id: added.rows[0]!.id, name: name as DomainName }
+    return { id, name: name as DomainName }
   }
 
   async function node() {
@@ -120,13 +116,13 @@ export async function testFleet() {
     pool,
     database,
     clock,
-    account,
+    account: account!,
     addDomain,
     node,
     turn: (ms: number) => {
       aheadMs += ms
     },
-    view: async (name: string) => (await viewCertificate(pool, account, name as DomainName))!,
+    view: async (name: string) => (await viewCertificate(pool, account!, name as DomainName))!,
     async close() {
       for (const close of closers) await close()
       await database.close()

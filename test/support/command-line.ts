@@ -4,8 +4,6 @@ import path from 'node:path'
 import { text } from 'node:stream/consumers'
 import { testChromium } from './data-dir.ts'
 
-export type Ran = { code: number | null; stdout: string; stderr: string }
-
 const ROOT = path.resolve(import.meta.dirname, '../..')
 const MAIN = path.join(import.meta.dirname, '../../bin/prepaint.ts')
 
@@ -23,11 +21,7 @@ export function spawnPrepaint(args: readonly string[], settings: Record<string, 
   })
 }
 
-export async function runPrepaint(
-  args: readonly string[],
-  settings: Record<string, string>,
-  stdin = '',
-): Promise<Ran> {
+export async function runPrepaint(args: readonly string[], settings: Record<string, string>, stdin = '') {
   const child = spawnPrepaint(args, settings)
   // The command need not read its stdin.
   child.stdin!.on('error', () => {}).end(stdin)
@@ -37,11 +31,7 @@ export async function runPrepaint(
 }
 
 /** Runs with `--json` and checks that stdout is one object on one line. */
-export async function runJson(
-  args: readonly string[],
-  settings: Record<string, string>,
-  stdin = '',
-): Promise<{ code: number | null; json: Record<string, unknown> }> {
+export async function runJson(args: readonly string[], settings: Record<string, string>, stdin = '') {
   const { code, stdout, stderr } = await runPrepaint([...args, '--json'], settings, stdin)
   assert.match(stdout, /^\{.*\}\n$/, `one object on stdout, not "${stdout}"; stderr: ${stderr}`)
   return { code, json: JSON.parse(stdout) as Record<string, unknown> }

@@ -4,8 +4,10 @@ import { chmodSync, existsSync, lchownSync, mkdtempSync, realpathSync, rmSync } 
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
+import { after, afterEach } from 'node:test'
 
 import type { SystemUser } from '../../src/system-user.ts'
+import { until } from './condition.ts'
 import { processesOf } from './processes.ts'
 
 type Event =
@@ -16,11 +18,11 @@ type Event =
   | { event: 'failed'; message: string }
   | { event: 'closed' }
 
+type Options = { attach?: boolean; user?: SystemUser }
+
 const started = new Set<ChildProcess>()
 
-export async function killTestProcesses(): Promise<void> {
-  await Promise.all([...started].map(killChild))
-}
+afterEach(() => Promise.all([...started].map(killChild)))
 
 async function killChild(child: ChildProcess): Promise<void> {
   const exited = child.exitCode ?? child.signalCode ?? once(child, 'exit')
@@ -29,10 +31,8 @@ async function killChild(child: ChildProcess): Promise<void> {
   started.delete(child)
 }
 
-export function startTestProcess(
-  dataDir: string,
-  { attach = false, user = null }: { attach?: boolean; user?: SystemUser } = {},
-) {
+/** Opens the database of a data directory. It is killed when the test ends. */
+export function startTestProcess(dataDir: string, { attach = false, user = null }: Options = {}) {
   const main = path.join(import.meta.dirname, 'database-process-main.ts')
   const child: ChildProcess = spawn(process.execPath, [main, dataDir, attach ? 'attach' : ''], {
     stdio: ['pipe', 'pipe', 'inherit'],
@@ -75,11 +75,22 @@ export function startTestProcess(
   }
 }
 
-/** A data directory that PostgreSQL's user can enter, unlike one of `mkdtemp`. */
+/** As `startTestProcess`, once the database is open at `host`. */
+export async function openTestProcess(dataDir: string, options?: Options) {
+  const child = startTestProcess(dataDir, options)
+  const { host } = await child.next('open')
+  return { ...child, host }
+}
+
+/** A data directory that PostgreSQL's user can enter, unlike one of `mkdtemp`. It is removed once its processes have ended. */
 export function testDataDir(user: SystemUser = null): string {
   const dir = mkdtempSync(path.join(realpathSync(tmpdir()), 'prepaint-data-'))
   chmodSync(dir, 0o711)
   if (user !== null) lchownSync(dir, user.uid, user.gid)
+  after(async () => {
+    await until(`no process of ${dir} is left`, () => processesIn(dir).length === 0)
+    removeDataDir(dir)
+  })
   return dir
 }
 

@@ -6,18 +6,15 @@ import { listening } from './loopback.ts'
 
 // A network between a node and PostgreSQL that can fail.
 
-export type DatabaseProxy = {
-  connection: pg.ClientConfig
-  url: string
-  /** `swallow`: drops everything silently; `refuse`: breaks every connection. */
-  set(state: 'through' | 'swallow' | 'refuse'): void
-  close(): void
-}
+/** `swallow`: drops everything silently; `refuse`: breaks every connection. */
+type State = 'through' | 'swallow' | 'refuse'
 
-export async function startDatabaseProxy(connection: pg.ClientConfig): Promise<DatabaseProxy> {
+export type DatabaseProxy = Awaited<ReturnType<typeof startDatabaseProxy>>
+
+export async function startDatabaseProxy(connection: pg.ClientConfig) {
   const socketFile = path.join(String(connection.host), `.s.PGSQL.${connection.port}`)
   const pairs = new Set<[net.Socket, net.Socket]>()
-  let state: 'through' | 'swallow' | 'refuse' = 'through'
+  let state: State = 'through'
 
   const server = net.createServer((near) => {
     const far = net.connect(socketFile)
@@ -54,7 +51,7 @@ export async function startDatabaseProxy(connection: pg.ClientConfig): Promise<D
   return {
     connection: { ...connection, host: '127.0.0.1', port },
     url: `postgres://${String(connection.user)}@127.0.0.1:${port}/${String(connection.database)}`,
-    set(next) {
+    set(next: State): void {
       state = next
       if (state === 'refuse') breakAll()
     },

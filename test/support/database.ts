@@ -5,18 +5,11 @@ import type pg from 'pg'
 import { withClient } from '../../src/db/connection.ts'
 import { createPool } from '../../src/db/database.ts'
 import { createListener } from '../../src/db/listener.ts'
+import type { AccountId, DomainId } from '../../src/ids.ts'
 import { silentLog } from '../../src/log.ts'
 import { connectionTo, startTestCluster } from './postgres-server.ts'
 
-export type TestDatabase = {
-  pool: pg.Pool
-  connection: pg.ClientConfig
-  url: string
-  /** The first column of the rows that a query gives. */
-  column<T = unknown>(sql: string, ...values: unknown[]): Promise<T[]>
-  /** Drops the database even if clients are connected; rejects if a connection was not released. */
-  close(): Promise<void>
-}
+export type TestDatabase = Awaited<ReturnType<typeof testDatabase>>
 
 /** A failed test may hold a connection, and the pool would wait for it for ever. */
 const GIVEN_BACK_WITHIN_MS = 30_000
@@ -36,7 +29,7 @@ let cluster: Promise<pg.ClientConfig> | undefined
 let count = 0
 
 /** A new database on the run's PostgreSQL, or this process's if it runs alone. It has the schema unless `empty` is true. */
-export async function testDatabase({ empty = false } = {}): Promise<TestDatabase> {
+export async function testDatabase({ empty = false } = {}) {
   const shared = process.env[SHARED_SERVER]
   if (shared === undefined) cluster ??= startTestCluster()
   const server = shared === undefined ? await cluster! : connectionTo(shared)
@@ -51,11 +44,13 @@ export async function testDatabase({ empty = false } = {}): Promise<TestDatabase
     pool,
     connection,
     url: `postgres:///${name}?${new URLSearchParams({ host: String(server.host), user: String(server.user) })}`,
-    async column<T>(text: string, ...values: unknown[]) {
+    /** The first column of the rows that a query gives. */
+    async column<T = unknown>(text: string, ...values: unknown[]) {
       const { rows } = await pool.query<[T]>({ text, values, rowMode: 'array' })
       return rows.map(([first]) => first)
     },
-    async close() {
+    /** Drops the database even if clients are connected; rejects if a connection was not released. */
+    async close(): Promise<void> {
       const waiting = new AbortController()
       const late = sleep(GIVEN_BACK_WITHIN_MS, 'late', { signal: waiting.signal }).catch(() => {})
       const ended = await Promise.race([pool.end(), late]).finally(() => waiting.abort())
@@ -72,15 +67,38 @@ export async function openTestDatabase(options?: { empty?: boolean }): Promise<T
   return database
 }
 
+/** A domain of an account, or of a new one with that plan. No node is told. */
+export async function insertDomain(
+  pool: pg.Pool,
+  name: string,
+  of: { account?: AccountId; plan?: string; originUrl?: string; active?: boolean } = {},
+): Promise<DomainId> {
+  const { account = null, plan = 'pro', originUrl = 'https://origin.example.com', active = true } = of
+  const { rows } = await pool.query<{ id: DomainId }>(
+    `with owner as (
+       insert into account (email, plan) select $1 || '@example.com', $2 where $3::integer is null returning id)
+     insert into domain (account_id, custom_domain, origin_url, is_active)
+     select coalesce($3, (select id from owner)), $1, $4, $5 returning id`,
+    [name, plan, account, originUrl, active],
+  )
+  return rows[0]!.id
+}
+
 /** All that the nodes are told to forget because of `act`, in the order of the commits. */
-export async function invalidatedBy(
+export async function invalidatedBy(database: TestDatabase, act: () => Promise<unknown>): Promise<unknown[]> {
+  return (await notifiedBy(database, ['invalidate'], act)).map((payload) => JSON.parse(payload))
+}
+
+/** What is notified on these channels because of `act`. */
+export async function notifiedBy(
   { connection, pool }: TestDatabase,
+  channels: readonly string[],
   act: () => Promise<unknown>,
-): Promise<unknown[]> {
+): Promise<string[]> {
   const listener = await createListener(connection, silentLog())
-  const heard: unknown[] = []
+  const heard: string[] = []
   const { promise: last, resolve } = Promise.withResolvers<void>()
-  listener.on('invalidate', (payload) => heard.push(JSON.parse(payload)))
+  for (const channel of channels) listener.on(channel, (payload) => heard.push(payload))
   listener.on('last', () => resolve())
   await listener.settled()
   try {

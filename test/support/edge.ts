@@ -6,6 +6,7 @@ import { after } from 'node:test'
 import { createSecureContext } from 'node:tls'
 import ipaddr from 'ipaddr.js'
 import { DEFAULT_PLANS } from '../../src/accounts/plans.ts'
+import { utcMonth } from '../../src/clock.ts'
 import { createListener } from '../../src/db/listener.ts'
 import { type Queryable, transaction } from '../../src/db/transaction.ts'
 import { createEdge, type EdgeOptions, type EdgeParts } from '../../src/edge/edge.ts'
@@ -23,7 +24,7 @@ import type { RenderOutcome } from '../../src/render/outcome.ts'
 import { invalidateOn } from '../../src/store/invalidation.ts'
 import { createAskedPaths } from '../../src/store/known-paths.ts'
 import { type PurgeWhat, purgePages } from '../../src/store/purge.ts'
-import { testDatabase } from './database.ts'
+import { insertDomain, testDatabase } from './database.ts'
 import { listening, serve } from './loopback.ts'
 
 export const GOOGLEBOT = 'Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)'
@@ -63,29 +64,21 @@ export async function startTestEdge(
   } = {},
 ) {
   const database = await testDatabase()
-  const { pool, connection } = database
+  const { pool, connection, column } = database
   let nowMs = Date.now()
   const clock = { nowMs: () => nowMs }
   const log = silentLog()
 
-  const {
-    server: origin,
-    url: originUrl,
-    close: closeOrigin,
-  } = await serve(
+  const origin = await serve(
     options.origin ?? ((req, res) => res.end(`<div id="app"></div> ${req.headers.host} ${req.url}`)),
   )
-  const { rows } = await pool.query<{ id: number }>(
+  const [account] = await column<AccountId>(
     `insert into account (email, plan) values ('red@example.com', 'starter') returning id`,
   )
-  const account = rows[0]!.id as AccountId
   const addDomain = async (name: string): Promise<DomainId> => {
-    const added = await pool.query<{ id: DomainId }>(
-      'insert into domain (account_id, custom_domain, origin_url) values ($1, $2, $3) returning id',
-      [account, name, originUrl],
-    )
+    const id = await insertDomain(pool, name, { account: account!, originUrl: origin.url })
     await pool.query(`select pg_notify('invalidate', $1)`, [JSON.stringify({ host: name })])
-    return added.rows[0]!.id
+    return id
   }
   const red = await addDomain('red.example')
   const blue = await addDomain('blue.example')
@@ -120,14 +113,11 @@ export async function startTestEdge(
     const complete = createComplete({ pool, plans: DEFAULT_PLANS, clock, ended })
     const job = await claimOne()
     if (job === null) return
-    rendered.push(`${job.customDomain}${job.page.path}`)
-    if (scripted.length === 0 && options.render !== undefined) {
-      await complete(job, await options.render(job))
-      return
-    }
-    const html = `<h1>${job.customDomain}${job.page.path}</h1><p>render ${rendered.length}</p>`
+    const url = `${job.customDomain}${job.page.path}`
+    rendered.push(url)
+    const html = `<h1>${url}</h1><p>render ${rendered.length}</p>`
     const page: RenderOutcome = { kind: 'rendered', status: 200, headers: [], html }
-    const outcome = scripted.shift() ?? page
+    const outcome = scripted.shift() ?? (await options.render?.(job)) ?? page
     if (outcome !== 'hang') await complete(job, outcome)
   }
 
@@ -169,6 +159,15 @@ export async function startTestEdge(
     await listener.settled()
     const port = await listening(edge.server)
     const tlsPort = edge.secure === null ? 0 : await listening(edge.secure)
+    /** Earlier notifications have reached this node, because they keep their order. */
+    async function settled(): Promise<void> {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      const channel = `settled_${settles++}`
+      listener.on(channel, () => resolve())
+      await listener.settled()
+      await pool.query('select pg_notify($1, $2)', [channel, ''])
+      await promise
+    }
     const ask = (path: string, asking: AskOptions = {}) => request(port, path, asking)
     return {
       ask,
@@ -179,6 +178,7 @@ export async function startTestEdge(
       integrations: edge.integrations,
       asked,
       listener,
+      settled,
       waiting: () => waiter.waiting,
       verdict: async (path: string, asking?: AskOptions) => (await ask(path, asking)).verdict,
       session: (t: { after(end: () => unknown): void }) => openSession(t, tlsPort),
@@ -196,36 +196,25 @@ export async function startTestEdge(
 
   const first = await node()
 
-  /** Earlier notifications have reached the first node, because they keep their order. */
-  async function settled(): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>()
-    const channel = `settled_${settles++}`
-    first.listener.on(channel, () => resolve())
-    await first.listener.settled()
-    await pool.query('select pg_notify($1, $2)', [channel, ''])
-    await promise
-  }
-
   /** In effect when the promise resolves. */
   async function set(columns: string, name = 'red.example'): Promise<void> {
     await pool.query(`update domain set ${columns} where custom_domain = $1`, [name])
     await pool.query(`select pg_notify('invalidate', $1)`, [JSON.stringify({ host: name })])
-    await settled()
+    await first.settled()
   }
   const purge = (what: PurgeWhat, domain = red) =>
     transaction(pool, (client) => purgePages(client, domain, what))
 
   return {
     ...first,
-    settled,
     node,
     pool,
-    account,
+    account: account!,
     red,
     blue,
     addDomain,
-    origin: originUrl,
-    originServer: origin,
+    origin: origin.url,
+    originServer: origin.server,
     rendered,
     refreshed,
     work: () => work(() => {}),
@@ -237,6 +226,18 @@ export async function startTestEdge(
     purge,
     set,
     settings: (settings: object, name?: string) => set(`settings = '${JSON.stringify(settings)}'`, name),
+    /** So many renders of `red.example` are used up in this month. */
+    async count(renders: number): Promise<void> {
+      await pool.query(
+        `insert into render_count values ($1, $2, $3)
+           on conflict (domain_id, month) do update set renders = excluded.renders`,
+        [red, utcMonth(nowMs), renders],
+      )
+    },
+    async counted(): Promise<number> {
+      const { rows } = await pool.query('select coalesce(sum(renders), 0)::int as renders from render_count')
+      return rows[0].renders
+    },
     /** Nothing stored, queued, counted or set. */
     async reset() {
       for (const domain of [red, blue]) await purge({ kind: 'all' }, domain)
@@ -248,7 +249,7 @@ export async function startTestEdge(
     },
     async close() {
       await first.close()
-      await closeOrigin()
+      await origin.close()
       origins.close()
       await database.close()
     },

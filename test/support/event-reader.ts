@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { Readable } from 'node:stream'
 
 type TestEvent = { id: string; event: string; data: Record<string, unknown> }
 
@@ -21,14 +22,7 @@ export async function openStream(url: string, headers: Record<string, string>) {
         if (value.event === event) return value
       }
     },
-    async rest() {
-      const found: TestEvent[] = []
-      for (;;) {
-        const { value, done } = await inTime('the end of the stream', frames.next())
-        if (done === true) return found
-        found.push(value)
-      }
-    },
+    rest: (): Promise<TestEvent[]> => inTime('the end of the stream', Readable.from(frames).toArray()),
     close: () => abort.abort(),
   }
 }

@@ -3,31 +3,26 @@ import pg from 'pg'
 import { clearDataDir, makeDataDir } from './data-dir.ts'
 import { type DatabaseProxy, startDatabaseProxy } from './database-proxy.ts'
 import { type NodeProcess, startNodeProcess } from './node-process.ts'
-import { startTestServer, type TestServer } from './postgres-server.ts'
+import { startTestServer } from './postgres-server.ts'
 
 export type Member = { process: NodeProcess; network: DatabaseProxy; start(): Promise<void> }
 
-/** Nodes on one PostgreSQL, each with its own process, data directory and network. */
-export type Fleet = {
-  server: TestServer
-  /** Bypasses all networks. */
-  pool: pg.Pool
-  members: Member[]
-  /** Ends everything; returns what was left behind. */
-  close(): Promise<string[]>
-}
+export type Fleet = Awaited<ReturnType<typeof startFleet>>
 
 const SKEWED_CLOCK = path.join(import.meta.dirname, 'skewed-clock.ts')
 
+/** Nodes on one PostgreSQL, each with its own process, data directory and network. */
 export async function startFleet(
   nodes: readonly { settings?: Record<string, string>; clockAheadMs?: number }[],
-): Promise<Fleet> {
+) {
   const server = await startTestServer()
+  /** Bypasses all networks. */
   const pool = new pg.Pool({ ...server.connection, max: 4 })
   pool.on('error', () => {})
   const dirs: string[] = []
   const members: Member[] = []
   const networks: DatabaseProxy[] = []
+  /** Ends everything; returns what was left behind. */
   const close = async () => {
     const running = members.filter(({ process }) => process.running)
     const stopped = await Promise.allSettled(running.map(({ process }) => process.stop()))

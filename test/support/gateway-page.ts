@@ -4,6 +4,7 @@ import { after } from 'node:test'
 import { silentLog } from '../../src/log.ts'
 import { findBrowser } from '../../src/render/browser/browser-binary.ts'
 import { launchBrowser } from '../../src/render/browser/browser-process.ts'
+import { until } from './condition.ts'
 import { makeDataDir, removeDir, testChromium } from './data-dir.ts'
 import { CUSTOM_DOMAIN, startTestGateway } from './gateway.ts'
 
@@ -36,45 +37,38 @@ export async function openTestPage(t: { after(end: () => unknown): void }, answe
     log: silentLog(),
   })
   t.after(() => browser.kill('the test is over'))
-  const { browserContextId } = await browser.cdp.browser.send('Target.createBrowserContext', {
+  const { cdp } = browser
+  const { browserContextId } = await cdp.browser.send('Target.createBrowserContext', {
     proxyServer: tested.site.proxyUrl,
     proxyBypassList: '<-loopback>',
   })
-  const { targetId } = await browser.cdp.browser.send('Target.createTarget', {
-    url: 'about:blank',
-    browserContextId,
-  })
-  const { sessionId } = await browser.cdp.browser.send('Target.attachToTarget', { targetId, flatten: true })
-  const page = browser.cdp.session(sessionId)
-  let tellLoaded = () => {}
-  page.listen({ 'Page.loadEventFired': () => tellLoaded() })
-  await page.send('Page.enable')
+  const { targetId } = await cdp.browser.send('Target.createTarget', { url: 'about:blank', browserContextId })
+  const { sessionId } = await cdp.browser.send('Target.attachToTarget', { targetId, flatten: true })
+  const page = cdp.session(sessionId)
+  const evaluate = async (body: string): Promise<unknown> => {
+    const { result, exceptionDetails } = await page.send('Runtime.evaluate', {
+      expression: `(async () => { ${body} })()`,
+      awaitPromise: true,
+      returnByValue: true,
+    })
+    assert.equal(exceptionDetails, undefined, exceptionDetails?.exception?.description)
+    return result.value
+  }
   const visit = async (pathname: string) => {
-    const { promise: loaded, resolve } = Promise.withResolvers<void>()
-    tellLoaded = resolve
     const { errorText } = await page.send('Page.navigate', { url: `https://${CUSTOM_DOMAIN}${pathname}` })
     assert.equal(errorText, undefined)
-    await loaded
+    await until('it is loaded', () => evaluate(`return document.readyState === 'complete'`))
   }
   await visit('/')
 
   return {
     tested,
     visit,
+    evaluate,
     async hostsMade(): Promise<number> {
-      const { histograms } = await browser.cdp.browser.send('Browser.getHistograms', {
-        query: 'Navigation.CreateSpeculativeRFH',
-      })
+      const query = 'Navigation.CreateSpeculativeRFH'
+      const { histograms } = await cdp.browser.send('Browser.getHistograms', { query })
       return histograms.reduce((sum, { count }) => sum + count, 0)
-    },
-    async evaluate(body: string): Promise<unknown> {
-      const { result, exceptionDetails } = await page.send('Runtime.evaluate', {
-        expression: `(async () => { ${body} })()`,
-        awaitPromise: true,
-        returnByValue: true,
-      })
-      assert.equal(exceptionDetails, undefined, exceptionDetails?.exception?.description)
-      return result.value
     },
   }
 }

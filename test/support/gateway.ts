@@ -29,11 +29,8 @@ export async function startTestGateway(
     originHeaders?: readonly string[]
   } = {},
 ) {
-  const {
-    server: origin,
-    port,
-    close,
-  } = await serve(options.origin ?? ((_request, response) => response.end('origin')))
+  const origin = await serve(options.origin ?? ((_request, response) => response.end('origin')))
+  const { port } = origin
   const canary = { connections: 0, port: 0 }
   const canaries = [net.createServer(), net.createServer()]
   for (const server of canaries) {
@@ -61,7 +58,7 @@ export async function startTestGateway(
   })
   t.after(async () => {
     await gateway.close()
-    await close()
+    await origin.close()
     for (const server of canaries) server.close()
   })
   const proxyPort = Number(new URL(site.proxyUrl).port)
@@ -103,7 +100,7 @@ export async function startTestGateway(
   return {
     gateway,
     site,
-    origin,
+    origin: origin.server,
     originPort: port,
     canary,
     proxyPort,

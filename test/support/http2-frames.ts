@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import tls from 'node:tls'
 
@@ -101,12 +102,8 @@ export function setting(id: number, value: number): Buffer {
 
 function text(value: string): Buffer {
   const bytes = Buffer.from(value, 'latin1')
-  const length = [bytes.length]
-  if (bytes.length >= 127) {
-    length[0] = 127
-    let left = bytes.length - 127
-    for (; left >= 128; left = Math.floor(left / 128)) length.push((left % 128) | 128)
-    length.push(left)
-  }
+  // More takes another byte of length (RFC 7541, section 5.1).
+  assert(bytes.length <= 254)
+  const length = bytes.length < 127 ? [bytes.length] : [127, bytes.length - 127]
   return Buffer.concat([Buffer.from(length), bytes])
 }

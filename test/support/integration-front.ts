@@ -1,7 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import http from 'node:http'
 import net from 'node:net'
 import path from 'node:path'
+import { createInterface } from 'node:readline'
 
 import { listening } from './loopback.ts'
 
@@ -64,11 +66,9 @@ export async function startExample(
     env: { PATH: process.env['PATH'], ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
-  const port = await new Promise<number>((resolve, reject) => {
-    child.stdout!.once('data', (line: Buffer) =>
-      resolve((JSON.parse(line.toString()) as { port: number }).port),
-    )
-    child.once('exit', (code) => reject(new Error(`${file} ended with ${code}`)))
-  })
-  return { port, child }
+  // Fails too when the process cannot be started. What it says later is read and dropped.
+  const said = once(createInterface({ input: child.stdout }), 'line')
+  const ended = once(child, 'exit').then(([code]) => Promise.reject(new Error(`${file} ended with ${code}`)))
+  const [line] = (await Promise.race([said, ended])) as [string]
+  return { port: (JSON.parse(line) as { port: number }).port, child }
 }

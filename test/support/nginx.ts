@@ -28,23 +28,15 @@ export async function startNginx(port: number, http: string): Promise<{ close():
     rmSync(dir, { recursive: true })
   }
   try {
-    await until('nginx listens', () => listens(port))
+    await until('nginx listens', async () => {
+      const socket = net.connect(port, '127.0.0.1')
+      await once(socket, 'connect')
+      return socket.destroy()
+    })
     return { close }
   } catch (cause) {
     const said = readFileSync(log, 'utf8')
     await close()
     throw new Error(said, { cause })
-  }
-}
-
-async function listens(port: number): Promise<boolean> {
-  const socket = net.connect(port, '127.0.0.1')
-  try {
-    await once(socket, 'connect')
-    return true
-  } catch {
-    return false
-  } finally {
-    socket.destroy()
   }
 }

@@ -5,21 +5,7 @@ import { programEnvironment } from './command-line.ts'
 
 const ROOT = path.resolve(import.meta.dirname, '..', '..')
 
-export type NodeProcess = {
-  api: string
-  edge: string
-  edgeTls: string
-  pid: number
-  settings: Record<string, string>
-  readyMs: number
-  /** The last 64 KiB of its log. */
-  log(): string
-  /** SIGKILL; resolves when it is gone and `log` is complete. */
-  kill(): Promise<void>
-  /** SIGTERM; resolves with the exit status, null after a signal. Kills it and rejects after a minute. */
-  stop(): Promise<number | null>
-  readonly running: boolean
-}
+export type NodeProcess = Awaited<ReturnType<typeof startNodeProcess>>
 
 const LOG_BYTES = 64 * 1024
 /** Mostly for unpacking the browser on a slow machine. */
@@ -27,11 +13,8 @@ const READY_MS = 180_000
 const END_MS = 60_000
 
 /** Starts `bin/prepaint.ts serve` on free ports; it ends with this process. Rejects without a ready line. */
-export async function startNodeProcess(
-  dataDir: string,
-  settings: Record<string, string> = {},
-): Promise<NodeProcess> {
-  const all = {
+export async function startNodeProcess(dataDir: string, settings: Record<string, string> = {}) {
+  const all: Record<string, string> = {
     PREPAINT_DATA_DIR: dataDir,
     PREPAINT_API_PORT: '0',
     PREPAINT_EDGE_PORT: '0',
@@ -53,12 +36,13 @@ export async function startNodeProcess(
   child.stderr!.setEncoding('utf8').on('data', (chunk: string) => {
     said = (said + chunk).slice(-LOG_BYTES)
   })
-  const ready = await readyLine(child, exited).catch((error: unknown) => {
+  const ready = await readyLine(child).catch((error: unknown) => {
     child.kill('SIGKILL')
     throw new Error(`the node did not start; it said:\n${said}`, { cause: error })
   })
 
   const readyMs = performance.now() - startedMs
+  child.stdout!.resume()
   // Earlier log output is read in this turn at the latest.
   await new Promise(setImmediate)
 
@@ -67,12 +51,15 @@ export async function startNodeProcess(
     pid: child.pid!,
     settings: all,
     readyMs,
+    /** The last 64 KiB of its log. */
     log: () => said,
-    async kill() {
+    /** SIGKILL; resolves when it is gone and `log` is complete. */
+    async kill(): Promise<void> {
       child.kill('SIGKILL')
       await exited
     },
-    async stop() {
+    /** SIGTERM; resolves with the exit status, null after a signal. Kills it and rejects after a minute. */
+    async stop(): Promise<number | null> {
       child.kill('SIGTERM')
       const { promise: late, reject } = Promise.withResolvers<never>()
       const timer = setTimeout(() => {
@@ -81,23 +68,21 @@ export async function startNodeProcess(
       }, END_MS)
       return Promise.race([exited, late]).finally(() => clearTimeout(timer))
     },
-    get running() {
+    get running(): boolean {
       return child.exitCode === null && child.signalCode === null
+    },
+    /** By us; it may still be on its way out. */
+    get killed(): boolean {
+      return child.killed
     },
   }
 }
 
-type Addresses = Pick<NodeProcess, 'api' | 'edge' | 'edgeTls'>
-
-async function readyLine(child: ChildProcess, exited: Promise<number | null>): Promise<Addresses> {
-  const { promise, resolve, reject } = Promise.withResolvers<Addresses>()
-  const timer = setTimeout(() => reject(new Error(`no ready line in ${READY_MS} ms`)), READY_MS)
-  const lines = createInterface({ input: child.stdout! })
-  lines.on('line', (line) => {
+async function readyLine(child: ChildProcess) {
+  const lines = createInterface({ input: child.stdout!, signal: AbortSignal.timeout(READY_MS) })
+  for await (const line of lines) {
     const event = JSON.parse(line) as { event: string; api: string; edge: string; edge_tls: string }
-    if (event.event === 'ready') resolve({ api: event.api, edge: event.edge, edgeTls: event.edge_tls })
-  })
-  child.once('error', reject)
-  void exited.then((code) => reject(new Error(`it ended with status ${code}`)))
-  return promise.finally(() => clearTimeout(timer))
+    if (event.event === 'ready') return { api: event.api, edge: event.edge, edgeTls: event.edge_tls }
+  }
+  throw new Error(`no ready line in ${READY_MS} ms; exit status ${child.exitCode}`)
 }

@@ -1,16 +1,14 @@
-import { lchownSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { lchownSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 
 import type pg from 'pg'
 
-import { systemClock } from '../../src/clock.ts'
 import { CONNECTION_DEFAULTS } from '../../src/db/connection.ts'
 import { migrate } from '../../src/db/migrate.ts'
 import { findBinaries } from '../../src/db/private-postgres/binaries.ts'
 import { PRIVATE_USER, prepareCluster } from '../../src/db/private-postgres/cluster.ts'
 import { makePrivate, prepareSocketDir } from '../../src/db/private-postgres/home.ts'
-import { holderOf, readPidFile } from '../../src/db/private-postgres/owner-lock.ts'
 import { PRIVATE_SETTINGS, startPostmaster } from '../../src/db/private-postgres/postmaster.ts'
 import { silentLog } from '../../src/log.ts'
 import { databaseUser, ownUid, type SystemUser } from '../../src/system-user.ts'
@@ -25,11 +23,9 @@ const SETTINGS = {
   max_connections: '300',
 }
 const INITDB_ARGS = ['--no-sync', '--wal-segsize=1']
-const LEFTOVER_MS = 3_600_000
 
 /** A server that ends with this process, and is removed then. */
 export async function startTestCluster(): Promise<pg.ClientConfig> {
-  removeLeftovers(testPlace(databaseUser()))
   const { start } = await makeCluster()
   const { connection } = await start(true)
   await migrate(connection, silentLog())
@@ -55,15 +51,7 @@ async function makeCluster() {
   return { run, start }
 }
 
-export type TestServer = {
-  connection: pg.ClientConfig
-  url: string
-  stop(): Promise<void>
-  start(): Promise<void>
-  close(): Promise<void>
-}
-
-export async function startTestServer(): Promise<TestServer> {
+export async function startTestServer() {
   const { run, start } = await makeCluster()
   let { server, connection } = await start(false)
   await migrate(connection, silentLog())
@@ -90,16 +78,4 @@ function testPlace(user: SystemUser): string {
   const name = `prepaint-test-${user?.uid ?? ownUid()}`
   for (const dir of [path.join(tmpdir(), name), `/tmp/${name}`]) if (makePrivate(dir, user)) return dir
   throw new Error(`${path.join(tmpdir(), name)} belongs to somebody else; remove it, or set TMPDIR`)
-}
-
-/** Removes what a killed machine or watchdog left. */
-function removeLeftovers(place: string): void {
-  for (const name of readdirSync(place).filter((entry) => entry.startsWith('run-'))) {
-    const run = path.join(place, name)
-    const made = statSync(run, { throwIfNoEntry: false })
-    if (made === undefined || systemClock.nowMs() - made.mtimeMs < LEFTOVER_MS) continue
-    const pid = readPidFile(path.join(run, 'data'))?.pid
-    if (pid !== undefined && holderOf(pid, path.join(run, 'data')) === 'postgres') continue
-    rmSync(run, { recursive: true, force: true })
-  }
 }

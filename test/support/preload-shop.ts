@@ -24,14 +24,14 @@ export async function startShop(
   const asked: string[] = []
   const broken: string[] = []
   const answers = new Map<string, (response: http.ServerResponse) => void>()
+  const { headers = {}, ...given } = options
   const { own, openOwn, site } = await startTestGateway(t, {
-    ...(options.limits === undefined ? {} : { limits: options.limits }),
-    preload: options.preload ?? true,
+    ...given,
     origin(request, response) {
       const { method, url = '' } = request
       asked.push(method === 'GET' ? url : `${method} ${url}`)
       response.on('close', () => response.writableFinished || broken.push(url))
-      for (const header of Object.entries(options.headers ?? {})) response.setHeader(...header)
+      for (const header of Object.entries(headers)) response.setHeader(...header)
       const answer = answers.get(url)
       if (answer !== undefined) answer(response)
       else response.end(`${url} for ${request.headers.referer ?? 'nobody'}`)

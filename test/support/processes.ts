@@ -38,21 +38,18 @@ export function processTree(root: number): ProcessEntry[] {
 /** Processes with the directory in arguments, environment or working directory; no zombies, not this process. */
 export function processesOf(dir: string): ProcessEntry[] {
   return listProcesses().filter(
-    ({ pid, command }) =>
-      pid !== process.pid && (command.includes(dir) || environmentOf(pid).includes(dir) || inside(pid, dir)),
+    ({ pid, command }) => pid !== process.pid && (command.includes(dir) || isInside(pid, dir)),
   )
 }
 
 /** Includes whole process groups: children of a system browser do not name the directory. */
 export function browserProcessesOf(dir: string): ProcessEntry[] {
-  const groups = new Set(
-    processesOf(dir).flatMap(({ command, group }) =>
-      command.includes('--remote-debugging-pipe') ? [group] : [],
-    ),
-  )
-  const own = new Set(processesOf(dir).map(({ pid }) => pid))
+  const own = processesOf(dir)
+  const pids = new Set(own.map(({ pid }) => pid))
+  const browsers = own.filter(({ command }) => command.includes('--remote-debugging-pipe'))
+  const groups = new Set(browsers.map(({ group }) => group))
   return listProcesses().filter(
-    ({ pid, group, state }) => own.has(pid) || (groups.has(group) && state !== 'Z'),
+    ({ pid, group, state }) => pids.has(pid) || (groups.has(group) && state !== 'Z'),
   )
 }
 
@@ -63,12 +60,8 @@ export function isBrowser({ command }: ProcessEntry): boolean {
 
 /** Bytes; shared memory is divided among its users. 0 for a process that has ended. */
 export function proportionalMemory(pid: number): number {
-  try {
-    const line = /^Pss:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))
-    return Number(line?.[1] ?? 0) * 1024
-  } catch {
-    return 0
-  }
+  const rollup = orNothing(() => readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))
+  return Number(/^Pss:\s+(\d+) kB$/m.exec(rollup)?.[1] ?? 0) * 1024
 }
 
 /** Fields of proc_pid_stat(5) by number; the command name in parentheses may hold spaces. */
@@ -86,19 +79,17 @@ function readProcess(pid: number): ProcessEntry {
   }
 }
 
-function environmentOf(pid: number): string {
-  try {
-    return readFileSync(`/proc/${pid}/environ`, 'utf8')
-  } catch {
-    return ''
-  }
+function isInside(pid: number, dir: string): boolean {
+  const environment = orNothing(() => readFileSync(`/proc/${pid}/environ`, 'utf8'))
+  const cwd = orNothing(() => readlinkSync(`/proc/${pid}/cwd`))
+  return environment.includes(dir) || cwd === dir || cwd.startsWith(`${dir}/`)
 }
 
-function inside(pid: number, dir: string): boolean {
+/** A process may end at any moment. */
+function orNothing(read: () => string): string {
   try {
-    const cwd = readlinkSync(`/proc/${pid}/cwd`)
-    return cwd === dir || cwd.startsWith(`${dir}/`)
+    return read()
   } catch {
-    return false
+    return ''
   }
 }

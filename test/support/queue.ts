@@ -3,6 +3,7 @@ import { after, beforeEach } from 'node:test'
 import { DEFAULT_PLANS } from '../../src/accounts/plans.ts'
 import { type Clock, systemClock } from '../../src/clock.ts'
 import { createListener, type Listener } from '../../src/db/listener.ts'
+import { transaction } from '../../src/db/transaction.ts'
 import type { AccountId, DomainId, PagePath } from '../../src/ids.ts'
 import { silentLog } from '../../src/log.ts'
 import { AfterRender } from '../../src/queue/jobs/after-render.ts'
@@ -14,7 +15,10 @@ import { type RunJobOptions, runJob } from '../../src/queue/jobs/run-job.ts'
 import type { Prober } from '../../src/queue/judging/prober.ts'
 import { lastRenders } from '../../src/queue/judging/render-records.ts'
 import type { RenderOutcome } from '../../src/render/outcome.ts'
-import { testDatabase } from './database.ts'
+import { pageId } from '../../src/store/page-id.ts'
+import { type PurgeWhat, purgePages } from '../../src/store/purge.ts'
+import { readStored } from '../../src/store/stored-page.ts'
+import { insertDomain, testDatabase } from './database.ts'
 
 /** Paths that need no normalising. */
 export function paths(count: number, prefix = '/p'): PagePath[] {
@@ -68,30 +72,22 @@ export async function testQueue() {
       systemClock.nowMs(),
     )
   }
+  /** Ends jobs as a worker does, with other plans or another clock. */
+  const completer = (options: Partial<Parameters<typeof createComplete>[0]> = {}) =>
+    createComplete({ pool, plans: DEFAULT_PLANS, clock: systemClock, ...options })
   return {
     ...database,
-    async domain({
-      plan = 'enterprise',
-      active = true,
-      account,
-    }: {
-      plan?: string
-      active?: boolean
-      account?: AccountId
-    } = {}) {
-      const name = `d${++count}.example`
-      const { rows } = await pool.query<{ id: DomainId }>(
-        `with owner as (insert into account (email, plan) select $1, $2 where $5::integer is null returning id)
-         insert into domain (account_id, custom_domain, origin_url, is_active)
-         select coalesce($5, (select id from owner)), $3, 'http://127.0.0.1:1', $4 returning id`,
-        [`owner@${name}`, plan, name, active, account ?? null],
-      )
-      return rows[0]!.id
-    },
+    domain: (of: { plan?: string; active?: boolean; account?: AccountId } = {}) =>
+      insertDomain(pool, `d${++count}.example`, {
+        plan: 'enterprise',
+        originUrl: 'http://127.0.0.1:1',
+        ...of,
+      }),
     accountOf: async (domain: DomainId) =>
       (await column<AccountId>('select account_id from domain where id = $1', domain))[0]!,
     claim,
-    complete: createComplete({ pool, plans: DEFAULT_PLANS, clock: systemClock }),
+    complete: completer(),
+    completer,
     /** Queues a page and claims what is first. */
     async running(domain: DomainId, path = '/', priority: Priority = 'live'): Promise<ClaimedJob> {
       await enqueue(pool, domain, [path as PagePath], priority)
@@ -112,14 +108,24 @@ export async function testQueue() {
          on conflict (domain_id, month) do update set renders = excluded.renders`,
         [domain, renders],
       ),
+    /** A crawler has asked for page `/p<n>` `n` hours ago. */
+    visited: (domain: DomainId, pages: number) =>
+      pool.query(
+        `insert into last_visit select $1, '/p' || n, 'Googlebot', 'search', now() - make_interval(hours => n)
+           from generate_series(0, $2::integer - 1) n`,
+        [domain, pages],
+      ),
     /** Stores pages as they are a moment after their render, or `hours` later. */
     store: (domain: DomainId, paths: readonly string[], hours = 0) =>
       pool.query(
         `insert into page (domain_id, path, status, headers, body_br, html_bytes, etag, rendered_at)
-         select $1, path, 200, '[]', '\\x00', 1, 'e', now() - make_interval(secs => $3 * 3600) from unnest($2::text[]) as path`,
+         select $1, path, 200, '[]', '\\x00', 1, 'e', now() - make_interval(secs => $3::float8 * 3600) from unnest($2::text[]) as path`,
         [domain, paths, hours],
       ),
     records: (domain: DomainId) => lastRenders(pool, domain),
+    page: (domain: DomainId, path = '/') => readStored(pool, pageId(domain, path as PagePath)),
+    purge: (domain: DomainId, what: PurgeWhat) =>
+      transaction(pool, (client) => purgePages(client, domain, what)),
     /** Paths of stored pages. */
     stored: (domain: DomainId) =>
       column<string>('select path from page where domain_id = $1 order by path', domain),

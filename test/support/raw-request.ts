@@ -1,40 +1,27 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import http from 'node:http'
 import net from 'node:net'
 import { text } from 'node:stream/consumers'
 
 // Sends requests unchanged; `fetch` would normalise them.
 
-export type RawAnswer = { status: number; headers: http.IncomingHttpHeaders; text: string }
-
-export function rawRequest(
-  base: string,
-  options: http.RequestOptions,
-  body?: string | Buffer,
-): Promise<RawAnswer> {
-  const { promise, resolve, reject } = Promise.withResolvers<RawAnswer>()
-  const request = http.request(base, { agent: false, ...options }, async (response) => {
-    resolve({ status: response.statusCode!, headers: response.headers, text: await text(response) })
-  })
-  request.on('error', reject)
+export async function rawRequest(base: string, options: http.RequestOptions, body?: string | Buffer) {
+  const request = http.request(base, { agent: false, ...options })
   request.end(body)
-  return promise
+  const [response] = (await once(request, 'response')) as [http.IncomingMessage]
+  request.on('error', () => {})
+  return { status: response.statusCode!, headers: response.headers, text: await text(response) }
 }
 
+/** Everything until the server ends the connection. */
 export function rawBytes(base: string, bytes: string): Promise<string> {
-  const { promise, resolve, reject } = Promise.withResolvers<string>()
-  const socket = net.connect(Number(new URL(base).port), '127.0.0.1', () => socket.write(bytes))
-  let answer = ''
-  socket.on('data', (chunk) => {
-    answer += chunk
-  })
-  socket.on('end', () => {
-    socket.destroy()
-    resolve(answer)
-  })
-  socket.on('error', reject)
-  return promise
+  const socket = net.connect(Number(new URL(base).port), '127.0.0.1')
+  socket.write(bytes)
+  return text(socket)
 }
+
+type RawAnswer = Awaited<ReturnType<typeof rawRequest>>
 
 export function assertError({ status, headers, text: said }: RawAnswer, wanted: number, error: string): void {
   assert.equal(status, wanted, said)

@@ -2,12 +2,12 @@ import type http from 'node:http'
 import { after } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import ipaddr from 'ipaddr.js'
-import { type Clock, systemClock } from '../../src/clock.ts'
+import { systemClock } from '../../src/clock.ts'
 import { startGateway } from '../../src/gateway/gateway.ts'
 import type { GatewayLimits } from '../../src/gateway/request-counts.ts'
 import type { DomainName, PagePath } from '../../src/ids.ts'
 import { silentLog } from '../../src/log.ts'
-import type { PageLimits, RenderOutcome, RenderRequest } from '../../src/render/outcome.ts'
+import type { RenderOutcome, RenderRequest } from '../../src/render/outcome.ts'
 import { type RendererOptions, startRenderer } from '../../src/render/renderer.ts'
 import { makeDataDir, removeDir, testChromium } from './data-dir.ts'
 import { serve } from './loopback.ts'
@@ -18,66 +18,50 @@ export type Answer = string | ((request: http.IncomingMessage, response: http.Se
 
 export type TestRenderer = Awaited<ReturnType<typeof startTestRenderer>>
 
-type Asked = { domain?: string; signal?: AbortSignal; originUrl?: string }
+type Asked = Partial<Omit<RenderRequest, 'customDomain' | 'path'>> & { domain?: string }
 
-export async function startTestRenderer(
-  options: {
-    slots?: number
-    timeoutMs?: number
-    limits?: Partial<PageLimits>
-    gatewayLimits?: Partial<GatewayLimits>
-    clock?: Clock
-    recycle?: RendererOptions['recycle']
-  } = {},
-) {
+type Options = Pick<RendererOptions, 'slots' | 'timeoutMs' | 'limits' | 'clock' | 'recycle' | 'dataDir'>
+
+export async function startTestRenderer({
+  gatewayLimits = {},
+  dataDir = makeDataDir(),
+  ...options
+}: Partial<Options> & { gatewayLimits?: Partial<GatewayLimits> } = {}) {
   /** A string is HTML. Missing paths return 404 without a body. */
   const routes = new Map<string, Answer>()
   const asked: string[] = []
-  const {
-    server: origin,
-    url: originUrl,
-    close: closeOrigin,
-  } = await serve((request, response) => {
-    asked.push(request.url ?? '')
-    const answer = routes.get(request.url ?? '') ?? routes.get((request.url ?? '').split('?')[0] ?? '')
+  const origin = await serve((request, response) => {
+    const { url = '' } = request
+    asked.push(url)
+    const answer = routes.get(url) ?? routes.get(url.split('?', 1)[0]!)
     if (answer === undefined) response.writeHead(404).end()
     else if (typeof answer === 'function') answer(request, response)
     else response.setHeader('content-type', 'text/html; charset=utf-8').end(answer)
   })
 
-  const dataDir = makeDataDir()
   const log = silentLog()
+  const allowed = [{ cidr: ipaddr.parseCIDR('127.0.0.1/32'), port: null }]
   const renderer = await startRenderer({
     identity: TEST_IDENTITY,
     chromium: testChromium,
     dataDir,
-    slots: options.slots ?? 2,
-    timeoutMs: options.timeoutMs ?? 20_000,
+    slots: 2,
+    timeoutMs: 20_000,
     requireSandbox: false,
-    openGateway: () =>
-      startGateway({
-        allowed: [{ cidr: ipaddr.parseCIDR('127.0.0.1/32'), port: null }],
-        log,
-        limits: options.gatewayLimits ?? {},
-      }),
-    recycle: options.recycle ?? {},
-    limits: options.limits ?? {},
-    clock: options.clock ?? systemClock,
+    clock: systemClock,
     log,
+    openGateway: () => startGateway({ allowed, log, limits: gatewayLimits }),
+    ...options,
   })
 
-  const explained = (
-    path: string,
-    given: Asked &
-      Partial<Pick<RenderRequest, 'captureByMs' | 'rule' | 'block' | 'visitor' | 'originHeaders'>> = {},
-  ) =>
+  const explained = (path: string, { domain = 'shop.example', ...given }: Asked = {}) =>
     renderer.render({
-      customDomain: (given.domain ?? 'shop.example') as DomainName,
-      originUrl: given.originUrl ?? originUrl,
+      originUrl: origin.url,
+      captureByMs: null,
+      signal: new AbortController().signal,
+      ...given,
+      customDomain: domain as DomainName,
       path: path as PagePath,
-      captureByMs: given.captureByMs ?? null,
-      ...{ rule: given.rule, block: given.block, visitor: given.visitor, originHeaders: given.originHeaders },
-      signal: given.signal ?? new AbortController().signal,
     })
   const page = async (path: string, given?: Asked) => (await explained(path, given)).outcome
   const html = async (path: string, given?: Asked) => {
@@ -87,9 +71,9 @@ export async function startTestRenderer(
   }
 
   return {
-    ...{ renderer, dataDir, originUrl, asked, routes, origin, explained, page, html },
-    ...{ render: renderer.render, sandbox: renderer.sandbox },
-    browsers: renderer.browsers,
+    ...{ renderer, dataDir, originUrl: origin.url, asked, routes, origin: origin.server },
+    ...{ explained, page, html },
+    ...{ render: renderer.render, sandbox: renderer.sandbox, browsers: renderer.browsers },
     get healthy() {
       return renderer.healthy
     },
@@ -103,7 +87,7 @@ export async function startTestRenderer(
       [...(await html(path, given)).matchAll(/<li>(.*?)<\/li>/g)].map(([, text = '']) => text),
     async close() {
       await renderer.close()
-      await closeOrigin()
+      await origin.close()
       removeDir(dataDir)
     },
   }

@@ -5,7 +5,7 @@ import { createTraffic, type TrafficCounter } from '../../src/insight/traffic/vi
 import type { CountLimits } from '../../src/insight/traffic/visit-counts.ts'
 import { silentLog } from '../../src/log.ts'
 import { pageId } from '../../src/store/page-id.ts'
-import type { TestDatabase } from './database.ts'
+import { insertDomain, type TestDatabase } from './database.ts'
 
 export const GOOGLEBOT = 'Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)'
 export const GPTBOT = 'Mozilla/5.0 (compatible; GPTBot/1.2; +https://openai.com/gptbot)'
@@ -57,13 +57,8 @@ export function startTestTraffic(
   }
 }
 
-export async function addTestDomain(pool: TestDatabase['pool'], name: string): Promise<DomainId> {
-  const { rows } = await pool.query<{ id: DomainId }>(
-    `with a as (insert into account (email, plan) values ($1 || '@example.com', 'pro') returning id)
-     insert into domain (account_id, custom_domain, origin_url) select id, $1, 'https://o.example' from a returning id`,
-    [name],
-  )
-  return rows[0]!.id
+export function addTestDomain(pool: TestDatabase['pool'], name: string): Promise<DomainId> {
+  return insertDomain(pool, name)
 }
 
 /** A domain's stored lines, for example `12:00 search Googlebot hit 3`. */

@@ -8,17 +8,11 @@ import { problemOfServer, settingsProblems } from './problems.ts'
 import { ruleSentence } from './rule-sentence.ts'
 import { aheadPerDay, fieldsOf, formOf, type Rule, settingsOf, withField } from './values.ts'
 
-const domainWith = (settings: Partial<Settings>): DomainWithSettings => ({
-  ...{
-    id: 1,
-    custom_domain: 'shop.example.com',
-    origin_url: 'https://origin.example.com',
-    ssl_enabled: false,
-  },
-  ...{ renders_used: 0, monthly_render_limit: 1_000, is_active: true, indexnow_key: null },
-  ...{ created_at: '2026-11-15T12:30:00.000Z', updated_at: '2026-11-15T12:30:00.000Z' },
-  settings: { ...DEFAULT_DOMAIN_SETTINGS, ...settings },
-})
+/** Only what the form shows. */
+const domainWith = (settings: Partial<Settings>) => {
+  const all = { ...DEFAULT_DOMAIN_SETTINGS, ...settings }
+  return { origin_url: 'https://origin.example.com', is_active: true, settings: all } as DomainWithSettings
+}
 
 const problemsOf = (change: Partial<ReturnType<typeof formOf>>) =>
   settingsProblems({ ...formOf(domainWith({})), ...change }, () => null)
