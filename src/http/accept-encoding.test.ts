@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
-import { describe, it } from 'node:test'
+import { it } from 'node:test'
 
 import { chooseEncoding, createEncodingChoice, type Encoding } from './accept-encoding.ts'
 
-describe('Accept-Encoding', () => {
+it('Accept-Encoding chooses the encoding, read or remembered', () => {
   const cases: [header: string | undefined, encoding: Encoding][] = [
     [undefined, 'identity'],
     ['', 'identity'],
@@ -17,15 +17,12 @@ describe('Accept-Encoding', () => {
     ['*;q=0.5, br;q=0.1', 'gzip'],
     ['*;q=0, gzip', 'gzip'],
     ['identity;q=0', 'identity'],
-    ['deflate, zstd', 'identity'],
     ['br;q=2, gzip;q=0.1', 'gzip'],
     ['br ; q=0.9 , gzip ; q=1', 'gzip'],
   ]
   const remembered = createEncodingChoice()
   for (const [header, encoding] of cases) {
-    it(`${header ?? 'none'} -> ${encoding}`, () => {
-      assert.equal(chooseEncoding(header), encoding)
-      assert.deepEqual([remembered(header), remembered(header)], [encoding, encoding])
-    })
+    const chosen = [chooseEncoding(header), remembered(header), remembered(header)]
+    assert.deepEqual(chosen, Array(3).fill(encoding), header)
   }
 })

@@ -21,7 +21,6 @@ describe('the address of a client', () => {
   const CASES: [name: string, given: Given, address: string][] = [
     ['the socket, without a proxy', { near: '203.0.113.5' }, '203.0.113.5'],
     ['a header of somebody else is nothing', { near: '203.0.113.5', for: '1.1.1.1' }, '203.0.113.5'],
-    ['one trusted proxy', { for: '198.51.100.9' }, '198.51.100.9'],
     ['what the client wrote itself is not read', { for: '1.1.1.1, 198.51.100.9' }, '198.51.100.9'],
     ['proxies behind one another', { for: '1.1.1.1, 198.51.100.9, 192.0.2.7, 10.9.9.9' }, '198.51.100.9'],
     ['the neighbour of a trusted address', { for: '1.1.1.1, 192.0.2.8, 10.9.9.9' }, '192.0.2.8'],
@@ -37,11 +36,7 @@ describe('the address of a client', () => {
     ['a proxy of IPv6', { near: 'fd00::1', for: '198.51.100.9' }, '198.51.100.9'],
     ['a zone', { near: 'fe80::1%eth0' }, 'fe80::1'],
     ['a socket that has closed', { near: '' }, ''],
-    [
-      'other headers are not read',
-      { others: { forwarded: 'for=1.1.1.1', 'x-real-ip': '1.1.1.1', 'cf-connecting-ip': '1.1.1.1' } },
-      '10.0.0.1',
-    ],
+    ['no other header', { others: { forwarded: 'for=1.1.1.1', 'x-real-ip': '1.1.1.1' } }, '10.0.0.1'],
   ]
   for (const [name, given, address] of CASES) {
     it(name, () => assert.equal(client(given).address, address))
@@ -69,21 +64,16 @@ describe('the scheme of a client', () => {
   }
 })
 
-describe('what a client is counted by', () => {
-  const CASES: [address: string, block: string][] = [
-    ['203.0.113.5', '203.0.113.5'],
-    ['2001:db8:1:2:ffff:ffff:ffff:ffff', '2001:db8:1:2::/64'],
-    ['::1', '0:0:0:0::/64'],
-    ['', ''],
-  ]
-  for (const [address, block] of CASES) it(address, () => assert.equal(clientBlock(address), block))
+it('a client is counted by its address, or its /64 of IPv6', () => {
+  assert.equal(clientBlock('203.0.113.5'), '203.0.113.5')
+  assert.equal(clientBlock('2001:db8:1:2:ffff:ffff:ffff:ffff'), '2001:db8:1:2::/64')
+  assert.equal(clientBlock('::1'), '0:0:0:0::/64')
+  assert.equal(clientBlock(''), '')
 })
 
-describe('PREPAINT_TRUSTED_PROXIES', () => {
+it('PREPAINT_TRUSTED_PROXIES is refused where it is none, and says so', () => {
   for (const wrong of ['localhost', '10.0.0.0/33', '10.0.0.1:80', '10.1/8']) {
-    it(`refuses ${wrong} and says so`, () => {
-      const message = `PREPAINT_TRUSTED_PROXIES takes addresses or CIDR, got "${wrong}"`
-      assert.throws(() => proxiesOf(`127.0.0.1, ${wrong}`), new ConfigError(message))
-    })
+    const message = `PREPAINT_TRUSTED_PROXIES takes addresses or CIDR, got "${wrong}"`
+    assert.throws(() => proxiesOf(`127.0.0.1, ${wrong}`), new ConfigError(message), wrong)
   }
 })

@@ -1,21 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { edgeDomain } from '../edge/request/domain.ts'
-import { Targets } from '../edge/request/target.ts'
 import { coveredRules, RuleBook } from './rule-book.ts'
 import type { Rule } from './schema.ts'
 
-const targets = new Targets()
 const ruleFor = (rules: Rule[], path: string, category = 'search') =>
   new RuleBook(rules).chosen(path, category)?.rule ?? null
-const target = (url: string, rules: Rule[]) =>
-  targets.of(
-    edgeDomain({
-      ...{ id: 1, account_id: 1, custom_domain: 'red.example', origin_url: 'http://o.example' },
-      ...{ is_active: true, settings: { rules } },
-    }),
-    url,
-  )
 
 describe('a rule by its path', () => {
   const matches = (pattern: string, path: string) => {
@@ -72,25 +61,6 @@ describe('a rule by its path', () => {
   })
 })
 
-describe('what a rule does', () => {
-  const cases: [url: string, rule: Rule, kind: string, ages?: object][] = [
-    ['/cart/1', { path: '/cart*', action: 'pass' }, 'rule'],
-    ['/docs/v1.json', { path: '/*', action: 'render' }, 'page'],
-    ['/robots.txt', { path: '/*', action: 'render' }, 'excluded'],
-    // Proves decided "Rules of a domain"
-    ['/news/1', { path: '/news*', fresh_seconds: 60 }, 'page', { freshMs: 60_000, staleMs: 604_800_000 }],
-    ['/news/photo.jpg', { path: '/news*', fresh_seconds: 60 }, 'asset'],
-    ['/live', { path: '/live', fresh_seconds: 0, keep_seconds: 9 }, 'page', { freshMs: 0, keepMs: 9_000 }],
-  ]
-  for (const [url, rule, kind, ages = {}] of cases) {
-    it(`${JSON.stringify(rule)} makes ${url} ${kind}, with its own lifetimes`, () => {
-      const found = target(url, [rule])
-      assert.equal(found.kind, kind)
-      assert.partialDeepStrictEqual(found.kind === 'page' ? found.lifetimes : {}, ages)
-    })
-  }
-})
-
 describe('a rule for some requests of its paths', () => {
   const matches = (when: Rule['when'], path: string, category: string) =>
     ruleFor([{ path: '/*', when, action: 'pass' }], path, category) !== null
@@ -137,11 +107,8 @@ describe('a rule for some requests of its paths', () => {
     assert.notEqual(effect({ render: { wait_ms: 1 } }), effect({ render: { wait_ms: 2 } }))
     // The screen of phones is changed by rules for phones only.
     const render = { viewport: { width: 300, height: 300 } }
-    assert.notEqual(
-      effect({ render }),
-      new RuleBook([{ path: '/*', when: { variant: 'mobile' }, render }]).chosen('/', 'search', 'mobile')
-        ?.effect,
-    )
+    const ofPhones = new RuleBook([{ path: '/*', when: { variant: 'mobile' }, render }])
+    assert.notEqual(effect({ render }), ofPhones.chosen('/', 'search', 'mobile')?.effect)
   })
 })
 

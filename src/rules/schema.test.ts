@@ -32,40 +32,36 @@ it('takes the rule of the documents as a whole', () => {
 describe('limits of a rule, tested at each and one past it', () => {
   const named = (size: number) => Object.fromEntries(Array.from({ length: size }, (_, n) => [`x-${n}`, 'a']))
   const many = (size: number, one: unknown = 'a') => Array(size).fill(one)
-  const render = (fields: object) => ({ render: fields })
-  const change = (fields: object) => ({ change: fields })
-  const head = (fields: object) => change({ head: fields })
-  const when = (fields: object) => ({ action: 'pass', when: fields })
   const long = 'de-abcdefg1-abcdefg2-abcdefg3-abcdefg4'
   const takes: [string, (size: number, text: string) => object, most: number][] = [
-    ['remove', (size) => change({ remove: many(size) }), 50],
-    ['block', (size) => render({ block: many(size, 'ads') }), 50],
-    ['wait_ms', (size) => render({ wait_ms: size }), 30_000],
-    ['a selector', (_, text) => render({ wait_for: text }), 500],
-    ['meta', (size) => head({ meta: many(size, { name: 'a', content: '' }) }), 50],
-    ['title', (_, text) => head({ title: text }), 1_000],
-    ['header value', (_, text) => change({ headers: { 'x-a': text } }), 2_048],
-    ['headers', (size) => change({ headers: named(size) }), 20],
-    ['categories', (size) => when({ categories: many(size, 'ai') }), 8],
-    ['query', (size) => when({ query: named(size) }), 10],
-    ['query name', (_, text) => when({ query: { [text]: '' } }), 200],
-    ['query value', (_, text) => when({ query: { a: text } }), 500],
+    ['remove', (size) => ({ change: { remove: many(size) } }), 50],
+    ['block', (size) => ({ render: { block: many(size, 'ads') } }), 50],
+    ['wait_ms', (size) => ({ render: { wait_ms: size } }), 30_000],
+    ['a selector', (_, text) => ({ render: { wait_for: text } }), 500],
+    ['meta', (size) => ({ change: { head: { meta: many(size, { name: 'a', content: '' }) } } }), 50],
+    ['title', (_, text) => ({ change: { head: { title: text } } }), 1_000],
+    ['header value', (_, text) => ({ change: { headers: { 'x-a': text } } }), 2_048],
+    ['headers', (size) => ({ change: { headers: named(size) } }), 20],
+    ['categories', (size) => ({ action: 'pass', when: { categories: many(size, 'ai') } }), 8],
+    ['query', (size) => ({ action: 'pass', when: { query: named(size) } }), 10],
+    ['query name', (_, text) => ({ action: 'pass', when: { query: { [text]: '' } } }), 200],
+    ['query value', (_, text) => ({ action: 'pass', when: { query: { a: text } } }), 500],
     ['path', (size) => ({ path: '/'.repeat(size), action: 'pass' }), 2_048],
     ['* in a path', (size) => ({ path: `/${'*a'.repeat(size)}`, action: 'pass' }), 20],
     ['a lifetime', (size) => ({ keep_seconds: size }), 316_224_000],
-    ['user agent', (_, text) => render({ user_agent: text }), 500],
-    ['width', (size) => render({ viewport: { width: size, height: 200 } }), 4_000],
-    ['height', (size) => render({ viewport: { width: 200, height: size } }), 4_000],
-    ['locale', (size) => render({ locale: long.slice(0, size) }), 35],
-    ['host', (_, text) => render({ block: [text] }), 253],
-    ['robots', (_, text) => head({ robots: text }), 500],
-    ['canonical', (_, text) => head({ canonical: `http://a/${text.slice(9)}` }), 2_048],
-    ['meta name', (_, text) => head({ meta: [{ name: text, content: '' }] }), 200],
-    ['meta property', (_, text) => head({ meta: [{ property: text, content: '' }] }), 200],
-    ['meta content', (_, text) => head({ meta: [{ name: 'a', content: text }] }), 5_000],
-    ['header name', (_, text) => change({ headers: { [text]: '' } }), 100],
-    ['nested :not()', (size) => change({ remove: [`${':not('.repeat(size)}a${')'.repeat(size)}`] }), 3],
-    [':has()', (size) => change({ remove: [':has(a)'.repeat(size)] }), 1],
+    ['user agent', (_, text) => ({ render: { user_agent: text } }), 500],
+    ['width', (size) => ({ render: { viewport: { width: size, height: 200 } } }), 4_000],
+    ['height', (size) => ({ render: { viewport: { width: 200, height: size } } }), 4_000],
+    ['locale', (size) => ({ render: { locale: long.slice(0, size) } }), 35],
+    ['host', (_, text) => ({ render: { block: [text] } }), 253],
+    ['robots', (_, text) => ({ change: { head: { robots: text } } }), 500],
+    ['canonical', (_, text) => ({ change: { head: { canonical: `http://a/${text.slice(9)}` } } }), 2_048],
+    ['meta name', (_, text) => ({ change: { head: { meta: [{ name: text, content: '' }] } } }), 200],
+    ['meta property', (_, text) => ({ change: { head: { meta: [{ property: text, content: '' }] } } }), 200],
+    ['meta content', (_, text) => ({ change: { head: { meta: [{ name: 'a', content: text }] } } }), 5_000],
+    ['header name', (_, text) => ({ change: { headers: { [text]: '' } } }), 100],
+    ['nested :not()', (size) => ({ change: { remove: [`${':not('.repeat(size)}a${')'.repeat(size)}`] } }), 3],
+    [':has()', (size) => ({ change: { remove: [':has(a)'.repeat(size)] } }), 1],
   ]
   for (const [name, rule, most] of takes) {
     it(name, () => {
@@ -75,10 +71,8 @@ describe('limits of a rule, tested at each and one past it', () => {
   }
 
   it('the least that is taken', () => {
-    assert.equal(
-      problem({ keep_seconds: 0, render: { wait_ms: 0, viewport: { width: 200, height: 200 } } }),
-      null,
-    )
+    const least = { wait_ms: 0, viewport: { width: 200, height: 200 } }
+    assert.equal(problem({ keep_seconds: 0, render: least }), null)
   })
 
   it('rules', () => {
@@ -88,25 +82,15 @@ describe('limits of a rule, tested at each and one past it', () => {
   })
 
   it('rules together, before their selectors are read', () => {
-    const wide = (chars: number) => {
-      const rules = Array.from({ length: 5 }, () => ({
-        path: `/${'c'.repeat(800)}`,
-        change: { remove: Array(50).fill('a'.repeat(500)) },
-      }))
-      const last = { path: '/', action: 'pass' }
-      const left = chars - JSON.stringify([...rules, last]).length
-      return [...rules, { ...last, path: `/${'b'.repeat(left)}` }]
+    const wide = (chars: number, letter: string) => {
+      const remove = Array(50).fill(letter.repeat(500))
+      const rules = Array(5).fill({ path: `/${'c'.repeat(800)}`, change: { remove } })
+      const left = chars - JSON.stringify([...rules, { path: '/', action: 'pass' }]).length
+      return checkedRules.safeParse([...rules, { path: `/${'b'.repeat(left)}`, action: 'pass' }])
     }
-    const most = wide(RULES_LIMIT_CHARS)
-    assert.equal(JSON.stringify(most).length, RULES_LIMIT_CHARS)
-    assert(checkedRules.safeParse(most).success)
-    const one = wide(RULES_LIMIT_CHARS + 1)
-    one[0] = { ...one[0]!, change: { remove: Array(50).fill('%'.repeat(500)) } }
-    const { issues } = checkedRules.safeParse(one).error!
-    assert.deepEqual(
-      issues.map(({ path, message }) => [path, message]),
-      [[[], 'must have at most 131072 characters as JSON']],
-    )
+    assert(wide(RULES_LIMIT_CHARS, 'a').success)
+    const said = wide(RULES_LIMIT_CHARS + 1, '%').error?.issues.map(({ message }) => message)
+    assert.deepEqual(said, ['must have at most 131072 characters as JSON'])
   })
 })
 

@@ -1,13 +1,9 @@
 import assert from 'node:assert/strict'
-import http from 'node:http'
 import { after, beforeEach, it } from 'node:test'
-import ipaddr from 'ipaddr.js'
-import { listening } from '../../test/support/loopback.ts'
 import { HOME, openQueue, RENDERED, runNext } from '../../test/support/queue.ts'
+import { startTestSite } from '../../test/support/site.ts'
 import type { DomainId, DomainName, PagePath } from '../ids.ts'
 import { silentLog } from '../log.ts'
-import { createAddressGuard } from '../outbound/address-guard.ts'
-import { createClient } from '../outbound/client/pool.ts'
 import { enqueue } from '../queue/jobs/enqueue.ts'
 import { pageId } from '../store/page-id.ts'
 import { readIndexNow, sendDue } from './indexnow.ts'
@@ -16,30 +12,24 @@ import type { Redirect } from './redirects.ts'
 import { replaceRedirects } from './stored-redirects.ts'
 
 const KEY = '0'.repeat(32)
-const origins = createClient(createAddressGuard([{ cidr: ipaddr.parseCIDR('127.0.0.1/32'), port: null }]))
 const told: { host: string; key: string; keyLocation: string; urlList: string[] }[] = []
 let answer = 200
 /** While the engine takes a batch. */
 let during = async () => {}
-const engine = http.createServer(async (req, res) => {
-  let text = ''
-  for await (const part of req) text += part
-  told.push(JSON.parse(text))
+const engine = await startTestSite()
+engine.answers['/indexnow'] = async (res) => {
+  told.push(JSON.parse(Buffer.concat(await res.req.toArray()).toString()))
   await during()
   res.writeHead(answer).end()
-})
-const url = `http://127.0.0.1:${await listening(engine)}/indexnow`
+}
+after(() => engine.close())
 const queue = await openQueue()
-const { pool, domain: newDomain, set } = queue
+const { pool, set } = queue
 let domain: DomainId
 let nowMs = Date.parse('2026-11-15T12:00:00Z')
-after(() => {
-  engine.close()
-  origins.close()
-})
 beforeEach(async () => {
   await pool.query('delete from account')
-  domain = await newDomain()
+  domain = await queue.domain()
   await set(domain, { indexnow: true })
   await pool.query(`update domain set custom_domain = 'red.example', indexnow_key = $1`, [KEY])
   told.length = 0
@@ -49,12 +39,13 @@ beforeEach(async () => {
 const robots = { rules: async () => null } as never
 const send = (waitMs = 10_000) => {
   nowMs += waitMs
-  return sendDue({ pool, url, origins, robots, clock: { nowMs: () => nowMs }, log: silentLog() })
+  const { origins } = engine.options
+  const clock = { nowMs: () => nowMs }
+  return sendDue({ pool, url: `${engine.origin}/indexnow`, origins, robots, clock, log: silentLog() })
 }
+const page = (path: string) => pageId(domain, path as PagePath)
 const note = (path: string, text: string, isIndexable = true) =>
-  notePages(pool, [
-    { page: pageId(domain, path as PagePath), facts: { hash: Buffer.from(text), isIndexable }, nowMs },
-  ])
+  notePages(pool, [{ page: page(path), facts: { hash: Buffer.from(text), isIndexable }, nowMs }])
 const sent = () => told.map(({ urlList }) => urlList.map((one) => one.replace('https://red.example', '')))
 
 it('tells what appeared, changed or went, gathered for ten seconds; nothing that stayed or never was listed', async () => {
@@ -77,7 +68,7 @@ it('tells what appeared, changed or went, gathered for ten seconds; nothing that
   await send()
   during = async () => {}
   await send()
-  await notePageGone(pool, pageId(domain, '/a' as PagePath), nowMs)
+  await notePageGone(pool, page('/a'), nowMs)
   await send()
   assert.deepEqual(sent(), [['/a'], ['/a'], ['/a'], ['/a']], 'also what changes while it is told')
   const sentAt = new Date(nowMs).toISOString()

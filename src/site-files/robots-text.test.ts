@@ -1,37 +1,28 @@
 import assert from 'node:assert/strict'
-import { describe, it } from 'node:test'
+import { it } from 'node:test'
 import { shutOut } from './judge-crawler.ts'
 import type { RobotsSite } from './robots-files.ts'
 import { beginsGroup, servedRobots } from './robots-text.ts'
 
 type Files = RobotsSite['files']
-type Parts = Partial<Files> & { mode?: Files['robots']['mode']; text?: string; origin?: string }
-const compose = ({ mode = 'append', text = '', origin = '', preferences = {}, sitemap = 'origin' }: Parts) =>
-  servedRobots({ name: 'red.example', files: { robots: { mode }, preferences, sitemap } }, text, origin)
+const OWN = 'User-agent: GPTBot\nDisallow: /\n'
 const SITEMAP = 'https://red.example/sitemap.xml'
 
-describe('robots.txt in place of the origin’s', () => {
-  const own = 'User-agent: GPTBot\nDisallow: /\n'
-  const cases: Record<string, [parts: Parts, text: string]> = {
-    replaced: [{ mode: 'replace', text: own, origin: 'User-agent: *' }, own],
-    appended: [{ text: own, origin: 'User-agent: *\nAllow: /' }, `User-agent: *\nAllow: /\n\n${own}`],
-    'appended without its byte order mark': [
-      { text: `\ufeff${own}`, origin: 'User-agent: *' },
-      `User-agent: *\n\n${own}`,
-    ],
-    'appended to nothing': [{ text: own, origin: ' \n' }, own],
-    'a sitemap behind it': [{ text: own, sitemap: 'generate' }, `${own}\nSitemap: ${SITEMAP}\n`],
-    'a sitemap that is named already': [
-      { mode: 'replace', text: `Sitemap: ${SITEMAP}`, sitemap: 'generate' },
-      `Sitemap: ${SITEMAP}`,
-    ],
-    'preferences in every group': [
+it('the owner’s text is in place of the origin’s, or behind it, with sitemap and preferences', () => {
+  type Parts = Partial<Files> & { mode?: Files['robots']['mode']; text?: string; origin?: string }
+  const cases: [parts: Parts, text: string][] = [
+    [{ mode: 'replace', origin: 'User-agent: *' }, OWN],
+    [{ origin: 'User-agent: *\nAllow: /' }, `User-agent: *\nAllow: /\n\n${OWN}`],
+    [{ text: `\ufeff${OWN}`, origin: 'User-agent: *' }, `User-agent: *\n\n${OWN}`],
+    [{ origin: ' \n' }, OWN],
+    [{ sitemap: 'generate' }, `${OWN}\nSitemap: ${SITEMAP}\n`],
+    [{ text: `Sitemap: ${SITEMAP}`, sitemap: 'generate' }, `Sitemap: ${SITEMAP}`],
+    // Preferences in every group; a group keeps a line of its own.
+    [
       {
-        mode: 'origin',
-        text: own,
+        ...{ mode: 'origin', preferences: { search: 'allow', ai_input: 'deny', ai_train: 'deny' } },
         origin:
           'User-agent: a\nUser-agent: b\nDisallow: /x\n\nUser-agent: *\nContent-Signal: search=no\nAllow: /',
-        preferences: { search: 'allow', ai_input: 'deny', ai_train: 'deny' },
       },
       [
         ...['User-agent: a', 'User-agent: b', 'Content-Signal: search=yes, ai-input=no, ai-train=no'],
@@ -39,17 +30,23 @@ describe('robots.txt in place of the origin’s', () => {
         ...['Content-Usage: / search=y, train-ai=n', 'Content-Signal: search=no', 'Allow: /'],
       ].join('\n'),
     ],
-    'preferences in a group of their own': [
+    [
       { mode: 'origin', preferences: { ai_train: 'deny' } },
       'User-agent: *\nContent-Signal: ai-train=no\nContent-Usage: / train-ai=n\nAllow: /\n',
     ],
-    'a preference that Content-Usage has no word for': [
-      { mode: 'replace', text: own, preferences: { ai_input: 'allow' } },
+    // Content-Usage has no word for it.
+    [
+      { mode: 'replace', preferences: { ai_input: 'allow' } },
       'User-agent: GPTBot\nContent-Signal: ai-input=yes\nDisallow: /\n\nUser-agent: *\nContent-Signal: ai-input=yes\nAllow: /\n',
     ],
-  }
-  for (const [name, [parts, text]] of Object.entries(cases)) {
-    it(name, () => assert.equal(compose(parts), text))
+  ]
+  for (const [{ mode = 'append', text = OWN, origin = '', ...files }, served] of cases) {
+    const site = { robots: { mode }, preferences: {}, sitemap: 'origin' as const, ...files }
+    assert.equal(
+      servedRobots({ name: 'red.example', files: site }, text, origin),
+      served,
+      JSON.stringify({ text, origin, ...site }),
+    )
   }
 })
 

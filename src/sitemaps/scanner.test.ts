@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { DomainId, DomainName } from '../ids.ts'
 import { readOrigin } from '../outbound/origin.ts'
-import { DEFAULT_DOMAIN_SETTINGS } from '../sites/domain-settings.ts'
 import { ENTRY_LIMIT_CHARS, NotASitemap, type SitemapEntry, SitemapScanner } from './scanner.ts'
 import { pathOn, publicUrl } from './site.ts'
 import { escapeXml, unescapeXml } from './xml-text.ts'
@@ -30,48 +29,41 @@ describe('a sitemap, whole and in single bytes', () => {
   const entry = (location: string, changed: string | null = null) => ({
     ...{ location, changedAtMs: changed === null ? null : Date.parse(changed) },
   })
-  /** `out` absent: it stays as it is. */
-  type Case = { inside: string; entries: SitemapEntry[]; out?: string }
-  const cases: Record<string, Case> = {
-    'has addresses and last changes': {
-      inside:
-        '<url><loc>https://a/1</loc><lastmod>2026-01-02</lastmod></url>' +
-        '<url>\n <lastmod>2026-01-02T03:04:05+01:00</lastmod> <loc> https://a/2 </loc></url>',
-      entries: [entry('https://a/1', '2026-01-02'), entry('https://a/2', '2026-01-02T02:04:05Z')],
-    },
-    'may say no change, or one that cannot be read, or of years that no page is of': {
-      inside: ['yesterday', '-004800-01-01T00:00:00Z', '1969-12-31', '+010000-01-01T00:00:00Z']
-        .map((date) => `<url><loc>/a</loc><lastmod>${date}</lastmod></url>`)
-        .join(''),
-      entries: Array(4).fill(entry('/a')),
-    },
-    'is unescaped and escaped again': {
-      inside: '<url><loc>http://old/a?x=1&amp;y=&#39;2&#x27;&lt;</loc></url>',
-      entries: [entry("http://old/a?x=1&y='2'<")],
-      out: '<url><loc>https://new/a?x=1&amp;y=&apos;2&apos;&lt;</loc></url>',
-    },
-    'may have CDATA, between spaces': {
-      inside: '<url><loc>\n <![CDATA[http://old/a?x=1&y=2]]> </loc></url>',
-      entries: [entry('http://old/a?x=1&y=2')],
-      out: '<url><loc>\n https://new/a?x=1&amp;y=2 </loc></url>',
-    },
-    'has images and videos, which are no entries and move too': {
-      inside:
-        '<url><image:image><image:loc>http://old/a.png</image:loc></image:image><loc>/a</loc></url>' +
-        '<url><video:content_loc>http://old/b.mp4</video:content_loc></url>',
-      entries: [entry('/a')],
-      out:
-        '<url><image:image><image:loc>https://new/a.png</image:loc></image:image><loc>/a</loc></url>' +
-        '<url><video:content_loc>https://new/b.mp4</video:content_loc></url>',
-    },
-    'may have a prefix and letters of several bytes': {
-      inside: '<s:url a="1"><s:loc>http://old/café/😀</s:loc></s:url>',
-      entries: [entry('http://old/café/😀')],
-      out: '<s:url a="1"><s:loc>https://new/café/😀</s:loc></s:url>',
-    },
-    'keeps an entity that only a DTD explains': { inside: '<url><loc>&host;/c</loc></url>', entries: [] },
+  const dated = (date: string) => `<url><loc>/a</loc><lastmod>${date}</lastmod></url>`
+  const odd = ['yesterday', '-004800-01-01T00:00:00Z', '1969-12-31', '+010000-01-01T00:00:00Z']
+  /** The third is what it becomes; absent: it stays as it is. */
+  const cases: Record<string, [inside: string, entries: SitemapEntry[], out?: string]> = {
+    'has addresses and last changes': [
+      `${dated('2026-01-02')}<url>\n <lastmod>2026-01-02T03:04:05+01:00</lastmod> <loc> https://a/2 </loc></url>`,
+      [entry('/a', '2026-01-02'), entry('https://a/2', '2026-01-02T02:04:05Z')],
+    ],
+    'may say no change, or one that cannot be read, or of years that no page is of': [
+      odd.map(dated).join(''),
+      Array(4).fill(entry('/a')),
+    ],
+    'is unescaped and escaped again': [
+      '<url><loc>http://old/a?x=1&amp;y=&#39;2&#x27;&lt;</loc></url>',
+      [entry("http://old/a?x=1&y='2'<")],
+      '<url><loc>https://new/a?x=1&amp;y=&apos;2&apos;&lt;</loc></url>',
+    ],
+    'may have CDATA, between spaces': [
+      '<url><loc>\n <![CDATA[http://old/a?x=1&y=2]]> </loc></url>',
+      [entry('http://old/a?x=1&y=2')],
+      '<url><loc>\n https://new/a?x=1&amp;y=2 </loc></url>',
+    ],
+    'has images and videos, which are no entries and move too': [
+      '<url><image:image><image:loc>http://old/a.png</image:loc></image:image><loc>/a</loc><video:content_loc>http://old/b.mp4</video:content_loc></url>',
+      [entry('/a')],
+      '<url><image:image><image:loc>https://new/a.png</image:loc></image:image><loc>/a</loc><video:content_loc>https://new/b.mp4</video:content_loc></url>',
+    ],
+    'may have a prefix and letters of several bytes': [
+      '<s:url a="1"><s:loc>http://old/café/😀</s:loc></s:url>',
+      [entry('http://old/café/😀')],
+      '<s:url a="1"><s:loc>https://new/café/😀</s:loc></s:url>',
+    ],
+    'keeps an entity that only a DTD explains': ['<url><loc>&host;/c</loc></url>', []],
   }
-  for (const [name, { inside, entries, out = inside }] of Object.entries(cases)) {
+  for (const [name, [inside, entries, out = inside]] of Object.entries(cases)) {
     it(name, () => {
       const found = { entries, out: urlset(out), root: 'urlset' }
       for (const bytes of [1 << 16, 1]) assert.deepEqual(scan(urlset(inside), bytes), found)
@@ -107,30 +99,25 @@ describe('what is no sitemap', () => {
   })
 })
 
-const site = {
-  id: 1 as DomainId,
-  name: 'shop.example.com' as DomainName,
-  origin: readOrigin('http://origin.example.net:8080', 'site'),
-  query: DEFAULT_DOMAIN_SETTINGS.query,
-}
+describe('addresses of a site', () => {
+  const origin = readOrigin('http://origin.example.net:8080', 'site')
+  const name = 'shop.example.com' as DomainName
+  const site = { id: 1 as DomainId, name, origin, query: 'keep' } as const
 
-it('addresses of the origin are moved to the domain, others are left alone', () => {
-  const cases: [string, string | null][] = [
-    ['http://origin.example.net:8080/a?b=1', 'https://shop.example.com/a?b=1'],
-    ['https://origin.example.net/a', 'https://shop.example.com/a'],
-    ['http://origin.example.net:8081/a', null],
-    ['https://origin.example.net.elsewhere.example/a', null],
-    ['https://origin.example.net@elsewhere.example/a', null],
-    ['/a', null],
-  ]
-  for (const [address, moved] of cases) assert.equal(publicUrl(site, address), moved, address)
-})
+  it('of the origin are moved to the domain, others are left alone', () => {
+    assert.equal(publicUrl(site, 'http://origin.example.net:8080/a?b=1'), 'https://shop.example.com/a?b=1')
+    assert.equal(publicUrl(site, 'https://origin.example.net/a'), 'https://shop.example.com/a')
+    const others = ['http://origin.example.net:8081/a', 'https://origin.example.net.else.example/a', '/a']
+    others.push('https://origin.example.net@else.example/a')
+    for (const address of others) assert.equal(publicUrl(site, address), null, address)
+  })
 
-it('paths of other hosts and schemes are none of the site', () => {
-  assert.equal(pathOn(site, 'http://origin.example.net:8080/a'), '/a')
-  assert.equal(pathOn(site, '/a'), '/a')
-  for (const address of ['https://elsewhere.example/a', 'ftp://shop.example.com/a', '//elsewhere.example/a'])
-    assert.equal(pathOn(site, address), null, address)
+  it('are paths of the site, by its query rule; those of other hosts and schemes are none', () => {
+    for (const own of ['http://origin.example.net:8080/a', '/a']) assert.equal(pathOn(site, own), '/a')
+    assert.equal(pathOn({ ...site, query: 'ignore' }, '/a?b'), '/a')
+    for (const address of ['https://else.example/a', 'ftp://shop.example.com/a', '//else.example/a'])
+      assert.equal(pathOn(site, address), null, address)
+  })
 })
 
 it('five entities and numbers are known, and nothing that a DTD would have to explain', () => {

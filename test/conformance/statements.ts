@@ -1,94 +1,68 @@
+/** The statements of the contract and the tests that prove them. As a program: the table of both, as Markdown. */
 import { globSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 
-/** One thing that a document promises: a sentence of prose or of a list, or a row of a table. */
+/** A sentence of prose or of a list, or a row of a table. */
 export type Statement = {
-  /** Where it stands: section and number in it (`4.1/3`), or the first cell of its row in a document without numbers. */
+  /** Section and number in it (`4.1/3`), or the first cell of its row in a document without numbers. */
   id: string
   text: string
 }
 
-/**
- * Takes a Markdown document apart. Of a table, each row but the head is one statement, its cells joined by ` · `; of
- * everything else, each sentence. Headings, and sentences that only introduce what follows, promise nothing.
- */
-export function statementsOf(markdown: string): Statement[] {
-  const lines = markdown.split('\n')
-  let section: string | null = null
+/** A test says so in the comment above it: `// Proves interface 4.1/3, interface 7/2`. */
+export type Proof = { document: string; id: string; file: string; title: string }
+
+const root = path.resolve(import.meta.dirname, '../..')
+export const DOCUMENTS = ['interface', 'decided']
+
+/** The statements of docs/<document>.md. Headings, and sentences that only introduce what follows, promise nothing. */
+export function contractOf(document: string): Statement[] {
+  const lines = readFileSync(path.join(root, 'docs', `${document}.md`), 'utf8').split('\n')
+  let section: string | undefined
   let count = 0
   return lines.flatMap((line, index) => {
     const heading = /^#+ ([\d.]*\d)?/.exec(line)
-    if (heading) {
-      if (heading[1] !== undefined) {
-        section = heading[1]
-        count = 0
-      }
-    }
-    if (line.trim() === '' || heading) return []
-    if (!line.startsWith('|'))
-      return sentencesOf(line.replace(/^(?:- |\d+\. )/, '')).map((text) => numbered(text))
-    const isHead = lines[index + 1]?.startsWith('|---') === true || line.startsWith('|---')
-    if (isHead) return []
-    const cells = cellsOf(line)
-    return [numbered(cells.join(' · '), cells[0])]
+    if (heading?.[1] !== undefined) [section, count] = [heading[1], 0]
+    const isHead = line.startsWith('|---') || lines[index + 1]?.startsWith('|---')
+    if (line.trim() === '' || heading !== null || isHead) return []
+    // A bar that belongs to a cell is `\|`.
+    const cells = line.split(/ *(?<!\\)\| */).map((cell) => cell.replaceAll('\\|', '|'))
+    const row = { name: cells[1]!, text: cells.slice(1, -1).join(' · ') }
+    const sentences = line.replace(/^(?:- |\d+\. )/, '').split(/(?<=[.])\s+(?=[A-Z`{"])/)
+    const promises = sentences.filter((text) => !text.endsWith(':')).map((text) => ({ name: text, text }))
+    return (line.startsWith('|') ? [row] : promises).map(({ name, text }) => {
+      count++
+      return { id: section === undefined ? `"${name}"` : `${section}/${count}`, text }
+    })
   })
-
-  function numbered(text: string, name?: string): Statement {
-    count++
-    return { id: section === null ? `"${name ?? text}"` : `${section}/${count}`, text }
-  }
 }
-
-/** Cells of a row, without the bars and the blanks around them. A bar that belongs to a cell is `\|`. */
-function cellsOf(row: string): string[] {
-  return row
-    .replace(/^\||\|$/g, '')
-    .split(/(?<!\\)\|/)
-    .map((cell) => cell.trim().replaceAll('\\|', '|'))
-}
-
-function sentencesOf(text: string): string[] {
-  const sentences = text.trim().split(/(?<=[.])\s+(?=[A-Z`{"])/)
-  return sentences.filter((sentence) => !sentence.endsWith(':'))
-}
-
-/** A test that proves statements. It says so in the comment above it: `// Proves interface 4.1/3, interface 7/2`. */
-export type Proof = { document: string; id: string; file: string; title: string }
 
 const PROVES = /^\s*\/\/ Proves (.+)$/
 
-/** The proofs in the text of one test file. */
-export function proofsIn(file: string, text: string): Proof[] {
-  const lines = text.split('\n')
-  return lines.flatMap((line, index) => {
-    const said = PROVES.exec(line)?.[1]
-    if (said === undefined) return []
-    const rest = lines.slice(index + 1).filter((next) => !PROVES.test(next))
-    const title = /(['"`])((?:(?!\1).|\\.)+)\1/.exec(rest.join('\n'))?.[2] ?? ''
-    return [...said.matchAll(/(interface|decided) ([\d.]+\/\d+|"[^"]+")/g)].map(([, document, id]) => ({
-      document: document!,
-      id: id!,
-      file,
-      title,
-    }))
+/** All proofs in the tests of the project. */
+export function readProofs(): Proof[] {
+  const files = globSync('{src,bin,test,examples}/**/*.test.ts', { cwd: root })
+  return files.sort().flatMap((file) => {
+    const lines = readFileSync(path.join(root, file), 'utf8').split('\n')
+    return lines.flatMap((line, index) => {
+      const rest = lines.slice(index + 1).filter((next) => !PROVES.test(next))
+      const said = PROVES.exec(line)?.[1] ?? ''
+      return [...said.matchAll(/(interface|decided) ([\d.]+\/\d+|"[^"]+")/g)].map(([, document, id]) => ({
+        ...{ document: document!, id: id!, file },
+        title: /(['"`])((?:(?!\1).|\\.)+)\1/.exec(rest.join('\n'))?.[2] ?? '',
+      }))
+    })
   })
 }
 
-const root = path.resolve(import.meta.dirname, '../..')
-
-/** All proofs in the tests of the project. */
-export function readProofs(): Proof[] {
-  const files = globSync(
-    ['src/**/*.test.ts', 'bin/**/*.test.ts', 'test/**/*.test.ts', 'examples/**/*.test.ts'],
-    { cwd: root },
-  )
-  return files
-    .filter((file) => !file.startsWith('test/conformance/'))
-    .sort()
-    .flatMap((file) => proofsIn(file, readFileSync(path.join(root, file), 'utf8')))
-}
-
-/** The statements of docs/<document>.md. */
-export function contractOf(document: string): Statement[] {
-  return statementsOf(readFileSync(path.join(root, 'docs', `${document}.md`), 'utf8'))
+if (import.meta.main) {
+  const proofs = readProofs()
+  for (const document of DOCUMENTS) {
+    console.log(`## \`docs/${document}.md\`\n\n| statement | tests |\n|---|---|`)
+    for (const { id, text } of contractOf(document)) {
+      const own = proofs.filter((proof) => proof.document === document && proof.id === id)
+      const tests = own.map(({ file, title }) => `\`${file}\` "${title}"`).join('<br>')
+      console.log(`| ${text.replaceAll('|', '\\|')} | ${tests || 'nothing to prove'} |`)
+    }
+  }
 }

@@ -4,20 +4,15 @@ import { CRAWLER_AGENTS, PEOPLE_AGENTS, TOOL_AGENTS } from '../../../test/suppor
 import { createCrawlerTest, ownCrawlers } from './crawler-test.ts'
 
 const categoryOf = createCrawlerTest()
-const chrome = PEOPLE_AGENTS[0]!
-
-const AGENTS = Object.entries({ ...CRAWLER_AGENTS, people: PEOPLE_AGENTS, tools: TOOL_AGENTS })
-for (const [name, agents] of AGENTS) {
-  describe(name, () => {
-    const category = name in CRAWLER_AGENTS ? name : null
-    for (const agent of agents) it(agent, () => assert.equal(categoryOf(agent), category))
-  })
-}
 
 // Proves decided "Crawler detection"
-it('the table has 150 user agents, none of them twice', () => {
+it('user agents of crawlers, people and tools are told apart', () => {
+  const none = { people: PEOPLE_AGENTS, tools: TOOL_AGENTS }
+  for (const [name, agents] of Object.entries({ ...CRAWLER_AGENTS, ...none })) {
+    const category = name in none ? null : name
+    for (const agent of agents) assert.equal(categoryOf(agent), category, agent)
+  }
   const all = [...Object.values(CRAWLER_AGENTS).flat(), ...PEOPLE_AGENTS, ...TOOL_AGENTS]
-  assert(all.length >= 150, `${all.length}`)
   assert.equal(new Set(all).size, all.length)
 })
 
@@ -30,21 +25,20 @@ describe('what a domain says', () => {
     ],
     remove: ['ahrefs', 'MyShop/9'],
   })
-  const rows: [string, string | null][] = [
-    ['MyShop/3.2.1', 'other'],
-    ['myshop/3.2.1', 'other'],
-    ['MyShop/9.0', null],
-    ['Acme Link-Tester/2', 'social'],
-    ['Tester of acme', null],
-    [CRAWLER_AGENTS['ai-training'][0]!, 'search'],
-    [CRAWLER_AGENTS.seo[0]!, null],
-  ]
-  for (const [agent, category] of rows) {
-    it(`${agent.slice(0, 60)} -> ${category}`, () => {
-      assert.equal(categoryOf(agent, own), category)
-      assert.equal(categoryOf(agent, own), category, 'from memory')
-    })
-  }
+
+  it('counts before everything else, in any case', () => {
+    const rows: [string, string | null][] = [
+      ['MyShop/3.2.1', 'other'],
+      ['myshop/3.2.1', 'other'],
+      ['MyShop/9.0', null],
+      ['Acme Link-Tester/2', 'social'],
+      ['Tester of acme', null],
+      [CRAWLER_AGENTS['ai-training'][0]!, 'search'],
+      [CRAWLER_AGENTS.seo[0]!, null],
+    ]
+    // The second time from memory.
+    for (const [agent, category] of [...rows, ...rows]) assert.equal(categoryOf(agent, own), category, agent)
+  })
 
   it('counts on that domain alone', () => {
     assert.equal(categoryOf('MyShop/3.2.1'), null)
@@ -62,7 +56,7 @@ describe('what a domain says', () => {
 
 it('reads the first 512 characters and no further; none are of no crawler', () => {
   assert.deepEqual([categoryOf(''), categoryOf(undefined)], [null, null])
-  const padded = (length: number) => `${chrome.padEnd(length, ' x')} Twitterbot/1.0`
+  const padded = (length: number) => `${PEOPLE_AGENTS[0]!.padEnd(length, ' x')} Twitterbot/1.0`
   assert.equal(categoryOf(padded(512 - ' Twitterbot/1.0'.length)), 'social')
   assert.equal(categoryOf(padded(512)), null)
 })

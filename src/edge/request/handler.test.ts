@@ -1,12 +1,25 @@
 import assert from 'node:assert/strict'
 import { beforeEach, describe, it } from 'node:test'
 import { until } from '../../../test/support/condition.ts'
-import { type AskOptions, GPTBOT, openEdge, PERSON, type Scripted } from '../../../test/support/edge.ts'
+import {
+  type AskOptions,
+  FACEBOOK,
+  GPTBOT,
+  openEdge,
+  PERSON,
+  type Scripted,
+} from '../../../test/support/edge.ts'
+import type { Rule } from '../../rules/schema.ts'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
 
-const edge = await openEdge()
+const edge = await openEdge({
+  render: async ({ rule, page }) => ({
+    ...{ kind: 'rendered', status: 200, headers: [] },
+    html: `<h1>${page.path} by rule ${rule?.index ?? 'none'}</h1>`,
+  }),
+})
 beforeEach(() => edge.reset())
 
 type Step =
@@ -15,7 +28,7 @@ type Step =
   | { script: Scripted }
   | { set: object }
   | { active: boolean }
-  | { sql: string }
+  | { used: number }
 
 const a = { path: '/a' }
 const crash: Scripted = { kind: 'timed-out', afterMs: 1 }
@@ -35,20 +48,10 @@ describe('a sequence of requests', () => {
     ...[{ wait: 1 }, { script: crash }, a, { wait: 22 * DAY }, { script: crash }, a],
   )
   sequence(
-    'the order of parameters, click-tracking and the encoding of letters do not matter, values do',
-    'rendered, hit, rendered, rendered, hit',
-    ...[
-      at('/a?x=1&y=2'),
-      at('/a?utm_source=z&y=2&x=1'),
-      at('/a?x=2&y=1'),
-      at('/caf%C3%A9'),
-      at('/c%61f%c3%a9'),
-    ],
-  )
-  sequence(
-    'a query that the domain ignores names no other page',
-    'rendered, hit',
-    ...[set({ query: 'ignore' }), at('/a?x=1'), at('/a?x=2')],
+    'the order of parameters, click-tracking and the encoding of letters do not matter, values do, unless the domain ignores them',
+    'rendered, hit, rendered, rendered, hit, rendered, hit',
+    ...[at('/a?x=1&y=2'), at('/a?utm_source=z&y=2&x=1'), at('/a?x=2&y=1'), at('/caf%C3%A9')],
+    ...[at('/c%61f%c3%a9'), set({ query: 'ignore' }), at('/b?x=1'), at('/b?x=2')],
   )
   const head = { ...a, method: 'HEAD' }
   sequence('HEAD is answered like GET', 'rendered, hit, hit', head, a, head)
@@ -64,22 +67,13 @@ describe('a sequence of requests', () => {
     'rendered, pass; inactive, hit',
     ...[a, { active: false }, a, { active: true }, a],
   )
+  const gptbot = at('/a', { agent: GPTBOT })
   // Proves decided "Crawler detection"
   sequence(
-    'a crawler that the domain adds gets pages, here and nowhere else',
-    'rendered, hit, pass; not-a-crawler',
-    ...[
-      a,
-      set({ crawlers: { add: [{ pattern: 'myshop', category: 'other' }] } }),
-      at('/a', { agent: 'MyShop/1.0' }),
-    ],
-    at('/a', { agent: 'MyShop/1.0', host: 'blue.example' }),
-  )
-  const gptbot = at('/a', { agent: GPTBOT })
-  sequence(
-    'a crawler that the domain removes gets what people get',
-    'rendered, pass; not-a-crawler, hit',
-    ...[a, set({ crawlers: { remove: ['GPTBot'] } }), gptbot, a],
+    'a crawler that the domain adds gets pages, here and nowhere else; one that it removes gets what people get',
+    'rendered, hit, pass; not-a-crawler, pass; not-a-crawler',
+    ...[a, set({ crawlers: { add: [{ pattern: 'myshop', category: 'other' }], remove: ['GPTBot'] } })],
+    ...[at('/a', { agent: 'MyShop/1.0' }), at('/a', { agent: 'MyShop/1.0', host: 'blue.example' }), gptbot],
   )
   // Proves decided "Further verdicts"
   sequence(
@@ -115,7 +109,7 @@ describe('a sequence of requests', () => {
   sequence(
     'at 120 % of the month misses pass, and what is only kept for failures; hits are served',
     'rendered, rendered, pass; over-quota, hit, hit, pass; over-quota',
-    ...[a, { sql: 'update render_count set renders = 1199' }, at('/b'), at('/c'), a, at('/b')],
+    ...[a, { used: 1_199 }, at('/b'), at('/c'), a, at('/b')],
     ...[set({ fresh_seconds: 10, stale_seconds: 5 }), { wait: 15_000 }, a],
   )
 })
@@ -143,31 +137,6 @@ it('a crawler waits until the deadline, then gets the origin; the job goes on an
   assert.equal(await impatient.verdict('/a'), 'hit')
 })
 
-it('a host is known from the moment of its registration, and unknown from its deletion', async () => {
-  const is = (status: number) => async () => (await edge.ask('/a', { host: 'new.example' })).status === status
-  assert(await is(404)())
-  await edge.addDomain('new.example')
-  await until('it is known', is(200))
-  await edge.pool.query(`delete from domain where custom_domain = 'new.example'`)
-  await edge.pool.query(`select pg_notify('invalidate', '{"host": "new.example"}')`)
-  await until('it is unknown', is(404))
-})
-
-it('known paths: remembers what crawlers asked for, in batches, and no 404', async () => {
-  edge.script({ kind: 'rendered', status: 404, headers: [], html: 'gone' })
-  for (const path of ['/known-404', '/known-a', '/known-a?utm_source=x']) await edge.ask(path)
-  await edge.ask('/known-b', { agent: PERSON })
-  edge.script({ kind: 'blank' })
-  await edge.ask('/known-c')
-  await edge.asked.flush()
-  const { rows } = await edge.pool.query<{ paths: string[] }>(
-    `select array_agg(path order by path) as paths from known_path
-      where domain_id = $1 and source = 'crawler' and path like '%known%'`,
-    [edge.red],
-  )
-  assert.deepEqual(rows, [{ paths: ['/known-a', '/known-c'] }])
-})
-
 it('without PostgreSQL crawlers get the origin or what is in memory, and an unknown host 503 with Retry-After', async (t) => {
   let failing = ''
   const queries = ({ name }: { name: string }) => {
@@ -182,6 +151,104 @@ it('without PostgreSQL crawlers get the origin or what is in memory, and an unkn
   assert.deepEqual([status, verdict, headers['retry-after']], [503, 'none; fault', '30'])
 })
 
+describe('rules, as crawlers meet them', () => {
+  const rules = (...list: Rule[]) => edge.settings({ rules: list })
+
+  /** `200 hit: by rule 0` */
+  async function found(path: string, agent?: string): Promise<string> {
+    const { status, verdict, body } = await edge.ask(path, agent === undefined ? {} : { agent })
+    return `${status} ${verdict}: ${/by rule \w+|Page (?:not found|gone)/.exec(String(body))?.[0]}`
+  }
+
+  for (const [action, status, short] of [
+    ['not-found', 404, 'Page not found'],
+    ['gone', 410, 'Page gone'],
+  ] as const) {
+    it(`${action}: crawlers get ${status} with the stored page, or a short one, and people the origin`, async () => {
+      await edge.ask('/old')
+      await rules({ path: '/*', action })
+      assert.equal(await found('/old'), `${status} rule: by rule none`)
+      for (const path of ['/other', '/photo.jpg']) assert.equal(await found(path), `${status} rule: ${short}`)
+      assert.equal(await edge.verdict('/robots.txt'), 'pass; excluded')
+      assert.equal(await found('/old', PERSON), '200 pass; not-a-crawler: undefined')
+      assert.deepEqual(edge.rendered, ['red.example/old'])
+    })
+  }
+
+  it('no-store: rendered for each crawler, even where a page is stored, and not kept', async () => {
+    await edge.ask('/live')
+    await rules({ path: '/live', action: 'no-store' })
+    for (const _turn of [1, 2]) assert.equal(await found('/live'), '200 rendered: by rule 0')
+    assert.equal(await edge.verdict('/live.png'), 'pass; asset')
+    assert.equal((await edge.pool.query('select from page')).rowCount, 0)
+    await rules()
+    assert.equal(await edge.verdict('/live'), 'rendered')
+  })
+
+  it('a rule for some crawlers: each kind gets the page that its own rule makes', async () => {
+    await rules(
+      { path: '/*', when: { categories: ['social'] }, change: { consent: true } },
+      { path: '/b', action: 'pass', when: { categories: ['search'] } },
+    )
+    assert.equal(await found('/a'), '200 rendered: by rule none')
+    assert.equal(await found('/a'), '200 hit: by rule none')
+    assert.equal(await found('/a', FACEBOOK), '200 rendered: by rule 0')
+    assert.equal(await found('/a', FACEBOOK), '200 hit: by rule 0')
+    assert.equal(await found('/a'), '200 rendered: by rule none')
+    assert.equal(await edge.verdict('/b'), 'pass; rule')
+    assert.equal(await edge.verdict('/b', { agent: FACEBOOK }), 'rendered')
+  })
+
+  it('two kinds of crawlers that ask at once: neither gets the other page', async () => {
+    await rules({ path: '/*', when: { categories: ['social'] }, change: { consent: true } })
+    const [google, facebook] = await Promise.all([found('/both'), found('/both', FACEBOOK)])
+    // One of them may be passed as `busy`.
+    assert.match(google + facebook, /by rule/)
+    assert.doesNotMatch(google, /by rule 0/)
+    assert.doesNotMatch(facebook, /by rule none/)
+  })
+
+  it('pages of other rules are served until they are stale', async () => {
+    await edge.ask('/a')
+    await rules({ path: '/a', change: { consent: true } })
+    assert.equal(await found('/a'), '200 hit: by rule none')
+  })
+})
+
+it('a client that says whatever it likes changes nothing for the next', async () => {
+  const EVIL = 'evil.example'
+  /** The fast lane is tried with these. */
+  const simple = {
+    ...{ 'x-forwarded-host': EVIL, 'x-forwarded-port': '1', 'x-forwarded-prefix': '/evil' },
+    ...{ 'x-forwarded-proto': 'http', 'x-forwarded-ssl': 'off', 'x-evil': '1' },
+    forwarded: 'host=evil.example;proto=http;for=127.0.0.1',
+    ...{ 'x-host': EVIL, 'x-original-host': EVIL, 'x-http-host-override': EVIL },
+    ...{ 'x-original-url': '/evil', 'x-rewrite-url': '/evil' },
+    ...{ 'x-http-method-override': 'DELETE', 'x-http-method': 'PURGE' },
+    ...{ accept: 'application/json', 'accept-language': 'xx', cookie: 'session=evil; lang=xx' },
+    ...{ range: 'bytes=0-3', 'if-range': '"x"', 'if-match': '"x"' },
+    'if-unmodified-since': 'Thu, 01 Jan 1970 00:00:00 GMT',
+    ...{ 'cache-control': 'no-store, no-cache, only-if-cached', pragma: 'no-cache' },
+    ...{ origin: 'https://evil.example', referer: 'https://evil.example/' },
+    ...{ 'x-prepaint': 'hit', 'x-prepaint-gateway': 'unreachable', 'x-prerender-token': 'x' },
+    ...{ 'save-data': 'on', 'sec-ch-ua-mobile': '?1', 'viewport-width': '1', dpr: '3' },
+  }
+  const headers = { ...simple, te: 'trailers', connection: 'upgrade, x-evil', upgrade: 'h2c' }
+  const agent = 'bingbot/2.0 <script>alert(1)</script>'
+  for (const [verdict, asking] of [
+    ['rendered', { headers, agent }],
+    ['hit', {}],
+    ['hit', { headers, agent }],
+    ['hit', { headers: simple, agent }],
+  ] as const) {
+    const got = await edge.ask('/page', asking)
+    assert.deepEqual([got.verdict, got.status], [verdict, 200])
+    assert.equal(String(got.body), '<h1>/page by rule none</h1>')
+    assert.doesNotMatch(got.rawHeaders.join('\n'), /evil/i)
+  }
+  assert.deepEqual(edge.rendered, ['red.example/page'])
+})
+
 // Test support
 
 async function play(steps: Step[]): Promise<(string | undefined)[]> {
@@ -189,7 +256,7 @@ async function play(steps: Step[]): Promise<(string | undefined)[]> {
   for (const step of steps) {
     if ('wait' in step) edge.wait(step.wait)
     else if ('script' in step) edge.script(step.script)
-    else if ('sql' in step) await edge.pool.query(step.sql)
+    else if ('used' in step) await edge.count(step.used)
     else if ('set' in step) await edge.settings(step.set)
     else if ('active' in step) await edge.set(`is_active = ${step.active}`)
     else verdicts.push(await edge.verdict(step.path, step))

@@ -4,23 +4,30 @@
  * says what each answer is made of. FORMS_SEED repeats a run, FORMS_STEPS lengthens it.
  */
 import assert from 'node:assert/strict'
-import { subscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
 import { it } from 'node:test'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { pick, seededRandom } from '../../../test/chaos/seeded-random.ts'
-import { type Answer, FACEBOOK, GOOGLEBOT, GPTBOT, openEdge, PERSON } from '../../../test/support/edge.ts'
+import {
+  type Answer,
+  FACEBOOK,
+  GOOGLEBOT,
+  GPTBOT,
+  openEdge,
+  PERSON,
+  path,
+} from '../../../test/support/edge.ts'
 import type { PlanCatalogue } from '../../accounts/plans.ts'
-import type { DomainName, PagePath } from '../../ids.ts'
+import type { Form } from '../../forms/form.ts'
+import type { DomainName } from '../../ids.ts'
 import type { ClaimedJob } from '../../queue/jobs/claim.ts'
 import type { RenderOutcome } from '../../render/outcome.ts'
 import { updateDomain } from '../../sites/domain-changes.ts'
+import type { PageVariant } from '../../store/page-id.ts'
 
 const SEED = Number(process.env['FORMS_SEED'] ?? Math.trunc(Math.random() * 2 ** 31))
 const STEPS = Number(process.env['FORMS_STEPS'] ?? 350)
 
-type Variant = 'desktop' | 'mobile'
-type Form = 'html' | 'markdown' | 'card'
 type Encoding = 'br' | 'gzip' | 'identity'
 
 /** What the site is. `same`: for both devices. `phones fail`: cannot be rendered for phones. */
@@ -36,9 +43,9 @@ const PATHS = {
 type Path = keyof typeof PATHS
 const HOSTS = ['red.example', 'blue.example'] as const
 type Host = (typeof HOSTS)[number]
-/** Compared at red.example; where none was, the domain's finding counts. */
-const COMPARED: Partial<Record<Path, 'alike' | 'different'>> = {
-  ...{ '/': 'different', '/a?b=1': 'alike', '/same': 'alike', '/moved': 'alike' },
+/** Compared at red.example: whether phones differ. Where nothing was, the domain's finding counts. */
+const COMPARED: Partial<Record<Path, boolean>> = {
+  ...{ '/': true, '/a?b=1': false, '/same': false, '/moved': false },
 }
 
 type Settings = {
@@ -48,14 +55,14 @@ type Settings = {
   crawlers: { remove: string[]; add: { pattern: string; category: 'social' }[] }
   categories: { other?: 'pass' }
 }
+const FIRST: Settings = {
+  ...{ devices: 'both', markdown: 'on', cards: 'on', crawlers: { remove: [], add: [] }, categories: {} },
+}
 const CHOICES: { [Name in keyof Settings]: readonly Settings[Name][] } = {
   devices: ['one', 'both', 'auto', 'auto'],
   markdown: ['on', 'on', 'on', 'off'],
   cards: ['on', 'on', 'off'],
-  crawlers: [
-    { remove: [], add: [] },
-    { remove: ['googlebot'], add: [{ pattern: 'links/', category: 'social' }] },
-  ],
+  crawlers: [FIRST.crawlers, { remove: ['googlebot'], add: [{ pattern: 'links/', category: 'social' }] }],
   categories: [{}, {}, {}, { other: 'pass' }],
 }
 
@@ -74,34 +81,27 @@ const AGENTS = [
 
 const ACCEPTS: readonly { accept: string | string[] | undefined; isMarkdown: boolean }[] = [
   { accept: undefined, isMarkdown: false },
-  { accept: 'text/html,application/xhtml+xml,*/*;q=0.8', isMarkdown: false },
+  { accept: 'text/markdown', isMarkdown: true },
   { accept: 'text/html, text/markdown', isMarkdown: false },
   { accept: 'text/markdown;q=0.5, */*;q=0.8', isMarkdown: false },
-  { accept: 'text/markdown', isMarkdown: true },
   { accept: 'text/markdown, text/html, */*', isMarkdown: true },
-  { accept: 'Text/HTML;q=0.5, TEXT/MARKDOWN', isMarkdown: true },
   { accept: ['text/html;q=0.5', 'text/markdown'], isMarkdown: true },
 ]
 
 const ENCODINGS: readonly { accepts: string | undefined; encoding: Encoding }[] = [
-  { accepts: undefined, encoding: 'identity' },
-  { accepts: 'identity', encoding: 'identity' },
-  { accepts: 'gzip', encoding: 'gzip' },
-  { accepts: 'br;q=0.5, gzip', encoding: 'gzip' },
   { accepts: 'gzip, deflate, br', encoding: 'br' },
+  { accepts: 'br;q=0.5, gzip', encoding: 'gzip' },
+  { accepts: undefined, encoding: 'identity' },
 ]
 
 /** One render. Both devices of `same` have the same HTML until it is purged. */
-type Stored = { key: string; variant: Variant; version: number; atMs: number }
-type Site = { settings: Settings; stored: Map<string, Stored>; purges: number }
-const sites = new Map<Host, Site>(
-  HOSTS.map((host) => {
-    const settings: Settings = {
-      ...{ devices: 'both', markdown: 'on', cards: 'on', crawlers: { remove: [], add: [] }, categories: {} },
-    }
-    return [host, { settings, stored: new Map(), purges: 0 }]
-  }),
-)
+type Stored = { key: string; variant: PageVariant; version: number; atMs: number }
+const siteOf = () => ({
+  settings: { ...FIRST } as Settings,
+  stored: new Map<string, Stored>(),
+  purges: 0,
+})
+const sites = { 'red.example': siteOf(), 'blue.example': siteOf() }
 let versions = 0
 /** Of this step. */
 let made: Stored[] = []
@@ -112,10 +112,10 @@ function markOf(host: string, path: string, variant: string, version: number): s
 }
 
 async function render({ page, customDomain: host }: ClaimedJob): Promise<RenderOutcome> {
-  const { path, variant } = page as { path: string; variant: Variant }
+  const { path, variant } = page as { path: string; variant: PageVariant }
   const kind = PATHS[path as Path]
   if (kind === 'phones fail' && variant === 'mobile') return { kind: 'timed-out', afterMs: 1 }
-  const site = sites.get(host as Host)!
+  const site = sites[host as Host]
   // No two renders end in the same millisecond.
   edge.wait(1)
   const version = kind === 'same' ? site.purges : ++versions
@@ -138,6 +138,9 @@ const edge = await openEdge({
 const other = await edge.node()
 const NODES = [edge, other] as const
 
+/** As often as they are taken. */
+const LANES = ['fast', 'fast', 'parser', 'http2'] as const
+
 type Asked = {
   host: Host
   path: Path
@@ -145,7 +148,7 @@ type Asked = {
   accept: (typeof ACCEPTS)[number]
   encoding: (typeof ENCODINGS)[number]
   method: 'GET' | 'HEAD'
-  lane: 'fast' | 'parser' | 'http2'
+  lane: (typeof LANES)[number]
   at: 0 | 1
   hasCookie: boolean
   tags: string[]
@@ -153,8 +156,8 @@ type Asked = {
 
 /** What an answer is made of. */
 type Wanted =
-  | { verdict: string; from: 'origin' }
-  | { verdict: 'hit' | 'stale' | 'rendered'; from: Stored; form: Form; isRedirect: boolean }
+  | { verdict: string; from: null }
+  | { verdict: 'hit' | 'stale' | 'rendered'; from: Stored; form: Form }
 
 const HOUR_MS = 3_600_000
 
@@ -164,9 +167,9 @@ function wantedOf(
   stored: Map<string, Stored>,
   rendered?: Stored,
 ): Wanted {
-  const { settings } = sites.get(host)!
+  const { settings } = sites[host]
   const kind = PATHS[path]
-  const pass = (why: string): Wanted => ({ verdict: `pass; ${why}`, from: 'origin' })
+  const pass = (why: string): Wanted => ({ verdict: `pass; ${why}`, from: null })
   const isSocial = who.is === 'social' || (who.is === 'links/' && settings.crawlers.add.length > 0)
   const isCrawler =
     isSocial || who.is === 'ai' || (who.is === 'googlebot' && settings.crawlers.remove.length === 0)
@@ -175,28 +178,22 @@ function wantedOf(
   if (!isCrawler && settings.categories.other === 'pass') return pass('category')
   if (!isCrawler && hasCookie) return pass('cookie')
   const form = wantsMarkdown ? 'markdown' : isSocial && settings.cards === 'on' ? 'card' : 'html'
-  const hasFinding = host === 'red.example'
-  const areApart =
-    settings.devices === 'both' || (settings.devices === 'auto' && hasFinding && COMPARED[path] !== 'alike')
+  const isApart = host === 'red.example' && COMPARED[path] !== false
+  const areApart = settings.devices === 'both' || (settings.devices === 'auto' && isApart)
   const variant = who.isPhone && areApart ? 'mobile' : 'desktop'
   const give = (verdict: 'hit' | 'stale' | 'rendered', from: Stored): Wanted =>
-    form === 'markdown' && kind === 'own-markdown'
-      ? pass('own-markdown')
-      : { verdict, from, form, isRedirect: kind === 'redirect' }
-  const usable = (found: Stored | undefined) => {
-    if (found === undefined) return null
-    const ageMs = edge.nowMs() - found.atMs
-    if (ageMs < (kind === 'missing' ? HOUR_MS : 24 * HOUR_MS)) return give('hit', found)
-    return kind !== 'missing' && ageMs < 8 * 24 * HOUR_MS ? give('stale', found) : null
-  }
-  const known = usable(stored.get(`${path} ${variant}`))
-  if (known !== null) return known
+    form === 'markdown' && kind === 'own-markdown' ? pass('own-markdown') : { verdict, from, form }
+  const ageMs = (found: Stored) => edge.nowMs() - found.atMs
+  const freshMs = (kind === 'missing' ? 1 : 24) * HOUR_MS
+  const staleMs = kind === 'missing' ? freshMs : 8 * 24 * HOUR_MS
+  const known = stored.get(`${path} ${variant}`)
+  if (known !== undefined && ageMs(known) < staleMs)
+    return give(ageMs(known) < freshMs ? 'hit' : 'stale', known)
   if (rendered?.key === `${path} ${variant}`) return give('rendered', rendered)
   assert.deepEqual([kind, variant], ['phones fail', 'mobile'], 'nothing was rendered')
   const desktop = stored.get(`${path} desktop`)
-  const ageMs = edge.nowMs() - (desktop?.atMs ?? 0)
-  if (desktop === undefined || ageMs >= 30 * 24 * HOUR_MS) return pass('timed-out')
-  return give(ageMs < 24 * HOUR_MS ? 'hit' : 'stale', desktop)
+  if (desktop === undefined || ageMs(desktop) >= 30 * 24 * HOUR_MS) return pass('timed-out')
+  return give(ageMs(desktop) < freshMs ? 'hit' : 'stale', desktop)
 }
 
 /** Of everything that was seen, by what it is made of. */
@@ -206,20 +203,21 @@ const namesOf = new Map<string, string>()
 function check(asked: Asked, { headers, verdict, status, body }: Answer, wanted: Wanted): void {
   const { host, path, method, encoding: chosen } = asked
   const { encoding } = chosen
-  const { settings, purges } = sites.get(host)!
+  const { settings, purges } = sites[host]
   const isOn = settings.markdown === 'on'
   const vary = `${isOn ? 'Accept, ' : ''}Accept-Encoding, User-Agent`
   assert.deepEqual([verdict, headers.vary], [wanted.verdict, vary])
   const named = (...names: string[]) => names.map((name) => headers[name])
-  if (wanted.from === 'origin') {
+  if (wanted.from === null) {
     assert.equal(String(body), method === 'HEAD' ? '' : `the origin ${edge.origin.slice(7)} ${path}`)
     const ours = named('x-prepaint-variant', 'x-prepaint-form', 'cache-status', 'etag', 'link')
     assert.deepEqual(new Set(ours), new Set([undefined]))
     return
   }
-  const { form, from, isRedirect } = wanted
+  const { form, from } = wanted
   const { variant, version } = from
   const kind = PATHS[path]
+  const isRedirect = kind === 'redirect'
   assert.deepEqual(named('x-prepaint-variant', 'x-prepaint-form'), [
     ...[variant, form === 'card' && !isRedirect ? 'card' : undefined],
   ])
@@ -271,13 +269,15 @@ function check(asked: Asked, { headers, verdict, status, body }: Answer, wanted:
   tagsOf.set(representation, { etag, length })
 }
 
+const story: string[] = []
+
+type Case = [stored: Map<string, Stored>, rendered?: Stored]
+
 /** Of several sent together each may be the one that is answered first. */
 function checkAny(asked: Asked, answer: Answer, before: Map<string, Stored>, isAlone: boolean): void {
-  const cases: [Map<string, Stored>, Stored?][] = [
-    [before],
-    ...made.map((one) => [before, one] as [Map<string, Stored>, Stored]),
-  ]
-  if (!isAlone) cases.push(...made.map((one) => [new Map(before).set(one.key, one)] as [Map<string, Stored>]))
+  story.push(JSON.stringify({ ...asked, got: answer.verdict }))
+  const cases: Case[] = [[before], ...made.map((one): Case => [before, one])]
+  if (!isAlone) cases.push(...made.map((one): Case => [new Map(before).set(one.key, one)]))
   const errors: Error[] = []
   for (const one of cases) {
     try {
@@ -287,33 +287,90 @@ function checkAny(asked: Asked, answer: Answer, before: Map<string, Stored>, isA
       errors.push(error as Error)
     }
   }
-  throw errors.at(isAlone ? -1 : 0)!
+  const cause = errors.at(isAlone ? -1 : 0)!
+  const told = [JSON.stringify(answer.headers), ...story.slice(-15)].join('\n')
+  throw new Error(`seed ${SEED}: ${cause.message}\n${told}`, { cause })
 }
 
 /** Requests that the fast lane did not answer. */
 let parsed = 0
-let fast = 0
-subscribe('http.server.request.start', (message) => {
-  const { server } = message as { server: unknown }
-  if (server === edge.server || server === other.server) parsed++
-})
+for (const { server } of NODES) server.on('request', () => parsed++)
+
+const random = seededRandom(SEED)
+const chance = (share: number) => random() < share
+/** Both nodes know all that was changed. */
+const settle = () => Promise.all(NODES.map((node) => node.settled()))
+
+async function changeSetting(host: Host): Promise<string> {
+  const site = sites[host]
+  const name = chance(0.4) ? 'devices' : pick(random, Object.keys(CHOICES) as (keyof Settings)[])
+  const settings = { [name]: pick<unknown>(random, CHOICES[name]) } as Partial<Settings>
+  const options = { plans: PLANS, nowMs: edge.nowMs() }
+  await updateDomain(edge.pool, edge.account, host as DomainName, { settings } as never, options)
+  if (settings.devices === 'one' && site.settings.devices !== 'one') {
+    for (const { key, variant } of [...site.stored.values()])
+      if (variant === 'mobile') site.stored.delete(key)
+  }
+  Object.assign(site.settings, settings)
+  return `${host}: ${JSON.stringify(settings)}`
+}
+
+async function purge(host: Host, page: string | null): Promise<string> {
+  const site = sites[host]
+  const what = page === null ? ({ kind: 'all' } as const) : ({ kind: 'path', path: path(page) } as const)
+  await edge.purge(what, host === 'red.example' ? edge.red : edge.blue)
+  site.purges++
+  for (const key of [...site.stored.keys()]) {
+    if (page === null || key.startsWith(`${page} `) || key.startsWith('/moved ')) site.stored.delete(key)
+  }
+  return `${host}: purged ${page ?? 'all'}`
+}
+
+async function change(): Promise<string> {
+  const host = pick(random, HOSTS)
+  const what = Math.floor(random() * 18)
+  if (what < 8) return changeSetting(host)
+  if (what < 13) return purge(host, what === 8 ? null : pick(random, Object.keys(PATHS)))
+  if (what < 15) {
+    for (const one of pick(random, NODES).edge.held) one.invalidate({ kind: 'everything' })
+    return 'memory is empty'
+  }
+  if (what < 17) {
+    await edge.work()
+    return 'a job of the queue'
+  }
+  const hours = pick(random, [2, 25, 9 * 24])
+  edge.wait(hours * HOUR_MS)
+  return `${hours} hours later`
+}
+
+function randomRequest(host: Host, path: Path): Asked {
+  const tags = [...namesOf].flatMap(([tag, name]) => (name.startsWith(`${host} ${path} `) ? [tag] : []))
+  const sent = chance(0.35) && tags.length > 0 ? [pick(random, tags.slice(-6))] : []
+  if (sent.length > 0 && chance(0.3)) sent.push(pick(random, [...tags, '"other"', `W/${pick(random, tags)}`]))
+  else if (chance(0.05)) sent.splice(0, 1, '*')
+  return {
+    ...{ host, path, tags: sent, at: chance(0.5) ? 0 : 1, lane: pick(random, LANES) },
+    who: pick(random, chance(0.15) ? AGENTS : AGENTS.filter(({ is }) => is !== 'person')),
+    accept: pick(random, ACCEPTS),
+    encoding: pick(random, ENCODINGS),
+    method: chance(0.2) ? 'HEAD' : 'GET',
+    hasCookie: chance(0.05),
+  }
+}
 
 it(`random requests for all forms, seed ${SEED}`, async (t) => {
-  const random = seededRandom(SEED)
-  const chance = (share: number) => random() < share
   const sessions = NODES.map((node) => node.session(t))
   t.after(() => other.close())
   await edge.pool.query(
     `insert into device_page (domain_id, path, checked_at, differences)
      select $1, path, now(), case when differs then '{text}'::text[] else '{}' end from unnest($2::text[], $3::boolean[]) as x (path, differs)`,
-    [edge.red, Object.keys(COMPARED), Object.values(COMPARED).map((finding) => finding === 'different')],
+    [edge.red, Object.keys(COMPARED), Object.values(COMPARED)],
   )
+  for (const host of HOSTS) await edge.settings({ devices: 'both', cards: 'on' }, host)
 
-  const settings = { devices: 'both', cards: 'on' }
-  for (const host of HOSTS) await edge.settings(settings, host)
-
-  async function send(asked: Asked): Promise<Answer> {
-    const { host, path, method, lane, at } = asked
+  async function send({ host, path, method, lane, at, who, ...asked }: Asked): Promise<Answer> {
+    const { agent } = who
     const { accept } = asked.accept
     const { accepts } = asked.encoding
     const headers = {
@@ -321,131 +378,38 @@ it(`random requests for all forms, seed ${SEED}`, async (t) => {
       ...(accepts !== undefined && { 'accept-encoding': accepts }),
       ...(asked.hasCookie && { cookie: 'a=b' }),
       ...(asked.tags.length > 0 && { 'if-none-match': asked.tags.join(', ') }),
+      // Anything that the fast lane leaves to the parser.
+      ...(lane === 'parser' && { 'keep-alive': '1' }),
     }
-    const { agent } = asked.who
-    if (lane !== 'http2') {
-      const connection = lane === 'fast' ? {} : { 'keep-alive': '1' }
-      return NODES[at].ask(path, { host, agent, method, headers: { ...headers, ...connection } })
-    }
-    const stream = sessions[at]!.request({
-      ...{ ':path': path, ':method': method, ':authority': host, 'user-agent': agent },
-      ...headers,
-    })
+    if (lane !== 'http2') return NODES[at].ask(path, { host, agent, method, headers })
+    const named = { ':path': path, ':method': method, ':authority': host, 'user-agent': agent }
+    const stream = sessions[at]!.request({ ...named, ...headers })
     const [got] = (await once(stream, 'response')) as [Answer['headers']]
     const body = Buffer.concat(await stream.toArray())
     const status = Number(got[':status'])
     return { status, headers: got, rawHeaders: [], body, verdict: String(got['x-prepaint']) }
   }
 
-  function randomRequest(host: Host, path: Path): Asked {
-    const tags = [...namesOf].flatMap(([tag, name]) => (name.startsWith(`${host} ${path} `) ? [tag] : []))
-    const sent = chance(0.35) && tags.length > 0 ? [pick(random, tags.slice(-6))] : []
-    if (sent.length > 0 && chance(0.3))
-      sent.push(pick(random, [...tags, '"other"', `W/${pick(random, tags)}`]))
-    else if (chance(0.05)) sent.splice(0, 1, '*')
-    const lane = pick(random, ['fast', 'fast', 'parser', 'http2'] as const)
-    return {
-      ...{ host, path, lane, tags: sent, at: chance(0.5) ? 0 : 1 },
-      who: pick(random, chance(0.15) ? AGENTS : AGENTS.filter(({ is }) => is !== 'person')),
-      accept: pick(random, ACCEPTS),
-      encoding: pick(random, ENCODINGS),
-      method: chance(0.2) ? 'HEAD' : 'GET',
-      hasCookie: chance(0.05),
-    }
-  }
-
-  /** Both nodes know all that was changed. */
-  async function settle(): Promise<void> {
-    const heard = NODES.map(({ listener }, at) => {
-      const { promise, resolve } = Promise.withResolvers<void>()
-      listener.on(`told_${at}_${settled}`, () => resolve())
-      return listener.settled().then(() => promise)
-    })
-    for (const { listener } of NODES) await listener.settled()
-    for (const at of NODES.keys())
-      await edge.pool.query(`select pg_notify($1, '')`, [`told_${at}_${settled}`])
-    settled++
-    await Promise.all(heard)
-  }
-  let settled = 0
-
-  async function change(): Promise<string> {
-    const host = pick(random, HOSTS)
-    const site = sites.get(host)!
-    const usual = ['settings', 'settings', 'settings', 'settings', 'page', 'page', 'forget', 'work']
-    const what = pick(random, [...usual, ...usual, 'all', 'time'])
-    switch (what) {
-      case 'settings': {
-        const name = chance(0.4) ? 'devices' : pick(random, Object.keys(CHOICES) as (keyof Settings)[])
-        const value = pick<unknown>(random, CHOICES[name])
-        const changed = { [name]: value } as Partial<Settings>
-        await updateDomain(edge.pool, edge.account, host as DomainName, { settings: changed } as never, {
-          plans: PLANS,
-          nowMs: edge.nowMs(),
-        })
-        if (changed.devices === 'one' && site.settings.devices !== 'one') {
-          for (const [key, { variant }] of site.stored) {
-            if (variant === 'mobile') site.stored.delete(key)
-          }
-        }
-        Object.assign(site.settings, changed)
-        return `${host}: ${JSON.stringify(changed)}`
-      }
-      case 'page':
-      case 'all': {
-        const path = pick(random, Object.keys(PATHS))
-        const kind =
-          what === 'all' ? ({ kind: 'all' } as const) : ({ kind: 'path', path: path as PagePath } as const)
-        await edge.purge(kind, host === 'red.example' ? edge.red : edge.blue)
-        site.purges++
-        for (const key of [...site.stored.keys()]) {
-          const isRedirect = key.startsWith('/moved ')
-          if (what === 'all' || key.startsWith(`${path} `) || isRedirect) site.stored.delete(key)
-        }
-        return `${host}: purged ${what === 'all' ? 'all' : path}`
-      }
-      case 'forget':
-        for (const { held } of [pick(random, NODES).edge]) {
-          for (const one of held) one.invalidate({ kind: 'everything' })
-        }
-        return 'memory is empty'
-      case 'time': {
-        const hours = pick(random, [2, 25, 9 * 24])
-        edge.wait(hours * HOUR_MS)
-        return `${hours} hours later`
-      }
-      default:
-        await edge.work()
-        return 'a job of the queue'
-    }
-  }
-
-  const story: string[] = []
-  async function exchange(requests: readonly Asked[]): Promise<void> {
-    const before = new Map(sites.get(requests[0]!.host)!.stored)
+  async function exchange(requests: readonly Asked[]): Promise<Answer> {
+    const before = new Map(sites[requests[0]!.host].stored)
     made = []
     const answers = await Promise.all(requests.map(send))
-    for (const [at, asked] of requests.entries()) {
-      const answer = answers[at]!
-      story.push(JSON.stringify({ ...asked, got: answer.verdict }))
-      try {
-        checkAny(asked, answer, before, requests.length === 1)
-      } catch (error) {
-        const told = [JSON.stringify(answer.headers), ...story.slice(-15)].join('\n')
-        throw new Error(`seed ${SEED}: ${(error as Error).message}\n${told}`, { cause: error })
-      }
-    }
+    for (const [at, asked] of requests.entries()) checkAny(asked, answers[at]!, before, requests.length === 1)
     if (made.length > 0) await settle()
+    return answers[0]!
   }
 
   // Each form of each variant once; then as hits, by each lane.
-  for (const lane of ['fast', 'fast', 'parser', 'http2'] as const) {
+  let fast = 0
+  for (const lane of LANES) {
     for (const who of AGENTS) {
-      for (const accept of [ACCEPTS[0]!, ACCEPTS[4]!]) {
+      for (const accept of ACCEPTS.slice(0, 2)) {
         const parsedBefore = parsed
         const usual = { host: 'red.example', path: '/', method: 'GET', at: 0, hasCookie: false } as const
-        await exchange([{ ...usual, tags: [], who, accept, lane, encoding: ENCODINGS[4]! }])
-        if (lane === 'fast' && story.at(-1)!.endsWith('"hit"}')) fast += Number(parsed === parsedBefore)
+        const { verdict } = await exchange([
+          { ...usual, tags: [], who, accept, lane, encoding: ENCODINGS[0]! },
+        ])
+        if (lane === 'fast' && verdict === 'hit') fast += Number(parsed === parsedBefore)
       }
     }
   }

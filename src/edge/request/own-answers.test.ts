@@ -1,17 +1,15 @@
 import assert from 'node:assert/strict'
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { RequestListener } from 'node:http'
 import { before, describe, it } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import ipaddr from 'ipaddr.js'
 import { type AskOptions, GOOGLEBOT, GPTBOT, openEdge, PERSON } from '../../../test/support/edge.ts'
-import { NO_CLIENT_LIMITS } from '../../http/client-limits.ts'
+import { loadConfig } from '../../config.ts'
 
-type Answer = (req: IncomingMessage, res: ServerResponse) => void
 const says =
-  (status: number, text = ''): Answer =>
+  (status: number, text = ''): RequestListener =>
   (_req, res) =>
     void res.writeHead(status).end(text)
-let robots: Answer = says(200)
+let robots = says(200)
 const TOKEN = 'a'.repeat(43)
 const seen: string[] = []
 const uses: string[] = []
@@ -34,17 +32,21 @@ async function version(kind: string, content: unknown) {
   )
   await edge.set('is_active = is_active')
 }
+const redirects = (...list: { from: string; to: string | null; status: number }[]) =>
+  version('redirects', list)
+
+const given = async (path: string, asking?: AskOptions) => {
+  const { status, headers, verdict } = await edge.ask(path, asking)
+  return [status, headers.location, verdict]
+}
 
 describe('redirects at the edge', () => {
-  before(() =>
-    version('redirects', [
+  it('answer people and crawlers, before the origin and before a stored page', async () => {
+    await redirects(
       { from: '/old', to: '/new', status: 301 },
       { from: '/moved/*', to: 'https://blue.example/*', status: 302 },
       { from: '/gone', to: null, status: 410 },
-    ]),
-  )
-
-  it('answer people and crawlers, before the origin and before a stored page', async () => {
+    )
     const asked: [path: string, asking: AskOptions, ...answer: unknown[]][] = [
       ['/old?a=1', { agent: PERSON }, 301, '/new?a=1', 'max-age=300'],
       ['/old?a=1', {}, 301, '/new?a=1', 'max-age=300'],
@@ -60,40 +62,36 @@ describe('redirects at the edge', () => {
     assert.deepEqual(uses, ['/old', '/old', '/moved/*', '/gone'])
   })
 
-  it('win over a page that is in memory, at once, and end at once', async () => {
+  it('win over a page that is in memory, at once, and end at once; never for another domain, or an inactive one', async () => {
     for (const verdict of ['rendered', 'hit']) assert.equal(await edge.verdict('/page'), verdict)
-    await version('redirects', [{ from: '/page', to: '/new', status: 301 }])
+    await redirects({ from: '/page', to: '/new', status: 301 })
     // Also the second time, when the domain is in memory too.
     for (const _ of [1, 2]) assert.equal(await edge.verdict('/page'), 'redirect')
-    await version('redirects', [])
-    assert.equal(await edge.verdict('/page'), 'hit')
-  })
-
-  it('do nothing for another domain, or an inactive one', async () => {
-    await version('redirects', [{ from: '/old', to: '/new', status: 301 }])
-    assert.equal(await edge.verdict('/old', { host: 'blue.example', agent: PERSON }), 'pass; not-a-crawler')
+    assert.equal(await edge.verdict('/page', { host: 'blue.example', agent: PERSON }), 'pass; not-a-crawler')
     await edge.set('is_active = false')
-    assert.equal(await edge.verdict('/old', { agent: PERSON }), 'pass; not-a-crawler')
+    assert.equal(await edge.verdict('/page', { agent: PERSON }), 'pass; not-a-crawler')
     await edge.set('is_active = true')
-    await version('redirects', [])
+    await redirects()
+    assert.equal(await edge.verdict('/page'), 'hit')
   })
 })
 
 describe('robots.txt at the edge', () => {
   const TEXT = 'User-agent: GPTBot\nDisallow: /\n'
   const at = (options = {}) => edge.ask('/robots.txt', { agent: PERSON, ...options })
+  const text = async () => String((await at()).body)
 
   it('passes the origin’s, and gives the last good one for a day while the origin fails', async () => {
-    const text = 'User-agent: *\nAllow: /'
+    const good = 'User-agent: *\nAllow: /'
     robots = says(503, 'down')
     assert.equal((await at()).status, 503)
-    robots = (_req, res) => void res.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(text))
+    robots = (_req, res) => void res.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(good))
     assert.equal((await at()).verdict, 'pass; not-a-crawler')
-    assert.equal((await edge.ask('/robots.txt')).verdict, 'pass; excluded')
-    for (const fails of [says(500, 'down'), says(429, 'busy'), ((req) => void req.destroy()) as Answer]) {
+    assert.equal(await edge.verdict('/robots.txt'), 'pass; excluded')
+    for (const fails of [says(500), says(429), ((req) => void req.destroy()) as RequestListener]) {
       robots = fails
       const { status, verdict, body } = await at()
-      assert.deepEqual([status, verdict, String(body)], [200, 'site-file', text])
+      assert.deepEqual([status, verdict, String(body)], [200, 'site-file', good])
     }
     edge.wait(86_400_000)
     robots = says(503, 'down')
@@ -105,10 +103,8 @@ describe('robots.txt at the edge', () => {
     await edge.settings({ robots: { mode: 'replace' } })
     const { body, verdict, headers } = await at()
     assert.deepEqual([String(body), verdict], [TEXT, 'site-file'])
-    assert.deepEqual(
-      [headers['content-type'], headers['cache-control']],
-      ['text/plain; charset=utf-8', 'no-cache'],
-    )
+    assert.equal(headers['content-type'], 'text/plain; charset=utf-8')
+    assert.equal(headers['cache-control'], 'no-cache')
     assert.equal((await at({ headers: { 'if-none-match': headers.etag! } })).status, 304)
     assert.equal((await at({ method: 'HEAD' })).headers['content-length'], `${body.length}`)
     robots = says(405)
@@ -124,12 +120,11 @@ describe('robots.txt at the edge', () => {
     edge.wait(60_000)
     robots = says(200, 'User-agent: *\nDisallow: /x')
     seen.length = 0
-    for (let n = 0; n < 2; n++)
-      assert.equal(String((await at()).body), `User-agent: *\nDisallow: /x\n\n${TEXT}`)
+    for (const _ of [1, 2]) assert.equal(await text(), `User-agent: *\nDisallow: /x\n\n${TEXT}`)
     assert.deepEqual(seen, ['/robots.txt'])
     edge.wait(60_000)
     robots = says(200, '<!doctype html><title>an application</title>')
-    assert.equal(String((await at()).body), TEXT)
+    assert.equal(await text(), TEXT)
   })
 })
 
@@ -139,7 +134,7 @@ describe('crawler policy at the edge', () => {
   }
   before(() => edge.settings(POLICY))
 
-  it('blocks by purpose, on every path and method, without asking the origin', async () => {
+  it('blocks by purpose, on every path and method, without asking the origin; not while the domain is inactive', async () => {
     seen.length = 0
     for (const [path, method] of Object.entries({ '/': 'GET', '/app.js': 'HEAD', '/form': 'POST' })) {
       const { status, verdict, headers, body } = await edge.ask(path, { agent: GPTBOT, method })
@@ -149,6 +144,9 @@ describe('crawler policy at the edge', () => {
     }
     assert.deepEqual(seen, [])
     assert(!edge.rendered.includes('red.example/'))
+    await edge.set('is_active = false')
+    assert.equal((await edge.ask('/', { agent: GPTBOT })).status, 200)
+    await edge.set('is_active = true')
   })
 
   it('asks AI crawlers without an entry of their own for payment, and names the terms', async () => {
@@ -164,47 +162,33 @@ describe('crawler policy at the edge', () => {
     assert.equal(await edge.verdict('/', { agent: PERSON }), 'pass; not-a-crawler')
   })
 
-  it('leaves robots.txt, well-known paths, sitemaps and the terms open', async () => {
+  it('leaves robots.txt, well-known paths, the terms and sitemaps open, also one that only the owner’s robots.txt names', async () => {
     robots = says(200)
-    for (const path of ['/robots.txt', '/.well-known/x', '/sitemap.xml', '/terms?x=1']) {
-      assert.equal(await edge.verdict(path, { agent: GPTBOT }), 'pass; category', path)
-    }
-  })
-
-  it('leaves a sitemap open that only the owner’s robots.txt names', async () => {
+    const open = ['/robots.txt', '/.well-known/x', '/sitemap.xml', '/terms?x=1']
+    for (const path of open) assert.equal(await edge.verdict(path, { agent: GPTBOT }), 'pass; category', path)
     assert.equal(await edge.verdict('/products.xml', { agent: GPTBOT }), 'blocked; ai-training')
     await version('robots', { mode: 'append', text: 'Sitemap: https://red.example/products.xml' })
     await edge.settings({ ...POLICY, robots: { mode: 'append' } })
     assert.equal(await edge.verdict('/products.xml', { agent: GPTBOT }), 'pass; category')
-    await edge.settings(POLICY)
-  })
-
-  it('does nothing for an inactive domain', async () => {
-    await edge.set('is_active = false')
-    assert.equal((await edge.ask('/', { agent: GPTBOT })).status, 200)
-    await edge.set('is_active = true')
   })
 })
 
 it('preferences stand with hits, rendered pages and their 304, and never with passed answers', async () => {
   await edge.settings({ preferences: { search: 'allow', ai_train: 'deny' } })
+  const said = async (path: string, asking?: AskOptions) => {
+    const { verdict, status, headers } = await edge.ask(path, asking)
+    return [verdict, status, headers['content-usage'], headers['content-signal']]
+  }
   const headers = Object.entries({ 'content-usage': 'search=n, other=y', 'content-signal': 'ai-input=no' })
   edge.script({ kind: 'rendered', status: 200, headers, html: '<p>said by the origin</p>' })
-  for (const verdict of ['rendered', 'hit']) {
-    const page = await edge.ask('/said')
-    assert.equal(page.verdict, verdict)
-    assert.equal(page.headers['content-usage'], 'other=y, search=y, train-ai=n')
-    assert.equal(page.headers['content-signal'], 'ai-input=no, search=yes, ai-train=no')
-  }
-  const plain = await edge.ask('/page')
-  assert.equal(plain.headers['content-usage'], 'search=y, train-ai=n')
-  const known = await edge.ask('/page', { headers: { 'if-none-match': plain.headers.etag! } })
-  assert.equal(known.status, 304)
-  assert.equal(known.headers['content-signal'], 'search=yes, ai-train=no')
-  assert.equal((await edge.ask('/page', { agent: PERSON })).headers['content-usage'], undefined)
+  const joined = ['other=y, search=y, train-ai=n', 'ai-input=no, search=yes, ai-train=no']
+  for (const verdict of ['rendered', 'hit']) assert.deepEqual(await said('/said'), [verdict, 200, ...joined])
+  const known = await said('/page', { headers: { 'if-none-match': '*' } })
+  assert.deepEqual(known.slice(1), [304, 'search=y, train-ai=n', 'search=yes, ai-train=no'])
+  assert.equal((await said('/page', { agent: PERSON }))[2], undefined)
   await edge.settings({})
-  assert.equal((await edge.ask('/said')).headers['content-usage'], 'search=n, other=y')
-  assert.equal((await edge.ask('/page')).headers['content-usage'], undefined)
+  assert.equal((await said('/said'))[2], 'search=n, other=y')
+  assert.equal((await said('/page'))[2], undefined)
 })
 
 describe('a generated sitemap at the edge', () => {
@@ -219,7 +203,7 @@ describe('a generated sitemap at the edge', () => {
 
   it('has what is listed, in order; not what robots.txt forbids, a redirect or a rule takes away, or is too old', async () => {
     await version('robots', { mode: 'replace', text: 'User-agent: *\nDisallow: /p000002' })
-    await version('redirects', [{ from: '/p000003', to: '/x', status: 301 }])
+    await redirects({ from: '/p000003', to: '/x', status: 301 })
     const rules = [{ path: '/p000005*', action: 'gone' }]
     await edge.settings({ sitemap: 'generate', robots: { mode: 'replace' }, rules })
     assert.equal((await at('/sitemap.xml')).status, 404)
@@ -243,9 +227,8 @@ describe('a generated sitemap at the edge', () => {
   })
 
   it('is an index above 50,000 pages', async () => {
-    await version('redirects', [])
-    await version('robots', { mode: 'replace', text: '' })
-    await edge.settings({ sitemap: 'generate', robots: { mode: 'replace' } })
+    await redirects()
+    await edge.settings({ sitemap: 'generate' })
     const urls = async (path: string) => String((await at(path)).body).split('<loc>').length - 1
     await list(1, 50_000)
     assert.equal(await urls('/sitemap.xml'), 50_000)
@@ -253,8 +236,7 @@ describe('a generated sitemap at the edge', () => {
     await list(50_001, 50_001)
     const index = String((await at('/sitemap.xml')).body)
     assert.match(index, /<sitemapindex.*sitemap-1\.xml<.*sitemap-2\.xml</s)
-    assert.equal(await urls('/sitemap-1.xml'), 50_000)
-    assert.equal(await urls('/sitemap-2.xml'), 1)
+    assert.deepEqual([await urls('/sitemap-1.xml'), await urls('/sitemap-2.xml')], [50_000, 1])
     assert.equal((await at('/sitemap-3.xml')).verdict, 'pass; not-a-crawler')
   })
 })
@@ -271,56 +253,47 @@ describe('https_redirect', () => {
     )
     await of.settings({ https_redirect: true })
   }
-  const ask = async (path: string, asking?: AskOptions) => {
-    const { status, headers, verdict } = await edge.ask(path, asking)
-    return [status, headers.location, verdict]
-  }
+  const status = async (path: string, asking: AskOptions = {}, of = edge) =>
+    (await of.ask(path, { agent: PERSON, ...asking })).status
 
   // Proves decided "Plain HTTP"
-  it('people and crawlers are sent to the same address by https, other methods with what they carry', async () => {
+  it('people and crawlers are sent to the same address by https, also from a page that lies ready; other methods with what they carry', async () => {
+    await certify(-1)
+    for (const verdict of ['rendered', 'hit'])
+      assert.deepEqual(await given('/ready'), [200, undefined, verdict])
     await certify(60_000)
     const there = 'https://red.example/x?b=1&a=%2F'
     for (const asking of [{ agent: PERSON }, {}, { method: 'HEAD' }, { host: 'RED.example:8080' }]) {
-      assert.deepEqual(await ask('/x?b=1&a=%2F', asking), [301, there, 'none; https'])
+      assert.deepEqual(await given('/x?b=1&a=%2F', asking), [301, there, 'none; https'])
     }
+    assert.deepEqual(await given('/ready'), [301, 'https://red.example/ready', 'none; https'])
     const post = { method: 'POST', body: 'a=1', agent: PERSON }
-    assert.deepEqual(await ask('/x?b=1&a=%2F', post), [308, there, 'none; https'])
+    assert.deepEqual(await given('/x?b=1&a=%2F', post), [308, there, 'none; https'])
     // A path that would be another host is none once it stands behind ours.
-    assert.deepEqual(await ask('//evil.example/'), [301, 'https://red.example//evil.example/', 'none; https'])
-  })
-
-  it('also for a page that lies ready', async () => {
-    await certify(-1)
-    await ask('/ready')
-    assert.deepEqual(await ask('/ready'), [200, undefined, 'hit'])
-    await certify(60_000)
-    await ask('/x', { agent: PERSON })
-    assert.deepEqual(await ask('/ready'), [301, 'https://red.example/ready', 'none; https'])
+    assert.equal((await given('//evil.example/'))[1], 'https://red.example//evil.example/')
   })
 
   it('not other domains, nor without a certificate, nor past its end', async () => {
     await edge.pool.query('delete from certificate')
     await edge.settings({ https_redirect: true })
-    assert.equal((await ask('/x', { agent: PERSON }))[0], 200)
+    assert.equal(await status('/x'), 200)
     await certify(60_000)
-    const blue = await ask('/x', { host: 'blue.example', agent: PERSON })
-    assert.deepEqual(blue, [200, undefined, 'pass; not-a-crawler'])
+    assert.equal(await status('/x', { host: 'blue.example' }), 200)
     edge.wait(59_999)
-    assert.equal((await ask('/y', { agent: PERSON }))[0], 301)
+    assert.equal(await status('/y'), 301)
     edge.wait(1)
-    assert.equal((await ask('/y', { agent: PERSON }))[0], 200)
+    assert.equal(await status('/y'), 200)
   })
 
   it('a proxy that is trusted says by what its client came; whoever else says so is not believed', async (t) => {
-    const headers = { 'x-forwarded-proto': 'https', 'x-forwarded-for': '192.0.2.1' }
-    const forwarded = { headers, agent: PERSON }
+    const forwarded = { headers: { 'x-forwarded-proto': 'https', 'x-forwarded-for': '192.0.2.1' } }
     await certify(60_000)
-    assert.equal((await ask('/z', forwarded))[0], 301)
-    const clients = { ...NO_CLIENT_LIMITS, trustedProxies: [ipaddr.parseCIDR('127.0.0.1/32')] }
+    assert.equal(await status('/z', forwarded), 301)
+    const { clients } = loadConfig({ PREPAINT_TRUSTED_PROXIES: '127.0.0.1' })
     const behind = await openEdge({ clients }, t)
     await certify(86_400_000, behind)
-    assert.equal((await behind.ask('/z', { agent: PERSON })).status, 301)
-    assert.equal((await behind.ask('/z', forwarded)).status, 200)
+    assert.equal(await status('/z', {}, behind), 301)
+    assert.equal(await status('/z', forwarded, behind), 200)
   })
 
   // Proves decided "Plain HTTP"
@@ -338,7 +311,7 @@ describe('https_redirect', () => {
     const theirs = await edge.ask(challenge, { host: 'blue.example', agent: PERSON })
     assert.match(theirs.body.toString(), /acme-challenge/)
     for (const token of ['short', `${TOKEN}/x`, `${TOKEN}?x`, '../'.repeat(10)]) {
-      const { verdict } = await edge.ask(`/.well-known/acme-challenge/${token}`, { host: 'blue.example' })
+      const verdict = await edge.verdict(`/.well-known/acme-challenge/${token}`, { host: 'blue.example' })
       assert.match(verdict ?? '', /^(pass|rendered)/, token)
     }
   })

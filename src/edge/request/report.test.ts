@@ -1,23 +1,18 @@
 /** What is told of each request: to metrics and traffic, to the access log, to who reads "last crawler", by its id. */
 import assert from 'node:assert/strict'
-import { Writable } from 'node:stream'
 import { beforeEach, describe, it } from 'node:test'
-import ipaddr from 'ipaddr.js'
 import { pino } from 'pino'
 import { until } from '../../../test/support/condition.ts'
-import { type AskOptions, GOOGLEBOT, GPTBOT, openEdge, PERSON, path } from '../../../test/support/edge.ts'
-import { NO_CLIENT_LIMITS } from '../../http/client-limits.ts'
-import { enqueueLive } from '../../queue/jobs/enqueue.ts'
-import type { Visit } from '../../store/last-visits.ts'
-import { pageId } from '../../store/page-id.ts'
+import { type AskOptions, GOOGLEBOT, GPTBOT, openEdge, PERSON } from '../../../test/support/edge.ts'
+import { loadConfig } from '../../config.ts'
 import { type Answered, createAccessLog } from './report.ts'
-import { handledAs } from './verdict.ts'
 
 const GIVEN = { 'x-request-id': 'given-by-somebody' }
 
 let atOrigin: string | string[] | undefined
-const told: Answered[] = []
-const visits: Visit[] = []
+const told: string[] = []
+const visits: string[] = []
+const known: string[] = []
 const edge = await openEdge({
   origin: (req, res) => {
     atOrigin = req.headers['x-request-id']
@@ -26,54 +21,53 @@ const edge = await openEdge({
     else res.end('<div id="app"></div>')
   },
   parts: {
-    answered: (_req, answer) => told.push(answer),
-    lastVisits: { note: (visit) => void visits.push(visit) },
+    answered: (_req, { verdict, crawler, domain, page, status }) =>
+      told.push(`${verdict} ${crawler} ${domain?.name} ${page?.path} ${status}`),
+    knownPaths: { note: ({ path }) => void known.push(path) },
+    lastVisits: {
+      note: ({ page, crawler, category }) => void visits.push(`${page.path} ${crawler} ${category}`),
+    },
   },
 })
 beforeEach(async () => {
   await edge.reset()
+  await edge.settings({ crawlers: { add: [{ pattern: 'ShopWatch', category: 'seo' }] } })
   told.length = 0
   visits.length = 0
+  known.length = 0
 })
 
-describe('the report of live requests', () => {
-  it('has each request once: its verdict, crawler, domain, page and status', async () => {
-    await edge.settings({ crawlers: { add: [{ pattern: 'ShopWatch', category: 'seo' }] } })
-    const owns = { agent: 'ShopWatch' }
-    const known = { ...owns, headers: { 'if-none-match': '*' } }
-    const bot = { agent: GPTBOT, method: 'POST' }
-    const asked: [url: string, asking: AskOptions, told: string][] = [
-      ['/a?utm_source=x&b=1', owns, 'rendered seo red.example /a?b=1 200'],
-      ['/a?b=1', known, 'hit seo red.example /a?b=1 304'],
-      ['/a', {}, 'rendered search red.example /a 200'],
-      ['/a', { agent: PERSON }, 'pass; not-a-crawler null red.example undefined 200'],
-      ['/a', bot, 'pass; method ai-training red.example undefined 200'],
-      ['/', { host: 'nobody.example' }, 'none; unknown-host null undefined undefined 404'],
-    ]
-    for (const [url, asking] of asked) await edge.ask(url, asking)
-    await until('all are told', () => told.length === asked.length)
-    assert.deepEqual(
-      told.map(({ verdict, crawler, domain, page, status }) =>
-        [verdict, `${crawler}`, `${domain?.name}`, `${page?.path}`, status].join(' '),
-      ),
-      asked.map(([, , wanted]) => wanted),
-    )
-  })
+it('each request is reported once: its verdict, crawler, domain, page and status', async () => {
+  const owns = { agent: 'ShopWatch' }
+  const again = { ...owns, headers: { 'if-none-match': '*' } }
+  const bot = { agent: GPTBOT, method: 'POST' }
+  const asked: [url: string, asking: AskOptions, told: string][] = [
+    ['/a?utm_source=x&b=1', owns, 'rendered seo red.example /a?b=1 200'],
+    ['/a?b=1', again, 'hit seo red.example /a?b=1 304'],
+    ['/a', {}, 'rendered search red.example /a 200'],
+    ['/a', { agent: PERSON }, 'pass; not-a-crawler null red.example undefined 200'],
+    ['/a', bot, 'pass; method ai-training red.example undefined 200'],
+    ['/', { host: 'nobody.example' }, 'none; unknown-host null undefined undefined 404'],
+  ]
+  for (const [url, asking] of asked) await edge.ask(url, asking)
+  await until('all are told', () => told.length === asked.length)
+  const wanted = asked.map(([, , wanted]) => wanted)
+  assert.deepEqual(told, wanted)
 })
 
 // Proves decided "Last crawler of a page"
-it('the last crawler of a page is told, once a minute for each; never people', async () => {
-  await edge.settings({ crawlers: { add: [{ pattern: 'myshop', category: 'seo' }] } })
-  const agents = [GOOGLEBOT, GOOGLEBOT, PERSON, GPTBOT, GPTBOT, 'MyShop/1.0 (internal)']
-  for (const agent of agents) await edge.ask('/visited', { agent })
-  assert.deepEqual(
-    visits.map(({ page, crawler, category }) => [page.path, crawler, category]),
-    [
-      ['/visited', 'Googlebot', 'search'],
-      ['/visited', 'GPTBot', 'ai-training'],
-      ['/visited', 'MyShop', 'seo'],
-    ],
-  )
+it('the last crawler of a page is told, once a minute for each; never people, nor tools that get Markdown', async () => {
+  const agents = [GOOGLEBOT, GOOGLEBOT, PERSON, GPTBOT, GPTBOT, 'ShopWatch/1.0 (internal)']
+  for (const agent of agents) await edge.ask('/a', { agent })
+  await edge.ask('/a', { agent: 'some-agent/1.0', headers: { accept: 'text/markdown' } })
+  assert.deepEqual(visits, ['/a Googlebot search', '/a GPTBot ai-training', '/a ShopWatch seo'])
+})
+
+it('what crawlers ask for is known, also where it brings no page, but no 404', async () => {
+  edge.script({ kind: 'rendered', status: 404, headers: [], html: 'gone' }, { kind: 'blank' })
+  for (const path of ['/gone', '/blank', '/a', '/a']) await edge.ask(path)
+  await edge.ask('/b', { agent: PERSON })
+  assert.deepEqual(known, ['/blank', '/a'])
 })
 
 describe('X-Request-Id', () => {
@@ -96,24 +90,13 @@ describe('X-Request-Id', () => {
     assert.equal(new Set(ids.map((id) => id.slice(0, 12))).size, asked.length)
   })
 
-  it('is what the origin is told', async () => {
+  it('is what the origin is told, and stands at the job that a miss became', async () => {
     const { headers } = await edge.ask('/x', { agent: PERSON, headers: GIVEN })
     assert.equal(atOrigin, headers['x-request-id'])
     assert.notEqual(atOrigin, GIVEN['x-request-id'])
-  })
-
-  it('stands at the job that a miss became; a request that joins it later does not change it', async () => {
-    edge.script('hang')
-    const slow = edge.ask('/slow')
-    const requestId = async () => {
-      const { rows } = await edge.pool.query(`select request_id from job where path = '/slow'`)
-      return rows[0]?.request_id
-    }
-    const id = await until('it is queued', requestId)
-    await enqueueLive(edge.pool, pageId(edge.red, path('/slow')), 'another', 10_000)
-    assert.equal(await requestId(), id)
-    await edge.work()
-    assert.equal((await slow).headers['x-request-id'], id)
+    const rendered = await edge.ask('/x', { headers: GIVEN })
+    const { rows } = await edge.pool.query('select request_id from job')
+    assert.deepEqual(rows, [{ request_id: rendered.headers['x-request-id'] }])
   })
 
   it('of a trusted proxy is its own, as is the address of the client', async (t) => {
@@ -122,7 +105,7 @@ describe('X-Request-Id', () => {
       addresses.push(address)
       return 'verified' as const
     }
-    const clients = { ...NO_CLIENT_LIMITS, trustedProxies: [ipaddr.parseCIDR('127.0.0.1/32')] }
+    const { clients } = loadConfig({ PREPAINT_TRUSTED_PROXIES: '127.0.0.1' })
     const trusting = await openEdge({ clients, parts: { verifyCrawler } }, t)
     const asking = { headers: { ...GIVEN, 'x-forwarded-for': '198.51.100.1, 66.249.66.1' } }
     const { headers } = await trusting.ask('/a', asking)
@@ -132,20 +115,14 @@ describe('X-Request-Id', () => {
 })
 
 describe('the access log', () => {
-  const linesOf = (logged: 'renders' | 'all' | 'none', verdicts: string[]) => {
+  const linesOf = (logged: 'renders' | 'all' | 'none', verdicts: readonly string[]) => {
     const lines: Record<string, unknown>[] = []
-    const into = new Writable({
-      write(line: Buffer, _encoding, done) {
-        lines.push(JSON.parse(line.toString()) as Record<string, unknown>)
-        done()
-      },
-    })
-    const tell = createAccessLog(pino({ level: 'info', base: null, timestamp: false }, into), logged)
+    const into = { write: (line: string) => lines.push(JSON.parse(line)) }
+    const tell = createAccessLog(pino({ base: null, timestamp: false }, into), logged)
     const headers = { host: 'red.example', 'x-request-id': 'request-1' }
     for (const verdict of verdicts) {
-      const req = { method: 'GET', url: '/a?token=secret', headers } as never
-      const answered = { crawler: 'search', seconds: 0.0123456, status: 200 } as const
-      tell(req, { ...handledAs('none; fault'), ...answered, verdict: verdict as never })
+      const answered = { verdict, crawler: 'search', seconds: 0.0123456, status: 200 }
+      tell({ method: 'GET', url: '/a?token=secret', headers } as never, answered as Answered)
     }
     return lines
   }
@@ -153,10 +130,8 @@ describe('the access log', () => {
   const VERDICTS = ['hit', 'pass; not-a-crawler', 'pass; asset', ...RENDERS]
 
   it('has, unless told otherwise, the requests that a render was for; else all of them, or none', () => {
-    assert.deepEqual(
-      linesOf('renders', VERDICTS).map(({ verdict }) => verdict),
-      RENDERS,
-    )
+    const logged = linesOf('renders', VERDICTS).map(({ verdict }) => verdict)
+    assert.deepEqual(logged, RENDERS)
     assert.equal(linesOf('all', VERDICTS).length, VERDICTS.length)
     assert.equal(linesOf('none', VERDICTS).length, 0)
   })

@@ -25,8 +25,6 @@ const edge = await openEdge({
   },
   origin: (req, res) => {
     if (req.url?.startsWith('/hangs')) waiting.push(res)
-    else if (req.url === '/events')
-      res.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: 1\n\n')
     else res.end('from the origin')
   },
 })

@@ -37,10 +37,12 @@ const edge = await openEdge({
 it(`random bytes, seed ${SEED}`, async () => {
   const random = seededRandom(SEED)
   const endMs = Date.now() + SECONDS * 1_000
-  const statuses = new Map<string, number>()
+  const statuses = new Set<string>()
   const originHost = new URL(edge.origin).host
   let sent = 0
-  while (Date.now() < endMs || sent < 50) {
+  // Random bytes do get through to the origin, however busy the machine is.
+  while (Date.now() < endMs || !statuses.has('200') || !statuses.has('400')) {
+    assert(sent < 5_000 || (statuses.has('200') && statuses.has('400')), `only ${[...statuses]}`)
     heard = []
     const requests = Array.from({ length: 10 }, (_, at) => randomRequest(random, `${sent + at}`))
     const answers = await Promise.all(requests.map(send))
@@ -54,7 +56,7 @@ it(`random bytes, seed ${SEED}`, async () => {
       assert.doesNotMatch(answer, /node:internal|\.ts:\d|ECONN|at \w+ \(/, about)
       // One connection carried one mark: whoever is heard with it was let through once.
       assert(heard.filter(({ marks }) => marks.includes(`${sent + at}`)).length <= 1, about)
-      statuses.set(status, (statuses.get(status) ?? 0) + 1)
+      statuses.add(status)
     }
     for (const { host, marks } of heard) {
       assert.equal(host, originHost)
@@ -63,10 +65,9 @@ it(`random bytes, seed ${SEED}`, async () => {
     }
     sent += requests.length
   }
-  // It is still there, for people and crawlers, and random bytes do get through to it.
+  // It is still there, for people and crawlers.
   assert.equal((await edge.ask('/', { agent: PERSON, headers: { 'x-mark': 'end' } })).status, 200)
   assert.equal((await edge.ask('/')).status, 200)
-  assert((statuses.get('200') ?? 0) > 0 && (statuses.get('400') ?? 0) > 0, JSON.stringify([...statuses]))
 })
 
 /** What comes back until the edge ends the connection or is silent. */

@@ -28,23 +28,18 @@ const READ: [what: string, text: string][] = [
 const LEFT: [what: string, text: string][] = [
   ['one byte longer', longName(SIMPLE_HEAD_BYTES + 1)],
   ['half a head', get(HOST).slice(0, -1)],
-  ['something behind it', `${get(HOST)}x`],
   ['two of them', get(HOST) + get(HOST)],
   ['a line break before it', `\r\n${get(HOST)}`],
   ['another method', get(HOST).replace('GET', 'POST')],
   ['HTTP/1.0', get(HOST).replace('1.1', '1.0')],
-  ['a space in the path', get(HOST, '/a b')],
   ['a path beyond ASCII', get(HOST, '/\xe4')],
   ['an absolute target', get(HOST, 'http://shop.example/a')],
   ['no Host', get('X-A: b\r\n')],
-  ['two Hosts', get(`${HOST}${HOST}`)],
   ['a header twice, in other letters', get(`${HOST}X-A: b\r\nx-a: c\r\n`)],
   ['a name that no object can have', get(`${HOST}__proto__: a\r\n`)],
-  ['no name', get(`${HOST}: b\r\n`)],
   ['a space before the colon', get(`${HOST}X-A : b\r\n`)],
   ['a folded line', get(`${HOST}X-A: b\r\n c\r\n`)],
   ['a line that ends with LF alone', get(`${HOST}X-A: b\nX-B: c\r\n`)],
-  ['a NUL in a value', get(`${HOST}X-A: b\0c\r\n`)],
   ['a value beyond ASCII', get(`${HOST}X-A: \xe4\r\n`)],
   ['Connection: close', get(`${HOST}Connection: close\r\n`)],
   ['a named connection header', get(`${HOST}Connection: keep-alive, X-A\r\n`)],
@@ -90,25 +85,8 @@ describe('a simple head', () => {
 
   it('whatever is read here node reads alike: 20,000 heads with a few bytes changed', async () => {
     const random = seededRandom(20_261_122)
-    const pieces = [
-      ...[
-        '\r\n',
-        '\n',
-        '\r',
-        ' ',
-        '\t',
-        ':',
-        ',',
-        '\0',
-        '\x7f',
-        '\x80',
-        '\xff',
-        'Host: b\r\n',
-        'X',
-        'Connection: Keep-Alive\r\n',
-      ],
-      ...['"', '%', '#', '\\', 'HTTP/1.1'],
-    ]
+    const lines = ['\r\n', 'Host: b\r\n', 'Connection: Keep-Alive\r\n', 'HTTP/1.1']
+    const pieces = [...lines, ...'\n\r \t:,"%#\\X\0\x7f\x80\xff']
     let simple = 0
     for (let round = 0; round < 20_000; round++) {
       let text = pick(random, [...READ.slice(0, -1), ...LEFT.slice(1)])[1]

@@ -52,9 +52,7 @@ describe('a body that could be read in two ways is refused, and nothing of it re
     const chunked = `\r\n\r\n${SMUGGLED.length.toString(16)}\r\n${SMUGGLED}\r\n0\r\n\r\n`
     // The case of a coding means nothing.
     for (const [line, rest] of [
-      ['POST /a', whole],
       ['GET /b', whole],
-      ['POST /c', `Transfer-Encoding: chunked${chunked}`],
       ['POST /d', `Transfer-Encoding: Chunked${chunked}`],
     ] as const) {
       asked = []
@@ -70,10 +68,6 @@ describe('a body that could be read in two ways is refused, and nothing of it re
     assert.equal([...got.matchAll(/^HTTP\/1\.1 400/gm)].length, 1)
     assert.deepEqual(asked, [])
     assert.match(await raw('GET / HTTP/1.1\r\n\r\n'), refused(400, 'bad-request'))
-  })
-
-  it('no request: 400', async () => {
-    assert.match(await raw('nonsense\r\n\r\n'), refused(400, 'bad-request'))
   })
 
   it('no request behind one whose response has begun: the connection ends, the response gets no more', async (t) => {
@@ -118,26 +112,21 @@ describe('a body that nobody reads is not taken for the next request', () => {
   }
 })
 
-describe('request lines', () => {
-  for (const [name, line] of Object.entries(BAD_REQUEST_LINES)) {
-    it(`${name}: 400`, async () => {
-      const got = await raw(`${line}\r\nHost: red.example\r\nConnection: close\r\n\r\n`)
-      assert.match(got, /^HTTP\/1\.1 400 /)
-      assert.deepEqual(asked, [])
-    })
+it('request lines that are none: 400', async () => {
+  for (const line of ['nonsense', ...Object.values(BAD_REQUEST_LINES)]) {
+    const got = await raw(`${line}\r\nHost: red.example\r\nConnection: close\r\n\r\n`)
+    assert.match(got, refused(400, 'bad-request'), line)
   }
+  assert.deepEqual(asked, [])
 })
 
 describe('size', () => {
-  const request = (headers: string) =>
-    `GET / HTTP/1.1\r\nHost: red.example\r\nConnection: close\r\n${headers}\r\n`
-
   it('of the head: its last byte is read, one more is 431', async () => {
     // The target, names and values count; of 16 KiB the last byte is one too many.
-    const counted = '/Hostred.exampleConnectioncloseX-A'.length
+    const counted = '/Hostnob.exampleConnectioncloseX-A'.length
     // Nobody's: an origin's own limit would be met before, by what is added on the way.
     const fill = (bytes: number) =>
-      request(`X-A: ${'x'.repeat(bytes - counted)}\r\n`).replace('red.example', 'nob.example')
+      `GET / HTTP/1.1\r\nHost: nob.example\r\nConnection: close\r\nX-A: ${'x'.repeat(bytes - counted)}\r\n\r\n`
     assert.match(await raw(fill(16 * 1024 - 1)), /^HTTP\/1\.1 404 /)
     assert.match(await raw(fill(16 * 1024)), /^HTTP\/1\.1 431 /)
     assert.deepEqual(asked, [])
@@ -156,30 +145,19 @@ describe('size', () => {
     assert.match(await raw(many(2_100)), /^HTTP\/1\.1 431 /)
     assert.equal(asked.length, 1)
   })
-
-  it('chunk extensions without end', async () => {
-    const got = await raw(
-      `POST / HTTP/1.1\r\nHost: red.example\r\nTransfer-Encoding: chunked\r\n\r\n1;${'x'.repeat(100_000)}`,
-    )
-    assert.doesNotMatch(got, / 200 /)
-    assert.deepEqual(asked, [])
-  })
 })
 
-describe('requests behind one that is not answered yet', () => {
+it('requests behind one that is not answered yet: so many, and one more ends the connection', async (t) => {
   const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: red.example\r\n\r\n`
-
-  it('so many, and one more ends the connection', async (t) => {
-    const ask = (behind: number) => {
-      const socket = openSocket(t, edge.port)
-      socket.write(get('/hangs') + get('/a').repeat(behind))
-      return socket
-    }
-    const most = ask(MOST_PIPELINED)
-    const ended = String(Buffer.concat(await ask(MOST_PIPELINED + 1).toArray()))
-    assert.doesNotMatch(ended, /504|from the origin/, 'it ended because the first was answered')
-    // What the first said has been read by now, too.
-    assert.equal((await edge.ask('/', { agent: PERSON })).status, 200)
-    assert.equal(most.closed, false)
-  })
+  const ask = (behind: number) => {
+    const socket = openSocket(t, edge.port)
+    socket.write(get('/hangs') + get('/a').repeat(behind))
+    return socket
+  }
+  const most = ask(MOST_PIPELINED)
+  const ended = String(Buffer.concat(await ask(MOST_PIPELINED + 1).toArray()))
+  assert.doesNotMatch(ended, /504|from the origin/, 'it ended because the first was answered')
+  // What the first said has been read by now, too.
+  assert.equal((await edge.ask('/', { agent: PERSON })).status, 200)
+  assert.equal(most.closed, false)
 })
