@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { describe, it } from 'node:test'
+import { it } from 'node:test'
 import type { SecureContext } from 'node:tls'
 import { createTestCa } from '../../test/support/certificate-authority.ts'
 import type { DomainId } from '../ids.ts'
@@ -19,15 +19,11 @@ const ca = createTestCa('ca', START_MS)
 /** A store of one name, which counts what it is asked. */
 function world() {
   const domain = 1 as DomainId
+  const life = { notBeforeMs: START_MS, notAfterMs: START_MS + 90 * DAY_MS }
   const certificate = (sealedFor: number = domain) => {
-    const leaf = ca.leaf({ notBeforeMs: START_MS, notAfterMs: START_MS + 90 * DAY_MS })
-    const der = Buffer.from(leaf.key.replace(/-----[^-]+-----|\s/g, ''), 'base64')
-    return {
-      chain: leaf.chain,
-      keySealed: seal(keys, certificatePurpose(sealedFor), der),
-      notBeforeMs: START_MS,
-      notAfterMs: START_MS + 90 * DAY_MS,
-    }
+    const { chain, key } = ca.leaf(life)
+    const der = Buffer.from(key.replace(/-----[^-]+-----|\s/g, ''), 'base64')
+    return { chain, keySealed: seal(keys, certificatePurpose(sealedFor), der), ...life }
   }
   const it_ = {
     nowMs: START_MS,
@@ -60,99 +56,97 @@ function world() {
   })
 }
 
-describe('what a name is served with', () => {
-  it('is read once and kept, in any case and with a dot at its end; also that there is nothing', async () => {
-    const w = world()
-    const first = await w.ask()
-    assert(first !== null)
-    for (const name of [NAME, NAME.toUpperCase(), `${NAME}.`]) assert.equal(await w.ask(name), first)
-    assert.equal(w.reads, 1)
-    assert.equal(await w.ask('nobody.example.com'), null)
-    assert.equal(await w.ask('nobody.example.com'), null)
-    assert.equal(w.reads, 2)
-  })
+it('is read once and kept, in any case and with a dot at its end; also that there is nothing', async () => {
+  const w = world()
+  const first = await w.ask()
+  assert(first !== null)
+  for (const name of [NAME, NAME.toUpperCase(), `${NAME}.`]) assert.equal(await w.ask(name), first)
+  assert.equal(w.reads, 1)
+  assert.equal(await w.ask('nobody.example.com'), null)
+  assert.equal(await w.ask('nobody.example.com'), null)
+  assert.equal(w.reads, 2)
+})
 
-  it('names that are none are not even looked up', async () => {
-    const w = world()
-    for (const none of ['', 'x'.repeat(254)]) assert.equal(await w.ask(none), null)
-    assert.equal(w.reads, 0)
-    await w.ask('x'.repeat(253))
-    assert.equal(w.reads, 1)
-  })
+it('names that are none are not even looked up', async () => {
+  const w = world()
+  for (const none of ['', 'x'.repeat(254)]) assert.equal(await w.ask(none), null)
+  assert.equal(w.reads, 0)
+  await w.ask('x'.repeat(253))
+  assert.equal(w.reads, 1)
+})
 
-  it('is read anew after a notification about it, and no other', async () => {
-    const w = world()
-    const first = await w.ask()
-    w.forget('other.example.com')
-    assert.equal(await w.ask(), first)
-    w.stored = null
-    w.forget(NAME)
-    assert.equal(await w.ask(), null)
-    assert.equal(w.reads, 2)
-  })
+it('is read anew after a notification about it, and no other', async () => {
+  const w = world()
+  const first = await w.ask()
+  w.forget('other.example.com')
+  assert.equal(await w.ask(), first)
+  w.stored = null
+  w.forget(NAME)
+  assert.equal(await w.ask(), null)
+  assert.equal(w.reads, 2)
+})
 
-  it('a notification wins over a read of the same moment', async () => {
-    const w = world()
-    const gate = Promise.withResolvers<void>()
-    w.held = gate.promise
-    const asked = w.ask()
-    w.stored = null
-    w.forget(NAME)
-    gate.resolve()
-    assert(await asked)
-    assert.equal(await w.ask(), null, 'what was read before is not kept')
-  })
+it('a notification wins over a read of the same moment', async () => {
+  const w = world()
+  const gate = Promise.withResolvers<void>()
+  w.held = gate.promise
+  const asked = w.ask()
+  w.stored = null
+  w.forget(NAME)
+  gate.resolve()
+  assert(await asked)
+  assert.equal(await w.ask(), null, 'what was read before is not kept')
+})
 
-  it('while notifications may be missed it is read each time; when nobody can be asked, what is there goes on', async () => {
-    const w = world()
-    const first = await w.ask()
-    w.connected = false
-    w.contexts.held.lost()
-    assert.notEqual(await w.ask(), first)
-    assert.equal(w.reads, 2)
-    w.fails = true
-    assert.equal(await w.ask(), first)
-    await assert.rejects(w.ask('nobody.example.com'))
-    w.connected = true
-    w.fails = false
-    await w.ask()
-    const reads = w.reads
-    await w.ask()
-    assert.equal(w.reads, reads)
-  })
+it('while notifications may be missed it is read each time; when nobody can be asked, what is there goes on', async () => {
+  const w = world()
+  const first = await w.ask()
+  w.connected = false
+  w.contexts.held.lost()
+  assert.notEqual(await w.ask(), first)
+  assert.equal(w.reads, 2)
+  w.fails = true
+  assert.equal(await w.ask(), first)
+  await assert.rejects(w.ask('nobody.example.com'))
+  w.connected = true
+  w.fails = false
+  await w.ask()
+  const reads = w.reads
+  await w.ask()
+  assert.equal(w.reads, reads)
+})
 
-  it('ends with its certificate, to the millisecond; the clock of the CA may be ahead of ours', async () => {
-    const w = world()
-    w.nowMs = START_MS - 60_000
-    assert(await w.ask())
-    w.nowMs = START_MS + 90 * DAY_MS - 1
-    assert(await w.ask())
-    w.nowMs++
-    assert.equal(await w.ask(), null)
-  })
+it('ends with its certificate, to the millisecond; the clock of the CA may be ahead of ours', async () => {
+  const w = world()
+  w.nowMs = START_MS - 60_000
+  assert(await w.ask())
+  w.nowMs = START_MS + 90 * DAY_MS - 1
+  assert(await w.ask())
+  w.nowMs++
+  assert.equal(await w.ask(), null)
+})
 
-  it('a key that does not open is no garbage: nothing is served', async () => {
-    const w = world()
-    w.stored = { ...w.stored!, certificate: w.certificate(2) }
-    assert.equal(await w.ask(), null)
-    w.stored = { ...w.stored, certificate: { ...w.certificate(), keySealed: Buffer.alloc(100) } }
-    w.forget(NAME)
-    assert.equal(await w.ask(), null)
-  })
+it('a key that does not open is no garbage: nothing is served', async () => {
+  const w = world()
+  w.stored = { ...w.stored!, certificate: w.certificate(2) }
+  assert.equal(await w.ask(), null)
+  w.stored = { ...w.stored, certificate: { ...w.certificate(), keySealed: Buffer.alloc(100) } }
+  w.forget(NAME)
+  assert.equal(await w.ask(), null)
+})
 
-  it('a CA gets the challenge and never the certificate; others the certificate and never the challenge', async () => {
-    const w = world()
-    const visitors = await w.ask()
-    assert.equal(await w.ask(NAME, ACME_TLS), null, 'there is no challenge')
-    w.stored = { ...w.stored!, challenge: 'token.thumbprint' }
-    // No notification has come yet.
-    const proof = await w.ask(NAME, ACME_TLS)
-    assert(proof !== null)
-    assert.notEqual(proof, visitors)
-    w.forget(NAME)
-    const after = await w.ask()
-    assert(after !== null && after !== proof)
-    assert.equal(w.contexts.alpn(NAME, ['h2', 'http/1.1']), null)
-    assert.equal(w.contexts.alpn(NAME, [ACME_TLS])?.protocol, ACME_TLS)
-  })
+it('a CA gets the challenge and never the certificate; others the certificate and never the challenge', async () => {
+  const w = world()
+  const visitors = await w.ask()
+  assert.equal(await w.ask(NAME, ACME_TLS), null, 'there is no challenge')
+  w.stored = { ...w.stored!, challenge: 'token.thumbprint' }
+  // No notification has come yet.
+  const proof = await w.ask(NAME, ACME_TLS)
+  assert(proof !== null)
+  assert.notEqual(proof, visitors)
+  w.forget(NAME)
+  const after = await w.ask()
+  assert(after !== null && after !== proof)
+  assert.equal(w.contexts.alpn(NAME, ['h2', 'http/1.1']), null)
+  assert.equal(w.contexts.alpn(NAME, [ACME_TLS])?.protocol, ACME_TLS)
 })

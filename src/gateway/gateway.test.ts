@@ -1,15 +1,12 @@
 import assert from 'node:assert/strict'
 import { createHash, X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
-import http from 'node:http'
+import type http from 'node:http'
 import { after, describe, it } from 'node:test'
-import ipaddr from 'ipaddr.js'
 import { standsAt, until } from '../../test/support/condition.ts'
 import { pour } from '../../test/support/edge.ts'
 import { ask, CUSTOM_DOMAIN, readAll, readHead, startTestGateway } from '../../test/support/gateway.ts'
-import { listening } from '../../test/support/loopback.ts'
-import { silentLog } from '../log.ts'
-import { startGateway } from './gateway.ts'
+import { rawRequest } from '../../test/support/raw-request.ts'
 import { createGatewayKey } from './tls-key.ts'
 
 /** Answers with what it was asked. */
@@ -85,20 +82,11 @@ describe('the custom domain', () => {
   })
 
   it('shows its own name instead of the origin’s', async () => {
-    answer = (request, response) =>
-      void response
-        .writeHead(302, {
-          location: `http://${request.headers.host}/next?x=1#y`,
-          'set-cookie': ['a=1; Domain=127.0.0.1; Path=/', 'b=2'],
-          ...{ 'alt-svc': 'h3=":443"', 'x-prepaint-gateway': 'forged', connection: 'x-hop', 'x-hop': '1' },
-        })
-        .end()
-    const { status, headers } = await gateway.own('/')
-    assert.deepEqual([status, headers.location], [302, `https://${CUSTOM_DOMAIN}/next?x=1#y`])
-    assert.deepEqual(headers['set-cookie'], [`a=1; Domain=${CUSTOM_DOMAIN}; Path=/`, 'b=2'])
-    for (const name of ['alt-svc', 'x-prepaint-gateway', 'x-hop', 'connection'])
-      assert.equal(headers[name], undefined, name)
-    assert.doesNotMatch(JSON.stringify(headers), new RegExp(`127.0.0.1|${gateway.originPort}`))
+    answer = ({ headers: { host } }, response) =>
+      void response.writeHead(302, { location: `http://${host}/next`, 'x-prepaint-gateway': 'forged' }).end()
+    const { headers } = await gateway.own('/')
+    assert.equal(headers.location, `https://${CUSTOM_DOMAIN}/next`)
+    assert.equal(headers['x-prepaint-gateway'], undefined)
   })
 
   it('upgrades to a WebSocket, or passes on that the origin does not', async () => {
@@ -179,35 +167,20 @@ describe('connections to the origin', () => {
     assert.deepEqual(asked, ['/before', '/held', '/after'])
   })
 
-  it('are no way from one site to another: each has its own, also to the same host', async (t) => {
+  it('are no way from one site to another: each has its own, also to the same host', async () => {
     const ports: (number | undefined)[] = []
-    const host = http.createServer((request, response) => {
+    answer = (request, response) => {
       ports.push(request.socket.remotePort)
       response.end('x')
-    })
-    const port = await listening(host)
-    const allowed = [{ cidr: ipaddr.parseCIDR('127.0.0.1/32'), port }]
-    const both = await startGateway({ allowed, log: silentLog() })
-    t.after(async () => {
-      await both.close()
-      host.closeAllConnections()
-      host.close()
-    })
-    const open = (customDomain: string) =>
-      both.openSite({ customDomain, originUrl: `http://127.0.0.1:${port}` })
-    const [red, blue] = [await open('red.example'), await open('blue.example')]
-    assert.notEqual(red.proxyUrl, blue.proxyUrl)
-
-    const get = async (proxyUrl: string, path: string) => {
-      const request = http.get(proxyUrl, { path, headers: { host: new URL(path).host }, agent: false })
-      const [response] = (await once(request, 'response')) as [http.IncomingMessage]
-      assert.equal(response.statusCode, 200)
-      await response.toArray()
     }
-    const other = `http://127.0.0.1:${port}/`
-    for (const proxy of [red.proxyUrl, red.proxyUrl, blue.proxyUrl]) await get(proxy, other)
-    await get(blue.proxyUrl, 'http://blue.example/')
-    await get(red.proxyUrl, 'http://red.example/')
+    const originUrl = `http://127.0.0.1:${gateway.originPort}`
+    const open = (customDomain: string) => gateway.gateway.openSite({ customDomain, originUrl })
+    const [red, blue] = [await open('red.example'), await open('blue.example')]
+    const get = ({ proxyUrl }: typeof red, path: string) =>
+      rawRequest(proxyUrl, { path, headers: { host: new URL(path).host } })
+    for (const site of [red, red, blue]) await get(site, `${originUrl}/`)
+    await get(blue, 'http://blue.example/')
+    await get(red, 'http://red.example/')
     const [first, again, ofBlue, ownOfBlue, ownOfRed] = ports
     assert.equal(again, first)
     assert(![ofBlue, ownOfBlue].includes(first))
@@ -216,8 +189,8 @@ describe('connections to the origin', () => {
 })
 
 describe('faults of the origin are told from its answers', () => {
-  const fault = async ({ own } = gateway) => {
-    const { status, headers } = await own('/')
+  const fault = async () => {
+    const { status, headers } = await gateway.own('/')
     return [status, headers['x-prepaint-gateway']]
   }
 
@@ -228,26 +201,14 @@ describe('faults of the origin are told from its answers', () => {
     assert.deepEqual(await fault(), [502, undefined])
   })
 
-  it('a closed port is unreachable, a name without an address unresolvable', async (t) => {
-    const closed = await startTestGateway(t)
-    closed.origin.close()
-    await once(closed.origin, 'close')
-    assert.deepEqual(await fault(closed), [502, 'unreachable'])
-    const nowhere = await startTestGateway(t, { originHost: 'nobody.example', lookup: async () => [] })
-    assert.deepEqual(await fault(nowhere), [502, 'unresolvable'])
+  it('half a response is broken off, not ended', async () => {
+    answer = (request, response) => void response.write('half', () => request.socket.destroy())
+    await assert.rejects(gateway.own('/'), { code: 'ERR_HTTP2_STREAM_ERROR' })
+    const socket = await gateway.openOwn('http/1.1')
+    socket.write(`GET / HTTP/1.1\r\nHost: ${CUSTOM_DOMAIN}\r\n\r\n`)
+    // Without the last chunk.
+    assert.match(await readAll(socket), /\r\n\r\n4\r\nhalf\r\n$/)
   })
-
-  for (const headers of [{ 'content-length': '10' }, { 'transfer-encoding': 'chunked' }]) {
-    it(`half a response is broken off, not ended: ${Object.keys(headers)}`, async () => {
-      answer = (request, response) =>
-        void response.writeHead(200, headers).write('half', () => request.socket.destroy())
-      await assert.rejects(gateway.own('/'), { code: 'ERR_HTTP2_STREAM_ERROR' })
-      const socket = await gateway.openOwn('http/1.1')
-      socket.write(`GET / HTTP/1.1\r\nHost: ${CUSTOM_DOMAIN}\r\n\r\n`)
-      // Without the last chunk, or short of its length.
-      assert.match(await readAll(socket), /\r\n\r\n(?:4\r\nhalf\r\n|half)$/)
-    })
-  }
 })
 
 describe('with a name as origin', () => {
@@ -274,13 +235,6 @@ describe('with a name as origin', () => {
       socket.write(`GET / HTTP/1.1\r\nHost: ${target}\r\nConnection: close\r\n\r\n`)
       assert.doesNotMatch(await readAll(socket), /canary/)
     }
-  })
-
-  it('other hosts get whole requests of plain http, with their own Host and nothing of ours', async () => {
-    const text = await get(`http://origin.example:${named.originPort}/x`, 'smuggled.example')
-    const { headers } = JSON.parse(text.slice(text.indexOf('{')))
-    assert.equal(headers.host, `origin.example:${named.originPort}`)
-    assert.deepEqual(Object.keys(headers).sort(), ['connection', 'host'])
   })
 })
 

@@ -5,27 +5,19 @@ import { readSite, requestTarget, type Target } from './target.ts'
 
 const site = readSite('Shop.Example', 'https://www.origin.example:8443')
 
-describe('a site', () => {
-  it('is read from a checked origin URL', () => {
-    const address = { protocol: 'https:', hostname: 'www.origin.example', port: 8443 }
-    const authority = 'www.origin.example:8443'
-    const origin = { ...address, authority, key: `shop.example https://${authority}` }
-    assert.deepEqual(site, { name: 'shop.example', origin })
-    // The Host header is without the scheme's own port.
-    for (const [url, written, port] of [
-      ['https://a.example:443', 'a.example', 443],
-      ['http://a.example', 'a.example', 80],
-      ['http://a.example:443', 'a.example:443', 443],
-      ['http://[2606:4700::1111]:81', '[2606:4700::1111]:81', 81],
-    ] as const) {
-      const { origin } = readSite('a', url)
-      assert.deepEqual([origin.authority, origin.port], [written, port])
-    }
-  })
-  it('is read from no other', () => {
-    const WRONG = ' b.example ftp://b.example http:// http://b.example/ http://u@b.example http://127.1'
-    for (const wrong of WRONG.split(' ')) assert.throws(() => readSite('a', wrong), wrong)
-  })
+it('a site is read from a checked origin URL, and from no other', () => {
+  assert.deepEqual([site.name, site.origin.authority], ['shop.example', 'www.origin.example:8443'])
+  // The Host header is without the scheme's own port.
+  for (const [url, written, port] of [
+    ['https://a.example:443', 'a.example', 443],
+    ['http://a.example:443', 'a.example:443', 443],
+    ['http://[2606:4700::1111]:81', '[2606:4700::1111]:81', 81],
+  ] as const) {
+    const { origin } = readSite('a', url)
+    assert.deepEqual([origin.authority, origin.port], [written, port])
+  }
+  const WRONG = ' b.example ftp://b.example http:// http://b.example/ http://u@b.example http://127.1'
+  for (const wrong of WRONG.split(' ')) assert.throws(() => readSite('a', wrong), wrong)
 })
 
 describe('a whole request', () => {

@@ -1,10 +1,20 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import net from 'node:net'
-import { after, describe, it } from 'node:test'
+import { after, describe, it, type TestContext } from 'node:test'
+import tls from 'node:tls'
 import ipaddr from 'ipaddr.js'
+import { listening } from '../../test/support/loopback.ts'
+import { createSelfSigned } from '../gateway/tls-key.ts'
 import { createAddressGuard } from './address-guard.ts'
-import { ConnectError, type ConnectFault, guardedConnect } from './guarded-connect.ts'
+import {
+  ConnectError,
+  type ConnectFault,
+  type ConnectOptions,
+  connectFault,
+  createConnectOrigin,
+  guardedConnect,
+} from './guarded-connect.ts'
 import type { Lookup } from './lookup.ts'
 
 const servers: net.Server[] = []
@@ -53,6 +63,54 @@ describe('guarded connect', () => {
     await assert.rejects(attempt({ lookup, signal: gone.signal }), /the client went away/)
     const before = AbortSignal.abort(new Error('before'))
     await assert.rejects(attempt({ host: '127.0.0.1', signal: before }), /before/)
+  })
+})
+
+describe('connections to origins', () => {
+  const { privateKey, certificate } = createSelfSigned('origin.example')
+  const secured = { key: privateKey.export({ type: 'pkcs8', format: 'pem' }), cert: certificate }
+
+  /** Why a server of this name cannot be reached; null: it can. */
+  async function faultOf(server: net.Server, hostname: string, options: ConnectOptions = {}) {
+    const { port } = server.address() as net.AddressInfo
+    const given = { ca: certificate, lookup: answers('127.0.0.1'), ...options }
+    const protocol = server === allowed.server ? 'http:' : 'https:'
+    const socket = createConnectOrigin(allowing('127.0.0.1/32'), given)({ protocol, hostname, port })
+    const connected = once(socket, protocol === 'http:' ? 'connect' : 'secureConnect')
+    const fault = await connected.then(() => null, connectFault)
+    socket.destroy()
+    return fault
+  }
+  async function serve(t: TestContext, server: net.Server) {
+    await listening(server)
+    t.after(() => void server.close())
+    return server
+  }
+
+  it('are none where the guard refuses, whatever the protocol', async (t) => {
+    for (const server of [allowed.server, await serve(t, tls.createServer(secured))]) {
+      assert.equal(await faultOf(server, 'origin.example'), null)
+      for (const host of ['127.0.0.2', '127.2', '127.0.0.2.'])
+        assert.equal(await faultOf(server, host), 'refused-address', host)
+      for (const address of ['127.0.0.2', '::ffff:127.0.0.2'])
+        assert.equal(await faultOf(server, 'a.example', { lookup: answers(address) }), 'refused-address')
+    }
+    assert.equal(canary.connections, 0)
+  })
+
+  it('are none with a certificate that nobody vouches for, or for another name', async (t) => {
+    const server = await serve(t, tls.createServer(secured))
+    assert.equal(await faultOf(server, 'origin.example', { ca: undefined }), 'unreachable')
+    for (const host of ['other.example', '127.0.0.1'])
+      assert.equal(await faultOf(server, host), 'unreachable')
+  })
+
+  it('are given up where the server never shakes hands', async (t) => {
+    const silent = await serve(
+      t,
+      net.createServer((socket) => void socket.on('error', () => {})),
+    )
+    assert.equal(await faultOf(silent, 'origin.example', { connectTimeoutMs: 50 }), 'timed-out')
   })
 })
 

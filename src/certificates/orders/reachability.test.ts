@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import http from 'node:http'
-import { after, before, describe, it } from 'node:test'
+import { after, it } from 'node:test'
 
 import ipaddr from 'ipaddr.js'
-import { type TestFleet, type TestNode, testFleet } from '../../../test/support/certificate-fleet.ts'
+import { testFleet } from '../../../test/support/certificate-fleet.ts'
 import { serve } from '../../../test/support/loopback.ts'
 import { createAddressGuard } from '../../outbound/address-guard.ts'
 import { type Challenge, publishChallenge } from '../acme/challenge.ts'
@@ -14,84 +14,76 @@ import { reachesUs } from './reachability.ts'
 const NAME = 'localhost'
 const NEVER = new AbortController().signal
 
-describe('whether a name leads to us', () => {
-  let fleet: TestFleet
-  let node: TestNode
-  let domain: Awaited<ReturnType<TestFleet['addDomain']>>
-  const guard = createAddressGuard([
-    { cidr: ipaddr.parseCIDR('127.0.0.0/8'), port: null },
-    { cidr: ipaddr.parseCIDR('::1/128'), port: null },
-  ])
-  before(async () => {
-    fleet = await testFleet()
-    node = await fleet.node()
-    domain = await fleet.addDomain(NAME)
-  })
-  after(() => fleet.close())
+const fleet = await testFleet()
+after(() => fleet.close())
+const node = await fleet.node()
+const domain = await fleet.addDomain(NAME)
+const guard = createAddressGuard(
+  ['127.0.0.0/8', '::1/128'].map((cidr) => ({ cidr: ipaddr.parseCIDR(cidr), port: null })),
+)
 
-  const publish = async (challenge: Challenge) => {
-    await publishChallenge(fleet.pool, domain, challenge)
-    await node.listener.caughtUp()
-  }
-  const look = (ports: { http: number; tls: number }, name = NAME, by = guard, timeoutMs = 10_000) =>
-    reachesUs({ guard: by, ports, timeoutMs }, name, publish, NEVER)
+const publish = async (challenge: Challenge) => {
+  await publishChallenge(fleet.pool, domain, challenge)
+  await node.listener.caughtUp()
+}
+const look = (ports: { http: number; tls: number }, name = NAME, by = guard, timeoutMs = 10_000) =>
+  reachesUs({ guard: by, ports, timeoutMs }, name, publish, NEVER)
 
-  it('by the plain port', async () => {
-    assert.deepEqual(await look(node.ports), { kind: 'http-01' })
-  })
+it('by the plain port', async () => {
+  assert.deepEqual(await look(node.ports), { kind: 'http-01' })
+})
 
-  it('by TLS, where the plain port is closed or is another server', async () => {
-    assert.deepEqual(await look({ ...node.ports, http: 1 }), { kind: 'tls-alpn-01' })
-    const { port, close } = await serve((_req, res) => res.end('hello'))
-    assert.deepEqual(await look({ ...node.ports, http: port }), { kind: 'tls-alpn-01' })
-    const neither = await look({ http: port, tls: port })
-    assert('unreachable' in neither)
-    assert.match(neither.unreachable, /^localhost leads to a server that is not this service/)
-    await close()
-  })
+it('by TLS, where the plain port is closed or is another server', async () => {
+  assert.deepEqual(await look({ ...node.ports, http: 1 }), { kind: 'tls-alpn-01' })
+  const { port, close } = await serve((_req, res) => res.end('hello'))
+  assert.deepEqual(await look({ ...node.ports, http: port }), { kind: 'tls-alpn-01' })
+  const neither = await look({ http: port, tls: port })
+  assert('unreachable' in neither)
+  assert.match(neither.unreachable, /^localhost leads to a server that is not this service/)
+  await close()
+})
 
-  it('a server that repeats what it is asked is not us, nor one that is slow', async () => {
-    const parrot = await serve((req, res) => {
-      if (req.url?.startsWith('/.well-known/acme-challenge/')) res.end(req.url.repeat(3))
-    })
-    assert('unreachable' in (await look({ http: parrot.port, tls: 1 })))
-    const silent = await serve(() => {})
-    assert('unreachable' in (await look({ http: silent.port, tls: 1 }, NAME, guard, 500)))
-    for (const { close } of [parrot, silent]) await close()
+it('a server that repeats what it is asked is not us, nor one that is slow', async () => {
+  const parrot = await serve((req, res) => {
+    if (req.url?.startsWith('/.well-known/acme-challenge/')) res.end(req.url.repeat(3))
   })
+  assert('unreachable' in (await look({ http: parrot.port, tls: 1 })))
+  const silent = await serve(() => {})
+  assert('unreachable' in (await look({ http: silent.port, tls: 1 }, NAME, guard, 500)))
+  for (const { close } of [parrot, silent]) await close()
+})
 
-  it('only where each of its addresses does at which somebody answers', async (t) => {
-    const lookup = async () => ['127.0.0.1', '127.0.0.2']
-    const by = () => reachesUs({ guard, ports: node.ports, timeoutMs: 5_000, lookup }, NAME, publish, NEVER)
-    assert.deepEqual(await by(), { kind: 'http-01' }, 'nobody is at the other')
-    const other = http.createServer((_req, res) => res.end('hello')).listen(node.ports.http, '127.0.0.2')
-    t.after(() => other.close())
-    await once(other, 'listening')
-    assert.deepEqual(await by(), { kind: 'tls-alpn-01' })
-    const third = http.createServer().listen(node.ports.tls, '127.0.0.2')
-    t.after(() => third.close())
-    await once(third, 'listening')
-    assert.deepEqual(await by(), {
-      unreachable: 'localhost leads to this service, but also to another server at 127.0.0.2',
-    })
+it('only where each of its addresses does at which somebody answers', async (t) => {
+  const lookup = async () => ['127.0.0.1', '127.0.0.2']
+  const by = () => reachesUs({ guard, ports: node.ports, timeoutMs: 5_000, lookup }, NAME, publish, NEVER)
+  assert.deepEqual(await by(), { kind: 'http-01' }, 'nobody is at the other')
+  const other = http.createServer((_req, res) => res.end('hello')).listen(node.ports.http, '127.0.0.2')
+  t.after(() => other.close())
+  await once(other, 'listening')
+  assert.deepEqual(await by(), { kind: 'tls-alpn-01' })
+  const third = http.createServer().listen(node.ports.tls, '127.0.0.2')
+  t.after(() => third.close())
+  await once(third, 'listening')
+  assert.deepEqual(await by(), {
+    unreachable: 'localhost leads to this service, but also to another server at 127.0.0.2',
   })
+})
 
-  it('ends when it is called off, also while the name is looked up', async () => {
-    const calling = new AbortController()
-    const asked = reachesUs(
-      { guard, lookup: () => new Promise(() => {}) },
-      NAME,
-      () => assert.fail('nothing is published'),
-      calling.signal,
-    )
-    calling.abort(new Error('the node ends'))
-    await assert.rejects(asked, /the node ends/)
-  })
+it('ends when it is called off, also while the name is looked up', async () => {
+  const calling = new AbortController()
+  const asked = reachesUs(
+    { guard, lookup: () => new Promise(() => {}) },
+    NAME,
+    () => assert.fail('nothing is published'),
+    calling.signal,
+  )
+  calling.abort(new Error('the node ends'))
+  await assert.rejects(asked, /the node ends/)
+})
 
-  it('not at an address that is not public, and not without one', async () => {
-    const inner = await look(node.ports, NAME, createAddressGuard([]))
-    assert.deepEqual(inner, { unreachable: 'localhost leads to an address that is not public' })
-    const none = await look(node.ports, 'no-such-name.invalid')
-    assert.deepEqual(none, { unreachable: 'no-such-name.invalid has no address in the DNS' })
-  })
+it('not at an address that is not public, and not without one', async () => {
+  const inner = await look(node.ports, NAME, createAddressGuard([]))
+  assert.deepEqual(inner, { unreachable: 'localhost leads to an address that is not public' })
+  const none = await look(node.ports, 'no-such-name.invalid')
+  assert.deepEqual(none, { unreachable: 'no-such-name.invalid has no address in the DNS' })
 })

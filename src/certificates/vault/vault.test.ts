@@ -9,6 +9,8 @@ import { openFolder } from '../../../test/support/folder.ts'
 import { MasterKeyError, type MasterKeys, parseMasterKeys } from './master-key.ts'
 import { accountPurpose, createVault, SealError, seal, unseal } from './vault.ts'
 
+const database = await openTestDatabase()
+const dataDir = openFolder()
 const newKey = () => randomBytes(32).toString('base64')
 const keysOf = (...texts: string[]): MasterKeys => {
   const keys = parseMasterKeys(texts.join(','))
@@ -55,8 +57,6 @@ describe('master keys', () => {
   })
 })
 
-const database = await openTestDatabase()
-const dataDir = openFolder()
 describe('the vault of a node', () => {
   beforeEach(async () => {
     await database.pool.query('truncate master_key, acme_account')
@@ -83,11 +83,7 @@ describe('the vault of a node', () => {
     assert.equal(statSync(path.join(dataDir, 'secret-key')).mode & 0o777, 0o600)
     assert.equal(await kept(vault()), 'one')
     const text = readFileSync(path.join(dataDir, 'secret-key'), 'utf8').trim()
-    assert.equal(
-      await kept(vault(keysOf(text), '/nowhere')),
-      'one',
-      'the setting may hold what the file holds',
-    )
+    assert.equal(await kept(vault(keysOf(text), '/nowhere')), 'one', 'the same key as a setting')
   })
 
   it('two that begin at once have one key', async () => {

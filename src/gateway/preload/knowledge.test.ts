@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { describe, it } from 'node:test'
+import { it } from 'node:test'
 
 import { createKnowledge, isAlike, type Knowledge, type SiteRequest } from './knowledge.ts'
 import { readPageAddress } from './page-address.ts'
@@ -22,107 +22,105 @@ function visit(
   return [...early].map(({ request }) => request.path)
 }
 
-describe('what pages are known to ask for', () => {
-  it('what three different pages have asked for, the fourth is asked ahead for', () => {
-    const knowledge = createKnowledge()
-    for (const name of ['red', 'blue', 'green'])
-      assert.deepEqual(visit(knowledge, `/product/${name}`, [`/api/${name}`, '/api/menu']), [])
-    assert.deepEqual(visit(knowledge, '/product/white', ['/api/white', '/api/menu']), [
-      '/api/white',
-      '/api/menu',
-    ])
-    assert.deepEqual(visit(knowledge, '/category/white', ['/api/white']), [], 'another kind')
+it('what three different pages have asked for, the fourth is asked ahead for', () => {
+  const knowledge = createKnowledge()
+  for (const name of ['red', 'blue', 'green'])
+    assert.deepEqual(visit(knowledge, `/product/${name}`, [`/api/${name}`, '/api/menu']), [])
+  assert.deepEqual(visit(knowledge, '/product/white', ['/api/white', '/api/menu']), [
+    '/api/white',
+    '/api/menu',
+  ])
+  assert.deepEqual(visit(knowledge, '/category/white', ['/api/white']), [], 'another kind')
+})
+
+it('the same page again says nothing of others', () => {
+  const knowledge = createKnowledge()
+  for (let time = 0; time < 10; time++) assert.deepEqual(visit(knowledge, '/product/red', ['/api/red']), [])
+  visit(knowledge, '/product/blue', ['/api/blue'])
+  assert.deepEqual(visit(knowledge, '/product/green', ['/api/green']), [])
+  assert.deepEqual(visit(knowledge, '/product/white', ['/api/white']), ['/api/white'])
+})
+
+it('a page that does not ask for it breaks the row', () => {
+  const knowledge = createKnowledge()
+  visit(knowledge, '/p/1', ['/api/menu'])
+  visit(knowledge, '/p/2', ['/api/menu'])
+  visit(knowledge, '/p/3', [])
+  for (const page of ['/p/4', '/p/5', '/p/6'])
+    assert.deepEqual(visit(knowledge, page, ['/api/menu']), [], page)
+  assert.deepEqual(visit(knowledge, '/p/7', ['/api/menu']), ['/api/menu'])
+})
+
+it('a header that changes from page to page is never sent ahead; the address of the page is, as its own', () => {
+  const knowledge = createKnowledge()
+  const tokens = (path: string) => ({
+    ...HEADERS,
+    ...(path === '/api/secret' && { token: `${Math.random()}` }),
   })
+  for (let page = 0; page < 20; page++) {
+    const sent = visit(knowledge, `/p/${page}`, ['/api/secret', '/api/menu'], tokens)
+    assert.deepEqual(sent, page < 3 ? [] : ['/api/menu'], `page ${page}`)
+  }
+  const address = readPageAddress('/p/other')
+  const [menu] = knowledge.predict(address, 'https://shop.example/p/other')
+  assert.deepEqual(menu?.request.headers, { ...HEADERS, referer: 'https://shop.example/p/other' })
+})
 
-  it('the same page again says nothing of others', () => {
-    const knowledge = createKnowledge()
-    for (let time = 0; time < 10; time++) assert.deepEqual(visit(knowledge, '/product/red', ['/api/red']), [])
-    visit(knowledge, '/product/blue', ['/api/blue'])
-    assert.deepEqual(visit(knowledge, '/product/green', ['/api/green']), [])
-    assert.deepEqual(visit(knowledge, '/product/white', ['/api/white']), ['/api/white'])
-  })
+// Proves decided "Requests ahead of the page"
+it('each time that an origin was asked in vain, twice as many pages are needed, up to 96', () => {
+  const knowledge = createKnowledge()
+  const waits: number[] = []
+  let page = 0
+  for (let round = 0; round < 8; round++) {
+    let pages = 0
+    while (visit(knowledge, `/p/${page++}`, ['/api/menu']).length === 0) pages++
+    waits.push(pages)
+    assert.deepEqual(visit(knowledge, `/p/${page++}`, []), ['/api/menu'])
+  }
+  assert.deepEqual(waits, [3, 6, 12, 24, 48, 96, 96, 96])
+})
 
-  it('a page that does not ask for it breaks the row', () => {
-    const knowledge = createKnowledge()
-    visit(knowledge, '/p/1', ['/api/menu'])
-    visit(knowledge, '/p/2', ['/api/menu'])
-    visit(knowledge, '/p/3', [])
-    for (const page of ['/p/4', '/p/5', '/p/6'])
-      assert.deepEqual(visit(knowledge, page, ['/api/menu']), [], page)
-    assert.deepEqual(visit(knowledge, '/p/7', ['/api/menu']), ['/api/menu'])
-  })
+it('what no page asks for any more makes room: a site may change all of its addresses again and again', () => {
+  const knowledge = createKnowledge()
+  const deploy = (version: number, pages: number) => {
+    const paths = Array.from({ length: 8 }, (_, index) => `/v${version}/${index}.json`)
+    let sent: string[] = []
+    for (let page = 0; page < pages; page++) sent = visit(knowledge, `/p/${version}-${page}`, paths)
+    return { sent, paths }
+  }
+  for (let version = 0; version < 6; version++) {
+    const { sent, paths } = deploy(version, 100)
+    assert.deepEqual(sent, paths, `version ${version}`)
+  }
+})
 
-  it('a header that changes from page to page is never sent ahead; the address of the page is, as its own', () => {
-    const knowledge = createKnowledge()
-    const tokens = (path: string) => ({
-      ...HEADERS,
-      ...(path === '/api/secret' && { token: `${Math.random()}` }),
-    })
-    for (let page = 0; page < 20; page++) {
-      const sent = visit(knowledge, `/p/${page}`, ['/api/secret', '/api/menu'], tokens)
-      assert.deepEqual(sent, page < 3 ? [] : ['/api/menu'], `page ${page}`)
-    }
-    const address = readPageAddress('/p/other')
-    const [menu] = knowledge.predict(address, 'https://shop.example/p/other')
-    assert.deepEqual(menu?.request.headers, { ...HEADERS, referer: 'https://shop.example/p/other' })
-  })
+it('of one kind 24 requests are known, of one site 64 KiB, of one request 4 KiB', () => {
+  const many = createKnowledge()
+  const paths = (count: number) => Array.from({ length: count }, (_, index) => `/api/${index + 100}`)
+  for (let page = 0; page < 3; page++) visit(many, `/p/${page}`, paths(25))
+  assert.equal(visit(many, '/p/3', paths(25)).length, 24)
 
-  // Proves decided "Requests ahead of the page"
-  it('each time that an origin was asked in vain, twice as many pages are needed, up to 96', () => {
-    const knowledge = createKnowledge()
-    const waits: number[] = []
-    let page = 0
-    for (let round = 0; round < 8; round++) {
-      let pages = 0
-      while (visit(knowledge, `/p/${page++}`, ['/api/menu']).length === 0) pages++
-      waits.push(pages)
-      assert.deepEqual(visit(knowledge, `/p/${page++}`, []), ['/api/menu'])
-    }
-    assert.deepEqual(waits, [3, 6, 12, 24, 48, 96, 96, 96])
-  })
+  const large = createKnowledge()
+  const long = (chars: number) => () => ({ ...HEADERS, x: 'x'.repeat(chars) })
+  for (let page = 0; page < 3; page++) visit(large, `/p/${page}`, ['/api'], long(3_500))
+  assert.equal(visit(large, '/p/3', ['/api'], long(3_500)).length, 1)
+  for (let page = 0; page < 3; page++) visit(large, `/q/${page}`, ['/api'], long(4_100))
+  assert.equal(visit(large, '/q/3', ['/api'], long(4_100)).length, 0)
 
-  it('what no page asks for any more makes room: a site may change all of its addresses again and again', () => {
-    const knowledge = createKnowledge()
-    const deploy = (version: number, pages: number) => {
-      const paths = Array.from({ length: 8 }, (_, index) => `/v${version}/${index}.json`)
-      let sent: string[] = []
-      for (let page = 0; page < pages; page++) sent = visit(knowledge, `/p/${version}-${page}`, paths)
-      return { sent, paths }
-    }
-    for (let version = 0; version < 6; version++) {
-      const { sent, paths } = deploy(version, 100)
-      assert.deepEqual(sent, paths, `version ${version}`)
-    }
-  })
+  const wide = createKnowledge()
+  for (let kind = 0; kind < 40; kind++) visit(wide, `/kind${kind}/1`, ['/api'], long(3_500))
+  const known = Array.from({ length: 40 }, (_, kind) => wide.predict(readPageAddress(`/kind${kind}/1`), ''))
+  const kinds = known.filter((predictions) => predictions.length > 0).length
+  assert.ok(kinds >= 15 && kinds <= 18, `${kinds} kinds of 3.7 KiB`)
+})
 
-  it('of one kind 24 requests are known, of one site 64 KiB, of one request 4 KiB', () => {
-    const many = createKnowledge()
-    const paths = (count: number) => Array.from({ length: count }, (_, index) => `/api/${index + 100}`)
-    for (let page = 0; page < 3; page++) visit(many, `/p/${page}`, paths(25))
-    assert.equal(visit(many, '/p/3', paths(25)).length, 24)
-
-    const large = createKnowledge()
-    const long = (chars: number) => () => ({ ...HEADERS, x: 'x'.repeat(chars) })
-    for (let page = 0; page < 3; page++) visit(large, `/p/${page}`, ['/api'], long(3_500))
-    assert.equal(visit(large, '/p/3', ['/api'], long(3_500)).length, 1)
-    for (let page = 0; page < 3; page++) visit(large, `/q/${page}`, ['/api'], long(4_100))
-    assert.equal(visit(large, '/q/3', ['/api'], long(4_100)).length, 0)
-
-    const wide = createKnowledge()
-    for (let kind = 0; kind < 40; kind++) visit(wide, `/kind${kind}/1`, ['/api'], long(3_500))
-    const known = Array.from({ length: 40 }, (_, kind) => wide.predict(readPageAddress(`/kind${kind}/1`), ''))
-    const kinds = known.filter((predictions) => predictions.length > 0).length
-    assert.ok(kinds >= 15 && kinds <= 18, `${kinds} kinds of 3.7 KiB`)
-  })
-
-  it('one request is not known by two names: pages deep in a site are of two kinds', () => {
-    const knowledge = createKnowledge()
-    const page = (name: string) => visit(knowledge, `/en/product/${name}`, [`/api/${name}`])
-    for (const name of ['red', 'blue', 'green']) page(name)
-    assert.deepEqual(new Set(page('white')), new Set(['/api/white']))
-    for (const name of ['a', 'b', 'c']) visit(knowledge, `/en/blog/${name}`, [`/texts/${name}`])
-    assert.ok(visit(knowledge, '/en/blog/d', ['/texts/d']).includes('/texts/d'))
-  })
+it('one request is not known by two names: pages deep in a site are of two kinds', () => {
+  const knowledge = createKnowledge()
+  const page = (name: string) => visit(knowledge, `/en/product/${name}`, [`/api/${name}`])
+  for (const name of ['red', 'blue', 'green']) page(name)
+  assert.deepEqual(new Set(page('white')), new Set(['/api/white']))
+  for (const name of ['a', 'b', 'c']) visit(knowledge, `/en/blog/${name}`, [`/texts/${name}`])
+  assert.ok(visit(knowledge, '/en/blog/d', ['/texts/d']).includes('/texts/d'))
 })
 
 it('requests are alike when no header differs, whatever their order', () => {

@@ -11,10 +11,8 @@ function carriedOver(page: string, request: string, other: string): string | nul
 describe('the request of one page, for another page of its kind', () => {
   const cases: [page: string, request: string, other: string, expected: string | null][] = [
     ['/product/red', '/api/products/red/more', '/product/blue', '/api/products/blue/more'],
-    ['/product/red', '/api/products', '/product/blue', '/api/products'],
     ['/product/red?size=2', '/api/red?s=2&lang=en', '/product/blue?size=3', '/api/blue?s=3&lang=en'],
     ['/guide', '/guide.md', '/reference', '/reference.md'],
-    ['/docs/guide.html', '/raw/guide.html', '/docs/reference.html', '/raw/reference.html'],
     ['/a/b', '/api/page?path=%2Fa%2Fb', '/a/c', '/api/page?path=%2Fa%2Fc'],
     ['/list?ids=1', '/api/items?ids=1,2;3=1', '/list?ids=9', '/api/items?ids=9,2;3=9'],
     // A part of a word is none.

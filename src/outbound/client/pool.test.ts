@@ -1,13 +1,20 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import https from 'node:https'
 import net from 'node:net'
+import { text } from 'node:stream/consumers'
 import { describe, it, type TestContext } from 'node:test'
+import type tls from 'node:tls'
+import ipaddr from 'ipaddr.js'
 import { until } from '../../../test/support/condition.ts'
 import { listening } from '../../../test/support/loopback.ts'
 import { edgeDomain } from '../../edge/request/domain.ts'
+import { createSelfSigned } from '../../gateway/tls-key.ts'
+import { createAddressGuard } from '../address-guard.ts'
 import type { Origin } from '../origin.ts'
 import { OriginCall } from './call.ts'
-import { type KeptUse, OriginPool, type OriginPoolOptions } from './pool.ts'
+import { createClient, type KeptUse, OriginPool, type OriginPoolOptions } from './pool.ts'
+import { sendRequest } from './request.ts'
 
 const ANSWER = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'
 
@@ -38,23 +45,11 @@ async function start(t: TestContext, options: Partial<OriginPoolOptions> = {}) {
   })
 
   /** What comes of a call: its body, or the name of its error. */
-  function ask(path = '/', { keptUse, to = origin, answerWaitMs = 5_000 }: Asking = {}) {
-    const { promise, resolve } = Promise.withResolvers<string>()
-    let body = ''
-    const call = new OriginCall(
-      { method: 'GET', path, headers: ['Host', 'x'], body: 'none', answerWaitMs, idleMs: 5_000 },
-      {
-        ...{ ready: () => {}, drain: () => {}, continued: () => {}, head: () => {} },
-        data: (part) => {
-          body += part.toString()
-          return true
-        },
-        end: () => resolve(body),
-        fail: (error) => resolve(error.name),
-      },
-    )
-    pool.send(call, to, keptUse)
-    return Object.assign(promise, { call })
+  function ask(path = '/', { keptUse = 'any', to = origin, silenceMs = 5_000 }: Asking = {}) {
+    const request = { method: 'GET', path, headers: ['Host', 'x'], silenceMs, keptUse }
+    const { call, response } = sendRequest(pool, to, request)
+    const said = response.then(({ body }) => text(body)).catch((error: Error) => error.name)
+    return Object.assign(said, { call })
   }
   return {
     ...{ pool, ask, origin, connections, said },
@@ -67,7 +62,7 @@ async function start(t: TestContext, options: Partial<OriginPoolOptions> = {}) {
   }
 }
 
-type Asking = { keptUse?: KeptUse; to?: Origin; answerWaitMs?: number }
+type Asking = { keptUse?: KeptUse; to?: Origin; silenceMs?: number }
 
 /** Two names of the same server are two origins. */
 const other = (origin: Origin, name: string): Origin => ({ ...origin, key: `1 ${name}` })
@@ -112,16 +107,38 @@ describe('connections to origins', () => {
     const domain = { id: 1, ...settings }
     const [red, blue] = [1, 2].map((id) => edgeDomain({ ...domain, account_id: id }).origin.key)
     assert.notEqual(red, blue)
-    assert.equal(await ask('/red', { to: { ...origin, key: red! } }), 'ok')
-    assert.equal(await ask('/blue', { to: { ...origin, key: blue! } }), 'ok')
-    assert.equal(connections.length, 2)
     answers(null)
     const held = ask('/held', { to: { ...origin, key: red! } })
-    await until('it is asked', () => said[0]!.includes('/held'))
+    await until('it is asked', () => said[0]?.includes('/held'))
     answers((socket) => socket.write(ANSWER))
     assert.equal(await ask('/blue', { to: { ...origin, key: blue! } }), 'ok')
     held.call.destroy()
-    assert.equal(pool.open, 1)
+    assert.deepEqual([connections.length, pool.open], [2, 1])
+  })
+
+  it('to an origin of https name it, are checked, and are used again', async (t) => {
+    const { privateKey, certificate } = createSelfSigned('origin.example')
+    const key = privateKey.export({ type: 'pkcs8', format: 'pem' })
+    const server = https.createServer({ key, cert: certificate }, ({ socket }, res) => {
+      res.end(`${socket.localAddress} ${(socket as tls.TLSSocket).servername}`)
+    })
+    let accepted = 0
+    server.on('connection', () => accepted++)
+    const port = await listening(server)
+    const guard = createAddressGuard([{ cidr: ipaddr.parseCIDR('127.0.0.1/32'), port: null }])
+    const client = createClient(guard, { ca: certificate, lookup: async () => ['127.0.0.1'] })
+    t.after(() => {
+      client.close()
+      server.close()
+    })
+    const [hostname, authority] = ['origin.example', `origin.example:${port}`]
+    const origin: Origin = { protocol: 'https:', hostname, port, authority, key: authority }
+    const request = { method: 'GET', path: '/', headers: ['Host', authority], silenceMs: 5_000 }
+    for (let n = 0; n < 2; n++) {
+      const { body } = await sendRequest(client, origin, request).response
+      assert.equal(await text(body), '127.0.0.1 origin.example')
+    }
+    assert.equal(accepted, 1)
   })
 
   it('one that is old is not used again: its name may lead elsewhere by now', async (t) => {
@@ -157,7 +174,7 @@ describe('connections to origins', () => {
     const gone = ask()
     gone.call.destroy()
     assert.equal(pool.waiting, 0)
-    assert.equal(await ask('/', { answerWaitMs: 50 }), 'OriginSilent')
+    assert.equal(await ask('/', { silenceMs: 50 }), 'OriginSilent')
     assert.equal(pool.waiting, 0)
     first.call.destroy()
     assert.equal(pool.open, 0)
@@ -174,6 +191,25 @@ describe('connections to origins', () => {
     assert.equal(connections.length, 2)
     await ask('/', { keptUse: 'none' })
     assert.deepEqual([connections.length, pool.open], [3, 2])
+  })
+
+  it('one that cannot be made fails its call, and leaves its place to the next', async (t) => {
+    let isDown = true
+    const connect = ({ port }: Pick<Origin, 'port'>) => net.connect(isDown ? 1 : port, '127.0.0.1')
+    const { ask, pool } = await start(t, { perOrigin: 1, connect })
+    const [refused, next] = [ask(), ask()]
+    isDown = false
+    assert.deepEqual([await refused, await next, pool.open], ['Error', 'ok', 1])
+  })
+
+  it('end with the pool, and so do calls that wait for one', async (t) => {
+    const { ask, answers, pool, said } = await start(t, { perOrigin: 1 })
+    answers(null)
+    const all = [ask(), ask()]
+    await until('the first is asked', () => said[0]?.includes('GET /'))
+    pool.close()
+    assert.deepEqual(await Promise.all([...all, ask()]), ['Error', 'Error', 'Error'])
+    assert.deepEqual([said.length, pool.open, pool.waiting], [1, 0, 0])
   })
 })
 
