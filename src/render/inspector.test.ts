@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
-import http from 'node:http'
-import { after, beforeEach, it, type TestContext } from 'node:test'
+import { after, it } from 'node:test'
 import ipaddr from 'ipaddr.js'
 import { until } from '../../test/support/condition.ts'
 import { makeDataDir, removeDir, testChromium } from '../../test/support/data-dir.ts'
-import { listening } from '../../test/support/loopback.ts'
+import { serve } from '../../test/support/loopback.ts'
 import { TEST_IDENTITY } from '../../test/support/renderer.ts'
 import { systemClock } from '../clock.ts'
 import { startGateway } from '../gateway/gateway.ts'
@@ -18,50 +17,45 @@ const PIXEL = Buffer.from('R0lGODlhAQABAIAAAP8AAP///yH5BAAAAAAALAAAAAABAAEAAAICR
 const routes = new Map<string, string>()
 const asked: string[] = []
 const outside: string[] = []
-const origin = http.createServer((req, res) => {
+const origin = await serve((req, res) => {
   asked.push(req.url ?? '')
   if (req.url === '/pixel.gif') return void res.setHeader('content-type', 'image/gif').end(PIXEL)
   const html = routes.get(req.url ?? '')
   res.writeHead(html === undefined ? 404 : 200, { 'content-type': 'text/html; charset=utf-8' })
   res.end(html ?? '<p>none</p>')
 })
-const stranger = http.createServer((req, res) => {
+const stranger = await serve((req, res) => {
   outside.push(req.url ?? '')
   res.end()
 })
-const [port, strangerPort] = [await listening(origin), await listening(stranger)]
 const dataDir = makeDataDir()
 // Unpacking it once takes longer than any look.
 await findBrowser({ chromium: testChromium, dataDir })
-const start = (options: { idleMs?: number; inspectMs?: number } = {}, t?: TestContext) => {
+function start(
+  t: { after(end: () => unknown): void },
+  options: { idleMs?: number; inspectMs?: number } = {},
+) {
+  const allowed = [{ cidr: ipaddr.parseCIDR('127.0.0.1/32'), port: origin.port }]
   const started = createInspector({
     ...{ chromium: testChromium, dataDir, requireSandbox: false, identity: TEST_IDENTITY },
-    openGateway: () =>
-      startGateway({ allowed: [{ cidr: ipaddr.parseCIDR('127.0.0.1/32'), port }], log: silentLog() }),
+    openGateway: () => startGateway({ allowed, log: silentLog() }),
     ...{ clock: systemClock, log: silentLog(), ...options },
   })
-  t?.after(() => started.close())
+  t.after(() => started.close())
   return started
 }
-const inspector = start()
+const inspector = start({ after })
 const look = (request: Partial<InspectionRequest> = {}, by = inspector) =>
   by.inspect({
-    ...{ customDomain: 'shop.example', originUrl: `http://127.0.0.1:${port}`, path: '/' },
+    ...{ customDomain: 'shop.example', originUrl: origin.url, path: '/' },
     signal: new AbortController().signal,
     ...request,
   })
 
 after(async () => {
-  await inspector.close()
-  origin.closeAllConnections()
-  origin.close()
-  stranger.close()
+  await origin.close()
+  await stranger.close()
   removeDir(dataDir)
-})
-beforeEach(() => {
-  asked.length = 0
-  outside.length = 0
-  routes.clear()
 })
 
 it('a person gets scripts and pictures, and what the console says is heard', async () => {
@@ -85,10 +79,12 @@ it('a person gets scripts and pictures, and what the console says is heard', asy
   assert(Number(found.loadedMs) > 0)
 })
 
-it('a picture is as wide as the screen: 412 pixels by 2.625 of a phone', async () => {
-  routes.set('/', '<meta name="viewport" content="width=device-width"><p>a page</p>')
+it('a picture is as wide as the screen, 412 pixels by 2.625 of a phone, cut on a long page, and bounded', async () => {
+  const head = '<meta name="viewport" content="width=device-width">'
+  routes.set('/', `${head}<body style="margin: 0; height: 30000px; background: linear-gradient(red, blue)">`)
   const widthFor = async (visitor: InspectionRequest['visitor']) => {
-    const { picture } = await look({ visitor })
+    const { picture, isCut } = await look({ visitor })
+    assert(isCut && picture.length <= PICTURE_LIMIT_BYTES)
     const isExtended = picture.subarray(12, 16).toString() === 'VP8X'
     return isExtended ? picture.readUIntLE(24, 3) + 1 : picture.readUInt16LE(26) & 0x3fff
   }
@@ -101,6 +97,7 @@ it('a given document is shown without its scripts, with its pictures, never aske
   const html = `<meta http-equiv="refresh" content="0;url=/elsewhere"><body style="background: url(/pixel.gif)"><p>stored</p>
     <script>fetch('/ran')</script><img src="x:" onerror="fetch('/ran')">
     <a href="javascript:fetch('/ran')">x</a><iframe srcdoc="<script>fetch('/ran')</script>"></iframe></body>`
+  asked.length = 0
   const found = await look({ path: '/stored', given: { status: 404, html } })
   assert.deepEqual([found.status, found.html, found.url], [404, null, 'https://shop.example/stored'])
   assert(asked.includes('/pixel.gif'))
@@ -108,7 +105,7 @@ it('a given document is shown without its scripts, with its pictures, never aske
 })
 
 it('reaches nothing inside: neither a page of a person nor a given one', async () => {
-  const url = `http://127.0.0.1:${strangerPort}`
+  const { url } = stranger
   const html = `<link rel="stylesheet" href="${url}/css"><img src="${url}/img"><iframe src="${url}/frame"></iframe>
     <meta http-equiv="refresh" content="0;url=${url}/refresh"><script>fetch('${url}/fetch')</script>`
   routes.set('/', html)
@@ -132,15 +129,8 @@ it('a page that fails ends no other that is looked at meanwhile', async () => {
   assert.match((await look({ path: '/second' })).html ?? '', /fine/)
 })
 
-it('a long page is cut, and its picture is bounded', async () => {
-  routes.set('/', '<body style="margin: 0; height: 30000px; background: linear-gradient(red, blue)">')
-  const found = await look()
-  assert.equal(found.isCut, true)
-  assert(found.picture.length <= PICTURE_LIMIT_BYTES)
-})
-
 it('a page that hangs ends alone, and the next inspection works', async (t) => {
-  const impatient = start({ inspectMs: 3_000 }, t)
+  const impatient = start(t, { inspectMs: 3_000 })
   routes.set('/', '<p>x</p><script>setTimeout(() => { for (;;); })</script>')
   await assert.rejects(look({}, impatient), /took too long/)
   routes.set('/', '<p>fine</p>')
@@ -149,7 +139,7 @@ it('a page that hangs ends alone, and the next inspection works', async (t) => {
 })
 
 it('two inspections share nothing, and an unused browser ends', async (t) => {
-  const short = start({ idleMs: 50 }, t)
+  const short = start(t, { idleMs: 50 })
   const script = `<script>p.textContent = document.cookie; document.cookie = 'a=1'</script>`
   routes.set('/', `<p id="p"></p>${script}`)
   const both = await Promise.all([look({}, short), look({}, short)])

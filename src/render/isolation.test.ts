@@ -8,8 +8,9 @@ import { describe, it } from 'node:test'
 import { type Answer, javascript, openRenderer, scripted } from '../../test/support/renderer.ts'
 
 const renderer = await openRenderer()
+const { routes } = renderer
 
-/** Reads everything a page can find, as JSON in its only paragraph. */
+/** Reads everything a page can find, as JSON in its only line. */
 const READ = `
   async function read() {
     const caches_ = 'caches' in window ? await caches.keys() : []
@@ -19,9 +20,13 @@ const READ = `
     const files = await root.getFileHandle('first').then(() => ['first'], () => [])
     return { cookie: document.cookie, local: { ...localStorage }, session: { ...sessionStorage }, databases, caches: caches_,
       workers, files, name: window.name, history: history.length, state: history.state, opener: String(window.opener),
-      referrer: document.referrer, frame: window.frameSees ?? null }
+      referrer: document.referrer }
   }
-  async function tell() { const p = document.createElement('p'); p.textContent = JSON.stringify(await read()); document.body.append(p) }`
+  const tell = async () => show(JSON.stringify(await read()))`
+const NOTHING = {
+  ...{ cookie: '', local: {}, session: {}, databases: [], caches: [], workers: 0, files: [] },
+  ...{ name: '', history: 1, state: null, opener: 'null', referrer: '' },
+}
 
 /** Writes everywhere, also at the last moment. */
 const WRITE = `
@@ -38,132 +43,106 @@ const WRITE = `
     new Promise((done) => { addEventListener('message', done) }),
   ])`
 
-const page = (script: string) => `<!doctype html><body><script>${script}</script></body>`
-const { routes } = renderer
-routes.set('/empty', page(`${READ} tell()`))
-routes.set('/write', `${page(`${READ} ${WRITE}; written.then(tell)`)}<iframe src="/own-frame"></iframe>`)
+const EMPTY = scripted(`${READ}; tell()`)
+const WRITING = `${scripted(`${READ}; ${WRITE}; written.then(tell)`)}<iframe src="/own-frame"></iframe>`
 routes.set('/sw.js', javascript('onfetch = () => {}'))
 routes.set(
   '/own-frame',
   '<script>localStorage.frame = "first"; document.cookie = "frame=first"; parent.postMessage("done", "*")</script>',
 )
 
-async function seenBy(path: string, domain?: string) {
-  const html = await renderer.html(path, domain === undefined ? {} : { domain })
-  return JSON.parse(/<p>(\{.*\})<\/p>/.exec(html)?.[1] ?? 'null')
+let pages = 0
+/** What the page has shown, at an address of its own. */
+function seen(page: Answer, domain = 'shop.example'): Promise<string[]> {
+  const path = `/page-${++pages}`
+  routes.set(path, page)
+  return renderer.shown(path, { domain })
 }
+const found = async (page: Answer, domain?: string) => JSON.parse((await seen(page, domain))[0]!)
 
 describe('between renders', () => {
   it('a first render sees what it writes itself, the next of the same domain sees nothing of it', async () => {
-    const nothing = await seenBy('/empty')
-    const first = await seenBy('/write')
+    const first = await found(WRITING)
     // The other half: without it the test would pass in a browser that stores nothing.
     assert.match(first.cookie, /who=first/)
     const { local, session, databases, caches, files, name, workers } = first
     assert.deepEqual([local.who, local.frame, session.who, name, workers], [...Array(4).fill('first'), 0])
     assert.deepEqual([databases, caches, files], [['first'], ['first'], ['first']])
-    for (let again = 0; again < 3; again++) assert.deepEqual(await seenBy('/empty'), nothing)
-    assert.deepEqual(nothing, {
-      ...{ cookie: '', local: {}, session: {}, databases: [], caches: [], workers: 0, files: [] },
-      ...{ name: '', history: 1, state: null, opener: 'null', referrer: '', frame: null },
-    })
+    for (let again = 0; again < 3; again++) assert.deepEqual(await found(EMPTY), NOTHING)
   })
 
   it('a page can neither go back to the page of the render before nor see it', async () => {
-    const look = `const seen = () => [history.length, navigation.entries().length, navigation.currentEntry.index, navigation.canGoBack, navigation.activation?.from ?? null]`
-    const show = `document.body.append(JSON.stringify(found))`
-    routes.set('/before', '<!doctype html><p>the page before</p>')
-    routes.set(
-      '/goes-back',
-      page(`${look}; const found = [seen()]; history.back(); history.go(-1)
-        navigation.back().committed.catch(({ name }) => found.push(name))
-        setTimeout(() => { ${show} }, 1000)`),
-    )
+    const look = `const seen = () => [history.length, navigation.entries().length, navigation.currentEntry.index, navigation.canGoBack, navigation.activation?.from ?? null]
+      const tell = () => show(JSON.stringify(found))`
+    const goesBack = scripted(`${look}; const found = [seen()]; history.back(); history.go(-1)
+      navigation.back().committed.catch(({ name }) => found.push(name))
+      setTimeout(tell, 1000)`)
     // Where it has been itself it can go.
-    routes.set(
-      '/goes-about',
-      page(`${look}; const found = []; onload = () => setTimeout(() => {
-        history.pushState(null, '', '/pushed'); found.push(seen())
-        onpopstate = async () => { onpopstate = null; found.push(location.pathname, navigation.currentEntry.index)
-          await navigation.forward().committed; found.push(location.pathname); ${show} }
-        history.back() })`),
-    )
-    for (const [path, expected] of [
-      ['/goes-back', [[1, 1, 0, false, null], 'InvalidStateError']],
-      ['/goes-about', [[2, 2, 1, true, null], '/goes-about', 0, '/pushed']],
+    const goesAbout =
+      scripted(`${look}; const found = [], own = location.pathname; onload = () => setTimeout(() => {
+      history.pushState(null, '', '/pushed'); found.push(seen())
+      onpopstate = async () => { onpopstate = null; found.push(location.pathname === own, navigation.currentEntry.index)
+        await navigation.forward().committed; found.push(location.pathname); tell() }
+      history.back() })`)
+    for (const [page, expected] of [
+      [goesBack, [[1, 1, 0, false, null], 'InvalidStateError']],
+      [goesAbout, [[2, 2, 1, true, null], true, 0, '/pushed']],
     ] as const) {
-      await renderer.html('/before', { domain: 'history.example' })
-      const html = await renderer.html(path, { domain: 'history.example' })
-      assert.deepEqual(JSON.parse(/(\[.*\])<\/body>/.exec(html)?.[1] ?? html), expected)
+      await seen('<!doctype html><p>the page before</p>', 'history.example')
+      assert.deepEqual(await found(page, 'history.example'), expected)
     }
   })
 
-  it('another domain sees nothing, and nothing when it comes back', async () => {
-    await seenBy('/write', 'red.example')
-    assert.deepEqual((await seenBy('/empty', 'blue.example')).cookie, '')
-    assert.deepEqual((await seenBy('/empty', 'red.example')).local, {})
-  })
-
-  it('but the HTTP cache stays warm, also when the page is replaced after some renders', async () => {
+  it('the HTTP cache stays warm, and nothing else, also when the page is replaced after some renders', async () => {
     let fetched = 0
-    const library: Answer = (_request, response) => {
+    routes.set('/lib.js', (_request, response) => {
       fetched++
       response.setHeader('cache-control', 'max-age=600').setHeader('content-type', 'text/javascript').end('1')
-    }
-    routes.set('/lib.js', library)
+    })
     routes.set('/with-lib', '<!doctype html><p>x</p><script src="/lib.js"></script>')
     // More than one process renders (src/render/tab/tab-pool.ts).
     for (let again = 0; again < 61; again++) await renderer.html('/with-lib', { domain: 'many.example' })
     assert.equal(fetched, 1)
-    await seenBy('/write', 'many.example')
-    assert.deepEqual((await seenBy('/empty', 'many.example')).local, {})
+    await found(WRITING, 'many.example')
+    assert.deepEqual(await found(EMPTY, 'many.example'), NOTHING)
   })
 
-  it('more domains than there are contexts: each is served, none sees another', async () => {
+  it('more domains than there are contexts: each is served, none sees another, nor itself when it comes back', async () => {
     for (let domain = 0; domain < 9; domain++) {
-      await seenBy('/write', `d${domain}.example`)
-      assert.equal((await seenBy('/empty', `d${domain}.example`)).cookie, '')
+      await found(WRITING, `d${domain}.example`)
+      for (const next of [domain + 1, domain])
+        assert.deepEqual(await found(EMPTY, `d${next}.example`), NOTHING)
     }
   })
 })
 
-const seen = (path: string, domain = 'shop.example') => renderer.shown(path, { domain })
-
 /** Of the same domain, of another, and of the same after another. */
-async function nobodySees(
-  path: string,
-  expected: readonly (string | undefined)[],
-  domain = 'shop.example',
-): Promise<void> {
-  assert.deepEqual(await seen(path, domain), expected)
-  assert.deepEqual(await seen(path, `other-${domain}`), expected)
-  assert.deepEqual(await seen(path, domain), expected)
+async function nobodySees(expected: readonly string[], page: Answer): Promise<void> {
+  for (const domain of ['shop.example', 'other-shop.example', 'shop.example'])
+    assert.deepEqual(await seen(page, domain), expected)
 }
 
 describe('credentials', () => {
   it('of HTTP authentication that one render gave are not sent by the next', async () => {
     const heard: (string | undefined)[] = []
-    routes.set('/auth', (request, response) => {
-      heard.push(request.headers.authorization)
-      if (request.headers.authorization === undefined)
-        response.writeHead(401, { 'www-authenticate': 'Basic realm="a"' }).end('who?')
-      else response.end('welcome')
+    routes.set('/auth', ({ headers }, response) => {
+      heard.push(headers.authorization)
+      if (headers.authorization !== undefined) response.end('welcome')
+      else response.writeHead(401, { 'www-authenticate': 'Basic realm="a"' }).end('who?')
     })
     const ask = (credentials: string) =>
       scripted(`const x = new XMLHttpRequest(); x.open('GET', '/auth', true${credentials})
         x.onloadend = () => show(x.status); x.send()`)
-    routes.set('/knows', ask(', "user", "of-the-first"'))
-    routes.set('/asks', ask(''))
-    await seen('/knows')
+    assert.deepEqual(await seen(ask(', "user", "of-the-first"')), ['200'])
     const before = heard.length
-    await nobodySees('/asks', ['401'])
+    await nobodySees(['401'], ask(''))
     assert(heard.slice(before).every((header) => header === undefined))
   })
 
   it('in cookies of a path, a subdomain or a partition are gone as well', async () => {
     const cookies: (string | undefined)[] = []
-    routes.set('/deep/set', (request, response) => {
-      cookies.push(request.headers.cookie)
+    routes.set('/deep/set', ({ headers }, response) => {
+      cookies.push(headers.cookie)
       response
         .setHeader('set-cookie', [
           ...['a=first; Path=/deep', 'b=first; HttpOnly; Secure; SameSite=None'],
@@ -172,8 +151,7 @@ describe('credentials', () => {
         .end('{}')
     })
     const twice = `fetch('/deep/set').then(() => fetch('/deep/set')).then(() => show('done'))`
-    routes.set('/cookies', scripted(twice))
-    await nobodySees('/cookies', ['done'])
+    await nobodySees(['done'], scripted(twice))
     const [first, second, third, , fifth] = cookies
     assert.deepEqual([first, third, fifth], [undefined, undefined, undefined])
     assert.match(second ?? '', /a=first.*b=first/)
@@ -200,38 +178,33 @@ it("an owner's headers reach the origin, no page, no record and no other render 
 
 describe('names that lead into memory', () => {
   it('a blob: URL of one render leads nowhere in the next', async () => {
-    routes.set(
-      '/blob',
+    const [text, url] = await seen(
       scripted(`const url = URL.createObjectURL(new Blob(['first']))
       fetch(url).then((answer) => answer.text()).then((text) => { show(text); show(url) })`),
     )
-    const [text, url] = await seen('/blob')
     assert.equal(text, 'first')
     assert.match(url ?? '', /^blob:https:\/\/shop\.example\//)
-    routes.set('/blob-of-first', scripted(`fetch('${url}').then(() => show('found'), () => show('nothing'))`))
-    await nobodySees('/blob-of-first', ['nothing'])
+    const asks = scripted(`fetch('${url}').then(() => show('found'), () => show('nothing'))`)
+    await nobodySees(['nothing'], asks)
   })
 
   it('a name of a window finds no window of another render', async () => {
-    routes.set('/named', scripted(`window.name = 'first'; document.title = 'first'; show('done')`))
-    await seen('/named')
-    const find = `const found = open('', 'first'); show(String(found)); show(window.name); show(String(opener))`
-    routes.set('/finds', scripted(find))
-    await nobodySees('/finds', ['null', '', 'null'])
+    await seen(scripted(`window.name = 'first'; show('done')`))
+    const finds = scripted(`show(String(open('', 'first'))); show(window.name); show(String(opener))`)
+    await nobodySees(['null', '', 'null'], finds)
   })
 })
 
-/** Renders two pages that are both open at the same time: neither is answered before both have asked. */
-async function together(left: [path: string, domain: string], right: [path: string, domain: string]) {
-  const waiting: http.ServerResponse[] = []
-  routes.set('/meet', (_request, response) => {
-    waiting.push(response)
-    if (waiting.length === 2) for (const each of waiting) each.end('{}')
-  })
-  return Promise.all([seen(...left), seen(...right)])
-}
-
 describe('channels between pages that are open at once', () => {
+  /** Neither page is answered before both have asked. */
+  async function together(left: Answer, right: Answer, domain = 'shop.example') {
+    const waiting: http.ServerResponse[] = []
+    routes.set('/meet', (_request, response) => {
+      waiting.push(response)
+      if (waiting.length === 2) for (const each of waiting) each.end('{}')
+    })
+    return Promise.all([seen(left), seen(right, domain)])
+  }
   const channel = (own: string) =>
     scripted(`const heard = new Set(); const channel = new BroadcastChannel('a'), echo = new BroadcastChannel('a')
       window.prerenderReady = false
@@ -241,27 +214,21 @@ describe('channels between pages that are open at once', () => {
         if (data === '${own}') fetch('/heard').then(() => { show('heard ' + [...heard].sort().join()); window.prerenderReady = true }) }
       fetch('/meet').then(() => { localStorage.setItem('${own}', 1); echo.postMessage('${own}') })`)
   routes.set('/heard', (_request, response) => void setTimeout(() => response.end('{}'), 200))
-  routes.set('/left', channel('left'))
-  routes.set('/right', channel('right'))
 
   for (const domain of ['shop.example', 'blue.example'])
     it(`BroadcastChannel and storage events: a page hears itself, no other of ${domain}`, async () => {
-      const heard = await together(['/left', 'shop.example'], ['/right', domain])
+      const heard = await together(channel('left'), channel('right'), domain)
       assert.deepEqual(heard, [['heard left'], ['heard right']])
     })
 
   it('a shared worker is of one render', async () => {
     const count = 'let count = 0; onconnect = ({ ports: [port] }) => port.postMessage(++count)'
     routes.set('/shared.js', javascript(count))
-    const connect = `if (typeof SharedWorker === 'undefined') tell('none')
-      else { const worker = new SharedWorker('/shared.js', 'a'); worker.port.onmessage = ({ data }) => tell(data) }`
-    routes.set(
-      '/shared',
-      scripted(`window.prerenderReady = false
-        const tell = (text) => { show(text); window.prerenderReady = true }
-        fetch('/meet').then(() => { ${connect} })`),
-    )
-    const [left, right] = await together(['/shared', 'shop.example'], ['/shared', 'shop.example'])
+    const page = scripted(`window.prerenderReady = false
+      const tell = (text) => { show(text); window.prerenderReady = true }
+      fetch('/meet').then(() => { if (typeof SharedWorker === 'undefined') tell('none')
+        else new SharedWorker('/shared.js', 'a').port.onmessage = ({ data }) => tell(data) })`)
+    const [left, right] = await together(page, page)
     assert.deepEqual(left, right)
     assert(left[0] === '1' || left[0] === 'none', left[0])
   })
@@ -270,72 +237,56 @@ describe('channels between pages that are open at once', () => {
     const lock = scripted(`window.prerenderReady = false
       navigator.locks.request('a', { ifAvailable: true }, async (lock) => {
         await fetch('/meet'); show(String(lock !== null)); window.prerenderReady = true })`)
-    routes.set('/lock', lock)
-    const had = await together(['/lock', 'shop.example'], ['/lock', 'shop.example'])
-    assert.deepEqual(had, [['true'], ['true']])
+    assert.deepEqual(await together(lock, lock), [['true'], ['true']])
   })
 })
 
 describe('what a page wants loaded for later', () => {
   it('speculation rules, prefetch and prerender run no page of tomorrow', async () => {
     routes.set('/tomorrow', scripted(`fetch('/ran-ahead'); show('tomorrow')`))
-    routes.set('/ran-ahead', (_request, response) => void response.end('{}'))
-    routes.set(
-      '/speculates',
-      scripted(
-        `show('done')`,
-        `<script type="speculationrules">{"prerender":[{"source":"list","urls":["/tomorrow"],"eagerness":"immediate"}],
-          "prefetch":[{"source":"list","urls":["/tomorrow"],"eagerness":"immediate"}]}</script>
-         <link rel="prerender" href="/tomorrow"><link rel="next" href="/tomorrow">`,
-      ),
+    const speculates = scripted(
+      `show('done')`,
+      `<script type="speculationrules">{"prerender":[{"source":"list","urls":["/tomorrow"],"eagerness":"immediate"}],
+        "prefetch":[{"source":"list","urls":["/tomorrow"],"eagerness":"immediate"}]}</script>
+       <link rel="prerender" href="/tomorrow"><link rel="next" href="/tomorrow">`,
     )
-    const before = renderer.asked.length
-    await nobodySees('/speculates', ['done'])
-    assert(!renderer.asked.slice(before).includes('/ran-ahead'))
+    await nobodySees(['done'], speculates)
+    assert(!renderer.asked.includes('/ran-ahead'))
   })
 
   it('a keepalive request or a beacon at the end of one render is none of the next', async () => {
-    const from: (string | undefined)[] = []
-    routes.set('/late', (request, response) => {
-      from.push(request.headers['x-forwarded-host'] as string)
+    const from: unknown[] = []
+    routes.set('/late', ({ headers }, response) => {
+      from.push(headers['x-forwarded-host'])
       response.setHeader('set-cookie', 'late=1').end()
     })
     await renderer.htmlOf(
-      `addEventListener('pagehide', () => { navigator.sendBeacon('/late'); fetch('/late', { keepalive: true }) }); show('done')`,
+      `const send = () => { navigator.sendBeacon('/late'); fetch('/late', { keepalive: true }) }
+      addEventListener('pagehide', send); send(); show('done')`,
     )
-    routes.set('/arrives', scripted(`show('cookies: ' + document.cookie)`))
-    await nobodySees('/arrives', ['cookies: '])
+    await nobodySees(['cookies: '], scripted(`show('cookies: ' + document.cookie)`))
+    assert(from.length > 0, 'those of the render itself arrive')
     for (const host of from) assert.equal(host, 'shop.example')
   })
 
   it('Clear-Site-Data, HSTS, NEL and reports of one render are no matter of another', async () => {
-    routes.set('/policies', (_request, response) => {
-      response
-        .writeHead(200, {
-          'content-type': 'text/html',
-          'strict-transport-security': 'max-age=1000; includeSubDomains; preload',
-          'reporting-endpoints': 'default="/reports"',
-          'report-to':
-            '{"group":"default","max_age":1000,"endpoints":[{"url":"https://shop.example/reports"}]}',
-          nel: '{"report_to":"default","max_age":1000,"success_fraction":1}',
-          'accept-ch': 'Sec-CH-UA-Model, Device-Memory',
-          'critical-ch': 'Device-Memory',
-          'content-security-policy': "default-src * 'unsafe-inline'; report-to default",
-        })
-        .end('<!doctype html><ul><li>done</li></ul>')
-    })
-    const heard: http.IncomingHttpHeaders[] = []
-    routes.set('/after', (request, response) => {
-      heard.push(request.headers)
-      response.setHeader('content-type', 'text/html').end('<!doctype html><ul><li>after</li></ul>')
-    })
-    const before = renderer.asked.length
-    await nobodySees('/after', ['after'])
-    await seen('/policies')
-    await nobodySees('/after', ['after'])
-    assert(!renderer.asked.slice(before).includes('/reports'))
-    for (const headers of heard)
+    const url = 'https://shop.example/reports'
+    const policies = {
+      'content-type': 'text/html',
+      'strict-transport-security': 'max-age=1000; includeSubDomains; preload',
+      'reporting-endpoints': 'default="/reports"',
+      'report-to': `{"group":"default","max_age":1000,"endpoints":[{"url":"${url}"}]}`,
+      nel: '{"report_to":"default","max_age":1000,"success_fraction":1}',
+      'accept-ch': 'Sec-CH-UA-Model, Device-Memory',
+      'critical-ch': 'Device-Memory',
+      'content-security-policy': "default-src * 'unsafe-inline'; report-to default",
+    }
+    await seen((_request, response) => response.writeHead(200, policies).end(scripted(`show('done')`)))
+    await nobodySees(['after'], ({ headers }, response) => {
       for (const hint of ['device-memory', 'sec-ch-device-memory', 'sec-ch-ua-model'])
         assert.equal(headers[hint], undefined)
+      response.setHeader('content-type', 'text/html').end(scripted(`show('after')`))
+    })
+    assert(!renderer.asked.includes('/reports'))
   })
 })

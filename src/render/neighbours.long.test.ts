@@ -23,37 +23,53 @@ async function beside(script: string): Promise<RenderOutcome> {
   return outcome
 }
 
+function htmlOf(outcome: RenderOutcome): string {
+  assert(outcome.kind === 'rendered', JSON.stringify(outcome).slice(0, 300))
+  return outcome.html
+}
+
 it('a page that writes its address without end is stopped from doing so, as in a browser of people', async () => {
   const outcome = await beside(
     `for (let i = 0; i < 5_000; i++) history.pushState(null, '', '#' + i)
     show('written ' + location.hash)`,
   )
-  assert(outcome.kind === 'rendered')
-  const written = Number(/written #(\d+)/.exec(outcome.html)?.[1])
+  const written = Number(/written #(\d+)/.exec(htmlOf(outcome))?.[1])
   assert(written > 10 && written < 1_000, `written ${written} times`)
 })
 
-const MEGABYTE_LINES = (count: number) =>
-  `const line = 'x'.repeat(1024 * 1024); for (let i = 0; i < ${count}; i++) console.log(line); show('said')`
+describe('what a page says', () => {
+  const megabytes = (count: number) =>
+    `const line = 'x'.repeat(1024 * 1024); for (let i = 0; i < ${count}; i++) console.log(line); show('said')`
 
-it('a page that says more than a page may is ended for it', async () =>
-  assert.deepEqual(await beside(MEGABYTE_LINES(70)), { kind: 'too-large', what: 'event-bytes' }))
+  it('more than a page may: it is ended', async () =>
+    assert.deepEqual(await beside(megabytes(70)), { kind: 'too-large', what: 'event-bytes' }))
 
-it('a page that says less is rendered, and what it says does not count for the next one', async () => {
-  for (let visit = 0; visit < 2; visit++) {
-    const outcome = await beside(MEGABYTE_LINES(36))
-    assert(outcome.kind === 'rendered' && /said/.test(outcome.html), JSON.stringify(outcome))
+  it('less: it is rendered, and that does not count for the next one', async () => {
+    for (let visit = 0; visit < 2; visit++) assert.match(htmlOf(await beside(megabytes(36))), /said/)
+  })
+
+  for (const [name, script] of Object.entries({
+    'console lines': `for (let n = 0; n < 1_001; n++) console.error('line ' + n)`,
+    'errors and rejections': `for (let n = 0; n < 500; n++) reportError(new Error('e' + n))
+      for (let n = 0; n < 501; n++) Promise.reject(new Error('r' + n))`,
+  })) {
+    it(`${name}: the first 1,000 are recorded`, async () => {
+      routes.set('/errors', scripted(`${script}; setTimeout(() => show('end'), 100)`))
+      const { outcome, record } = await renderer.explained('/errors', { domain: 'greedy.example' })
+      assert.match(htmlOf(outcome), /<li>end/)
+      assert.equal(record?.consoleErrors.count, 1_000)
+    })
   }
 })
 
-/** Makes all calls at once and says how many went through. */
-const TALLY = `async function tally(name, calls, call) {
-  const ends = await Promise.allSettled(Array.from({ length: calls }, async (_, n) => call(n)))
-  show(name + ' ' + ends.filter(({ status, value }) => status === 'fulfilled' && value !== false).length)
-}`
-
 it('calls to processes that all pages share: at the limit they work, one past it they are refused', async () => {
-  const outcome = await beside(`${TALLY}; (async () => {
+  const outcome = await beside(`
+    // Makes all calls at once and says how many went through.
+    async function tally(name, calls, call) {
+      const ends = await Promise.allSettled(Array.from({ length: calls }, async (_, n) => call(n)))
+      show(name + ' ' + ends.filter(({ status, value }) => status === 'fulfilled' && value !== false).length)
+    }
+    (async () => {
     await tally('fetch', 2_500, () => fetch('data:,'))
     await tally('more', 1, () => fetch('data:,'))
     await tally('beacon', 1, () => navigator.sendBeacon('/nothing'))
@@ -77,31 +93,17 @@ it('calls to processes that all pages share: at the limit they work, one past it
     show(document.cookie)
     show(WebSocket.prototype.constructor === WebSocket)
   })()`)
-  assert(outcome.kind === 'rendered', JSON.stringify(outcome).slice(0, 300))
-  const said = [...outcome.html.matchAll(/<li>(.*?)<\/li>/g)].map(([, text]) => text)
+  const said = [...htmlOf(outcome).matchAll(/<li>(.*?)<\/li>/g)].map(([, text]) => text)
   assert.deepEqual(said, [
     ...['fetch 2500', 'more 0', 'beacon 0', 'socket 0', 'events 0', 'caches 1000', 'locks 0'],
     ...['databases 0', 'workers 100', 'shared workers 20', 'storage 2500', 'screens 100', '/998,/1000'],
     ...['a=999', 'true'],
   ])
-  assert.match(outcome.html, /<title>title 999</)
+  assert.match(htmlOf(outcome), /<title>title 999</)
 })
 
-for (const [name, script] of Object.entries({
-  'console lines': `for (let n = 0; n < 1_001; n++) console.error('line ' + n)`,
-  'errors and rejections': `for (let n = 0; n < 500; n++) reportError(new Error('e' + n))
-    for (let n = 0; n < 501; n++) Promise.reject(new Error('r' + n))`,
-})) {
-  it(`${name}: the first 1,000 are recorded`, async () => {
-    routes.set('/errors', scripted(`${script}; setTimeout(() => show('end'), 100)`))
-    const { outcome, record } = await renderer.explained('/errors', { domain: 'greedy.example' })
-    assert(outcome.kind === 'rendered' && outcome.html.includes('<li>end'), JSON.stringify(outcome))
-    assert.equal(record?.consoleErrors.count, 1_000)
-  })
-}
-
 it('a page that loops over what is bounded ends by itself or by its time, in the same browser', async () => {
-  const endless = [
+  for (const call of [
     'console.log("line")',
     'reportError(new Error("x"))',
     'new SharedWorker("data:text/javascript," + n)',
@@ -109,100 +111,87 @@ it('a page that loops over what is bounded ends by itself or by its time, in the
     'navigator.locks.request("l" + n, () => {})',
     'navigator.storage.getDirectory()',
     'new EventSource("/nothing?" + n)',
-  ]
-  for (const call of endless) {
+  ]) {
     const outcome = await beside(
       `window.prerenderReady = false; for (let n = 0; n < 20_000; n++) try { ${call} } catch {}
       show('end'); prerenderReady = true`,
     )
-    assert(outcome.kind === 'rendered' && /<li>end/.test(outcome.html), `${call}: ${JSON.stringify(outcome)}`)
+    assert.match(htmlOf(outcome), /<li>end/, call)
   }
 })
 
-/** Documents that no person writes: deep, wide, long, full of frames or attributes. Another page is rendered after each. */
 const brief = await openRenderer({ timeoutMs: 20_000, slots: 2 })
 brief.routes.set('/sound', '<!doctype html><p>sound</p>')
 
-async function rendered(script: string): Promise<RenderOutcome> {
-  brief.routes.set('/odd', scripted(script))
-  const outcome = await brief.page('/odd', { domain: 'odd.example' })
-  assert.match(await brief.html('/sound', { domain: 'odd.example' }), /<p>sound<\/p>/)
-  return outcome
-}
+describe('documents that no person writes: another page is rendered after each', () => {
+  async function rendered(script: string): Promise<RenderOutcome> {
+    brief.routes.set('/odd', scripted(script))
+    const outcome = await brief.page('/odd', { domain: 'odd.example' })
+    assert.match(await brief.html('/sound', { domain: 'odd.example' }), /<p>sound<\/p>/)
+    return outcome
+  }
 
-const nested = (depth: number) =>
-  `let at = document.body; for (let n = 0; n < ${depth}; n++) at = at.appendChild(document.createElement('div')); at.textContent = 'deep'`
+  const nested = (depth: number) =>
+    `let at = document.body; for (let n = 0; n < ${depth}; n++) at = at.appendChild(document.createElement('div')); at.textContent = 'deep'`
 
-for (const depth of [3_000, 8_000]) {
-  it(`${depth} boxes in each other, and the inspection of them`, async () => {
-    const outcome = await rendered(nested(depth))
-    assert(outcome.kind === 'rendered', JSON.stringify(outcome).slice(0, 200))
-    assert.equal(outcome.html.split('<div>').length - 1, depth)
-    assert.deepEqual(factsOf(outcome.html, 'https://odd.example/').text, ['deep'])
+  for (const depth of [3_000, 8_000]) {
+    it(`${depth} boxes in each other, and the inspection of them`, async () => {
+      const html = htmlOf(await rendered(nested(depth)))
+      assert.equal(html.split('<div>').length - 1, depth)
+      assert.deepEqual(factsOf(html, 'https://odd.example/').text, ['deep'])
+    })
+  }
+
+  it('100,000 boxes in each other are refused', async () => {
+    const { kind } = await rendered(nested(100_000))
+    assert(kind === 'crashed' || kind === 'timed-out', kind)
   })
-}
 
-it('100,000 boxes in each other are refused', async () => {
-  const { kind } = await rendered(nested(100_000))
-  assert(kind === 'crashed' || kind === 'timed-out', kind)
+  for (const [name, script] of Object.entries({
+    '500 shadow roots in each other': `let at = document.body; for (let n = 0; n < 500; n++) at = at.appendChild(document.createElement('div')).attachShadow({ mode: 'open' }); at.innerHTML = '<li>end'`,
+    '10,000 attributes': `for (let n = 0; n < 10000; n++) document.body.setAttribute('data-' + n, n); show('end')`,
+    'an attribute of 5 MB': `document.body.setAttribute('data-x', 'x'.repeat(5e6)); show('end')`,
+    '10,000 handlers': `for (let n = 0; n < 10000; n++) out.insertAdjacentHTML('beforeend', '<li onclick="1" onload="2" href="java&#10;script:1">'); show('end')`,
+  })) {
+    it(name, async () => {
+      const html = htmlOf(await rendered(script))
+      assert.match(html, /<li>end/)
+      assert.doesNotMatch(html, /onclick/)
+    })
+  }
 })
 
-it('500 shadow roots in each other', async () => {
-  const outcome = await rendered(
-    `let at = document.body; for (let n = 0; n < 500; n++) at = at.appendChild(document.createElement('div')).attachShadow({ mode: 'open' }); at.append('deep')`,
-  )
-  assert(outcome.kind === 'rendered', JSON.stringify(outcome).slice(0, 200))
-  assert.match(outcome.html, /deep/)
-})
-
-for (const [name, script] of Object.entries({
-  '10,000 attributes': `for (let n = 0; n < 10000; n++) document.body.setAttribute('data-' + n, n); show('end')`,
-  'an attribute of 5 MB': `document.body.setAttribute('data-x', 'x'.repeat(5e6)); show('end')`,
-  '10,000 handlers': `for (let n = 0; n < 10000; n++) out.insertAdjacentHTML('beforeend', '<li onclick="1" onload="2" href="java&#10;script:1">'); show('end')`,
-})) {
-  it(`${name} are rendered`, async () => {
-    const outcome = await rendered(script)
-    assert(outcome.kind === 'rendered', JSON.stringify(outcome).slice(0, 200))
-    assert.match(outcome.html, /<li>end/)
-    assert.doesNotMatch(outcome.html, /onclick/)
-  })
-}
-
-/** Rules of an owner who attacks: they cost the time of that render only. */
 const hasty = await openRenderer({ timeoutMs: 8_000, slots: 2 })
 
-const PAGE = (script = '') =>
-  `<!doctype html><title>P</title><body><p>Long enough to be the content of a page.</p>${script}`
-/** Elements in which each step of a selector has many ways to go on. */
-const MAZE = PAGE(`<main></main><script>
-  let place = document.querySelector('main')
-  for (let depth = 0; depth < 60; depth++) {
-    for (let n = 0; n < 90; n++) place.append(document.createElement('i'))
-    place = place.appendChild(document.createElement('div'))
-  }
-</script>`)
-// What is missing is looked for last, on every way to what is there.
-const WAYS = {
-  'in :has()': `:has(y ~ ${'* ~ * '.repeat(20)}*)`,
-  'in :nth-child()': `:nth-child(n of y ~ ${'* ~ * '.repeat(20)}*)`,
-}
-
-describe('selectors with countless ways to match', () => {
-  for (const [name, selector] of Object.entries(WAYS)) {
+describe('selectors of an owner with countless ways to match cost the time of that render only', () => {
+  const page = (script: string) =>
+    `<!doctype html><title>P</title><body><p>Long enough to be the content of a page.</p><main></main><script>${script}</script>`
+  hasty.routes.set('/plain', page('0'))
+  /** Elements in which each step of a selector has many ways to go on. */
+  hasty.routes.set(
+    '/maze',
+    page(`let place = document.querySelector('main')
+      for (let depth = 0; depth < 60; depth++) {
+        for (let n = 0; n < 90; n++) place.append(document.createElement('i'))
+        place = place.appendChild(document.createElement('div'))
+      }`),
+  )
+  // What is missing is looked for last, on every way to what is there.
+  for (const selector of [
+    `:has(y ~ ${'* ~ * '.repeat(20)}*)`,
+    `:nth-child(n of y ~ ${'* ~ * '.repeat(20)}*)`,
+  ]) {
     const remove = Array.from({ length: 50 }, (_, at) => selector.replace('y', `y${at}`))
     for (const [what, rule] of [
       ['waited for', { index: 0, waitFor: selector }],
       ['removed', { index: 0, change: { remove } }],
     ] as const) {
-      it(`${name}, ${what}: the render ends in its time, beside one of another domain`, async () => {
-        hasty.routes.set('/maze', MAZE)
-        hasty.routes.set('/plain', PAGE('<script>0</script>'))
+      it(`${selector.slice(0, 20)}, ${what}: the render ends in its time, beside one of another domain`, async () => {
         const hostile = hasty.explained('/maze', { rule })
-        const other = await hasty.explained('/plain', { domain: 'blue.example' })
-        assert.equal(other.outcome.kind, 'rendered')
+        assert.equal((await hasty.page('/plain', { domain: 'blue.example' })).kind, 'rendered')
         const { outcome } = await hostile
         assert(['timed-out', 'rendered', 'incomplete'].includes(outcome.kind), outcome.kind)
-        assert.equal((await hasty.explained('/plain')).outcome.kind, 'rendered')
+        assert.equal((await hasty.page('/plain')).kind, 'rendered')
       })
     }
   }

@@ -7,25 +7,24 @@ const LATE_MS = 5_500
 const renderer = await openRenderer({ timeoutMs: 9_000, slots: 12 })
 const { routes } = renderer
 
-const inTwoParts: Answer = (_request, response) => {
+const hung: Answer = () => {}
+routes.set('/hung.json', hung)
+routes.set('/data', slowJson(LATE_MS, 'late'))
+routes.set('/parts', (_request, response) => {
   response.writeHead(200, { 'content-type': 'application/json' }).write('"la')
   setTimeout(() => response.end('te"'), LATE_MS)
-}
-const hung: Answer = () => {}
-routes.set('/data', slowJson(LATE_MS, 'late'))
-routes.set('/parts', inTwoParts)
-routes.set('/hung.json', hung)
+})
 
 const SHOW = '.then((r) => r.json()).then(show)'
+const ask = `fetch('/data').then((r) => r.json())`
+routes.set('/worker.js', javascript(`${ask}.then((text) => setTimeout(() => postMessage(text), 200))`))
+routes.set('/frame', `<script>${ask}.then((text) => parent.postMessage(text, '*'))</script>`)
 const whole: Record<string, string> = {
   paused: `fetch('/parts')${SHOW}`,
   'by-worker': `new Worker('/worker.js').onmessage = ({ data }) => show(data)`,
   'by-frame': `addEventListener('message', ({ data }) => show(data))
     document.body.insertAdjacentHTML('beforeend', '<iframe src="/frame"></iframe>')`,
 }
-const ask = `fetch('/data').then((r) => r.json())`
-routes.set('/worker.js', javascript(`${ask}.then((text) => setTimeout(() => postMessage(text), 200))`))
-routes.set('/frame', `<script>${ask}.then((text) => parent.postMessage(text, '*'))</script>`)
 
 describe('slow answers', { concurrency: true }, () => {
   for (const [name, script] of Object.entries(whole)) {

@@ -5,14 +5,19 @@ import { type Answer, openRenderer, taggable } from '../../test/support/renderer
 import { completePage, documentText } from './visit/complete-page.ts'
 
 const test = await openRenderer()
+const HTML = { 'content-type': 'text/html; charset=utf-8' }
+const answer =
+  (body: string, headers: Record<string, string>, status = 200): Answer =>
+  (_request, response) =>
+    void response.writeHead(status, headers).end(body)
 
 const plain = (text: string, head = '') =>
   `<!doctype html><html><head><meta charset="utf-8"><title>${text}</title>${head}</head><body><p>${text}</p></body></html>`
 
 /** Renders pages of `/folder/` until the next one is read without a browser. */
-async function practise(folder: string, page: Answer = plain('practice')): Promise<void> {
+async function practise(folder: string): Promise<void> {
   for (const name of ['a', 'b', 'c']) {
-    test.routes.set(`/${folder}/${name}`, page)
+    test.routes.set(`/${folder}/${name}`, plain('practice'))
     await test.html(`/${folder}/${name}`)
   }
 }
@@ -100,25 +105,20 @@ describe('a browser renders', () => {
   it('what may be otherwise in a browser, or whose encoding is not known', () => {
     const isTaken = (markup: string) => completePage(plain(`x ${markup}`), 'https://shop.example/') !== null
     assert(isTaken(''))
-    assert.equal(
-      Object.keys(doubtful)
-        .filter((name) => isTaken(doubtful[name]!))
-        .join(),
-      '',
-    )
+    for (const [name, markup] of Object.entries(doubtful)) assert(!isTaken(markup), name)
     const text = '<!doctype html><p>\xff'
-    assert.equal(documentText(Buffer.from(text, 'latin1'), 'text/html'), null)
-    assert.equal(documentText(Buffer.from(text, 'latin1'), 'text/html; charset=utf-8'), null)
+    const latin = Buffer.from(text, 'latin1')
+    assert.equal(documentText(latin, 'text/html'), null)
+    assert.equal(documentText(latin, 'text/html; charset=utf-8'), null)
     assert.equal(documentText(Buffer.from(text), 'text/html; charset=utf-8'), text)
   })
 
   for (const [name, page] of Object.entries<Answer>({
     'a page with a script, requested once': plain('x <script>1</script>'),
     'a page with another style sheet than the pages before': plain('x <link rel=stylesheet href=/new.css>'),
-    XHTML: (_request, response) =>
-      void response
-        .setHeader('content-type', 'application/xhtml+xml; charset=utf-8')
-        .end('<html xmlns="http://www.w3.org/1999/xhtml"><body>x</body></html>'),
+    XHTML: answer('<html xmlns="http://www.w3.org/1999/xhtml"><body>x</body></html>', {
+      'content-type': 'application/xhtml+xml; charset=utf-8',
+    }),
   })) {
     it(name, async () => {
       const folder = name.replaceAll(' ', '-')
@@ -134,8 +134,7 @@ describe('a browser renders', () => {
     await practise('blank')
     assert.equal((await statically('/blank/d', plain('', '<title>t</title>'))).outcome.kind, 'blank')
     const cut = await statically('/blank/e', (_request, response) => {
-      response.setHeader('content-type', 'text/html; charset=utf-8').setHeader('content-length', '500')
-      response.write(plain('half'))
+      response.writeHead(200, { ...HTML, 'content-length': '500' }).write(plain('half'))
       setImmediate(() => response.destroy())
     })
     assert.equal(cut.outcome.kind, 'origin-unreachable')
@@ -161,8 +160,7 @@ it('a late document reaches the browser, which waits for the rest', async () => 
   await practise('late')
   const before = test.asked.length
   const { outcome, isStatic } = await statically('/late/d', (_request, response) => {
-    response.setHeader('content-type', 'text/html; charset=utf-8')
-    response.write('<!doctype html><title>t</title><p>first')
+    response.writeHead(200, HTML).write('<!doctype html><title>t</title><p>first')
     setTimeout(() => response.end('<p>last'), 1_500)
   })
   assert.equal(isStatic, false)
@@ -172,37 +170,21 @@ it('a late document reaches the browser, which waits for the rest', async () => 
 
 it('packed documents, statuses, headers and redirects are as in a render', async () => {
   await practise('sent')
-  const packed = await statically('/sent/packed', (request, response) => {
-    assert.match(String(request.headers['accept-encoding']), /zstd/)
-    assert.match(String(request.headers['user-agent']), /Chrome.*Prepaint/)
-    assert.equal(request.headers['x-forwarded-host'], 'shop.example')
-    response.setHeader('content-type', 'text/html; charset=utf-8').setHeader('content-encoding', 'zstd')
-    response.end(zstdCompressSync(Buffer.from(plain('packed'))))
+  const packed = await statically('/sent/packed', ({ headers }, response) => {
+    assert.match(String(headers['accept-encoding']), /zstd/)
+    assert.match(String(headers['user-agent']), /Chrome.*Prepaint/)
+    assert.equal(headers['x-forwarded-host'], 'shop.example')
+    response.writeHead(200, { ...HTML, 'content-encoding': 'zstd' }).end(zstdCompressSync(plain('packed')))
   })
-  assert.equal(packed.isStatic, true)
-  assert.match(packed.outcome.kind === 'rendered' ? packed.outcome.html : '', /<p>packed<\/p>/)
-  const missing = await statically('/sent/missing', (_request, response) => {
-    response.writeHead(404, {
-      'content-type': 'text/html; charset=utf-8',
-      'x-robots-tag': 'noindex',
-      'cache-control': 'no-store',
-      'set-cookie': 'a=b',
-    })
-    response.end(plain('not here'))
-  })
+  assert.ok(packed.isStatic && packed.outcome.kind === 'rendered')
+  assert.match(packed.outcome.html, /<p>packed<\/p>/)
+  const headers = { ...HTML, 'x-robots-tag': 'noindex', 'cache-control': 'no-store', 'set-cookie': 'a=b' }
+  const missing = await statically('/sent/missing', answer(plain('not here'), headers, 404))
   assert.ok(missing.isStatic && missing.outcome.kind === 'rendered')
   assert.equal(missing.outcome.status, 404)
-  assert.deepEqual(
-    missing.outcome.headers.toSorted(([one], [other]) => one.localeCompare(other)),
-    [
-      ['cache-control', 'no-store'],
-      ['x-robots-tag', 'noindex'],
-    ],
-  )
-  const moved = await statically(
-    '/sent/moved',
-    (_request, response) => void response.writeHead(301, { location: '/sent/there' }).end(),
-  )
+  const kept = { 'x-robots-tag': 'noindex', 'cache-control': 'no-store' }
+  assert.deepEqual(Object.fromEntries(missing.outcome.headers), kept)
+  const moved = await statically('/sent/moved', answer('', { location: '/sent/there' }, 301))
   const location = moved.outcome.kind === 'redirect' && moved.outcome.location
   assert.deepEqual([location, moved.record?.phases.slot], ['https://shop.example/sent/there', null])
 })

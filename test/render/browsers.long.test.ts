@@ -1,9 +1,8 @@
 /** What depends on the browser's program, with each that is named; the rest of a run uses the one that a node finds. */
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { globSync } from 'node:fs'
 import path from 'node:path'
-import { text } from 'node:stream/consumers'
 import { it } from 'node:test'
 
 const ROOT = path.resolve(import.meta.dirname, '../..')
@@ -17,14 +16,10 @@ const FILES = [
 const browsers = process.env['PREPAINT_TEST_BROWSERS']?.split(':') ?? []
 
 for (const executable of browsers) {
-  it(`with ${executable}`, { timeout: 590_000 }, async () => {
-    const run = spawn(process.execPath, ['--test', '--test-reporter=dot', '--test-concurrency=2', ...FILES], {
-      cwd: ROOT,
-      stdio: ['ignore', 'pipe', 'inherit'],
-      env: { ...process.env, PREPAINT_TEST_CHROMIUM: executable, NODE_TEST_CONTEXT: undefined },
-    })
-    const ended = new Promise<number | null>((resolve) => run.once('close', resolve))
-    const said = await text(run.stdout)
-    assert.equal(await ended, 0, said.slice(-20_000))
+  it(`with ${executable}`, () => {
+    const env = { ...process.env, PREPAINT_TEST_CHROMIUM: executable, NODE_TEST_CONTEXT: undefined }
+    const args = ['--test', '--test-reporter=dot', '--test-concurrency=2', ...FILES]
+    const run = spawnSync(process.execPath, args, { cwd: ROOT, env, encoding: 'utf8', timeout: 590_000 })
+    assert.equal(run.status, 0, (run.stdout + run.stderr).slice(-20_000))
   })
 }

@@ -1,15 +1,17 @@
+import { createHash } from 'node:crypto'
 import type http from 'node:http'
+import type { Duplex } from 'node:stream'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { RenderOutcomeKind } from '../../src/render/outcome.ts'
 import { type Answer, taggable } from '../support/renderer.ts'
-import { type Speak, speakWebSocket } from './web-socket.ts'
 
 /**
  * A page that is hard to render, and what has to come of it. It lives in a folder of its own, `/<slug of the name>/`, so it
  * names its parts by relative addresses: `data.json`.
  */
 export type CorpusPage = {
-  /** What a renderer gets wrong here, in one line. */
-  why: string
+  /** What a renderer gets wrong here, where the name does not say it. */
+  why?: string
   /** Not there when the page is rendered at another address. */
   document?: Answer
   /** By path below the folder. */
@@ -39,6 +41,9 @@ export type Expectation = {
 /** Pages about one subject, by name. */
 export type Theme = Readonly<Record<string, CorpusPage>>
 
+/** What a server says on a WebSocket: once at its opening (`heard` is null), and to each text it gets. */
+type Speak = (heard: string | null, say: (text: string) => void) => void
+
 /** The folder of a page in the site that `placePages` makes. */
 export function folderOf(name: string): string {
   const slug = name.toLowerCase().replace(/[^a-z0-9]+/g, '-')
@@ -65,13 +70,32 @@ export function placePages(
   })
 }
 
-/** An answer as its author wrote it, without a line of ours. */
-export function html(
-  text: string | Buffer,
-  { type = 'text/html; charset=utf-8', status = 200, headers = {} as http.OutgoingHttpHeaders },
-): Answer {
+/** Accepts an upgrade (RFC 6455) and speaks short texts, of at most 125 bytes each way. */
+function speakWebSocket(request: http.IncomingMessage, socket: Duplex, speak: Speak): void {
+  const key = `${request.headers['sec-websocket-key']}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`
+  const accept = createHash('sha1').update(key).digest('base64')
+  socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n')
+  socket.write(`Sec-WebSocket-Accept: ${accept}\r\n\r\n`)
+  const say = (text: string) => {
+    if (socket.writable) socket.write(Buffer.from([0x81, Buffer.byteLength(text), ...Buffer.from(text)]))
+  }
+  socket.on('error', () => {})
+  // A server's sockets stay open on our side when the other end has gone.
+  socket.on('end', () => socket.end())
+  socket.on('data', (frame: Buffer) => {
+    if (frame[0] !== 0x81) return
+    const length = (frame[1] ?? 0) & 0x7f
+    const mask = frame.subarray(2, 6)
+    const text = frame.subarray(6, 6 + length).map((byte, at) => byte ^ (mask[at % 4] ?? 0))
+    speak(Buffer.from(text).toString(), say)
+  })
+  speak(null, say)
+}
+
+/** HTML, unless the headers say otherwise. */
+export function answer(body: string | Buffer, headers: http.OutgoingHttpHeaders): Answer {
   return (_request, response) =>
-    void response.writeHead(status, { 'content-type': type, ...headers }).end(text)
+    void response.writeHead(200, { 'content-type': 'text/html; charset=utf-8', ...headers }).end(body)
 }
 
 /** A document with this body and head. */
@@ -86,44 +110,37 @@ export const script = taggable((text, ms: number = 0) => file('text/javascript',
 export const css = (text: string, ms = 0) => file('text/css', text, ms)
 
 function file(type: string, text: string, ms: number): Answer {
-  return (_request, response) => {
-    const answer = () => response.writeHead(200, { 'content-type': type }).end(text)
-    if (ms === 0) answer()
-    else setTimeout(answer, ms)
+  return async (_request, response) => {
+    if (ms > 0) await delay(ms)
+    response.writeHead(200, { 'content-type': type }).end(text)
   }
 }
 
-/** Only a status, with headers. */
-export function status(code: number, headers: http.OutgoingHttpHeaders = {}): Answer {
-  return (_request, response) => void response.writeHead(code, headers).end()
+/** Only a status. */
+export function status(code: number): Answer {
+  return (_request, response) => void response.writeHead(code).end()
 }
 
 /** Asked, and never answered. */
 export const never: Answer = () => {}
-
-/** The connection is cut instead of an answer. */
-export const cutOff: Answer = (_request, response) => void response.destroy()
 
 /**
  * An answer that comes in parts, each `gapMs` of real time after the one before.
  * Afterwards it ends, stays open for ever, or breaks.
  */
 export function inParts(
-  type: string,
   parts: readonly string[],
   gapMs: number,
   then: 'end' | 'open' | 'break' = 'end',
+  type = 'text/html; charset=utf-8',
 ): Answer {
-  return (_request, response) => {
+  return async (_request, response) => {
     response.writeHead(200, { 'content-type': type })
-    const send = (at: number) => {
-      const part = parts[at]
-      if (part !== undefined) {
-        response.write(part)
-        setTimeout(() => send(at + 1), gapMs)
-      } else if (then === 'end') response.end()
-      else if (then === 'break') response.destroy()
+    for (const part of parts) {
+      response.write(part)
+      await delay(gapMs)
     }
-    send(0)
+    if (then === 'end') response.end()
+    else if (then === 'break') response.destroy()
   }
 }

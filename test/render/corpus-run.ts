@@ -20,28 +20,24 @@ export async function testCorpus(themes: Readonly<Record<string, Theme>>): Promi
     return outcome.kind === 'crashed' ? renderer.page(path, { domain }) : outcome
   }
 
-  async function testPage(
-    theme: string,
-    name: string,
-    { at = '', visits, expect }: CorpusPage,
-  ): Promise<void> {
-    const folder = folderOf(name)
-    const domain = `${visits === undefined ? theme : folder.slice(1, -1)}.example`
-    for (let visit = 0; visit < (visits ?? 1); visit++) {
-      const outcome = await rendered(folder + at, domain)
-      judge(outcome, expect)
-      if (outcome.kind !== 'rendered') continue
-      renderer.routes.set(`${folder}its-snapshot`, outcome.html)
-      const again = await rendered(`${folder}its-snapshot`, domain)
-      assert(again.kind === 'rendered', `the snapshot, rendered: ${JSON.stringify(again).slice(0, 2_000)}`)
-      assert.equal(readableText(again.html), readableText(outcome.html))
-    }
+  async function testVisit(folder: string, { at = '', expect }: CorpusPage, domain: string): Promise<void> {
+    const outcome = await rendered(folder + at, domain)
+    judge(outcome, expect)
+    if (outcome.kind !== 'rendered') return
+    renderer.routes.set(`${folder}its-snapshot`, outcome.html)
+    const again = await rendered(`${folder}its-snapshot`, domain)
+    assert(again.kind === 'rendered', `the snapshot, rendered: ${JSON.stringify(again).slice(0, 2_000)}`)
+    assert.equal(readableText(again.html), readableText(outcome.html))
   }
 
   describe('corpus', { concurrency: AT_ONCE }, () => {
     for (const [theme, pages] of Object.entries(themes)) {
       for (const [name, page] of Object.entries(pages)) {
-        it(`${theme}: ${name}`, () => testPage(theme, name, page))
+        it(`${theme}: ${name}`, async () => {
+          const folder = folderOf(name)
+          const domain = `${page.visits === undefined ? theme : folder.slice(1, -1)}.example`
+          for (let visit = 0; visit < (page.visits ?? 1); visit++) await testVisit(folder, page, domain)
+        })
       }
     }
   })

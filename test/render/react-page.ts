@@ -35,23 +35,12 @@ export function reactClient(app: string): Answer {
 export const streamedByReact: Answer = (_request, response) => {
   const after = (text: string, ms: number) => new Promise<string>((done) => setTimeout(() => done(text), ms))
   const Part = ({ of }: { of: Promise<string> }) => h('p', null, use(of))
-  const shop = h(
-    'html',
-    null,
-    h('head', null, h('title', null, 't')),
-    h(
-      'body',
-      null,
-      h('h1', null, 'the shop'),
-      h(
-        Suspense,
-        { fallback: 'loading rows' },
-        h(Part, { of: after('two rows of shoes', 400) }),
-        h(Suspense, { fallback: 'loading reviews' }, h(Part, { of: after('a review', 700) })),
-      ),
-      h(Suspense, { fallback: 'loading more' }, h(Part, { of: after('more of it', 150) })),
-    ),
-  )
+  const part = (text: string, ms: number) => h(Part, { of: after(text, ms) })
+  const reviews = h(Suspense, { fallback: 'loading reviews' }, part('a review', 700))
+  const rows = h(Suspense, { fallback: 'loading rows' }, part('two rows of shoes', 400), reviews)
+  const more = h(Suspense, { fallback: 'loading more' }, part('more of it', 150))
+  const head = h('head', null, h('title', null, 't'))
+  const shop = h('html', null, head, h('body', null, h('h1', null, 'the shop'), rows, more))
   const stream = renderToPipeableStream(shop, {
     onShellReady() {
       response.setHeader('content-type', 'text/html; charset=utf-8')

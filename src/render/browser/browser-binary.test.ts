@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
-import { chmod, mkdir, mkdtemp, readdir, rm, stat, utimes, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, readdir, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { after, describe, it } from 'node:test'
+import { makeDataDir, removeDir } from '../../../test/support/data-dir.ts'
 import { BrowserMissing, fasterBrowser, findBrowser } from './browser-binary.ts'
 
-const dir = await mkdtemp(path.join(tmpdir(), 'prepaint-binary-'))
-await chmod(dir, 0o711)
-after(() => rm(dir, { recursive: true, force: true }))
+/** Users of browsers can enter it. */
+const dir = makeDataDir()
+after(() => removeDir(dir))
 
 async function program(name: string, mode = 0o755): Promise<string> {
   const file = path.join(dir, name)
@@ -25,21 +25,19 @@ describe('which browser is taken', () => {
 
   it('named, but no program: an error that says so, never another one', async () => {
     for (const chromium of ['/no/such/file', dir, await program('plain', 0o644)]) {
-      await assert.rejects(findBrowser({ chromium, dataDir: dir }), (error) => {
-        assert(error instanceof BrowserMissing)
-        assert(error.message.includes(`PREPAINT_CHROMIUM: ${chromium}`))
-        return true
-      })
+      const isNamed = (error: unknown) =>
+        error instanceof BrowserMissing && error.message.includes(`PREPAINT_CHROMIUM: ${chromium}`)
+      await assert.rejects(findBrowser({ chromium, dataDir: dir }), isNamed)
     }
   })
 
   it('a headless shell before a Chromium, wherever they lie', async () => {
-    await program('one/chromium')
+    const chromium = await program('one/chromium')
     await program('two/google-chrome')
     const systemDirs = ['one', 'two'].map((name) => path.join(dir, name))
     const executable = async () =>
       (await findBrowser({ chromium: null, dataDir: dir, systemDirs })).executable
-    assert.equal(await executable(), path.join(dir, 'one/chromium'))
+    assert.equal(await executable(), chromium)
     const shell = await program('two/chromium-headless-shell')
     assert.equal(await executable(), shell)
   })
@@ -54,35 +52,34 @@ it('full Chromium is told of the best that is installed', async () => {
 })
 
 describe('the packaged browser', () => {
-  const dataDir = path.join(dir, 'data')
-  const find = (lines: string[] = []) =>
-    findBrowser({ chromium: null, dataDir, systemDirs: [], onLongStep: (line) => lines.push(line) })
+  async function find() {
+    const said: string[] = []
+    const options = { chromium: null, dataDir: path.join(dir, 'data'), systemDirs: [] }
+    const found = await findBrowser({ ...options, onLongStep: (line) => said.push(line) })
+    return { said, found, fontsDir: found.fontsDir! }
+  }
 
   it('is unpacked once, said so, and whole: two at the same time share it', async () => {
-    const lines: string[] = []
-    const [one, other] = await Promise.all([find(lines), find(lines)])
-    assert.deepEqual(one, other)
-    assert.equal(one.source, 'packaged')
-    assert.match(lines.join(), /Unpacking Chromium/)
-    const { size, mode } = await stat(one.executable)
+    const [one, other] = await Promise.all([find(), find()])
+    assert.deepEqual(one.found, other.found)
+    assert.equal(one.found.source, 'packaged')
+    assert.match([...one.said, ...other.said].join(), /Unpacking Chromium/)
+    const { size, mode } = await stat(one.found.executable)
     assert(size > 100_000_000)
     assert.equal(mode & 0o111, 0o111)
-    assert((await readdir(one.libraryDir!)).includes('libnss3.so'))
-    assert.deepEqual(await readdir(path.dirname(one.fontsDir!)), [path.basename(one.fontsDir!)])
-
-    const again: string[] = []
-    await find(again)
-    assert.deepEqual(again, [])
+    assert((await readdir(one.found.libraryDir!)).includes('libnss3.so'))
+    assert.deepEqual(await readdir(path.dirname(one.fontsDir)), [path.basename(one.fontsDir)])
+    assert.deepEqual((await find()).said, [])
   })
 
   it('what an old version or an attempt that was killed left is removed a day later', async () => {
     const { fontsDir } = await find()
-    const home = path.dirname(fontsDir!)
+    const home = path.dirname(fontsDir)
     const longAgo = new Date(Date.now() - 25 * 3_600_000)
     for (const name of ['1.0.0-x64', 'unfinished-old', 'unfinished-new']) await mkdir(path.join(home, name))
     for (const name of ['1.0.0-x64', 'unfinished-old']) await utimes(path.join(home, name), longAgo, longAgo)
-    await rm(fontsDir!, { recursive: true })
+    await rm(fontsDir, { recursive: true })
     await find()
-    assert.deepEqual((await readdir(home)).sort(), [path.basename(fontsDir!), 'unfinished-new'].sort())
+    assert.deepEqual((await readdir(home)).sort(), [path.basename(fontsDir), 'unfinished-new'].sort())
   })
 })

@@ -85,25 +85,20 @@ describe('whether a process still answers', () => {
     assert.equal(await stillAnswers(late, LIMIT_MS), true)
   })
 
-  it('yes, when we were held up ourselves while the answer lay there unread', async () => {
-    const other = new Worker(
-      `require('node:worker_threads').parentPort.on('message', (m) => m.postMessage('here'))`,
-      { eval: true },
-    )
-    try {
-      await once(other, 'online')
-      const { port1, port2 } = new MessageChannel()
-      const answer = once(port1, 'message')
-      other.postMessage(port2, [port2])
-      const answers = stillAnswers({ answer, processorMs: () => 70 }, LIMIT_MS)
-      // After this turn's reading, before the next one's timers.
-      setImmediate(() => {
-        for (const fromMs = performance.now(); performance.now() - fromMs < 3 * LIMIT_MS; );
-      })
-      assert.equal(await answers, true)
-      port1.close()
-    } finally {
-      await other.terminate()
-    }
+  it('yes, when we were held up ourselves while the answer lay there unread', async (t) => {
+    const script = `require('node:worker_threads').parentPort.on('message', (m) => m.postMessage('here'))`
+    const other = new Worker(script, { eval: true })
+    t.after(() => other.terminate())
+    await once(other, 'online')
+    const { port1, port2 } = new MessageChannel()
+    t.after(() => port1.close())
+    const answer = once(port1, 'message')
+    other.postMessage(port2, [port2])
+    const answers = stillAnswers({ answer, processorMs: () => 70 }, LIMIT_MS)
+    // After this turn's reading, before the next one's timers.
+    setImmediate(() => {
+      for (const fromMs = performance.now(); performance.now() - fromMs < 3 * LIMIT_MS; );
+    })
+    assert.equal(await answers, true)
   })
 })

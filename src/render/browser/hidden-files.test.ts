@@ -5,6 +5,7 @@ import { once } from 'node:events'
 import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { createInterface } from 'node:readline'
 import { after, describe, it, type TestContext } from 'node:test'
 import { ownUid } from '../../system-user.ts'
 import { processesOfGroup } from '../browser/process-group.ts'
@@ -14,67 +15,67 @@ type Told = { uid: number; said: string[]; pid?: number; hiding?: string[]; eval
   Record<'sandbox' | 'data' | 'error', string>
 >
 
-/** One for all: unpacking the browser takes seconds. */
+/** Of its own, for its files get another owner; one for all, for unpacking the browser takes seconds. */
 const dataDir = await mkdtemp(path.join(tmpdir(), 'prepaint-view-'))
 await chmod(dataDir, 0o711)
 await mkdir(path.join(dataDir, 'postgres'), { mode: 0o700 })
 await writeFile(path.join(dataDir, 'postgres', 'key'), 'secret-of-the-node', { mode: 0o600 })
 after(() => rm(dataDir, { recursive: true, force: true }))
 
-async function start(t: TestContext, home?: string) {
+async function start(t: TestContext, home = process.env['HOME'] ?? ''): Promise<Told> {
   const main = path.join(import.meta.dirname, '../../../test/support/ordinary-user-main.ts')
   const child = spawn(process.execPath, [main, dataDir], {
     stdio: ['pipe', 'pipe', 'inherit'],
-    env: { ...process.env, ...(home === undefined ? {} : { HOME: home }) },
+    env: { ...process.env, HOME: home },
   })
   t.after(async () => {
     child.stdin.end()
     if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
   })
-  let text = ''
-  for await (const part of child.stdout) {
-    text += part
-    if (text.includes('\n')) break
-  }
-  const told = JSON.parse(text) as Told
+  const [line] = await once(createInterface(child.stdout), 'line')
+  const told = JSON.parse(line) as Told
   assert.notEqual(told.uid, 0)
   return told
 }
 
+function saysSo({ said }: Told): void {
+  assert.match(said[0] ?? '', /without its sandbox/)
+  assert.match(said[1] ?? '', /could read the data directory: start the node as root, or allow what hides it/)
+  assert.match(said[1] ?? '', /sysctl kernel\.unprivileged_userns_clone=1/)
+}
+
+/** What ends with a script that is shown what the browser is shown. */
+const INSIDE = `
+  cat "${dataDir}/postgres/key"; ls "${dataDir}" "$HOME" /tmp
+  touch "${dataDir}/chromium/new" && echo program-written
+  touch "${dataDir}/browsers/new" && echo home-written
+  umount "${dataDir}" && echo uncovered
+  unshare --user --map-root-user --mount umount "${dataDir}" && echo uncovered
+  for pid in /proc/[0-9]*; do cat $pid/root${dataDir}/postgres/key; done
+  echo "processes: $(ls -d /proc/[0-9]* | wc -l)"
+  grep -E "^(CapEff|CapBnd|NoNewPrivs):" /proc/self/status`
+
 describe('a browser of an ordinary user', () => {
   it('whose sandbox cannot work sees nothing but its program and its own files, or the node says so', async (t) => {
     const told = await start(t)
-    assert.equal(told.error, undefined)
-    assert.equal(told.sandbox, 'off')
-    assert.equal(told.evaluated, 42)
-    assert.match(told.said[0] ?? '', /without its sandbox/)
+    assert.deepEqual([told.error, told.sandbox, told.evaluated], [undefined, 'off', 42])
     const user = ownUid() === 0 ? { uid: told.uid, gid: told.uid } : {}
-    const isAllowed =
-      spawnSync('unshare', ['--user', '--map-root-user', '--mount', 'true'], user).status === 0
+    const mount = ['--user', '--map-root-user', '--mount', 'true']
+    const isAllowed = spawnSync('unshare', mount, user).status === 0
     assert.equal(told.data, isAllowed ? 'closed' : 'open')
     if (!isAllowed) return saysSo(told)
     assert.equal(told.said.length, 1)
+    assert.match(told.said[0] ?? '', /without its sandbox/)
     assert(processesOfGroup(told.pid!).some(({ commandLine }) => commandLine.includes('--type=')))
 
-    const inside = await shell(
-      told,
-      `
-      cat "${dataDir}/postgres/key" 2>&1; ls "${dataDir}" "$HOME" /tmp
-      touch "${dataDir}/chromium/new" 2>/dev/null && echo program-written
-      touch "${dataDir}/browsers/new" && echo home-written
-      umount "${dataDir}" 2>/dev/null && echo uncovered
-      unshare --user --map-root-user --mount umount "${dataDir}" 2>/dev/null && echo uncovered
-      for pid in /proc/[0-9]*; do cat $pid/root${dataDir}/postgres/key 2>/dev/null; done
-      echo "processes: $(ls -d /proc/[0-9]* | wc -l)"
-      grep -E "^(CapEff|CapBnd|NoNewPrivs):" /proc/self/status`,
-    )
-    assert.doesNotMatch(inside, /secret-of-the-node|program-written|uncovered/)
-    assert.match(inside, /No such file/)
-    assert.match(inside, /home-written/)
+    const [file = '', ...args] = [...told.hiding!, '/bin/sh', '-c', `exec 2>&1; ${INSIDE}`]
+    const said = spawnSync(file, args, { ...user, encoding: 'utf8' }).stdout
+    assert.doesNotMatch(said, /secret-of-the-node|program-written|uncovered/)
+    assert.match(said, new RegExp(`^cat: '?${dataDir}/postgres/key'?: No such file`, 'm'))
+    assert.match(said, /home-written/)
     // Only its own script: no other /proc/<pid>/root leads out.
-    assert.match(inside, /^processes: [1-9]$/m)
-    for (const line of [/^CapEff:\s+0+$/m, /^CapBnd:\s+0+$/m, /^NoNewPrivs:\s+1$/m])
-      assert.match(inside, line)
+    assert.match(said, /^processes: [1-9]$/m)
+    for (const line of [/^CapEff:\s+0+$/m, /^CapBnd:\s+0+$/m, /^NoNewPrivs:\s+1$/m]) assert.match(said, line)
   })
 
   it('where it cannot be hidden: the node says what can be read, and what mends it', async (t) => {
@@ -84,26 +85,6 @@ describe('a browser of an ordinary user', () => {
     saysSo(told)
   })
 })
-
-function saysSo({ said }: Told): void {
-  assert.match(said[0] ?? '', /without its sandbox/)
-  assert.match(said[1] ?? '', /could read the data directory: start the node as root, or allow what hides it/)
-  assert.match(said[1] ?? '', /sysctl kernel\.unprivileged_userns_clone=1/)
-}
-
-/** What a script says that is shown what the browser is shown. */
-async function shell({ hiding, uid }: Told, script: string): Promise<string> {
-  const [file = '', ...args] = hiding ?? []
-  const user = ownUid() === 0 ? { uid, gid: uid } : {}
-  const child = spawn(file, [...args, '/bin/sh', '-c', `${script} 2>&1`], {
-    ...user,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  const text: string[] = []
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (part) => text.push(String(part)))
-  await once(child, 'close')
-  return text.join('')
-}
 
 it('what lies in a hidden directory is hidden with it, and a program elsewhere stays where it is', () => {
   const within = viewOf('/tmp/data', '/tmp/data/chromium/1/chromium', '/tmp/data/browsers')

@@ -1,39 +1,35 @@
 /** Chromium's sandbox: on where it can be, and never silently off. */
 import assert from 'node:assert/strict'
 import { readFileSync, readlinkSync } from 'node:fs'
-import { chmod, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import path from 'node:path'
-import { after, before, describe, it, type TestContext } from 'node:test'
+import { after, it, type TestContext } from 'node:test'
 import { pino } from 'pino'
 import { makeDataDir, removeDir, testChromium } from '../../../test/support/data-dir.ts'
 import { PAGE_LIMITS } from '../outcome.ts'
 import { type BrowserBinary, findBrowser } from './browser-binary.ts'
 import { BrowserStartError, launchBrowser } from './browser-process.ts'
 
-let dataDir: string
-let real: BrowserBinary
-before(async () => {
-  dataDir = makeDataDir()
-  real = await findBrowser({ chromium: testChromium, dataDir })
-})
+const dataDir = makeDataDir()
+const real = await findBrowser({ chromium: testChromium, dataDir })
 after(() => removeDir(dataDir))
 
 /** The real browser behind a script, as on a machine where its sandbox cannot work. */
 async function behind(script: string): Promise<BrowserBinary> {
   const executable = path.join(dataDir, `browser-${Math.random()}`)
-  await writeFile(executable, `#!/bin/sh\n${script.replaceAll('REAL', real.executable)}\n`)
-  await chmod(executable, 0o755)
+  await writeFile(executable, `#!/bin/sh\n${script.replaceAll('REAL', real.executable)}\n`, { mode: 0o755 })
   return { ...real, executable }
 }
 
-async function launch(t: TestContext, binary: BrowserBinary, requireSandbox: boolean) {
+async function launch(t: TestContext, binary: BrowserBinary, requireSandbox = false) {
   const lines: string[] = []
   const log = pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) })
+  const { memoryBytes: pageMemoryBytes } = PAGE_LIMITS
   const browser = await launchBrowser({
     binary,
     dataDir,
     spkiHash: null,
-    pageMemoryBytes: PAGE_LIMITS.memoryBytes,
+    pageMemoryBytes,
     requireSandbox,
     log,
   })
@@ -50,40 +46,35 @@ for (const [name, script] of Object.entries({
   'refuses to start with it': UNUSABLE,
   'runs without it unasked': LYING,
 })) {
-  describe(`a browser that ${name}`, () => {
-    it('is run without, under no new privileges, and the node says so with what mends it', async (t) => {
-      const { browser, lines } = await launch(t, await behind(script), false)
-      assert.equal(browser.sandbox, 'off')
-      assert.match(readFileSync(`/proc/${browser.pid}/status`, 'utf8'), /^NoNewPrivs:\s+1$/m)
-      assert.equal(lines.length, 1)
-      assert.match(lines[0]!, /without its sandbox/)
-      assert.match(lines[0]!, /apt-get install/)
-      assert.match(lines[0]!, /operations/)
-    })
+  it(`a browser that ${name} is run without, under no new privileges, and the node says so with what mends it`, async (t) => {
+    const { browser, lines } = await launch(t, await behind(script))
+    assert.equal(browser.sandbox, 'off')
+    assert.match(readFileSync(`/proc/${browser.pid}/status`, 'utf8'), /^NoNewPrivs:\s+1$/m)
+    assert.equal(lines.length, 1)
+    for (const words of [/without its sandbox/, /apt-get install/, /operations/])
+      assert.match(lines[0]!, words)
+  })
 
-    it('is no browser where the sandbox is required: the error says why, and what to do', async (t) => {
-      await assert.rejects(launch(t, await behind(script), true), (error) => {
-        assert(error instanceof BrowserStartError)
-        assert.match(error.message, /PREPAINT_REQUIRE_SANDBOX=1 asks for it/)
-        assert.match(error.message, /unprivileged user namespaces/)
-        return true
-      })
+  it(`a browser that ${name} is none where the sandbox is required: the error says why, and what to do`, async (t) => {
+    await assert.rejects(launch(t, await behind(script), true), (error) => {
+      assert(error instanceof BrowserStartError)
+      assert.match(error.message, /PREPAINT_REQUIRE_SANDBOX=1 asks for it/)
+      assert.match(error.message, /unprivileged user namespaces/)
+      return true
     })
   })
 }
 
 it('a program that is no browser is named with its setting', async (t) => {
   const binary = { ...(await behind('exit 0')), source: 'PREPAINT_CHROMIUM' as const }
-  await assert.rejects(launch(t, binary, false), (error) => {
-    assert(error instanceof BrowserStartError)
-    assert(error.message.startsWith(`PREPAINT_CHROMIUM: ${binary.executable} does not work as a browser`))
-    return true
-  })
+  const words = `PREPAINT_CHROMIUM: ${binary.executable} does not work as a browser`
+  const isNamed = (error: unknown) => error instanceof BrowserStartError && error.message.startsWith(words)
+  await assert.rejects(launch(t, binary), isNamed)
 })
 
 it('the processor time of a browser is its own, not that of a script that started it, as on Debian', async (t) => {
   for (const script of ['REAL "$@"', 'exec REAL "$@"']) {
-    const { browser } = await launch(t, await behind(script), false)
+    const { browser } = await launch(t, await behind(script))
     const command = readFileSync(`/proc/${browser.mainPid}/cmdline`, 'utf8')
     assert.equal(command.includes('--type='), false, command)
     assert.equal(path.basename(readlinkSync(`/proc/${browser.mainPid}/exe`)).includes('chrom'), true, command)

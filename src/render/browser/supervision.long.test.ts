@@ -26,12 +26,11 @@ const hang = () => {
 }
 
 const browsers = () => processesOf(renderer.dataDir).filter(isBrowser)
+const having = (words: string) =>
+  processesOf(renderer.dataDir).filter(({ command }) => command.includes(words))
 /** Of a browser that has just ended, something may still be there. */
-const networkOf = (browser: number) =>
-  processesOf(renderer.dataDir).find(
-    ({ group, command }) => group === browser && command.includes('NetworkService'),
-  )
-const pages = () => processesOf(renderer.dataDir).filter(({ command }) => command.includes('--type=renderer'))
+const networkOf = (browser: number) => having('NetworkService').find(({ group }) => group === browser)
+const pages = () => having('--type=renderer')
 
 describe('what dies is replaced', () => {
   // What the last test has ended may not be gone yet.
@@ -44,16 +43,24 @@ describe('what dies is replaced', () => {
     }),
   )
 
-  it('a killed browser ends its renders as crashed; the next render has another browser', async () => {
-    const [before] = browsers()
-    const { asked, outcome } = hang()
-    await asked
-    process.kill(before!.pid, 'SIGKILL')
-    assert.equal((await outcome).kind, 'crashed')
-    assert.match(await renderer.html('/page'), /content/)
-    await until('the new browser alone', () => browsers().length === 1 && browsers()[0]!.pid !== before!.pid)
-    assert.equal(renderer.healthy, true)
-  })
+  for (const [what, victimOf] of [
+    ['browser', (browser: ReturnType<typeof browsers>[number]) => browser],
+    ['network process', ({ group }: { group: number }) => networkOf(group)!],
+  ] as const) {
+    it(`a killed ${what} ends renders as crashed; the next render has another browser`, async () => {
+      const { asked, outcome } = hang()
+      await asked
+      const [before] = browsers()
+      process.kill(victimOf(before!).pid, 'SIGKILL')
+      assert.equal((await outcome).kind, 'crashed')
+      assert.match(await renderer.html('/page'), /content/)
+      await until(
+        'the new browser alone',
+        () => browsers().length === 1 && browsers()[0]!.pid !== before!.pid,
+      )
+      assert.equal(renderer.healthy, true)
+    })
+  }
 
   it('a browser that is stopped and answers nothing is replaced too', async () => {
     const [before] = browsers()
@@ -66,8 +73,7 @@ describe('what dies is replaced', () => {
 
   it('a browser that answers but can make no page any more is replaced, and the render has the next one', async () => {
     const [before] = browsers()
-    const zygotes = () =>
-      processesOf(renderer.dataDir).filter(({ command }) => command.includes('--type=zygote'))
+    const zygotes = () => having('--type=zygote')
     assert(zygotes().length > 0)
     // One of them may end with the one before it: what counts is that none is left.
     await until('no zygote is left', () => {
@@ -76,18 +82,6 @@ describe('what dies is replaced', () => {
     })
     assert.match(await renderer.html('/page', { domain: 'zygote.example' }), /content/)
     assert.notEqual(browsers().at(-1)!.pid, before!.pid)
-  })
-
-  it('a network process that is killed takes the render with it, and the next has another browser', async () => {
-    const { asked, outcome } = hang()
-    await asked
-    const [before] = browsers()
-    const network = networkOf(before!.group)
-    assert(network !== undefined)
-    process.kill(network.pid, 'SIGKILL')
-    assert.equal((await outcome).kind, 'crashed')
-    assert.match(await renderer.html('/page'), /content/)
-    await until('the new browser alone', () => browsers().length === 1 && browsers()[0]!.pid !== before!.pid)
   })
 
   it('a page that ends in the moment its network process dies is not kept', async () => {

@@ -1,25 +1,23 @@
 import assert from 'node:assert/strict'
-import { describe, it } from 'node:test'
+import { describe, it, type TestContext } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { until } from '../../../test/support/condition.ts'
 import { silentLog } from '../../log.ts'
 import { superviseBrowser } from './supervisor.ts'
 
-const FOREVER = { renders: 1_000, ageMs: 1e9, memoryBytes: 1e12 }
+const LIMITS = { renders: 1_000, ageMs: 1e9, memoryBytes: 1e12 }
 const signal = new AbortController().signal
 
-/** Browsers that can be made to fail; each is known by its number. */
-function fakeBrowsers() {
+/** A supervisor of browsers that can be made to fail; each is known by its number. */
+async function supervise(t: TestContext, limits: Partial<typeof LIMITS> = {}) {
+  const clock = { ms: 0, nowMs: () => clock.ms }
   const state = {
     ...{ started: 0, alive: new Set<number>(), failStarts: 0 },
     ...{ answers: true, memoryBytes: 0, canOpenPages: true, checks: 0, kills: 0 },
     closing: Promise.resolve(),
   }
   const start = async () => {
-    if (state.failStarts > 0) {
-      state.failStarts--
-      throw new Error('no start today')
-    }
+    if (state.failStarts-- > 0) throw new Error('no start today')
     const number = ++state.started
     state.alive.add(number)
     const { promise: ended, resolve } = Promise.withResolvers<string>()
@@ -30,49 +28,43 @@ function fakeBrowsers() {
       state.alive.delete(number)
       return why
     }
-    const process = {
-      ended,
-      kill,
-      answers: async () => {
-        state.checks++
-        return state.answers || number > 1
-      },
-      memoryBytes: async () => (number === 1 ? state.memoryBytes : 0),
-      parts: { canOpenPages: () => number > 1 || state.canOpenPages },
+    const answers = async () => {
+      state.checks++
+      return state.answers || number > 1
     }
-    return { number, process, tabs: { close: async () => {} } }
+    const memoryBytes = async () => (number === 1 ? state.memoryBytes : 0)
+    const parts = { canOpenPages: () => number > 1 || state.canOpenPages }
+    return { number, process: { ended, kill, answers, memoryBytes, parts }, tabs: { close: async () => {} } }
   }
-  return { state, start }
-}
-
-async function supervise(limits: Partial<typeof FOREVER> = {}) {
-  const browsers = fakeBrowsers()
-  const clock = { ms: 0, nowMs: () => clock.ms }
-  const options = { start: browsers.start, limits: { ...FOREVER, ...limits }, clock, log: silentLog() }
-  return { ...browsers, clock, supervisor: await superviseBrowser({ ...options, checkEveryMs: 5 }) }
-}
-
-/** The clock may move while a check is under way, so one is not enough. */
-async function twoChecks({ state }: Supervised): Promise<void> {
-  const before = state.checks
-  await until('two checks', () => state.checks >= before + 2)
+  const options = { start, limits: { ...LIMITS, ...limits }, clock, log: silentLog(), checkEveryMs: 5 }
+  const supervisor = await superviseBrowser(options)
+  t.after(() => supervisor.close())
+  return {
+    ...{ state, clock, supervisor },
+    lease: () => supervisor.lease(signal),
+    endOf: (number: number) => until(`the end of ${number}`, () => !state.alive.has(number)),
+    /** The clock may move while a check is under way, so one is not enough. */
+    async twoChecks() {
+      const before = state.checks
+      await until('two checks', () => state.checks >= before + 2)
+    },
+  }
 }
 
 type Supervised = Awaited<ReturnType<typeof supervise>>
 
 describe('a browser is replaced', () => {
-  it('after its number of renders: the new one takes over, the old one ends with its last render', async () => {
-    const { state, supervisor } = await supervise({ renders: 2 })
-    const first = await supervisor.lease(signal)
-    const second = await supervisor.lease(signal)
+  it('after its number of renders: the new one takes over, the old one ends with its last render', async (t) => {
+    const { state, supervisor, lease, endOf } = await supervise(t, { renders: 2 })
+    const [first, second] = [await lease(), await lease()]
     assert.deepEqual([first.browser.number, second.browser.number], [1, 1])
     await until('the second browser', () => state.started === 2)
-    const third = await supervisor.lease(signal)
+    const third = await lease()
     assert.equal(third.browser.number, 2)
     first.release()
     assert(state.alive.has(1), 'ended under a render')
     second.release()
-    await until('the end of the first', () => !state.alive.has(1))
+    await endOf(1)
     third.release()
     await supervisor.close()
     assert.equal(state.alive.size, 0)
@@ -83,43 +75,41 @@ describe('a browser is replaced', () => {
     'when it has grown': ({ state }: Supervised) => Object.assign(state, { memoryBytes: 1_000 }),
     'when it gives no answer': ({ state }: Supervised) => Object.assign(state, { answers: false }),
   })) {
-    it(name, async () => {
-      const supervised = await supervise({ ageMs: 1_000, memoryBytes: 1_000 })
-      const { supervisor } = supervised
+    it(name, async (t) => {
+      const supervised = await supervise(t, { ageMs: 1_000, memoryBytes: 1_000 })
       supervised.clock.ms = 999
       supervised.state.memoryBytes = 999
-      const { browser, release } = await supervisor.lease(signal)
+      await supervised.twoChecks()
+      const { browser, release } = await supervised.lease()
       assert.equal(browser.number, 1)
       release()
       age(supervised)
       await until('the second browser', () => supervised.state.started === 2)
-      await until('the end of the first', () => !supervised.state.alive.has(1))
-      await supervisor.close()
+      await supervised.endOf(1)
     })
   }
 
-  it('when it can open no more pages: what it renders goes on, what comes waits for the next one', async () => {
-    const { state, supervisor } = await supervise()
-    const first = await supervisor.lease(signal)
+  it('when it can open no more pages: what it renders goes on, what comes waits for the next one', async (t) => {
+    const { state, lease, endOf } = await supervise(t)
+    const first = await lease()
     state.canOpenPages = false
-    const second = await supervisor.lease(signal)
-    assert.deepEqual([first.browser.number, second.browser.number], [1, 2])
+    assert.deepEqual([first.browser.number, (await lease()).browser.number], [1, 2])
     assert(state.alive.has(1), 'ended under a render')
     first.release()
-    await until('the end of the first', () => !state.alive.has(1))
-    second.release()
-    await supervisor.close()
+    await endOf(1)
   })
 
-  it('although it does not start at first; who waits gets the one that does', async () => {
-    const { state, supervisor } = await supervise()
-    const { browser, release } = await supervisor.lease(signal)
-    state.failStarts = 2
+  it('although it does not start at first; who waits gets the one that does, or leaves by its signal', async (t) => {
+    const { state, supervisor, lease } = await supervise(t)
+    const { browser, release } = await lease()
+    state.failStarts = 1_000
     await browser.process.kill('crash')
     release()
     await until('the gap', () => !supervisor.healthy)
-    assert.equal((await supervisor.lease(signal)).browser.number, 2)
-    assert.equal(state.failStarts, 0)
+    await assert.rejects(supervisor.lease(AbortSignal.timeout(20)), { name: 'TimeoutError' })
+    const next = lease()
+    state.failStarts = 1
+    assert.equal((await next).browser.number, 2)
     assert.equal(supervisor.healthy, true)
     await supervisor.close()
     assert.equal(supervisor.healthy, false)
@@ -129,36 +119,33 @@ describe('a browser is replaced', () => {
 const TEN_MINUTES = 600_000
 
 describe('a browser without renders', () => {
-  it('is closed after ten minutes, which is no failure; the next render starts another one', async () => {
-    const supervised = await supervise()
-    const { state, clock, supervisor } = supervised
-    const { release } = await supervisor.lease(signal)
+  it('is closed after ten minutes, which is no failure; the next render starts another one', async (t) => {
+    const { state, clock, supervisor, lease, twoChecks } = await supervise(t)
+    const { release } = await lease()
     clock.ms = 3 * TEN_MINUTES
-    await twoChecks(supervised)
+    await twoChecks()
     assert(state.alive.has(1), 'closed under a render')
     release()
     clock.ms += TEN_MINUTES - 1
-    await twoChecks(supervised)
+    await twoChecks()
     assert(state.alive.has(1), 'closed too early')
     clock.ms += 1
     await until('the end of the browser', () => supervisor.alive === 0)
     assert.deepEqual([supervisor.healthy, supervisor.started, state.alive.size], [true, 1, 0])
-    const leases = [supervisor.lease(signal), supervisor.lease(signal)]
+    const leases = [lease(), lease()]
     assert.equal(supervisor.healthy, true)
     const numbers = (await Promise.all(leases)).map(({ browser }) => browser.number)
     assert.deepEqual([numbers, supervisor.started], [[2, 2], 2])
-    await supervisor.close()
   })
 
-  it('does not get a render that comes while it is being closed; shutdown waits for its end', async () => {
-    const { state, clock, supervisor } = await supervise()
+  it('does not get a render that comes while it is being closed; shutdown waits for its end', async (t) => {
+    const { state, clock, supervisor, lease } = await supervise(t)
     const { promise, resolve } = Promise.withResolvers<void>()
     state.closing = promise
     clock.ms = TEN_MINUTES
     await until('it is being closed', () => state.kills === 1)
     state.closing = Promise.resolve()
-    assert(state.alive.has(1))
-    const { browser, release } = await supervisor.lease(signal)
+    const { browser, release } = await lease()
     assert.equal(browser.number, 2)
     release()
     let isClosed = false
@@ -171,13 +158,4 @@ describe('a browser without renders', () => {
     await closed
     assert.equal(state.alive.size, 0)
   })
-})
-
-it('waiting for a browser ends when the signal says so', async () => {
-  const { state, supervisor } = await supervise()
-  state.failStarts = 1_000
-  await (await supervisor.lease(signal)).browser.process.kill('crash')
-  await until('the gap', () => !supervisor.healthy)
-  await assert.rejects(supervisor.lease(AbortSignal.timeout(20)), { name: 'TimeoutError' })
-  await supervisor.close()
 })

@@ -3,40 +3,35 @@ import { it, type TestContext } from 'node:test'
 import { killUnlessOpened, OPEN_LIMIT_MS } from './tab-pool.ts'
 
 /** A browser whose answer comes when it is told to, and a clock that is told to go on. */
-function watched(t: TestContext) {
+function watch(t: TestContext) {
+  t.mock.timers.reset()
   t.mock.timers.enable({ apis: ['setTimeout'] })
-  const { promise, resolve: answer } = Promise.withResolvers<boolean>()
+  const { promise, resolve } = Promise.withResolvers<boolean>()
   const killed: string[] = []
   const kill = async (why: string) => {
     killed.push(why)
     return why
   }
   const opened = killUnlessOpened({ answers: () => promise, kill })
-  const settle = () => new Promise(setImmediate)
-  return {
-    killed,
-    opened,
-    answer: (does: boolean) => {
-      answer(does)
-      return settle()
-    },
-    tick: (ms: number) => {
-      t.mock.timers.tick(ms)
-      return settle()
-    },
+  const tick = (ms: number) => {
+    t.mock.timers.tick(ms)
+    return new Promise(setImmediate)
   }
+  const answer = (does: boolean) => {
+    resolve(does)
+    return tick(0)
+  }
+  return { killed, opened, answer, tick }
 }
 
 it('a browser that opens no page is ended if it does not answer; if it does, it has the same time again', async (t) => {
-  const silent = watched(t)
+  const silent = watch(t)
   await silent.answer(false)
   await silent.tick(OPEN_LIMIT_MS)
   assert.deepEqual(silent.killed, ['could not open a page'])
-  t.mock.timers.reset()
 
-  const { killed, answer, tick } = watched(t)
+  const { killed, answer, tick } = watch(t)
   await tick(2 * OPEN_LIMIT_MS)
-  assert.deepEqual(killed, [])
   await answer(true)
   await tick(OPEN_LIMIT_MS - 1)
   assert.deepEqual(killed, [])
@@ -45,10 +40,10 @@ it('a browser that opens no page is ended if it does not answer; if it does, it 
 })
 
 it('one that has opened its page late is left alone', async (t) => {
-  const late = watched(t)
-  await late.tick(OPEN_LIMIT_MS)
-  late.opened()
-  await late.answer(false)
-  await late.tick(OPEN_LIMIT_MS)
-  assert.deepEqual(late.killed, [])
+  const { killed, opened, answer, tick } = watch(t)
+  await tick(OPEN_LIMIT_MS)
+  opened()
+  await answer(false)
+  await tick(OPEN_LIMIT_MS)
+  assert.deepEqual(killed, [])
 })

@@ -1,11 +1,14 @@
 /** A page that stays in its tab, asleep, between two renders: what it may do there, which is nothing, and when it may not stay. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import v8 from 'node:v8'
+import vm from 'node:vm'
+import { until } from '../../../test/support/condition.ts'
 import { javascript, openRenderer, scripted } from '../../../test/support/renderer.ts'
 import { NetworkActivity } from '../time/network-activity.ts'
 import { MainDocument } from '../visit/main-document.ts'
 
-const renderer = await openRenderer({ slots: 1 })
+const renderer = await openRenderer({ slots: 1, timeoutMs: 60_000 })
 const { routes } = renderer
 
 const KEPT = `JSON.stringify({ cookie: document.cookie, local: { ...localStorage }, session: { ...sessionStorage } })`
@@ -14,14 +17,15 @@ const WRITE = (what: string) =>
   `document.cookie = '${what}=1'; localStorage.${what} = 1; sessionStorage.${what} = 1`
 routes.set('/next', scripted(`show(${KEPT}); setTimeout(() => show('later ' + ${KEPT}), 3000)`))
 
-/** The page, and what the next one in the same tab finds. */
-async function afterPage(name: string, script: string, domain = `${name}.example`): Promise<string[]> {
+/** The page, and what the next one in the same tab finds: nothing. */
+async function isForgotten(name: string, script: string): Promise<void> {
   routes.set(`/${name}`, scripted(`show('a'); ${script}`))
+  const domain = `${name}.example`
   await renderer.html(`/${name}`, { domain })
-  return (await renderer.shown('/next', { domain })).map((text) => text.replaceAll('&quot;', '"'))
+  assert.deepEqual(await renderer.shown('/next', { domain }), [NOTHING, `later ${NOTHING}`])
 }
 
-describe('a page that is parked', () => {
+describe('a page that is parked: the next one finds nothing of it', () => {
   const PAGES: Record<string, string> = {
     'has written': WRITE('written'),
     'has timers still to come': `setTimeout(() => { ${WRITE('timer')} }, 60000); setInterval(() => { ${WRITE('interval')} }, 700)`,
@@ -31,33 +35,36 @@ describe('a page that is parked', () => {
     'has a frame that listens to its end': `const frame = document.createElement('iframe'); frame.srcdoc = "<script>addEventListener('pagehide', () => { ${WRITE('inner')} })</" + "script>"; document.body.append(frame)`,
     'has replaced what tells the date': `window.File = window.Date = class { lastModified = 0; static now() { return 0 } }`,
   }
-  for (const [name, script] of Object.entries(PAGES)) {
-    it(`and ${name}: the next finds nothing of it`, async () =>
-      assert.deepEqual(await afterPage(name.replaceAll(/\W+/g, '-'), script), [NOTHING, `later ${NOTHING}`]))
-  }
+  for (const [name, script] of Object.entries(PAGES))
+    it(`and ${name}`, () => isForgotten(name.replaceAll(/\W+/g, '-'), script))
 
   it('shared workers, sockets and open requests are left before the next page comes', async () => {
-    const asked: string[] = []
     routes.set('/worker.js', javascript(`setInterval(() => fetch('/beat'), 50)`))
-    routes.set('/beat', (request, response) => {
-      asked.push(request.url ?? '')
-      response.end()
-    })
     let slow = () => {}
     routes.set('/slow', (_request, response) => {
       slow = () => response.setHeader('set-cookie', 'slow=1').end('{}')
     })
-    await afterPage(
-      'worker',
-      `window.worker = new SharedWorker('/worker.js'); setTimeout(() => { window.prerenderReady = true }, 100)`,
-    )
-    const seen = await afterPage('slow', `fetch('/slow').catch(() => {}); window.prerenderReady = true`)
+    const soon = `setTimeout(() => { window.prerenderReady = true }, 100)`
+    await isForgotten('worker', `window.worker = new SharedWorker('/worker.js'); ${soon}`)
+    await isForgotten('slow', `fetch('/slow').catch(() => {}); window.prerenderReady = true`)
     slow()
-    assert.deepEqual(seen, [NOTHING, `later ${NOTHING}`])
-    const before = asked.length
+    const before = renderer.asked.filter((path) => path === '/beat').length
     await renderer.html('/next', { domain: 'worker.example' })
-    assert.equal(asked.length, before)
+    assert.equal(renderer.asked.filter((path) => path === '/beat').length, before)
   })
+})
+
+it('what a render found is not kept by the tab that it used', async () => {
+  v8.setFlagsFromString('--expose-gc')
+  const heldMb = () => {
+    vm.runInNewContext('gc')()
+    return process.memoryUsage().heapUsed / 1e6
+  }
+  routes.set('/long', `<p>${'content '.repeat(125_000)}`)
+  await renderer.html('/long?0')
+  const before = heldMb()
+  for (let n = 1; n <= 20; n++) await renderer.html(`/long?${n}`)
+  await until('the pages are gone', () => heldMb() - before < 6)
 })
 
 describe('whether a page may be parked', () => {

@@ -1,4 +1,4 @@
-/** Which workers are watched. What they do, and that it is waited for, is in the corpus (test/render/corpus/requests.ts). */
+/** Which workers are watched. What they do, and that it is waited for, is in the corpus (test/render/corpus/network.ts). */
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import type { CdpListeners, CdpSession } from '../browser/cdp.ts'
@@ -6,29 +6,37 @@ import { NetworkActivity } from '../time/network-activity.ts'
 import type { RenderClock } from '../time/virtual-clock.ts'
 import { followContextWorkers, inStepWith, WATCHED_LIMIT, type Wake, Workers } from './workers.ts'
 
-/** One that answers at once. */
-const page: Pick<CdpSession, 'send'> = { send: (_method, ..._params) => Promise.resolve({} as never) }
+type Answer = () => Promise<unknown>
+const atOnce: Answer = async () => ({})
+const never: Answer = () => new Promise(() => {})
 
-/** Sessions whose workers never answer; what each was sent. */
-function silentWorkers(answering = page) {
-  const sent = new Map<string, string[]>()
+function fakeSession(answer: Answer) {
+  const fake = { sent: [] as string[], heard: {} as CdpListeners }
+  const session: CdpSession = {
+    send(method, ..._params) {
+      fake.sent.push(method)
+      return answer() as Promise<never>
+    },
+    listen: (listeners) => Object.assign(fake, { heard: listeners }),
+  }
+  return Object.assign(fake, { session })
+}
+
+/** The workers of a page, by the names of their sessions. */
+function watch({ worker = never, page = atOnce, limit = WATCHED_LIMIT }) {
+  const workers = new Map<string, ReturnType<typeof fakeSession>>()
   const ended: string[] = []
-  const heard = new Map<string, CdpListeners>()
   const connection = {
-    session: (id: string): CdpSession => ({
-      send: (method, ..._params) => {
-        sent.set(id, [...(sent.get(id) ?? []), method])
-        return new Promise<never>(() => {})
-      },
-      listen: (listeners) => void heard.set(id, listeners),
-    }),
+    session(id: string) {
+      workers.set(id, fakeSession(worker))
+      return workers.get(id)!.session
+    },
     endSession: (id: string) => void ended.push(id),
   }
   const activity = new NetworkActivity(() => 0)
-  /** Events of the page, and of a worker by the name of its session. */
-  const { listeners } = new Workers({ connection, activity, page: answering })
-  const worker = (id: string) => heard.get(id)
-  return { connection, sent, ended, worker, activity, listeners }
+  const { listeners } = new Workers({ connection, activity, page: fakeSession(page).session, limit })
+  const listenersOf = (id: string) => workers.get(id)?.heard
+  return { sentTo: (id: string) => workers.get(id)?.sent, ended, listenersOf, activity, listeners }
 }
 const DATA = {
   requestId: '1',
@@ -44,27 +52,28 @@ const attach = (listeners: CdpListeners | undefined, sessionId: string, info: ob
   })
 
 it('so many, and the next one runs unwatched', () => {
-  const { sent, listeners } = silentWorkers()
+  const { sentTo, listeners } = watch({})
   for (let n = 1; n <= WATCHED_LIMIT + 1; n++) attach(listeners, String(n))
-  assert.deepEqual(sent.get(String(WATCHED_LIMIT)), [
+  assert.deepEqual(sentTo(String(WATCHED_LIMIT)), [
     ...['Network.enable', 'Target.setAutoAttach', 'Runtime.evaluate'],
     ...['Runtime.runIfWaitingForDebugger', 'Runtime.evaluate'],
   ])
-  assert.deepEqual(sent.get(String(WATCHED_LIMIT + 1)), ['Runtime.runIfWaitingForDebugger'])
+  assert.deepEqual(sentTo(String(WATCHED_LIMIT + 1)), ['Runtime.runIfWaitingForDebugger'])
 })
 
 it('nothing of a worker that has ended is waited for, nor one whose script failed; a worker of a worker ends with its session', () => {
   for (const end of ['Target.detachedFromTarget', 'Network.loadingFailed'] as const) {
-    const { ended, worker, activity, listeners } = silentWorkers()
+    const { ended, listenersOf, activity, listeners } = watch({})
     activity.started('w', SCRIPT)
     attach(listeners, 'w')
-    worker('w')?.['Network.requestWillBeSent']?.(DATA)
-    if (end === 'Network.loadingFailed') worker('w')?.[end]?.({ requestId: 'w' } as never)
+    const worker = listenersOf('w')
+    worker?.['Network.requestWillBeSent']?.(DATA)
+    if (end === 'Network.loadingFailed') worker?.[end]?.({ requestId: 'w' } as never)
     else listeners[end]?.({ sessionId: 'w' })
     assert.equal(activity.isBusy(), false, end)
     assert.deepEqual(ended, ['w'])
-    attach(worker('w'), 'inner')
-    worker('w')?.['Target.detachedFromTarget']?.({ sessionId: 'inner' })
+    attach(worker, 'inner')
+    worker?.['Target.detachedFromTarget']?.({ sessionId: 'inner' })
     assert.deepEqual(ended, ['w', 'inner'])
   }
 })
@@ -72,11 +81,11 @@ it('nothing of a worker that has ended is waited for, nor one whose script faile
 it('a worker computes that gives no answer, when its page gives one', async () => {
   for (const pageAnswers of [true, false]) {
     const { promise: asked, resolve: tell } = Promise.withResolvers<void>()
-    const send = () => {
+    const page: Answer = () => {
       tell()
-      return pageAnswers ? Promise.resolve({}) : new Promise(() => {})
+      return pageAnswers ? atOnce() : never()
     }
-    const { activity, listeners } = silentWorkers({ send } as unknown as typeof page)
+    const { activity, listeners } = watch({ page })
     activity.workerStarted()
     attach(listeners, 'w')
     await asked
@@ -86,40 +95,28 @@ it('a worker computes that gives no answer, when its page gives one', async () =
 })
 
 it('a worker that ends while it is set up does no harm', async () => {
-  const refused: CdpSession = {
-    send: (_method, ..._params) => Promise.reject(new Error('the page is gone')),
-    listen: () => {},
+  for (const limit of [0, 1]) {
+    const { activity, listeners } = watch({ worker: () => Promise.reject(new Error('gone')), limit })
+    attach(listeners, 'w')
+    // An unhandled rejection fails this test.
+    await new Promise(setImmediate)
+    assert.equal(activity.isBusy(), false)
   }
-  const connection = { session: () => refused, endSession: () => {} }
-  const activity = new NetworkActivity(() => 0)
-  for (const limit of [0, 1]) attach(new Workers({ connection, activity, page, limit }).listeners, 'w')
-  // An unhandled rejection fails this test.
-  await new Promise(setImmediate)
-  assert.equal(activity.isBusy(), false)
 })
 
 it('a shared worker is reported to its context, from its beginning to its end', async () => {
-  let heard: CdpListeners = {}
-  const sent: string[] = []
-  const browser: CdpSession = {
-    send: async (method, ..._params) => {
-      sent.push(method)
-      return {} as never
-    },
-    listen: (listeners) => {
-      heard = listeners
-    },
-  }
+  const browser = fakeSession(atOnce)
   const attachIn = (id: string, browserContextId: string, type = 'shared_worker') =>
-    attach(heard, id, { type, browserContextId })
+    attach(browser.heard, id, { type, browserContextId })
+  const detach = (sessionId: string) => browser.heard['Target.detachedFromTarget']?.({ sessionId })
   const told: string[] = []
   const hearer = (name: string): CdpListeners => ({
     'Target.attachedToTarget': ({ sessionId }) => void told.push(`${name}: ${sessionId} began`),
     'Target.detachedFromTarget': ({ sessionId }) => void told.push(`${name}: ${sessionId} ended`),
   })
 
-  const contextWorkers = await followContextWorkers(browser)
-  assert.deepEqual(sent, ['Target.setAutoAttach'])
+  const contextWorkers = await followContextWorkers(browser.session)
+  assert.deepEqual(browser.sent, ['Target.setAutoAttach'])
   contextWorkers.listen('a', hearer('first of a'))
   contextWorkers.listen('a', hearer('a'))
   contextWorkers.listen('b', hearer('b'))
@@ -127,10 +124,10 @@ it('a shared worker is reported to its context, from its beginning to its end', 
   attachIn('2', 'b')
   attachIn('3', 'unknown')
   attachIn('4', 'a', 'page')
-  heard['Target.detachedFromTarget']?.({ sessionId: '1' })
-  heard['Target.detachedFromTarget']?.({ sessionId: '1' })
+  detach('1')
+  detach('1')
   contextWorkers.forget('b')
-  heard['Target.detachedFromTarget']?.({ sessionId: '2' })
+  detach('2')
   assert.deepEqual(told, ['a: 1 began', 'b: 2 began', 'a: 1 ended'])
 })
 

@@ -39,37 +39,34 @@ function play(story: string, { delivered = [], polls }: Given = {}) {
     'given-time': () => activity.takeLostTime(),
     parkable: () => activity.canPark(),
   }
-  const answers = (step: string, question: string, expected: boolean) =>
+  let step = ''
+  const answers = (question: string, expected: boolean) =>
     assert.equal(questions[question]!(), expected, `${step} at ${clock.ms}`)
-  const workers: Record<string, (id: string) => void> = {
-    starts: () => activity.workerStarted(),
-    'is-loaded': () => activity.workerLoaded(),
-    computes: () => activity.workerBusy('1'),
-    rests: () => activity.workerIdle('1'),
-    'has-an-answer': () => activity.workerWillSend(),
-    speaks: () => activity.messageReceived(),
-    'has-ended': (id) => activity.workerEnded(addressOf(id)),
+  const verbs: Record<string, (first: string, second: string) => void> = {
+    at: (ms) => Object.assign(clock, { ms: Number(ms) }),
+    start: (id, type) => activity.started(id, { method: 'GET', url: addressOf(id), type }),
+    part: (id) => activity.progressed(id),
+    end: (id) => activity.finished(id),
+    send: (id) => activity.messageSent(id),
+    hear: (word) => activity.hear(word),
+    'clock-runs-out': () => activity.clockRanOut(),
+    'worker-starts': () => activity.workerStarted(),
+    'worker-is-loaded': () => activity.workerLoaded(),
+    'worker-computes': () => activity.workerBusy('1'),
+    'worker-rests': () => activity.workerIdle('1'),
+    'worker-has-an-answer': () => activity.workerWillSend(),
+    'worker-has-ended': (id) => activity.workerEnded(addressOf(id)),
+    is: (question) => answers(question, true),
+    not: (question) => answers(question, false),
   }
-  for (const step of story.split(', ')) {
-    const [verb = '', first = '', second = '', third = second] = step.split(' ')
-    if (verb === 'at') clock.ms = Number(first)
-    else if (verb === 'start') activity.started(first, { method: 'GET', url: addressOf(first), type: second })
-    else if (verb === 'part') activity.progressed(first)
-    else if (verb === 'end') activity.finished(first)
-    else if (verb === 'send') activity.messageSent(first)
-    else if (verb === 'hear') activity.hear(first)
-    else if (verb === 'clock-runs-out') activity.clockRanOut()
-    else if (verb === 'worker') workers[first]!(second)
-    else if (verb === 'is' || verb === 'not') answers(step, first, verb === 'is')
-    else if (first === 'until') {
-      for (const [ms, expected] of [
-        [Number(third) - 1, true],
-        [Number(third), false],
-      ] as const) {
-        clock.ms = ms
-        answers(step, verb, expected)
-      }
-    } else assert.fail(step)
+  for (step of story.split(', ')) {
+    const [verb = '', first = '', second = ''] = step.split(' ')
+    if (first === 'until') {
+      clock.ms = Number(second) - 1
+      answers(verb, true)
+      clock.ms++
+      answers(verb, false)
+    } else verbs[verb]!(first, second)
   }
   return { activity, forgotten }
 }
@@ -81,54 +78,42 @@ function tell(stories: Record<string, string | [story: string, given: Given]>): 
   }
 }
 
-/** A piece every 100 ms from the first time to the last, and what is true behind each. */
-const pieces = (fromMs: number, toMs: number, then: (ms: number) => string) =>
+/** A piece every 100 ms from the first time to the last, and what is true behind each, until it is not. */
+const pieces = (fromMs: number, toMs: number, what: string) =>
   Array.from({ length: (toMs - fromMs) / 100 + 1 }, (_, n) => fromMs + 100 * n)
-    .map((ms) => `at ${ms}, part 1, ${then(ms)}`)
+    .map((ms) => `at ${ms}, part 1, ${ms < toMs ? 'is' : 'not'} ${what}`)
     .join(', ')
+/** The same request again and again, or as it is varied: so many are waited for. */
+const polls = (most: number, query = (_time: number) => '') =>
+  Array.from({ length: most + 1 }, (_, time) => {
+    const id = `poll${query(time)}`
+    return `start ${id} XHR, ${time < most ? 'is busy, not held' : 'not busy, is held'}, end ${id}`
+  }).join(', ')
 
 const UNREAD = 'is busy, not given-time, clock-runs-out'
-const READ_AFTER_ALL = 'not held, clock-runs-out, not given-time, part 1, is busy'
+const WAITED_FOR = `${UNREAD}, is busy, not given-time, not held`
 
 describe('what is waited for', () => {
-  for (const [type, ms] of [
-    ['Fetch', 5_000],
-    ['Stylesheet', 10_000],
-  ] as const) {
-    const before = `at ${ms - 1}, is busy, not held, not quiet`
-    it(`${type} without an answer, up to ${ms} ms`, () =>
-      void play(`start 1 ${type}, ${before}, at ${ms}, not busy, is held, is quiet`))
-  }
-  for (const [type, bodyMs] of [
-    ['Fetch', 5_000],
-    ['Document', 15_000],
-  ] as const) {
-    const story = pieces(0, bodyMs, (ms) => (ms < bodyMs ? 'is busy' : 'not busy'))
-    it(`${type} that goes on for ever, for ${bodyMs} ms`, () => void play(`start 1 ${type}, ${story}`))
-  }
-  for (const [what, type, part, delivered, isGivenUp] of [
-    ['no fetch that has come whole and that the page does not read', 'Fetch', ', part 1', ['1'], true],
-    ['a fetch that has not come whole', 'Fetch', ', part 1', [], false],
-    ['a fetch without an answer', 'Fetch', '', ['1'], false],
-    ['XMLHttpRequest, which the browser reads', 'XHR', ', part 1', ['1'], false],
-  ] as const) {
-    it(`once the clock has run out by itself: ${what}`, () => {
-      // The page has time once more, to read it by and by; the clock does not stand for it either.
-      const then = isGivenUp ? 'not busy, is given-time' : 'is busy, not given-time'
-      play(`start 1 ${type}${part}, ${UNREAD}, ${then}, ${READ_AFTER_ALL}`, { delivered })
-    })
-  }
-  for (const [name, most, query] of [
-    ['the same request eight times, not a ninth', 8, () => ''],
-    ['the same path with another query thirty times', 30, (time: number) => `?since=${time}`],
-  ] as const) {
-    it(name, () => {
-      const round = (time: number) =>
-        `start poll${query(time)} XHR, ${time <= most ? 'is busy, not held' : 'not busy, is held'}, end poll${query(time)}`
-      play(Array.from({ length: most + 1 }, (_, at) => round(at + 1)).join(', '))
-    })
-  }
   tell({
+    'Fetch without an answer, up to 5 s':
+      'start 1 Fetch, at 4999, is busy, not held, not quiet, at 5000, not busy, is held, is quiet',
+    'Stylesheet without an answer, up to 10 s':
+      'start 1 Stylesheet, at 9999, is busy, not held, not quiet, at 10000, not busy, is held, is quiet',
+    'Fetch that goes on for ever, for 5 s': `start 1 Fetch, ${pieces(0, 5_000, 'busy')}`,
+    'Document that goes on for ever, for 15 s': `start 1 Document, ${pieces(0, 15_000, 'busy')}`,
+    // The page has time once more, to read it by and by; the clock does not stand for it either.
+    'once the clock has run out by itself: no fetch that has come whole and that the page does not read': [
+      `start 1 Fetch, part 1, ${UNREAD}, not busy, is given-time, not held, clock-runs-out, not given-time, part 1, is busy`,
+      { delivered: ['1'] },
+    ],
+    'but a fetch that has not come whole': `start 1 Fetch, part 1, ${WAITED_FOR}`,
+    'but a fetch without an answer': [`start 1 Fetch, ${WAITED_FOR}`, { delivered: ['1'] }],
+    'but XMLHttpRequest, which the browser reads': [
+      `start 1 XHR, part 1, ${WAITED_FOR}`,
+      { delivered: ['1'] },
+    ],
+    'the same request eight times, not a ninth': polls(8),
+    'the same path with another query thirty times': polls(30, (time) => `?since=${time}`),
     'silence longer where the machine is slow':
       'start 1 Fetch, part 1, at 799, not quiet-if-slow, at 800, is quiet-if-slow',
     'an answer that has begun, until it says nothing for 400 ms': 'start 1 Fetch, part 1, busy until 400',
@@ -149,25 +134,24 @@ tell({
 })
 
 describe('streams hold nothing but a moment', () => {
-  for (const type of ['EventSource', 'WebSocket']) {
-    const words = pieces(400, 2_000, (ms) => (ms < 2_000 ? 'is streaming' : 'not streaming'))
-    it(`${type}: 400 ms to say something, 150 ms for each next word, 2 s in all`, () =>
-      void play(`start 1 ${type}, part 1, not busy, is held, streaming until 400, ${words}`))
-  }
+  for (const type of ['EventSource', 'WebSocket'])
+    tell({
+      [`${type}: 400 ms to say something, 150 ms for each next word, 2 s in all`]: `start 1 ${type}, part 1, not busy, is held, streaming until 400, ${pieces(400, 2_000, 'streaming')}`,
+    })
   tell({
     'WebSocket: 2 s to open': 'start 1 WebSocket, streaming until 2000',
     'a socket that was asked, as long as one that was opened':
       'start 1 WebSocket, part 1, at 1000, not streaming, send 1, streaming until 1400',
     'beacons not even that': 'start 1 Ping, not busy, not streaming',
     'a worker that computes, for eight seconds in all, and its word a moment after that':
-      'worker starts, worker computes, at 5000, is busy, worker rests, not busy, streaming until 5400, is given-time, ' +
-      'worker computes, busy until 8000, worker rests, not streaming, not given-time',
+      'worker-starts, worker-computes, at 5000, is busy, worker-rests, not busy, streaming until 5400, is given-time, ' +
+      'worker-computes, busy until 8000, worker-rests, not streaming, not given-time',
     'a worker that has had the answer to a request':
-      'worker starts, at 4000, not streaming, worker has-an-answer, is streaming, is given-time',
+      'worker-starts, at 4000, not streaming, worker-has-an-answer, is streaming, is given-time',
     "a worker's script is waited for as the page's are, then the worker has a second for its first word":
-      'worker starts, start 1 Script, at 4000, is busy, end 1, worker is-loaded, not busy, streaming until 5000, is given-time',
+      'worker-starts, start 1 Script, at 4000, is busy, end 1, worker-is-loaded, not busy, streaming until 5000, is given-time',
     'the script of a worker that was ended before it began is not':
-      'worker starts, start 1 Script, worker has-ended other, is busy, worker has-ended 1, not busy, not held',
+      'worker-starts, start 1 Script, worker-has-ended other, is busy, worker-has-ended 1, not busy, not held',
     'a word, and the page has its time for it':
       'start 1 WebSocket, part 1, not given-time, at 100, part 1, is given-time, at 2000, part 1, not given-time',
   })

@@ -9,79 +9,60 @@ const DAY_MS = 24 * 3_600_000
 /** The world's clock, set by hand. */
 let aheadOfWorldMs = 0
 const clock = { nowMs: () => systemClock.nowMs() + aheadOfWorldMs }
-const renderer = await openRenderer({ slots: 1, clock })
+const { routes, shown } = await openRenderer({ slots: 1, clock })
 
-/** Every way in which a page can ask for the date, as milliseconds since the epoch. */
-const WAYS = `{
+const FORMAT = `new Intl.DateTimeFormat('en-US', { dateStyle: 'short', timeStyle: 'long', timeZone: 'UTC' })`
+/** Ways in which a worker can ask for the date, as milliseconds since the epoch. */
+const WORKER_WAYS = `
   now: Date.now(),
+  timeOrigin: performance.timeOrigin + performance.now(),
+  instant: Temporal.Now.instant().epochMilliseconds,
+  format: Date.parse(${FORMAT}.format().replace(',', '')),`
+/** A page has more. */
+const WAYS = `${WORKER_WAYS}
   'Date()': Date.parse(Date()),
   'a class of its own': new (class extends Date {})().getTime(),
-  timeOrigin: performance.timeOrigin + performance.now(),
   'timeOrigin in JSON': performance.toJSON().timeOrigin + performance.now(),
   'the start of the navigation': performance.timing.navigationStart + performance.now(),
-  formatToParts: Date.parse(new Intl.DateTimeFormat('en-US', { dateStyle: 'short', timeStyle: 'long', timeZone: 'UTC' }).formatToParts().map(({ value }) => value).join('').replace(',', '')),
-  instant: Temporal.Now.instant().epochMilliseconds,
+  formatToParts: Date.parse(${FORMAT}.formatToParts().map(({ value }) => value).join('').replace(',', '')),
   zoned: Temporal.Now.zonedDateTimeISO('Asia/Tokyo').epochMilliseconds,
   'plain date and time': Temporal.Now.plainDateISO('UTC').toZonedDateTime({ timeZone: 'UTC', plainTime: Temporal.Now.plainTimeISO('UTC') }).epochMilliseconds,
-  'in a frame': document.body.appendChild(document.createElement('iframe')).contentWindow.Date.now(),
-}`
+  'in a frame': document.body.appendChild(document.createElement('iframe')).contentWindow.Date.now(),`
 
-renderer.routes.set('/date', scripted(`show(JSON.stringify(${WAYS}))`))
-
-/** Nothing that a page was told lies outside: texts have no milliseconds. */
-function assertWithin(told: Record<string, number>, earliestMs: number, latestMs: number): void {
-  const wrong = Object.entries(told).filter(([, ms]) => !(ms >= earliestMs && ms <= latestMs))
+/** What each line of the page was told is of the time of its render, and of `slackMs` after that. */
+async function assertTrueDates(path: string, slackMs: number, lines: number, ways: number): Promise<void> {
+  // Texts have no milliseconds.
+  const earliestMs = clock.nowMs() - 1_500
+  const told: Record<string, number>[] = (await shown(path)).map((line) => JSON.parse(line))
+  const latestMs = clock.nowMs() + slackMs
+  assert.deepEqual([told.length, told.flatMap(Object.keys).length], [lines, lines * ways])
+  const wrong = told.flatMap(Object.entries<number>).filter(([, ms]) => !(ms >= earliestMs && ms <= latestMs))
   assert.deepEqual(wrong, [], `not from ${earliestMs} to ${latestMs}`)
 }
-
-async function assertTrueDate(): Promise<void> {
-  const earliestMs = clock.nowMs() - 1_500
-  const [told = ''] = await renderer.shown('/date')
-  assertWithin(JSON.parse(told), earliestMs, clock.nowMs() + 500)
-  assert.equal(Object.keys(JSON.parse(told)).length, 11)
-}
-
-/** Of a worker: what it is told of itself, and that it is one. */
-const WORKER_WAYS = `{
-  now: Date.now(),
-  timeOrigin: performance.timeOrigin + performance.now(),
-  instant: Temporal.Now.instant().epochMilliseconds,
-  format: Date.parse(new Intl.DateTimeFormat('en-US', { dateStyle: 'short', timeStyle: 'long', timeZone: 'UTC' }).format().replace(',', '')),
-}`
 
 describe('the date that a page is told', () => {
   it('is true in its workers too, and in theirs', async () => {
     const worker = (script: string) =>
       `new Worker(URL.createObjectURL(new Blob([${JSON.stringify(script)}])))`
-    const inner = `postMessage(${WORKER_WAYS})`
-    const outer = `postMessage(${WORKER_WAYS}); ${worker(inner)}.onmessage = ({ data }) => postMessage(data)`
-    renderer.routes.set(
-      '/workers',
-      scripted(`${worker(outer)}.onmessage = ({ data }) => show(JSON.stringify(data))`),
-    )
-    for (let render = 0; render < 2; render++) {
-      const earliestMs = clock.nowMs() - 1_500
-      const told = (await renderer.shown('/workers')).map((ways) => JSON.parse(ways))
-      // While they are waited for, the page's clock goes on by seconds. By now it is half a minute ahead.
-      const latestMs = clock.nowMs() + 8_000
-      assert.equal(told.length, 2)
-      for (const ways of told) assertWithin(ways, earliestMs, latestMs)
-    }
+    const inner = `postMessage({${WORKER_WAYS}})`
+    const outer = `${inner}; ${worker(inner)}.onmessage = ({ data }) => postMessage(data)`
+    routes.set('/workers', scripted(`${worker(outer)}.onmessage = ({ data }) => show(JSON.stringify(data))`))
+    // While they are waited for, the page's clock goes on by seconds. By now it is half a minute ahead.
+    for (let render = 0; render < 2; render++) await assertTrueDates('/workers', 8_000, 2, 4)
   })
 
   it('is true at once, after a rest of a minute and of ten days, and when the clock of the machine was set back', async () => {
+    routes.set('/date', scripted(`show(JSON.stringify({${WAYS}}))`))
     for (const restMs of [0, 60_000, 10 * DAY_MS, -DAY_MS, 0]) {
       aheadOfWorldMs += restMs
-      await assertTrueDate()
+      await assertTrueDates('/date', 500, 1, 12)
     }
   })
-})
 
-it('a corrected date looks like any other', async () => {
-  await renderer.html('/date')
-  renderer.routes.set(
-    '/looks',
-    scripted(`
+  it('looks like any other when it is corrected', async () => {
+    routes.set(
+      '/looks',
+      scripted(`
       show([Date.name, Date.length, Date.now.name, Date.now.length, Object.keys(window).includes('Date')].join())
       show([new Date() instanceof Date, new Date(5).getTime(), new Date(2020, 1, 2).getDate(), Date.UTC(1970, 0, 2), typeof Date()].join())
       show([Date, Date.now].every((native) => /\\[native code\\]/.test(Function.prototype.toString.call(native))))
@@ -89,7 +70,14 @@ it('a corrected date looks like any other', async () => {
       show([format.format === format.format, format.format(0), format.format(new Date(0)), format.resolvedOptions().timeZone].join(' '))
       show(Object.keys(window).filter((name) => /true/i.test(name)).length)
       const began = Date.now(); setTimeout(() => show('later ' + (Date.now() - began >= 2000)), 2000)`),
-  )
-  const looks = ['Date,7,now,0,false', 'true,5,2,86400000,string', 'true', 'true 1/1/1970 1/1/1970 UTC', '0']
-  assert.deepEqual(await renderer.shown('/looks'), [...looks, 'later true'])
+    )
+    const looks = [
+      'Date,7,now,0,false',
+      'true,5,2,86400000,string',
+      'true',
+      'true 1/1/1970 1/1/1970 UTC',
+      '0',
+    ]
+    assert.deepEqual(await shown('/looks'), [...looks, 'later true'])
+  })
 })

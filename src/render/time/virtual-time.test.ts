@@ -1,20 +1,18 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { type Answer, openRenderer, scripted, slowJson } from '../../../test/support/renderer.ts'
+import { inParts } from '../../../test/render/corpus-page.ts'
+import { openRenderer, scripted, slowJson } from '../../../test/support/renderer.ts'
 
-const renderer = await openRenderer({ slots: 4, timeoutMs: 10_000 })
-const answers: Record<string, Answer> = {
-  '/slow': slowJson(40, 'late'),
-  '/pieces': inPieces(6, 120),
-  '/never': () => {},
-}
-for (const [path, answer] of Object.entries(answers)) renderer.routes.set(path, answer)
+const { routes, html } = await openRenderer({ slots: 4, timeoutMs: 10_000 })
+routes.set('/slow', slowJson(40, 'late'))
+routes.set('/pieces', inParts(['piece 6', 'piece 5', 'piece 4', 'piece 3', 'piece 2', 'piece 1'], 120))
+routes.set('/never', () => {})
 
 /** The HTML of a page of its own. */
 function htmlOf(name: string, script: string): Promise<string> {
   const path = `/${encodeURIComponent(name)}`
-  renderer.routes.set(path, scripted(script))
-  return renderer.html(path)
+  routes.set(path, scripted(script))
+  return html(path)
 }
 
 /** Each script shows `late` when all is there, which has to be in the snapshot. More such pages are in test/render/corpus/. */
@@ -57,14 +55,6 @@ const complete: Record<string, string> = {
       setTimeout(() => { show('late'); window.prerenderReady = true }, 1000)`,
 }
 
-/** What goes on behind a flag that is true. */
-const ongoing: Record<string, string> = {
-  'a timer of 0.3 s': `setTimeout(() => show('late'), 300)`,
-  'timers that start timers': `let n = 0; const tick = () => ++n < 30 ? setTimeout(tick, 10) : show('late'); tick()`,
-  'animation frames': `let n = 0; requestAnimationFrame(function step() { ++n < 20 ? requestAnimationFrame(step) : show('late') })`,
-  'an idle callback after a timer': `setTimeout(() => requestIdleCallback(() => show('late')), 300)`,
-}
-
 describe('what a page still does is in its snapshot', { concurrency: 4 }, () => {
   for (const [name, script] of Object.entries(complete))
     it(name, async () => assert.match(await htmlOf(name, script), /<li>late<\/li>/))
@@ -74,13 +64,15 @@ describe('what a page still does is in its snapshot', { concurrency: 4 }, () => 
     assert.match(await htmlOf('poll', `let n = 0; setInterval(() => ${poll}, 500)`), /round 5/)
   })
 
-  const [first, ...others] = Object.entries(ongoing)
-  const flags = ['renderComplete', 'renderReady'].map((flag) => [flag, ...first!])
+  const timers = `let n = 0; const tick = () => ++n < 30 ? setTimeout(tick, 10) : show('late'); tick()`
+  const frames = `let n = 0; requestAnimationFrame(function step() { ++n < 20 ? requestAnimationFrame(step) : show('late') })`
   for (const [flag, name, script] of [
-    ...flags,
-    ...[first!, ...others].map((each) => ['prerenderReady', ...each]),
-  ])
-    it(`what comes after ${flag}: ${name} is not in the page, and the rest of its frame is`, async () => {
+    ['renderComplete', 'a timer of 0.3 s', `setTimeout(() => show('late'), 300)`],
+    ['renderReady', 'timers', timers],
+    ['prerenderReady', 'animation frames', frames],
+    ['prerenderReady', 'idle callbacks', `setTimeout(() => requestIdleCallback(() => show('late')), 300)`],
+  ] as const)
+    it(`what comes after ${flag}: ${name} are not in the page, and the rest of its frame is`, async () => {
       const rest = `requestAnimationFrame(() => Promise.resolve().then(() => show('now')))`
       const set = `setTimeout(() => { window.${flag} = true; ${script}; ${rest} }, 500)`
       const html = await htmlOf(`${flag} ${name}`, set)
@@ -88,16 +80,3 @@ describe('what a page still does is in its snapshot', { concurrency: 4 }, () => 
       assert.doesNotMatch(html, /<li>late/)
     })
 })
-
-/** An answer of so many pieces, with a pause before each. */
-function inPieces(pieces: number, pauseMs: number): Exclude<Answer, string> {
-  return (_request, response) => {
-    let left = pieces
-    const more = () => {
-      response.write(`piece ${left}`)
-      if (--left > 0) setTimeout(more, pauseMs)
-      else response.end()
-    }
-    setTimeout(more, pauseMs)
-  }
-}

@@ -8,25 +8,22 @@ import { documentLinks, judgeMainResponse } from './main-document.ts'
 
 const renderer = await openRenderer()
 
-type Second = (response: http.ServerResponse) => void
-
 /** A page that loads itself again at once; `second` answers then. */
-function reloading(path: string, second: Second): string {
+function reloaded(second: (response: http.ServerResponse) => void) {
   let loads = 0
-  renderer.routes.set(path, (_request, response) => {
+  renderer.routes.set('/reloads', (_request, response) => {
     response.setHeader('content-type', 'text/html')
     if (++loads > 1) second(response)
     else response.setHeader('x-robots-tag', 'first').end(scripted(`show('first'); location.reload()`))
   })
-  return path
+  return renderer.page('/reloads')
 }
 
 describe('a page that loads itself again', () => {
   it('is what the second answer is: body, status and headers', async () => {
-    const path = reloading('/gone', (response) =>
+    const outcome = await reloaded((response) =>
       response.writeHead(404, { 'x-robots-tag': ['noindex', 'noarchive'] }).end(scripted(`show('second')`)),
     )
-    const outcome = await renderer.page(path)
     assert(outcome.kind === 'rendered', JSON.stringify(outcome))
     assert.equal(outcome.status, 404)
     assert.match(outcome.html, /second/)
@@ -34,12 +31,10 @@ describe('a page that loads itself again', () => {
   })
 
   it('is a redirect when the second answer is one', async () => {
-    const path = reloading('/moved', (response) =>
-      response.writeHead(301, { location: '/there', 'cache-control': 'private' }).end(),
-    )
-    const location = 'https://shop.example/there'
-    const redirect = { kind: 'redirect', status: 301, location, cacheControl: 'private' }
-    assert.deepEqual(await renderer.page(path), redirect)
+    const moved = { location: '/there', 'cache-control': 'private' }
+    assert.deepEqual(await reloaded((response) => response.writeHead(301, moved).end()), {
+      ...{ kind: 'redirect', status: 301, location: 'https://shop.example/there', cacheControl: 'private' },
+    })
   })
 })
 
@@ -48,7 +43,7 @@ it('an answer that decides by itself is not parsed: nothing of it runs', async (
     response.writeHead(500, { 'content-type': 'text/html' }).end('<script src="/never.js"></script>'),
   )
   assert.deepEqual(await renderer.page('/broken'), { kind: 'origin-error', status: 500 })
-  await renderer.html(reloading('/next', (response) => response.end('<p>second')))
+  await reloaded((response) => response.end('<p>second'))
   assert(!renderer.asked.includes('/never.js'))
 })
 
