@@ -38,84 +38,80 @@ describe('sessions', async () => {
     transaction(pool, (client) => setPassword(client, account, password))
   const wrongCredentials = { code: 'wrong_credentials' }
 
-  describe('signing in', () => {
-    it('the token is random and stored only as its hash; one that is changed, or none, finds nothing', async () => {
-      const { id } = await owner()
-      const [{ session, token }, second] = [await start('Owner@Example.com'), await start()]
-      assert.equal(session.account, id)
-      assert.deepEqual(await read(token), { session, renewed: false })
-      assert.match(token, /^pp_se_[\w-]{43}$/)
-      assert.notEqual(token, second.token)
-      const { rows } = await pool.query('select s::text as row from sign_in_session s')
-      assert(!JSON.stringify(rows).includes(token.slice(6)))
-      for (const wrong of [`${token}x`, `~${token}`, '', 'x'.repeat(10_000)])
-        assert.equal(await read(wrong), null)
-    })
-
-    it('a wrong password, an unknown e-mail, an account without a password: the same refusal after one hash', async (t) => {
-      await owner()
-      await owner('none@example.com', null)
-      const scrypt = t.mock.method(crypto, 'scrypt')
-      syncBuiltinESMExports()
-      t.after(() => {
-        scrypt.mock.restore()
-        syncBuiltinESMExports()
-      })
-      for (const [at, name] of ['owner', 'nobody', 'none'].entries()) {
-        await assert.rejects(start(`${name}@example.com`, 'wrong horse'), wrongCredentials)
-        assert.equal(scrypt.mock.callCount(), at + 1, name)
-      }
-      await assert.rejects(start('a\0b'), wrongCredentials)
-    })
-
-    it('not to a suspended account, which only a client that knows the password is told', async () => {
-      const { id } = await owner()
-      const { token } = await start()
-      await setSuspended(pool, id, true, NOW)
-      assert.equal(await read(token), null)
-      await assert.rejects(start(), { code: 'account_suspended' })
-      await assert.rejects(start('owner@example.com', 'wrong horse'), wrongCredentials)
-      assert.equal(await startSession(pool, id, CLIENT, NOW), null)
-      await setSuspended(pool, id, false, NOW)
-      const again = await startSession(pool, id, CLIENT, NOW)
-      await pool.query('update account set suspended_at = now()')
-      await assert.rejects(read(again!.token), { code: 'account_suspended' }, 'it outlived the suspension')
-    })
+  it('the token is random and stored only as its hash; one that is changed, or none, finds nothing', async () => {
+    const { id } = await owner()
+    const [{ session, token }, second] = [await start('Owner@Example.com'), await start()]
+    assert.equal(session.account, id)
+    assert.deepEqual(await read(token), { session, renewed: false })
+    assert.match(token, /^pp_se_[\w-]{43}$/)
+    assert.notEqual(token, second.token)
+    const { rows } = await pool.query('select s::text as row from sign_in_session s')
+    assert(!JSON.stringify(rows).includes(token.slice(6)))
+    for (const wrong of [`${token}x`, `~${token}`, '', 'x'.repeat(10_000)])
+      assert.equal(await read(wrong), null)
   })
 
-  describe('the end of a session', () => {
-    it('a week without use', async () => {
-      await owner()
-      const [used, unused] = [await start(), await start()]
-      assert.notEqual(await read(used.token, NOW + 7 * DAY_MS - 1), null)
-      assert.equal(await read(unused.token, NOW + 7 * DAY_MS), null)
+  it('a wrong password, an unknown e-mail, an account without a password: the same refusal after one hash', async (t) => {
+    await owner()
+    await owner('none@example.com', null)
+    const scrypt = t.mock.method(crypto, 'scrypt')
+    syncBuiltinESMExports()
+    t.after(() => {
+      scrypt.mock.restore()
+      syncBuiltinESMExports()
     })
+    for (const [at, name] of ['owner', 'nobody', 'none'].entries()) {
+      await assert.rejects(start(`${name}@example.com`, 'wrong horse'), wrongCredentials)
+      assert.equal(scrypt.mock.callCount(), at + 1, name)
+    }
+    await assert.rejects(start('a\0b'), wrongCredentials)
+  })
 
-    it('thirty days, even if it is used every day; it is renewed at most once a day', async () => {
-      await owner()
-      const { token } = await start()
-      const found = []
-      for (let hours = 12; hours <= 30 * 24; hours += 12) {
-        found.push((await read(token, NOW + hours * 3_600_000))?.renewed)
-      }
-      const each = Array.from({ length: 59 }, (_, at) => at % 2 === 1)
-      assert.deepEqual(found, [...each, undefined])
-    })
+  it('nobody signs in to a suspended account, which only a client that knows the password is told', async () => {
+    const { id } = await owner()
+    const { token } = await start()
+    await setSuspended(pool, id, true, NOW)
+    assert.equal(await read(token), null)
+    await assert.rejects(start(), { code: 'account_suspended' })
+    await assert.rejects(start('owner@example.com', 'wrong horse'), wrongCredentials)
+    assert.equal(await startSession(pool, id, CLIENT, NOW), null)
+    await setSuspended(pool, id, false, NOW)
+    const again = await startSession(pool, id, CLIENT, NOW)
+    await pool.query('update account set suspended_at = now()')
+    await assert.rejects(read(again!.token), { code: 'account_suspended' }, 'it outlived the suspension')
+  })
 
-    it('a session that starts while the password is set anew does not outlive it', async () => {
-      const { id } = await owner()
-      for (let round = 0; round < 2; round++) {
-        const [old, next] = round % 2 === 0 ? [PASSWORD, 'another horse'] : ['another horse', PASSWORD]
-        const [, ...started] = await Promise.allSettled([
-          reset(id, next),
-          ...Array.from({ length: 4 }, () => start('owner@example.com', old)),
-        ])
-        for (const each of started) {
-          if (each.status === 'fulfilled') assert.equal(await read(each.value.token), null)
-          else assert.equal(each.reason.code, 'wrong_credentials')
-        }
+  it('a session ends: a week without use', async () => {
+    await owner()
+    const [used, unused] = [await start(), await start()]
+    assert.notEqual(await read(used.token, NOW + 7 * DAY_MS - 1), null)
+    assert.equal(await read(unused.token, NOW + 7 * DAY_MS), null)
+  })
+
+  it('a session ends: thirty days, even if it is used every day; it is renewed at most once a day', async () => {
+    await owner()
+    const { token } = await start()
+    const found = []
+    for (let hours = 12; hours <= 30 * 24; hours += 12) {
+      found.push((await read(token, NOW + hours * 3_600_000))?.renewed)
+    }
+    const each = Array.from({ length: 59 }, (_, at) => at % 2 === 1)
+    assert.deepEqual(found, [...each, undefined])
+  })
+
+  it('a session that starts while the password is set anew does not outlive it', async () => {
+    const { id } = await owner()
+    for (let round = 0; round < 2; round++) {
+      const [old, next] = round % 2 === 0 ? [PASSWORD, 'another horse'] : ['another horse', PASSWORD]
+      const [, ...started] = await Promise.allSettled([
+        reset(id, next),
+        ...Array.from({ length: 4 }, () => start('owner@example.com', old)),
+      ])
+      for (const each of started) {
+        if (each.status === 'fulfilled') assert.equal(await read(each.value.token), null)
+        else assert.equal(each.reason.code, 'wrong_credentials')
       }
-    })
+    }
   })
 
   it('of two changes of the password at once, one wins', async () => {

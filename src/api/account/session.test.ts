@@ -38,38 +38,36 @@ describe('sessions', async () => {
   const whoIs = (cookie: string) => api.call('GET', '/api/session', { cookie })
   const WEAK = 'password must have 8 to 128 characters'
 
-  describe('signing in', () => {
-    it('200: sets the cookie and says who it is; the cookie is enough for what a key may do, also on a plan without keys', async () => {
-      const limits = { name: 'starter', site_limit: 1, monthly_render_limit: 1_000 }
-      const plan = { ...limits, api_keys: false, webhooks: false }
-      const answer = await signIn({ email: 'A@Example.com' })
-      assertAnswer(answer, 200, { account: { email: 'a@example.com', role: 'owner', plan } })
-      const cookie = cookieOf(answer.headers.getSetCookie())
-      assertAnswer(await whoIs(cookie), 200, answer.body)
-      assertAnswer(await api.call('GET', '/api/domains', { cookie }), 200, { domains: [] })
-    })
-
-    it('400: names the field', async () => {
-      assertAnswer(await signIn({ password: '' }), 400, 'password must not be empty')
-      assert.equal((await signIn({ password: 'x'.repeat(1_001) })).status, 400)
-    })
+  it('200: sets the cookie and says who it is; the cookie is enough for what a key may do, also on a plan without keys', async () => {
+    const limits = { name: 'starter', site_limit: 1, monthly_render_limit: 1_000 }
+    const plan = { ...limits, api_keys: false, webhooks: false }
+    const answer = await signIn({ email: 'A@Example.com' })
+    assertAnswer(answer, 200, { account: { email: 'a@example.com', role: 'owner', plan } })
+    const [line] = answer.headers.getSetCookie()
+    assert.match(line!, /^prepaint-session=pp_se_\S+; Max-Age=604800; Path=\/; HttpOnly; SameSite=Strict$/)
+    const cookie = cookieOf([line!])
+    assertAnswer(await whoIs(cookie), 200, answer.body)
+    assertAnswer(await api.call('GET', '/api/domains', { cookie }), 200, { domains: [] })
   })
 
-  describe('requests of another site', () => {
-    it('403: nobody is signed in by one, and nothing is changed with the cookie of somebody', async () => {
-      const cookie = await signedIn()
-      const sites = ['cross-site', 'same-site', 'none'].map((site) => ({ 'sec-fetch-site': site }))
-      const origins = ['https://evil.example', 'null'].map((origin) => ({ origin }))
-      const both = { 'sec-fetch-site': 'cross-site', origin: api.url }
-      for (const from of [{}, ...sites, ...origins, both] as Record<string, string>[]) {
-        assertAnswer(await signIn({}, from), 403, 'Request from another site refused')
-        const body = { custom_domain: 'a.example.com', origin_url: 'https://o.example.com' }
-        const created = await api.call('POST', '/api/domains', { body, headers: { ...from, cookie } })
-        assertAnswer(created, 403, 'Request from another site refused')
-      }
-      assert.equal((await signIn({}, { origin: api.url })).status, 200, 'older browsers send Origin only')
-      assert.equal((await api.call('GET', '/api/domains', { headers: { cookie } })).status, 200)
-    })
+  it('400: names the field', async () => {
+    assertAnswer(await signIn({ password: '' }), 400, 'password must not be empty')
+    assert.equal((await signIn({ password: 'x'.repeat(1_001) })).status, 400)
+  })
+
+  it('403: a request of another site signs nobody in, and changes nothing with a cookie that comes along', async () => {
+    const cookie = await signedIn()
+    const sites = ['cross-site', 'same-site', 'none'].map((site) => ({ 'sec-fetch-site': site }))
+    const origins = ['https://evil.example', 'null'].map((origin) => ({ origin }))
+    const both = { 'sec-fetch-site': 'cross-site', origin: api.url }
+    for (const from of [{}, ...sites, ...origins, both] as Record<string, string>[]) {
+      assertAnswer(await signIn({}, from), 403, 'Request from another site refused')
+      const body = { custom_domain: 'a.example.com', origin_url: 'https://o.example.com' }
+      const created = await api.call('POST', '/api/domains', { body, headers: { ...from, cookie } })
+      assertAnswer(created, 403, 'Request from another site refused')
+    }
+    assert.equal((await signIn({}, { origin: api.url })).status, 200, 'older browsers send Origin only')
+    assert.equal((await api.call('GET', '/api/domains', { headers: { cookie } })).status, 200)
   })
 
   it('401: without a cookie, with a key instead, with a cookie that was changed; a key that was sent counts, whatever the cookie', async () => {
@@ -81,87 +79,78 @@ describe('sessions', async () => {
     assertAnswer(await api.call('GET', '/api/domains', both), 401, 'Invalid API key')
   })
 
-  describe('signing out', () => {
-    it('204: here only; 200: everywhere', async () => {
-      const [here, there] = [await signedIn(), await signedIn()]
-      const answer = await api.call('DELETE', '/api/session', { cookie: here })
-      assert.equal(answer.status, 204)
-      assert.match(answer.headers.getSetCookie()[0] ?? '', /^prepaint-session=;.*Max-Age=0/)
-      assert.deepEqual([(await whoIs(here)).status, (await whoIs(there)).status], [401, 200])
-      const third = await signedIn()
-      assertAnswer(await api.call('DELETE', '/api/sessions', { cookie: there }), 200, { ended: 2 })
-      for (const cookie of [there, third]) assert.equal((await whoIs(cookie)).status, 401)
-    })
-
-    it('at one place, that the list shows; 404 for one that is not his', async () => {
-      const [here, there] = [await signedIn(), await signedIn()]
-      const { body } = await api.call('GET', '/api/sessions', { cookie: here })
-      const sessions = body['sessions'] as { id: number; current: boolean; address: string }[]
-      assert.deepEqual(
-        sessions.map(({ current, address }) => `${current} ${address}`),
-        ['false 127.0.0.1', 'true 127.0.0.1'],
-      )
-      const end = async (id: number | string, cookie: string) =>
-        (await api.call('DELETE', `/api/sessions/${id}`, { cookie })).status
-      const strangers = await api.session(await api.account())
-      for (const id of ['0', 'x', '99999999999', sessions[0]!.id]) assert.equal(await end(id, strangers), 404)
-      assert.equal(await end(sessions[0]!.id, here), 204)
-      assert.deepEqual([(await whoIs(here)).status, (await whoIs(there)).status], [200, 401])
-    })
+  it('signing out: 204: here only; 200: everywhere', async () => {
+    const [here, there] = [await signedIn(), await signedIn()]
+    const answer = await api.call('DELETE', '/api/session', { cookie: here })
+    assert.equal(answer.status, 204)
+    assert.match(answer.headers.getSetCookie()[0] ?? '', /^prepaint-session=;.*Max-Age=0/)
+    assert.deepEqual([(await whoIs(here)).status, (await whoIs(there)).status], [401, 200])
+    const third = await signedIn()
+    assertAnswer(await api.call('DELETE', '/api/sessions', { cookie: there }), 200, { ended: 2 })
+    for (const cookie of [there, third]) assert.equal((await whoIs(cookie)).status, 401)
   })
 
-  describe('a change of password', () => {
-    const change = (cookie: string, current_password: string, new_password = 'another horse') =>
-      api.call('PUT', '/api/password', { cookie, body: { current_password, new_password } })
-
-    it('204: ends all other sessions and goes on in this one with a new cookie', async () => {
-      const [here, there] = [await signedIn(), await signedIn()]
-      const answer = await change(here, PASSWORD)
-      assert.equal(answer.status, 204)
-      assert.equal((await whoIs(cookieOf(answer.headers.getSetCookie()))).status, 200)
-      for (const old of [here, there]) assert.equal((await whoIs(old)).status, 401)
-      assert.equal((await signIn()).status, 401)
-      assert.equal((await signIn({ password: 'another horse' })).status, 200)
-    })
-
-    it('403: not with a wrong password; 400: not to one that is too short; 429: not by guessing', async () => {
-      const cookie = await signedIn()
-      assertAnswer(await change(cookie, PASSWORD, 'short'), 400, `new_${WEAK}`)
-      for (let at = 0; at < 5; at++) assertAnswer(await change(cookie, 'wrong'), 403, 'Wrong password')
-      assert.equal((await change(cookie, PASSWORD)).status, 429)
-      assert.equal((await whoIs(cookie)).status, 200)
-    })
+  it('signing out at one place, that the list shows; 404 for one that is not his', async () => {
+    const [here, there] = [await signedIn(), await signedIn()]
+    const { body } = await api.call('GET', '/api/sessions', { cookie: here })
+    const sessions = body['sessions'] as { id: number; current: boolean; address: string }[]
+    const shown = sessions.map(({ current, address }) => `${current} ${address}`)
+    assert.deepEqual(shown, ['false 127.0.0.1', 'true 127.0.0.1'])
+    const end = async (id: number | string, cookie: string) =>
+      (await api.call('DELETE', `/api/sessions/${id}`, { cookie })).status
+    const strangers = await api.session(await api.account())
+    for (const id of ['0', 'x', '99999999999', sessions[0]!.id]) assert.equal(await end(id, strangers), 404)
+    assert.equal(await end(sessions[0]!.id, here), 204)
+    assert.deepEqual([(await whoIs(here)).status, (await whoIs(there)).status], [200, 401])
   })
 
-  describe('a link that lets somebody in', () => {
+  const change = (cookie: string, current_password: string, new_password = 'another horse') =>
+    api.call('PUT', '/api/password', { cookie, body: { current_password, new_password } })
+
+  it('a change of password: 204: ends all other sessions and goes on in this one with a new cookie', async () => {
+    const [here, there] = [await signedIn(), await signedIn()]
+    const answer = await change(here, PASSWORD)
+    assert.equal(answer.status, 204)
+    assert.equal((await whoIs(cookieOf(answer.headers.getSetCookie()))).status, 200)
+    for (const old of [here, there]) assert.equal((await whoIs(old)).status, 401)
+    assert.equal((await signIn()).status, 401)
+    assert.equal((await signIn({ password: 'another horse' })).status, 200)
+  })
+
+  it('a change of password: 403: not with a wrong password; 400: not to one that is too short; 429: not by guessing', async () => {
+    const cookie = await signedIn()
+    assertAnswer(await change(cookie, PASSWORD, 'short'), 400, `new_${WEAK}`)
+    for (let at = 0; at < 5; at++) assertAnswer(await change(cookie, 'wrong'), 403, 'Wrong password')
+    assert.equal((await change(cookie, PASSWORD)).status, 429)
+    assert.equal((await whoIs(cookie)).status, 200)
+  })
+
+  const post = (what: 'read' | 'use', body: object, headers = HOME) =>
+    api.call('POST', `/api/links/${what}`, { body, headers })
+  const first = { kind: 'first', plan: 'pro' } as const
+
+  it('a link that lets somebody in: says what it offers and what is wrong, makes the account and signs it in; then it is gone', async () => {
     const GONE = 'This link is used, expired or invalid'
-    const post = (what: 'read' | 'use', body: object, headers = HOME) =>
-      api.call('POST', `/api/links/${what}`, { body, headers })
-    const link = async () =>
-      (await createLink(api.pool, DEFAULT_PLANS, { kind: 'first', plan: 'pro' }, api.clock.nowMs())).token
-    const boss = { email: 'boss@example.com', password: PASSWORD }
+    const nowMs = api.clock.nowMs()
+    const { token } = await createLink(api.pool, DEFAULT_PLANS, first, nowMs)
+    const boss = { token, email: 'boss@example.com', password: PASSWORD }
+    const expires_at = new Date(nowMs + 86_400_000).toISOString()
+    assertAnswer(await post('read', { token }), 200, { link: { kind: 'first', email: null, expires_at } })
+    assertAnswer(await post('use', { ...boss, token: 'x' }), 404, GONE)
+    assertAnswer(await post('use', { ...boss, password: 'short' }), 400, WEAK)
+    assertAnswer(await post('use', { token, password: PASSWORD }), 400, 'email must be an e-mail address')
+    assert.equal((await post('use', { ...boss, email: 'a@example.com' })).status, 409)
+    const used = await post('use', boss)
+    assertAnswer(await whoIs(cookieOf(used.headers.getSetCookie())), 200, used.body)
+    assert.equal((used.body['account'] as { role: string }).role, 'operator')
+    for (const what of ['read', 'use'] as const) assertAnswer(await post(what, boss), 404, GONE)
+  })
 
-    it('200: says what it offers, makes the account and signs it in; then it is gone', async () => {
-      const token = await link()
-      const expires_at = new Date(api.clock.nowMs() + 86_400_000).toISOString()
-      assertAnswer(await post('read', { token }), 200, { link: { kind: 'first', email: null, expires_at } })
-      const used = await post('use', { token, ...boss })
-      assertAnswer(await whoIs(cookieOf(used.headers.getSetCookie())), 200, used.body)
-      assert.equal((used.body['account'] as { role: string }).role, 'operator')
-      for (const what of ['read', 'use'] as const) {
-        assertAnswer(await post(what, { token, ...boss, email: 'other@example.com' }), 404, GONE)
-      }
-    })
-
-    it('400, 403, 404, 409: says what is wrong, and the link can still be used', async () => {
-      const token = await link()
-      assertAnswer(await post('use', { ...boss, token: 'x' }), 404, GONE)
-      assertAnswer(await post('use', { token, ...boss, password: 'short' }), 400, WEAK)
-      assertAnswer(await post('use', { token, password: PASSWORD }), 400, 'email must be an e-mail address')
-      assert.equal((await post('use', { token, ...boss, email: 'a@example.com' })).status, 409)
-      assert.equal((await post('use', { token, ...boss }, { 'sec-fetch-site': 'cross-site' })).status, 403)
-      assert.equal((await post('use', { token, ...boss })).status, 200)
-    })
+  it('a link: 403: a request of another site does not use it', async () => {
+    const { token } = await createLink(api.pool, DEFAULT_PLANS, first, api.clock.nowMs())
+    const boss = { token, email: 'boss@example.com', password: PASSWORD }
+    assert.equal((await post('use', boss, { 'sec-fetch-site': 'cross-site' })).status, 403)
+    assert.equal((await post('use', boss)).status, 200)
   })
 })
 
@@ -186,7 +175,9 @@ describe('a new password by mail', async () => {
     const token = /^https:\/\/prepaint\.example\/welcome#(\S+)$/m.exec(letter)?.[1]
     const body = { token, password: 'correct horse' }
     const used = await mailed.call('POST', '/api/links/use', { headers: HOME, body })
+    const [line] = used.headers.getSetCookie()
     assert.equal((used.body['account'] as { email: string }).email, owner.email)
+    assert.match(line!, /^__Host-prepaint-session=.*; HttpOnly; SameSite=Strict; Secure$/)
 
     for (const unknown of ['nobody@example.com', 'not an address']) {
       assert.equal((await ask(unknown)).status, 204)
@@ -246,8 +237,9 @@ it('keys, 400, 403, 404: what is wrong is named', async () => {
   for (const [expires_at, error] of [
     ['tomorrow', 'expires_at must be a time such as 2027-01-31T12:00:00Z'],
     ['2020-01-31T12:00:00Z', 'expires_at must be a time in the future'],
-  ])
-    assertAnswer(await make({ name: 'a', expires_at }), 400, error!)
+  ] as const) {
+    assertAnswer(await make({ name: 'a', expires_at }), 400, error)
+  }
   const poor = await api.session(await api.account('agency'))
   for (let at = 0; at < 4; at++) assert.equal((await make({ name: 'a' }, poor)).status, 201)
   assertAnswer(await make({ name: 'a' }, poor), 403, 'API key limit reached (5 per account)')

@@ -1,17 +1,18 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import type { IncomingHttpHeaders } from 'node:http'
-import net from 'node:net'
-import { after, beforeEach, describe, it } from 'node:test'
+import { text } from 'node:stream/consumers'
+import { beforeEach, describe, it } from 'node:test'
 import ipaddr from 'ipaddr.js'
 import pg from 'pg'
 import { pino } from 'pino'
-import { assertAnswer, openApi, startTestApi, testVault, valuesOf } from '../../../test/support/api.ts'
+import { assertAnswer, openApi, testVault, valuesOf } from '../../../test/support/api.ts'
 import { until } from '../../../test/support/condition.ts'
+import { openSocket } from '../../../test/support/loopback.ts'
+import { assertError, rawRequest } from '../../../test/support/raw-request.ts'
 import { setPlan } from '../../accounts/accounts.ts'
 import { createKey, createToken, listKeys, revokeKey } from '../../accounts/keys.ts'
 import { DEFAULT_PLANS } from '../../accounts/plans.ts'
-import { AppError } from '../../errors.ts'
 import { NO_CLIENT_LIMITS } from '../../http/client-limits.ts'
 import { createApiServer } from '../server.ts'
 import { WINDOW_SECONDS } from './failed-attempts.ts'
@@ -38,57 +39,55 @@ async function everyKeyRoute(request: { key?: string; token?: string }, status: 
   }
 }
 
-describe('API key', () => {
-  // Proves interface 4/1, interface 5/1, interface 5/2, interface 5/11
-  it('401 on every route but the webhook: no header, or an empty one, whatever the body holds', async () => {
-    await everyKeyRoute({}, 401, 'API key required')
-    await everyKeyRoute({ key: '' }, 401, 'API key required')
-  })
+// Proves interface 4/1, interface 5/1, interface 5/2, interface 5/11
+it('API key: 401 on every route but the webhook: no header, or an empty one, whatever the body holds', async () => {
+  await everyKeyRoute({}, 401, 'API key required')
+  await everyKeyRoute({ key: '' }, 401, 'API key required')
+})
 
-  // Proves interface 5/6, interface 5/10, interface 5/12
-  it('401 on every route: an unknown key; a webhook token is no key, in either header', async () => {
-    await everyKeyRoute({ key: 'pp_live_unknown' }, 401, 'Invalid API key')
-    await everyKeyRoute({ key: token }, 401, 'Invalid API key')
-    await everyKeyRoute({ token }, 401, 'API key required')
-  })
+// Proves interface 5/6, interface 5/10, interface 5/12
+it('API key: 401 on every route: an unknown key; a webhook token is no key, in either header', async () => {
+  await everyKeyRoute({ key: 'pp_live_unknown' }, 401, 'Invalid API key')
+  await everyKeyRoute({ key: token }, 401, 'Invalid API key')
+  await everyKeyRoute({ token }, 401, 'API key required')
+})
 
-  // Proves interface 5/3, interface 5/13, decided "API key on a plan without API access"
-  // Proves decided "Keys and tokens on a plan without them"
-  it('403 on every route: a plan without API access, from the next request on, and back', async () => {
-    const account = await api.account('agency')
-    await setPlan(api.pool, DEFAULT_PLANS, account.id, 'pro')
-    await everyKeyRoute({ key: account.key }, 403, 'API access requires Agency plan or above')
-    await setPlan(api.pool, DEFAULT_PLANS, account.id, 'agency')
-    assert.equal((await domains(account.key)).status, 200)
-  })
+// Proves interface 5/3, interface 5/13, decided "API key on a plan without API access"
+// Proves decided "Keys and tokens on a plan without them"
+it('API key: 403 on every route: a plan without API access, from the next request on, and back', async () => {
+  const account = await api.account('agency')
+  await setPlan(api.pool, DEFAULT_PLANS, account.id, 'pro')
+  await everyKeyRoute({ key: account.key }, 403, 'API access requires Agency plan or above')
+  await setPlan(api.pool, DEFAULT_PLANS, account.id, 'agency')
+  assert.equal((await domains(account.key)).status, 200)
+})
 
-  // Proves interface 2/22, interface 3/2, interface 3/3, interface 5/12
-  it('401 from the request after its revocation on, and from its expiry on, to the millisecond', async () => {
-    const { id, key } = await newKey()
-    assert.equal((await domains(key)).status, 200)
-    await revokeKey(api.pool, owner.id, id, api.clock.nowMs())
-    assertAnswer(await domains(key), 401, 'Invalid API key')
-    const expiring = await newKey(new Date(api.clock.nowMs() + 60_000))
-    api.clock.atMs += 59_999
-    assert.equal((await domains(expiring.key)).status, 200)
-    api.clock.atMs += 1
-    assertAnswer(await domains(expiring.key), 401, 'Invalid API key')
-    assert.equal((await domains(owner.key)).status, 200)
-  })
+// Proves interface 2/22, interface 3/2, interface 3/3, interface 5/12
+it('API key: 401 from the request after its revocation on, and from its expiry on, to the millisecond', async () => {
+  const { id, key } = await newKey()
+  assert.equal((await domains(key)).status, 200)
+  await revokeKey(api.pool, owner.id, id, api.clock.nowMs())
+  assertAnswer(await domains(key), 401, 'Invalid API key')
+  const expiring = await newKey(new Date(api.clock.nowMs() + 60_000))
+  api.clock.atMs += 59_999
+  assert.equal((await domains(expiring.key)).status, 200)
+  api.clock.atMs += 1
+  assertAnswer(await domains(expiring.key), 401, 'Invalid API key')
+  assert.equal((await domains(owner.key)).status, 200)
+})
 
-  // Proves interface 2/20
-  it('a use is noted in last_used_at', async () => {
-    const account = await api.account()
-    await domains(account.key)
-    const used = async () => (await listKeys(api.pool, account.id, api.clock.nowMs()))[0]!.last_used_at
-    assert.equal(await until('it is noted', used), new Date(api.clock.nowMs()).toISOString())
-  })
+// Proves interface 2/20
+it('API key: a use is noted in last_used_at', async () => {
+  const account = await api.account()
+  await domains(account.key)
+  const used = async () => (await listKeys(api.pool, account.id, api.clock.nowMs()))[0]!.last_used_at
+  assert.equal(await until('it is noted', used), new Date(api.clock.nowMs()).toISOString())
+})
 
-  // Proves interface 1/8
-  it('200: 500 requests at once with one key: nobody counts requests per second', async () => {
-    const requests = Array.from({ length: 500 }, () => api.get('/api/cache/stats', owner.key))
-    assert((await Promise.all(requests)).every(({ status }) => status === 200))
-  })
+// Proves interface 1/8
+it('API key: 200: 500 requests at once with one key: nobody counts requests per second', async () => {
+  const requests = Array.from({ length: 500 }, () => api.get('/api/cache/stats', owner.key))
+  assert((await Promise.all(requests)).every(({ status }) => status === 200))
 })
 
 // Proves interface 5/2
@@ -139,95 +138,59 @@ it('500 at authentication when the database is away: nothing of what went wrong 
 
 describe('the check of operators', () => {
   const TOKEN = 'a-token-of-the-operator'
-
-  function refusal(address: string | undefined, headers: IncomingHttpHeaders, token: string | null) {
-    try {
-      checkOperator({ headers, socket: { remoteAddress: address } }, token)
-      return null
-    } catch (error) {
-      assert(error instanceof AppError)
-      return error.code
-    }
-  }
+  const check = (address: string | undefined, headers: IncomingHttpHeaders, token: string | null) => () =>
+    checkOperator({ headers, socket: { remoteAddress: address } }, token)
 
   it('without a token: this machine may, no other, and nobody who comes through a proxy', () => {
-    for (const address of ['127.8.9.1', '::1', '::ffff:127.0.0.1'])
-      assert.equal(refusal(address, {}, null), null, address)
+    for (const address of ['127.8.9.1', '::1', '::ffff:127.0.0.1']) check(address, {}, null)()
     for (const address of ['10.0.0.1', '::ffff:10.0.0.1', '::2', undefined])
-      assert.equal(refusal(address, {}, null), 'not_found', address)
+      assert.throws(check(address, {}, null), { code: 'not_found' }, address)
     const forwarding = 'x-forwarded-for forwarded via x-real-ip x-forwarded-proto x-forwarded-host'
     for (const name of forwarding.split(' '))
-      assert.equal(refusal('127.0.0.1', { [name]: '203.0.113.5' }, null), 'not_found', name)
+      assert.throws(check('127.0.0.1', { [name]: '203.0.113.5' }, null), { code: 'not_found' }, name)
   })
 
   it('with a token: whoever brings it, from anywhere; nobody else, this machine neither', () => {
     for (const address of ['127.0.0.1', '203.0.113.5'])
-      assert.equal(refusal(address, { authorization: `Bearer ${TOKEN}` }, TOKEN), null)
+      check(address, { authorization: `Bearer ${TOKEN}` }, TOKEN)()
     const wrong = ['', TOKEN, `Basic ${TOKEN}`, `Bearer ${TOKEN}x`, `Bearer ${TOKEN}, Bearer ${TOKEN}`]
     for (const headers of [{}, ...wrong.map((authorization) => ({ authorization }))])
-      assert.equal(refusal('127.0.0.1', headers, TOKEN), 'invalid_token', JSON.stringify(headers))
+      assert.throws(check('127.0.0.1', headers, TOKEN), { code: 'invalid_token' }, JSON.stringify(headers))
   })
 })
 
 describe('limits of one client address', async () => {
   const MOST = 5
-  const sockets: net.Socket[] = []
-  const api = await startTestApi({
+  const api = await openApi({
     clients: {
       ...NO_CLIENT_LIMITS,
       ...{ connections: 3, requests: 2, unlimited: [], failures: MOST },
       trustedProxies: [ipaddr.parseCIDR('127.0.0.1/32')],
     },
   })
-  after(async () => {
-    for (const socket of sockets) socket.destroy()
-    await api.close()
-  })
-
-  /** A connection from one of the addresses of loopback. */
-  async function connect(localAddress: string) {
-    const socket = net.connect({ port: Number(new URL(api.url).port), host: '127.0.0.1', localAddress })
-    sockets.push(socket)
-    socket.on('error', () => {})
-    let text = ''
-    socket.on('data', (part) => {
-      text += part
-    })
-    await once(socket, 'connect')
-    const said = async (pattern: RegExp) => {
-      await until(`it says ${pattern}`, () => pattern.test(text) || socket.destroyed)
-      return text
-    }
-    return { socket, said }
-  }
 
   // Proves decided "Client limits"
   it('requests: at the limit answered, one past it 429 in JSON', async () => {
     const answering = Promise.withResolvers<void>()
     api.readiness.held = answering.promise
-    const ask = async () => {
-      const connection = await connect('127.0.0.2')
-      connection.socket.write('GET /readyz HTTP/1.1\r\nHost: a\r\n\r\n')
-      return connection
-    }
-    const held = [await ask(), await ask()]
+    const ask = () => rawRequest(api.url, { path: '/readyz', localAddress: '127.0.0.2' })
+    const held = [ask(), ask()]
     await until('both are under way', () => api.readiness.asked === 2)
-    const refused = await (await ask()).said(/\}$/)
-    assert.match(refused, /^HTTP\/1\.1 429 Too Many Requests\r\n/)
-    assert.match(refused, /^Retry-After: 1\r$/im)
-    assert.match(refused, /\{"error":"Too many requests at once from your address"\}$/)
+    const refused = await ask()
+    assertError(refused, 429, 'Too many requests at once from your address')
+    assert.equal(refused.headers['retry-after'], '1')
     assert.equal((await api.get('/healthz')).status, 200)
     answering.resolve()
-    for (const { said } of held) assert.match(await said(/\}$/), /^HTTP\/1\.1 200 /)
+    for (const { status } of await Promise.all(held)) assert.equal(status, 200)
   })
 
   // Proves decided "Client limits"
-  it('connections: one past the limit is told 429 in JSON', async () => {
-    for (let at = 0; at < 3; at++) await connect('127.0.0.3')
-    const { socket, said } = await connect('127.0.0.3')
-    await once(socket, 'close')
+  it('connections: one past the limit is told 429 in JSON', async (t) => {
+    const port = Number(new URL(api.url).port)
+    const connect = () => openSocket(t, port, { localAddress: '127.0.0.3' })
+    for (let at = 0; at < 3; at++) await once(connect(), 'connect')
     assert.match(
-      await said(/\}$/),
+      await text(connect()),
       /^HTTP\/1\.1 429 Too Many Requests\r\n.*\{"error":"Too many connections from your address"\}$/s,
     )
     assert.equal((await api.get('/healthz')).status, 200)

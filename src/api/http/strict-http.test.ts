@@ -1,11 +1,11 @@
 /** Requests that are malformed, ambiguous, slow or too large, and paths and methods that do not exist. */
 import assert from 'node:assert/strict'
 import type { RequestOptions } from 'node:http'
-import net from 'node:net'
-import { after, before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 
 import { ambiguousBodies, BAD_REQUEST_LINES } from '../../../test/support/ambiguous-requests.ts'
 import { openApi } from '../../../test/support/api.ts'
+import { openSocket } from '../../../test/support/loopback.ts'
 import { assertError, rawBytes, rawHalf, rawRequest } from '../../../test/support/raw-request.ts'
 
 const api = await openApi()
@@ -49,26 +49,24 @@ it('400: what is no HTTP, without a word of what it held, and URLs that cannot b
   }
 })
 
-describe('hosts', () => {
-  // Proves decided "Ambiguous requests"
-  it('two: 400, the connection ends, and what stands behind is not answered', async () => {
-    for (const second of ['a', 'b']) {
-      const got = await raw(`GET /healthz HTTP/1.1\r\nHost: a\r\nHost: ${second}\r\n\r\n${smuggled}`)
-      assert.match(got, REFUSED)
-      assert.deepEqual(statuses(got), [400])
-      assert.match(got, /^Connection: close\r$/im)
-      assert.match(got, /^X-Content-Type-Options: nosniff\r$/im)
-    }
-    const behindMany = `GET /healthz HTTP/1.1\r\n${'A: b\r\n'.repeat(5_000)}Host: a\r\nHost: b\r\n\r\n`
-    assert.doesNotMatch(await raw(behindMany), / 200 /)
-  })
+// Proves decided "Ambiguous requests"
+it('hosts: two: 400, the connection ends, and what stands behind is not answered', async () => {
+  for (const second of ['a', 'b']) {
+    const got = await raw(`GET /healthz HTTP/1.1\r\nHost: a\r\nHost: ${second}\r\n\r\n${smuggled}`)
+    assert.match(got, REFUSED)
+    assert.deepEqual(statuses(got), [400])
+    assert.match(got, /^Connection: close\r$/im)
+    assert.match(got, /^X-Content-Type-Options: nosniff\r$/im)
+  }
+  const behindMany = `GET /healthz HTTP/1.1\r\n${'A: b\r\n'.repeat(5_000)}Host: a\r\nHost: b\r\n\r\n`
+  assert.doesNotMatch(await raw(behindMany), / 200 /)
+})
 
-  // Proves decided "Ambiguous requests"
-  it('none: 400 in HTTP/1.1, also with a whole URL; HTTP/1.0 needs none', async () => {
-    assert.match(await raw('GET /healthz HTTP/1.1\r\n\r\n'), REFUSED)
-    assert.match(await raw('GET http://a/healthz HTTP/1.1\r\n\r\n'), REFUSED)
-    assert.match(await raw('GET /healthz HTTP/1.0\r\n\r\n'), /^HTTP\/1\.1 200 /)
-  })
+// Proves decided "Ambiguous requests"
+it('hosts: none: 400 in HTTP/1.1, also with a whole URL; HTTP/1.0 needs none', async () => {
+  assert.match(await raw('GET /healthz HTTP/1.1\r\n\r\n'), REFUSED)
+  assert.match(await raw('GET http://a/healthz HTTP/1.1\r\n\r\n'), REFUSED)
+  assert.match(await raw('GET /healthz HTTP/1.0\r\n\r\n'), /^HTTP\/1\.1 200 /)
 })
 
 it('a whole URL as target is the path that it names; CONNECT names none', async () => {
@@ -86,19 +84,16 @@ it('a whole URL as target is the path that it names; CONNECT names none', async 
   }
 })
 
-describe('HTTP/1.0', () => {
-  it('is answered without chunks, and its connection ends unless it asks for more', async () => {
-    const got = await rawBytes(api.url, `GET /api/domains HTTP/1.0\r\nX-Api-Key: ${owner.key}\r\n\r\n`)
-    assert.match(got, /^HTTP\/1\.1 200 /)
-    assert.match(got, /^Connection: close\r$/im)
-    assert.doesNotMatch(got, /^Transfer-Encoding/im)
-    assert.match(got, /\r\n\r\n\{"domains":\[.*\]\}$/)
-  })
+it('HTTP/1.0 is answered without chunks, and its connection ends', async () => {
+  const got = await rawBytes(api.url, `GET /api/domains HTTP/1.0\r\nX-Api-Key: ${owner.key}\r\n\r\n`)
+  assert.match(got, /^HTTP\/1\.1 200 .*\r\n\r\n\{"domains":\[.*\]\}$/s)
+  assert.match(got, /^Connection: close\r$/im)
+  assert.doesNotMatch(got, /^Transfer-Encoding/im)
+})
 
-  it('with chunks: 400, for others do not read them', async () => {
-    const head = 'POST /api/domains HTTP/1.0\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n'
-    assert.deepEqual(statuses(await raw(`${head}0\r\n\r\n${smuggled}`)), [400])
-  })
+it('HTTP/1.0 with chunks: 400, for others do not read them', async () => {
+  const head = 'POST /api/domains HTTP/1.0\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n'
+  assert.deepEqual(statuses(await raw(`${head}0\r\n\r\n${smuggled}`)), [400])
 })
 
 describe('sizes, at the limit and one past it', () => {
@@ -137,47 +132,40 @@ describe('sizes, at the limit and one past it', () => {
   })
 })
 
-describe('a trickle ends with 408, in JSON, and holds up nobody', () => {
+it('a trickle ends with 408, in JSON, and holds up nobody: of a head, a body, chunks', async (t) => {
+  const { server } = api.app
+  const usual = { headersTimeout: server.headersTimeout, requestTimeout: server.requestTimeout }
   // The server checks every two seconds and reads these each time. They are long enough for a request that the
   // machine holds up, and end the trickle at the first check.
-  const usual = { headersTimeout: 0, requestTimeout: 0 }
-  before(() => {
-    const { headersTimeout, requestTimeout } = api.app.server
-    Object.assign(usual, { headersTimeout, requestTimeout })
-    Object.assign(api.app.server, { headersTimeout: 1_200, requestTimeout: 1_600 })
-  })
-  after(() => void Object.assign(api.app.server, usual))
+  Object.assign(server, { headersTimeout: 1_200, requestTimeout: 1_600 })
+  t.after(() => void Object.assign(server, usual))
 
   /** Everything that comes back; `drip` goes out every 50 ms. */
   async function trickle(head: string, drip: string): Promise<string> {
-    const { port } = new URL(api.url)
-    const socket = net.connect({ port: Number(port), host: '127.0.0.1', allowHalfOpen: true })
+    const socket = openSocket(t, Number(new URL(api.url).port), { allowHalfOpen: true })
     let text = ''
-    socket.on('error', () => {})
     socket.on('data', (part) => {
       text += part
     })
     socket.once('end', () => socket.end())
     socket.write(head)
     const timer = setInterval(() => socket.writable && socket.write(drip), 50)
-    // Not by `once`, which fails with the reset that whoever goes on writing is answered with.
+    // Not by `once`, which fails with the reset that a client which goes on writing is answered with.
     await new Promise((tell) => socket.once('close', tell))
     clearInterval(timer)
     return text
   }
 
-  it('of a head, a body, chunks', async () => {
-    const post = `POST /api/domains HTTP/1.1\r\n${AUTHORISED}`
-    const slow = [
-      trickle('GET /api/domains HTTP/1.1\r\nHost: a\r\nX-A: ', 'x'),
-      trickle(`${post}Content-Length: 100000\r\n\r\n`, ' '),
-      trickle(`${post}Transfer-Encoding: chunked\r\n\r\n`, '1\r\n \r\n'),
-    ]
-    assert.equal((await api.get('/api/domains', owner.key)).status, 200)
-    for (const got of await Promise.all(slow)) {
-      assert.match(got, /^HTTP\/1\.1 408 Request Timeout\r\n.*\{"error":"Request took too long"\}/s)
-    }
-  })
+  const post = `POST /api/domains HTTP/1.1\r\n${AUTHORISED}`
+  const slow = [
+    trickle('GET /api/domains HTTP/1.1\r\nHost: a\r\nX-A: ', 'x'),
+    trickle(`${post}Content-Length: 100000\r\n\r\n`, ' '),
+    trickle(`${post}Transfer-Encoding: chunked\r\n\r\n`, '1\r\n \r\n'),
+  ]
+  assert.equal((await api.get('/api/domains', owner.key)).status, 200)
+  for (const got of await Promise.all(slow)) {
+    assert.match(got, /^HTTP\/1\.1 408 Request Timeout\r\n.*\{"error":"Request took too long"\}/s)
+  }
 })
 
 // Proves interface "All bodies are JSON.", decided "Missing or wrong fields in a body"
@@ -193,33 +181,31 @@ it('400: a body that is no JSON, or nested a hundred thousand deep, or poisons o
   assert.equal(({} as Record<string, unknown>)['domain'], undefined)
 })
 
-describe('content types', () => {
-  const BODY = '{"domain": "shop.example.com"}'
+const BODY = '{"domain": "shop.example.com"}'
 
-  // Proves decided "Content type of a body"
-  it('200: JSON under its names, and without a type', async () => {
-    assert.equal((await purge(BODY, {})).status, 200)
-    for (const type of ['APPLICATION/JSON; charset=utf-8', 'application/problem+json'])
-      assert.equal((await purge(BODY, { 'content-type': type })).status, 200, type)
-  })
+// Proves decided "Content type of a body"
+it('content types: 200: JSON under its names, and without a type', async () => {
+  assert.equal((await purge(BODY, {})).status, 200)
+  for (const type of ['APPLICATION/JSON; charset=utf-8', 'application/problem+json'])
+    assert.equal((await purge(BODY, { 'content-type': type })).status, 200, type)
+})
 
-  // Proves interface "All bodies are JSON.", decided "Content type of a body"
-  it('415: anything else, also what is malformed', async () => {
-    const types = 'text/plain multipart/form-data;boundary=x application/jsonx json ; a/b/c application/xml'
-    for (const type of types.split(' ')) {
-      assertError(await purge(BODY, { 'content-type': type }), 415, 'Content-Type must be application/json')
-    }
-  })
+// Proves interface "All bodies are JSON.", decided "Content type of a body"
+it('content types: 415: anything else, also what is malformed', async () => {
+  const types = 'text/plain multipart/form-data;boundary=x application/jsonx json ; a/b/c application/xml'
+  for (const type of types.split(' ')) {
+    assertError(await purge(BODY, { 'content-type': type }), 415, 'Content-Type must be application/json')
+  }
+})
 
-  // Proves decided "Content type of a body"
-  it('200: where no body is wanted, none is looked at, nor an empty one of any type', async () => {
-    for (const body of [undefined, {}, { domain: 'x' }, []]) {
-      assert.equal((await api.post('/api/cache/purge-all', owner.key, body)).status, 200)
-    }
-    const headers = { 'content-type': 'application/x-www-form-urlencoded' }
-    const empty = { key: owner.key, body: '', headers }
-    assert.equal((await api.call('POST', '/api/cache/purge-all', empty)).status, 200)
-  })
+// Proves decided "Content type of a body"
+it('content types: 200: where no body is wanted, none is looked at, nor an empty one of any type', async () => {
+  for (const body of [undefined, {}, { domain: 'x' }, []]) {
+    assert.equal((await api.post('/api/cache/purge-all', owner.key, body)).status, 200)
+  }
+  const headers = { 'content-type': 'application/x-www-form-urlencoded' }
+  const empty = { key: owner.key, body: '', headers }
+  assert.equal((await api.call('POST', '/api/cache/purge-all', empty)).status, 200)
 })
 
 // Proves interface 7/1, decided "Missing or wrong fields in a body"

@@ -87,10 +87,6 @@ it('an example asks the endpoint with the secret that it takes, and a body of th
     curlFor('POST', '/api/x', 'WebhookToken', { required: ['domain', 'ids', 'kind'], properties }),
     /-X POST .*Bearer \$WEBHOOK_TOKEN.*-d '\{"domain":"shop\.example\.com","ids":\[1\],"kind":"a"\}'$/s,
   )
-  const optional = curlFor('PUT', '/x', 'Session', {
-    properties: { path: {}, on: { type: 'boolean' }, third: {} },
-  })
-  assert.match(optional, /-b "\$COOKIE".*-d '\{"path":"\/about","on":true\}'$/s)
 })
 
 // Proves decided "`GET /bot`"
@@ -189,16 +185,9 @@ describe('the dashboard', () => {
 
   it('404: a way out of the folder, however it is spelt', async () => {
     const name = `${path.basename(built)}-secret.js`
-    const ways = [
-      ...[`/../${name}`, `/assets/../../${name}`, `/assets/..%2f..%2f${name}`, `//${name}`],
-      ...[
-        `/assets/%2e%2e/%2e%2e/${name}`,
-        `/assets/..\\..\\${name}`,
-        `${FILE}/../../../${name}`,
-        `${FILE}.br`,
-      ],
-    ]
-    for (const way of ways) {
+    const out = ['/../', '/assets/../../', '/assets/..%2f..%2f', '//', '/assets/%2e%2e/%2e%2e/']
+    const ways = [...out, '/assets/..\\..\\', `${FILE}/../../../`].map((way) => way + name)
+    for (const way of [...ways, `${FILE}.br`]) {
       const { status, text } = await rawRequest(api.url, { path: way })
       assert([400, 404].includes(status), `${way}: ${status}`)
       assert.deepEqual(Object.keys(JSON.parse(text) as object), ['error'], way)

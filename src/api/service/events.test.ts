@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import net from 'node:net'
-import { after, describe, it } from 'node:test'
-import { startTestApi, TEST_START_MS, valuesOf } from '../../../test/support/api.ts'
+import { afterEach, it } from 'node:test'
+import { openApi, TEST_START_MS, valuesOf } from '../../../test/support/api.ts'
 import { until } from '../../../test/support/condition.ts'
 import { waitingForLocks } from '../../../test/support/database.ts'
 import { openStream, type TestReader } from '../../../test/support/event-reader.ts'
@@ -18,15 +18,12 @@ import { purgePages } from '../../store/purge.ts'
 const opened: TestReader[] = []
 
 const limits = { perAccount: 3, perNode: 5, bufferBytes: 512 * 1024 }
-const api = await startTestApi({ events: { limits, times: { gatherMs: 20, beatMs: 100 } } })
+const api = await openApi({ events: { limits, times: { gatherMs: 20, beatMs: 100 } } })
 const owner = await api.account()
 const other = await api.account()
 const domain = await api.domain(owner, 'one.example.com')
 const elsewhere = await api.domain(other, 'two.example.com')
-after(async () => {
-  await closed()
-  await api.close()
-})
+afterEach(closed)
 
 /** A stream that is known to stand. */
 async function follow(headers: Record<string, string>, path = '/api/events'): Promise<TestReader> {
@@ -44,12 +41,7 @@ async function closed(): Promise<void> {
 }
 
 /** All in one transaction, which ends jobs of this domain. */
-async function endJobs(
-  paths: readonly string[],
-  of = domain.id,
-  outcome = 'blank',
-  priority = 0,
-): Promise<void> {
+async function endJobs(paths: readonly string[], of = domain.id, outcome = 'blank', priority = 0) {
   await api.pool.query(
     `with ended as (
        insert into job (domain_id, account_id, path, priority, turn, state, outcome, finished_at)
@@ -61,179 +53,167 @@ async function endJobs(
 }
 const endJob = (of: DomainId, path: string) => endJobs([path], of, 'rendered', 2)
 
-describe('GET /api/events', () => {
-  it('a reader who has gone before his key was found takes no stream from those who stay', async () => {
-    await closed()
-    const { port } = new URL(api.url)
-    const near: net.Socket[] = []
-    const take = (socket: net.Socket) => near.push(socket)
-    api.app.server.on('connection', take)
-    await transaction(api.pool, async (client) => {
-      await client.query('lock table api_key in access exclusive mode')
-      const gone = Array.from({ length: 3 }, () => net.connect(Number(port), '127.0.0.1'))
-      for (const socket of gone) {
-        socket.on('error', () => {})
-        socket.write(`GET /api/events HTTP/1.1\r\nHost: x\r\nX-Api-Key: ${owner.key}\r\n\r\n`)
-      }
-      await until('their keys are looked up', async () => (await waitingForLocks(api.pool)) === gone.length)
-      for (const socket of gone) socket.resetAndDestroy()
-      await until('the node has heard of it', () => near.every(({ destroyed }) => destroyed))
-      // Then the keys are found.
-    })
-    api.app.server.off('connection', take)
-    assert.equal(near.length, 3)
-    await until(
-      'nobody holds a stream',
-      async () => (await waitingForLocks(api.pool)) === 0 && api.events!.open === 0,
-    )
-    for (let at = 0; at < 3; at++) await follow({ 'x-api-key': owner.key })
-    await closed()
-  })
-
-  // Proves decided "Events", decided "Events of visits"
-  it('tells an account what happens to its domains, and nothing of what happens to others', async () => {
-    const mine = await follow({ 'x-api-key': owner.key })
-    const theirs = await follow({ 'x-api-key': other.key })
-    assert.equal(mine.headers.get('content-type'), 'text/event-stream; charset=utf-8')
-    assert.equal(mine.headers.get('cache-control'), 'no-store')
-    assert.equal(mine.headers.get('x-content-type-options'), 'nosniff')
-
-    const told = async (name: string, data: object) =>
-      assert.deepEqual((await theirs.next(name)).data, { domain: 'two.example.com', ...data })
-    await api.pool.query(`insert into render_count values ($1, '2026-11-01', 7)`, [elsewhere.id])
-    await endJob(elsewhere.id, '/secret')
-    await told('render', { path: '/secret', priority: 'warm', state: 'done', outcome: 'rendered' })
-    await told('quota', { renders_used: 7, monthly_render_limit: 200_000 })
-    await told('warm', { queued: 0, running: 0, warming: false })
-    await purgePages(api.pool, elsewhere.id, { kind: 'all' })
-    await told('pages', { path: null })
-    await notifyVisited(api.pool, [elsewhere.id])
-    await told('visits', {})
-
-    await purgePages(api.pool, domain.id, { kind: 'path', path: '/p' as never })
-    assert.deepEqual((await mine.next('pages')).data, { domain: 'one.example.com', path: '/p' })
-    await startWarm(api.pool, domain.id)
-    assert.equal((await mine.next('warm')).data['warming'], true)
-    const put = { body: { is_active: false }, key: owner.key }
-    await api.call('PUT', '/api/domains/one.example.com', put)
-    const changed = { domain: 'one.example.com', is_active: false, certificate_ends_at: null }
-    assert.deepEqual((await mine.next('domain')).data, changed)
-    await setPlan(api.pool, DEFAULT_PLANS, owner.id, 'enterprise')
-    await mine.next('account')
-
-    // All that came on the whole stream, and not only what was looked for.
-    const session = await api.session(owner)
-    const watched = await follow({ cookie: session })
-    await endJob(elsewhere.id, '/secret-2')
-    await theirs.next('render')
-    await api.call('DELETE', '/api/session', { cookie: session })
-    assert.deepEqual(valuesOf(await watched.rest(), 'event'), ['end'])
-    await closed()
-  })
-
-  // Proves decided "Events"
-  it('ends when what let it in ends: sign-out, expiry, revocation, a plan without keys, suspension', async () => {
-    const ends: [string, () => Promise<unknown>, Record<string, string>][] = []
-    const session = await api.session(owner)
-    const signOut = () => api.call('DELETE', '/api/session', { cookie: session })
-    ends.push(['sign-out', signOut, { cookie: session }])
-
-    const now = { plans: DEFAULT_PLANS, nowMs: TEST_START_MS }
-    const { key, id } = await createKey(api.pool, owner.id, { name: 'x', expiresAt: null }, now)
-    const revoke = () => revokeKey(api.pool, owner.id, id, TEST_START_MS)
-    ends.push(['revocation', revoke, { 'x-api-key': key }])
-
-    const expire = () =>
-      api.pool.query('update sign_in_session set expires_at = $2 where account_id = $1', [
-        other.id,
-        new Date(TEST_START_MS - 1),
-      ])
-    ends.push(['expiry', expire, { cookie: await api.session(other) }])
-
-    const demote = () => setPlan(api.pool, DEFAULT_PLANS, other.id, 'starter')
-    ends.push(['a plan without keys', demote, { 'x-api-key': other.key }])
-
-    const suspend = (at: string | null) =>
-      api.pool.query('update account set suspended_at = $2 where id = $1', [owner.id, at])
-    ends.push(['suspension', () => suspend('2026-11-15'), { 'x-api-key': owner.key }])
-
-    for (const [why, act, headers] of ends) {
-      const reader = await follow(headers)
-      await act()
-      assert.deepEqual((await reader.rest()).at(-1)?.data, { reason: 'access' }, why)
+it('a reader who has gone before his key was found takes no stream from those who stay', async () => {
+  const { port } = new URL(api.url)
+  const near: net.Socket[] = []
+  const take = (socket: net.Socket) => near.push(socket)
+  api.app.server.on('connection', take)
+  await transaction(api.pool, async (client) => {
+    await client.query('lock table api_key in access exclusive mode')
+    const gone = Array.from({ length: 3 }, () => net.connect(Number(port), '127.0.0.1'))
+    for (const socket of gone) {
+      socket.on('error', () => {})
+      socket.write(`GET /api/events HTTP/1.1\r\nHost: x\r\nX-Api-Key: ${owner.key}\r\n\r\n`)
     }
-    await suspend(null)
-    await setPlan(api.pool, DEFAULT_PLANS, other.id, 'agency_plus')
-    await closed()
+    await until('their keys are looked up', async () => (await waitingForLocks(api.pool)) === gone.length)
+    for (const socket of gone) socket.resetAndDestroy()
+    await until('the node has heard of it', () => near.every(({ destroyed }) => destroyed))
+    // Then the keys are found.
   })
-
-  // Proves decided "Events"
-  it('401 without, 429 one too many of an account, 503 one too many of the node; at the limit neither', async () => {
-    const refused = async (headers: Record<string, string>) => {
-      const { status, body, text } = await api.call('GET', '/api/events', { headers })
-      assert.match(text, /error/)
-      return [status, body['error']]
-    }
-    assert.deepEqual(await refused({}), [401, 'API key required'])
-    assert.deepEqual(await refused({ 'x-api-key': 'pp_live_x' }), [401, 'Invalid API key'])
-    for (let n = 0; n < 3; n++) await follow({ 'x-api-key': owner.key })
-    const full = [429, 'Too many event streams (20 per account)']
-    assert.deepEqual(await refused({ 'x-api-key': owner.key }), full)
-    for (let n = 0; n < 2; n++) await follow({ 'x-api-key': other.key })
-    const unavailable = [503, 'Live updates are not available now, try again later']
-    assert.deepEqual(await refused({ 'x-api-key': other.key }), unavailable)
-    await closed()
-    await follow({ 'x-api-key': owner.key })
-    await closed()
-  })
-
-  // Proves decided "Events"
-  it('whoever does not read is cut off, and what he left is not kept', async (t) => {
-    const socket = net.connect(Number(new URL(api.url).port), '127.0.0.1')
-    t.after(() => socket.destroy())
-    await once(socket, 'connect')
-    socket.pause()
-    socket.write(`GET /api/events HTTP/1.1\r\nHost: x\r\nX-Api-Key: ${owner.key}\r\n\r\n`)
-    const quick = await follow({ 'x-api-key': owner.key })
-    await until('both streams are open', () => api.events!.open === 2)
-    const gone = once(socket, 'close')
-    const paths = Array.from({ length: 90 }, (_, n) => `/${'p'.repeat(2_000)}${n}`)
-    // The kernel holds some megabytes before it says that nobody reads.
-    for (let round = 0; api.events!.open > 1; round++) {
-      assert(round < 1_000, 'somebody who does not read is still served')
-      await endJobs(paths.map((path) => path + round))
-      for (const _ of paths) await quick.next('render')
-    }
-    socket.resume()
-    await gone
-    await closed()
-  })
-
-  it('a hundred events at a time are told one by one, of more only that there was much', async () => {
-    const reader = await follow({ 'x-api-key': owner.key })
-    const jobs = (count: number, name: string) =>
-      endJobs(Array.from({ length: count }, (_, n) => `/${name}-${n}`))
-    await jobs(100, 'some')
-    for (let n = 0; n < 100; n++) await reader.next('render')
-    await jobs(101, 'many')
-    await reader.next('reread')
-    await closed()
-  })
+  api.app.server.off('connection', take)
+  assert.equal(near.length, 3)
+  await until(
+    'nobody holds a stream',
+    async () => (await waitingForLocks(api.pool)) === 0 && api.events!.open === 0,
+  )
+  for (let at = 0; at < 3; at++) await follow({ 'x-api-key': owner.key })
 })
 
-describe('GET /api/operator/events', () => {
-  it('operators hear how many jobs ended in the fleet, and of others no more than that', async () => {
-    const boss = await api.account()
-    const cookie = await api.session(boss)
-    assert.equal((await api.call('GET', '/api/operator/events', { cookie })).status, 403)
-    await setRole(api.pool, boss.id, 'operator')
-    const reader = await follow({ cookie }, '/api/operator/events')
-    await endJob(domain.id, '/of-somebody-else')
-    assert.deepEqual((await reader.next('fleet')).data, { jobs_ended: 1 })
-    await setRole(api.pool, boss.id, 'owner')
-    assert.deepEqual(valuesOf(await reader.rest(), 'event'), ['end'])
-    await closed()
-  })
+// Proves decided "Events", decided "Events of visits"
+it('tells an account what happens to its domains, and nothing of what happens to others', async () => {
+  const mine = await follow({ 'x-api-key': owner.key })
+  const theirs = await follow({ 'x-api-key': other.key })
+  assert.equal(mine.headers.get('content-type'), 'text/event-stream; charset=utf-8')
+  assert.equal(mine.headers.get('cache-control'), 'no-store')
+  assert.equal(mine.headers.get('x-content-type-options'), 'nosniff')
+
+  const told = async (name: string, data: object) =>
+    assert.deepEqual((await theirs.next(name)).data, { domain: 'two.example.com', ...data })
+  await api.pool.query(`insert into render_count values ($1, '2026-11-01', 7)`, [elsewhere.id])
+  await endJob(elsewhere.id, '/secret')
+  await told('render', { path: '/secret', priority: 'warm', state: 'done', outcome: 'rendered' })
+  await told('quota', { renders_used: 7, monthly_render_limit: 200_000 })
+  await told('warm', { queued: 0, running: 0, warming: false })
+  await purgePages(api.pool, elsewhere.id, { kind: 'all' })
+  await told('pages', { path: null })
+  await notifyVisited(api.pool, [elsewhere.id])
+  await told('visits', {})
+
+  await purgePages(api.pool, domain.id, { kind: 'path', path: '/p' as never })
+  assert.deepEqual((await mine.next('pages')).data, { domain: 'one.example.com', path: '/p' })
+  await startWarm(api.pool, domain.id)
+  assert.equal((await mine.next('warm')).data['warming'], true)
+  const put = { body: { is_active: false }, key: owner.key }
+  await api.call('PUT', '/api/domains/one.example.com', put)
+  const changed = { domain: 'one.example.com', is_active: false, certificate_ends_at: null }
+  assert.deepEqual((await mine.next('domain')).data, changed)
+  await setPlan(api.pool, DEFAULT_PLANS, owner.id, 'enterprise')
+  await mine.next('account')
+
+  // All that came on the whole stream, and not only what was looked for.
+  const session = await api.session(owner)
+  const watched = await follow({ cookie: session })
+  await endJob(elsewhere.id, '/secret-2')
+  await theirs.next('render')
+  await api.call('DELETE', '/api/session', { cookie: session })
+  assert.deepEqual(valuesOf(await watched.rest(), 'event'), ['end'])
+})
+
+// Proves decided "Events"
+it('ends when what let it in ends: sign-out, expiry, revocation, a plan without keys, suspension', async () => {
+  const ends: [string, () => Promise<unknown>, Record<string, string>][] = []
+  const session = await api.session(owner)
+  const signOut = () => api.call('DELETE', '/api/session', { cookie: session })
+  ends.push(['sign-out', signOut, { cookie: session }])
+
+  const now = { plans: DEFAULT_PLANS, nowMs: TEST_START_MS }
+  const { key, id } = await createKey(api.pool, owner.id, { name: 'x', expiresAt: null }, now)
+  const revoke = () => revokeKey(api.pool, owner.id, id, TEST_START_MS)
+  ends.push(['revocation', revoke, { 'x-api-key': key }])
+
+  const expire = () =>
+    api.pool.query('update sign_in_session set expires_at = $2 where account_id = $1', [
+      other.id,
+      new Date(TEST_START_MS - 1),
+    ])
+  ends.push(['expiry', expire, { cookie: await api.session(other) }])
+
+  const demote = () => setPlan(api.pool, DEFAULT_PLANS, other.id, 'starter')
+  ends.push(['a plan without keys', demote, { 'x-api-key': other.key }])
+
+  const suspend = (at: string | null) =>
+    api.pool.query('update account set suspended_at = $2 where id = $1', [owner.id, at])
+  ends.push(['suspension', () => suspend('2026-11-15'), { 'x-api-key': owner.key }])
+
+  for (const [why, act, headers] of ends) {
+    const reader = await follow(headers)
+    await act()
+    assert.deepEqual((await reader.rest()).at(-1)?.data, { reason: 'access' }, why)
+  }
+  await suspend(null)
+  await setPlan(api.pool, DEFAULT_PLANS, other.id, 'agency_plus')
+})
+
+// Proves decided "Events"
+it('401 without, 429 one too many of an account, 503 one too many of the node; at the limit neither', async () => {
+  const refused = async (headers: Record<string, string>) => {
+    const { status, body, text } = await api.call('GET', '/api/events', { headers })
+    assert.match(text, /error/)
+    return [status, body['error']]
+  }
+  assert.deepEqual(await refused({}), [401, 'API key required'])
+  assert.deepEqual(await refused({ 'x-api-key': 'pp_live_x' }), [401, 'Invalid API key'])
+  for (let n = 0; n < 3; n++) await follow({ 'x-api-key': owner.key })
+  const full = [429, 'Too many event streams (20 per account)']
+  assert.deepEqual(await refused({ 'x-api-key': owner.key }), full)
+  for (let n = 0; n < 2; n++) await follow({ 'x-api-key': other.key })
+  const unavailable = [503, 'Live updates are not available now, try again later']
+  assert.deepEqual(await refused({ 'x-api-key': other.key }), unavailable)
+  await closed()
+  await follow({ 'x-api-key': owner.key })
+})
+
+// Proves decided "Events"
+it('whoever does not read is cut off, and what he left is not kept', async (t) => {
+  const socket = net.connect(Number(new URL(api.url).port), '127.0.0.1')
+  t.after(() => socket.destroy())
+  await once(socket, 'connect')
+  socket.pause()
+  socket.write(`GET /api/events HTTP/1.1\r\nHost: x\r\nX-Api-Key: ${owner.key}\r\n\r\n`)
+  const quick = await follow({ 'x-api-key': owner.key })
+  await until('both streams are open', () => api.events!.open === 2)
+  const gone = once(socket, 'close')
+  const paths = Array.from({ length: 90 }, (_, n) => `/${'p'.repeat(2_000)}${n}`)
+  // The kernel holds some megabytes before it says that nobody reads.
+  for (let round = 0; api.events!.open > 1; round++) {
+    assert(round < 1_000, 'somebody who does not read is still served')
+    await endJobs(paths.map((path) => path + round))
+    for (const _ of paths) await quick.next('render')
+  }
+  socket.resume()
+  await gone
+})
+
+it('a hundred events at a time are told one by one, of more only that there was much', async () => {
+  const reader = await follow({ 'x-api-key': owner.key })
+  const jobs = (count: number, name: string) =>
+    endJobs(Array.from({ length: count }, (_, n) => `/${name}-${n}`))
+  await jobs(100, 'some')
+  for (let n = 0; n < 100; n++) await reader.next('render')
+  await jobs(101, 'many')
+  await reader.next('reread')
+})
+
+it('GET /api/operator/events: operators hear how many jobs ended in the fleet, and of others no more than that', async () => {
+  const boss = await api.account()
+  const cookie = await api.session(boss)
+  assert.equal((await api.call('GET', '/api/operator/events', { cookie })).status, 403)
+  await setRole(api.pool, boss.id, 'operator')
+  const reader = await follow({ cookie }, '/api/operator/events')
+  await endJob(domain.id, '/of-somebody-else')
+  assert.deepEqual((await reader.next('fleet')).data, { jobs_ended: 1 })
+  await setRole(api.pool, boss.id, 'owner')
+  assert.deepEqual(valuesOf(await reader.rest(), 'event'), ['end'])
 })
 
 it('a node that ends tells those who listen, and opens no stream any more', async () => {

@@ -44,21 +44,25 @@ function several(count: number, visit: TestVisit): TestVisit[] {
 
 type Listed = { name: string; total: number }
 type Traffic = {
+  from: string
+  step: string
   times: string[]
   totals: Record<string, number | null>
   categories: Listed[]
-  crawlers: (Listed & { category: string })[]
-  verdicts: (Listed & { kind: string; p50_ms: number; visits: number[] })[]
+  crawlers: Listed[]
+  verdicts: (Listed & { kind: string; visits: number[] })[]
   statuses: Listed[]
   hit_ratio: (number | null)[]
   p50_ms: (number | null)[]
   people: { total: number; visits: number[] }
 }
 
-async function traffic(path: string, key = owner.key): Promise<Traffic & { from: string; step: string }> {
-  const { status, body, text } = await api.get(path, key)
+const OF_SHOP = '/api/domains/shop.example.com/traffic'
+const get = (path: string) => api.get(path, owner.key)
+async function traffic(path: string): Promise<Traffic> {
+  const { status, body, text } = await get(path)
   assert.equal(status, 200, text)
-  return { ...(body['traffic'] as Traffic), from: body['from'] as string, step: body['step'] as string }
+  return { ...body, ...(body['traffic'] as object) } as Traffic
 }
 const totals = (listed: readonly Listed[]) => listed.map(({ name, total }) => `${name} ${total}`)
 
@@ -80,30 +84,29 @@ describe('GET /api/domains/:domain/traffic', () => {
     assert.deepEqual(totals(found.crawlers), ['Googlebot 10', 'Bingbot 1', 'GPTBot 1'])
     const verdicts = found.verdicts.map(({ name, kind, total }) => `${name} (${kind}) ${total}`)
     assert.deepEqual(verdicts.slice(0, 3), ['hit (hit) 6', 'rendered (rendered) 2', 'pass; asset (passed) 1'])
-    assert.deepEqual(totals(found.statuses), ['2xx 11', '3xx 0', '4xx 1', '5xx 0', 'none 0'])
-    assert.deepEqual(found.hit_ratio.slice(-2), [0, 0.7778])
-    assert.deepEqual([found.hit_ratio[0], found.p50_ms[0]], [null, null])
-    assert.deepEqual([found.people.total, found.people.visits.at(-1)], [4, 4])
     assert.deepEqual(found.verdicts[1]!.visits.slice(-2), [1, 1])
+    assert.deepEqual(totals(found.statuses), ['2xx 11', '3xx 0', '4xx 1', '5xx 0', 'none 0'])
+    assert.deepEqual([found.hit_ratio[0], ...found.hit_ratio.slice(-2)], [null, 0, 0.7778])
+    assert.deepEqual([found.p50_ms[0], found.people.total, found.people.visits.at(-1)], [null, 4, 4])
   })
 
   // Proves decided "Traffic"
-  it('200: by UTC days, as far back as it is kept', async () => {
-    const found = await traffic('/api/domains/shop.example.com/traffic?from=2026-08-18&step=day')
+  it('200: by UTC days, as far back as it is kept; 400: what is wrong with the range is named', async () => {
+    const found = await traffic(`${OF_SHOP}?from=2026-08-18&step=day`)
     assert.deepEqual([found.times.length, found.times[0]], [90, '2026-08-18T00:00:00.000Z'])
-    assert.deepEqual(
-      found.times.flatMap((time, at) => {
-        const count = found.verdicts.reduce((sum, { visits }) => sum + visits[at]!, 0)
-        return count === 0 ? [] : [`${time.slice(0, 10)} ${count}`]
-      }),
-      ['2026-08-18 1', '2026-11-12 3', '2026-11-15 12'],
-    )
+    const days = found.times.map((time, at) => {
+      return `${time.slice(0, 10)} ${found.verdicts.reduce((sum, { visits }) => sum + visits[at]!, 0)}`
+    })
+    const busy = days.filter((day) => !day.endsWith(' 0'))
+    assert.deepEqual(busy, ['2026-08-18 1', '2026-11-12 3', '2026-11-15 12'])
+    assertAnswer(await get(`${OF_SHOP}?from=2026-11-16`), 400, 'from must not lie in the future')
+    assertAnswer(await get(`${OF_SHOP}?step=week`), 400, 'step must be "hour" or "day"')
   })
 
   // Proves decided "CSV"
   it('200: CSV by `format` and by `Accept`; JSON to everybody else', async () => {
-    const path = '/api/domains/shop.example.com/traffic?from=2026-11-15T11:00Z'
-    const { text, headers } = await api.get(`${path}&format=csv`, owner.key)
+    const path = `${OF_SHOP}?from=2026-11-15T11:00Z`
+    const { text, headers } = await get(`${path}&format=csv`)
     assert.equal(headers.get('content-type'), 'text/csv; charset=utf-8')
     assert.match(headers.get('content-disposition')!, /filename="traffic-shop.example.com-2026-11-15.csv"$/)
     const [names, , twelve, rest] = text.split('\r\n')
@@ -115,8 +118,7 @@ describe('GET /api/domains/:domain/traffic', () => {
       twelve!,
       /^2026-11-15T12:00:00\.000Z,11,4,6,1,1,1,1,1,0\.7778,[\d.]+,[\d.]+,10,1,9,1,1,6,1,1,1,1,1,10,0,1,0,0,8,0,0,8,0$/,
     )
-    assert.equal(names!.split(',').length, twelve!.split(',').length)
-    assert.equal(rest, '')
+    assert.deepEqual([names!.split(',').length, rest], [twelve!.split(',').length, ''])
 
     const typeFor = async (accept: string, query = '') => {
       const answer = await api.call('GET', path + query, { key: owner.key, headers: { accept } })
@@ -126,118 +128,81 @@ describe('GET /api/domains/:domain/traffic', () => {
     assert.equal(await typeFor('text/csv;q=0.5, */*'), 'application/json')
     assert.equal(await typeFor('text/csv', '&format=json'), 'application/json')
   })
-
-  // Proves decided "Traffic"
-  it('400: what is wrong with the range is named', async () => {
-    const cases = {
-      'from=2026-11-16': 'from must not lie in the future',
-      'to=1969-12-31': 'to must be a day (2026-11-01) or a moment in UTC (2026-11-01T12:00:00Z)',
-      'step=week': 'step must be "hour" or "day"',
-    }
-    for (const [query, error] of Object.entries(cases)) {
-      assertAnswer(await api.get(`/api/domains/shop.example.com/traffic?${query}`, owner.key), 400, error)
-    }
-  })
 })
 
-describe('GET /api/domains/:domain/traffic/paths', () => {
-  const paths = async (query = '') =>
-    (await api.get(`/api/domains/shop.example.com/traffic/paths${query}`, owner.key)).body
+// Proves decided "Traffic by path"
+it('/traffic/paths: 200: what was asked for most, and what failed most, in whole days; others are counted', async () => {
+  const paths = async (query = '') => (await get(`${OF_SHOP}/paths${query}`)).body
+  const failing = [
+    { path: '/gone', visits: 1, verdict: 'rendered', status: 404 },
+    { path: '/slow', visits: 1, verdict: 'pass; timed-out', status: 200 },
+  ]
+  const top = [
+    { path: '/', visits: 7, verdict: 'stale', status: 200 },
+    { path: '/=1+1', visits: 1, verdict: 'rendered', status: 200 },
+    ...failing,
+  ]
+  const day = { from: '2026-11-15', to: '2026-11-15' }
+  const others = { top: 0, failing: 0 }
+  const ofDay = { domain: 'shop.example.com', ...day, top, failing, others }
+  assert.deepEqual(await paths('?from=2026-11-15'), ofDay)
+  const first = await paths('?limit=1')
+  const most = { path: '/', visits: 10, verdict: 'stale', status: 200 }
+  assert.deepEqual([first['from'], first['top']], ['2026-10-16', [most]])
 
-  // Proves decided "Traffic by path"
-  it('200: what was asked for most, and what failed most, in whole days', async () => {
-    assert.deepEqual(await paths('?from=2026-11-15'), {
-      domain: 'shop.example.com',
-      ...{ from: '2026-11-15', to: '2026-11-15' },
-      top: [
-        { path: '/', visits: 7, verdict: 'stale', status: 200 },
-        { path: '/=1+1', visits: 1, verdict: 'rendered', status: 200 },
-        { path: '/gone', visits: 1, verdict: 'rendered', status: 404 },
-        { path: '/slow', visits: 1, verdict: 'pass; timed-out', status: 200 },
-      ],
-      failing: [
-        { path: '/gone', visits: 1, verdict: 'rendered', status: 404 },
-        { path: '/slow', visits: 1, verdict: 'pass; timed-out', status: 200 },
-      ],
-      others: { top: 0, failing: 0 },
-    })
-    const { from, top } = await paths('?limit=1')
-    assert.deepEqual([from, top], ['2026-10-16', [{ path: '/', visits: 10, verdict: 'stale', status: 200 }]])
-  })
+  await api.pool.query(`insert into traffic_path values ($1, '2026-11-01', false, '', 12, '', 0)`, [shop])
+  assert.deepEqual((await paths())['others'], { top: 12, failing: 0 })
+  const rows = ['top,/,10,stale,200', 'top,all others,12,,', 'failing,/gone,1,rendered,404', '']
+  assert.deepEqual((await get(`${OF_SHOP}/paths?format=csv&limit=1`)).text.split('\r\n').slice(1), rows)
 
-  it('200: visits to paths that are not told apart are counted', async () => {
-    await api.pool.query(`insert into traffic_path values ($1, '2026-11-01', false, '', 12, '', 0)`, [shop])
-    assert.deepEqual((await paths())['others'], { top: 12, failing: 0 })
-    const path = '/api/domains/shop.example.com/traffic/paths?format=csv&limit=1'
-    const rows = ['top,/,10,stale,200', 'top,all others,12,,', 'failing,/gone,1,rendered,404', '']
-    assert.deepEqual((await api.get(path, owner.key)).text.split('\r\n').slice(1), rows)
-  })
-
-  // Proves decided "Traffic by path"
-  it('400: as many paths as may be asked for, and one more', async () => {
-    for (const limit of [1, 300]) assert('top' in (await paths(`?limit=${limit}`)))
-    const wrong = { 0: 'must be at least 1', 301: 'must be at most 300', 1.5: 'must be an integer' }
-    for (const [limit, words] of Object.entries(wrong)) {
-      assert.deepEqual(await paths(`?limit=${limit}`), { error: `limit ${words}` })
-    }
-  })
+  assert('top' in (await paths('?limit=300')))
+  const wrong = { 0: 'must be at least 1', 301: 'must be at most 300' }
+  for (const [limit, words] of Object.entries(wrong)) {
+    assert.deepEqual(await paths(`?limit=${limit}`), { error: `limit ${words}` })
+  }
 })
 
-describe('GET /api/domains/:domain/traffic/renders', () => {
-  const month = (path = '') => api.get(`/api/domains/shop.example.com/traffic/renders${path}`, owner.key)
-
-  // Proves decided "Monthly renders"
-  it('200: the forecast is of the last seven whole days; of today only what has been counts', async () => {
-    assert.equal((await month()).body['forecast'], null)
-    await api.pool.query(`update domain set created_at = '2026-01-01' where id = $1`, [shop])
-    await api.pool.query(
-      `insert into render_count values ($1, '2026-11-01', 500), ($1, '2026-10-01', 9999)`,
-      [shop],
-    )
-    await api.pool.query(
-      `insert into render_day values ($1, '2026-11-07', 9999), ($1, '2026-11-08', 10), ($1, '2026-11-09', 10),
-        ($1, '2026-11-10', 40), ($1, '2026-11-11', 40), ($1, '2026-11-12', 400), ($1, '2026-11-13', 40), ($1, '2026-11-15', 77)`,
-      [shop],
-    )
-    const { body } = await month()
-    assert.deepEqual(body['forecast'], {
-      per_day: 40,
-      days_left: 15.48,
-      renders: Math.round(500 + 40 * (15 + 11.5 / 24)),
-      reaches_limit_on: null,
-    })
-    const lines = (await month('?format=csv')).text.split('\r\n')
-    assert.equal(lines[0], 'day,renders,renders_of_month,limit,forecast_of_month')
-    assert.deepEqual(lines.slice(-3), ['2026-11-14,0,10539,200000,', '2026-11-15,77,10616,200000,1119', ''])
-  })
+// Proves decided "Monthly renders"
+it('/traffic/renders: 200: the forecast is of the last seven whole days; of today only what has been counts', async () => {
+  assert.equal((await get(`${OF_SHOP}/renders`)).body['forecast'], null)
+  await api.pool.query(`update domain set created_at = '2026-01-01' where id = $1`, [shop])
+  const months = `insert into render_count values ($1, '2026-11-01', 500), ($1, '2026-10-01', 9999)`
+  await api.pool.query(months, [shop])
+  await api.pool.query(
+    `insert into render_day values ($1, '2026-11-07', 9999), ($1, '2026-11-08', 10), ($1, '2026-11-09', 10),
+      ($1, '2026-11-10', 40), ($1, '2026-11-11', 40), ($1, '2026-11-12', 400), ($1, '2026-11-13', 40), ($1, '2026-11-15', 77)`,
+    [shop],
+  )
+  const renders = Math.round(500 + 40 * (15 + 11.5 / 24))
+  const forecast = { per_day: 40, days_left: 15.48, renders, reaches_limit_on: null }
+  assert.deepEqual((await get(`${OF_SHOP}/renders`)).body['forecast'], forecast)
+  const lines = (await get(`${OF_SHOP}/renders?format=csv`)).text.split('\r\n')
+  assert.equal(lines[0], 'day,renders,renders_of_month,limit,forecast_of_month')
+  assert.deepEqual(lines.slice(-3), ['2026-11-14,0,10539,200000,', '2026-11-15,77,10616,200000,1119', ''])
 })
 
-describe('GET /api/traffic and /api/traffic/domains', () => {
-  // Proves decided "Traffic"
-  it("200: all domains of the account together, and no other's", async () => {
-    const found = await traffic('/api/traffic')
-    assert.deepEqual([found.totals['visits'], found.totals['people']], [14, 4])
-    assert.deepEqual(totals(found.categories), ['search 11', 'ai 3'])
-  })
+// Proves decided "Traffic"
+it("/api/traffic: 200: all domains of the account together, and no other's", async () => {
+  const found = await traffic('/api/traffic')
+  assert.deepEqual([found.totals['visits'], found.totals['people']], [14, 4])
+  assert.deepEqual(totals(found.categories), ['search 11', 'ai 3'])
+})
 
-  // Proves decided "Traffic summary of domains"
-  it('200: each domain by name, with what its last day and week were like and who came last', async () => {
-    await api.domain(owner, 'new.example.com')
-    const { body } = await api.get('/api/traffic/domains', owner.key)
-    const domains = body['domains'] as Record<string, unknown>[]
-    assert.deepEqual(valuesOf(domains, 'domain'), ['blog.example.com', 'new.example.com', 'shop.example.com'])
-    const pages = (pages: number, hit_ratio: number | null) => ({ pages, hit_ratio })
-    assert.deepEqual(valuesOf(domains, 'day'), [pages(2, 1), pages(0, null), pages(10, 0.7)])
-    assert.deepEqual(valuesOf(domains, 'week'), [pages(2, 1), pages(0, null), pages(13, 0.5385)])
-    const at = new Date(TEST_START_MS).toISOString()
-    assert.deepEqual(valuesOf(domains, 'last_crawler'), [
-      { name: 'GPTBot', category: 'ai', at },
-      null,
-      { name: 'Googlebot', category: 'search', at },
-    ])
-    const { used, limit } = domains[2]!['renders'] as { used: number; limit: number }
-    assert.deepEqual([used, limit], [500, 200_000])
-  })
+// Proves decided "Traffic summary of domains"
+it('/api/traffic/domains: 200: each domain by name, with what its last day and week were like and who came last', async () => {
+  await api.domain(owner, 'new.example.com')
+  const { domains } = (await get('/api/traffic/domains')).body
+  assert.deepEqual(valuesOf(domains, 'domain'), ['blog.example.com', 'new.example.com', 'shop.example.com'])
+  const pages = (pages: number, hit_ratio: number | null) => ({ pages, hit_ratio })
+  assert.deepEqual(valuesOf(domains, 'day'), [pages(2, 1), pages(0, null), pages(10, 0.7)])
+  assert.deepEqual(valuesOf(domains, 'week'), [pages(2, 1), pages(0, null), pages(13, 0.5385)])
+  const at = new Date(TEST_START_MS).toISOString()
+  assert.deepEqual(valuesOf(domains, 'last_crawler'), [
+    { name: 'GPTBot', category: 'ai', at },
+    null,
+    { name: 'Googlebot', category: 'search', at },
+  ])
+  assert.partialDeepStrictEqual(valuesOf(domains, 'renders')[2], { used: 500, limit: 200_000 })
 })
 
 it("what is read is the account's own, each time by SQL: also where another's domain is named", async () => {
@@ -258,17 +223,14 @@ it("what is read is the account's own, each time by SQL: also where another's do
   assert.deepEqual(await found({ account: owner.id, domain }), [12, 4, 4, 2, 1, 3])
 })
 
-describe('GET /api/plan', () => {
-  // Proves decided "Plan"
-  it('200: what the plan allows and how much of it is in use', async () => {
-    const { body } = await api.get('/api/plan', owner.key)
-    assert.deepEqual(body['plan'], {
-      name: 'agency_plus',
-      sites: { used: 3, limit: 100 },
-      renders: { used: 500, limit_per_domain: 200_000, stops_at: 240_000 },
-      api_keys: { included: true, used: 1, limit: 5 },
-      webhooks: { included: true, used: 0, limit_per_domain: 5, requests_per_hour: 10, urls_per_request: 20 },
-      requests: { paths_per_refresh: 1_000, body_bytes: 1_048_576 },
-    })
+// Proves decided "Plan"
+it('GET /api/plan: 200: what the plan allows and how much of it is in use', async () => {
+  assert.deepEqual((await get('/api/plan')).body['plan'], {
+    name: 'agency_plus',
+    sites: { used: 3, limit: 100 },
+    renders: { used: 500, limit_per_domain: 200_000, stops_at: 240_000 },
+    api_keys: { included: true, used: 1, limit: 5 },
+    webhooks: { included: true, used: 0, limit_per_domain: 5, requests_per_hour: 10, urls_per_request: 20 },
+    requests: { paths_per_refresh: 1_000, body_bytes: 1_048_576 },
   })
 })
