@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
-import pg from 'pg'
 import { until } from '../../test/support/condition.ts'
 import { openTestDatabase, testDatabase } from '../../test/support/database.ts'
 import { startDatabaseProxy } from '../../test/support/database-proxy.ts'
@@ -28,14 +27,12 @@ async function refusal(databaseUrl: string, waitMs?: number): Promise<string> {
 const database = await openTestDatabase()
 
 it('a server that ends between two queries may be back in a moment, and what it refuses it will refuse again', async () => {
-  const client = new pg.Client(database.connection)
-  client.on('error', () => {})
-  await client.connect()
-  const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
-  const ended = new Promise<void>((resolve) => client.once('end', () => resolve()))
-  await database.pool.query('select pg_terminate_backend($1)', [rows[0]!.pid])
+  const client = await database.pool.connect()
+  const ended = new Promise((resolve) => client.once('end', resolve))
+  await database.pool.query('select pg_terminate_backend($1)', [client.processID])
   await ended
   await assert.rejects(client.query('select'), isNotUpYet)
+  client.release(true)
   await assert.rejects(database.pool.query('select 1 / 0'), (error) => !isNotUpYet(error))
 })
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
-import { describe, it } from 'node:test'
+import { it } from 'node:test'
 import { parseDomainName } from './domain-name.ts'
 import {
   DEFAULT_DOMAIN_SETTINGS,
@@ -27,42 +27,39 @@ function problem(patch: unknown): string | null {
 const remove = (...patterns: string[]) => ({ crawlers: { remove: patterns } })
 const add = (...crawlers: object[]) => ({ crawlers: { add: crawlers } })
 
-describe('an update is refused, and what is wrong is named', () => {
-  const refused: [patch: object, words: RegExp][] = [
-    [{ render: { locale: 'german' } }, /^render\.locale must be a BCP 47 language tag/],
-    [{ render: { time_zone: 'Mars/Olympus' } }, /^render\.time_zone must be an IANA time zone/],
-    [{ render: { user_agent: 'a\r\nHost: b' } }, /^render\.user_agent must be printable ASCII/],
-    [add({ pattern: 'abc', category: 'people' }), /^crawlers\.add\.0\.category /],
-    [{ crawlers: { keep: [] } }, /^crawlers /],
-    [remove('a*b'), /^crawlers\.remove\.0 must have 3 characters other than \*$/],
-    [remove('b\u00f6t bot'), /must be printable ASCII/],
-    [{ categories: { ai: 'hide' } }, /^categories\.ai /],
-    [{ refresh_ahead_percent: 1.5 }, /^refresh_ahead_percent /],
-  ]
-  for (const [patch, words] of refused) {
-    it(JSON.stringify(patch), () => assert.match(problem(patch) ?? 'taken', words))
-  }
-})
+const REFUSED_SETTINGS: [patch: object, words: RegExp][] = [
+  [{ render: { locale: 'german' } }, /^render\.locale must be a BCP 47 language tag/],
+  [{ render: { time_zone: 'Mars/Olympus' } }, /^render\.time_zone must be an IANA time zone/],
+  [{ render: { user_agent: 'a\r\nHost: b' } }, /^render\.user_agent must be printable ASCII/],
+  [add({ pattern: 'abc', category: 'people' }), /^crawlers\.add\.0\.category /],
+  [{ crawlers: { keep: [] } }, /^crawlers /],
+  [remove('a*b'), /^crawlers\.remove\.0 must have 3 characters other than \*$/],
+  [remove('b\u00f6t bot'), /must be printable ASCII/],
+  [{ categories: { ai: 'hide' } }, /^categories\.ai /],
+  [{ refresh_ahead_percent: 1.5 }, /^refresh_ahead_percent /],
+]
+for (const [patch, words] of REFUSED_SETTINGS) {
+  it(`refused, and what is wrong is named: ${JSON.stringify(patch)}`, () =>
+    assert.match(problem(patch) ?? 'taken', words))
+}
 
-// Proves decided "Crawler detection"
-describe('limits are taken, and one past them is not', () => {
-  const limits: [what: string, of: (n: number) => object, least: number | null, most: number][] = [
-    ['query parameters', (n) => ({ query: Array(n).fill('page') }), null, 100],
-    ['characters of a pattern', (n) => remove('a'.repeat(n)), 3, 100],
-    ['crawlers removed', (n) => remove(...Array<string>(n).fill('abc')), null, 100],
-    ['crawlers added', (n) => add(...Array<object>(n).fill({ pattern: 'abc', category: 'ai' })), null, 100],
-    ['percent of the month', (n) => ({ refresh_ahead_percent: n }), 0, 100],
-  ]
-  for (const [what, of, least, most] of limits) {
-    it(`${least ?? 0} to ${most} ${what}`, () => {
-      assert.equal(problem(of(most)), null)
-      assert.notEqual(problem(of(most + 1)), null)
-      if (least === null) return
-      assert.equal(problem(of(least)), null)
-      assert.notEqual(problem(of(least - 1)), null)
-    })
-  }
-})
+const NUMBERS_TAKEN: [what: string, of: (n: number) => object, least: number | null, most: number][] = [
+  ['query parameters', (n) => ({ query: Array(n).fill('page') }), null, 100],
+  ['characters of a pattern', (n) => remove('a'.repeat(n)), 3, 100],
+  ['crawlers removed', (n) => remove(...Array<string>(n).fill('abc')), null, 100],
+  ['crawlers added', (n) => add(...Array<object>(n).fill({ pattern: 'abc', category: 'ai' })), null, 100],
+  ['percent of the month', (n) => ({ refresh_ahead_percent: n }), 0, 100],
+]
+for (const [what, of, least, most] of NUMBERS_TAKEN) {
+  // Proves decided "Crawler detection"
+  it(`taken, and no other: ${least ?? 0} to ${most} ${what}`, () => {
+    assert.equal(problem(of(most)), null)
+    assert.notEqual(problem(of(most + 1)), null)
+    if (least === null) return
+    assert.equal(problem(of(least)), null)
+    assert.notEqual(problem(of(least - 1)), null)
+  })
+}
 
 it('docs/configuration.md has every setting once, with its default', () => {
   const text = readFileSync(path.resolve(import.meta.dirname, '../../docs/configuration.md'), 'utf8')
@@ -93,31 +90,29 @@ it('names that are taken, in their one spelling', () => {
   }
 })
 
-// Proves decided "Domain names"
-describe('names that are refused, with the reason', () => {
-  const cases: [string, RegExp][] = [
-    ['', /empty/],
-    [`a${'\u00ad'.repeat(992)}.example`, /at most 253 characters/],
-    ['localhost', /two labels/],
-    ['127.0.0.1', /not an IP address/],
-    ['0x7f.1', /not an IP address/],
-    ['１２７.0.0.1', /not an IP address/],
-    ['https://example.com', /name only/],
-    ['*.example.com', /name only/],
-    ['example.com\0', /name only/],
-    ['my_shop.example.com', /name only/],
-    ['a..example.com', /label|not a valid/],
-    ['-a.example.com', /label|not a valid/],
-    ['example.123', /number|not a valid/],
-    [`${label(64)}.com`, /label|not a valid/],
-    [`${LONGEST}a`, /253|not a valid/],
-    ['a\ud800.com', /not a valid|label/],
-  ]
-  for (const [raw, reason] of cases) {
-    it(JSON.stringify(raw.slice(0, 40)), () => {
-      const result = parseDomainName(raw)
-      assert(!result.ok, `${raw} was taken as ${result.ok && result.name}`)
-      assert.match(result.reason, reason)
-    })
-  }
-})
+const REFUSED_NAMES: [string, RegExp][] = [
+  ['', /empty/],
+  [`a${'\u00ad'.repeat(992)}.example`, /at most 253 characters/],
+  ['localhost', /two labels/],
+  ['127.0.0.1', /not an IP address/],
+  ['0x7f.1', /not an IP address/],
+  ['１２７.0.0.1', /not an IP address/],
+  ['https://example.com', /name only/],
+  ['*.example.com', /name only/],
+  ['example.com\0', /name only/],
+  ['my_shop.example.com', /name only/],
+  ['a..example.com', /label|not a valid/],
+  ['-a.example.com', /label|not a valid/],
+  ['example.123', /number|not a valid/],
+  [`${label(64)}.com`, /label|not a valid/],
+  [`${LONGEST}a`, /253|not a valid/],
+  ['a\ud800.com', /not a valid|label/],
+]
+for (const [raw, reason] of REFUSED_NAMES) {
+  // Proves decided "Domain names"
+  it(`a name that is refused, with the reason: ${JSON.stringify(raw.slice(0, 40))}`, () => {
+    const result = parseDomainName(raw)
+    assert(!result.ok, `${raw} was taken as ${result.ok && result.name}`)
+    assert.match(result.reason, reason)
+  })
+}

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { beforeEach, describe, it } from 'node:test'
-import { columns, openQueue, paths } from '../../test/support/queue.ts'
+import { notifiedBy } from '../../test/support/database.ts'
+import { columns, HOME, openQueue, paths } from '../../test/support/queue.ts'
 import { BUFFER_LIMIT } from '../db/buffered-writes.ts'
-import { transaction } from '../db/transaction.ts'
 import type { DomainId, PagePath } from '../ids.ts'
 import { silentLog } from '../log.ts'
 import { countKnownPages, nextKnownPages, recordInSitemap, recordKnown } from './known-paths.ts'
@@ -17,15 +17,15 @@ import {
   type VisitBounds,
 } from './last-visits.ts'
 import { pageId } from './page-id.ts'
-import { deletePages, type PurgeWhat, purgePages } from './purge.ts'
+import { deletePages } from './purge.ts'
 
 const queue = await openQueue()
 const domain = await queue.domain()
 
-const { store } = queue
+const { pool, store } = queue
 const DAY_MS = 86_400_000
 const know = (domain: DomainId, source: 'crawler' | 'sitemap', paths: readonly string[], age = '1 day') =>
-  queue.pool.query(
+  pool.query(
     `insert into known_path (domain_id, path, source, seen_at)
      select $1, path, $2, now() - $4::interval from unnest($3::text[]) as path`,
     [domain, source, paths, age],
@@ -35,7 +35,7 @@ const know = (domain: DomainId, source: 'crawler' | 'sitemap', paths: readonly s
 async function walk(domain: DomainId, limit: number): Promise<PagePath[]> {
   const found: PagePath[] = []
   for (;;) {
-    const batch = await nextKnownPages(queue.pool, domain, found.at(-1) ?? '', limit)
+    const batch = await nextKnownPages(pool, domain, found.at(-1) ?? '', limit)
     assert(batch.length <= limit)
     found.push(...columns(batch, 'path').flat())
     if (batch.length < limit) return found
@@ -46,13 +46,12 @@ describe('known paths', () => {
   // Proves decided "Purged paths"
   it('stay known from the moment that they were stored: also when they are purged at once', async () => {
     const domain = await queue.domain()
-    const purge = (what: PurgeWhat) => transaction(queue.pool, (client) => purgePages(client, domain, what))
     await store(domain, ['/a', '/b/1', '/b/2', '/c'])
     await know(domain, 'crawler', ['/c'], '31 days')
-    await queue.pool.query(`update page set status = 404 where domain_id = $1 and path = '/b/2'`, [domain])
-    assert.equal(await purge({ kind: 'path', path: '/a' as PagePath }), 1)
-    assert.equal(await purge({ kind: 'prefix', prefix: '/b/' }), 2)
-    await transaction(queue.pool, (client) => deletePages(client, domain, ['/c' as PagePath]))
+    await pool.query(`update page set status = 404 where domain_id = $1 and path = '/b/2'`, [domain])
+    assert.equal(await queue.purge(domain, { kind: 'path', path: '/a' as PagePath }), 1)
+    assert.equal(await queue.purge(domain, { kind: 'prefix', prefix: '/b/' }), 2)
+    await deletePages(pool, domain, ['/c' as PagePath])
     assert.deepEqual(await walk(domain, 10), ['/a', '/b/1', '/c'], 'but for what is no page')
   })
 
@@ -68,52 +67,45 @@ describe('known paths', () => {
     for (const limit of [1, 2, 3, 100]) {
       assert.deepEqual(await walk(domain, limit), ['/B', '/asked', '/both', '/just', '/mapped', '/stored'])
     }
-    assert.equal(await countKnownPages(queue.pool, domain), 6)
+    assert.equal(await countKnownPages(pool, domain), 6)
     assert.deepEqual(await walk(await queue.domain(), 5), [])
-    assert.equal(await countKnownPages(queue.pool, await queue.domain()), 0)
+    assert.equal(await countKnownPages(pool, await queue.domain()), 0)
   })
 
   it('come with what is stored, page or redirect, and with what the sitemap says of their last change', async () => {
     const domain = await queue.domain()
     await store(domain, ['/page'])
-    await queue.pool.query(`insert into redirect values ($1, '/moved', 301, '/to', '2026-01-04T00:00:00Z')`, [
-      domain,
-    ])
+    await pool.query(`insert into redirect values (${domain}, '/moved', 301, '/to', '2026-01-04T00:00:00Z')`)
     await know(domain, 'crawler', ['/moved', '/page'])
     const mapped = (path: string, changedAtMs: number | null) => ({ path: path as PagePath, changedAtMs })
     const entries = [mapped('/new', 1_000), mapped('/page', null), mapped('/new', 2_000)]
-    await recordInSitemap(queue.pool, domain, entries, Date.now())
-    const [moved, added, page] = await nextKnownPages(queue.pool, domain, '', 10)
+    await recordInSitemap(pool, domain, entries, Date.now())
+    const [moved, added, page] = await nextKnownPages(pool, domain, '', 10)
     const stored = { status: 301, renderedAtMs: Date.parse('2026-01-04T00:00:00Z'), staleSinceMs: null }
     assert.deepEqual(moved, { ...mapped('/moved', null), stored })
     assert.deepEqual(added, { ...mapped('/new', 2_000), stored: null })
     assert.deepEqual([page?.path, page?.stored?.status, page?.changedAtMs], ['/page', 200, null])
     // Named again within a day: only a change that is told is written.
-    await recordInSitemap(queue.pool, domain, [mapped('/new', 3_000)], Date.now())
-    assert.equal((await nextKnownPages(queue.pool, domain, '/moved', 1))[0]?.changedAtMs, 3_000)
+    await recordInSitemap(pool, domain, [mapped('/new', 3_000)], Date.now())
+    assert.equal((await nextKnownPages(pool, domain, '/moved', 1))[0]?.changedAtMs, 3_000)
   })
 })
 
-describe('paths that crawlers ask for', () => {
-  const id = (path: string, of = domain) => pageId(of, path as PagePath)
-  async function seenAt(path: string): Promise<number | undefined> {
-    const sql = `select seen_at from known_path where path = $1 and source = 'crawler' and domain_id = $2`
-    return (await queue.column<Date>(sql, path, domain))[0]?.getTime()
+it('paths that crawlers ask for are written again once their row is older than a day', async () => {
+  // A domain that is gone costs the others of the batch nothing.
+  const known = [pageId(999_999 as DomainId, HOME), pageId(domain, HOME), pageId(domain, HOME)]
+  const record = (nowMs: number) => recordKnown(queue.pool, 'crawler', known, nowMs)
+  const seenAtMs = async () => {
+    const sql = `select seen_at from known_path where source = 'crawler' and domain_id = $1`
+    return (await queue.column<Date>(sql, domain)).map(Number)
   }
-
-  it('are written again once their row is older than a day', async () => {
-    // A domain that is gone costs the others of the batch nothing.
-    const known = [id('/gone', 999_999 as DomainId), id('/a'), id('/a')]
-    const record = (nowMs: number) => recordKnown(queue.pool, 'crawler', known, nowMs)
-    await record(1_000)
-    await record(1_000 + DAY_MS)
-    assert.equal(await seenAt('/a'), 1_000)
-    await record(1_001 + DAY_MS)
-    assert.equal(await seenAt('/a'), 1_001 + DAY_MS)
-  })
+  await record(1_000)
+  await record(1_000 + DAY_MS)
+  assert.deepEqual(await seenAtMs(), [1_000])
+  await record(1_001 + DAY_MS)
+  assert.deepEqual(await seenAtMs(), [1_001 + DAY_MS])
 })
 
-const { pool } = queue
 beforeEach(() => pool.query('truncate last_visit'))
 
 const visit = (path: string, crawler: string, atMs: number, of = domain) => ({
@@ -167,26 +159,15 @@ describe('last visits', () => {
 
 // Proves decided "Events of visits"
 it('any number of domains is told, each once, 500 at a time', async () => {
-  const listener = await queue.listener()
-  const told: string[] = []
-  const { promise: all, resolve } = Promise.withResolvers<void>()
-  listener.on(VISITED_CHANNEL, (payload) => {
-    if (payload === '9') resolve()
-    else told.push(payload)
-  })
-  await listener.settled()
   const ids = Array.from({ length: 1_001 }, (_, at) => (2_147_482_000 + at) as DomainId)
-  await notifyVisited(pool, [])
-  await notifyVisited(pool, [...ids, ...ids])
-  await notifyVisited(pool, [9 as DomainId])
-  await all
+  const told = await notifiedBy(queue, [VISITED_CHANNEL], async () => {
+    await notifyVisited(pool, [])
+    await notifyVisited(pool, [...ids, ...ids])
+  })
   const parts = told.map((payload) => parseVisited(payload)!)
-  assert.deepEqual(parts.map(({ length }) => length).sort(), [1, 500, 500].sort())
+  assert.deepEqual(parts.map(({ length }) => length).sort(), [1, 500, 500])
   assert.deepEqual(parts.flat().sort(), ids)
-})
-
-it('what is no list of ids is none of this version', () => {
-  assert.deepEqual(parseVisited('1,20'), [1, 20])
+  // What is no list of ids is none of this version.
   for (const payload of ['', ',', '1,', 'x', '1;2', '-1']) assert.equal(parseVisited(payload), null, payload)
 })
 
@@ -199,11 +180,7 @@ const nowMs = Date.now()
 async function site(stale: readonly number[]): Promise<DomainId> {
   const domain = await queue.domain()
   await queue.store(domain, paths(PAGES))
-  await pool.query(
-    `insert into last_visit select $1, '/p' || n, 'Googlebot', 'search', now() - make_interval(hours => n)
-       from generate_series(0, $2::integer - 1) n`,
-    [domain, PAGES],
-  )
+  await queue.visited(domain, PAGES)
   await render(domain, stale, 48)
   return domain
 }

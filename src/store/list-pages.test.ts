@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { before, beforeEach, describe, it } from 'node:test'
 import { columns, openQueue } from '../../test/support/queue.ts'
-import { transaction } from '../db/transaction.ts'
 import type { DomainId, DomainName, PagePath } from '../ids.ts'
 import { silentLog } from '../log.ts'
 import { lifetimesOf, RuleBook } from '../rules/rule-book.ts'
@@ -27,42 +26,36 @@ import {
   WAITING_LIMIT,
 } from './page-digests.ts'
 import { pageId } from './page-id.ts'
-import { deletePages, purgePages } from './purge.ts'
+import { deletePages } from './purge.ts'
 import { pageBody } from './stored-page.ts'
 
 const queue = await openQueue()
 const { pool } = queue
 
 const MANY = 6_000
-const NOW_MS = Date.parse('2026-11-15T12:00:00.000Z')
+const NOW = '2026-11-15T12:00:00.000Z'
+const NOW_MS = Date.parse(NOW)
 
 // Their numbers are 1, 2 and 3.
 for (let n = 0; n < 3; n++) await queue.domain()
-before(async () => {
-  await pool.query(
+before(() =>
+  pool.query(
     `insert into page (domain_id, path, status, headers, body_br, html_bytes, etag, rendered_at)
      select 1, '/p/' || n, case when n % 10 = 0 then 404 else 200 end, '[]', '\\x00', n % 997, 'e',
-            $1::timestamptz - (n % 5000) * interval '1 minute'
-       from generate_series(1, $2::integer) n`,
-    [new Date(NOW_MS), MANY],
-  )
-  await pool.query(
-    `insert into last_visit select 1, '/p/' || n, 'Googlebot', 'search', $1::timestamptz - (n % 100) * interval '1 second'
-       from generate_series(1, $2::integer) n where n % 3 = 0`,
-    [new Date(NOW_MS), MANY],
-  )
-  await pool.query(
-    `insert into last_render select 1, '/p/' || n, case when n % 4 = 0 then 'timed-out' else 'rendered' end, now()
-       from generate_series(1, $1::integer) n where n % 2 = 0`,
-    [MANY],
-  )
-  // Visits and renders of what is no longer stored, and of another domain, are in no list.
-  await pool.query(
-    `insert into last_visit values (1, '/gone', 'Googlebot', 'search', now()), (3, '/p/1', 'x', 'ai', now())`,
-  )
-  await pool.query(`insert into last_render values (1, '/gone', 'blank', now())`)
-  await pool.query('analyze page, last_visit, last_render')
-})
+            timestamptz '${NOW}' - (n % 5000) * interval '1 minute'
+       from generate_series(1, ${MANY}) n;
+     insert into last_visit
+     select 1, '/p/' || n, 'Googlebot', 'search', timestamptz '${NOW}' - (n % 100) * interval '1 second'
+       from generate_series(1, ${MANY}) n where n % 3 = 0;
+     insert into last_render
+     select 1, '/p/' || n, case when n % 4 = 0 then 'timed-out' else 'rendered' end, now()
+       from generate_series(1, ${MANY}) n where n % 2 = 0;
+     -- Visits and renders of what is no longer stored, and of another domain, are in no list.
+     insert into last_visit values (1, '/gone', 'Googlebot', 'search', now()), (3, '/p/1', 'x', 'ai', now());
+     insert into last_render values (1, '/gone', 'blank', now());
+     analyze page, last_visit, last_render`,
+  ),
+)
 
 const domain = (id: number, settings: Partial<DomainSettings> = {}) => ({
   id: id as DomainId,
@@ -115,20 +108,6 @@ describe(`a list of ${MANY} pages`, () => {
   }
 
   // Proves decided "Lists of pages"
-  it('goes on where it was, whatever is purged meanwhile', async () => {
-    const first = await listPages(pool, domain(1), wanted({ order: 'size', limit: 500 }))
-    const last = first.pages.at(-1)!
-    await pool.query(`delete from page where domain_id = 1 and path = $1`, [last.path])
-    const next = await listPages(pool, domain(1), wanted({ order: 'size', limit: 1, after: first.next }))
-    assert(next.pages[0]!.htmlBytes >= last.htmlBytes && next.pages[0]!.path !== last.path)
-    await pool.query(
-      `insert into page (domain_id, path, status, headers, body_br, html_bytes, etag, rendered_at)
-       values (1, $1, 200, '[]', '', 0, 'e', now())`,
-      [last.path],
-    )
-  })
-
-  // Proves decided "Lists of pages"
   it('is searched by beginnings and by parts, and counted', async () => {
     const cases = [
       [pageMatch('prefix', '/p/599'), 11],
@@ -149,44 +128,51 @@ describe(`a list of ${MANY} pages`, () => {
     const first = await matchingPaths(pool, 1 as DomainId, pageMatch('prefix', '/p/599'), 3)
     assert.deepEqual(first, ['/p/599', '/p/5990', '/p/5991'])
   })
+
+  // Proves decided "Lists of pages"
+  it('goes on where it was, whatever is purged meanwhile', async () => {
+    const first = await listPages(pool, domain(1), wanted({ order: 'size', limit: 500 }))
+    const last = first.pages.at(-1)!
+    await pool.query(`delete from page where domain_id = 1 and path = $1`, [last.path])
+    const next = await listPages(pool, domain(1), wanted({ order: 'size', limit: 1, after: first.next }))
+    assert(next.pages[0]!.htmlBytes >= last.htmlBytes && next.pages[0]!.path !== last.path)
+  })
 })
 
-describe('a listed page', () => {
-  it('is fresh for as long as the edge takes it to be, whatever the rules, its status and events say', async () => {
-    const settings: Partial<DomainSettings> = {
-      fresh_seconds: 7_200,
-      rules: [
-        { path: '/shop/pass*', action: 'render' },
-        { path: '/shop*', fresh_seconds: 60 },
-        { path: '/a_b%*', fresh_seconds: 600 },
-        { path: '*.html', fresh_seconds: 30_000_000 },
-      ],
-    }
-    const paths = '/ /shop /shop/pass/1 /a_b%41 /axb%41 /x.html /shop.html /back\\slash'.split(' ')
-    await pool.query(
-      `insert into page (domain_id, path, status, headers, body_br, html_bytes, etag, rendered_at, stale_since)
-       select 2, path || suffix, status, '[]', '\\x0000', 5, 'e', $2::timestamptz - interval '50 minutes', stale
-         from unnest($1::text[]) path,
-              (values ('', 200, null::timestamptz), ('?n=404', 404, null),
-                      ('?s', 200, $2::timestamptz - interval '1 minute')) as kinds (suffix, status, stale)`,
-      [paths, new Date(NOW_MS)],
-    )
-    const of = domain(2, settings)
-    const listed = await all(of, { order: 'fresh_until' })
-    assert.equal(listed.length, paths.length * 3)
-    const book = new RuleBook(settings.rules!)
-    for (const page of listed) {
-      const lifetimes = lifetimesOf(of.settings, book.chosen(page.path)?.rule ?? null)
-      const renderedAtMs = NOW_MS - 50 * 60_000
-      const staleSinceMs = page.path.endsWith('?s') ? NOW_MS - 60_000 : null
-      const aged = { status: page.status, renderedAtMs, staleSinceMs }
-      assert.equal(page.freshUntilMs, freshUntil(aged, lifetimes), page.path)
-      assert.equal(page.freshness, freshnessOf(aged, lifetimes, NOW_MS), page.path)
-    }
-    const times = columns(listed, 'freshUntilMs').flat() as number[]
-    assert(times.every((time, at) => at === 0 || time >= times[at - 1]!))
-    assert(new Set(times).size >= 5, 'the rules tell them apart')
-  })
+it('a listed page is fresh for as long as the edge takes it to be, whatever the rules, its status and events say', async () => {
+  const settings: Partial<DomainSettings> = {
+    fresh_seconds: 7_200,
+    rules: [
+      { path: '/shop/pass*', action: 'render' },
+      { path: '/shop*', fresh_seconds: 60 },
+      { path: '/a_b%*', fresh_seconds: 600 },
+      { path: '*.html', fresh_seconds: 30_000_000 },
+    ],
+  }
+  const paths = '/ /shop /shop/pass/1 /a_b%41 /axb%41 /x.html /shop.html /back\\slash'.split(' ')
+  await pool.query(
+    `insert into page (domain_id, path, status, headers, body_br, html_bytes, etag, rendered_at, stale_since)
+     select 2, path || suffix, status, '[]', '\\x0000', 5, 'e', $2::timestamptz - interval '50 minutes', stale
+       from unnest($1::text[]) path,
+            (values ('', 200, null::timestamptz), ('?n=404', 404, null),
+                    ('?s', 200, $2::timestamptz - interval '1 minute')) as kinds (suffix, status, stale)`,
+    [paths, new Date(NOW_MS)],
+  )
+  const of = domain(2, settings)
+  const listed = await all(of, { order: 'fresh_until' })
+  assert.equal(listed.length, paths.length * 3)
+  const book = new RuleBook(settings.rules!)
+  for (const page of listed) {
+    const lifetimes = lifetimesOf(of.settings, book.chosen(page.path)?.rule ?? null)
+    const renderedAtMs = NOW_MS - 50 * 60_000
+    const staleSinceMs = page.path.endsWith('?s') ? NOW_MS - 60_000 : null
+    const aged = { status: page.status, renderedAtMs, staleSinceMs }
+    assert.equal(page.freshUntilMs, freshUntil(aged, lifetimes), page.path)
+    assert.equal(page.freshness, freshnessOf(aged, lifetimes, NOW_MS), page.path)
+  }
+  const times = columns(listed, 'freshUntilMs').flat() as number[]
+  assert(times.every((time, at) => at === 0 || time >= times[at - 1]!))
+  assert(new Set(times).size >= 5, 'the rules tell them apart')
 })
 
 const path = (text: string) => text as PagePath
@@ -231,22 +217,16 @@ describe('the history of a page', () => {
     assert.deepEqual(await titles('/other'), [])
   })
 
-  it('knows nothing of what is no longer stored, or of another document than is stored', async () => {
+  it('a purge takes it along, and does not count it; a refresh leaves it; nothing is kept of what is not stored', async () => {
+    await render('/', page('1'))
+    await deletePages(pool, SITE, [path('/')])
+    assert.deepEqual(await titles('/'), ['1'])
+    await store('/', page('1'))
+    assert.equal(await queue.purge(SITE, { kind: 'prefix', prefix: '/' }), 1)
+    assert.deepEqual(await titles('/'), [])
     await store('/', page('stored'))
     const neither = [stored('/', page('another')), stored('/gone', page('gone'))]
     assert.deepEqual(await keepDigests(pool, neither), [false, false])
-  })
-
-  it('a purge takes it along, and does not count it; a refresh leaves it', async () => {
-    await render('/', page('1'))
-    await transaction(pool, (client) => deletePages(client, SITE, [path('/')]))
-    assert.deepEqual(await titles('/'), ['1'])
-    await store('/', page('1'))
-    assert.equal(
-      await transaction(pool, (client) => purgePages(client, SITE, { kind: 'prefix', prefix: '/' })),
-      1,
-    )
-    assert.deepEqual(await titles('/'), [])
   })
 
   it('is kept for 30 days', async () => {
@@ -261,25 +241,23 @@ describe('the history of a page', () => {
   })
 })
 
-describe('beside the renders', () => {
-  it('keeps one after the other; so many wait, and larger ones have no history', async () => {
-    const digester = createDigester({ pool: pool, log: silentLog() })
-    const count = WAITING_LIMIT + 1
-    for (let n = 0; n < count; n++) await store(`/${n}`, page(`${n}`))
-    for (let n = 0; n < count; n++) digester.note(stored(`/${n}`, page(`${n}`)))
-    await digester.close()
-    assert.deepEqual(await titles(`/${WAITING_LIMIT - 1}`), [`${WAITING_LIMIT - 1}`])
-    assert.deepEqual(await titles(`/${WAITING_LIMIT}`), [])
+it('beside the renders, it keeps one after the other; so many wait, and larger ones have no history', async () => {
+  const digester = createDigester({ pool: pool, log: silentLog() })
+  const count = WAITING_LIMIT + 1
+  for (let n = 0; n < count; n++) await store(`/${n}`, page(`${n}`))
+  for (let n = 0; n < count; n++) digester.note(stored(`/${n}`, page(`${n}`)))
+  await digester.close()
+  assert.deepEqual(await titles(`/${WAITING_LIMIT - 1}`), [`${WAITING_LIMIT - 1}`])
+  assert.deepEqual(await titles(`/${WAITING_LIMIT}`), [])
 
-    for (const [name, chars] of [
-      ['/fits', DIGEST_LIMIT_CHARS],
-      ['/does-not', DIGEST_LIMIT_CHARS + 1],
-    ] as const) {
-      const html = page('large').padEnd(chars, ' ')
-      await store(name, html)
-      digester.note(stored(name, html))
-    }
-    await digester.close()
-    assert.deepEqual([await titles('/fits'), await titles('/does-not')], [['large'], []])
-  })
+  for (const [name, chars] of Object.entries({
+    '/fits': DIGEST_LIMIT_CHARS,
+    '/does-not': DIGEST_LIMIT_CHARS + 1,
+  })) {
+    const html = page('large').padEnd(chars, ' ')
+    await store(name, html)
+    digester.note(stored(name, html))
+  }
+  await digester.close()
+  assert.deepEqual([await titles('/fits'), await titles('/does-not')], [['large'], []])
 })

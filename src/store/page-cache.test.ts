@@ -8,33 +8,29 @@ import { pageId } from './page-id.ts'
 import type { StoredEntry, StoredPage } from './stored-page.ts'
 
 // PostgreSQL is played here: only so can an answer be held back between two notifications.
-let stored: Map<string, StoredEntry>
-let reads: string[]
-let held: Promise<void> | null
-let fails: boolean
-let connected: boolean
+const newDatabase = () => ({
+  ...{ stored: new Map<string, StoredEntry>(), reads: [] as string[], held: null as Promise<void> | null },
+  ...{ fails: false, connected: true },
+})
+let database = newDatabase()
 
 beforeEach(() => {
-  stored = new Map()
-  reads = []
-  held = null
-  fails = false
-  connected = true
+  database = newDatabase()
 })
 
 function startCache(limitBytes = 1_000_000) {
   return createPageCache<{ kind: 'page' | 'redirect'; renderedAtMs: number; bytes: number; etag: string }>({
     limitBytes,
-    connected: () => connected,
+    connected: () => database.connected,
     prepare: ({ renderedAtMs, ...entry }) =>
       entry.kind === 'page'
         ? { kind: 'page', renderedAtMs, bytes: entry.bodyBr.length, etag: entry.etag }
         : { kind: 'redirect', renderedAtMs, bytes: 100, etag: entry.location },
     async read({ key }) {
-      reads.push(key)
-      const entry = stored.get(key) ?? null
-      await held
-      if (fails) throw new Error('no database')
+      database.reads.push(key)
+      const entry = database.stored.get(key) ?? null
+      await database.held
+      if (database.fails) throw new Error('no database')
       return entry
     },
   })
@@ -48,34 +44,30 @@ const NEW = { variant: 'desktop', renderedAtMs: 0, staleSinceMs: null } as const
 
 function store(path: string, etag: string, domain = 1, bytes = 100): void {
   const rest = { status: 200, htmlBytes: 0, headers: [], ...NEW }
-  stored.set(`${domain}${path}`, { kind: 'page', etag, bodyBr: Buffer.alloc(bytes), ...rest })
+  database.stored.set(`${domain}${path}`, { kind: 'page', etag, bodyBr: Buffer.alloc(bytes), ...rest })
 }
 
 function redirect(path: string): void {
-  stored.set(`1${path}`, { kind: 'redirect', status: 301, location: '/', ...NEW })
+  database.stored.set(`1${path}`, { kind: 'redirect', status: 301, location: '/', ...NEW })
 }
 
 /** The next read of the store waits until it is let go. */
 function hold(): () => void {
   const { promise, resolve } = Promise.withResolvers<void>()
-  held = promise
+  database.held = promise
   return resolve
 }
 
 describe('what was stored a moment ago', () => {
   const fresh = (path: string, renderedAtMs = 1_000): StoredPage => {
     store(path, 'new')
-    const page = { ...(stored.get(`1${path}`) as StoredPage), renderedAtMs }
-    stored.set(`1${path}`, page)
+    const page = { ...(database.stored.get(`1${path}`) as StoredPage), renderedAtMs }
+    database.stored.set(`1${path}`, page)
     return page
   }
   it('is not admitted once it is purged, or something is said that is not understood', () => {
-    for (const payload of [
-      { domain: 1, path: '/a', purged: true },
-      { domain: 1, prefix: '/' },
-      { domain: 1 },
-      { what: 'all' },
-    ]) {
+    const payloads = [{ domain: 1, path: '/a', purged: true }, { domain: 1, prefix: '/' }, { domain: 1 }, {}]
+    for (const payload of payloads) {
       const cache = startCache()
       const admit = cache.admission(key('/a'))
       notify(cache, payload)
@@ -92,7 +84,7 @@ describe('what was stored a moment ago', () => {
     notify(cache, { domain: 2 })
     assert.equal(admit(fresh('/a'))?.etag, 'new')
     assert.equal((await cache.find(key('/a')))?.etag, 'new')
-    assert.deepEqual(reads, [], 'it is in memory')
+    assert.deepEqual(database.reads, [], 'it is in memory')
   })
 
   it('stays in memory when its own notification comes behind it, and goes with any other', () => {
@@ -116,17 +108,13 @@ describe('what was stored a moment ago', () => {
   })
 
   it('is not admitted where notifications were lost, before it or since', () => {
-    for (const lostFirst of [true, false]) {
-      const cache = startCache()
-      if (lostFirst) {
-        connected = false
-        cache.held.lost()
-      }
-      const admit = cache.admission(key('/a'))
-      if (!lostFirst) cache.held.lost()
-      connected = true
-      assert.equal(admit(fresh('/a')), null)
-    }
+    const cache = startCache()
+    const early = cache.admission(key('/a'))
+    database.connected = false
+    cache.held.lost()
+    const late = cache.admission(key('/a'))
+    database.connected = true
+    assert.deepEqual([early(fresh('/a')), late(fresh('/a'))], [null, null])
   })
 })
 
@@ -135,7 +123,7 @@ describe('memory', () => {
     const cache = startCache()
     const asked = [cache.find(key('/a')), cache.find(key('/a'))]
     assert.deepEqual(await Promise.all(asked), [null, null])
-    assert.equal(reads.length, 1)
+    assert.equal(database.reads.length, 1)
     store('/a', 'one')
     assert.equal((await cache.find(key('/a')))?.etag, 'one')
   })
@@ -227,17 +215,21 @@ describe('notifications', () => {
 })
 
 describe('while notifications are lost', () => {
-  it('memory is not believed, and empty when they are back', async () => {
+  it('memory is not believed, answers all the same when PostgreSQL does not, and is empty when they are back', async () => {
     const cache = startCache()
     store('/a', 'old')
     await cache.find(key('/a'))
-    connected = false
+    database.connected = false
     cache.held.lost()
     store('/a', 'new')
     assert.equal((await cache.find(key('/a')))?.etag, 'new')
     assert.equal((await cache.find(key('/a')))?.etag, 'new')
-    assert.equal(reads.length, 3)
-    connected = true
+    assert.equal(database.reads.length, 3)
+    database.fails = true
+    assert.equal((await cache.find(key('/a')))?.etag, 'old')
+    await assert.rejects(async () => cache.find(key('/b')), /no database/)
+    database.fails = false
+    database.connected = true
     cache.held.lost()
     assert.equal((await cache.find(key('/a')))?.etag, 'new')
     assert(!(cache.find(key('/a')) instanceof Promise))
@@ -246,26 +238,15 @@ describe('while notifications are lost', () => {
   it('what was read before they were back is not kept', async () => {
     const cache = startCache()
     store('/a', 'old')
-    connected = false
+    database.connected = false
     cache.held.lost()
     const resolve = hold()
     const reading = cache.find(key('/a'))
-    connected = true
+    database.connected = true
     resolve()
     await reading
     store('/a', 'new')
     assert.equal((await cache.find(key('/a')))?.etag, 'new')
-  })
-
-  it('memory answers all the same when PostgreSQL does not', async () => {
-    const cache = startCache()
-    store('/a', 'old')
-    await cache.find(key('/a'))
-    connected = false
-    cache.held.lost()
-    fails = true
-    assert.equal((await cache.find(key('/a')))?.etag, 'old')
-    await assert.rejects(async () => cache.find(key('/b')), /no database/)
   })
 })
 
@@ -273,24 +254,22 @@ const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 const lifetimes = { freshMs: 10 * HOUR, staleMs: 20 * HOUR, keepMs: 100 * HOUR }
 
-describe('freshness: each state up to the last millisecond and from the next', () => {
-  const page = (fields: Partial<Aged> = {}): Aged => ({
-    ...{ status: 200, renderedAtMs: 0, staleSinceMs: null, ...fields },
-  })
-  const cases: [string, Aged, endsAt: [fresh: number, stale: number, kept: number]][] = [
-    ['a page', page(), [10 * HOUR, 30 * HOUR, 100 * HOUR]],
-    ['a page that an event made stale', page({ staleSinceMs: HOUR }), [HOUR, 21 * HOUR, 100 * HOUR]],
-    ['an event after its time', page({ staleSinceMs: 12 * HOUR }), [10 * HOUR, 30 * HOUR, 100 * HOUR]],
-    ['404, never stale', page({ status: 404 }), [HOUR, HOUR, 100 * HOUR]],
-    ['a permanent redirect', page({ status: 301 }), [10 * HOUR, 30 * HOUR, 100 * HOUR]],
-    ['a temporary redirect', page({ status: 307 }), [HOUR, 21 * HOUR, 100 * HOUR]],
-  ]
-  for (const [name, entry, [fresh, stale, kept]] of cases) {
-    it(name, () => {
-      const at = (nowMs: number) => freshnessOf(entry, lifetimes, nowMs)
-      assert.deepEqual([at(0), at(fresh - 1)], ['fresh', 'fresh'])
-      if (stale > fresh) assert.deepEqual([at(fresh), at(stale - 1)], ['stale', 'stale'])
-      assert.deepEqual([at(stale), at(kept - 1), at(kept)], ['kept', 'kept', 'gone'])
-    })
-  }
+const page = (fields: Partial<Aged> = {}): Aged => ({
+  ...{ status: 200, renderedAtMs: 0, staleSinceMs: null, ...fields },
 })
+const LIFE_OF: [string, Aged, endsAt: [fresh: number, stale: number, kept: number]][] = [
+  ['a page', page(), [10 * HOUR, 30 * HOUR, 100 * HOUR]],
+  ['a page that an event made stale', page({ staleSinceMs: HOUR }), [HOUR, 21 * HOUR, 100 * HOUR]],
+  ['an event after its time', page({ staleSinceMs: 12 * HOUR }), [10 * HOUR, 30 * HOUR, 100 * HOUR]],
+  ['404, never stale', page({ status: 404 }), [HOUR, HOUR, 100 * HOUR]],
+  ['a permanent redirect', page({ status: 301 }), [10 * HOUR, 30 * HOUR, 100 * HOUR]],
+  ['a temporary redirect', page({ status: 307 }), [HOUR, 21 * HOUR, 100 * HOUR]],
+]
+for (const [name, entry, [fresh, stale, kept]] of LIFE_OF) {
+  it(`freshness of ${name}: each state up to the last millisecond and from the next`, () => {
+    const at = (nowMs: number) => freshnessOf(entry, lifetimes, nowMs)
+    assert.deepEqual([at(0), at(fresh - 1)], ['fresh', 'fresh'])
+    if (stale > fresh) assert.deepEqual([at(fresh), at(stale - 1)], ['stale', 'stale'])
+    assert.deepEqual([at(stale), at(kept - 1), at(kept)], ['kept', 'kept', 'gone'])
+  })
+}

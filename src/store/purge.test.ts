@@ -3,10 +3,9 @@ import { beforeEach, describe, it } from 'node:test'
 import { until } from '../../test/support/condition.ts'
 import { invalidatedBy, waitingForLocks } from '../../test/support/database.ts'
 import { seenQueries } from '../../test/support/edge.ts'
-import { columns, openQueue } from '../../test/support/queue.ts'
+import { columns, openQueue, paths } from '../../test/support/queue.ts'
 import { transaction } from '../db/transaction.ts'
 import type { DomainId, PagePath } from '../ids.ts'
-import { parseInvalidation } from './invalidation.ts'
 import { type PageVariant, pageId } from './page-id.ts'
 import { AHEAD_FROM, type PurgeWhat, purgeAhead, purgePages } from './purge.ts'
 import { removeExpired } from './remove-expired.ts'
@@ -22,18 +21,17 @@ describe('purges', async () => {
     await pool.query('truncate page, redirect, sitemap')
     for (const domain of [red, blue]) {
       await queue.store(domain, PATHS)
-      await pool.query(`insert into redirect values ($1, '/old', 301, '/', now())`, [domain])
-      await pool.query(`insert into sitemap values ($1, '/sitemap.xml', '{}', '', now())`, [domain])
       await pool.query(
-        `insert into job (domain_id, account_id, path, priority, turn, state)
+        `insert into redirect values (${domain}, '/old', 301, '/', now());
+         insert into sitemap values (${domain}, '/sitemap.xml', '{}', '', now());
+         insert into job (domain_id, account_id, path, priority, turn, state)
          select id, account_id, path, 0, 1, state
-           from domain, (values ('/a', 'running'), ('/c', 'running'), ('/d', 'queued')) job (path, state) where id = $1`,
-        [domain],
+           from domain, (values ('/a', 'running'), ('/c', 'running'), ('/d', 'queued')) job (path, state) where id = ${domain}`,
       )
     }
   })
 
-  const purge = (what: PurgeWhat) => transaction(pool, (client) => purgePages(client, red, what))
+  const purge = (what: PurgeWhat) => queue.purge(red, what)
 
   async function left(domain: DomainId) {
     const sql = 'select from redirect where domain_id = $1 union all select from sitemap where domain_id = $1'
@@ -82,144 +80,104 @@ describe('purges', async () => {
         })
         await assert.rejects(undone, /undone/)
       })
-      const told = (path: string) => ({
-        ...{ kind: 'page', domain: red, page: pageId(red, path as PagePath) },
-        ...{ isOne: false, purged: true, storedMs: null },
-      })
-      const all = { kind: 'domain', domain: red }
-      const below = { kind: 'prefix', domain: red, prefix: '/a' }
-      assert.deepEqual(
-        heard.map((payload) => parseInvalidation(JSON.stringify(payload))),
-        [all, told('/a'), below, told('/b'), told('/a'), all],
-      )
+      const told = (path: string) => ({ domain: red, path, purged: true })
+      const [all, below] = [{ domain: red }, { domain: red, prefix: '/a', purged: true }]
+      assert.deepEqual(heard, [all, told('/a'), below, told('/b'), told('/a'), all])
     })
 
     it('waits for a render that is being stored, and deletes what it brings', async () => {
-      const stored = Promise.withResolvers<void>()
-      const finish = Promise.withResolvers<void>()
-      const render = transaction(pool, async (client) => {
+      let purging: Promise<number> | undefined
+      await transaction(pool, async (client) => {
         await client.query(`select from job where domain_id = $1 and path = '/c' for update`, [red])
         await client.query(
           `insert into page (domain_id, path, status, headers, body_br, html_bytes, etag, rendered_at)
            values ($1, '/c', 200, '[]', '', 0, 'x', now())`,
           [red],
         )
-        stored.resolve()
-        await finish.promise
+        purging = purge({ kind: 'all' })
+        await until("it waits for the render's lock", async () => (await waitingForLocks(pool)) !== 0)
       })
-      await stored.promise
-      const purging = purge({ kind: 'all' })
-      await until("it waits for the render's lock", async () => (await waitingForLocks(pool)) !== 0)
-      finish.resolve()
-      await render
       assert.equal(await purging, 9)
       assert.deepEqual((await left(red)).pages, [])
     })
   })
 
-  describe('a large purge', () => {
-    const many = (prefix: string, count: number) =>
-      queue.store(
-        red,
-        Array.from({ length: count }, (_, n) => `${prefix}${n}`),
-      )
-    beforeEach(() => pool.query('truncate page'))
-
-    it('is done ahead, of that domain and below that prefix only', async () => {
-      await many('/a', AHEAD_FROM + 1)
-      await many('/b', 3)
-      await queue.store(blue, ['/a1', '/a2'])
-      assert.equal(await purgeAhead(pool, red, prefix('/a')), AHEAD_FROM + 1)
-      assert.deepEqual(await queue.stored(red), ['/b0', '/b1', '/b2'])
-      await many('/a', AHEAD_FROM)
-      // What has fewer pages is left to its own transaction.
-      assert.equal(await purgeAhead(pool, red, prefix('/a')), 0)
-      assert.equal(await purgeAhead(pool, red, { kind: 'all' }), AHEAD_FROM + 3)
-      assert.deepEqual([await queue.stored(red), await queue.stored(blue)], [[], ['/a1', '/a2']])
+  it('a large purge is done ahead, of that domain and below that prefix only, and waits for no page that is being stored', async () => {
+    await pool.query('truncate page')
+    await queue.store(red, paths(AHEAD_FROM + 1, '/a'))
+    await queue.store(red, paths(3, '/b'))
+    await queue.store(blue, ['/a1', '/a2'])
+    assert.equal(await purgeAhead(pool, red, prefix('/a')), AHEAD_FROM + 1)
+    assert.deepEqual(await queue.stored(red), ['/b0', '/b1', '/b2'])
+    await queue.store(red, paths(AHEAD_FROM, '/a'))
+    // What has fewer pages is left to its own transaction.
+    assert.equal(await purgeAhead(pool, red, prefix('/a')), 0)
+    await transaction(pool, async (client) => {
+      await client.query(`update page set rendered_at = now() where path = '/a7'`)
+      assert.equal(await purgeAhead(pool, red, { kind: 'all' }), AHEAD_FROM + 2)
     })
-
-    it('does not wait for a page that is being stored at this moment', async () => {
-      await many('/a', AHEAD_FROM + 1)
-      await transaction(pool, async (client) => {
-        await client.query(`update page set rendered_at = now() where path = '/a7'`)
-        assert.equal(await purgeAhead(pool, red, { kind: 'all' }), AHEAD_FROM)
-      })
-    })
+    assert.deepEqual([await queue.stored(red), await queue.stored(blue)], [['/a7'], ['/a1', '/a2']])
   })
 })
 
 describe('removal of what has expired', () => {
+  const DAY = 24
+  const MINUTE = 1 / 60
   beforeEach(() => pool.query('delete from domain'))
 
-  async function domain(settings: object = {}): Promise<DomainId> {
-    const id = await queue.domain()
-    await queue.set(id, settings)
-    return id
-  }
-  const page = (of: DomainId, path: string, age: string) =>
-    pool.query(
-      `insert into page (domain_id, path, status, headers, body_br, html_bytes, etag, rendered_at)
-       values ($1, $2, 200, '[]', '', 1, 'e', now() - $3::interval)`,
-      [of, path, age],
-    )
   const known = (of: DomainId, path: string, source: string, age: string) =>
     pool.query('insert into known_path values ($1, $2, $3, now() - $4::interval)', [of, path, source, age])
   const sitemap = (of: DomainId, path: string, age: string) =>
     pool.query(`insert into sitemap values ($1, $2, '{}', '', now() - $3::interval)`, [of, path, age])
-
   const left = (table: 'page' | 'redirect' | 'known_path' | 'sitemap') =>
     queue.column(`select path from ${table} order by path`)
 
-  describe('pages and redirects', () => {
-    // Proves decided "Retention"
-    it('go at the age to which their domain keeps them, not before', async () => {
-      const [usual, brief] = [await domain(), await domain({ keep_seconds: 60 })]
-      const unreadable = await domain({ keep_seconds: 'a week' })
-      await page(unreadable, '/unreadable-in-time', '29 days')
-      await page(unreadable, '/unreadable-past', '31 days')
-      await page(usual, '/in-time', '29 days 23:59')
-      await page(usual, '/past', '30 days 00:01')
-      await page(brief, '/brief-past', '61 seconds')
-      const redirect = `insert into redirect values ($1, $2, 301, '/', now() - $3::interval)`
-      await pool.query(redirect, [brief, '/moved-in-time', '50 seconds'])
-      await pool.query(redirect, [brief, '/moved-past', '61 seconds'])
+  // Proves decided "Retention"
+  it('pages and redirects go at the age to which their domain keeps them, not before', async () => {
+    const [usual, brief, unreadable] = [await queue.domain(), await queue.domain(), await queue.domain()]
+    await queue.set(brief, { keep_seconds: 60 })
+    await queue.set(unreadable, { keep_seconds: 'a week' })
+    await queue.store(unreadable, ['/unreadable-in-time'], 29 * DAY)
+    await queue.store(unreadable, ['/unreadable-past'], 31 * DAY)
+    await queue.store(usual, ['/in-time'], 30 * DAY - MINUTE)
+    await queue.store(usual, ['/past'], 30 * DAY + MINUTE)
+    await queue.store(brief, ['/brief-past'], 1.1 * MINUTE)
+    const redirect = `insert into redirect values ($1, $2, 301, '/', now() - $3::interval)`
+    await pool.query(redirect, [brief, '/moved-in-time', '50 seconds'])
+    await pool.query(redirect, [brief, '/moved-past', '61 seconds'])
 
-      assert.equal(await removeExpired(pool), 4)
-      assert.deepEqual(await left('page'), ['/in-time', '/unreadable-in-time'])
-      assert.deepEqual(await left('redirect'), ['/moved-in-time'])
-    })
-
-    it('go in steps, over all domains; one that is being rendered at this moment stays', async () => {
-      const id = await domain()
-      for (const path of ['/again', '/a', '/b']) await page(id, path, '31 days')
-      await page(await domain(), '/c', '31 days')
-      await transaction(pool, async (client) => {
-        await client.query(`update page set rendered_at = now() where path = '/again'`)
-        assert.equal(await removeExpired(pool, { step: 2 }), 3)
-      })
-      assert.equal(await removeExpired(pool), 0)
-      assert.deepEqual(await left('page'), ['/again'])
-    })
+    assert.equal(await removeExpired(pool), 4)
+    assert.deepEqual(await left('page'), ['/in-time', '/unreadable-in-time'])
+    assert.deepEqual(await left('redirect'), ['/moved-in-time'])
   })
 
-  describe('known paths', () => {
-    // Proves decided "Retention"
-    it('go when no crawler asked for them in 30 days; those of a sitemap when every sitemap was read two days later', async () => {
-      const id = await domain()
-      await sitemap(id, '/sitemap.xml', '1 day')
-      await sitemap(id, '/sitemap-2.xml', '4 days')
-      await known(id, '/named-by-the-older', 'sitemap', '5 days 23:59')
-      await known(id, '/named-by-none', 'sitemap', '6 days 00:01')
-      await known(id, '/asked', 'crawler', '29 days 23:59')
-      await known(id, '/asked-long-ago', 'crawler', '30 days 00:01')
-      await known(await domain(), '/never-read-again', 'sitemap', '80 days')
-      assert.equal(await removeExpired(pool), 2)
-      assert.deepEqual(await left('known_path'), ['/asked', '/named-by-the-older', '/never-read-again'])
+  it('pages go in steps, over all domains; one that is being rendered at this moment stays', async () => {
+    await queue.store(await queue.domain(), ['/again', '/a', '/b'], 31 * DAY)
+    await queue.store(await queue.domain(), ['/c'], 31 * DAY)
+    await transaction(pool, async (client) => {
+      await client.query(`update page set rendered_at = now() where path = '/again'`)
+      assert.equal(await removeExpired(pool, { step: 2 }), 3)
     })
+    assert.equal(await removeExpired(pool), 0)
+    assert.deepEqual(await left('page'), ['/again'])
+  })
+
+  // Proves decided "Retention"
+  it('known paths go when no crawler asked for them in 30 days; those of a sitemap when every sitemap was read two days later', async () => {
+    const id = await queue.domain()
+    await sitemap(id, '/sitemap.xml', '1 day')
+    await sitemap(id, '/sitemap-2.xml', '4 days')
+    await known(id, '/named-by-the-older', 'sitemap', '5 days 23:59')
+    await known(id, '/named-by-none', 'sitemap', '6 days 00:01')
+    await known(id, '/asked', 'crawler', '29 days 23:59')
+    await known(id, '/asked-long-ago', 'crawler', '30 days 00:01')
+    await known(await queue.domain(), '/never-read-again', 'sitemap', '80 days')
+    assert.equal(await removeExpired(pool), 2)
+    assert.deepEqual(await left('known_path'), ['/asked', '/named-by-the-older', '/never-read-again'])
   })
 
   it('sitemaps that nobody asked for in 90 days go', async () => {
-    const id = await domain()
+    const id = await queue.domain()
     await sitemap(id, '/in-time.xml', '89 days 23:59')
     await sitemap(id, '/past.xml', '90 days 00:01')
     await removeExpired(pool)
@@ -250,9 +208,7 @@ describe('reading', () => {
     await store(red, '/', 'red-phone', 'mobile')
     await store(blue, '/', 'blue')
     await store(red, '/moved', 'older')
-    await pool.query(`insert into redirect values ($1, '/moved', 301, '/', now() + interval '1 minute')`, [
-      red,
-    ])
+    await pool.query(`insert into redirect values (${red}, '/moved', 301, '/', now() + interval '1 minute')`)
     const pages = [id(blue, '/'), id(red, '/none'), id(red, '/', 'mobile'), id(red, '/moved')]
     pages.push(id(red, '/'), id(red, '/'))
     const read = createStoredReader(db)
@@ -268,7 +224,7 @@ describe('reading', () => {
   it(`${MOST_AT_ONCE} in a statement; one that fails fails those that wait for it, and no later one`, async () => {
     const red = await queue.domain()
     const read = createStoredReader(db)
-    const many = Array.from({ length: 2 * MOST_AT_ONCE + 1 }, (_, n) => id(red, `/${n}`))
+    const many = paths(2 * MOST_AT_ONCE + 1).map((path) => id(red, path))
     assert.deepEqual(new Set(await Promise.all(many.map(read))), new Set([null]))
     assert.deepEqual(statements.splice(0), ['stored-pages-read', 'stored-pages-read', 'stored-page-read'])
     fault = new Error('no database')

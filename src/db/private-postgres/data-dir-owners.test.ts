@@ -2,30 +2,22 @@ import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { after, afterEach, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import { until } from '../../../test/support/condition.ts'
 import {
-  killTestProcesses,
+  openTestProcess,
   processesIn,
-  removeDataDir,
   startTestProcess,
   testDataDir,
 } from '../../../test/support/database-process.ts'
-import { databaseUser } from '../../system-user.ts'
+import { databaseUser, type SystemUser } from '../../system-user.ts'
 import { findBinaries, preparedBinaries } from './binaries.ts'
 import { takeOwnerLock } from './owner-lock.ts'
 
 const dataDir = testDataDir()
-afterEach(killTestProcesses)
-/** A watcher may take an instant to leave behind its server. */
-const gone = () => until('no process is left', () => processesIn(dataDir).length === 0)
-after(async () => {
-  await gone()
-  removeDataDir(dataDir)
-})
 
 describe('one data directory, several processes', () => {
-  it('two nodes that start at the same moment on an empty directory: one serves, the other is refused', async () => {
+  it('nodes that start at the same moment on an empty directory: one serves, the others are refused', async () => {
     const nodes = [1, 2, 3].map(() => startTestProcess(dataDir))
     const ends = await Promise.all(nodes.map((node) => node.nextEnd()))
     const winner = nodes[ends.findIndex(({ event }) => event === 'open')]
@@ -37,26 +29,21 @@ describe('one data directory, several processes', () => {
     }
     assert.deepEqual(await winner.query('select 1 as one'), [{ one: 1 }])
     await winner.close()
-    const next = startTestProcess(dataDir)
-    await next.next('open')
-    await next.close()
+    await (await openTestProcess(dataDir)).close()
   })
 
   it('a command beside a node uses its PostgreSQL, and leaves it running', async () => {
-    const node = startTestProcess(dataDir)
-    const { host } = await node.next('open')
-    await node.query('create table seen (n integer)')
-    const command = startTestProcess(dataDir, { attach: true })
-    assert.equal((await command.next('open')).host, host)
-    await command.query('insert into seen values (3)')
+    const node = await openTestProcess(dataDir)
+    const command = await openTestProcess(dataDir, { attach: true })
+    assert.equal(command.host, node.host)
+    await command.query('create table seen as select 3 as n')
     await command.close()
     assert.deepEqual(await node.query('select n from seen'), [{ n: 3 }])
     await node.close()
   })
 
   it('a command alone starts PostgreSQL for its own life; a node that comes meanwhile waits', async () => {
-    const command = startTestProcess(dataDir, { attach: true })
-    await command.next('open')
+    const command = await openTestProcess(dataDir, { attach: true })
     const node = startTestProcess(dataDir)
     assert.match((await node.next('step')).line, /^Waiting for another process/)
     await command.close()
@@ -66,16 +53,14 @@ describe('one data directory, several processes', () => {
   })
 
   it('the command that started PostgreSQL does not stop it under another that uses it', async () => {
-    const first = startTestProcess(dataDir, { attach: true })
-    await first.next('open')
-    const second = startTestProcess(dataDir, { attach: true })
-    await second.next('open')
+    const first = await openTestProcess(dataDir, { attach: true })
+    const second = await openTestProcess(dataDir, { attach: true })
     const closing = first.close()
     // Long enough that the first would have stopped it, were it not waiting.
     assert.deepEqual(await second.query('select 5 as five from pg_sleep(0.5)'), [{ five: 5 }])
     await second.close()
     await closing
-    await gone()
+    await until('no process is left', () => processesIn(dataDir).length === 0)
   })
 })
 
@@ -86,24 +71,30 @@ it('the owner lock follows no link: the directory may belong to somebody less tr
   symlinkSync(target, link)
   assert.throws(() => takeOwnerLock(link, 'node', null), /ELOOP/)
   assert.equal(readFileSync(target, 'utf8'), 'precious')
-  removeDataDir(dir)
 })
 
-const lines: string[] = []
-const onLongStep = (line: string) => void lines.push(line)
-
 describe('the binaries of PostgreSQL', () => {
+  const lines: string[] = []
+  const onLongStep = (line: string) => void lines.push(line)
+  function versionSaid(native: string, user: SystemUser): string {
+    const options = { ...user, cwd: '/', env: {}, stdio: 'pipe', encoding: 'utf8' } as const
+    return execFileSync(path.join(native, 'bin/postgres'), ['--version'], options)
+  }
+
+  function copyOfPackage(dir: string): string {
+    const { postgres } = findBinaries({ user: null, copyTo: dir, onLongStep })
+    const target = path.join(dir, 'native')
+    execFileSync('cp', ['-R', path.resolve(postgres, '../..'), target])
+    return target
+  }
+
   it('get their links, which npm without scripts leaves out', () => {
     const dir = testDataDir()
     const native = copyOfPackage(dir)
-    const lib = path.join(native, 'lib')
-    execFileSync('find', [lib, '-type', 'l', '-delete'])
-    const run = () =>
-      execFileSync(path.join(native, 'bin/postgres'), ['--version'], { stdio: 'pipe', env: {} })
-    assert.throws(run, /cannot open shared object file/)
+    execFileSync('find', [path.join(native, 'lib'), '-type', 'l', '-delete'])
+    assert.throws(() => versionSaid(native, null), /cannot open shared object file/)
     assert.equal(preparedBinaries({ native, version: '1' }, { user: null, copyTo: dir, onLongStep }), native)
-    assert.match(run().toString(), /PostgreSQL/)
-    removeDataDir(dir)
+    assert.match(versionSaid(native, null), /PostgreSQL/)
   })
 
   const user = databaseUser()
@@ -124,24 +115,9 @@ describe('the binaries of PostgreSQL', () => {
       const copy = preparedBinaries({ native, version: '2' }, options)
       assert.equal(copy, path.join(copyTo, 'postgresql-2'))
       assert.deepEqual(readdirSync(copyTo), ['postgresql-2'])
-      const said = execFileSync(path.join(copy, 'bin/postgres'), ['--version'], {
-        ...user,
-        cwd: '/',
-        env: {},
-      })
-      assert.match(said.toString(), /PostgreSQL/)
+      assert.match(versionSaid(copy, user), /PostgreSQL/)
       // The user who runs them must not be able to change them.
       assert.equal(statSync(path.join(copy, 'bin/postgres')).uid, 0)
-      removeDataDir(dir)
     })
   }
 })
-
-function copyOfPackage(dir: string): string {
-  const { postgres } = findBinaries({ user: null, copyTo: dir, onLongStep })
-  const native = path.resolve(postgres, '../..')
-  const target = path.join(dir, 'package', 'native')
-  mkdirSync(path.dirname(target))
-  execFileSync('cp', ['-R', native, target])
-  return target
-}

@@ -5,19 +5,15 @@ import {
   existsSync,
   lstatSync,
   mkdirSync,
-  readdirSync,
   readFileSync,
-  readlinkSync,
   realpathSync,
   statSync,
   writeFileSync,
 } from 'node:fs'
 import path from 'node:path'
-import { after, afterEach, before, describe, it } from 'node:test'
-import { until } from '../../../test/support/condition.ts'
+import { after, before, describe, it } from 'node:test'
 import {
-  killTestProcesses,
-  processesIn,
+  openTestProcess,
   removeDataDir,
   startTestProcess,
   testDataDir,
@@ -25,54 +21,35 @@ import {
 import { silentLog } from '../../log.ts'
 import { canTraverse, databaseUser, ownUid } from '../../system-user.ts'
 import { type Database, openDatabase } from '../database.ts'
-
-afterEach(killTestProcesses)
+import { readPidFile } from './owner-lock.ts'
 
 const open = (dataDir: string, lines: string[] = []): Promise<Database> =>
   openDatabase({ databaseUrl: null, dataDir, log: silentLog(), onLongStep: (line) => lines.push(line) })
 
-const pidIn = (dataDir: string) =>
-  Number(readFileSync(path.join(dataDir, 'postgres/data/postmaster.pid'), 'utf8').split('\n')[0])
+/** Of the server's process. */
+const uidIn = (dataDir: string) =>
+  statSync(`/proc/${readPidFile(path.join(dataDir, 'postgres/data'))?.pid}`).uid
 
 describe('the private PostgreSQL', () => {
-  const dataDir = testDataDir()
   const lines: string[] = []
   let database: Database
-
   before(async () => {
     database = await open(dataDir, lines)
   })
-  after(async () => {
-    await database.close()
-    await until('closing leaves no process', () => processesIn(realpathSync(dataDir)).length === 0)
-    removeDataDir(dataDir)
-  })
+  after(() => database.close())
+  const dataDir = testDataDir()
 
-  it('says that the first start creates the database, and never runs as root', () => {
+  it('says that the first start creates the database, never runs as root, and listens on no port', async () => {
     assert.deepEqual(lines, ['Creating the database (first start) ...'])
-    assert.notEqual(statSync(`/proc/${pidIn(dataDir)}`).uid, 0)
-    assert.equal(statSync(`/proc/${pidIn(dataDir)}`).uid, databaseUser()?.uid ?? ownUid())
-  })
-
-  it('listens on no port', async () => {
+    assert.notEqual(uidIn(dataDir), 0)
+    assert.equal(uidIn(dataDir), databaseUser()?.uid ?? ownUid())
     const { rows } = await database.pool.query('show listen_addresses')
     assert.deepEqual(rows, [{ listen_addresses: '' }])
-    const own = readdirSync(`/proc/${pidIn(dataDir)}/fd`)
-      .map((fd) => readlinkSync(`/proc/${pidIn(dataDir)}/fd/${fd}`))
-      .flatMap((target) => /^socket:\[(\d+)\]$/.exec(target)?.[1] ?? [])
-    const inodes = (table: string, column: number) => {
-      const lines = readFileSync(`/proc/net/${table}`, 'utf8').split('\n')
-      const all = new Set(lines.map((line) => line.trim().split(/\s+/)[column]))
-      return own.filter((inode) => all.has(inode))
-    }
-    assert.notDeepEqual(inodes('unix', 6), [], 'its Unix socket is found in this way')
-    assert.deepEqual([...inodes('tcp', 9), ...inodes('tcp6', 9)], [])
   })
 
   it('can be reached by nobody else: home, data, socket and its directory are the owner’s alone', () => {
-    const home = path.join(dataDir, 'postgres')
     for (const name of ['.', 'data', 'socket', 'socket/.s.PGSQL.5432', 'owner.lock']) {
-      assert.equal(statSync(path.join(home, name)).mode & 0o077, 0, name)
+      assert.equal(statSync(path.join(dataDir, 'postgres', name)).mode & 0o077, 0, name)
     }
   })
 
@@ -101,7 +78,7 @@ describe('the private PostgreSQL', () => {
   })
 
   it('keeps what was stored over a restart, and starts quietly the second time', async () => {
-    await database.pool.query('create table kept (n integer); insert into kept values (7)')
+    await database.pool.query('create table kept as select 7 as n')
     await database.close()
     const again: string[] = []
     database = await open(dataDir, again)
@@ -131,21 +108,17 @@ describe('awkward data directories', () => {
     assert(!host.startsWith(dataDir) && Buffer.byteLength(`${host}/.s.PGSQL.5432`) <= 107, host)
     assert.equal(statSync(host).mode & 0o777, 0o700)
     assert.deepEqual((await database.pool.query('select 1 as one')).rows, [{ one: 1 }])
-
-    const command = startTestProcess(deep, { attach: true })
-    assert.equal((await command.next('open')).host, host)
+    const command = await openTestProcess(deep, { attach: true })
+    assert.equal(command.host, host)
     await command.close()
     await database.close()
     assert(!existsSync(host))
-    removeDataDir(dataDir)
   })
 
   it('a file where the directory should be: says so', async () => {
-    const dataDir = testDataDir()
-    const file = path.join(dataDir, 'file')
+    const file = path.join(testDataDir(), 'file')
     writeFileSync(file, '')
     await assert.rejects(open(file), /The data directory .*file cannot be used: .*PREPAINT_DATA_DIR/)
-    removeDataDir(dataDir)
   })
 
   if (ownUid() === 0) {
@@ -173,48 +146,39 @@ describe('awkward data directories', () => {
       mkdirSync(dataDir, { recursive: true })
       execFileSync('ln', ['-s', '/var/lib/prepaint/000000000000/postgres', link])
       await assert.rejects(open(dataDir), /links to the database in .* which is gone/)
-      removeDataDir(parent)
     })
 
     it('of an ordinary user, opened by root: runs as that user, who can go on afterwards', async () => {
       const dataDir = testDataDir(user)
       // A user without a passwd entry could not run initdb: root makes it, and gives it away.
-      const database = await open(dataDir)
-      await database.close()
+      await (await open(dataDir)).close()
       execFileSync('chown', ['-R', '65534:65534', dataDir])
       const again = await open(dataDir)
-      const home = path.join(dataDir, 'postgres')
-      assert.equal(statSync(`/proc/${pidIn(dataDir)}`).uid, 65_534)
+      assert.equal(uidIn(dataDir), 65_534)
       await again.close()
-      const strangers = execFileSync('find', [home, '!', '-uid', '65534'], { encoding: 'utf8' })
-      assert.equal(strangers, '')
-      removeDataDir(dataDir)
+      const home = path.join(dataDir, 'postgres')
+      assert.equal(execFileSync('find', [home, '!', '-uid', '65534'], { encoding: 'utf8' }), '')
     })
 
     if (canTraverse(import.meta.dirname, user)) {
+      const refusal = async (dataDir: string, uid: number) => {
+        const end = await startTestProcess(dataDir, { user: { uid, gid: uid } }).nextEnd()
+        return end.event === 'refused' ? end.message : end.event
+      }
+
       it('a user without an entry in /etc/passwd is told to set DATABASE_URL', async () => {
-        const dataDir = testDataDir(user)
-        const child = startTestProcess(dataDir, { user })
-        const end = await child.nextEnd()
-        const told = end.event === 'refused' ? end.message : ''
+        const told = await refusal(testDataDir(user), user.uid)
         assert.match(told, /user without an entry in \/etc\/passwd.*DATABASE_URL/)
-        removeDataDir(dataDir)
       })
 
       it('an ordinary user serves from his own directory, and is told when it is somebody else’s', async () => {
         const nobody = { uid: 65_534, gid: 65_534 }
         const dataDir = testDataDir(nobody)
-        const child = startTestProcess(dataDir, { user: nobody })
-        await child.next('open')
+        const child = await openTestProcess(dataDir, { user: nobody })
         assert.deepEqual(await child.query('select 1 as one'), [{ one: 1 }])
         await child.close()
-
         execFileSync('chown', ['-R', '0:0', dataDir])
-        const refused = startTestProcess(dataDir, { user: nobody })
-        const end = await refused.nextEnd()
-        assert.match(end.event === 'refused' ? end.message : '', /belongs to the user with id 0/)
-        await until('nothing is left', () => processesIn(dataDir).length === 0)
-        removeDataDir(dataDir)
+        assert.match(await refusal(dataDir, nobody.uid), /belongs to the user with id 0/)
       })
     }
   }

@@ -7,7 +7,6 @@ import { transaction } from '../../db/transaction.ts'
 import { AppError } from '../../errors.ts'
 import type { DomainId, JobId, PagePath } from '../../ids.ts'
 import { pageId } from '../../store/page-id.ts'
-import { purgePages } from '../../store/purge.ts'
 import { cancelJobs } from './cancel.ts'
 import { enqueue, enqueueLive } from './enqueue.ts'
 import { findJob, type JobState, removeOldJobs } from './job.ts'
@@ -42,38 +41,29 @@ describe('lists of jobs', async () => {
     return columns(await listJobs(queue.pool, { ...all, ...wanted }, lookedAt), 'path').flat()
   }
 
-  describe('listJobs', () => {
-    it('the newest first, as many as are wanted; of a domain, in a state, or both', async () => {
-      const all = ['/new', '/runs', '/first', '/waits', '/fourth', '/third', '/second']
-      assert.deepEqual(await listed({}), all)
-      assert.deepEqual(await listed({ limit: 3 }), all.slice(0, 3))
-      assert.deepEqual(await listed({ domain: red }), ['/first', '/waits', '/fourth', '/second'])
-      assert.deepEqual(await listed({ domain: red, state: 'done' }), ['/first'])
-      assert.deepEqual(await listed({ state: 'queued' }), ['/new', '/waits'])
-      assert.deepEqual(await listed({ state: 'done' }), ['/first', '/third'])
-    })
-
-    it('of all domains, no more that have ended than are looked at, the last of them; what is open is always there', async () => {
-      assert.deepEqual(await listed({}, 3), ['/new', '/runs', '/waits', '/fourth', '/third', '/second'])
-      assert.deepEqual(await listed({ state: 'done' }, 3), ['/third'])
-      assert.deepEqual(await listed({ state: 'queued' }, 3), ['/new', '/waits'])
-      assert.equal((await listed({ domain: red }, 1)).length, 4)
-    })
+  it('lists the newest first, as many as are wanted; of a domain, in a state, or both', async () => {
+    const all = ['/new', '/runs', '/first', '/waits', '/fourth', '/third', '/second']
+    assert.deepEqual(await listed({}), all)
+    assert.deepEqual(await listed({ limit: 3 }), all.slice(0, 3))
+    assert.deepEqual(await listed({ domain: red }), ['/first', '/waits', '/fourth', '/second'])
+    assert.deepEqual(await listed({ domain: red, state: 'done' }), ['/first'])
+    assert.deepEqual(await listed({ state: 'queued' }), ['/new', '/waits'])
+    assert.deepEqual(await listed({ state: 'done' }), ['/first', '/third'])
+    // Of all domains, no more that have ended than are looked at, the last of them; what is open is always there.
+    assert.deepEqual(await listed({}, 3), ['/new', '/runs', '/waits', '/fourth', '/third', '/second'])
+    assert.deepEqual(await listed({ state: 'done' }, 3), ['/third'])
+    assert.deepEqual(await listed({ state: 'queued' }, 3), ['/new', '/waits'])
+    assert.equal((await listed({ domain: red }, 1)).length, 4)
   })
 
-  describe('countJobs', () => {
-    it('counts every state, of all domains or of one', async () => {
-      const counts = { queued: 2, running: 1, done: 2, failed: 1, cancelled: 1 }
-      assert.deepEqual(await countJobs(queue.pool, null), { counts, isWhole: true })
-      const ofRed = { queued: 1, running: 0, done: 1, failed: 1, cancelled: 1 }
-      assert.deepEqual(await countJobs(queue.pool, red, 1), { counts: ofRed, isWhole: true })
-    })
-
-    it('says when more have ended than it counts, from the first one on', async () => {
-      const { counts, isWhole } = await countJobs(queue.pool, null, 3)
-      assert.deepEqual([counts.done, counts.failed, counts.cancelled, isWhole], [1, 1, 1, false])
-      assert.equal((await countJobs(queue.pool, null, 4)).isWhole, true)
-    })
+  it('counts every state, of all domains or of one, and says when more have ended than it counts', async () => {
+    const counts = { queued: 2, running: 1, done: 2, failed: 1, cancelled: 1 }
+    assert.deepEqual(await countJobs(queue.pool, null), { counts, isWhole: true })
+    const ofRed = { queued: 1, running: 0, done: 1, failed: 1, cancelled: 1 }
+    assert.deepEqual(await countJobs(queue.pool, red, 1), { counts: ofRed, isWhole: true })
+    const { counts: some, isWhole } = await countJobs(queue.pool, null, 3)
+    assert.deepEqual([some.done, some.failed, some.cancelled, isWhole], [1, 1, 1, false])
+    assert.equal((await countJobs(queue.pool, null, 4)).isWhole, true)
   })
 })
 
@@ -136,19 +126,18 @@ describe('enqueue', () => {
     await queue.claim()
     assert.deepEqual(await enqueue(queue.pool, domain, [HOME], 'refresh'), [asked])
     assert.equal((await queue.jobs(domain))[0]?.superseded, false)
-    await transaction(queue.pool, async (client) => {
-      await purgePages(client, domain, { kind: 'path', path: HOME })
-      assert.deepEqual(await enqueue(client, domain, [HOME], 'refresh'), [asked])
-    })
+    await queue.purge(domain, { kind: 'path', path: HOME })
+    assert.deepEqual(await enqueue(queue.pool, domain, [HOME], 'refresh'), [asked])
     assert.equal((await queue.jobs(domain))[0]?.superseded, true)
   })
 })
 
 describe('the bound of the queue', () => {
+  beforeEach(recount)
+
   for (const priority of ['live', 'warm'] as const) {
     it(`${priority}: one domain may take half, and not one more`, async () => {
       const domain = await queue.domain()
-      await recount()
       await enqueue(queue.pool, domain, paths(4), priority, { bound: 10 })
       await enqueue(queue.pool, domain, paths(5), priority, { bound: 10 })
       await assert.rejects(enqueue(queue.pool, domain, paths(6), priority, { bound: 10 }), full)
@@ -162,7 +151,6 @@ describe('the bound of the queue', () => {
 
     it(`${priority}: a domain may have as many as it leaves for others`, async () => {
       const [greedy, modest] = [await queue.domain(), await queue.domain()]
-      await recount()
       await enqueue(queue.pool, greedy, paths(5), priority, { bound: 10 })
       await recount()
       await enqueue(queue.pool, modest, paths(2), priority, { bound: 10 })
@@ -176,7 +164,6 @@ describe('the bound of the queue', () => {
 
   it('a queue full of background jobs has room for crawlers', async () => {
     const domain = await queue.domain()
-    await recount()
     await enqueue(queue.pool, domain, paths(5), 'warm', { bound: 10 })
     await assert.rejects(enqueue(queue.pool, domain, paths(6), 'refresh', { bound: 10 }), full)
     await enqueue(queue.pool, domain, paths(6), 'live', { bound: 12 })

@@ -62,29 +62,24 @@ describe('reaping', () => {
   })
 })
 
-describe('a lease', () => {
-  it('comes back after its connection was lost, and then tells what was taken', async () => {
-    const node = randomUUID()
-    const run = { job: { id: randomUUID() as never, attempts: 1 }, abort: new AbortController() }
-    const runs: (typeof run)[] = []
-    const lease = await leaseOf(node, runs)
-    assert(lease.held)
-    await until('the first renewal', async () => (await backend()) !== undefined)
-    runs.push(run)
-    await queue.pool.query('select pg_terminate_backend($1)', [await backend()])
-    await until('it knows', () => run.abort.signal.aborted)
-    await until('it holds again', () => lease.held)
-    await lease.close()
-    assert(!lease.held)
-
-    async function backend(): Promise<number | undefined> {
-      const { rows } = await queue.pool.query<{ pid: number }>(
-        `select pid from pg_locks where locktype = 'advisory' and granted and database =
-           (select oid from pg_database where datname = current_database())`,
-      )
-      return rows[0]?.pid
-    }
-  })
+it('a lease comes back after its connection was lost, and then tells what was taken', async () => {
+  const backend = async () => {
+    const ours = 'database = (select oid from pg_database where datname = current_database())'
+    const sql = `select pid from pg_locks where locktype = 'advisory' and granted and ${ours}`
+    return (await queue.column<number>(sql))[0]
+  }
+  const node = randomUUID()
+  const run = { job: { id: randomUUID() as never, attempts: 1 }, abort: new AbortController() }
+  const runs: (typeof run)[] = []
+  const lease = await leaseOf(node, runs)
+  assert(lease.held)
+  await until('the first renewal', async () => (await backend()) !== undefined)
+  runs.push(run)
+  await queue.pool.query('select pg_terminate_backend($1)', [await backend()])
+  await until('it knows', () => run.abort.signal.aborted)
+  await until('it holds again', () => lease.held)
+  await lease.close()
+  assert(!lease.held)
 })
 
 const listener = await queue.listener()
@@ -142,7 +137,7 @@ describe('awaiting a job', () => {
     assert.deepEqual(await waiting, DONE)
   })
 
-  it('is late when the signal comes first, and nothing of it stays behind', async () => {
+  it('is late when the signal comes first, or the waiter is closed, and nothing of it stays behind', async () => {
     const waiter = createJobWaiter(listener, queue.pool, silentLog())
     const id = await newJob()
     const control = new AbortController()
@@ -154,6 +149,10 @@ describe('awaiting a job', () => {
     assert.notEqual(await patient, 'late')
     assert.equal(waiter.waiting, 0)
     assert.equal(await waiter.wait(id, AbortSignal.abort()), 'late')
+    const last = waiter.wait(await newJob(), patience())
+    waiter.close()
+    await until('it is told', () => waiter.waiting === 0, 5_000)
+    assert.equal(await last, 'late')
   })
 
   it('tells how it ended: cancelled, or gone with its domain', async () => {
@@ -195,12 +194,5 @@ describe('awaiting a job', () => {
     const waiter = createJobWaiter(DEAF, queue.pool, silentLog(), 20)
     assert.deepEqual(await waiter.wait(id, patience()), DONE)
     assert(query.mock.callCount() > 2)
-  })
-
-  it('whoever waits when it is closed is told so', async () => {
-    const waiter = createJobWaiter(DEAF, queue.pool, silentLog())
-    const waiting = waiter.wait(await newJob(), patience())
-    waiter.close()
-    assert.equal(await waiting, 'late')
   })
 })

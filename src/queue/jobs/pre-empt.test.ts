@@ -78,19 +78,15 @@ describe('a live job without a slot', () => {
     assert.deepEqual(columns(claimed, 'attempts').flat(), [1, 2])
   })
 
-  it('one goes for each that waits, refresh as well as warm', async () => {
+  it('one goes for each that waits, refresh as well as warm, but for none that a free slot is about to take', async () => {
     const domain = await queue.domain()
     const runs = [...(await run(domain, ['/a'], 'refresh')), ...(await run(domain, ['/b', '/c'], 'warm'))]
-    await live(await queue.domain(), '/one', '/two')
-    assert.deepEqual(await patiently(runs), ['/b', '/c'])
-  })
-
-  it('nobody goes while there is a free slot, which the first in line is about to have', async () => {
-    const runs = await run(await queue.domain(), ['/a', '/b'], 'warm')
     await live(await queue.domain(), '/one')
     assert.deepEqual(await patiently(runs, 1), [])
-    await live(await queue.domain(), '/two')
-    assert.deepEqual(await patiently(runs, 1), ['/b'])
+    await live(await queue.domain(), '/two', '/three')
+    assert.deepEqual(await patiently(runs, 1), ['/b', '/c'])
+    await live(await queue.domain(), '/four')
+    assert.deepEqual(await patiently(runs, 1), ['/a', '/b', '/c'])
   })
 
   // Proves decided "Live renders before background work"
@@ -119,16 +115,6 @@ describe('a live job without a slot', () => {
     await live(await queue.domain(), '/live')
     await queue.pool.query(`update job set run_at = now() + interval '1 hour' where state = 'queued'`)
     assert.deepEqual(await patiently(runs), [])
-  })
-})
-
-describe('a live job whose account is at its cap', () => {
-  it('has a render of its own account make room, also where a slot is free', async () => {
-    const [capped, other] = [await queue.domain(), await queue.domain()]
-    const second = await queue.domain({ account: await queue.accountOf(capped) })
-    const runs = [...(await run(capped, ['/a'], 'warm')), ...(await run(other, ['/other'], 'warm'))]
-    await live(second, '/live')
-    assert.deepEqual(await patiently(runs, 1, 1), ['/a'])
   })
 })
 
@@ -178,16 +164,24 @@ describe('a long render', () => {
   })
 })
 
-describe('a live job whose domain is at its cap', () => {
+describe('a live job', () => {
+  it('whose account is at its cap has a render of its own account make room, also where a slot is free', async () => {
+    const [capped, other] = [await queue.domain(), await queue.domain()]
+    const second = await queue.domain({ account: await queue.accountOf(capped) })
+    const runs = [...(await run(capped, ['/a'], 'warm')), ...(await run(other, ['/other'], 'warm'))]
+    await live(second, '/live')
+    assert.deepEqual(await patiently(runs, 1, 1), ['/a'])
+  })
+
   // Proves decided "Live renders before background work"
-  it('has a render of its own domain make room, also where slots are free', async () => {
+  it('whose domain is at its cap has a render of its own domain make room, also where slots are free', async () => {
     const [capped, other] = [await queue.domain(), await queue.domain()]
     const runs = [...(await run(capped, paths(CAP), 'warm')), ...(await run(other, ['/other'], 'warm'))]
     await live(capped, '/live')
     assert.deepEqual(await patiently(runs, 4), [`/p${CAP - 1}`])
   })
 
-  it('counts what runs at other nodes', async () => {
+  it('whose domain is at its cap counts what runs at other nodes', async () => {
     const domain = await queue.domain()
     const runs = await run(domain, ['/here'], 'warm')
     await enqueue(queue.pool, domain, paths(CAP - 1), 'warm')

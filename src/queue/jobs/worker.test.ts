@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { describe, it } from 'node:test'
+import { describe, it, type TestContext } from 'node:test'
 import { until } from '../../../test/support/condition.ts'
 import { columns, HOME, openQueue, paths, RENDERED } from '../../../test/support/queue.ts'
 import { DEFAULT_PLANS } from '../../accounts/plans.ts'
@@ -28,42 +28,43 @@ const ask = async (domain: DomainId, path: PagePath = HOME, priority: Priority =
 }
 
 describe('a worker', () => {
-  it('renders what is queued, woken by the notification', async () => {
-    await using _ = await start({ pollMs: 600_000 })
-    assert.deepEqual(await ask(await queue.domain()), DONE)
+  it('renders what is queued, woken by the notification; with one slot only, background work too', async (t) => {
+    await start(t, { slots: 1, pollMs: 600_000 })
+    for (const priority of ['live', 'warm'] as const)
+      assert.deepEqual(await ask(await queue.domain(), HOME, priority), DONE)
   })
 
   // Proves decided "Live renders before background work"
-  it('keeps a slot for live, and never runs more than its slots', async () => {
-    await using worker = await start({ slots: 3, domainCap: 10, domainBackgroundCap: 10 }, 'held')
+  it('keeps a slot for live, and never runs more than its slots', async (t) => {
+    const worker = await start(t, { slots: 3, domainCap: 10, domainBackgroundCap: 10 }, 'held')
     const domain = await queue.domain()
     await enqueue(queue.pool, domain, paths(5), 'warm')
-    await until('the background slots are taken', () => worker.requests.length === 2)
+    await worker.began(2)
     const other = await queue.domain()
     await enqueue(queue.pool, other, paths(2, '/live'), 'live')
-    await until('the live slot is taken', () => worker.requests.length === 3)
+    await worker.began(3)
     assert.equal(worker.requests[2]?.path, '/live0')
     worker.release()
     await until('all is rendered', async () => (await open(domain)) + (await open(other)) === 0)
     assert.equal(worker.most, 3)
   })
 
-  it('leaves a slot to other accounts, and a crawler takes the place of a background render of its own account', async () => {
-    await using worker = await start({ slots: 3, domainCap: 10, domainBackgroundCap: 10 }, 'held')
+  it('leaves a slot to other accounts, and a crawler takes the place of a background render of its own account', async (t) => {
+    const worker = await start(t, { slots: 3, domainCap: 10, domainBackgroundCap: 10 }, 'held')
     const domain = await queue.domain()
     await enqueue(queue.pool, domain, paths(2, '/warm'), 'warm')
-    await until('the background slots are taken', () => worker.requests.length === 2)
+    await worker.began(2)
     await enqueue(queue.pool, domain, ['/live' as PagePath], 'live')
-    await until('the live job runs', () => worker.requests.length === 3)
+    await worker.began(3)
     assert.deepEqual([worker.requests[2]?.path, worker.running], ['/live', 2])
     assert.equal(worker.requests[1]?.signal.aborted, true, 'the youngest was given back')
   })
 
-  it('does not wait for what follows a render, unless that piles up', async () => {
+  it('does not wait for what follows a render, unless that piles up', async (t) => {
     const gate = Promise.withResolvers<null>()
     let following = 0
     const prober = { after: () => gate.promise.finally(void following++) }
-    await using worker = await start({ slots: 2, prober, domainCap: 10 })
+    const worker = await start(t, { slots: 2, prober, domainCap: 10 })
     const domains = [await queue.domain(), await queue.domain()]
     for (const domain of domains) await enqueue(queue.pool, domain, paths(5), 'live')
     const allOpen = async () => (await Promise.all(domains.map(open))).reduce((sum, count) => sum + count)
@@ -73,13 +74,8 @@ describe('a worker', () => {
     await until('all is rendered', async () => (await allOpen()) === 0)
   })
 
-  it('with one slot only, background work is done too', async () => {
-    await using _ = await start({ slots: 1 })
-    assert.deepEqual(await ask(await queue.domain(), HOME, 'warm'), DONE)
-  })
-
-  it('renders nothing for an inactive domain or one over quota', async () => {
-    await using worker = await start()
+  it('renders nothing for an inactive domain or one over quota', async (t) => {
+    const worker = await start(t)
     const inactive = await queue.domain({ active: false })
     assert.deepEqual(await ask(inactive), { state: 'cancelled', outcome: 'domain-inactive' })
     const over = await queue.domain({ plan: 'starter' })
@@ -90,18 +86,16 @@ describe('a worker', () => {
     assert.equal(worker.requests.length, 1)
   })
 
-  it('a renderer that throws, or a page that cannot be stored, is a crash, not the end of the worker', async () => {
+  it('a renderer that throws, or a page that cannot be stored, is a crash, not the end of the worker', async (t) => {
     const unstorable = { ...RENDERED, status: 70_000 } as RenderOutcome
-    await using _ = await start({ pollMs: 20 }, ({ path }) =>
-      path === '/' ? unstorable : assert.fail('boom'),
-    )
+    await start(t, { pollMs: 20 }, ({ path }) => (path === '/' ? unstorable : assert.fail('boom')))
     for (const path of [HOME, '/throws' as PagePath])
       assert.deepEqual(await ask(await queue.domain(), path), { state: 'failed', outcome: 'crashed' })
   })
 
-  it('leaves jobs to others while it has no browser', async () => {
+  it('leaves jobs to others while it has no browser', async (t) => {
     let healthy = false
-    await using worker = await start({ pollMs: 20, canRender: () => healthy })
+    const worker = await start(t, { pollMs: 20, canRender: () => healthy })
     const asked = ask(await queue.domain())
     await until('the waiter waits', () => waiter.waiting === 1)
     assert.equal(worker.running, 0)
@@ -109,11 +103,8 @@ describe('a worker', () => {
     assert.deepEqual(await asked, DONE)
   })
 
-  it('a job that is cancelled while it renders: the asker hears of it, and the slot is free', async () => {
-    await using worker = await start({ renewMs: 20 }, 'held')
-    const domain = await queue.domain()
-    const asked = ask(domain)
-    await until('it renders', () => worker.requests.length === 1)
+  it('a job that is cancelled while it renders: the asker hears of it, and the slot is free', async (t) => {
+    const { worker, domain, asked } = await rendering(t, { renewMs: 20 })
     await cancelJobs(queue.pool, domain)
     assert.deepEqual(await asked, { state: 'cancelled', outcome: 'cancelled' })
     await until('the render was told', () => worker.requests[0]!.signal.aborted)
@@ -121,18 +112,18 @@ describe('a worker', () => {
   })
 
   // Proves decided "Live renders before background work"
-  it('beside a live render that takes the last slot but one, background work begins now and then', async () => {
+  it('beside a live render that takes the last slot but one, background work begins now and then', async (t) => {
     const clock = { atMs: 1_000_000, nowMs: () => clock.atMs }
     let looks = 0
     const canRender = () => ++looks > 0
-    await using worker = await start({ slots: 2, pollMs: 5, clock, canRender }, 'held')
+    const worker = await start(t, { slots: 2, pollMs: 5, renewMs: 20, clock, canRender }, 'held')
     const domain = await queue.domain()
     await enqueue(queue.pool, domain, ['/first' as PagePath], 'warm')
-    await until('a background render has begun', () => worker.requests.length === 1)
+    await worker.began(1)
     await enqueue(queue.pool, await queue.domain(), ['/live' as PagePath], 'live')
-    await until('the live render has begun', () => worker.requests.length === 2)
-    await queue.pool.query(`update job set state = 'cancelled', finished_at = now() where path = '/first'`)
-    await worker.drop('/first')
+    await worker.began(2)
+    await cancelJobs(queue.pool, domain)
+    await until('its slot is free', () => worker.running === 1)
     await enqueue(queue.pool, domain, ['/second' as PagePath], 'warm')
     const from = looks
     await until('the queue was looked at again', () => looks > from + 5)
@@ -141,11 +132,8 @@ describe('a worker', () => {
     await until('it begins', () => worker.requests[2]?.path === '/second')
   })
 
-  it('renews: a render may take longer than a lease', async () => {
-    await using worker = await start({ leaseMs: 50_000, renewMs: 20, reapMs: 600_000 }, 'held')
-    const domain = await queue.domain()
-    const asked = ask(domain)
-    await until('it renders', () => worker.requests.length === 1)
+  it('renews: a render may take longer than a lease', async (t) => {
+    const { worker, asked } = await rendering(t, { leaseMs: 50_000, renewMs: 20, reapMs: 600_000 })
     const leftSeconds = async () => {
       const sql = 'select extract(epoch from lease_until - clock_timestamp())::float8 from job'
       return (await queue.column<number>(sql))[0]!
@@ -160,97 +148,81 @@ describe('a worker', () => {
     assert.equal(worker.requests.length, 1)
   })
 
-  it('heals when all its connections were cut while it renders', async () => {
-    await using worker = await start({ pollMs: 20 }, 'held')
-    const [first, second] = [await queue.domain(), await queue.domain()]
-    const asked = ask(first)
-    await until('it renders', () => worker.requests.length === 1)
+  it('heals when all its connections were cut while it renders', async (t) => {
+    const { worker, asked } = await rendering(t, { pollMs: 20 })
     await queue.pool.query(
       // Until each has ended.
       'select pg_terminate_backend(pid, 10000) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
     )
     worker.release()
     assert.deepEqual(await asked, DONE)
-    assert.deepEqual(await ask(second), DONE)
+    assert.deepEqual(await ask(await queue.domain()), DONE)
   })
 })
 
-describe('closing a worker', () => {
-  it('lets what runs finish, and takes nothing new', async () => {
-    const worker = await start({ slots: 2 }, 'held')
-    const domain = await queue.domain()
-    const asked = ask(domain)
-    await until('it renders', () => worker.requests.length === 1)
-    const closing = worker.close(10_000)
-    await enqueue(queue.pool, domain, paths(1), 'live')
-    worker.release()
-    await closing
-    assert.deepEqual(await asked, DONE)
-    assert.equal(worker.requests.length, 1)
-  })
-
-  it('gives back at the deadline what runs, at once and without a fault', async () => {
-    const worker = await start({ slots: 2 }, 'stuck')
-    const domain = await queue.domain()
-    const asked = ask(domain)
-    await until('it renders', () => worker.requests.length === 1)
-    await worker.close(0)
-    assert.equal(worker.requests[0]?.signal.aborted, true)
-    assert.deepEqual(columns(await queue.jobs(domain), 'state', 'faults'), [['queued', 0]])
-    await using _ = await start()
-    assert.deepEqual(await asked, DONE)
-  })
+it('closing a worker lets what runs finish, and takes nothing new', async (t) => {
+  const { worker, domain, asked } = await rendering(t, { slots: 2 })
+  const closing = worker.close(10_000)
+  await enqueue(queue.pool, domain, paths(1), 'live')
+  worker.release()
+  await closing
+  assert.deepEqual(await asked, DONE)
+  assert.equal(worker.requests.length, 1)
 })
 
-describe('pages that need no browser', () => {
-  const STATIC: RenderOutcome = { ...RENDERED, kind: 'rendered', isStatic: true } as RenderOutcome
-
-  it('share a slot; they go back to the queue where one does need it, and are rendered alone', async () => {
-    const scripted = '/p20'
-    await using worker = await start({ slots: 2 }, ({ path, withoutBrowser }) => {
-      if (path !== scripted) return STATIC
-      return withoutBrowser ? { kind: 'aborted' } : RENDERED
-    })
-    const domain = await queue.domain()
-    await enqueue(queue.pool, domain, paths(30), 'warm')
-    await until('all are rendered', async () => (await open(domain)) === 0)
-    const isBrought = columns(worker.requests, 'withoutBrowser').flat()
-    assert(isBrought.filter(Boolean).length >= BROUGHT, 'once eight of their domain came in a row')
-    assert.deepEqual(isBrought.slice(0, 8), Array(8).fill(false))
-    const asked = worker.requests.filter(({ path }) => path === scripted)
-    assert.deepEqual(columns(asked, 'withoutBrowser').flat(), [true, false])
-    assert.equal((await queue.stored(domain)).length, 30)
-    const [job] = (await queue.jobs(domain)).filter(({ path }) => path === scripted)
-    assert.deepEqual([job?.state, job?.outcome, job?.faults], ['done', 'rendered', 0])
-  })
+it('closing a worker gives back at the deadline what runs, at once and without a fault', async (t) => {
+  const { worker, domain, asked } = await rendering(t, { slots: 2 }, 'stuck')
+  await worker.close(0)
+  assert.equal(worker.requests[0]?.signal.aborted, true)
+  assert.deepEqual(columns(await queue.jobs(domain), 'state', 'faults'), [['queued', 0]])
+  await start(t)
+  assert.deepEqual(await asked, DONE)
 })
 
+it('pages that need no browser share a slot; they go back to the queue where one does need it, and are rendered alone', async (t) => {
+  const STATIC = { ...RENDERED, isStatic: true } as RenderOutcome
+  const scripted = '/p20'
+  const worker = await start(t, { slots: 2 }, ({ path, withoutBrowser }) => {
+    if (path !== scripted) return STATIC
+    return withoutBrowser ? { kind: 'aborted' } : RENDERED
+  })
+  const domain = await queue.domain()
+  await enqueue(queue.pool, domain, paths(30), 'warm')
+  await until('all are rendered', async () => (await open(domain)) === 0)
+  const isBrought = columns(worker.requests, 'withoutBrowser').flat()
+  assert(isBrought.filter(Boolean).length >= BROUGHT, 'once eight of their domain came in a row')
+  assert.deepEqual(isBrought.slice(0, 8), Array(8).fill(false))
+  const asked = worker.requests.filter(({ path }) => path === scripted)
+  assert.deepEqual(columns(asked, 'withoutBrowser').flat(), [true, false])
+  assert.equal((await queue.stored(domain)).length, 30)
+  const [job] = (await queue.jobs(domain)).filter(({ path }) => path === scripted)
+  assert.deepEqual([job?.state, job?.outcome, job?.faults], ['done', 'rendered', 0])
+})
+
+type Options = Partial<WorkerOptions> & Partial<Pick<WorkerDeps, 'canRender' | 'clock' | 'prober'>>
 /** `held`: renders end when released or aborted. `stuck`: never, whatever they are told. */
-async function start(
-  {
-    canRender = () => true,
-    clock = systemClock,
-    prober = { after: async () => null },
-    ...options
-  }: Partial<WorkerOptions> & Partial<Pick<WorkerDeps, 'canRender' | 'clock' | 'prober'>> = {},
-  render: 'held' | 'stuck' | ((request: RenderRequest) => RenderOutcome) = () => RENDERED,
-) {
+type Render = 'held' | 'stuck' | ((request: RenderRequest) => RenderOutcome)
+
+/** A worker at a live render of a page. */
+async function rendering(t: TestContext, options: Options, render: Render = 'held') {
+  const worker = await start(t, options, render)
+  const domain = await queue.domain()
+  const asked = ask(domain)
+  await worker.began(1)
+  return { worker, domain, asked }
+}
+
+async function start(t: TestContext, options: Options = {}, render: Render = () => RENDERED) {
+  const { canRender = () => true, clock = systemClock, prober = { after: async () => null } } = options
   const requests: RenderRequest[] = []
   const gate = Promise.withResolvers<RenderOutcome>()
-  const drops = new Map<string, () => void>()
   let running = 0
   let most = 0
+  const { pool, connection } = queue
   const worker = await startWorker(
     {
-      ...{
-        pool: queue.pool,
-        connection: queue.connection,
-        notifications: listener,
-        prober,
-        canRender,
-        clock,
-      },
-      ...{ plans: DEFAULT_PLANS, log: silentLog() },
+      ...{ pool, connection, notifications: listener, plans: DEFAULT_PLANS, log: silentLog() },
+      ...{ prober, canRender, clock },
       async render(request) {
         requests.push(request)
         most = Math.max(most, ++running)
@@ -259,9 +231,7 @@ async function start(
           const aborted = new Promise<RenderOutcome>((resolve) =>
             request.signal.addEventListener('abort', () => render === 'held' && resolve({ kind: 'aborted' })),
           )
-          const { promise: dropped, resolve } = Promise.withResolvers<RenderOutcome>()
-          drops.set(request.path, () => resolve({ kind: 'aborted' }))
-          return { outcome: await Promise.race([gate.promise, aborted, dropped]), record: null }
+          return { outcome: await Promise.race([gate.promise, aborted]), record: null }
         } finally {
           running--
         }
@@ -270,8 +240,12 @@ async function start(
     { node: randomUUID(), slots: 4, ...options },
   )
   await listener.settled()
+  let closing: Promise<void> | undefined
+  const close = (deadlineMs: number) => (closing ??= worker.close(deadlineMs))
+  t.after(() => close(0))
   return {
     requests,
+    began: (count: number) => until(`${count} renders have begun`, () => requests.length === count),
     get running() {
       return worker.running
     },
@@ -280,14 +254,7 @@ async function start(
       return most
     },
     release: () => gate.resolve(RENDERED),
-    /** Ends one render as aborted. */
-    async drop(path: string) {
-      const before = worker.running
-      drops.get(path)?.()
-      await until('its slot is free', () => worker.running < before)
-    },
-    close: (deadlineMs: number) => worker.close(deadlineMs),
-    [Symbol.asyncDispose]: () => worker.close(0),
+    close,
   }
 }
 

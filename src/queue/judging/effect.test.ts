@@ -5,14 +5,11 @@ import { describe, it } from 'node:test'
 import { brotliDecompressSync } from 'node:zlib'
 import { columns, HOME, openQueue, paths, RENDERED, runNext } from '../../../test/support/queue.ts'
 import { troubledRecord } from '../../../test/support/render-record.ts'
-import { DEFAULT_PLANS } from '../../accounts/plans.ts'
 import { systemClock } from '../../clock.ts'
 import type { DomainId, PagePath } from '../../ids.ts'
 import type { RenderOutcome, RenderOutcomeKind } from '../../render/outcome.ts'
-import { pageId } from '../../store/page-id.ts'
 import { removeOldLastRenders } from '../../store/remove-expired.ts'
 import {
-  readStored,
   readUnstored,
   removeOldUnstored,
   UNSTORED_A_DOMAIN,
@@ -20,16 +17,9 @@ import {
   UNSTORED_MS,
 } from '../../store/stored-page.ts'
 import type { ClaimedJob } from '../jobs/claim.ts'
-import { createComplete } from '../jobs/complete.ts'
 import { enqueue } from '../jobs/enqueue.ts'
 import { forbidsStoring, MAX_FAULTS } from './effect.ts'
-import {
-  createRecordKeeper,
-  RECORDS_A_PAGE,
-  RECORDS_SHOWN,
-  type RenderView,
-  removeOldRecords,
-} from './render-records.ts'
+import { createRecordKeeper, RECORDS_A_PAGE, RECORDS_SHOWN, removeOldRecords } from './render-records.ts'
 
 const queue = await openQueue()
 
@@ -55,8 +45,6 @@ const BAD: { [Kind in Bad]: [RenderOutcome & { kind: Kind }, detail: string | nu
   'too-large': [{ kind: 'too-large', what: 'elements' }, 'elements'],
 }
 
-const stored = (domain: DomainId) => readStored(queue.pool, pageId(domain, HOME))
-
 async function render(domain: DomainId, outcome: RenderOutcome): Promise<void> {
   await enqueue(queue.pool, domain, [HOME], 'live')
   // A crash comes again.
@@ -66,62 +54,51 @@ async function render(domain: DomainId, outcome: RenderOutcome): Promise<void> {
   }
 }
 
-describe('the last good copy is served on, and the reason kept', () => {
-  for (const [kind, [outcome, detail]] of Object.entries(BAD)) {
-    it(kind, async () => {
-      const domain = await queue.domain()
-      await render(domain, outcome)
-      assert.equal(await stored(domain), null)
-      await render(domain, RENDERED)
-      const good = await stored(domain)
-      assert.equal(good?.status, 200)
-      await render(domain, outcome)
-      assert.deepEqual(await stored(domain), good)
-      const [last] = await queue.records(domain)
-      assert.deepEqual([last?.outcome, last?.detail, last?.path, last?.record], [kind, detail, '/', record])
-      assert(Math.abs(Date.parse(last?.ended_at ?? '') - Date.now()) < 60_000)
-      const sql = 'select state, outcome, detail, finished_at is not null as ended from job where id = $1'
-      const { rows } = await queue.pool.query(sql, [last?.jobId])
-      assert.deepEqual(rows, [{ state: 'failed', outcome: kind, detail, ended: true }])
-      assert.equal(await queue.renders(domain), kind === 'site-error' ? 2 : 1)
-    })
-  }
-})
+for (const [kind, [outcome, detail]] of Object.entries(BAD)) {
+  it(`${kind}: the last good copy is served on, and the reason kept`, async () => {
+    const domain = await queue.domain()
+    await render(domain, outcome)
+    assert.equal(await queue.page(domain), null)
+    await render(domain, RENDERED)
+    const good = await queue.page(domain)
+    assert.equal(good?.status, 200)
+    await render(domain, outcome)
+    assert.deepEqual(await queue.page(domain), good)
+    const [last] = await queue.records(domain)
+    assert.deepEqual([last?.outcome, last?.detail, last?.path, last?.record], [kind, detail, '/', record])
+    assert(Math.abs(Date.parse(last?.ended_at ?? '') - Date.now()) < 60_000)
+    const sql = 'select state, outcome, detail, finished_at is not null as ended from job where id = $1'
+    const { rows } = await queue.pool.query(sql, [last?.jobId])
+    assert.deepEqual(rows, [{ state: 'failed', outcome: kind, detail, ended: true }])
+    assert.equal(await queue.renders(domain), kind === 'site-error' ? 2 : 1)
+  })
+}
 
 // Proves decided "Redirects to the page itself"
 it('a site that leads round in circles: no redirect is stored, and the reason names it', async () => {
   const domain = await queue.domain()
   await render(domain, RENDERED)
-  const good = await stored(domain)
+  const good = await queue.page(domain)
   const [name] = await queue.column('select custom_domain from domain where id = $1', domain)
   const location = `https://${name}/?utm_source=self`
   await render(domain, { kind: 'redirect', status: 302, location })
-  assert.deepEqual(await stored(domain), good)
+  assert.deepEqual(await queue.page(domain), good)
   const [last] = await queue.records(domain)
   assert.deepEqual([last?.outcome, last?.detail], ['redirect-loop', location])
 })
 
-describe('an origin forbids to store', () => {
-  it('with no-store or private, as a directive of its own, in any of its headers, read in no time', () => {
-    const forbids = (value: string) =>
-      forbidsStoring([
-        ['x', 'no-store'],
-        ['Cache-Control', 'max-age=1'],
-        ['Cache-Control', value],
-      ])
-    for (const value of ['no-store', 'No-Store', 'private', 'max-age=0, no-cache,no-store '])
-      assert.equal(forbids(value), true, value)
-    for (const value of [
-      ...[
-        'max-age=0, must-revalidate',
-        'private="set-cookie"',
-        'x="a, no-store, b"',
-        'x="\\", private, \\""',
-      ],
-      ...['no-storey, un-private', '', ',,', '"', '"\\'.repeat(50_000)],
+it('an origin forbids to store with no-store or private, as a directive of its own, in any of its headers, read in no time', () => {
+  const forbids = (value: string) =>
+    forbidsStoring([
+      ['x', 'no-store'],
+      ['Cache-Control', 'max-age=1'],
+      ['Cache-Control', value],
     ])
-      assert.equal(forbids(value), false, value.slice(0, 50))
-  })
+  for (const value of ['No-Store', 'private', 'max-age=0, no-cache,no-store '])
+    assert.equal(forbids(value), true, value)
+  const others = ['max-age=0, must-revalidate', 'private="set-cookie"', 'no-storey, un-private', ',,', '"']
+  for (const value of [...others, 'x="a, no-store, b"', 'x="\\", private, \\""', '"\\'.repeat(50_000)])
+    assert.equal(forbids(value), false, value.slice(0, 50))
 })
 
 describe('an error of the moment: a page that is given once', () => {
@@ -129,72 +106,62 @@ describe('an error of the moment: a page that is given once', () => {
     ...{ kind: 'site-error', status: 503, headers: [['retry-after', '120']] },
     html: '<!doctype html><h1>Back soon</h1>',
   }
-  const FAILED = { state: 'failed', outcome: 'site-error' }
-
-  const homeOf = (domain: DomainId) => readStored(queue.pool, pageId(domain, HOME))
-
   const rows = async (domain: DomainId) =>
     (await queue.column('select 1 from unstored_page where domain_id = $1', domain)).length
+  function clocked(atMs = systemClock.nowMs()) {
+    const clock = { atMs, nowMs: () => clock.atMs }
+    return { clock, complete: queue.completer({ clock }) }
+  }
 
-  it('is there for who waited, with its status and headers; not stored; counted, for it was served', async () => {
+  it('is there for who waited, with its status and headers; not stored; counted, for it was served; not where nobody waits', async () => {
     const domain = await queue.domain()
     const job = await queue.running(domain)
-    assert.deepEqual(await queue.complete(job, SORRY), FAILED)
+    assert.deepEqual(await queue.complete(job, SORRY), { state: 'failed', outcome: 'site-error' })
     const page = await readUnstored(queue.pool, domain, job.id)
     assert.equal(await readUnstored(queue.pool, await queue.domain(), job.id), null, 'of another domain')
     assert.deepEqual([page?.status, page?.headers], [503, [['retry-after', '120']]])
     assert.equal(String(brotliDecompressSync(page!.bodyBr)), SORRY.html)
-    assert.equal(await homeOf(domain), null)
+    assert.equal(await queue.page(domain), null)
     assert.equal(await queue.renders(domain), 1)
-    const { rows: jobs } = await queue.pool.query('select detail from job where id = $1', [job.id])
-    assert.deepEqual(jobs, [{ detail: 'status 503' }])
-  })
-
-  it('not where nobody waits, not counted either; but for who joined while it ran', async () => {
-    const domain = await queue.domain()
-    await queue.complete(await queue.running(domain, HOME, 'refresh'), SORRY)
-    assert.deepEqual([await rows(domain), await queue.renders(domain)], [0, 0])
-    const job = await queue.running(domain, HOME, 'refresh')
-    await enqueue(queue.pool, domain, [HOME], 'live')
-    await queue.complete(job, SORRY)
-    assert.equal(await rows(domain), 1)
+    const unread = await queue.domain()
+    await queue.complete(await queue.running(unread, HOME, 'refresh'), SORRY)
+    assert.deepEqual([await rows(unread), await queue.renders(unread)], [0, 0])
+    const joined = await queue.running(unread, HOME, 'refresh')
+    await enqueue(queue.pool, unread, [HOME], 'live')
+    await queue.complete(joined, SORRY)
+    assert.equal(await rows(unread), 1, 'who joined while it ran')
   })
 
   // Proves decided "Temporary errors set by a page"
   it('not beside a good copy, which is served on until the end of its keep time', async () => {
     const domain = await queue.domain()
-    const clock = { atMs: systemClock.nowMs(), nowMs: () => clock.atMs }
-    const complete = createComplete({ pool: queue.pool, plans: DEFAULT_PLANS, clock })
+    const { clock, complete } = clocked()
     await complete(await queue.running(domain), RENDERED)
-    const before = await homeOf(domain)
-    await complete(await queue.running(domain), SORRY)
-    assert.deepEqual([await rows(domain), await queue.renders(domain)], [0, 1])
-    assert.deepEqual(await homeOf(domain), before)
+    const before = await queue.page(domain)
     clock.atMs += 30 * 86_400_000 - 1
     await complete(await queue.running(domain), SORRY)
-    assert.equal(await rows(domain), 0)
+    assert.deepEqual([await rows(domain), await queue.renders(domain)], [0, 1])
+    assert.deepEqual(await queue.page(domain), before)
     clock.atMs += 1
     await complete(await queue.running(domain), SORRY)
     assert.equal(await rows(domain), 1)
   })
 
   it('an incomplete page: given and counted, rendered again behind it; a background render is not', async () => {
-    const html = '<!doctype html><h1>half</h1>'
-    const half: RenderOutcome = {
-      ...{ kind: 'incomplete', reason: 'no answer to GET /data' },
-      page: { status: 200, headers: [], html },
-    }
+    const page = { status: 200, headers: [], html: '<!doctype html><h1>half</h1>' }
+    const half: RenderOutcome = { kind: 'incomplete', reason: 'no answer to GET /data', page }
     const domain = await queue.domain()
     const job = await queue.running(domain)
     assert.deepEqual(await queue.complete(job, half), { state: 'failed', outcome: 'incomplete' })
-    assert.equal(String(brotliDecompressSync((await readUnstored(queue.pool, domain, job.id))!.bodyBr)), html)
+    const given = await readUnstored(queue.pool, domain, job.id)
+    assert.equal(String(brotliDecompressSync(given!.bodyBr)), page.html)
     assert.equal(await queue.renders(domain), 1)
     const jobs = async () => columns(await queue.jobs(domain), 'state', 'priority').map(String)
     assert.deepEqual(await jobs(), ['failed,0', 'queued,1'])
     await queue.complete((await queue.claim())[0]!, half)
     assert.deepEqual(await jobs(), ['failed,0', 'failed,1'])
     assert.deepEqual([await rows(domain), await queue.renders(domain)], [1, 1])
-    assert.equal(await homeOf(domain), null)
+    assert.equal(await queue.page(domain), null)
   })
 
   it('not when it is larger than an error page ever is', async () => {
@@ -211,21 +178,20 @@ describe('an error of the moment: a page that is given once', () => {
 
   it(`at most ${UNSTORED_A_DOMAIN} of a domain: the oldest goes for a new one`, async () => {
     const domain = await queue.domain()
-    const clock = { atMs: 1_000, nowMs: () => clock.atMs++ }
-    const complete = createComplete({ pool: queue.pool, plans: DEFAULT_PLANS, clock })
+    const { clock, complete } = clocked(1_000)
     const jobs: ClaimedJob[] = []
     for (let at = 0; at < UNSTORED_A_DOMAIN + 1; at++) {
+      clock.atMs++
       jobs.push(await queue.running(domain))
       await complete(jobs[at]!, SORRY)
-      assert.equal(await rows(domain), Math.min(at + 1, UNSTORED_A_DOMAIN))
     }
+    assert.equal(await rows(domain), UNSTORED_A_DOMAIN)
     assert.equal(await readUnstored(queue.pool, domain, jobs[0]!.id), null)
-    assert.notEqual(await readUnstored(queue.pool, domain, jobs.at(-1)!.id), null)
+    for (const { id } of jobs.slice(1)) assert.notEqual(await readUnstored(queue.pool, domain, id), null)
   })
 
   it('goes after a minute, by the next one of any domain and by the tidying', async () => {
-    const clock = { atMs: systemClock.nowMs(), nowMs: () => clock.atMs }
-    const complete = createComplete({ pool: queue.pool, plans: DEFAULT_PLANS, clock })
+    const { clock, complete } = clocked()
     const [first, second] = [await queue.domain(), await queue.domain()]
     await complete(await queue.running(first), SORRY)
     clock.atMs += UNSTORED_MS
@@ -239,42 +205,31 @@ describe('an error of the moment: a page that is given once', () => {
 })
 
 describe('what is kept of renders', () => {
-  const RECORD = troubledRecord()
   const keep = createRecordKeeper(queue.pool)
+  const explained = { detail: null, claimedMs: systemClock.nowMs(), storedMs: 7.4, record }
 
-  async function rendered(domain: DomainId, path: PagePath, detail: string | null = null): Promise<void> {
+  /** As many renders of a page as there are details. */
+  async function rendered(domain: DomainId, path: PagePath, ...details: (string | null)[]): Promise<void> {
     const job = await queue.running(domain, path)
+    for (const detail of details) await keep(job, { ...explained, outcome: 'blank', detail })
     await queue.complete(job, { kind: 'blank' })
-    await keep(job, {
-      outcome: 'blank',
-      detail,
-      claimedMs: systemClock.nowMs(),
-      storedMs: 7.4,
-      record: RECORD,
-    })
   }
-
-  const kept = async (domain: DomainId) =>
-    (await queue.column('select path from render_record where domain_id = $1', domain)).length
 
   // Proves decided "Render log"
   it('the last of each page are kept, others untouched', async () => {
     const domain = await queue.domain()
-    await rendered(domain, '/b' as PagePath)
-    for (let i = 0; i < RECORDS_A_PAGE; i++) await rendered(domain, HOME, `${i}`)
-    assert.equal(await kept(domain), RECORDS_A_PAGE + 1)
-    await rendered(domain, HOME, 'last')
-    assert.equal(await kept(domain), RECORDS_A_PAGE + 1)
-    const details = (await queue.records(domain))
-      .filter(({ path }) => path === '/')
-      .map(({ detail }) => detail)
-    assert.deepEqual([details[0], details.at(-1)], ['last', '1'])
+    await rendered(domain, '/b' as PagePath, 'other')
+    await rendered(domain, HOME, ...Array.from({ length: RECORDS_A_PAGE + 1 }, (_, at) => `${at}`))
+    const details = columns(await queue.records(domain), 'detail').flat()
+    assert.deepEqual(details, [
+      ...Array.from({ length: RECORDS_A_PAGE }, (_, at) => `${RECORDS_A_PAGE - at}`),
+      'other',
+    ])
   })
 
   // Proves decided "Last crawler of a page"
   it('how the last one of a path ended is known for 30 days, not of probes', async () => {
     const domain = await queue.domain()
-    const explained = { detail: null, claimedMs: systemClock.nowMs(), storedMs: 1, record: RECORD }
     for (const [path, ...outcomes] of [
       ['/', 'timed-out', 'blank'],
       ['/probe', 'probed'],
@@ -299,21 +254,19 @@ describe('what is kept of renders', () => {
 
   it('are shown newest first, and so many', async () => {
     const domain = await queue.domain()
-    for (const path of paths(RECORDS_SHOWN)) await rendered(domain, path)
+    for (const path of paths(RECORDS_SHOWN)) await rendered(domain, path, null)
     await rendered(domain, HOME, 'why')
     const renders = await queue.records(domain)
     assert.equal(renders.length, RECORDS_SHOWN)
-    const [{ path, outcome, detail, record: kept, stored_ms: storedMs, ended_at: endedAt }] = renders as [
-      RenderView,
-    ]
-    assert.deepEqual([path, outcome, detail, kept, storedMs], ['/', 'blank', 'why', RECORD, 7])
+    const { path, outcome, detail, record: kept, stored_ms: storedMs, ended_at: endedAt } = renders[0]!
+    assert.deepEqual([path, outcome, detail, kept, storedMs], ['/', 'blank', 'why', record, 7])
     assert.match(endedAt, /^\d{4}-.*\.\d{3}Z$/)
   })
 
   // Proves decided "Render log"
   it('go after a week, in steps', async () => {
     const domain = await queue.domain()
-    for (const path of paths(5)) await rendered(domain, path)
+    await rendered(domain, HOME, ...Array<null>(5).fill(null))
     const age = (interval: string) =>
       queue.pool.query('update render_record set ended_at = now() - $1::interval where domain_id = $2', [
         interval,

@@ -4,14 +4,9 @@ import { describe, it } from 'node:test'
 import { HOME, openQueue, RENDERED } from '../../../test/support/queue.ts'
 import { DEFAULT_PLANS } from '../../accounts/plans.ts'
 import { systemClock } from '../../clock.ts'
-import { transaction } from '../../db/transaction.ts'
 import type { DomainId } from '../../ids.ts'
 import type { RenderOutcome } from '../../render/outcome.ts'
 import type { LastGood } from '../../store/keep-page.ts'
-import { pageId } from '../../store/page-id.ts'
-import { purgePages } from '../../store/purge.ts'
-import { readStored } from '../../store/stored-page.ts'
-import { createComplete } from '../jobs/complete.ts'
 import { effectOf } from './effect.ts'
 import { createPageKeeper, REFUSED_FOR_MS, refusalOf, SHRINK_FROM_CHARS } from './judge-page.ts'
 import { findingOf, isSoft404, type Look, readsLike, WORDS_LIMIT, wordsOf, wordsOfPath } from './soft-404.ts'
@@ -19,7 +14,7 @@ import { findingOf, isSoft404, type Look, readsLike, WORDS_LIMIT, wordsOf, words
 const HOUR = 3_600_000
 const queue = await openQueue()
 const clock = { atMs: Date.parse('2026-11-15T12:00:00Z'), nowMs: () => clock.atMs }
-const complete = createComplete({ pool: queue.pool, plans: DEFAULT_PLANS, clock })
+const complete = queue.completer({ clock })
 
 /** How a render of the home page ended, with the detail of its job, and the page that is stored then. */
 async function render(domain: DomainId, found: RenderOutcome = RENDERED) {
@@ -27,7 +22,7 @@ async function render(domain: DomainId, found: RenderOutcome = RENDERED) {
   const { state } = await complete(job, found)
   const sql = 'select outcome, detail from job where id = $1'
   const { outcome, detail } = (await queue.pool.query(sql, [job.id])).rows[0]
-  const page = await readStored(queue.pool, pageId(domain, HOME))
+  const page = await queue.page(domain)
   assert(page?.kind === 'page')
   return { end: `${state} ${outcome}`, detail, page }
 }
@@ -119,63 +114,55 @@ describe('a render that is far worse than the last good copy', () => {
     clock.atMs += 1
     assert.equal(await end(domain, SHELL), 'done rendered')
     await render(domain, FULL)
-    await transaction(queue.pool, (client) => purgePages(client, domain, { kind: 'all' }))
+    await queue.purge(domain, { kind: 'all' })
     assert.equal(await end(domain, SHELL), 'done rendered')
   })
 })
 
-describe('a render that brings the same as before', () => {
-  // Proves decided "Unchanged snapshot"
-  it('lengthens the life of the page, which is unchanged since and has the bytes that it had', async () => {
-    const domain = await queue.domain()
-    const firstMs = clock.atMs
-    const first = await render(domain)
-    assert.deepEqual([first.end, first.detail, first.page.changedAtMs], ['done rendered', null, firstMs])
-    // Bytes that are written again are told by a mark.
-    await queue.pool.query(`update page set body_br = '\\x1234', stale_since = now()`)
+// Proves decided "Unchanged snapshot"
+it('a render that brings the same as before lengthens the life of the page, which is unchanged since and has the bytes that it had', async () => {
+  const domain = await queue.domain()
+  const firstMs = clock.atMs
+  const first = await render(domain)
+  assert.deepEqual([first.end, first.detail, first.page.changedAtMs], ['done rendered', null, firstMs])
+  // Bytes that are written again are told by a mark.
+  await queue.pool.query(`update page set body_br = '\\x1234', stale_since = now()`)
 
-    clock.atMs += HOUR
-    const second = await render(domain)
-    assert.deepEqual([second.end, second.detail], ['done rendered', 'unchanged'])
-    const { renderedAtMs, changedAtMs, staleSinceMs, bodyBr } = second.page
-    assert.deepEqual([renderedAtMs, changedAtMs, staleSinceMs], [clock.atMs, firstMs, null])
-    assert.equal(bodyBr.toString('hex'), '1234')
+  clock.atMs += HOUR
+  const second = await render(domain)
+  assert.deepEqual([second.end, second.detail], ['done rendered', 'unchanged'])
+  const { renderedAtMs, changedAtMs, staleSinceMs, bodyBr } = second.page
+  assert.deepEqual([renderedAtMs, changedAtMs, staleSinceMs], [clock.atMs, firstMs, null])
+  assert.equal(bodyBr.toString('hex'), '1234')
 
-    clock.atMs += HOUR
-    const other = await render(domain, { ...RENDERED, html: '<p>other' } as RenderOutcome)
-    assert.deepEqual([other.detail, other.page.changedAtMs], [null, clock.atMs])
-    assert.notEqual(other.page.bodyBr.toString('hex'), '1234')
-    assert.equal(await queue.renders(domain), 3, 'the browser was at work')
-  })
+  clock.atMs += HOUR
+  const other = await render(domain, { ...RENDERED, html: '<p>other' } as RenderOutcome)
+  assert.deepEqual([other.detail, other.page.changedAtMs], [null, clock.atMs])
+  assert.notEqual(other.page.bodyBr.toString('hex'), '1234')
+  assert.equal(await queue.renders(domain), 3, 'the browser was at work')
 
-  it('but another status is a change', async () => {
-    const domain = await queue.domain()
-    await render(domain)
-    clock.atMs += HOUR
-    const gone = await render(domain, { ...RENDERED, status: 404 } as RenderOutcome)
-    assert.deepEqual([gone.detail, gone.page.changedAtMs], [null, clock.atMs])
-  })
+  clock.atMs += HOUR
+  const gone = await render(domain, { ...RENDERED, html: '<p>other', status: 404 } as RenderOutcome)
+  assert.deepEqual([gone.detail, gone.page.changedAtMs], [null, clock.atMs], 'another status is a change')
 })
 
-describe('what becomes known of the site while a page is being compressed', () => {
-  it('is what the page is judged by', async () => {
-    assert(RENDERED.kind === 'rendered')
-    const domain = await queue.domain()
-    const job = await queue.running(domain, '/p')
-    const effect = await effectOf(job, RENDERED)
-    assert(effect.do === 'store-page')
-    const keeper = createPageKeeper({ pool: queue.pool, plans: DEFAULT_PLANS, clock: systemClock })
-    const known = await keeper.judge(job, effect.look)
-    const words = wordsOf(RENDERED.html)
-    const finding = { kind: 'soft', application: null, words, spare: 0, echoes: false }
-    await queue.pool.query(
-      `insert into probe (domain_id, requested_at, renew_at, not_before, finding) values ($1, now(), now(), now(), $2)`,
-      [domain, JSON.stringify(finding)],
-    )
-    const kept = await keeper.keep(job, effect, known)
-    assert.equal(kept.kept === 'refused' && kept.outcome, 'soft-404')
-    assert.deepEqual(await queue.stored(domain), [])
-  })
+it('a page is judged by what becomes known of its site while it is being compressed', async () => {
+  assert(RENDERED.kind === 'rendered')
+  const domain = await queue.domain()
+  const job = await queue.running(domain, '/p')
+  const effect = await effectOf(job, RENDERED)
+  assert(effect.do === 'store-page')
+  const keeper = createPageKeeper({ pool: queue.pool, plans: DEFAULT_PLANS, clock: systemClock })
+  const known = await keeper.judge(job, effect.look)
+  const words = wordsOf(RENDERED.html)
+  const finding = { kind: 'soft', application: null, words, spare: 0, echoes: false }
+  await queue.pool.query(
+    `insert into probe (domain_id, requested_at, renew_at, not_before, finding) values ($1, now(), now(), now(), $2)`,
+    [domain, JSON.stringify(finding)],
+  )
+  const kept = await keeper.keep(job, effect, known)
+  assert.equal(kept.kept === 'refused' && kept.outcome, 'soft-404')
+  assert.deepEqual(await queue.stored(domain), [])
 })
 
 describe('what reads like a page that does not exist', () => {
@@ -198,16 +185,8 @@ describe('what reads like a page that does not exist', () => {
     (path) => `<h1>Page not found</h1><p>${path === A ? 'Try the cups' : 'Read our story'}</p>`,
   )
 
-  type Page = [
-    name: string,
-    isSoft: boolean,
-    finding: typeof PLAIN,
-    main: string,
-    path?: string,
-    build?: string,
-  ]
   const NONE = '<h1>Page not found</h1>'
-  const PAGES: Page[] = [
+  const PAGES: [string, isSoft: boolean, typeof PLAIN, main: string, path?: string, build?: string][] = [
     ['the same words in other elements and white space', true, PLAIN, '<div>Page\n  not <b>found</b></div>'],
     ['its own address, as the probe had', true, ECHO, '<h1>Nothing at /shoes</h1>', '/shoes'],
     ['an address in other spelling', true, ECHO, '<h1>Nothing at /café</h1>', '/caf%C3%A9'],
@@ -223,18 +202,15 @@ describe('what reads like a page that does not exist', () => {
     ['its address, where the probe had none', false, PLAIN, `${NONE}<p>shoes</p>`, '/shoes'],
     ['the words of an earlier build', false, PLAIN, NONE, '/x', 'build 2'],
   ]
-  describe('a page that reads like none, or is a page of its own', () => {
-    for (const [name, isSoft, finding, main, path = '/x', build] of PAGES)
-      it(`${isSoft ? 'none' : 'a page'}: ${name}`, () =>
-        assert.equal(isSoft404(finding, look(path, main, build)), isSoft, JSON.stringify(finding)))
+  for (const [name, isSoft, finding, main, path = '/x', build] of PAGES)
+    it(`${isSoft ? 'none' : 'a page'}: ${name}`, () =>
+      assert.equal(isSoft404(finding, look(path, main, build)), isSoft, JSON.stringify(finding)))
 
-    it('whatever its build: only what it reads counts for what is stored', () =>
-      assert.equal(readsLike(PLAIN, look('/x', '<h1>Page not found</h1>', 'build 2')), true))
-  })
+  it('whatever its build: only what it reads counts for what is stored', () =>
+    assert.equal(readsLike(PLAIN, look('/x', '<h1>Page not found</h1>', 'build 2')), true))
 
-  describe('a site that cannot be judged', () => {
+  it('a site that cannot be judged, and why', () => {
     const why = (finding: ReturnType<typeof probed>) => (finding.kind === 'none' ? finding.why : 'soft')
-
     const wall = () => '<h1>Please sign in</h1>'
     const odd = (path: string) => (path === A ? words('left', 40) : words('right', 40))
     const of = (path: string, count: number) => bare(path, words('w', count))
@@ -250,23 +226,19 @@ describe('what reads like a page that does not exist', () => {
       ['soft', long(WORDS_LIMIT)],
       ['it has too much to say', long(WORDS_LIMIT + 1)],
     ]
-    it('says why', () => {
-      for (const [reason, finding] of CASES) assert.equal(why(finding), reason)
-    })
+    for (const [reason, finding] of CASES) assert.equal(why(finding), reason)
   })
 
-  describe('words', () => {
-    it('of any script, and of broken addresses', () => {
-      assert.equal(wordsOf('<body>Ünïcödé 日本語 слово</body>')?.length, 3)
-      assert.equal(wordsOfPath('/%ff/a').size, 2)
-    })
+  it('words of any script, and of broken addresses', () => {
+    assert.equal(wordsOf('<body>Ünïcödé 日本語 слово</body>')?.length, 3)
+    assert.equal(wordsOfPath('/%ff/a').size, 2)
+  })
 
-    it('of a page of 16 MB take no longer than those of a small one need', () => {
-      assert.equal(wordsOf(`<body>${'word '.repeat(3_000_000)}</body>`), null)
-      assert.equal(wordsOf(`<body>${'<img src="/a.png">'.repeat(WORDS_LIMIT + 1)}</body>`), null)
-      assert.equal(wordsOf(`<body>${'<img src="/a.png">'.repeat(WORDS_LIMIT)}</body>`)?.length, WORDS_LIMIT)
-      assert.equal(wordsOf(`<body><p title="${'<img '.repeat(3_000_000)}">`), null)
-    })
+  it('words of a page of 16 MB take no longer than those of a small one need', () => {
+    assert.equal(wordsOf(`<body>${'word '.repeat(3_000_000)}</body>`), null)
+    assert.equal(wordsOf(`<body>${'<img src="/a.png">'.repeat(WORDS_LIMIT + 1)}</body>`), null)
+    assert.equal(wordsOf(`<body>${'<img src="/a.png">'.repeat(WORDS_LIMIT)}</body>`)?.length, WORDS_LIMIT)
+    assert.equal(wordsOf(`<body><p title="${'<img '.repeat(3_000_000)}">`), null)
   })
 
   function words(stem: string, count: number): string {

@@ -1,16 +1,13 @@
 import assert from 'node:assert/strict'
 import { beforeEach, describe, it } from 'node:test'
-import { isDeepStrictEqual } from 'node:util'
-import { until } from '../../../test/support/condition.ts'
+import { invalidatedBy } from '../../../test/support/database.ts'
 import { openQueue, paths } from '../../../test/support/queue.ts'
 import { DEFAULT_PLANS } from '../../accounts/plans.ts'
 import type { DomainId, PagePath } from '../../ids.ts'
 import { silentLog } from '../../log.ts'
 import type { RenderOutcome } from '../../render/outcome.ts'
-import { INVALIDATE_CHANNEL } from '../../store/invalidation.ts'
 import { createStaleFinder } from '../../store/last-visits.ts'
 import { pageId } from '../../store/page-id.ts'
-import { createComplete } from '../jobs/complete.ts'
 import { enqueue } from '../jobs/enqueue.ts'
 import { AGREEING_PAGES, createDeployWatch, DEPLOYS_A_DAY } from './deploy.ts'
 import { AHEAD_AT_ONCE, refreshAhead } from './refresh-ahead.ts'
@@ -19,7 +16,7 @@ const queue = await openQueue()
 
 const clock = { atMs: Date.now() - 86_400_000, nowMs: () => clock.atMs }
 const watch = createDeployWatch({ pool: queue.pool, clock, log: silentLog() })
-const complete = createComplete({ pool: queue.pool, plans: DEFAULT_PLANS, clock })
+const complete = queue.completer({ clock })
 
 const found = (application: string | null): RenderOutcome => ({
   ...{ kind: 'rendered', status: 200, headers: [], html: '', application },
@@ -53,16 +50,14 @@ describe('a deploy', () => {
     const [domain, other] = [await site(6), await site(6)]
     // A part of the site with an application of its own stays as it is.
     for (let n = 0; n < 4; n++) await stored(domain, `/blog${n}`, 'blog')
-    const heard: string[] = []
-    const listener = await queue.listener()
-    listener.on(INVALIDATE_CHANNEL, (payload) => heard.push(payload))
-    await listener.settled()
-    for (let n = 0; n < AGREEING_PAGES; n++) {
-      assert.deepEqual(await stale(domain), [], `after ${n} pages`)
-      await stored(domain, `/p${n}`, 'two')
-    }
+    const heard = await invalidatedBy(queue, async () => {
+      for (let n = 0; n < AGREEING_PAGES; n++) {
+        assert.deepEqual(await stale(domain), [], `after ${n} pages`)
+        await stored(domain, `/p${n}`, 'two')
+      }
+    })
     assert.deepEqual(await stale(domain), ['/p3', '/p4', '/p5'])
-    await until('it is heard', () => isDeepStrictEqual(JSON.parse(heard.at(-1) ?? '{}'), { domain }))
+    assert.deepEqual(heard.at(-1), { domain })
     // Rendered anew, a page is fresh, and the deploy is over.
     await stored(domain, '/p3', 'two')
     assert.deepEqual([await stale(domain), await stale(other)], [['/p4', '/p5'], []])
@@ -104,9 +99,8 @@ describe('no deploy', () => {
   })
 
   it('what was not stored, is no page, or has no application', async () => {
-    const domain = await site(5)
+    const [domain, other] = [await site(5), await site(5)]
     for (let n = 0; n < 4; n++) await stored(domain, `/p${n}`, null)
-    const other = await site(5)
     const page = pageId(other, '/p0' as PagePath)
     await watch.after({ page }, found('two'), { state: 'failed', outcome: 'blank' })
     await watch.after({ page }, { kind: 'blank' }, DONE)
@@ -147,15 +141,8 @@ describe('refreshing ahead', () => {
   /** Page `n` is `ages[n]` hours old and was asked for `n` hours ago. */
   async function site(ages: readonly number[], plan = 'enterprise'): Promise<DomainId> {
     const domain = await queue.domain({ plan })
-    await queue.pool.query(
-      `with page as (
-         insert into page (domain_id, path, status, headers, body_br, html_bytes, etag, rendered_at)
-         select $1, '/p' || n - 1, 200, '[]', '', 0, 'e', now() - make_interval(hours => age)
-           from unnest($2::integer[]) with ordinality as a(age, n))
-       insert into last_visit select $1, '/p' || n - 1, 'Googlebot', 'search', now() - make_interval(hours => n::integer - 1)
-         from unnest($2::integer[]) with ordinality as a(age, n)`,
-      [domain, ages],
-    )
+    for (const [n, age] of ages.entries()) await queue.store(domain, [`/p${n}`], age)
+    await queue.visited(domain, ages.length)
     return domain
   }
   const refresh = () =>
@@ -184,38 +171,34 @@ describe('refreshing ahead', () => {
     assert.deepEqual(await look(), [])
   })
 
-  it('both devices, where they are told apart', async () => {
-    const [both, one] = [await site([30]), await site([30])]
-    await queue.pool.query(`update domain set settings = '{"devices":"both"}' where id = $1`, [both])
-    await look()
-    assert.deepEqual(await queue.column('select domain_id from job order by is_both'), [one, both])
-    assert.deepEqual(await queue.column('select is_both from job order by is_both'), [false, true])
+  it('nothing where the queue is full, until there is room again', async () => {
+    await site([30])
+    await queue.pool.query(`update queue_depth set queued = 1000000, counted_at = now() + interval '1 hour'`)
+    assert.deepEqual(await look(), [])
+    await queue.pool.query(`update queue_depth set counted_at = '-infinity'`)
+    await again()
+    assert.deepEqual(await look(), ['/p0'])
   })
 
-  it('a domain at which a look fails holds up no other', async () => {
+  it('a domain at which a look fails holds up no other', async (t) => {
     const [bad, other] = [await site([30]), await site([30])]
-    await queue.pool.query(`insert into freshness values ($1, now() - interval '1 hour'), ($2, now())`, [
-      bad,
-      other,
-    ])
     await queue.pool.query(
-      `create function refuse() returns trigger language plpgsql as $$ begin raise 'refused'; end $$;
-         create trigger refuse before insert on job for each row when (new.domain_id = ${bad}) execute function refuse()`,
+      `insert into freshness values (${bad}, now() - interval '1 hour'), (${other}, now());
+       create function refuse() returns trigger language plpgsql as $$ begin raise 'refused'; end $$;
+       create trigger refuse before insert on job for each row when (new.domain_id = ${bad}) execute function refuse()`,
     )
-    try {
-      await assert.rejects(look(), /refused/)
-      await look()
-      assert.deepEqual(await queue.column('select domain_id from job where priority = 1'), [other])
-    } finally {
-      await queue.pool.query('drop trigger refuse on job; drop function refuse')
-    }
+    t.after(() => queue.pool.query('drop trigger refuse on job; drop function refuse'))
+    await assert.rejects(look(), /refused/)
+    await look()
+    assert.deepEqual(await queue.column('select domain_id from job where priority = 1'), [other])
   })
 
-  it('by the age that the owner has set; not for an inactive domain', async () => {
+  it('by the age that the owner has set, and for both devices where they are told apart; not for an inactive domain', async () => {
     const [domain, inactive] = [await site([3, 1]), await site([30])]
-    await queue.set(domain, { fresh_seconds: 7_200 })
+    await queue.set(domain, { fresh_seconds: 7_200, devices: 'both' })
     await queue.pool.query('update domain set is_active = false where id = $1', [inactive])
     assert.deepEqual(await look(), ['/p0'])
+    assert.deepEqual(await queue.column('select is_both from job'), [true])
   })
 
   it('so many at a time, of which those that crawlers have asked for take their part', async () => {
@@ -242,13 +225,10 @@ describe('refreshing ahead', () => {
   })
 
   it('the share is the owner’s to say, and 0 turns it off', async () => {
-    for (const [percent, count] of [
-      [0, 0],
-      [50, 16],
-    ] as const) {
-      await queue.set(await site(thirty(30), 'starter'), { refresh_ahead_percent: percent })
-      assert.equal((await look()).length, count)
-    }
+    await queue.set(await site(thirty(30), 'starter'), { refresh_ahead_percent: 0 })
+    assert.deepEqual(await look(), [])
+    await queue.set(await site(thirty(30), 'starter'), { refresh_ahead_percent: 50 })
+    assert.equal((await look()).length, 16)
   })
 
   // Proves decided "Refresh ahead"

@@ -29,12 +29,15 @@ const urlset = (...paths: string[]) =>
 const index = (...paths: string[]) =>
   `<sitemapindex>${paths.map((one) => `<sitemap><loc>${one}</loc></sitemap>`).join('')}</sitemapindex>`
 
-async function site(answers: Record<string, TestAnswer>): Promise<DomainId> {
-  Object.assign(origin.answers, answers)
-  const domain = await queue.domain()
-  await queue.pool.query('update domain set origin_url = $2 where id = $1', [domain, origin.origin])
+/** The domain of the toy site. */
+async function atOrigin(domain: DomainId, url = origin.origin): Promise<DomainId> {
+  await queue.pool.query('update domain set origin_url = $2 where id = $1', [domain, url])
   await startWarm(queue.pool, domain)
   return domain
+}
+async function site(answers: Record<string, TestAnswer>): Promise<DomainId> {
+  Object.assign(origin.answers, answers)
+  return atOrigin(await queue.domain())
 }
 const read = (options: { leaseMs?: number; stopwatch?: () => number } = {}) =>
   readWarmSitemaps(
@@ -42,6 +45,9 @@ const read = (options: { leaseMs?: number; stopwatch?: () => number } = {}) =>
     new AbortController().signal,
   )
 const NONE = { left: 0, failed: 0, failures: [] }
+/** The state of a run, behind the lease of the node that reads, if there is one. */
+const leased = (domain: DomainId) =>
+  queue.column(`select concat_ws(' ', lease, state) from warm where domain_id = $1`, domain)
 const known = (domain: DomainId) =>
   queue.column(
     `select path from known_path where domain_id = $1 and source = 'sitemap' order by path`,
@@ -232,15 +238,12 @@ describe('a turn at reading', () => {
     const quick = await startTestSite()
     t.after(quick.close)
     quick.answers['/sitemap.xml'] = urlset('/quick')
-    const other = await queue.domain()
-    await queue.pool.query('update domain set origin_url = $2 where id = $1', [other, quick.origin])
-    await startWarm(queue.pool, other)
+    const other = await atOrigin(await queue.domain(), quick.origin)
 
     assert.equal(await turn(), true)
     assert.deepEqual(origin.asked, ['/robots.txt', '/1.xml'])
     assert.deepEqual(await counted(domain), ['/1.xml 2', '/index.xml null'])
-    const { rows } = await queue.pool.query('select lease, state from warm where domain_id = $1', [domain])
-    assert.deepEqual(rows, [{ lease: null, state: 'reading' }])
+    assert.deepEqual(await leased(domain), ['reading'])
 
     assert.equal(await turn(), true)
     assert.deepEqual(await known(other), ['/quick'])
@@ -260,7 +263,6 @@ describe('a turn at reading', () => {
 })
 
 const listener = await queue.listener()
-after(() => origin.close())
 
 function start(t: TestContext, stopwatch: Stopwatch = systemStopwatch) {
   const runs = startWarmRuns({
@@ -272,39 +274,27 @@ function start(t: TestContext, stopwatch: Stopwatch = systemStopwatch) {
   t.after(() => runs.close())
   return runs
 }
-async function domainOfSite(count: number) {
-  const domain = await warm.domainWith(count)
-  await queue.pool.query('update domain set origin_url = $2 where id = $1', [domain, origin.origin])
-  return domain
-}
+// Proves interface 4.3/7, decided "Full warm"
+it('runs go on with what an earlier node left, and are woken by what is asked for later', async (t) => {
+  const left = await atOrigin(await warm.domainWith(700))
+  await warm.read(left)
+  await warm.step()
+  start(t)
+  await until('the rest is queued', async () => (await warm.queued(left)) === 700)
+  const later = await atOrigin(await warm.domainWith(600))
+  await until('what was asked for later is queued', async () => (await warm.queued(later)) === 600)
+  for (const domain of [left, later]) await warm.end(domain)
+  await until('both are done', async () =>
+    (await Promise.all([left, later].map(warm.progress))).every(({ state }) => state === 'done'),
+  )
+})
 
-describe('startWarmRuns', () => {
-  // Proves interface 4.3/7, decided "Full warm"
-  it('goes on with what an earlier node left, and is woken by what is asked for later', async (t) => {
-    const left = await domainOfSite(700)
-    await startWarm(queue.pool, left)
-    await warm.read(left)
-    await warm.step()
-    start(t)
-    await until('the rest is queued', async () => (await warm.queued(left)) === 700)
-    const later = await domainOfSite(600)
-    await startWarm(queue.pool, later)
-    await until('what was asked for later is queued', async () => (await warm.queued(later)) === 600)
-    for (const domain of [left, later]) await warm.end(domain)
-    await until('both are done', async () =>
-      (await Promise.all([left, later].map(warm.progress))).every(({ state }) => state === 'done'),
-    )
-  })
-
-  it('close() ends it at once, also while an origin is silent', async (t) => {
-    const asked = Promise.withResolvers<void>()
-    origin.answers['/robots.txt'] = () => asked.resolve()
-    const domain = await domainOfSite(1)
-    await startWarm(queue.pool, domain)
-    const warmRuns = start(t)
-    await asked.promise
-    await warmRuns.close()
-    const { rows } = await queue.pool.query('select lease, state from warm where domain_id = $1', [domain])
-    assert.deepEqual(rows, [{ lease: null, state: 'reading' }])
-  })
+it('closing ends the runs at once, also while an origin is silent', async (t) => {
+  const asked = Promise.withResolvers<void>()
+  origin.answers['/robots.txt'] = () => asked.resolve()
+  const domain = await atOrigin(await warm.domainWith(1))
+  const warmRuns = start(t)
+  await asked.promise
+  await warmRuns.close()
+  assert.deepEqual(await leased(domain), ['reading'])
 })

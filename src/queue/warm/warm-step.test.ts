@@ -3,7 +3,6 @@ import { describe, it } from 'node:test'
 import { columns, paths, RENDERED } from '../../../test/support/queue.ts'
 import { openWarm } from '../../../test/support/warm.ts'
 import { DEFAULT_PLANS } from '../../accounts/plans.ts'
-import { transaction } from '../../db/transaction.ts'
 import type { DomainId, PagePath } from '../../ids.ts'
 import { cancelJobs } from '../jobs/cancel.ts'
 import { enqueue } from '../jobs/enqueue.ts'
@@ -11,7 +10,6 @@ import { cancelWarm, pauseWarm, resumeWarm, startWarm } from './warm.ts'
 
 const warm = await openWarm()
 const { queue, started, settle } = warm
-const within = <T>(work: Parameters<typeof transaction<T>>[1]) => transaction(queue.pool, work)
 /** State, known, done, unchanged, failed, left. */
 const counts = async (domain: DomainId) =>
   columns([await warm.progress(domain)], 'state', 'known', 'done', 'unchanged', 'failed', 'left')[0]
@@ -37,12 +35,9 @@ describe('warmStep', () => {
 
   it('renders both devices, where they are told apart', async () => {
     const domain = await started(2)
-    await queue.pool.query(`update domain set settings = '{"devices":"both"}' where id = $1`, [domain])
+    await queue.set(domain, { devices: 'both' })
     await warm.step()
-    const { rows } = await queue.pool.query('select is_both from job where domain_id = $1', [domain])
-    assert.deepEqual(rows, [{ is_both: true }, { is_both: true }])
-    await warm.end(domain)
-    await warm.step()
+    assert.deepEqual(await queue.column('select is_both from job'), [true, true])
   })
 
   it('waits while 2,000 of its jobs wait, and goes on when renderers have caught up; others go on meanwhile', async () => {
@@ -84,36 +79,34 @@ describe('warmStep', () => {
   })
 })
 
-describe('what is left out', () => {
-  it("by the site's robots.txt and by rules of the domain, and counted", async () => {
-    const domain = await started(10, {
-      robots: 'User-agent: Prepaint\nDisallow: /p00000[1-3]$\nDisallow: /p000002',
-    })
-    const rules = ['/*5', '/*6'].map((path) => ({ path, action: 'pass' }))
-    await queue.set(domain, { rules })
-    await settle()
-    await warm.end(domain)
-    await settle()
-    const { state, forbidden, passed, done } = await warm.progress(domain)
-    assert.deepEqual([state, forbidden, passed, done], ['done', 1, 2, 7])
+it("what the site's robots.txt or a rule of the domain excludes is left out, and counted", async () => {
+  const domain = await started(10, {
+    robots: 'User-agent: Prepaint\nDisallow: /p00000[1-3]$\nDisallow: /p000002',
   })
+  const rules = ['/*5', '/*6'].map((path) => ({ path, action: 'pass' }))
+  await queue.set(domain, { rules })
+  await settle()
+  await warm.end(domain)
+  await settle()
+  const { state, forbidden, passed, done } = await warm.progress(domain)
+  assert.deepEqual([state, forbidden, passed, done], ['done', 1, 2, 7])
+})
 
-  it('for `outdated`: what is fresh, unless its sitemap says that it has changed', async () => {
-    const domain = await warm.domainWith(4)
-    await queue.store(domain, ['/p000001', '/p000003'], 1)
-    await queue.store(domain, ['/p000002'], 25)
-    await queue.store(domain, ['/p000004'], 2)
-    await queue.pool.query(
-      `update page set stale_since = now() where path = '/p000003';
-       update known_path set lastmod = now() - interval '1 hour' where path = '/p000004';
-       update known_path set lastmod = now() - interval '2 hours' where path = '/p000001'`,
-    )
-    await startWarm(queue.pool, domain, 'outdated')
-    await warm.read(domain)
-    await settle()
-    assert.deepEqual(columns(await queue.jobs(domain), 'path').flat(), ['/p000002', '/p000003', '/p000004'])
-    assert.equal((await warm.progress(domain)).fresh, 1)
-  })
+it('`outdated` leaves out what is fresh, unless its sitemap says that it has changed', async () => {
+  const domain = await warm.domainWith(4)
+  await queue.store(domain, ['/p000001', '/p000003'], 1)
+  await queue.store(domain, ['/p000002'], 25)
+  await queue.store(domain, ['/p000004'], 2)
+  await queue.pool.query(
+    `update page set stale_since = now() where path = '/p000003';
+     update known_path set lastmod = now() - interval '1 hour' where path = '/p000004';
+     update known_path set lastmod = now() - interval '2 hours' where path = '/p000001'`,
+  )
+  await startWarm(queue.pool, domain, 'outdated')
+  await warm.read(domain)
+  await settle()
+  assert.deepEqual(columns(await queue.jobs(domain), 'path').flat(), ['/p000002', '/p000003', '/p000004'])
+  assert.equal((await warm.progress(domain)).fresh, 1)
 })
 
 describe('progress', () => {
@@ -127,14 +120,18 @@ describe('progress', () => {
     const { pages_per_second: speed, seconds_left: left } = await warm.progress(domain)
     assert(speed !== null && speed > 0.1, `${speed} pages/s`)
     assert(left !== null && left >= 0 && left < 60, `${left} s`)
-  })
-
-  it('jobs of an earlier run count for nobody', async () => {
-    const domain = await started(10)
-    await warm.step()
     await startWarm(queue.pool, domain)
     await warm.end(domain)
-    assert.equal((await warm.progress(domain)).done, 0)
+    assert.equal((await warm.progress(domain)).done, 0, 'jobs of an earlier run count for nobody')
+  })
+
+  it('two workers that end jobs of a run at once both count', async () => {
+    const domain = await started(100)
+    await warm.step()
+    const workers = [queue.completer(), queue.completer()]
+    const jobs = await queue.claim()
+    await Promise.all(jobs.map((job, at) => workers[at % 2]!(job, RENDERED)))
+    assert.deepEqual(await counts(domain), ['rendering', 100, 100, 0, 0, 0])
   })
 
   it('a deactivation cancels what waits, and nothing is left over', async () => {
@@ -153,8 +150,8 @@ describe('pause, resume, cancel', () => {
     await warm.step()
     await warm.end(domain, 100)
     const [running] = await queue.claim({ slots: 1 })
-    assert.equal(await within((client) => pauseWarm(client, domain)), true)
-    assert.equal(await within((client) => pauseWarm(client, domain)), false)
+    assert.equal(await pauseWarm(queue.pool, domain), true)
+    assert.equal(await pauseWarm(queue.pool, domain), false)
     assert.equal(await warm.queued(domain), 0)
     assert.equal(await warm.step(), 'idle')
     await queue.complete(running!, RENDERED)
@@ -162,8 +159,8 @@ describe('pause, resume, cancel', () => {
     assert.notEqual(paused.paused_at, null)
     assert.deepEqual([paused.done, paused.left, paused.seconds_left], [101, 599, null])
 
-    assert.equal(await within((client) => resumeWarm(client, domain)), true)
-    assert.equal(await within((client) => resumeWarm(client, domain)), false)
+    assert.equal(await resumeWarm(queue.pool, domain), true)
+    assert.equal(await resumeWarm(queue.pool, domain), false)
     await settle()
     assert.equal(await warm.queued(domain), 599)
     await warm.end(domain)
@@ -171,35 +168,29 @@ describe('pause, resume, cancel', () => {
     assert.deepEqual(await counts(domain), ['done', 700, 700, 0, 0, 0])
   })
 
-  it('a pause while the last pages wait does not end the run', async () => {
-    const domain = await started(5)
-    await warm.step()
-    await within((client) => pauseWarm(client, domain))
-    assert.equal(await warm.step(), 'idle')
-    await within((client) => resumeWarm(client, domain))
-    assert.deepEqual([await warm.step(), await warm.queued(domain)], ['moved', 5])
-    const last = await queue.claim()
-    await within((client) => pauseWarm(client, domain))
-    for (const job of last) await queue.complete(job, RENDERED)
-    assert.deepEqual([await warm.step(), (await warm.progress(domain)).state], ['idle', 'rendering'])
-  })
-
-  it('what a crawler asks for meanwhile is not taken back', async () => {
+  it('a pause while the last pages wait does not end the run, and takes nothing back that a crawler has asked for', async () => {
     const domain = await started(5)
     await warm.step()
     await enqueue(queue.pool, domain, ['/p000003' as PagePath], 'live')
-    await within((client) => pauseWarm(client, domain))
+    await pauseWarm(queue.pool, domain)
     assert.deepEqual(columns(await queue.jobs(domain), 'path', 'priority'), [['/p000003', 0]])
+    assert.equal(await warm.step(), 'idle')
+    await resumeWarm(queue.pool, domain)
+    assert.deepEqual([await warm.step(), await warm.queued(domain)], ['moved', 5])
+    const last = await queue.claim()
+    await pauseWarm(queue.pool, domain)
+    for (const job of last) await queue.complete(job, RENDERED)
+    assert.deepEqual([await warm.step(), (await warm.progress(domain)).state], ['idle', 'rendering'])
   })
 
   it('cancelled, nothing waits any more, and what runs is kept', async () => {
     const domain = await started(700)
     await warm.step()
     const [running] = await queue.claim({ slots: 1 })
-    assert.equal(await within((client) => cancelWarm(client, domain)), true)
-    assert.equal(await within((client) => cancelWarm(client, domain)), false)
-    assert.equal(await within((client) => pauseWarm(client, domain)), false)
-    assert.equal(await within((client) => resumeWarm(client, domain)), false)
+    assert.equal(await cancelWarm(queue.pool, domain), true)
+    assert.equal(await cancelWarm(queue.pool, domain), false)
+    assert.equal(await pauseWarm(queue.pool, domain), false)
+    assert.equal(await resumeWarm(queue.pool, domain), false)
     assert.deepEqual(await queue.complete(running!, RENDERED), { state: 'done', outcome: 'rendered' })
     assert.equal(await warm.step(), 'idle')
     const { state, done, left } = await warm.progress(domain)
@@ -207,27 +198,25 @@ describe('pause, resume, cancel', () => {
   })
 })
 
-describe('the quota of the month', () => {
+// Proves decided "Warm"
+it('a warm stops at 100 % of the month, so that crawlers have what is left, and says so; with room again it goes on', async () => {
   const limit = DEFAULT_PLANS['starter']!.monthly_render_limit
-  // Proves decided "Warm"
-  it('a warm stops at 100 %, so that crawlers have what is left, and says so; with room again it goes on', async () => {
-    const domain = await started(600, { plan: 'starter' })
-    await queue.useRenders(domain, limit - 20)
-    assert.equal(await warm.step(), 'moved')
-    assert.equal(await warm.queued(domain), 20)
-    assert.equal(await warm.step(), 'waiting')
-    await warm.end(domain)
-    await queue.useRenders(domain, limit)
-    assert.equal(await warm.step(), 'waiting')
-    const { state, paused_at: pausedAt, reason } = await warm.progress(domain)
-    assert.deepEqual([state, pausedAt !== null, reason], ['queueing', true, 'over-quota'])
-    assert.equal(await warm.step(), 'idle')
+  const domain = await started(600, { plan: 'starter' })
+  await queue.useRenders(domain, limit - 20)
+  assert.equal(await warm.step(), 'moved')
+  assert.equal(await warm.queued(domain), 20)
+  assert.equal(await warm.step(), 'waiting')
+  await warm.end(domain)
+  await queue.useRenders(domain, limit)
+  assert.equal(await warm.step(), 'waiting')
+  const { state, paused_at: pausedAt, reason } = await warm.progress(domain)
+  assert.deepEqual([state, pausedAt !== null, reason], ['queueing', true, 'over-quota'])
+  assert.equal(await warm.step(), 'idle')
 
-    await queue.useRenders(domain, 0)
-    await within((client) => resumeWarm(client, domain))
-    await settle()
-    assert.equal(await warm.queued(domain), 580)
-  })
+  await queue.useRenders(domain, 0)
+  await resumeWarm(queue.pool, domain)
+  await settle()
+  assert.equal(await warm.queued(domain), 580)
 })
 
 it('a run for which the queue has no room holds up none for which it has', async () => {

@@ -2,58 +2,38 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import http from 'node:http'
 import { after, describe, it } from 'node:test'
-import { openTestDatabase } from '../../../test/support/database.ts'
 import { serve } from '../../../test/support/loopback.ts'
+import { openQueue } from '../../../test/support/queue.ts'
 import { loadConfig } from '../../config.ts'
 import { takeOfRate } from '../../db/account-rate.ts'
-import { AppError } from '../../errors.ts'
 import type { AccountId, DomainName } from '../../ids.ts'
 import { createAddressGuard } from '../../outbound/address-guard.ts'
-import { parseDomainName } from '../domain-name.ts'
 import { CHECK_RATE, CHECKS_A_MINUTE, CHECKS_AT_ONCE, createChecks } from './checks.ts'
 import { type DnsDeps, type DnsState, readDnsState } from './dns-state.ts'
 import { findAnswer, publishAnswer } from './published-answer.ts'
 import { tryOrigin } from './try-origin.ts'
 
-const name = domainName('shop.example.com')
-const allowed = (port: number) =>
-  createAddressGuard(
-    loadConfig({ PREPAINT_ALLOW_PRIVATE_ORIGINS: `127.0.0.1/32:${port}` }).allowedPrivateOrigins,
-  )
+const { pool, ...queue } = await openQueue()
+const name = 'd1.example' as DomainName
+const one = await queue.accountOf(await queue.domain())
+const two = await queue.accountOf(await queue.domain())
 
-const database = await openTestDatabase()
-const { rows } = await database.pool.query<{ id: AccountId }>(
-  `with a as (insert into account (email, plan) values ('a@example.com', 'pro'), ('b@example.com', 'pro') returning id, email),
-        d as (insert into domain (account_id, custom_domain, origin_url)
-              select id, $1, 'https://o.example' from a where email = 'a@example.com')
-   select id from a order by email`,
-  [name],
-)
-const account = rows[0]!.id
-const ours = await startSite(async (req) => {
+const allowed = (port: number, net = '127.0.0.1/32') =>
+  createAddressGuard(loadConfig({ PREPAINT_ALLOW_PRIVATE_ORIGINS: `${net}:${port}` }).allowedPrivateOrigins)
+
+const ours = await serve(async (req, res) => {
   const token = req.url!.slice('/.well-known/acme-challenge/'.length)
-  return findAnswer(database.pool, (req.headers.host ?? '').replace(/:\d+$/, ''), token)
+  const text = await findAnswer(pool, (req.headers.host ?? '').replace(/:\d+$/, ''), token)
+  res.writeHead(text === null ? 404 : 200).end(text ?? '')
 })
-const other = await startSite(async () => 'I am somebody else')
+const other = await serve((_req, res) => res.end('I am somebody else'))
 after(() => Promise.all([ours.close(), other.close()]))
 
-async function startSite(answer: (req: http.IncomingMessage) => Promise<string | null>) {
-  return serve((req, res) => {
-    void answer(req).then((text) => res.writeHead(text === null ? 404 : 200).end(text ?? ''))
-  })
-}
-
-function domainName(raw: string): DomainName {
-  const parsed = parseDomainName(raw)
-  assert(parsed.ok)
-  return parsed.name
-}
-
-function look(port: number, more: Partial<DnsDeps> = {}, whose = account) {
+function look(port: number, more: Partial<DnsDeps> = {}, whose = one) {
   return readDnsState(
     {
       guard: allowed(port),
-      publish: (...of) => publishAnswer(database.pool, ...of),
+      publish: (...of) => publishAnswer(pool, ...of),
       records: async () => ({ addresses: ['93.184.216.34', '10.0.0.7'], aliases: ['edge.example.net'] }),
       lookup: async () => ['127.0.0.1'],
       ports: { http: port, https: port },
@@ -75,9 +55,7 @@ it('a name under which this fleet answers reaches us; of its addresses the publi
 it('a name of which one address leads to another server reaches us at none for sure; that address is told', async () => {
   const forgotten = http.createServer((_req, res) => res.end('an old server')).listen(ours.port, '127.0.0.2')
   await once(forgotten, 'listening')
-  const guard = createAddressGuard(
-    loadConfig({ PREPAINT_ALLOW_PRIVATE_ORIGINS: `127.0.0.0/30:${ours.port}` }).allowedPrivateOrigins,
-  )
+  const guard = allowed(ours.port, '127.0.0.0/30')
   const both = { guard, lookup: async () => ['127.0.0.1', '127.0.0.2'] }
   assert.equal((await look(ours.port, both))?.state, 'elsewhere')
   forgotten.close()
@@ -86,9 +64,7 @@ it('a name of which one address leads to another server reaches us at none for s
 })
 
 it('a name without an address, and servers that give no answer', async () => {
-  const failing = (code: string) => async () => {
-    throw Object.assign(new Error(code), { code })
-  }
+  const failing = (code: string) => () => Promise.reject(Object.assign(new Error(code), { code }))
   const nothing = (state: string) => ({ state, addresses: [], aliases: [] })
   assert.deepEqual(await look(ours.port, { records: failing('ENOTFOUND') }), nothing('no-record'))
   assert.deepEqual(await look(other.port, { records: failing('ETIMEOUT') }), nothing('not-checked'))
@@ -96,9 +72,9 @@ it('a name without an address, and servers that give no answer', async () => {
 
 it('nothing is asked of an address that is not public', async () => {
   let asked = 0
-  const trap = await startSite(async () => {
+  const trap = await serve((_req, res) => {
     asked++
-    return null
+    res.end()
   })
   const found = await look(trap.port, { guard: createAddressGuard([]) })
   assert.deepEqual([found?.state, asked], ['elsewhere', 0])
@@ -108,13 +84,13 @@ it('nothing is asked of an address that is not public', async () => {
 })
 
 it("another account's domain is none; its published answer is not replaced", async () => {
-  const published = await publishAnswer(database.pool, account, name)
-  assert.equal(await look(ours.port, {}, (account + 1) as AccountId), null)
+  const published = await publishAnswer(pool, one, name)
+  assert.equal(await look(ours.port, {}, two), null)
   const token = published!.path.split('/').at(-1)!
-  assert.equal(await findAnswer(database.pool, name, token), published!.answer)
-  assert.equal(await findAnswer(database.pool, 'else.example.com', token), null)
-  await database.pool.query(`update reachability_check set expires_at = clock_timestamp()`)
-  assert.equal(await findAnswer(database.pool, name, token), null)
+  assert.equal(await findAnswer(pool, name, token), published!.answer)
+  assert.equal(await findAnswer(pool, 'else.example.com', token), null)
+  await pool.query(`update reachability_check set expires_at = clock_timestamp()`)
+  assert.equal(await findAnswer(pool, name, token), null)
 })
 
 it('an origin: its status, or in words why there is none', async () => {
@@ -130,10 +106,6 @@ it('an origin: its status, or in words why there is none', async () => {
 })
 
 describe('checks of an account', () => {
-  const one = 1 as AccountId
-  const two = 2 as AccountId
-  const name = 'a.example' as DomainName
-
   function world(
     state: DnsState['state'] = 'elsewhere',
     take: (account: AccountId) => Promise<number | null> = async () => null,
@@ -141,22 +113,17 @@ describe('checks of an account', () => {
     const clock = { atMs: 0, nowMs: () => clock.atMs }
     const seen = { asked: 0, held: Promise.resolve() }
     const checks = createChecks({
-      clock,
-      take,
+      ...{ clock, take, tryOrigin: async () => ({ status: 200, problem: null }) },
       readDns: async () => {
         seen.asked++
         await seen.held
         return { state, addresses: [], aliases: [] }
       },
-      tryOrigin: async () => {
-        await seen.held
-        return { status: 200, problem: null }
-      },
     })
     return { clock, seen, checks }
   }
 
-  const refused = (error: unknown) => error instanceof AppError && error.code === 'too_many_checks'
+  const refused = { code: 'too_many_checks' }
 
   it('what was found is kept: for ten seconds, or a minute where the name leads here; those who ask at once share it', async () => {
     for (const [state, keptMs] of [
@@ -178,14 +145,14 @@ describe('checks of an account', () => {
 
   // Proves decided "DNS state"
   it('sixty checks a minute of an account, and not one more, at whatever node; others are not held up', async () => {
-    const take = (account: AccountId) => takeOfRate(database.pool, account, CHECK_RATE)
+    const take = (account: AccountId) => takeOfRate(pool, account, CHECK_RATE)
     const [here, there] = [world('elsewhere', take).checks, world('elsewhere', take).checks]
     for (let n = 0; n < CHECKS_A_MINUTE; n++)
       await (n % 2 === 0 ? here : there).origin(one, 'https://o.example')
     await assert.rejects(here.origin(one, 'https://o.example'), refused)
     await assert.rejects(there.count(one), refused)
     await there.origin(two, 'https://o.example')
-    await database.pool.query(`update account_rate set moments[1] = now() - interval '61 seconds'`)
+    await pool.query(`update account_rate set moments[1] = now() - interval '61 seconds'`)
     await there.origin(one, 'https://o.example')
   })
 
