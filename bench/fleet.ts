@@ -1,6 +1,6 @@
 /**
  * `node bench/fleet.ts crash [--nodes 3] [--seconds 300] [--seed 1]` kills nodes of one PostgreSQL at random moments.
- * Exits with status 1 if an acknowledged change, quota or job is wrong.
+ * Exits with status 1 if an acknowledged change or a count of renders is wrong.
  * `node bench/fleet.ts speed [--pages 300] [--slots 2] [--most 3]` compares pages per second of 1 to `--most` nodes.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -9,7 +9,6 @@ import path from 'node:path'
 import { parseArgs } from 'node:util'
 import { fleetRun } from '../test/chaos/fleet-run.ts'
 import { startVersionOrigin } from '../test/chaos/version-origin.ts'
-import { runJson } from '../test/support/command-line.ts'
 import { edgeRequest, GOOGLEBOT } from '../test/support/edge-request.ts'
 import { type Fleet, startFleet } from '../test/support/fleet.ts'
 import { processTree } from '../test/support/processes.ts'
@@ -35,10 +34,8 @@ const say = (line: string) =>
 const folder = mkdtempSync(path.join(tmpdir(), 'prepaint-fleet-'))
 const origin = await startVersionOrigin()
 const plansFile = path.join(folder, 'plans.json')
-const plan = (renders: number) => ({
-  ...{ site_limit: null, monthly_render_limit: renders, api_keys: true, webhooks: true },
-})
-writeFileSync(plansFile, JSON.stringify({ roomy: plan(1_000_000), tight: plan(50) }))
+const roomy = { site_limit: null, monthly_render_limit: 1_000_000, api_keys: true, webhooks: true }
+writeFileSync(plansFile, JSON.stringify({ roomy }))
 
 if (positionals[0] === 'crash') await crash()
 else if (positionals[0] === 'speed') await speed()
@@ -58,20 +55,8 @@ async function crash(): Promise<void> {
   const fleet = await open(Number(values.nodes))
   const { process: node } = fleet.members[0]!
   const { key } = await openAccount(node, { email: 'roomy@example.com', plan: 'roomy' })
-  const tight = await openAccount(node, { email: 'tight@example.com', plan: 'tight' })
-  await registerDomain(node, tight.key, { customDomain: 'tight.example', originUrl: origin.url })
-  const token = await runJson(
-    ['token', 'create', '--domain', 'tight.example', '--name', 'test'],
-    node.settings,
-  )
-  const limited = {
-    domain: 'tight.example',
-    token: String(token.json['token']),
-    renders: 50,
-    requestsAnHour: 10,
-  }
   const options = { seed: Number(values.seed), seconds: Number(values.seconds), origin, say }
-  const { violations, counts } = await fleetRun(fleet, { email: 'roomy@example.com', key, limited }, options)
+  const { violations, counts } = await fleetRun(fleet, { email: 'roomy@example.com', key }, options)
   const left = (await fleet.close()).map((command) => `left: ${command}`)
   console.log(`${new Date().toISOString().slice(0, 10)}, ${machineLine()}`)
   console.log(`${values.nodes} nodes, seed ${values.seed}, ${values.seconds} s: ${JSON.stringify(counts)}`)

@@ -6,9 +6,11 @@
  */
 import { parseArgs } from 'node:util'
 
-import { inMiB, soakRun } from '../test/soak/soak-run.ts'
+import { soakRun } from '../test/soak/soak-run.ts'
+import { processesOf, processTree, proportionalMemory } from '../test/support/processes.ts'
 import { machineLine } from './figures.ts'
 import { markdownTable } from './markdown.ts'
+import { type MemorySample, trendOf } from './memory-trend.ts'
 
 const { values } = parseArgs({
   options: {
@@ -20,16 +22,28 @@ const { values } = parseArgs({
 const startedMs = performance.now()
 const seconds = () => (performance.now() - startedMs) / 1_000
 const ROWS = 12
+const SAMPLE_MS = 2_000
+
+const samples: MemorySample[] = []
+/** Of this process and the browsers, whose parents may have ended. */
+function sample(dataDir: string): void {
+  const pids = new Set([...processTree(process.pid), ...processesOf(dataDir)].map(({ pid }) => pid))
+  const bytes = [...pids].reduce((sum, pid) => sum + proportionalMemory(pid), 0)
+  samples.push({ atMs: performance.now() - startedMs, bytes })
+}
+const inMiB = (bytes: number) => `${(bytes / 2 ** 20).toFixed(0)} MiB`
 
 const run = await soakRun({
   renders: Number(values.renders),
   seed: Number(values.seed),
   killEveryMs: Number(values['kill-every-ms']),
-  judgeMemory: true,
+  begun: (dataDir) => void setInterval(() => sample(dataDir), SAMPLE_MS).unref(),
   say: (line) => console.error(`${seconds().toFixed(0)} s  ${line}`),
 })
 
-const { samples, trend } = run
+const trend = trendOf(samples)
+if (!trend.isFlat)
+  run.findings.push(`memory grew by ${inMiB(trend.growthBytes)} at ${inMiB(trend.levelBytes)}`)
 console.log(`${new Date().toISOString().slice(0, 10)}, ${machineLine()}`)
 console.log(
   `${values.renders} renders, seed ${values.seed}, ${seconds().toFixed(0)} s; outcomes ${JSON.stringify(run.outcomes)}; killed ${JSON.stringify(run.kills)}; ${run.retried} made once more after a kill, ${run.unsteady.length} without one\n`,

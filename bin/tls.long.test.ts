@@ -68,14 +68,16 @@ it('a domain that is registered has a certificate at every node, and ssl_enabled
 })
 
 // Proves decided "Wrong master key"
-it('a node with another master key, or without one, does not start, and says what to do', async () => {
-  for (const PREPAINT_SECRET_KEY of ['', randomBytes(32).toString('base64')]) {
-    const stranger = { ...settings, PREPAINT_DATA_DIR: dirs[2], PREPAINT_SECRET_KEY }
-    const ports_ = { PREPAINT_API_PORT: '0', PREPAINT_EDGE_PORT: '0' }
-    const { code, stderr } = await runPrepaint(['serve'], { ...stranger, ...ports_ })
-    assert.equal(code, 1)
-    assert.match(stderr, /encrypted with a master key .* set PREPAINT_SECRET_KEY/)
-  }
+it('a node with another master key does not start, and says what to do', async () => {
+  const { code, stderr } = await runPrepaint(['serve'], {
+    ...settings,
+    PREPAINT_DATA_DIR: dirs[2],
+    PREPAINT_SECRET_KEY: randomBytes(32).toString('base64'),
+    PREPAINT_API_PORT: '0',
+    PREPAINT_EDGE_PORT: '0',
+  })
+  assert.equal(code, 1)
+  assert.match(stderr, /encrypted with a master key .* set PREPAINT_SECRET_KEY/)
 })
 
 it('where no CA is named it starts, says so in the log, and serves no garbage', async () => {

@@ -1,14 +1,14 @@
 /** compose.yaml, the Kubernetes manifests, the unit, the Dockerfile and the lock file agree with each other and with the product. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { describe, it, type TestContext } from 'node:test'
+import { describe, it } from 'node:test'
 import type { Deployment } from 'kubernetes-types/apps/v1.js'
 import type { Container, PodSecurityContext, PodSpec } from 'kubernetes-types/core/v1.js'
 import { parse, parseAllDocuments } from 'yaml'
 import { settingDefaults } from '../src/config.ts'
+import { openFolder } from './support/folder.ts'
 
 const ROOT = path.resolve(import.meta.dirname, '..')
 const read = (file: string): string => readFileSync(path.join(ROOT, file), 'utf8')
@@ -31,6 +31,7 @@ type Manifest = Deployment & {
 }
 
 const folder = 'deploy/kubernetes'
+const place = openFolder()
 const kustomization = parse(read(`${folder}/kustomization.yaml`)) as {
   resources: string[]
   images: { name: string; newTag: string }[]
@@ -112,27 +113,24 @@ describe('the Kubernetes manifests', () => {
     for (const range of ['10.0.0.0/8', '169.254.0.0/16', 'fc00::/7']) assert.ok(excepted.includes(range))
   })
 
-  it('have fields and types of Kubernetes 1.30, and no others', (t) => {
+  it('have fields and types of Kubernetes 1.30, and no others', () => {
     const misspelt = structuredClone(deployments[0]!)
     Object.assign(containerOf(misspelt), { readinesProbe: {} })
-    const [error, ...others] = typeErrors([...manifests, misspelt], t)
+    const [error, ...others] = typeErrors([...manifests, misspelt])
     assert.match(error ?? '', /'"readinesProbe"' does not exist/)
     assert.deepEqual(others, [])
   })
 
   it('build with kustomize', () => {
     if (!isInstalled('kubectl')) return
-    const { status, stderr } = spawnSync('kubectl', ['kustomize', path.join(ROOT, folder)], {
-      encoding: 'utf8',
-    })
+    const build = ['kustomize', path.join(ROOT, folder)]
+    const { status, stderr } = spawnSync('kubectl', build, { encoding: 'utf8' })
     assert.equal(status, 0, stderr)
   })
 })
 
 /** What the compiler says of these manifests as values of the types that are made from Kubernetes' own API description. */
-function typeErrors(checked: readonly Manifest[], t: TestContext): string[] {
-  const place = mkdtempSync(path.join(tmpdir(), 'prepaint-manifests-'))
-  t.after(() => rmSync(place, { recursive: true }))
+function typeErrors(checked: readonly Manifest[]): string[] {
   const source = checked.map((manifest, index) => {
     const [group, version] = `core/${manifest.apiVersion}`.split('/').slice(-2)
     const types = path.join(ROOT, 'node_modules/kubernetes-types', group!.split('.')[0]!, `${version}.js`)
@@ -198,9 +196,8 @@ describe('the other ways to deploy', () => {
     const unit = path.join(ROOT, 'deploy/systemd/prepaint.service')
     const verified = spawnSync('systemd-analyze', ['verify', unit], { encoding: 'utf8' })
     assert.deepEqual([verified.status, verified.stderr], [0, ''])
-    const security = spawnSync('systemd-analyze', ['security', '--offline=yes', '--threshold=30', unit], {
-      encoding: 'utf8',
-    })
+    const judge = ['security', '--offline=yes', '--threshold=30', unit]
+    const security = spawnSync('systemd-analyze', judge, { encoding: 'utf8' })
     assert.equal(security.status, 0, security.stdout.split('\n').at(-2))
   })
 })

@@ -1,3 +1,5 @@
+// Edge and API of one node, on one listener: who was answered by the API meets
+// nothing at this node's edge that his change has made untrue.
 import assert from 'node:assert/strict'
 import { after, it } from 'node:test'
 import { createKey, createToken } from '../src/accounts/keys.ts'
@@ -7,14 +9,13 @@ import { createClientReader } from '../src/http/client-address.ts'
 import type { DomainName } from '../src/ids.ts'
 import { silentLog } from '../src/log.ts'
 import { testIntegrations, testVault } from './support/api.ts'
-import { startTestEdge } from './support/edge.ts'
+import { openEdge } from './support/edge.ts'
 import { listening } from './support/loopback.ts'
 
-// Edge and API of one node, on one listener: who was answered by the API meets
-// nothing at this node's edge that his change has made untrue.
-
-const edge = await startTestEdge()
+const edge = await openEdge()
 const { pool, listener } = edge
+/** How often the API waited for what it had changed to be heard here: a slow client would not notice. */
+let waited = 0
 const api = await createApiServer({
   pool,
   plans: DEFAULT_PLANS,
@@ -23,7 +24,10 @@ const api = await createApiServer({
   integrations: testIntegrations,
   vault: testVault(pool),
   readClient: createClientReader([]),
-  caughtUp: listener.caughtUp,
+  caughtUp: async () => {
+    waited++
+    await listener.caughtUp()
+  },
   checkReadiness: async () => ({ ready: true, state: 'serving', database: 'ok', browser: 'none' }),
   checkEndpoint: async () => {},
   checkOrigin: async (originUrl) => ({ ok: true, originUrl }),
@@ -31,29 +35,30 @@ const api = await createApiServer({
   publicUrl: null,
   contact: null,
 })
-const port = await listening(api.server)
-const view = { plans: DEFAULT_PLANS, nowMs: edge.nowMs() }
-await pool.query(`update account set plan = 'enterprise'`)
-const { key } = await createKey(pool, edge.account, { name: 'test', expiresAt: null }, view)
-const { token } = await createToken(pool, edge.account, 'red.example' as DomainName, 'test', DEFAULT_PLANS)
-async function send(method: string, path: string, body?: object): Promise<void> {
-  const answer = await fetch(`http://127.0.0.1:${port}${path}`, {
-    method,
-    headers: {
-      ...(path.startsWith('/api/webhook/') ? { authorization: `Bearer ${token}` } : { 'x-api-key': key }),
-      ...(body !== undefined && { 'content-type': 'application/json' }),
-    },
-    ...(body !== undefined && { body: JSON.stringify(body) }),
-  })
-  assert.ok(answer.ok, `${method} ${path} answered ${answer.status}: ${await answer.text()}`)
-}
+const url = `http://127.0.0.1:${await listening(api.server)}`
 after(async () => {
   await api.close()
   // It was not opened by the framework.
   api.server.close()
   api.server.closeAllConnections()
-  await edge.close()
 })
+
+const view = { plans: DEFAULT_PLANS, nowMs: edge.nowMs() }
+await pool.query(`update account set plan = 'enterprise'`)
+const { key } = await createKey(pool, edge.account, { name: 'test', expiresAt: null }, view)
+const { token } = await createToken(pool, edge.account, 'red.example' as DomainName, 'test', DEFAULT_PLANS)
+
+async function send(method: string, path: string, body?: object): Promise<void> {
+  const isWebhook = path.startsWith('/api/webhook/')
+  const headers = {
+    ...(isWebhook ? { authorization: `Bearer ${token}` } : { 'x-api-key': key }),
+    ...(body && { 'content-type': 'application/json' }),
+  }
+  const before = waited
+  const answer = await fetch(url + path, { method, headers, body: JSON.stringify(body) ?? null })
+  assert.ok(answer.ok, `${method} ${path} answered ${answer.status}: ${await answer.text()}`)
+  assert.equal(waited, before + 1, `${method} ${path}`)
+}
 
 /** Stored, and in this node's memory for good: the notification of its storing has been heard. */
 async function hold(page: string): Promise<void> {
@@ -64,11 +69,11 @@ async function hold(page: string): Promise<void> {
 }
 
 const domain = 'red.example'
-const CHANGES: [path: string, body: object | undefined][] = [
+const CHANGES: [path: string, body?: object][] = [
   ['/api/cache/purge', { domain, path: '/a' }],
   ['/api/cache/purge', { domain, path: '/*' }],
   ['/api/cache/purge', { domain }],
-  ['/api/cache/purge-all', undefined],
+  ['/api/cache/purge-all'],
   ['/api/cache/refresh', { domain, paths: ['/a'] }],
   ['/api/webhook/refresh', { urls: ['/a'] }],
   ['/api/cache/refresh-all', { paths: ['/a'] }],

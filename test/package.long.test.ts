@@ -2,23 +2,14 @@
 import assert from 'node:assert/strict'
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import {
-  chmodSync,
-  chownSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-} from 'node:fs'
-import { tmpdir } from 'node:os'
+import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import { COMMANDS } from '../bin/cli/commands.ts'
 import { databaseUser } from '../src/system-user.ts'
+import { openFolder } from './support/folder.ts'
 import { installedPeer } from './support/installed-peer.ts'
 
 const ROOT = path.resolve(import.meta.dirname, '..')
@@ -42,13 +33,11 @@ const PACKED = [
   /^examples\/refresh-after-deploy\/(README\.md|action\.yml|refresh\.mjs|refresh\.sh)$/,
 ]
 
-const place = mkdtempSync(path.join(tmpdir(), 'prepaint-package-'))
+const place = openFolder()
 chmodSync(place, 0o755)
 const prefix = path.join(place, 'prefix')
 const installed = path.join(prefix, 'lib/node_modules/prepaint')
 let tarball = ''
-
-after(() => rmSync(place, { recursive: true, force: true, maxRetries: 5 }))
 
 before(() => {
   const [packed] = JSON.parse(npm('pack', '--json', '--silent', '--pack-destination', place)) as {
@@ -64,8 +53,12 @@ function npm(...args: string[]): string {
 }
 
 /** Runs the installed `prepaint` in an empty folder, in the Node of npm's version `major`. */
-function prepaint(major: 20 | 22 | 24, args: readonly string[], options: Options = {}) {
-  const { settings = {}, as = null } = options
+function prepaint(
+  major: 20 | 22 | 24,
+  args: readonly string[],
+  settings: Record<string, string>,
+  as: typeof user = null,
+) {
   const folder = mkdtempSync(path.join(place, 'empty-'))
   if (as !== null) chownSync(folder, as.uid, as.gid)
   const node =
@@ -78,12 +71,6 @@ function prepaint(major: 20 | 22 | 24, args: readonly string[], options: Options
     stdio: ['ignore', 'pipe', 'inherit'],
     ...(as ?? {}),
   })
-}
-type Options = { settings?: Record<string, string>; as?: { uid: number; gid: number } | null }
-
-async function output(child: ReturnType<typeof prepaint>): Promise<{ code: number | null; text: string }> {
-  const [said, [code]] = await Promise.all([text(child.stdout), once(child, 'close')])
-  return { code: code as number | null, text: said }
 }
 
 describe('the npm package', () => {
@@ -99,13 +86,13 @@ describe('the npm package', () => {
   })
 
   it('lists what it is made of with licences, and no address of the registry of the machine that packed', () => {
-    const text = readFileSync(path.join(installed, 'dist/sbom.cdx.json'), 'utf8')
-    const bill = JSON.parse(text) as { bomFormat: string; components: { name: string; version: string }[] }
+    const sbom = readFileSync(path.join(installed, 'dist/sbom.cdx.json'), 'utf8')
+    const bill = JSON.parse(sbom) as { bomFormat: string; components: { name: string; version: string }[] }
     assert.equal(bill.bomFormat, 'CycloneDX')
     const names = bill.components.map(({ name }) => name)
     for (const name of ['fastify', 'pg', 'react', '@mantine/core']) assert.ok(names.includes(name), name)
     for (const name of ['vite', 'typescript', path.basename(ROOT)]) assert.ok(!names.includes(name), name)
-    assert.ok(!text.includes(new URL(npm('config', 'get', 'registry').trim()).host))
+    assert.ok(!sbom.includes(new URL(npm('config', 'get', 'registry').trim()).host))
     const licences = readFileSync(path.join(installed, 'dist/LICENCES.txt'), 'utf8')
     for (const words of ['react 19', 'fastify 5', '@tabler/icons-react 3', 'Permission is hereby granted']) {
       assert.ok(licences.includes(words), words)
@@ -125,7 +112,7 @@ describe('the npm package', () => {
       const data = path.join(place, 'data')
       mkdirSync(data, { recursive: true, mode: 0o711 })
       const ports = { PREPAINT_API_PORT: '0', PREPAINT_EDGE_PORT: '0', PREPAINT_LOG_LEVEL: 'error' }
-      const child = prepaint(major, ['serve'], { settings: { PREPAINT_DATA_DIR: data, ...ports } })
+      const child = prepaint(major, ['serve'], { PREPAINT_DATA_DIR: data, ...ports })
       const [line] = (await once(createInterface(child.stdout), 'line')) as [string]
       const { api } = JSON.parse(line) as { api: string }
       const page = await fetch(`${api}/sign-in`, { headers: { 'accept-encoding': 'identity' } })
@@ -139,9 +126,10 @@ describe('the npm package', () => {
     const settings = { XDG_DATA_HOME: path.join(place, 'share') }
     mkdirSync(settings.XDG_DATA_HOME, { mode: 0o700 })
     if (user !== null) chownSync(settings.XDG_DATA_HOME, user.uid, user.gid)
-    const { code, text } = await output(prepaint(22, ['demo', '--check'], { settings, as: user }))
-    assert.equal(code, 0, text)
-    assert.match(text, /All as expected/)
+    const child = prepaint(22, ['demo', '--check'], settings, user)
+    const [said, [code]] = await Promise.all([text(child.stdout), once(child, 'close')])
+    assert.equal(code, 0, said)
+    assert.match(said, /All as expected/)
     // Without root, the test's own user may be root of a container only: then the place is another.
     assert.ok(existsSync(path.join(settings.XDG_DATA_HOME, 'prepaint/demo/postgres')))
   })

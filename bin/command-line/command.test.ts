@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { testCommands } from '../../test/support/commands.ts'
+import { COMMANDS } from '../cli/commands.ts'
 import { defineCommand, parseArguments, UsageError } from './command.ts'
+import { commandHelp } from './run.ts'
 
 const plain = defineCommand({
   options: {
@@ -20,15 +23,8 @@ const withOperand = defineCommand({
 describe('reading the arguments of a command', () => {
   it('gives strings, null for what is absent, and booleans for switches', () => {
     const { values, help } = parseArguments(plain, ['--email', 'a@b.example', '--loud'])
-    assert.deepEqual(values, {
-      email: 'a@b.example',
-      plan: null,
-      loud: true,
-      path: [],
-      json: false,
-      help: false,
-    })
-    assert.equal(help, false)
+    const given = { email: 'a@b.example', plan: null, loud: true, path: [], json: false, help: false }
+    assert.deepEqual([values, help], [given, false])
     const many = parseArguments(plain, ['--email', 'x', '--path', '/b', '--path=/a'])
     assert.deepEqual(many.values['path'], ['/b', '/a'])
     assert.equal(parseArguments(plain, ['--email=--odd']).values['email'], '--odd')
@@ -60,4 +56,35 @@ describe('reading the arguments of a command', () => {
       )
     })
   }
+})
+
+describe('the command line', () => {
+  const { printed, refused, wrong } = testCommands({})
+
+  it('has a help for every command, with every option', async () => {
+    const all = await printed('--help')
+    for (const [name, { summary, load }] of Object.entries(COMMANDS)) {
+      assert(all.includes(`  ${name} `) && all.includes(summary), name)
+      const command = await load()
+      const text = commandHelp(name, command)
+      assert.match(text, new RegExp(`^Usage: prepaint ${name}`))
+      for (const option of ['json', 'help', ...Object.keys(command.options)]) {
+        assert.ok(text.includes(`--${option}`), `${name}: --${option}`)
+      }
+    }
+  })
+
+  it('shows help without reading the settings, which may be what has to be mended', async () =>
+    assert.match(await printed('key create --help', { PREPAINT_ROLES: 'nonsense' }), /--expires ISO/))
+
+  it('ends with 2 when the command line is wrong, with 1 when the settings are, without their secrets', async () => {
+    await wrong('frobnicate', /^Unknown command "frobnicate"/)
+    await wrong('account', /account create/)
+    await wrong('account destroy', /^Unknown command "account destroy"/)
+    await wrong('migrate --force', /^Unknown option --force/)
+    const both = { PREPAINT_ROLES: 'cook', PREPAINT_API_PORT: 'x' }
+    await refused('migrate', /PREPAINT_ROLES.*PREPAINT_API_PORT|PREPAINT_API_PORT.*PREPAINT_ROLES/, both)
+    const secret = { DATABASE_URL: 'mysql://user:secret@localhost/x' }
+    await refused('migrate', /^((?!secret).)*DATABASE_URL((?!secret).)*$/s, secret)
+  })
 })

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import path from 'node:path'
 import { it } from 'node:test'
 import { until } from '../../test/support/condition.ts'
@@ -10,7 +11,7 @@ const MAIN = path.join(import.meta.dirname, '../prepaint.ts')
 const database = await openTestDatabase()
 
 /** `script` (util-linux) gives the command a terminal of its own and shows here what appears on it. */
-async function atTerminal(email: string, typed: readonly string[]) {
+async function atTerminal(email: string, ...typed: string[]) {
   const command = `'${process.execPath}' '${MAIN}' account create --email ${email} --plan pro`
   const child = spawn('script', ['--quiet', '--return', '--command', command, '/dev/null'], {
     env: { PATH: process.env['PATH'], TERM: 'xterm', DATABASE_URL: database.url },
@@ -20,38 +21,36 @@ async function atTerminal(email: string, typed: readonly string[]) {
     screen += text
   })
   // With all that was on the screen: at its `exit` the last of it may still be on its way.
-  const ended = new Promise<number | null>((resolve) => child.once('close', resolve))
+  const closed = once(child, 'close')
   for (const [at, text] of typed.entries()) {
     await until(`question ${at + 1}`, () => screen.split(/none\): |Repeat it: /).length > at + 1)
     child.stdin.write(text)
   }
-  const code = await ended
+  const [code] = (await closed) as [number | null]
   return { code, screen }
 }
 
-const passwordOf = async (email: string) => {
-  const sql = 'select password_hash is not null as has from account where email = $1'
-  return (await database.pool.query<{ has: boolean }>(sql, [email])).rows[0]?.has
-}
+const hasPassword = (email: string) =>
+  database.column('select password_hash is not null from account where email = $1', email)
 
 it('takes it twice and never shows it', async () => {
-  const { code, screen } = await atTerminal('a@b.example', ['correct horse\r', 'correct horse\r'])
+  const { code, screen } = await atTerminal('a@b.example', 'correct horse\r', 'correct horse\r')
   assert.equal(code, 0, screen)
   assert.doesNotMatch(screen, /correct|horse/)
-  assert.equal(await passwordOf('a@b.example'), true)
+  assert.deepEqual(await hasPassword('a@b.example'), [true])
 })
 
 it('takes Enter for no password', async () => {
-  assert.equal((await atTerminal('none@b.example', ['\r'])).code, 0)
-  assert.equal(await passwordOf('none@b.example'), false)
+  assert.equal((await atTerminal('none@b.example', '\r')).code, 0)
+  assert.deepEqual(await hasPassword('none@b.example'), [false])
 })
 
 it('creates nothing when the two differ, or at Ctrl-C', async () => {
-  const differ = await atTerminal('c@b.example', ['correct horse\r', 'correct house\r'])
+  const differ = await atTerminal('c@b.example', 'correct horse\r', 'correct house\r')
   assert.equal(differ.code, 1)
   assert.match(differ.screen, /The two passwords differ/)
-  const givenUp = await atTerminal('c@b.example', ['\u0003'])
+  const givenUp = await atTerminal('c@b.example', '\u0003')
   assert.equal(givenUp.code, 1)
   assert.match(givenUp.screen, /nothing was done/)
-  assert.equal(await passwordOf('c@b.example'), undefined)
+  assert.deepEqual(await hasPassword('c@b.example'), [])
 })

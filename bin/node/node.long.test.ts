@@ -1,14 +1,17 @@
 import assert from 'node:assert/strict'
-import { type ChildProcess, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { existsSync, readdirSync, statSync } from 'node:fs'
 import http from 'node:http'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
-import { after, it } from 'node:test'
-import { runJson, runPrepaint } from '../../test/support/command-line.ts'
+import { text } from 'node:stream/consumers'
+import { after, describe, it } from 'node:test'
+import { runJson, runPrepaint, spawnPrepaint } from '../../test/support/command-line.ts'
 import { until } from '../../test/support/condition.ts'
 import { clearDataDir, makeDataDir } from '../../test/support/data-dir.ts'
-import { type NodeProcess, startNodeProcess } from '../../test/support/node-process.ts'
+import { serve } from '../../test/support/loopback.ts'
+import { startNodeProcess } from '../../test/support/node-process.ts'
 import { processesOf } from '../../test/support/processes.ts'
 
 const dataDir = makeDataDir()
@@ -23,9 +26,65 @@ const ours = (name: RegExp) => processesOf(dataDir).filter(({ command }) => name
 const nothingRuns = () => until('nothing is left running', () => processesOf(dataDir).length === 0, 15_000)
 after(async () => assert.deepEqual(await clearDataDir(dataDir), []))
 
-it('a node says when it is ready, tells the truth on /readyz, ends with 0 on SIGTERM', async () => {
-  const node = await startNodeProcess(dataDir, settings)
-  assert.match(node.log(), /Creating the database/)
+it('a port that is in use, or is given twice, is named before anything is made', async () => {
+  const { port, close } = await serve(() => {})
+  const serveAt = (ports: Record<string, string>) => runPrepaint(['serve'], { ...settings, ...ports })
+  for (const name of ['API', 'EDGE']) {
+    const { code, stdout, stderr } = await serveAt({ [`PREPAINT_${name}_PORT`]: `${port}` })
+    assert.deepEqual([code, stdout], [1, ''])
+    const words = `^prepaint: Port ${port} on 127.0.0.1 is in use.*PREPAINT_${name}_PORT`
+    assert.match(stderr, new RegExp(words, 'm'))
+  }
+  await close()
+  const { stderr } = await serveAt({ PREPAINT_API_PORT: `${port}`, PREPAINT_EDGE_PORT: `${port}` })
+  assert.match(stderr, /PREPAINT_EDGE_PORT/)
+  assert.equal(existsSync(path.join(dataDir, 'postgres')), false)
+})
+
+it('a data directory where none can be made is named', async () => {
+  const { code, stdout, stderr } = await runPrepaint(['serve'], { ...settings, PREPAINT_DATA_DIR: '/proc/x' })
+  assert.deepEqual([code, stdout], [1, ''])
+  assert.match(stderr, /^prepaint: The data directory \/proc\/x cannot be used: .*PREPAINT_DATA_DIR.*\n$/m)
+})
+
+describe('asked to end during its start', () => {
+  /** SIGTERM once `reached` holds; the rest of what it did. */
+  async function startAndEnd(reached: (stderr: string) => boolean) {
+    const child = spawnPrepaint(['serve'], { ...settings, PREPAINT_LOG_LEVEL: 'debug' })
+    let stderr = ''
+    child.stderr!.setEncoding('utf8').on('data', (said: string) => {
+      stderr += said
+    })
+    const [stdout, closed] = [text(child.stdout!), once(child, 'close')]
+    // To unpack the browser alone takes a slow machine half a minute.
+    await until('the start is so far', () => reached(stderr), 200_000).finally(() => child.kill('SIGTERM'))
+    const askedMs = performance.now()
+    const [code] = (await closed) as [number | null]
+    // A second or two, and more on a busy machine; what does not hear it takes for ever.
+    assert(performance.now() - askedMs < 20_000, 'it ends soon')
+    return { code, stdout: await stdout, stderr }
+  }
+
+  // Each finds what the one before it left half done.
+  const moments: [string, (stderr: string) => boolean][] = [
+    ['the database is being made', (stderr) => stderr.includes('Creating the database')],
+    ['the schema is made', (stderr) => stderr.includes('migration applied')],
+    ['the browser has begun', () => ours(/chrom/).length > 0],
+  ]
+  for (const [moment, reached] of moments) {
+    it(`${moment}: status 0, no ready line, nothing left running`, async () => {
+      const { code, stdout, stderr } = await startAndEnd(reached)
+      assert.deepEqual([code, stdout], [0, ''], stderr)
+      await nothingRuns()
+    })
+  }
+})
+
+it('a node starts after all of these, tells the truth on /readyz, ends with 0 on SIGTERM', async () => {
+  // Tests have a cache of their own otherwise.
+  const more = { PREPAINT_ACME_EMAIL: 'me@example.com', NODE_COMPILE_CACHE: '' }
+  const node = await startNodeProcess(dataDir, { ...settings, ...more })
+  assert.match(node.log(), /"PREPAINT_ACME_EMAIL is ignored: certificates are ordered only with /)
   const readyz = await fetch(`${node.api}/readyz`)
   assert.equal(readyz.status, 200)
   assert.deepEqual(await readyz.json(), { ready: true, state: 'serving', database: 'ok', browser: 'ok' })
@@ -35,6 +94,11 @@ it('a node says when it is ready, tells the truth on /readyz, ends with 0 on SIG
   assert.equal(second.code, 1)
   assert.match(second.stderr, /in use by another Prepaint/)
 
+  // Compiled code is kept for later starts, where only the node can write.
+  const compiled = path.join(dataDir, 'compiled')
+  await until('it is written', () => readdirSync(compiled, { recursive: true }).length > 100)
+  assert.equal(statSync(compiled).mode & 0o777, 0o700)
+
   assert.equal(await node.stop(), 0)
   assert.deepEqual(processesOf(dataDir), [])
   await assert.rejects(fetch(`${node.api}/readyz`))
@@ -43,25 +107,21 @@ it('a node says when it is ready, tells the truth on /readyz, ends with 0 on SIG
 it('a node finishes an answer that is under way before it ends', async () => {
   const node = await startNodeProcess(dataDir, { ...settings, PREPAINT_ROLES: 'api' })
   // A request whose body is still on its way: its answer must come, although no new one is taken.
+  const headers = { 'x-api-key': 'none', 'content-type': 'application/json', 'content-length': 2 }
   const request = http.request(`${node.api}/api/cache/purge`, {
     method: 'POST',
-    headers: {
-      ...{ 'x-api-key': 'none', 'content-type': 'application/json', 'content-length': 2 },
-      // Asked for the body, its client knows that it has been read so far.
-      expect: '100-continue',
-    },
+    // Asked for the body, its client knows that it has been read so far.
+    headers: { ...headers, expect: '100-continue' },
   })
-  const answered = new Promise<number | undefined>((resolve, reject) => {
-    request.once('response', (answer) => resolve(answer.resume().statusCode))
-    request.once('error', reject)
-  })
+  const answered = once(request, 'response') as Promise<[http.IncomingMessage]>
   request.flushHeaders()
   await once(request, 'continue')
   request.write('{')
   const ended = node.stop()
   await until('it takes no new request', async () => (await fetch(node.api).catch(() => null)) === null)
   request.end('}')
-  assert.equal(await answered, 401)
+  const [answer] = await answered
+  assert.equal(answer.resume().statusCode, 401)
   assert.equal(await ended, 0)
 })
 
@@ -76,32 +136,24 @@ it('a node killed outright leaves neither PostgreSQL nor Chromium, and loses not
 })
 
 it('a node under npm ends with npm: 0 after SIGTERM, and also when npm itself is killed', async () => {
-  const asked = await startByNpm(settings)
+  const asked = await startByNpm()
   asked.npm.kill('SIGTERM')
-  assert.equal(await asked.status, 0)
+  assert.deepEqual(await asked.ended, [0, null])
   await nothingRuns()
 
-  const orphaned = await startByNpm(settings)
+  const orphaned = await startByNpm()
   orphaned.npm.kill('SIGKILL')
   await nothingRuns()
   await assert.rejects(fetch(`${orphaned.api}/readyz`))
 })
 
 /** `npm start`, as its users have it. */
-async function startByNpm(
-  settings: Record<string, string>,
-): Promise<Pick<NodeProcess, 'api'> & { npm: ChildProcess; status: Promise<number | null> }> {
+async function startByNpm() {
   const npm = spawn('npm', ['start', '--silent'], {
     cwd: path.resolve(import.meta.dirname, '../..'),
     env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...settings },
     stdio: ['ignore', 'pipe', 'ignore'],
   })
-  const status = new Promise<number | null>((resolve) => npm.once('exit', resolve))
-  const ready = new Promise<{ api: string }>((resolve, reject) => {
-    createInterface({ input: npm.stdout }).once('line', (line) =>
-      resolve(JSON.parse(line) as { api: string }),
-    )
-    void status.then((code) => reject(new Error(`npm ended with ${code} before the node was ready`)))
-  })
-  return { npm, status, ...(await ready) }
+  const [line] = (await once(createInterface(npm.stdout), 'line')) as [string]
+  return { npm, ended: once(npm, 'exit'), api: (JSON.parse(line) as { api: string }).api }
 }

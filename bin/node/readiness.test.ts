@@ -4,27 +4,18 @@ import { openTestDatabase } from '../../test/support/database.ts'
 import { listening } from '../../test/support/loopback.ts'
 import { createReadinessCheck, createReadinessServer } from './readiness.ts'
 
-const database = await openTestDatabase({ empty: true })
+const { pool } = await openTestDatabase({ empty: true })
 
-it('is given when the database answers and the browser runs', async () => {
-  const check = createReadinessCheck({
-    pool: database.pool,
-    renderer: { healthy: true },
-    isDraining: () => false,
-  })
-  assert.deepEqual(await check(), { ready: true, state: 'serving', database: 'ok', browser: 'ok' })
-})
-
-it('is not given without the browser, or while draining; a node without the role needs none', async () => {
-  const { pool } = database
+it('a node is ready when its database answers and its browser runs; one that does not render needs none', async () => {
   let draining = false
-  const isDraining = () => draining
-  const broken = await createReadinessCheck({ pool, renderer: { healthy: false }, isDraining })()
-  assert.deepEqual([broken.ready, broken.browser], [false, 'broken'])
-  const edgeOnly = createReadinessCheck({ pool, renderer: null, isDraining })
-  assert.equal((await edgeOnly()).ready, true)
+  const found = (renderer: { healthy: boolean } | null) =>
+    createReadinessCheck({ pool, renderer, isDraining: () => draining })()
+  const whole = { ready: true, state: 'serving', database: 'ok', browser: 'ok' }
+  assert.deepEqual(await found({ healthy: true }), whole)
+  assert.deepEqual(await found({ healthy: false }), { ...whole, ready: false, browser: 'broken' })
+  assert.deepEqual(await found(null), { ...whole, browser: 'none' })
   draining = true
-  assert.deepEqual([(await edgeOnly()).ready, (await edgeOnly()).state], [false, 'draining'])
+  assert.deepEqual(await found(null), { ...whole, ready: false, state: 'draining', browser: 'none' })
 })
 
 it('is not given without the database, and 503 says so', async (t) => {

@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { runJson } from '../support/command-line.ts'
-import { edgeRequest, GOOGLEBOT } from '../support/edge-request.ts'
+import { edgeRequest, GOOGLEBOT, PERSON } from '../support/edge-request.ts'
 import type { NodeProcess } from '../support/node-process.ts'
 import { callApi } from '../support/tenant.ts'
 import { type DomainEntry, faultOf, type Ledger } from './ledger.ts'
 import { pick, type Random, seededRandom } from './seeded-random.ts'
-import { shownIn, type VersionOrigin } from './version-origin.ts'
+import { HOSTILE, shownIn, type VersionOrigin } from './version-origin.ts'
 
 /** What the clients of a crash run act on. `node` changes with every restart. */
 export type Stage = {
@@ -37,7 +37,7 @@ export function usualClients(random: Random): Client[] {
 }
 
 /** Registers, deletes and purges domains; no other client changes these. */
-export function domainClient(number: number, random: Random): Client {
+function domainClient(number: number, random: Random): Client {
   const own: DomainEntry[] = []
   let made = 0
   return async (stage) => {
@@ -66,40 +66,71 @@ export function domainClient(number: number, random: Random): Client {
 /** Asks for pages as a crawler and checks each answer against what has been acknowledged. */
 function crawlClient(random: Random): Client {
   return async (stage) => {
-    const { ledger, disturbed } = stage
-    const known = ledger.domains.filter(({ standing }) => standing === 'there')
-    if (known.length === 0) return void (await delay(20))
-    const domain = pick(random, known)
+    const { ledger } = stage
+    const domain = await anyDomain(stage, random)
+    if (domain === null) return
     const path = pick(random, PATHS)
     const begunMs = performance.now()
-    const request = { host: domain.name, path, userAgent: GOOGLEBOT }
-    const answer = await edgeRequest(stage.node.edge, request).catch(() => null)
-    if (answer === null) {
-      ledger.counts.broken += 1
-      return void (await delay(20))
-    }
-    // It was deleted, or its deletion begun, while we asked.
-    if (domain.standing !== 'there') return
+    const answer = await ask(stage, domain, path, GOOGLEBOT)
+    if (answer === null) return
     ledger.counts.crawled += 1
-    if (['rendered', 'hit', 'stale'].includes(answer.verdict)) {
-      const fault = faultOf(domain, path, shownIn(answer.body.toString()), begunMs)
-      if (fault !== null) ledger.violations.push(`${fault} (${answer.verdict})`)
-      if (answer.verdict === 'rendered' && domain.purgedMs < begunMs) {
-        domain.rendered.set(path, performance.now())
-      }
-    } else if (answer.status === 200) {
-      ledger.counts.passed += 1
-    } else {
-      ledger.counts.unavailable += 1
-      // Before it was asked, or while it was.
-      if (!disturbed && !stage.disturbed)
-        ledger.violations.push(`${domain.name}${path}: ${answer.status} ${answer.verdict}`)
+    if (!['rendered', 'hit', 'stale'].includes(answer.verdict)) return
+    const fault = faultOf(domain, path, shownIn(answer.body.toString()), begunMs)
+    if (fault !== null) ledger.violations.push(`${fault} (${answer.verdict})`)
+    if (answer.verdict === 'rendered' && domain.purgedMs < begunMs)
+      domain.rendered.set(path, performance.now())
+  }
+}
+
+/** A person and a crawler on pages of which there is no end, hostile pages, and now and then a warm run. */
+export function wanderer(random: Random): Client {
+  return async (stage) => {
+    const { counts } = stage.ledger
+    const domain = await anyDomain(stage, random)
+    if (domain === null) return
+    for (let n = 0; n < 10; n++) {
+      if ((await ask(stage, domain, `/q/${random()}`, PERSON)) !== null) counts.persons += 1
+    }
+    await ask(stage, domain, `/q/${random()}`, GOOGLEBOT)
+    if (random() < 0.2) {
+      const answer = await ask(stage, domain, pick(random, Object.keys(HOSTILE)), GOOGLEBOT)
+      if (answer !== null) counts.hostile += 1
+    }
+    if (random() < 0.05) {
+      const body = { which: 'all' }
+      const path = `/api/domains/${domain.name}/warm`
+      await statusOf(stage.node, stage.key, { method: 'POST', path, body })
+      counts.warmed += 1
     }
   }
 }
 
+async function anyDomain({ ledger }: Stage, random: Random): Promise<DomainEntry | null> {
+  const known = ledger.domains.filter(({ standing }) => standing === 'there')
+  return known.length === 0 ? delay(20, null) : pick(random, known)
+}
+
+/** Null: the domain is gone by now, or the connection broke. Unless something was killed, no other connection breaks, and all other answers are 200. */
+async function ask(stage: Stage, domain: DomainEntry, path: string, userAgent: string) {
+  const { ledger, disturbed, node } = stage
+  const request = { host: domain.name, path, userAgent }
+  const answer = await edgeRequest(node.edge, request).catch((error: Error) => error)
+  const isCalm = !disturbed && !stage.disturbed && domain.standing === 'there'
+  if (answer instanceof Error) {
+    ledger.counts.broken += 1
+    if (isCalm && !node.killed) ledger.violations.push(`${domain.name}${path}: ${answer.message}`)
+    return delay(20, null)
+  }
+  // It was deleted, or its deletion begun, while we asked.
+  if (domain.standing !== 'there') return null
+  // Before it was asked, or while it was.
+  if (answer.status !== 200 && isCalm)
+    ledger.violations.push(`${domain.name}${path}: ${answer.status} ${answer.verdict}`)
+  return answer
+}
+
 /** Makes and revokes keys by the command line beside the node, as an operator does. */
-export function keyClient(random: Random): Client {
+function keyClient(random: Random): Client {
   return async ({ ledger, node, email }) => {
     const live = ledger.keys.filter(({ standing }) => standing === 'there')
     if (live.length < KEYS) {

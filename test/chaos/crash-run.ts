@@ -7,12 +7,10 @@ import { edgeRequest, GOOGLEBOT } from '../support/edge-request.ts'
 import { startNodeProcess } from '../support/node-process.ts'
 import { processesOf } from '../support/processes.ts'
 import { openAccount } from '../support/tenant.ts'
-import { type Stage, usualClients } from './clients.ts'
+import { type Stage, usualClients, wanderer } from './clients.ts'
 import { type Ledger, openLedger, reckon } from './ledger.ts'
 import { pick, type Random, seededRandom } from './seeded-random.ts'
 import { startVersionOrigin } from './version-origin.ts'
-
-export type CrashRun = { violations: string[]; counts: Ledger['counts']; leaked: string[] }
 
 /** How long the service may take to be whole again, or to be gone, after a kill; a machine may be slow. */
 const until = <T>(what: string, probe: () => T | Promise<T>) => untilWithin(what, probe, 60_000)
@@ -23,21 +21,21 @@ type Target = (typeof TARGETS)[number]
 /**
  * Kills processes of a node with signal 9 at random moments while clients use it, each kind in its turn, and holds the
  * node to everything it acknowledged. The same seed makes the same pauses and changes; which request a kill hits is up
- * to the machine. `say` is told what happens.
+ * to the machine. `isEnough`: on a busy machine clients go on after the last kill until it holds, for a minute at most.
  */
 export async function crashRun(options: {
   seed: number
   kills: number
-  /** On a busy machine clients go on after the last kill until it holds, for a minute at most. */
   isEnough?(counts: Ledger['counts']): boolean
   say(line: string): void
-}): Promise<CrashRun> {
+}) {
   const { seed, kills, isEnough = () => true, say } = options
   const random = seededRandom(seed)
   const dataDir = makeDataDir()
   const origin = await startVersionOrigin()
   const ledger = openLedger()
-  let leaked: string[] = []
+  const { violations, counts } = ledger
+  const leaked: string[] = []
   try {
     const node = await startNodeProcess(dataDir)
     const { key } = await openAccount(node, { email: EMAIL, plan: 'enterprise' })
@@ -47,19 +45,20 @@ export async function crashRun(options: {
       await delay(300 + random() * 2_000)
       await crash(stage, TARGETS[at % TARGETS.length]!, { dataDir, random, crowd, say })
     }
-    await until('enough has been done', () => isEnough(ledger.counts)).catch(() => say('too little was done'))
+    await until('enough has been done', () => isEnough(counts)).catch(() => say('too little was done'))
     await crowd.pause()
     const status = await stage.node.stop()
-    if (status !== 0) ledger.violations.push(`the node ended with status ${status} when asked to end`)
+    if (status !== 0) violations.push(`the node ended with status ${status} when asked to end`)
     const profiles = path.join(dataDir, 'browsers')
     if (existsSync(profiles)) leaked.push(...readdirSync(profiles).map((name) => `profile ${name}`))
   } finally {
-    leaked = [...leaked, ...(await clearDataDir(dataDir))]
+    leaked.push(...(await clearDataDir(dataDir)))
     await origin.close()
   }
-  return { violations: ledger.violations, counts: ledger.counts, leaked }
+  return { violations, counts, leaked }
 }
 
+type Crowd = ReturnType<typeof startClients>
 type Around = { dataDir: string; random: Random; crowd: Crowd; say(line: string): void }
 
 async function crash(stage: Stage, target: Target, { dataDir, random, crowd, say }: Around): Promise<void> {
@@ -71,13 +70,7 @@ async function crash(stage: Stage, target: Target, { dataDir, random, crowd, say
 
   if (target === 'node') {
     await stage.node.kill()
-    // Half the time the successor meets what is left of its predecessor, half the time nothing may be left.
-    if (random() < 0.5) {
-      await crowd.pause()
-      await until('everything of a killed node is gone', () => processesOf(dataDir).length === 0).catch(() =>
-        ledger.violations.push(...processesOf(dataDir).map(({ command }) => `left: ${command}`)),
-      )
-    }
+    // Its successor meets what is left of it.
     stage.node = await startNodeProcess(dataDir)
     say(`ready again after ${Math.round(stage.node.readyMs)} ms`)
   } else if (!stage.node.running) {
@@ -95,24 +88,20 @@ async function crash(stage: Stage, target: Target, { dataDir, random, crowd, say
 }
 
 /** Ready by its own word, and a page that nobody asked for yet is rendered. */
-async function whole(stage: Stage): Promise<void> {
-  const domain = stage.ledger.domains.find(({ standing }) => standing === 'there')
+async function whole({ ledger, node }: Stage): Promise<void> {
+  const domain = ledger.domains.find(({ standing }) => standing === 'there')
   await until('the node is whole again', async () => {
-    if ((await fetch(`${stage.node.api}/readyz`)).status !== 200) return false
+    if ((await fetch(`${node.api}/readyz`)).status !== 200) return false
     if (domain === undefined) return true
     const path = `/whole?${performance.now()}`
-    const answer = await edgeRequest(stage.node.edge, { host: domain.name, path, userAgent: GOOGLEBOT })
+    const answer = await edgeRequest(node.edge, { host: domain.name, path, userAgent: GOOGLEBOT })
     return answer.verdict === 'rendered'
-  }).catch((error: unknown) => {
-    stage.ledger.violations.push(`${(error as Error).message}; log: ${stage.node.log().slice(-1500)}`)
-  })
+  }).catch((error: Error) => ledger.violations.push(`${error.message}; log: ${node.log().slice(-1500)}`))
 }
 
-type Crowd = { pause(): Promise<void>; resume(): void }
-
 /** Clients side by side; `pause` settles when each has finished what it was doing. */
-function startClients(stage: Stage, random: Random): Crowd {
-  const clients = usualClients(random)
+function startClients(stage: Stage, random: Random) {
+  const clients = [...usualClients(random), wanderer(random)]
   let open = true
   let idle: Promise<unknown>
   const resume = () => {

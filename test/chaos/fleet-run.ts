@@ -1,27 +1,23 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { edgeRequest, GOOGLEBOT } from '../support/edge-request.ts'
 import type { Fleet } from '../support/fleet.ts'
 import type { NodeProcess } from '../support/node-process.ts'
 import { type Stage, usualClients } from './clients.ts'
-import { type Ledger, openLedger, reckon } from './ledger.ts'
+import { openLedger, reckon } from './ledger.ts'
 import { pick, type Random, seededRandom } from './seeded-random.ts'
 import type { VersionOrigin } from './version-origin.ts'
 
-/** What a customer is limited to, whichever node he asks. */
-type Limited = { domain: string; token: string; renders: number; requestsAnHour: number }
-
 /** A busy machine hands a notification to a process later than a quiet one. */
 const GRACE_MS = 4_000
-const LIMIT_WITHIN_SECONDS = 60
+const ENOUGH_WITHIN_MS = 60_000
 
 /**
  * Kills nodes of a fleet with signal 9 at random moments, one after the other, and starts them again, while clients use
- * whichever nodes run; at the end everything that was acknowledged has to be true, no limit overrun, and each job done
- * once. Clients only ever ask nodes that run: what those answer must be in order although others die.
+ * whichever nodes run; at the end everything that was acknowledged has to be true, and each job done once. Clients only
+ * ever ask nodes that run: what those answer must be in order although others die.
  */
 export async function fleetRun(
   fleet: Fleet,
-  owner: { email: string; key: string; limited: Limited },
+  owner: { email: string; key: string },
   options: {
     seed: number
     seconds: number
@@ -30,14 +26,15 @@ export async function fleetRun(
     origin: VersionOrigin
     say(line: string): void
   },
-): Promise<{ violations: string[]; counts: Ledger['counts'] & { kills: number; limited: number } }> {
+) {
   const { seed, seconds, acknowledged = -1, origin, say } = options
   const random = seededRandom(seed)
   const ledger = openLedger()
-  const [isLate, isTooLate] = [endAfter(seconds), endAfter(seconds + LIMIT_WITHIN_SECONDS)]
+  const endMs = performance.now() + seconds * 1_000
   let isBroken = false
-  const isEnough = () => ledger.counts.acknowledged > acknowledged || isTooLate()
-  const isOver = () => isBroken || (isLate() && isEnough())
+  const isEnough = () =>
+    ledger.counts.acknowledged > acknowledged || performance.now() > endMs + ENOUGH_WITHIN_MS
+  const isOver = () => isBroken || (performance.now() > endMs && isEnough())
   let kills = 0
   const stage: Stage = {
     ...{ disturbed: false, email: owner.email, key: owner.key, origin, ledger, graceMs: GRACE_MS },
@@ -48,7 +45,6 @@ export async function fleetRun(
   const clients = usualClients(random).map(async (client) => {
     while (!isOver()) await client(stage)
   })
-  const pressing = press(fleet, owner.limited, random, isOver)
   while (!isOver()) {
     await delay(200 + random() * 1_500)
     const victim = pick(random, fleet.members)
@@ -57,74 +53,23 @@ export async function fleetRun(
     await delay(random() * 1_000)
     await victim.start().catch(async (error: unknown) => {
       isBroken = true
-      await Promise.allSettled([...clients, pressing])
+      await Promise.allSettled(clients)
       throw error
     })
     say(`killed a node, ready again after ${Math.round(victim.process.readyMs)} ms`)
   }
   await Promise.all(clients)
-  const limited = await pressing
-  const wrong = [
+  const violations = [
     ...ledger.violations,
     ...(await reckon(ledger, anyNode(fleet, random), owner.key, Number.NEGATIVE_INFINITY)),
     ...(await countedTwice(fleet)),
-    ...(await overrun(fleet, owner.limited, limited)),
   ]
-  return { violations: wrong, counts: { ...ledger.counts, kills, limited: limited.rendered } }
-}
-
-function endAfter(seconds: number): () => boolean {
-  const endMs = performance.now() + seconds * 1_000
-  return () => performance.now() > endMs
+  return { violations, counts: { ...ledger.counts, kills } }
 }
 
 function anyNode({ members }: Fleet, random: Random): NodeProcess {
   const running = members.filter(({ process }) => process.running)
   return pick(random, running.length === 0 ? members : running).process
-}
-
-type Pressed = { rendered: number; accepted: number }
-
-/** Asks for more than is allowed, at all nodes at once. */
-async function press(
-  fleet: Fleet,
-  { domain, token }: Limited,
-  random: Random,
-  isOver: () => boolean,
-): Promise<Pressed> {
-  const seen = { rendered: 0, accepted: 0 }
-  let asked = 0
-  let refused = false
-  const giveUp = endAfter(LIMIT_WITHIN_SECONDS)
-  const crawlOn = async () => {
-    // A limit that was not reached shows nothing.
-    while (!isOver() || (!refused && !giveUp() && anyNode(fleet, random).running)) {
-      const request = { host: domain, path: `/limited/${asked++}`, userAgent: GOOGLEBOT }
-      const answer = await edgeRequest(anyNode(fleet, random).edge, request).catch(() => null)
-      if (answer?.verdict === 'rendered') seen.rendered++
-      refused ||= answer?.verdict === 'pass; over-quota'
-      await delay(50)
-    }
-  }
-  const hookOn = async () => {
-    while (!isOver()) {
-      const answer = await refresh(anyNode(fleet, random), token).catch(() => null)
-      if (answer !== null && answer.status !== 429) seen.accepted++
-      await delay(100)
-    }
-  }
-  await Promise.all([crawlOn(), crawlOn(), hookOn()])
-  return seen
-}
-
-/** A webhook that fails validation: it counts in the window, and uses up no renders. */
-export async function refresh({ api }: NodeProcess, token: string) {
-  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
-  const body = JSON.stringify({ urls: ['no path'] })
-  const answer = await fetch(`${api}/api/webhook/refresh`, { method: 'POST', headers, body })
-  // Its node may be killed in the middle of it.
-  await answer.arrayBuffer().catch(() => {})
-  return { status: answer.status, retryAfter: Number(answer.headers.get('retry-after')) }
 }
 
 /** Renders that were counted more or less often than jobs ended with one. */
@@ -138,20 +83,4 @@ async function countedTwice({ pool }: Fleet): Promise<string[]> {
       where coalesce(c.renders, 0) <> coalesce(j.jobs, 0)`,
   )
   return rows.map(({ name, renders, jobs }) => `${name}: ${renders} renders counted, ${jobs} jobs done`)
-}
-
-async function overrun({ pool }: Fleet, limited: Limited, seen: Pressed): Promise<string[]> {
-  const { rows } = await pool.query<{ renders: number }>(
-    'select renders from render_count c join domain d on d.id = c.domain_id where d.custom_domain = $1',
-    [limited.domain],
-  )
-  const renders = Math.floor(limited.renders * 1.2)
-  const most: [what: string, found: number, allowed: number][] = [
-    ['renders counted', rows[0]?.renders ?? 0, renders],
-    ['renders given', seen.rendered, renders],
-    ['webhook requests accepted', seen.accepted, limited.requestsAnHour],
-  ]
-  return most.flatMap(([what, found, allowed]) =>
-    found > allowed ? [`${found} ${what} of at most ${allowed}`] : [],
-  )
 }

@@ -19,6 +19,8 @@ export type DomainEntry = {
 /** Changes reach every node within a second; pages and counts are on disk after less than one. */
 const SETTLED_MS = 1_000
 
+const NO_COUNTS = { acknowledged: 0, broken: 0, crawled: 0, persons: 0, hostile: 0, warmed: 0 }
+
 /**
  * Everything that the service has acknowledged to the clients of a crash run, and every time it went back on its word.
  * Clients write here only after the answer has come.
@@ -27,16 +29,11 @@ export type Ledger = {
   domains: DomainEntry[]
   keys: { id: number; key: string; standing: Standing }[]
   violations: string[]
-  counts: { acknowledged: number; broken: number; crawled: number; passed: number; unavailable: number }
+  counts: typeof NO_COUNTS
 }
 
 export function openLedger(): Ledger {
-  return {
-    domains: [],
-    keys: [],
-    violations: [],
-    counts: { acknowledged: 0, broken: 0, crawled: 0, passed: 0, unavailable: 0 },
-  }
+  return { domains: [], keys: [], violations: [], counts: { ...NO_COUNTS } }
 }
 
 /** Why a snapshot that was requested at `begunMs` must not be what it is; null when it is in order. */

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { after, it } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { until as untilWithin } from '../support/condition.ts'
 import { startFleet } from '../support/fleet.ts'
+import { openFolder } from '../support/folder.ts'
 import { serve } from '../support/loopback.ts'
 import { startTestSmtp } from '../support/smtp-server.ts'
 import { callApi, openAccount } from '../support/tenant.ts'
@@ -36,8 +36,7 @@ const receiver = await serve(async (req, res) => {
   res.writeHead(tries.get(id) === 1 && received.length % 3 === 0 ? 503 : 204).end()
 })
 const smtp = await startTestSmtp()
-const folder = mkdtempSync(path.join(tmpdir(), 'prepaint-notify-'))
-const plansFile = path.join(folder, 'plans.json')
+const plansFile = path.join(openFolder(), 'plans.json')
 const plan = { site_limit: null, monthly_render_limit: LIMIT, api_keys: true, webhooks: true }
 writeFileSync(plansFile, JSON.stringify({ small: plan }))
 const settings = {
@@ -56,7 +55,6 @@ after(async () => {
   const left = await fleet.close()
   await receiver.close()
   smtp.close()
-  rmSync(folder, { recursive: true, force: true })
   assert.deepEqual(left, [])
 })
 

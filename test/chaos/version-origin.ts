@@ -14,6 +14,16 @@ export type VersionOrigin = {
 
 export type Shown = { version: number; host: string; path: string }
 
+/** What pages do first that try to leave something behind, by path: workers, storage, memory, frames. */
+export const HOSTILE: Record<string, string> = {
+  '/hostile/workers': `for (let n = 0; n < 4; n++) new Worker(URL.createObjectURL(new Blob(['for (;;);'])))`,
+  '/hostile/storage': `localStorage.all = 'x'.repeat(4e6)
+    const request = indexedDB.open('soak', 1); request.onupgradeneeded = () => request.result.createObjectStore('s')
+    request.onsuccess = () => request.result.transaction('s', 'readwrite').objectStore('s').put(new Blob(['z'.repeat(1e6)]), 1)`,
+  '/hostile/memory': `window.held = new Uint8Array(6e7).fill(1)`,
+  '/hostile/frames': `for (let n = 0; n < 60; n++) document.body.append(Object.assign(document.createElement('iframe'), { srcdoc: '<script>setInterval(() => {}, 10)</' + 'script>' }))`,
+}
+
 const document = (
   script: string,
 ) => `<!doctype html><html><head><title>site</title></head><body><main id="shown"></main><script>
@@ -24,13 +34,12 @@ fetch('/version').then((answer) => answer.text()).then((version) => {
 })
 </script></body></html>`
 
-/** `scripts`: run in the pages with these paths, before the version is shown. */
-export async function startVersionOrigin(scripts: Record<string, string> = {}): Promise<VersionOrigin> {
+export async function startVersionOrigin(): Promise<VersionOrigin> {
   let version = 1
   const { url, close } = await serve(async (request, response) => {
     if (request.url !== '/version') {
       response.setHeader('content-type', 'text/html; charset=utf-8')
-      return void response.end(document(scripts[request.url ?? ''] ?? ''))
+      return void response.end(document(HOSTILE[request.url ?? ''] ?? ''))
     }
     // Read first, sent later: an answer under way while the site changes is the old one.
     const answer = String(version)

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
-import { before, describe, it } from 'node:test'
+import { it } from 'node:test'
 import { parse } from 'yaml'
 import { createMetrics } from '../../src/insight/metrics/metrics.ts'
 import { FLEET_FIGURES } from '../support/metrics.ts'
@@ -16,96 +16,90 @@ const read = (file: string) => readFileSync(path.join(root, file), 'utf8')
 type Panel = { id: number; title: string; type: string; targets?: { expr: string }[]; gridPos: Grid }
 type Grid = { x: number; y: number; w: number; h: number }
 const dashboard = JSON.parse(read('docs/grafana/prepaint.json')) as { uid: string; panels: Panel[] }
-const rules = (
-  parse(read('docs/prometheus/alerts.yml')) as {
-    groups: { rules: { alert: string; expr: string; labels: { severity: string } }[] }[]
-  }
-).groups.flatMap((group) => group.rules)
-
-const panels = dashboard.panels.filter(({ type }) => type !== 'row')
+const { groups } = parse(read('docs/prometheus/alerts.yml')) as {
+  groups: { rules: { alert: string; expr: string }[] }[]
+}
+const rules = groups.flatMap((group) => group.rules)
 const expressions = [
-  ...panels.flatMap(({ title, targets = [] }) => targets.map(({ expr }) => ({ where: title, expr }))),
+  ...dashboard.panels.flatMap(({ title, targets = [] }) =>
+    targets.map(({ expr }) => ({ where: title, expr })),
+  ),
   ...rules.map(({ alert, expr }) => ({ where: alert, expr })),
 ]
 
+const metrics = createMetrics(
+  { version: '1', pool: { totalCount: 1, idleCount: 1, waitingCount: 0 }, listener: { connected: true } },
+  { slots: 1 },
+  { read: async () => FLEET_FIGURES, nowMs: () => 0, onFault: assert.fail },
+)
+metrics.edge.answered({ verdict: 'hit', crawler: 'search', seconds: 0 })
+metrics.edge.holds(() => ({ pages: 1, bytes: 1 }))
+metrics.render.watches({ healthy: true, browsers: { alive: 1, started: 1 } })
+const rendering = { outcome: { kind: 'rendered' }, record: { requests: { made: 1 } } }
+const render = metrics.render.measured(
+  async () => rendering,
+  () => 0,
+)
+await render(null)
+// Two looks: the event loop's figures are of the time in between.
+await metrics.text()
+
 /** Labels by metric. Prometheus itself adds `instance` and `job`, and writes `up`. */
-const labels = new Map<string, Set<string>>()
-before(async () => {
-  const metrics = createMetrics(
-    { version: '1', pool: { totalCount: 1, idleCount: 1, waitingCount: 0 }, listener: { connected: true } },
-    { slots: 1 },
-    { read: async () => FLEET_FIGURES, nowMs: () => 0, onFault: assert.fail },
-  )
-  metrics.edge.answered({ verdict: 'hit', crawler: 'search', seconds: 0 })
-  metrics.edge.holds(() => ({ pages: 1, bytes: 1 }))
-  metrics.render.watches({ healthy: true, browsers: { alive: 1, started: 1 } })
-  const outcome = { outcome: { kind: 'rendered' }, record: { requests: { made: 1 } } }
-  await metrics.render.measured(
-    async () => outcome,
-    () => 0,
-  )(null)
-  // Two looks: the event loop's figures are of the time in between.
-  await metrics.text()
-  for (const line of (await metrics.text()).body.split('\n')) {
-    const match = /^(\w+)(?:\{(.*)\})? /.exec(line)
-    if (match === null || line.startsWith('#')) continue
-    const known = labels.get(match[1]!) ?? new Set(['instance', 'job'])
-    for (const [, name] of (match[2] ?? '').matchAll(/(\w+)="/g)) known.add(name!)
-    labels.set(match[1]!, known)
-  }
-  labels.set('up', new Set(['instance', 'job']))
-})
+const labels = new Map([['up', new Set(['instance', 'job'])]])
+for (const line of (await metrics.text()).body.split('\n')) {
+  const match = /^(\w+)(?:\{(.*)\})? /.exec(line)
+  if (match === null || line.startsWith('#')) continue
+  const known = labels.get(match[1]!) ?? new Set(['instance', 'job'])
+  for (const [, name] of (match[2] ?? '').matchAll(/(\w+)="/g)) known.add(name!)
+  labels.set(match[1]!, known)
+}
 
 const namesIn = (expr: string) =>
   [...expr.matchAll(/\b(?:prepaint|nodejs|process)_\w+|\bup(?=\{)/g)].map(([name]) => name)
 
-describe('dashboard and alerts', () => {
-  it('name metrics that a node tells', () => {
-    assert(expressions.length > 25)
-    for (const { where, expr } of expressions) {
-      assert(namesIn(expr).length > 0, where)
-      for (const name of namesIn(expr)) assert(labels.has(name), `${where}: ${name}`)
-    }
-  })
+it('dashboard and alerts name metrics that a node tells', () => {
+  assert(expressions.length > 25)
+  for (const { where, expr } of expressions) {
+    assert(namesIn(expr).length > 0, where)
+    for (const name of namesIn(expr)) assert(labels.has(name), `${where}: ${name}`)
+  }
+})
 
-  it('ask each for labels that it has', () => {
-    for (const { where, expr } of expressions) {
-      for (const [, name, chosen] of expr.matchAll(/(\w+)\{([^}]*)\}/g)) {
-        for (const [, label] of chosen!.matchAll(/(\w+)\s*(?:=~|!~|!=|=)/g)) {
-          assert(labels.get(name!)?.has(label!), `${where}: ${name} has no ${label}`)
-        }
-      }
-      const all = new Set(namesIn(expr).flatMap((name) => [...labels.get(name)!]))
-      for (const [, by] of expr.matchAll(/by \(([^)]*)\)/g)) {
-        for (const label of by!.split(',')) assert(all.has(label.trim()), `${where}: no ${label}`)
+it('they ask each for labels that it has', () => {
+  for (const { where, expr } of expressions) {
+    for (const [, name, chosen] of expr.matchAll(/(\w+)\{([^}]*)\}/g)) {
+      for (const [, label] of chosen!.matchAll(/(\w+)\s*(?:=~|!~|!=|=)/g)) {
+        assert(labels.get(name!)?.has(label!), `${where}: ${name} has no ${label}`)
       }
     }
-  })
-
-  it('know reasons and categories that the edge has', () => {
-    const source =
-      read('src/edge/request/verdict.ts') + read('src/queue/jobs/job.ts') + read('src/render/outcome.ts')
-    for (const { where, expr } of expressions) {
-      for (const [, whys] of expr.matchAll(/why=~"([^"]*)"/g)) {
-        for (const why of whys!.split('|')) assert(source.includes(`'${why}'`), `${where}: ${why}`)
-      }
+    const all = new Set(namesIn(expr).flatMap((name) => [...labels.get(name)!]))
+    for (const [, by] of expr.matchAll(/by \(([^)]*)\)/g)) {
+      for (const label of by!.split(',')) assert(all.has(label.trim()), `${where}: no ${label}`)
     }
-  })
+  }
+})
 
-  it('take no browser that is replaced as usual for one that died', () => {
-    const usual = /renders: ([\d_]+),\s+ageMs: (\d+) \* 60_000/.exec(read('src/render/renderer.ts'))
-    assert.deepEqual([usual?.[1], usual?.[2]], ['1_000', '30'], 'docs/prometheus/alerts.yml says so')
-    const { expr = '' } = rules.find(({ alert }) => alert === 'PrepaintBrowsersDie') ?? {}
-    assert.match(expr, /prepaint_renders_total\[1h\]\)\) \/ 1000/)
-  })
+it('they know reasons and categories that the edge has', () => {
+  const files = ['src/edge/request/verdict.ts', 'src/queue/jobs/job.ts', 'src/render/outcome.ts']
+  const source = files.map(read).join()
+  for (const { where, expr } of expressions) {
+    for (const [, whys] of expr.matchAll(/why=~"([^"]*)"/g)) {
+      for (const why of whys!.split('|')) assert(source.includes(`'${why}'`), `${where}: ${why}`)
+    }
+  }
+})
 
-  it('show all that Prepaint tells of itself', () => {
-    const named = new Set(expressions.flatMap(({ expr }) => namesIn(expr)))
-    const own = [...labels.keys()].filter(
-      (name) => name.startsWith('prepaint_') && !/_(sum|count)$/.test(name),
-    )
-    assert.equal(own.filter((name) => !named.has(name)).join(), 'prepaint_build_info')
-  })
+it('they take no browser that is replaced as usual for one that died', () => {
+  const usual = /renders: ([\d_]+),\s+ageMs: (\d+) \* 60_000/.exec(read('src/render/renderer.ts'))
+  assert.deepEqual([usual?.[1], usual?.[2]], ['1_000', '30'], 'docs/prometheus/alerts.yml says so')
+  const { expr = '' } = rules.find(({ alert }) => alert === 'PrepaintBrowsersDie') ?? {}
+  assert.match(expr, /prepaint_renders_total\[1h\]\)\) \/ 1000/)
+})
+
+it('they show all that Prepaint tells of itself', () => {
+  const named = new Set(expressions.flatMap(({ expr }) => namesIn(expr)))
+  const own = [...labels.keys()].filter((name) => /^prepaint_.*(?<!_sum|_count)$/.test(name))
+  assert.equal(own.filter((name) => !named.has(name)).join(), 'prepaint_build_info')
 })
 
 it('panels of the dashboard lie beside each other', () => {
@@ -119,9 +113,9 @@ it('panels of the dashboard lie beside each other', () => {
 })
 
 it('no metric has a label that grows with customers', () => {
-  const known = 'verdict why crawler le outcome priority used part state version kind instance job'
+  const known = 'verdict why crawler le outcome priority used part state version kind instance job'.split(' ')
   for (const [name, has] of labels) {
     if (!name.startsWith('prepaint_')) continue
-    for (const label of has) assert(known.split(' ').includes(label), `${name}: ${label}`)
+    for (const label of has) assert(known.includes(label), `${name}: ${label}`)
   }
 })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { type MemorySample, trendOf } from './memory-trend.ts'
+import { type MemorySample, trendOf } from '../../bench/memory-trend.ts'
 
 const MIB = 2 ** 20
 const samples = (bytesAt: (n: number) => number): MemorySample[] =>

@@ -10,7 +10,6 @@ it('renders while processes of the browser are killed come out as the pages are,
     renders: 60,
     seed,
     killEveryMs: 1_000,
-    judgeMemory: false,
     say: (line) => t.diagnostic(line),
   })
   t.diagnostic(JSON.stringify({ ...run.outcomes, ...run.kills, retried: run.retried }))

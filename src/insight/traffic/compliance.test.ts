@@ -66,16 +66,13 @@ describe('compliance with robots.txt', () => {
   it('remembers the limit of paths for a domain and for all, and no more; judged ones make room', async () => {
     let judged = 0
     let lines = 1
-    const robots = {
-      async rules() {
-        judged++
-        return parseRobots(`User-agent: *\n${'Disallow: /\n'.repeat(lines)}`)
-      },
+    const rules = async () => {
+      judged++
+      return parseRobots(`User-agent: *\n${'Disallow: /\n'.repeat(lines)}`)
     }
     const written: { crawler: string; visits: number }[] = []
     const query = async ({ values }: { values: [string] }) => void written.push(...JSON.parse(values[0]))
-    const pool = { query } as never
-    const counts = new Compliance({ ...parts, pool, robots })
+    const counts = new Compliance({ ...parts, pool: { query } as never, robots: { rules } })
     const site = (id: number) => ({ id, account: id, name: `d${id}` }) as never
     const ask = (domain: number, path: number) => counts.note(site(domain), 'search', GOOGLEBOT, `/${path}`)
     const flushed = async () => {

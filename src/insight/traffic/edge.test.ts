@@ -24,9 +24,7 @@ async function counted(domain: DomainId, visits: number): Promise<string[]> {
 }
 
 it('a crawler of the domain’s own list counts in its category, without a name', async () => {
-  const crawlers = { add: [{ pattern: 'ShopWatch', category: 'seo' }] }
-  await edge.set(`settings = '${JSON.stringify({ crawlers })}'`, 'blue.example')
-  await edge.settled()
+  await edge.settings({ crawlers: { add: [{ pattern: 'ShopWatch', category: 'seo' }] } }, 'blue.example')
   await edge.verdict('/', { host: 'blue.example', agent: 'ShopWatch/1' })
   await edge.verdict('/', { host: 'blue.example', agent: GOOGLEBOT })
   // Not counted: a request of our own renderer, and one of no domain.
@@ -39,8 +37,7 @@ it('a crawler of the domain’s own list counts in its category, without a name'
 
 it('pages that were served are counted by device and form; passed requests by none', async () => {
   const domain = await edge.addDomain('phones.example')
-  await edge.set(`settings = '{"devices":"both","cards":"on"}'`, 'phones.example')
-  await edge.settled()
+  await edge.settings({ devices: 'both', cards: 'on' }, 'phones.example')
   const ask = (path: string, agent: string, headers = {}) =>
     edge.verdict(path, { host: 'phones.example', agent, headers })
   const phone = `Android Mobile ${GOOGLEBOT}`

@@ -1,35 +1,35 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { until } from '../../../test/support/condition.ts'
-import { openTestDatabase, type TestDatabase, waitingForLocks } from '../../../test/support/database.ts'
+import { openTestDatabase, waitingForLocks } from '../../../test/support/database.ts'
 import { columns } from '../../../test/support/queue.ts'
 import { addTestDomain, NOON_MS } from '../../../test/support/traffic.ts'
 import { DEFAULT_PLANS } from '../../accounts/plans.ts'
 import type { AccountId, DomainId } from '../../ids.ts'
-import { forecastRenders, type MonthOfRenders, readMonths, readRenders } from './read-renders.ts'
+import { forecastRenders, readMonths, readRenders } from './read-renders.ts'
 import { readSummaries } from './read-summaries.ts'
 import { NO_PAGES } from './verdict-kind.ts'
 
 const database = await openTestDatabase()
+const { pool } = database
 
 const HOUR_MS = 3_600_000
 const DOMAINS = 3
 const VERDICTS = ['hit', 'stale', 'rendered', 'pass; timed-out', 'pass; asset', 'sitemap']
 
 /** Domains of one account, by name. */
-async function account(pool: TestDatabase['pool'], name: string): Promise<[AccountId, DomainId[]]> {
+async function account(name: string): Promise<[AccountId, DomainId[]]> {
   const domains: DomainId[] = []
   for (let n = 0; n < DOMAINS; n++) domains.push(await addTestDomain(pool, `${n}.${name}`))
-  const { rows } = await pool.query<{ account_id: AccountId }>(
-    `update domain set account_id = (select account_id from domain where id = $1) where id = any ($2) returning account_id`,
-    [domains[0], domains],
-  )
-  return [rows[0]!.account_id, domains]
+  const sql = `update domain set account_id = (select account_id from domain where id = $1)
+                where id = any ($2) returning account_id`
+  const [of] = await database.column<AccountId>(sql, domains[0], domains)
+  return [of!, domains]
 }
 
 /** As a node of any version writes lines, each by domain, hour, verdict and category; so many visits. */
 type Line = [DomainId, number, string, string, number]
-async function write(pool: TestDatabase['pool'], lines: readonly Line[]): Promise<void> {
+async function write(lines: readonly Line[]): Promise<void> {
   await pool.query(
     `insert into traffic_hour as t
      select domain_id, hour, category, 'x', verdict, visits, 0, 0, 0, 0, '{}'
@@ -47,17 +47,13 @@ async function write(pool: TestDatabase['pool'], lines: readonly Line[]): Promis
 
 describe('summaries', () => {
   it('are what the lines add up to, at every hour of the day', async () => {
-    const { pool } = database
-    const [of, [steady, mixed]] = await account(pool, 'every.example')
+    const [of, [steady, mixed]] = await account('every.example')
     const now = Math.floor(NOON_MS / HOUR_MS)
     // The hour to come is there already: clocks differ.
     const hours = Array.from({ length: 9 * 24 }, (_, ago) => now + 1 - ago)
-    for (let batch = 0; batch < 2; batch++)
-      await write(
-        pool,
-        hours.map((hour): Line => [steady!, hour, 'hit', 'search', 1]),
-      )
-    await write(pool, [
+    const ofSteady = hours.map((hour): Line => [steady!, hour, 'hit', 'search', 1])
+    for (let batch = 0; batch < 2; batch++) await write(ofSteady)
+    await write([
       ...VERDICTS.map((verdict, at): Line => [mixed!, now, verdict, 'search', 2 ** at]),
       [mixed!, now, 'hit', 'people', 1_000],
     ])
@@ -73,21 +69,18 @@ describe('summaries', () => {
   })
 
   it('of nodes that count the same domains at once: none waits for another in a circle', async () => {
-    const { pool } = database
-    const [of, [first, second]] = (await account(pool, 'together.example')) as [
-      AccountId,
-      [DomainId, DomainId],
-    ]
+    const [of, domains] = await account('together.example')
+    const [first, second] = domains as [DomainId, DomainId]
     const now = Math.floor(NOON_MS / HOUR_MS)
     const line = (domain: DomainId, verdict: string): Line => [domain, now, verdict, 'search', 1]
-    for (let n = 0; n < 2; n++) await write(pool, [line(first, 'hit'), line(second, 'hit')])
+    for (let n = 0; n < 2; n++) await write([line(first, 'hit'), line(second, 'hit')])
     const holder = await pool.connect()
     await holder.query('begin')
     await holder.query('select from traffic_summary where domain_id = any ($1) for update', [[first, second]])
     // Of one domain a line grows, of the other there is a new one.
     const nodes = [
-      write(pool, [line(first, 'hit'), line(second, 'rendered')]),
-      write(pool, [line(second, 'hit'), line(first, 'rendered')]),
+      write([line(first, 'hit'), line(second, 'rendered')]),
+      write([line(second, 'hit'), line(first, 'rendered')]),
     ]
     await until('both wait', async () => (await waitingForLocks(pool)) === 2)
     await holder.query('commit')
@@ -107,23 +100,20 @@ describe('summaries', () => {
 
 describe('renders of a month', async () => {
   const NOW = Date.UTC(2026, 10, 10)
-  const of = { account: 1 as AccountId, domain: 1 as DomainId }
-
-  await database.pool.query(`insert into account (email, plan) values ('a@example.com', 'pro')`)
-  await database.pool.query(
-    `insert into domain (account_id, custom_domain, origin_url, created_at)
-     values (1, 'shop.example', 'http://o.example', '2026-10-01')`,
-  )
+  const domain = await addTestDomain(pool, 'shop.example')
+  const [account] = await database.column<AccountId>('select account_id from domain where id = $1', domain)
+  const of = { account: account!, domain }
+  await pool.query(`update domain set created_at = '2026-10-01' where id = $1`, [domain])
 
   const days = async (renders: Record<string, number>) => {
-    await database.pool.query('truncate render_day')
-    await database.pool.query(
-      'insert into render_day select 1, key::date, value::integer from jsonb_each_text($1::jsonb)',
-      [JSON.stringify(renders)],
+    await pool.query('truncate render_day')
+    await pool.query(
+      'insert into render_day select $1, key::date, value::integer from jsonb_each_text($2::jsonb)',
+      [domain, JSON.stringify(renders)],
     )
   }
-  const pace = async () =>
-    (await readRenders(database.pool, of, 10_000, NOW, DEFAULT_PLANS))[0]?.forecast?.per_day
+  const renders = async () => (await readRenders(pool, of, 10_000, NOW, DEFAULT_PLANS))[0]!
+  const pace = async () => (await renders()).forecast?.per_day
 
   // Proves decided "Monthly renders"
   it('days on which a smaller plan was used up do not count for the pace', async () => {
@@ -140,14 +130,9 @@ describe('renders of a month', async () => {
   })
 
   it('of all domains at once the same as of one: a young domain has its own whole days', async () => {
-    await days({
-      '2026-10-31': 1_000,
-      '2026-11-03': 10,
-      '2026-11-07': 20,
-      '2026-11-08': 30,
-      '2026-11-09': 50,
-    })
-    await database.pool.query(`insert into render_count values (1, '2026-11-01', 110)`)
+    const young = { '2026-11-03': 10, '2026-11-07': 20, '2026-11-08': 30, '2026-11-09': 50 }
+    await days({ '2026-10-31': 1_000, ...young })
+    await pool.query(`insert into render_count values ($1, '2026-11-01', 110)`, [domain])
     for (const [born, perDay] of [
       ['2026-10-01', 10],
       ['2026-11-06 23:59:59.999', 30],
@@ -155,15 +140,9 @@ describe('renders of a month', async () => {
       ['2026-11-08 12:00', 50],
       ['2026-11-09 00:00:01', undefined],
     ] as const) {
-      await database.pool.query('update domain set created_at = $1', [`${born}Z`])
-      const [{ days: each, ...month }] = (await readRenders(
-        database.pool,
-        of,
-        10_000,
-        NOW,
-        DEFAULT_PLANS,
-      )) as [MonthOfRenders]
-      assert.deepEqual(await readMonths(database.pool, of.account, 10_000, NOW, DEFAULT_PLANS), [month])
+      await pool.query('update domain set created_at = $2 where id = $1', [domain, `${born}Z`])
+      const { days: each, ...month } = await renders()
+      assert.deepEqual(await readMonths(pool, of.account, 10_000, NOW, DEFAULT_PLANS), [month])
       assert.deepEqual([month.used, month.forecast?.per_day, each.length], [110, perDay, 10], born)
       assert.deepEqual(each[8], { day: '2026-11-09', renders: 50 })
     }
@@ -172,28 +151,26 @@ describe('renders of a month', async () => {
   // Ten days are left of November.
   const NOVEMBER_21 = Date.UTC(2026, 10, 21)
 
-  describe('the forecast of a month', () => {
-    it('one day of a deploy changes nothing, nor does the order of days', () => {
-      const pace = (days: number[]) =>
-        forecastRenders({ used: 0, limit: 9e9, days, nowMs: NOVEMBER_21 })?.per_day
-      assert.equal(pace([5, 3, 9_000, 5, 5]), 5)
-      assert.equal(pace([1, 4]), 2.5)
-      assert.equal(pace([]), undefined)
-    })
+  it('the forecast: one day of a deploy changes nothing, nor does the order of days', () => {
+    const perDay = (days: number[]) =>
+      forecastRenders({ used: 0, limit: 9e9, days, nowMs: NOVEMBER_21 })?.per_day
+    assert.equal(perDay([5, 3, 9_000, 5, 5]), 5)
+    assert.equal(perDay([1, 4]), 2.5)
+    assert.equal(perDay([]), undefined)
+  })
 
-    it('has no days left in the last moment', () => {
-      const last = forecastRenders({ used: 10, limit: 1_000, days: [8], nowMs: Date.UTC(2026, 11, 1) - 1 })
-      assert.deepEqual([last?.days_left, last?.renders], [0, 10])
-    })
+  it('the forecast has no days left in the last moment', () => {
+    const last = forecastRenders({ used: 10, limit: 1_000, days: [8], nowMs: Date.UTC(2026, 11, 1) - 1 })
+    assert.deepEqual([last?.days_left, last?.renders], [0, 10])
+  })
 
-    it('says on which day the limit is reached: at it, one past it, or not in this month', () => {
-      const on = (used: number, limit: number, days = [10]) =>
-        forecastRenders({ used, limit, days, nowMs: NOVEMBER_21 })?.reaches_limit_on
-      assert.equal(on(50, 100), '2026-11-26')
-      assert.equal(on(0, 99), '2026-11-30')
-      assert.equal(on(0, 100), null, 'in the first moment of the next month')
-      assert.equal(on(100, 100, [0]), '2026-11-21')
-      assert.equal(on(99, 100, [0]), null)
-    })
+  it('the forecast says on which day the limit is reached: at it, one past it, or not in this month', () => {
+    const on = (used: number, limit: number, days = [10]) =>
+      forecastRenders({ used, limit, days, nowMs: NOVEMBER_21 })?.reaches_limit_on
+    assert.equal(on(50, 100), '2026-11-26')
+    assert.equal(on(0, 99), '2026-11-30')
+    assert.equal(on(0, 100), null, 'in the first moment of the next month')
+    assert.equal(on(100, 100, [0]), '2026-11-21')
+    assert.equal(on(99, 100, [0]), null)
   })
 })

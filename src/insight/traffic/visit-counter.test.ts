@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import pg from 'pg'
-import { openTestDatabase, type TestDatabase } from '../../../test/support/database.ts'
+import { openTestDatabase } from '../../../test/support/database.ts'
 import {
   addTestDomain,
   GPTBOT,
@@ -177,40 +176,43 @@ describe('writing what was counted', () => {
   })
 
   // Proves decided "Traffic counts"
-  it('while PostgreSQL is away nothing is lost, also where it comes back only at the end', async () => {
+  it('while PostgreSQL is away nothing is lost, also where it comes back only at the end', async (t) => {
     const domain = await newDomain()
-    const { pool, away } = poolThatGoesAway(database)
     let nowMs = NOON_MS
-    const traffic = startTestTraffic(pool, { nowMs: () => nowMs })
-    away.now = true
+    const traffic = startTestTraffic(database.pool, { nowMs: () => nowMs })
+    const away = t.mock.method(database.pool, 'connect', async () => {
+      throw new Error('PostgreSQL is away')
+    })
     for (let hour = 0; hour < 2; hour++) {
       traffic.visit(domain, { path: '/' })
       await traffic.flush()
       nowMs += 3_600_000
     }
-    assert.deepEqual(await storedLines(database.pool, domain), [])
     const closed = traffic.close()
-    away.now = false
+    assert.equal(away.mock.callCount(), 3)
+    away.mock.restore()
     await closed
-    await pool.end()
-    assert.deepEqual(await storedLines(database.pool, domain), [
-      '12:00 search Googlebot hit 1',
-      '13:00 search Googlebot hit 1',
-    ])
+    const lines = ['12:00 search Googlebot hit 1', '13:00 search Googlebot hit 1']
+    assert.deepEqual(await storedLines(database.pool, domain), lines)
   })
 
-  it('a batch whose commit was not answered is not added twice', async () => {
+  it('a batch whose commit was not answered is not added twice', async (t) => {
     const domain = await newDomain()
-    const { pool, away } = poolThatGoesAway(database)
-    const traffic = startTestTraffic(pool)
+    const traffic = startTestTraffic(database.pool)
     traffic.visit(domain, { path: '/' })
-    away.afterCommit = true
+    const client = await database.pool.connect()
+    const query = client.query.bind(client) as (...asked: unknown[]) => Promise<unknown>
+    const broken = async (...asked: unknown[]) => {
+      const result = await query(...asked)
+      if (asked[0] === 'commit') throw new Error('the connection broke off')
+      return result
+    }
+    t.mock.method(client, 'query', broken as typeof client.query)
+    t.mock.method(database.pool, 'connect', async () => client)
     await traffic.flush()
-    away.afterCommit = false
+    t.mock.restoreAll()
     traffic.visit(domain, { path: '/' })
-    await traffic.flush()
     await traffic.close()
-    await pool.end()
     assert.deepEqual(await storedLines(database.pool, domain), ['12:00 search Googlebot hit 2'])
     assert.deepEqual(await paths(domain), ['/ 2 hit 200'])
   })
@@ -232,48 +234,21 @@ describe('writing what was counted', () => {
   })
 })
 
-/** A pool on which nothing goes through, or from which no answer to a commit comes, while it is told so. */
-function poolThatGoesAway({ connection }: TestDatabase) {
-  const pool = new pg.Pool(connection)
-  const away = { now: false, afterCommit: false }
-  const connect = pool.connect.bind(pool)
-  const failing = async () => {
-    if (away.now) throw new Error('PostgreSQL is away')
-    const client = await connect()
-    const query = client.query.bind(client) as (...asked: unknown[]) => Promise<unknown>
-    const commits = async (...asked: unknown[]) => {
-      const result = await query(...asked)
-      if (asked[0] === 'commit' && away.afterCommit) throw new Error('the connection broke off')
-      return result
-    }
-    client.query = commits as typeof client.query
-    return client
+it('a path that comes often only later gets a place, and keeps it', () => {
+  const hitters = new HeavyHitters(3, { left: 9 })
+  for (const path of ['/a', '/b', '/c', '/a', '/b', '/c']) hitters.add(path, 'hit', 200)
+  for (let round = 0; round < 100; round++) {
+    for (const path of ['/new', `/invented-${round}`]) hitters.add(path, 'hit', 200)
   }
-  pool.connect = failing as typeof pool.connect
-  return { pool, away }
-}
-
-describe('heavy hitters', () => {
-  it('a path that comes often only later gets a place, and keeps it', () => {
-    const hitters = new HeavyHitters(3, { left: 9 })
-    for (const path of ['/a', '/b', '/c', '/a', '/b', '/c']) hitters.add(path, 'hit', 200)
-    for (let round = 0; round < 100; round++) {
-      for (const path of ['/new', `/invented-${round}`]) hitters.add(path, 'hit', 200)
-    }
-    assert((hitters.paths.get('/new')?.visits ?? 0) > 95)
-    const kept = [...hitters.paths.values()].reduce((sum, { visits }) => sum + visits, 0)
-    assert.equal(hitters.others + kept, 206)
-  })
+  assert((hitters.paths.get('/new')?.visits ?? 0) > 95)
+  const kept = [...hitters.paths.values()].reduce((sum, { visits }) => sum + visits, 0)
+  assert.equal(hitters.others + kept, 206)
 })
 
-it('invented names are `other`', () => {
+it('every entry of the list has a name of its own; invented names are `other`', () => {
   for (const userAgent of ['MyOwnBot/1.0', `${'x'.repeat(512)}googlebot`, '', undefined]) {
     assert.equal(crawlerNumber(userAgent), OTHER_CRAWLER)
   }
-})
-
-it('every entry of the list has a name of its own', () => {
-  assert.equal(CRAWLER_NAMES.length, KNOWN_CRAWLERS.length + 1)
-  assert.equal(new Set(CRAWLER_NAMES).size, CRAWLER_NAMES.length)
+  assert.equal(new Set(CRAWLER_NAMES).size, KNOWN_CRAWLERS.length + 1)
   assert(CRAWLER_NAMES.length < 256, 'numbers of names are packed into eight bits')
 })

@@ -1,25 +1,16 @@
-import { proportionalMemory } from '../support/processes.ts'
-
-/** Memory of everything at one moment, in bytes. */
+/** Memory of everything at one moment, or another figure that must not grow. */
 export type MemorySample = { atMs: number; bytes: number }
 
-const MIB = 2 ** 20
 /** Growth over the judged part that is still called flat: of the level, and in any case. */
 const FLAT_SHARE = 0.15
-const FLAT_BYTES = 64 * MIB
-
-export function sampleMemory(pids: readonly number[], atMs: number): MemorySample {
-  return { atMs, bytes: pids.reduce((sum, pid) => sum + proportionalMemory(pid), 0) }
-}
-
-export type Trend = { levelBytes: number; growthBytes: number; allowedBytes: number; isFlat: boolean }
+const FLAT_BYTES = 64 * 2 ** 20
 
 /**
  * The straight line through the last two thirds of the samples (least squares): its height in the middle and what it
  * grows by from their first to their last. The first third is left out: caches fill, and browsers are not yet at the
  * size at which they are replaced. `flatBytes`: growth that is called flat in any case.
  */
-export function trendOf(samples: readonly MemorySample[], flatBytes = FLAT_BYTES): Trend {
+export function trendOf(samples: readonly MemorySample[], flatBytes = FLAT_BYTES) {
   const judged = samples.slice(Math.floor(samples.length / 3))
   const mean = (values: readonly number[]) =>
     values.reduce((sum, value) => sum + value, 0) / Math.max(values.length, 1)

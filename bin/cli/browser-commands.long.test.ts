@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { after, it } from 'node:test'
+import { startShop } from '../../examples/shop/server.ts'
+import { runJson, runPrepaint } from '../../test/support/command-line.ts'
+import { clearDataDir, makeDataDir } from '../../test/support/data-dir.ts'
+import { serve } from '../../test/support/loopback.ts'
+import type { StepResult } from './demo/steps.ts'
+import type { CheckResult } from './doctor/machine.ts'
+
+const dataDir = makeDataDir()
+const shop = await startShop({ port: 0 })
+const seen: (string | undefined)[] = []
+const plain = await serve((req, res) => {
+  seen.push(req.headers['user-agent'])
+  res.setHeader('content-type', 'text/html')
+  res.end('<title>T</title><main><h1>Head</h1><p>text</p></main>')
+})
+const settings = {
+  PREPAINT_DATA_DIR: dataDir,
+  PREPAINT_ALLOW_PRIVATE_ORIGINS: `127.0.0.1/32:${new URL(shop.url).port},127.0.0.1/32:${plain.port}`,
+  // It needs no database: this one does not exist.
+  DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none',
+}
+after(async () => {
+  await shop.close()
+  await plain.close()
+  assert.deepEqual(await clearDataDir(dataDir), [])
+})
+
+it('render prints the finished page and nothing else on stdout', async () => {
+  const { code, stdout } = await runPrepaint(['render', `${shop.url}/product/morning-mug`], settings)
+  assert.equal(code, 0)
+  assert.match(stdout, /^<!DOCTYPE html>/i)
+  assert.match(stdout, /<h1>Morning mug<\/h1>/)
+  assert.match(stdout, /"@type":"Product"/)
+  assert.match(stdout, /In the hand|Better in the hand/, 'what the second API call brought')
+  assert.doesNotMatch(stdout, /<script type="module"/)
+})
+
+it('render says what came of it with --json; ends with 1 and the reason when it is no page', async () => {
+  const { code, json } = await runJson(['render', `${shop.url}/nothing`], settings)
+  assert.deepEqual([code, json['outcome'], json['status']], [0, 'rendered', 404])
+  const picture = await runPrepaint(['render', `${shop.url}/icon.svg`], settings)
+  assert.deepEqual([picture.code, picture.stdout], [1, ''])
+  assert.match(picture.stderr, /image\/svg\+xml, not HTML/)
+})
+
+it('render explains with --explain how the render went', async () => {
+  const { code, stdout } = await runPrepaint(['render', '--explain', `${shop.url}/`], settings)
+  assert.equal(code, 0)
+  assert.match(stdout, /outcome +rendered/)
+  assert.match(stdout, /captured +when .* \((budget|idle|ready-signal)\)/)
+  assert.match(stdout, /\d+ {2}waiting for the response/)
+})
+
+it('render sees a site as the node does: the same visitor, with the page that explains it; or as a phone', async () => {
+  const around = { ...settings, PREPAINT_PUBLIC_URL: 'https://render.example/' }
+  assert.equal((await runPrepaint(['render', plain.url], around)).code, 0)
+  const identity = / Safari\/537\.36 Prepaint\/[\d.]+\S* \(\+https:\/\/render\.example\/bot\)$/
+  assert.match(seen.at(-1) ?? '', identity)
+  assert.equal((await runPrepaint(['render', '--variant', 'mobile', plain.url], settings)).code, 0)
+  assert.match(seen.at(-1) ?? '', /Android.* Mobile /)
+  assert.equal((await runPrepaint(['render', '--variant', 'tablet', plain.url], settings)).code, 2)
+})
+
+it('render prints another form of the page', async () => {
+  const markdown = await runPrepaint(['render', '--form', 'markdown', plain.url], settings)
+  assert.match(markdown.stdout, /^---\ntitle: "T"\n.*---\n\n# Head\n\ntext\n/s)
+  const card = await runJson(['render', '--form', 'card', plain.url], settings)
+  assert.match(String(card.json['text']), /<title>T<\/title>/)
+  assert.equal((await runPrepaint(['render', '--form', 'pdf', plain.url], settings)).code, 2)
+})
+
+it('render refuses a private address that is not allowed, and says how to allow it', async () => {
+  const { code, json } = await runJson(['render', 'http://127.0.0.1:9/'], settings)
+  assert.equal(code, 1)
+  assert.match(String(json['error']), /PREPAINT_ALLOW_PRIVATE_ORIGINS=127\.0\.0\.1\/32:9/)
+  assert.equal((await runJson(['render', 'file:///etc/passwd'], settings)).code, 2)
+})
+
+const ports = { PREPAINT_API_PORT: '0', PREPAINT_EDGE_PORT: '0' }
+
+it('doctor tries everything on this machine and leaves nothing behind', async () => {
+  const unused = `${dataDir}/unused`
+  const { code, json } = await runJson(['doctor'], { ...ports, PREPAINT_DATA_DIR: unused })
+  assert.deepEqual([code, json['ok']], [0, true], JSON.stringify(json))
+  const checks = json['checks'] as CheckResult[]
+  const found = (name: string) => checks.find((check) => check.name === name)?.found ?? 'not looked at'
+  assert.match(found('PostgreSQL (private)'), /^\d+\.\d+/)
+  assert.match(found('Chromium'), /Chrome\/.*sandbox (on|off)/)
+  assert.equal(existsSync(unused), false)
+})
+
+it('demo --check sees a miss, a hit, a person and a purge', async () => {
+  // What the crawler is given is no matter of how quick the machine is.
+  const around = { ...ports, PREPAINT_DATA_DIR: dataDir, PREPAINT_LIVE_WAIT_MS: '25000' }
+  const { code, json } = await runJson(['demo', '--check'], around)
+  assert.equal(code, 0, JSON.stringify(json))
+  const steps = (json['steps'] as StepResult[]).map(({ verdict, textFound }) => `${verdict} ${textFound}`)
+  const wanted = 'rendered true, hit true, pass; not-a-crawler false, null true, rendered true, rendered true'
+  assert.equal(steps.join(', '), wanted)
+})
