@@ -8,9 +8,10 @@ import { text } from 'node:stream/consumers'
 
 export async function rawRequest(base: string, options: http.RequestOptions, body?: string | Buffer) {
   const request = http.request(base, { agent: false, ...options })
+  // Later ones, such as for bytes behind an answer, come while that is read.
+  request.on('error', () => {})
   request.end(body)
   const [response] = (await once(request, 'response')) as [http.IncomingMessage]
-  request.on('error', () => {})
   return { status: response.statusCode!, headers: response.headers, text: await text(response) }
 }
 
