@@ -10,7 +10,10 @@ import { PARTS, type Parts, partsOf } from './render-parts.ts'
 import { openSite } from './sites.ts'
 import { meterTree } from './tree-meter.ts'
 
-/** Plain loads end at the last content change, renders at the crawler's last byte. `CpuMs`: of the whole tree a page, one after another. */
+/**
+ * Plain loads end at the last content change, renders at the crawler's last byte. `CpuMs`: of all processes for a page,
+ * one after another.
+ */
 export type FloorFigures = {
   site: string
   warmMs: number

@@ -9,7 +9,7 @@ import { openCatalogue } from '../test/apps/catalogue.ts'
 import { openApplications } from './applications.ts'
 import type { PageToRender, Site } from './peers/service.ts'
 
-/** The demo shop (`shop-at-once`: its data come without delay), or an application of test/apps or of `openApplications`. */
+/** The demo shop (`shop-at-once`: its data without delay), or an application of test/apps or of `openApplications`. */
 export async function openSite(name: string): Promise<Site> {
   if (name === 'shop') return openShop(name)
   return name === 'shop-at-once' ? openShop(name, 0) : openApp(name)

@@ -9,8 +9,8 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 
+import { startNodeProcess } from '../test/support/node-process.ts'
 import { startBrowser, type Tab, type View } from './shots/browser.ts'
-import { startNodeFor } from './shots/node.ts'
 import { RAKE_PICTURE, RAKES, rakePicture, rakesPage } from './shots/rakes.ts'
 import { click, DOMAIN, SCREENS } from './shots/screens.ts'
 import { seedTraffic } from './shots/traffic.ts'
@@ -33,8 +33,9 @@ const closing: (() => Promise<unknown>)[] = []
 try {
   const site = await startSite()
   closing.unshift(site.close)
-  const node = await startNodeFor(dataDir)
-  closing.unshift(node.close)
+  const node = await startNodeProcess(dataDir)
+  closing.unshift(node.stop)
+  const link = /https?:\S+\/welcome#\S+/.exec(node.log())![0]
   const browser = await startBrowser(dataDir, (line) => complaints.push(line))
   closing.unshift(browser.close)
   const { tab } = browser
@@ -63,10 +64,10 @@ try {
   if (seen.length === 0) throw new Error('a style element was allowed, or the violation was not reported')
   complaints.length = 0
 
-  await each('welcome', node.link)
+  await each('welcome', link)
   await each('welcome-gone', `${node.api}/welcome#pp_in_unknown`)
   await tab.show(VIEWS['light']!)
-  await makeAccount(tab, node.link)
+  await makeAccount(tab, link)
   await each('domains-empty', `${node.api}/domains`)
   await each('traffic-empty', `${node.api}/traffic`)
   await fill(tab, site.url)

@@ -22,7 +22,10 @@ const TIMES = { connectMs: 5_000, silentMs: 10_000, wholeMs: 20_000 }
 /** Concurrent e-mails; more are refused. */
 const AT_ONCE = 20
 
-/** The certificate must be valid. Few nodes have a mail server, so the library is loaded here. Bypasses the address guard: the operator's server may have a private address. */
+/**
+ * The certificate must be valid. Bypasses the address guard: the operator's server may have a private address. Loads the
+ * library, which most nodes do not need.
+ */
 export async function createMailer(
   { host, port, secure, requireTls, auth, from }: MailSettings,
   log: Log,
