@@ -27,7 +27,7 @@ export type Ready = { url: string; key: string; postgres: string }
 export type Memory = { peak: number; left: number }
 
 const LIST_SIZES = [1_000, 10_000, 50_000, 200_000]
-export const listDomain = (size: number) => `list-${size}.example.com`
+const listDomain = (size: number) => `list-${size}.example.com`
 
 const log = silentLog()
 const dataDir = await mkdtemp(path.join(tmpdir(), 'prepaint-bench-'))

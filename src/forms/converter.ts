@@ -4,7 +4,7 @@ import { joined } from '../db/joined.ts'
 import { createCounter } from '../http/client-limits.ts'
 import type { Conversion, Converted } from './convert.ts'
 
-export const CONVERSION_LIMIT_MS = 2_000
+const CONVERSION_LIMIT_MS = 2_000
 const THREADS = 2
 /** Waiting conversions of one account. */
 export const WAITING_LIMIT = 50

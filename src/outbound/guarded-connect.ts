@@ -40,7 +40,7 @@ const ATTEMPT_TIMEOUT_MS = 500
 const MAX_ADDRESSES = 8
 
 /** Connects only to checked addresses (no DNS rebinding). Throws ConnectError for a forbidden literal address. */
-export function vettedOptions({ host, port, guard, lookup = lookupAddresses }: GuardedTarget): VettedOptions {
+function vettedOptions({ host, port, guard, lookup = lookupAddresses }: GuardedTarget): VettedOptions {
   const target = `${host}:${port}`
   const parsed = parseHost(net.isIPv6(host) ? `[${host}]` : host)
   if (parsed === null || (parsed.kind === 'address' && !guard.permits(parsed.text, port))) {

@@ -243,7 +243,7 @@ const NOT_IN_TRAILERS =
   /^(?:content-.*|cookie|set-cookie|authorization|location|alt-svc|cache-control|expect|max-forwards|range|vary|if-.*|:.*)$/
 
 /** Maps URLs on the origin's host to the custom domain, except those on another non-default port. */
-export function publicLocation(location: string, front: Front, { origin, name }: ProxiedSite): string {
+function publicLocation(location: string, front: Front, { origin, name }: ProxiedSite): string {
   if (!/^\s*(?:https?:)?\/\//i.test(location)) return location
   const base = `${origin.protocol}//${origin.authority}`
   if (!URL.canParse(location, base)) return location

@@ -14,7 +14,7 @@ export const RULE_CATEGORIES = [
   ...(['ai-training', 'ai-search', 'ai-user'] as const),
 ] as const
 
-export const RULE_ACTIONS = ['pass', 'render', 'not-found', 'gone', 'no-store'] as const
+const RULE_ACTIONS = ['pass', 'render', 'not-found', 'gone', 'no-store'] as const
 
 /** Lists of hosts, made by tools/block-lists.ts. */
 export const BLOCK_LISTS = ['ads', 'analytics', 'chat', 'fonts', 'media', 'consent'] as const

@@ -9,7 +9,7 @@ import { NotASitemap, type SitemapEntry, SitemapScanner } from './scanner.ts'
 import { pathOn, type Site } from './site.ts'
 
 /** Uncompressed: five times the protocol's limit. Stops decompression bombs. */
-export const SITEMAP_LIMIT_BYTES = 256 * 1024 * 1024
+const SITEMAP_LIMIT_BYTES = 256 * 1024 * 1024
 const TOTAL_MS = 10 * 60_000
 const BATCH = 1_000
 

@@ -6,7 +6,7 @@ import { beginsGroup, ROBOTS_TEXT_LIMIT_BYTES } from '../site-files/robots-text.
 export const CRAWLER_CATEGORIES = RULE_CATEGORIES
 export type CrawlerCategory = (typeof CRAWLER_CATEGORIES)[number]
 
-export const AI_PURPOSES = ['training', 'search', 'user'] as const
+const AI_PURPOSES = ['training', 'search', 'user'] as const
 
 /** null: none, or unknown. */
 export function purposeOf(category: string): (typeof AI_PURPOSES)[number] | null {
@@ -93,7 +93,7 @@ const querySchema = z.union(
 /** Absent fields have the default. Replaced as a whole. */
 const renderSchema = z.strictObject(visitorFields)
 
-export const MAX_ORIGIN_HEADERS = 10
+const MAX_ORIGIN_HEADERS = 10
 
 /** As header names: of the connection, of what is sent, about the client, or our own. */
 const NOT_OWNERS =

@@ -20,8 +20,6 @@ export type TestAcme = {
   close(): Promise<void>
 }
 
-export type TestAcmeServer = Awaited<ReturnType<typeof startTestAcme>>
-
 type Fault = 'away' | 'rate-limited' | 'no-nonce' | 'nonces' | 'replaced-already' | 'not-his'
 
 type Header = { alg: string; nonce: string; url: string; jwk?: Record<string, string>; kid?: string }

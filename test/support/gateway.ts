@@ -15,8 +15,6 @@ import { listening, openSocket, serve } from './loopback.ts'
 
 export const CUSTOM_DOMAIN = 'shop.example'
 
-export type TestGateway = Awaited<ReturnType<typeof startTestGateway>>
-
 /** The canary has the origin's port on 127.0.0.2, and another on 127.0.0.1, so only the address guard protects it. */
 export async function startTestGateway(
   t: { after(end: () => unknown): void },

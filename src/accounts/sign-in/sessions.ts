@@ -16,7 +16,7 @@ export type SessionClient = { address: string; userAgent: string }
 
 const DAY_MS = 86_400_000
 export const IDLE_DAYS = 7
-export const SESSION_DAYS = 30
+const SESSION_DAYS = 30
 
 /** End of a session used at `$n`. */
 const expiry = (usedAt: string, createdAt: string) =>

@@ -132,7 +132,7 @@ function hashOf(text: string): number {
 }
 
 /** The words in both lists, each with its lower count. */
-export function wordsInBoth(one: PageWords, other: PageWords): PageWords {
+function wordsInBoth(one: PageWords, other: PageWords): PageWords {
   const both: number[] = []
   for (let left = 0, right = 0; left < one.length && right < other.length; ) {
     const [a, b] = [one[left]!, other[right]!]
