@@ -4,8 +4,11 @@ import { describe, it } from 'node:test'
 import { type Answer, javascript, openRenderer, scripted, slowJson } from '../../test/support/renderer.ts'
 
 const LATE_MS = 5_500
-const renderer = await openRenderer({ timeoutMs: 9_000, slots: 12 })
+const renderer = await openRenderer({ timeoutMs: 10_000, slots: 12 })
 const { routes } = renderer
+// The start of the browser counts in no limit below.
+routes.set('/first', 'first')
+await renderer.html('/first')
 
 const hung: Answer = () => {}
 routes.set('/hung.json', hung)
