@@ -30,13 +30,19 @@ export class RuleBook {
 
   /** The first rule that matches decides alone; null: none. `path`: as it is stored. */
   chosen(path: string, category = USUAL_CATEGORY, variant: PageVariant = 'desktop'): ChosenRule | null {
-    const matches = (entry: Entry) => isFor(entry.chosen.rule, category, variant) && isOfPath(entry, path)
-    return this.#entries.find(matches)?.chosen ?? null
+    return this.ofPath(path)(category, variant)
   }
 
   /** `chosen` for several visitors of a path. */
   ofPath(path: string): (category: string, variant: PageVariant) => ChosenRule | null {
-    const matching = this.#entries.filter((entry) => isOfPath(entry, path))
+    let given: Parameters | undefined
+    const isGiven = ({ parameter, isAnyValue }: QueryTest) => {
+      given ??= parametersOf(path)
+      return (isAnyValue ? given.names : given.whole).has(parameter)
+    }
+    const matching = this.#entries.filter(
+      ({ glob, query }) => matchesWhole(glob, path) && query.every(isGiven),
+    )
     return (category, variant) =>
       matching.find(({ chosen }) => isFor(chosen.rule, category, variant))?.chosen ?? null
   }
@@ -50,10 +56,6 @@ export class RuleBook {
     effects.delete(effect(category))
     return effects
   }
-}
-
-function isOfPath({ glob, query }: Entry, path: string): boolean {
-  return matchesWhole(glob, path) && matchesQuery(query, path)
 }
 
 function isFor({ when = {} }: Rule, category: string, variant: PageVariant): boolean {
@@ -80,20 +82,12 @@ export function queryTests({ when }: Rule): QueryTest[] {
   })
 }
 
-function matchesQuery(tests: readonly QueryTest[], path: string): boolean {
-  if (tests.length === 0) return true
-  if (lastQuery.path !== path) lastQuery = { path, ...parametersOf(path) }
-  const { names, parameters } = lastQuery
-  return tests.every(({ parameter, isAnyValue }) => (isAnyValue ? names : parameters).has(parameter))
-}
+type Parameters = { names: ReadonlySet<string>; whole: ReadonlySet<string> }
 
-/** The rules of a list ask one path one after the other: each parameter is read once. */
-let lastQuery = { path: '', ...parametersOf('') }
-
-function parametersOf(path: string): { names: ReadonlySet<string>; parameters: ReadonlySet<string> } {
+function parametersOf(path: string): Parameters {
   const mark = path.indexOf('?')
   const given = mark === -1 ? [] : path.slice(mark + 1).split('&')
-  return { names: new Set(given.map((one) => one.split('=', 1)[0]!)), parameters: new Set(given) }
+  return { names: new Set(given.map((one) => one.split('=', 1)[0]!)), whole: new Set(given) }
 }
 
 /** A hash of what the render depends on. */
