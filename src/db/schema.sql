@@ -478,13 +478,8 @@ create table rule_try (
   requested_at timestamptz not null default now(),
   -- The job's row may be gone.
   job_id uuid not null unique,
-  path   text collate "C" not null,
-  -- As whom it is rendered.
-  category text not null default 'search',
-  variant  text not null default 'desktop' check (variant in ('desktop', 'mobile')),
-  -- The rules that the path has before and after, with their places and effects; null: none.
-  before jsonb,
-  after  jsonb,
+  -- `TriedRules` in src/queue/jobs/claim.ts, and `TriedResult` in src/queue/tries/try-rules.ts; null: not there yet.
+  tried  jsonb not null,
   result jsonb,
   before_picture bytea,
   after_picture  bytea,
@@ -874,8 +869,7 @@ language sql volatile as $$
          extract(epoch from clock_timestamp() - j.created_at) * 1000,
          extract(epoch from j.wait_until - clock_timestamp()) * 1000,
          settings -> 'rules', j.crawler,
-         (select jsonb_build_object('path', path, 'variant', r.variant, 'before', before, 'after', after)
-            from rule_try r where job_id = for_job),
+         (select r.tried from rule_try r where job_id = for_job),
          j.variant,
          exists (select from device_page c where c.domain_id = d.id and c.path = j.path and c.is_open),
          (select key_sealed from origin_header where domain_id = for_domain), j.request_id

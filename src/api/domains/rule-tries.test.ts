@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
 import { assertAnswer, openApi, valuesOf } from '../../../test/support/api.ts'
 import { renderRecord } from '../../../test/support/render-record.ts'
 import { DEFAULT_PLANS } from '../../accounts/plans.ts'
@@ -19,7 +20,7 @@ const owner = await api.account()
 
 const URL = '/api/domains/shop.example.com/rules/try'
 /** The page shows its rule. */
-function usualPage({ path, rule }: Pick<RenderRequest, 'path' | 'rule'>): RenderOutcome {
+function usualPage({ path, rule }: RenderRequest): RenderOutcome {
   const banner = rule?.change?.remove === undefined ? '<p>Banner</p>' : ''
   const head = `<title>${rule?.change?.head?.title ?? 'Old'}</title><meta name="robots" content="all">`
   const html = `<html><head>${head}</head><body><p>${path}</p>${banner}</body></html>`
@@ -27,7 +28,7 @@ function usualPage({ path, rule }: Pick<RenderRequest, 'path' | 'rule'>): Render
 }
 
 /** Runs all queued jobs as a rendering node does. */
-async function work(answer: (request: RenderRequest) => RenderOutcome = usualPage): Promise<RenderRequest[]> {
+async function work(answer = usualPage): Promise<RenderRequest[]> {
   const { pool } = api
   const { clock } = api.deps
   const caps = { accountCap: 100, domainCap: 100, domainBackgroundCap: 100 }
@@ -65,6 +66,13 @@ async function tried(body: object) {
   const { status, body: made, text } = await api.post(URL, owner.key, body)
   assert.equal(status, 202, text)
   return `${URL}/${made['id']}`
+}
+
+/** Asks, works, and reads what came of it. */
+async function triedAt(body: object, answer = usualPage) {
+  const url = await tried(body)
+  const requests = await work(answer)
+  return { url, requests, pages: await pagesAt(url) }
 }
 
 type Page = Record<string, unknown> & { differences: { of: string; before: string; after: string }[] }
@@ -139,11 +147,8 @@ it('tries as a visitor whose rule changes, else as a search crawler on a desktop
     { path: '/same', action: 'render' },
   ]
   await shop({ devices: 'both', rules: [rules[3]] })
-  const url = await tried({ rules, paths: ['/ai', '/user', '/phone', '/same'] })
-  const requests = await work()
-  const tries = (await pagesAt(url)).map(
-    (page) => `${page['category']} ${page['variant']} ${page['rule_after']}`,
-  )
+  const { requests, pages } = await triedAt({ rules, paths: ['/ai', '/user', '/phone', '/same'] })
+  const tries = pages.map((page) => `${page['category']} ${page['variant']} ${page['rule_after']}`)
   assert.deepEqual(tries, ['ai desktop 0', 'ai-user mobile 1', 'search mobile 2', 'search desktop 3'])
   const asked = requests.map(({ path, visitor }) => `${path} ${visitor?.device} ${visitor?.userAgent}`)
   assert.deepEqual(asked, [
@@ -161,21 +166,17 @@ it('says what each action gives: outcome, status, and the pages of both where th
     { path: '/feed.xml', action: 'render' },
   ]
   const paths = ['/pass', '/not-found', '/gone', '/no-store', '/feed.xml', '/was-gone', '/was-no-store']
-  const url = await tried({ rules, paths })
-  const requests = await work()
+  const { requests, pages } = await triedAt({ rules, paths })
   assert.equal(requests.filter(({ path }) => path === '/was-no-store').length, 1, 'the same page')
-  const found = (await pagesAt(url)).map(({ outcome, ms, differences }) => {
+  const found = pages.map(({ outcome, ms, differences }) => {
     const told = differences.map(({ of, before, after }) => (of === 'head' ? of : `${of} ${before} ${after}`))
-    return [outcome, ms, ...told]
+    return [outcome, ms, ...told].join(', ')
   })
   assert.deepEqual(found, [
-    ['pass', null, 'outcome rendered pass'],
-    ['not-found', null, 'outcome rendered not-found', 'status 200 404'],
-    ['gone', null, 'outcome rendered gone', 'status 200 410'],
-    ['no-store', 0, 'outcome rendered no-store', 'head'],
-    ['rendered', 0, 'outcome pass rendered'],
-    ['rendered', 0, 'outcome gone rendered', 'status 410 200'],
-    ['rendered', 0, 'outcome no-store rendered'],
+    ...['pass, , outcome rendered pass', 'not-found, , outcome rendered not-found, status 200 404'],
+    ...['gone, , outcome rendered gone, status 200 410', 'no-store, 0, outcome rendered no-store, head'],
+    ...['rendered, 0, outcome pass rendered', 'rendered, 0, outcome gone rendered, status 410 200'],
+    'rendered, 0, outcome no-store rendered',
   ])
 })
 
@@ -208,19 +209,23 @@ it('works on a domain that is not active or over its quota, and says why a page 
   const id = await shop()
   await api.pool.query('update domain set is_active = false where id = $1', [id])
   await api.pool.query(`insert into render_count values ($1, '2026-11-01', 10000000)`, [id])
-  const url = await tried({ rules: [{ path: '/*', render: { wait_for: '#never' } }], paths: ['/'] })
   const reason = 'no element matches #never'
-  await work((request) =>
-    request.rule?.waitFor === undefined ? usualPage(request) : { kind: 'incomplete', reason, page: null },
+  const incomplete: RenderOutcome = { kind: 'incomplete', reason, page: null }
+  const body = { rules: [{ path: '/*', render: { wait_for: '#never' } }], paths: ['/'] }
+  const { pages } = await triedAt(body, (request) =>
+    request.rule?.waitFor ? incomplete : usualPage(request),
   )
-  const [page] = await pagesAt(url)
-  assert.deepEqual(page?.differences, [{ of: 'outcome', before: 'rendered', after: `incomplete: ${reason}` }])
+  assert.deepEqual(pages[0]?.differences, [
+    { of: 'outcome', before: 'rendered', after: `incomplete: ${reason}` },
+  ])
 })
 
 it('a render that crashes is retried, and cancelled jobs end the try', async () => {
   const id = await shop()
-  const url = await tried({ rules: [], paths: ['/', '/b'] })
-  await work(({ path }) => (path === '/' ? { kind: 'crashed', reason: 'killed' } : usualPage({ path })))
+  const crashed: RenderOutcome = { kind: 'crashed', reason: 'killed' }
+  const { url } = await triedAt({ rules: [], paths: ['/', '/b'] }, (request) =>
+    request.path === '/' ? crashed : usualPage(request),
+  )
   assert.equal(await stateOf(url), 'running')
   await cancelJobs(api.pool, id)
   assert.equal(await stateOf(url), 'done')
@@ -242,14 +247,11 @@ it('400: rules and paths that are refused when they are saved', async () => {
 
 it('others have their turn between paths', async () => {
   const rules = Array.from({ length: 50 }, (_, at) => ({ path: `/${at}*`, action: 'pass' as const }))
+  let isOver = false
+  const trying = visitorsToTry([], rules, numbered(20)).finally(() => (isOver = true))
   let turns = 0
-  const turn = () => {
-    turns++
-    next = setImmediate(turn)
-  }
-  let next = setImmediate(turn)
-  await visitorsToTry([], rules, numbered(20))
-  clearImmediate(next)
+  while (!isOver) turns += await setImmediate(1)
+  await trying
   assert(turns >= 20, `${turns}`)
 })
 

@@ -113,9 +113,9 @@ async function furnish(api: TestApi, account: TestAccount, colour: string): Prom
       ...[JSON.stringify([{ from: `/${colour}-old`, to: `/${colour}-new`, status: 301 }]), email],
     ),
     tryId: await inserted<string>(
-      `insert into rule_try (id, place, domain_id, job_id, path)
+      `insert into rule_try (id, place, domain_id, job_id, tried)
        values (gen_random_uuid(), 0, $1, gen_random_uuid(), $2) returning id`,
-      `/${colour}-tried`,
+      { path: `/${colour}-tried`, category: 'search', variant: 'desktop', before: null, after: null },
     ),
   }
   await storeInspectedPage(api, account, ids.inspectionId, colour)

@@ -49,8 +49,10 @@ export type ClaimedJob = {
   rendersUsed: number
 }
 
+/** `category` and `variant`: as whom the page is rendered. */
 export type TriedRules = {
   path: PagePath
+  category: string
   variant: PageVariant
   before: ChosenRule | null
   after: ChosenRule | null

@@ -10,7 +10,7 @@ import { RuleBook } from '../../rules/rule-book.ts'
 import { ownBlockProblem, RULE_CATEGORIES, type Rule } from '../../rules/schema.ts'
 import type { DomainSettings } from '../../sites/domain-settings.ts'
 import { storableJson } from '../../sites/inspection/side.ts'
-import { PAGE_VARIANTS, type PageVariant } from '../../store/page-id.ts'
+import { PAGE_VARIANTS } from '../../store/page-id.ts'
 import type { TriedRules } from '../jobs/claim.ts'
 import { enqueue } from '../jobs/enqueue.ts'
 import type { JobState } from '../jobs/job.ts'
@@ -19,7 +19,7 @@ import type { Tried, TriedResult } from './try-rules.ts'
 export const TRIED_AT_ONCE = 20
 /** Of a domain. */
 export const TRIED_A_DAY = 200
-const KEPT_DAYS = 1
+const IS_KEPT = `requested_at > now() - interval '1 day'`
 
 export const TRY_SIDES = ['before', 'after'] as const
 type TrySide = (typeof TRY_SIDES)[number]
@@ -52,12 +52,10 @@ export async function requestTry(
     const id = randomUUID()
     const own = paths.map((_path, place) => `${PATH_PREFIX}${id}-${place}` as PagePath)
     const jobs = await enqueue(client, domain.id, own, 'refresh', { variant: 'desktop' })
-    const pages = tried.map((page, place) => ({ ...page, place, job_id: jobs[place]?.jobId }))
     await client.query(
-      `insert into rule_try (id, domain_id, place, job_id, path, category, variant, before, after)
-       select $1, $2, place, job_id, path, category, variant, before, after
-         from jsonb_populate_recordset(null::rule_try, $3)`,
-      [id, domain.id, JSON.stringify(pages)],
+      `insert into rule_try (id, domain_id, place, job_id, tried)
+       select $1, $2, nr - 1, job, page from unnest($3::uuid[], $4::jsonb[]) with ordinality each (job, page, nr)`,
+      [id, domain.id, jobs.map(({ jobId }) => jobId), tried.map((page) => JSON.stringify(page))],
     )
     return id
   })
@@ -71,12 +69,12 @@ export async function visitorsToTry(
   before: readonly Rule[],
   after: readonly Rule[],
   paths: readonly PagePath[],
-) {
+): Promise<TriedRules[]> {
   const [present, wanted] = [new RuleBook(before), new RuleBook(after)]
   const visitors = PAGE_VARIANTS.flatMap((variant) =>
     RULE_CATEGORIES.map((category) => ({ category, variant })),
   )
-  const found: ((typeof visitors)[number] & TriedRules)[] = []
+  const found: TriedRules[] = []
   for (const path of paths) {
     await breathe()
     const [was, is] = [present.ofPath(path), wanted.ofPath(path)]
@@ -92,7 +90,7 @@ async function checkLimit(client: Queryable, domain: DomainId, more: number): Pr
   const { rows } = await client.query<{ tried: number; seconds: number | null }>(
     `select count(*)::integer as tried,
             ceil(extract(epoch from min(requested_at) + interval '1 day' - now()))::integer as seconds
-       from rule_try where domain_id = $1 and requested_at > now() - interval '1 day'`,
+       from rule_try where domain_id = $1 and ${IS_KEPT}`,
     [domain],
   )
   const { tried, seconds } = rows[0]!
@@ -101,13 +99,8 @@ async function checkLimit(client: Queryable, domain: DomainId, more: number): Pr
 }
 
 type Row = {
-  path: PagePath
-  category: string
-  variant: PageVariant
+  tried: TriedRules
   pictures: TrySide[]
-  /** Counting from 0; null: none. */
-  rule_before: number | null
-  rule_after: number | null
   result: TriedResult | null
   state: JobState | null
   outcome: string | null
@@ -118,15 +111,13 @@ export type RuleTry = NonNullable<Awaited<ReturnType<typeof findTry>>>
 /** null: unknown, another account's, or removed. */
 export async function findTry(db: Queryable, domain: DomainId, id: string) {
   const { rows } = await db.query<Row>(
-    `select p.path, p.category, p.variant,
+    `select p.tried, p.result, j.state, j.outcome,
             array_remove(array[case when p.before_picture is not null then 'before' end,
-                               case when p.after_picture is not null then 'after' end], null) as pictures,
-            (p.before ->> 'index')::integer as rule_before, (p.after ->> 'index')::integer as rule_after,
-            p.result, j.state, j.outcome
+                               case when p.after_picture is not null then 'after' end], null) as pictures
        from rule_try p left join job j on j.id = p.job_id
-      where p.domain_id = $1 and p.id = $2 and p.requested_at > now() - make_interval(days => $3)
+      where p.domain_id = $1 and p.id = $2 and ${IS_KEPT}
       order by p.place`,
-    [domain, id, KEPT_DAYS],
+    [domain, id],
   )
   if (rows.length === 0) return null
   const isOver = ({ result, state }: Row) => result !== null || !(state === 'queued' || state === 'running')
@@ -135,10 +126,13 @@ export async function findTry(db: Queryable, domain: DomainId, id: string) {
     /** Of the whole. */
     state: rows.every(isOver) ? ('done' as const) : hasBegun ? ('running' as const) : ('queued' as const),
     pages: rows.map((row) => {
-      const { result, outcome, state: _, ...page } = row
+      const { before, after, ...page } = row.tried
+      // Of the rules, counting from 0; null: none.
+      const [rule_before, rule_after] = [before?.index ?? null, after?.index ?? null]
       // null: not rendered yet. A job that was cancelled or crashed has no result.
-      const ended = isOver(row) ? (outcome ?? 'cancelled') : null
-      return { ...page, ...(result ?? { outcome: ended, ms: null, differences: [] }) }
+      const outcome = isOver(row) ? (row.outcome ?? 'cancelled') : null
+      const result = row.result ?? { outcome, ms: null, differences: [] }
+      return { ...page, pictures: row.pictures, rule_before, rule_after, ...result }
     }),
   }
 }
@@ -151,8 +145,8 @@ export async function findTryPicture(
 ): Promise<Buffer | null> {
   const { rows } = await db.query<{ picture: Buffer | null }>(
     `select case $4 when 'before' then before_picture else after_picture end as picture from rule_try
-      where domain_id = $1 and id = $2 and place = $3 and requested_at > now() - make_interval(days => $5)`,
-    [domain, id, place, side, KEPT_DAYS],
+      where domain_id = $1 and id = $2 and place = $3 and ${IS_KEPT}`,
+    [domain, id, place, side],
   )
   return rows[0]?.picture ?? null
 }
@@ -165,5 +159,5 @@ export async function keepTried(client: Queryable, job: JobId, { result, picture
 }
 
 export function removeOldTries(pool: pg.Pool, steps?: Steps): Promise<number> {
-  return removeOld(pool, { table: 'rule_try', at: 'requested_at', keptDays: KEPT_DAYS }, steps)
+  return removeOld(pool, { table: 'rule_try', at: 'requested_at', keptDays: 1 }, steps)
 }

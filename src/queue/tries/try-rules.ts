@@ -112,27 +112,29 @@ function compared(before: Answer, after: Answer, path: string): TriedResult['dif
   const [old, fresh] = [described(before, path), described(after, path)]
   return DIFFERENCES.flatMap((of) => {
     const [was, is] = [old[of], fresh[of]]
-    const isComparable =
-      of === 'outcome' ||
-      (of === 'status' && was !== '' && is !== '') ||
-      (before.page !== null && after.page !== null)
-    return was === is || !isComparable ? [] : [{ of, before: was, after: is }]
+    return was === undefined || is === undefined || was === is ? [] : [{ of, before: was, after: is }]
   })
 }
 
-function described({ outcome, detail, requests, status, page }: Answer, path: string) {
-  const html = page?.html.slice(0, READ_CHARS) ?? ''
-  const headers = page?.headers.map(([name, value]) => `${name.toLowerCase()}: ${value}`) ?? []
+type Description = Partial<Record<(typeof DIFFERENCES)[number], string>>
+
+/** Of what can be compared. */
+function described({ outcome, detail, requests, status, page }: Answer, path: string): Description {
   const lines = (all: readonly string[]) => all.join('\n').slice(0, TEXT_CHARS)
-  return {
+  const always = {
     outcome: detail === '' ? outcome : `${outcome}: ${detail}`,
-    status: String(status ?? ''),
+    ...(status !== null && { status: `${status}` }),
+  }
+  if (page === null) return always
+  const html = page.html.slice(0, READ_CHARS)
+  return {
+    ...always,
     head: lines(headOf(html)),
     text: lines(factsOf(html, `https://site.invalid${path}`, DIGEST_FACTS).text),
-    headers: lines(headers.sort()),
-    html_bytes: String(Buffer.byteLength(page?.html ?? '')),
-    requests: String(requests),
-  } satisfies Record<(typeof DIFFERENCES)[number], string>
+    headers: lines(page.headers.map(([name, value]) => `${name.toLowerCase()}: ${value}`).sort()),
+    html_bytes: `${Buffer.byteLength(page.html)}`,
+    requests: `${requests}`,
+  }
 }
 
 /** Lines such as `robots: noindex`: the title, and what crawlers read of `meta` and `link`. */
