@@ -6,13 +6,15 @@ import { type Queryable, retriedTransaction, transaction } from '../db/transacti
 import { AppError } from '../errors.ts'
 import type { AccountId, DomainId, DomainName } from '../ids.ts'
 import { cancelJobs, cancelMobileJobs, deleteJobs } from '../queue/jobs/cancel.ts'
+import { coveredRules } from '../rules/rule-book.ts'
 import { ownBlockProblem } from '../rules/schema.ts'
 import { addVersion } from '../site-files/versions.ts'
 import { announceAccount, announceHost } from '../store/invalidation.ts'
 import { deleteMobilePages, purgeAhead, purgePages } from '../store/purge.ts'
+import { outdatedPages } from '../store/stale-pages.ts'
 import { type DomainSettings, type GivenOriginHeaders, readDomainSettings } from './domain-settings.ts'
 import { type Domain, type DomainView, type DomainWithSettings, findDomain } from './domains.ts'
-import { keepOriginHeaders } from './origin-headers.ts'
+import { keepOriginHeaders, openToAll } from './origin-headers.ts'
 
 export type DeletedDomain = {
   id: DomainId
@@ -128,6 +130,26 @@ export async function updateDomain(
     await announceHost(client, name)
     return changed
   })
+}
+
+type Warning = ReturnType<typeof coveredRules>[number] | ReturnType<typeof openToAll>[number]
+
+/** `updateDomain`, with what owners should know of it. `refreshes`: pages that other rules made become stale. */
+export async function updateWithNotes(
+  pool: pg.Pool,
+  account: AccountId,
+  name: DomainName,
+  { refreshes, ...change }: DomainChange & { refreshes: boolean },
+  view: DomainView,
+): Promise<{ domain: DomainWithSettings; warnings?: Warning[]; outdated_pages?: number }> {
+  const domain = await updateDomain(pool, account, name, change, view)
+  const { rules, origin_headers: headers } = change.settings ?? {}
+  if (rules === undefined) return { domain, ...(headers && { warnings: openToAll(headers) }) }
+  return {
+    domain,
+    warnings: [...coveredRules(rules), ...openToAll(headers ?? [])],
+    outdated_pages: await outdatedPages(pool, domain.id, rules, refreshes ? view.nowMs : null),
+  }
 }
 
 /** Locks the domain, so that versions are in the order of the changes. Throws `domain_not_found`. */

@@ -46,9 +46,8 @@ async function storedHeaders(client: Queryable, vault: Vault, domain: DomainId):
     'select key_sealed from origin_header where domain_id = $1',
     [domain],
   )
-  const sealed = rows[0]?.key_sealed
   try {
-    return sealed === undefined ? [] : openHeaders(vault, domain, sealed)
+    return rows.flatMap(({ key_sealed }) => openHeaders(vault, domain, key_sealed))
   } catch (cause) {
     throw new AppError('secrets_unavailable', { cause })
   }

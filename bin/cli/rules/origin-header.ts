@@ -1,7 +1,7 @@
 import { ownerOfDomain } from '../../../src/accounts/keys.ts'
 import { firstProblem } from '../../../src/api/http/validation.ts'
 import { createVault } from '../../../src/certificates/vault/vault.ts'
-import { updateDomain } from '../../../src/sites/domain-changes.ts'
+import { updateWithNotes } from '../../../src/sites/domain-changes.ts'
 import { domainSettingsPatchSchema, type GivenOriginHeaders } from '../../../src/sites/domain-settings.ts'
 import type { DomainWithSettings } from '../../../src/sites/domains.ts'
 import { openToAll } from '../../../src/sites/origin-headers.ts'
@@ -71,16 +71,13 @@ async function change(
     const given = decide(others, others.length < before.length)
     const problem = firstProblem(domainSettingsPatchSchema, { origin_headers: given }, 'settings')
     if (problem !== null) throw new UsageError(problem)
-    const domain = await updateDomain(
-      pool,
-      await ownerOfDomain(pool, name),
-      name,
-      { settings: { origin_headers: given }, vault: createVault({ pool, keys, dataDir }) },
-      { plans, nowMs },
-    )
-    const warnings = openToAll(given)
-    const lines = warnings.map((one) => `${one.origin_header}: ${one.message}.\n`)
-    return { json: { domain, warnings }, text: `${lines.join('')}${listed(domain)}` }
+    const vault = createVault({ pool, keys, dataDir })
+    const settings = { origin_headers: given }
+    const owner = await ownerOfDomain(pool, name)
+    const change = { settings, vault, refreshes: false }
+    const saved = await updateWithNotes(pool, owner, name, change, { plans, nowMs })
+    const warnings = openToAll(given).map((one) => `${one.origin_header}: ${one.message}.\n`)
+    return { json: saved, text: `${warnings.join('')}${listed(saved.domain)}` }
   })
 }
 

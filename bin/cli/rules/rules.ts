@@ -1,12 +1,11 @@
+import { z } from 'zod'
 import { ownerOfDomain } from '../../../src/accounts/keys.ts'
 import { firstProblem } from '../../../src/api/http/validation.ts'
 import { mostAskedPaths } from '../../../src/insight/traffic/read-summaries.ts'
 import { findTry, type RuleTry, requestTry, TRIED_AT_ONCE } from '../../../src/queue/tries/rule-tries.ts'
 import { coveredRules } from '../../../src/rules/rule-book.ts'
-import type { Rule } from '../../../src/rules/schema.ts'
-import { updateDomain } from '../../../src/sites/domain-changes.ts'
-import { domainSettingsPatchSchema } from '../../../src/sites/domain-settings.ts'
-import { outdatedPages } from '../../../src/store/stale-pages.ts'
+import { checkedRules, type Rule } from '../../../src/rules/schema.ts'
+import { updateWithNotes } from '../../../src/sites/domain-changes.ts'
 import { type Commands, defineCommand, UsageError } from '../../command-line/command.ts'
 import { withDatabase } from '../../command-line/open-database.ts'
 import {
@@ -48,21 +47,14 @@ const rulesSet = defineCommand({
     const rules = parseRules(await readFileOption(values.file))
     return withDatabase(around, async ({ pool, nowMs }) => {
       const owner = await ownerOfDomain(pool, name)
-      const domain = await updateDomain(
-        pool,
-        owner,
-        name,
-        { settings: { rules }, author: 'command line' },
-        { plans, nowMs },
-      )
-      const outdated = await outdatedPages(pool, domain.id, rules, values.refresh ? nowMs : null)
-      const warnings = coveredRules(rules)
-      const never = warnings.map(
+      const change = { settings: { rules }, refreshes: values.refresh }
+      const saved = await updateWithNotes(pool, owner, name, change, { plans, nowMs })
+      const never = coveredRules(rules).map(
         ({ rule, covered_by: by }) =>
           `Rule ${rule + 1} never matches: rule ${by + 1} takes all that it could.\n`,
       )
-      const text = `${never.join('')}${name} now has ${rules.length} ${rules.length === 1 ? 'rule' : 'rules'}. Stored pages that other rules made: ${outdated}.`
-      return { json: { domain, warnings, outdated_pages: outdated }, text }
+      const text = `${never.join('')}${name} now has ${rules.length} ${rules.length === 1 ? 'rule' : 'rules'}. Stored pages that other rules made: ${saved.outdated_pages}.`
+      return { json: saved, text }
     })
   },
 })
@@ -107,17 +99,13 @@ function triedText({ pages }: RuleTry): string {
   return table(['path', 'as', 'rule', 'outcome', { heading: 'time', right: true }, 'differences'], rows, '')
 }
 
-/** A list, or an object with it as the API takes it. */
+/** A list, or the body of a `PUT`. */
 function parseRules(text: string): Rule[] {
   const json = parseJsonOption('file', text)
-  const settings = Array.isArray(json)
-    ? { rules: json }
-    : ((json as { settings?: unknown } | null)?.settings ?? json)
-  const parsed = domainSettingsPatchSchema.pick({ rules: true }).required().safeParse(settings)
-  if (parsed.success) return parsed.data.rules
-  throw new UsageError(
-    `--file: ${firstProblem(domainSettingsPatchSchema, settings, 'JSON') ?? 'has no rules'}`,
-  )
+  const rules = (json as { settings?: { rules?: unknown } } | null)?.settings?.rules ?? json
+  const parsed = checkedRules.safeParse(rules)
+  if (parsed.success) return parsed.data
+  throw new UsageError(`--file: ${firstProblem(z.object({ rules: checkedRules }), { rules })}`)
 }
 
 export const commands: Commands = { 'rules show': rulesShow, 'rules set': rulesSet, 'rules try': rulesTry }

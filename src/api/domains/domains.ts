@@ -1,13 +1,10 @@
 import { z } from 'zod'
 import { AppError } from '../../errors.ts'
-import { coveredRules } from '../../rules/rule-book.ts'
 import { ownRobotsText } from '../../site-files/robots-files.ts'
-import { checkSiteLimit, createDomain, deleteDomain, updateDomain } from '../../sites/domain-changes.ts'
+import { checkSiteLimit, createDomain, deleteDomain, updateWithNotes } from '../../sites/domain-changes.ts'
 import { parseDomainName } from '../../sites/domain-name.ts'
 import { domainSettingsPatchSchema } from '../../sites/domain-settings.ts'
 import { findDomain, listDomains } from '../../sites/domains.ts'
-import { openToAll } from '../../sites/origin-headers.ts'
-import { outdatedPages } from '../../store/stale-pages.ts'
 import { authorOf, callerOf } from '../http/access.ts'
 import type { ApiApp, ApiDeps, CheckOrigin } from '../http/app.ts'
 import { jsonResponse } from '../http/responses.ts'
@@ -149,22 +146,11 @@ export function domains(app: ApiApp, deps: ApiDeps): void {
       const domain = await ownedDomain(pool, account, request.params.domain)
       const originUrl = rawOrigin === undefined ? undefined : await checkedOrigin(checkOrigin, rawOrigin)
       const author = await authorOf(pool, request)
-      const change = { originUrl, isActive, settings, vault, author }
-      const changed = await updateDomain(pool, account, domain.name, change, view())
-      const open = settings?.origin_headers && openToAll(settings.origin_headers)
-      const rules = settings?.rules
-      if (rules === undefined) {
-        await caughtUp()
-        return { domain: changed, ...(open && { warnings: open }) }
-      }
-      const staleAtMs = request.query.refresh === 'true' ? clock.nowMs() : null
-      const outdated = await outdatedPages(pool, changed.id, rules, staleAtMs)
+      const refreshes = request.query.refresh === 'true'
+      const change = { originUrl, isActive, settings, vault, author, refreshes }
+      const changed = await updateWithNotes(pool, account, domain.name, change, view())
       await caughtUp()
-      return {
-        domain: changed,
-        warnings: [...coveredRules(rules), ...(open ?? [])],
-        outdated_pages: outdated,
-      }
+      return changed
     },
   })
 
