@@ -148,24 +148,31 @@ describe('change: what is stored differs, what is judged does not', () => {
     assert.deepEqual(changes.headers, ['X-Robots-Tag', 'X-Own'])
   })
 
-  it('an element, what is around it, a form that hides its methods, and a head set twice and before the styles', async () => {
+  it('an element, what is around it with a canonical, a form that hides its methods, and a head set twice and before the styles', async () => {
     renderer.routes.set(
       '/nested',
       `<style>p {}</style><title>N</title><body><p>Kept, and long enough to be content.</p>
-      <div class=b>1<form class=a><input name=remove><input name=replaceWith>2</form>3</div>`,
+      <div class=b>1<link rel=canonical href=/x><form class=a><input name=before><input name=after>2</form>3</div>`,
     )
     const meta = [
       { name: 'robots', content: 'all' },
       { name: 'description', content: 'new' },
     ]
-    const change: RuleChange = { remove: ['.a', '.b', '.none'], head: { robots: 'none', meta } }
+    const change: RuleChange = {
+      remove: ['.a', '.b', '.none'],
+      head: { robots: 'none', canonical: 'self', meta },
+    }
     const { outcome } = await renderer.explained('/nested', { rule: { index: 0, change } })
     assert(outcome.kind === 'rendered')
-    assert.match(outcome.html, /<div class="b">1<form class="a">.*2<\/form>3<\/div>/)
+    assert.match(
+      outcome.html,
+      /<div class="b">1<link rel="canonical" href="\/x"><form class="a">.*2<\/form>3<\/div>/,
+    )
     const html = outcome.changed?.html ?? ''
     assert.match(html, /content\.<\/p>\s*<\/body><\/html>$/)
     const head =
-      '<title>N</title><meta name="robots" content="all"><meta name="description" content="new"><style>'
+      '<title>N</title><meta name="robots" content="all"><link rel="canonical" href="https://shop.example/nested">' +
+      '<meta name="description" content="new"><style>'
     assert(html.includes(head), html)
   })
 })

@@ -1,6 +1,6 @@
 // What the owner's rule changes after the snapshot, in the same world and scope, and what it waits for before.
 
-const { remove, replaceWith } = Element.prototype
+const { before, after, contains } = Element.prototype
 
 /**
  * @typedef {{ name?: string, property?: string, content: string }} Meta
@@ -11,94 +11,47 @@ const { remove, replaceWith } = Element.prototype
 const LOCKS =
   /^(?:modal-open|no-?scroll|scroll-?lock(?:ed)?|overflow-hidden|didomi-popup-open|sp-message-open|cmplz-.*|.*(?:cookie|consent).*)$/i
 
+/** Of the page as it is, and as the rule wants it; both stand in one document. @type {Set<Element>} */
+const old = new Set()
+/** @type {Set<Element>} */
+const added = new Set()
+
 /**
- * One serialisation holds the page before and after: what changed stands between two comments with `mark`, and `before`
- * has what stood there.
- * @param {Change} change @param {Part[]} scopes @param {ShadowRoot[]} shadowRoots
+ * Marks what only the page before or after the change has, for one serialisation of both: `-` before, `+` after.
+ * `markTags` does so for the start tags of `html` and `body`.
+ * @param {Change} change @param {Part[]} scopes
  */
 // biome-ignore lint/correctness/noUnusedVariables: src/render/visit/snapshot.ts calls it
-function changePage(change, scopes, shadowRoots) {
-  const edits = createEdits(change.mark, shadowRoots)
-  const removed = change.remove.map((selector) => ({ selector, elements: edits.remove([selector], scopes) }))
-  let consent = 0
-  if (change.consent !== null) {
-    consent = edits.remove(change.consent, scopes)
-    for (const element of [root, doc.body]) if (element instanceof HTMLElement) edits.unlock(element)
+function changePage({ mark, remove, consent, head }, scopes) {
+  const removed = remove.map((selector) => ({ selector, elements: removeAll([selector], scopes) }))
+  const changes = {
+    removed,
+    consent: consent === null ? 0 : removeAll(consent, scopes),
+    head: changeHead(head),
   }
-  const { before, rootTag } = edits
-  return { changes: { removed, consent, head: changeHead(change.head, edits) }, before, rootTag: rootTag() }
+  for (const element of [...old, ...added]) {
+    before.call(element, new Comment(`${old.has(element) ? '-' : '+'}${mark}`))
+    after.call(element, new Comment(`/${mark}`))
+  }
+  const locked = consent === null ? [] : [root, doc.body].filter((element) => element instanceof HTMLElement)
+  /** @param {string} html */
+  const markTags = (html) =>
+    locked.reduce((text, element) => {
+      const unlocked = `<!--+${mark}-->${unlockedTag(element)}<!--/${mark}-->`
+      return text.replace(openTag(element), (tag) => `<!---${mark}-->${tag}<!--/${mark}-->${unlocked}`)
+    }, html)
+  return { changes, markTags }
 }
 
-/** @param {string} mark @param {ShadowRoot[]} shadowRoots */
-function createEdits(mark, shadowRoots) {
-  /** @type {string[]} */
-  const before = []
-  /** @type {Set<Element>} */
-  const changed = new Set()
-  const box = doc.createElement('div')
-  /** @type {string | null} */
-  let rootTag = null
-  /** @param {string} text */
-  const marks = (text) => ({
-    start: new Comment(`${mark}${before.push(text) - 1}`),
-    end: new Comment(mark),
-  })
-  /** @param {Element} element */
-  const removeOne = (element) => {
-    if (changed.has(element)) return remove.call(element)
-    const { start, end } = marks('')
-    replaceWith.call(element, start, end)
-    box.replaceChildren(element)
-    before[before.length - 1] = box.getHTML({ shadowRoots })
-  }
-  return {
-    before,
-    removeOne,
-    rootTag: () => rootTag,
-    /** @param {string[]} selectors @param {Part[]} scopes */
-    remove(selectors, scopes) {
-      let count = 0
-      for (const scope of scopes) {
-        for (const element of matching(scope, selectors)) {
-          if (element === root || element === doc.head || element === doc.body) continue
-          removeOne(element)
-          count++
-        }
-      }
-      return count
-    },
-    /** @param {Element} element @param {() => void} change */
-    change(element, change) {
-      if (changed.has(element)) return change()
-      const { start, end } = marks(element.outerHTML)
-      changed.add(element)
-      element.before(start)
-      element.after(end)
-      change()
-    },
-    /** @param {string} tag */
-    add(tag) {
-      const { start, end } = marks('')
-      const element = doc.createElement(tag)
-      changed.add(element)
-      const style = doc.head?.querySelector('style')
-      if (style) style.before(start, element, end)
-      else (doc.head ?? root).append(start, element, end)
-      return element
-    },
-    /** @param {HTMLElement} element */
-    unlock(element) {
-      const tag = openTag(element)
-      unlock(element)
-      if (openTag(element) === tag) return
-      const { start, end } = marks(tag)
-      if (element === root) rootTag = `<!--${start.data}-->${openTag(root)}<!--${mark}-->`
-      else {
-        element.before(start)
-        element.prepend(end)
-      }
-    },
-  }
+/** Returns how many. @param {string[]} selectors @param {Part[]} scopes */
+function removeAll(selectors, scopes) {
+  const kept = [root, doc.head, doc.body]
+  const found = scopes.flatMap((scope) => matching(scope, selectors))
+  const removable = found.filter(
+    (element) => !old.has(element) && !kept.includes(/** @type {never} */ (element)),
+  )
+  for (const element of removable) old.add(element)
+  return removable.length
 }
 
 /**
@@ -118,68 +71,71 @@ function matching(scope, selectors) {
 }
 
 /** @param {HTMLElement} element */
-function unlock(element) {
-  for (const name of [...element.classList]) if (LOCKS.test(name)) element.classList.remove(name)
-  if (element.getAttribute('class') === '') element.removeAttribute('class')
-  const { style } = element
-  if (!/hidden|clip/.test(`${style.overflow} ${style.overflowY}`) && style.position !== 'fixed') return
-  for (const name of ['overflow', 'overflow-x', 'overflow-y', 'position', 'top', 'width', 'height']) {
-    style.removeProperty(name)
+function unlockedTag(element) {
+  const copy = /** @type {HTMLElement} */ (element.cloneNode(false))
+  for (const name of [...copy.classList]) if (LOCKS.test(name)) copy.classList.remove(name)
+  if (copy.getAttribute('class') === '') copy.removeAttribute('class')
+  const { style } = copy
+  if (/hidden|clip/.test(`${style.overflow} ${style.overflowY}`) || style.position === 'fixed') {
+    for (const name of ['overflow', 'overflow-x', 'overflow-y', 'position', 'top', 'width', 'height']) {
+      style.removeProperty(name)
+    }
+    if (copy.getAttribute('style') === '') copy.removeAttribute('style')
   }
-  if (element.getAttribute('style') === '') element.removeAttribute('style')
+  return openTag(copy)
 }
 
-/** @param {Change['head']} head @param {ReturnType<typeof createEdits>} edits */
-function changeHead({ title, robots, canonical, meta = [] }, edits) {
+/** Returns the names of what it changed. @param {Change['head']} head */
+function changeHead(head) {
+  const { title, robots, canonical, meta = [] } = head
   /** @param {Element[]} found @param {string} tag @param {Record<string, string>} attributes @param {string} [text] */
-  const put = (found, tag, attributes, text) => {
-    const [first, ...others] = found
-    for (const element of others) edits.removeOne(element)
-    const element = first ?? edits.add(tag)
-    edits.change(element, () => {
-      for (const [name, value] of Object.entries(attributes)) setAttribute.call(element, name, value)
-      if (text !== undefined) element.textContent = text
-    })
+  const put = ([first, ...others], tag, attributes, text) => {
+    for (const element of others) old.add(element)
+    const element = changeable(first, tag)
+    for (const [name, value] of Object.entries(attributes)) setAttribute.call(element, name, value)
+    if (text !== undefined) element.textContent = text
   }
-  /** @type {string[]} */
-  const changed = []
-  if (title !== undefined) {
-    put(elements('head > title'), 'title', {}, title)
-    changed.push('title')
-  }
-  if (robots !== undefined) {
-    put(metas('name', 'robots'), 'meta', { name: 'robots', content: robots })
-    changed.push('robots')
-  }
-  if (canonical !== undefined) {
+  if (title !== undefined) put(elements('head > title'), 'title', {}, title)
+  if (robots !== undefined) put(metas('name', 'robots'), 'meta', { name: 'robots', content: robots })
+  if (canonical !== undefined)
     put(elements('link[rel~="canonical" i]'), 'link', { rel: 'canonical', href: canonical })
-    changed.push('canonical')
+  for (const attribute of /** @type {const} */ (['name', 'property'])) {
+    for (const value of new Set(meta.flatMap((one) => one[attribute] ?? []))) {
+      const wanted = meta.filter((one) => one[attribute] === value)
+      const found = metas(attribute, value)
+      wanted.forEach(({ content }, at) => {
+        const own = at === wanted.length - 1 ? found.slice(at) : found.slice(at, at + 1)
+        put(own, 'meta', { [attribute]: value, content })
+      })
+    }
   }
-  for (const key of new Set(
-    meta.map(({ name, property }) => (name === undefined ? `p${property}` : `n${name}`)),
-  )) {
-    const [attribute, value] = [key.startsWith('p') ? 'property' : 'name', key.slice(1)]
-    const wanted = meta.filter((one) => one[/** @type {'name' | 'property'} */ (attribute)] === value)
-    const found = metas(attribute, value)
-    wanted.forEach(({ content }, at) => {
-      const own = at === wanted.length - 1 ? found.slice(at) : found.slice(at, at + 1)
-      put(own, 'meta', { [attribute]: value, content })
-    })
-    changed.push(value)
-  }
-  return changed
+  const names = Object.keys(head).filter((name) => name !== 'meta')
+  return [...new Set([...names, ...meta.map(({ name, property }) => name ?? property)])]
+}
+
+/** A copy in the place of an element, or a new one. @param {Element | undefined} present @param {string} tag */
+function changeable(present, tag) {
+  if (present !== undefined && added.has(present)) return present
+  const element = /** @type {Element} */ (present?.cloneNode(true) ?? doc.createElement(tag))
+  const style = doc.head?.querySelector('style')
+  if (present !== undefined) {
+    after.call(present, element)
+    old.add(present)
+  } else if (style) style.before(element)
+  else (doc.head ?? root).append(element)
+  added.add(element)
+  return element
 }
 
 /** @param {string} selector @returns {Element[]} */
 function elements(selector) {
-  return [...page.querySelectorAll(selector)]
+  const isOld = (/** @type {Element} */ element) => [...old].some((one) => contains.call(one, element))
+  return [...page.querySelectorAll(selector)].filter((element) => !isOld(element))
 }
 
 /** @param {string} attribute @param {string} value */
 function metas(attribute, value) {
-  return elements(`meta[${attribute}]`).filter(
-    (meta) => getAttribute.call(meta, attribute)?.toLowerCase() === value.toLowerCase(),
-  )
+  return elements(`meta[${attribute}="${CSS.escape(value)}" i]`)
 }
 
 /**

@@ -49,7 +49,6 @@ const page = {
   children: own('children'),
   adoptedStyleSheets: own('adoptedStyleSheets'),
 }
-const NO_CHANGE = { changes: null, before: [], rootTag: null }
 
 /**
  * `marker`: comments to remove; `change`: of the owner's rule, null: none.
@@ -101,9 +100,9 @@ function takeSnapshot(maxChars, maxElements, marker, change) {
   declareUtf8()
 
   putTagsFirst()
-  const { changes, before, rootTag } = change === null ? NO_CHANGE : changePage(change, scopes, shadowRoots)
-  const marked = `${doctype()}${rootTag ?? openTag(root)}${root.getHTML({ shadowRoots })}</html>`
-  const html = [marked, ...before].join(change === null ? '' : `<!--${change.mark}/-->`)
+  const { changes = null, markTags } = change === null ? {} : changePage(change, scopes)
+  const unmarked = `${doctype()}${openTag(root)}${root.getHTML({ shadowRoots })}</html>`
+  const html = markTags?.(unmarked) ?? unmarked
   if (html.length > maxChars) return { kind: 'too-large', what: 'snapshot-bytes' }
   return { kind: 'html', html: asAscii(html), blank, unscripted, ...metas, changes }
 }

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { RuleChange } from '../../rules/schema.ts'
 import { within } from '../../within.ts'
 import type { CdpSession } from '../browser/cdp.ts'
-import type { RenderOutcome, RenderRequest, RenderRule, RuleChanges } from '../outcome.ts'
+import type { RenderOutcome, RenderRequest, RenderRule } from '../outcome.ts'
 import type { Page } from '../tab/page.ts'
 import type { NetworkActivity } from '../time/network-activity.ts'
 import type { RenderClock } from '../time/virtual-clock.ts'
@@ -77,20 +77,13 @@ export function changeOf({ rule }: Pick<RenderRequest, 'rule'>, url: string): Ru
 }
 
 /** The page was judged as it is; what is stored is as the rule wants it. */
-export function withChanges(
-  outcome: RenderOutcome,
-  snapshot: Snapshot,
-  rule: RenderRule | undefined,
-): RenderOutcome {
+export function withChanges(outcome: RenderOutcome, snapshot: Snapshot, rule?: RenderRule): RenderOutcome {
   if (outcome.kind !== 'rendered' || snapshot.kind !== 'html' || rule === undefined) return outcome
   const wanted = Object.entries(rule.change?.headers ?? {})
   const names = new Set(wanted.map(([name]) => name.toLowerCase()))
   const headers = [...outcome.headers.filter(([name]) => !names.has(name.toLowerCase())), ...wanted]
   const none = { removed: [], consent: 0, head: [] }
-  const changes: RuleChanges = {
-    rule: rule.index,
-    ...(snapshot.changed?.changes ?? none),
-    headers: wanted.map(([name]) => name),
-  }
-  return { ...outcome, changed: { html: snapshot.changed?.html ?? outcome.html, headers, changes } }
+  const { html, changes } = snapshot.changed ?? { html: outcome.html, changes: none }
+  const named = { ...changes, rule: rule.index, headers: wanted.map(([name]) => name) }
+  return { ...outcome, changed: { html, headers, changes: named } }
 }

@@ -66,18 +66,24 @@ export async function takeSnapshot(
   const taken = result.value as Taken
   if (taken.kind !== 'html') return taken
   const { changes, html: ascii, ...whole } = taken
-  const { html, changed } = unmarked(readAscii(ascii), mark)
+  const [html, changed] = unmarked(readAscii(ascii), mark)
   if (Math.max(Buffer.byteLength(html), Buffer.byteLength(changed)) > snapshotBytes)
     return { kind: 'too-large', what: 'snapshot-bytes' }
   return { ...whole, html, ...(changes && { changed: { html: changed, changes } }) }
 }
 
 /** The page as it was and as the rule wants it (src/render/in-page/rule.js). */
-function unmarked(text: string, mark: string): { html: string; changed: string } {
-  const [marked = '', ...before] = text.split(`<!--${mark}/-->`)
-  const edit = new RegExp(`<!--${mark}(\\d+)-->(.*?)<!--${mark}-->`, 'gs')
-  const restored = (part = ''): string => part.replace(edit, (_edit, at) => restored(before[Number(at)]))
-  return { html: restored(marked), changed: marked.replace(edit, '$2') }
+function unmarked(text: string, mark: string): [before: string, after: string] {
+  const open: string[] = []
+  let [before, after] = ['', '']
+  for (const [at, piece] of text.split(new RegExp(`<!--([-+/])${mark}-->`)).entries()) {
+    if (at % 2 === 0) {
+      if (!open.includes('+')) before += piece
+      if (!open.includes('-')) after += piece
+    } else if (piece === '/') open.pop()
+    else open.push(piece)
+  }
+  return [before, after]
 }
 
 export async function makeWorld(session: CdpSession, frameId: string): Promise<number> {
