@@ -200,7 +200,7 @@ it('a header for the origin is kept without its value, and its rules for firewal
   await isClean()
   await button('Save the header', access).click()
   await access.getByText('with all requests').waitFor()
-  await button('Let Prepaint through your firewall', access).click()
+  await access.getByText('Let Prepaint through your firewall').click()
   await access.getByText('any(http.request.headers["x-origin-secret"][*] eq "SECRET")').waitFor()
   await isClean()
   assert.doesNotMatch(await page.content(), /canary/)

@@ -21,7 +21,7 @@ export function OriginAccess({ domain }: { domain: DomainWithSettings }) {
   const headers: Header[] = settings.origin_headers
   const [removed, setRemoved] = useState<string | null>(null)
   const queries = useQueryClient()
-  const save = async (changed: readonly Header[]) => {
+  const save: Save = async (changed) => {
     const body = { settings: { origin_headers: changed } }
     const answer = await request<{ domain: DomainWithSettings }>('PUT', domainUrl(name), { body })
     queries.setQueryData(domainQuery(name).queryKey, answer.domain)
@@ -66,13 +66,9 @@ export function OriginAccess({ domain }: { domain: DomainWithSettings }) {
   )
 }
 
-function NewHeader({
-  headers,
-  save,
-}: {
-  headers: readonly Header[]
-  save: (changed: readonly Header[]) => Promise<void>
-}) {
+type Save = (changed: readonly Header[]) => Promise<void>
+
+function NewHeader({ headers, save }: { headers: readonly Header[]; save: Save }) {
   const form = useForm<Header & { value: string }>({
     initialValues: { name: '', value: '', for: 'renders' },
     validate: {
@@ -128,33 +124,27 @@ function NewHeader({
 }
 
 function Firewall({ name }: { name: string }) {
-  const [isOpen, setOpen] = useState(false)
-  const { data } = useQuery({ ...egressQuery, enabled: isOpen })
+  const { data } = useQuery(egressQuery)
+  if (data === undefined) return null
   return (
-    <Stack gap="sm">
-      <Group>
-        <Button size="compact-sm" variant="default" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
-          Let Prepaint through your firewall
-        </Button>
-      </Group>
-      {isOpen && data !== undefined && (
-        <Stack gap="sm">
-          <Text size="sm">
-            Choose a long random value, save it above as {name}, and put it in place of SECRET. User agents
-            can be forged: let requests through by the header, or by address, not by user agent.
-          </Text>
-          <CopyField label="User agent contains" value={data.user_agent} />
-          {data.addresses.length === 0 ? (
-            <Note size="sm">The operator of this service has not named the addresses of its nodes.</Note>
-          ) : (
-            <CopyField label="Addresses" value={data.addresses.join('\n')} />
-          )}
-          {firewallRules(name, data).map(({ label, value }) => (
-            <CopyField key={label} label={label} value={value} />
-          ))}
-        </Stack>
-      )}
-    </Stack>
+    <details>
+      <summary>Let Prepaint through your firewall</summary>
+      <Stack gap="sm" pt="sm">
+        <Text size="sm">
+          Choose a long random value, save it above as {name}, and put it in place of SECRET. User agents can
+          be forged: let requests through by the header, or by address, not by user agent.
+        </Text>
+        <CopyField label="User agent contains" value={data.user_agent} />
+        {data.addresses.length === 0 ? (
+          <Note size="sm">The operator of this service has not named the addresses of its nodes.</Note>
+        ) : (
+          <CopyField label="Addresses" value={data.addresses.join('\n')} />
+        )}
+        {firewallRules(name, data).map((rule) => (
+          <CopyField key={rule.label} {...rule} />
+        ))}
+      </Stack>
+    </details>
   )
 }
 

@@ -1,20 +1,55 @@
-import { Button, Checkbox, Group, NativeSelect, NumberInput, Stack, Textarea, TextInput } from '@mantine/core'
+import { Button, Checkbox, Group, NativeSelect, Stack, Textarea, TextInput } from '@mantine/core'
 import type { UseFormReturnType } from '@mantine/form'
-import { useState } from 'react'
+import { type ChangeEvent, useState } from 'react'
 import { CATEGORY_CHOICES } from '../../crawler-categories.ts'
 import { Note } from '../../parts/page.tsx'
 import classes from './rows.module.css'
-import { DEVICE_CHOICES, ruleSentence } from './rule-sentence.ts'
-import { fieldsOf, HOUR_SECONDS, lines, type SettingsForm, valueAt, withField } from './values.ts'
+import { ruleSentence } from './rule-sentence.ts'
+import { fieldsOf, HOUR_SECONDS, isEmpty, lines, type SettingsForm, valueAt, withField } from './values.ts'
 
-/** `kind` is the input; pairs are lines with `between` inside. `place`: in the JSON of the rule. */
+/** `kind` is the input. `place`: in the JSON of the rule. */
 type RuleField = {
-  kind: 'text' | 'number' | 'hours' | 'choice' | 'kinds' | 'lines' | 'pairs' | 'switch'
+  kind: 'choice' | 'categories' | 'switch' | keyof typeof TYPED
   place: string
   label: string
   hint?: string
-  between?: string
   choices?: readonly { value: string; label: string }[]
+}
+
+type Typed = { show(value: unknown): string; mean(text: string): unknown; isLong?: boolean }
+
+/** How a value is shown as text, and what the text means. */
+const TYPED = {
+  text: { show: (value) => (typeof value === 'string' ? value : ''), mean: (text) => text.trim() },
+  number: amount(1),
+  hours: amount(HOUR_SECONDS),
+  lines: { show: (value) => (Array.isArray(value) ? value.join('\n') : ''), mean: lines, isLong: true },
+  query: pairs('='),
+  headers: pairs(': '),
+} satisfies Record<string, Typed>
+
+/** The server refuses what is no number. */
+function amount(unit: number): Typed {
+  return {
+    show: (value) => (typeof value === 'number' ? `${Number((value / unit).toFixed(4))}` : `${value ?? ''}`),
+    mean: (text) =>
+      Number.isNaN(Number(text)) || text.trim() === '' ? text.trim() : Math.round(Number(text) * unit),
+  }
+}
+
+function pairs(between: string): Typed {
+  const pair = (line: string) => {
+    const [name = '', ...rest] = line.split(between.trim())
+    return [name.trim(), rest.join(between.trim()).trim()]
+  }
+  return {
+    show: (value) =>
+      Object.entries(value ?? {})
+        .map((one) => one.join(between))
+        .join('\n'),
+    mean: (text) => Object.fromEntries(lines(text).map(pair)),
+    isLong: true,
+  }
 }
 
 const ACTION_CHOICES = [
@@ -25,9 +60,14 @@ const ACTION_CHOICES = [
   { value: 'not-found', label: '404, not found' },
   { value: 'gone', label: '410, gone' },
 ]
-const VARIANT_CHOICES = [{ value: '', label: 'desktops and phones' }, ...DEVICE_CHOICES]
+const VARIANT_CHOICES = [
+  { value: '', label: 'desktops and phones' },
+  { value: 'desktop', label: 'desktops' },
+  { value: 'mobile', label: 'phones' },
+]
 const BLOCK_HINT =
   'One per line: ads, analytics, chat, fonts, media, consent, or a host such as *.example.com'
+const QUERY_HINT = 'One name=value per line; * is any value'
 
 const MAIN_FIELDS: readonly RuleField[] = [
   { kind: 'text', place: 'path', label: 'Path', hint: '/cart*' },
@@ -36,15 +76,9 @@ const MAIN_FIELDS: readonly RuleField[] = [
 ]
 
 const FIELDS: readonly RuleField[] = [
-  { kind: 'kinds', place: 'when.categories', label: 'Only for crawlers of', hint: 'None chosen: all' },
+  { kind: 'categories', place: 'when.categories', label: 'Only for crawlers of', hint: 'None chosen: all' },
   { kind: 'choice', place: 'when.variant', label: 'Only for', choices: VARIANT_CHOICES },
-  {
-    kind: 'pairs',
-    place: 'when.query',
-    label: 'Only with query parameters',
-    between: '=',
-    hint: 'One name=value per line; * is any value',
-  },
+  { kind: 'query', place: 'when.query', label: 'Only with query parameters', hint: QUERY_HINT },
   { kind: 'hours', place: 'stale_seconds', label: 'Then stale, in hours', hint: 'default' },
   { kind: 'hours', place: 'keep_seconds', label: 'Kept, in hours', hint: 'default' },
   { kind: 'text', place: 'render.wait_for', label: 'Wait for the element', hint: '#price' },
@@ -58,13 +92,7 @@ const FIELDS: readonly RuleField[] = [
   { kind: 'text', place: 'change.head.title', label: 'Title', hint: 'that of the page' },
   { kind: 'text', place: 'change.head.robots', label: 'Robots', hint: 'noindex' },
   { kind: 'text', place: 'change.head.canonical', label: 'Canonical', hint: 'self' },
-  {
-    kind: 'pairs',
-    place: 'change.headers',
-    label: 'Response headers',
-    between: ': ',
-    hint: 'One Name: value per line',
-  },
+  { kind: 'headers', place: 'change.headers', label: 'Response headers', hint: 'One Name: value per line' },
 ]
 
 /** The inputs of a rule, what it does in words, and its JSON, which all of them edit. */
@@ -88,7 +116,7 @@ export function RuleFields({ form, at }: { form: UseFormReturnType<SettingsForm>
     <>
       {rule !== null && MAIN_FIELDS.map(input)}
       <Stack gap="xs" className={classes.details}>
-        <div className={classes.sentence}>
+        <Group justify="space-between" align="start" gap="sm">
           <Note size="sm">{ruleSentence(rule, form.values.devices)}</Note>
           <Button
             size="compact-sm"
@@ -98,7 +126,7 @@ export function RuleFields({ form, at }: { form: UseFormReturnType<SettingsForm>
           >
             Conditions, rendering and changes
           </Button>
-        </div>
+        </Group>
         {rule === null && <Note size="sm">The fields are shown once the JSON below can be read.</Note>}
         {isOpen && rule !== null && <div className={classes.beside}>{FIELDS.map(input)}</div>}
         {isOpen && (
@@ -121,38 +149,14 @@ type FieldInputProps = { field: RuleField; value: unknown; onChange: (value: unk
 
 /** A value of another kind is shown as none. */
 function FieldInput({ field, value, onChange }: FieldInputProps) {
-  const { kind, label, hint, between = '' } = field
-  const text = typeof value === 'string' ? value : ''
-  const list = Array.isArray(value) ? value.map(String) : []
+  const { kind, label, hint, choices = [] } = field
   switch (kind) {
-    case 'text':
-      return (
-        <TextInput
-          label={label}
-          value={text}
-          placeholder={hint}
-          spellCheck={false}
-          onChange={(event) => onChange(event.currentTarget.value)}
-          onBlur={() => text !== text.trim() && onChange(text.trim())}
-        />
-      )
-    case 'number':
-    case 'hours':
-      return (
-        <Amount
-          label={label}
-          hint={hint}
-          value={value}
-          unit={kind === 'hours' ? HOUR_SECONDS : 1}
-          onChange={onChange}
-        />
-      )
     case 'choice':
       return (
         <NativeSelect
           label={label}
-          value={text}
-          data={[...(field.choices ?? [])]}
+          value={typeof value === 'string' ? value : ''}
+          data={[...choices]}
           onChange={(event) => onChange(event.currentTarget.value)}
         />
       )
@@ -164,13 +168,13 @@ function FieldInput({ field, value, onChange }: FieldInputProps) {
           onChange={(event) => onChange(event.currentTarget.checked)}
         />
       )
-    case 'kinds':
+    case 'categories':
       return (
         <Checkbox.Group
           className={classes.line}
           label={label}
           description={hint}
-          value={list}
+          value={Array.isArray(value) ? value.map(String) : []}
           onChange={onChange}
         >
           <Group gap="sm" mt={4}>
@@ -180,84 +184,28 @@ function FieldInput({ field, value, onChange }: FieldInputProps) {
           </Group>
         </Checkbox.Group>
       )
-    case 'lines':
-      return <LineList label={label} hint={hint} value={list} onChange={onChange} />
-    case 'pairs': {
-      const pair = (line: string) => pairOf(line, between.trim())
-      return (
-        <LineList
-          label={label}
-          hint={hint}
-          value={Object.entries(value ?? {}).map((one) => one.join(between))}
-          meant={(line) => pair(line).join(between)}
-          onChange={(all) => onChange(Object.fromEntries(all.map(pair)))}
-        />
-      )
-    }
+    default:
+      return <TypedInput as={TYPED[kind]} {...{ field, value, onChange }} />
   }
 }
 
-type AmountProps = {
-  label: string
-  hint: string | undefined
-  value: unknown
-  unit: number
-  onChange: (value: number | undefined) => void
-}
-
-/** `value` is in the rule's own unit; fields count in `unit`. */
-function Amount({ label, hint, value, unit, onChange }: AmountProps) {
-  // What was typed, such as "1.", as long as it means the same.
-  const [typed, setTyped] = useState<number | string>('')
-  const meaning = (text: number | string) =>
-    text === '' || Number.isNaN(Number(text)) ? undefined : Math.round(Number(text) * unit)
-  return (
-    <NumberInput
-      label={label}
-      placeholder={hint}
-      value={meaning(typed) === value ? typed : typeof value === 'number' ? value / unit : ''}
-      min={0}
-      allowNegative={false}
-      decimalScale={unit === 1 ? 0 : 2}
-      onChange={(next) => {
-        setTyped(next)
-        onChange(meaning(next))
-      }}
-    />
-  )
-}
-
-function pairOf(line: string, between: string): [name: string, value: string] {
-  const [name = '', ...rest] = line.split(between)
-  return [name.trim(), rest.join(between).trim()]
-}
-
-type LineListProps = {
-  label: string
-  hint: string | undefined
-  value: readonly string[]
-  /** How a line comes back. */
-  meant?: (line: string) => string
-  onChange: (value: string[]) => void
-}
-
-function LineList({ label, hint, value, meant = (line) => line, onChange }: LineListProps) {
-  // What was typed, with its empty lines, as long as it means the same.
-  const [typed, setTyped] = useState<{ text: string; value: readonly string[] } | null>(null)
-  const isTyped = typed !== null && typed.value.join('\n') === value.join('\n')
-  return (
-    <Textarea
-      label={label}
-      description={hint}
-      autosize
-      minRows={1}
-      spellCheck={false}
-      value={isTyped ? typed.text : value.join('\n')}
-      onChange={(event) => {
-        const text = event.currentTarget.value
-        onChange(lines(text))
-        setTyped({ text, value: lines(text).map(meant) })
-      }}
-    />
+function TypedInput({ as, field: { label, hint }, value, onChange }: FieldInputProps & { as: Typed }) {
+  const [typed, setTyped] = useState('')
+  const asJson = (one: unknown) => (isEmpty(one) ? '' : JSON.stringify(one))
+  // What was typed, such as "1." or an empty line, as long as it means the same.
+  const isTyped = asJson(as.mean(typed)) === asJson(value)
+  const props = {
+    label,
+    value: isTyped ? typed : as.show(value),
+    spellCheck: false,
+    onChange({ currentTarget: { value: text } }: ChangeEvent<HTMLInputElement | HTMLTextAreaElement>) {
+      setTyped(text)
+      onChange(as.mean(text))
+    },
+  }
+  return as.isLong ? (
+    <Textarea description={hint} autosize minRows={1} {...props} />
+  ) : (
+    <TextInput placeholder={hint} {...props} />
   )
 }

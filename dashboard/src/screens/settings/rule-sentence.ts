@@ -8,11 +8,6 @@ const ACTIONS: Record<NonNullable<Rule['action']>, string> = {
   'no-store': 'get a new render each time',
 }
 
-export const DEVICE_CHOICES = [
-  { value: 'desktop', label: 'desktops' },
-  { value: 'mobile', label: 'phones' },
-] as const
-
 /** What a rule does, in one sentence; empty while it is none. */
 export function ruleSentence(rule: Partial<Rule> | null, devices: SettingsForm['devices']): string {
   try {

@@ -25,12 +25,8 @@ export function TryRules({ form, name }: { form: UseFormReturnType<SettingsForm>
   const ask = useMutation({
     mutationFn: () => {
       const wanted = lines(paths)
-      return request<{ id: string }>('POST', ruleTryUrl(name), {
-        body: {
-          rules: rules.map(ruleOf),
-          ...(wanted.length > 0 && { paths: wanted }),
-        },
-      })
+      const body = { rules: rules.map(ruleOf), ...(wanted.length > 0 && { paths: wanted }) }
+      return request<{ id: string }>('POST', ruleTryUrl(name), { body })
     },
   })
   const start = () => {
@@ -109,26 +105,17 @@ function PageTried({ page, url }: { page: TriedPage; url: string }) {
       {differences.length === 0 && <Text size="sm">Crawlers get the same as now.</Text>}
       {page.pictures.length > 0 && (
         <div className={classes.sides}>
-          {page.pictures.map((side) => (
-            <figure key={side} className={classes.side}>
-              <figcaption>
-                <Text size="sm" fw={500}>
-                  {side === 'before' ? 'Now' : 'Then'}
-                </Text>
-              </figcaption>
-              <section
-                className={classes.frame}
-                tabIndex={0}
-                aria-label={`Picture ${side === 'before' ? 'now' : 'then'}: ${path}`}
-              >
-                <img
-                  className={classes.picture}
-                  src={`${url}/${side}`}
-                  alt={`${path} ${side === 'before' ? 'now' : 'then'}`}
-                />
-              </section>
-            </figure>
-          ))}
+          {page.pictures.map((side) => {
+            const when = side === 'before' ? 'now' : 'then'
+            return (
+              <figure key={side} className={classes.side}>
+                <figcaption>Picture {when}</figcaption>
+                <section className={classes.frame} tabIndex={0} aria-label={`Picture ${when}: ${path}`}>
+                  <img className={classes.picture} src={`${url}/${side}`} alt={`${path} ${when}`} />
+                </section>
+              </figure>
+            )
+          })}
         </div>
       )}
       {differences.map((difference) => (
@@ -149,11 +136,8 @@ const NAMES: Record<TriedPage['differences'][number]['of'], string> = {
 }
 
 function Side({ difference: { of, before, after } }: { difference: TriedPage['differences'][number] }) {
-  const [was, is] = [before, after].map((text) => (text === '' ? [] : text.split('\n'))) as [
-    string[],
-    string[],
-  ]
-  const stretches = textDifference(was, is)
+  const linesOf = (text: string) => (text === '' ? [] : text.split('\n'))
+  const stretches = textDifference(linesOf(before), linesOf(after))
   const name = NAMES[of]
   if (stretches === null) return <Alert color="yellow">{name}: too different to compare line by line.</Alert>
   return (

@@ -104,8 +104,7 @@ export function settingsOf(form: SettingsForm): Partial<Settings> {
 }
 
 export function ruleOf({ json }: RuleForm): Rule {
-  const rule = JSON.parse(json) as Rule
-  return { ...rule, path: typeof rule.path === 'string' ? rule.path.trim() : rule.path }
+  return JSON.parse(json) as Rule
 }
 
 function crawlersOf({ added, removed }: CrawlersForm): Settings['crawlers'] {
@@ -185,7 +184,7 @@ function changedAt(fields: unknown, [name, ...rest]: readonly string[], value: u
   return Object.keys(all).length === 0 ? undefined : all
 }
 
-function isEmpty(value: unknown): boolean {
+export function isEmpty(value: unknown): boolean {
   if (typeof value === 'object' && value !== null) return Object.keys(value).length === 0
   return value === undefined || value === '' || value === false
 }
