@@ -19,8 +19,8 @@ export type Mailer = {
 }
 
 const TIMES = { connectMs: 5_000, silentMs: 10_000, wholeMs: 20_000 }
-/** Concurrent e-mails; more are refused. */
-const AT_ONCE = 20
+/** Concurrent e-mails, as many as a node sends notifications at once; more are refused. */
+const AT_ONCE = 32
 
 /**
  * The certificate must be valid. Bypasses the address guard: the operator's server may have a private address. Loads the

@@ -169,10 +169,17 @@ it('a certificate that fails, a name that leads elsewhere, and neither for one t
   assert.deepEqual(await incidents(account), [])
 })
 
-it('what held before a domain was switched off does not afterwards; the end of its incident is remembered', async () => {
+it('what held before a domain was switched off or its account suspended does not afterwards; the end of its incident is remembered', async () => {
   const { account, id, name } = await site()
   await rendered(id, many(6, 'challenge'))
   await round(1)
+  const suspend = (since: Date | null) =>
+    api.pool.query('update account set suspended_at = $2 where id = $1', [account.id, since])
+  await suspend(new Date())
+  await round(1)
+  await suspend(null)
+  await round()
+  assert.deepEqual(await kinds(account), [])
   await activate(account, name, false)
   await activate(account, name, true)
   await round()

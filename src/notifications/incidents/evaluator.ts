@@ -44,7 +44,7 @@ export function startEvaluator(deps: Deps): { close(): Promise<void> } {
     if (rounds === 0) return false
     const looks = await evaluate(deps, closing.signal)
     // Not awaited: sites that do not answer must not delay the next round.
-    looking ??= lookAtSites(deps, looks)
+    looking ??= lookAtSites(deps, looks, closing.signal)
       .catch((error: unknown) => log.warn({ err: error }, 'origins and names could not be looked at'))
       .finally(() => {
         looking = null
@@ -75,9 +75,10 @@ export async function evaluate(deps: RoundDeps, signal?: AbortSignal): Promise<L
     after = await retriedTransaction(pool, (client) => evaluateBatch(client, deps, from, looks))
   }
   await pool.query(
-    `select stop_following(d.id) from domain d join account a on a.id = d.account_id
+    `select stop_following(d.id) from domain d join account a on a.id = d.account_id join health h on h.domain_id = d.id
       where (not d.is_active or a.suspended_at is not null)
-        and exists (select from incident i where i.domain_id = d.id and i.state = 'open') order by d.id`,
+        and (jsonb_path_exists(h.watch, '$.*.heldMs')
+             or exists (select from incident i where i.domain_id = d.id and i.state = 'open')) order by d.id`,
   )
   await pool.query(
     `select record_incident(id, 'mail.reminder', key) from (
@@ -151,10 +152,11 @@ const NOTE_NAME = `
 export async function lookAtSites(
   { pool, speed, tryOrigin, readDns }: Pick<Deps, 'pool' | 'speed' | 'tryOrigin' | 'readDns'>,
   looks: readonly Look[],
+  signal?: AbortSignal,
 ): Promise<void> {
   const due = looks.toSorted((a, b) => a.checkedMs - b.checkedMs).slice(0, MOST)
   const work = async () => {
-    for (let look = due.shift(); look !== undefined; look = due.shift()) {
+    for (let look = due.shift(); look !== undefined && signal?.aborted !== true; look = due.shift()) {
       const { id, what, account, name, originUrl } = look
       if (what === 'origin') {
         const column = (await tryOrigin(originUrl)).status === null ? 'origin_bad_at' : 'origin_good_at'

@@ -72,8 +72,10 @@ it('crawlers that are gone, text that shrinks, a certificate that ends, a lost n
   const ending = (ms: number) =>
     told((_, nowMs) => ({ certificate: { ...QUIET.certificate, endsMs: nowMs + ms } }))
   assert.deepEqual([ending(7 * DAY_MS - 1), ending(7 * DAY_MS)], [['3 certificate_failing'], []])
-  const lost = (lostAgainMs: number | null) => told(() => ({ dns: { ...QUIET.dns, lostMs: 1, lostAgainMs } }))
-  assert.deepEqual([lost(null), lost(2)], [[], ['0 dns_lost']])
+  const lost = (lostAgainMs: number | null, more: Partial<Facts> = {}) =>
+    told(() => ({ dns: { ...QUIET.dns, lostMs: 1, lostAgainMs }, ...more }))
+  const unused = { certificate: { ...QUIET.certificate, endsMs: QUIET.nowMs } }
+  assert.deepEqual([lost(null), lost(2), lost(2, unused)], [[], ['0 dns_lost'], ['0 dns_lost']])
 })
 
 it('renders: each condition at its limit, and one before it', () => {

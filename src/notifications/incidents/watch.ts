@@ -69,8 +69,9 @@ export function advance(
       unreachableUntilMs: isAway ? Infinity : (origin?.resolvedMs ?? 0),
     }
     const finding = RULES[kind]({ ...facts, renders }, before)
-    // A name that leads elsewhere explains missing crawlers.
-    const isExplained = kind === 'crawlers_gone' && openOf('dns_lost') !== undefined
+    // A name that leads elsewhere explains missing crawlers, and its certificate is not in use.
+    const isExplained =
+      ['crawlers_gone', 'certificate_failing'].includes(kind) && openOf('dns_lost') !== undefined
     const action =
       incident === undefined
         ? closedStep(kind, memory, { ...finding, holds: finding.holds && !isExplained }, nowMs, speed)
