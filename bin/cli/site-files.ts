@@ -5,8 +5,9 @@ import { silentLog } from '../../src/log.ts'
 import { createAddressGuard } from '../../src/outbound/address-guard.ts'
 import { createClient } from '../../src/outbound/client/pool.ts'
 import { judgeCrawler } from '../../src/site-files/judge-crawler.ts'
-import { checkRedirects, redirectsCsv } from '../../src/site-files/redirect-list.ts'
-import { RobotsFiles, robotsSiteOf, robotsView } from '../../src/site-files/robots-files.ts'
+import { redirectsCsv } from '../../src/site-files/redirect-csv.ts'
+import { checkRedirects } from '../../src/site-files/redirect-list.ts'
+import { RobotsFiles, robotsView } from '../../src/site-files/robots-files.ts'
 import {
   type ListedRedirect,
   listRedirects,
@@ -123,7 +124,7 @@ const robotsTest = defineCommand({
     const text =
       values.file === null
         ? await withDomain(values.domain, around, (domain, store) =>
-            withRobots(around.config, store, (robots) => robots.served(robotsSiteOf(domain))),
+            withRobots(around.config, store, async (robots) => robots.served(await robots.siteOf(domain))),
           )
         : await readFileOption(values.file)
     if (text === null) throw new AppError('origin_not_reached')
@@ -167,7 +168,7 @@ const versionRestore = defineCommand({
     const id = parseIdOption(values.id)
     const { plans } = around.config
     return withDomain(values.domain, around, async (domain, { pool, nowMs }) => {
-      const by = { account: domain.account, domain, author: COMMAND_LINE }
+      const by = { domain, author: COMMAND_LINE }
       const made = await restoreVersion(pool, by, id, { plans, nowMs })
       return { json: made, text: `Version ${id} (${made.kind}) of ${domain.name} is in force again.` }
     })

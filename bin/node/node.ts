@@ -252,13 +252,14 @@ function openApi(base: Base, rendering: Rendering, live: ReturnType<typeof wireE
   const renderer = rendering?.renderer ?? null
   const checkReadiness = createReadinessCheck({ pool: database.pool, renderer, isDraining: base.isDraining })
   if (config.roles.has('api') && live !== null) {
-    const { integrations, server } = live
+    const { integrations, robots, server } = live
     const edgePort = () => (server.address() as AddressInfo | null)?.port ?? null
     return wireApi({
       ...base,
       pool: database.pool,
       checkReadiness,
       integrations,
+      robots,
       edgePort,
       readMetrics: metrics.text,
     })

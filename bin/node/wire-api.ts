@@ -15,9 +15,8 @@ import type { Log } from '../../src/log.ts'
 import { createMailer } from '../../src/mail/mailer.ts'
 import { checkEndpointUrl } from '../../src/notifications/delivery/endpoint-url.ts'
 import type { AddressGuard } from '../../src/outbound/address-guard.ts'
-import { createClient } from '../../src/outbound/client/pool.ts'
 import { checkOriginUrl } from '../../src/outbound/origin-url.ts'
-import { RobotsFiles } from '../../src/site-files/robots-files.ts'
+import type { RobotsFiles } from '../../src/site-files/robots-files.ts'
 import { CHECK_RATE, createChecks } from '../../src/sites/reachability/checks.ts'
 import { readDnsState } from '../../src/sites/reachability/dns-state.ts'
 import { publishAnswer } from '../../src/sites/reachability/published-answer.ts'
@@ -35,6 +34,7 @@ export async function wireApi(deps: {
   log: Log
   checkReadiness: CheckReadiness
   integrations: Integrations
+  robots: RobotsFiles
   /** null: no edge listens here. */
   edgePort(): number | null
   readMetrics: ReadMetrics
@@ -42,14 +42,9 @@ export async function wireApi(deps: {
 }): Promise<{ server: Server; endStreams(): void; close(): Promise<void> }> {
   const { config, listener, guard, timeouts } = deps
   const mailer = config.mail === null ? null : await createMailer(config.mail, deps.log)
-  const origins = createClient(guard)
-  const get = { origins, userAgent: 'Prepaint' }
-  const { pool, clock, log } = deps
-  const robots = new RobotsFiles({ db: pool, pool, get, clock, log })
   const events = createEvents({ ...deps, plans: config.plans })
   const app = await createApiServer({
     ...deps,
-    robots,
     plans: config.plans,
     // Responds with 500 if the key cannot be looked up in time.
     accessDb: timeouts.db,
@@ -80,7 +75,6 @@ export async function wireApi(deps: {
     endStreams: events.close,
     close: async () => {
       await app.close()
-      origins.close()
       await mailer?.close()
     },
   }

@@ -40,7 +40,7 @@ export function wireEdge(deps: {
   openHeaders: OpenOriginHeaders
   waiter: JobWaiter
   enqueueLive: EnqueueLive | null
-}): Pick<Edge, 'server' | 'secure' | 'endSessions' | 'integrations'> & {
+}): Pick<Edge, 'server' | 'secure' | 'endSessions' | 'integrations' | 'robots'> & {
   /** Live requests so far that waited for no render. */
   answeredAtOnce(): number
   close(): Promise<void>
@@ -101,6 +101,7 @@ export function wireEdge(deps: {
     secure,
     endSessions,
     integrations,
+    robots,
     answeredAtOnce: () => answeredAtOnce,
     async close() {
       tickets?.close()

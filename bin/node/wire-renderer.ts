@@ -88,7 +88,7 @@ export async function wireWorker(deps: {
   const origins = createClient(createAddressGuard(config.allowedPrivateOrigins))
   const get = { origins, userAgent: identityOf(config) }
   const warmRuns = startWarmRuns({ pool, listener, plans: config.plans, get, openHeaders, clock, log })
-  const indexNow = wireIndexNow({ config, pool, get, clock, log })
+  const indexNow = wireIndexNow({ config, pool, get, openHeaders, clock, log })
   const ahead = startRefreshAhead({ pool, plans: config.plans, clock, log })
   const deviceChecks = startDeviceChecks({ pool, plans: config.plans, clock, log })
   return {
@@ -109,12 +109,14 @@ function wireIndexNow({
   config,
   pool,
   get,
+  openHeaders,
   clock,
   log,
 }: {
   config: Config
   pool: pg.Pool
   get: GetOptions
+  openHeaders: OpenOriginHeaders
   clock: Clock
   log: Log
 }): { close(): Promise<void> } | null {
@@ -122,7 +124,7 @@ function wireIndexNow({
   if (url === null) return null
   const anywhere = ['0.0.0.0/0', '::/0'].map((cidr) => ({ cidr: ipaddr.parseCIDR(cidr), port: null }))
   const origins = createClient(createAddressGuard(anywhere))
-  const robots = new RobotsFiles({ db: pool, pool, get, clock, log })
+  const robots = new RobotsFiles({ db: pool, pool, get, openHeaders, clock, log })
   const indexNow = startIndexNow({ pool, url, origins, robots, clock, log })
   return {
     async close() {

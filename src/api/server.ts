@@ -46,10 +46,7 @@ import { dashboard } from './service/dashboard.ts'
 import { docs } from './service/docs.ts'
 import { events } from './service/events.ts'
 import { health } from './service/health.ts'
-import { indexNow } from './site-files/indexnow.ts'
-import { redirects } from './site-files/redirects.ts'
-import { robots } from './site-files/robots.ts'
-import { versions } from './site-files/versions.ts'
+import { siteFiles } from './site-files/site-files.ts'
 import { traffic } from './traffic/traffic.ts'
 
 /** Not listening yet. Hooks run in registration order: headers, unknown routes, access, body, route. */
@@ -101,10 +98,7 @@ export async function createApiServer(deps: ApiDeps): Promise<ApiApp> {
   warms(app, deps) // /api/domains/:domain/warm
   cache(app, deps) // /api/cache/list, stats, purge, purge-all, refresh, refresh-all
   renderJobs(app, deps) // /api/jobs/:jobId
-  redirects(app, deps) // /api/domains/:domain/redirects
-  robots(app, deps) // /api/domains/:domain/robots, .../robots/test
-  versions(app, deps) // /api/domains/:domain/versions
-  indexNow(app, deps) // /api/domains/:domain/indexnow
+  siteFiles(app, deps) // /api/domains/:domain/redirects, robots, versions, indexnow
   traffic(app, deps) // /api/traffic, /api/traffic/domains, /api/domains/:domain/traffic, .../compliance
   plan(app, deps) // /api/plan
   notifications(app, deps) // /api/incidents, /api/notifications, /api/report

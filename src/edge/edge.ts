@@ -219,7 +219,7 @@ function createHandlerParts(
       storeSitemap: (page, sitemap) => storeSitemap(pool, page, sitemap),
       dropSitemap: (page, fetchedAtMs) => dropSitemap(pool, page, fetchedAtMs),
       namedInIndexes: (domain) => namedInIndexes(db, domain),
-      ownRobots: async (domain) => (domain.files.robots.mode === 'origin' ? null : robots.served(domain)),
+      ownRobots: ({ files }) => files.robots.text ?? '',
       recordInSitemap: (domain, paths) => {
         const known = paths.map((path) => pageId(domain, path))
         return recordKnown(pool, 'sitemap', known, clock.nowMs())

@@ -36,7 +36,7 @@ beforeEach(async () => {
   answer = 200
 })
 
-const robots = { rules: async () => null } as never
+const robots = { siteOf: async () => null, rules: async () => null } as never
 const send = (waitMs = 10_000) => {
   nowMs += waitMs
   const { origins } = engine.options
@@ -92,9 +92,11 @@ it('tells of listed pages that a redirect begins or ceases to cover, and of no o
   assert.deepEqual(await put(['/a', '/shop/*'].map((from) => ({ from, ...to }))), [first])
   assert.deepEqual(await put([{ from: '/shop/*', ...to, status: 302 }]), [first, ['/a', '/a?x']])
   // Rendered for a front of the site's own, to which redirects do not apply.
+  const state = await readIndexNow(pool, domain)
   await note('/shop/1', '2')
   await send()
   assert.equal(sent().length, 3)
+  assert.deepEqual(await readIndexNow(pool, domain), state, 'the last batch is still shown')
   assert.deepEqual(await put([]), [first, ['/a', '/a?x'], ['/shop/1']])
 })
 

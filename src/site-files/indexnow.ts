@@ -9,7 +9,7 @@ import { readOrigin } from '../outbound/origin.ts'
 import { RuleBook } from '../rules/rule-book.ts'
 import { readDomainSettings } from '../sites/domain-settings.ts'
 import { startWhileDue } from '../while-due.ts'
-import { type RobotsFiles, robotsSiteOf } from './robots-files.ts'
+import type { RobotsFiles } from './robots-files.ts'
 import { isOpen } from './sitemap.ts'
 import { redirectMapOf } from './stored-redirects.ts'
 
@@ -57,18 +57,20 @@ export async function sendDue(deps: Deps): Promise<boolean> {
     [domain, BATCH + 1],
   )
   const changed = rows.slice(0, BATCH)
-  const batch = due.isOn ? await batchOf(deps, due, changed) : null
-  const status = batch?.urlList.length ? await post(deps, batch).catch(() => null) : 204
+  const urlList = due.isOn ? await urlsOf(deps, due, changed) : []
+  const isSent = urlList.length > 0
+  const status = isSent ? await post(deps, due, urlList).catch(() => null) : null
   const failingMs = nowMs - (failingSince?.getTime() ?? nowMs)
-  const isRetried = (status === null || status === 429 || status >= 500) && failingMs < RETRIED_MS
+  const isFailing = isSent && (status === null || status === 429 || status >= 500)
+  const isRetried = isFailing && failingMs < RETRIED_MS
   if (isRetried) log.debug({ domain, status }, 'search engines took no changed pages')
   else await forget(pool, domain, changed)
   const pauseMs = isRetried ? Math.min(HOUR_MS, LEASE_MS + failingMs) : rows.length > BATCH ? HOUR_MS : 0
   await pool.query(
-    `update indexnow_state set next_at = $2, status = $3, sent_at = $4,
-            failing_since = case when $5 then coalesce(failing_since, $4) end
+    `update indexnow_state set next_at = $2, failing_since = case when $3 then coalesce(failing_since, $4) end,
+            status = case when $5 then $6 else status end, sent_at = case when $5 then $4 else sent_at end
       where domain_id = $1`,
-    [domain, new Date(nowMs + pauseMs), status === 204 ? null : status, new Date(nowMs), isRetried],
+    [domain, new Date(nowMs + pauseMs), isRetried, new Date(nowMs), isSent, status],
   )
   return true
 }
@@ -103,25 +105,22 @@ async function claimDue(pool: pg.Pool, nowMs: number): Promise<Due | undefined> 
   return rows[0]
 }
 
-type Batch = { host: string; key: string; keyLocation: string; urlList: string[] }
-
 /** Without pages that no sitemap would list and none has listed. */
-async function batchOf(deps: Deps, due: Due, changed: readonly Changed[]): Promise<Batch> {
-  const { id, name, key } = due
+async function urlsOf(deps: Deps, due: Due, changed: readonly Changed[]): Promise<string[]> {
   const settings = readDomainSettings(due.settings)
-  const redirects = await redirectMapOf(deps.pool, id)
-  const robots = await deps.robots.rules(robotsSiteOf({ ...due, settings })).catch(() => null)
+  const redirects = await redirectMapOf(deps.pool, due.id)
+  const robots = await deps.robots.rules(await deps.robots.siteOf({ ...due, settings }))
   const rules = new RuleBook(settings.rules)
   const listed = changed.filter(({ path, is_covered: isCovered }) =>
     isOpen(path, { robots, rules, redirects: isCovered ? null : redirects }),
   )
-  const urlList = listed.map(({ path }) => `https://${name}${path}`)
-  return { host: name, key, keyLocation: `https://${name}/${key}.txt`, urlList }
+  return listed.map(({ path }) => `https://${due.name}${path}`)
 }
 
-async function post({ url, origins }: Deps, batch: Batch): Promise<number> {
+async function post({ url, origins }: Deps, { name, key }: Due, urlList: string[]): Promise<number> {
   const { origin: base, pathname, search } = new URL(url)
   const origin = readOrigin(base, 'own')
+  const batch = { host: name, key, keyLocation: `https://${name}/${key}.txt`, urlList }
   const content = Buffer.from(JSON.stringify(batch))
   const headers = ['Host', origin.authority, 'User-Agent', 'Prepaint', 'Accept', '*/*']
   headers.push('Content-Type', 'application/json; charset=utf-8', 'Content-Length', `${content.length}`)

@@ -1,8 +1,9 @@
+import { csvRows, type LineError } from './redirect-csv.ts'
 import {
   barePath,
   type CompiledRedirect,
   compile,
-  isNeverRedirected,
+  isForMachines,
   isOwnHost,
   keyFileOf,
   locationOf,
@@ -16,8 +17,6 @@ const ADDRESS_LIMIT_CHARS = 2_048
 const ERRORS_SHOWN = 100
 /** Browsers follow as many. */
 const HOPS = 20
-
-type LineError = { line: number; error: string }
 
 type CheckedRedirects =
   | { ok: true; redirects: Redirect[] }
@@ -59,12 +58,6 @@ function checkCsv(text: string, site: RedirectSite): CheckedRedirects {
   return check(given, site)
 }
 
-export function redirectsCsv(redirects: readonly Redirect[]): string {
-  const cell = (text: string) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text)
-  const rows = redirects.map(({ from, to, status }) => `${cell(from)},${cell(to ?? '')},${status}\r\n`)
-  return `from,to,status\r\n${rows.join('')}`
-}
-
 function refused(error: string): CheckedRedirects {
   return { ok: false, error, lines: [] }
 }
@@ -91,7 +84,7 @@ function check(given: readonly Given[], site: RedirectSite): CheckedRedirects {
   }
   const redirects = [...known.values()].map(({ redirect }) => redirect)
   if (errors.length > 0) return atLines(errors)
-  const map = new RedirectMap(redirects, keyFileOf(site.indexnowKey))
+  const map = new RedirectMap(redirects)
   for (const { line, start } of known.values()) {
     const error = wayProblem(start, map, site)
     if (error !== null) errors.push({ line, error })
@@ -107,9 +100,8 @@ function fromProblem(from: unknown, { indexnowKey }: RedirectSite): string | nul
   if (from.slice(0, -1).includes('*')) return 'from may contain * only at its end'
   const path = barePath(from.endsWith('*') ? from.slice(0, -1) : from)
   if (path === null) return 'from is not a valid path'
-  if (!from.endsWith('*') && isNeverRedirected(path, keyFileOf(indexnowKey)))
-    return `${path} is never redirected`
-  return null
+  const isRefused = !from.endsWith('*') && (isForMachines(path) || path === keyFileOf(indexnowKey))
+  return isRefused ? `${path} is never redirected` : null
 }
 
 function statusProblem(status: unknown): string | null {
@@ -136,66 +128,32 @@ function toProblem({ from, to, status }: Given): string | null {
 }
 
 /** Loops, wildcards that grow, and chains of two exact entries. */
-function wayProblem(
-  { path, isWildcard }: CompiledRedirect,
-  map: RedirectMap,
-  site: RedirectSite,
-): string | null {
-  const starts = isWildcard ? [path, `${path}x`] : [path]
-  if (starts.some((start) => !ends(start, map, site))) return 'it leads back to itself'
-  const next = isWildcard ? null : nextPath(path, map, site)
+function wayProblem(start: CompiledRedirect, map: RedirectMap, site: RedirectSite): string | null {
+  const { path, isWildcard } = start
+  const nexts = (isWildcard ? [path, `${path}x`] : [path]).map((from) => nextPath(start, from, site))
+  if (nexts.some((next) => !ends(next, map, site))) return 'it leads back to itself'
+  const [next = null] = isWildcard ? [] : nexts
   return next !== null && map.find(next)?.isWildcard === false
     ? `it leads to ${next}, which is redirected as well`
     : null
 }
 
-function ends(start: string, map: RedirectMap, site: RedirectSite): boolean {
-  const seen = new Set([start])
-  let path: string | null = start
-  for (let hops = 0; hops < HOPS; hops++) {
-    path = nextPath(path, map, site)
-    if (path === null) return true
-    if (seen.has(path)) return false
-    seen.add(path)
+function ends(path: string | null, map: RedirectMap, site: RedirectSite): boolean {
+  const seen = new Set<string>()
+  for (let next = path; next !== null; ) {
+    if (seen.has(next) || seen.size === HOPS) return false
+    seen.add(next)
+    next = nextPath(map.find(next), next, site)
   }
-  return false
+  return true
 }
 
-/** Where a path of the site leads on the site; null: nowhere, or to another site. */
-function nextPath(path: string, map: RedirectMap, { name }: RedirectSite): string | null {
-  const found = map.find(path)
-  const location = found === null ? null : locationOf(found, path)
+/** Where a redirect leads on the site; null: nowhere, or to another site. */
+function nextPath(redirect: CompiledRedirect | null, path: string, { name }: RedirectSite): string | null {
+  const location = redirect === null ? null : locationOf(redirect, path)
   if (location === null) return null
   const url = URL.parse(location, `https://${name}`)
   return url === null || !isOwnHost(url, name)
     ? null
     : barePath(location.startsWith('/') ? location : url.pathname)
-}
-
-type Row = { line: number; cells: string[] }
-
-/** RFC 4180, with LF or CRLF. Empty lines are skipped. `line`: where a record begins. */
-function csvRows(text: string): Row[] | LineError {
-  const rows: Row[] = []
-  const field = /(?:"([^"]*(?:""[^"]*)*)"|([^",\r\n][^,\r\n]*)?)(,|\r?(?:\n|$))/y
-  let line = 1
-  let row: Row = { line, cells: [] }
-  for (let end = ''; field.lastIndex < text.length || end === ','; ) {
-    const at = field.lastIndex
-    const found = field.exec(text)
-    if (found === null) {
-      const isOpen = /^"[^"]*(?:""[^"]*)*$/.test(text.slice(at))
-      return isOpen
-        ? { line: row.line, error: 'a quote is not closed' }
-        : { line, error: 'this is not valid CSV' }
-    }
-    const [, quoted, plain = ''] = found
-    end = found[3]!
-    row.cells.push(quoted?.replaceAll('""', '"') ?? plain)
-    line += (quoted ?? '').split('\n').length - 1
-    if (end === ',') continue
-    if (row.cells.length > 1 || row.cells[0]!.trim() !== '') rows.push(row)
-    row = { line: ++line, cells: [] }
-  }
-  return rows
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { checkRedirects, redirectsCsv } from './redirect-list.ts'
+import { redirectsCsv } from './redirect-csv.ts'
+import { checkRedirects } from './redirect-list.ts'
 import { barePath, locationOf, type Redirect, RedirectMap } from './redirects.ts'
 
 const SITE = { name: 'red.example', indexnowKey: '0'.repeat(32) }
@@ -8,7 +9,7 @@ const KEY_FILE = `/${SITE.indexnowKey}.txt`
 const to = (from: string, to: string | null, status: Redirect['status'] = 301) => ({ from, to, status })
 
 function answer(list: readonly Redirect[], url: string): string | number | null {
-  const found = new RedirectMap(list, KEY_FILE).find(barePath(url) ?? '')
+  const found = new RedirectMap(list).find(barePath(url) ?? '')
   return found === null ? null : (locationOf(found, url) ?? found.status)
 }
 
@@ -50,7 +51,7 @@ describe('a redirect', () => {
 
   it('never covers what machines ask for by name, also not with *', () => {
     const all = [to('/*', '/')]
-    for (const path of ['/robots.txt', '/.well-known/x', KEY_FILE]) assert.equal(answer(all, path), null)
+    for (const path of ['/robots.txt', '/.well-known/x']) assert.equal(answer(all, path), null)
     assert.equal(answer(all, '/x'), '/')
   })
 
@@ -116,6 +117,8 @@ describe('a list of redirects', () => {
     assert.deepEqual(errors(to('/a', '/c'), to('/%61', '/d')), [2])
     assert.deepEqual(errors(to('/a/*', '/b'), to('/b', '/c')), [], 'a wildcard may lead into another entry')
     assert.deepEqual(errors(to('/a', 'https://blue.example/a'), to('/a*', '/b')), [])
+    assert.deepEqual(errors(to('/a/', '/b'), to('/a/x', '/c'), to('/a/*', '/a/q*')), [3], 'for other texts')
+    assert.deepEqual(errors(to('/a/', '/b'), to('/a/*', '/a/')), [], 'it ends at once')
   })
 
   it('takes 10,000 entries and no more', () => {

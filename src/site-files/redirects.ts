@@ -32,12 +32,10 @@ export class RedirectMap {
   readonly #exact = new Map<string, CompiledRedirect>()
   /** By path. */
   readonly #wildcards: Wildcard[] = []
-  readonly #keyFile: string | null
   /** Roughly what it takes in memory. */
   readonly chars: number
 
-  constructor(redirects: readonly Redirect[], keyFile: string | null = null) {
-    this.#keyFile = keyFile
+  constructor(redirects: readonly Redirect[]) {
     let chars = 0
     for (const redirect of redirects) {
       const compiled = compile(redirect)
@@ -65,7 +63,7 @@ export class RedirectMap {
   find(path: string): CompiledRedirect | null {
     const exact = this.#exact.get(path)
     if (exact !== undefined) return exact
-    if (this.#wildcards.length === 0 || isNeverRedirected(path, this.#keyFile)) return null
+    if (this.#wildcards.length === 0 || isForMachines(path)) return null
     let [low, high] = [0, this.#wildcards.length]
     while (low < high) {
       const middle = (low + high) >> 1
@@ -84,9 +82,9 @@ export function keyFileOf(key: string | null | undefined): string | null {
   return key == null ? null : `/${key}.txt`
 }
 
-/** Crawlers, CAs and IndexNow ask for these. Only wildcards can cover them: `redirect-list.ts` refuses the others. */
-export function isNeverRedirected(path: string, keyFile: string | null): boolean {
-  return path === '/robots.txt' || path.startsWith('/.well-known/') || path === keyFile
+/** Crawlers and CAs ask for these: they are never redirected, and open to every crawler. */
+export function isForMachines(path: string): boolean {
+  return path === '/robots.txt' || path.startsWith('/.well-known/')
 }
 
 /** Of a domain's own host, also with the dot of a full name. */

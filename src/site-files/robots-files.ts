@@ -1,22 +1,21 @@
 import { LRUCache } from 'lru-cache'
+import type { Clock } from '../clock.ts'
 import type { Queryable } from '../db/transaction.ts'
 import type { DomainId, DomainName } from '../ids.ts'
-import { readOrigin } from '../outbound/origin.ts'
+import type { Log } from '../log.ts'
+import type { GetOptions } from '../outbound/get.ts'
+import { type OpenOriginHeaders, readOrigin } from '../outbound/origin.ts'
+import { fetchRobots, servableRobots } from '../sitemaps/robots.ts'
 import { parseRobots, type RobotsText } from '../sitemaps/robots-rules.ts'
 import type { Site } from '../sitemaps/site.ts'
 import type { DomainSettings } from '../sites/domain-settings.ts'
-import { MEMORY_LIMIT_CHARS, OriginRobots, type OriginRobotsDeps } from './origin-robots.ts'
-import { servedRobots } from './robots-text.ts'
+import { type FilesOf, servedRobots } from './robots-text.ts'
 import { newestContent } from './versions.ts'
 
-/** A new object after each change of the domain. */
-export type RobotsSite = Site & { files: Pick<DomainSettings, 'preferences' | 'robots' | 'sitemap'> }
+/** With the owner's text. */
+export type RobotsSite = Site & FilesOf
 
 type Domain = { id: DomainId; name: DomainName; originUrl: string; settings: DomainSettings }
-
-export function robotsSiteOf({ id, name, originUrl, settings }: Domain): RobotsSite {
-  return { id, name, origin: readOrigin(originUrl, id), query: settings.query, files: settings }
-}
 
 export async function ownRobotsText(db: Queryable, domain: DomainId): Promise<string> {
   const content = (await newestContent(db, domain, 'robots')) as { text?: string } | null
@@ -25,20 +24,47 @@ export async function ownRobotsText(db: Queryable, domain: DomainId): Promise<st
 
 /** As the API shows it. */
 export async function robotsView(db: Queryable, robots: RobotsFiles | undefined, domain: Domain) {
-  const site = robotsSiteOf(domain)
+  const { mode } = domain.settings.robots
   const text = await ownRobotsText(db, domain.id)
-  const [origin = null, served = null] = [await robots?.origin.read(site), await robots?.served(site)]
-  return { domain: domain.name, mode: domain.settings.robots.mode, text, origin, served }
+  const view = { domain: domain.name, mode, text, origin: null, served: null }
+  if (robots === undefined) return view
+  const site = await robots.siteOf(domain)
+  return { ...view, origin: await robots.ofOrigin(site), served: await robots.served(site) }
 }
 
-/** What is served as /robots.txt now, by domain. */
+/** Minimum interval between fetches of an origin. */
+const FETCH_EVERY_MS = 60_000
+/** How long the last good copy is used while the origin fails. */
+const KEPT_MS = 86_400_000
+const FETCH_WITHIN_MS = 5_000
+const MEMORY_LIMIT_CHARS = 32 * 1024 * 1024
+
+export type RobotsFilesDeps = {
+  /** For reads that a request waits for. */
+  db: Queryable
+  pool: Queryable
+  get: GetOptions
+  /** Absent: none are sent. */
+  openHeaders?: OpenOriginHeaders | undefined
+  clock: Clock
+  log: Log
+}
+
+/** An origin's. `text` null: no good copy is known. */
+type Held = { text: string | null; fetchedMs: number; triedMs: number }
+
+const NEVER = Number.NEGATIVE_INFINITY
+const NOTHING: Held = { text: null, fetchedMs: NEVER, triedMs: NEVER }
+
+/** What is served as /robots.txt now. The origin's is fetched at most once a minute, or remembered as it passes. */
 export class RobotsFiles {
-  readonly origin: OriginRobots
-  readonly #db: Queryable
-  readonly #own = new LRUCache<DomainId, { site: RobotsSite; text: string }>({
+  readonly #deps: RobotsFilesDeps
+  /** By `keyOf`. */
+  readonly #held = new LRUCache<string, Held>({
     maxSize: MEMORY_LIMIT_CHARS,
-    sizeCalculation: ({ text }) => 200 + text.length,
+    sizeCalculation: ({ text }) => 200 + (text?.length ?? 0),
   })
+  readonly #fetching = new Map<string, Promise<Held>>()
   /** By text. */
   readonly #parsed = new LRUCache<string, RobotsText>({
     maxSize: MEMORY_LIMIT_CHARS,
@@ -46,17 +72,27 @@ export class RobotsFiles {
     memoMethod: (text) => parseRobots(text),
   })
 
-  constructor(deps: OriginRobotsDeps) {
-    this.#db = deps.db
-    this.origin = new OriginRobots(deps)
+  constructor(deps: RobotsFilesDeps) {
+    this.#deps = deps
   }
 
-  /** null: the origin cannot be reached. `maxAgeMs`: of the origin's part; absent: a minute. */
+  /** As the edge has it: with the owner's text, and headers for the origin. */
+  async siteOf({ id, name, originUrl, settings }: Domain): Promise<RobotsSite> {
+    const { db, openHeaders } = this.#deps
+    const { rows } = await db.query<{ sealed: Buffer }>(
+      'select key_sealed as sealed from origin_header where domain_id = $1',
+      [id],
+    )
+    const headers = openHeaders?.(id, rows[0]?.sealed ?? null, 'all')
+    const robots = { mode: settings.robots.mode, text: await ownRobotsText(db, id) }
+    const origin = readOrigin(originUrl, `domain ${id}`, headers)
+    return { id, name, origin, query: settings.query, files: { ...settings, robots } }
+  }
+
+  /** null: the origin cannot be reached. `maxAgeMs`: of the origin's part. Never rejects. */
   async served(site: RobotsSite, maxAgeMs?: number): Promise<string | null> {
-    const { mode } = site.files.robots
-    const text = mode === 'origin' ? '' : await this.#ownText(site)
-    const origin = mode === 'replace' ? '' : await this.origin.read(site, maxAgeMs)
-    return origin === null ? null : servedRobots(site, text, origin)
+    const origin = site.files.robots.mode === 'replace' ? '' : await this.ofOrigin(site, maxAgeMs)
+    return origin === null ? null : servedRobots(site, origin)
   }
 
   /** `served`, read. */
@@ -65,11 +101,91 @@ export class RobotsFiles {
     return text === null ? null : this.#parsed.memo(text)
   }
 
-  async #ownText(site: RobotsSite): Promise<string> {
-    const known = this.#own.get(site.id)
-    if (known?.site === site) return known.text
-    const text = await ownRobotsText(this.#db, site.id)
-    this.#own.set(site.id, { site, text })
-    return text
+  /**
+   * null: the origin cannot be reached, and there is no copy of the last day. `maxAgeMs`: how old a copy may be; at
+   * least a minute. Never rejects.
+   */
+  async ofOrigin(site: Site, maxAgeMs = FETCH_EVERY_MS): Promise<string | null> {
+    const key = keyOf(site)
+    let held = this.#held.get(key) ?? NOTHING
+    // Another node may have fetched it.
+    if (!this.#isCurrent(held, maxAgeMs)) held = await this.#stored(site)
+    if (!this.#isCurrent(held, maxAgeMs)) {
+      const fetching = this.#fetching.get(key) ?? this.#fetch(site).finally(() => this.#fetching.delete(key))
+      this.#fetching.set(key, fetching)
+      held = await fetching
+    }
+    return this.#textOf(held)
   }
+
+  /** The origin's last good one of the last day, without asking the origin. Never rejects. */
+  async kept(site: Site): Promise<string | null> {
+    return this.#textOf(this.#held.get(keyOf(site)) ?? (await this.#stored(site)))
+  }
+
+  /** A good answer of the origin. Never rejects. */
+  async remember(site: Site, text: string): Promise<Held> {
+    const { pool, clock, log } = this.#deps
+    const nowMs = clock.nowMs()
+    const before = this.#held.get(keyOf(site))
+    const held = this.#hold(site, { text, fetchedMs: nowMs, triedMs: nowMs })
+    if (before?.text === text && nowMs - before.fetchedMs < FETCH_EVERY_MS) return held
+    try {
+      await pool.query(
+        `insert into origin_robots (domain_id, origin, text, fetched_at)
+         select id, $2, $3, $4 from domain where id = $1
+         on conflict (domain_id) do update set
+           origin = excluded.origin, text = excluded.text, fetched_at = excluded.fetched_at`,
+        [site.id, site.origin.authority, text, new Date(nowMs)],
+      )
+    } catch (error) {
+      log.warn({ err: error, domain: site.name }, 'robots.txt of an origin could not be kept')
+    }
+    return held
+  }
+
+  async #fetch(site: Site): Promise<Held> {
+    const { get, clock, log } = this.#deps
+    const triedMs = clock.nowMs()
+    try {
+      const fetched = await fetchRobots(get, site, AbortSignal.timeout(FETCH_WITHIN_MS))
+      return await this.remember(site, servableRobots(fetched))
+    } catch (error) {
+      log.debug({ err: error, domain: site.name }, 'robots.txt of an origin could not be read')
+      return this.#hold(site, { ...(this.#held.get(keyOf(site)) ?? NOTHING), triedMs })
+    }
+  }
+
+  /** What is in memory if nothing can be read. */
+  async #stored(site: Site): Promise<Held> {
+    const read = this.#deps.db.query<{ text: string; fetched_at: Date }>(
+      'select text, fetched_at from origin_robots where domain_id = $1 and origin = $2',
+      [site.id, site.origin.authority],
+    )
+    const row = await read.then(({ rows }) => rows[0]).catch(() => undefined)
+    const held = this.#held.get(keyOf(site)) ?? NOTHING
+    const fetchedMs = row?.fetched_at.getTime() ?? NEVER
+    // Another request may have fetched it meanwhile.
+    if (row === undefined || fetchedMs < held.fetchedMs) return held
+    return this.#hold(site, { text: row.text, fetchedMs, triedMs: Math.max(held.triedMs, fetchedMs) })
+  }
+
+  #hold(site: Site, held: Held): Held {
+    this.#held.set(keyOf(site), held)
+    return held
+  }
+
+  #isCurrent({ fetchedMs, triedMs }: Held, maxAgeMs: number): boolean {
+    const nowMs = this.#deps.clock.nowMs()
+    return nowMs - fetchedMs < maxAgeMs || nowMs - triedMs < FETCH_EVERY_MS
+  }
+
+  #textOf({ text, fetchedMs }: Held): string | null {
+    return this.#deps.clock.nowMs() - fetchedMs < KEPT_MS ? text : null
+  }
+}
+
+/** A new origin begins without a copy. */
+function keyOf({ id, origin }: Site): string {
+  return `${id} ${origin.authority}`
 }

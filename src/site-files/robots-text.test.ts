@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { shutOut } from './judge-crawler.ts'
-import type { RobotsSite } from './robots-files.ts'
-import { beginsGroup, servedRobots } from './robots-text.ts'
+import { beginsGroup, type FilesOf, servedRobots } from './robots-text.ts'
 
-type Files = RobotsSite['files']
+type Files = FilesOf['files']
 const OWN = 'User-agent: GPTBot\nDisallow: /\n'
 const SITEMAP = 'https://red.example/sitemap.xml'
 
@@ -41,12 +40,9 @@ it('the owner’s text is in place of the origin’s, or behind it, with sitemap
     ],
   ]
   for (const [{ mode = 'append', text = OWN, origin = '', ...files }, served] of cases) {
-    const site = { robots: { mode }, preferences: {}, sitemap: 'origin' as const, ...files }
-    assert.equal(
-      servedRobots({ name: 'red.example', files: site }, text, origin),
-      served,
-      JSON.stringify({ text, origin, ...site }),
-    )
+    const site = { robots: { mode, text }, preferences: {}, sitemap: 'origin' as const, ...files }
+    const found = servedRobots({ name: 'red.example', files: site }, origin)
+    assert.equal(found, served, JSON.stringify({ origin, ...site }))
   }
 })
 

@@ -1,25 +1,28 @@
 import { LINE_BREAK, parseRobots } from '../sitemaps/robots-rules.ts'
-import type { Preferences } from '../sites/domain-settings.ts'
-import type { RobotsSite } from './robots-files.ts'
+import type { DomainSettings, Preferences } from '../sites/domain-settings.ts'
 
 export const ROBOTS_TEXT_LIMIT_BYTES = 512_000
 
-type Files = RobotsSite['files']
+export type FilesOf = {
+  name: string
+  /** `robots` with its text. */
+  files: Pick<DomainSettings, 'preferences' | 'robots' | 'sitemap'>
+}
 
 /** Otherwise the origin's is passed on as it is. */
-export function isServedByUs({ robots, preferences }: Files): boolean {
+export function isServedByUs({ robots, preferences }: FilesOf['files']): boolean {
   return robots.mode !== 'origin' || Object.keys(preferences).length > 0
 }
 
 /** What is served, of the owner's text and the origin's. */
-export function servedRobots(of: { name: string; files: Files }, text: string, origin: string): string {
-  const { robots, preferences, sitemap } = of.files
-  if (!isServedByUs(of.files)) return origin
+export function servedRobots({ name, files }: FilesOf, origin: string): string {
+  const { robots, preferences, sitemap } = files
+  if (!isServedByUs(files)) return origin
   // A byte order mark inside of a file would spoil its line.
-  const own = robots.mode === 'origin' ? '' : text.replace(/^\ufeff/, '')
+  const own = robots.mode === 'origin' ? '' : (robots.text ?? '').replace(/^\ufeff/, '')
   const base = robots.mode === 'replace' ? own : joined(origin, own)
   const signalled = withPreferences(base, preferences)
-  const url = `https://${of.name}/sitemap.xml`
+  const url = `https://${name}/sitemap.xml`
   const isNamed = sitemap !== 'generate' || parseRobots(signalled).sitemaps.includes(url)
   return isNamed ? signalled : joined(signalled, `Sitemap: ${url}\n`)
 }

@@ -1,4 +1,5 @@
 import type { Queryable } from '../db/transaction.ts'
+import { AppError } from '../errors.ts'
 import type { DomainId } from '../ids.ts'
 
 export const VERSION_KINDS = ['robots', 'redirects', 'policy', 'rules'] as const
@@ -11,6 +12,8 @@ export type Version = {
   /** An e-mail address, `key <name>` or `command line`. */
   author: string
 }
+
+export type VersionWithContent = Version & { content: unknown }
 
 const VERSIONS_KEPT = 20
 
@@ -57,17 +60,14 @@ export async function listVersions(db: Queryable, domain: DomainId, kind: Versio
   return rows.map(versionOf)
 }
 
-/** null: unknown, another domain's, or no longer kept. */
-export async function readVersion(
-  db: Queryable,
-  domain: DomainId,
-  id: number,
-): Promise<(Version & { content: unknown }) | null> {
+/** Throws `version_not_found`: also for another domain's, or one that is no longer kept. */
+export async function readVersion(db: Queryable, domain: DomainId, id: number): Promise<VersionWithContent> {
   const { rows } = await db.query<Row>(
     'select id, kind, author, created_at, content from site_version where domain_id = $1 and id = $2',
     [domain, id],
   )
-  return rows[0] === undefined ? null : { ...versionOf(rows[0]), content: rows[0].content }
+  if (rows[0] === undefined) throw new AppError('version_not_found')
+  return { ...versionOf(rows[0]), content: rows[0].content }
 }
 
 function versionOf({ id, kind, author, created_at }: Row): Version {

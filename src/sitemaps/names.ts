@@ -4,7 +4,6 @@ import type { Clock } from '../clock.ts'
 import type { DomainId, PagePath } from '../ids.ts'
 import type { Log } from '../log.ts'
 import type { GetOptions } from '../outbound/get.ts'
-import { within } from '../within.ts'
 import { fetchRobots, readRobots } from './robots.ts'
 import type { Site } from './site.ts'
 
@@ -13,8 +12,8 @@ export type SitemapNamesDeps<Domain extends Site> = {
   clock: Clock
   log: Log
   namedInIndexes(domain: DomainId): Promise<string[]>
-  /** As served, if the owner wrote some of it. */
-  ownRobots(domain: Domain): Promise<string | null>
+  /** The owner's text, beside the origin's. */
+  ownRobots(domain: Domain): string
 }
 
 type Names<Domain> = { site: Domain; paths: Set<string>; readAtMs: number }
@@ -59,11 +58,11 @@ export function createSitemapNames<Domain extends Site>(deps: SitemapNamesDeps<D
       log.debug({ err: error, domain: site.name }, 'names of sitemaps could not be read')
       return []
     }
-    const namedIn = (text: string | null): readonly string[] => readRobots(text ?? '', site).sitemaps
+    const namedIn = (text: string): readonly string[] => readRobots(text, site).sitemaps
     const robots = fetchRobots(get, site, AbortSignal.timeout(ROBOTS_WAIT_MS))
     const named = await Promise.all([
       robots.then(({ text }) => namedIn(text)).catch(failed),
-      within(ROBOTS_WAIT_MS, ownRobots(site), null).then(namedIn).catch(failed),
+      namedIn(ownRobots(site)),
       namedInIndexes(site.id).catch(failed),
     ])
     const paths = new Set(named.flat())

@@ -168,6 +168,7 @@ type HostedDomain = {
   /** The certificate may have expired; null: there is none. */
   certificate_ends_at: Date | null
   redirects: Redirect[] | null
+  robots_text: string | null
   indexnow_key: string | null
   sealed_headers: Buffer | null
 }
@@ -181,6 +182,8 @@ export async function domainByHost(db: Queryable, host: string): Promise<HostedD
                   c.not_after as certificate_ends_at,
                   (select v.content from site_version v where v.domain_id = d.id and v.kind = 'redirects'
                     order by v.id desc limit 1) as redirects,
+                  (select v.content->>'text' from site_version v where v.domain_id = d.id and v.kind = 'robots'
+                    order by v.id desc limit 1) as robots_text,
                   ${DEVICE_PAGES} as device_pages,
                   (select key_sealed from origin_header o where o.domain_id = d.id) as sealed_headers
              from domain d join account a on a.id = d.account_id

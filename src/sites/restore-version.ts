@@ -1,9 +1,8 @@
 import type pg from 'pg'
-import { AppError } from '../errors.ts'
 import type { AccountId } from '../ids.ts'
 import type { Redirect } from '../site-files/redirects.ts'
 import { replaceRedirects } from '../site-files/stored-redirects.ts'
-import { listVersions, readVersion, type Version } from '../site-files/versions.ts'
+import { listVersions, readVersion, type VersionWithContent } from '../site-files/versions.ts'
 import { updateDomain } from './domain-changes.ts'
 import type { DomainSettings } from './domain-settings.ts'
 import type { DomainView, OwnedDomain } from './domains.ts'
@@ -11,17 +10,16 @@ import type { DomainView, OwnedDomain } from './domains.ts'
 /** Puts a version into force and returns the one that this made; the current one makes none. */
 export async function restoreVersion(
   pool: pg.Pool,
-  { account, domain, author }: { account: AccountId; domain: OwnedDomain; author: string },
+  { domain, author }: { domain: OwnedDomain & { account: AccountId }; author: string },
   id: number,
   view: DomainView,
-): Promise<Version & { content: unknown }> {
+): Promise<VersionWithContent> {
   const version = await readVersion(pool, domain.id, id)
-  if (version === null) throw new AppError('version_not_found')
   const { kind, content } = version
   if (kind === 'redirects') await replaceRedirects(pool, domain, content as Redirect[], { author })
   else {
     const settings = (kind === 'robots' ? { robots: content } : content) as Partial<DomainSettings>
-    await updateDomain(pool, account, domain.name, { settings, author }, view)
+    await updateDomain(pool, domain.account, domain.name, { settings, author }, view)
   }
   const newest = (await listVersions(pool, domain.id, kind))[0] ?? version
   return { ...newest, content }

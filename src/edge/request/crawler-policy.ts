@@ -1,4 +1,4 @@
-import { barePath } from '../../site-files/redirects.ts'
+import { barePath, isForMachines } from '../../site-files/redirects.ts'
 import type { CrawlerCategory, Treatment } from '../../sites/domain-settings.ts'
 import { KNOWN_CRAWLERS, knownCrawlerIndex } from '../crawlers/known-crawlers.ts'
 import { sendText } from '../page/plain-page.ts'
@@ -7,7 +7,7 @@ import type { EdgeDomain } from './domain.ts'
 import type { Target } from './target.ts'
 import type { Verdict } from './verdict.ts'
 
-type Refusal = Extract<Treatment, 'block' | 'payment'>
+export type Refusal = { treatment: Extract<Treatment, 'block' | 'payment'>; crawler: CrawlerCategory }
 
 /** null: the owner lets this crawler in, or the path is open to every crawler. */
 export function refusalOf(
@@ -15,13 +15,12 @@ export function refusalOf(
   crawler: CrawlerCategory | null,
   { url, target }: { url: string; target: Target },
 ): Refusal | null {
-  if (crawler === null || !domain.isActive) return null
+  if (crawler === null || !domain.isActive || target.kind === 'sitemap') return null
   const treatment = domain.treatments[crawler]
   if (treatment !== 'block' && treatment !== 'payment') return null
   const path = barePath(url)
-  const isOpen =
-    path !== null && (path === '/robots.txt' || path.startsWith('/.well-known/') || path === domain.termsPath)
-  return isOpen || target.kind === 'sitemap' ? null : treatment
+  const isOpen = path !== null && (isForMachines(path) || path === domain.termsPath)
+  return isOpen ? null : { treatment, crawler }
 }
 
 const ENDINGS = {
@@ -34,12 +33,12 @@ export function sendRefusal(
   req: EdgeRequest,
   res: EdgeResponse,
   { termsUrl }: Pick<EdgeDomain, 'termsUrl'>,
-  { refusal, crawler }: { refusal: Refusal; crawler: CrawlerCategory },
+  { treatment, crawler }: Refusal,
 ): Verdict {
-  const [status, word, words] = ENDINGS[refusal]
+  const [status, word, words] = ENDINGS[treatment]
   const verdict: Verdict = `${word}; ${crawler}`
   const name = KNOWN_CRAWLERS[knownCrawlerIndex(req.headers['user-agent'] ?? '')]?.[0] ?? 'This crawler'
-  const terms = refusal === 'payment' && termsUrl !== null ? termsUrl : null
+  const terms = treatment === 'payment' && termsUrl !== null ? termsUrl : null
   const headers = ['Cache-Control', 'no-store', 'Vary', 'User-Agent']
   if (terms !== null) headers.push('Link', `<${terms}>; rel="license"`)
   const body = `${name} ${words}\n${terms === null ? '' : `Terms: ${terms}\n`}`

@@ -3,8 +3,8 @@ import type { DomainId, DomainName } from '../../ids.ts'
 import { type OpenOriginHeaders, type Origin, readOrigin } from '../../outbound/origin.ts'
 import { RecentMap } from '../../recent-map.ts'
 import { RuleBook } from '../../rules/rule-book.ts'
-import { barePath, keyFileOf, type Redirect, RedirectMap } from '../../site-files/redirects.ts'
-import type { RobotsSite } from '../../site-files/robots-files.ts'
+import { barePath, type Redirect, RedirectMap } from '../../site-files/redirects.ts'
+import type { FilesOf } from '../../site-files/robots-text.ts'
 import { type ComparedPage, Devices } from '../../sites/devices.ts'
 import {
   CRAWLER_CATEGORIES,
@@ -30,6 +30,7 @@ export type DomainRow = {
   /** End of the current certificate; null or absent: none. */
   certificate_ends_at?: Date | null
   redirects?: readonly Redirect[] | null
+  robots_text?: string | null
   indexnow_key?: string | null
   device_pages?: readonly ComparedPage[] | null
   sealed_headers?: Buffer | null
@@ -54,9 +55,10 @@ export type EdgeDomain = {
   usage: Usage | null
   markdown: boolean
   cards: boolean
-  files: RobotsSite['files']
-  /** While IndexNow is on. */
+  files: FilesOf['files']
+  /** null: never made. */
   indexNowKey: string | null
+  indexNow: boolean
   ages: Pick<DomainSettings, 'fresh_seconds' | 'stale_seconds' | 'keep_seconds'>
   /** null: none, or the domain is inactive. */
   redirects: RedirectMap | null
@@ -69,6 +71,8 @@ export function edgeDomain(row: DomainRow, headers: readonly string[] = []): Edg
   const { fresh_seconds, stale_seconds, keep_seconds } = settings
   const terms = settings.terms_url === null ? null : URL.parse(settings.terms_url)
   const redirects = row.is_active ? (row.redirects ?? []) : []
+  const { mode } = settings.robots
+  const text = mode === 'origin' ? '' : (row.robots_text ?? '')
   return {
     id: row.id as DomainId,
     account: row.account_id,
@@ -86,10 +90,11 @@ export function edgeDomain(row: DomainRow, headers: readonly string[] = []): Edg
     usage: row.is_active ? ownUsage(settings.preferences) : null,
     markdown: settings.markdown === 'on',
     cards: settings.cards === 'on',
-    files: { preferences: settings.preferences, robots: settings.robots, sitemap: settings.sitemap },
-    indexNowKey: settings.indexnow ? (row.indexnow_key ?? null) : null,
+    files: { preferences: settings.preferences, robots: { mode, text }, sitemap: settings.sitemap },
+    indexNowKey: row.indexnow_key ?? null,
+    indexNow: settings.indexnow,
     ages: { fresh_seconds, stale_seconds, keep_seconds },
-    redirects: redirects.length === 0 ? null : new RedirectMap(redirects, keyFileOf(row.indexnow_key)),
+    redirects: redirects.length === 0 ? null : new RedirectMap(redirects),
     crawlerWaitMs: settings.crawler_wait_seconds * 1_000,
   }
 }
@@ -110,7 +115,8 @@ export function createDomains({ db, connected, openHeaders }: DomainsOptions) {
   const known = new RecentMap<EdgeDomain>({
     limit: 100_000,
     // In about 2 kB: 200 MB in all.
-    weigh: ({ redirects }) => 1 + Math.ceil((redirects?.chars ?? 0) / 2_000),
+    weigh: ({ redirects, files: { robots } }) =>
+      1 + Math.ceil(((redirects?.chars ?? 0) + (robots.text?.length ?? 0)) / 2_000),
   })
   // Separate, so that a scan of random names evicts no domain.
   const unknown = new RecentMap<true>({ limit: 10_000 })

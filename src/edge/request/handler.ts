@@ -100,9 +100,8 @@ export class EdgeHandler {
       watch = sent ?? undefined
     }
     const refusal = refusalOf(domain, crawler, { url: req.url ?? '/', target: meant })
-    if (refusal !== null && crawler !== null && !(await this.#isSitemap(domain, meant))) {
-      const verdict = sendRefusal(req, res, domain, { refusal, crawler })
-      return { verdict, domain, page: null, crawler }
+    if (refusal !== null && !(await this.#isSitemap(domain, meant))) {
+      return { verdict: sendRefusal(req, res, domain, refusal), domain, page: null, crawler }
     }
     const target = decide(req, asking, domain, meant)
     if (target.kind === 'pass') return this.#pass(req, res, domain, crawler, target.why, { watch })

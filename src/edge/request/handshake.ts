@@ -82,8 +82,7 @@ export function createHandshakeHandler(parts: HandshakeParts, entrance: Entrance
     const res = responseTo(handshake)
     let verdict = null
     if (target.own?.kind === 'redirect') verdict = await ownAnswers.send(req, res, domain, target.own)
-    else if (refusal !== null && crawler !== null)
-      verdict = sendRefusal(req, res, domain, { refusal, crawler })
+    else if (refusal !== null) verdict = sendRefusal(req, res, domain, refusal)
     if (typeof verdict !== 'string') return false
     settled({ verdict, domain, page: null, crawler }, res.statusCode)
     return true

@@ -4,6 +4,8 @@ import { before, describe, it } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { type AskOptions, GOOGLEBOT, GPTBOT, openEdge, PERSON } from '../../../test/support/edge.ts'
 import { loadConfig } from '../../config.ts'
+import type { DomainName } from '../../ids.ts'
+import { findOwnedDomain } from '../../sites/domains.ts'
 
 const says =
   (status: number, text = ''): RequestListener =>
@@ -21,6 +23,7 @@ const edge = await openEdge({
   },
   parts: {
     redirectUses: { note: (_domain, name) => void uses.push(name) },
+    openHeaders: (_domain, sealed) => (sealed === null ? [] : ['X-Key', String(sealed)]),
     findChallenge: async (host, token) => (host === 'red.example' && token === TOKEN ? 'proof' : null),
   },
 })
@@ -120,11 +123,22 @@ describe('robots.txt at the edge', () => {
     edge.wait(60_000)
     robots = says(200, 'User-agent: *\nDisallow: /x')
     seen.length = 0
-    for (const _ of [1, 2]) assert.equal(await text(), `User-agent: *\nDisallow: /x\n\n${TEXT}`)
+    const found = (await findOwnedDomain(edge.pool, edge.account, 'red.example' as DomainName))!
+    const site = await edge.edge.robots.siteOf(found)
+    const appended = `User-agent: *\nDisallow: /x\n\n${TEXT}`
+    const both = [edge.edge.robots.served(site, 600_000), text()]
+    assert.deepEqual([...(await Promise.all(both)), await text()], [appended, appended, appended])
     assert.deepEqual(seen, ['/robots.txt'])
     edge.wait(60_000)
     robots = says(200, '<!doctype html><title>an application</title>')
     assert.equal(await text(), TEXT)
+    await edge.pool.query(`insert into origin_header values ($1, '[]', 'secret')`, [edge.red])
+    edge.wait(60_000)
+    robots = (req, res) =>
+      void res.writeHead(req.headers['x-key'] === 'secret' ? 200 : 401).end('# behind a key')
+    const behindKey = await edge.edge.robots.ofOrigin(await edge.edge.robots.siteOf(found))
+    assert.equal(behindKey, '# behind a key', 'also as the API reads it')
+    await edge.pool.query('delete from origin_header')
   })
 })
 

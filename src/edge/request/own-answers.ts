@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { pipeline } from 'node:stream/promises'
 import { brotliDecompressSync, unzipSync } from 'node:zlib'
 import type { Clock } from '../../clock.ts'
@@ -12,6 +11,7 @@ import { isServedByUs } from '../../site-files/robots-text.ts'
 import { sitemapFile } from '../../site-files/sitemap.ts'
 import type { RedirectUses } from '../../site-files/stored-redirects.ts'
 import { isFailing, ROBOTS_LIMIT_BYTES, servableRobots } from '../../sitemaps/robots.ts'
+import { etagOf } from '../../store/stored-page.ts'
 import type { PassWatch } from '../origin/pass.ts'
 import { sendPlainPage, sendText } from '../page/plain-page.ts'
 import { isNotModified } from '../page/send-page.ts'
@@ -65,7 +65,7 @@ export class OwnAnswers {
   ): Promise<Verdict | null> {
     const { db, clock, log } = this.#parts
     const { id, name, redirects, rules, ages } = domain
-    const robots = await this.#parts.robots.rules(domain).catch(() => null)
+    const robots = await this.#parts.robots.rules(domain)
     const site = { id, name, redirects, robots, rules, sinceMs: clock.nowMs() - ages.keep_seconds * 1_000 }
     try {
       const pieces = await sitemapFile(db, site, file)
@@ -88,16 +88,13 @@ export class OwnAnswers {
   }
 
   async #robots(req: EdgeRequest, res: EdgeResponse, domain: EdgeDomain): Promise<Verdict | PassWatch> {
-    const { robots, log } = this.#parts
+    const { robots } = this.#parts
     if (!isServedByUs(domain.files)) {
-      const kept = await robots.origin.kept(domain)
+      const kept = await robots.kept(domain)
       const sendKept = kept === null ? null : () => sendFile(req, res, kept)
-      return watchRobots(req, res, sendKept, (text) => robots.origin.remember(domain, text))
+      return watchRobots(req, res, sendKept, (text) => robots.remember(domain, text))
     }
-    const text = await robots.served(domain).catch((error: Error) => {
-      log.error({ err: error, domain: domain.name }, 'robots.txt could not be read')
-      return null
-    })
+    const text = await robots.served(domain)
     if (text !== null) return sendFile(req, res, text)
     // Crawlers ask again; a 404 would allow them everything.
     sendPlainPage(res, 'unavailable', 'site-file')
@@ -115,7 +112,7 @@ function watchRobots(
   req: EdgeRequest,
   res: EdgeResponse,
   sendKept: (() => void) | null,
-  remember: (text: string) => Promise<void>,
+  remember: (text: string) => Promise<unknown>,
 ): PassWatch {
   const parts: Buffer[] = []
   let bytes = 0
@@ -159,7 +156,7 @@ function decoded(body: Buffer, encoding = ''): string {
 }
 
 function sendFile(req: EdgeRequest, res: EdgeResponse, text: string): Verdict {
-  const etag = `"${createHash('sha256').update(text).digest('base64url').slice(0, 22)}"`
+  const etag = `"${etagOf(text)}"`
   const answer = { verdict: 'site-file', headers: ['Cache-Control', 'no-cache', 'ETag', etag] } as const
   return isNotModified(req.headers, etag, null)
     ? sendText(req, res, { ...answer, status: 304 })

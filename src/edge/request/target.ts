@@ -117,12 +117,13 @@ function targetOf(domain: EdgeDomain, url: string, category: string, isPhone: bo
 
 const OWN_SITEMAP = /^\/sitemap(?:-([1-9]\d{0,4}))?\.xml$/
 
-function ownAnswer({ isActive, redirects, indexNowKey, files }: EdgeDomain, path: string): OwnAnswer | null {
+function ownAnswer(domain: EdgeDomain, path: string): OwnAnswer | null {
+  const { isActive, redirects, indexNowKey, indexNow, files } = domain
   if (!isActive) return null
+  if (path === keyFileOf(indexNowKey)) return indexNow ? { kind: 'key' } : null
   const redirect = redirects?.find(path) ?? null
   if (redirect !== null) return { kind: 'redirect', redirect }
   if (path === '/robots.txt') return { kind: 'robots' }
   const found = files.sitemap === 'generate' ? OWN_SITEMAP.exec(path) : null
-  if (found !== null) return { kind: 'sitemap', file: found[1] === undefined ? null : Number(found[1]) - 1 }
-  return indexNowKey !== null && path === keyFileOf(indexNowKey) ? { kind: 'key' } : null
+  return found && { kind: 'sitemap', file: found[1] === undefined ? null : Number(found[1]) - 1 }
 }

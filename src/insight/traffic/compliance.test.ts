@@ -61,6 +61,10 @@ describe('compliance with robots.txt', () => {
     assert.deepEqual(gptbot, ['GPTBot', 'ai', 'training', 5, ['/a', '/b', '/c']])
     assert.deepEqual(googlebot, ['Googlebot', 'search', null, 4, ['/other', '/private', '/private?q']])
     assert.equal(asked(), before + 1, 'once in ten minutes')
+    await edge.set('is_active = false')
+    await edge.ask('/other')
+    await edge.set('is_active = true')
+    assert.equal((await read())[1]![3], 4, 'an inactive domain has the robots.txt of its origin')
   })
 
   it('remembers the limit of paths for a domain and for all, and no more; judged ones make room', async () => {
@@ -71,9 +75,9 @@ describe('compliance with robots.txt', () => {
       return parseRobots(`User-agent: *\n${'Disallow: /\n'.repeat(lines)}`)
     }
     const written: { crawler: string; visits: number }[] = []
-    const query = async ({ values }: { values: [string] }) => void written.push(...JSON.parse(values[0]))
+    const query = async ({ values }: { values: string[] }) => void written.push(...JSON.parse(values[2]!))
     const counts = new Compliance({ ...parts, pool: { query } as never, robots: { rules } })
-    const site = (id: number) => ({ id, account: id, name: `d${id}` }) as never
+    const site = (id: number) => ({ id, account: id, name: `d${id}`, isActive: true }) as never
     const ask = (domain: number, path: number) => counts.note(site(domain), 'search', GOOGLEBOT, `/${path}`)
     const flushed = async () => {
       await counts.flush()

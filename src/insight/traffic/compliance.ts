@@ -1,6 +1,5 @@
 import { setImmediate as othersFirst } from 'node:timers/promises'
 import { utcDay } from '../../clock.ts'
-import { BufferedWrites } from '../../db/buffered-writes.ts'
 import type { Queryable } from '../../db/transaction.ts'
 import { knownCrawlerIndex, READ_CHARS } from '../../edge/crawlers/known-crawlers.ts'
 import type { DomainId } from '../../ids.ts'
@@ -32,16 +31,9 @@ const EXAMPLES = 3
 
 /** Visits of a crawler to a path that are not judged yet. */
 type Asked = { userAgent: string; category: string; crawler: string; path: string; visits: number }
-type Site = RobotsSite & { account: number }
+type Site = RobotsSite & { account: number; isActive: boolean }
 type Visited = { site: Site; asked: Map<string, Asked> }
-type Forbidden = {
-  domain_id: DomainId
-  day: string
-  category: string
-  crawler: string
-  visits: number
-  paths: string[]
-}
+
 type Parts = {
   pool: Queryable
   robots: Pick<RobotsFiles, 'rules'>
@@ -52,26 +44,23 @@ type Parts = {
 
 /**
  * Counts visits to paths that robots.txt forbids the crawler. Judges each crawler and path once a flush, between requests.
- * Visits whose robots.txt cannot be read are lost, and so is a batch that cannot be written.
+ * Visits whose robots.txt cannot be read, or that cannot be written, are lost.
  */
 export class Compliance {
   readonly #parts: Parts
   readonly #timer: NodeJS.Timeout
   readonly #visited = new Map<DomainId, Visited>()
-  readonly #forbidden: BufferedWrites<Forbidden>
   #paths = 0
   #round: Promise<void> | null = null
 
   constructor(parts: Parts) {
-    const { pool, log, flushEveryMs = FLUSH_EVERY_MS } = parts
     this.#parts = parts
-    this.#timer = setInterval(() => void this.flush(), flushEveryMs).unref()
-    const failed = 'visits that robots.txt forbids could not be counted'
-    this.#forbidden = new BufferedWrites((rows) => addForbidden(pool, rows), { log, failed, flushEveryMs })
+    this.#timer = setInterval(() => void this.flush(), parts.flushEveryMs ?? FLUSH_EVERY_MS).unref()
   }
 
   /** Three look-ups in memory. */
   note(site: Site, category: string, userAgent: string, url: string): void {
+    if (!site.isActive) return
     let visited = this.#visited.get(site.id)
     if (visited === undefined) {
       visited = { site, asked: new Map() }
@@ -89,30 +78,31 @@ export class Compliance {
     this.#paths++
   }
 
-  async flush(): Promise<void> {
+  flush(): Promise<void> {
     this.#round ??= this.#judgeAll().finally(() => {
       this.#round = null
     })
-    await within(ROUND_MS, this.#round, undefined)
-    await this.#forbidden.flush()
+    return this.#round
   }
 
   /** Visits of the last seconds are not judged: a node that stops asks no origin. */
   close(): Promise<void> {
     clearInterval(this.#timer)
-    return this.#forbidden.flush()
+    return within(ROUND_MS, this.#round ?? Promise.resolve(), undefined)
   }
 
   /** Accounts side by side, so that slow origins of one do not keep the others waiting. */
   async #judgeAll(): Promise<void> {
-    const { clock } = this.#parts
+    const { clock, log } = this.#parts
     const accounts = Map.groupBy(this.#visited.values(), ({ site }) => site.account).values()
     const judgeNext = async (): Promise<void> => {
       for (const ofAccount of accounts) {
         const untilMs = clock.nowMs() + ROUND_MS
         for (const visited of ofAccount) {
           if (clock.nowMs() > untilMs) break
-          await this.#judge(visited)
+          await this.#judge(visited).catch((error: Error) =>
+            log.warn({ err: error }, 'visits that robots.txt forbids could not be counted'),
+          )
           await othersFirst()
         }
       }
@@ -121,26 +111,17 @@ export class Compliance {
   }
 
   async #judge({ site, asked }: Visited): Promise<void> {
-    const rules = await this.#parts.robots.rules(site, RULES_KEPT_MS).catch(() => null)
-    const cost = rules === null ? 0 : checksOf(rules)
-    let left = LIMITS.checks
-    for (const [key, one] of asked) {
-      // The rest with the next flush.
-      if (left <= 0) return
-      left -= cost
-      if (rules !== null && !judgeCrawler(rules, one.userAgent, one.path).allowed) this.#count(site.id, one)
+    const { pool, robots, clock } = this.#parts
+    const rules = await robots.rules(site, RULES_KEPT_MS)
+    // The rest with the next flush.
+    const now = rules === null ? [...asked] : [...asked].slice(0, Math.ceil(LIMITS.checks / checksOf(rules)))
+    const forbidden = now.flatMap(([key, one]) => {
       asked.delete(key)
-      this.#paths--
-    }
-    this.#visited.delete(site.id)
-  }
-
-  #count(domain_id: DomainId, { category, crawler, path, visits }: Asked): void {
-    const day = utcDay(this.#parts.clock.nowMs())
-    const key = `${domain_id} ${day} ${category} ${crawler}`
-    const known = this.#forbidden.waiting(key) ?? { domain_id, day, category, crawler, visits: 0, paths: [] }
-    const paths = [...new Set([...known.paths, path])].slice(0, EXAMPLES)
-    this.#forbidden.note(key, { ...known, visits: known.visits + visits, paths })
+      return rules === null || judgeCrawler(rules, one.userAgent, one.path).allowed ? [] : [one]
+    })
+    this.#paths -= now.length
+    if (asked.size === 0) this.#visited.delete(site.id)
+    if (forbidden.length > 0) await addForbidden(pool, site.id, utcDay(clock.nowMs()), forbidden)
   }
 }
 
@@ -149,18 +130,25 @@ function checksOf({ groups }: RobotsText): number {
 }
 
 /** In key order, to avoid deadlocks. */
-async function addForbidden(db: Queryable, rows: readonly Forbidden[]): Promise<void> {
+async function addForbidden(
+  db: Queryable,
+  domain: DomainId,
+  day: string,
+  visits: readonly Asked[],
+): Promise<void> {
   await db.query({
     name: 'traffic-add-forbidden',
     text: `
       insert into traffic_forbidden as t (domain_id, day, category, crawler, visits, paths)
-      select n.* from json_populate_recordset(null::traffic_forbidden, $1) n join domain d on d.id = n.domain_id
-       order by n.domain_id, n.day, n.category, n.crawler
+      select d.id, $2, n.category, n.crawler, sum(n.visits), (array_agg(n.path order by n.at))[1:${EXAMPLES}]
+        from domain d, rows from (json_to_recordset($3) as (category text, crawler text, path text, visits bigint))
+          with ordinality as n (category, crawler, path, visits, at)
+       where d.id = $1 group by d.id, n.category, n.crawler order by n.category, n.crawler
       on conflict (domain_id, day, category, crawler) do update set
         visits = t.visits + excluded.visits,
         paths = array(select path from unnest(excluded.paths || t.paths) with ordinality as each (path, at)
                        group by path order by min(at) limit ${EXAMPLES})`,
-    values: [JSON.stringify(rows)],
+    values: [domain, day, JSON.stringify(visits)],
   })
 }
 
