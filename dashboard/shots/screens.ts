@@ -76,12 +76,6 @@ export const SCREENS: Screen[] = [
     until: text('Another host'),
   },
   {
-    name: 'domain-redirects-import',
-    path: `/domains/${DOMAIN}/site-files?view=redirects`,
-    before: clickSoon('Import CSV'),
-    until: DIALOG,
-  },
-  {
     name: 'domain-sitemap',
     path: `/domains/${DOMAIN}/site-files?view=sitemap`,
     until: text('Pages waiting'),

@@ -1,7 +1,7 @@
-import { queryOptions, useQueryClient } from '@tanstack/react-query'
+import { queryOptions } from '@tanstack/react-query'
 import { domainUrl, fieldQuery, ofDomainQuery } from './queries.ts'
-import { request, requestWithTag } from './request.ts'
-import type { IndexNow, Redirect, Robots, Settings, Version, VersionWithContent } from './types.ts'
+import { requestWithTag } from './request.ts'
+import type { IndexNow, Redirect, Robots, Version, VersionWithContent } from './types.ts'
 
 export const robotsQuery = (domain: string) => ofDomainQuery<Robots>(domain, 'robots')
 
@@ -27,12 +27,3 @@ export const versionQuery = (domain: string, id: number) => ({
   ...ofDomainQuery<VersionWithContent>(domain, `versions/${id}`),
   staleTime: Number.POSITIVE_INFINITY,
 })
-
-/** Saves some settings of a domain, and reads again what is shown of it. */
-export function useSaveSettings(domain: string): (settings: Partial<Settings>) => Promise<void> {
-  const queries = useQueryClient()
-  return async (settings) => {
-    await request('PUT', domainUrl(domain), { body: { settings } })
-    await queries.invalidateQueries({ queryKey: ['domains', domain] })
-  }
-}

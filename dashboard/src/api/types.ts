@@ -27,10 +27,13 @@ import type { fleetFailuresSchema, fleetQueueSchema } from '../../../src/api/ope
 import type { pageDetailsSchema } from '../../../src/api/pages/inspection.ts'
 import type { factsSchema, inspectionSchema } from '../../../src/api/pages/inspection-schema.ts'
 import type { listedPageSchema } from '../../../src/api/pages/pages.ts'
-import type { indexNowSchema } from '../../../src/api/site-files/indexnow.ts'
-import type { redirectSchema } from '../../../src/api/site-files/redirects.ts'
-import type { robotsSchema } from '../../../src/api/site-files/robots.ts'
-import type { versionSchema, versionWithContentSchema } from '../../../src/api/site-files/versions.ts'
+import type {
+  indexNowSchema,
+  redirectSchema,
+  robotsSchema,
+  versionSchema,
+  versionWithContentSchema,
+} from '../../../src/api/site-files/site-files.ts'
 import type { summaryWithRendersSchema } from '../../../src/api/traffic/traffic.ts'
 import type {
   complianceSchema,

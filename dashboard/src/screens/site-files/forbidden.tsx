@@ -1,7 +1,8 @@
 import { Text } from '@mantine/core'
-import { useMutation } from '@tanstack/react-query'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import { useSaveSettings } from '../../api/site-file-queries.ts'
+import { domainUrl } from '../../api/queries.ts'
+import { request } from '../../api/request.ts'
 import type { Settings } from '../../api/types.ts'
 import { ConfirmDialog } from '../../parts/dialog.tsx'
 import { notifyDone } from '../../parts/notifications.tsx'
@@ -32,12 +33,13 @@ export function ForbidsSite({ crawlers }: { crawlers: readonly string[] }) {
 type Asked = { settings: Partial<Settings>; crawlers: readonly string[] }
 
 /** Saves settings of a domain. Asks first if they shut out search engines. */
-export function useAskedSave(domain: string, { said, onSaved }: { said: string; onSaved: () => void }) {
-  const saveSettings = useSaveSettings(domain)
+export function useAskedSave(domain: string, { said, onSaved }: { said: string; onSaved?: () => void }) {
+  const queries = useQueryClient()
   const [asked, setAsked] = useState<Asked | null>(null)
   const store = async (settings: Partial<Settings>) => {
-    await saveSettings(settings)
-    onSaved()
+    await request('PUT', domainUrl(domain), { body: { settings } })
+    await queries.invalidateQueries({ queryKey: ['domains', domain] })
+    onSaved?.()
     notifyDone(said)
   }
   const save = useMutation({

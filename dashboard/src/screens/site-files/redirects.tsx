@@ -1,128 +1,117 @@
-import { Alert, Badge, Button, Group, Stack, Text, TextInput } from '@mantine/core'
-import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { useDeferredValue, useState } from 'react'
+import { Alert, Badge, Button, FileButton, Group, Stack, Textarea, TextInput } from '@mantine/core'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useDeferredValue, useMemo, useState } from 'react'
+import { redirectsCsv } from '../../../../src/site-files/redirect-csv.ts'
 import { ApiError, request } from '../../api/request.ts'
 import { redirectsQuery, redirectsUrl } from '../../api/site-file-queries.ts'
 import type { DomainWithSettings, Redirect } from '../../api/types.ts'
 import { count, counted } from '../../format.ts'
-import { CsvButton, DataTable, RowButton } from '../../parts/data-table.tsx'
-import { ConfirmDialog } from '../../parts/dialog.tsx'
+import { CsvButton, DataTable } from '../../parts/data-table.tsx'
+import { EditForm } from '../../parts/edit-form.tsx'
 import { notifyDone } from '../../parts/notifications.tsx'
 import { Note, Section } from '../../parts/page.tsx'
-import { Empty, Loaded } from '../../parts/states.tsx'
+import { Loaded } from '../../parts/states.tsx'
 import { TimeText } from '../../parts/time-text.tsx'
-import { type Entry, RedirectDialog, RedirectImport } from './redirect-dialogs.tsx'
 import { Versions } from './versions.tsx'
-
-/** Replaces the list that is shown, or all by CSV. Fails if it was changed meanwhile; then shows the new one. */
-function useReplace(name: string) {
-  const queries = useQueryClient()
-  const query = redirectsQuery(name)
-  return async (change: (list: readonly Redirect[]) => readonly Entry[] | string) => {
-    const { answer, etag } = queries.getQueryData(query.queryKey) ?? (await queries.fetchQuery(query))
-    const list = change(answer.redirects)
-    try {
-      const body = typeof list === 'string' ? { csv: list } : { body: { redirects: list } }
-      await request('PUT', redirectsUrl(name), { ...body, ifMatch: etag })
-    } catch (error) {
-      if (!(error instanceof ApiError)) throw error
-      if (error.status === 412) {
-        await queries.invalidateQueries({ queryKey: query.queryKey })
-        throw new ApiError(412, 'The redirects were changed meanwhile. The list is current now: try again.')
-      }
-      if (typeof list === 'string' || error.lines.length === 0) throw error
-      const named = error.lines.map(({ line, error: why }) => `${list[line - 1]?.from}: ${why}`)
-      throw new ApiError(error.status, named.join('. '))
-    }
-    await queries.invalidateQueries({ queryKey: ['domains', name] })
-    notifyDone('Saved. The redirects are in force.')
-  }
-}
-
-/** `entry` null: a new one is edited, or all are imported. */
-type Asked = { what: 'edit' | 'remove' | 'import'; entry: Redirect | null }
 
 export function Redirects({ domain: { custom_domain: name } }: { domain: DomainWithSettings }) {
   const list = useQuery(redirectsQuery(name))
-  const replace = useReplace(name)
-  const [asked, setAsked] = useState<Asked | null>(null)
-  const close = () => setAsked(null)
-  const known = list.data?.answer.redirects.length ?? 0
   return (
     <Stack gap="lg">
+      <Loaded query={list}>
+        {({ answer: { redirects }, etag }) => (
+          <>
+            <RedirectEditor name={name} redirects={redirects} etag={etag} />
+            <RedirectTable redirects={redirects} />
+          </>
+        )}
+      </Loaded>
+      <Versions domain={name} kind="redirects" />
+    </Stack>
+  )
+}
+
+/** The list as CSV. A file takes its place; nothing is saved if a line is refused. */
+function RedirectEditor(props: { name: string; redirects: readonly Redirect[]; etag: string }) {
+  const { name, redirects, etag } = props
+  const queries = useQueryClient()
+  const stored = useMemo(() => redirectsCsv(redirects), [redirects])
+  /** null: nothing was edited; what is stored is shown. `etag`: of the list before. */
+  const [edited, setEdited] = useState<{ csv: string; etag: string } | null>(null)
+  const edit = (csv: string) => setEdited({ csv, etag: edited?.etag ?? etag })
+  const reload = () => queries.invalidateQueries({ queryKey: ['domains', name] })
+  const save = useMutation({
+    mutationFn: async ({ csv, etag: ifMatch }: { csv: string; etag: string }) => {
+      await request('PUT', redirectsUrl(name), { csv, ifMatch })
+      await reload()
+    },
+    onSuccess: () => {
+      setEdited(null)
+      notifyDone('Saved. The redirects are in force.')
+    },
+    onError: (error) => {
+      if (error instanceof ApiError && error.status === 412) void reload()
+    },
+  })
+  const isOutdated = save.error instanceof ApiError && save.error.status === 412
+  return (
+    <EditForm
+      isDirty={edited !== null}
+      sent={save}
+      onSubmit={() => edited !== null && save.mutate(edited)}
+      onUndo={() => {
+        setEdited(null)
+        save.reset()
+      }}
+    >
       <Section
         title="Redirects"
         lead="For people and crawlers, before anything else. At most 10,000."
         actions={
           <Group gap="xs">
-            <Button size="xs" onClick={() => setAsked({ what: 'edit', entry: null })}>
-              Add a redirect
-            </Button>
-            <Button size="xs" variant="default" onClick={() => setAsked({ what: 'import', entry: null })}>
-              Import CSV
-            </Button>
-            {known > 0 && (
-              <CsvButton href={`${redirectsUrl(name)}?format=csv`} label="Export CSV">
-                Export CSV
-              </CsvButton>
-            )}
+            <FileButton
+              accept=".csv,text/csv"
+              onChange={async (file) => file !== null && edit(await file.text())}
+            >
+              {(button) => (
+                <Button size="xs" variant="default" {...button}>
+                  Import CSV
+                </Button>
+              )}
+            </FileButton>
+            <CsvButton href={`${redirectsUrl(name)}?format=csv`} label="Export CSV">
+              Export CSV
+            </CsvButton>
           </Group>
         }
       >
-        <Loaded query={list}>
-          {({ answer: { redirects } }) =>
-            redirects.length === 0 ? (
-              <Empty title="No redirects yet">
-                Send old addresses to new ones, or answer 410 for pages that are gone.
-              </Empty>
-            ) : (
-              <RedirectTable redirects={redirects} onAsk={setAsked} />
-            )
-          }
-        </Loaded>
-      </Section>
-      <Versions domain={name} kind="redirects" />
-      {asked?.what === 'edit' && (
-        <RedirectDialog
-          before={asked.entry}
-          onClose={close}
-          save={(entry) =>
-            replace((redirects) => {
-              const at = redirects.findIndex(({ from }) => from === asked.entry?.from)
-              return at === -1 ? [...redirects, entry] : redirects.with(at, { ...redirects[at]!, ...entry })
-            })
-          }
+        <Textarea
+          label="List"
+          description="A redirect a line: from,to,status. An empty status is 301; 410 (gone) has no to. A * at the end of from matches any further characters, and stands for them in to."
+          placeholder="/old,/new,301"
+          autosize
+          minRows={4}
+          maxRows={24}
+          spellCheck={false}
+          ff="monospace"
+          value={edited?.csv ?? stored}
+          error={isOutdated && 'The list was changed meanwhile. Undo your changes to see it.'}
+          onChange={(event) => edit(event.currentTarget.value)}
         />
-      )}
-      {asked?.what === 'import' && (
-        <RedirectImport known={known} onClose={close} save={(csv) => replace(() => csv)} />
-      )}
-      {asked?.what === 'remove' && (
-        <ConfirmDialog
-          title="Remove this redirect?"
-          label="Remove"
-          onClose={close}
-          run={() => replace((redirects) => redirects.filter(({ from }) => from !== asked.entry?.from))}
-        >
-          <Text size="sm" className="break">
-            {asked.entry?.from} gets what your server has for it. The count of its uses is deleted.
-          </Text>
-        </ConfirmDialog>
-      )}
-    </Stack>
+      </Section>
+    </EditForm>
   )
 }
 
 const ROWS = 100
 
-function RedirectTable(props: { redirects: readonly Redirect[]; onAsk: (asked: Asked) => void }) {
-  const { redirects, onAsk } = props
+function RedirectTable({ redirects }: { redirects: readonly Redirect[] }) {
   const [search, setSearch] = useState('')
-  const [shown, setShown] = useState(ROWS)
   const sought = useDeferredValue(search.trim().toLowerCase())
   const found = redirects.filter(({ from, to }) => `${from}\n${to}`.toLowerCase().includes(sought))
+  if (redirects.length === 0) return null
   return (
-    <Stack gap="sm">
+    <Section title="Uses">
       <TextInput
         label="Search"
         type="search"
@@ -132,7 +121,7 @@ function RedirectTable(props: { redirects: readonly Redirect[]; onAsk: (asked: A
         onChange={(event) => setSearch(event.currentTarget.value)}
       />
       <DataTable
-        rows={found.slice(0, shown)}
+        rows={found.slice(0, ROWS)}
         empty={<Alert color="gray">No redirect contains “{search.trim()}”.</Alert>}
         keyOf={({ from }) => from}
         columns={[
@@ -159,29 +148,12 @@ function RedirectTable(props: { redirects: readonly Redirect[]; onAsk: (asked: A
           { title: 'Status', kind: 'labelled', cell: ({ status }) => status },
           { title: 'Hits', kind: 'number', cell: ({ hits }) => count(hits) },
           { title: 'Last used', kind: 'labelled', cell: ({ last_used_at: at }) => <TimeText at={at} /> },
-          {
-            title: 'Actions',
-            kind: 'action',
-            cell: (entry) => (
-              <Group gap="xs" wrap="nowrap">
-                <RowButton label="Edit" of={entry.from} onClick={() => onAsk({ what: 'edit', entry })} />
-                <RowButton label="Remove" of={entry.from} onClick={() => onAsk({ what: 'remove', entry })} />
-              </Group>
-            ),
-          },
         ]}
       />
-      <Group gap="sm">
-        <Note size="sm" role="status">
-          {found.length > shown ? `${count(shown)} of ` : ''}
-          {counted(found.length, 'redirect')}
-        </Note>
-        {found.length > shown && (
-          <Button size="xs" variant="default" onClick={() => setShown(shown + ROWS)}>
-            Show more
-          </Button>
-        )}
-      </Group>
-    </Stack>
+      <Note size="sm" role="status">
+        {found.length > ROWS ? `The first ${ROWS} of ` : ''}
+        {counted(found.length, 'redirect')}
+      </Note>
+    </Section>
   )
 }

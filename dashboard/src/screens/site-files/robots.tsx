@@ -37,9 +37,7 @@ function RobotsEditor({ domain, stored }: { domain: DomainWithSettings; stored: 
   /** What would be served; null: the origin cannot be reached. */
   const servedWith = (robots: Settings['robots']) => {
     const origin = robots.mode === 'replace' ? '' : stored.origin
-    return origin === null
-      ? null
-      : servedRobots({ name, files: { ...settings, robots } }, robots.text ?? '', origin)
+    return origin === null ? null : servedRobots({ name, files: { ...settings, robots } }, origin)
   }
   const forbiddenBy = (robots: Settings['robots']) =>
     shutOut(servedWith(robots) ?? (robots.mode === 'append' ? (robots.text ?? '') : ''), SEARCH_CRAWLERS)

@@ -1,24 +1,21 @@
 import { Anchor, Stack, Switch } from '@mantine/core'
-import { useMutation, useQuery } from '@tanstack/react-query'
-import { indexNowQuery, useSaveSettings } from '../../api/site-file-queries.ts'
+import { useQuery } from '@tanstack/react-query'
+import { indexNowQuery } from '../../api/site-file-queries.ts'
 import type { DomainWithSettings, Settings } from '../../api/types.ts'
 import { count } from '../../format.ts'
-import { notifyDone, notifyFailed } from '../../parts/notifications.tsx'
 import { Facts, Section } from '../../parts/page.tsx'
-import { Loaded } from '../../parts/states.tsx'
+import { Loaded, Refusal } from '../../parts/states.tsx'
 import { TimeText } from '../../parts/time-text.tsx'
+import { useAskedSave } from './forbidden.tsx'
 
 export function Sitemap({ domain }: { domain: DomainWithSettings }) {
   const { custom_domain: name, settings, indexnow_key: key } = domain
   const state = useQuery(indexNowQuery(name))
-  const saveSettings = useSaveSettings(name)
-  const save = useMutation({
-    mutationFn: (change: Partial<Settings>) => saveSettings(change),
-    onSuccess: () => notifyDone('Saved'),
-    onError: (error) => notifyFailed('The setting was not saved', error),
-  })
+  const { save } = useAskedSave(name, { said: 'Saved' })
+  const change = (settings: Partial<Settings>) => save.mutate({ settings, crawlers: [] })
   return (
     <Stack gap="lg">
+      <Refusal error={save.error} />
       <Section
         title="Sitemap"
         lead="Of pages that were rendered with status 200, may be indexed, and are not redirected."
@@ -28,9 +25,7 @@ export function Sitemap({ domain }: { domain: DomainWithSettings }) {
           description="Replaces that file of your server. robots.txt names it, if robots.txt is ours."
           checked={settings.sitemap === 'generate'}
           disabled={save.isPending}
-          onChange={({ currentTarget: { checked } }) =>
-            save.mutate({ sitemap: checked ? 'generate' : 'origin' })
-          }
+          onChange={({ currentTarget: { checked } }) => change({ sitemap: checked ? 'generate' : 'origin' })}
         />
         <Outside href={`https://${name}/sitemap.xml`} />
       </Section>
@@ -40,7 +35,7 @@ export function Sitemap({ domain }: { domain: DomainWithSettings }) {
           description="Gathered for ten seconds. Google does not take part."
           checked={settings.indexnow}
           disabled={save.isPending}
-          onChange={({ currentTarget: { checked } }) => save.mutate({ indexnow: checked })}
+          onChange={({ currentTarget: { checked } }) => change({ indexnow: checked })}
         />
         {key !== null && settings.indexnow && <Outside href={`https://${name}/${key}.txt`} />}
         <Loaded query={state} rows={1}>

@@ -1,6 +1,7 @@
 import { Badge } from '@mantine/core'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
+import { redirectsCsv } from '../../../../src/site-files/redirect-csv.ts'
 import { domainUrl } from '../../api/queries.ts'
 import { request } from '../../api/request.ts'
 import { versionQuery, versionsQuery } from '../../api/site-file-queries.ts'
@@ -100,17 +101,17 @@ function Restore(props: Props & { version: Version; onClose: () => void }) {
 
 const LINES_SHOWN = 100
 
-function contentText({ kind, content }: VersionWithContent): string {
-  const lines =
-    kind === 'robots'
-      ? robotsLines(content as Settings['robots'])
-      : kind === 'redirects'
-        ? (content as Redirect[]).map(({ from, to, status }) => `${status} ${from} ${to ?? ''}`)
-        : JSON.stringify(content, null, 2).split('\n')
+function contentText(version: VersionWithContent): string {
+  const lines = wholeText(version).split('\n')
   const more = lines.length - LINES_SHOWN
-  return [...lines.slice(0, LINES_SHOWN), ...(more > 0 ? [`and ${count(more)} more lines`] : [])].join('\n')
+  return more > 0
+    ? [...lines.slice(0, LINES_SHOWN), `and ${count(more)} more lines`].join('\n')
+    : lines.join('\n')
 }
 
-function robotsLines({ mode, text = '' }: Settings['robots']): string[] {
-  return [`mode: ${mode}`, ...(mode === 'origin' ? [] : text.split('\n'))]
+function wholeText({ kind, content }: VersionWithContent): string {
+  if (kind === 'redirects') return redirectsCsv(content as Redirect[])
+  if (kind !== 'robots') return JSON.stringify(content, null, 2)
+  const { mode, text = '' } = content as Settings['robots']
+  return mode === 'origin' ? 'mode: origin' : `mode: ${mode}\n${text}`
 }
