@@ -286,6 +286,8 @@ const READ_ELSEWHERE: Record<string, readonly string[]> = {
   'src/site-files/stored-redirects.ts': words('page'),
   // A page that was stored with another status is in no sitemap.
   'src/site-files/page-facts.ts': words('page'),
+  // robots.txt of origins behind a password.
+  'src/site-files/robots-files.ts': words('origin_header'),
   // Which domains of a suspended account have work to cancel.
   'src/accounts/accounts.ts': words('job warm'),
   // A crawler waits for its miss, which is one statement.

@@ -19,7 +19,7 @@ import { createFetchText } from '../../src/outbound/get.ts'
 import type { OpenOriginHeaders } from '../../src/outbound/origin.ts'
 import type { JobWaiter } from '../../src/queue/jobs/await.ts'
 import { createEnqueueLive, type EnqueueLive } from '../../src/queue/jobs/enqueue.ts'
-import { RedirectUses } from '../../src/site-files/stored-redirects.ts'
+import { createRedirectUses } from '../../src/site-files/stored-redirects.ts'
 import { invalidateOn } from '../../src/store/invalidation.ts'
 import { createAskedPaths } from '../../src/store/known-paths.ts'
 import { createLastVisits } from '../../src/store/last-visits.ts'
@@ -53,7 +53,7 @@ export function wireEdge(deps: {
   const traffic = createTraffic({ pool, clock, log })
   const knownPaths = createAskedPaths({ db: pool, nowMs: clock.nowMs, log })
   const lastVisits = createLastVisits({ pool, log })
-  const redirectUses = new RedirectUses({ db: pool, log })
+  const redirectUses = createRedirectUses({ db: pool, log })
   const { verify, rangesDir } = config.crawlers
   const fetchText = createFetchText(origins)
   const ranges = createCrawlerRanges({ dir: verify ? rangesDir : null, fetchText, log })

@@ -9,10 +9,11 @@ import { fetchRobots, servableRobots } from '../sitemaps/robots.ts'
 import { parseRobots, type RobotsText } from '../sitemaps/robots-rules.ts'
 import type { Site } from '../sitemaps/site.ts'
 import type { DomainSettings } from '../sites/domain-settings.ts'
-import { type FilesOf, servedRobots } from './robots-text.ts'
+import { servedRobots } from './robots-text.ts'
 import { newestContent } from './versions.ts'
 
-/** With the owner's text. */
+/** `robots` with its text. */
+export type FilesOf = { name: string; files: Pick<DomainSettings, 'preferences' | 'robots' | 'sitemap'> }
 export type RobotsSite = Site & FilesOf
 
 type Domain = { id: DomainId; name: DomainName; originUrl: string; settings: DomainSettings }
@@ -111,7 +112,7 @@ export class RobotsFiles {
     // Another node may have fetched it.
     if (!this.#isCurrent(held, maxAgeMs)) held = await this.#stored(site)
     if (!this.#isCurrent(held, maxAgeMs)) {
-      const fetching = this.#fetching.get(key) ?? this.#fetch(site).finally(() => this.#fetching.delete(key))
+      const fetching = this.#fetching.get(key) ?? this.#ask(site).finally(() => this.#fetching.delete(key))
       this.#fetching.set(key, fetching)
       held = await fetching
     }
@@ -144,7 +145,7 @@ export class RobotsFiles {
     return held
   }
 
-  async #fetch(site: Site): Promise<Held> {
+  async #ask(site: Site): Promise<Held> {
     const { get, clock, log } = this.#deps
     const triedMs = clock.nowMs()
     try {

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { shutOut } from './judge-crawler.ts'
-import { beginsGroup, type FilesOf, servedRobots } from './robots-text.ts'
+import type { FilesOf } from './robots-files.ts'
+import { beginsGroup, servedRobots } from './robots-text.ts'
 
 type Files = FilesOf['files']
 const OWN = 'User-agent: GPTBot\nDisallow: /\n'

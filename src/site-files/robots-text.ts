@@ -1,13 +1,8 @@
 import { LINE_BREAK, parseRobots } from '../sitemaps/robots-rules.ts'
-import type { DomainSettings, Preferences } from '../sites/domain-settings.ts'
+import type { Preferences } from '../sites/domain-settings.ts'
+import type { FilesOf } from './robots-files.ts'
 
 export const ROBOTS_TEXT_LIMIT_BYTES = 512_000
-
-export type FilesOf = {
-  name: string
-  /** `robots` with its text. */
-  files: Pick<DomainSettings, 'preferences' | 'robots' | 'sitemap'>
-}
 
 /** Otherwise the origin's is passed on as it is. */
 export function isServedByUs({ robots, preferences }: FilesOf['files']): boolean {

@@ -135,24 +135,20 @@ function namesTag(ifMatch: string, etag: string): boolean {
 type Use = { domain: DomainId; name: string; hits: number; last: Date }
 
 /** Counts in memory and writes every few seconds. A batch that cannot be written is lost. */
-export class RedirectUses {
-  readonly #writes: BufferedWrites<Use>
-
-  constructor({ db, log }: { db: Queryable; log: Log }) {
-    const failed = 'uses of redirects could not be counted'
-    this.#writes = new BufferedWrites<Use>((uses) => addUses(db, uses), { log, failed })
-  }
-
-  note(domain: DomainId, name: string, nowMs: number): void {
-    const key = `${domain}${name}`
-    const hits = (this.#writes.waiting(key)?.hits ?? 0) + 1
-    this.#writes.note(key, { domain, name, hits, last: new Date(nowMs) })
-  }
-
-  flush(): Promise<void> {
-    return this.#writes.flush()
+export function createRedirectUses({ db, log }: { db: Queryable; log: Log }) {
+  const failed = 'uses of redirects could not be counted'
+  const writes = new BufferedWrites<Use>((uses) => addUses(db, uses), { log, failed })
+  return {
+    note(domain: DomainId, name: string, nowMs: number): void {
+      const key = `${domain}${name}`
+      const hits = (writes.waiting(key)?.hits ?? 0) + 1
+      writes.note(key, { domain, name, hits, last: new Date(nowMs) })
+    },
+    flush: () => writes.flush(),
   }
 }
+
+export type RedirectUses = ReturnType<typeof createRedirectUses>
 
 /** In key order, to avoid deadlocks. */
 async function addUses(db: Queryable, uses: readonly Use[]): Promise<void> {

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { assertAnswer, openApi, storePages, valuesOf } from '../../../test/support/api.ts'
 import type { DomainId } from '../../ids.ts'
 import { silentLog } from '../../log.ts'
-import { RedirectUses } from '../../site-files/stored-redirects.ts'
+import { createRedirectUses } from '../../site-files/stored-redirects.ts'
 
 const at = '/api/domains/red.example.com'
 const api = await openApi()
@@ -43,7 +43,7 @@ it('the list of redirects: gives the list as it was put, with uses, other hosts 
 it('the list of redirects: adds up uses, also beside a domain that is gone, and keeps those of what stays', async () => {
   const redirects = ['/old', '/shop/*'].map((from) => ({ from, to: '/other' }))
   await put('/redirects', { redirects })
-  const uses = new RedirectUses({ db: api.pool, log: silentLog() })
+  const uses = createRedirectUses({ db: api.pool, log: silentLog() })
   const nowMs = Date.parse('2026-01-02T03:04:05Z')
   uses.note(id, '/old', nowMs - 1_000)
   uses.note(id, '/old', nowMs)

@@ -4,7 +4,7 @@ import { type OpenOriginHeaders, type Origin, readOrigin } from '../../outbound/
 import { RecentMap } from '../../recent-map.ts'
 import { RuleBook } from '../../rules/rule-book.ts'
 import { barePath, type Redirect, RedirectMap } from '../../site-files/redirects.ts'
-import type { FilesOf } from '../../site-files/robots-text.ts'
+import type { FilesOf } from '../../site-files/robots-files.ts'
 import { type ComparedPage, Devices } from '../../sites/devices.ts'
 import {
   CRAWLER_CATEGORIES,

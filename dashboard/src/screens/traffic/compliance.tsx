@@ -1,7 +1,7 @@
 import { Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { complianceQuery, type Range } from '../../api/traffic-queries.ts'
-import { CATEGORIES, PURPOSES } from '../../crawler-categories.ts'
+import { CATEGORY_CHOICES } from '../../crawler-categories.ts'
 import { count, counted } from '../../format.ts'
 import { DataTable } from '../../parts/data-table.tsx'
 import { Note, Section } from '../../parts/page.tsx'
@@ -47,5 +47,5 @@ export function ComplianceTable({ domain, range }: { domain: string; range: Rang
 
 function categoryLabel({ category, purpose }: { category: string; purpose: string | null }): string {
   const name = purpose === null ? category : `ai-${purpose}`
-  return [...CATEGORIES, ...PURPOSES].find((each) => each.category === name)?.label ?? name
+  return CATEGORY_CHOICES.find(({ value }) => value === name)?.label ?? name
 }
