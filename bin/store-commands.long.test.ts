@@ -168,7 +168,8 @@ describe('commands on accounts, keys, tokens and domains', () => {
     await refused(`devices check ${at} --path /a`, /Domain is not active/)
     await good(`domain set ${at} --active yes`)
     const compared = printed(`devices check ${at} --path /a`)
-    const ends = `update device_page set is_open = false, checked_at = now(), differences = '{text}'`
+    const ends = `with compared as (update device_page set checked_at = now(), differences = '{text}' returning path)
+                  update job set state = 'done', finished_at = now() where path in (select path from compared)`
     await happens('the pages are compared', ends)
     assert.match(await compared, /^\/a +text$/m)
     await wrong(`devices check ${at}${' --path /a'.repeat(11)}`, /^--path can be given 10 times$/)

@@ -4,6 +4,7 @@ import { createVault } from '../../src/certificates/vault/vault.ts'
 import { transaction } from '../../src/db/transaction.ts'
 import { AppError } from '../../src/errors.ts'
 import type { PagePath } from '../../src/ids.ts'
+import { findJob } from '../../src/queue/jobs/job.ts'
 import { checkDevices } from '../../src/queue/upkeep/device-checks.ts'
 import { devicesView } from '../../src/sites/devices.ts'
 import { createDomain, deleteDomain, updateDomain } from '../../src/sites/domain-changes.ts'
@@ -158,10 +159,11 @@ const devicesCheck = defineCommand({
       if (!domain.isActive) throw new AppError('domain_inactive')
       const asked = values.path.length === 0 ? ['/'] : values.path
       const paths = parsePathOptions(asked, PATHS, domain.settings.query)
-      await transaction(pool, (client) => checkDevices(client, domain.id, paths))
+      const jobs = await transaction(pool, (client) => checkDevices(client, domain.id, paths))
       return whenRendered(async () => {
-        const { underWay, ...found } = await devicesView(pool, domain)
-        if (paths.some((path) => underWay.includes(path))) return null
+        const told = await Promise.all(jobs.map(({ jobId }) => findJob(pool, domain.account, jobId)))
+        if (told.some((job) => job?.finished_at === null)) return null
+        const found = await devicesView(pool, domain)
         const pages = found.pages.filter(({ path }) => paths.includes(path as PagePath))
         return { json: { ...found, pages }, text: textOf(pages) }
       }, 'compared the pages')

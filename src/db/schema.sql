@@ -335,10 +335,9 @@ create index page_digest_age on page_digest (rendered_at);
 create table device_page (
   domain_id    integer not null references domain on delete cascade,
   path         text collate "C" not null,
-  -- The last comparison. `is_open`: it is under way.
+  -- Since then each page for phones is compared, until one could be.
   requested_at timestamptz not null default now(),
-  is_open      boolean not null default false,
-  -- The last one that could be made; null: none yet.
+  -- The last comparison; null: none yet.
   checked_at   timestamptz,
   differences  text[] not null default '{}',
   primary key (domain_id, path)
@@ -358,9 +357,10 @@ create table job (
   -- The domain's account: accounts take turns, and share the slots of a node.
   account_id  integer not null,
   path        text collate "C" not null,
-  -- What it renders now. `is_both`: `mobile` follows `desktop`, and the job has ended when both have.
+  -- `is_both`: when the desktop page has been rendered, a job that `follows` this one renders that for phones.
   variant     text not null default 'desktop' check (variant in ('desktop', 'mobile')),
   is_both     boolean not null default false,
+  follows     uuid,
   -- 0 live, 1 refresh, 2 warm.
   priority    smallint not null,
   state       text not null default 'queued'
@@ -376,7 +376,6 @@ create table job (
   lease_until timestamptz,
   -- A purge or refresh came while it ran: its result is dropped and it runs again.
   superseded  boolean not null default false,
-  -- Of an open job of both: why `desktop` failed.
   outcome     text,
   detail      text,
   created_at  timestamptz not null default now(),
@@ -432,8 +431,7 @@ create table queue_domain (
 -- A page with status 5xx is not stored, but a crawler waits for it, maybe at another node. It is kept here for a
 -- minute; src/store/stored-page.ts. It need not survive a crash of the server.
 create unlogged table unstored_page (
-  job_id     uuid not null references job on delete cascade,
-  variant    text not null,
+  job_id     uuid primary key references job on delete cascade,
   domain_id  integer not null references domain on delete cascade,
   status     smallint not null,
   headers    jsonb not null,
@@ -441,8 +439,7 @@ create unlogged table unstored_page (
   html_bytes integer not null,
   etag       text not null,
   own_markdown boolean not null,
-  made_at    timestamptz not null,
-  primary key (job_id, variant)
+  made_at    timestamptz not null
 );
 alter table unstored_page alter column body_br set storage external;
 create index unstored_page_domain on unstored_page (domain_id, made_at);
@@ -504,38 +501,32 @@ language sql as $$
      and (priority, account_id, domain_id) <= (lane, account, domain)
    order by priority desc, account_id desc, domain_id desc, turn desc, id desc limit 1
 $$;
--- Whether the page for phones has been rendered since.
-create function has_mobile(j job) returns boolean language sql as $$
-  select exists (select from page where page.domain_id = j.domain_id and page.path = j.path
-                  and page.variant = 'mobile' and page.rendered_at >= j.created_at)
-$$;
--- Ends a render of a job that its caller has locked. The job goes on with the other variant after all that waits.
+-- Ends a job that its caller has locked. One that follows it waits after all others, and counts for the warm in its
+-- place; where that one fails, both have failed.
 create function end_job(ended uuid, of_state text, of_outcome text, of_detail text) returns void
 language plpgsql as $$
 declare
-  j    job;
-  lane smallint;
+  j           job;
+  lane        smallint;
+  is_followed boolean := false;
 begin
   select * into j from job where id = ended;
-  -- Not if another job renders it, or has since.
-  if of_state <> 'cancelled' and j.is_both and j.variant = 'desktop'
-     and not exists (select from job other where other.domain_id = j.domain_id and other.path = j.path
-                      and other.variant = 'mobile' and other.state in ('queued', 'running'))
-     and not has_mobile(j) then
+  if of_state <> 'cancelled' and j.is_both
+     and not exists (select from page where page.domain_id = j.domain_id and page.path = j.path
+                      and page.variant = 'mobile' and page.rendered_at >= j.created_at) then
     lane := greatest(j.priority, 1);
-    update job set state = 'queued', variant = 'mobile', superseded = false, node = null, lease_until = null,
-           run_at = now(), faults = 0, priority = lane, waiters = 0, wait_until = null,
-           turn = coalesce(last_turn(lane, j.account_id, j.domain_id), 0) + 1,
-           outcome = case when of_state = 'failed' then of_outcome end,
-           detail = case when of_state = 'failed' then of_detail end
-     where id = ended;
+    insert into job (domain_id, account_id, path, variant, follows, priority, turn, warm)
+      values (j.domain_id, j.account_id, j.path, 'mobile', ended, lane,
+              coalesce(last_turn(lane, j.account_id, j.domain_id), 0) + 1, j.warm)
+      on conflict (domain_id, path, variant) where state in ('queued', 'running') do nothing;
+    is_followed := found;
     perform pg_notify('job_queued', lane::text);
-  else
-    update job set state = case when j.outcome is null then of_state else 'failed' end,
-           outcome = coalesce(j.outcome, of_outcome),
-           detail = case when j.outcome is null then of_detail else j.detail end,
-           finished_at = now(), lease_until = null
-     where id = ended;
+  end if;
+  update job set state = of_state, outcome = of_outcome, detail = of_detail, finished_at = now(), lease_until = null,
+         warm = case when not is_followed then warm end
+   where id = ended;
+  if of_state = 'failed' then
+    update job set state = of_state, outcome = of_outcome, detail = of_detail where id = j.follows and state = 'done';
   end if;
   perform pg_notify('job_done', ended::text);
 end
@@ -871,7 +862,8 @@ language sql volatile as $$
          settings -> 'rules', j.crawler,
          (select r.tried from rule_try r where job_id = for_job),
          j.variant,
-         exists (select from device_page c where c.domain_id = d.id and c.path = j.path and c.is_open),
+         exists (select from device_page c where c.domain_id = d.id and c.path = j.path
+                   and (c.checked_at is null or c.checked_at < c.requested_at)),
          (select key_sealed from origin_header where domain_id = for_domain), j.request_id
     from domain d
     left join job j on j.id = for_job

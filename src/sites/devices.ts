@@ -70,10 +70,8 @@ export type DeviceDifference = (typeof DEVICE_DIFFERENCES)[number]
 
 export type DevicePage = {
   path: PagePath
-  /** The last comparison. */
   requestedAt: Date
-  isOpen: boolean
-  /** The last one that could be made. */
+  /** The last comparison that could be made. */
   checkedAt: Date | null
   differences: DeviceDifference[]
 }
@@ -81,7 +79,7 @@ export type DevicePage = {
 /** By path. Also paths whose first comparison is under way. */
 export async function listDevicePages(db: Queryable, domain: DomainId): Promise<DevicePage[]> {
   const { rows } = await db.query<DevicePage>(
-    `select path, requested_at as "requestedAt", is_open as "isOpen", checked_at as "checkedAt", differences
+    `select path, requested_at as "requestedAt", checked_at as "checkedAt", differences
        from device_page where domain_id = $1 order by path`,
     [domain],
   )
@@ -99,9 +97,9 @@ export async function requestComparison(
 ): Promise<void> {
   await db.query(
     `with asked as (
-       insert into device_page (domain_id, path, is_open)
-       select $1, path, true from unnest($2::text[]) path order by path collate "C"
-       on conflict (domain_id, path) do update set requested_at = now(), is_open = true)
+       insert into device_page (domain_id, path)
+       select $1, path from unnest($2::text[]) path order by path collate "C"
+       on conflict (domain_id, path) do update set requested_at = now())
      delete from device_page where domain_id = $1 and path in (
        select path from device_page where domain_id = $1 and path <> all ($2)
         order by requested_at desc offset $3)`,
@@ -109,19 +107,17 @@ export async function requestComparison(
   )
 }
 
-/** `differences` null: the page could not be compared. */
 export async function recordComparison(
   db: Queryable,
   { domain, name, path }: { domain: DomainId; name: DomainName; path: PagePath },
-  differences: readonly DeviceDifference[] | null,
+  differences: readonly DeviceDifference[],
 ): Promise<void> {
   const { rowCount } = await db.query(
-    `update device_page set is_open = false, checked_at = case when $3::text[] is null then checked_at else now() end,
-            differences = coalesce($3, differences)
-      where domain_id = $1 and path = $2 and is_open`,
+    `update device_page set checked_at = now(), differences = $3
+      where domain_id = $1 and path = $2 and (checked_at is null or checked_at < requested_at)`,
     [domain, path, differences],
   )
-  if (rowCount === 1 && differences !== null) await announceHost(db, name)
+  if (rowCount === 1) await announceHost(db, name)
 }
 
 type Wishes = Omit<RuleRender, 'wait_for' | 'wait_ms' | 'block'>
@@ -136,7 +132,7 @@ export function visitorFor(variant: PageVariant, usual: Wishes = {}, rule: Rule 
   return { userAgent, viewport, locale, timeZone, device: variant }
 }
 
-/** As the API gives it. `underWay`: paths whose comparison has not ended. */
+/** As the API gives it. */
 export async function devicesView(
   db: Queryable,
   { id, name, settings }: { id: DomainId; name: DomainName; settings: DomainSettings },
@@ -155,6 +151,5 @@ export async function devicesView(
       differences,
       checked_at: checkedAt?.toISOString() ?? null,
     })),
-    underWay: pages.flatMap(({ path, isOpen }) => (isOpen ? path : [])),
   }
 }

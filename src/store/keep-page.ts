@@ -236,20 +236,19 @@ export async function keepUnstored(
   await client.query({
     name: 'store-keep-unstored',
     text: `with late as (
-       select job_id, variant from unstored_page where made_at < $9 order by made_at limit 100 for update skip locked
+       select job_id from unstored_page where made_at < $9 order by made_at limit 100 for update skip locked
      ), many as (
-       select job_id, variant from unstored_page where domain_id = $2 order by made_at desc offset $10 - 1 limit 100
+       select job_id from unstored_page where domain_id = $2 order by made_at desc offset $10 - 1 limit 100
           for update skip locked
      ), gone as (
-       delete from unstored_page where (job_id, variant) in (select * from late union all select * from many)
+       delete from unstored_page where job_id in (select * from late union all select * from many)
      )
-     insert into unstored_page (job_id, domain_id, status, headers, body_br, html_bytes, etag, own_markdown,
-                                made_at, variant)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $11, $12)
-     on conflict (job_id, variant) do nothing`,
+     insert into unstored_page (job_id, domain_id, status, headers, body_br, html_bytes, etag, own_markdown, made_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $11)
+     on conflict (job_id) do nothing`,
     values: [
       ...[id, page.domain, ...columns],
-      ...[new Date(nowMs - UNSTORED_MS), UNSTORED_A_DOMAIN, new Date(nowMs), page.variant],
+      ...[new Date(nowMs - UNSTORED_MS), UNSTORED_A_DOMAIN, new Date(nowMs)],
     ],
   })
   return true

@@ -231,7 +231,7 @@ const READ_UNSTORED = {
   name: 'unstored-page-read',
   text: `select status, headers, body_br, html_bytes, etag, made_at as rendered_at, null as stale_since,
                 null as changed_at, '' as rule_effect, null as rule_changes, own_markdown
-           from unstored_page where job_id = $1 and domain_id = $2 and variant = $3`,
+           from unstored_page where job_id = $1 and domain_id = $2`,
 }
 
 export async function readUnstored(
@@ -240,8 +240,7 @@ export async function readUnstored(
   job: JobId,
   variant: PageVariant = 'desktop',
 ): Promise<StoredPage | null> {
-  const values = [job, domain, variant]
-  const { rows } = await db.query<PageRow & { status: number }>({ ...READ_UNSTORED, values })
+  const { rows } = await db.query<PageRow & { status: number }>({ ...READ_UNSTORED, values: [job, domain] })
   return rows[0] === undefined ? null : pageOf(rows[0], variant, rows[0].status)
 }
 

@@ -113,8 +113,8 @@ describe('`auto`', () => {
       assert(rows.every(({ is_both }) => is_both))
       return rows.map(({ path }) => path).sort()
     }
-    const record = (page: string, differences: [] | null) =>
-      recordComparison(edge.pool, { domain: edge.red, name: RED, path: path(page) }, differences)
+    const record = (page: string) =>
+      recordComparison(edge.pool, { domain: edge.red, name: RED, path: path(page) }, [])
     assert.deepEqual(await due(0), [], 'before the first crawler')
     await edge.ask('/')
     assert.deepEqual(await due(0), ['/'], 'the only page')
@@ -127,10 +127,9 @@ describe('`auto`', () => {
     assert.deepEqual([first[0], first.length], ['/', 5])
     assert.equal(new Set(first.map((path) => path.split('/')[1])).size, 5)
     assert.deepEqual(await due(0), [], 'they are under way')
-    await record('/', null)
-    for (const path of first.slice(1)) await record(path, [])
+    for (const path of first.slice(1)) await record(path)
     assert.deepEqual([await due(0.9), await due(1.1)], [[], ['/']])
-    await record('/', [])
+    await record('/')
     assert.deepEqual([await due(6.9), await due(7.1)], [[], first])
   })
 })

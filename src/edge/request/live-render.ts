@@ -110,7 +110,7 @@ export class LiveRenders {
       const admit = pages.admission(page)
       const job = await enqueueLive(page, requestId, crawler)
       if (job === 'over-quota') return 'over-quota'
-      const end = await waiter.wait(job, signal, page.variant)
+      const end = await waiter.wait(job, signal)
       if (end === 'late') return end
       if (end.outcome === 'site-error' || end.outcome === 'no-store' || end.outcome === 'incomplete') {
         // Only for the waiting crawlers. null: serve the stored copy.

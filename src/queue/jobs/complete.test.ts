@@ -151,7 +151,7 @@ it('a purge that waits to commit holds up the result of a render, which then see
 
 describe('who waits at the same node is told', () => {
   const told: [JobId, JobEnd, StoredPage | null][] = []
-  const ending = queue.completer({ ended: ({ id }, end, page) => void told.push([id, end, page]) })
+  const ending = queue.completer({ ended: (id, end, page) => void told.push([id, end, page]) })
   const complete = (job: ClaimedJob, found: Found) => {
     told.length = 0
     return ending(job, found)

@@ -47,7 +47,7 @@ export function createComplete(deps: CompleteDeps): Complete {
     const kept = effect.do === 'store-page' ? await keeper.keep(job, effect, judgement) : null
     if (kept?.kept === 'stored') {
       const end: JobEnd = { state: 'done', outcome: kept.outcome }
-      tell(job, end, kept.page)
+      tell(job.id, end, kept.page)
       return kept.page === null ? { ...end, detail: 'unchanged' } : end
     }
     const completion = await retriedTransaction(pool, async (client): Promise<Completion> => {
@@ -94,7 +94,7 @@ export function createComplete(deps: CompleteDeps): Complete {
           return unreachable(effect)
       }
     })
-    if ('outcome' in completion) tell(job, completion, null)
+    if ('outcome' in completion) tell(job.id, completion, null)
     // The crawler could not wait for the whole page; this render can.
     if (found.kind === 'incomplete' && job.priority === 'live' && completion.state === 'failed')
       await enqueue(pool, job.page.domain, [job.page.path], 'refresh', job.page).catch(onlyExpected)

@@ -100,8 +100,7 @@ export function jobView(row: JobRow): JobView {
     variant: row.is_both ? null : row.variant,
     priority: PRIORITIES[row.priority] ?? 'warm',
     state: row.state,
-    // Before its end: why the first render of a job of both failed.
-    outcome: row.finished_at === null ? null : row.outcome,
+    outcome: row.outcome,
     created_at: row.created_at.toISOString(),
     finished_at: row.finished_at?.toISOString() ?? null,
   }
@@ -114,15 +113,19 @@ export function removeOldJobs(pool: pg.Pool, steps?: Steps): Promise<number> {
   return removeOld(pool, { table: 'job', at: 'finished_at', keptDays: JOB_KEPT_DAYS }, steps)
 }
 
-/** null: unknown, of another account, or ended more than a week ago. */
+/** With the job that follows it, if that is open. null: unknown, of another account, or ended more than a week ago. */
 export async function findJob(db: Queryable, account: AccountId, jobId: JobId): Promise<JobView | null> {
-  const { rows } = await db.query<JobRow>(
-    `select ${JOB_COLUMNS}
+  const { rows } = await db.query<JobRow & { following: JobState | null }>(
+    `select ${JOB_COLUMNS}, next.state as following
        from job j join domain d on d.id = j.domain_id
+       left join job next on next.domain_id = j.domain_id and next.path = j.path and next.variant = 'mobile'
+                         and next.state in ('queued', 'running') and next.follows = j.id
       where d.account_id = $1 and j.id = $2
         and (j.finished_at is null or j.finished_at > now() - make_interval(days => $3))`,
     [account, jobId, JOB_KEPT_DAYS],
   )
   const row = rows[0]
-  return row === undefined ? null : jobView(row)
+  if (row === undefined) return null
+  const state = row.following
+  return jobView(state === null ? row : { ...row, state, outcome: null, finished_at: null })
 }

@@ -80,10 +80,11 @@ async function renderJob(
     if (overQuota({ used: job.rendersUsed, limit })) return { kind: 'over-quota' }
     return job.isProbe ? probeSite(job, renderOne) : renderSpelling(job, renderOne)
   }
+  const renderDesktop = () =>
+    renderSpelling(job, (spelling) => renderOne(spelling, job.desktopRule, 'desktop'))
   const compareWith = (found: Found) =>
-    compareDevices(pool, job, found, () => renderOne(job.page.path, job.desktopRule, 'desktop')).catch(
-      (error: Error) =>
-        log.warn({ err: error, job: job.id }, 'the pages for desktops and phones could not be compared'),
+    compareDevices(pool, job, found, renderDesktop).catch((error: Error) =>
+      log.warn({ err: error, job: job.id }, 'the pages for desktops and phones could not be compared'),
     )
   const renderTried: RenderTried = async ({ path, variant }, rule) => {
     const beganMs = clock.nowMs()

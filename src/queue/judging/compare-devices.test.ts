@@ -131,11 +131,21 @@ describe('a comparison: two renders that count, and a third one where they diffe
         })
       assert.deepEqual(rendered, devices)
       const [found] = await listDevicePages(queue.pool, domain)
-      assert.equal(found!.isOpen, false)
       assert.deepEqual(found!.checkedAt === null ? null : found!.differences, differences)
       assert.equal(await queue.renders(domain), mobile.kind === 'rendered' ? 2 : 1)
-      const { state } = (await queue.jobs(domain))[0]!
-      assert.equal(state, mobile.kind === 'blank' ? 'failed' : 'done')
+      const states = (await queue.jobs(domain)).map(({ state }) => state)
+      assert.deepEqual(states, Array(2).fill(mobile.kind === 'blank' ? 'failed' : 'done'))
     })
   }
+
+  it('under another spelling of the path', async () => {
+    const domain = await queue.domain()
+    await checkDevices(queue.pool, domain, ['/a' as PagePath])
+    for (let turn = 0; turn < 2; turn++)
+      await runNext(queue, async ({ visitor, path, customDomain }) => {
+        const spelling = { ...MOVED, location: `https://${customDomain}/a?utm_source=x` }
+        return { outcome: path === '/a' ? spelling : page(visitor?.device ?? 'desktop'), record: null }
+      })
+    assert.deepEqual((await listDevicePages(queue.pool, domain))[0]!.differences, ['text'])
+  })
 })

@@ -1,5 +1,4 @@
 import type { Queryable } from '../../db/transaction.ts'
-import type { RenderOutcome } from '../../render/outcome.ts'
 import { type DeviceDifference, recordComparison } from '../../sites/devices.ts'
 import { factsOf, type PageFacts } from '../../sites/inspection/facts.ts'
 import { pageId } from '../../store/page-id.ts'
@@ -12,25 +11,27 @@ type Answer = { status: number; location: string | null; facts: PageFacts | null
 
 /**
  * After the mobile render of a compared path: compares it with the stored desktop page, and where they differ with
- * what that one has in common with another desktop render, which is not stored.
+ * what that one has in common with another desktop render, which is not stored. Records nothing if one of them fails.
  */
 export async function compareDevices(
   db: Queryable,
   job: ClaimedJob,
   found: Found,
-  renderDesktop: () => Promise<RenderOutcome>,
+  renderDesktop: () => Promise<Found>,
 ): Promise<void> {
   const { page, customDomain } = job
   const url = `https://${customDomain}${page.path}`
-  const record = (differences: DeviceDifference[] | null) =>
-    recordComparison(db, { domain: page.domain, name: customDomain, path: page.path }, differences)
   const stored = await readStored(db, pageId(page.domain, page.path))
   const desktop = stored && (await answerOf(stored, url))
   const mobile = await answerOf(found, url)
-  if (desktop === null || mobile === null) return record(null)
-  if (differencesOf(desktop, mobile).length === 0) return record([])
-  const again = await answerOf(await renderDesktop(), url)
-  return record(again && differencesOf(desktop, mobile, again))
+  if (desktop === null || mobile === null) return
+  let differences = differencesOf(desktop, mobile)
+  if (differences.length > 0) {
+    const again = await answerOf(await renderDesktop(), url)
+    if (again === null) return
+    differences = differencesOf(desktop, mobile, again)
+  }
+  await recordComparison(db, { domain: page.domain, name: customDomain, path: page.path }, differences)
 }
 
 async function answerOf(of: Found | StoredEntry, url: string): Promise<Answer | null> {

@@ -5,20 +5,14 @@ with nodes as materialized (
 ), dead as materialized (
   select node from nodes where pg_try_advisory_xact_lock(hashtextextended('prepaint node ' || node, 0))
 ), lost as (
-  select id from job
+  select id, faults from job
    where state = 'running' and (lease_until < now() or node in (select node from dead))
      for update skip locked
-), reaped as (
-  update job set
-    faults = faults + 1,
-    state = case when faults + 1 < $1 then 'queued' else 'failed' end,
-    outcome = case when faults + 1 < $1 then null else 'crashed' end,
-    detail = case when faults + 1 < $1 then null else 'the node that rendered it died' end,
-    finished_at = case when faults + 1 < $1 then null else now() end,
-    superseded = false, node = null, lease_until = null, run_at = now()
-   where id in (select id from lost)
-  returning id, state, priority
+), again as (
+  update job set state = 'queued', faults = faults + 1, superseded = false, node = null, lease_until = null, run_at = now()
+   where id in (select id from lost where faults + 1 < $1)
+  returning priority
 )
-select id, case state when 'queued' then pg_notify('job_queued', priority::text)
-                      else pg_notify('job_done', id::text) end
-  from reaped
+select pg_notify('job_queued', priority::text) from again
+union all
+select end_job(id, 'failed', 'crashed', 'the node that rendered it died') from lost where faults + 1 >= $1

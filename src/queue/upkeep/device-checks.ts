@@ -15,8 +15,6 @@ import type { Priority } from '../jobs/job.ts'
 /** With different first segments, and as often. */
 export const COMPARED_PAGES = 5
 const COMPARED_MS = 7 * 86_400_000
-/** A comparison that takes longer is lost. */
-const LOST_MS = 3_600_000
 /** A page that could not be compared costs a render each time. */
 const FAILED_MS = 86_400_000
 const POLL_MS = 5 * 60_000
@@ -88,8 +86,7 @@ async function duePaths(client: Queryable, domain: DomainId, nowMs: number): Pro
   return stored.length === 0 ? [] : due.slice(0, room)
 }
 
-function isRecent({ requestedAt, isOpen, checkedAt }: DevicePage, nowMs: number): boolean {
+function isRecent({ requestedAt, checkedAt }: DevicePage, nowMs: number): boolean {
   const hasFinding = checkedAt !== null && checkedAt >= requestedAt
-  const keptMs = isOpen ? LOST_MS : hasFinding ? COMPARED_MS : FAILED_MS
-  return nowMs - requestedAt.getTime() < keptMs
+  return nowMs - requestedAt.getTime() < (hasFinding ? COMPARED_MS : FAILED_MS)
 }
