@@ -224,7 +224,7 @@ create index page_application on page (domain_id, application, rendered_at) wher
 
 -- Markdown and cards made of stored pages; src/forms/stored-form.ts. One of another snapshot (`page_etag`) is not read.
 create table page_form (
-  domain_id integer not null references domain on delete cascade,
+  domain_id integer not null,
   path      text collate "C" not null,
   variant   text not null,
   form      text not null check (form in ('markdown', 'card')),
@@ -233,20 +233,10 @@ create table page_form (
   etag      text not null,
   -- For response headers; src/forms/convert.ts.
   facts     jsonb not null,
-  primary key (domain_id, path, variant, form)
+  primary key (domain_id, path, variant, form),
+  foreign key (domain_id, path, variant) references page on delete cascade
 ) with (autovacuum_vacuum_scale_factor = 0.02, toast.autovacuum_vacuum_scale_factor = 0.02);
 alter table page_form alter column body_br set storage external;
-
--- For each statement: a purge of 100,000 pages looks once.
-create function forget_forms() returns trigger language plpgsql as $$
-begin
-  delete from page_form f using gone
-   where (f.domain_id, f.path, f.variant) = (gone.domain_id, gone.path, gone.variant);
-  return null;
-end
-$$;
-create trigger page_deleted_forgets after delete on page
-  referencing old table as gone for each statement execute function forget_forms();
 
 create table redirect (
   domain_id integer not null references domain on delete cascade,

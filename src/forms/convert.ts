@@ -11,8 +11,8 @@ export type Conversion = {
   url: string
   /** When the page's HTML last changed, ISO 8601. */
   changedAt: string
-  /** The hash of the text that the path last had, and when it got that. Absent or null: unknown. */
-  textChange?: { hash: string; changedAt: string } | null
+  /** The hash of the text that the path last had, and when it got that. null: unknown. */
+  textChange: { hash: string; changedAt: string } | null
 }
 
 /** `facts`: for response headers. `robots` and `canonical` null: the page names none. */

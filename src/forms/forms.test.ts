@@ -134,7 +134,9 @@ describe('cards', () => {
 })
 
 describe('conversions in threads', () => {
-  const conversion = (html: string) => ({ form: 'markdown' as const, html, url, changedAt })
+  const conversion = (html: string) => ({
+    ...{ form: 'markdown' as const, html, url, changedAt, textChange: null },
+  })
   const deep = '<b>'.repeat(200_000)
 
   it('what fails or takes too long has no such form, and the next one has', async () => {

@@ -72,10 +72,7 @@ async function readForm(
 }
 
 /** Kept when a page is purged. */
-async function readTextChange(
-  db: Queryable,
-  { domain, path }: PageId,
-): Promise<Exclude<Conversion['textChange'], undefined>> {
+async function readTextChange(db: Queryable, { domain, path }: PageId): Promise<Conversion['textChange']> {
   const { rows } = await db.query<{ hash: string; changed_at: Date }>({
     name: 'page-text-change-read',
     text: `select encode(text_hash, 'hex') as hash, changed_at from page_fact where domain_id = $1 and path = $2`,

@@ -1,12 +1,12 @@
 import type { Queryable } from '../db/transaction.ts'
 import type { AccountId, DomainId, DomainName, PagePath } from '../ids.ts'
-import { type PageId, pageId, readVariant } from './page-id.ts'
+import { type PageId, pageId } from './page-id.ts'
 
 /** Sent by NOTIFY on the channel `invalidate`. */
 export type Invalidation =
   | { kind: 'domain'; domain: DomainId }
-  /** `isOne`: only this variant. `purged`: redirects were deleted too. `storedMs`: keep entries as new as this; null: keep none. */
-  | { kind: 'page'; domain: DomainId; page: PageId; isOne: boolean; purged: boolean; storedMs: number | null }
+  /** All variants. `purged`: redirects were deleted too. `storedMs`: keep entries as new as this; null: keep none. */
+  | { kind: 'page'; domain: DomainId; page: PageId; purged: boolean; storedMs: number | null }
   | { kind: 'prefix'; domain: DomainId; prefix: string }
   | { kind: 'host'; host: string }
   /** The account's plan or any of its domains changed. */
@@ -17,16 +17,15 @@ export type Invalidation =
 export const INVALIDATE_CHANNEL = 'invalidate'
 
 export function parseInvalidation(payload: string): Invalidation {
-  const { domain, path, variant, prefix, purged, stored, host, account } = fieldsOf(payload)
+  const { domain, path, prefix, purged, stored, host, account } = fieldsOf(payload)
   if (typeof host === 'string') return { kind: 'host', host }
   if (typeof account === 'number') return { kind: 'account', account }
   if (typeof domain !== 'number') return { kind: 'everything' }
   const id = domain as DomainId
   if (typeof path === 'string') {
     const storedMs = typeof stored === 'number' && purged !== true ? stored : null
-    const page = pageId(id, path as PagePath, readVariant(variant))
-    const isOne = variant !== undefined
-    return { kind: 'page', domain: id, page, isOne, purged: purged === true, storedMs }
+    const page = pageId(id, path as PagePath)
+    return { kind: 'page', domain: id, page, purged: purged === true, storedMs }
   }
   if (typeof prefix === 'string') return { kind: 'prefix', domain: id, prefix }
   return { kind: 'domain', domain: id }

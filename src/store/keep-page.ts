@@ -151,7 +151,7 @@ stored as (
    where (redirect.domain_id, redirect.path, redirect.variant) = (stored.domain_id, stored.path, stored.variant)
 ), ended as materialized (
   select pg_notify('invalidate', json_build_object('domain', stored.domain_id, 'path', stored.path,
-           'variant', stored.variant, 'stored', (extract(epoch from ours.made_at) * 1000)::bigint)::text),
+           'stored', (extract(epoch from ours.made_at) * 1000)::bigint)::text),
          end_job(ours.id, 'done', ours.outcome, case when stored.unchanged then 'unchanged' end)
     from ours join stored using (domain_id, path, variant)
 )
@@ -268,7 +268,7 @@ export async function keepRedirect(
          status = excluded.status, location = excluded.location, stored_at = excluded.stored_at
      )
      select pg_notify('invalidate', json_build_object('domain', $1::integer, 'path', $2::text,
-       'variant', $6::text, 'stored', (extract(epoch from $5::timestamptz) * 1000)::bigint)::text)`,
+       'stored', (extract(epoch from $5::timestamptz) * 1000)::bigint)::text)`,
     [page.domain, page.path, status, location, new Date(atMs), page.variant],
   )
 }
@@ -280,7 +280,7 @@ export async function forgetPage(client: Queryable, page: PageId): Promise<void>
      ), redirect as (
        delete from redirect where domain_id = $1 and path = $2 and variant = $3
      )
-     select pg_notify('invalidate', json_build_object('domain', $1::integer, 'path', $2::text, 'variant', $3::text)::text)`,
+     select pg_notify('invalidate', json_build_object('domain', $1::integer, 'path', $2::text)::text)`,
     [page.domain, page.path, page.variant],
   )
 }

@@ -178,7 +178,7 @@ it('a listed page is fresh for as long as the edge takes it to be, whatever the 
 const path = (text: string) => text as PagePath
 
 const SITE = await queue.domain()
-beforeEach(() => pool.query('truncate page, page_digest, redirect, sitemap'))
+beforeEach(() => pool.query('truncate page, page_digest, redirect, sitemap cascade'))
 
 /** As a render does that has been completed. */
 async function store(of: string, html: string): Promise<void> {

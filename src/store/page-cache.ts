@@ -73,7 +73,7 @@ export function createPageCache<T extends Prepared>(options: PageCacheOptions<T>
     return (stored) => {
       if (!trust.holds || epoch !== purges.of(domain)) return null
       const storedMs = stored.renderedAtMs
-      invalidate({ kind: 'page', domain, page, isOne: true, purged: false, storedMs })
+      invalidate({ kind: 'page', domain, page, purged: false, storedMs })
       if (stores.of(domain) === storedMs) memory.put(page, prepare({ ...stored, bodyHtml: undefined }))
       return prepare(stored)
     }
@@ -172,7 +172,7 @@ function createPageMemory<T extends Prepared>(limitBytes: number) {
     const { domain } = what
     const prefix = what.kind === 'prefix' ? pageKey(domain, what.prefix) : ''
     if (what.kind === 'page') {
-      for (const { key } of what.isOne ? [what.page] : variantsOf(what.page)) {
+      for (const { key } of variantsOf(what.page)) {
         // A page that this node stored is cached before its notification arrives.
         const isOlder = (entries.peek(key)?.renderedAtMs ?? 0) < (what.storedMs ?? Number.POSITIVE_INFINITY)
         if (isOlder) entries.delete(key)

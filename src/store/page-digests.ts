@@ -1,6 +1,4 @@
 import { setImmediate } from 'node:timers/promises'
-import { promisify } from 'node:util'
-import { brotliDecompress } from 'node:zlib'
 
 import type pg from 'pg'
 
@@ -11,9 +9,7 @@ import type { DomainName } from '../ids.ts'
 import type { Log } from '../log.ts'
 import { DIGEST_FACTS, factsOf, type PageFacts } from '../sites/inspection/facts.ts'
 import type { PageId } from './page-id.ts'
-import { etagOf, packText } from './stored-page.ts'
-
-const decompress = promisify(brotliDecompress)
+import { etagOf, htmlOf, packText } from './stored-page.ts'
 
 export const DIGESTS_A_PAGE = 5
 const KEPT_DAYS = 30
@@ -124,9 +120,7 @@ export async function listDigests(db: Queryable, page: PageId): Promise<Digest[]
       status,
       htmlBytes: html_bytes,
       renderedAt: rendered_at,
-      facts: JSON.parse(
-        (await decompress(facts, { maxOutputLength: FACTS_LIMIT_BYTES })).toString(),
-      ) as PageFacts,
+      facts: JSON.parse(await htmlOf({ bodyBr: facts }, FACTS_LIMIT_BYTES)) as PageFacts,
     })),
   )
 }

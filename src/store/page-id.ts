@@ -30,10 +30,6 @@ export function variantsOf({ domain, path }: Pick<PageId, 'domain' | 'path'>): P
   return PAGE_VARIANTS.map((variant) => pageId(domain, path, variant))
 }
 
-export function readVariant(text: unknown): PageVariant {
-  return text === 'mobile' ? 'mobile' : 'desktop'
-}
-
 /** A condition on `page` that leaves one row for each path: the desktop page, if there is one. */
 export function oneForEachPath(page: string): string {
   return `(${page}.variant = 'desktop' or not exists (

@@ -18,7 +18,7 @@ describe('purges', async () => {
   const [red, blue] = [await queue.domain(), await queue.domain()]
   const PATHS = ['/', '/a', '/a/b', '/a_b', '/a%25', '/A']
   beforeEach(async () => {
-    await pool.query('truncate page, redirect, sitemap')
+    await pool.query('truncate page, redirect, sitemap cascade')
     for (const domain of [red, blue]) {
       await queue.store(domain, PATHS)
       await pool.query(
@@ -103,7 +103,7 @@ describe('purges', async () => {
   })
 
   it('a large purge is done ahead, of that domain and below that prefix only, and waits for no page that is being stored', async () => {
-    await pool.query('truncate page')
+    await pool.query('truncate page cascade')
     await queue.store(red, paths(AHEAD_FROM + 1, '/a'))
     await queue.store(red, paths(3, '/b'))
     await queue.store(blue, ['/a1', '/a2'])

@@ -5,6 +5,7 @@ import type pg from 'pg'
 import { joined } from '../db/joined.ts'
 import type { Queryable } from '../db/transaction.ts'
 import type { DomainId, JobId } from '../ids.ts'
+import { headerLinks } from '../http/link-header.ts'
 import { scanHtml } from '../sites/inspection/scan-html.ts'
 import type { PageId, PageVariant } from './page-id.ts'
 
@@ -36,16 +37,18 @@ export async function packText(bytes: Buffer): Promise<Buffer> {
   return Buffer.from(new Uint8Array(packed).buffer)
 }
 
-export async function pageBody(html: string): Promise<PageBody> {
+export async function pageBody(html: string, headers: StoredPage['headers'] = []): Promise<PageBody> {
   const bytes = Buffer.from(html, 'utf8')
   const bodyBr = await packText(bytes)
-  const ownMarkdown = linksMarkdown(html)
+  const ownMarkdown = linksMarkdown(html, headers)
   return { bodyBr, bodyHtml: bytes, htmlBytes: bytes.length, etag: etagOf(bytes), ownMarkdown }
 }
 
-function linksMarkdown(html: string): boolean {
-  if (!/text\/markdown/i.test(html)) return false
-  let isFound = false
+function linksMarkdown(html: string, headers: StoredPage['headers']): boolean {
+  let isFound = headerLinks(headers).some(
+    ({ rels, type }) => rels.includes('alternate') && type === 'text/markdown',
+  )
+  if (isFound || !/text\/markdown/i.test(html)) return isFound
   scanHtml(html, {
     text() {},
     close() {},

@@ -18,7 +18,7 @@ const shop = await api.domain(owner, 'shop.example.com')
 const second = await api.domain(owner, 'second.example.com')
 const stranger = await api.account()
 const strangers = await api.domain(stranger, 'stranger.example.com')
-beforeEach(() => api.pool.query('truncate page, redirect, sitemap, job, unstored_page'))
+beforeEach(() => api.pool.query('truncate page, redirect, sitemap, job, unstored_page cascade'))
 
 type Asked = { domain?: unknown; path?: unknown; paths?: unknown }
 const post = (what: string, body?: unknown) => api.post(`/api/cache/${what}`, owner.key, body)

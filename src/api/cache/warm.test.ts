@@ -11,7 +11,7 @@ const domain = await api.domain(owner, 'shop.example.com')
 const url = `/api/domains/${domain.name}/warm`
 beforeEach(async () => {
   await api.pool.query(
-    'truncate warm, warm_count, warm_paused, warm_sitemap, render_count, job, unstored_page, page',
+    'truncate warm, warm_count, warm_paused, warm_sitemap, render_count, job, unstored_page, page cascade',
   )
   await api.pool.query('update domain set is_active = true')
 })

@@ -16,7 +16,9 @@ export type BackupHead = {
 export type TableLine = { table: string; columns: string[] }
 export type EndLine = { end: Record<string, number> }
 
-const CACHE: ReadonlySet<string> = new Set(['page', 'redirect', 'sitemap', 'unstored_page', 'render_record'])
+const CACHE: ReadonlySet<string> = new Set(
+  'page page_form redirect sitemap unstored_page render_record'.split(' '),
+)
 
 /** Approximate bytes per fetch. */
 const FETCH_BYTES = 4 * 1024 * 1024

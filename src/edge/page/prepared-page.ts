@@ -107,7 +107,7 @@ function preparePage(page: StoredPage): ServedPage {
     effect: oneOfMany(page.ruleEffect ?? ''),
     isStored: true,
     usage,
-    ownMarkdown: page.ownMarkdown === true || linksMarkdown(page.headers),
+    ownMarkdown: page.ownMarkdown === true,
     forms: { html: prepareForm(page, { headers: stored, described, grow }) },
     addForm(form, made, publicUrl) {
       if (made === null) {
@@ -162,10 +162,6 @@ function prepareForm(
       return making[encoding]
     },
   }
-}
-
-function linksMarkdown(headers: StoredPage['headers']): boolean {
-  return headerLinks(headers).some(({ rels, type }) => rels.includes('alternate') && type === 'text/markdown')
 }
 
 /** The page's kept headers, as they are for this form. `stored` begins with the type of the page. */

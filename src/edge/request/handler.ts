@@ -147,9 +147,8 @@ export class EdgeHandler {
     why: PassReason,
   ): Promise<{ page: Served; verdict: 'hit' | 'stale' } | null> {
     if (!target.isKept) return null
-    const page = await this.#findStored({ page: pageId(target.page.domain, target.page.path) })
+    const page = await this.#storedFor({ ...target, page: pageId(target.page.domain, target.page.path) })
     if (page === null || page === 'unreadable') return null
-    if ('effect' in page && target.otherEffects.has(page.effect)) return null
     const freshness = freshnessOf(page, target.lifetimes, nowMs)
     if (freshness === 'gone' || (freshness === 'kept' && why === 'over-quota')) return null
     return { page, verdict: freshness === 'fresh' ? 'hit' : 'stale' }

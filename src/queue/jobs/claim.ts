@@ -5,7 +5,7 @@ import { AppError } from '../../errors.ts'
 import type { AccountId, DomainId, DomainName, JobId, PagePath } from '../../ids.ts'
 import { type ChosenRule, RuleBook, USUAL_CATEGORY } from '../../rules/rule-book.ts'
 import { type DomainSettings, readDomainSettings } from '../../sites/domain-settings.ts'
-import { type PageId, type PageVariant, pageId, readVariant } from '../../store/page-id.ts'
+import { type PageId, type PageVariant, pageId } from '../../store/page-id.ts'
 import type { QueryRule } from '../../store/path.ts'
 import { readStatement } from '../statement.ts'
 import { countedWaitMs, LIVE_BOUND } from './enqueue.ts'
@@ -156,7 +156,7 @@ export function captureByMs(
 }
 
 function claimedJob(row: ClaimedRow, node: string, captureByMs: number | null): ClaimedJob {
-  const variant = readVariant(row.variant)
+  const variant = row.variant ?? 'desktop'
   const storesNone = row.is_probe || row.tried !== null
   const ruleFor = (device: PageVariant) => (storesNone ? null : jobRule(row, device))
   return {

@@ -44,7 +44,7 @@ describe('what an outcome does', () => {
     assert.equal(await queue.renders(domain), 1)
     const [told = '', ...ends] = heard
     const stored = page.renderedAtMs
-    assert.deepEqual(JSON.parse(told), { domain, path: '/', variant: 'desktop', stored })
+    assert.deepEqual(JSON.parse(told), { domain, path: '/', stored })
     assert.deepEqual(ends, [job.id])
   })
 

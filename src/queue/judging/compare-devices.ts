@@ -47,20 +47,21 @@ const ALIKE = 0.95
 /** `again`: another render of `desktop`; what differs between the two is not compared. */
 export function differencesOf(desktop: Answer, mobile: Answer, again: Answer = desktop): DeviceDifference[] {
   const isSame = (of: (answer: Answer) => unknown) =>
-    of(desktop) === of(mobile) || of(desktop) !== of(again) || of(again) === of(mobile)
+    of(desktop) === of(mobile) || of(desktop) !== of(again)
   if (!isSame(({ status, location }) => `${status} ${location}`)) return ['status']
-  const [one, other, twin] = [desktop.facts, mobile.facts, again.facts]
-  if (one === null || other === null || twin === null) return []
-  const plain: [DeviceDifference, (answer: Answer) => unknown][] = [
-    ['title', ({ facts }) => unnumbered(facts?.title ?? '')],
-    ['description', ({ facts }) => unnumbered(facts?.description ?? '')],
-    ['canonical', ({ facts }) => facts?.canonical],
-    ['structured_data', ({ facts }) => structuredOf(facts)],
+  const facts = [desktop, mobile, again].flatMap((answer) => answer.facts ?? [])
+  if (facts.length < 3) return []
+  const texts = facts.map(({ text }) => text.map(unnumbered))
+  const links = facts.map(({ links }) => links.map(({ href }) => href).sort())
+  const alike: [DeviceDifference, boolean][] = [
+    ['text', areAlike(texts, wordsOf)],
+    ['links', areAlike(links, (hrefs) => hrefs)],
+    ['title', isSame((answer) => unnumbered(answer.facts?.title ?? ''))],
+    ['description', isSame((answer) => unnumbered(answer.facts?.description ?? ''))],
+    ['canonical', isSame((answer) => answer.facts?.canonical)],
+    ['structured_data', isSame((answer) => structuredOf(answer.facts))],
   ]
-  const differences = plain.filter(([, of]) => !isSame(of)).map(([name]) => name)
-  if (!areLinksAlike(one, other, twin)) differences.unshift('links')
-  if (!isTextAlike(one, other, twin)) differences.unshift('text')
-  return differences
+  return alike.flatMap(([name, isAlike]) => (isAlike ? [] : [name]))
 }
 
 function unnumbered(text: string): string {
@@ -71,26 +72,15 @@ function structuredOf(facts: PageFacts | null): string {
   return unnumbered(JSON.stringify(facts?.structured.map(({ kind, types, json }) => [kind, types, json])))
 }
 
-function areLinksAlike(desktop: PageFacts, mobile: PageFacts, again: PageFacts): boolean {
-  const [one, other, twin] = [desktop, mobile, again].map(({ links }) => links.map(({ href }) => href).sort())
-  const both = new Set(twin)
-  return areAlike(
-    one!.filter((link) => both.has(link)),
-    other!,
-    Math.max(one!.length, twin!.length),
-  )
-}
+type ReadWords = (lines: readonly string[]) => readonly string[]
 
-function isTextAlike(desktop: PageFacts, mobile: PageFacts, again: PageFacts): boolean {
-  const lines = new Set(again.text.map(unnumbered))
-  const common = wordsOf(desktop.text.filter((line) => lines.has(unnumbered(line))))
-  const ours = Math.max(wordsOf(desktop.text).length, wordsOf(again.text).length)
-  return areAlike(common, wordsOf(mobile.text), ours)
-}
-
-/** `theirs` may vary as much as the two desktop renders, which have `common` of at most `ours`. */
-function areAlike(common: readonly string[], theirs: readonly string[], ours: number): boolean {
-  const least = Math.ceil(ALIKE * Math.max(common.length, theirs.length - (ours - common.length)))
+/** Of desktops, phones, and desktops again: phones may differ as much as the two others do. */
+function areAlike([desktop = [], mobile = [], again = []]: string[][], read: ReadWords): boolean {
+  const both = new Set(again)
+  const common = read(desktop.filter((line) => both.has(line)))
+  const theirs = read(mobile)
+  const varying = Math.max(read(desktop).length, read(again).length) - common.length
+  const least = Math.ceil(ALIKE * Math.max(common.length, theirs.length - varying))
   return least <= 0 || haveInCommon(common, theirs, least)
 }
 

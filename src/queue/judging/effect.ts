@@ -55,7 +55,7 @@ export async function effectOf(
       }
       const { status, html, application = null, missing = null } = found
       const headers = storableHeaders(given.headers)
-      const body = pageBody(given.html)
+      const body = pageBody(given.html, headers)
       const textChars = pageText(html).length
       const look = lookOf(job, found)
       const rule = { effect: job.rule?.effect ?? '', changes: found.changed?.changes ?? null }
@@ -102,8 +102,9 @@ export async function effectOf(
   }
 }
 
-async function givenOnce({ status, headers, html }: GivenPage): Promise<UnstoredPage> {
-  return { status, headers: storableHeaders(headers), body: await pageBody(html) }
+async function givenOnce({ status, headers: received, html }: GivenPage): Promise<UnstoredPage> {
+  const headers = storableHeaders(received)
+  return { status, headers, body: await pageBody(html, headers) }
 }
 
 export function lookOf({ page: { path } }: Pick<ClaimedJob, 'page'>, found: Found): Look | null {

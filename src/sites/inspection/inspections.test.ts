@@ -33,7 +33,7 @@ const listener = await queue.listener()
 const [red, blue] = [await queue.domain(), await queue.domain()]
 const owner = await queue.accountOf(red)
 await queue.set(red, { render: { locale: 'de-CH' } })
-beforeEach(() => pool.query('truncate inspection, account_rate, page, redirect'))
+beforeEach(() => pool.query('truncate inspection, account_rate, page, redirect cascade'))
 
 const ask = (path: string, account = owner, domain = red) =>
   requestInspection(pool, account, pageId(domain, path as PagePath))
