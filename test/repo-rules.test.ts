@@ -37,8 +37,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'src/mail': [],
   'src/outbound': words('src/edge/page/plain-page.ts src/sitemaps/site.ts'),
   'src/store': words(`
-    src/accounts/quota.ts src/db src/rules src/sites/domain-settings.ts src/sites/inspection/facts.ts
-    src/sites/inspection/scan-html.ts`),
+    src/accounts/quota.ts src/db src/http/link-header.ts src/rules src/sites/domain-settings.ts
+    src/sites/inspection/facts.ts src/sites/inspection/scan-html.ts`),
   'src/forms': words(`
     src/db/joined.ts src/db/transaction.ts src/http/client-limits.ts src/site-files/page-facts.ts
     src/sites/inspection/facts.ts src/store/stored-page.ts src/store/page-id.ts`),

@@ -4,8 +4,8 @@ import { brotliCompress, brotliCompressSync, brotliDecompress, constants } from 
 import type pg from 'pg'
 import { joined } from '../db/joined.ts'
 import type { Queryable } from '../db/transaction.ts'
-import type { DomainId, JobId } from '../ids.ts'
 import { headerLinks } from '../http/link-header.ts'
+import type { DomainId, JobId } from '../ids.ts'
 import { scanHtml } from '../sites/inspection/scan-html.ts'
 import type { PageId, PageVariant } from './page-id.ts'
 

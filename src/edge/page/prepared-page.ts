@@ -57,8 +57,6 @@ export type ServedPage = Pick<
   readonly forms: { html: Encodings } & Partial<Record<DerivedForm, Encodings | null>>
   addForm(form: DerivedForm, stored: StoredForm | null, publicUrl: string): void
   html(): Promise<string>
-  /** Written on first use. */
-  alternate: string
 }
 
 export type ServedRedirect = StoredRedirect & { readonly bytes: number }
@@ -121,7 +119,6 @@ function preparePage(page: StoredPage): ServedPage {
       grow(made.bodyBr.length + 3_000)
     },
     html: async () => String(await encode(page.bodyBr, page.bodyHtml, 'identity')),
-    alternate: '',
   }
   return served
 }

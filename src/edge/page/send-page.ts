@@ -95,8 +95,7 @@ export function pageAnswer(
   own.push('X-Prepaint', stamp.verdict, 'X-Request-Id', requestIdOf(req))
   if (isKnown) return { status: 304, same: notModified, own, body: null }
   if (domain.markdown && form === 'html' && page.status === 200 && !page.ownMarkdown) {
-    page.alternate ||= `<https://${domain.name}${path}>; rel="alternate"; type="text/markdown"`
-    own.push('Link', page.alternate)
+    own.push('Link', `<https://${domain.name}${path}>; rel="alternate"; type="text/markdown"`)
   }
   return { status: page.status, same: whole, own, body: req.method === 'HEAD' ? null : body }
 }

@@ -132,6 +132,17 @@ describe('`auto`', () => {
     await record('/')
     assert.deepEqual([await due(6.9), await due(7.1)], [[], first])
   })
+
+  it('is compared while a long purge has the slot that is numbered like the domain', async () => {
+    await devices('auto')
+    await edge.ask('/')
+    await transaction(edge.pool, async (client) => {
+      await client.query('select pg_advisory_xact_lock(7230, $1)', [edge.red])
+      await checkDueDomains({ pool: edge.pool, plans: DEFAULT_PLANS, clock: edge })
+    })
+    const { rowCount } = await edge.pool.query(`select from job where state = 'queued'`)
+    assert.equal(rowCount, 1)
+  })
 })
 
 describe('a refresh of both', () => {

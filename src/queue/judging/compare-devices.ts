@@ -46,8 +46,7 @@ const ALIKE = 0.95
 
 /** `again`: another render of `desktop`; what differs between the two is not compared. */
 export function differencesOf(desktop: Answer, mobile: Answer, again: Answer = desktop): DeviceDifference[] {
-  const isSame = (of: (answer: Answer) => unknown) =>
-    of(desktop) === of(mobile) || of(desktop) !== of(again)
+  const isSame = (of: (answer: Answer) => unknown) => of(desktop) === of(mobile) || of(desktop) !== of(again)
   if (!isSame(({ status, location }) => `${status} ${location}`)) return ['status']
   const facts = [desktop, mobile, again].flatMap((answer) => answer.facts ?? [])
   if (facts.length < 3) return []

@@ -18,7 +18,6 @@ const COMPARED_MS = 7 * 86_400_000
 /** A page that could not be compared costs a render each time. */
 const FAILED_MS = 86_400_000
 const POLL_MS = 5 * 60_000
-const LOCK = 7230
 
 /** Renders pages for desktops and phones, and compares them: src/queue/judging/compare-devices.ts. */
 export async function checkDevices(
@@ -52,14 +51,11 @@ export async function checkDueDomains({ pool, plans, clock }: Deps): Promise<voi
   )
   const nowMs = clock.nowMs()
   for (const { id } of rows) {
-    const check = async (client: Queryable) => {
-      await client.query('select pg_advisory_xact_lock($1, $2)', [LOCK, id])
-      const paths = await duePaths(client, id, nowMs)
-      const quota = paths.length === 0 ? null : await readQuota(client, plans, id, nowMs)
-      if (quota === null || quota.used + 2 * paths.length > quota.limit) return
-      await checkDevices(client, id, paths, 'warm')
-    }
-    await transaction(pool, check).catch((error) => {
+    const paths = await duePaths(pool, id, nowMs)
+    const quota = paths.length === 0 ? null : await readQuota(pool, plans, id, nowMs)
+    if (quota === null || quota.used + 2 * paths.length > quota.limit) continue
+    // At two nodes at once they are the same paths, which join the same jobs.
+    await transaction(pool, (client) => checkDevices(client, id, paths, 'warm')).catch((error) => {
       if (!(error instanceof AppError)) throw error
     })
   }
@@ -69,12 +65,12 @@ export async function checkDueDomains({ pool, plans, clock }: Deps): Promise<voi
 const HTML_LIMIT_BYTES = 4 * 1024 * 1024
 const CANDIDATES = 500
 
-async function duePaths(client: Queryable, domain: DomainId, nowMs: number): Promise<PagePath[]> {
-  const compared = await listDevicePages(client, domain)
+async function duePaths(db: Queryable, domain: DomainId, nowMs: number): Promise<PagePath[]> {
+  const compared = await listDevicePages(db, domain)
   const recent = compared.filter((page) => isRecent(page, nowMs))
   const room = COMPARED_PAGES - recent.length
   if (room <= 0) return []
-  const stored = await lastRenderedPaths(client, domain, { htmlBytes: HTML_LIMIT_BYTES, limit: CANDIDATES })
+  const stored = await lastRenderedPaths(db, domain, { htmlBytes: HTML_LIMIT_BYTES, limit: CANDIDATES })
   // First again what was compared before, so that its finding is renewed.
   const candidates = [...compared.map(({ path }) => path), '/' as PagePath, ...stored]
   const taken = new Set(recent.map(({ path }) => firstSegment(path)))
