@@ -38,6 +38,10 @@ describe('warmStep', () => {
     await queue.set(domain, { devices: 'both' })
     await warm.step()
     assert.deepEqual(await queue.column('select is_both from job'), [true, true])
+    for (const done of [0, 2]) {
+      for (const job of await queue.claim()) await queue.complete(job, RENDERED)
+      assert.equal((await warm.progress(domain)).done, done)
+    }
   })
 
   it('waits while 2,000 of its jobs wait, and goes on when renderers have caught up; others go on meanwhile', async () => {
