@@ -136,7 +136,7 @@ export function RuleFields({ form, at }: { form: UseFormReturnType<SettingsForm>
             autosize
             minRows={3}
             spellCheck={false}
-            classNames={{ input: classes.json }}
+            classNames={{ input: 'monospace' }}
             {...form.getInputProps(place)}
           />
         )}

@@ -93,7 +93,7 @@ function RedirectEditor(props: { name: string; redirects: readonly Redirect[]; e
           minRows={4}
           maxRows={24}
           spellCheck={false}
-          ff="monospace"
+          classNames={{ input: 'monospace' }}
           value={edited?.csv ?? stored}
           error={isOutdated && 'The list was changed meanwhile. Undo your changes to see it.'}
           onChange={(event) => edit(event.currentTarget.value)}

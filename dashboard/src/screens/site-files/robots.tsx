@@ -69,7 +69,7 @@ function RobotsEditor({ domain, stored }: { domain: DomainWithSettings; stored: 
               minRows={6}
               maxRows={24}
               spellCheck={false}
-              ff="monospace"
+              classNames={{ input: 'monospace' }}
               value={text}
               error={!isValid && 'text must begin with a User-agent or Sitemap line'}
               onChange={(event) => setEdited({ mode, text: event.currentTarget.value })}
