@@ -260,10 +260,11 @@ describe('what a page wants loaded for later', () => {
       from.push(headers['x-forwarded-host'])
       response.setHeader('set-cookie', 'late=1').end()
     })
-    await renderer.htmlOf(
+    const sends = scripted(
       `const send = () => { navigator.sendBeacon('/late'); fetch('/late', { keepalive: true }) }
       addEventListener('pagehide', send); send(); show('done')`,
     )
+    await seen(sends)
     await nobodySees(['cookies: '], scripted(`show('cookies: ' + document.cookie)`))
     assert(from.length > 0, 'those of the render itself arrive')
     for (const host of from) assert.equal(host, 'shop.example')
@@ -288,5 +289,50 @@ describe('what a page wants loaded for later', () => {
       response.setHeader('content-type', 'text/html').end(scripted(`show('after')`))
     })
     assert(!renderer.asked.includes('/reports'))
+  })
+})
+
+describe('a page that stays asleep in its tab until the next render: that one finds nothing of it', async () => {
+  const one = await openRenderer({ slots: 1, timeoutMs: 60_000 })
+
+  const KEPT = `JSON.stringify({ cookie: document.cookie, local: { ...localStorage }, session: { ...sessionStorage } })`
+  const NONE = JSON.stringify({ cookie: '', local: {}, session: {} })
+  const writes = (what: string) =>
+    `document.cookie = '${what}=1'; localStorage.${what} = 1; sessionStorage.${what} = 1`
+  one.routes.set('/next', scripted(`show(${KEPT}); setTimeout(() => show('later ' + ${KEPT}), 3000)`))
+
+  /** The page, and what the next one in the same tab finds: nothing. */
+  async function isForgotten(name: string, script: string): Promise<void> {
+    one.routes.set(`/${name}`, scripted(`show('a'); ${script}`))
+    const domain = `${name}.example`
+    await one.html(`/${name}`, { domain })
+    assert.deepEqual(await one.shown('/next', { domain }), [NONE, `later ${NONE}`])
+  }
+
+  const PAGES: Record<string, string> = {
+    'has written': writes('written'),
+    'has timers still to come': `setTimeout(() => { ${writes('timer')} }, 60000); setInterval(() => { ${writes('interval')} }, 700)`,
+    'posts itself messages for ever': `const { port1, port2 } = new MessageChannel(); port1.onmessage = () => { ${writes('message')}; setTimeout(() => port2.postMessage(1), 50) }; port2.postMessage(1)`,
+    'listens to its end': `for (const event of ['beforeunload', 'pageswap', 'pagehide', 'unload', 'visibilitychange']) { addEventListener(event, () => { ${writes('farewell')} }); window['on' + event] = () => { ${writes('handler')} } }`,
+    'listens to its end after document.open': `setTimeout(() => { document.open(); document.write('<!doctype html><p>new</p>'); document.close(); for (const event of ['pagehide', 'unload']) addEventListener(event, () => { ${writes('reopened')} }) }, 100)`,
+    'has a frame that listens to its end': `const frame = document.createElement('iframe'); frame.srcdoc = "<script>addEventListener('pagehide', () => { ${writes('inner')} })</" + "script>"; document.body.append(frame)`,
+    'has replaced what tells the date': `window.File = window.Date = class { lastModified = 0; static now() { return 0 } }`,
+  }
+  for (const [name, script] of Object.entries(PAGES))
+    it(name, () => isForgotten(name.replaceAll(/\W+/g, '-'), script))
+
+  it('shared workers and open requests are left before the next page comes', async () => {
+    one.routes.set('/worker.js', javascript(`setInterval(() => fetch('/beat'), 50)`))
+    let slow = () => {}
+    one.routes.set('/slow', (_request, response) => {
+      slow = () => response.setHeader('set-cookie', 'slow=1').end('{}')
+    })
+    const soon = `setTimeout(() => { window.prerenderReady = true }, 100)`
+    await isForgotten('worker', `window.worker = new SharedWorker('/worker.js'); ${soon}`)
+    await isForgotten('slow', `fetch('/slow').catch(() => {}); window.prerenderReady = true`)
+    slow()
+    const before = one.asked.filter((path) => path === '/beat').length
+    await one.html('/next', { domain: 'worker.example' })
+    assert.equal(one.asked.filter((path) => path === '/beat').length, before)
   })
 })

@@ -102,24 +102,6 @@ it('calls to processes that all pages share: at the limit they work, one past it
   assert.match(htmlOf(outcome), /<title>title 999</)
 })
 
-it('a page that loops over what is bounded ends by itself or by its time, in the same browser', async () => {
-  for (const call of [
-    'console.log("line")',
-    'reportError(new Error("x"))',
-    'new SharedWorker("data:text/javascript," + n)',
-    'caches.open("c" + n)',
-    'navigator.locks.request("l" + n, () => {})',
-    'navigator.storage.getDirectory()',
-    'new EventSource("/nothing?" + n)',
-  ]) {
-    const outcome = await beside(
-      `window.prerenderReady = false; for (let n = 0; n < 20_000; n++) try { ${call} } catch {}
-      show('end'); prerenderReady = true`,
-    )
-    assert.match(htmlOf(outcome), /<li>end/, call)
-  }
-})
-
 const brief = await openRenderer({ timeoutMs: 20_000, slots: 2 })
 brief.routes.set('/sound', '<!doctype html><p>sound</p>')
 
@@ -146,19 +128,6 @@ describe('documents that no person writes: another page is rendered after each',
     const { kind } = await rendered(nested(100_000))
     assert(kind === 'crashed' || kind === 'timed-out', kind)
   })
-
-  for (const [name, script] of Object.entries({
-    '500 shadow roots in each other': `let at = document.body; for (let n = 0; n < 500; n++) at = at.appendChild(document.createElement('div')).attachShadow({ mode: 'open' }); at.innerHTML = '<li>end'`,
-    '10,000 attributes': `for (let n = 0; n < 10000; n++) document.body.setAttribute('data-' + n, n); show('end')`,
-    'an attribute of 5 MB': `document.body.setAttribute('data-x', 'x'.repeat(5e6)); show('end')`,
-    '10,000 handlers': `for (let n = 0; n < 10000; n++) out.insertAdjacentHTML('beforeend', '<li onclick="1" onload="2" href="java&#10;script:1">'); show('end')`,
-  })) {
-    it(name, async () => {
-      const html = htmlOf(await rendered(script))
-      assert.match(html, /<li>end/)
-      assert.doesNotMatch(html, /onclick/)
-    })
-  }
 })
 
 const hasty = await openRenderer({ timeoutMs: 8_000, slots: 2 })

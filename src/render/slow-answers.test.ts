@@ -57,20 +57,6 @@ describe('slow answers', { concurrency: true }, () => {
     const second = await rendered('/poll/2')
     assert.deepEqual([second.missing, second.record?.requests.missing], [undefined, undefined])
   })
-
-  it('a stream of lines that ticks is not waited for', async () => {
-    routes.set('/stream', (_request, response) => {
-      response.writeHead(200, { 'content-type': 'text/plain' })
-      const tick = setInterval(() => response.write('tick\n'), 700)
-      response.once('close', () => clearInterval(tick))
-    })
-    const read = `fetch('/stream').then(async ({ body }) => { for await (const part of body) document.title = part.length })`
-    routes.set('/ticks', scripted(`${read}; setTimeout(() => show('content'), 1000)`))
-    const { outcome } = await renderer.explained('/ticks', { domain: 'stream.example' })
-    assert(outcome.kind === 'rendered')
-    assert.match(outcome.html, /<li>content<\/li>/)
-    assert.equal(outcome.missing, undefined)
-  })
 })
 
 describe('a crawler waits', { concurrency: true }, () => {

@@ -148,26 +148,6 @@ describe('a browser renders', () => {
   })
 })
 
-it('after a page that needed a browser, twice as many must do without scripts', async () => {
-  await practise('mixed')
-  assert.equal((await statically('/mixed/s', plain('<script>1</script>'))).isStatic, false)
-  for (let page = 1; page <= 6; page++)
-    assert.equal((await statically(`/mixed/${page}`, plain('x'))).isStatic, false, String(page))
-  assert.equal((await statically('/mixed/7', plain('x'))).isStatic, true)
-})
-
-it('a late document reaches the browser, which waits for the rest', async () => {
-  await practise('late')
-  const before = test.asked.length
-  const { outcome, isStatic } = await statically('/late/d', (_request, response) => {
-    response.writeHead(200, HTML).write('<!doctype html><title>t</title><p>first')
-    setTimeout(() => response.end('<p>last'), 1_500)
-  })
-  assert.equal(isStatic, false)
-  assert.match(outcome.kind === 'rendered' ? outcome.html : outcome.kind, /first<\/p><p>last/)
-  assert.deepEqual(test.asked.slice(before), ['/late/d'])
-})
-
 it('packed documents, statuses, headers and redirects are as in a render', async () => {
   await practise('sent')
   const packed = await statically('/sent/packed', ({ headers }, response) => {

@@ -1,4 +1,4 @@
-/** Run by hidden-files.test.ts: a browser of an ordinary user. Drops root first; ends with its stdin. */
+/** Run by confinement.test.ts: a browser of an ordinary user. Drops root first; ends with its stdin. */
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, writeFileSync } from 'node:fs'

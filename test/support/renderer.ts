@@ -1,13 +1,12 @@
 import type http from 'node:http'
 import { after } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 import ipaddr from 'ipaddr.js'
 import { systemClock } from '../../src/clock.ts'
 import { startGateway } from '../../src/gateway/gateway.ts'
 import type { GatewayLimits } from '../../src/gateway/request-counts.ts'
 import type { DomainName, PagePath } from '../../src/ids.ts'
 import { silentLog } from '../../src/log.ts'
-import type { RenderOutcome, RenderRequest } from '../../src/render/outcome.ts'
+import type { RenderRequest } from '../../src/render/outcome.ts'
 import { type RendererOptions, startRenderer } from '../../src/render/renderer.ts'
 import { makeDataDir, removeDir, testChromium } from './data-dir.ts'
 import { serve } from './loopback.ts'
@@ -77,11 +76,6 @@ export async function startTestRenderer({
     get healthy() {
       return renderer.healthy
     },
-    /** The HTML of a page with content from this script only. */
-    htmlOf(script: string) {
-      routes.set('/scripted', scripted(script))
-      return html('/scripted')
-    },
     /** Lines that the page has added with `show`. */
     shown: async (path: string, given?: Asked) =>
       [...(await html(path, given)).matchAll(/<li>(.*?)<\/li>/g)].map(([, text = '']) => text),
@@ -138,24 +132,3 @@ export const scripted = taggable(
     ${script}
   </script></body></html>`,
 )
-
-/** Renders a page beside pages of another domain, which must all come out whole, as must the next one of its own. */
-export async function besideAnother(renderer: TestRenderer, path: string): Promise<RenderOutcome> {
-  renderer.routes.set('/sound', '<!doctype html><title>t</title><p>sound</p>')
-  const sound = async (domain: string) => {
-    const html = await renderer.html('/sound', { domain })
-    if (!html.includes('<p>sound</p>')) throw new Error(html)
-  }
-  let isOver = false
-  const hostile = renderer.page(path, { domain: 'hostile.example' }).finally(() => {
-    isOver = true
-  })
-  for (let others = 0; !isOver || others < 2; others++) {
-    await sound('other.example')
-    // Some five a second.
-    await Promise.race([hostile, delay(200)])
-  }
-  const outcome = await hostile
-  await sound('hostile.example')
-  return outcome
-}

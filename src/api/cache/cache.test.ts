@@ -10,6 +10,8 @@ import {
 } from '../../../test/support/api.ts'
 import { invalidatedBy } from '../../../test/support/database.ts'
 import { DEFAULT_PLANS } from '../../accounts/plans.ts'
+import type { WarmProgress } from '../../queue/warm/warm-progress.ts'
+import { warmStep } from '../../queue/warm/warm-step.ts'
 import { updateDomain } from '../../sites/domain-changes.ts'
 
 const api = await openApi()
@@ -257,4 +259,64 @@ it('GET /api/jobs/:jobId: 200: a job that waits; 404: no id at all', async () =>
   })
   for (const id of ['00000000-0000-0000-0000-000000000000', '1', "'%20or%201=1", '%00', `${jobId}x`])
     assertAnswer(await api.get(`/api/jobs/${id}`, owner.key), 404, 'Job not found')
+})
+
+describe('/api/domains/:domain/warm', () => {
+  beforeEach(() =>
+    api.pool.query('truncate known_path, warm, warm_count, warm_paused, warm_sitemap, render_count'),
+  )
+
+  const call = async (method: string, body?: unknown) => {
+    const answer = await api.call(method, `/api/domains/${shop.name}/warm`, { key: owner.key, body })
+    return { ...answer, warm: answer.body['warm'] as WarmProgress | null }
+  }
+
+  it('200: none was ever asked for; 400: what is none; 200: begun, with or without a body, and seen from then on', async () => {
+    assertAnswer(await call('GET'), 200, { domain: shop.name, warm: null })
+    assertAnswer(await call('POST', { which: 'some' }), 400, 'which must be "all" or "outdated"')
+    for (const [body, which] of [
+      [undefined, 'all'],
+      [{ which: 'outdated' }, 'outdated'],
+    ] as const) {
+      const { status, warm } = await call('POST', body)
+      assert.deepEqual([status, warm?.state, warm?.which, warm?.left], [200, 'reading', which, null])
+      assert.deepEqual((await call('GET')).warm, warm)
+    }
+  })
+
+  // Proves decided "Warm"
+  it('200: paused and resumed, each as often as wanted; cancelled, once', async () => {
+    await call('POST')
+    // In the place of a node: its sitemaps are read, its pages queued.
+    await storePages(api, shop.id, ['/', '/a', '/b'])
+    await api.pool.query(`update warm set state = 'queueing', known = 3`)
+    await warmStep({ pool: api.pool, plans: DEFAULT_PLANS, clock: api.clock })
+    assert.equal((await stored('job')).length, 3)
+    for (let n = 0; n < 2; n++) {
+      const { status, warm } = await call('PUT', { paused: true })
+      assert.deepEqual([status, typeof warm?.paused_at, warm?.left], [200, 'string', 3])
+      assert.deepEqual(await stored('job'), [])
+    }
+    for (let n = 0; n < 2; n++) {
+      const { status, warm } = await call('PUT', { paused: false })
+      assert.deepEqual([status, warm?.paused_at, warm?.state], [200, null, 'rendering'])
+    }
+    const { status, warm } = await call('DELETE')
+    assert.deepEqual([status, warm?.state, warm?.left], [200, 'cancelled', 0])
+    assertAnswer(await call('DELETE'), 409, 'No warm is under way')
+    assertAnswer(await call('PUT', { paused: true }), 409, 'No warm is under way')
+    assert.equal((await call('GET')).warm?.state, 'cancelled')
+  })
+
+  // Proves decided "Warm"
+  it('403: a domain that is not active, or whose month is used up', async () => {
+    await update(shop, { isActive: false })
+    assertAnswer(await call('POST'), 403, 'Domain is not active')
+    await update(shop, { isActive: true })
+    const limit = DEFAULT_PLANS['agency_plus']!.monthly_render_limit
+    const used = `insert into render_count values ($1, '2026-11-01', $2)`
+    await api.pool.query(used, [shop.id, limit])
+    assertAnswer(await call('POST'), 403, 'Monthly render limit reached')
+    assert.equal((await call('GET')).warm, null)
+  })
 })

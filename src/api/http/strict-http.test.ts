@@ -84,13 +84,6 @@ it('a whole URL as target is the path that it names; CONNECT names none', async 
   }
 })
 
-it('HTTP/1.0 is answered without chunks, and its connection ends', async () => {
-  const got = await rawBytes(api.url, `GET /api/domains HTTP/1.0\r\nX-Api-Key: ${owner.key}\r\n\r\n`)
-  assert.match(got, /^HTTP\/1\.1 200 .*\r\n\r\n\{"domains":\[.*\]\}$/s)
-  assert.match(got, /^Connection: close\r$/im)
-  assert.doesNotMatch(got, /^Transfer-Encoding/im)
-})
-
 it('HTTP/1.0 with chunks: 400, for others do not read them', async () => {
   const head = 'POST /api/domains HTTP/1.0\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n'
   assert.deepEqual(statuses(await raw(`${head}0\r\n\r\n${smuggled}`)), [400])

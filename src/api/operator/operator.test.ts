@@ -6,9 +6,6 @@ import { createToken } from '../../accounts/keys.ts'
 import { DEFAULT_PLANS } from '../../accounts/plans.ts'
 import { setPassword } from '../../accounts/sign-in/passwords.ts'
 import { startSession } from '../../accounts/sign-in/sessions.ts'
-import { lastMigration } from '../../db/migrate.ts'
-import { startRegistration } from '../../insight/fleet/registration.ts'
-import { silentLog } from '../../log.ts'
 import { domainByHost } from '../../sites/domains.ts'
 
 const PASSWORD = 'correct horse'
@@ -44,16 +41,6 @@ it('every route for operators refuses owners, keys, and whoever is not signed in
     }
   }
   assert.equal((await findAccount(api.pool, owner.email)).plan, 'agency')
-})
-
-it('GET /api/operator/nodes: every node', async () => {
-  assert.deepEqual(await get('nodes'), { schema: lastMigration(), nodes: [] })
-  const pulse = { draining: false, running: 1, load: 0.25, memoryBytes: 1e9, browser: 'none' as const }
-  const self = { id: 'n:1', host: 'n', version: '1.0.0', roles: ['edge' as const], cores: 4, slots: 0 }
-  const parts = { pool: api.pool, log: silentLog(), pulse: () => pulse }
-  const node = await startRegistration(parts, { ...self, schema: '0001-schema.sql' })
-  assert.deepEqual(valuesOf((await get('nodes'))['nodes'], 'id'), ['n:1'])
-  await node.close()
 })
 
 describe('accounts', () => {

@@ -126,7 +126,7 @@ const TYPES: Record<string, string> = {
 const COMPRESSED = { '.br': 'br', '.gz': 'gzip' } as const satisfies Record<string, Encoding>
 
 /** Reads all files once. Null: not built. Throws for an unknown file type. */
-export function readDashboard(dir: string): Dashboard | null {
+function readDashboard(dir: string): Dashboard | null {
   if (!existsSync(dir)) return null
   const files = readdirSync(dir, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())

@@ -183,7 +183,7 @@ const SENDS: Readonly<Record<string, string>> = {
 const SHOWN = 2
 
 /** A curl command; `url` has `{names}` for its parameters. */
-export function curlFor(method: string, url: string, security: string, body: Schema | undefined): string {
+function curlFor(method: string, url: string, security: string, body: Schema | undefined): string {
   const parts = [`curl ${method === 'GET' ? '' : `-X ${method} `}"${exampleUrl(url)}"`]
   const header = SENDS[security]
   if (header !== undefined) parts.push(`-H "${header}"`)

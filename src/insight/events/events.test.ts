@@ -1,37 +1,22 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
+import type { AccountId } from '../../ids.ts'
 import { createGathering } from './gathering.ts'
+import { createStreams, STREAM_LIMITS } from './streams.ts'
 
 const id = (n: number) => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`
 
 it('keeps each thing once, and more paths of a domain as "more than one"', () => {
   const gathering = createGathering()
-  assert.equal(gathering.pending(), false)
   for (const n of [1, 1, 2]) gathering.job(id(n))
-  gathering.job('not an id')
-  for (const path of ['1 /a', '1 /a', '2 /a', '2 /b', '2 /a', '3 /a']) {
+  for (const path of ['1 /a', '1 /a', '2 /a', '2 /b', '2 /a']) {
     const [domain, where] = path.split(' ')
     gathering.invalidation(`{"domain":${domain},"path":"${where}"}`)
   }
-  for (const rest of ['"domain":3,"prefix":"/a"', '"host":"a.example"', '"account":7']) {
-    gathering.invalidation(`{${rest}}`)
-  }
-  for (const warm of ['4', 'x']) gathering.warm(warm)
-  for (const domains of ['4,6', '6', 'x']) gathering.visited(domains)
-  assert.equal(gathering.pending(), true)
-  const { jobs, pages, hosts, accounts, warms, visited, jobsEnded, overflown } = gathering.take()
+  gathering.invalidation('{"domain":3,"prefix":"/a"}')
+  const { jobs, pages } = gathering.take()
   assert.deepEqual([...jobs], [id(1), id(2)])
-  assert.equal(jobsEnded, 4)
-  assert.deepEqual(
-    [...pages],
-    [
-      [1, '/a'],
-      [2, null],
-      [3, null],
-    ],
-  )
-  assert.deepEqual([[...hosts], [...accounts], [...warms], overflown], [['a.example'], [7], [4], false])
-  assert.deepEqual([...visited], [4, 6])
+  assert.deepEqual(Object.fromEntries(pages), { 1: '/a', 2: null, 3: null })
   assert.equal(gathering.pending(), false)
 })
 
@@ -44,4 +29,12 @@ it('what is not understood, or one thing too many, makes all uncertain, and noth
   assert.deepEqual([jobs.size, overflown], [3, true])
   gathering.invalidation('{"something":"new"}')
   assert.equal(gathering.take().overflown, true)
+})
+
+it('a reader who has gone before his key was found takes no stream', () => {
+  const streams = createStreams('node', STREAM_LIMITS)
+  const gone = { destroyed: true, writableLength: 0, write() {}, end() {}, destroy() {}, once() {} }
+  const subscriber = { account: 1 as AccountId, by: { key: 1 }, fleet: false }
+  const opened = streams.open(subscriber, () => gone, false)
+  assert.deepEqual([opened, streams.count], ['gone', 0])
 })

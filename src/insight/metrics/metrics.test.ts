@@ -1,13 +1,10 @@
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { describe, it } from 'node:test'
 import { openTestDatabase } from '../../../test/support/database.ts'
 import { FLEET_FIGURES } from '../../../test/support/metrics.ts'
 import { addTestDomain } from '../../../test/support/traffic.ts'
 import { QUOTA_RANGES, readFleetFigures } from './fleet-metrics.ts'
 import { createMetrics } from './metrics.ts'
-import { treeMemory } from './tree-memory.ts'
 
 function world() {
   const faults: unknown[] = []
@@ -208,24 +205,4 @@ it('nodes by their state; certificates of active domains: the first that ends, a
   assert.deepEqual([stored, failing, Math.round(soonestEndSeconds! / 86_400)], [2, 1, 10])
   await pool.query(`update certificate set not_after = now() - interval '1 day'`)
   assert.equal((await readFleetFigures(pool, MONTH, LIMITS)).certificates.soonestEndSeconds, 0)
-})
-
-it('the memory of a process counts with that of its children, and their children', async () => {
-  const before = treeMemory().node
-  assert(before > 10_000_000)
-  // 64 MB in a grandchild: the shell waits for it.
-  const holds = `const held = Buffer.alloc(64e6, 1); console.log('there'); setInterval(() => held, 1e6)`
-  const child = spawn('sh', ['-c', `"${process.execPath}" -e "${holds}"; true`], {
-    ...{ stdio: ['ignore', 'pipe', 'inherit'], detached: true },
-  })
-  try {
-    await once(child.stdout, 'data')
-    const seen = treeMemory()
-    assert(seen.node > before + 64_000_000, `${before} -> ${seen.node}`)
-    assert.deepEqual([seen.browsers, seen.database], [0, 0])
-    assert.deepEqual(treeMemory(2 ** 30), { node: 0, browsers: 0, database: 0 }, 'of a process that is gone')
-  } finally {
-    process.kill(-child.pid!, 'SIGKILL')
-    await once(child, 'exit')
-  }
 })

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { until } from '../../../test/support/condition.ts'
-import { openTestDatabase, waitingForLocks } from '../../../test/support/database.ts'
+import { openTestDatabase } from '../../../test/support/database.ts'
 import { columns } from '../../../test/support/queue.ts'
 import { addTestDomain, NOON_MS } from '../../../test/support/traffic.ts'
 import { DEFAULT_PLANS } from '../../accounts/plans.ts'
 import type { AccountId, DomainId } from '../../ids.ts'
 import { forecastRenders, readMonths, readRenders } from './read-renders.ts'
 import { readSummaries } from './read-summaries.ts'
+import { DAYS_KEPT, HOURS_KEPT_DAYS, removeOldTraffic, SUMMARY_DAYS_KEPT } from './retention.ts'
 import { NO_PAGES } from './verdict-kind.ts'
 
 const database = await openTestDatabase()
@@ -66,28 +66,6 @@ describe('summaries', () => {
       { pages: 15, hit_ratio: 0.2 },
       { pages: 0, hit_ratio: null },
     ])
-  })
-
-  it('of nodes that count the same domains at once: none waits for another in a circle', async () => {
-    const [of, domains] = await account('together.example')
-    const [first, second] = domains as [DomainId, DomainId]
-    const now = Math.floor(NOON_MS / HOUR_MS)
-    const line = (domain: DomainId, verdict: string): Line => [domain, now, verdict, 'search', 1]
-    for (let n = 0; n < 2; n++) await write([line(first, 'hit'), line(second, 'hit')])
-    const holder = await pool.connect()
-    await holder.query('begin')
-    await holder.query('select from traffic_summary where domain_id = any ($1) for update', [[first, second]])
-    // Of one domain a line grows, of the other there is a new one.
-    const nodes = [
-      write([line(first, 'hit'), line(second, 'rendered')]),
-      write([line(second, 'hit'), line(first, 'rendered')]),
-    ]
-    await until('both wait', async () => (await waitingForLocks(pool)) === 2)
-    await holder.query('commit')
-    holder.release()
-    await Promise.all(nodes)
-    const summaries = await readSummaries(pool, of, NOON_MS)
-    assert.deepEqual(columns(columns(summaries, 'day').flat(), 'pages').flat(), [4, 4, 0])
   })
 
   it('know the same verdicts for no pages as the code does', async () => {
@@ -159,11 +137,6 @@ describe('renders of a month', async () => {
     assert.equal(perDay([]), undefined)
   })
 
-  it('the forecast has no days left in the last moment', () => {
-    const last = forecastRenders({ used: 10, limit: 1_000, days: [8], nowMs: Date.UTC(2026, 11, 1) - 1 })
-    assert.deepEqual([last?.days_left, last?.renders], [0, 10])
-  })
-
   it('the forecast says on which day the limit is reached: at it, one past it, or not in this month', () => {
     const on = (used: number, limit: number, days = [10]) =>
       forecastRenders({ used, limit, days, nowMs: NOVEMBER_21 })?.reaches_limit_on
@@ -173,4 +146,38 @@ describe('renders of a month', async () => {
     assert.equal(on(100, 100, [0]), '2026-11-21')
     assert.equal(on(99, 100, [0]), null)
   })
+})
+
+const TODAY = `(now() at time zone 'UTC')::date`
+const VISITS = `'search', 'Googlebot', 'hit', 1, 0, 0, 0, 0, '{1}'`
+
+/** The values of a row of so many days of `age`, the last of which is kept. */
+const ROWS: [table: string, keptDays: number, values: string][] = [
+  ['traffic_hour', HOURS_KEPT_DAYS, `now() - make_interval(days => age, mins => -1), ${VISITS}`],
+  ['traffic_day', DAYS_KEPT, `${TODAY} - age, ${VISITS}`],
+  ['traffic_path', HOURS_KEPT_DAYS, `${TODAY} - age, true, '/', 1, 'hit', 200`],
+  ['traffic_summary', SUMMARY_DAYS_KEPT, `${TODAY} - age, 0, 1, 1, '{}', '{}'`],
+  ['traffic_forbidden', DAYS_KEPT, `${TODAY} - age, 'search', 'Googlebot', 1, '{/}'`],
+  ['render_day', 0, `(date_trunc('month', ${TODAY}) - interval '12 months')::date - age, 1`],
+]
+
+// Proves decided "Traffic", decided "Retention"
+it('what has outlived its time goes, in steps, and what has not stays', async () => {
+  const { pool } = await openTestDatabase()
+  for (const name of ['a.example', 'b.example']) await addTestDomain(pool, name)
+  for (const [table, kept, values] of ROWS) {
+    await pool.query(`delete from ${table}`)
+    await pool.query(
+      `insert into ${table} select domain.id, ${values} from domain, generate_series($1::int, $2::int) as age`,
+      [kept, kept + 2],
+    )
+  }
+  await pool.query(
+    `insert into traffic_batch select gen_random_uuid(), 1, now() - age
+       from unnest(array[interval '47 hours', interval '49 hours']) as age`,
+  )
+  assert.equal(await removeOldTraffic(pool, { step: 2 }), 2 * 2 * ROWS.length + 1)
+  for (const [table] of ROWS) assert.equal((await pool.query(`select from ${table}`)).rowCount, 2, table)
+  assert.equal((await pool.query('select from traffic_batch')).rowCount, 1)
+  assert.equal(await removeOldTraffic(pool), 0)
 })

@@ -76,7 +76,7 @@ export function stepOf(seconds: number): number {
   return Math.min(TIME_STEPS - 1, Math.ceil(2 * Math.log2(ms / FIRST_MS)))
 }
 
-export function endOfStepMs(step: number): number {
+function endOfStepMs(step: number): number {
   return FIRST_MS * 2 ** (step / 2)
 }
 

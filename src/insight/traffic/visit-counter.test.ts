@@ -13,7 +13,6 @@ import type { DomainId } from '../../ids.ts'
 import { CRAWLER_NAMES, crawlerNumber, OTHER_CRAWLER } from './crawler-numbers.ts'
 import { PATHS_KEPT } from './retention.ts'
 import { stepOf } from './time-range.ts'
-import { HeavyHitters } from './visit-counts.ts'
 
 let domains = 0
 const database = await openTestDatabase()
@@ -232,17 +231,6 @@ describe('writing what was counted', () => {
     assert.deepEqual(await storedLines(database.pool, stays), ['12:00 search Googlebot hit 2'])
     assert.deepEqual(await storedLines(database.pool, gone), [])
   })
-})
-
-it('a path that comes often only later gets a place, and keeps it', () => {
-  const hitters = new HeavyHitters(3, { left: 9 })
-  for (const path of ['/a', '/b', '/c', '/a', '/b', '/c']) hitters.add(path, 'hit', 200)
-  for (let round = 0; round < 100; round++) {
-    for (const path of ['/new', `/invented-${round}`]) hitters.add(path, 'hit', 200)
-  }
-  assert((hitters.paths.get('/new')?.visits ?? 0) > 95)
-  const kept = [...hitters.paths.values()].reduce((sum, { visits }) => sum + visits, 0)
-  assert.equal(hitters.others + kept, 206)
 })
 
 it('every entry of the list has a name of its own; invented names are `other`', () => {

@@ -190,7 +190,7 @@ type Hitter = {
 }
 
 /** Most frequent paths in bounded memory (Space-Saving, Metwally et al., 2005). `visits` never exceeds the truth. */
-export class HeavyHitters {
+class HeavyHitters {
   readonly paths = new Map<string, Hitter>()
   others = 0
   /** Some had the rank `#lowest` when they were looked for; newer paths have a higher one. */

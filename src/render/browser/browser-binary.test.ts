@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
-import { mkdir, readdir, rm, stat, utimes, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, stat, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { after, describe, it } from 'node:test'
 import { makeDataDir, removeDir } from '../../../test/support/data-dir.ts'
-import { BrowserMissing, fasterBrowser, findBrowser } from './browser-binary.ts'
+import { BrowserMissing, findBrowser } from './browser-binary.ts'
 
 /** Users of browsers can enter it. */
 const dir = makeDataDir()
@@ -43,43 +43,20 @@ describe('which browser is taken', () => {
   })
 })
 
-it('full Chromium is told of the best that is installed', async () => {
-  const [none, some] = [path.join(dir, 'none'), path.join(dir, 'some')]
-  const shell = await program('some/chromium-headless-shell')
-  assert.equal(fasterBrowser('HeadlessChrome/150.0.0.0', [some]), null)
-  assert.equal(fasterBrowser('Chrome/150.0.0.0', [none]), 'apt-get install chromium-headless-shell')
-  assert.equal(fasterBrowser('Chrome/150.0.0.0', [none, some]), `set PREPAINT_CHROMIUM to ${shell}`)
-})
-
-describe('the packaged browser', () => {
-  async function find() {
-    const said: string[] = []
-    const options = { chromium: null, dataDir: path.join(dir, 'data'), systemDirs: [] }
-    const found = await findBrowser({ ...options, onLongStep: (line) => said.push(line) })
-    return { said, found, fontsDir: found.fontsDir! }
-  }
-
-  it('is unpacked once, said so, and whole: two at the same time share it', async () => {
-    const [one, other] = await Promise.all([find(), find()])
-    assert.deepEqual(one.found, other.found)
-    assert.equal(one.found.source, 'packaged')
-    assert.match([...one.said, ...other.said].join(), /Unpacking Chromium/)
-    const { size, mode } = await stat(one.found.executable)
-    assert(size > 100_000_000)
-    assert.equal(mode & 0o111, 0o111)
-    assert((await readdir(one.found.libraryDir!)).includes('libnss3.so'))
-    assert.deepEqual(await readdir(path.dirname(one.fontsDir)), [path.basename(one.fontsDir)])
-    assert.deepEqual((await find()).said, [])
-  })
-
-  it('what an old version or an attempt that was killed left is removed a day later', async () => {
-    const { fontsDir } = await find()
-    const home = path.dirname(fontsDir)
-    const longAgo = new Date(Date.now() - 25 * 3_600_000)
-    for (const name of ['1.0.0-x64', 'unfinished-old', 'unfinished-new']) await mkdir(path.join(home, name))
-    for (const name of ['1.0.0-x64', 'unfinished-old']) await utimes(path.join(home, name), longAgo, longAgo)
-    await rm(fontsDir, { recursive: true })
-    await find()
-    assert.deepEqual((await readdir(home)).sort(), [path.basename(fontsDir), 'unfinished-new'].sort())
-  })
+it('the packaged browser is unpacked once, said so, and whole: two at the same time share it', async () => {
+  const said: string[] = []
+  const options = { chromium: null, dataDir: path.join(dir, 'data'), systemDirs: [] }
+  const find = () => findBrowser({ ...options, onLongStep: (line) => said.push(line) })
+  const [one, other] = await Promise.all([find(), find()])
+  assert.deepEqual(one, other)
+  assert.equal(one.source, 'packaged')
+  assert.match(said.join(), /Unpacking Chromium/)
+  const { size, mode } = await stat(one.executable)
+  assert(size > 100_000_000)
+  assert.equal(mode & 0o111, 0o111)
+  assert((await readdir(one.libraryDir!)).includes('libnss3.so'))
+  assert.deepEqual(await readdir(path.dirname(one.fontsDir!)), [path.basename(one.fontsDir!)])
+  said.length = 0
+  await find()
+  assert.deepEqual(said, [])
 })

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
-import { setImmediate } from 'node:timers/promises'
 import { until } from '../../../test/support/condition.ts'
 import { silentLog } from '../../log.ts'
 import { superviseBrowser } from './supervisor.ts'
@@ -13,8 +12,7 @@ async function supervise(t: TestContext, limits: Partial<typeof LIMITS> = {}) {
   const clock = { ms: 0, nowMs: () => clock.ms }
   const state = {
     ...{ started: 0, alive: new Set<number>(), failStarts: 0 },
-    ...{ answers: true, memoryBytes: 0, canOpenPages: true, checks: 0, kills: 0 },
-    closing: Promise.resolve(),
+    ...{ answers: true, memoryBytes: 0, canOpenPages: true, checks: 0 },
   }
   const start = async () => {
     if (state.failStarts-- > 0) throw new Error('no start today')
@@ -22,9 +20,7 @@ async function supervise(t: TestContext, limits: Partial<typeof LIMITS> = {}) {
     state.alive.add(number)
     const { promise: ended, resolve } = Promise.withResolvers<string>()
     const kill = async (why: string) => {
-      state.kills++
       resolve(why)
-      await state.closing
       state.alive.delete(number)
       return why
     }
@@ -34,7 +30,8 @@ async function supervise(t: TestContext, limits: Partial<typeof LIMITS> = {}) {
     }
     const memoryBytes = async () => (number === 1 ? state.memoryBytes : 0)
     const parts = { canOpenPages: () => number > 1 || state.canOpenPages }
-    return { number, process: { ended, kill, answers, memoryBytes, parts }, tabs: { close: async () => {} } }
+    const process = { ended, kill, answers, memoryBytes, parts }
+    return { number, process, tabs: { close: async () => {} } }
   }
   const options = { start, limits: { ...LIMITS, ...limits }, clock, log: silentLog(), checkEveryMs: 5 }
   const supervisor = await superviseBrowser(options)
@@ -73,6 +70,8 @@ describe('a browser is replaced', () => {
   for (const [name, age] of Object.entries({
     'when it is old': ({ clock }: Supervised) => Object.assign(clock, { ms: 1_000 }),
     'when it has grown': ({ state }: Supervised) => Object.assign(state, { memoryBytes: 1_000 }),
+    'when it can open no more pages': ({ state }: Supervised) =>
+      Object.assign(state, { canOpenPages: false }),
     'when it gives no answer': ({ state }: Supervised) => Object.assign(state, { answers: false }),
   })) {
     it(name, async (t) => {
@@ -88,16 +87,6 @@ describe('a browser is replaced', () => {
       await supervised.endOf(1)
     })
   }
-
-  it('when it can open no more pages: what it renders goes on, what comes waits for the next one', async (t) => {
-    const { state, lease, endOf } = await supervise(t)
-    const first = await lease()
-    state.canOpenPages = false
-    assert.deepEqual([first.browser.number, (await lease()).browser.number], [1, 2])
-    assert(state.alive.has(1), 'ended under a render')
-    first.release()
-    await endOf(1)
-  })
 
   it('although it does not start at first; who waits gets the one that does, or leaves by its signal', async (t) => {
     const { state, supervisor, lease } = await supervise(t)
@@ -136,26 +125,5 @@ describe('a browser without renders', () => {
     assert.equal(supervisor.healthy, true)
     const numbers = (await Promise.all(leases)).map(({ browser }) => browser.number)
     assert.deepEqual([numbers, supervisor.started], [[2, 2], 2])
-  })
-
-  it('does not get a render that comes while it is being closed; shutdown waits for its end', async (t) => {
-    const { state, clock, supervisor, lease } = await supervise(t)
-    const { promise, resolve } = Promise.withResolvers<void>()
-    state.closing = promise
-    clock.ms = TEN_MINUTES
-    await until('it is being closed', () => state.kills === 1)
-    state.closing = Promise.resolve()
-    const { browser, release } = await lease()
-    assert.equal(browser.number, 2)
-    release()
-    let isClosed = false
-    const closed = supervisor.close().then(() => {
-      isClosed = true
-    })
-    await setImmediate()
-    assert.deepEqual([isClosed, ...state.alive], [false, 1])
-    resolve()
-    await closed
-    assert.equal(state.alive.size, 0)
   })
 })

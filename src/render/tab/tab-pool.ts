@@ -131,10 +131,10 @@ function hasSucceededInTime(work: Promise<void>): Promise<boolean> {
   return within(CLEAN_LIMIT_MS, succeeded, false)
 }
 
-export const OPEN_LIMIT_MS = 5_000
+const OPEN_LIMIT_MS = 5_000
 
 /** Kills a browser that cannot open a page in time, unless it is busy. Call the result when opening has ended. */
-export function killUnlessOpened(browser: Pick<BrowserProcess, 'answers' | 'kill'>): () => void {
+function killUnlessOpened(browser: Pick<BrowserProcess, 'answers' | 'kill'>): () => void {
   let isOver = false
   const kill = () => {
     if (!isOver) void browser.kill('could not open a page')

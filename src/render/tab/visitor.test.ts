@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { javascript, openRenderer, scripted, TEST_IDENTITY } from '../../../test/support/renderer.ts'
+import { identityOf } from '../identity.ts'
 import type { Visitor } from '../outcome.ts'
 import { hintsOf } from './user-agent.ts'
 
@@ -150,3 +151,14 @@ for (const [userAgent, expected] of [
     assert.deepEqual(said ?? null, expected)
   })
 }
+
+// Proves decided "Identity of renders"
+for (const [publicUrl, identity] of [
+  [null, 'Prepaint/1.2.3'],
+  ['http://10.1.2.3:3000', 'Prepaint/1.2.3 (+http://10.1.2.3:3000/bot)'],
+  ['https://bücher.example/ü/?a=b#c', 'Prepaint/1.2.3 (+https://xn--bcher-kva.example/%C3%BC/bot)'],
+  ['https://owner:secret@render.example', 'Prepaint/1.2.3 (+https://render.example/bot)'],
+  ['https://render.example/a)(b', 'Prepaint/1.2.3 (+https://render.example/a%29%28b/bot)'],
+] as const)
+  it(`what a render says of itself with ${publicUrl}`, () =>
+    assert.equal(identityOf({ version: '1.2.3', publicUrl }), identity))

@@ -58,7 +58,7 @@ const SPINNING_CLOCK = inPage('spinning-clock.js')
 const TIMERS = inPage('worker-timers.js')
 
 /** Resolves with whether timers wait in the worker, after due ones have run. */
-export type Wake = () => Promise<boolean>
+type Wake = () => Promise<boolean>
 
 type WorkersOptions = {
   /** Sessions must fail once the render is over. */
@@ -215,7 +215,7 @@ const LAST_MESSAGES_MS = 1
  * Wakes workers after each step: they read the page's clock but sleep in real time. Binding them to the clock fails:
  * a worker that ends while loading stops the clock for good (Chromium 153).
  */
-export function inStepWith(
+function inStepWith(
   workers: () => readonly Wake[],
   clock: RenderClock,
   activity: Pick<NetworkActivity, 'workersLeftMs' | 'clockMoved'>,

@@ -131,6 +131,16 @@ describe('what is waited for', () => {
 tell({
   'a page is not parked while a request or a data base is under way':
     'is parkable, start 1 Fetch, not parkable, end 1, is parkable, hear busy, not parkable, hear idle, is parkable',
+  'a page is never parked after a worker': 'hear worker, not parkable',
+})
+
+it('a page is never parked after a socket', () => {
+  for (const event of ['Network.webSocketCreated', 'Network.webTransportCreated'] as const) {
+    const activity = new NetworkActivity(() => 0)
+    ;(activity.listeners[event] as (params: object) => void)({ requestId: '1', url: '' })
+    activity.finished('1')
+    assert.equal(activity.canPark(), false, event)
+  }
 })
 
 describe('streams hold nothing but a moment', () => {

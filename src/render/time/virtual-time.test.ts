@@ -40,9 +40,6 @@ const complete: Record<string, string> = {
       await cache.add('/pieces')
       show((await (await cache.match('/pieces')).text()).endsWith('piece 1') ? 'late' : 'half')
     })`,
-  'a fetch that never ends beside one that brings content': `fetch('/never'); fetch('/slow').then((r) => r.json()).then(() => setTimeout(() => show('late'), 300))`,
-  'an image in the markup, and decode()': `document.body.insertAdjacentHTML('beforeend', '<img id="pic" src="/picture.jpg">')
-      pic.addEventListener('load', async () => { await pic.decode(); if (pic.complete && pic.naturalWidth > 0) show('late') })`,
   'the end of a transition': `const box = document.createElement('div'); box.style.cssText = 'transition: opacity 300ms; opacity: 0'
       document.body.append(box); box.getBoundingClientRect(); box.ontransitionend = () => show('late')
       setTimeout(() => { box.style.opacity = 1 }, 50)`,

@@ -3,8 +3,7 @@ import assert from 'node:assert/strict'
 import type http from 'node:http'
 import { describe, it } from 'node:test'
 import { openRenderer, scripted } from '../../../test/support/renderer.ts'
-import { ORIGIN_CACHE_CONTROL } from '../../outbound/headers.ts'
-import { documentLinks, judgeMainResponse } from './main-document.ts'
+import { documentLinks, judgeMainResponse, MainDocument } from './main-document.ts'
 
 const renderer = await openRenderer()
 
@@ -58,14 +57,14 @@ it('a status that is about the moment and not about the page is nothing to keep'
     assert.equal(judge(status), null, `${status}`)
 })
 
-it('a redirect comes with what the origin says about keeping it', () => {
-  const location = { name: 'Location', value: '/b' }
-  const said = ['no-cache', 'no-store'].map((value) => ({ name: ORIGIN_CACHE_CONTROL, value }))
-  const redirect = { kind: 'redirect', status: 302, location: 'https://red.example/b' }
-  const judged = (headers: { name: string; value: string }[]) =>
-    judgeMainResponse('https://red.example/a', 302, headers, site)
-  assert.deepEqual(judged([location, { name: 'Cache-Control', value: 'no-store' }]), redirect)
-  assert.deepEqual(judged([location, ...said]), { ...redirect, cacheControl: 'no-cache, no-store' })
+it('the page has arrived when the main frame has it, not one below', async () => {
+  const { listeners, arrived } = new MainDocument('main', { ...site, path: '/' }, { reached() {} }, () => {})
+  const navigated = (id: string) =>
+    listeners['Page.frameNavigated']?.({ frame: { id } as never, type: 'Navigation' })
+  navigated('other')
+  assert.equal(await Promise.race([arrived, 'not yet']), 'not yet')
+  navigated('main')
+  await arrived
 })
 
 describe('a header Link', () => {

@@ -168,8 +168,8 @@ function storable(text: string, limitChars: number): string {
   return text.slice(0, limitChars).replaceAll('\0', '').toWellFormed().trim()
 }
 
-export const FILES_LIMIT = 500
-export const FILE_URL_LIMIT_CHARS = 1_000
+const FILES_LIMIT = 500
+const FILE_URL_LIMIT_CHARS = 1_000
 
 /** Names the application's build, by its scripts and style sheets. */
 export class Application {

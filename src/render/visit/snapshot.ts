@@ -91,12 +91,12 @@ export async function makeWorld(session: CdpSession, frameId: string): Promise<n
   return (await session.send('Page.createIsolatedWorld', named)).executionContextId
 }
 
-export type AsciiText = { form: 'plain' | 'escaped' | 'base64'; text: string }
+type AsciiText = { form: 'plain' | 'escaped' | 'base64'; text: string }
 
-export const AS_ASCII = readFileSync(path.join(import.meta.dirname, '../in-page', 'as-ascii.js'), 'utf8')
+const AS_ASCII = readFileSync(path.join(import.meta.dirname, '../in-page', 'as-ascii.js'), 'utf8')
 
 /** Half a surrogate pair may have become U+FFFD, as in UTF-8. */
-export function readAscii({ form, text }: AsciiText): string {
+function readAscii({ form, text }: AsciiText): string {
   if (form === 'base64') return Buffer.from(text, 'base64').toString('utf8')
   if (form === 'plain') return text
   return text.replace(/\x7f([0-9a-f]{4})/g, (_escape, code: string) =>

@@ -1,7 +1,7 @@
-/** Requests that the gateway sends ahead of a page, as Chromium and its pages take them. */
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { openRenderer } from '../../test/support/renderer.ts'
+import { createSlots } from './renderer.ts'
 
 const { explained, routes, asked } = await openRenderer({ slots: 1 })
 
@@ -56,4 +56,41 @@ it('requests ahead of the page are at the origin before the script that asks for
   // Another domain, of the same origin, is not known.
   scriptWaits = false
   assert.equal((await rendered('one', 'not-ahead.example')).preloaded, 0)
+})
+
+const never = new AbortController().signal
+
+it('slots: so many at once, the rest in order of arrival', async () => {
+  const slots = createSlots(2)
+  const order: string[] = []
+  const take = async (name: string) => {
+    const giveBack = await slots.take(never)
+    order.push(name)
+    return giveBack!
+  }
+  const [first, second] = await Promise.all([take('a'), take('b')])
+  const [third, fourth] = [take('c'), take('d')]
+  await Promise.resolve()
+  assert.equal(order.join(''), 'ab')
+  first()
+  // Said twice, given back once.
+  first()
+  await third
+  assert.equal(order.join(''), 'abc')
+  second()
+  await fourth
+  assert.equal(order.join(''), 'abcd')
+})
+
+it('slots: who stops waiting takes none', async () => {
+  const slots = createSlots(1)
+  const giveBack = await slots.take(never)
+  const leaving = new AbortController()
+  const left = slots.take(leaving.signal)
+  const next = slots.take(never)
+  leaving.abort()
+  assert.equal(await left, null)
+  giveBack!()
+  assert.notEqual(await next, null)
+  assert.equal(await slots.take(AbortSignal.abort()), null)
 })

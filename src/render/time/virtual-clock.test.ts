@@ -1,8 +1,10 @@
-/** The date that pages are told, however long their process has been used or has rested. */
+/** A page's clock, and the date that pages are told, however long their process has been used or has rested. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { openRenderer, scripted } from '../../../test/support/renderer.ts'
 import { systemClock } from '../../clock.ts'
+import type { CdpListeners, CdpSession } from '../browser/cdp.ts'
+import { VirtualClock } from './virtual-clock.ts'
 
 const DAY_MS = 24 * 3_600_000
 
@@ -58,26 +60,29 @@ describe('the date that a page is told', () => {
       await assertTrueDates('/date', 500, 1, 12)
     }
   })
+})
 
-  it('looks like any other when it is corrected', async () => {
-    routes.set(
-      '/looks',
-      scripted(`
-      show([Date.name, Date.length, Date.now.name, Date.now.length, Object.keys(window).includes('Date')].join())
-      show([new Date() instanceof Date, new Date(5).getTime(), new Date(2020, 1, 2).getDate(), Date.UTC(1970, 0, 2), typeof Date()].join())
-      show([Date, Date.now].every((native) => /\\[native code\\]/.test(Function.prototype.toString.call(native))))
-      const format = new Intl.DateTimeFormat('en-US', { timeZone: 'UTC' })
-      show([format.format === format.format, format.format(0), format.format(new Date(0)), format.resolvedOptions().timeZone].join(' '))
-      show(Object.keys(window).filter((name) => /true/i.test(name)).length)
-      const began = Date.now(); setTimeout(() => show('later ' + (Date.now() - began >= 2000)), 2000)`),
-    )
-    const looks = [
-      'Date,7,now,0,false',
-      'true,5,2,86400000,string',
-      'true',
-      'true 1/1/1970 1/1/1970 UTC',
-      '0',
-    ]
-    assert.deepEqual(await shown('/looks'), [...looks, 'later true'])
-  })
+it('a budget that an early end left over is not taken for the last one', async () => {
+  let events: CdpListeners = {}
+  const session = {
+    send: async () => ({}),
+    listen(listeners: CdpListeners) {
+      events = listeners
+    },
+  } as unknown as CdpSession
+  const browser = { send: async () => ({ sessionId: 'clock' }), listen() {} } as unknown as CdpSession
+  const clock = await VirtualClock.open({ browser, session: () => session, endSession() {} }, 'page')
+  const ended: string[] = []
+  for (const [name, ms] of [
+    ['left over', 300],
+    ['short', 100],
+  ] as const) {
+    const { expired } = await clock.grant('advance', ms)
+    void expired.then(() => ended.push(name))
+  }
+  for (const names of [['short'], ['short', 'left over']]) {
+    events['Emulation.virtualTimeBudgetExpired']?.(undefined)
+    await new Promise(setImmediate)
+    assert.deepEqual(ended, names)
+  }
 })
