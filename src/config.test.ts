@@ -84,8 +84,6 @@ describe('malformed settings stop the start, and no secret is repeated', () => {
     ['PREPAINT_CONTACT', /must be/, ['somebody', 'javascript:alert(1)', '"><b>@example.com', '@']],
     ['PREPAINT_PUBLIC_URL', /must not have/, ['https://a.example/?b', 'https://a.example/#b']],
     ['PREPAINT_VERIFY_CRAWLERS', /must be one of 0, 1/, ['yes']],
-    ['PREPAINT_PRELOAD', /must be one of 0, 1, got "no"/, ['no']],
-    ['PREPAINT_EDGE_SHARE_PORT', /must be one of 0, 1, got "yes"/, ['yes']],
     ['PREPAINT_ACCESS_LOG', /must be one of/, ['1']],
     ['PREPAINT_ACME_DIRECTORY', /PREPAINT_ACME_DIRECTORY/, ['http://ca.example/dir']],
     ['PREPAINT_ACME_EMAIL', /PREPAINT_ACME_EMAIL/, ['nobody']],
@@ -152,10 +150,6 @@ it('docs/configuration.md has every setting once, with its default', () => {
 const ignored = (env: Record<string, string>) => loadConfig(env).ignored.map(({ setting }) => setting)
 
 describe('settings that have no effect', () => {
-  it('none of those that are empty', () => {
-    assert.deepEqual(ignored({ PREPAINT_ACME_EMAIL: '', PREPAINT_CRAWLER_RANGES_DIR: '' }), [])
-  })
-
   it('ranges of crawlers without PREPAINT_VERIFY_CRAWLERS=1', () => {
     const ranges = { PREPAINT_CRAWLER_RANGES_DIR: 'ranges' }
     const why = 'crawlers are verified only with PREPAINT_VERIFY_CRAWLERS=1'

@@ -85,19 +85,6 @@ it('an answer is delivered when its last byte has gone, not before', async () =>
   for (const other of others) assert.equal(site.isDelivered(other), false, other)
 })
 
-it('the same address asked for twice is delivered when both are', async () => {
-  const finish: (() => void)[] = []
-  answer = (_request, response) => void finish.push(() => response.end('x'))
-  const answers = [own('/twice'), own('/twice')]
-  await until('both are asked for', () => finish.length === 2)
-  finish[0]!()
-  await Promise.race(answers)
-  assert.equal(site.isDelivered('https://shop.example/twice'), false)
-  finish[1]!()
-  await Promise.all(answers)
-  await until('both are delivered', () => site.isDelivered('https://shop.example/twice'))
-})
-
 it('the browser keeps scripts and styles as the origin says, and nothing else', () => {
   const CACHE: [destination: string | undefined, cacheControl: string | undefined, kept: string][] = [
     ['document', 'max-age=3600', 'no-store'],

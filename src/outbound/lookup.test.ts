@@ -27,14 +27,6 @@ it('rejects when there is no such name, and asks again later', async () => {
   assert.deepEqual(await lookup('new.example'), IPV4)
 })
 
-it('asks once for connections that are opened together', async () => {
-  asked.length = 0
-  zone['a.example'] = IPV4
-  await Promise.all([lookup('a.example'), lookup('a.example'), lookup('a.example')])
-  await lookup('a.example')
-  assert.deepEqual(asked.toSorted(), ['A a.example', 'AAAA a.example'])
-})
-
 it('never asks the network for localhost', async () => {
   asked.length = 0
   assert.deepEqual(await lookup('localhost'), ['127.0.0.1', '::1'])

@@ -11,7 +11,6 @@ export const FRAME = {
   settings: 4,
   ping: 6,
   goaway: 7,
-  window: 8,
   continuation: 9,
 }
 export const END_STREAM = 0x1
@@ -80,14 +79,7 @@ export function get(stream: number, path: string, more: readonly [string, string
     [':authority', 'red.example'],
     [':path', path],
   ]
-  const block = headerBlock([...pseudo, ...more])
-  // A frame has at most 16 KiB.
-  const [first, rest] = [block.subarray(0, 16_000), block.subarray(16_000)]
-  if (rest.length === 0) return frame(FRAME.headers, END_STREAM | END_HEADERS, stream, first)
-  return Buffer.concat([
-    frame(FRAME.headers, END_STREAM, stream, first),
-    frame(FRAME.continuation, END_HEADERS, stream, rest),
-  ])
+  return frame(FRAME.headers, END_STREAM | END_HEADERS, stream, headerBlock([...pseudo, ...more]))
 }
 
 export function uint32(value: number): Buffer {
@@ -103,7 +95,6 @@ export function setting(id: number, value: number): Buffer {
 function text(value: string): Buffer {
   const bytes = Buffer.from(value, 'latin1')
   // More takes another byte of length (RFC 7541, section 5.1).
-  assert(bytes.length <= 254)
-  const length = bytes.length < 127 ? [bytes.length] : [127, bytes.length - 127]
-  return Buffer.concat([Buffer.from(length), bytes])
+  assert(bytes.length < 127)
+  return Buffer.concat([Buffer.from([bytes.length]), bytes])
 }

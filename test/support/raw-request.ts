@@ -3,6 +3,8 @@ import { once } from 'node:events'
 import http from 'node:http'
 import net from 'node:net'
 import { text } from 'node:stream/consumers'
+import { until } from './condition.ts'
+import { openSocket } from './loopback.ts'
 
 // Sends requests unchanged; `fetch` would normalise them.
 
@@ -20,6 +22,19 @@ export function rawBytes(base: string, bytes: string): Promise<string> {
   const socket = net.connect(Number(new URL(base).port), '127.0.0.1')
   socket.write(bytes)
   return text(socket)
+}
+
+/** A bare connection, and what has come on it; bytes are Latin-1. */
+export function rawClient(t: { after(end: () => unknown): void }, port: number, allowHalfOpen = false) {
+  const socket = openSocket(t, port, { allowHalfOpen })
+  let got = ''
+  socket.on('data', (part: Buffer) => {
+    got += part.toString('latin1')
+  })
+  // Not by `once`, which fails with the reset that whoever goes on writing is answered with.
+  const ended = new Promise<string>((tell) => socket.once('close', () => tell(got)))
+  const has = (wanted: RegExp) => until(`${wanted} has come`, () => (wanted.test(got) ? got : null))
+  return { socket, ended, has }
 }
 
 type RawAnswer = Awaited<ReturnType<typeof rawRequest>>

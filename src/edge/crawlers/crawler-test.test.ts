@@ -40,13 +40,6 @@ describe('what a domain says', () => {
     for (const [agent, category] of [...rows, ...rows]) assert.equal(categoryOf(agent, own), category, agent)
   })
 
-  it('counts on that domain alone', () => {
-    assert.equal(categoryOf('MyShop/3.2.1'), null)
-    const others = ownCrawlers({ add: [{ pattern: 'xyz', category: 'ai' }] })
-    assert.equal(categoryOf(CRAWLER_AGENTS.seo[0], others), 'seo')
-    assert.equal(ownCrawlers({ add: [], remove: [] }), null)
-  })
-
   it('is compared with the first 512 characters', () => {
     const padded = (length: number) => `${'x'.repeat(length)}MyShop/1`
     assert.equal(categoryOf(padded(505), own), 'other')

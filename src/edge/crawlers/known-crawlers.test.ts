@@ -19,6 +19,7 @@ it('the name of a crawler is that of the table, or a word of its user agent, and
     'facebookexternalhit/1.1 (+http://www.facebook.com/externalhit_uatext.php)': 'Facebook',
     'Mozilla/5.0 (compatible; SomethingNewBot/7.3; +https://new.example)': 'SomethingNewBot',
     'Mozilla/5.0 (compatible; gptbot/1.2)': 'GPTBot',
+    'TelegramBot (like TwitterBot)': 'TelegramBot',
     'Feedly/1.0 (+http://www.feedly.com/fetcher.html; like FeedFetcher-Google)': 'Feedly',
     'quiet-agent/3 (+https://quiet.example)': 'quiet-agent',
     '\u0000\u0007': 'unnamed',
@@ -26,6 +27,13 @@ it('the name of a crawler is that of the table, or a word of its user agent, and
   for (const [userAgent, name] of Object.entries(names)) assert.equal(crawlerName(userAgent), name, userAgent)
   assert.equal(crawlerName(`${'x'.repeat(CRAWLER_NAME_CHARS + 1)}bot/1`).length, CRAWLER_NAME_CHARS)
   assert.match(crawlerName('é<script>bot'), /^[\x20-\x7e]+$/)
+})
+
+it('every crawler of the table is found by its own pattern, and by none before it', () => {
+  for (const [name, pattern] of KNOWN_CRAWLERS) {
+    const agent = pattern.startsWith('^') ? pattern.slice(1) : `Mozilla/5.0 (compatible; ${pattern}/1.0)`
+    assert.equal(crawlerName(agent), name)
+  }
 })
 
 it('a user agent claims to be of an owner, not of those whom it only names', () => {

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import type http from 'node:http'
-import net from 'node:net'
 import type { Duplex } from 'node:stream'
-import { describe, it } from 'node:test'
+import { describe, it, type TestContext } from 'node:test'
 import { until } from '../../../test/support/condition.ts'
 import { GPTBOT, openEdge, PERSON } from '../../../test/support/edge.ts'
+import { rawClient } from '../../../test/support/raw-request.ts'
 import { requestIdOf } from '../../http/request-id.ts'
 import type { EdgeParts } from '../edge.ts'
 
@@ -40,31 +40,22 @@ async function accept(greeting: string): Promise<Duplex> {
   return socket.pipe(socket)
 }
 
-function connect(bytes: string, allowHalfOpen = false): net.Socket {
-  const socket = net.connect({ port: edge.port, host: '127.0.0.1', allowHalfOpen })
-  socket.on('error', () => {}).write(bytes)
-  return socket
-}
-
-async function readUntil(socket: net.Socket, pattern: RegExp): Promise<string> {
-  let got = ''
-  for await (const part of socket.iterator({ destroyOnReturn: false })) {
-    got += String(part)
-    if (pattern.test(got)) break
-  }
-  return got
+function connect(t: TestContext, bytes: string, allowHalfOpen = false) {
+  const client = rawClient(t, edge.port, allowHalfOpen)
+  client.socket.write(bytes)
+  return client
 }
 
 // Proves decided "HTTP versions"
-it('a WebSocket goes through with what both sides send right behind the handshake, and then both ways', async () => {
+it('a WebSocket goes through with what both sides send right behind the handshake, and then both ways', async (t) => {
   const accepted = accept('greeting')
-  const socket = connect(`${handshake('X-Forwarded-For: 10.0.0.1\r\n')}first`)
-  const got = await readUntil(socket, /greetingfirst/)
+  const { socket, has } = connect(t, `${handshake('X-Forwarded-For: 10.0.0.1\r\n')}first`)
+  const got = await has(/greetingfirst/)
   const lines = ['Upgrade: websocket', 'Sec-WebSocket-Accept: abc', 'X-Prepaint: pass; not-a-crawler']
   assert.match(got, /^HTTP\/1\.1 101 Switching Protocols\r\n/)
   for (const line of lines) assert(got.includes(`\r\n${line}\r\n`), line)
   socket.write('second')
-  await readUntil(socket, /second/)
+  await has(/second/)
 
   assert.equal(seen[0], '/live?x=1')
   const sent = (name: string) => seen[seen.findIndex((text, at) => at % 2 === 1 && text === name) + 1]
@@ -89,12 +80,12 @@ async function allClosed(): Promise<void> {
 }
 
 describe('no connection is left', () => {
-  it('when the client ends its half and the origin says nothing more', async () => {
+  it('when the client ends its half and the origin says nothing more', async (t) => {
     const asked = atOrigin()
-    const socket = connect(handshake())
+    const { socket, has } = connect(t, handshake())
     const [, origin] = await asked
     origin.write(`${SWITCHED}\r\n`)
-    await readUntil(socket, /\r\n\r\n/)
+    await has(/\r\n\r\n/)
     const closed = once(origin, 'close')
     socket.end('last words')
     assert.equal(String((await once(origin, 'data'))[0]), 'last words')
@@ -103,57 +94,41 @@ describe('no connection is left', () => {
     await closed
   })
 
-  it('when the client goes before the origin has answered', async () => {
-    const asked = atOrigin()
-    const socket = connect(handshake())
-    const [, origin] = await asked
-    const closed = once(origin.resume(), 'close')
-    socket.end()
-    await allClosed()
-    origin.end()
-    await closed
-  })
-
-  it('when the origin ends, whatever the client does', async () => {
+  it('when the origin ends, whatever the client does', async (t) => {
     const accepted = accept('')
-    const socket = connect(handshake(), true)
-    await readUntil(socket, /\r\n\r\n/)
+    const { has } = connect(t, handshake(), true)
+    await has(/\r\n\r\n/)
     ;(await accepted).end('goodbye')
-    await readUntil(socket, /goodbye/)
+    await has(/goodbye/)
     await allClosed()
-    socket.destroy()
   })
 
-  it('after a refusal, whatever the client does', async () => {
+  it('after a refusal, whatever the client does', async (t) => {
     for (const host of ['red.example', 'nobody.example']) {
-      const socket = connect(handshake().replace('red.example', host), true)
-      await readUntil(socket, /not here|<\/html>/)
+      await connect(t, handshake().replace('red.example', host), true).has(/not here|<\/html>/)
       await allClosed()
-      socket.destroy()
     }
   })
 })
 
 describe('no WebSocket', () => {
-  it("the origin's refusal that breaks off breaks off for the client, and does not end as if whole", async () => {
+  it("the origin's refusal that breaks off breaks off for the client, and does not end as if whole", async (t) => {
     const asked = atOrigin()
-    const socket = connect(handshake())
+    const { ended } = connect(t, handshake())
     const [, origin] = await asked
     const half = 'HTTP/1.1 403 No\r\nContent-Length: 100\r\n\r\nhalf'
     origin.write(half, () => setImmediate(() => origin.destroy()))
-    const got = await readUntil(socket, /half/)
-    assert.match(got, /^HTTP\/1\.1 403 .*\r\nContent-Length: 100\r\n.*\r\n\r\nhalf$/s)
-    assert.deepEqual(await socket.toArray(), [])
+    assert.match(await ended, /^HTTP\/1\.1 403 .*\r\nContent-Length: 100\r\n.*\r\n\r\nhalf$/s)
   })
 
-  it('an origin that breaks off: 502; once too often through us: 508', async () => {
+  it('an origin that breaks off: 502; once too often through us: 508', async (t) => {
     edge.originServer.once('upgrade', (_req, socket: Duplex) => socket.destroy())
-    assert.match(await readUntil(connect(handshake()), /<\/html>/), /^HTTP\/1\.1 502 /)
-    const looped = connect(handshake('Via: 1.1 prepaint, 1.1 prepaint, 1.1 prepaint\r\n'))
-    assert.match(await readUntil(looped, /<\/html>/), /^HTTP\/1\.1 508 /)
+    assert.match(await connect(t, handshake()).ended, /^HTTP\/1\.1 502 /)
+    const looped = connect(t, handshake('Via: 1.1 prepaint, 1.1 prepaint, 1.1 prepaint\r\n'))
+    assert.match(await looped.ended, /^HTTP\/1\.1 508 /)
   })
 
-  it('where the owner redirects, or blocks the crawler: as every request', async () => {
+  it('where the owner redirects, or blocks the crawler: as every request', async (t) => {
     await allClosed()
     told.length = 0
     await edge.pool.query(
@@ -168,11 +143,9 @@ describe('no WebSocket', () => {
       [other, /^HTTP\/1\.1 426 /],
       [other.replace(PERSON, GPTBOT).replace('/other', '/robots.txt'), /^HTTP\/1\.1 426 /],
     ] as const) {
-      const socket = connect(text)
-      const got = await readUntil(socket, /\r\n\r\n/)
+      const got = await connect(t, text).ended
       assert.match(got, head)
       assert.match(got, /\r\nConnection: close\r\n/)
-      await once(socket.resume(), 'close')
     }
     await allClosed()
     assert.deepEqual(told.map((line) => line.replace(/ [\w-]+$/, '')).sort(), [
@@ -183,10 +156,9 @@ describe('no WebSocket', () => {
     ])
   })
 
-  it('another protocol is ignored: the request is answered as if it had not been asked for', async () => {
+  it('another protocol is ignored: the request is answered as if it had not been asked for', async (t) => {
     const h2c = 'Upgrade: h2c\r\nConnection: Upgrade, HTTP2-Settings\r\nHTTP2-Settings: AAMAAABk\r\n\r\n'
-    const socket = connect(`GET / HTTP/1.1\r\nHost: red.example\r\n${h2c}`)
-    assert.match(await readUntil(socket, /not here/), /^HTTP\/1\.1 426 /)
-    socket.destroy()
+    const client = connect(t, `GET / HTTP/1.1\r\nHost: red.example\r\n${h2c}`)
+    assert.match(await client.has(/not here/), /^HTTP\/1\.1 426 /)
   })
 })

@@ -2,41 +2,12 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 
 import { openEdge } from '../../../test/support/edge.ts'
-import { pageBody, type StoredPage } from '../../store/stored-page.ts'
-import { prepareServed } from './prepared-page.ts'
 
 const HTML = `<!doctype html><h1>Lamp</h1>${'<p>text</p>'.repeat(500)}`
 const VARY = 'Accept, Accept-Encoding, User-Agent'
 const edge = await openEdge()
 
 const ask = (headers: Record<string, string> = {}) => edge.ask('/lamp', { headers })
-
-const { bodyHtml: _, ...BODY } = await pageBody('<p>a small page</p>')
-function prepared(page: Partial<StoredPage>) {
-  const stored = { kind: 'page', variant: 'desktop', status: 200, headers: [] } as const
-  const served = prepareServed({ ...stored, ...BODY, renderedAtMs: 0, staleSinceMs: null, ...page })
-  assert(served.kind === 'page')
-  return served
-}
-
-it('each variant and encoding has an ETag of its own, and takes as much memory as is counted', async () => {
-  const etags = new Set<string>()
-  for (const variant of ['desktop', 'mobile'] as const) {
-    const page = prepared({ variant })
-    for (const encoding of ['br', 'gzip', 'identity'] as const) {
-      const made = await page.forms.html.make(encoding)
-      assert.equal(made.body.buffer.byteLength, made.body.length, encoding)
-      etags.add(made.etag)
-    }
-  }
-  assert.equal(etags.size, 6)
-})
-
-it('a page has changed when it last read otherwise, not when it was last rendered', () => {
-  const renderedAtMs = 5_000_400
-  assert.equal(prepared({ renderedAtMs, changedAtMs: 1_000_700 }).lastModifiedMs, 1_000_000)
-  assert.equal(prepared({ renderedAtMs }).lastModifiedMs, 5_000_000)
-})
 
 // Proves decided "Headers of the origin"
 it('headers are those of the contract, and stored ones where they are safe and still true', async () => {
@@ -108,30 +79,28 @@ describe('conditions', () => {
   })
 })
 
-describe('redirects', () => {
-  it('lead where the page led, for a Host with a port too', async () => {
-    const { host } = new URL(edge.origin)
-    const cases: [stored: string, seen: string][] = [
-      ['/new', '/new'],
-      ['https://red.example/new?x=1#y', '/new?x=1#y'],
-      ['https://red.example//else.example/', 'https://red.example//else.example/'],
-      ['https://red.example/\\else.example/', 'https://red.example/\\else.example/'],
-      ['https://red.example:8443/new', 'https://red.example:8443/new'],
-      ['http://red.example/new', 'http://red.example/new'],
-      [`http://${host}/new`, 'http://red.example:8080/new'],
-      ['https://else.example/', 'https://else.example/'],
-      // One that would break a header.
-      ['/new\r\nX-Injected: 1', '/newX-Injected:%201'],
-    ]
-    for (const [at, [location, seen]] of cases.entries()) {
-      edge.script({ kind: 'redirect', status: 308, location })
-      for (const verdict of ['rendered', 'hit']) {
-        const got = await edge.ask(`/old-${at}`, { host: 'red.example:8080' })
-        assert.deepEqual([got.status, got.headers.location, got.verdict], [308, seen, verdict])
-        assert.equal(got.headers['x-injected'], undefined)
-      }
+it('redirects lead where the page led, for a Host with a port too', async () => {
+  const { host } = new URL(edge.origin)
+  const cases: [stored: string, seen: string][] = [
+    ['/new', '/new'],
+    ['https://red.example/new?x=1#y', '/new?x=1#y'],
+    ['https://red.example//else.example/', 'https://red.example//else.example/'],
+    ['https://red.example/\\else.example/', 'https://red.example/\\else.example/'],
+    ['https://red.example:8443/new', 'https://red.example:8443/new'],
+    ['http://red.example/new', 'http://red.example/new'],
+    [`http://${host}/new`, 'http://red.example:8080/new'],
+    ['https://else.example/', 'https://else.example/'],
+    // One that would break a header.
+    ['/new\r\nX-Injected: 1', '/newX-Injected:%201'],
+  ]
+  for (const [at, [location, seen]] of cases.entries()) {
+    edge.script({ kind: 'redirect', status: 308, location })
+    for (const verdict of ['rendered', 'hit']) {
+      const got = await edge.ask(`/old-${at}`, { host: 'red.example:8080' })
+      assert.deepEqual([got.status, got.headers.location, got.verdict], [308, seen, verdict])
+      assert.equal(got.headers['x-injected'], undefined)
     }
-  })
+  }
 })
 
 it('a stored page that cannot be read is passed, never an error of ours', async () => {

@@ -56,33 +56,31 @@ async function verdicts(...paths: string[]): Promise<string> {
   return seen.join(', ')
 }
 
-describe('a fetch that began before a purge', () => {
-  it('answers who waits for it and is not kept; later requests get what is there then', async () => {
-    const slow = Promise.withResolvers<void>()
-    site['/sitemap.xml'] = { body: atOrigin('/old'), after: slow.promise }
-    const first = ask()
-    await until('it is asked for', () => asked.length === 1)
-    await edge.purge({ kind: 'path', path: path('/elsewhere') }).then(edge.settled)
-    site['/sitemap.xml'] = { body: atOrigin('/new') }
-    assert.deepEqual((await ask())[1], shown('/new'))
-    slow.resolve()
-    assert.deepEqual((await first)[1], shown('/old'))
-    assert.deepEqual([await ask(), asked.length], [['hit', shown('/new')], 2])
-  })
+it('a fetch that began before a purge answers who waits for it and is not kept; later requests get what is there then', async () => {
+  const slow = Promise.withResolvers<void>()
+  site['/sitemap.xml'] = { body: atOrigin('/old'), after: slow.promise }
+  const first = ask()
+  await until('it is asked for', () => asked.length === 1)
+  await edge.purge({ kind: 'path', path: path('/elsewhere') }).then(edge.settled)
+  site['/sitemap.xml'] = { body: atOrigin('/new') }
+  assert.deepEqual((await ask())[1], shown('/new'))
+  slow.resolve()
+  assert.deepEqual((await first)[1], shown('/old'))
+  assert.deepEqual([await ask(), asked.length], [['hit', shown('/new')], 2])
+})
 
-  it('is deleted again where the purge is heard of only once it is stored; a refresh of a page is no purge', async () => {
-    site['/sitemap.xml'] = { body: atOrigin('/a') }
-    const kept = async () => (await edge.pool.query('select from sitemap')).rowCount
-    const notify = (what: object) =>
-      edge.pool.query(`select pg_notify('invalidate', $1)`, [JSON.stringify(what)]).then(edge.settled)
-    await ask()
-    await notify({ domain: edge.red, path: '/a' })
-    await notify({ domain: edge.blue })
-    assert.equal(await kept(), 1)
-    // Its delete did not see what was not committed yet.
-    await notify({ domain: edge.red, prefix: '/x', purged: true })
-    await until('it is deleted', async () => (await kept()) === 0)
-  })
+it('a sitemap is deleted again where the purge is heard of only once it is stored; a refresh of a page is no purge', async () => {
+  site['/sitemap.xml'] = { body: atOrigin('/a') }
+  const kept = async () => (await edge.pool.query('select from sitemap')).rowCount
+  const notify = (what: object) =>
+    edge.pool.query(`select pg_notify('invalidate', $1)`, [JSON.stringify(what)]).then(edge.settled)
+  await ask()
+  await notify({ domain: edge.red, path: '/a' })
+  await notify({ domain: edge.blue })
+  assert.equal(await kept(), 1)
+  // Its delete did not see what was not committed yet.
+  await notify({ domain: edge.red, prefix: '/x', purged: true })
+  await until('it is deleted', async () => (await kept()) === 0)
 })
 
 describe('a sitemap', () => {

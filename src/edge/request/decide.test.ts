@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 
 import type { Rule } from '../../rules/schema.ts'
-import { timesThroughUs } from './decide.ts'
 import { type EdgeDomain, edgeDomain } from './domain.ts'
 import { Targets } from './target.ts'
 
@@ -37,16 +36,4 @@ describe('what a URL stands for', () => {
     const lifetimes = { freshMs: 0, staleMs: 604_800_000, keepMs: 9_000 }
     assert.partialDeepStrictEqual(by('/live', { fresh_seconds: 0, keep_seconds: 9 }), { lifetimes })
   })
-
-  it('is remembered, and forgotten when the domain has changed', () => {
-    const red = domain()
-    assert.equal(targets.of(red, '/a'), targets.of(red, '/a'))
-    assert.notEqual(targets.of(red, '/a'), targets.of(domain({ query: 'ignore' }), '/a'))
-  })
-})
-
-it('counts how often a request went through us, by our name alone', () => {
-  assert.equal(timesThroughUs(undefined), 0)
-  assert.equal(timesThroughUs('1.1 prepaint.example, 1.1 xprepaint, HTTP/1.1 else (prepaint)'), 0)
-  assert.equal(timesThroughUs('1.1 prepaint, 1.1 cdn,1.1 prepaint (comment)'), 2)
 })

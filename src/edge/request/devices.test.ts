@@ -1,7 +1,6 @@
 /** Which variant a crawler gets, what becomes of it, and that none is served for another. */
 import assert from 'node:assert/strict'
 import { beforeEach, describe, it } from 'node:test'
-import { until } from '../../../test/support/condition.ts'
 import { GOOGLEBOT, openEdge, path } from '../../../test/support/edge.ts'
 import { DEFAULT_PLANS } from '../../accounts/plans.ts'
 import { transaction } from '../../db/transaction.ts'
@@ -183,20 +182,6 @@ describe('a refresh of both', () => {
     assert.equal(await given('/a', PHONE), 'hit mobile mobile')
   })
 
-  it('gives phones at another node their page, where that of desktops fails', async (t) => {
-    const second = await edge.node()
-    t.after(() => second.close())
-    await refresh('/a')
-    failing = 'desktop'
-    await edge.work()
-    edge.script('hang')
-    const answer = second.ask('/a', { agent: PHONE, headers: PLAIN })
-    await until('it waits', () => second.waiting() === 1)
-    await edge.work()
-    const { verdict, headers } = await answer
-    assert.deepEqual([verdict, headers['x-prepaint-variant']], ['rendered', 'mobile'])
-  })
-
   it('near the quota: what is left goes to desktops', async () => {
     await edge.count(1_198)
     await refresh('/a', '/b')
@@ -204,13 +189,6 @@ describe('a refresh of both', () => {
     const { rows } = await edge.pool.query(`select path || ' ' || variant as page from page order by path`)
     assert.deepEqual(rows, [{ page: '/a desktop' }, { page: '/b desktop' }])
     assert.equal(await edge.counted(), 1_200)
-  })
-
-  it('is done when phones get the desktop page from now on', async () => {
-    const told = await refreshed()
-    await edge.work()
-    await update({ devices: 'one' })
-    assert.deepEqual([await told(), variants()], [['done', 'rendered', null], ['desktop']])
   })
 })
 

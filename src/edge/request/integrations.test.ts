@@ -62,12 +62,6 @@ describe('the middleware integration', () => {
     assert.deepEqual(edge.rendered, ['red.example/a', 'red.example/b?a=1&b=2'])
   })
 
-  it('a crawler that the owner removed gets the origin', async () => {
-    await edge.settings({ crawlers: { remove: ['SemrushBot'] } })
-    const agent = 'Mozilla/5.0 (compatible; SemrushBot/7)'
-    assert.equal((await answer('/a', { agent })).verdict, 'pass; not-a-crawler')
-  })
-
   it('a category that the owner passes gets the origin, one that he blocks is refused', async () => {
     await edge.settings({ categories: { ai: 'pass', 'ai-training': 'block' } })
     const agent = 'Mozilla/5.0 (compatible; YouBot/1.0)'

@@ -156,18 +156,6 @@ for (const [what, request] of [
   })
 }
 
-it('a session that is read no more does not hold its answers for ever', async (t) => {
-  const { send, socket, until, closed } = await connect(t)
-  send(frame(FRAME.settings, 0, 0, setting(4, 0x7fffffff)))
-  send(frame(FRAME.window, 0, 0, uint32(0x70000000)))
-  for (let n = 0; n < 4; n++) send(get(2 * n + 1, '/large'))
-  await until(({ type }) => type === FRAME.data)
-  socket.pause()
-  await originIsFree()
-  socket.resume()
-  await closed
-})
-
 it('a session without a request ends, with a GOAWAY, pings or not', async (t) => {
   const { send, frames, closed } = await connect(t)
   const pings = setInterval(() => send(FLOODS.pings), 50)

@@ -1,14 +1,17 @@
 import assert from 'node:assert/strict'
+import http from 'node:http'
 import net from 'node:net'
+import { duplexPair } from 'node:stream'
 import { beforeEach, describe, it, type TestContext } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 import tls from 'node:tls'
 import ipaddr from 'ipaddr.js'
+import { pick, seededRandom } from '../../../test/chaos/seeded-random.ts'
 import { until } from '../../../test/support/condition.ts'
 import { GOOGLEBOT, openEdge, PERSON, type TestEdge } from '../../../test/support/edge.ts'
 import { FRAME, frame, get, rawHttp2, setting, uint32 } from '../../../test/support/http2-frames.ts'
 import { loadConfig } from '../../config.ts'
 import type { RenderOutcome } from '../../render/outcome.ts'
+import { readSimpleHead, SIMPLE_HEAD_BYTES, type SimpleHead } from './fast-lane.ts'
 
 const HTML = `<!doctype html><h1>Lamp</h1>${'<p>text</p>'.repeat(500)}`
 const rendered = (html: string, status = 200): RenderOutcome => ({
@@ -159,20 +162,6 @@ describe('a page that lies ready is answered without node’s parser, with the s
 })
 
 describe('everything else is node’s, from the first byte on', () => {
-  const cases: [what: string, request: string, verdict: string][] = [
-    ['a person', personal, 'pass; not-a-crawler'],
-    ['a password', head('/lamp', 'Authorization: Basic YTpi\r\n'), 'pass; authorization'],
-    ['one that has been through us', head('/lamp', 'Via: 1.1 prepaint\r\n'), 'pass; loop'],
-    ['a name that nobody registered', head('/lamp', '', 'nobody.example'), 'none; unknown-host'],
-  ]
-  for (const [what, request, verdict] of cases) {
-    it(what, async (t) => {
-      const { ask } = connect(t)
-      assert.equal(verdictIn(await ask(request)), verdict)
-      assert.equal(byNode, 1)
-    })
-  }
-
   it('a page whose status has no body', async (t) => {
     edge.script(rendered('<p>nothing</p>', 204))
     for (const _ of [1, 2]) await edge.ask('/none')
@@ -218,13 +207,6 @@ describe('everything else is node’s, from the first byte on', () => {
 })
 
 describe('a connection with nothing but hits on it', { concurrency: true }, () => {
-  it('rests for longer than a head may take', async (t) => {
-    const { ask } = connect(t)
-    await ask(hit)
-    await delay(1.5 * HEADERS_MS)
-    assert.equal(verdictIn(await ask(hit)), 'hit')
-  })
-
   it('stays open for requests that come in time, and is closed without a word when none comes', async (t) => {
     const [busy, silent] = [connect(t), connect(t)]
     await busy.ask(hit)
@@ -315,4 +297,99 @@ it('at the end of a node, a request that began behind an answer under way is ans
   await assertLarge(client.answer())
   assert.match(await client.ask(hit.slice(20)), /^Connection: close\r$/m)
   await client.closed
+})
+
+// What the lane reads itself.
+
+const read = (text: string) => readSimpleHead(Buffer.from(text, 'latin1'))
+
+const HOST = 'Host: shop.example\r\n'
+const textOf = (lines: string, target = '/a') => `GET ${target} HTTP/1.1\r\n${lines}\r\n`
+const longName = (bytes: number) =>
+  textOf(`${HOST}X-A: ${'x'.repeat(bytes - textOf(`${HOST}X-A: \r\n`).length)}\r\n`)
+
+const READ: [what: string, text: string][] = [
+  ['nothing but a host', textOf(HOST)],
+  ['HEAD', `HEAD /a?b=c HTTP/1.1\r\n${HOST}\r\n`],
+  ['what crawlers say', textOf(`${HOST}User-Agent: a/2.1 (+http://a/b)\r\nAccept-Encoding: gzip, br\r\n`)],
+  ['no space before a value, and many', textOf('Host:shop.example\r\nX-A: \t b c \t \r\n')],
+  ['names in any case', textOf('hOsT: shop.example\r\nIF-NONE-MATCH: "x"\r\n')],
+  ['every character of a path', textOf(HOST, "/a-._~!$&'()*+,;=:@%20?a=[]|^`{}")],
+  ['as long as it may be', longName(SIMPLE_HEAD_BYTES)],
+]
+
+const LEFT: [what: string, text: string][] = [
+  ['one byte longer', longName(SIMPLE_HEAD_BYTES + 1)],
+  ['half a head', textOf(HOST).slice(0, -1)],
+  ['two of them', textOf(HOST) + textOf(HOST)],
+  ['a line break before it', `\r\n${textOf(HOST)}`],
+  ['another method', textOf(HOST).replace('GET', 'POST')],
+  ['HTTP/1.0', textOf(HOST).replace('1.1', '1.0')],
+  ['a path beyond ASCII', textOf(HOST, '/\xe4')],
+  ['an absolute target', textOf(HOST, 'http://shop.example/a')],
+  ['no Host', textOf('X-A: b\r\n')],
+  ['a header twice, in other letters', textOf(`${HOST}X-A: b\r\nx-a: c\r\n`)],
+  ['a name that no object can have', textOf(`${HOST}__proto__: a\r\n`)],
+  ['a space before the colon', textOf(`${HOST}X-A : b\r\n`)],
+  ['a folded line', textOf(`${HOST}X-A: b\r\n c\r\n`)],
+  ['a line that ends with LF alone', textOf(`${HOST}X-A: b\nX-B: c\r\n`)],
+  ['a value beyond ASCII', textOf(`${HOST}X-A: \xe4\r\n`)],
+  ['Connection: close', textOf(`${HOST}Connection: close\r\n`)],
+  ['a named connection header', textOf(`${HOST}Connection: keep-alive, X-A\r\n`)],
+  ...[
+    ...['Content-Length: 0', 'Transfer-Encoding: chunked', 'Expect: 100-continue', 'Upgrade: websocket'],
+    ...['HTTP2-Settings: AAMAAABk', 'TE: trailers', 'Trailer: X-A', 'Keep-Alive: 5', 'Proxy-Connection: a'],
+  ].map((line): [string, string] => [line, textOf(`${HOST}${line}\r\n`)]),
+]
+
+/** What node's parser makes of a whole head; null: it refuses it, takes more than one from it, or waits for more. */
+async function readByNode(text: string): Promise<SimpleHead | null> {
+  const requests: http.IncomingMessage[] = []
+  const server = http.createServer((req, res) => {
+    requests.push(req)
+    res.end()
+  })
+  const [client, served] = duplexPair()
+  const answered = new Promise((resolve) => client.once('data', resolve))
+  server.emit('connection', served)
+  client.on('error', () => {})
+  client.end(text, 'latin1')
+  await Promise.race([answered, new Promise((resolve) => served.once('close', resolve))])
+  const [req, ...others] = requests
+  if (req === undefined || others.length > 0 || req.httpVersion !== '1.1') return null
+  const isOurs = req.method === 'GET' || req.method === 'HEAD'
+  return isOurs ? { method: req.method as SimpleHead['method'], url: req.url!, headers: req.headers } : null
+}
+
+const asPlain = (head: SimpleHead | null) => head && { ...head, headers: { ...head.headers } }
+
+describe('a simple head', () => {
+  it('is read as node reads it, and nothing else is', async () => {
+    for (const [what, text] of READ) {
+      const head = read(text)
+      assert.notEqual(head, null, what)
+      assert.deepEqual(asPlain(head), asPlain(await readByNode(text)), what)
+    }
+    for (const [what, text] of LEFT) assert.equal(read(text), null, what)
+  })
+
+  it('whatever is read here node reads alike: 20,000 heads with a few bytes changed', async () => {
+    const random = seededRandom(20_261_122)
+    const lines = ['\r\n', 'Host: b\r\n', 'Connection: Keep-Alive\r\n', 'HTTP/1.1']
+    const pieces = [...lines, ...'\n\r \t:,"%#\\X\0\x7f\x80\xff']
+    let simple = 0
+    for (let round = 0; round < 20_000; round++) {
+      let text = pick(random, [...READ.slice(0, -1), ...LEFT.slice(1)])[1]
+      for (let changes = Math.floor(random() * 4); changes > 0; changes--) {
+        const at = Math.floor(random() * text.length)
+        const piece = random() < 0.7 ? pick(random, pieces) : ''
+        text = text.slice(0, at) + piece + text.slice(at + Math.floor(random() * 3))
+      }
+      const head = read(text)
+      if (head === null) continue
+      simple++
+      assert.deepEqual(asPlain(head), asPlain(await readByNode(text)), JSON.stringify(text))
+    }
+    assert(simple > 1_000, `only ${simple} were simple`)
+  })
 })

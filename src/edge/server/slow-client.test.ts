@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import type net from 'node:net'
-import { describe, it, type TestContext } from 'node:test'
+import { describe, it } from 'node:test'
 import { until } from '../../../test/support/condition.ts'
 import { openEdge } from '../../../test/support/edge.ts'
-import { openSocket } from '../../../test/support/loopback.ts'
+import { rawClient } from '../../../test/support/raw-request.ts'
 import { LEAST_BYTES_PER_SECOND } from '../origin/stream-answer.ts'
 
 /** Far more than an honest head takes on a slow machine, three hundred others before it. */
@@ -31,18 +31,6 @@ const edge = await openEdge({
   },
 })
 
-/** A client on a bare connection; `ended` gives what it was told. */
-function connect(t: TestContext) {
-  const socket = openSocket(t, edge.port, { allowHalfOpen: true })
-  socket.once('end', () => socket.end())
-  let text = ''
-  socket.on('data', (part) => {
-    text += part
-  })
-  // Not by `once`, which fails with the reset that whoever goes on writing is answered with.
-  return { socket, ended: new Promise<string>((tell) => socket.once('close', () => tell(text))) }
-}
-
 /** Writes `bytes` every `everyMs` until the connection is gone. */
 function drip(socket: net.Socket, everyMs: number, bytes: string): void {
   const timer = setInterval(() => socket.write(bytes), everyMs)
@@ -56,7 +44,7 @@ function openConnections(server: net.Server): Promise<number> {
 }
 
 it('a head that does not end: 408, one byte after another', async (t) => {
-  const { socket, ended } = connect(t)
+  const { socket, ended } = rawClient(t, edge.port)
   socket.write('GET / HTTP/1.1\r\nHost: red.example\r\nX-A: ')
   drip(socket, 20, 'x')
   assert.match(await ended, /^HTTP\/1\.1 408 /)
@@ -66,7 +54,7 @@ describe('a body that does not end', () => {
   const head = 'POST /upload HTTP/1.1\r\nHost: red.example\r\nContent-Length: 1000000\r\n\r\n'
 
   it('408 below the least pace, and the connection to the origin is free again', async (t) => {
-    const { socket, ended } = connect(t)
+    const { socket, ended } = rawClient(t, edge.port)
     socket.write(head)
     drip(socket, BODY_LOOK_MS / 10, 'x')
     assert.match(await ended, /^HTTP\/1\.1 408 [\s\S]*took too long/)
@@ -74,7 +62,7 @@ describe('a body that does not end', () => {
   })
 
   it('at the least pace it may take as long as it takes, longer than the origin may be silent', async (t) => {
-    const { socket, ended } = connect(t)
+    const { socket, ended } = rawClient(t, edge.port)
     const [parts, part] = [16, 'x'.repeat(LEAST_BYTES / 2)]
     socket.write(
       head.replace('Content-Length: 1000000', `Connection: close\r\nContent-Length: ${parts * part.length}`),
@@ -89,8 +77,8 @@ describe('a body that does not end', () => {
 })
 
 it('an answer of the origin of which nothing is taken is not held for ever', async (t) => {
-  const { socket } = connect(t)
-  socket.write(`GET /large HTTP/1.1\r\nHost: red.example\r\n\r\n`)
+  const { socket } = rawClient(t, edge.port)
+  socket.write('GET /large HTTP/1.1\r\nHost: red.example\r\n\r\n')
   await once(socket, 'data')
   socket.pause()
   // One of before may be about to close.

@@ -1,13 +1,11 @@
 /** Bytes as an attacker writes them: nobody behind the edge may read another request out of them than the edge did. */
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { beforeEach, describe, it } from 'node:test'
 
 import { ambiguousBodies, BAD_REQUEST_LINES } from '../../../test/support/ambiguous-requests.ts'
-import { until } from '../../../test/support/condition.ts'
 import { GOOGLEBOT, openEdge, PERSON } from '../../../test/support/edge.ts'
 import { openSocket } from '../../../test/support/loopback.ts'
-import { rawHalf } from '../../../test/support/raw-request.ts'
+import { rawClient, rawHalf } from '../../../test/support/raw-request.ts'
 import { MOST_PIPELINED } from './connection-limits.ts'
 
 let asked: { method: string; url: string; body: string }[] = []
@@ -71,16 +69,11 @@ describe('a body that could be read in two ways is refused, and nothing of it re
   })
 
   it('no request behind one whose response has begun: the connection ends, the response gets no more', async (t) => {
-    const socket = openSocket(t, edge.port)
-    let text = ''
-    socket.on('data', (part) => {
-      text += part
-    })
+    const { socket, has, ended } = rawClient(t, edge.port)
     socket.write('GET /begins HTTP/1.1\r\nHost: red.example\r\n\r\n')
-    await until('it has begun', () => text.includes('the beginning'))
+    await has(/the beginning/)
     socket.write('nonsense\r\n\r\n')
-    await once(socket, 'close')
-    assert.match(text, /the beginning\r\n$/)
+    assert.match(await ended, /the beginning\r\n$/)
   })
 
   it('chunks in HTTP/1.0: 400, and the connection ends', async () => {

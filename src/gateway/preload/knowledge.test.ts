@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 
-import { createKnowledge, isAlike, type Knowledge, type SiteRequest } from './knowledge.ts'
+import { createKnowledge, type Knowledge, type SiteRequest } from './knowledge.ts'
 import { readPageAddress } from './page-address.ts'
 
 const HEADERS = { accept: '*/*', 'sec-fetch-dest': 'empty' }
@@ -33,24 +33,6 @@ it('what three different pages have asked for, the fourth is asked ahead for', (
   assert.deepEqual(visit(knowledge, '/category/white', ['/api/white']), [], 'another kind')
 })
 
-it('the same page again says nothing of others', () => {
-  const knowledge = createKnowledge()
-  for (let time = 0; time < 10; time++) assert.deepEqual(visit(knowledge, '/product/red', ['/api/red']), [])
-  visit(knowledge, '/product/blue', ['/api/blue'])
-  assert.deepEqual(visit(knowledge, '/product/green', ['/api/green']), [])
-  assert.deepEqual(visit(knowledge, '/product/white', ['/api/white']), ['/api/white'])
-})
-
-it('a page that does not ask for it breaks the row', () => {
-  const knowledge = createKnowledge()
-  visit(knowledge, '/p/1', ['/api/menu'])
-  visit(knowledge, '/p/2', ['/api/menu'])
-  visit(knowledge, '/p/3', [])
-  for (const page of ['/p/4', '/p/5', '/p/6'])
-    assert.deepEqual(visit(knowledge, page, ['/api/menu']), [], page)
-  assert.deepEqual(visit(knowledge, '/p/7', ['/api/menu']), ['/api/menu'])
-})
-
 it('a header that changes from page to page is never sent ahead; the address of the page is, as its own', () => {
   const knowledge = createKnowledge()
   const tokens = (path: string) => ({
@@ -80,20 +62,6 @@ it('each time that an origin was asked in vain, twice as many pages are needed, 
   assert.deepEqual(waits, [3, 6, 12, 24, 48, 96, 96, 96])
 })
 
-it('what no page asks for any more makes room: a site may change all of its addresses again and again', () => {
-  const knowledge = createKnowledge()
-  const deploy = (version: number, pages: number) => {
-    const paths = Array.from({ length: 8 }, (_, index) => `/v${version}/${index}.json`)
-    let sent: string[] = []
-    for (let page = 0; page < pages; page++) sent = visit(knowledge, `/p/${version}-${page}`, paths)
-    return { sent, paths }
-  }
-  for (let version = 0; version < 6; version++) {
-    const { sent, paths } = deploy(version, 100)
-    assert.deepEqual(sent, paths, `version ${version}`)
-  }
-})
-
 it('of one kind 24 requests are known, of one site 64 KiB, of one request 4 KiB', () => {
   const many = createKnowledge()
   const paths = (count: number) => Array.from({ length: count }, (_, index) => `/api/${index + 100}`)
@@ -112,19 +80,4 @@ it('of one kind 24 requests are known, of one site 64 KiB, of one request 4 KiB'
   const known = Array.from({ length: 40 }, (_, kind) => wide.predict(readPageAddress(`/kind${kind}/1`), ''))
   const kinds = known.filter((predictions) => predictions.length > 0).length
   assert.ok(kinds >= 15 && kinds <= 18, `${kinds} kinds of 3.7 KiB`)
-})
-
-it('one request is not known by two names: pages deep in a site are of two kinds', () => {
-  const knowledge = createKnowledge()
-  const page = (name: string) => visit(knowledge, `/en/product/${name}`, [`/api/${name}`])
-  for (const name of ['red', 'blue', 'green']) page(name)
-  assert.deepEqual(new Set(page('white')), new Set(['/api/white']))
-  for (const name of ['a', 'b', 'c']) visit(knowledge, `/en/blog/${name}`, [`/texts/${name}`])
-  assert.ok(visit(knowledge, '/en/blog/d', ['/texts/d']).includes('/texts/d'))
-})
-
-it('requests are alike when no header differs, whatever their order', () => {
-  assert.equal(isAlike({ a: '1', b: '2' }, { b: '2', a: '1' }), true)
-  assert.equal(isAlike({ a: '1' }, { a: '2' }), false)
-  assert.equal(isAlike({ a: '1' }, { a: '1', b: '2' }), false)
 })

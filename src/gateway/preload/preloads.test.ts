@@ -1,14 +1,72 @@
 /** What pages will ask for, sent ahead: by a gateway between a toy origin and a client that speaks as a browser does. */
 import assert from 'node:assert/strict'
 import type http from 'node:http'
-import { describe, it } from 'node:test'
-
+import { describe, it, type TestContext } from 'node:test'
 import { standsAt, until } from '../../../test/support/condition.ts'
 import { pour } from '../../../test/support/edge.ts'
-import { CUSTOM_DOMAIN } from '../../../test/support/gateway.ts'
-import { startShop, USUAL } from '../../../test/support/preload-shop.ts'
-import { createKnowledge } from './knowledge.ts'
-import { Preloads } from './preloads.ts'
+import { CUSTOM_DOMAIN, startTestGateway } from '../../../test/support/gateway.ts'
+import type { GatewayLimits } from '../request-counts.ts'
+
+type Ask = {
+  path: string
+  method?: string
+  destination?: string
+  headers?: Record<string, string>
+  body?: string
+}
+
+const USUAL = (name: string): Ask[] => [{ path: `/api/menu` }, { path: `/api/${name}` }]
+
+/** An origin that counts its requests, and says what it is told to say at a path. */
+async function startShop(
+  t: TestContext,
+  options: { limits?: Partial<GatewayLimits>; preload?: boolean } = {},
+) {
+  const asked: string[] = []
+  const broken: string[] = []
+  const answers = new Map<string, (response: http.ServerResponse) => void>()
+  const { own, site } = await startTestGateway(t, {
+    ...options,
+    origin(request, response) {
+      const { method, url = '' } = request
+      asked.push(method === 'GET' ? url : `${method} ${url}`)
+      response.on('close', () => response.writableFinished || broken.push(url))
+      // On a connection that was used before, the client would rightly send a request again that broke off.
+      response.setHeader('connection', 'close')
+      const answer = answers.get(url)
+      if (answer !== undefined) answer(response)
+      else response.end(`${url} for ${request.headers.referer ?? 'nobody'}`)
+    },
+  })
+
+  const open = async (path: string) => {
+    site.judgeNext(() => true)
+    asked.splice(0)
+    const { status } = await own(path, { 'sec-fetch-dest': 'document' })
+    assert.equal(status, 200)
+    assert.equal(asked.shift(), path)
+  }
+  const ask = ({ path, method = 'GET', destination = 'empty', headers = {}, body }: Ask, page: string) => {
+    const referer = `https://${CUSTOM_DOMAIN}${page}`
+    return own(path, { ':method': method, 'sec-fetch-dest': destination, referer, ...headers }, body)
+  }
+  const visit = async (page: string, asks: readonly Ask[]) => {
+    await open(page)
+    for (const one of asks) await ask(one, page)
+    site.endPage()
+  }
+  /** Opens four pages: the first in a new browser without cached scripts. */
+  const train = async (asksOf: (name: string) => readonly Ask[] = USUAL) => {
+    for (const name of ['one', 'two', 'three', 'four']) await visit(`/p/${name}`, asksOf(name))
+  }
+  /** A fifth page, for which both usual requests are sent ahead. */
+  const trainAndOpen = async () => {
+    await train()
+    await open('/p/five')
+    await until('they are sent', () => asked.length === 2)
+  }
+  return { answers, asked, broken, site, open, ask, visit, train, trainAndOpen }
+}
 
 describe('requests sent ahead of the page', () => {
   it('go out when its document is there, and answer what it asks then; the origin is asked once', async (t) => {
@@ -49,18 +107,6 @@ describe('requests sent ahead of the page', () => {
     assert.equal(site.preloaded(), 0)
   })
 
-  it('and so does one that has opened a socket', async (t) => {
-    const { asked, openOwn, ask, site, trainAndOpen } = await startShop(t)
-    await trainAndOpen()
-    const socket = await openOwn('http/1.1')
-    const head = `Host: ${CUSTOM_DOMAIN}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n`
-    socket.write(`GET /socket HTTP/1.1\r\n${head}\r\n`)
-    await until('it is at the origin', () => asked.includes('/socket'))
-    await ask({ path: '/api/menu' }, '/p/five')
-    assert.deepEqual(asked, ['/api/menu', '/api/five', '/socket', '/api/menu'])
-    assert.equal(site.preloaded(), 0)
-  })
-
   it('what pages ask for after they have sent something is not learnt', async (t) => {
     const { asked, open, train } = await startShop(t)
     await train(() => [{ path: '/api/login', method: 'POST', body: 'x' }, { path: '/api/menu' }])
@@ -96,32 +142,6 @@ describe('requests sent ahead of the page', () => {
     await ask({ path: '/api/menu' }, '/p/six')
     assert.deepEqual(asked, ['/api/menu'])
     assert.equal(site.preloaded(), 0)
-  })
-
-  it('of a new context no scripts are expected, nor of what it asks for', () => {
-    const knowledge = createKnowledge()
-    let sent: string[] = []
-    const context = () =>
-      new Preloads(knowledge, ({ path }) => {
-        sent.push(path)
-        throw new Error('not sent')
-      })
-    const open = (preloads: Preloads, page: string) => {
-      sent = []
-      preloads.begin(page, `https://${CUSTOM_DOMAIN}${page}`)
-      for (const destination of ['script', 'style', 'empty']) {
-        const headers = { 'sec-fetch-dest': destination }
-        preloads.take({ path: `/${destination}`, method: 'GET', destination, headers })
-      }
-      preloads.end()
-      return sent
-    }
-    const [first, second] = [context(), context()]
-    for (const page of ['/p/1', '/p/2', '/p/3', '/p/4']) open(first, page)
-    assert.deepEqual(open(first, '/p/5'), ['/empty', '/script', '/style'])
-    // It has to get all scripts, and takes nothing away from what is known of those that have them.
-    assert.deepEqual(open(second, '/p/6'), ['/empty'])
-    assert.deepEqual(open(second, '/p/7'), ['/empty', '/script', '/style'])
   })
 
   it('frames, pictures, streams and parts of files are not sent ahead', async (t) => {
@@ -178,10 +198,7 @@ describe('requests sent ahead of the page', () => {
 
 describe('an origin that breaks what is sent ahead', () => {
   it('one that always breaks off gets one request for each page, and none ahead', async (t) => {
-    const { answers, asked, ask, open, site, train } = await startShop(t, {
-      // On a connection that was used before, the client would rightly send the request again.
-      headers: { connection: 'close' },
-    })
+    const { answers, asked, ask, open, site, train } = await startShop(t)
     answers.set('/api/menu', (response) => response.destroy())
     await train()
     const timesAsked: number[] = []
@@ -196,16 +213,6 @@ describe('an origin that breaks what is sent ahead', () => {
       site.endPage()
     }
     assert.deepEqual(timesAsked, [1, 1])
-  })
-
-  it('one that says nothing is waited for as long as without that, and not asked again', async (t) => {
-    const { answers, asked, open, ask, train } = await startShop(t, { limits: { firstByteTimeoutMs: 1_000 } })
-    await train()
-    answers.set('/api/menu', () => {})
-    await open('/p/five')
-    await until('they are sent', () => asked.length === 2)
-    assert.equal((await ask({ path: '/api/menu' }, '/p/five')).status, 504)
-    assert.deepEqual(asked, ['/api/menu', '/api/five'])
   })
 
   it('half an answer that breaks off before the page asks is asked for again', async (t) => {

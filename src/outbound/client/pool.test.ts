@@ -160,13 +160,6 @@ describe('connections to origins', () => {
     assert.deepEqual([connections.length, pool.open], [3, 2])
   })
 
-  it('whoever waits is not sent on one that the origin is about to close', async (t) => {
-    const { ask, answers, connections } = await start(t, { perOrigin: 1 })
-    answers((socket) => socket.write(ANSWER.replace('\r\n', '\r\nKeep-Alive: timeout=1\r\n')))
-    assert.deepEqual(await Promise.all([ask(), ask()]), ['ok', 'ok'])
-    assert.equal(connections.length, 2)
-  })
-
   it('a call that waits for too long fails; one that is taken back waits no more', async (t) => {
     const { ask, answers, pool } = await start(t, { perOrigin: 1 })
     answers(null)
@@ -200,16 +193,6 @@ describe('connections to origins', () => {
     const [refused, next] = [ask(), ask()]
     isDown = false
     assert.deepEqual([await refused, await next, pool.open], ['Error', 'ok', 1])
-  })
-
-  it('end with the pool, and so do calls that wait for one', async (t) => {
-    const { ask, answers, pool, said } = await start(t, { perOrigin: 1 })
-    answers(null)
-    const all = [ask(), ask()]
-    await until('the first is asked', () => said[0]?.includes('GET /'))
-    pool.close()
-    assert.deepEqual(await Promise.all([...all, ask()]), ['Error', 'Error', 'Error'])
-    assert.deepEqual([said.length, pool.open, pool.waiting], [1, 0, 0])
   })
 })
 
