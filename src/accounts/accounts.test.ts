@@ -1,18 +1,23 @@
 import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import path from 'node:path'
 import { it } from 'node:test'
 import { invalidatedBy, openTestDatabase } from '../../test/support/database.ts'
+import { openFolder } from '../../test/support/folder.ts'
 import { says } from '../../test/support/public-error.ts'
-import { openQueue, paths, type TestQueue } from '../../test/support/queue.ts'
-import { testWarm } from '../../test/support/warm.ts'
+import { paths } from '../../test/support/queue.ts'
+import { addTestDomain } from '../../test/support/traffic.ts'
+import { openWarm } from '../../test/support/warm.ts'
 import { systemClock } from '../clock.ts'
-import type { AccountId } from '../ids.ts'
+import type { DomainId } from '../ids.ts'
 import { enqueue } from '../queue/jobs/enqueue.ts'
 import { refreshAhead } from '../queue/upkeep/refresh-ahead.ts'
 import { startWarm } from '../queue/warm/warm.ts'
 import { createStaleFinder } from '../store/last-visits.ts'
 import { createAccount, findAccount, setPlan, setSuspended } from './accounts.ts'
 import { parseEmail } from './email.ts'
-import { DEFAULT_PLANS } from './plans.ts'
+import { DEFAULT_PLANS, planNamed, readPlans } from './plans.ts'
+import { limitReached, overQuota, readQuota, takeRender } from './quota.ts'
 import { removeOldCounts, removeOldSecrets, removeOldSignIns } from './retention.ts'
 import { verifyPassword } from './sign-in/passwords.ts'
 
@@ -130,9 +135,6 @@ it('setPlan changes the plan and tells every node', async () => {
     assert.equal((await setPlan(pool, DEFAULT_PLANS, id, 'agency')).plan, 'agency'),
   )
   assert.deepEqual(told, [{ account: id }])
-  await assert.rejects(setPlan(pool, DEFAULT_PLANS, id, 'gold'), /invalid_field/)
-  const nobody = setPlan(pool, DEFAULT_PLANS, 0 as AccountId, 'pro')
-  await assert.rejects(nobody, says('Account not found'))
 })
 
 it('one spelling for one mailbox; what is no address, or longer than 254 characters, is none', () => {
@@ -144,41 +146,142 @@ it('one spelling for one mailbox; what is no address, or longer than 254 charact
   for (const each of [...wrong, `${local}l@${domain}`]) assert.equal(parseEmail(each), null, each)
 })
 
-const queue = await openQueue()
+const warm = await openWarm()
+const { queue } = warm
 
-const suspend = async (domain: Parameters<TestQueue['accountOf']>[0]) =>
-  setSuspended(queue.pool, await queue.accountOf(domain), true, systemClock.nowMs())
-
-it('what waits is cancelled, and its warm; of others nothing', async () => {
-  const warm = testWarm(queue)
-  const [domain, other] = [await warm.domainWith(3), await queue.domain()]
-  await startWarm(queue.pool, domain)
-  await warm.read(domain)
+it('of a suspended account what waits is cancelled, and its warm; nothing more is rendered for it, neither ahead of crawlers nor by a warm', async () => {
+  const [domain, other] = [await warm.started(3), await queue.domain()]
+  await queue.store(domain, ['/p0'], 48)
+  await queue.visited(domain, 1)
   await warm.step()
   for (const each of [domain, other]) await enqueue(queue.pool, each, paths(2, '/own'), 'refresh')
-  await suspend(domain)
-  const open = await queue.column(`select domain_id from job where state = 'queued'`)
-  assert.deepEqual(open, [other, other])
+  await setSuspended(queue.pool, await queue.accountOf(domain), true, systemClock.nowMs())
   const { state, reason } = await warm.progress(domain)
   assert.deepEqual([state, reason], ['cancelled', 'the account is suspended'])
-})
 
-it('nothing is rendered for it any more: neither ahead of crawlers nor by a warm', async () => {
-  const warm = testWarm(queue)
-  const domain = await warm.domainWith(3)
-  await queue.pool.query(
-    `with page as (
-       insert into page (domain_id, path, status, headers, body_br, html_bytes, etag, rendered_at)
-       values ($1, '/old', 200, '[]', '', 0, 'e', now() - interval '2 days'))
-     insert into last_visit values ($1, '/old', 'Googlebot', 'search', now())`,
-    [domain],
-  )
-  await suspend(domain)
   await startWarm(queue.pool, domain)
   await warm.read(domain)
   const ahead = { plans: DEFAULT_PLANS, clock: systemClock, stalest: createStaleFinder() }
   while (await refreshAhead({ pool: queue.pool, ...ahead })) {}
   await warm.step()
-  assert.deepEqual(await queue.jobs(domain), [])
   assert.equal((await warm.progress(domain)).state, 'cancelled')
+  assert.deepEqual(await queue.column(`select domain_id from job where state = 'queued'`), [other, other])
 })
+
+const NOVEMBER = Date.UTC(2026, 10, 21, 12)
+const sound = { site_limit: null, monthly_render_limit: 10, api_keys: true, webhooks: false }
+const PLANS = { pro: sound }
+
+it('a limit is reached at 100 %, and overrun at 120 %, rounded up', () => {
+  for (const [limit, reachedAt, overAt] of [
+    [0, 0, 0],
+    [1, 1, 2],
+    [7, 7, 9],
+    [5, 5, 6],
+    [1_000_000, 1_000_000, 1_200_000],
+  ] as const) {
+    const at = (used: number) => [limitReached({ used, limit }), overQuota({ used, limit })]
+    assert.deepEqual([at(reachedAt - 1)[0], at(reachedAt)[0]], [false, true])
+    assert.deepEqual([at(overAt - 1)[1], at(overAt)[1]], [false, true])
+  }
+})
+
+let count = 0
+const newDomain = () => addTestDomain(pool, `d${++count}.example.com`)
+
+const take = (domain: DomainId, limit: number, nowMs = NOVEMBER) => takeRender(pool, domain, limit, nowMs)
+const used = async (domain: DomainId, nowMs = NOVEMBER) => (await readQuota(pool, PLANS, domain, nowMs))?.used
+
+it('the rule in SQL is the rule in TypeScript', async () => {
+  const { rows } = await pool.query<{ used: number; limit: number; is_over: boolean }>(
+    `select used, most as limit, over_quota(used, most) as is_over
+         from generate_series(0, 60) used, generate_series(0, 50) most`,
+  )
+  for (const { is_over, ...quota } of rows) assert.equal(overQuota(quota), is_over, JSON.stringify(quota))
+})
+
+// Proves interface 8/6
+it('counts to 120 % and not one further', async () => {
+  const domain = await newDomain()
+  for (let i = 0; i < 12; i++) assert.equal(await take(domain, 10), true)
+  assert.equal(await take(domain, 10), false)
+  assert.equal(await used(domain), 12)
+  assert.equal(await take(domain, 11), true, 'a larger plan counts at once')
+  assert.equal(await take(domain, 5), false)
+})
+
+// Proves decided "Monthly renders"
+it('counts by UTC day too, and no day has one that was refused', async () => {
+  const domain = await newDomain()
+  const evening = Date.UTC(2026, 10, 21, 23, 59, 59, 999)
+  for (const nowMs of [NOVEMBER, evening, evening + 1, evening + 1]) await take(domain, 3, nowMs)
+  assert.equal(await take(domain, 3, evening + 1), false)
+  const days = `select day || ' ' || renders from render_day where domain_id = $1 order by day`
+  assert.deepEqual(await database.column(days, domain), ['2026-11-21 2', '2026-11-22 2'])
+})
+
+// Proves interface 1/7
+it('months begin and end in UTC, wherever the node and the database stand', async () => {
+  const domain = await newDomain()
+  const client = await pool.connect()
+  await client.query(`set time zone 'Pacific/Kiritimati'`)
+  const firstMs = Date.UTC(2026, 11, 1)
+  await takeRender(client, domain, 10, firstMs - 1)
+  await takeRender(client, domain, 10, firstMs)
+  await takeRender(client, domain, 10, firstMs)
+  client.release(true)
+  const counts = [NOVEMBER, firstMs, Date.UTC(2027, 0, 1)].map((nowMs) => used(domain, nowMs))
+  assert.deepEqual(await Promise.all(counts), [1, 2, 0])
+  const months = 'select month::text from render_count where domain_id = $1 order by 1'
+  assert.deepEqual(await database.column(months, domain), ['2026-11-01', '2026-12-01'])
+})
+
+it('reads the limit of the plan; a plan that is no more allows nothing; a domain that is gone has none', async () => {
+  const domain = await newDomain()
+  assert.deepEqual(await readQuota(pool, PLANS, domain, NOVEMBER), { used: 0, limit: 10 })
+  assert.deepEqual(await readQuota(pool, {}, domain, NOVEMBER), { used: 0, limit: 0 })
+  assert.equal(await readQuota(pool, PLANS, 999_999 as DomainId, NOVEMBER), null)
+})
+
+const folder = openFolder()
+
+// Proves interface 8/10, decided "Plans (default catalogue)"
+it('a catalogue from a file; the default one: what each plan may', () => {
+  assert.deepEqual(read(JSON.stringify({ gold: sound })), { gold: sound })
+  const plans = Object.entries(DEFAULT_PLANS).map(([name, plan]) => [name, ...Object.values(plan)])
+  assert.deepEqual(plans, [
+    ['starter', 1, 1_000, false, false],
+    ['pro', 5, 10_000, false, false],
+    ['agency', 25, 50_000, true, false],
+    ['agency_plus', 100, 200_000, true, true],
+    ['enterprise', null, 1_000_000, true, true],
+  ])
+})
+
+it('a catalogue that is wrong is refused, with every problem named', () => {
+  for (const [text, message] of [
+    ['{', /JSON/],
+    ['[]', /catalogue: /],
+    ['{}', /at least one plan/],
+    ['{"gold": {"site_limit": 1}}', /gold\.monthly_render_limit.*gold\.api_keys/],
+    [JSON.stringify({ gold: { ...sound, price: 3 } }), /gold: .*price/],
+    [JSON.stringify({ gold: { ...sound, site_limit: -1 } }), /gold\.site_limit/],
+    [JSON.stringify({ 'Gold plan': sound }), /lower case letters/],
+  ] as const) {
+    assert.throws(() => read(text), message)
+  }
+  assert.throws(() => readPlans('/does/not/exist.json'), /plan catalogue \/does\/not\/exist\.json: ENOENT/)
+})
+
+it('a plan that the catalogue does not have allows nothing', () => {
+  for (const name of ['gold', 'constructor', '__proto__']) {
+    assert.deepEqual(Object.values(planNamed(DEFAULT_PLANS, name)), [0, 0, false, false])
+  }
+  assert.equal(planNamed(DEFAULT_PLANS, 'agency').site_limit, 25)
+})
+
+function read(text: string) {
+  const file = path.join(folder, 'plans.json')
+  writeFileSync(file, text)
+  return readPlans(file)
+}

@@ -81,13 +81,11 @@ it('is refused with a key that names the public key of the certificate and is an
 })
 
 it('is refused with a time that cannot be read, also of the last one, which nobody here vouches for', () => {
-  const { chain, key, certificate } = middle.leaf()
+  const { key, certificate } = middle.leaf()
   const [part] = readDer(Buffer.from(middle.certificate.replace(/-----[^-]+-----|\s/g, ''), 'base64'))
   const bytes = part!.whole
   // The month of its end.
-  const at = bytes.lastIndexOf(Buffer.of(0x17, 13)) + 4
-  bytes.write('99', at, 'ascii')
-  assert(check({}, { chain, key }).ok)
+  bytes.write('99', bytes.lastIndexOf(Buffer.of(0x17, 13)) + 4, 'ascii')
   const reason = reasonOf(check({}, { chain: certificate + pem('CERTIFICATE', bytes), key }))
   assert.equal(reason, 'certificate_chain holds a time that cannot be read')
 })

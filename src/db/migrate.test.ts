@@ -2,11 +2,9 @@ import assert from 'node:assert/strict'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { afterEach, beforeEach, describe, it } from 'node:test'
-import { until } from '../../test/support/condition.ts'
-import { type TestDatabase, testDatabase, waitingForLocks } from '../../test/support/database.ts'
+import { type TestDatabase, testDatabase } from '../../test/support/database.ts'
 import { openFolder } from '../../test/support/folder.ts'
 import { silentLog } from '../log.ts'
-import { withClient } from './connection.ts'
 import { migrate, readMigrations } from './migrate.ts'
 
 const log = silentLog()
@@ -119,21 +117,6 @@ describe('migrate', () => {
     assert.deepEqual(await apply(), ['0003-third.sql'])
   })
 
-  it('a migration that waits for a table lets those go first who came after it', async () => {
-    await apply()
-    put('0003-third.sql', 'alter table two add column m integer;')
-    await withClient(database.connection, async (client) => {
-      await client.query('begin')
-      await client.query('select n from two')
-      const migrating = apply()
-      // One that reads after the migration has begun to wait: behind it, it would wait until we end.
-      await until('it waits', async () => (await waitingForLocks(database.pool)) !== 0)
-      assert.deepEqual((await database.pool.query('select n from two')).rows, [{ n: 2 }])
-      await client.query('commit')
-      assert.deepEqual(await migrating, ['0003-third.sql'])
-    })
-  })
-
   it('refuses files whose numbers repeat, one whose turn is over, and one that was changed since', async () => {
     put('0004-after-a-gap.sql', 'create table four (n integer)')
     assert.equal((await apply()).at(-1), '0004-after-a-gap.sql')
@@ -144,12 +127,6 @@ describe('migrate', () => {
     await assert.rejects(apply(), /0001-schema\.sql is not the one/)
     put('0002-twice.sql', 'select 1')
     await assert.rejects(apply(), /no two with one number/)
-  })
-
-  it('refuses the database of a development version from before the first release', async () => {
-    await apply()
-    await database.pool.query(`update schema_migration set name = '0001-first.sql' where name ~ '^0001'`)
-    await assert.rejects(apply(), /from before the first release, which .* Use an empty database/)
   })
 })
 

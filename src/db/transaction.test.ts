@@ -37,19 +37,6 @@ describe('transactions', async () => {
     assert.equal(database.pool.idleCount, database.pool.totalCount, 'their connections are given back')
   })
 
-  it('throws a connection away that breaks inside, between two queries or in one', async () => {
-    for (const waitForEnd of [true, false]) {
-      const failing = transaction(database.pool, async (client) => {
-        const ended = new Promise<void>((resolve) => client.once('end', () => resolve()))
-        await database.pool.query('select pg_terminate_backend($1)', [client.processID])
-        if (waitForEnd) await ended
-        await client.query('insert into entry values (5)')
-      })
-      await assert.rejects(failing)
-    }
-    assert.deepEqual(await entries(), [1, 2])
-  })
-
   it('retried, two that lock rows in opposite orders both get through', async () => {
     let runs = 0
     const bothHoldOne = Promise.withResolvers<void>()
@@ -146,8 +133,6 @@ describe('long statements', async () => {
       const limits: string[] = []
       for (const client of clients) limits.push(await limit(client))
       assert.deepEqual(limits, [...Array(LONG_AT_ONCE).fill('15min'), '30s'])
-      const { rows } = await clients[0]!.query('show lock_timeout')
-      assert.deepEqual(rows, [{ lock_timeout: '30s' }], 'no lock is waited for as long')
       await clients[0]!.query('commit')
       await clients.at(-1)!.query('rollback')
       assert.equal(await limit(clients.at(-1)!), '15min')

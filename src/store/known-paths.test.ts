@@ -5,7 +5,7 @@ import { columns, HOME, openQueue, paths } from '../../test/support/queue.ts'
 import { BUFFER_LIMIT } from '../db/buffered-writes.ts'
 import type { DomainId, PagePath } from '../ids.ts'
 import { silentLog } from '../log.ts'
-import { countKnownPages, nextKnownPages, recordInSitemap, recordKnown } from './known-paths.ts'
+import { countKnownPages, nextKnownPages, recordKnown } from './known-paths.ts'
 import {
   createLastVisits,
   createStaleFinder,
@@ -70,24 +70,6 @@ describe('known paths', () => {
     assert.equal(await countKnownPages(pool, domain), 6)
     assert.deepEqual(await walk(await queue.domain(), 5), [])
     assert.equal(await countKnownPages(pool, await queue.domain()), 0)
-  })
-
-  it('come with what is stored, page or redirect, and with what the sitemap says of their last change', async () => {
-    const domain = await queue.domain()
-    await store(domain, ['/page'])
-    await pool.query(`insert into redirect values (${domain}, '/moved', 301, '/to', '2026-01-04T00:00:00Z')`)
-    await know(domain, 'crawler', ['/moved', '/page'])
-    const mapped = (path: string, changedAtMs: number | null) => ({ path: path as PagePath, changedAtMs })
-    const entries = [mapped('/new', 1_000), mapped('/page', null), mapped('/new', 2_000)]
-    await recordInSitemap(pool, domain, entries, Date.now())
-    const [moved, added, page] = await nextKnownPages(pool, domain, '', 10)
-    const stored = { status: 301, renderedAtMs: Date.parse('2026-01-04T00:00:00Z'), staleSinceMs: null }
-    assert.deepEqual(moved, { ...mapped('/moved', null), stored })
-    assert.deepEqual(added, { ...mapped('/new', 2_000), stored: null })
-    assert.deepEqual([page?.path, page?.stored?.status, page?.changedAtMs], ['/page', 200, null])
-    // Named again within a day: only a change that is told is written.
-    await recordInSitemap(pool, domain, [mapped('/new', 3_000)], Date.now())
-    assert.equal((await nextKnownPages(pool, domain, '/moved', 1))[0]?.changedAtMs, 3_000)
   })
 })
 
@@ -167,8 +149,6 @@ it('any number of domains is told, each once, 500 at a time', async () => {
   const parts = told.map((payload) => parseVisited(payload)!)
   assert.deepEqual(parts.map(({ length }) => length).sort(), [1, 500, 500])
   assert.deepEqual(parts.flat().sort(), ids)
-  // What is no list of ids is none of this version.
-  for (const payload of ['', ',', '1,', 'x', '1;2', '-1']) assert.equal(parseVisited(payload), null, payload)
 })
 
 const FRESH_SECONDS = 86_400
@@ -218,18 +198,5 @@ describe('the stalest pages', () => {
     // The newest ten and ten behind them, then ten at a time; a piece that had results is looked at again.
     const round = ['0 9 10', '19', '', '', '33 34 35', '36', '', '', '59', '']
     assert.deepEqual(looks, [...round.map((found, at) => [found, at < 9]), ['', true]])
-  })
-
-  it('of sites at the bound are all looked at, of one past it a piece', async () => {
-    const domain = await site([59])
-    assert.deepEqual(await look(createStaleFinder({ all: PAGES, piece: 10 }), domain), [[59], false])
-    assert.deepEqual(await look(createStaleFinder({ all: PAGES - 1, piece: 10 }), domain), [[], true])
-    // Other domains have places of their own.
-    const stalest = createStaleFinder({ all: PAGES - 1, piece: 25 })
-    const other = await site([58])
-    assert.deepEqual(await look(stalest, domain), [[], true])
-    assert.deepEqual(await look(stalest, other), [[], true])
-    assert.deepEqual(await look(stalest, other), [[58], true])
-    assert.deepEqual(await look(stalest, domain), [[59], true])
   })
 })

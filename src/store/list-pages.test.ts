@@ -242,7 +242,7 @@ describe('the history of a page', () => {
 })
 
 it('beside the renders, it keeps one after the other; so many wait, and larger ones have no history', async () => {
-  const digester = createDigester({ pool: pool, log: silentLog() })
+  const digester = createDigester({ pool, log: silentLog() })
   const count = WAITING_LIMIT + 1
   for (let n = 0; n < count; n++) await store(`/${n}`, page(`${n}`))
   for (let n = 0; n < count; n++) digester.note(stored(`/${n}`, page(`${n}`)))
@@ -250,10 +250,8 @@ it('beside the renders, it keeps one after the other; so many wait, and larger o
   assert.deepEqual(await titles(`/${WAITING_LIMIT - 1}`), [`${WAITING_LIMIT - 1}`])
   assert.deepEqual(await titles(`/${WAITING_LIMIT}`), [])
 
-  for (const [name, chars] of Object.entries({
-    '/fits': DIGEST_LIMIT_CHARS,
-    '/does-not': DIGEST_LIMIT_CHARS + 1,
-  })) {
+  const sizes = { '/fits': DIGEST_LIMIT_CHARS, '/does-not': DIGEST_LIMIT_CHARS + 1 }
+  for (const [name, chars] of Object.entries(sizes)) {
     const html = page('large').padEnd(chars, ' ')
     await store(name, html)
     digester.note(stored(name, html))

@@ -73,19 +73,10 @@ it('the query rule keeps, ignores or chooses parameters', () => {
 
 describe('click-tracking parameters', () => {
   const file = path.join(import.meta.dirname, 'click-tracking.json')
-  type Entries = Record<string, string>
-  const { lists, names, prefixes } = JSON.parse(readFileSync(file, 'utf8')) as Record<string, Entries>
-  const entries = Object.entries({ ...names, ...prefixes })
-
-  it('each is named by two public lists or by its vendor', () => {
-    for (const [name, sources] of entries) {
-      assert(/^[a-z_]+$/.test(name) && [...sources].every((list) => list in lists!), name)
-      assert(sources.includes('v') || new Set(sources).size > 1, name)
-    }
-  })
+  const { names, prefixes } = JSON.parse(readFileSync(file, 'utf8')) as Record<string, object>
 
   it('each is removed, in any case, with or without a value', () => {
-    for (const [name] of entries) {
+    for (const name of Object.keys({ ...names, ...prefixes })) {
       const whole = name in prefixes! ? `${name}x` : name
       assert.equal(normalisePath(`/a?${whole}=1&id=7&${whole.toUpperCase()}`), '/a?id=7', name)
       assert.equal(normalisePath(`/a?x${whole}`), `/a?x${whole}`)

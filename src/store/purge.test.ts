@@ -3,13 +3,13 @@ import { beforeEach, describe, it } from 'node:test'
 import { until } from '../../test/support/condition.ts'
 import { invalidatedBy, waitingForLocks } from '../../test/support/database.ts'
 import { seenQueries } from '../../test/support/edge.ts'
-import { columns, openQueue, paths } from '../../test/support/queue.ts'
+import { openQueue, paths } from '../../test/support/queue.ts'
 import { transaction } from '../db/transaction.ts'
 import type { DomainId, PagePath } from '../ids.ts'
 import { type PageVariant, pageId } from './page-id.ts'
 import { AHEAD_FROM, type PurgeWhat, purgeAhead, purgePages } from './purge.ts'
 import { removeExpired } from './remove-expired.ts'
-import { createStoredReader, MOST_AT_ONCE, readStored } from './stored-page.ts'
+import { createStoredReader, readStored } from './stored-page.ts'
 
 const queue = await openQueue()
 const { pool } = queue
@@ -152,13 +152,12 @@ describe('removal of what has expired', () => {
   })
 
   it('pages go in steps, over all domains; one that is being rendered at this moment stays', async () => {
-    await queue.store(await queue.domain(), ['/again', '/a', '/b'], 31 * DAY)
-    await queue.store(await queue.domain(), ['/c'], 31 * DAY)
+    for (const pages of [['/again', '/a', '/b'], ['/c']])
+      await queue.store(await queue.domain(), pages, 31 * DAY)
     await transaction(pool, async (client) => {
       await client.query(`update page set rendered_at = now() where path = '/again'`)
       assert.equal(await removeExpired(pool, { step: 2 }), 3)
     })
-    assert.equal(await removeExpired(pool), 0)
     assert.deepEqual(await left('page'), ['/again'])
   })
 
@@ -185,52 +184,30 @@ describe('removal of what has expired', () => {
   })
 })
 
-describe('reading', () => {
+it('pages that are read at once come in one statement, each as it comes alone', async () => {
   const statements: string[] = []
-  let fault: Error | null = null
-  const db = seenQueries(pool, ({ name }) => {
-    statements.push(name)
-    if (fault !== null) throw fault
-  })
+  const read = createStoredReader(seenQueries(pool, ({ name }) => void statements.push(name)))
   const id = (domain: DomainId, path: string, variant?: PageVariant) =>
     pageId(domain, path as PagePath, variant)
-
   const store = (domain: DomainId, path: string, etag: string, variant = 'desktop') =>
     pool.query(
       `insert into page (domain_id, path, variant, status, headers, body_br, html_bytes, etag, rendered_at)
        values ($1, $2, $4, 200, '[["X-One", "1"]]', 'body', 1, $3, now())`,
       [domain, path, etag, variant],
     )
-
-  it('pages that are read at once come in one statement, each as it comes alone', async () => {
-    const [red, blue] = [await queue.domain(), await queue.domain()]
-    await store(red, '/', 'red')
-    await store(red, '/', 'red-phone', 'mobile')
-    await store(blue, '/', 'blue')
-    await store(red, '/moved', 'older')
-    await pool.query(`insert into redirect values (${red}, '/moved', 301, '/', now() + interval '1 minute')`)
-    const pages = [id(blue, '/'), id(red, '/none'), id(red, '/', 'mobile'), id(red, '/moved')]
-    pages.push(id(red, '/'), id(red, '/'))
-    const read = createStoredReader(db)
-    const together = await Promise.all(pages.map(read))
-    assert.deepEqual(statements.splice(0), ['stored-pages-read'])
-    assert.deepEqual(
-      together.map((entry) => (entry?.kind === 'page' ? entry.etag : (entry?.kind ?? null))),
-      ['blue', null, 'red-phone', 'redirect', 'red', 'red'],
-    )
-    assert.deepEqual(await Promise.all(pages.map((page) => readStored(pool, page))), together)
-  })
-
-  it(`${MOST_AT_ONCE} in a statement; one that fails fails those that wait for it, and no later one`, async () => {
-    const red = await queue.domain()
-    const read = createStoredReader(db)
-    const many = paths(2 * MOST_AT_ONCE + 1).map((path) => id(red, path))
-    assert.deepEqual(new Set(await Promise.all(many.map(read))), new Set([null]))
-    assert.deepEqual(statements.splice(0), ['stored-pages-read', 'stored-pages-read', 'stored-page-read'])
-    fault = new Error('no database')
-    const failed = await Promise.allSettled(many.slice(0, 2).map(read))
-    assert.deepEqual(columns(failed, 'status').flat(), ['rejected', 'rejected'])
-    fault = null
-    assert.equal(await read(many[0]!), null)
-  })
+  const [red, blue] = [await queue.domain(), await queue.domain()]
+  await store(red, '/', 'red')
+  await store(red, '/', 'red-phone', 'mobile')
+  await store(blue, '/', 'blue')
+  await store(red, '/moved', 'older')
+  await pool.query(`insert into redirect values (${red}, '/moved', 301, '/', now() + interval '1 minute')`)
+  const pages = [id(blue, '/'), id(red, '/none'), id(red, '/', 'mobile'), id(red, '/moved')]
+  pages.push(id(red, '/'), id(red, '/'))
+  const together = await Promise.all(pages.map(read))
+  assert.deepEqual(statements, ['stored-pages-read'])
+  assert.deepEqual(
+    together.map((entry) => (entry?.kind === 'page' ? entry.etag : (entry?.kind ?? null))),
+    ['blue', null, 'red-phone', 'redirect', 'red', 'red'],
+  )
+  assert.deepEqual(await Promise.all(pages.map((page) => readStored(pool, page))), together)
 })

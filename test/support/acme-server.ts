@@ -47,9 +47,7 @@ export async function startTestAcme(ports: { http: number; tls: number }) {
     ca: authority.certificate,
     root: async () => authority.certificate,
     orders: [] as string[],
-    asked: [] as string[],
     replaced: [] as string[],
-    contacts: [] as string[][],
     fault: null as Fault | null,
     retryAfter: '7200',
     beforeJudging: async () => {},
@@ -118,12 +116,7 @@ export async function startTestAcme(ports: { http: number; tls: number }) {
       const kid = `${base}/account/${thumbprint(key)}`
       const status = accounts.has(kid) ? 200 : 201
       accounts.set(kid, key)
-      // RFC 8555, section 7.3.1: requesting an existing account changes nothing.
-      const { contact } = payload
-      if (Array.isArray(contact) && (status === 201 || id !== undefined))
-        acme.contacts.push(contact.map(String))
-      const last = acme.contacts.at(-1)
-      return { status, body: { status: 'valid', contact: last }, headers: { location: kid } }
+      return { status, body: { status: 'valid', contact: payload['contact'] }, headers: { location: kid } }
     }
     if (what === 'order' && id === undefined) {
       if (acme.fault === 'rate-limited') {
@@ -180,7 +173,6 @@ export async function startTestAcme(ports: { http: number; tls: number }) {
   }
 
   async function judge(order: Order, kind: 'http-01' | 'tls-alpn-01', expected: string): Promise<void> {
-    acme.asked.push(kind)
     await acme.beforeJudging()
     const proven = await (kind === 'http-01' ? askPlain : askTls)(order, expected).catch(() => false)
     order.status = proven ? 'ready' : 'invalid'

@@ -40,7 +40,7 @@ export const pathsOf = (jobs: readonly ClaimedJob[]) => jobs.map(({ page }) => p
 export const columns = <T, K extends keyof T>(rows: readonly T[], ...keys: K[]) =>
   rows.map((row) => keys.map((key) => row[key]))
 
-export type TestQueue = Awaited<ReturnType<typeof testQueue>>
+type TestQueue = Awaited<ReturnType<typeof testQueue>>
 
 type JobRow = {
   path: string
@@ -64,10 +64,9 @@ export async function testQueue() {
     accountCap = 100,
     occupied = [] as AccountId[],
     plain = [] as DomainId[],
-    leaseMs = 60_000,
   } = {}) => {
     const caps = { accountCap, domainCap: cap, domainBackgroundCap: cap }
-    return createClaim(pool, node, { ...caps, leaseMs, liveWaitMs: 10_000 })(
+    return createClaim(pool, node, { ...caps, leaseMs: 60_000, liveWaitMs: 10_000 })(
       { slots, backgroundSlots: backgroundSlots ?? slots, occupied, plain },
       systemClock.nowMs(),
     )

@@ -5,36 +5,55 @@ import type { DomainId } from '../../src/ids.ts'
 import { startWarm } from '../../src/queue/warm/warm.ts'
 import { readWarm, type WarmProgress } from '../../src/queue/warm/warm-progress.ts'
 import { warmStep } from '../../src/queue/warm/warm-step.ts'
-import { openQueue, type TestQueue } from './queue.ts'
+import { openQueue } from './queue.ts'
 
-export function testWarm(queue: TestQueue) {
+/** A queue with warm runs for all tests of a file, each of which finds it empty. */
+export async function openWarm() {
+  const queue = await openQueue()
   const { pool } = queue
-  return {
-    step: () => warmStep({ pool, plans: DEFAULT_PLANS, clock: systemClock }),
+  afterEach(() =>
+    pool.query(
+      'truncate warm, warm_count, warm_paused, warm_sitemap, known_path, sitemap, job, unstored_page',
+    ),
+  )
+  const step = () => warmStep({ pool, plans: DEFAULT_PLANS, clock: systemClock })
 
-    async domainWith(count: number, plan = 'enterprise'): Promise<DomainId> {
-      const domain = await queue.domain({ plan })
-      await pool.query(
-        `insert into known_path (domain_id, path, source, seen_at)
-         select $1, '/p' || lpad(n::text, 6, '0'), 'sitemap', now() from generate_series(1, $2) as n`,
-        [domain, count],
-      )
+  async function domainWith(count: number, plan = 'enterprise'): Promise<DomainId> {
+    const domain = await queue.domain({ plan })
+    await pool.query(
+      `insert into known_path (domain_id, path, source, seen_at)
+       select $1, '/p' || lpad(n::text, 6, '0'), 'sitemap', now() from generate_series(1, $2) as n`,
+      [domain, count],
+    )
+    return domain
+  }
+
+  /** Replaces the node that reads sitemaps. */
+  const read = (domain: DomainId, robots = '') =>
+    pool.query(
+      `update warm set state = 'queueing', robots = $2,
+              known = (select count(*) from known_path where domain_id = $1)
+        where domain_id = $1`,
+      [domain, robots],
+    )
+
+  return {
+    queue,
+    step,
+    domainWith,
+    read,
+    /** A run whose sitemaps are read. */
+    async started(count: number, { plan = 'enterprise', robots = '' } = {}): Promise<DomainId> {
+      const domain = await domainWith(count, plan)
+      await startWarm(pool, domain)
+      await read(domain, robots)
       return domain
     },
-
-    /** Replaces the node that reads sitemaps. */
-    read: (domain: DomainId, robots = '') =>
-      pool.query(
-        `update warm set state = 'queueing', robots = $2,
-                known = (select count(*) from known_path where domain_id = $1)
-          where domain_id = $1`,
-        [domain, robots],
-      ),
-
-    async queued(domain: DomainId): Promise<number> {
-      return (await queue.column(`select 1 from job where domain_id = $1 and state = 'queued'`, domain))
-        .length
+    async settle(): Promise<void> {
+      while ((await step()) === 'moved') {}
     },
+    queued: async (domain: DomainId): Promise<number> =>
+      (await queue.column(`select 1 from job where domain_id = $1 and state = 'queued'`, domain)).length,
 
     /** Ends waiting jobs in order; without a number, all of them. */
     end: (domain: DomainId, most = 1_000_000, state = 'done', detail: string | null = null) =>
@@ -48,31 +67,6 @@ export function testWarm(queue: TestQueue) {
       const progress = await readWarm(pool, domain)
       if (progress === null) throw new Error('no warm was asked for')
       return progress
-    },
-  }
-}
-
-/** A queue with warm runs for all tests of a file, each of which finds it empty. */
-export async function openWarm() {
-  const queue = await openQueue()
-  const warm = testWarm(queue)
-  afterEach(() =>
-    queue.pool.query(
-      'truncate warm, warm_count, warm_paused, warm_sitemap, known_path, sitemap, job, unstored_page',
-    ),
-  )
-  return {
-    queue,
-    ...warm,
-    /** A run whose sitemaps are read. */
-    async started(count: number, { plan = 'enterprise', robots = '' } = {}): Promise<DomainId> {
-      const domain = await warm.domainWith(count, plan)
-      await startWarm(queue.pool, domain)
-      await warm.read(domain, robots)
-      return domain
-    },
-    async settle(): Promise<void> {
-      while ((await warm.step()) === 'moved') {}
     },
   }
 }

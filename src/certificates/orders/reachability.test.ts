@@ -7,7 +7,7 @@ import ipaddr from 'ipaddr.js'
 import { testFleet } from '../../../test/support/certificate-fleet.ts'
 import { serve } from '../../../test/support/loopback.ts'
 import { createAddressGuard } from '../../outbound/address-guard.ts'
-import { type Challenge, publishChallenge } from '../acme/challenge.ts'
+import { type Challenge, findHttpChallenge, publishChallenge, withdrawChallenges } from '../acme/challenge.ts'
 import { reachesUs } from './reachability.ts'
 
 /** The one name that every machine has at an address of its own. */
@@ -69,21 +69,30 @@ it('only where each of its addresses does at which somebody answers', async (t) 
   })
 })
 
-it('ends when it is called off, also while the name is looked up', async () => {
-  const calling = new AbortController()
-  const asked = reachesUs(
-    { guard, lookup: () => new Promise(() => {}) },
-    NAME,
-    () => assert.fail('nothing is published'),
-    calling.signal,
-  )
-  calling.abort(new Error('the node ends'))
-  await assert.rejects(asked, /the node ends/)
-})
-
 it('not at an address that is not public, and not without one', async () => {
   const inner = await look(node.ports, NAME, createAddressGuard([]))
   assert.deepEqual(inner, { unreachable: 'localhost leads to an address that is not public' })
   const none = await look(node.ports, 'no-such-name.invalid')
   assert.deepEqual(none, { unreachable: 'no-such-name.invalid has no address in the DNS' })
+})
+
+it('a proof on the plain port is given for its own host and token only', async () => {
+  const [plain, inTls, next] = ['a', 'b', 'c'].map((letter) => letter.repeat(32)) as [string, string, string]
+  const mine = await fleet.addDomain('mine.example')
+  await fleet.addDomain('other.example')
+  const publish = (token: string, keyAuthorization: string, kind: Challenge['kind'] = 'http-01') =>
+    publishChallenge(fleet.pool, mine, { kind, token, keyAuthorization })
+  const find = (token: string, host = 'mine.example') => findHttpChallenge(fleet.pool, host, token)
+  await publish(plain, 'proof')
+  await publish(inTls, 'within the handshake', 'tls-alpn-01')
+  assert.deepEqual([await find(plain), await find(inTls)], ['proof', null])
+  for (const host of ['other.example', 'nobody.example']) assert.equal(await find(plain, host), null)
+
+  await publish(next, 'next')
+  assert.deepEqual([await find(plain), await find(next)], [null, 'next'], 'it is replaced by the next one')
+  await fleet.pool.query('update acme_challenge set expires_at = clock_timestamp()')
+  assert.equal(await find(next), null, 'it ends by itself')
+  await publish(next, 'next')
+  await withdrawChallenges(fleet.pool, mine)
+  assert.equal(await find(next), null)
 })

@@ -1,12 +1,14 @@
 /** What can go wrong with orders, with a CA that fails on request. */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, afterEach, it } from 'node:test'
+import { after, afterEach, describe, it } from 'node:test'
 import { startTestAcme } from '../../../test/support/acme-server.ts'
 import { type TestNode, testFleet } from '../../../test/support/certificate-fleet.ts'
 import { until } from '../../../test/support/condition.ts'
 import { silentLog } from '../../log.ts'
-import { takeOrderTasks } from './order-book.ts'
+import { renewalMs, suggestedMs } from '../acme/renewal.ts'
+import { backOffMs, renewalBackOffMs } from './back-off.ts'
+import { renewLease, takeOrderTasks, withLease } from './order-book.ts'
 import type { Ordering, OrderingDeps, OrderingOptions } from './ordering.ts'
 
 const MINUTE_MS = 60_000
@@ -267,31 +269,14 @@ it('a node that is lost in the middle of an order: another takes it up, and all 
   await until('no challenge is left', async () => (await challenges()).rowCount === 0)
 })
 
-it('a node that ends gives back what it is at: another begins at once', async () => {
-  const { asked, release } = holdJudging()
-  const ending = order(one)
-  await fleet.addDomain('handed-over.example')
-  await asked
-  await ending.close()
-  release()
-  order(two)
-  await issued('handed-over.example')
-  assert.equal(ordersOf('handed-over.example'), 2)
-})
-
 it('what a node brings after it lost its lease is dropped', async () => {
-  const { asked, release } = holdJudging()
-  order(one)
   const domain = await fleet.addDomain('late.example')
-  await asked
-  await fleet.pool.query(
-    `update certificate_order set lease = gen_random_uuid(), lease_until = now() + interval '1 hour' where domain_id = $1`,
-    [domain.id],
-  )
-  release()
-  await until('the CA has given it', async () => acme.asked.length > 0)
-  await orderings[0]!.close()
-  assert.equal((await fleet.view('late.example')).certificate, null)
+  const taking = { lease: randomUUID(), leaseMs: 60_000, limit: 1, nowMs: fleet.clock.nowMs() }
+  const [task] = await takeOrderTasks(fleet.pool, taking)
+  assert.equal(task?.domain.id, domain.id)
+  await fleet.pool.query('update certificate_order set lease = gen_random_uuid()')
+  assert.equal(await withLease(fleet.pool, task, () => assert.fail('it is stored')), false)
+  assert.equal(await renewLease(fleet.pool, task, 60_000), false)
 })
 
 it('a domain that is deleted and registered by another while an order runs: he gets one of his own', async () => {
@@ -332,14 +317,12 @@ it('what was issued while the database could not take it is stored a moment late
     await fleet.pool.query('alter table certificate rename to put_away')
   }
   const said: string[] = []
-  const log = Object.assign(silentLog(), { warn: (_: unknown, words: string) => said.push(words) })
-  order(one, { log }, { pollMs: 600_000 })
+  const warn = (_: unknown, words: string) => said.push(words)
+  order(one, { log: Object.assign(silentLog(), { warn }) }, { pollMs: 600_000 })
   await fleet.addDomain('stored-late.example')
-  await until('it could not be stored', async () =>
-    said.includes('a new certificate could not be stored yet'),
-  )
+  await until('it was not stored', () => said.includes('a new certificate could not be stored yet'))
   await fleet.pool.query('alter table put_away rename to certificate')
-  await until('it is stored', async () => (await fleet.view('stored-late.example')).certificate)
+  await issued('stored-late.example')
   assert.equal(ordersOf('stored-late.example'), 1)
 })
 
@@ -366,4 +349,50 @@ it('a domain that failed the last time holds up no other; then the one that wait
     taken.push(task.domain.name)
   }
   assert.deepEqual(taken, ['renewal.example', 'new.example', 'failed-long-ago.example'])
+})
+
+const least = () => 0
+const most = () => 1
+
+describe('waiting after failures', () => {
+  it('doubles up to a limit, for each kind of its own', () => {
+    const minutes = (kind: Parameters<typeof backOffMs>[0]) =>
+      [1, 2, 6, 7, 8, 9, 1_000].map((failures) => backOffMs(kind, failures, least) / MINUTE_MS)
+    assert.deepEqual(minutes('not-here'), [1, 2, 32, 60, 60, 60, 60])
+    assert.deepEqual(minutes('ca-away'), minutes('not-here'))
+    assert.deepEqual(minutes('refused'), [10, 20, 320, 640, 1_280, 1_440, 1_440])
+    assert.deepEqual(minutes('fault'), [5, 10, 160, 320, 360, 360, 360])
+  })
+
+  it('is up to a quarter less by chance, and never less than the CA wants, for two days at most', () => {
+    assert.equal(backOffMs('refused', 1, most), 7.5 * MINUTE_MS)
+    assert.equal(backOffMs('refused', 1, most, 3_600_000), 3_600_000)
+    assert.equal(backOffMs('refused', 1, least, 1), 10 * MINUTE_MS)
+    assert.equal(backOffMs('refused', 1, least, 365 * DAY_MS), 2 * DAY_MS)
+  })
+})
+
+it('the wait for a renewal is shorter around the end of the certificate, and long again when that is long past', () => {
+  const hours = (leftHours: number, wantedHours: number | null = null) =>
+    renewalBackOffMs(24 * HOUR_MS, leftHours * HOUR_MS, wantedHours === null ? null : wantedHours * HOUR_MS) /
+    HOUR_MS
+  const waits = [192, 80, 8, 0, -8, -80, -720].map((left) => hours(left))
+  assert.deepEqual(waits, [24, 10, 1, 1 / 6, 1, 10, 24])
+  // Never less than the CA wants, for two days at most.
+  assert.deepEqual([hours(8, 5), hours(8, 9_000), hours(-8, 5)], [5, 48, 5])
+})
+
+describe('the time of a renewal', () => {
+  it('is at a third of the lifetime, up to a thirtieth earlier, however long that is', () => {
+    for (const days of [90, 45, 6]) {
+      const times = { notBeforeMs: 0, notAfterMs: days * DAY_MS }
+      assert.equal(renewalMs(times, least), Math.round((days * DAY_MS * 2) / 3))
+      assert.equal(renewalMs(times, most), Math.round(days * DAY_MS * (1 - 1 / 3 - 1 / 30)))
+    }
+  })
+
+  it('is within the window that the CA suggests', () => {
+    const window = { startMs: 1_000, endMs: 2_000, askAgainMs: 1 }
+    assert.deepEqual([suggestedMs(window, least), suggestedMs(window, most)], [1_000, 2_000])
+  })
 })

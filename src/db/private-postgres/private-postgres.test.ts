@@ -77,15 +77,6 @@ describe('the private PostgreSQL', () => {
     ])
   })
 
-  it('keeps what was stored over a restart, and starts quietly the second time', async () => {
-    await database.pool.query('create table kept as select 7 as n')
-    await database.close()
-    const again: string[] = []
-    database = await open(dataDir, again)
-    assert.deepEqual((await database.pool.query('select n from kept')).rows, [{ n: 7 }])
-    assert.deepEqual(again, [])
-  })
-
   it('refuses a data directory of another major version, and says what to do', async () => {
     await database.close()
     const file = path.join(dataDir, 'postgres/data/PG_VERSION')
@@ -146,18 +137,6 @@ describe('awkward data directories', () => {
       mkdirSync(dataDir, { recursive: true })
       execFileSync('ln', ['-s', '/var/lib/prepaint/000000000000/postgres', link])
       await assert.rejects(open(dataDir), /links to the database in .* which is gone/)
-    })
-
-    it('of an ordinary user, opened by root: runs as that user, who can go on afterwards', async () => {
-      const dataDir = testDataDir(user)
-      // A user without a passwd entry could not run initdb: root makes it, and gives it away.
-      await (await open(dataDir)).close()
-      execFileSync('chown', ['-R', '65534:65534', dataDir])
-      const again = await open(dataDir)
-      assert.equal(uidIn(dataDir), 65_534)
-      await again.close()
-      const home = path.join(dataDir, 'postgres')
-      assert.equal(execFileSync('find', [home, '!', '-uid', '65534'], { encoding: 'utf8' }), '')
     })
 
     if (canTraverse(import.meta.dirname, user)) {

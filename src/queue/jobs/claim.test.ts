@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { until } from '../../../test/support/condition.ts'
-import { waitingForLocks } from '../../../test/support/database.ts'
 import { columns, HOME, openQueue, paths, pathsOf, RENDERED, testQueue } from '../../../test/support/queue.ts'
 import { DEFAULT_PLANS } from '../../accounts/plans.ts'
 import { systemClock } from '../../clock.ts'
@@ -185,31 +184,7 @@ it('a claim brings all that a render needs', async () => {
     ...{ node: 'me', attempts: 1, faults: 0, priority: 'live', page: pageId(domain, HOME), lead: job!.id },
     account: await queue.accountOf(domain),
     ...{ originUrl: 'http://127.0.0.1:1', isActive: false, plan: 'pro', rendersUsed: 42, query: 'keep' },
-    ...{
-      isProbe: false,
-      isCompared: false,
-      tried: null,
-      sealedHeaders: null,
-      captureByMs: null,
-      visitor: {},
-    },
   })
-})
-
-it('settings that are saved while a claim waits for its turn count', async (t) => {
-  const domain = await queue.domain()
-  await enqueue(queue.pool, domain, [HOME], 'live')
-  const other = await queue.pool.connect()
-  // Also its lock, which every claim takes.
-  t.after(() => other.release(true))
-  await other.query('begin')
-  await other.query('select pg_advisory_xact_lock(7226, 0)')
-  const claiming = queue.claim()
-  await until('the claim waits', async () => (await waitingForLocks(queue.pool)) === 1)
-  await queue.set(domain, { render: { locale: 'de-CH' }, origin_cache_control: 'respect' })
-  await other.query('commit')
-  const [job] = await claiming
-  assert.deepEqual([job?.visitor.locale, job?.respectsNoStore], ['de-CH', true])
 })
 
 describe('a miss at a node that renders: queued and claimed in one step', () => {

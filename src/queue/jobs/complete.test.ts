@@ -1,21 +1,27 @@
+/** How jobs end: by a result, by the end of a lease, and how those who wait for them hear of it. */
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { describe, it } from 'node:test'
 import { brotliDecompressSync } from 'node:zlib'
 import { until } from '../../../test/support/condition.ts'
 import { notifiedBy, waitingForLocks } from '../../../test/support/database.ts'
-import { HOME, openQueue, paths, RENDERED } from '../../../test/support/queue.ts'
+import { columns, HOME, openQueue, paths, RENDERED } from '../../../test/support/queue.ts'
 import { DEFAULT_PLANS } from '../../accounts/plans.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { DomainId, DomainName, JobId, PagePath } from '../../ids.ts'
+import { silentLog } from '../../log.ts'
 import type { RenderOutcome } from '../../render/outcome.ts'
 import { pageId } from '../../store/page-id.ts'
 import type { QueryRule } from '../../store/path.ts'
 import { purgePages } from '../../store/purge.ts'
 import { htmlOf, type StoredPage } from '../../store/stored-page.ts'
 import type { Found } from '../judging/effect.ts'
-import type { ClaimedJob } from './claim.ts'
+import { createJobWaiter } from './await.ts'
+import { cancelJobs } from './cancel.ts'
+import { createReaper } from './complete.ts'
 import { enqueue } from './enqueue.ts'
 import type { JobEnd } from './job.ts'
+import { startLease } from './lease.ts'
 import { renderSpelling, SPELLINGS_LIMIT } from './run-job.ts'
 
 const queue = await openQueue()
@@ -84,15 +90,6 @@ it('the quota: 50 renders that end at once never get past 120 %', async () => {
   assert.equal((await queue.stored(domain)).length, 12)
 })
 
-it('the quota: counts in the month of the clock that was handed in', async () => {
-  const nowMs = Date.UTC(2031, 0, 31, 23, 59, 59, 999)
-  const domain = await queue.domain()
-  await queue.completer({ clock: { nowMs: () => nowMs } })(await queue.running(domain), RENDERED)
-  const months = await queue.column('select month from render_count where domain_id = $1', domain)
-  assert.deepEqual(months, ['2031-01-01'])
-  assert.equal((await queue.page(domain))?.renderedAtMs, nowMs)
-})
-
 it('pages of a domain that end together are each stored as alone, but not where a purge came before, or the job is another node’s', async () => {
   const domain = await queue.domain()
   await enqueue(queue.pool, domain, paths(5), 'warm')
@@ -149,44 +146,6 @@ it('a purge that waits to commit holds up the result of a render, which then see
   assert.equal(await queue.renders(domain), 0)
 })
 
-describe('who waits at the same node is told', () => {
-  const told: [JobId, JobEnd, StoredPage | null][] = []
-  const ending = queue.completer({ ended: (id, end, page) => void told.push([id, end, page]) })
-  const complete = (job: ClaimedJob, found: Found) => {
-    told.length = 0
-    return ending(job, found)
-  }
-
-  it('what was stored, as it is read from there', async () => {
-    const domain = await queue.domain()
-    const job = await queue.running(domain)
-    await complete(job, RENDERED)
-    const [[id, end, page] = []] = told
-    assert.deepEqual([told.length, id, end], [1, job.id, DONE])
-    const bodyHtml = undefined
-    assert.deepEqual({ ...page, bodyHtml }, { ...(await queue.page(domain)), bodyHtml })
-  })
-
-  it('nothing of a page that only lives longer: its bytes are those of before', async () => {
-    const domain = await queue.domain()
-    await queue.complete(await queue.running(domain), RENDERED)
-    const completion = await complete(await queue.running(domain), RENDERED)
-    assert.deepEqual(completion, { state: 'done', outcome: 'rendered', detail: 'unchanged' })
-    assert.deepEqual(told[0]?.[2], null)
-  })
-
-  it('how a job ended that brought no page, and nothing while it has not ended', async () => {
-    const job = await queue.running(await queue.domain())
-    await complete(job, { kind: 'aborted' })
-    assert.deepEqual(told, [])
-    const [again] = await queue.claim()
-    await complete(job, RENDERED)
-    assert.deepEqual(told, [], 'it is another run by now')
-    await complete(again!, { kind: 'blank' })
-    assert.deepEqual(told, [[job.id, { state: 'failed', outcome: 'blank' }, null]])
-  })
-})
-
 describe('a redirect to another spelling of the page', () => {
   const SITE = 'https://shop.example'
   const PAGE: RenderOutcome = { kind: 'rendered', status: 200, headers: [], html: '<p>a' }
@@ -234,5 +193,170 @@ describe('a redirect to another spelling of the page', () => {
     assert.equal((await play('/a', [...hops, PAGE])).found, PAGE)
     const { found } = await play('/a', [to(`${SITE}/a?utm_source=1`), to(`${SITE}/b`)])
     assert.deepEqual(found, to(`${SITE}/b`))
+  })
+})
+
+const reap = createReaper(queue.pool)
+const leaseOf = (node: string, runs: Parameters<typeof startLease>[2] = []) =>
+  startLease(queue.connection, { node, leaseMs: 60_000, renewMs: 60_000 }, runs, silentLog())
+
+describe('reaping', () => {
+  it('takes nothing from a node that lives and renews, what it did not renew, and all once it has gone', async () => {
+    const node = randomUUID()
+    const lease = await leaseOf(node)
+    await enqueue(queue.pool, await queue.domain(), [HOME], 'live')
+    const [job] = await queue.claim({ node })
+    const leaseEnds = (inMs: number) =>
+      queue.pool.query(`update job set lease_until = now() + $1 * interval '1 millisecond'`, [inMs])
+    await leaseEnds(60_000)
+    assert.equal(await reap(), 0)
+    await leaseEnds(-1)
+    assert.equal(await reap(), 1)
+    assert.deepEqual(await queue.complete(job!, RENDERED), { state: 'taken-away' })
+    await queue.claim({ node })
+    await lease.close()
+    await until('the lock of the node is free', async () => (await reap()) === 1)
+  })
+
+  it('gives up on a job that outlives its third node; the page for phones follows all the same', async () => {
+    const domain = await queue.domain()
+    await enqueue(queue.pool, domain, [HOME], 'live', { variant: 'both' })
+    const states: unknown[] = []
+    for (let i = 0; i < 3; i++) {
+      await queue.claim()
+      assert.equal(await reap(), 1)
+      states.push(...columns(await queue.jobs(domain), 'state', 'outcome'))
+    }
+    assert.deepEqual(states.map(String), ['queued,', 'queued,', 'failed,crashed', 'queued,'])
+  })
+})
+
+it('a lease comes back after its connection was lost, and then tells what was taken', async () => {
+  const backend = async () => {
+    const ours = 'database = (select oid from pg_database where datname = current_database())'
+    const sql = `select pid from pg_locks where locktype = 'advisory' and granted and ${ours}`
+    return (await queue.column<number>(sql))[0]
+  }
+  const node = randomUUID()
+  const run = { job: { id: randomUUID() as never, attempts: 1 }, abort: new AbortController() }
+  const runs: (typeof run)[] = []
+  const lease = await leaseOf(node, runs)
+  assert(lease.held)
+  await until('the first renewal', async () => (await backend()) !== undefined)
+  runs.push(run)
+  await queue.pool.query('select pg_terminate_backend($1)', [await backend()])
+  await until('it knows', () => run.abort.signal.aborted)
+  await until('it holds again', () => lease.held)
+  await lease.close()
+  assert(!lease.held)
+})
+
+const listener = await queue.listener()
+const patience = () => AbortSignal.timeout(8_000)
+/** Longer than any test: what is heard was heard without it. */
+const NO_POLL_MS = 600_000
+/** Hears nothing. */
+const DEAF = { on() {}, onLost() {} }
+
+async function newJob(): Promise<JobId> {
+  const [job] = await enqueue(queue.pool, await queue.domain(), [HOME], 'live')
+  return job!.jobId
+}
+
+async function finishAll(): Promise<void> {
+  for (const job of await queue.claim({ cap: 10_000, slots: 10_000 })) await queue.complete(job, RENDERED)
+}
+
+describe('awaiting a job', () => {
+  it('is told by its own node with the page as it is read from the store, and once', async () => {
+    const waiter = createJobWaiter(DEAF, queue.pool, silentLog(), NO_POLL_MS)
+    const complete = queue.completer({ ended: waiter.ended })
+    const domain = await queue.domain()
+    const [job, other] = [await queue.running(domain), await queue.running(domain, '/other')]
+    const waits = [waiter.wait(job.id, patience()), waiter.wait(job.id, patience())]
+    await complete(other, RENDERED)
+    assert.equal(waiter.waiting, 1, 'nobody waits for that one')
+    await complete(job, RENDERED)
+    waiter.ended(job.id, { state: 'failed', outcome: 'blank' }, null)
+    const page = { ...(await queue.page(domain)), bodyHtml: undefined }
+    for (const end of await Promise.all(waits)) {
+      assert(end !== 'late')
+      assert.deepEqual({ ...end, page: { ...end.page, bodyHtml: undefined } }, { ...DONE, page })
+    }
+    assert.equal(waiter.waiting, 0)
+  })
+
+  it('nothing is told while a job has not ended', async () => {
+    const ends: JobEnd[] = []
+    const complete = queue.completer({ ended: (_job, end) => void ends.push(end) })
+    const job = await queue.running(await queue.domain())
+    await complete(job, { kind: 'aborted' })
+    const [again] = await queue.claim()
+    await complete(job, RENDERED)
+    assert.deepEqual(ends, [], 'it is another run by now')
+    await complete(again!, { kind: 'blank' })
+    assert.deepEqual(ends, [{ state: 'failed', outcome: 'blank' }])
+  })
+
+  it('no end is missed, whenever it comes', async () => {
+    const waiter = createJobWaiter(listener, queue.pool, silentLog(), NO_POLL_MS)
+    for (let round = 0; round < 30; round++) {
+      const id = await newJob()
+      const [end] = await Promise.all([waiter.wait(id, AbortSignal.timeout(5_000)), finishAll()])
+      assert.notEqual(end, 'late', `round ${round}`)
+    }
+  })
+
+  it('looks again when the listener connection was lost', async () => {
+    const waiter = createJobWaiter(await queue.listener(), queue.pool, silentLog(), NO_POLL_MS)
+    const waiting = newJob().then((id) => waiter.wait(id, patience()))
+    await until('it waits', () => waiter.waiting === 1)
+    await queue.pool.query(
+      `select pg_terminate_backend(pid) from pg_stat_activity where query ilike 'listen%' and datname = current_database()`,
+    )
+    await finishAll()
+    assert.deepEqual(await waiting, DONE)
+  })
+
+  it('is late when the signal comes first, or the waiter is closed, and nothing of it stays behind', async () => {
+    const waiter = createJobWaiter(listener, queue.pool, silentLog())
+    const id = await newJob()
+    const control = new AbortController()
+    const [patient, impatient] = [waiter.wait(id, patience()), waiter.wait(id, control.signal)]
+    control.abort()
+    assert.equal(await impatient, 'late')
+    assert.equal(waiter.waiting, 1)
+    await finishAll()
+    assert.notEqual(await patient, 'late')
+    assert.equal(waiter.waiting, 0)
+    assert.equal(await waiter.wait(id, AbortSignal.abort()), 'late')
+    const last = waiter.wait(await newJob(), patience())
+    waiter.close()
+    await until('it is told', () => waiter.waiting === 0, 5_000)
+    assert.equal(await last, 'late')
+  })
+
+  it('tells how it ended: cancelled, or gone with its domain', async () => {
+    const waiter = createJobWaiter(listener, queue.pool, silentLog(), 20)
+    const [one, two] = [await queue.domain(), await queue.domain()]
+    const jobs = [one, two].map((domain) => enqueue(queue.pool, domain, [HOME], 'live'))
+    const waits = (await Promise.all(jobs)).map(([job]) => waiter.wait(job!.jobId, patience()))
+    await cancelJobs(queue.pool, one)
+    await queue.pool.query('delete from domain where id = $1', [two])
+    assert.deepEqual(await Promise.all(waits), [
+      { state: 'cancelled', outcome: 'cancelled' },
+      { state: 'cancelled', outcome: 'domain-gone' },
+    ])
+  })
+
+  it('outlives a database that does not answer', async (t) => {
+    const id = await newJob()
+    await finishAll()
+    const query = t.mock.method(queue.pool, 'query')
+    for (const call of [0, 1])
+      query.mock.mockImplementationOnce(() => Promise.reject(new Error('away')), call)
+    const waiter = createJobWaiter(DEAF, queue.pool, silentLog(), 20)
+    assert.deepEqual(await waiter.wait(id, patience()), DONE)
+    assert(query.mock.callCount() > 2)
   })
 })

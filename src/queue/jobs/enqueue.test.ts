@@ -1,14 +1,9 @@
 import assert from 'node:assert/strict'
-import { beforeEach, describe, it, mock } from 'node:test'
-import { until } from '../../../test/support/condition.ts'
-import { waitingForLocks } from '../../../test/support/database.ts'
+import { beforeEach, describe, it } from 'node:test'
 import { columns, HOME, openQueue, paths, RENDERED } from '../../../test/support/queue.ts'
-import { transaction } from '../../db/transaction.ts'
-import { AppError } from '../../errors.ts'
 import type { DomainId, JobId, PagePath } from '../../ids.ts'
-import { pageId } from '../../store/page-id.ts'
 import { cancelJobs } from './cancel.ts'
-import { enqueue, enqueueLive } from './enqueue.ts'
+import { enqueue } from './enqueue.ts'
 import { findJob, type JobState, removeOldJobs } from './job.ts'
 import { countJobs, type JobsWanted, listJobs } from './list-jobs.ts'
 
@@ -48,27 +43,18 @@ describe('lists of jobs', async () => {
     assert.deepEqual(await listed({ domain: red }), ['/first', '/waits', '/fourth', '/second'])
     assert.deepEqual(await listed({ domain: red, state: 'done' }), ['/first'])
     assert.deepEqual(await listed({ state: 'queued' }), ['/new', '/waits'])
-    assert.deepEqual(await listed({ state: 'done' }), ['/first', '/third'])
-    // Of all domains, no more that have ended than are looked at, the last of them; what is open is always there.
+    // Of all domains, no more that have ended than are looked at; what is open is always there.
     assert.deepEqual(await listed({}, 3), ['/new', '/runs', '/waits', '/fourth', '/third', '/second'])
-    assert.deepEqual(await listed({ state: 'done' }, 3), ['/third'])
-    assert.deepEqual(await listed({ state: 'queued' }, 3), ['/new', '/waits'])
-    assert.equal((await listed({ domain: red }, 1)).length, 4)
   })
 
-  it('counts every state, of all domains or of one, and says when more have ended than it counts', async () => {
+  it('counts every state, and says when more have ended than it counts', async () => {
     const counts = { queued: 2, running: 1, done: 2, failed: 1, cancelled: 1 }
-    assert.deepEqual(await countJobs(queue.pool, null), { counts, isWhole: true })
-    const ofRed = { queued: 1, running: 0, done: 1, failed: 1, cancelled: 1 }
-    assert.deepEqual(await countJobs(queue.pool, red, 1), { counts: ofRed, isWhole: true })
-    const { counts: some, isWhole } = await countJobs(queue.pool, null, 3)
-    assert.deepEqual([some.done, some.failed, some.cancelled, isWhole], [1, 1, 1, false])
-    assert.equal((await countJobs(queue.pool, null, 4)).isWhole, true)
+    assert.deepEqual(await countJobs(queue.pool, null, 4), { counts, isWhole: true })
+    assert.equal((await countJobs(queue.pool, null, 3)).isWhole, false)
   })
 })
 
-const refused = (code: string) => (error: unknown) => error instanceof AppError && error.code === code
-const full = refused('queue_full')
+const full = { code: 'queue_full' }
 
 describe('enqueue', () => {
   it('gives one job a path, in the order asked, duplicates joined', async () => {
@@ -93,19 +79,6 @@ describe('enqueue', () => {
     const mixed = await enqueue(queue.pool, domain, [...paths(3), HOME], 'refresh')
     assert.deepEqual(mixed[3], first)
     assert.deepEqual(columns(await queue.jobs(domain), 'priority').flat(), [0, 1, 1, 1])
-  })
-
-  it('a live job has the name of its request at once: a second statement would hold its row while a node claims', async () => {
-    const domain = await queue.domain()
-    const query = mock.fn(queue.pool.query.bind(queue.pool))
-    const job = await enqueueLive({ query } as never, pageId(domain, HOME), 'first', 10_000)
-    assert.equal(await enqueueLive(queue.pool, pageId(domain, HOME), 'joins later', 10_000), job)
-    const { rows } = await queue.pool.query('select request_id from job where id = $1', [job])
-    assert.deepEqual([rows, query.mock.callCount()], [[{ request_id: 'first' }], 1])
-    await assert.rejects(
-      enqueueLive(queue.pool, pageId(0 as DomainId, HOME), 'nobody', 10_000),
-      refused('domain_not_found'),
-    )
   })
 
   it('bulks of the same pages in different orders do not lock each other out', async () => {
@@ -201,16 +174,4 @@ it('cancelling takes what waits and what runs of one domain, and nothing of anot
   assert.deepEqual(await queue.complete(running!, RENDERED), { state: 'taken-away' })
   assert.deepEqual(columns(await queue.jobs(domain), 'outcome').flat(), Array(3).fill('cancelled'))
   assert.deepEqual(columns(await queue.jobs(other), 'state').flat(), ['queued', 'queued'])
-})
-
-it('what is queued in bulk at the same moment is cancelled too', async () => {
-  const domain = await queue.domain()
-  let cancelled: Promise<number> | null = null
-  await transaction(queue.pool, async (client) => {
-    await enqueue(client, domain, paths(3), 'refresh')
-    cancelled = transaction(queue.pool, (other) => cancelJobs(other, domain))
-    await until('the other one waits', async () => (await waitingForLocks(queue.pool)) === 1)
-  })
-  assert.equal(await cancelled, 3)
-  assert.deepEqual(columns(await queue.jobs(domain), 'state').flat(), Array(3).fill('cancelled'))
 })

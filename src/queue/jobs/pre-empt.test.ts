@@ -109,13 +109,6 @@ describe('a live job without a slot', () => {
     assert.deepEqual(await after(GIVEN_BACK_LIMIT + 2), [])
     assert.deepEqual(await after(GIVEN_BACK_LIMIT + 1), ['/again'])
   })
-
-  it('nobody goes for a job that waits for its back-off', async () => {
-    const runs = await run(await queue.domain(), ['/a'], 'warm')
-    await live(await queue.domain(), '/live')
-    await queue.pool.query(`update job set run_at = now() + interval '1 hour' where state = 'queued'`)
-    assert.deepEqual(await patiently(runs), [])
-  })
 })
 
 describe('a long render', () => {
@@ -179,14 +172,5 @@ describe('a live job', () => {
     const runs = [...(await run(capped, paths(CAP), 'warm')), ...(await run(other, ['/other'], 'warm'))]
     await live(capped, '/live')
     assert.deepEqual(await patiently(runs, 4), [`/p${CAP - 1}`])
-  })
-
-  it('whose domain is at its cap counts what runs at other nodes', async () => {
-    const domain = await queue.domain()
-    const runs = await run(domain, ['/here'], 'warm')
-    await enqueue(queue.pool, domain, paths(CAP - 1), 'warm')
-    await queue.claim({ node: 'another' })
-    await live(domain, '/live')
-    assert.deepEqual(await patiently(runs, 4), ['/here'])
   })
 })

@@ -14,8 +14,7 @@ import { BROUGHT } from './claim.ts'
 import { createReaper } from './complete.ts'
 import { enqueue } from './enqueue.ts'
 import type { Priority } from './job.ts'
-import type { WorkerDeps, WorkerOptions } from './worker.ts'
-import { startWorker } from './worker.ts'
+import { startWorker, type WorkerDeps, type WorkerOptions } from './worker.ts'
 
 const queue = await openQueue()
 const listener = await queue.listener()
@@ -58,20 +57,6 @@ describe('a worker', () => {
     await worker.began(3)
     assert.deepEqual([worker.requests[2]?.path, worker.running], ['/live', 2])
     assert.equal(worker.requests[1]?.signal.aborted, true, 'the youngest was given back')
-  })
-
-  it('does not wait for what follows a render, unless that piles up', async (t) => {
-    const gate = Promise.withResolvers<null>()
-    let following = 0
-    const prober = { after: () => gate.promise.finally(void following++) }
-    const worker = await start(t, { slots: 2, prober, domainCap: 10 })
-    const domains = [await queue.domain(), await queue.domain()]
-    for (const domain of domains) await enqueue(queue.pool, domain, paths(5), 'live')
-    const allOpen = async () => (await Promise.all(domains.map(open))).reduce((sum, count) => sum + count)
-    await until('as many wait as have slots, and hold two more', () => following === 4)
-    assert.deepEqual([worker.running, await allOpen()], [2, 6])
-    gate.resolve(null)
-    await until('all is rendered', async () => (await allOpen()) === 0)
   })
 
   it('renders nothing for an inactive domain or one over quota', async (t) => {
@@ -199,7 +184,7 @@ it('pages that need no browser share a slot; they go back to the queue where one
   assert.deepEqual([job?.state, job?.outcome, job?.faults], ['done', 'rendered', 0])
 })
 
-type Options = Partial<WorkerOptions> & Partial<Pick<WorkerDeps, 'canRender' | 'clock' | 'prober'>>
+type Options = Partial<WorkerOptions> & Partial<Pick<WorkerDeps, 'canRender' | 'clock'>>
 /** `held`: renders end when released or aborted. `stuck`: never, whatever they are told. */
 type Render = 'held' | 'stuck' | ((request: RenderRequest) => RenderOutcome)
 
@@ -213,7 +198,7 @@ async function rendering(t: TestContext, options: Options, render: Render = 'hel
 }
 
 async function start(t: TestContext, options: Options = {}, render: Render = () => RENDERED) {
-  const { canRender = () => true, clock = systemClock, prober = { after: async () => null } } = options
+  const { canRender = () => true, clock = systemClock } = options
   const requests: RenderRequest[] = []
   const gate = Promise.withResolvers<RenderOutcome>()
   let running = 0
@@ -222,7 +207,7 @@ async function start(t: TestContext, options: Options = {}, render: Render = () 
   const worker = await startWorker(
     {
       ...{ pool, connection, notifications: listener, plans: DEFAULT_PLANS, log: silentLog() },
-      ...{ prober, canRender, clock },
+      ...{ prober: { after: async () => null }, canRender, clock },
       async render(request) {
         requests.push(request)
         most = Math.max(most, ++running)

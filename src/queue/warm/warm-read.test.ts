@@ -6,11 +6,10 @@ import { until } from '../../../test/support/condition.ts'
 import { startTestSite, type TestAnswer } from '../../../test/support/site.ts'
 import { openWarm } from '../../../test/support/warm.ts'
 import { DEFAULT_PLANS } from '../../accounts/plans.ts'
-import { type Stopwatch, systemClock, systemStopwatch } from '../../clock.ts'
-import { transaction } from '../../db/transaction.ts'
+import { systemClock, systemStopwatch } from '../../clock.ts'
 import type { DomainId } from '../../ids.ts'
 import { silentLog } from '../../log.ts'
-import { pauseWarm, startWarm } from './warm.ts'
+import { startWarm } from './warm.ts'
 import { DEPTH_LIMIT, readWarmSitemaps, TURN_LIMIT_SECONDS } from './warm-read.ts'
 import { startWarmRuns } from './warm-runs.ts'
 
@@ -39,9 +38,9 @@ async function site(answers: Record<string, TestAnswer>): Promise<DomainId> {
   Object.assign(origin.answers, answers)
   return atOrigin(await queue.domain())
 }
-const read = (options: { leaseMs?: number; stopwatch?: () => number } = {}) =>
+const read = (stopwatch = systemStopwatch) =>
   readWarmSitemaps(
-    { pool: queue.pool, get: origin.options, clock: systemClock, log: silentLog(), ...options },
+    { pool: queue.pool, get: origin.options, clock: systemClock, log: silentLog(), stopwatch },
     new AbortController().signal,
   )
 const NONE = { left: 0, failed: 0, failures: [] }
@@ -164,57 +163,33 @@ describe('what a warm reads', () => {
   })
 })
 
-describe('a run whose sitemaps are read', () => {
-  /** Its second sitemap answers when told to. */
-  async function held() {
-    const asked = Promise.withResolvers<void>()
-    const go = Promise.withResolvers<void>()
-    const domain = await site({
-      '/robots.txt': 'Sitemap: /1.xml\nSitemap: /2.xml',
-      '/1.xml': urlset('/a'),
-      '/2.xml': async (res) => {
-        asked.resolve()
-        await go.promise
-        res.end(urlset('/b'))
-      },
-    })
-    return { domain, asked: asked.promise, go: go.resolve }
-  }
-
-  it('is read by one node at a time; once its lease ends, the next goes on with the sitemap that it was at', async () => {
-    const { domain, asked, go } = await held()
-    const first = read()
-    await asked
-    assert.equal(await read(), false)
-    await queue.pool.query('update warm set lease_until = clock_timestamp()')
-    go()
-    origin.asked.length = 0
-    assert.deepEqual([await read(), await first], [true, true])
-    assert.deepEqual(origin.asked, ['/2.xml'])
-    assert.deepEqual(await known(domain), ['/a', '/b'])
-    assert.equal((await warm.progress(domain)).state, 'queueing')
+it('a run is read by one node at a time; once its lease ends, the next goes on with the sitemap that it was at', async () => {
+  const [asked, go] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const domain = await site({
+    '/robots.txt': 'Sitemap: /1.xml\nSitemap: /2.xml',
+    '/1.xml': urlset('/a'),
+    '/2.xml': async (res) => {
+      asked.resolve()
+      await go.promise
+      res.end(urlset('/b'))
+    },
   })
-
-  it('a pause ends the reading; later it goes on with the sitemap that it was at', async () => {
-    const { domain, asked, go } = await held()
-    const reading = read({ leaseMs: 30 })
-    await asked
-    await transaction(queue.pool, (client) => pauseWarm(client, domain))
-    await reading
-    assert.equal(await read(), false)
-    go()
-    await queue.pool.query('update warm set paused_at = null')
-    origin.asked.length = 0
-    await read()
-    assert.deepEqual(origin.asked, ['/2.xml'])
-    assert.deepEqual(await known(domain), ['/a', '/b'])
-  })
+  const first = read()
+  await asked.promise
+  assert.equal(await read(), false)
+  await queue.pool.query('update warm set lease_until = clock_timestamp()')
+  go.resolve()
+  origin.asked.length = 0
+  assert.deepEqual([await read(), await first], [true, true])
+  assert.deepEqual(origin.asked, ['/2.xml'])
+  assert.deepEqual(await known(domain), ['/a', '/b'])
+  assert.equal((await warm.progress(domain)).state, 'queueing')
 })
 
 describe('a turn at reading', () => {
   /** Its seconds pass as the sitemaps of `slow` are answered, and not otherwise. */
   const time = { seconds: 1_000 }
-  const turn = () => read({ stopwatch: () => time.seconds })
+  const turn = () => read(() => time.seconds)
   const slow = (seconds: number, paths: readonly string[]) => (res: http.ServerResponse) => {
     time.seconds += seconds
     res.end(urlset(...paths))
@@ -264,10 +239,10 @@ describe('a turn at reading', () => {
 
 const listener = await queue.listener()
 
-function start(t: TestContext, stopwatch: Stopwatch = systemStopwatch) {
+function start(t: TestContext) {
   const runs = startWarmRuns({
     ...{ pool: queue.pool, listener, plans: DEFAULT_PLANS, get: origin.options },
-    ...{ clock: systemClock, stopwatch, log: silentLog() },
+    ...{ clock: systemClock, log: silentLog() },
     // Only a notification can wake it.
     idlePollMs: 600_000,
   })

@@ -2,10 +2,11 @@ import assert from 'node:assert/strict'
 import { after, beforeEach, describe, it, type TestContext } from 'node:test'
 import type pg from 'pg'
 import { until } from '../../test/support/condition.ts'
-import { openTestDatabase } from '../../test/support/database.ts'
+import { openTestDatabase, testDatabase } from '../../test/support/database.ts'
 import { startDatabaseProxy } from '../../test/support/database-proxy.ts'
+import { freePort } from '../../test/support/loopback.ts'
 import { silentLog } from '../log.ts'
-import { createPool } from './database.ts'
+import { createPool, openDatabase } from './database.ts'
 import { DatabaseTimeouts, DatabaseUnresponsive, type TimeoutSettings } from './database-timeouts.ts'
 import { createListener, type ListenerTimes } from './listener.ts'
 
@@ -154,17 +155,6 @@ describe('listener', async () => {
     await Promise.all(many)
   })
 
-  it('catching up with a lost connection ends when everybody has been told of the loss', async (t) => {
-    const { listener, lost } = await open(t, { catchUpMs: 600_000 })
-    await breakConnection()
-    await listener.caughtUp()
-    assert(lost() >= 1)
-    await until('it is back', () => listener.connected)
-    await listener.caughtUp()
-    await listener.close()
-    await listener.caughtUp()
-  })
-
   it('catching up takes no longer than it may', async (t) => {
     const proxy = await startDatabaseProxy(database.connection)
     t.after(() => proxy.close())
@@ -174,14 +164,65 @@ describe('listener', async () => {
     assert.deepEqual([listener.connected, lost()], [true, 0], 'nobody knows yet')
     await until('the silence counts as a loss, long before the heartbeat', () => lost() >= 1)
   })
+})
 
-  it('closed: it is not connected, takes nothing more and does not come back', async (t) => {
-    const { listener, taken, lost } = await open(t)
-    await listener.close()
-    assert.equal(listener.connected, false)
-    await notify('Odd "channel"', 'late')
-    const connections = `select from pg_stat_activity where ${OURS}`
-    await until('its connection is gone', async () => (await database.pool.query(connections)).rowCount === 0)
-    assert.deepEqual([taken, lost()], [[], 0])
+describe('a server given by DATABASE_URL', async () => {
+  const database = await openTestDatabase()
+  const open = (databaseUrl: string, waitMs = 0, lines: string[] = []) =>
+    openDatabase({
+      ...{ databaseUrl, dataDir: '/nowhere', log: silentLog(), waitMs },
+      onLongStep: (line) => lines.push(line),
+    })
+  const refused = (databaseUrl: string, message: RegExp, waitMs?: number) =>
+    assert.rejects(open(databaseUrl, waitMs), { name: 'DatabaseError', message })
+
+  it('without the database named: says which one, and what to do', async () => {
+    const url = database.url.replace(/test_\d+_\d+/, 'absent')
+    await refused(url, /Cannot use the database absent at .*Create the database/)
   })
+
+  it('that is still starting is waited for, with a line that says so', async (t) => {
+    const proxy = await startDatabaseProxy(database.connection)
+    t.after(() => proxy.close())
+    proxy.set('refuse')
+    const lines: string[] = []
+    const opening = open(proxy.url, 20_000, lines)
+    await until('it says that it waits', () => lines.length > 0)
+    proxy.set('through')
+    await (await opening).close()
+    assert.match(lines.join(), /^Waiting for the database test_\w+ at 127\.0\.0\.1:\d+ \.\.\.$/)
+  })
+
+  it('that does not come up in time: says where, and never the password', async () => {
+    const port = await freePort()
+    const words = /^(?!.*geheim).*Cannot use the database db at 127\.0\.0\.1:\d+: .*ECONNREFUSED/s
+    await refused(`postgres://someone:geheim@127.0.0.1:${port}/db`, words, 300)
+  })
+
+  it('of PostgreSQL 15 is taken; of 14.99, in another encoding, a replica, or a URL that means nothing, is refused', async (t) => {
+    await (await open(await pretending(t, { server_version_num: '150000' }))).close()
+    const old = await pretending(t, { server_version: '14.99', server_version_num: '140099' })
+    await refused(old, /^the database .* is PostgreSQL 14\.99; Prepaint needs PostgreSQL 15 or newer\.$/)
+    const latin = await pretending(t, { server_encoding: 'LATIN1' })
+    await refused(latin, /encoding LATIN1; Prepaint needs .* UTF8/)
+    await refused(await pretending(t, {}, true), /read-only replica/)
+    await refused('postgres://u@h:99999/db', /^DATABASE_URL cannot be used: /)
+  })
+
+  /** The URL of a database whose functions say this of its server. */
+  async function pretending(
+    t: TestContext,
+    settings: Record<string, string>,
+    replica = false,
+  ): Promise<string> {
+    const { pool, connection, url, close } = await testDatabase({ empty: true })
+    t.after(close)
+    await pool.query(
+      `create function current_setting(name text) returns text language sql as
+         $$ select coalesce('${JSON.stringify(settings)}'::json ->> name, pg_catalog.current_setting(name)) $$;
+       create function pg_is_in_recovery() returns boolean language sql as 'select ${replica}';
+       alter database ${connection.database} set search_path = public, pg_catalog`,
+    )
+    return url
+  }
 })
