@@ -4,7 +4,7 @@ import path from 'node:path'
 
 import { startShop } from '../examples/shop/server.ts'
 import { PRODUCTS, reviewsOf } from '../examples/shop/src/catalogue.ts'
-import { startAppOrigin } from '../test/apps/app-origin.ts'
+import { startAppOrigin } from '../test/apps/app.ts'
 import { openCatalogue } from '../test/apps/catalogue.ts'
 import { openApplications } from './applications.ts'
 import type { PageToRender, Site } from './peers/service.ts'

@@ -16,11 +16,12 @@ import { seededRandom } from '../test/chaos/seeded-random.ts'
 import { startVersionOrigin } from '../test/chaos/version-origin.ts'
 import { clearDataDir, makeDataDir } from '../test/support/data-dir.ts'
 import { startNodeProcess } from '../test/support/node-process.ts'
-import { processTree, proportionalMemory } from '../test/support/processes.ts'
+import { processTree } from '../test/support/processes.ts'
 import { openAccount } from '../test/support/tenant.ts'
 import { machineLine } from './figures.ts'
 import { markdownTable } from './markdown.ts'
 import { trendOf } from './memory-trend.ts'
+import { proportionalMemory } from './tree-meter.ts'
 
 const { values } = parseArgs({
   options: {

@@ -7,10 +7,11 @@
 import { parseArgs } from 'node:util'
 
 import { soakRun } from '../test/soak/soak-run.ts'
-import { processesOf, processTree, proportionalMemory } from '../test/support/processes.ts'
+import { processesOf, processTree } from '../test/support/processes.ts'
 import { machineLine } from './figures.ts'
 import { markdownTable } from './markdown.ts'
 import { type MemorySample, trendOf } from './memory-trend.ts'
+import { proportionalMemory } from './tree-meter.ts'
 
 const { values } = parseArgs({
   options: {

@@ -72,7 +72,6 @@ function checks(storage: string): void {
   it('runs as an ordinary user, says what it is, and contains the package and nothing of its making', () => {
     assert.equal(config.User, 'prepaint')
     assert.equal(config.Labels['org.opencontainers.image.version'], manifest.version)
-    assert.equal(config.Labels['org.opencontainers.image.licenses'], 'MIT')
     assert.deepEqual(readdirSync(path.join(root, 'app')).sort(), [
       ...['LICENSE', 'README.md', 'bin', 'deploy', 'dist', 'examples', 'node_modules', 'package.json'],
     ])
@@ -84,9 +83,7 @@ function checks(storage: string): void {
       assert.equal(statSync(path.join(root, file), { throwIfNoEntry: false })?.size ?? 0, 0, file)
     }
     const [kib] = execFileSync('du', ['-xsk', root], { encoding: 'utf8' }).split('\t')
-    const mib = Math.round(Number(kib) / 1024)
-    process.stdout.write(`# the image has ${mib} MiB\n`)
-    assert.ok(mib < LIMIT_MIB)
+    assert.ok(Number(kib) / 1024 < LIMIT_MIB, `${kib} KiB`)
   })
 
   it('is ready on PostgreSQL of another machine, renders, passes its health check, and ends at SIGTERM', async (t) => {

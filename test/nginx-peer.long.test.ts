@@ -6,14 +6,9 @@ import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { type Answer, GOOGLEBOT, PERSON, request, startTestEdge, type TestEdge } from './support/edge.ts'
 import { openFolder } from './support/folder.ts'
 import { freePort } from './support/loopback.ts'
-import { startNginx } from './support/nginx.ts'
-import { hasProgram } from './support/program.ts'
+import { hasNginx, startNginx } from './support/nginx.ts'
 
-if (hasProgram('nginx', 'nginx-light')) {
-  describe('nginx', { timeout: 240_000 }, tryNginx)
-} else {
-  it('nginx is not on this machine (apt-get install nginx-light): nothing was tried', () => {})
-}
+if (hasNginx) describe('nginx', { timeout: 240_000 }, tryNginx)
 
 function tryNginx(): void {
   const dir = openFolder()

@@ -1,15 +1,11 @@
-/**
- * What an odd origin answers, and what people get of it: through nginx and through Prepaint in the same test.
- * What nginx passes on, Prepaint passes on with the same status and body, unless a row says why not.
- */
+/** What nginx passes on of an odd origin, Prepaint passes on with the same status and body, unless a row says why not. */
 import assert from 'node:assert/strict'
 import net from 'node:net'
 import { after, before, describe, it } from 'node:test'
 
 import { PERSON, startTestEdge, type TestEdge } from './support/edge.ts'
 import { freePort, listening } from './support/loopback.ts'
-import { startNginx } from './support/nginx.ts'
-import { hasProgram } from './support/program.ts'
+import { hasNginx, startNginx } from './support/nginx.ts'
 
 type Row = {
   /** What the origin says; it closes the connection behind it where `ends` says so. */
@@ -96,11 +92,7 @@ const ROWS: Record<string, Row> = {
   'less than its length': ends(ok('Content-Length: 9')),
 }
 
-if (hasProgram('nginx', 'nginx-light')) {
-  describe('odd origins', { timeout: 240_000 }, compare)
-} else {
-  it('nginx is not on this machine (apt-get install nginx-light): nothing was tried', () => {})
-}
+if (hasNginx) describe('odd origins', { timeout: 240_000 }, compare)
 
 /** `isWhole`: the response came to its end, as its length or its last chunk says. */
 type Got = { status: number; body: string; isWhole: boolean }
@@ -111,7 +103,6 @@ function compare(): void {
   let nginxPort: number
   let row: Row
   let connections = 0
-  /** The connection that the last request came by. */
   let lastAsked = 0
   const origin = net.createServer((socket) => {
     const which = connections++

@@ -1,5 +1,4 @@
-// Edge and API of one node, on one listener: who was answered by the API meets
-// nothing at this node's edge that his change has made untrue.
+// Edge and API of one node: a change that the API has answered is in effect at this node's edge.
 import assert from 'node:assert/strict'
 import { after, it } from 'node:test'
 import { createKey, createToken } from '../src/accounts/keys.ts'

@@ -7,7 +7,6 @@ import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
 import { before, describe, it } from 'node:test'
-import { COMMANDS } from '../bin/cli/commands.ts'
 import { databaseUser } from '../src/system-user.ts'
 import { openFolder } from './support/folder.ts'
 import { installedPeer } from './support/installed-peer.ts'
@@ -17,7 +16,6 @@ const MB = 1_000_000
 /** As root, an ordinary user; else the user of the test. */
 const user = databaseUser()
 
-/** Everything that is packed. */
 const PACKED = [
   /^(LICENSE|README\.md|package\.json|bin\/prepaint\.js)$/,
   /^dist\/(package\.json|sbom\.cdx\.json|LICENCES\.txt)$/,
@@ -97,14 +95,6 @@ describe('the npm package', () => {
     for (const words of ['react 19', 'fastify 5', '@tabler/icons-react 3', 'Permission is hereby granted']) {
       assert.ok(licences.includes(words), words)
     }
-  })
-
-  it('has every command', async () => {
-    const { COMMANDS: packed } = (await import(path.join(installed, 'dist/bin/cli/commands.js'))) as {
-      COMMANDS: typeof COMMANDS
-    }
-    assert.deepEqual(Object.keys(packed), Object.keys(COMMANDS))
-    for (const { load } of Object.values(packed)) assert.ok('run' in (await load()))
   })
 
   for (const major of [20, 22, 24] as const) {

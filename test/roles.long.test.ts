@@ -17,7 +17,6 @@ const fleet = await startFleet(
   ROLES.map((role) => ({
     settings: {
       PREPAINT_ROLES: role,
-      // Who does not render needs no browser.
       ...(role !== 'render' && { PREPAINT_CHROMIUM: '/nonexistent/chromium' }),
     },
   })),

@@ -46,14 +46,6 @@ it('render says what came of it with --json; ends with 1 and the reason when it 
   assert.match(picture.stderr, /image\/svg\+xml, not HTML/)
 })
 
-it('render explains with --explain how the render went', async () => {
-  const { code, stdout } = await runPrepaint(['render', '--explain', `${shop.url}/`], settings)
-  assert.equal(code, 0)
-  assert.match(stdout, /outcome +rendered/)
-  assert.match(stdout, /captured +when .* \((budget|idle|ready-signal)\)/)
-  assert.match(stdout, /\d+ {2}waiting for the response/)
-})
-
 it('render sees a site as the node does: the same visitor, with the page that explains it; or as a phone', async () => {
   const around = { ...settings, PREPAINT_PUBLIC_URL: 'https://render.example/' }
   assert.equal((await runPrepaint(['render', plain.url], around)).code, 0)

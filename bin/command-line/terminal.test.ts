@@ -40,11 +40,6 @@ it('takes it twice and never shows it', async () => {
   assert.deepEqual(await hasPassword('a@b.example'), [true])
 })
 
-it('takes Enter for no password', async () => {
-  assert.equal((await atTerminal('none@b.example', '\r')).code, 0)
-  assert.deepEqual(await hasPassword('none@b.example'), [false])
-})
-
 it('creates nothing when the two differ, or at Ctrl-C', async () => {
   const differ = await atTerminal('c@b.example', 'correct horse\r', 'correct house\r')
   assert.equal(differ.code, 1)

@@ -6,7 +6,6 @@ import { openTestDatabase } from '../../test/support/database.ts'
 import { addTestDomain } from '../../test/support/traffic.ts'
 import { startRetention } from './retention.ts'
 
-/** What outlives its time. */
 const OLD = {
   job: `insert into job (domain_id, account_id, path, priority, state, turn, finished_at)
     select id, account_id, '/', 2, 'done', 1, now() - interval '8 days' from domain`,

@@ -1,14 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { bytes, compact, counted, duration, milliseconds, percent, stepName } from './format.ts'
+import { bytes, duration, milliseconds, stepName } from './format.ts'
 import { domainPath, nextPath, signInPath } from './route-map.ts'
-
-it('numbers and shares', () => {
-  assert.deepEqual([950, 12_345, 0].map(compact), ['950', '12.3K', '0'])
-  assert.deepEqual([0, 0.985, 1, null].map(percent), ['0%', '98.5%', '100%', '–'])
-  assert.deepEqual([counted(1, 'page'), counted(1_000, 'page')], ['1 page', '1,000 pages'])
-  assert.equal(counted(2, 'address', 'addresses'), '2 addresses')
-})
 
 it('response times, durations and sizes', () => {
   const said = (of: (value: number) => string, ...values: number[]) => values.map(of).join(', ')

@@ -5,8 +5,6 @@ import { describe, it } from 'node:test'
 import { KNOWN_CRAWLERS } from '../../src/edge/crawlers/known-crawlers.ts'
 import { CRAWLER_AGENTS, PEOPLE_AGENTS, TOOL_AGENTS } from '../../test/support/user-agents.ts'
 
-// The middleware route does not check again who is a crawler: a client that the front counts as one gets a page without scripts.
-
 const { mayBeForUs } = await import(path.join(import.meta.dirname, 'prepaint-page.mjs'))
 const CONF = readFileSync(path.join(import.meta.dirname, 'nginx.conf'), 'utf8')
 const PATTERN = /map \$http_user_agent[^}]*?"~\*([^"]+)" 1;/.exec(CONF)?.[1] ?? ''
@@ -32,9 +30,7 @@ for (const [name, isCrawler] of Object.entries(fronts)) {
       assert.deepEqual(PEOPLE_AGENTS.filter(isCrawler), []))
 
     it('no browser that measures', () => {
-      const measuring = TOOL_AGENTS.filter(
-        (agent) => agent.startsWith('Mozilla/5.0 (') && /Chrome/.test(agent),
-      )
+      const measuring = TOOL_AGENTS.filter((agent) => /^Mozilla\/5\.0 \(.*Chrome/.test(agent))
       assert(measuring.length >= 3)
       assert.deepEqual(measuring.filter(isCrawler), [])
     })

@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
 import type http from 'node:http'
 import http2 from 'node:http2'
+import https from 'node:https'
 import path from 'node:path'
 import { text } from 'node:stream/consumers'
 import { after, it } from 'node:test'
@@ -14,11 +15,9 @@ import { createSelfSigned } from '../../src/gateway/tls-key.ts'
 import { GOOGLEBOT, openEdge, PERSON } from '../../test/support/edge.ts'
 import { openFolder } from '../../test/support/folder.ts'
 import { freePort } from '../../test/support/loopback.ts'
-import { startNginx } from '../../test/support/nginx.ts'
-import { hasProgram } from '../../test/support/program.ts'
+import { hasNginx, startNginx } from '../../test/support/nginx.ts'
 
-if (!hasProgram('nginx', 'nginx-light')) it('is not tried here: there is no nginx', () => {})
-else {
+if (hasNginx) {
   const dir = openFolder()
   let byNode = 0
   let asked: http.IncomingMessage | null = null
@@ -31,7 +30,7 @@ else {
     },
   })
   edge.originServer.on('upgrade', (_req, socket) =>
-    socket.end('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\nup'),
+    socket.end('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n'),
   )
   edge.server.on('request', () => byNode++)
   const port = await freePort()
@@ -47,13 +46,6 @@ else {
   const nginx = await startNginx(port, guide)
   after(nginx.close)
 
-  /** From an address of its own, as a client elsewhere has. */
-  const connect = (options: tls.ConnectionOptions) =>
-    tls.connect({
-      ...{ port, host: '127.0.0.1', localAddress: '127.0.0.9', servername: 'red.example' },
-      ...{ rejectUnauthorized: false, ...options },
-    })
-
   async function ask(session: http2.ClientHttp2Session, url: string, agent: string) {
     const stream = session.request({
       ...{ ':path': url, ':authority': 'red.example', 'user-agent': agent, 'x-forwarded-for': '203.0.113.1' },
@@ -63,7 +55,12 @@ else {
   }
 
   it('people reach the origin with their own address, and crawlers’ hits stay in the fast lane beside them', async (t) => {
-    const createConnection = () => connect({ ALPNProtocols: ['h2'] })
+    // From an address of its own, as a client elsewhere has.
+    const createConnection = () =>
+      tls.connect({
+        ...{ port, host: '127.0.0.1', localAddress: '127.0.0.9', servername: 'red.example' },
+        ...{ rejectUnauthorized: false, ALPNProtocols: ['h2'] },
+      })
     const session = http2.connect(`https://red.example:${port}`, { createConnection })
     t.after(() => session.destroy())
     for (const _ of [1, 2]) await edge.ask('/page')
@@ -78,12 +75,10 @@ else {
     assert.equal(byNode - before, 20)
   })
 
-  it('WebSockets pass', async (t) => {
-    const socket = connect({ ALPNProtocols: ['http/1.1'] })
-    t.after(() => socket.destroy())
-    socket.write('GET /ws HTTP/1.1\r\nHost: red.example\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n')
-    socket.write('Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n')
-    const [told] = (await once(socket, 'data')) as [Buffer]
-    assert.match(String(told), /^HTTP\/1\.1 101 /)
+  it('WebSockets pass', async () => {
+    const headers = { host: 'red.example', connection: 'Upgrade', upgrade: 'websocket' }
+    const asking = https.get({ port, host: '127.0.0.1', path: '/ws', rejectUnauthorized: false, headers })
+    const [, socket] = (await once(asking, 'upgrade')) as [unknown, tls.TLSSocket]
+    socket.destroy()
   })
 }

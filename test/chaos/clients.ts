@@ -7,7 +7,6 @@ import { type DomainEntry, faultOf, type Ledger } from './ledger.ts'
 import { pick, type Random, seededRandom } from './seeded-random.ts'
 import { HOSTILE, shownIn, type VersionOrigin } from './version-origin.ts'
 
-/** What the clients of a crash run act on. `node` changes with every restart. */
 export type Stage = {
   node: NodeProcess
   /** Something was killed and is not whole again: requests may be refused. */
@@ -20,7 +19,6 @@ export type Stage = {
   readonly graceMs?: number
 }
 
-/** A client does one thing after another while the gate is open. */
 export type Client = (stage: Stage) => Promise<void>
 
 const PATHS = ['/', '/a', '/b', '/c/d']
@@ -45,10 +43,7 @@ function domainClient(number: number, random: Random): Client {
     if (there.length < 2 || (there.length < LIVE_DOMAINS && random() < 0.3)) {
       made += 1
       const domain: DomainEntry = {
-        name: `site${made}.client${number}.example`,
-        standing: 'unsure',
-        purges: [],
-        purgedMs: 0,
+        ...{ name: `site${made}.client${number}.example`, standing: 'unsure', purges: [], purgedMs: 0 },
         rendered: new Map(),
       }
       own.push(domain)
@@ -97,10 +92,8 @@ export function wanderer(random: Random): Client {
       if (answer !== null) counts.hostile += 1
     }
     if (random() < 0.05) {
-      const body = { which: 'all' }
       const path = `/api/domains/${domain.name}/warm`
-      await statusOf(stage.node, stage.key, { method: 'POST', path, body })
-      counts.warmed += 1
+      await statusOf(stage.node, stage.key, { method: 'POST', path, body: { which: 'all' } })
     }
   }
 }
@@ -113,17 +106,15 @@ async function anyDomain({ ledger }: Stage, random: Random): Promise<DomainEntry
 /** Null: the domain is gone by now, or the connection broke. Unless something was killed, no other connection breaks, and all other answers are 200. */
 async function ask(stage: Stage, domain: DomainEntry, path: string, userAgent: string) {
   const { ledger, disturbed, node } = stage
-  const request = { host: domain.name, path, userAgent }
-  const answer = await edgeRequest(node.edge, request).catch((error: Error) => error)
+  const asking = edgeRequest(node.edge, { host: domain.name, path, userAgent })
+  const answer = await asking.catch((error: Error) => error)
   const isCalm = !disturbed && !stage.disturbed && domain.standing === 'there'
   if (answer instanceof Error) {
     ledger.counts.broken += 1
     if (isCalm && !node.killed) ledger.violations.push(`${domain.name}${path}: ${answer.message}`)
     return delay(20, null)
   }
-  // It was deleted, or its deletion begun, while we asked.
   if (domain.standing !== 'there') return null
-  // Before it was asked, or while it was.
   if (answer.status !== 200 && isCalm)
     ledger.violations.push(`${domain.name}${path}: ${answer.status} ${answer.verdict}`)
   return answer

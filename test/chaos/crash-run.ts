@@ -12,16 +12,14 @@ import { type Ledger, openLedger, reckon } from './ledger.ts'
 import { pick, type Random, seededRandom } from './seeded-random.ts'
 import { startVersionOrigin } from './version-origin.ts'
 
-/** How long the service may take to be whole again, or to be gone, after a kill; a machine may be slow. */
 const until = <T>(what: string, probe: () => T | Promise<T>) => untilWithin(what, probe, 60_000)
 const EMAIL = 'chaos@example.com'
 const TARGETS = ['node', 'chromium', 'postgres'] as const
 type Target = (typeof TARGETS)[number]
 
 /**
- * Kills processes of a node with signal 9 at random moments while clients use it, each kind in its turn, and holds the
- * node to everything it acknowledged. The same seed makes the same pauses and changes; which request a kill hits is up
- * to the machine. `isEnough`: on a busy machine clients go on after the last kill until it holds, for a minute at most.
+ * Kills processes of a node with signal 9 at random moments while clients use it, and holds the node to everything it
+ * acknowledged. `isEnough`: on a busy machine clients go on after the last kill until it holds, for a minute at most.
  */
 export async function crashRun(options: {
   seed: number

@@ -11,9 +11,8 @@ const GRACE_MS = 4_000
 const ENOUGH_WITHIN_MS = 60_000
 
 /**
- * Kills nodes of a fleet with signal 9 at random moments, one after the other, and starts them again, while clients use
- * whichever nodes run; at the end everything that was acknowledged has to be true, and each job done once. Clients only
- * ever ask nodes that run: what those answer must be in order although others die.
+ * Kills nodes of a fleet with signal 9 at random moments and starts them again, while clients use those that run; at the
+ * end everything that was acknowledged has to be true, and each job done once.
  */
 export async function fleetRun(
   fleet: Fleet,

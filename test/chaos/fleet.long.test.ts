@@ -16,7 +16,6 @@ import { shownIn, startVersionOrigin } from './version-origin.ts'
 
 /** The clocks of their machines are twenty minutes apart. */
 const AHEAD_MS = 600_000
-/** A busy machine takes long for what is a matter of moments on a quiet one. */
 const until = <T>(what: string, probe: () => T | Promise<T>) => untilWithin(what, probe, 60_000)
 const EMAIL = 'owner@example.com'
 
@@ -57,7 +56,6 @@ const kept = (member: Member, at: string) =>
   until(`${at} is in memory`, async () => {
     const metrics = await (await fetch(`${member.process.api}/metrics`)).text()
     if (!metrics.includes('prepaint_listener_connected 1')) return false
-    // What was read while a notification arrived is not kept, but is by one of the next.
     for (let asked = 0; asked < 4; asked++) if ((await crawl(member, at)).verdict !== 'hit') return false
     return true
   })
@@ -88,7 +86,7 @@ it('ages, windows and ends go by the clock of the database, not by those of the 
   for (const member of [fast, slow]) assert.equal((await crawl(member, '/aged')).verdict, 'hit')
   for (const member of [fast, slow]) {
     await until('it is stale', async () => {
-      // Whoever finds it stale has it refreshed: what is looked at next may be fresh again by then.
+      // The first to find it stale has it refreshed.
       await setAge('/aged-more', 3_660)
       return (await crawl(member, '/aged-more')).verdict === 'stale'
     })
@@ -170,7 +168,6 @@ it('while PostgreSQL has no room on its disk, what is stored is served, misses p
   await rendered('/no-room', one)
 })
 
-/** What a node without its database still does. */
 async function suffers(member: Member): Promise<void> {
   const { process } = member
   const told = await until('it says that it is not ready', async () => {
@@ -186,7 +183,6 @@ async function suffers(member: Member): Promise<void> {
     assert.equal((await crawl(member, '/aged')).verdict, 'hit')
     const passed = await crawl(member, '/anything', PERSON)
     assert.deepEqual([passed.status, passed.verdict.split(';')[0]], [200, 'pass'])
-    // A page that nobody has yet: the origin's, never an error.
     const missed = await crawl(member, `/unknown-${times}`)
     assert.deepEqual([missed.status, missed.verdict], [200, 'pass; database'])
     assert.equal(await statusOf(process, key), 500)

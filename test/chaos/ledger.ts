@@ -19,12 +19,9 @@ export type DomainEntry = {
 /** Changes reach every node within a second; pages and counts are on disk after less than one. */
 const SETTLED_MS = 1_000
 
-const NO_COUNTS = { acknowledged: 0, broken: 0, crawled: 0, persons: 0, hostile: 0, warmed: 0 }
+const NO_COUNTS = { acknowledged: 0, broken: 0, crawled: 0, persons: 0, hostile: 0 }
 
-/**
- * Everything that the service has acknowledged to the clients of a crash run, and every time it went back on its word.
- * Clients write here only after the answer has come.
- */
+/** What the service has acknowledged to clients of a run, and every time it went back on its word. */
 export type Ledger = {
   domains: DomainEntry[]
   keys: { id: number; key: string; standing: Standing }[]
@@ -37,12 +34,7 @@ export function openLedger(): Ledger {
 }
 
 /** Why a snapshot that was requested at `begunMs` must not be what it is; null when it is in order. */
-export function faultOf(
-  domain: DomainEntry,
-  path: string,
-  shown: Shown | null,
-  begunMs: number,
-): string | null {
+export function faultOf(domain: DomainEntry, path: string, shown: Shown | null, begunMs: number) {
   const where = `${domain.name}${path}`
   if (shown === null) return `${where} was served without its content`
   if (shown.host !== domain.name || shown.path !== path) {
@@ -56,8 +48,7 @@ export function faultOf(
 
 /**
  * Compares a running node with everything it ever acknowledged, while no client acts. `crashedMs`: when the last kill
- * was; pages rendered in the last second before it may be lost (their commit does not wait for the disk), and an answer
- * of before may be read only after it.
+ * was; pages rendered in the second before it may be lost: their commit does not wait for the disk.
  */
 export async function reckon(
   ledger: Ledger,

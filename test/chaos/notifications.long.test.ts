@@ -123,7 +123,4 @@ it('one of two nodes is killed again and again, their clocks jump: each event ha
     }
   }
   for (const same of mails.values()) assert(same.length <= 2)
-  t.diagnostic(
-    `${received.length} deliveries of ${events.length} events, ${smtp.mails.length} e-mails of ${mails.size}`,
-  )
 })

@@ -1,16 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { serve } from '../support/loopback.ts'
 
-/**
- * A client-rendered site whose content changes: every page says which version
- * of the site it shows, and at which host and path it was rendered.
- */
-export type VersionOrigin = {
-  url: string
-  /** The site changes; the number of its new version. */
-  change(): number
-  close(): Promise<void>
-}
+export type VersionOrigin = Awaited<ReturnType<typeof startVersionOrigin>>
 
 export type Shown = { version: number; host: string; path: string }
 
@@ -34,7 +25,8 @@ fetch('/version').then((answer) => answer.text()).then((version) => {
 })
 </script></body></html>`
 
-export async function startVersionOrigin(): Promise<VersionOrigin> {
+/** A client-rendered site: every page says which version of the site it shows, at which host and path. */
+export async function startVersionOrigin() {
   let version = 1
   const { url, close } = await serve(async (request, response) => {
     if (request.url !== '/version') {
@@ -46,6 +38,7 @@ export async function startVersionOrigin(): Promise<VersionOrigin> {
     await delay(20)
     response.writeHead(200, { 'content-type': 'text/plain', 'cache-control': 'no-store' }).end(answer)
   })
+  /** `change`: the number of the new version. */
   return { url, change: () => ++version, close }
 }
 

@@ -11,14 +11,12 @@ import { clearDataDir, makeDataDir, testChromium } from '../support/data-dir.ts'
 import { serve } from '../support/loopback.ts'
 import { startNodeProcess } from '../support/node-process.ts'
 
-/** A busy machine is slow. */
 export const until = <T>(what: string, probe: () => T | Promise<T>) => untilWithin(what, probe, 60_000)
 
 /** A real node with its PostgreSQL and Chromium, a site behind it, and a browser in front. */
 export async function openDashboard(settings: Record<string, string> = {}) {
   const dataDir = makeDataDir()
   const site = await startSite()
-  // Verdicts must not depend on the speed of the machine.
   const node = await startNodeProcess(dataDir, { PREPAINT_LIVE_WAIT_MS: '25000', ...settings })
   const browser = await openBrowser()
   after(async () => {
@@ -71,7 +69,6 @@ async function openBrowser() {
   const complaints: string[] = []
   return {
     complaints,
-    /** A window of a browser that is signed out. */
     async newPage() {
       const context = await browser.newContext({ reducedMotion: 'reduce', permissions: ['clipboard-write'] })
       const page = await context.newPage()
@@ -100,16 +97,13 @@ export function elements(page: Page) {
     link: (name: string) => page.getByRole('link', { name, exact: true }),
     region: (name: string) => page.getByRole('region', { name, exact: true }),
     dialog: (name: string | RegExp) => page.getByRole('dialog', { name }),
-    /** The table row that contains `text`. */
     row: (text: string | RegExp, on = page) => on.getByRole('row', { name: text }),
     /** axe finds nothing, on a phone and a wide screen, light and dark. */
     isClean: async (on = page) => assert.deepEqual(await axeEverywhere(on), []),
-    /** axe finds nothing in the window as it is. */
     isCleanHere: async () => assert.deepEqual(await axeFindings(page), []),
   }
 }
 
-/** An open dialog is in front of the rest. */
 const SCOPE = `(document.querySelector('[role=dialog]') ?? document)`
 
 /** What a person does at a screen, by the texts that are shown. */
@@ -149,19 +143,11 @@ function personAt(page: Page, url: string) {
   }
 }
 
-/** Fills the form that signs in. */
 export async function signIn(on: Page, email: string, password: string): Promise<void> {
   const { button, field } = elements(on)
   await field('E-mail').fill(email)
   await field('Password').fill(password)
   await button('Sign in').click()
-}
-
-/** Calls the API with the session of the page; returns the status. */
-export async function callFrom(on: Page, method: string, path: string, data?: object): Promise<number> {
-  const headers = { 'sec-fetch-site': 'same-origin' }
-  const answer = await on.request.fetch(new URL(path, on.url()).href, { method, headers, data })
-  return answer.status()
 }
 
 /** Its sum, `globalThis.jumps`, is the Cumulative Layout Shift. */

@@ -164,9 +164,7 @@ it('the policy says what it costs, is saved, and asks before search engines are 
   await fill('Search (search)', 'block')
   await click('Save')
   await shows('This forbids the whole site to Googlebot. Its pages will disappear from Google. Save anyway?')
-  await isClean()
   await click('Cancel')
-  await click('Undo changes')
   // Refusals that the tests asked for.
   assert.equal(complaints.filter((line) => !/status of (400|412)/.test(line)).join(), '')
 })

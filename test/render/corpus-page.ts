@@ -5,10 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { RenderOutcomeKind } from '../../src/render/outcome.ts'
 import { type Answer, taggable } from '../support/renderer.ts'
 
-/**
- * A page that is hard to render, and what has to come of it. It lives in a folder of its own, `/<slug of the name>/`, so it
- * names its parts by relative addresses: `data.json`.
- */
+/** A page that is hard to render. It lives in a folder of its own, and names its parts by relative addresses. */
 export type CorpusPage = {
   /** What a renderer gets wrong here, where the name does not say it. */
   why?: string
@@ -30,21 +27,19 @@ export type CorpusPage = {
 export type Expectation = {
   /** `rendered` when left out. */
   outcome?: RenderOutcomeKind
-  /** Words that a crawler without scripts reads. */
+  /** In the text that a crawler without scripts reads. */
   reads?: readonly string[]
   readsNot?: readonly string[]
-  /** Found in the markup. */
+  /** In the markup. */
   has?: readonly (string | RegExp)[]
   hasNot?: readonly (string | RegExp)[]
 }
 
-/** Pages about one subject, by name. */
 export type Theme = Readonly<Record<string, CorpusPage>>
 
 /** What a server says on a WebSocket: once at its opening (`heard` is null), and to each text it gets. */
 type Speak = (heard: string | null, say: (text: string) => void) => void
 
-/** The folder of a page in the site that `placePages` makes. */
 export function folderOf(name: string): string {
   const slug = name.toLowerCase().replace(/[^a-z0-9]+/g, '-')
   return `/${slug.replace(/^-|-$/g, '')}/`
@@ -98,7 +93,6 @@ export function answer(body: string | Buffer, headers: http.OutgoingHttpHeaders)
     void response.writeHead(200, { 'content-type': 'text/html; charset=utf-8', ...headers }).end(body)
 }
 
-/** A document with this body and head. */
 export const page = taggable(
   (body, head = '') =>
     `<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>t</title>${head}</head><body>${body}</body></html>`,
@@ -116,18 +110,13 @@ function file(type: string, text: string, ms: number): Answer {
   }
 }
 
-/** Only a status. */
 export function status(code: number): Answer {
   return (_request, response) => void response.writeHead(code).end()
 }
 
-/** Asked, and never answered. */
 export const never: Answer = () => {}
 
-/**
- * An answer that comes in parts, each `gapMs` of real time after the one before.
- * Afterwards it ends, stays open for ever, or breaks.
- */
+/** An answer that comes in parts, each `gapMs` of real time after the one before. */
 export function inParts(
   parts: readonly string[],
   gapMs: number,

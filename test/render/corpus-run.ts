@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { RenderOutcome } from '../../src/render/outcome.ts'
-import { readableText } from '../apps/snapshot-text.ts'
 import { openRenderer } from '../support/renderer.ts'
 import { type CorpusPage, folderOf, placePages, type Theme } from './corpus-page.ts'
-import { judge } from './judge.ts'
+import { judge, readableText } from './judge.ts'
 
 /** Pages at once: more than cores, for many of them wait. */
 const AT_ONCE = 4

@@ -64,7 +64,6 @@ it('nothing secret is logged, whatever is done with it', async () => {
   await post('/api/webhook/refresh', { authorization: `Bearer ${token}` }, '{"urls":["/a"]}')
   await post('/api/webhook/refresh', { authorization: `Basic ${token}` }, `{"${token}`)
   await post('/api/cache/purge', { 'x-api-key': key, 'content-type': 'text/plain' }, key)
-  // Integrations take the key in other headers.
   for (const bearer of [key, wrong]) {
     const url = `https://shop.example/?token=${LINK_SECRET}`
     await post('/api/render', { authorization: `Bearer ${bearer}` }, JSON.stringify({ url }))
@@ -89,7 +88,6 @@ it('nothing secret is logged, whatever is done with it', async () => {
   await request(edgePort, `/b?token=${LINK_SECRET}`, person)
 
   const log = node.log()
-  // It did say something: the test looks at the right stream.
   assert.match(log, /shop\.example/)
   const visitors = [HEADER_SECRET, PROXY_SECRET, COOKIE, QUERY_SECRET, LINK_SECRET, BODY_SECRET]
   for (const secret of [key, wrong, token, PASSWORD, ORIGIN_SECRET, ...visitors]) {

@@ -13,7 +13,7 @@ import { scripted, startTestRenderer, type TestRenderer } from '../support/rende
 
 const SLOTS = 2
 const TIMEOUT_MS = 12_000
-/** What was killed so shortly before a render began may still harm it: another browser has to start. */
+/** What was killed so shortly before a render began may still harm it. */
 const HARM_MS = 5_000
 /** More unsteady renders than this are a finding. */
 const UNSTEADY_ONE_IN = 1_000
@@ -22,9 +22,8 @@ const KILL_WITHIN_MS = 60_000
 const DOMAINS = 6
 
 /**
- * Renders pages of all kinds, two at a time, while processes of the browser are killed at random moments, and looks at
- * what is left. A render that a kill has hit is made once more, as the queue does; all others have to come out as the
- * page is. `killEveryMs`: on average. `begun`: is told where the browsers are. `findings`: what should not have been.
+ * Renders pages of all kinds, two at a time, while processes of the browser are killed at random moments. A render that
+ * a kill has hit is made once more, as the queue does. `begun`: is told where the browsers are.
  */
 export async function soakRun(options: {
   renders: number
@@ -46,12 +45,8 @@ export async function soakRun(options: {
   options.begun?.(dataDir)
   const startedMs = performance.now()
   let begun = 0
-  /** Renders that a kill has hit and that were whole the second time. */
   let retried = 0
-  /**
-   * Came out otherwise although nothing had been killed, and right the second time. Pages that wait for a worker or a
-   * stream race with the real time that they are given, and scripts that hog every core run beside them here.
-   */
+  /** Wrong without a kill, and right the second time: pages that wait for workers or streams race with real time. */
   const unsteady: string[] = []
   let lastKillMs = Number.NEGATIVE_INFINITY
   let isOver = false
@@ -138,7 +133,7 @@ export async function soakRun(options: {
   return { findings, outcomes, kills, retried, unsteady }
 }
 
-/** What is there after some time: what has no parent any more is asked for by the first process of the machine. */
+/** What is there after some time: processes without a parent are waited for by the first one of the machine. */
 async function stillThere(left: () => string[]): Promise<string[]> {
   return until('nothing is left', () => left().length === 0, 5_000).then(() => [], left)
 }

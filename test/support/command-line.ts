@@ -1,24 +1,22 @@
 import assert from 'node:assert/strict'
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process'
 import path from 'node:path'
 import { text } from 'node:stream/consumers'
 import { testChromium } from './data-dir.ts'
 
 const ROOT = path.resolve(import.meta.dirname, '../..')
-const MAIN = path.join(import.meta.dirname, '../../bin/prepaint.ts')
+const MAIN = path.join(ROOT, 'bin/prepaint.ts')
 
-/** Contains no settings of the tests' user. */
-export function programEnvironment(): NodeJS.ProcessEnv {
+/** Without settings of the tests' user. */
+export function spawnPrepaint(
+  args: readonly string[],
+  settings: Record<string, string>,
+  stdio: StdioOptions = ['pipe', 'pipe', 'pipe'],
+): ChildProcess {
   const { PATH, HOME, NODE_COMPILE_CACHE } = process.env
-  return { PATH, HOME, NODE_COMPILE_CACHE, ...(testChromium !== null && { PREPAINT_CHROMIUM: testChromium }) }
-}
-
-export function spawnPrepaint(args: readonly string[], settings: Record<string, string>): ChildProcess {
-  return spawn(process.execPath, [MAIN, ...args], {
-    cwd: ROOT,
-    env: { ...programEnvironment(), ...settings },
-    stdio: ['pipe', 'pipe', 'pipe'],
-  })
+  const browser = testChromium !== null && { PREPAINT_CHROMIUM: testChromium }
+  const env = { PATH, HOME, NODE_COMPILE_CACHE, ...browser, ...settings }
+  return spawn(process.execPath, ['--max-semi-space-size=4', MAIN, ...args], { cwd: ROOT, env, stdio })
 }
 
 export async function runPrepaint(args: readonly string[], settings: Record<string, string>, stdin = '') {

@@ -16,7 +16,6 @@ export async function startFleet(
   nodes: readonly { settings?: Record<string, string>; clockAheadMs?: number }[],
 ) {
   const server = await startTestServer()
-  /** Bypasses all networks. */
   const pool = new pg.Pool({ ...server.connection, max: 4 })
   pool.on('error', () => {})
   const dirs: string[] = []

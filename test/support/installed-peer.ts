@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { existsSync, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import path from 'node:path'
 
@@ -9,7 +9,9 @@ import path from 'node:path'
  */
 export function installedPeer(peer: string) {
   const folder = path.resolve(import.meta.dirname, '../peers', peer)
-  if (!isInstalled(folder)) {
+  const changedMs = (file: string) =>
+    statSync(path.join(folder, file), { throwIfNoEntry: false })?.mtimeMs ?? 0
+  if (changedMs('node_modules/.package-lock.json') < changedMs('package-lock.json')) {
     const args = ['ci', '--ignore-scripts', '--no-audit', '--loglevel=error']
     const { status, stderr } = spawnSync('npm', args, { cwd: folder, encoding: 'utf8' })
     if (status !== 0) throw new Error(`npm ci in test/peers/${peer}: ${stderr}`)
@@ -18,11 +20,4 @@ export function installedPeer(peer: string) {
     require: createRequire(path.join(folder, 'package.json')),
     folderOf: (name: string) => path.join(folder, 'node_modules', name),
   }
-}
-
-function isInstalled(folder: string): boolean {
-  const done = path.join(folder, 'node_modules', '.package-lock.json')
-  return (
-    existsSync(done) && statSync(done).mtimeMs >= statSync(path.join(folder, 'package-lock.json')).mtimeMs
-  )
 }

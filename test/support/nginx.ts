@@ -5,6 +5,9 @@ import net from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { until } from './condition.ts'
+import { hasProgram } from './program.ts'
+
+export const hasNginx = hasProgram('nginx', 'nginx-light')
 
 const TEMPORARY = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
 

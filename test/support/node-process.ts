@@ -1,9 +1,6 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import path from 'node:path'
+import type { ChildProcess } from 'node:child_process'
 import { createInterface } from 'node:readline'
-import { programEnvironment } from './command-line.ts'
-
-const ROOT = path.resolve(import.meta.dirname, '..', '..')
+import { spawnPrepaint } from './command-line.ts'
 
 export type NodeProcess = Awaited<ReturnType<typeof startNodeProcess>>
 
@@ -23,12 +20,7 @@ export async function startNodeProcess(dataDir: string, settings: Record<string,
     ...settings,
   }
   const startedMs = performance.now()
-  const main = path.join(ROOT, 'bin', 'prepaint.ts')
-  const child = spawn(process.execPath, ['--max-semi-space-size=4', main, 'serve'], {
-    cwd: ROOT,
-    env: { ...programEnvironment(), ...all },
-    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-  })
+  const child = spawnPrepaint(['serve'], all, ['ignore', 'pipe', 'pipe', 'ipc'])
   child.channel?.unref()
   // Not at `exit`: its last output may arrive later.
   const exited = new Promise<number | null>((resolve) => child.once('close', (code) => resolve(code)))
@@ -51,7 +43,6 @@ export async function startNodeProcess(dataDir: string, settings: Record<string,
     pid: child.pid!,
     settings: all,
     readyMs,
-    /** The last 64 KiB of its log. */
     log: () => said,
     /** SIGKILL; resolves when it is gone and `log` is complete. */
     async kill(): Promise<void> {

@@ -21,8 +21,7 @@ export async function startPebble(ports: { http: number; tls: number }): Promise
   writeFileSync(path.join(dir, 'key.pem'), own.key)
   const [listen, management, dns, dnsManagement] = await Promise.all([1, 2, 3, 4].map(freePort))
   const configuration = {
-    listenAddress: `127.0.0.1:${listen}`,
-    managementListenAddress: `127.0.0.1:${management}`,
+    ...{ listenAddress: `127.0.0.1:${listen}`, managementListenAddress: `127.0.0.1:${management}` },
     ...{ certificate: path.join(dir, 'cert.pem'), privateKey: path.join(dir, 'key.pem') },
     ...{ httpPort: ports.http, tlsPort: ports.tls },
     ...{ ocspResponderURL: '', externalAccountBindingRequired: false },
@@ -34,8 +33,11 @@ export async function startPebble(ports: { http: number; tls: number }): Promise
   const args = ['-config', path.join(dir, 'config.json'), '-strict', '-dnsserver', `127.0.0.1:${dns}`]
   // Rejects a third of all valid nonces.
   const pebble = run('pebble', args, { PEBBLE_VA_NOSLEEP: '1', PEBBLE_WFE_NONCEREJECT: '33' })
-  const get = (port: number | undefined, at: string) =>
-    fetched(`https://localhost:${port}${at}`, authority.certificate)
+  const get = async (port: number | undefined, at: string) => {
+    const req = https.get(`https://localhost:${port}${at}`, { ca: authority.certificate, agent: false })
+    const [res] = (await once(req, 'response')) as [http.IncomingMessage]
+    return text(res)
+  }
   const close = async () => {
     for (const { child, ended } of [pebble, names]) {
       child.kill('SIGKILL')
@@ -73,10 +75,4 @@ function run(command: string, args: readonly string[], settings: Record<string, 
   const ended = once(child, 'exit').finally(() => process.off('exit', kill))
   ended.catch(() => {})
   return { child, ended, said: () => said }
-}
-
-async function fetched(url: string, ca: string): Promise<string> {
-  const req = https.get(url, { ca, agent: false })
-  const [res] = (await once(req, 'response')) as [http.IncomingMessage]
-  return text(res)
 }

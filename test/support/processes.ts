@@ -58,12 +58,6 @@ export function isBrowser({ command }: ProcessEntry): boolean {
   return command.includes('--remote-debugging-pipe') && !/--type=|^\S*\bsh /.test(command)
 }
 
-/** Bytes; shared memory is divided among its users. 0 for a process that has ended. */
-export function proportionalMemory(pid: number): number {
-  const rollup = orNothing(() => readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))
-  return Number(/^Pss:\s+(\d+) kB$/m.exec(rollup)?.[1] ?? 0) * 1024
-}
-
 /** Fields of proc_pid_stat(5) by number; the command name in parentheses may hold spaces. */
 function readProcess(pid: number): ProcessEntry {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')

@@ -27,7 +27,6 @@ export async function keepDataDirectory(into: string): Promise<void> {
     return json
   }
   try {
-    // A domain with rendered pages, visits, renders and a quota that was used.
     await run('demo --check', home)
     await run(`account create --email ${EMAIL} --plan agency_plus --password ${PASSWORD}`)
     await run(`domain add --email ${EMAIL} --domain www.example.com --origin https://origin.example.com`)

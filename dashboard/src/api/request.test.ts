@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
 import { startsOf, timeRange } from '../../../src/insight/traffic/time-range.ts'
-import { ApiError, type Channel, Renewals, renewals, request } from './request.ts'
+import { ApiError, renewals, request } from './request.ts'
 import { RANGES, rangeNamed, rangeParams } from './traffic-queries.ts'
 
 type Asked = { what: string; answer(status: number, body?: unknown): void }
@@ -36,16 +36,26 @@ it('a request refused while the session cookie is replaced is sent again', async
   assert.deepEqual(await session, { account: 1 })
 })
 
-it('so is a request sent before the replacement and refused after it', async (t) => {
+it('another window waits for the new cookie', async (t) => {
   const asked = server(t)
+  const said: unknown[] = []
+  const channel: Parameters<typeof renewals.join>[0] = {
+    postMessage: (word) => said.push(word),
+    onmessage: null,
+  }
+  renewals.join(channel)
+  const hear = (data: string) => channel.onmessage?.(new MessageEvent('message', { data }))
+  hear('begins')
   const session = request('GET', '/api/session')
-  const changed = renewals.renew(() => request('PUT', '/api/password', { body: {} }))
-  asked[1]!.answer(204)
-  await changed
   asked[0]!.answer(401, refusal)
   await settle()
-  asked[2]!.answer(200, { account: 1 })
+  assert.equal(asked.length, 1)
+  hear('renewed')
+  await settle()
+  asked[1]!.answer(200, { account: 1 })
   assert.deepEqual(await session, { account: 1 })
+  await renewals.renew(async () => null)
+  assert.deepEqual(said, ['begins', 'renewed'])
 })
 
 it('other refusals are not retried', async (t) => {
@@ -60,50 +70,6 @@ it('other refusals are not retried', async (t) => {
   await assert.rejects(changed, { status: 422 })
   await assert.rejects(other, { status: 401 })
   assert.equal(asked.length, 3)
-})
-
-/** Two windows of one browser; what one says the other hears at once. */
-function windows() {
-  const make = (): Channel => ({ onmessage: null, postMessage: () => {} })
-  const [here, there] = [make(), make()]
-  here.postMessage = (data) => there.onmessage?.(new MessageEvent('message', { data }))
-  there.postMessage = (data) => here.onmessage?.(new MessageEvent('message', { data }))
-  const [ours, theirs] = [new Renewals(), new Renewals()]
-  ours.join(here)
-  theirs.join(there)
-  return { ours, theirs }
-}
-
-const isSettled = (promise: Promise<void>) =>
-  Promise.race([promise.then(() => true), settle().then(() => false)])
-
-it('another window waits for the new cookie', async () => {
-  const { ours, theirs } = windows()
-  const { promise, resolve } = Promise.withResolvers<null>()
-  const renewed = ours.renew(() => promise)
-  const waiting = theirs.settled()
-  assert.equal(await isSettled(waiting), false)
-  assert.deepEqual([ours.count, theirs.count], [0, 0])
-  resolve(null)
-  await renewed
-  await waiting
-  assert.deepEqual([ours.count, theirs.count], [1, 1])
-  // A refused change counts in no window.
-  await assert.rejects(ours.renew(() => Promise.reject(new Error('wrong password'))))
-  await theirs.settled()
-  assert.deepEqual([ours.count, theirs.count], [1, 1])
-})
-
-it('waiting for a window that was closed times out', async (t) => {
-  t.mock.timers.enable({ apis: ['setTimeout'] })
-  const { ours, theirs } = windows()
-  void ours.renew(() => new Promise(() => {}))
-  const waiting = theirs.settled()
-  t.mock.timers.tick(14_999)
-  assert.equal(await isSettled(waiting), false)
-  t.mock.timers.tick(1)
-  await waiting
-  assert.equal(theirs.count, 0)
 })
 
 it('each range has as many steps as it says, at the server too, at any moment of an hour or day', () => {

@@ -87,7 +87,7 @@ export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
-export type Channel = {
+type Channel = {
   postMessage(word: unknown): void
   onmessage: ((event: MessageEvent) => void) | null
 }
@@ -98,7 +98,7 @@ type Word = 'begins' | 'renewed' | 'kept'
 const RENEWAL_TIMEOUT_MS = 15_000
 
 /** A new password replaces the session cookie. Until it arrives, requests of all windows get 401 and are retried. */
-export class Renewals {
+class Renewals {
   count = 0
   #own: Promise<unknown> = Promise.resolve()
   #others: Promise<void> = Promise.resolve()

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { InfiniteQueryObserver, QueryClient } from '@tanstack/react-query'
+import { QueryClient } from '@tanstack/react-query'
 import type { Domain } from '../api/types.ts'
 import { createChanges, isOutdated, outdatedBy } from './changes.ts'
 import { createLiveStream, type EventStream } from './stream.ts'
@@ -64,30 +64,6 @@ it('a burst of events refetches once at its start and once at its end', (t) => {
   changes.take(render)
   assert.equal(mock.callCount(), 3)
   changes.close()
-})
-
-it('a long list is only marked as stale, and not refetched', async (t) => {
-  const queries = new QueryClient({ defaultOptions: { queries: { staleTime: Number.POSITIVE_INFINITY } } })
-  let asked = 0
-  const [short, long] = [2, 3].map((pieces) => {
-    const pageParams = [...Array(pieces).keys()]
-    const observer = new InfiniteQueryObserver(queries, {
-      queryKey: ['domains', 'a', 'pages', pieces],
-      queryFn: async () => ++asked,
-      initialPageParam: 0,
-      getNextPageParam: (_last, all) => all.length,
-      initialData: { pages: pageParams, pageParams },
-    })
-    t.after(observer.subscribe(() => {}))
-    return observer
-  })
-  const changes = createChanges(queries)
-  t.after(changes.close)
-  changes.take(render)
-  await new Promise((resolve) => setImmediate(resolve))
-  assert.equal(asked, 2)
-  const isStale = [short, long].map((each) => each!.getCurrentResult().isStale)
-  assert.deepEqual(isStale, [false, true])
 })
 
 function world() {

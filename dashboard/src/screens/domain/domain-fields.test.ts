@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { parseDomainName } from '../../../../src/sites/domain-name.ts'
-import { crawlerCommand, dnsText, recordsFor } from './dns-records.ts'
-import { asciiName, domainProblem, fieldCheckOf, originProblem } from './domain-fields.ts'
+import { crawlerCommand, recordsFor } from './dns-records.ts'
+import { asciiName, domainProblem, originProblem } from './domain-fields.ts'
 
 it('a domain name is refused while typing only if the server refuses it too, and normalised like there', () => {
   const names = ['www.example.com', 'EXAMPLE.com', 'bücher.example', 'example.com.', ' shop.example.com ']
@@ -29,21 +29,6 @@ it('the URL of an origin is scheme, host and port, and not the domain itself', (
   assert.match(problem('https://shop.example.com'), /domain itself/)
 })
 
-it('the server’s check of each field, as text', () => {
-  const of = (field: 'custom_domain' | 'origin_url', found: object) =>
-    fieldCheckOf(field, { custom_domain: null, origin_url: null, target: null, [field]: found })
-  const name = (name: string, problem: string | null) => of('custom_domain', { name, problem })
-  assert.deepEqual(name('a.example', null), { isGood: true, text: 'a.example is available' })
-  const taken = { isGood: false, text: 'The name is already registered' }
-  assert.deepEqual(name('a.example', 'is already registered'), taken)
-  const origin = (found: object) =>
-    of('origin_url', { url: 'https://o.example', problem: null, status: null, warning: null, ...found })
-  assert.deepEqual(origin({ status: 200 }), { isGood: true, text: 'It responds with status 200' })
-  assert.equal(origin({ status: 503 })?.isGood, false)
-  assert.match(origin({ warning: 'it takes no connection' })!.text, /can add it, but.*takes no connection/)
-  assert.equal(origin({ problem: 'must name a host' })?.text, 'The URL must name a host')
-})
-
 const to = (host: string | null, addresses: string[] = []) => ({ host, addresses })
 
 it('DNS records for the target that the operator configured, else for the host of the dashboard', () => {
@@ -55,28 +40,14 @@ it('DNS records for the target that the operator configured, else for the host o
   assert.equal(records(to('edge.b.example'), 'x', 'a.example'), 'ALIAS edge.b.example.')
   assert.equal(records(to(null, ['203.0.113.5', '2001:db8::5'])), 'A 203.0.113.5,AAAA 2001:db8::5')
   assert.equal(records(null, 'prepaint.b.example'), 'CNAME prepaint.b.example.')
-  assert.equal(records(null, '203.0.113.5'), 'A 203.0.113.5')
   assert.equal(records(null, '[2001:db8::5]'), 'AAAA 2001:db8::5')
   assert.equal(records(null, 'localhost'), 'A <address of this machine>')
-  assert.match(recordsFor('www.a.example', null, 'b.example').note ?? '', /address of the dashboard/)
-  assert.equal(recordsFor('www.a.example', to('edge.b.example'), 'x').note, null)
 })
 
 it('a request as a crawler: to the port of this edge, or to the target', () => {
   const command = (target: ReturnType<typeof to> | null, edge_port: number | null) =>
     crawlerCommand('www.a.example', { target, edge_port }, '127.0.0.1').split(' ')[5]
   assert.equal(command(null, 8080), 'www.a.example:80:127.0.0.1:8080')
-  assert.equal(command(null, null), 'www.a.example:80:127.0.0.1:80')
   assert.equal(command(to('edge.b.example'), 8080), 'www.a.example:80:edge.b.example:80')
   assert.equal(command(to(null, ['2001:db8::5']), 8080), 'www.a.example:80:[2001:db8::5]:80')
-})
-
-it('where a name points, as text', () => {
-  const say = (state: Parameters<typeof dnsText>[0]['state'], addresses: string[] = []) =>
-    dnsText({ state, addresses, aliases: [] })
-  assert.equal(say('reaches-us', ['203.0.113.5']), 'The name points here, through 203.0.113.5.')
-  assert.match(say('elsewhere', ['203.0.113.5']), /points to 203\.0\.113\.5/)
-  assert.match(say('elsewhere'), /not public/)
-  assert.match(say('no-record'), /no address/)
-  assert.match(say('not-checked'), /repeated automatically/)
 })
