@@ -1,15 +1,12 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync, statSync } from 'node:fs'
-import os from 'node:os'
+import { statSync } from 'node:fs'
 import path from 'node:path'
-import { after, it } from 'node:test'
-
+import { it } from 'node:test'
+import { openFolder } from '../test/support/folder.ts'
 import { makeDir } from './system-user.ts'
 
-const home = mkdtempSync(path.join(os.tmpdir(), 'prepaint-make-dir-'))
-after(() => rmSync(home, { recursive: true }))
-
 it('makes what is missing with its mode, and leaves alone what is there', () => {
+  const home = openFolder()
   const dir = path.join(home, 'a/b/c')
   makeDir(dir, 0o711)
   assert.equal(statSync(path.join(home, 'a')).mode & 0o777, 0o711)

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-
 import { parseMailFrom, parseSmtpUrl } from './mail-settings.ts'
 
 it('an SMTP URL: encrypted, whatever it says, but to this machine', () => {

@@ -3,34 +3,13 @@ import { it } from 'node:test'
 
 import type { Traffic } from '../../api/types.ts'
 import type { ChartSeries } from '../../charts/shape.ts'
-import {
-  byCategory,
-  byCrawler,
-  byForm,
-  byVerdict,
-  CRAWLERS_SHOWN,
-  hitRatioOf,
-  monthOfRenders,
-} from './series.ts'
+import { byCrawler, CRAWLERS_SHOWN, monthOfRenders } from './series.ts'
 
 const named = (name: string, total: number) => ({ name, visits: [total, 0], total })
 /** Only what a chart reads. */
 const traffic = (parts: object) => parts as Traffic
 const short = (series: readonly ChartSeries[]) =>
   series.map(({ name, whole, colour }) => `${name} ${whole} ${colour}`)
-
-it('categories, forms and verdicts keep their colours and order; what nobody asked for is left out', () => {
-  const categories = [named('other', 9), named('ai', 5), named('search', 1_200)]
-  assert.deepEqual(short(byCategory(traffic({ categories }))), [
-    ...['Search 1,200 0', 'AI 5 1', 'Other crawlers 9 7'],
-  ])
-  const forms = [named('html', 7), named('markdown', 0), named('card', 2)]
-  assert.deepEqual(short(byForm(traffic({ forms }))), ['HTML 7 0', 'Card 2 2'])
-  const failed = ['late', 'crashed'].map((why) => ({ ...named(`pass; ${why}`, 2), kind: 'failed' }))
-  const verdicts = [...failed, { ...named('hit', 8), kind: 'hit' }]
-  assert.deepEqual(short(byVerdict(traffic({ verdicts }))), ['Hit 8 2', 'Failed 4 5'])
-  assert.deepEqual(short(hitRatioOf(traffic({ totals: { hit_ratio: null } }))), ['Hit ratio – 2'])
-})
 
 it('shows the most frequent crawlers, and all others as one', () => {
   const bots = Array.from({ length: 9 }, (_, at) => named(`bot${at}`, 20 - at))
