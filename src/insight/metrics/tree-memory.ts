@@ -6,7 +6,7 @@ export type Part = (typeof PROCESS_KINDS)[number]
 const PAGE_BYTES = 4_096
 
 /** Resident bytes of this process and its descendants. Shared memory counts for each. Zeros except on Linux. */
-export function treeMemory(pid: number = process.pid): Record<Part, number> {
+export function treeMemory(): Record<Part, number> {
   const bytes: Record<Part, number> = { node: 0, browsers: 0, database: 0 }
   const children = new Map<number, { pid: number; name: string }[]>()
   for (const { parent, ...entry } of processes()) {
@@ -19,7 +19,7 @@ export function treeMemory(pid: number = process.pid): Record<Part, number> {
     bytes[part] += residentBytes(of.pid)
     for (const child of children.get(of.pid) ?? []) add(child)
   }
-  add({ pid, name: 'node' })
+  add({ pid: process.pid, name: 'node' })
   return bytes
 }
 

@@ -22,6 +22,7 @@ export const TURN_LIMIT_SECONDS = 60
 const USUAL_SITEMAP = '/sitemap.xml' as PagePath
 const ROBOTS_TRIES = 3
 const REASON_LIMIT_CHARS = 200
+const LEASE_MS = 30_000
 
 export type WarmReadDeps = {
   pool: pg.Pool
@@ -29,7 +30,6 @@ export type WarmReadDeps = {
   openHeaders?: OpenOriginHeaders
   clock: Clock
   log: Log
-  leaseMs?: number
   stopwatch?: Stopwatch
 }
 
@@ -38,18 +38,18 @@ export type WarmReadDeps = {
  * A sitemap is recorded as a whole, so a node that dies loses only the current one.
  */
 export async function readWarmSitemaps(deps: WarmReadDeps, closing: AbortSignal): Promise<boolean> {
-  const { leaseMs = 30_000, stopwatch = systemStopwatch } = deps
-  const reading = await takeReading(deps, leaseMs)
+  const { stopwatch = systemStopwatch } = deps
+  const reading = await takeReading(deps)
   if (reading === null) return false
   const turnEnds = stopwatch() + TURN_LIMIT_SECONDS
   const lost = new AbortController()
   const hold = async () => {
-    if (!(await renewReading(deps.pool, reading, leaseMs))) lost.abort(new Error('no longer ours'))
+    if (!(await renewReading(deps.pool, reading))) lost.abort(new Error('no longer ours'))
     return !signal.aborted
   }
   const signal = AbortSignal.any([closing, lost.signal])
   // Ignore database failures: the lease decides.
-  const timer = setInterval(() => void hold().catch(() => {}), leaseMs / 3)
+  const timer = setInterval(() => void hold().catch(() => {}), LEASE_MS / 3)
   try {
     await read(deps, reading, signal, hold, () => stopwatch() > turnEnds)
   } catch (error) {
@@ -234,7 +234,7 @@ type ReadingRow = Omit<Reading, 'site'> & {
   sealed_headers: Buffer | null
 }
 
-async function takeReading({ pool, openHeaders }: WarmReadDeps, leaseMs: number): Promise<Reading | null> {
+async function takeReading({ pool, openHeaders }: WarmReadDeps): Promise<Reading | null> {
   const { rows } = await pool.query<ReadingRow>(
     `update warm w set lease = gen_random_uuid(),
             lease_until = clock_timestamp() + $1 * interval '1 millisecond'
@@ -246,7 +246,7 @@ async function takeReading({ pool, openHeaders }: WarmReadDeps, leaseMs: number)
          order by moved_at limit 1 for update skip locked)
      returning w.domain_id as domain, w.lease, w.robots, d.custom_domain as name, d.origin_url, d.settings,
             (select key_sealed from origin_header where domain_id = d.id) as sealed_headers`,
-    [leaseMs],
+    [LEASE_MS],
   )
   const row = rows[0]
   if (row === undefined) return null
@@ -258,11 +258,11 @@ async function takeReading({ pool, openHeaders }: WarmReadDeps, leaseMs: number)
 }
 
 /** Also moves the run to the end of the line. */
-async function renewReading(pool: pg.Pool, { domain, lease }: Reading, leaseMs: number): Promise<boolean> {
+async function renewReading(pool: pg.Pool, { domain, lease }: Reading): Promise<boolean> {
   const { rowCount } = await pool.query(
     `update warm set lease_until = clock_timestamp() + $3 * interval '1 millisecond', moved_at = clock_timestamp()
       where domain_id = $1 and lease = $2 and state = 'reading' and paused_at is null`,
-    [domain, lease, leaseMs],
+    [domain, lease, LEASE_MS],
   )
   return rowCount === 1
 }
