@@ -175,6 +175,13 @@ describe('repository rules', () => {
     none(tests.filter((file) => pattern.test(read(file))))
   })
 
+  // A file whose tests end while it awaits is over for the runner: it closes what the next ones need.
+  it('test files open what they need before their first test: after it they neither await nor add hooks', () => {
+    const late =
+      /^(describe|it)\([\s\S]*^((?!describe\(|it\(|.*=>|.*function)\S.*\bawait\b|(before|after)(Each)?\()/m
+    none(tree.filter((file) => file.endsWith('.test.ts') && late.test(read(file))))
+  })
+
   it('tests that start Prepaint as a program, or drive the dashboard, are in the long suite', () => {
     const support = /support\/(command-line|node-process|fleet|installed-peer)\.ts'|\/open-dashboard\.ts'/
     const [long, short] = [true, false].map((isLong) =>

@@ -23,6 +23,8 @@ import { verifyPassword } from './sign-in/passwords.ts'
 
 const database = await openTestDatabase()
 const { pool } = database
+const warm = await openWarm()
+const { queue } = warm
 await pool.query(`insert into account (email, plan) values ('a@example.com', 'enterprise')`)
 await pool.query(
   `insert into domain (account_id, custom_domain, origin_url)
@@ -145,9 +147,6 @@ it('one spelling for one mailbox; what is no address, or longer than 254 charact
   const wrong = ['', 'ann', 'ann@', '@example.com', 'ann@example', 'a b@example.com', 'ann@example.com\0']
   for (const each of [...wrong, `${local}l@${domain}`]) assert.equal(parseEmail(each), null, each)
 })
-
-const warm = await openWarm()
-const { queue } = warm
 
 it('of a suspended account what waits is cancelled, and its warm; nothing more is rendered for it, neither ahead of crawlers nor by a warm', async () => {
   const [domain, other] = [await warm.started(3), await queue.domain()]

@@ -6,6 +6,8 @@ import { factsOf } from '../sites/inspection/facts.ts'
 import type { RenderOutcome } from './outcome.ts'
 
 const renderer = await openRenderer({ slots: 2, timeoutMs: 60_000 })
+const brief = await openRenderer({ timeoutMs: 20_000, slots: 2 })
+const hasty = await openRenderer({ timeoutMs: 8_000, slots: 2 })
 const { routes } = renderer
 routes.set('/neighbour', '<!doctype html><p>content of a neighbour</p>')
 
@@ -102,7 +104,6 @@ it('calls to processes that all pages share: at the limit they work, one past it
   assert.match(htmlOf(outcome), /<title>title 999</)
 })
 
-const brief = await openRenderer({ timeoutMs: 20_000, slots: 2 })
 brief.routes.set('/sound', '<!doctype html><p>sound</p>')
 
 describe('documents that no person writes: another page is rendered after each', () => {
@@ -129,8 +130,6 @@ describe('documents that no person writes: another page is rendered after each',
     assert(kind === 'crashed' || kind === 'timed-out', kind)
   })
 })
-
-const hasty = await openRenderer({ timeoutMs: 8_000, slots: 2 })
 
 describe('selectors of an owner with countless ways to match cost the time of that render only', () => {
   const page = (script: string) =>

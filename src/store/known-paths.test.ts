@@ -23,6 +23,7 @@ const queue = await openQueue()
 const domain = await queue.domain()
 
 const { pool, store } = queue
+beforeEach(() => pool.query('truncate last_visit'))
 const DAY_MS = 86_400_000
 const know = (domain: DomainId, source: 'crawler' | 'sitemap', paths: readonly string[], age = '1 day') =>
   pool.query(
@@ -87,8 +88,6 @@ it('paths that crawlers ask for are written again once their row is older than a
   await record(1_001 + DAY_MS)
   assert.deepEqual(await seenAtMs(), [1_001 + DAY_MS])
 })
-
-beforeEach(() => pool.query('truncate last_visit'))
 
 const visit = (path: string, crawler: string, atMs: number, of = domain) => ({
   ...{ page: pageId(of, path as PagePath), crawler, category: 'search' as const, atMs },

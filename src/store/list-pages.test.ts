@@ -38,6 +38,7 @@ const NOW_MS = Date.parse(NOW)
 
 // Their numbers are 1, 2 and 3.
 for (let n = 0; n < 3; n++) await queue.domain()
+const SITE = await queue.domain()
 before(() =>
   pool.query(
     `insert into page (domain_id, path, status, headers, body_br, html_bytes, etag, rendered_at)
@@ -177,9 +178,6 @@ it('a listed page is fresh for as long as the edge takes it to be, whatever the 
 
 const path = (text: string) => text as PagePath
 
-const SITE = await queue.domain()
-beforeEach(() => pool.query('truncate page, page_digest, redirect, sitemap cascade'))
-
 /** As a render does that has been completed. */
 async function store(of: string, html: string): Promise<void> {
   const { bodyBr, htmlBytes, etag } = await pageBody(html)
@@ -202,6 +200,8 @@ const titles = async (of: string) =>
 const page = (title: string) => `<title>${title}</title><p>Text of ${title}</p><a href="/x">x</a>`
 
 describe('the history of a page', () => {
+  beforeEach(() => pool.query('truncate page, page_digest, redirect, sitemap cascade'))
+
   // Proves decided "Page details"
   it('has what each different snapshot said, newest first, and so many of them', async () => {
     for (let n = 0; n < DIGESTS_A_PAGE; n++) assert.equal(await render('/', page(`${n}`)), true)
@@ -239,23 +239,23 @@ describe('the history of a page', () => {
     assert.equal(await removeOldDigests(pool), 1)
     assert.deepEqual(await titles('/'), ['2'])
   })
-})
 
-it('beside the renders, it keeps one after the other; so many wait, and larger ones have no history', async () => {
-  const digester = createDigester({ pool, log: silentLog() })
-  const count = WAITING_LIMIT + 1
-  for (let n = 0; n < count; n++) await store(`/${n}`, page(`${n}`))
-  for (let n = 0; n < count; n++) digester.note(stored(`/${n}`, page(`${n}`)))
-  await digester.close()
-  assert.deepEqual(await titles(`/${WAITING_LIMIT - 1}`), [`${WAITING_LIMIT - 1}`])
-  assert.deepEqual(await titles(`/${WAITING_LIMIT}`), [])
+  it('beside the renders, it keeps one after the other; so many wait, and larger ones have no history', async () => {
+    const digester = createDigester({ pool, log: silentLog() })
+    const count = WAITING_LIMIT + 1
+    for (let n = 0; n < count; n++) await store(`/${n}`, page(`${n}`))
+    for (let n = 0; n < count; n++) digester.note(stored(`/${n}`, page(`${n}`)))
+    await digester.close()
+    assert.deepEqual(await titles(`/${WAITING_LIMIT - 1}`), [`${WAITING_LIMIT - 1}`])
+    assert.deepEqual(await titles(`/${WAITING_LIMIT}`), [])
 
-  const sizes = { '/fits': DIGEST_LIMIT_CHARS, '/does-not': DIGEST_LIMIT_CHARS + 1 }
-  for (const [name, chars] of Object.entries(sizes)) {
-    const html = page('large').padEnd(chars, ' ')
-    await store(name, html)
-    digester.note(stored(name, html))
-  }
-  await digester.close()
-  assert.deepEqual([await titles('/fits'), await titles('/does-not')], [['large'], []])
+    const sizes = { '/fits': DIGEST_LIMIT_CHARS, '/does-not': DIGEST_LIMIT_CHARS + 1 }
+    for (const [name, chars] of Object.entries(sizes)) {
+      const html = page('large').padEnd(chars, ' ')
+      await store(name, html)
+      digester.note(stored(name, html))
+    }
+    await digester.close()
+    assert.deepEqual([await titles('/fits'), await titles('/does-not')], [['large'], []])
+  })
 })

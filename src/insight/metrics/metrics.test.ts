@@ -6,6 +6,8 @@ import { addTestDomain } from '../../../test/support/traffic.ts'
 import { QUOTA_RANGES, readFleetFigures } from './fleet-metrics.ts'
 import { createMetrics } from './metrics.ts'
 
+const { pool } = await openTestDatabase()
+for (const n of [1, 2, 3, 4, 5]) await addTestDomain(pool, `d${n}.example`)
 function world() {
   const faults: unknown[] = []
   const state = { nowMs: 0, reads: 0, away: false }
@@ -149,8 +151,6 @@ it('metrics of the node: connections, notifications, browsers, memory, the proce
 
 const MONTH = '2026-11-01'
 const LIMITS = { starter: 100, pro: 1_000 }
-const { pool } = await openTestDatabase()
-for (const n of [1, 2, 3, 4, 5]) await addTestDomain(pool, `d${n}.example`)
 
 it('the queue by priority, the head of each line, and the domains by their month', async () => {
   await pool.query(`update account set plan = 'starter' where email <> 'd5.example@example.com'`)

@@ -25,6 +25,7 @@ import { startLease } from './lease.ts'
 import { renderSpelling, SPELLINGS_LIMIT } from './run-job.ts'
 
 const queue = await openQueue()
+const listener = await queue.listener()
 const DONE = { state: 'done', outcome: 'rendered' } as const
 
 describe('what an outcome does', () => {
@@ -251,7 +252,6 @@ it('a lease comes back after its connection was lost, and then tells what was ta
   assert(!lease.held)
 })
 
-const listener = await queue.listener()
 const patience = () => AbortSignal.timeout(8_000)
 /** Longer than any test: what is heard was heard without it. */
 const NO_POLL_MS = 600_000

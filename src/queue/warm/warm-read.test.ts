@@ -15,6 +15,7 @@ import { startWarmRuns } from './warm-runs.ts'
 
 const warm = await openWarm()
 const { queue } = warm
+const listener = await queue.listener()
 const origin = await startTestSite()
 
 after(() => origin.close())
@@ -236,8 +237,6 @@ describe('a turn at reading', () => {
     assert.deepEqual(origin.asked, ['/robots.txt', '/1.xml', '/index.xml', '/2.xml'])
   })
 })
-
-const listener = await queue.listener()
 
 function start(t: TestContext) {
   const runs = startWarmRuns({

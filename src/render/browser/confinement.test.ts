@@ -28,6 +28,13 @@ const renderer = await openRenderer()
 const { dataDir } = renderer
 renderer.routes.set('/', '<!doctype html><p>page</p>')
 await renderer.html('/')
+const real = await findBrowser({ chromium: testChromium, dataDir })
+/** Of its own, for its files get another owner; one for all, for unpacking the browser takes seconds. */
+const ordinaryDir = await mkdtemp(path.join(tmpdir(), 'prepaint-view-'))
+await chmod(ordinaryDir, 0o711)
+await mkdir(path.join(ordinaryDir, 'postgres'), { mode: 0o700 })
+await writeFile(path.join(ordinaryDir, 'postgres', 'key'), 'secret-of-the-node', { mode: 0o600 })
+after(() => rm(ordinaryDir, { recursive: true, force: true }))
 
 const file = (pid: number, name: string) => readFileSync(`/proc/${pid}/${name}`, 'utf8')
 
@@ -130,8 +137,6 @@ it('processes of domains are never shared: when one dies, one domain loses its p
   }
 })
 
-const real = await findBrowser({ chromium: testChromium, dataDir })
-
 /** The real browser behind a script, as on a machine where its sandbox cannot work. */
 async function behind(script: string): Promise<BrowserBinary> {
   const executable = path.join(dataDir, `browser-${Math.random()}`)
@@ -195,13 +200,6 @@ it('a program that is no browser is named with its setting', async (t) => {
 type Told = { uid: number; said: string[]; pid?: number; hiding?: string[]; evaluated?: number } & Partial<
   Record<'sandbox' | 'data' | 'error', string>
 >
-
-/** Of its own, for its files get another owner; one for all, for unpacking the browser takes seconds. */
-const ordinaryDir = await mkdtemp(path.join(tmpdir(), 'prepaint-view-'))
-await chmod(ordinaryDir, 0o711)
-await mkdir(path.join(ordinaryDir, 'postgres'), { mode: 0o700 })
-await writeFile(path.join(ordinaryDir, 'postgres', 'key'), 'secret-of-the-node', { mode: 0o600 })
-after(() => rm(ordinaryDir, { recursive: true, force: true }))
 
 async function startAsOrdinaryUser(t: TestContext, home = process.env['HOME'] ?? ''): Promise<Told> {
   const main = path.join(import.meta.dirname, '../../../test/support/ordinary-user-main.ts')
