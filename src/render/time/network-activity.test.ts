@@ -160,6 +160,8 @@ describe('streams hold nothing but a moment', () => {
       'worker-starts, at 4000, not streaming, worker-has-an-answer, is streaming, is given-time',
     "a worker's script is waited for as the page's are, then the worker has a second for its first word":
       'worker-starts, start 1 Script, at 4000, is busy, end 1, worker-is-loaded, not busy, streaming until 5000, is given-time',
+    'a word that is told before the end of a script that came late needs time, but no further one is waited for':
+      'worker-starts, start 1 Script, at 4000, hear spoke, not given-time, end 1, worker-is-loaded, is given-time, not streaming',
     'the script of a worker that was ended before it began is not':
       'worker-starts, start 1 Script, worker-has-ended other, is busy, worker-has-ended 1, not busy, not held',
     'a word, and the page has its time for it':

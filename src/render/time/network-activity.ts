@@ -233,8 +233,9 @@ export class NetworkActivity {
   }
 
   workerLoaded(): void {
-    // Unless it sent a message while it was loading.
     if (this.#lastMessageMs <= this.#lastWorkerMs) this.workerWillSend(WORKER_OPENED_MS)
+    // Its first message may be reported before the end of its script.
+    else this.#hasLostTime = true
   }
 
   workerBusy(id: string): void {
