@@ -3,7 +3,6 @@ import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import path from 'node:path'
 import { describe, it } from 'node:test'
-
 import {
   BASE_BYTES,
   type Config,

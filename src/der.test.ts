@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-
 import { der, octetString, readDer, sequence } from './der.ts'
 
 describe('DER', () => {

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-
 import { readableLine } from './log.ts'
 
 const line = (fields: object) =>

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-
 import { RecentMap } from './recent-map.ts'
 
 const keys = (map: RecentMap<unknown>) => map.entries().map(([key]) => key)

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-
 import { ShareByAccount } from './share-by-account.ts'
 
 /** How many places the account gets. */

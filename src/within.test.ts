@@ -1,23 +1,16 @@
 import assert from 'node:assert/strict'
-import { describe, it } from 'node:test'
-
+import { it } from 'node:test'
 import { within } from './within.ts'
 
-describe('within', () => {
-  it('gives what the promise settles to, and leaves no timer behind', async (t) => {
-    t.mock.timers.enable({ apis: ['setTimeout'] })
-    assert.equal(await within(1_000, Promise.resolve('in time'), 'late'), 'in time')
-    await assert.rejects(within(1_000, Promise.reject(new Error('failed')), 'late'), /failed/)
-  })
-
-  it('gives `late` when the time is up; a later failure is not heard of', async (t) => {
-    t.mock.timers.enable({ apis: ['setTimeout'] })
-    const { promise, reject } = Promise.withResolvers<string>()
-    const result = within(1_000, promise, 'late')
-    t.mock.timers.tick(999)
-    assert.equal(await Promise.race([result, Promise.resolve('waits')]), 'waits')
-    t.mock.timers.tick(1)
-    assert.equal(await result, 'late')
-    reject(new Error('too late'))
-  })
+it('gives what the promise settles to, or `late` when the time is up; a later failure is not heard of', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  assert.equal(await within(1_000, Promise.resolve('in time'), 'late'), 'in time')
+  await assert.rejects(within(1_000, Promise.reject(new Error('failed')), 'late'), /failed/)
+  const { promise, reject } = Promise.withResolvers<string>()
+  const result = within(1_000, promise, 'late')
+  t.mock.timers.tick(999)
+  assert.equal(await Promise.race([result, Promise.resolve('waits')]), 'waits')
+  t.mock.timers.tick(1)
+  assert.equal(await result, 'late')
+  reject(new Error('too late'))
 })

@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict'
 import net from 'node:net'
 import { after, before, describe, it } from 'node:test'
-
 import { PERSON, startTestEdge, type TestEdge } from './support/edge.ts'
 import { freePort, listening } from './support/loopback.ts'
 import { hasNginx, startNginx } from './support/nginx.ts'

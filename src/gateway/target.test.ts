@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-
 import { readSite } from './target.ts'
 
 it('a site is read from a checked origin URL, and from no other', () => {

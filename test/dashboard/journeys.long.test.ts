@@ -361,6 +361,7 @@ it('a domain is deleted after its name is typed, and is no longer served', async
   await link('Settings').click()
   await button('Delete').click()
   const asking = dialog(`Delete ${DOMAIN}?`)
+  await field(`Type ${DOMAIN} to confirm`, asking).fill('another.example')
   assert.equal(await button('Delete the domain', asking).isDisabled(), true)
   await isCleanHere()
   await field(`Type ${DOMAIN} to confirm`, asking).fill(DOMAIN)

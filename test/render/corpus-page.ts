@@ -120,7 +120,7 @@ export const never: Answer = () => {}
 export function inParts(
   parts: readonly string[],
   gapMs: number,
-  then: 'end' | 'open' | 'break' = 'end',
+  then: 'end' | 'open' = 'end',
   type = 'text/html; charset=utf-8',
 ): Answer {
   return async (_request, response) => {
@@ -130,6 +130,5 @@ export function inParts(
       await delay(gapMs)
     }
     if (then === 'end') response.end()
-    else if (then === 'break') response.destroy()
   }
 }

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
-
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 
 // Checks every response against the served OpenAPI document.

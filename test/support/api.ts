@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import type { AddressInfo } from 'node:net'
 import { after } from 'node:test'
 import { brotliCompressSync } from 'node:zlib'
-
 import ipaddr from 'ipaddr.js'
 import type pg from 'pg'
 import { createAccount } from '../../src/accounts/accounts.ts'

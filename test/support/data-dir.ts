@@ -10,7 +10,6 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-
 import { until } from './condition.ts'
 import { processesOf } from './processes.ts'
 

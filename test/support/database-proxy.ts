@@ -1,6 +1,5 @@
 import net from 'node:net'
 import path from 'node:path'
-
 import type pg from 'pg'
 import { listening } from './loopback.ts'
 

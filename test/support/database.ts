@@ -1,6 +1,5 @@
 import { after } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-
 import type pg from 'pg'
 import { withClient } from '../../src/db/connection.ts'
 import { createPool } from '../../src/db/database.ts'

@@ -1,9 +1,7 @@
 import { lchownSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-
 import type pg from 'pg'
-
 import { CONNECTION_DEFAULTS } from '../../src/db/connection.ts'
 import { migrate } from '../../src/db/migrate.ts'
 import { findBinaries } from '../../src/db/private-postgres/binaries.ts'

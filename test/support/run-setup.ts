@@ -5,7 +5,6 @@
 import { chmodSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-
 import { systemClock } from '../../src/clock.ts'
 import { findBrowser } from '../../src/render/browser/browser-binary.ts'
 import { SHARED_DOCUMENT } from './api-contract.ts'

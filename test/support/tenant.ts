@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-
 import { runJson } from './command-line.ts'
 import type { NodeProcess } from './node-process.ts'
 

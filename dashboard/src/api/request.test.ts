@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
+import { QueryClient } from '@tanstack/react-query'
 import { startsOf, timeRange } from '../../../src/insight/traffic/time-range.ts'
 import { ApiError, renewals, request } from './request.ts'
+import { switchAccount } from './session.ts'
 import { RANGES, rangeNamed, rangeParams } from './traffic-queries.ts'
 
 type Asked = { what: string; answer(status: number, body?: unknown): void }
@@ -84,4 +86,11 @@ it('each range has as many steps as it says, at the server too, at any moment of
       assert(count === range.steps || (now.endsWith('00:00.000Z') && count === range.steps - 1), `${count}`)
     }
   }
+})
+
+it('another account sees nothing that was read for the one before', () => {
+  const queries = new QueryClient()
+  queries.setQueryData(['domains'], ['red.example'])
+  switchAccount(queries, null)
+  assert.equal(queries.getQueryData(['domains']), undefined)
 })

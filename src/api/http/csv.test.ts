@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-
 import { csvText } from './csv.ts'
 
 // Proves decided "CSV"

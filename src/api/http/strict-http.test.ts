@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict'
 import type { RequestOptions } from 'node:http'
 import { describe, it } from 'node:test'
-
 import { ambiguousBodies, BAD_REQUEST_LINES } from '../../../test/support/ambiguous-requests.ts'
 import { openApi } from '../../../test/support/api.ts'
 import { openSocket } from '../../../test/support/loopback.ts'

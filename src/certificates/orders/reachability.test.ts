@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import http from 'node:http'
 import { after, it } from 'node:test'
-
 import ipaddr from 'ipaddr.js'
 import { testFleet } from '../../../test/support/certificate-fleet.ts'
 import { serve } from '../../../test/support/loopback.ts'

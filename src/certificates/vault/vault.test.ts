@@ -3,7 +3,6 @@ import { randomBytes } from 'node:crypto'
 import { chmodSync, existsSync, readFileSync, rmSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { beforeEach, describe, it } from 'node:test'
-
 import { openTestDatabase } from '../../../test/support/database.ts'
 import { openFolder } from '../../../test/support/folder.ts'
 import { MasterKeyError, type MasterKeys, parseMasterKeys } from './master-key.ts'

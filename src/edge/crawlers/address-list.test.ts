@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-
 import { LIST_LIMIT_BYTES, NotAnAddressList, parseAddressList, RANGES_LIMIT } from './address-list.ts'
 
 describe('a list of ranges', () => {

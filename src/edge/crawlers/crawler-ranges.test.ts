@@ -3,7 +3,6 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, describe, it, type TestContext } from 'node:test'
-
 import { until } from '../../../test/support/condition.ts'
 import { startTestSite } from '../../../test/support/site.ts'
 import { silentLog } from '../../log.ts'

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-
 import { openEdge } from '../../../test/support/edge.ts'
 
 const HTML = `<!doctype html><h1>Lamp</h1>${'<p>text</p>'.repeat(500)}`

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-
 import type { Rule } from '../../rules/schema.ts'
 import { type EdgeDomain, edgeDomain } from './domain.ts'
 import { Targets } from './target.ts'

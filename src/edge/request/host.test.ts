@@ -1,7 +1,6 @@
 /** Which site a request is for: said once, read in one way. */
 import assert from 'node:assert/strict'
 import { beforeEach, describe, it } from 'node:test'
-
 import { GOOGLEBOT, openEdge, PERSON } from '../../../test/support/edge.ts'
 import { rawHalf } from '../../../test/support/raw-request.ts'
 

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { after, it } from 'node:test'
-
 import { until } from '../../../test/support/condition.ts'
 import { openEdge, PERSON, path } from '../../../test/support/edge.ts'
 import { DEFAULT_PLANS } from '../../accounts/plans.ts'

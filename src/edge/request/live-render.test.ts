@@ -2,9 +2,7 @@ import assert from 'node:assert/strict'
 import { EventEmitter } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { describe, it } from 'node:test'
-
 import pg from 'pg'
-
 import { AppError } from '../../errors.ts'
 import type { JobId, PagePath } from '../../ids.ts'
 import { silentLog } from '../../log.ts'

@@ -4,7 +4,6 @@ import { once } from 'node:events'
 import type http from 'node:http'
 import type { Duplex } from 'node:stream'
 import { afterEach, describe, it } from 'node:test'
-
 import ipaddr from 'ipaddr.js'
 import { until } from '../../../test/support/condition.ts'
 import { type Answer, openEdge, PERSON } from '../../../test/support/edge.ts'

@@ -8,7 +8,6 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import net from 'node:net'
 import { it } from 'node:test'
-
 import { pick, type Random, seededRandom } from '../../../test/chaos/seeded-random.ts'
 import { GOOGLEBOT, openEdge, PERSON } from '../../../test/support/edge.ts'
 

@@ -1,7 +1,6 @@
 /** Bytes as an attacker writes them: nobody behind the edge may read another request out of them than the edge did. */
 import assert from 'node:assert/strict'
 import { beforeEach, describe, it } from 'node:test'
-
 import { ambiguousBodies, BAD_REQUEST_LINES } from '../../../test/support/ambiguous-requests.ts'
 import { GOOGLEBOT, openEdge, PERSON } from '../../../test/support/edge.ts'
 import { openSocket } from '../../../test/support/loopback.ts'

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-
 import { createKnowledge, type Knowledge, type SiteRequest } from './knowledge.ts'
 import { readPageAddress } from './page-address.ts'
 

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-
 import { fillTemplate, readPageAddress, templateOf } from './page-address.ts'
 
 /** What a request of one page becomes for another one; null: there is no such request. */

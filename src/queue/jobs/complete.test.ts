@@ -121,15 +121,19 @@ it('a job that was claimed again refuses the first result and takes the second',
 })
 
 it('a purge during a render: its result is not stored, and it runs again at once', async () => {
+  const moved: RenderOutcome = { kind: 'redirect', status: 301, location: 'https://e.example/' }
   const domain = await queue.domain()
   const job = await queue.running(domain)
-  await queue.purge(domain, { kind: 'path', path: HOME })
-  assert.deepEqual(await queue.complete(job, RENDERED), { state: 'queued' })
-  assert.deepEqual(await queue.stored(domain), [])
+  let again = job
+  for (const outcome of [moved, RENDERED]) {
+    await queue.purge(domain, { kind: 'path', path: HOME })
+    assert.deepEqual(await queue.complete(again, outcome), { state: 'queued' })
+    assert.equal(await queue.page(domain), null)
+    again = (await queue.claim())[0]!
+  }
   assert.equal(await queue.renders(domain), 0)
-  const [again] = await queue.claim()
-  assert.equal(again?.id, job.id)
-  assert.equal((await queue.complete(again!, RENDERED)).state, 'done')
+  assert.equal(again.id, job.id)
+  assert.equal((await queue.complete(again, RENDERED)).state, 'done')
   assert.deepEqual(await queue.stored(domain), ['/'])
 })
 

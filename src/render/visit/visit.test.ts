@@ -108,7 +108,14 @@ ends(
   { 'a challenge by header': answer(403, { ...HTML, 'cf-mitigated': 'challenge' }, '<p>wait') },
 )
 ends({ kind: 'origin-error', status: 500 }, { 'a 500': answer(500, HTML, PAGE) })
-ends({ kind: 'origin-unreachable' }, { 'a connection that breaks': ({ socket }) => void socket.destroy() })
+ends(
+  { kind: 'origin-unreachable' },
+  {
+    'a connection that breaks': ({ socket }) => void socket.destroy(),
+    'one that breaks after half of the page': (_request, response) =>
+      void response.writeHead(200, HTML).write(PAGE, () => response.destroy()),
+  },
+)
 ends(
   { kind: 'not-html', contentType: 'application/json' },
   { JSON: answer(200, { 'content-type': 'application/json' }, '{}') },

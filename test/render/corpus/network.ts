@@ -141,10 +141,6 @@ export const streams: Theme = {
     ),
     expect: { reads: ['one two three last'] },
   },
-  'a document that breaks off': {
-    document: inParts(['<!DOCTYPE html><title>t</title><p>first half</p>'], 50, 'break'),
-    expect: { outcome: 'origin-unreachable' },
-  },
   'a worker that counts by an interval for three seconds': {
     why: "Its clock is the page's, but after a jump of it a worker sleeps on.",
     document: scripted`new Worker('worker.js').onmessage = ({ data }) => show(data)`,

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-
 import type { Traffic } from '../../api/types.ts'
 import type { ChartSeries } from '../../charts/shape.ts'
 import { byCrawler, CRAWLERS_SHOWN, monthOfRenders } from './series.ts'
