@@ -10,7 +10,7 @@ type Given = {
   polls?: readonly string[]
 }
 
-const addressOf = (id: string) => `https://a.example/${id}`
+const addressOf = (id: string) => (id.startsWith('blob:') ? id : `https://a.example/${id}`)
 
 /**
  * Steps are parted by commas: `at 100` is the time from there on, `start 1 Fetch` a request, `part 1` a piece of its
@@ -176,9 +176,11 @@ describe('late answers are awaited', () => {
     assert.deepEqual(activity.missing(), [{ method: 'GET', url: addressOf('1'), ageMs: 18_500 }])
   })
 
-  it('neither streams nor beacons nor known long polls', () => {
+  it('neither streams nor beacons nor blobs nor known long polls', () => {
     const streams = ['EventSource', 'WebSocket', 'Ping', 'Image'].map((type) => `start ${type} ${type}`)
-    const { activity } = play(`${streams.join(', ')}, start poll Fetch, not awaiting`, { polls: ['poll'] })
+    const { activity } = play(`${streams.join(', ')}, start blob:1 Script, start poll Fetch, not awaiting`, {
+      polls: ['poll'],
+    })
     assert.deepEqual(activity.missing(), [])
   })
 

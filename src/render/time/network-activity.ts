@@ -11,6 +11,8 @@ const PAUSES_OF_STREAM = 3
 /** Responses that end when the page leaves. */
 const ENDLESS =
   /^(?:text\/event-stream|multipart\/x-mixed-replace|application\/(?:x-)?(?:ndjson|jsonl|grpc-web.*))$/i
+/** No server has them: they come at once, but a worker that computes from its first line never reports it. */
+const LOCAL = /^(?:blob|data):/
 const AWAITED_TYPES = new Set(['Fetch', 'XHR', 'Script', 'Stylesheet'])
 const WORK_MS = 2_500
 /** A response that is silent this long is a stream ... */
@@ -330,8 +332,9 @@ export class NetworkActivity {
     return ageMs < bodyMs && (this.#nowMs() - answeredMs) / slowness < silenceMs
   }
 
-  #isAwaited({ type, kind, answeredMs, isUnread, isEndless, pauses }: Pending): boolean {
-    if (kind !== 'request' || isUnread || isEndless || pauses >= PAUSES_OF_STREAM) return false
+  #isAwaited({ type, kind, url, answeredMs, isUnread, isEndless, pauses }: Pending): boolean {
+    if (kind !== 'request' || isUnread || isEndless || pauses >= PAUSES_OF_STREAM || LOCAL.test(url))
+      return false
     if (answeredMs === null) return AWAITED_TYPES.has(type)
     // Chromium does not tell whether the page reads the rest of a fetch.
     return type === 'Fetch' ? this.#reading + this.#draining > 0 : AWAITED_TYPES.has(type)
