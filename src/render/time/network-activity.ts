@@ -11,8 +11,6 @@ const PAUSES_OF_STREAM = 3
 /** Responses that end when the page leaves. */
 const ENDLESS =
   /^(?:text\/event-stream|multipart\/x-mixed-replace|application\/(?:x-)?(?:ndjson|jsonl|grpc-web.*))$/i
-/** No server has them: they come at once, but a worker that computes from its first line never reports it. */
-const LOCAL = /^(?:blob|data):/
 const AWAITED_TYPES = new Set(['Fetch', 'XHR', 'Script', 'Stylesheet'])
 const WORK_MS = 2_500
 /** A response that is silent this long is a stream ... */
@@ -155,7 +153,8 @@ export class NetworkActivity {
       this.#countOf(`${method} ${url} ${postData}`) > POLL_AFTER ||
       this.#countOf(`${method} ${url.split(/[?#]/, 1)[0]}`) > VARIED_POLL_AFTER
     const kind = STREAM_TYPES.has(type) ? 'stream' : isPoll ? 'poll' : 'request'
-    const isEndless = this.#patience.polls.isKnown(method, url)
+    // A worker that computes from its first line never reports that it has its blob.
+    const isEndless = /^(?:blob|data):/.test(url) || this.#patience.polls.isKnown(method, url)
     const state = { answeredMs: null, isUnread: false, isEndless, pauses: 0 }
     this.#pending.set(id, { method, url, type, kind, sinceMs: this.#nowMs(), ...state })
     if (kind === 'request') this.#lastEventMs = this.#nowMs()
@@ -332,9 +331,8 @@ export class NetworkActivity {
     return ageMs < bodyMs && (this.#nowMs() - answeredMs) / slowness < silenceMs
   }
 
-  #isAwaited({ type, kind, url, answeredMs, isUnread, isEndless, pauses }: Pending): boolean {
-    if (kind !== 'request' || isUnread || isEndless || pauses >= PAUSES_OF_STREAM || LOCAL.test(url))
-      return false
+  #isAwaited({ type, kind, answeredMs, isUnread, isEndless, pauses }: Pending): boolean {
+    if (kind !== 'request' || isUnread || isEndless || pauses >= PAUSES_OF_STREAM) return false
     if (answeredMs === null) return AWAITED_TYPES.has(type)
     // Chromium does not tell whether the page reads the rest of a fetch.
     return type === 'Fetch' ? this.#reading + this.#draining > 0 : AWAITED_TYPES.has(type)
