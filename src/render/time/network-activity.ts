@@ -52,7 +52,7 @@ type Pending = {
   sinceMs: number
   answeredMs: number | null
   isUnread: boolean
-  /** Known as a long poll, or its type says so. */
+  /** Its end may never be reported: of this browser's own, known as a long poll, or of a type that says so. */
   isEndless: boolean
   pauses: number
 }
@@ -153,7 +153,7 @@ export class NetworkActivity {
       this.#countOf(`${method} ${url} ${postData}`) > POLL_AFTER ||
       this.#countOf(`${method} ${url.split(/[?#]/, 1)[0]}`) > VARIED_POLL_AFTER
     const kind = STREAM_TYPES.has(type) ? 'stream' : isPoll ? 'poll' : 'request'
-    // A worker that computes from its first line never reports that it has its blob.
+    // The blob of a worker that computes from its first line.
     const isEndless = /^(?:blob|data):/.test(url) || this.#patience.polls.isKnown(method, url)
     const state = { answeredMs: null, isUnread: false, isEndless, pauses: 0 }
     this.#pending.set(id, { method, url, type, kind, sinceMs: this.#nowMs(), ...state })
