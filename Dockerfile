@@ -17,7 +17,7 @@ FROM debian:bookworm-slim
 
 LABEL org.opencontainers.image.title="Prepaint" \
       org.opencontainers.image.description="Self-hosted pre-render service: people get the site, crawlers get finished HTML" \
-      org.opencontainers.image.version="0.2.0" \
+      org.opencontainers.image.version="0.3.0" \
       org.opencontainers.image.licenses="MIT"
 
 RUN apt-get update \
