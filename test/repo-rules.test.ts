@@ -8,8 +8,6 @@ import { describe, it } from 'node:test'
 const root = path.resolve(import.meta.dirname, '..')
 const read = (file: string): string => readFileSync(path.join(root, file), 'utf8')
 
-const linesOf = (file: string): number => read(file).split('\n').length - 1
-
 const words = (text: string): string[] => text.trim().split(/\s+/).filter(Boolean)
 
 const tree = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {
@@ -121,44 +119,6 @@ describe('repository rules', () => {
     const refused = ({ file, text }: (typeof production)[number]) =>
       importsOf(file, text).flatMap((target) => (mayImport(file, target) ? [] : [`${file} -> ${target}`]))
     none(production.filter(({ file }) => file.startsWith('src/')).flatMap(refused))
-  })
-
-  it('no file of the source has grown past 400 lines', () => {
-    none(production.filter(({ text }) => text.split('\n').length > 400).map(({ file }) => file))
-  })
-
-  it('no folder has more than 15 production files', () => {
-    const folders = Map.groupBy(production, ({ file }) => path.dirname(file))
-    none([...folders].filter(([, files]) => files.length > 15).map(([folder]) => folder))
-  })
-
-  it('production code and tests do not grow unnoticed', () => {
-    // Lower a figure when it falls; raise one with a reason in the commit.
-    const isTest = (file: string) => /\.test\.tsx?$/.test(file) || file.startsWith('test/')
-    const isCode = (file: string) => /^(src|bin|dashboard\/src|test|examples)\/.*\.(ts|tsx|js)$/.test(file)
-    const [tests, others] = [true, false].map((wanted) =>
-      tree
-        .filter((file) => isCode(file) && isTest(file) === wanted)
-        .reduce((sum, file) => sum + linesOf(file), 0),
-    )
-    assert(others! <= 63_500 && tests! <= 39_900, `${others} lines of production code, ${tests} of tests`)
-  })
-
-  it('what an entry point loads does not grow unnoticed', () => {
-    // Files and lines reached by imports of values. Lower a figure when it falls; raise one with a reason in the commit.
-    const most: Record<string, [files: number, lines: number]> = {
-      'src/edge/request/handler.ts': [24, 2_779],
-      'src/edge/edge.ts': [94, 11_115],
-      'src/queue/jobs/worker.ts': [51, 6_642],
-      'src/render/renderer.ts': [38, 5_536],
-      'src/gateway/gateway.ts': [32, 3_744],
-    }
-    const grown = Object.entries(most).flatMap(([entry, [files, lines]]) => {
-      const loaded = [...closureOf(entry)]
-      const sum = loaded.reduce((all, file) => all + linesOf(file), 0)
-      return loaded.length > files || sum > lines ? [`${entry}: ${loaded.length} files, ${sum} lines`] : []
-    })
-    none(grown)
   })
 
   it('no hit, miss or pass can reach the renderer: the edge loads no file of src/render/', () => {

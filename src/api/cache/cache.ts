@@ -26,7 +26,6 @@ export const purgedSchema = apiSchema(
 
 const domainField = z.string().describe('Name of a domain that you own')
 
-// biome-ignore lint/complexity/noExcessiveLinesPerFunction: a list of route definitions
 export function cache(app: ApiApp, deps: ApiDeps): void {
   const { caughtUp, pool } = deps
   const add = accountRoutes(app, 'Cache')

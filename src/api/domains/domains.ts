@@ -62,7 +62,6 @@ const updateSchema = z
   })
   .describe('At least one of the fields; absent ones stay as they are')
 
-// biome-ignore lint/complexity/noExcessiveLinesPerFunction: a list of route definitions
 export function domains(app: ApiApp, deps: ApiDeps): void {
   const { caughtUp, checkOrigin, clock, plans, pool, vault } = deps
   const add = accountRoutes(app, 'Domains')

@@ -95,8 +95,9 @@ describe('sizes, at the limit and one past it', () => {
   // Proves decided "Missing or wrong fields in a body"
   it('body: 1 MiB is read, one byte more is 413, with a length or in chunks', async () => {
     const start = '{"domain": "shop.example.com", "filler": "'
-    for (const more of [{}, { 'transfer-encoding': 'chunked' }]) {
-      const send = (bytes: number) => purge(`${start.padEnd(bytes - 2, 'x')}"}`, { ...JSON_TYPE, ...more })
+    const inChunks = { ...JSON_TYPE, 'transfer-encoding': 'chunked' }
+    for (const headers of [JSON_TYPE, inChunks]) {
+      const send = (bytes: number) => purge(`${start.padEnd(bytes - 2, 'x')}"}`, headers)
       assert.equal((await send(1_048_576)).status, 200)
       assertError(await send(1_048_577), 413, 'Request body too large (maximum 1 MiB)')
     }

@@ -72,7 +72,6 @@ const params = z.object({ inspectionId: z.string() })
 /** Forbids scripts in customers' content on our address. */
 export const CUSTOMER_CONTENT_POLICY = "sandbox; default-src 'none'; frame-ancestors 'none'"
 
-// biome-ignore lint/complexity/noExcessiveLinesPerFunction: a list of route definitions
 export function inspections(app: ApiApp, deps: ApiDeps): void {
   const { clock, log, pool } = deps
   const parts = { db: pool, pool, log, converter: new Converter() }

@@ -40,7 +40,6 @@ const query = rangeQuery.omit({ step: true }).extend({
     .describe(`Paths in each list, 1 to ${MOST_PATHS}; default ${USUAL_PATHS}`),
 })
 
-// biome-ignore lint/complexity/noExcessiveLinesPerFunction: a list of route definitions
 export function traffic(app: ApiApp, deps: ApiDeps): void {
   const { clock, plans, pool } = deps
   const addOfAccount = accountRoutes(app, 'Traffic')

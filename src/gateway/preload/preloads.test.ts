@@ -11,7 +11,7 @@ type Ask = {
   path: string
   method?: string
   destination?: string
-  headers?: Record<string, string>
+  headers?: Record<string, string | undefined>
   body?: string
 }
 
