@@ -1,12 +1,13 @@
 /** Compares counting a live request with prom-client's counter and histogram: `node bench/counting.ts`. */
+
+import type { DomainId, PagePath } from '@prepaint/contract/ids.ts'
+import { pageId } from '@prepaint/contract/page/page-id.ts'
+import { systemClock } from '@prepaint/runtime/clock.ts'
+import { silentLog } from '@prepaint/runtime/log.ts'
+import { createEdgeMetrics } from '@prepaint/service/insight/metrics/edge-metrics.ts'
+import { createTraffic } from '@prepaint/service/insight/traffic/visit-counter.ts'
 import pg from 'pg'
 import { Counter, Histogram, Registry } from 'prom-client'
-import { systemClock } from '../src/clock.ts'
-import type { DomainId, PagePath } from '../src/ids.ts'
-import { createEdgeMetrics } from '../src/insight/metrics/edge-metrics.ts'
-import { createTraffic } from '../src/insight/traffic/visit-counter.ts'
-import { silentLog } from '../src/log.ts'
-import { pageId } from '../src/store/page-id.ts'
 
 const TIMES = 200_000
 const ROUNDS = 9

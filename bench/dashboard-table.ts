@@ -2,10 +2,9 @@
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-
+import { DASHBOARD_DIR } from '@prepaint/api/service/dashboard.ts'
+import { setPassword } from '@prepaint/service/accounts/sign-in/passwords.ts'
 import { startBrowser } from '../dashboard/shots/browser.ts'
-import { setPassword } from '../src/accounts/sign-in/passwords.ts'
-import { DASHBOARD_DIR } from '../src/api/service/dashboard.ts'
 import { startTestApi } from '../test/support/api.ts'
 
 const PASSWORD = 'seven quiet otters paint'

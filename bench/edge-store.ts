@@ -2,12 +2,10 @@ import { readFileSync } from 'node:fs'
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-
+import { openDatabase } from '@prepaint/postgres/database.ts'
+import { migrate } from '@prepaint/postgres/migrate.ts'
+import { silentLog } from '@prepaint/runtime/log.ts'
 import type pg from 'pg'
-
-import { openDatabase } from '../src/db/database.ts'
-import { migrate } from '../src/db/migrate.ts'
-import { silentLog } from '../src/log.ts'
 import { SMALL_BYTES } from './edge-nginx.ts'
 
 /** A statement may take 30 s. */

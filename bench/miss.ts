@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
 
-import type { RenderView } from '../src/queue/judging/render-records.ts'
+import type { RenderView } from '@prepaint/pages/queue/judging/render-records.ts'
 import { machineLine, median } from './figures.ts'
 import { markdownTable } from './markdown.ts'
 import type { Prepaint, startPrepaint } from './peers/prepaint.ts'

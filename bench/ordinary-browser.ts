@@ -5,12 +5,11 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import type { Readable, Writable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
-
-import type { BrowserBinary } from '../src/render/browser/browser-binary.ts'
-import { connectCdp } from '../src/render/browser/cdp.ts'
-import { PAGE_LIMITS } from '../src/render/outcome.ts'
-import { pageText } from '../src/render/visit/page-text.ts'
-import { takeSnapshot } from '../src/render/visit/snapshot.ts'
+import { PAGE_LIMITS } from '@prepaint/contract/outcome/outcome.ts'
+import { pageText } from '@prepaint/contract/reading/page-text.ts'
+import type { BrowserBinary } from '@prepaint/engine/render/browser/browser-binary.ts'
+import { connectCdp } from '@prepaint/engine/render/browser/cdp.ts'
+import { takeSnapshot } from '@prepaint/engine/render/visit/snapshot.ts'
 
 /** A browser with its default settings, as a visitor has it. */
 export type OrdinaryBrowser = {

@@ -1,9 +1,7 @@
 /** Times lists of a domain's pages in every order and with searches: `node bench/page-list.ts [pages = 1000000]`. */
 
-import { withClient } from '../src/db/connection.ts'
-import type { Queryable } from '../src/db/transaction.ts'
-import type { DomainId } from '../src/ids.ts'
-import { DEFAULT_DOMAIN_SETTINGS } from '../src/sites/domain-settings.ts'
+import type { DomainId } from '@prepaint/contract/ids.ts'
+import { DEFAULT_DOMAIN_SETTINGS } from '@prepaint/contract/settings/domain-settings.ts'
 import {
   countPages,
   type ListPlace,
@@ -11,7 +9,9 @@ import {
   listPages,
   PAGE_ORDERS,
   pageMatch,
-} from '../src/store/list-pages.ts'
+} from '@prepaint/pages/store/list-pages.ts'
+import { withClient } from '@prepaint/postgres/connection.ts'
+import type { Queryable } from '@prepaint/postgres/transaction.ts'
 import { testDatabase } from '../test/support/database.ts'
 
 const pages = Number(process.argv[2] ?? 1_000_000)

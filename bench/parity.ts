@@ -5,8 +5,8 @@
  * only below 1. `--words` prints the difference. Exits with status 1 if a page of an application holds less than 0.995.
  */
 import { parseArgs } from 'node:util'
-import type { DomainName, PagePath } from '../src/ids.ts'
-import { pageText } from '../src/render/visit/page-text.ts'
+import type { DomainName, PagePath } from '@prepaint/contract/ids.ts'
+import { pageText } from '@prepaint/contract/reading/page-text.ts'
 import { openCorpus } from './corpus-site.ts'
 import { machineLine } from './figures.ts'
 import { openSite } from './sites.ts'

@@ -3,7 +3,7 @@
 //   node bench/redirects.ts
 // Two cores, both busy with other work: exact 0.02 us, wildcard 0.6 us, none 0.8 us.
 import { performance } from 'node:perf_hooks'
-import { type Redirect, RedirectMap } from '../src/site-files/redirects.ts'
+import { type Redirect, RedirectMap } from '@prepaint/contract/site-files/redirects.ts'
 
 const redirects = Array.from(
   { length: 10_000 },

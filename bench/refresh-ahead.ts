@@ -3,12 +3,10 @@
  * in five pages were visited in the last 29 days. The worst case is nothing stale; `a few`: some in a thousand.
  */
 import { parseArgs } from 'node:util'
-
+import type { DomainId } from '@prepaint/contract/ids.ts'
+import { createStaleFinder } from '@prepaint/pages/store/last-visits.ts'
+import { withClient } from '@prepaint/postgres/connection.ts'
 import pg from 'pg'
-
-import { withClient } from '../src/db/connection.ts'
-import type { DomainId } from '../src/ids.ts'
-import { createStaleFinder } from '../src/store/last-visits.ts'
 import { testDatabase } from '../test/support/database.ts'
 import { machineLine, median } from './figures.ts'
 import { markdownTable } from './markdown.ts'

@@ -1,4 +1,4 @@
-import type { RenderView } from '../src/queue/judging/render-records.ts'
+import type { RenderView } from '@prepaint/pages/queue/judging/render-records.ts'
 
 /**
  * The parts of a crawler's wait, in order. `queue`: until its job is claimed. `response`: until the origin's headers.

@@ -4,9 +4,9 @@
  * lose by it. Each page is rendered with and without it, by turns. Default: all of test/apps and test/render.
  */
 import { parseArgs } from 'node:util'
-import type { DomainName, PagePath } from '../src/ids.ts'
-import { pageText } from '../src/render/visit/page-text.ts'
-import { BLOCK_LISTS } from '../src/rules/schema.ts'
+import type { DomainName, PagePath } from '@prepaint/contract/ids.ts'
+import { pageText } from '@prepaint/contract/reading/page-text.ts'
+import { BLOCK_LISTS } from '@prepaint/contract/rules/schema.ts'
 import { openCorpus } from './corpus-site.ts'
 import { machineLine, median } from './figures.ts'
 import { markdownTable } from './markdown.ts'

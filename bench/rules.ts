@@ -3,10 +3,10 @@
  *   node bench/rules.ts
  */
 import { performance } from 'node:perf_hooks'
-import { edgeDomain } from '../src/edge/request/domain.ts'
-import { Targets } from '../src/edge/request/target.ts'
-import { RuleBook, USUAL_CATEGORY } from '../src/rules/rule-book.ts'
-import { MAX_RULES, type Rule, type RuleChange } from '../src/rules/schema.ts'
+import { RuleBook, USUAL_CATEGORY } from '@prepaint/contract/rules/rule-book.ts'
+import { MAX_RULES, type Rule, type RuleChange } from '@prepaint/contract/rules/schema.ts'
+import { edgeDomain } from '@prepaint/edge/request/domain.ts'
+import { Targets } from '@prepaint/edge/request/target.ts'
 import { startTestRenderer } from '../test/support/renderer.ts'
 import { markdownTable } from './markdown.ts'
 

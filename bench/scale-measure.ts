@@ -48,7 +48,7 @@ export async function measureStore(pages: number, htmlBytes: number): Promise<Me
       'select sum(n_tup_ins + n_tup_upd + n_tup_del)::float8 as value from pg_stat_user_tables',
     )
   }
-  const { enqueue } = await import('../src/queue/jobs/enqueue.ts')
+  const { enqueue } = await import('@prepaint/pages/queue/jobs/enqueue.ts')
   const renderAll = async () => {
     for (const domain of domains) {
       const all = paths(pages / DOMAINS)

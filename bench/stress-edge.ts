@@ -2,16 +2,15 @@
 import type net from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { createSecureContext } from 'node:tls'
+import type { JobId } from '@prepaint/contract/ids.ts'
+import { createEdge } from '@prepaint/edge/edge.ts'
+import { createSelfSigned } from '@prepaint/engine/gateway/tls-key.ts'
+import { createAddressGuard } from '@prepaint/outbound/address-guard.ts'
+import { createClient } from '@prepaint/outbound/client/pool.ts'
+import type { Queryable } from '@prepaint/postgres/transaction.ts'
+import { systemClock } from '@prepaint/runtime/clock.ts'
+import { silentLog } from '@prepaint/runtime/log.ts'
 import ipaddr from 'ipaddr.js'
-
-import { systemClock } from '../src/clock.ts'
-import type { Queryable } from '../src/db/transaction.ts'
-import { createEdge } from '../src/edge/edge.ts'
-import { createSelfSigned } from '../src/gateway/tls-key.ts'
-import type { JobId } from '../src/ids.ts'
-import { silentLog } from '../src/log.ts'
-import { createAddressGuard } from '../src/outbound/address-guard.ts'
-import { createClient } from '../src/outbound/client/pool.ts'
 
 export type Told = { rssBytes: number; heapBytes: number; outsideBytes: number; connections: number }
 

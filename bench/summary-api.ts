@@ -3,20 +3,19 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
+import type * as Api from '@prepaint/api/server.ts'
 
+import { DEFAULT_PLANS } from '@prepaint/contract/settings/plans.ts'
+import { createClientReader } from '@prepaint/runtime/http/client-address.ts'
+import { silentLog } from '@prepaint/runtime/log.ts'
+import { createVault } from '@prepaint/service/certificates/vault/vault.ts'
 import type pg from 'pg'
-
-import { DEFAULT_PLANS } from '../src/accounts/plans.ts'
-import type * as Api from '../src/api/server.ts'
-import { createVault } from '../src/certificates/vault/vault.ts'
-import { createClientReader } from '../src/http/client-address.ts'
-import { silentLog } from '../src/log.ts'
 
 export type SummaryApi = { url: string; close(): Promise<void> }
 
 /** `nowMs`: its clock always shows this time. */
 export async function openSummaryApi(checkout: string, pool: pg.Pool, nowMs: number): Promise<SummaryApi> {
-  const file = pathToFileURL(path.resolve(checkout, 'src/api/server.ts')).href
+  const file = pathToFileURL(path.resolve(checkout, 'packages/api/src/server.ts')).href
   const { createApiServer } = (await import(file)) as typeof Api
   const log = silentLog()
   const app = await createApiServer({

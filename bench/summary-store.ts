@@ -1,16 +1,14 @@
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-
+import type { AccountId } from '@prepaint/contract/ids.ts'
+import { DEFAULT_PLANS } from '@prepaint/contract/settings/plans.ts'
+import { withClient } from '@prepaint/postgres/connection.ts'
+import { openDatabase } from '@prepaint/postgres/database.ts'
+import { migrate } from '@prepaint/postgres/migrate.ts'
+import { silentLog } from '@prepaint/runtime/log.ts'
+import { createAccount } from '@prepaint/service/accounts/accounts.ts'
 import type pg from 'pg'
-
-import { createAccount } from '../src/accounts/accounts.ts'
-import { DEFAULT_PLANS } from '../src/accounts/plans.ts'
-import { withClient } from '../src/db/connection.ts'
-import { openDatabase } from '../src/db/database.ts'
-import { migrate } from '../src/db/migrate.ts'
-import type { AccountId } from '../src/ids.ts'
-import { silentLog } from '../src/log.ts'
 
 const HOUR_MS = 3_600_000
 const DAYS = 14

@@ -3,9 +3,9 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import https from 'node:https'
 import type { AddressInfo, Server } from 'node:net'
-import { createHostBlock } from '../src/gateway/host-block.ts'
-import { createSelfSigned } from '../src/gateway/tls-key.ts'
-import { BLOCK_LISTS } from '../src/rules/schema.ts'
+import { BLOCK_LISTS } from '@prepaint/contract/rules/schema.ts'
+import { createHostBlock } from '@prepaint/engine/gateway/host-block.ts'
+import { createSelfSigned } from '@prepaint/engine/gateway/tls-key.ts'
 import { page } from '../test/render/corpus-page.ts'
 
 /** What each host's script does. The first is blocked for every render, the others by a rule's lists only. */

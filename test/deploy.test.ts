@@ -6,7 +6,7 @@ import { describe, it } from 'node:test'
 import type { Deployment } from 'kubernetes-types/apps/v1.js'
 import type { Container, PodSecurityContext, PodSpec } from 'kubernetes-types/core/v1.js'
 import { parse, parseAllDocuments } from 'yaml'
-import { settingDefaults } from '../src/config.ts'
+import { settingDefaults } from '../bin/settings/config.ts'
 
 const ROOT = path.resolve(import.meta.dirname, '..')
 const read = (file: string): string => readFileSync(path.join(ROOT, file), 'utf8')

@@ -7,7 +7,7 @@ import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
 import { before, describe, it } from 'node:test'
-import { databaseUser } from '../src/system-user.ts'
+import { databaseUser } from '@prepaint/runtime/system-user.ts'
 import { openFolder } from './support/folder.ts'
 import { installedPeer } from './support/installed-peer.ts'
 

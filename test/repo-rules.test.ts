@@ -17,83 +17,38 @@ const tree = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude
   .filter((file) => file !== '' && existsSync(path.join(root, file)))
 
 const sources = tree
-  .filter((file) => /^(src|bin)\/.*\.(ts|js)$/.test(file))
+  .filter((file) => /^(packages|bin)\/.*\.(ts|js)$/.test(file))
   .map((file) => ({ file, text: read(file) }))
 const production = sources.filter(({ file }) => !/\.test\.ts$/.test(file))
-
-/**
- * What each folder of src/ may import from the others. A pair that is absent is refused: the edge cannot reach
- * Chromium, not even by accident. Files directly in src/ may be imported from everywhere.
- */
-const MAY_IMPORT: Record<string, readonly string[]> = {
-  'src/db': [],
-  'src/http': [],
-  'src/mail': [],
-  'src/outbound': words('src/edge/page/plain-page.ts src/sitemaps/site.ts'),
-  'src/store': words(`
-    src/accounts/quota.ts src/db src/http/link-header.ts src/rules src/sites/domain-settings.ts
-    src/sites/inspection/facts.ts src/sites/inspection/scan-html.ts`),
-  'src/forms': words(`
-    src/db/joined.ts src/db/transaction.ts src/http/client-limits.ts src/site-files/page-facts.ts
-    src/sites/inspection/facts.ts src/store/stored-page.ts src/store/page-id.ts`),
-  'src/sitemaps': words('src/outbound src/store'),
-  'src/rules': words('src/store/page-id.ts src/store/path.ts'),
-  'src/site-files': words(`
-    src/db src/edge/crawlers/known-crawlers.ts src/http/link-header.ts src/outbound
-    src/render/visit/page-text.ts src/rules/rule-book.ts src/sitemaps src/sites/domain-settings.ts
-    src/sites/inspection/scan-html.ts src/store`),
-  'src/gateway': words('src/outbound'),
-  'src/render': words('src/gateway src/http/link-header.ts src/outbound/headers.ts src/rules/schema.ts'),
-  'src/accounts': words(`
-    src/db src/store/invalidation.ts src/queue/jobs/cancel.ts src/queue/warm/warm.ts`),
-  'src/sites': words(`
-    src/accounts/plans.ts src/certificates/vault src/db src/outbound src/queue/jobs/cancel.ts
-    src/render/outcome.ts src/rules src/site-files src/store`),
-  'src/edge': words(`
-    src/db/transaction.ts src/forms src/http src/outbound src/queue/jobs/await.ts
-    src/queue/jobs/enqueue.ts src/queue/jobs/job.ts src/rules src/site-files src/sitemaps
-    src/sites/devices.ts src/sites/domain-settings.ts src/sites/domains.ts src/store`),
-  'src/queue': words(`
-    src/accounts src/db src/outbound src/render/outcome.ts src/render/record.ts
-    src/render/visit/page-text.ts src/rules src/site-files src/sitemaps src/sites/devices.ts
-    src/sites/domain-settings.ts src/sites/inspection src/store`),
-  'src/certificates': words('src/db src/outbound src/store/invalidation.ts'),
-  'src/insight': words(`
-    src/accounts src/db src/edge/crawlers/known-crawlers.ts src/edge/request/verdict.ts
-    src/forms/form.ts src/notifications/incidents/incidents.ts src/queue src/site-files
-    src/sitemaps/robots-rules.ts src/sites/domain-settings.ts src/store`),
-  'src/api': words(`
-    src/accounts src/certificates src/db src/forms src/http src/insight src/mail src/notifications
-    src/queue src/rules src/site-files src/sites src/store`),
-  'src/notifications': words(`
-    src/accounts src/certificates/vault src/db src/mail src/outbound src/queue/jobs/job.ts
-    src/sites/reachability`),
-}
 
 /** What production files do not contain, but for those that are named. */
 const PATTERNS: [rule: string, pattern: RegExp, allowed: string[]][] = [
   // The other one is run by npm, and asks which npm that is.
-  ['only config.ts reads the environment', /process\.env\b/, ['bin/prepare.js', 'src/config.ts']],
-  ['only clock.ts asks for the time', /\bDate\.now\(|\bnew Date\(\)|\bperformance\.now\(/, ['src/clock.ts']],
+  ['only config.ts reads the environment', /process\.env\b/, ['bin/prepare.js', 'bin/settings/config.ts']],
+  [
+    'only clock.ts asks for the time',
+    /\bDate\.now\(|\bnew Date\(\)|\bperformance\.now\(/,
+    ['packages/runtime/src/clock.ts'],
+  ],
   ['nothing is re-exported', /^export (\*|\{[^}]*\}|type \{[^}]*\}) from /m, []],
   ['nothing escapes the type checker', /\bas any\b|: any\b|@ts-(ignore|nocheck)|as unknown as/, []],
   [
-    // PostgreSQL and SMTP have clients of their own: `pg` in src/db/, `nodemailer` in src/mail/.
-    'one way out: only src/outbound opens connections',
+    // PostgreSQL and SMTP have clients of their own: `pg` in packages/postgres/, `nodemailer` in packages/service/src/mail/.
+    'one way out: only packages/outbound opens connections',
     /\b(?:net|tls|http2)\.(?:connect|createConnection)\(|\bhttps?\.(?:request|get)\(|(?<![.\w])fetch\(|new (?:https?\.)?Agent\(/,
     [
       // The demo and the doctor ask their own node, on loopback.
       'bin/cli/demo/steps.ts',
       'bin/cli/doctor/services.ts',
+      'packages/outbound/src/ask-addresses.ts',
+      'packages/outbound/src/guarded-connect.ts',
       // The operator's CA may have a private address.
-      'src/certificates/acme/transport.ts',
-      'src/outbound/ask-addresses.ts',
-      'src/outbound/guarded-connect.ts',
+      'packages/service/src/certificates/acme/transport.ts',
     ],
   ],
 ]
 
-assert(production.some(({ file }) => file === 'src/edge/request/handler.ts'))
+assert(production.some(({ file }) => file === 'packages/edge/src/request/handler.ts'))
 assert(sources.some(({ file }) => file.endsWith('.test.ts')))
 
 const none = (found: readonly unknown[]) => assert.deepEqual(found, [])
@@ -103,7 +58,7 @@ describe('repository rules', () => {
     it(rule, () => {
       // Scripts that run inside a page replace its clock and its requests: there they are the subject.
       const found = production.filter(
-        ({ file, text }) => pattern.test(text) && !file.startsWith('src/render/in-page/'),
+        ({ file, text }) => pattern.test(text) && !file.startsWith('packages/engine/src/render/in-page/'),
       )
       assert.deepEqual(
         found.map(({ file }) => file),
@@ -114,20 +69,6 @@ describe('repository rules', () => {
 
   it('has no drawer for things without a home', () =>
     none(tree.filter((file) => /(^|[/-])(utils?|helpers?|common|shared|misc)([/.-]|$)/.test(file))))
-
-  it('each room imports only what the table of boundaries allows, and nothing of src/ from bin/, where it is wired', () => {
-    const refused = ({ file, text }: (typeof production)[number]) =>
-      importsOf(file, text).flatMap((target) => (mayImport(file, target) ? [] : [`${file} -> ${target}`]))
-    none(production.filter(({ file }) => file.startsWith('src/')).flatMap(refused))
-  })
-
-  it('no hit, miss or pass can reach the renderer: the edge loads no file of src/render/', () => {
-    for (const entry of ['src/edge/edge.ts', 'src/edge/request/handler.ts']) {
-      const loaded = [...closureOf(entry)]
-      assert(loaded.includes('src/edge/request/ready-hit.ts'))
-      none(loaded.filter((file) => file.startsWith('src/render/')))
-    }
-  })
 
   it('no test is skipped, left for later or run alone', () => {
     const tests = tree.filter((file) => file.endsWith('.test.ts') && file !== 'test/repo-rules.test.ts')
@@ -154,7 +95,8 @@ describe('repository rules', () => {
   it('no lock file records a download address', () => {
     const locks = tree.filter((file) => path.basename(file) === 'package-lock.json')
     assert(locks.includes('package-lock.json'))
-    for (const lock of locks) assert.doesNotMatch(read(lock), /"resolved": "(?!dashboard")/, lock)
+    for (const lock of locks)
+      assert.doesNotMatch(read(lock), /"resolved": "(?!(?:dashboard|packages\/[a-z]+)")/, lock)
   })
 
   it('the manifest overrides versions only: npm 9, which Debian 12 has, reads no lock file where a package is replaced', () => {
@@ -164,11 +106,13 @@ describe('repository rules', () => {
 
   it('every package that the server imports is a dependency of its own', () => {
     const { dependencies } = JSON.parse(read('package.json')) as { dependencies: Record<string, string> }
-    const files = tree.filter((file) => /^(?:bin|src)\/.*(?<!\.test)\.ts$/.test(file))
+    const files = tree.filter((file) => /^(?:bin|packages)\/.*(?<!\.test)\.ts$/.test(file))
     const imported = files.flatMap((file) =>
-      [...read(file).matchAll(/^(?:import (?!type).*|\}) from '(?!\.|node:)((?:@[^/']+\/)?[^/']+)/gm)].map(
-        ([, name]) => name!,
-      ),
+      [
+        ...read(file).matchAll(
+          /^(?:import (?!type).*|\}) from '(?!\.|node:|@prepaint\/)((?:@[^/']+\/)?[^/']+)/gm,
+        ),
+      ].map(([, name]) => name!),
     )
     assert(imported.includes('zod') && imported.includes('hast-util-to-text'))
     none(imported.filter((name) => !(name in dependencies)))
@@ -191,49 +135,54 @@ describe('repository rules', () => {
 
 /** The folder that writes each table. */
 const TABLES: Record<string, readonly string[]> = {
-  'src/accounts': words(`
-    account api_key render_count render_day sign_in_failure sign_in_link sign_in_session webhook_token
-    webhook_window`),
-  'src/certificates': words(`
+  'packages/service/src/accounts/': words(`
+    account api_key sign_in_failure sign_in_link sign_in_session webhook_token webhook_window`),
+  'packages/pages/src/quota.ts': words('render_count render_day'),
+  'packages/service/src/certificates/': words(`
     acme_account acme_challenge acme_order certificate certificate_order master_key`),
-  'src/db': words('account_rate'),
-  'src/forms': words('page_form'),
-  'src/insight': words(`
+  'packages/postgres/': words('account_rate'),
+  'packages/pages/src/forms/': words('page_form'),
+  'packages/service/src/insight/': words(`
     node traffic_batch traffic_day traffic_forbidden traffic_hour traffic_last traffic_path
     traffic_summary`),
-  'src/queue': words(`
+  'packages/pages/src/queue/': words(`
     freshness job probe queue_account queue_depth queue_domain render_record render_outcome_day rule_try
     warm warm_paused warm_sitemap warm_count`),
-  'src/notifications': words('channel confirmation delivery evaluation event health incident'),
-  'src/site-files': words('indexnow_state origin_robots page_fact redirect_use site_version'),
-  'src/sites': words('device_page domain inspection origin_header reachability_check'),
-  'src/store': words('known_path last_render last_visit page page_digest redirect sitemap unstored_page'),
+  'packages/service/src/notifications/': words(
+    'channel confirmation delivery evaluation event health incident',
+  ),
+  'packages/pages/src/site-files/': words('indexnow_state origin_robots page_fact redirect_use site_version'),
+  'packages/pages/src/inspection/': words('inspection'),
+  'packages/service/src/sites/': words('device_page domain origin_header reachability_check'),
+  'packages/pages/src/store/': words(
+    'known_path last_render last_visit page page_digest redirect sitemap unstored_page',
+  ),
 }
 
 /** Files that write tables of other folders, each with its reason. */
 const WRITTEN_ELSEWHERE: Record<string, readonly string[]> = {
   // A crawler waits for the end of its render, which is one statement.
-  'src/store/keep-page.ts': words('job'),
+  'packages/pages/src/store/keep-page.ts': words('job'),
   // A purge supersedes the renders that run, and deletes what inspections found, in its transaction.
-  'src/store/purge.ts': words('job inspection'),
+  'packages/pages/src/store/purge.ts': words('job inspection'),
   // One statement after each render, with its record.
-  'src/queue/sql/keep-record.sql': words('last_render'),
+  'packages/pages/src/queue/sql/keep-record.sql': words('last_render'),
   // Secrets are sealed again with a new master key, and deleted with a lost one.
-  'src/certificates/vault': words('channel origin_header'),
+  'packages/service/src/certificates/vault': words('channel origin_header'),
   // Backups from before the first release are converted.
-  'src/db/backup/restore.ts': words('delivery account job queue_account sign_in_session'),
+  'packages/postgres/src/backup/restore.ts': words('delivery account job queue_account sign_in_session'),
 }
 
 describe('SQL', () => {
-  const schema = read('src/db/schema.sql')
+  const schema = read('packages/postgres/src/schema.sql')
   const tables = new Set(
     [...schema.matchAll(/^ *create (?:unlogged )?table (\w+)/gm)].map((found) => found[1]!),
   )
   const statements = tree
     .filter(
       (file) =>
-        /^(src|bin)\/.*\.(ts|sql)$/.test(file) &&
-        !/\.test\.ts$|^src\/db\/(schema\.sql|migrations\/.*)$/.test(file),
+        /^(packages|bin)\/.*\.(ts|sql)$/.test(file) &&
+        !/\.test\.ts$|^packages\/postgres\/src\/(schema\.sql|migrations\/.*)$/.test(file),
     )
     .map((file) => ({ file, text: read(file).replace(/\/\*.*?\*\/|(?:^|\s)(?:\/\/|--).*?$/gms, '') }))
 
@@ -260,8 +209,16 @@ describe('the documents', () => {
     const found = (file: string, type: RegExp, name: RegExp) =>
       [...(type.exec(read(file))?.[1] ?? '').matchAll(name)].map(([, outcome]) => outcome!)
     const known = [
-      ...found('src/render/outcome.ts', /export type RenderOutcome =([\s\S]*?)\n\n/, /kind: '([a-z0-9-]+)'/g),
-      ...found('src/queue/jobs/job.ts', /export type JobOutcome =([\s\S]*?)\n\n/, /\| '([a-z0-9-]+)'/g),
+      ...found(
+        'packages/contract/src/outcome/outcome.ts',
+        /export type RenderOutcome =([\s\S]*?)\n\n/,
+        /kind: '([a-z0-9-]+)'/g,
+      ),
+      ...found(
+        'packages/contract/src/outcome/job.ts',
+        /export type JobOutcome =([\s\S]*?)\n\n/,
+        /\| '([a-z0-9-]+)'/g,
+      ),
     ]
     assert(known.length > 15, 'the types are read')
     const lines = read('docs/rendering.md').matchAll(/^\| ((?:`[a-z0-9-]+`(?:, )?)+) \|/gm)
@@ -274,7 +231,7 @@ describe('the documents', () => {
       /^(README|ARCHITECTURE|SECURITY|CHANGELOG)\.md$|^docs\/.*\.md$|^bench\/.*\.md$/.test(file),
     )
     assert(documents.includes('ARCHITECTURE.md') && documents.includes('README.md'))
-    const CITED = /`((?:src|bin|test|bench|docs|examples|dashboard)\/[\w./-]+)`/g
+    const CITED = /`((?:packages|bin|test|bench|docs|examples|dashboard)\/[\w./-]+)`/g
     none(
       documents.flatMap((file) =>
         [...read(file).matchAll(CITED)].flatMap(([, cited]) =>
@@ -286,38 +243,8 @@ describe('the documents', () => {
 
   it('the code map of ARCHITECTURE.md names every room', () => {
     const text = read('ARCHITECTURE.md')
-    const rooms = production.flatMap(({ file }) => /^src\/[\w-]+\//.exec(file)?.[0] ?? [])
+    const rooms = production.flatMap(({ file }) => /^packages\/[\w-]+\//.exec(file)?.[0] ?? [])
     assert(rooms.length > 0)
     none(rooms.filter((room) => !text.includes(room)))
   })
 })
-
-/** Paths relative to the root, of relative imports (static, dynamic and types). */
-function importsOf(file: string, text: string): string[] {
-  return [...text.matchAll(/(?:from|import)\s*\(?\s*'(\.{1,2}\/[^']+)'/g)].map(([, target]) =>
-    path.posix.normalize(path.posix.join(path.posix.dirname(file), target!)),
-  )
-}
-
-/** A file and all that it loads when it runs: imports of types alone are left out. */
-function closureOf(entry: string, seen = new Set<string>()): Set<string> {
-  if (seen.has(entry)) return seen
-  seen.add(entry)
-  for (const [, statement, target] of read(entry).matchAll(/^(import\s[^'"]*?)from\s+'(\.[^']+)'/gm)) {
-    const names = /\{([^}]*)\}/
-      .exec(statement!)?.[1]
-      ?.split(',')
-      .map((name) => name.trim())
-      .filter(Boolean)
-    const isTypes = /^import type\s/.test(statement!) || names?.every((name) => name.startsWith('type '))
-    if (!isTypes) closureOf(path.posix.join(path.posix.dirname(entry), target!), seen)
-  }
-  return seen
-}
-
-function mayImport(file: string, target: string): boolean {
-  const room = /^src\/[\w-]+\//.exec(file)?.[0].slice(0, -1)
-  if (target.startsWith('bin/')) return false
-  if (room === undefined || /^src\/[\w.-]+$/.test(target) || target.startsWith(`${room}/`)) return true
-  return (MAY_IMPORT[room] ?? []).some((allowed) => target === allowed || target.startsWith(`${allowed}/`))
-}

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, it } from 'node:test'
-import type { Fleet as FleetView } from '../src/insight/fleet/node.ts'
+import type { Fleet as FleetView } from '@prepaint/service/insight/fleet/node.ts'
 import { startVersionOrigin } from './chaos/version-origin.ts'
 import { runJson } from './support/command-line.ts'
 import { until } from './support/condition.ts'

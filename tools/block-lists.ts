@@ -1,9 +1,9 @@
-/** Writes the lists of src/gateway/block-lists.json and src/render/visit/consent.json anew: `npm run block-lists`. */
+/** Writes the lists of packages/engine/src/gateway/block-lists.json and packages/engine/src/render/visit/consent.json anew: `npm run block-lists`. */
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { BLOCK_LISTS } from '../src/rules/schema.ts'
+import { BLOCK_LISTS } from '@prepaint/contract/rules/schema.ts'
 
 const HOSTS = 'third-party-web'
 const CONSENT = '@duckduckgo/autoconsent'
@@ -48,7 +48,7 @@ try {
     return [...new Set(all.filter((host) => !NOT_BLOCKED.has(host)))].sort()
   }
   const hosts = Object.fromEntries(BLOCK_LISTS.map((list) => [list, hostsOf(list)]))
-  write('src/gateway/block-lists.json', { source: source(HOSTS), hosts })
+  write('packages/engine/src/gateway/block-lists.json', { source: source(HOSTS), hosts })
 
   const rules = path.join(dir, 'node_modules', CONSENT, 'rules/autoconsent')
   const selectors = readdirSync(rules).flatMap((file) => {
@@ -66,7 +66,7 @@ try {
   const known = each
     .map((selector) => selector.trim())
     .filter((selector) => /[#.[]/.test(selector) && ABOUT_CONSENT.test(selector))
-  write('src/render/visit/consent.json', { source: source(CONSENT), selectors: known.sort() })
+  write('packages/engine/src/render/visit/consent.json', { source: source(CONSENT), selectors: known.sort() })
 } finally {
   rmSync(dir, { recursive: true })
 }

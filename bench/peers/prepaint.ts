@@ -1,5 +1,5 @@
+import type { RenderView } from '@prepaint/pages/queue/judging/render-records.ts'
 import manifest from '../../package.json' with { type: 'json' }
-import type { RenderView } from '../../src/queue/judging/render-records.ts'
 import { clearDataDir, makeDataDir } from '../../test/support/data-dir.ts'
 import { edgeRequest, GOOGLEBOT } from '../../test/support/edge-request.ts'
 import { type NodeProcess, startNodeProcess } from '../../test/support/node-process.ts'

@@ -1,5 +1,11 @@
-import { createAccount, findAccount, listAccounts, setPlan, setRole } from '../../src/accounts/accounts.ts'
-import { createLink } from '../../src/accounts/sign-in/links.ts'
+import {
+  createAccount,
+  findAccount,
+  listAccounts,
+  setPlan,
+  setRole,
+} from '@prepaint/service/accounts/accounts.ts'
+import { createLink } from '@prepaint/service/accounts/sign-in/links.ts'
 import { CommandError, type Commands, defineCommand, UsageError } from '../command-line/command.ts'
 import { withDatabase } from '../command-line/open-database.ts'
 import { apiUrl, EMAIL_OPTION } from '../command-line/options.ts'

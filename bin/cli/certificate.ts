@@ -1,18 +1,18 @@
 import { readFileSync } from 'node:fs'
-import { CHAIN_LIMIT_CHARS, KEY_LIMIT_CHARS } from '../../src/certificates/certificate.ts'
+import { CHAIN_LIMIT_CHARS, KEY_LIMIT_CHARS } from '@prepaint/service/certificates/certificate.ts'
 import {
   foundCertificate,
   supplyCertificate,
   withdrawCertificate,
-} from '../../src/certificates/own-certificate.ts'
-import type { CertificateView } from '../../src/certificates/stored-certificate.ts'
-import { deleteSealedSecrets } from '../../src/certificates/vault/delete-secrets.ts'
-import { createVault } from '../../src/certificates/vault/vault.ts'
-import type { Config } from '../../src/config.ts'
+} from '@prepaint/service/certificates/own-certificate.ts'
+import type { CertificateView } from '@prepaint/service/certificates/stored-certificate.ts'
+import { deleteSealedSecrets } from '@prepaint/service/certificates/vault/delete-secrets.ts'
+import { createVault } from '@prepaint/service/certificates/vault/vault.ts'
 import { CommandError, type Commands, defineCommand } from '../command-line/command.ts'
 import { withDatabase } from '../command-line/open-database.ts'
 import { DOMAIN_OPTION, withDomain } from '../command-line/options.ts'
 import { fields } from '../command-line/output.ts'
+import type { Config } from '../settings/config.ts'
 
 const certificateForget = defineCommand({
   options: {

@@ -1,6 +1,6 @@
-import { type FleetNode, readFleet } from '../../src/insight/fleet/node.ts'
-import type { JobState } from '../../src/queue/jobs/job.ts'
-import { countJobs, ENDED_READ, listJobs } from '../../src/queue/jobs/list-jobs.ts'
+import type { JobState } from '@prepaint/contract/outcome/job.ts'
+import { countJobs, ENDED_READ, listJobs } from '@prepaint/pages/queue/jobs/list-jobs.ts'
+import { type FleetNode, readFleet } from '@prepaint/service/insight/fleet/node.ts'
 import { type Commands, defineCommand } from '../command-line/command.ts'
 import { withDatabase } from '../command-line/open-database.ts'
 import {

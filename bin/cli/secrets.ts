@@ -1,4 +1,4 @@
-import { findAccount } from '../../src/accounts/accounts.ts'
+import { findAccount } from '@prepaint/service/accounts/accounts.ts'
 import {
   createKey,
   createToken,
@@ -8,7 +8,7 @@ import {
   ownerOfToken,
   revokeKey,
   revokeToken,
-} from '../../src/accounts/keys.ts'
+} from '@prepaint/service/accounts/keys.ts'
 import { type Commands, defineCommand } from '../command-line/command.ts'
 import { type OpenStore, withDatabase } from '../command-line/open-database.ts'
 import {

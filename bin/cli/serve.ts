@@ -1,10 +1,10 @@
 import { enableCompileCache, flushCompileCache } from 'node:module'
-import type { Config } from '../../src/config.ts'
-import { createLog } from '../../src/log.ts'
-import { readableDir } from '../../src/system-user.ts'
+import { createLog } from '@prepaint/runtime/log.ts'
+import { readableDir } from '@prepaint/runtime/system-user.ts'
 import { type Commands, defineCommand } from '../command-line/command.ts'
 import type { Node } from '../node/node.ts'
 import { startUnlessStopped, watchForShutdown } from '../node/shutdown.ts'
+import type { Config } from '../settings/config.ts'
 
 const serve = defineCommand({
   options: {},

@@ -1,22 +1,21 @@
-import { firstProblem } from '../../src/api/http/validation.ts'
-import type { Config } from '../../src/config.ts'
-import { AppError } from '../../src/errors.ts'
-import { silentLog } from '../../src/log.ts'
-import { createAddressGuard } from '../../src/outbound/address-guard.ts'
-import { createClient } from '../../src/outbound/client/pool.ts'
-import { judgeCrawler } from '../../src/site-files/judge-crawler.ts'
-import { redirectsCsv } from '../../src/site-files/redirect-csv.ts'
-import { checkRedirects } from '../../src/site-files/redirect-list.ts'
-import { RobotsFiles, robotsView } from '../../src/site-files/robots-files.ts'
+import { firstProblem } from '@prepaint/api/http/validation.ts'
+import { AppError } from '@prepaint/contract/errors.ts'
+import { robotsSettingsSchema } from '@prepaint/contract/settings/domain-settings.ts'
+import { judgeCrawler } from '@prepaint/contract/site-files/judge-crawler.ts'
+import { redirectsCsv } from '@prepaint/contract/site-files/redirect-csv.ts'
+import { checkRedirects } from '@prepaint/contract/site-files/redirect-list.ts'
+import { createAddressGuard } from '@prepaint/outbound/address-guard.ts'
+import { createClient } from '@prepaint/outbound/client/pool.ts'
+import { RobotsFiles, robotsView } from '@prepaint/pages/site-files/robots-files.ts'
 import {
   type ListedRedirect,
   listRedirects,
   replaceRedirects,
-} from '../../src/site-files/stored-redirects.ts'
-import { listVersions, VERSION_KINDS } from '../../src/site-files/versions.ts'
-import { updateDomain } from '../../src/sites/domain-changes.ts'
-import { robotsSettingsSchema } from '../../src/sites/domain-settings.ts'
-import { restoreVersion } from '../../src/sites/restore-version.ts'
+} from '@prepaint/pages/site-files/stored-redirects.ts'
+import { listVersions, VERSION_KINDS } from '@prepaint/pages/site-files/versions.ts'
+import { silentLog } from '@prepaint/runtime/log.ts'
+import { updateDomain } from '@prepaint/service/sites/domain-changes.ts'
+import { restoreVersion } from '@prepaint/service/sites/restore-version.ts'
 import { type Commands, defineCommand, UsageError } from '../command-line/command.ts'
 import type { OpenStore } from '../command-line/open-database.ts'
 import {
@@ -29,6 +28,7 @@ import {
   withDomain,
 } from '../command-line/options.ts'
 import { table } from '../command-line/output.ts'
+import type { Config } from '../settings/config.ts'
 
 /** How versions name a change by a command. */
 const COMMAND_LINE = 'command line'

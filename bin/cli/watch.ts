@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { readProgress } from '@prepaint/pages/queue/jobs/list-jobs.ts'
+import { readWarm, type WarmProgress } from '@prepaint/pages/queue/warm/warm-progress.ts'
+import type { OwnedDomain } from '@prepaint/service/sites/domains.ts'
 import type pg from 'pg'
-import { readProgress } from '../../src/queue/jobs/list-jobs.ts'
-import { readWarm, type WarmProgress } from '../../src/queue/warm/warm-progress.ts'
-import type { OwnedDomain } from '../../src/sites/domains.ts'
 import type { Result, Surroundings } from '../command-line/command.ts'
 import { progressBar, progressLine } from '../command-line/output.ts'
 

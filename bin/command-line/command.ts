@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import type { Config } from '../../src/config.ts'
+import type { Config } from '../settings/config.ts'
 
 export type OptionSpec = {
   /** Placeholder in the help; null: the option is a switch. */

@@ -1,10 +1,10 @@
 import path from 'node:path'
-import type { Config } from '../../src/config.ts'
-import { type Database, openDatabase } from '../../src/db/database.ts'
-import { migrate } from '../../src/db/migrate.ts'
-import { hasDatabase } from '../../src/db/private-postgres/home.ts'
-import { databaseNow } from '../../src/db/transaction.ts'
-import { silentLog } from '../../src/log.ts'
+import { type Database, openDatabase } from '@prepaint/postgres/database.ts'
+import { migrate } from '@prepaint/postgres/migrate.ts'
+import { hasDatabase } from '@prepaint/postgres/private-postgres/home.ts'
+import { databaseNow } from '@prepaint/postgres/transaction.ts'
+import { silentLog } from '@prepaint/runtime/log.ts'
+import type { Config } from '../settings/config.ts'
 import { CommandError, type Surroundings } from './command.ts'
 
 /** `applied`: the migrations that this opening has applied. */

@@ -1,21 +1,21 @@
 import { readFileSync } from 'node:fs'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type pg from 'pg'
-import { ownerOfDomain } from '../../src/accounts/keys.ts'
-import type { Config } from '../../src/config.ts'
-import { AppError } from '../../src/errors.ts'
-import type { AccountId, DomainName, PagePath } from '../../src/ids.ts'
-import { createAddressGuard } from '../../src/outbound/address-guard.ts'
-import { checkOriginUrl } from '../../src/outbound/origin-url.ts'
-import { parseDomainName } from '../../src/sites/domain-name.ts'
+import { AppError } from '@prepaint/contract/errors.ts'
+import type { AccountId, DomainName, PagePath } from '@prepaint/contract/ids.ts'
+import { normalisePath, type QueryRule } from '@prepaint/contract/page/path.ts'
+import { parseDomainName } from '@prepaint/contract/settings/domain-name.ts'
+import { createAddressGuard } from '@prepaint/outbound/address-guard.ts'
+import { checkOriginUrl } from '@prepaint/outbound/origin-url.ts'
+import { ownerOfDomain } from '@prepaint/service/accounts/keys.ts'
 import {
   type DomainWithSettings,
   findDomain,
   findOwnedDomain,
   type OwnedDomain,
-} from '../../src/sites/domains.ts'
-import { normalisePath, type QueryRule } from '../../src/store/path.ts'
+} from '@prepaint/service/sites/domains.ts'
+import type pg from 'pg'
+import type { Config } from '../settings/config.ts'
 import { CommandError, type Surroundings, UsageError } from './command.ts'
 import { type OpenStore, withDatabase } from './open-database.ts'
 

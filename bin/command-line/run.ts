@@ -1,7 +1,7 @@
+import { AppError, publicError } from '@prepaint/contract/errors.ts'
 import manifest from '../../package.json' with { type: 'json' }
-import { ConfigError, loadConfig } from '../../src/config.ts'
-import { AppError, publicError } from '../../src/errors.ts'
 import { COMMANDS } from '../cli/commands.ts'
+import { ConfigError, loadConfig } from '../settings/config.ts'
 import {
   COMMON_OPTIONS,
   type Command,

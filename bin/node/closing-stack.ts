@@ -1,7 +1,7 @@
 import type { Server } from 'node:http'
 import net from 'node:net'
-import type { Clock } from '../../src/clock.ts'
-import type { Log } from '../../src/log.ts'
+import type { Clock } from '@prepaint/runtime/clock.ts'
+import type { Log } from '@prepaint/runtime/log.ts'
 
 /** Starts when closing begins. */
 export type Deadline = {

@@ -1,8 +1,7 @@
+import type { PlanCatalogue } from '@prepaint/contract/settings/plans.ts'
+import type { Clock } from '@prepaint/runtime/clock.ts'
+import { createLink, hasOperator } from '@prepaint/service/accounts/sign-in/links.ts'
 import type pg from 'pg'
-
-import type { PlanCatalogue } from '../../src/accounts/plans.ts'
-import { createLink, hasOperator } from '../../src/accounts/sign-in/links.ts'
-import type { Clock } from '../../src/clock.ts'
 
 /** One-day, single-use link for the first account; each start replaces it. Null: an operator can already sign in. */
 export async function firstAccountLine(

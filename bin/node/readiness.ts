@@ -1,8 +1,8 @@
 import http from 'node:http'
-import { checkOperator } from '../../src/api/http/session-access.ts'
-import type { CheckReadiness, Readiness, ReadMetrics } from '../../src/api/service/health.ts'
-import { publicError } from '../../src/errors.ts'
-import { within } from '../../src/within.ts'
+import { checkOperator } from '@prepaint/api/http/session-access.ts'
+import type { CheckReadiness, Readiness, ReadMetrics } from '@prepaint/api/service/health.ts'
+import { publicError } from '@prepaint/contract/errors.ts'
+import { within } from '@prepaint/runtime/within.ts'
 
 type Pool = { query(sql: string): Promise<unknown> }
 

@@ -1,6 +1,6 @@
 import { it } from 'node:test'
-import { systemClock } from '../../src/clock.ts'
-import { silentLog } from '../../src/log.ts'
+import { systemClock } from '@prepaint/runtime/clock.ts'
+import { silentLog } from '@prepaint/runtime/log.ts'
 import { until } from '../../test/support/condition.ts'
 import { openTestDatabase } from '../../test/support/database.ts'
 import { addTestDomain } from '../../test/support/traffic.ts'

@@ -1,7 +1,7 @@
-import { openDatabase } from '../../src/db/database.ts'
-import type { Queryable } from '../../src/db/transaction.ts'
-import { stepOf } from '../../src/insight/traffic/time-range.ts'
-import { silentLog } from '../../src/log.ts'
+import { stepOf } from '@prepaint/contract/traffic/time-range.ts'
+import { openDatabase } from '@prepaint/postgres/database.ts'
+import type { Queryable } from '@prepaint/postgres/transaction.ts'
+import { silentLog } from '@prepaint/runtime/log.ts'
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS

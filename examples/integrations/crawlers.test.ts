@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { describe, it } from 'node:test'
-import { KNOWN_CRAWLERS } from '../../src/edge/crawlers/known-crawlers.ts'
+import { KNOWN_CRAWLERS } from '@prepaint/contract/crawlers/known-crawlers.ts'
 import { CRAWLER_AGENTS, PEOPLE_AGENTS, TOOL_AGENTS } from '../../test/support/user-agents.ts'
 
 const { mayBeForUs } = await import(path.join(import.meta.dirname, 'prepaint-page.mjs'))

@@ -1,7 +1,7 @@
 /** Traffic, incidents, who is told of them, deliveries and the weekly report, as their owner sees them. */
 import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'node:test'
-import { linkToken, secretOf } from '../../src/notifications/delivery/addresses.ts'
+import { linkToken, secretOf } from '@prepaint/service/notifications/delivery/addresses.ts'
 import { GPTBOT, startTestTraffic } from '../support/traffic.ts'
 import { openScreens } from './open-dashboard.ts'
 

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { it } from 'node:test'
+import { createMetrics } from '@prepaint/service/insight/metrics/metrics.ts'
 import { parse } from 'yaml'
-import { createMetrics } from '../../src/insight/metrics/metrics.ts'
 import { FLEET_FIGURES } from '../support/metrics.ts'
 
 const root = path.resolve(import.meta.dirname, '..', '..')

@@ -8,7 +8,7 @@ import { it } from 'node:test'
 const ROOT = path.resolve(import.meta.dirname, '../..')
 const FILES = [
   ...globSync('src/render/browser/*.test.ts', { cwd: ROOT }),
-  ...['src/render/visit/visit.test.ts', 'src/render/tab/visitor.test.ts'],
+  ...['packages/engine/src/render/visit/visit.test.ts', 'packages/engine/src/render/tab/visitor.test.ts'],
   ...['test/roles.long.test.ts', 'test/security/secrets.long.test.ts'],
 ]
 

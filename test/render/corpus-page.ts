@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type http from 'node:http'
 import type { Duplex } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { RenderOutcomeKind } from '../../src/render/outcome.ts'
+import type { RenderOutcomeKind } from '@prepaint/contract/outcome/outcome.ts'
 import { type Answer, taggable } from '../support/renderer.ts'
 
 /** A page that is hard to render. It lives in a folder of its own, and names its parts by relative addresses. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { RenderOutcome } from '../../src/render/outcome.ts'
+import type { RenderOutcome } from '@prepaint/contract/outcome/outcome.ts'
 import { openRenderer } from '../support/renderer.ts'
 import { type CorpusPage, folderOf, placePages, type Theme } from './corpus-page.ts'
 import { judge, readableText } from './judge.ts'

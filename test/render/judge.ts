@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { RenderOutcome } from '../../src/render/outcome.ts'
+import type { RenderOutcome } from '@prepaint/contract/outcome/outcome.ts'
 import type { Expectation } from './corpus-page.ts'
 
 export function judge(outcome: RenderOutcome, expected: Expectation): void {

@@ -1,5 +1,4 @@
 import { generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto'
-import { alternativeNames } from '../../src/certificates/acme/signing-request.ts'
 import {
   bitString,
   commonName,
@@ -14,7 +13,8 @@ import {
   sequence,
   TRUE,
   utcTime,
-} from '../../src/der.ts'
+} from '@prepaint/runtime/der.ts'
+import { alternativeNames } from '@prepaint/service/certificates/acme/signing-request.ts'
 
 export type TestLeaf = ReturnType<ReturnType<typeof createTestCa>['leaf']>
 

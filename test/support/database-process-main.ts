@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline'
-import { type Database, openDatabase } from '../../src/db/database.ts'
-import { createLog } from '../../src/log.ts'
+import { type Database, openDatabase } from '@prepaint/postgres/database.ts'
+import { createLog } from '@prepaint/runtime/log.ts'
 
 // Opens the database for database-process.ts; reports events as JSON lines, and takes SQL and "close" on stdin.
 

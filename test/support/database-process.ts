@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { after, afterEach } from 'node:test'
-import type { SystemUser } from '../../src/system-user.ts'
+import type { SystemUser } from '@prepaint/runtime/system-user.ts'
 import { until } from './condition.ts'
 import { processesOf } from './processes.ts'
 

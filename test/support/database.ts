@@ -1,11 +1,11 @@
 import { after } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { AccountId, DomainId } from '@prepaint/contract/ids.ts'
+import { withClient } from '@prepaint/postgres/connection.ts'
+import { createPool } from '@prepaint/postgres/database.ts'
+import { createListener } from '@prepaint/postgres/listener.ts'
+import { silentLog } from '@prepaint/runtime/log.ts'
 import type pg from 'pg'
-import { withClient } from '../../src/db/connection.ts'
-import { createPool } from '../../src/db/database.ts'
-import { createListener } from '../../src/db/listener.ts'
-import type { AccountId, DomainId } from '../../src/ids.ts'
-import { silentLog } from '../../src/log.ts'
 import { connectionTo, startTestCluster } from './postgres-server.ts'
 
 export type TestDatabase = Awaited<ReturnType<typeof testDatabase>>

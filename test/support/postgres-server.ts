@@ -1,15 +1,15 @@
 import { lchownSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { CONNECTION_DEFAULTS } from '@prepaint/postgres/connection.ts'
+import { migrate } from '@prepaint/postgres/migrate.ts'
+import { findBinaries } from '@prepaint/postgres/private-postgres/binaries.ts'
+import { PRIVATE_USER, prepareCluster } from '@prepaint/postgres/private-postgres/cluster.ts'
+import { makePrivate, prepareSocketDir } from '@prepaint/postgres/private-postgres/home.ts'
+import { PRIVATE_SETTINGS, startPostmaster } from '@prepaint/postgres/private-postgres/postmaster.ts'
+import { silentLog } from '@prepaint/runtime/log.ts'
+import { databaseUser, ownUid, type SystemUser } from '@prepaint/runtime/system-user.ts'
 import type pg from 'pg'
-import { CONNECTION_DEFAULTS } from '../../src/db/connection.ts'
-import { migrate } from '../../src/db/migrate.ts'
-import { findBinaries } from '../../src/db/private-postgres/binaries.ts'
-import { PRIVATE_USER, prepareCluster } from '../../src/db/private-postgres/cluster.ts'
-import { makePrivate, prepareSocketDir } from '../../src/db/private-postgres/home.ts'
-import { PRIVATE_SETTINGS, startPostmaster } from '../../src/db/private-postgres/postmaster.ts'
-import { silentLog } from '../../src/log.ts'
-import { databaseUser, ownUid, type SystemUser } from '../../src/system-user.ts'
 
 const SETTINGS = {
   ...PRIVATE_SETTINGS,

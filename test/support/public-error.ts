@@ -1,4 +1,4 @@
-import { AppError, publicError } from '../../src/errors.ts'
+import { AppError, publicError } from '@prepaint/contract/errors.ts'
 
 /** For `assert.rejects` and `assert.throws`: an error that callers are shown, with this text. */
 export function says(text: string) {

@@ -1,4 +1,4 @@
-import type { RenderRecord } from '../../src/render/record.ts'
+import type { RenderRecord } from '@prepaint/contract/outcome/record.ts'
 
 /** The record of a render that went well, but for `changes`. */
 export const renderRecord = (changes: Partial<RenderRecord> = {}): RenderRecord => ({

@@ -1,10 +1,10 @@
 import type http from 'node:http'
+import type { DomainId, DomainName } from '@prepaint/contract/ids.ts'
+import type { Site } from '@prepaint/contract/site-files/site.ts'
+import { createAddressGuard } from '@prepaint/outbound/address-guard.ts'
+import { createClient } from '@prepaint/outbound/client/pool.ts'
+import { readOrigin } from '@prepaint/outbound/origin.ts'
 import ipaddr from 'ipaddr.js'
-import type { DomainId, DomainName } from '../../src/ids.ts'
-import { createAddressGuard } from '../../src/outbound/address-guard.ts'
-import { createClient } from '../../src/outbound/client/pool.ts'
-import { readOrigin } from '../../src/outbound/origin.ts'
-import type { Site } from '../../src/sitemaps/site.ts'
 import { serve } from './loopback.ts'
 
 export type TestAnswer =

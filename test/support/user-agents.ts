@@ -1,4 +1,4 @@
-import type { CrawlerCategory } from '../../src/sites/domain-settings.ts'
+import type { CrawlerCategory } from '@prepaint/contract/settings/domain-settings.ts'
 
 const CHROME_DESKTOP =
   'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/131.0.0.0 Safari/537.36'

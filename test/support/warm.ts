@@ -1,10 +1,10 @@
 import { afterEach } from 'node:test'
-import { DEFAULT_PLANS } from '../../src/accounts/plans.ts'
-import { systemClock } from '../../src/clock.ts'
-import type { DomainId } from '../../src/ids.ts'
-import { startWarm } from '../../src/queue/warm/warm.ts'
-import { readWarm, type WarmProgress } from '../../src/queue/warm/warm-progress.ts'
-import { warmStep } from '../../src/queue/warm/warm-step.ts'
+import type { DomainId } from '@prepaint/contract/ids.ts'
+import { DEFAULT_PLANS } from '@prepaint/contract/settings/plans.ts'
+import { startWarm } from '@prepaint/pages/queue/warm/warm.ts'
+import { readWarm, type WarmProgress } from '@prepaint/pages/queue/warm/warm-progress.ts'
+import { warmStep } from '@prepaint/pages/queue/warm/warm-step.ts'
+import { systemClock } from '@prepaint/runtime/clock.ts'
 import { openQueue } from './queue.ts'
 
 /** A queue with warm runs for all tests of a file, each of which finds it empty. */

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { readMigrations } from '../../src/db/migrate.ts'
+import { readMigrations } from '@prepaint/postgres/migrate.ts'
 import { createTestCa } from '../support/certificate-authority.ts'
 import { runJson } from '../support/command-line.ts'
 

@@ -1,6 +1,6 @@
 import http from 'node:http'
 import { buffer } from 'node:stream/consumers'
-import { systemClock } from '../../../src/clock.ts'
+import { systemClock } from '@prepaint/runtime/clock.ts'
 import { table } from '../../command-line/output.ts'
 
 /** Browsers and curl resolve this name to loopback. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { chmodSync } from 'node:fs'
 import { it } from 'node:test'
-import { parseMasterKeys } from '../../../src/certificates/vault/master-key.ts'
+import { parseMasterKeys } from '@prepaint/service/certificates/vault/master-key.ts'
 import { startTestAcme } from '../../../test/support/acme-server.ts'
 import { testCommands } from '../../../test/support/commands.ts'
 import { openFolder } from '../../../test/support/folder.ts'

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
 import path from 'node:path'
 
-import { browserUser } from '../../../src/system-user.ts'
+import { browserUser } from '@prepaint/runtime/system-user.ts'
 /** `warning`: it works, but not as well or as safely as it could. */
 export type CheckResult = {
   name: string

@@ -1,8 +1,9 @@
-import { findAccount } from '../../../src/accounts/accounts.ts'
-import { planNamed } from '../../../src/accounts/plans.ts'
-import { createVault } from '../../../src/certificates/vault/vault.ts'
-import { testEndpoint } from '../../../src/notifications/delivery/deliveries.ts'
-import { checkEndpointUrl } from '../../../src/notifications/delivery/endpoint-url.ts'
+import { planNamed } from '@prepaint/contract/settings/plans.ts'
+import { createAddressGuard } from '@prepaint/outbound/address-guard.ts'
+import { findAccount } from '@prepaint/service/accounts/accounts.ts'
+import { createVault } from '@prepaint/service/certificates/vault/vault.ts'
+import { testEndpoint } from '@prepaint/service/notifications/delivery/deliveries.ts'
+import { checkEndpointUrl } from '@prepaint/service/notifications/delivery/endpoint-url.ts'
 import {
   createEndpoint,
   deleteEndpoint,
@@ -10,9 +11,8 @@ import {
   endpointSchema,
   listEndpoints,
   requireEndpoints,
-} from '../../../src/notifications/delivery/endpoints.ts'
-import { listIncidents } from '../../../src/notifications/incidents/incidents.ts'
-import { createAddressGuard } from '../../../src/outbound/address-guard.ts'
+} from '@prepaint/service/notifications/delivery/endpoints.ts'
+import { listIncidents } from '@prepaint/service/notifications/incidents/incidents.ts'
 import { type Commands, defineCommand } from '../../command-line/command.ts'
 import { withDatabase } from '../../command-line/open-database.ts'
 import {

@@ -1,10 +1,13 @@
-import { ownerOfDomain } from '../../../src/accounts/keys.ts'
-import { firstProblem } from '../../../src/api/http/validation.ts'
-import { createVault } from '../../../src/certificates/vault/vault.ts'
-import { updateWithNotes } from '../../../src/sites/domain-changes.ts'
-import { domainSettingsPatchSchema, type GivenOriginHeaders } from '../../../src/sites/domain-settings.ts'
-import type { DomainWithSettings } from '../../../src/sites/domains.ts'
-import { openToAll } from '../../../src/sites/origin-headers.ts'
+import { firstProblem } from '@prepaint/api/http/validation.ts'
+import {
+  domainSettingsPatchSchema,
+  type GivenOriginHeaders,
+} from '@prepaint/contract/settings/domain-settings.ts'
+import { ownerOfDomain } from '@prepaint/service/accounts/keys.ts'
+import { createVault } from '@prepaint/service/certificates/vault/vault.ts'
+import { updateWithNotes } from '@prepaint/service/sites/domain-changes.ts'
+import type { DomainWithSettings } from '@prepaint/service/sites/domains.ts'
+import { openToAll } from '@prepaint/service/sites/origin-headers.ts'
 import { type Commands, defineCommand, type Surroundings, UsageError } from '../../command-line/command.ts'
 import { withDatabase } from '../../command-line/open-database.ts'
 import { DOMAIN_OPTION, parseDomainOption, shownDomain } from '../../command-line/options.ts'

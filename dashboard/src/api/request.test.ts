@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
+import { startsOf, timeRange } from '@prepaint/contract/traffic/time-range.ts'
 import { QueryClient } from '@tanstack/react-query'
-import { startsOf, timeRange } from '../../../src/insight/traffic/time-range.ts'
 import { ApiError, renewals, request } from './request.ts'
 import { switchAccount } from './session.ts'
 import { RANGES, rangeNamed, rangeParams } from './traffic-queries.ts'

@@ -1,55 +1,55 @@
 /** Type imports only: no server code is bundled. */
-import type { z } from 'zod'
 
-import type { meSchema } from '../../../src/api/account/account-schema.ts'
-import type { linkSchema } from '../../../src/api/account/links.ts'
-import type { planSchema } from '../../../src/api/account/plan.ts'
-import type { keySchema, tokenSchema } from '../../../src/api/account/secrets.ts'
-import type { sessionSchema } from '../../../src/api/account/sessions.ts'
-import type { purgedSchema } from '../../../src/api/cache/cache.ts'
-import type { queuedJobSchema } from '../../../src/api/cache/jobs.ts'
-import type { warmSchema } from '../../../src/api/cache/warm.ts'
-import type { certificateViewSchema } from '../../../src/api/domains/certificate.ts'
-import type { devicesSchema } from '../../../src/api/domains/devices.ts'
-import type { dnsStateSchema, domainCheckSchema } from '../../../src/api/domains/dns.ts'
-import type {
-  domainSchema,
-  domainWithSettingsSchema,
-  settingsSchema,
-} from '../../../src/api/domains/domain-schema.ts'
-import type { egressSchema } from '../../../src/api/domains/egress.ts'
-import type { completeSchema, renderSchema } from '../../../src/api/domains/renders.ts'
-import type { ruleTrySchema } from '../../../src/api/domains/rule-tries.ts'
-import type { channelsSchema } from '../../../src/api/notifications/notifications.ts'
-import type { accountInListSchema, createdLinkSchema } from '../../../src/api/operator/accounts.ts'
-import type { fleetSchema } from '../../../src/api/operator/nodes.ts'
-import type { fleetFailuresSchema, fleetQueueSchema } from '../../../src/api/operator/queue.ts'
-import type { pageDetailsSchema } from '../../../src/api/pages/inspection.ts'
-import type { factsSchema, inspectionSchema } from '../../../src/api/pages/inspection-schema.ts'
-import type { listedPageSchema } from '../../../src/api/pages/pages.ts'
+import type { linkSchema } from '@prepaint/api/account/links.ts'
+import type { planSchema } from '@prepaint/api/account/plan.ts'
+import type { keySchema, tokenSchema } from '@prepaint/api/account/secrets.ts'
+import type { sessionSchema } from '@prepaint/api/account/sessions.ts'
+import type { purgedSchema } from '@prepaint/api/cache/cache.ts'
+import type { queuedJobSchema } from '@prepaint/api/cache/jobs.ts'
+import type { warmSchema } from '@prepaint/api/cache/warm.ts'
+import type { certificateViewSchema } from '@prepaint/api/domains/certificate.ts'
+import type { devicesSchema } from '@prepaint/api/domains/devices.ts'
+import type { dnsStateSchema, domainCheckSchema } from '@prepaint/api/domains/dns.ts'
+import type { egressSchema } from '@prepaint/api/domains/egress.ts'
+import type { completeSchema, renderSchema } from '@prepaint/api/domains/renders.ts'
+import type { ruleTrySchema } from '@prepaint/api/domains/rule-tries.ts'
+import type { channelsSchema } from '@prepaint/api/notifications/notifications.ts'
+import type { accountInListSchema, createdLinkSchema } from '@prepaint/api/operator/accounts.ts'
+import type { fleetSchema } from '@prepaint/api/operator/nodes.ts'
+import type { fleetFailuresSchema, fleetQueueSchema } from '@prepaint/api/operator/queue.ts'
+import type { pageDetailsSchema } from '@prepaint/api/pages/inspection.ts'
+import type { listedPageSchema } from '@prepaint/api/pages/pages.ts'
 import type {
   indexNowSchema,
   redirectSchema,
   robotsSchema,
   versionSchema,
   versionWithContentSchema,
-} from '../../../src/api/site-files/site-files.ts'
-import type { summaryWithRendersSchema } from '../../../src/api/traffic/traffic.ts'
+} from '@prepaint/api/site-files/site-files.ts'
+import type { summaryWithRendersSchema } from '@prepaint/api/traffic/traffic.ts'
+import type { meSchema } from '@prepaint/contract/api/account-schema.ts'
+import type {
+  domainSchema,
+  domainWithSettingsSchema,
+  settingsSchema,
+} from '@prepaint/contract/api/domain-schema.ts'
+import type { factsSchema, inspectionSchema } from '@prepaint/contract/api/inspection-schema.ts'
 import type {
   complianceSchema,
   monthOfRendersSchema,
   trafficPathsSchema,
   trafficSchema,
-} from '../../../src/api/traffic/traffic-schema.ts'
-import type { LiveEvent as Event } from '../../../src/insight/events/event.ts'
-import type { PAGE_ORDERS } from '../../../src/store/list-pages.ts'
+} from '@prepaint/contract/api/traffic-schema.ts'
+import type { LiveEvent as Event } from '@prepaint/contract/events/event.ts'
+import type { PAGE_ORDERS } from '@prepaint/pages/store/list-pages.ts'
+import type { z } from 'zod'
 
-export type { Delivery } from '../../../src/notifications/delivery/deliveries.ts'
-export type { Endpoint } from '../../../src/notifications/delivery/endpoints.ts'
-export type { Report } from '../../../src/notifications/delivery/report.ts'
-export type { Incident } from '../../../src/notifications/incidents/incidents.ts'
+export type { Delivery } from '@prepaint/service/notifications/delivery/deliveries.ts'
+export type { Endpoint } from '@prepaint/service/notifications/delivery/endpoints.ts'
+export type { Report } from '@prepaint/service/notifications/delivery/report.ts'
+export type { Incident } from '@prepaint/service/notifications/incidents/incidents.ts'
 export type Channels = z.infer<typeof channelsSchema>
-export type { PageVariant } from '../../../src/store/page-id.ts'
+export type { PageVariant } from '@prepaint/contract/page/page-id.ts'
 export type Egress = z.infer<typeof egressSchema>
 export type RuleTry = z.infer<typeof ruleTrySchema>
 export type LiveEvent = Event

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { parseDomainName } from '../../../../src/sites/domain-name.ts'
+import { parseDomainName } from '@prepaint/contract/settings/domain-name.ts'
 import { crawlerCommand, recordsFor } from './dns-records.ts'
 import { asciiName, domainProblem, originProblem } from './domain-fields.ts'
 

@@ -1,7 +1,7 @@
 import { Anchor, Badge, List, Text } from '@mantine/core'
+import { type IncidentKind, KINDS } from '@prepaint/contract/notifications/kinds.ts'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from 'wouter'
-import { type IncidentKind, KINDS } from '../../../../src/notifications/kinds.ts'
 import { incidentsQuery } from '../../api/notification-queries.ts'
 import type { Incident } from '../../api/types.ts'
 import { Facts, Page, Section } from '../../parts/page.tsx'

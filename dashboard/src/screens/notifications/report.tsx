@@ -1,7 +1,7 @@
 import { Anchor } from '@mantine/core'
+import { REPORT_FIGURES, reportFacts } from '@prepaint/contract/notifications/report-words.ts'
 import { useQuery } from '@tanstack/react-query'
 import { Link, useSearch } from 'wouter'
-import { REPORT_FIGURES, reportFacts } from '../../../../src/notifications/report-words.ts'
 import { reportQuery } from '../../api/notification-queries.ts'
 import { DataTable } from '../../parts/data-table.tsx'
 import { Facts, Page, Section } from '../../parts/page.tsx'

@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { firstProblem } from '@prepaint/api/http/validation.ts'
+import {
+  DEFAULT_DOMAIN_SETTINGS,
+  domainSettingsPatchSchema,
+} from '@prepaint/contract/settings/domain-settings.ts'
 import { z } from 'zod'
-import { firstProblem } from '../../../../src/api/http/validation.ts'
-import { DEFAULT_DOMAIN_SETTINGS, domainSettingsPatchSchema } from '../../../../src/sites/domain-settings.ts'
 import type { DomainWithSettings, Settings } from '../../api/types.ts'
 import { problemOfServer, settingsProblems } from './problems.ts'
 import { ruleSentence } from './rule-sentence.ts'

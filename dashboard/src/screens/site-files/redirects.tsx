@@ -1,7 +1,7 @@
 import { Alert, Badge, Button, FileButton, Group, Stack, Textarea, TextInput } from '@mantine/core'
+import { redirectsCsv } from '@prepaint/contract/site-files/redirect-csv.ts'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useDeferredValue, useMemo, useState } from 'react'
-import { redirectsCsv } from '../../../../src/site-files/redirect-csv.ts'
 import { ApiError, request } from '../../api/request.ts'
 import { redirectsQuery, redirectsUrl } from '../../api/site-file-queries.ts'
 import type { DomainWithSettings, Redirect } from '../../api/types.ts'

@@ -1,7 +1,7 @@
 import { Badge } from '@mantine/core'
+import { redirectsCsv } from '@prepaint/contract/site-files/redirect-csv.ts'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import { redirectsCsv } from '../../../../src/site-files/redirect-csv.ts'
 import { domainUrl } from '../../api/queries.ts'
 import { request } from '../../api/request.ts'
 import { versionQuery, versionsQuery } from '../../api/site-file-queries.ts'

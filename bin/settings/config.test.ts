@@ -1,0 +1,192 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { homedir } from 'node:os'
+import path from 'node:path'
+import { describe, it } from 'node:test'
+import {
+  BASE_BYTES,
+  type Config,
+  defaultSlots,
+  loadConfig,
+  parseEdgeTarget,
+  readDataDir,
+  SLOT_BYTES,
+  settingDefaults,
+} from './config.ts'
+import { SettingsReader } from './settings.ts'
+
+type Env = Record<string, string>
+
+const GIB = 2 ** 30
+const KEY = Buffer.alloc(32, 1).toString('base64')
+const TOKEN = '/=.-_~0123456789'
+const NONE = [null, null, null, null]
+const SMTP = { PREPAINT_SMTP_URL: 'smtp://us:pa55word@mail.example.com' }
+const FROM = { PREPAINT_MAIL_FROM: 'Our Agency <a@example.com>' }
+const PUBLIC = { PREPAINT_PUBLIC_URL: 'https://prepaint.example' }
+const ACME = {
+  PREPAINT_ACME_DIRECTORY: 'https://ca.example/dir',
+  PREPAINT_ACME_EMAIL: 'me@example.com',
+  PREPAINT_ACME_SELF_CHECK: '0',
+  PREPAINT_ACME_ORDERS_PER_HOUR: '1',
+}
+
+describe('settings give', () => {
+  const cases: [env: Env, read: (config: Config) => unknown, value: unknown][] = [
+    [{}, ({ contact, secretKeys, mail, edgeTarget }) => [contact, secretKeys, mail, edgeTarget], NONE],
+    [{}, ({ edge }) => [edge.tlsPort, edge.tlsPortGiven, edge.sharePort], [8443, false, false]],
+    [{ PREPAINT_EDGE_PORT: '0' }, ({ edge }) => [edge.tlsPort, edge.tlsPortGiven], [0, false]],
+    [{ PREPAINT_EDGE_TLS_PORT: '443' }, ({ edge }) => [edge.tlsPort, edge.tlsPortGiven], [443, true]],
+    [{ PREPAINT_CONTACT: 'https://x.example/?a=b' }, ({ contact }) => contact, 'https://x.example/?a=b'],
+    [{ PREPAINT_VERIFY_CRAWLERS: '1' }, ({ crawlers }) => crawlers.verify, true],
+    [{ PREPAINT_CRAWLER_RANGES_DIR: 'r' }, ({ crawlers }) => crawlers.rangesDir, path.resolve('r')],
+    [{ PREPAINT_SECRET_KEY: `${KEY},${KEY}` }, ({ secretKeys }) => secretKeys?.length, 2],
+    [
+      ACME,
+      ({ acme }) => acme,
+      { directory: 'https://ca.example/dir', email: 'me@example.com', selfCheck: false, ordersPerHour: 1 },
+    ],
+    [{ PREPAINT_PRELOAD: '0' }, ({ preload }) => preload, false],
+    [{ PREPAINT_EDGE_SHARE_PORT: '1' }, ({ edge }) => edge.sharePort, true],
+    [{ PREPAINT_ACCESS_LOG: 'none' }, ({ accessLog }) => accessLog, 'none'],
+    [{ PREPAINT_METRICS_TOKEN: TOKEN }, ({ metricsToken }) => metricsToken, TOKEN],
+    [
+      { ...SMTP, ...FROM, ...PUBLIC },
+      ({ mail }) => [mail?.host, mail?.from.address, mail?.auth?.pass],
+      ['mail.example.com', 'a@example.com', 'pa55word'],
+    ],
+    [
+      { PREPAINT_EGRESS_ADDRESSES: '203.0.113.5, 2001:db8::/48' },
+      ({ egressAddresses }) => egressAddresses,
+      ['203.0.113.5', '2001:db8::/48'],
+    ],
+    [
+      { PREPAINT_EDGE_TARGET: 'Edge.Example.net' },
+      ({ edgeTarget }) => edgeTarget,
+      { host: 'edge.example.net', addresses: [] },
+    ],
+    [
+      { PREPAINT_EDGE_TARGET: '203.0.113.5, 2001:db8::5' },
+      ({ edgeTarget }) => edgeTarget,
+      { host: null, addresses: ['203.0.113.5', '2001:db8::5'] },
+    ],
+  ]
+  for (const [env, read, value] of cases) {
+    it(`${JSON.stringify(value)} for ${JSON.stringify(env)}`, () => {
+      assert.deepEqual(read(loadConfig(env)), value)
+    })
+  }
+})
+
+describe('malformed settings stop the start, and no secret is repeated', () => {
+  const cases: [name: string, problem: RegExp, values: string[], rest?: Env][] = [
+    ['PREPAINT_CONTACT', /must be/, ['somebody', 'javascript:alert(1)', '"><b>@example.com', '@']],
+    ['PREPAINT_PUBLIC_URL', /must not have/, ['https://a.example/?b', 'https://a.example/#b']],
+    ['PREPAINT_VERIFY_CRAWLERS', /must be one of 0, 1/, ['yes']],
+    ['PREPAINT_ACCESS_LOG', /must be one of/, ['1']],
+    ['PREPAINT_ACME_DIRECTORY', /PREPAINT_ACME_DIRECTORY/, ['http://ca.example/dir']],
+    ['PREPAINT_ACME_EMAIL', /PREPAINT_ACME_EMAIL/, ['nobody']],
+    ['PREPAINT_ACME_SELF_CHECK', /PREPAINT_ACME_SELF_CHECK/, ['no']],
+    ['PREPAINT_ACME_ORDERS_PER_HOUR', /PREPAINT_ACME_ORDERS_PER_HOUR/, ['0', '100001']],
+    ['PREPAINT_SECRET_KEY', /PREPAINT_SECRET_KEY/, [KEY.slice(1), `${KEY},short`]],
+    ['PREPAINT_METRICS_TOKEN', /must be/, ['a'.repeat(15), 'a'.repeat(201), 'has a blank in it']],
+    ['PREPAINT_SMTP_URL', /needs PREPAINT_MAIL_FROM/, [SMTP.PREPAINT_SMTP_URL], PUBLIC],
+    ['PREPAINT_SMTP_URL', /needs PREPAINT_PUBLIC_URL/, [SMTP.PREPAINT_SMTP_URL], FROM],
+    ['PREPAINT_SMTP_URL', /must be smtp:/, ['http://us:pa55word@x'], { ...FROM, ...PUBLIC }],
+    ['PREPAINT_MAIL_FROM', /needs PREPAINT_SMTP_URL/, [FROM.PREPAINT_MAIL_FROM]],
+    ['PREPAINT_EDGE_TARGET', /takes/, ['https://x']],
+    ['PREPAINT_EGRESS_ADDRESSES', /takes/, ['edge.example.net', '203.0.113.5/33', '203.0.113.5,']],
+  ]
+  for (const [name, problem, values, rest = {}] of cases) {
+    it(`${name}: ${problem.source}`, () => {
+      for (const value of values) {
+        assert.throws(
+          () => loadConfig({ ...rest, [name]: value }),
+          ({ message }: Error) =>
+            message.includes(name) &&
+            problem.test(message) &&
+            !message.includes('pa55word') &&
+            !(/KEY|TOKEN/.test(name) && message.includes(value.slice(5, 20))),
+          value,
+        )
+      }
+    })
+  }
+})
+
+it('a target is a host name, or addresses; nothing else', () => {
+  const wrong = ['edge', 'a.example,b.example', '203.0.113.5,edge.example', '1.2.3', ',', 'a b.example']
+  assert.deepEqual(
+    wrong.map(parseEdgeTarget),
+    wrong.map(() => null),
+  )
+})
+
+it('the data directory is in the working directory for a checkout, and where the system keeps data for an installed package', () => {
+  const read = (env: Env, installed: boolean, uid: number) =>
+    readDataDir(new SettingsReader(env), installed, uid)
+  assert.equal(loadConfig({}).dataDir, path.resolve('.prepaint'))
+  assert.equal(read({ XDG_DATA_HOME: '/x' }, false, 1000), path.resolve('.prepaint'))
+  assert.equal(read({ XDG_DATA_HOME: '/x' }, true, 0), '/var/lib/prepaint')
+  assert.equal(read({ XDG_DATA_HOME: '/x' }, true, 1000), '/x/prepaint')
+  const home = path.join(homedir(), '.local/share/prepaint')
+  for (const env of [{}, { XDG_DATA_HOME: 'relative' }] as Env[]) assert.equal(read(env, true, 1000), home)
+  for (const installed of [true, false]) {
+    assert.equal(read({ PREPAINT_DATA_DIR: 'mine' }, installed, 0), path.resolve('mine'))
+  }
+})
+
+it('docs/configuration.md has every setting once, with its default', () => {
+  const text = readFileSync(path.resolve(import.meta.dirname, '../../docs/configuration.md'), 'utf8')
+  const rows = [...text.matchAll(/^\| `([A-Z_]+)` \| (.+?) \|/gm)].map(([, name, value]) => [name, value])
+  const defaults = [...settingDefaults()].map(([name, value]) => {
+    if (name === 'PREPAINT_RENDER_SLOTS') return [name, 'automatic']
+    return [name, value === null ? 'not set' : `\`${value}\``]
+  })
+  assert.deepEqual(rows.toSorted(), defaults.toSorted())
+})
+
+const ignored = (env: Record<string, string>) => loadConfig(env).ignored.map(({ setting }) => setting)
+
+describe('settings that have no effect', () => {
+  it('ranges of crawlers without PREPAINT_VERIFY_CRAWLERS=1', () => {
+    const ranges = { PREPAINT_CRAWLER_RANGES_DIR: 'ranges' }
+    const why = 'crawlers are verified only with PREPAINT_VERIFY_CRAWLERS=1'
+    assert.deepEqual(loadConfig(ranges).ignored, [{ setting: 'PREPAINT_CRAWLER_RANGES_DIR', why }])
+    assert.deepEqual(ignored({ ...ranges, PREPAINT_VERIFY_CRAWLERS: '1' }), [])
+  })
+
+  it('what is said of orders to a CA, without PREPAINT_ACME_DIRECTORY', () => {
+    const { PREPAINT_ACME_DIRECTORY, ...acme } = ACME
+    assert.deepEqual(ignored(acme), Object.keys(acme))
+    assert.deepEqual(ignored({ ...acme, PREPAINT_ACME_DIRECTORY }), [])
+  })
+
+  it('PREPAINT_ACCESS_LOG where its lines are below the level of the log', () => {
+    const of = (level: string, accessLog = 'all') =>
+      ignored({ PREPAINT_ACCESS_LOG: accessLog, PREPAINT_LOG_LEVEL: level })
+    assert.deepEqual([of('debug'), of('info'), of('warn', 'none')], [[], [], []])
+    for (const level of ['warn', 'silent']) assert.deepEqual(of(level), ['PREPAINT_ACCESS_LOG'], level)
+  })
+
+  it('a node is told only of what its roles would use: a fleet may share one environment', () => {
+    const env = { PREPAINT_ACME_EMAIL: 'me@example.com', PREPAINT_CRAWLER_RANGES_DIR: 'ranges' }
+    const of = (roles: string) => ignored({ ...env, PREPAINT_ROLES: roles })
+    const [ranges, email] = ignored(env)
+    assert.deepEqual([of('render'), of('api,render'), of('edge')], [[], [ranges], [ranges, email]])
+  })
+})
+
+describe('default slots', () => {
+  it('are half as many again as cores', () => {
+    const slots = [1, 2, 3].map((cores) => defaultSlots({ cores, memoryBytes: 64 * GIB }))
+    assert.deepEqual(slots, [2, 3, 5])
+  })
+
+  it('are as many as fit into memory, to the byte, and at least one', () => {
+    const three = BASE_BYTES + 3 * SLOT_BYTES
+    assert.equal(defaultSlots({ cores: 8, memoryBytes: three }), 3)
+    assert.equal(defaultSlots({ cores: 8, memoryBytes: three - 1 }), 2)
+    assert.equal(defaultSlots({ cores: 8, memoryBytes: GIB / 2 }), 1)
+  })
+})

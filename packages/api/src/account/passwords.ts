@@ -1,0 +1,97 @@
+import { emailSchema, passwordSchema } from '@prepaint/contract/api/account-schema.ts'
+import { AppError } from '@prepaint/contract/errors.ts'
+import { countedAttempt, countResetRequest } from '@prepaint/service/accounts/sign-in/attempts.ts'
+import { createLink, findResetAccount } from '@prepaint/service/accounts/sign-in/links.ts'
+import { changePassword } from '@prepaint/service/accounts/sign-in/passwords.ts'
+import { type Mailer, type SignInLetter, write } from '@prepaint/service/mail/mailer.ts'
+import { z } from 'zod'
+import { sessionCaller } from '../http/access.ts'
+import { type ApiApp, type ApiDeps, clientOf } from '../http/app.ts'
+import { emptyResponse, jsonResponse } from '../http/responses.ts'
+import { accountRoutes } from '../http/routes.ts'
+import { checkSameSite, setSessionCookie } from '../http/session-access.ts'
+
+export function passwords(app: ApiApp, deps: ApiDeps): void {
+  const add = accountRoutes(app, 'Signing in', 'session')
+  const { clock, log, mailer, plans, pool, publicUrl, readClient } = deps
+
+  add('PUT', '/api/password', 'changePassword', {
+    summary: 'Change the password and end all other sessions',
+    body: z.object({ current_password: passwordSchema, new_password: passwordSchema }),
+    response: { 204: emptyResponse('Changed') },
+    refuses: ['wrong_password', 'too_many_failures'],
+    handler: async (_account, request, reply) => {
+      const { session } = sessionCaller(request)
+      const attempt = { email: session.email, address: clientOf(readClient, request).address }
+      const { current_password: current, new_password: next } = request.body
+      const nowMs = clock.nowMs()
+      const token = await countedAttempt(pool, attempt, nowMs, 'wrong_password', () =>
+        changePassword(pool, session, { current, next }, nowMs),
+      )
+      setSessionCookie(reply, publicUrl, token)
+      return reply.code(204).send(null)
+    },
+  })
+
+  const canSend = mailer !== undefined && publicUrl !== null
+
+  app.route({
+    method: 'GET',
+    url: '/api/password-reset',
+    config: { access: 'open' },
+    schema: {
+      operationId: 'readPasswordReset',
+      tags: ['Signing in'],
+      summary: 'Whether a new password can be requested by e-mail',
+      response: { 200: jsonResponse('`by_mail`: e-mail is configured', z.object({ by_mail: z.boolean() })) },
+    },
+    handler: async () => ({ by_mail: canSend }),
+  })
+
+  app.route({
+    method: 'POST',
+    url: '/api/password-reset',
+    config: { access: 'open', refuses: ['cross_site', 'not_found', 'too_many_resets'] },
+    schema: {
+      operationId: 'requestPasswordReset',
+      tags: ['Signing in'],
+      summary: 'Request an e-mail with a link to set a new password',
+      description:
+        'The response and its time do not depend on whether there is such an account. Limits in 15 minutes: 10 requests per client IP, 3 e-mails per account.',
+      body: z.object({ email: emailSchema }),
+      response: { 204: emptyResponse('If there is such an account, an e-mail is sent') },
+    },
+    handler: async (request, reply) => {
+      checkSameSite(request)
+      if (mailer === undefined || publicUrl === null) throw new AppError('not_found')
+      const { email } = request.body
+      const { address } = clientOf(readClient, request)
+      const mayBeSent = await countResetRequest(pool, { email, address }, clock.nowMs())
+      // Not awaited: the duration would reveal whether the account exists.
+      if (mayBeSent) {
+        void sendLink(mailer, publicUrl, email).catch((error: unknown) =>
+          log.warn({ err: error }, 'a password reset link could not be created'),
+        )
+      }
+      return reply.code(204).send(null)
+    },
+  })
+
+  async function sendLink(by: Pick<Mailer, 'send'>, base: string, email: string): Promise<void> {
+    const account = await findResetAccount(pool, email)
+    if (account === null) return
+    const { token, expires_at } = await createLink(
+      pool,
+      plans,
+      { kind: 'reset', account: account.id },
+      clock.nowMs(),
+    )
+    const letter: SignInLetter = {
+      kind: 'reset',
+      to: account.email,
+      url: `${base}/welcome#${token}`,
+      endsAt: expires_at,
+    }
+    await by.send(write(letter))
+  }
+}

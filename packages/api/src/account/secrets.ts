@@ -1,0 +1,133 @@
+import { domainNameFrom, domainParams } from '@prepaint/contract/api/domain-schema.ts'
+import {
+  createKey,
+  createToken,
+  listKeys,
+  listTokens,
+  revokeKey,
+  revokeToken,
+} from '@prepaint/service/accounts/keys.ts'
+import { ENDED_SECRETS_KEPT_DAYS } from '@prepaint/service/accounts/retention.ts'
+import { z } from 'zod'
+import { type ApiApp, type ApiDeps, apiSchema, numberFrom } from '../http/app.ts'
+import { emptyResponse, jsonResponse } from '../http/responses.ts'
+import { accountRoutes } from '../http/routes.ts'
+
+const secretFields = {
+  id: z.int(),
+  name: z.string(),
+  hint: z.string().describe('Its first characters'),
+  created_at: z.string(),
+  last_used_at: z.string().nullable(),
+  revoked_at: z.string().nullable(),
+}
+const nameField = z.string().describe('A name to recognise it by')
+const idParams = z.object({ id: z.string().describe('The `id` in the list') })
+
+export const keySchema = apiSchema(
+  'ApiKey',
+  z.object({
+    ...secretFields,
+    state: z.enum(['active', 'expired', 'revoked']),
+    expires_at: z.string().nullable(),
+  }),
+)
+
+export const tokenSchema = apiSchema(
+  'WebhookToken',
+  z.object({ ...secretFields, state: z.enum(['active', 'revoked']) }),
+)
+
+export function keys(app: ApiApp, deps: ApiDeps): void {
+  const add = accountRoutes(app, 'API keys', 'session')
+  const { clock, plans, pool } = deps
+
+  add('GET', '/api/keys', 'listKeys', {
+    summary: 'The API keys of the account, oldest first',
+    description: `Revoked and expired keys are listed for ${ENDED_SECRETS_KEPT_DAYS} days.`,
+    response: {
+      200: jsonResponse('The keys, without their secret part', z.object({ keys: z.array(keySchema) })),
+    },
+    handler: async (account) => ({
+      keys: await listKeys(pool, account, clock.nowMs()),
+    }),
+  })
+
+  add('POST', '/api/keys', 'createKey', {
+    summary: 'Create an API key; it is shown only once',
+    body: z.object({
+      name: nameField,
+      expires_at: z.iso
+        .datetime({ offset: true, error: 'must be a time such as 2027-01-31T12:00:00Z' })
+        .nullish(),
+    }),
+    response: {
+      201: jsonResponse('The key', z.object({ id: z.int(), name: z.string(), key: z.string() })),
+    },
+    refuses: ['plan_without_api', 'api_key_limit'],
+    handler: async (account, request, reply) => {
+      const { name, expires_at: expires } = request.body
+      const expiresAt = expires == null ? null : new Date(expires)
+      const now = { plans, nowMs: clock.nowMs() }
+      const created = await createKey(pool, account, { name, expiresAt }, now)
+      return reply.code(201).send(created)
+    },
+  })
+
+  add('DELETE', '/api/keys/:id', 'revokeKey', {
+    summary: 'Revoke an API key, from the next request on',
+    params: idParams,
+    response: { 204: emptyResponse('Revoked') },
+    refuses: ['api_key_not_found'],
+    handler: async (account, request, reply) => {
+      const id = numberFrom(request.params.id, 'api_key_not_found')
+      await revokeKey(pool, account, id, clock.nowMs())
+      return reply.code(204).send(null)
+    },
+  })
+}
+
+export function tokens(app: ApiApp, deps: ApiDeps): void {
+  const add = accountRoutes(app, 'Webhooks', 'session')
+  const { clock, plans, pool } = deps
+
+  add('GET', '/api/domains/:domain/tokens', 'listTokens', {
+    summary: 'The webhook tokens of the domain, oldest first',
+    description: `Revoked tokens are listed for ${ENDED_SECRETS_KEPT_DAYS} days.`,
+    params: domainParams,
+    response: {
+      200: jsonResponse('The tokens, without their secret part', z.object({ tokens: z.array(tokenSchema) })),
+    },
+    refuses: ['domain_not_found'],
+    handler: async (account, request) => {
+      const name = domainNameFrom(request.params.domain)
+      return { tokens: await listTokens(pool, account, name) }
+    },
+  })
+
+  add('POST', '/api/domains/:domain/tokens', 'createToken', {
+    summary: 'Create a webhook token for the domain; it is shown only once',
+    params: domainParams,
+    body: z.object({ name: nameField }),
+    response: {
+      201: jsonResponse('The token', z.object({ id: z.int(), name: z.string(), token: z.string() })),
+    },
+    refuses: ['plan_without_webhooks', 'webhook_token_limit', 'domain_not_found'],
+    handler: async (account, request, reply) => {
+      const domain = domainNameFrom(request.params.domain)
+      return reply.code(201).send(await createToken(pool, account, domain, request.body.name, plans))
+    },
+  })
+
+  add('DELETE', '/api/tokens/:id', 'revokeToken', {
+    summary: 'Revoke a webhook token of one of your domains, from the next request on',
+    params: idParams,
+    response: { 204: emptyResponse('Revoked') },
+    refuses: ['webhook_token_not_found'],
+    handler: async (account, request, reply) => {
+      const id = numberFrom(request.params.id, 'webhook_token_not_found')
+      await revokeToken(pool, account, id, clock.nowMs())
+      return reply.code(204).send(null)
+    },
+  })
+}

@@ -1,0 +1,226 @@
+import { Readable } from 'node:stream'
+import { domainParams, ownedDomain } from '@prepaint/contract/api/domain-schema.ts'
+import { AppError } from '@prepaint/contract/errors.ts'
+import { normalisePath, normalisePrefix } from '@prepaint/contract/page/path.ts'
+import { refreshPages } from '@prepaint/pages/queue/jobs/enqueue.ts'
+import { listStoredPaths } from '@prepaint/pages/store/list-pages.ts'
+import { countStored, type PurgeWhat, purgeAhead, purgePages } from '@prepaint/pages/store/purge.ts'
+import { retriedTransaction } from '@prepaint/postgres/transaction.ts'
+import { listOwnedDomains, type OwnedDomain } from '@prepaint/service/sites/domains.ts'
+import { z } from 'zod'
+import { type ApiApp, type ApiDeps, apiSchema, countText } from '../http/app.ts'
+import { jsonResponse } from '../http/responses.ts'
+import { accountRoutes } from '../http/routes.ts'
+import { pagePathsOf, pathsSchema } from '../pages/page-choice.ts'
+import { queuedDomainJobSchema, queuedJobSchema } from './jobs.ts'
+
+export const DEFAULT_PATHS = ['/', '/about', '/contact', '/shop']
+
+export const purgedSchema = apiSchema(
+  'Purged',
+  z.object({
+    message: z.string(),
+    keysDeleted: z.int().describe('Pages, redirects and sitemaps that were deleted'),
+  }),
+)
+
+const domainField = z.string().describe('Name of a domain that you own')
+
+export function cache(app: ApiApp, deps: ApiDeps): void {
+  const { caughtUp, pool } = deps
+  const add = accountRoutes(app, 'Cache')
+
+  add('GET', '/api/cache/list/:domain', 'listCachedPages', {
+    summary: 'The stored pages of a domain, all in one response',
+    params: domainParams,
+    refuses: ['domain_not_found'],
+    response: {
+      200: jsonResponse<z.ZodType>(
+        'The pages',
+        z.object({
+          domain: z.string(),
+          cachedPages: z.int().describe('Number of entries of `pages`'),
+          pages: z
+            .array(
+              z.object({
+                path: z.string().describe('Path beginning with `/`, with its normalised query'),
+                cacheKey: z.string().describe('`render:<domain>:<path>`'),
+              }),
+            )
+            .describe('By path'),
+        }),
+      ),
+    },
+    handler: async (account, request, reply) => {
+      const domain = await ownedDomain(pool, account, request.params.domain)
+      const batches = listStoredPaths(pool, domain.id)
+      // Read the first batch before sending the status, so that an unreachable database gives an error.
+      const first = await batches.next()
+      reply.type('application/json; charset=utf-8')
+      if (request.method === 'HEAD') return reply.send()
+      return reply.send(Readable.from(listAsJson(domain.name, first, batches), { objectMode: false }))
+    },
+  })
+
+  add('GET', '/api/cache/stats', 'cacheStats', {
+    summary: 'How much is stored for all your domains',
+    response: {
+      200: jsonResponse(
+        'The counts',
+        z.object({
+          totalKeys: z.int().describe('What a purge of all domains would delete now'),
+          domainCount: z.int(),
+        }),
+      ),
+    },
+    handler: async (account) => {
+      const { domains, entries } = await countStored(pool, account)
+      return { totalKeys: entries, domainCount: domains }
+    },
+  })
+
+  add('POST', '/api/cache/purge', 'purge', {
+    summary: 'Delete stored pages of a domain',
+    description: 'Always deletes the whole sitemap cache and redirect cache of the domain as well.',
+    body: z.object({
+      domain: domainField,
+      path: z
+        .string()
+        .startsWith('/', 'must start with /')
+        .optional()
+        .describe(
+          'The page to purge. With a `*` at its end: all pages whose path begins with the text before it. Absent: all pages',
+        ),
+    }),
+    refuses: ['domain_not_found'],
+    response: { 200: jsonResponse('Deleted', purgedSchema) },
+    handler: async (account, request) => {
+      const domain = await ownedDomain(pool, account, request.body.domain)
+      const what = whatToPurge(domain, request.body.path)
+      const ahead = await purgeAhead(pool, domain.id, what)
+      const rest = await retriedTransaction(pool, (client) => purgePages(client, domain.id, what))
+      const keysDeleted = ahead + rest
+      await caughtUp()
+      return { message: `Purged ${countText(keysDeleted, 'cache entry')} of ${domain.name}`, keysDeleted }
+    },
+  })
+
+  add('POST', '/api/cache/purge-all', 'purgeAll', {
+    summary: 'Delete everything that is stored for all your domains',
+    response: { 200: jsonResponse('Deleted', purgedSchema) },
+    handler: async (account) => {
+      const owned = await listOwnedDomains(pool, account)
+      let ahead = 0
+      for (const { id } of owned) ahead += await purgeAhead(pool, id, { kind: 'all' })
+      const keysDeleted = await retriedTransaction(pool, async (client) => {
+        let deleted = ahead
+        for (const { id } of owned) deleted += await purgePages(client, id, { kind: 'all' })
+        return deleted
+      })
+      await caughtUp()
+      return {
+        message: `Purged ${countText(keysDeleted, 'cache entry')} of ${countText(owned.length, 'domain')}`,
+        keysDeleted,
+      }
+    },
+  })
+
+  add('POST', '/api/cache/refresh', 'refresh', {
+    summary: 'Delete stored pages of a domain and render them again',
+    description: `Without \`paths\`: ${DEFAULT_PATHS.map((path) => `\`${path}\``).join(', ')}. Requests of crawlers that wait are rendered first.`,
+    body: z.object({ domain: domainField, paths: pathsSchema.optional() }),
+    refuses: ['domain_not_found', 'domain_inactive', 'queue_full'],
+    response: {
+      200: jsonResponse(
+        'The jobs',
+        z.object({ message: z.string(), domain: z.string(), jobs: z.array(queuedJobSchema) }),
+      ),
+    },
+    handler: async (account, request) => {
+      const domain = await ownedDomain(pool, account, request.body.domain)
+      const paths = pagePathsOf(domain, request.body.paths ?? DEFAULT_PATHS)
+      if (!domain.isActive) throw new AppError('domain_inactive')
+      const jobs = await retriedTransaction(pool, (client) => refreshPages(client, domain.id, paths))
+      await caughtUp()
+      return {
+        message: `Queued ${countText(jobs.length, 'page')} of ${domain.name} for refresh`,
+        domain: domain.name,
+        jobs,
+      }
+    },
+  })
+
+  add('POST', '/api/cache/refresh-all', 'refreshAll', {
+    summary: 'Delete stored pages of all your active domains and render them again',
+    description: 'Without `paths`: `/` of each domain.',
+    body: z.object({ paths: pathsSchema.optional() }),
+    refuses: ['queue_full'],
+    response: {
+      200: jsonResponse(
+        'The jobs',
+        z.object({
+          message: z.string(),
+          totalDomains: z.int(),
+          totalJobs: z.int(),
+          jobs: z.array(queuedDomainJobSchema),
+        }),
+      ),
+    },
+    handler: async (account, request) => {
+      const owned = await listOwnedDomains(pool, account)
+      const active = owned.filter((domain) => domain.isActive)
+      const wanted = active.map((domain) => ({
+        domain,
+        paths: pagePathsOf(domain, request.body.paths ?? ['/']),
+      }))
+      // All or nothing: if the queue fills up, no page changes.
+      const jobs = await retriedTransaction(pool, async (client) => {
+        const queued = []
+        for (const { domain, paths } of wanted) {
+          const ofDomain = await refreshPages(client, domain.id, paths)
+          queued.push(...ofDomain.map((job) => ({ domain: domain.name, ...job })))
+        }
+        return queued
+      })
+      await caughtUp()
+      return {
+        message: `Queued ${countText(jobs.length, 'page')} of ${countText(active.length, 'domain')} for refresh`,
+        totalDomains: active.length,
+        totalJobs: jobs.length,
+        jobs,
+      }
+    },
+  })
+}
+
+/** One piece per batch, so memory is bounded. The count comes last, because pages change meanwhile. */
+async function* listAsJson(
+  domain: string,
+  first: IteratorResult<readonly string[], void>,
+  rest: AsyncGenerator<readonly string[], void>,
+): AsyncGenerator<string> {
+  const keyStart = JSON.stringify(`render:${domain}:`).slice(0, -1)
+  let count = 0
+  yield `{"domain":${JSON.stringify(domain)},"pages":[`
+  for (let batch = first; batch.done !== true; batch = await rest.next()) {
+    const entries = batch.value.map((path) => {
+      const quoted = JSON.stringify(path)
+      return `{"path":${quoted},"cacheKey":${keyStart}${quoted.slice(1)}}`
+    })
+    yield (count === 0 ? '' : ',') + entries.join(',')
+    count += entries.length
+  }
+  yield `],"cachedPages":${count}}`
+}
+
+function whatToPurge(domain: OwnedDomain, path: string | undefined): PurgeWhat {
+  if (path === undefined) return { kind: 'all' }
+  if (path.endsWith('*')) {
+    const prefix = normalisePrefix(path.slice(0, -1))
+    if (prefix !== null) return { kind: 'prefix', prefix }
+  } else {
+    const normalised = normalisePath(path, domain.settings.query)
+    if (normalised !== null) return { kind: 'path', path: normalised }
+  }
+  throw new AppError('invalid_field', { word: 'path is not the path of a page' })
+}

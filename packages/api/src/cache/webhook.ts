@@ -1,0 +1,117 @@
+import { AppError } from '@prepaint/contract/errors.ts'
+import type { PagePath } from '@prepaint/contract/ids.ts'
+import { normalisePath, type QueryRule } from '@prepaint/contract/page/path.ts'
+import { readDomainSettings } from '@prepaint/contract/settings/domain-settings.ts'
+import { refreshPages } from '@prepaint/pages/queue/jobs/enqueue.ts'
+import { startWarm } from '@prepaint/pages/queue/warm/warm.ts'
+import { limitReached, readQuota } from '@prepaint/pages/quota.ts'
+import { retriedTransaction } from '@prepaint/postgres/transaction.ts'
+import type { TokenOwner } from '@prepaint/service/accounts/access.ts'
+import { z } from 'zod'
+import { tokenOwnerOf } from '../http/access.ts'
+import { type ApiApp, type ApiDeps, countText } from '../http/app.ts'
+import { jsonResponse } from '../http/responses.ts'
+
+export const WEBHOOK_URL_LIMIT = 20
+
+type WebhookBody = { kind: 'urls'; urls: readonly unknown[] } | { kind: 'all' }
+
+const bodySchema = z.union([
+  z.object({
+    urls: z.array(z.string()).min(1).max(WEBHOOK_URL_LIMIT).describe('Paths beginning with `/`'),
+  }),
+  z.object({ all: z.literal(true).describe('Render all known paths again') }),
+])
+
+const answerSchema = z.object({
+  message: z.string(),
+  domain: z.string(),
+  pagesQueued: z.int().optional().describe('For `urls` only'),
+  ignored: z
+    .array(z.string())
+    .optional()
+    .describe('Entries of `urls` that are not paths; absent if there are none'),
+})
+
+export function webhook(app: ApiApp, deps: ApiDeps): void {
+  const { caughtUp, pool } = deps
+
+  app.route({
+    method: 'POST',
+    url: '/api/webhook/refresh',
+    config: {
+      access: 'token',
+      refuses: [
+        'webhook_body_missing',
+        'webhook_too_many_urls',
+        'webhook_no_valid_paths',
+        'render_limit',
+        'queue_full',
+      ],
+    },
+    schema: {
+      operationId: 'webhookRefresh',
+      tags: ['Webhook'],
+      summary: 'Refresh pages of the domain that the token belongs to',
+      description:
+        'Checked in this order: header, token, plan, active, rate, body, quota. From the rate check on, every request ' +
+        'counts toward the limit of 10 per hour. A 429 has `Retry-After` in seconds.',
+      body: bodySchema,
+      response: { 200: jsonResponse('Queued', answerSchema) },
+    },
+    // The schema only documents: each error has its own text in the API contract.
+    validatorCompiler: () => (value: unknown) => ({ value }),
+    handler: async (request) => {
+      const owner = tokenOwnerOf(request)
+      const wanted = readWebhookBody(request.body)
+      const sorted =
+        wanted.kind === 'all' ? null : sortUrls(wanted.urls, readDomainSettings(owner.settings).query)
+      await checkQuota(deps, owner)
+
+      if (sorted === null) {
+        await startWarm(pool, owner.domain)
+        return { message: `Started a full cache warm of ${owner.name}`, domain: owner.name }
+      }
+      const jobs = await retriedTransaction(pool, (client) =>
+        refreshPages(client, owner.domain, sorted.paths),
+      )
+      await caughtUp()
+      return {
+        message: `Queued ${countText(jobs.length, 'page')} of ${owner.name} for refresh`,
+        domain: owner.name,
+        pagesQueued: jobs.length,
+        ...(sorted.ignored.length === 0 ? {} : { ignored: sorted.ignored }),
+      }
+    },
+  })
+}
+
+/** Throws `webhook_body_missing` or `webhook_too_many_urls`. */
+function readWebhookBody(body: unknown): WebhookBody {
+  if (typeof body !== 'object' || body === null) throw new AppError('webhook_body_missing')
+  const { urls, all } = body as { urls?: unknown; all?: unknown }
+  if (all === true && urls === undefined) return { kind: 'all' }
+  if (!Array.isArray(urls) || all === true) throw new AppError('webhook_body_missing')
+  if (urls.length > WEBHOOK_URL_LIMIT) throw new AppError('webhook_too_many_urls')
+  return { kind: 'urls', urls }
+}
+
+/** Unique stored paths among `urls`, and the other entries. Throws `webhook_no_valid_paths`. */
+function sortUrls(urls: readonly unknown[], query: QueryRule): { paths: PagePath[]; ignored: string[] } {
+  const paths = new Set<PagePath>()
+  const ignored: string[] = []
+  for (const url of urls) {
+    const path = typeof url === 'string' ? normalisePath(url, query) : null
+    if (path !== null) paths.add(path)
+    else ignored.push(typeof url === 'string' ? url : JSON.stringify(url))
+  }
+  if (paths.size === 0) throw new AppError('webhook_no_valid_paths')
+  return { paths: [...paths], ignored }
+}
+
+async function checkQuota(deps: ApiDeps, owner: TokenOwner): Promise<void> {
+  const quota = await readQuota(deps.pool, deps.plans, owner.domain, deps.clock.nowMs())
+  // The domain and its tokens were just deleted.
+  if (quota === null) throw new AppError('invalid_token')
+  if (limitReached(quota)) throw new AppError('render_limit')
+}

@@ -1,0 +1,118 @@
+import { domainNameFrom, domainParams } from '@prepaint/contract/api/domain-schema.ts'
+import { AppError } from '@prepaint/contract/errors.ts'
+import { parseDomainName } from '@prepaint/contract/settings/domain-name.ts'
+import { isTaken } from '@prepaint/service/sites/domains.ts'
+import type { Checks } from '@prepaint/service/sites/reachability/checks.ts'
+import { DNS_STATES } from '@prepaint/service/sites/reachability/dns-state.ts'
+import { z } from 'zod'
+import { type ApiApp, type ApiDeps, apiSchema } from '../http/app.ts'
+import { jsonResponse } from '../http/responses.ts'
+import { accountRoutes } from '../http/routes.ts'
+
+const targetSchema = z
+  .object({
+    host: z.string().nullable().describe('For a CNAME or ALIAS'),
+    addresses: z.array(z.string()).describe('For A and AAAA'),
+  })
+  .nullable()
+  .describe('Where the DNS records must point; null: the operator has not configured it')
+
+export const dnsStateSchema = apiSchema(
+  'DnsState',
+  z.object({
+    domain: z.string(),
+    state: z
+      .enum(DNS_STATES)
+      .describe(
+        '`reaches-us`: every address of the name reaches this installation; `elsewhere`: at least one does not; `no-record`: the name has no address; `not-checked`: the name servers did not answer',
+      ),
+    addresses: z
+      .array(z.string())
+      .describe(
+        'Public addresses of the name, at most 8. If only some of them reach this installation: the others',
+      ),
+    aliases: z.array(z.string()).describe('CNAMEs that it leads to'),
+    checked_at: z.string(),
+    target: targetSchema,
+    edge_port: z
+      .int()
+      .nullable()
+      .describe('HTTP port on which this node takes live traffic; null: it takes none'),
+  }),
+)
+
+export const domainCheckSchema = apiSchema(
+  'DomainCheck',
+  z.object({
+    custom_domain: z
+      .object({
+        name: z.string().nullable().describe('As it would be stored; null: not a valid name'),
+        problem: z.string().nullable().describe('Why it cannot be registered; null: it can'),
+      })
+      .nullable(),
+    origin_url: z
+      .object({
+        url: z.string().nullable().describe('As it would be stored; null: not allowed as an origin'),
+        problem: z.string().nullable(),
+        status: z.int().nullable().describe('Status of its response at `/`; null: it does not respond'),
+        warning: z.string().nullable().describe('Why it does not respond; it can be registered anyway'),
+      })
+      .nullable(),
+    target: targetSchema,
+  }),
+)
+
+export function dns(app: ApiApp, deps: ApiDeps): void {
+  const { pool, checkOrigin, edgeTarget: target = null } = deps
+  const add = accountRoutes(app, 'Domains')
+  const checks = () => {
+    if (deps.checks === undefined) throw new AppError('not_ready')
+    return deps.checks
+  }
+
+  add('GET', '/api/domains/:domain/dns', 'getDns', {
+    summary: 'Where the DNS records of a domain point now',
+    description:
+      'Checked with a request, as a visitor would make it. Cached for one minute, or for 10 seconds if the name does not point here. Limit: 60 checks per account and minute.',
+    params: domainParams,
+    refuses: ['domain_not_found', 'too_many_checks', 'not_ready'],
+    response: { 200: jsonResponse('The DNS state', dnsStateSchema) },
+    handler: async (account, request) => {
+      const domain = domainNameFrom(request.params.domain)
+      const found = await checks().dns(account, domain)
+      if (found === null) throw new AppError('domain_not_found')
+      return { domain, ...found, target, edge_port: deps.edgePort?.() ?? null }
+    },
+  })
+
+  add('POST', '/api/domains/check', 'checkDomain', {
+    summary: 'Check the name and the origin of a new domain without registering it',
+    body: z.object({ custom_domain: z.string().optional(), origin_url: z.string().optional() }),
+    refuses: ['too_many_checks', 'not_ready'],
+    response: { 200: jsonResponse('The result for each field of the request', domainCheckSchema) },
+    handler: async (account, request) => {
+      const { custom_domain: name, origin_url: origin } = request.body
+      await checks().count(account)
+      return {
+        custom_domain: name === undefined ? null : await checkedName(name),
+        origin_url: origin === undefined ? null : await checkedOrigin(account, origin),
+        target,
+      }
+    },
+  })
+
+  async function checkedName(raw: string) {
+    const parsed = parseDomainName(raw)
+    if (!parsed.ok) return { name: null, problem: parsed.reason }
+    // Registering the name would reveal the same.
+    const problem = (await isTaken(pool, parsed.name)) ? 'is already registered' : null
+    return { name: parsed.name, problem }
+  }
+
+  async function checkedOrigin(account: Parameters<Checks['origin']>[0], raw: string) {
+    const checked = await checkOrigin(raw)
+    if (!checked.ok) return { url: null, problem: checked.reason, status: null, warning: null }
+    const { status, problem } = await checks().origin(account, checked.originUrl)
+    return { url: checked.originUrl, problem: null, status, warning: problem }
+  }
+}

@@ -1,0 +1,185 @@
+import {
+  deletedDomainSchema,
+  domainNameFrom,
+  domainParams,
+  domainSchema,
+  domainWithSettingsSchema,
+  ownedDomain,
+} from '@prepaint/contract/api/domain-schema.ts'
+import { AppError } from '@prepaint/contract/errors.ts'
+import { parseDomainName } from '@prepaint/contract/settings/domain-name.ts'
+import { domainSettingsPatchSchema } from '@prepaint/contract/settings/domain-settings.ts'
+import { ownRobotsText } from '@prepaint/pages/site-files/robots-files.ts'
+import {
+  checkSiteLimit,
+  createDomain,
+  deleteDomain,
+  updateWithNotes,
+} from '@prepaint/service/sites/domain-changes.ts'
+import { findDomain, listDomains } from '@prepaint/service/sites/domains.ts'
+import { z } from 'zod'
+import { authorOf, callerOf } from '../http/access.ts'
+import type { ApiApp, ApiDeps, CheckOrigin } from '../http/app.ts'
+import { jsonResponse } from '../http/responses.ts'
+import { accountRoutes } from '../http/routes.ts'
+
+const createSchema = z.object({
+  custom_domain: z.string().describe('Name to register; IDN is turned into punycode'),
+  origin_url: z.string().describe('Scheme, host and port of the site; no internal address'),
+})
+
+const updateQuery = z.object({
+  refresh: z
+    .enum(['true', 'false'])
+    .optional()
+    .describe('`true`: pages that were rendered under other rules become stale'),
+})
+
+export const updatedSchema = z.object({
+  domain: domainWithSettingsSchema,
+  warnings: z
+    .array(
+      z.union([
+        z.object({
+          rule: z.int().describe('Counts from 0'),
+          covered_by: z.int().describe('The earlier rule that takes all that this one could'),
+        }),
+        z.object({ origin_header: z.string().describe('Its name'), message: z.string() }),
+      ]),
+    )
+    .optional()
+    .describe(
+      'With `settings.rules`: rules that never match. With `settings.origin_headers`: those for all requests',
+    ),
+  outdated_pages: z
+    .int()
+    .optional()
+    .describe(
+      'With `settings.rules`: stored pages that were rendered under other rules. They stay until stale',
+    ),
+})
+
+const updateSchema = z
+  .object({
+    origin_url: z.string().optional().describe('Scheme, host and port of the site; no internal address'),
+    is_active: z.boolean().optional(),
+    settings: domainSettingsPatchSchema.optional().describe('Absent fields stay as they are'),
+  })
+  .describe('At least one of the fields; absent ones stay as they are')
+
+export function domains(app: ApiApp, deps: ApiDeps): void {
+  const { caughtUp, checkOrigin, clock, plans, pool, vault } = deps
+  const add = accountRoutes(app, 'Domains')
+  const view = () => ({ plans, nowMs: clock.nowMs() })
+
+  add('GET', '/api/domains', 'listDomains', {
+    summary: 'All domains of the account, by name',
+    response: { 200: jsonResponse('The domains', z.object({ domains: z.array(domainSchema) })) },
+    handler: async (account) => ({ domains: await listDomains(pool, account, view()) }),
+  })
+
+  app.route({
+    method: 'POST',
+    url: '/api/domains',
+    config: {
+      access: 'key',
+      refuses: [
+        'site_limit',
+        'missing_domain_fields',
+        'invalid_custom_domain',
+        'invalid_origin',
+        'domain_exists',
+      ],
+    },
+    schema: {
+      operationId: 'createDomain',
+      tags: ['Domains'],
+      summary: 'Register a domain',
+      description:
+        'Checked in this order: key, plan, site limit, required fields, domain name, origin, already registered.',
+      body: createSchema,
+      response: { 201: jsonResponse('The new domain', z.object({ domain: domainSchema })) },
+    },
+    // Check before reading the body.
+    onRequest: async (request) => checkSiteLimit(pool, plans, callerOf(request).account),
+    attachValidation: true,
+    handler: async (request, reply) => {
+      if (lacksFields(request.body)) throw new AppError('missing_domain_fields')
+      if (request.validationError !== undefined) throw request.validationError
+
+      const name = parseDomainName(request.body.custom_domain)
+      if (!name.ok) throw new AppError('invalid_custom_domain', { word: name.reason })
+      const originUrl = await checkedOrigin(checkOrigin, request.body.origin_url)
+
+      const { account } = callerOf(request)
+      const domain = await createDomain(pool, account, { name: name.name, originUrl }, view())
+      await caughtUp()
+      reply.code(201)
+      return { domain }
+    },
+  })
+
+  add('GET', '/api/domains/:domain', 'getDomain', {
+    summary: 'One domain, with its settings and the text of its robots.txt',
+    params: domainParams,
+    refuses: ['domain_not_found'],
+    response: { 200: jsonResponse('The domain', z.object({ domain: domainWithSettingsSchema })) },
+    handler: async (account, request) => {
+      const domain = await findDomain(pool, account, domainNameFrom(request.params.domain), view())
+      if (domain === null) throw new AppError('domain_not_found')
+      const { mode } = domain.settings.robots
+      const text = await ownRobotsText(pool, domain.id)
+      const robots = mode === 'origin' && text === '' ? { mode } : { mode, text }
+      return { domain: { ...domain, settings: { ...domain.settings, robots } } }
+    },
+  })
+
+  add('PUT', '/api/domains/:domain', 'updateDomain', {
+    summary: 'Change the origin, state or settings of a domain',
+    params: domainParams,
+    query: updateQuery,
+    body: updateSchema,
+    refuses: ['invalid_origin', 'domain_not_found', 'secrets_unavailable'],
+    response: { 200: jsonResponse('The domain after the change', updatedSchema) },
+    handler: async (account, request) => {
+      const { origin_url: rawOrigin, is_active: isActive, settings } = request.body
+      if (rawOrigin === undefined && isActive === undefined && settings === undefined) {
+        throw new AppError('invalid_field', { word: 'origin_url, is_active or settings is required' })
+      }
+      // Check ownership before any work.
+      const domain = await ownedDomain(pool, account, request.params.domain)
+      const originUrl = rawOrigin === undefined ? undefined : await checkedOrigin(checkOrigin, rawOrigin)
+      const author = await authorOf(pool, request)
+      const refreshes = request.query.refresh === 'true'
+      const change = { originUrl, isActive, settings, vault, author, refreshes }
+      const changed = await updateWithNotes(pool, account, domain.name, change, view())
+      await caughtUp()
+      return changed
+    },
+  })
+
+  add('DELETE', '/api/domains/:domain', 'deleteDomain', {
+    summary: 'Remove a domain with its stored pages, jobs and webhook tokens',
+    params: domainParams,
+    refuses: ['domain_not_found'],
+    response: { 200: jsonResponse('What was removed', z.object({ deleted: deletedDomainSchema })) },
+    handler: async (account, request) => {
+      const name = domainNameFrom(request.params.domain)
+      const deleted = await deleteDomain(pool, account, name)
+      await caughtUp()
+      return { deleted }
+    },
+  })
+}
+
+function lacksFields(body: unknown): boolean {
+  if (typeof body !== 'object' || body === null) return true
+  const fields = body as Record<string, unknown>
+  return ['custom_domain', 'origin_url'].some((field) => (fields[field] ?? '') === '')
+}
+
+async function checkedOrigin(check: CheckOrigin, raw: string): Promise<string> {
+  const origin = await check(raw)
+  if (!origin.ok) throw new AppError('invalid_origin', { word: origin.reason })
+  return origin.originUrl
+}

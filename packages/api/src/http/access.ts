@@ -1,0 +1,176 @@
+import { AppError, type ErrorCode, unreachable } from '@prepaint/contract/errors.ts'
+import type { AccountId } from '@prepaint/contract/ids.ts'
+import { type Plan, type PlanCatalogue, planNamed } from '@prepaint/contract/settings/plans.ts'
+import type { Queryable } from '@prepaint/postgres/transaction.ts'
+import type { Clock } from '@prepaint/runtime/clock.ts'
+import { findKeyOwner, findTokenOwner, type TokenOwner } from '@prepaint/service/accounts/access.ts'
+import { keyName } from '@prepaint/service/accounts/keys.ts'
+import type { LastUse } from '@prepaint/service/accounts/last-use.ts'
+import { readSession, type Session } from '@prepaint/service/accounts/sign-in/sessions.ts'
+import { countWebhookRequest } from '@prepaint/service/accounts/webhook-window.ts'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { ApiApp } from './app.ts'
+import {
+  bearerToken,
+  checkOperator,
+  checkSameSite,
+  sessionToken,
+  setSessionCookie,
+} from './session-access.ts'
+
+/**
+ * What a route requires. Every route names one; there is no default. `bearer-key`: the key as Bearer token;
+ * `prerender-key`: in `X-Prerender-Token`; `scrape`: see `checkOperator`.
+ */
+export type Access =
+  | 'key'
+  | 'session'
+  | 'operator'
+  | 'bearer-key'
+  | 'prerender-key'
+  | 'token'
+  | 'scrape'
+  | 'open'
+
+type Caller = { account: AccountId; plan: Plan } & (
+  | { session: Session; keyId: null }
+  | { session: null; keyId: number }
+)
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    access?: Access
+    /** The route's own errors for the OpenAPI document; access and input errors are added. */
+    refuses?: readonly ErrorCode[]
+    /** Takes `text/csv` beside JSON, and gives the route its text. */
+    takesCsv?: boolean
+  }
+  interface FastifyRequest {
+    caller: Caller | null
+    tokenOwner: TokenOwner | null
+  }
+}
+
+type AccessDeps = {
+  pool: Queryable
+  plans: PlanCatalogue
+  clock: Clock
+  lastUse: LastUse
+  publicUrl: string | null
+  operatorToken: string | null
+}
+
+/** Checks every route before reading its body. Routes without `config.access` fail at startup. */
+export function guardRoutes(app: ApiApp, deps: AccessDeps): void {
+  app.decorateRequest('caller', null)
+  app.decorateRequest('tokenOwner', null)
+
+  app.addHook('onRoute', (route) => {
+    if (route.config?.access === undefined) throw new Error(`${route.method} ${route.url} names no access`)
+  })
+
+  app.addHook('onRequest', async (request, reply) => {
+    const { access } = request.routeOptions.config
+    switch (access) {
+      case 'key':
+        request.caller =
+          (await ofSession(deps, request, reply)) ?? (await checkKey(deps, request.headers['x-api-key']))
+        return
+      case 'session':
+        request.caller = await ofSession(deps, request, reply)
+        if (request.caller === null) throw new AppError('sign_in_required')
+        return
+      case 'operator':
+        request.caller = await ofSession(deps, request, reply)
+        if (request.caller === null) throw new AppError('sign_in_required')
+        if (request.caller.session?.role !== 'operator') throw new AppError('operator_required')
+        return
+      case 'bearer-key':
+        request.caller = await checkKey(deps, bearerToken(request.headers) ?? request.headers['x-api-key'])
+        return
+      case 'prerender-key':
+        request.caller = await checkKey(deps, request.headers['x-prerender-token'])
+        return
+      case 'token':
+        request.tokenOwner = await checkToken(deps, request)
+        return
+      case 'scrape':
+        checkOperator(request.raw, deps.operatorToken)
+        return
+      case 'open':
+        return
+      case undefined:
+        throw new Error('a request without a route came this far')
+      default:
+        unreachable(access)
+    }
+  })
+}
+
+export function callerOf(request: Pick<FastifyRequest, 'caller'>): Caller {
+  if (request.caller === null) throw new Error('this route is not guarded by a key')
+  return request.caller
+}
+
+/** As versions name it: an e-mail address, or `key <name>`. */
+export async function authorOf(db: Queryable, request: FastifyRequest): Promise<string> {
+  const { session, keyId, account } = callerOf(request)
+  return session === null ? `key ${await keyName(db, account, keyId)}` : session.email
+}
+
+export function tokenOwnerOf(request: FastifyRequest): TokenOwner {
+  if (request.tokenOwner === null) throw new Error('this route is not guarded by a token')
+  return request.tokenOwner
+}
+
+export function sessionCaller(request: FastifyRequest): Caller & { session: Session } {
+  const caller = callerOf(request)
+  if (caller.session === null) throw new Error('this route is not guarded by a session')
+  return caller
+}
+
+/** The caller by session cookie, on any plan. Null: not signed in, or an API key was sent. Throws `cross_site`. */
+async function ofSession(
+  deps: AccessDeps,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<Caller | null> {
+  if (request.headers['x-api-key'] !== undefined) return null
+  const token = sessionToken(request.headers.cookie, deps.publicUrl)
+  const found = token === undefined ? null : await readSession(deps.pool, token, deps.clock.nowMs())
+  if (token === undefined || found === null) return null
+  checkSameSite(request)
+  const { session, renewed } = found
+  if (renewed) setSessionCookie(reply, deps.publicUrl, token)
+  return { account: session.account, plan: planNamed(deps.plans, session.plan), session, keyId: null }
+}
+
+async function checkKey(deps: AccessDeps, raw: string | string[] | undefined): Promise<Caller> {
+  if (raw === undefined || raw === '') throw new AppError('api_key_required')
+  const owner = typeof raw === 'string' ? await findKeyOwner(deps.pool, raw, deps.clock.nowMs()) : null
+  if (owner === null) throw new AppError('invalid_api_key')
+  if (owner.suspended) throw new AppError('account_suspended')
+
+  const plan = planNamed(deps.plans, owner.plan)
+  if (!plan.api_keys) throw new AppError('plan_without_api')
+  deps.lastUse.note('api_key', owner.keyId, owner.lastUsedAt)
+  return { account: owner.account, plan, session: null, keyId: owner.keyId }
+}
+
+/** The order is part of the API contract. Requests count from the rate check on, whatever the body contains. */
+async function checkToken(deps: AccessDeps, request: FastifyRequest): Promise<TokenOwner> {
+  const raw = bearerToken(request.headers)
+  if (raw === undefined) throw new AppError('webhook_header_missing')
+  const owner = await findTokenOwner(deps.pool, raw)
+  if (owner === null) throw new AppError('invalid_token')
+  if (owner.suspended) throw new AppError('account_suspended')
+  if (!planNamed(deps.plans, owner.plan).webhooks) throw new AppError('plan_without_webhooks')
+  if (!owner.isActive) throw new AppError('domain_inactive')
+
+  const verdict = await countWebhookRequest(deps.pool, owner.domain, deps.clock.nowMs())
+  if (!verdict.allowed) {
+    throw new AppError('webhook_rate', { headers: { 'Retry-After': String(verdict.retryAfterSeconds) } })
+  }
+  deps.lastUse.note('webhook_token', owner.tokenId, owner.lastUsedAt)
+  return owner
+}

@@ -1,0 +1,99 @@
+import { STATUS_CODES } from 'node:http'
+import type { Socket } from 'node:net'
+import { AppError, type ErrorCode, publicError } from '@prepaint/contract/errors.ts'
+import type { Log } from '@prepaint/runtime/log.ts'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { ApiApp } from './app.ts'
+
+const FRAMEWORK_ERRORS: Readonly<Record<string, ErrorCode>> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: 'body_too_large',
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: 'content_type',
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'malformed_request',
+  FST_ERR_BAD_URL: 'malformed_url',
+  FST_ERR_MAX_PARAM_LENGTH: 'not_found',
+}
+
+export function handleErrors(app: ApiApp, log: Log): void {
+  app.setErrorHandler(async (error, request, reply) => sendError(error, request, reply, log))
+}
+
+export function sendError(
+  error: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  log: Log,
+): FastifyReply {
+  const known = toAppError(error, request.routeOptions?.config?.takesCsv === true)
+  const { status, body, headers } = publicError(known)
+  // The route's pattern, because URLs may contain secrets.
+  const where = { method: request.method, route: request.routeOptions?.url ?? null, requestId: request.id }
+  if (status >= 500) log.error({ ...where, err: error }, 'API request failed')
+  else log.debug({ ...where, status, text: body.error }, 'API request refused')
+  return reply.code(status).headers(headers).type('application/json; charset=utf-8').send(body)
+}
+
+function toAppError(error: unknown, takesCsv: boolean): unknown {
+  if (error instanceof AppError || !(error instanceof Error)) return error
+  const { code, statusCode } = error as Error & { code?: unknown; statusCode?: unknown }
+  const row = typeof code === 'string' ? FRAMEWORK_ERRORS[code] : undefined
+  if (row === 'body_too_large' && takesCsv) return new AppError('redirects_too_large', { cause: error })
+  if (row !== undefined) return new AppError(row, { cause: error })
+  const isClients = typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500
+  return isClients ? new AppError('malformed_request', { cause: error }) : error
+}
+
+const CLIENT_ERRORS: Readonly<Record<string, ErrorCode>> = {
+  HPE_HEADER_OVERFLOW: 'headers_too_large',
+  ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
+}
+
+/** For input that is not HTTP: writes to the socket, because there is no request. */
+export function sendClientError(error: Error & { code?: string }, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy()
+    return
+  }
+  socket.end(errorMessage(CLIENT_ERRORS[error.code ?? ''] ?? 'malformed_request'))
+}
+
+/** Error response as bytes; closes the connection. */
+export function errorMessage(code: ErrorCode): string {
+  const { status, body } = publicError(new AppError(code))
+  const text = JSON.stringify(body)
+  return (
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: application/json; charset=utf-8\r\n` +
+    `Content-Length: ${Buffer.byteLength(text)}\r\nX-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n${text}`
+  )
+}
+
+/** Before the body is read: 404, or 405 with `Allow` (RFC 9110, section 15.5.6). OPTIONS gets only `Allow`. */
+export function refuseUnknownRoutes(app: ApiApp): void {
+  const methodsOf = new Map<string, Set<string>>()
+  const patterns: { matches: RegExp; url: string }[] = []
+
+  app.addHook('onRoute', ({ url, method }) => {
+    if (!methodsOf.has(url)) {
+      methodsOf.set(url, new Set(['OPTIONS']))
+      patterns.push({
+        matches: new RegExp(`^${url.replaceAll('.', '\\.').replace(/:[a-z]+/gi, '[^/]+')}$`),
+        url,
+      })
+    }
+    for (const each of [method].flat()) methodsOf.get(url)?.add(each)
+  })
+
+  app.addHook('onRequest', async (request, reply) => {
+    if (!request.is404 && !lacksParameter(request.params)) return
+    const path = request.url.split('?', 1)[0] ?? ''
+    const pattern = patterns.find(({ matches }) => matches.test(path))
+    if (pattern === undefined) throw new AppError('not_found')
+    const allow = [...methodsOf.get(pattern.url)!].sort().join(', ')
+    if (request.method !== 'OPTIONS') throw new AppError('method_not_allowed', { headers: { Allow: allow } })
+    return reply.code(204).header('Allow', allow).send()
+  })
+}
+
+/** The router matches `/api/domains/` with an empty name. */
+function lacksParameter(params: unknown): boolean {
+  return Object.values(params ?? {}).includes('')
+}

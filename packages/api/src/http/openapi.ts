@@ -1,0 +1,121 @@
+import swagger from '@fastify/swagger'
+import type { ErrorCode } from '@prepaint/contract/errors.ts'
+import type { RouteOptions } from 'fastify'
+import { jsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod'
+import type { Access } from './access.ts'
+import type { ApiApp } from './app.ts'
+import { errorResponses } from './responses.ts'
+import { cookieName } from './session-access.ts'
+
+const KEY_ERRORS = [
+  'api_key_required',
+  'invalid_api_key',
+  'plan_without_api',
+  'account_suspended',
+  'cross_site',
+  'too_many_failures',
+] as const
+const SESSION_ERRORS = ['sign_in_required', 'account_suspended', 'cross_site'] as const
+
+const ACCESS: Record<Access, { takes: readonly string[]; refuses: readonly ErrorCode[] }> = {
+  key: { takes: ['ApiKey', 'Session'], refuses: KEY_ERRORS },
+  'bearer-key': { takes: ['BearerKey'], refuses: KEY_ERRORS },
+  'prerender-key': { takes: ['PrerenderKey'], refuses: KEY_ERRORS },
+  session: { takes: ['Session'], refuses: SESSION_ERRORS },
+  operator: { takes: ['Session'], refuses: [...SESSION_ERRORS, 'operator_required'] },
+  token: {
+    takes: ['WebhookToken'],
+    refuses: [
+      'webhook_header_missing',
+      'invalid_token',
+      'account_suspended',
+      'plan_without_webhooks',
+      'domain_inactive',
+      'webhook_rate',
+      'too_many_failures',
+    ],
+  },
+  scrape: { takes: [], refuses: [] },
+  open: { takes: [], refuses: [] },
+}
+
+/** Adds security and error responses, derived from access, method and input. */
+function completeSchema(route: RouteOptions): void {
+  const { config, schema, method, validatorCompiler } = route
+  if (schema === undefined || schema.hide === true || config?.access === undefined) return
+  const { takes, refuses } = ACCESS[config.access]
+  const hasChecks = (schema.body ?? schema.querystring) !== undefined && validatorCompiler === undefined
+  const codes = new Set<ErrorCode>([
+    ...refuses,
+    ...(method === 'GET' || method === 'HEAD' ? [] : BODY_ERRORS),
+    ...(hasChecks ? (['invalid_field'] as const) : []),
+    ...(config.refuses ?? []),
+    'too_many_requests',
+    'internal',
+  ])
+  route.schema = {
+    ...schema,
+    ...(takes.length > 0 && { security: takes.map((name) => ({ [name]: [] })) }),
+    response: { ...errorResponses(codes), ...(schema.response as object) },
+  }
+}
+
+const BODY_ERRORS = ['invalid_json', 'malformed_request', 'body_too_large', 'content_type'] as const
+
+/** Documents the routes registered after it; `app.swagger()` returns the document. */
+export async function describeRoutes(
+  app: ApiApp,
+  options: { version: string; publicUrl: string | null },
+): Promise<void> {
+  app.addHook('onRoute', completeSchema)
+  await app.register(swagger, {
+    openapi: {
+      openapi: '3.1.0',
+      info: {
+        title: 'Prepaint',
+        version: options.version,
+        description:
+          'Domains, render cache, traffic and webhooks. All bodies are JSON; tables are also available as CSV. Times are UTC.',
+      },
+      servers: [{ url: options.publicUrl ?? '/' }],
+      components: {
+        securitySchemes: {
+          ApiKey: { type: 'apiKey', in: 'header', name: 'X-Api-Key' },
+          BearerKey: { type: 'http', scheme: 'bearer' },
+          PrerenderKey: { type: 'apiKey', in: 'header', name: 'X-Prerender-Token' },
+          Session: {
+            type: 'apiKey',
+            in: 'cookie',
+            name: cookieName(options.publicUrl),
+          },
+          WebhookToken: { type: 'http', scheme: 'bearer' },
+        },
+      },
+    },
+    transform: jsonSchemaTransform,
+    transformObject: (document) => cleaned(jsonSchemaTransformObject(document)),
+  })
+}
+
+/** Removes duplicate request schemas, integer bounds and zod's formats. */
+function cleaned(document: object): object {
+  return JSON.parse(JSON.stringify(document, cleanedField)) as object
+}
+
+function cleanedField(key: string, value: unknown): unknown {
+  if ((key === 'maximum' || key === 'minimum') && Math.abs(Number(value)) === Number.MAX_SAFE_INTEGER) {
+    return undefined
+  }
+  if (key === 'format' && value === 'starts_with') return undefined
+  if (key === 'schemas') {
+    return Object.fromEntries(Object.entries(value as object).filter(([name]) => !name.endsWith('Input')))
+  }
+  if (key === 'requestBody') {
+    const body = value as {
+      content: { 'application/json': { schema: { type?: string; required?: string[] } } }
+    }
+    const { type, required = [] } = body.content['application/json'].schema
+    return { ...body, required: type !== 'object' || required.length > 0 }
+  }
+  return value
+}

@@ -1,0 +1,61 @@
+import { AppError, type ErrorCode, publicError } from '@prepaint/contract/errors.ts'
+import { z } from 'zod'
+import { apiSchema } from './app.ts'
+
+/** A response of a route, as the framework and the OpenAPI document take it. */
+export type ResponseContent<Schema extends z.ZodType, Type extends string = 'application/json'> = {
+  description: string
+  content: Record<Type, { schema: Schema }>
+}
+
+export function jsonResponse<Schema extends z.ZodType>(
+  description: string,
+  schema: Schema,
+): ResponseContent<Schema> {
+  return { description, content: { 'application/json': { schema } } }
+}
+
+export function htmlResponse(description: string): ResponseContent<z.ZodString, 'text/html'> {
+  return { description, content: { 'text/html': { schema: z.string() } } }
+}
+
+export function textResponse(description: string): ResponseContent<z.ZodString, 'text/plain'> {
+  return { description, content: { 'text/plain': { schema: z.string() } } }
+}
+
+export function pictureResponse(description: string): ResponseContent<z.ZodUnknown, 'image/webp'> {
+  return { description, content: { 'image/webp': { schema: z.unknown() } } }
+}
+
+/** A response without a body. */
+export function emptyResponse(description: string): z.ZodNull {
+  return z.null().describe(description)
+}
+
+const errorSchema = apiSchema(
+  'Error',
+  z.object({
+    error: z.string().describe('What is wrong, for people; these texts do not change'),
+    current: z.int().optional().describe('With the site limit: number of domains'),
+    lines: z
+      .array(z.object({ line: z.int(), error: z.string() }))
+      .optional()
+      .describe('With a list of redirects: the first 100 entries that are refused'),
+    allowed: z.int().optional().describe('With the site limit: domains that the plan allows'),
+  }),
+)
+
+/** The error responses for these codes, one for each status, with the texts from the table of errors. */
+export function errorResponses(
+  codes: Iterable<ErrorCode>,
+): Record<number, ResponseContent<typeof errorSchema>> {
+  const texts = new Map<number, string[]>()
+  for (const code of codes) {
+    const word = code === 'invalid_field' ? '<field> ...' : '<reason>'
+    const { status, body } = publicError(new AppError(code, { word }))
+    texts.set(status, [...(texts.get(status) ?? []), `\`${body.error}\``])
+  }
+  return Object.fromEntries(
+    [...texts].map(([status, each]) => [status, jsonResponse(each.join(', '), errorSchema)]),
+  )
+}

@@ -1,0 +1,215 @@
+import { ownedDomain } from '@prepaint/contract/api/domain-schema.ts'
+import { AppError } from '@prepaint/contract/errors.ts'
+import { pageQuery } from '@prepaint/contract/notifications/lists.ts'
+import { MasterKeyError } from '@prepaint/service/certificates/vault/master-key.ts'
+import {
+  addressesSchema,
+  addressSchema,
+  confirm,
+  listAddresses,
+  setAddresses,
+} from '@prepaint/service/notifications/delivery/addresses.ts'
+import {
+  deliveriesSchema,
+  deliverySchema,
+  listDeliveries,
+  replayDelivery,
+  testEndpoint,
+} from '@prepaint/service/notifications/delivery/deliveries.ts'
+import {
+  createEndpoint,
+  deleteEndpoint,
+  endpointChangeSchema,
+  endpointSchema,
+  listEndpoints,
+  newEndpointSchema,
+  requireEndpoints,
+  updateEndpoint,
+} from '@prepaint/service/notifications/delivery/endpoints.ts'
+import { readReport, reportSchema } from '@prepaint/service/notifications/delivery/report.ts'
+import {
+  incidentQuery,
+  incidentsSchema,
+  listIncidents,
+} from '@prepaint/service/notifications/incidents/incidents.ts'
+import { z } from 'zod'
+import { callerOf } from '../http/access.ts'
+import { type ApiApp, type ApiDeps, apiSchema, numberFrom } from '../http/app.ts'
+import { jsonResponse } from '../http/responses.ts'
+import { accountRoutes } from '../http/routes.ts'
+
+export const channelsSchema = apiSchema(
+  'Notifications',
+  z.object({
+    emails: z.array(addressSchema),
+    by_mail: z.boolean().describe('false: the operator has configured no mail server'),
+  }),
+)
+const createdSchema = apiSchema(
+  'NewEndpoint',
+  endpointSchema.extend({ secret: z.string().describe('Signs deliveries; shown only once') }),
+)
+
+const addresses = { 200: jsonResponse('The addresses', channelsSchema) }
+const oneDelivery = { 202: jsonResponse('The delivery', z.object({ delivery: deliverySchema })) }
+const params = z.object({ id: z.string().describe('The `id` in the list') })
+const endpointOf = (request: { params: { id: string } }) =>
+  numberFrom(request.params.id, 'endpoint_not_found')
+const NO_WEEK = 'must be a week such as 2026-W47'
+
+export function notifications(app: ApiApp, deps: ApiDeps): void {
+  const { pool, vault } = deps
+  const add = accountRoutes(app, 'Notifications')
+  const by_mail = deps.mailer !== undefined
+
+  add('GET', '/api/incidents', 'listIncidents', {
+    summary: 'Incidents of the account of the last 400 days: open first, newest first',
+    query: incidentQuery,
+    refuses: ['domain_not_found'],
+    response: { 200: jsonResponse('The incidents', incidentsSchema) },
+    handler: async (account, { query: { domain: name, ...query } }) => {
+      const domain = name === undefined ? null : (await ownedDomain(pool, account, name)).id
+      return listIncidents(pool, account, domain, query)
+    },
+  })
+
+  add('GET', '/api/notifications', 'getNotifications', {
+    summary: 'Who is told by e-mail, and of what',
+    response: addresses,
+    handler: async (account) => ({ emails: await listAddresses(pool, account), by_mail }),
+  })
+
+  add('PUT', '/api/notifications', 'putNotifications', {
+    summary: 'Replace the list of addresses; new ones get a link to confirm',
+    description:
+      'At most 3 links for each address and 20 for each account are sent in 24 hours. Unsubscribed addresses get a link again.',
+    body: z.object({ emails: addressesSchema }),
+    response: addresses,
+    handler: async (account, { body: { emails } }) => {
+      return { emails: await setAddresses(pool, account, emails), by_mail }
+    },
+  })
+
+  app.route({
+    method: 'POST',
+    url: '/api/notifications/confirm',
+    config: { access: 'open', refuses: ['link_not_found'] },
+    schema: {
+      operationId: 'confirmAddress',
+      tags: ['Notifications'],
+      summary: 'Confirm an address with the link of the e-mail',
+      body: z.object({ token: z.string().min(1).max(200).describe('The part of the link after `#`') }),
+      response: { 200: jsonResponse('The address', z.object({ email: z.string() })) },
+    },
+    handler: async (request) => {
+      const email = await confirm(pool, vault, request.body.token)
+      if (email === null) throw new AppError('link_not_found')
+      return { email }
+    },
+  })
+
+  add('GET', '/api/report', 'getReport', {
+    summary: 'The report of one week',
+    query: z.object({
+      week: z
+        .string()
+        .regex(/^\d{4}-W\d{2}$/, { error: NO_WEEK })
+        .optional()
+        .describe('Such as `2026-W47`; default: the last whole week'),
+    }),
+    response: { 200: jsonResponse('The report', z.object({ report: reportSchema })) },
+    handler: async (account, { query }) => {
+      const report = await readReport(pool, account, query.week ?? null)
+      if (report === null) throw new AppError('invalid_field', { word: `week ${NO_WEEK}` })
+      return { report }
+    },
+  })
+}
+
+export function endpoints(app: ApiApp, { pool, checkEndpoint, vault }: ApiDeps): void {
+  const add = accountRoutes(app, 'Notifications')
+
+  add('GET', '/api/endpoints', 'listEndpoints', {
+    summary: 'The event endpoints of the account, oldest first',
+    response: { 200: jsonResponse('The endpoints', z.object({ endpoints: z.array(endpointSchema) })) },
+    handler: async (account) => ({ endpoints: await listEndpoints(pool, account) }),
+  })
+
+  add('POST', '/api/endpoints', 'createEndpoint', {
+    summary: 'Add an event endpoint; its secret is shown only once',
+    description:
+      'Events are sent by POST, signed as Standard Webhooks (https://www.standardwebhooks.com). `slack` sends `{"text": ...}` with the same headers.',
+    body: newEndpointSchema,
+    mayUse: requireEndpoints,
+    refuses: ['plan_without_endpoints', 'invalid_endpoint', 'endpoint_limit', 'secrets_unavailable'],
+    response: { 201: jsonResponse('The endpoint', z.object({ endpoint: createdSchema })) },
+    handler: async (account, { body }, reply) => {
+      await checkEndpoint(body.url)
+      const endpoint = await createEndpoint(pool, vault, account, body).catch((cause) => {
+        throw cause instanceof MasterKeyError ? new AppError('secrets_unavailable', { cause }) : cause
+      })
+      return reply.code(201).send({ endpoint })
+    },
+  })
+
+  add('PUT', '/api/endpoints/:id', 'updateEndpoint', {
+    summary: 'Change the URL or events of an endpoint, or switch it on or off',
+    params,
+    body: endpointChangeSchema,
+    refuses: ['plan_without_endpoints', 'invalid_endpoint', 'endpoint_not_found'],
+    response: { 200: jsonResponse('The endpoint', z.object({ endpoint: endpointSchema })) },
+    handler: async (account, request) => {
+      const { url, is_active } = request.body
+      if (is_active === true) requireEndpoints(callerOf(request).plan)
+      const id = endpointOf(request)
+      if (url !== undefined) await checkEndpoint(url)
+      return { endpoint: await updateEndpoint(pool, account, id, request.body) }
+    },
+  })
+
+  add('DELETE', '/api/endpoints/:id', 'deleteEndpoint', {
+    summary: 'Remove an endpoint and its deliveries',
+    params,
+    refuses: ['endpoint_not_found'],
+    response: {
+      200: jsonResponse(
+        'What was removed',
+        z.object({ deleted: endpointSchema.pick({ id: true, url: true }) }),
+      ),
+    },
+    handler: async (account, request) => ({
+      deleted: await deleteEndpoint(pool, account, endpointOf(request)),
+    }),
+  })
+
+  add('GET', '/api/endpoints/:id/deliveries', 'listDeliveries', {
+    summary: 'The deliveries to an endpoint of the last 30 days, newest first',
+    params,
+    query: pageQuery,
+    refuses: ['endpoint_not_found'],
+    response: { 200: jsonResponse('The deliveries', deliveriesSchema) },
+    handler: (account, request) => listDeliveries(pool, account, endpointOf(request), request.query),
+  })
+
+  add('POST', '/api/endpoints/:id/test', 'testEndpoint', {
+    summary: 'Send an `endpoint.test` event, once; also to an endpoint that is switched off',
+    params,
+    mayUse: requireEndpoints,
+    refuses: ['plan_without_endpoints', 'endpoint_not_found', 'delivery_rate'],
+    response: oneDelivery,
+    handler: async (account, request, reply) =>
+      reply.code(202).send({ delivery: await testEndpoint(pool, account, endpointOf(request)) }),
+  })
+
+  add('POST', '/api/deliveries/:id/replay', 'replayDelivery', {
+    summary: 'Send the event of a delivery once more, with the same `webhook-id`',
+    params,
+    mayUse: requireEndpoints,
+    refuses: ['plan_without_endpoints', 'delivery_not_found', 'delivery_waiting', 'delivery_rate'],
+    response: oneDelivery,
+    handler: async (account, request, reply) => {
+      const id = numberFrom(request.params.id, 'delivery_not_found')
+      return reply.code(202).send({ delivery: await replayDelivery(pool, account, id) })
+    },
+  })
+}

@@ -1,0 +1,211 @@
+import {
+  digestSchema,
+  digestView,
+  factsSchema,
+  inspectionSchema,
+  inspectionView,
+} from '@prepaint/contract/api/inspection-schema.ts'
+import { AppError } from '@prepaint/contract/errors.ts'
+import { parseJobId } from '@prepaint/contract/ids.ts'
+import type { Form } from '@prepaint/contract/outcome/form.ts'
+import { PAGE_VARIANTS, type PageId } from '@prepaint/contract/page/page-id.ts'
+import { Converter } from '@prepaint/pages/forms/converter.ts'
+import { findForm } from '@prepaint/pages/forms/stored-form.ts'
+import {
+  findInspection,
+  findPicture,
+  lastInspection,
+  PICTURES,
+  requestInspection,
+} from '@prepaint/pages/inspection/inspections.ts'
+import { readSnapshot, storedFacts } from '@prepaint/pages/inspection/side.ts'
+import { rendersOfPage } from '@prepaint/pages/queue/judging/render-records.ts'
+import { findListed } from '@prepaint/pages/store/list-pages.ts'
+import { listDigests } from '@prepaint/pages/store/page-digests.ts'
+import { htmlOf } from '@prepaint/pages/store/stored-page.ts'
+import { readFormRequests } from '@prepaint/service/insight/traffic/read-summaries.ts'
+import { z } from 'zod'
+import { renderSchema, ruleChangesSchema } from '../domains/renders.ts'
+import type { ApiApp, ApiDeps } from '../http/app.ts'
+import { jsonResponse, pictureResponse, textResponse } from '../http/responses.ts'
+import { domainRoutes } from '../http/routes.ts'
+import { onePage, onePageQuery, variantSchema } from './page-choice.ts'
+import { listedPageSchema, listedPageView } from './pages.ts'
+
+export const pageDetailsSchema = z.object({
+  domain: z.string(),
+  path: z.string().describe('As it is stored'),
+  variant: z.enum(PAGE_VARIANTS),
+  stored: listedPageSchema
+    .extend({
+      etag: z.string(),
+      headers: z
+        .array(z.tuple([z.string(), z.string()]))
+        .describe('Response headers for crawlers, besides those of Prepaint'),
+      changed_by_rule: ruleChangesSchema
+        .nullable()
+        .describe('What a rule of the domain changed for crawlers; null: nothing'),
+    })
+    .nullable()
+    .describe('null: the page is not stored'),
+  redirect: z
+    .object({ status: z.int(), location: z.string(), stored_at: z.iso.datetime({ precision: 3 }) })
+    .nullable()
+    .describe('Where crawlers are redirected; null: no redirect'),
+  facts: factsSchema.nullable().describe('Content of the stored page'),
+  renders: z.array(renderSchema).describe('Its last renders, newest first'),
+  history: z.array(digestSchema).describe('Content of its last different snapshots, newest first'),
+  inspection: inspectionSchema.nullable().describe('The newest inspection of the last day'),
+  requests: z
+    .object({ html: z.number(), markdown: z.number(), card: z.number() })
+    .describe('Requests of crawlers and tools in the last 7 days, by the form that was given'),
+})
+
+const bodySchema = z.object({
+  path: z.string().startsWith('/', 'must start with /').describe('The page to inspect, stored or not'),
+  variant: variantSchema,
+  form: onePageQuery.shape.form.describe('All are shown. 404 for `markdown` or `card` of a page without it'),
+})
+
+const params = z.object({ inspectionId: z.string() })
+
+/** Forbids scripts in customers' content on our address. */
+export const CUSTOMER_CONTENT_POLICY = "sandbox; default-src 'none'; frame-ancestors 'none'"
+
+export function inspections(app: ApiApp, deps: ApiDeps): void {
+  const { clock, log, pool } = deps
+  const parts = { db: pool, pool, log, converter: new Converter() }
+  const add = domainRoutes(app, pool, 'Pages')
+
+  /** Throws `page_not_found` for a page that is not stored, or has no such form. */
+  async function textOf(
+    domain: Parameters<typeof findForm>[1],
+    id: PageId,
+    form: Form = 'html',
+  ): Promise<string> {
+    const stored = await readSnapshot(pool, id)
+    if (stored?.kind !== 'page') throw new AppError('page_not_found')
+    if (form === 'html') return stored.html
+    const changedAtMs = stored.changedAtMs ?? stored.renderedAtMs
+    const page = { etag: stored.etag, isStored: true, changedAtMs, html: async () => stored.html }
+    const found = await findForm(parts, domain, id, page, form)
+    if (found === null || found === 'busy') throw new AppError('page_not_found')
+    return htmlOf(found)
+  }
+
+  add('GET', 'pages/details', 'getPageDetails', {
+    summary: 'Details of one page: its content, its renders, its earlier content',
+    query: onePageQuery,
+    refuses: ['page_not_found'],
+    response: { 200: jsonResponse('The page', pageDetailsSchema) },
+    handler: async (domain, { query }) => {
+      const page = onePage(domain, query)
+      const [snapshot, listed, renders, history, inspection, requests] = await Promise.all([
+        readSnapshot(pool, page),
+        findListed(pool, page, domain.settings, clock.nowMs()),
+        rendersOfPage(pool, page),
+        listDigests(pool, page),
+        lastInspection(pool, page),
+        readFormRequests(pool, page, clock.nowMs()),
+      ])
+      const isNamed = page.variant !== 'desktop' || (query.form ?? 'html') !== 'html'
+      if (snapshot === null && isNamed) throw new AppError('page_not_found')
+      const stored = snapshot?.kind === 'page' ? snapshot : null
+      return {
+        domain: domain.name,
+        path: page.path,
+        variant: page.variant,
+        stored:
+          stored === null || listed === null
+            ? null
+            : {
+                ...listedPageView(listed),
+                etag: stored.etag,
+                headers: stored.headers.map(([name, value]): [string, string] => [name, value]),
+                changed_by_rule: ruleChangesSchema.safeParse(stored.ruleChanges).data ?? null,
+              },
+        redirect:
+          snapshot?.kind === 'redirect'
+            ? {
+                status: snapshot.status,
+                location: snapshot.location,
+                stored_at: new Date(snapshot.renderedAtMs).toISOString(),
+              }
+            : null,
+        facts: stored && storedFacts(stored.html, domain.name, page.path),
+        renders,
+        history: history.map(digestView),
+        inspection: inspection && inspectionView(inspection),
+        requests,
+      }
+    },
+  })
+
+  add('GET', 'pages/source', 'readPageSource', {
+    summary: 'A stored page as a crawler gets it, as plain text: HTML, Markdown or card',
+    query: onePageQuery,
+    refuses: ['page_not_found'],
+    response: { 200: textResponse('The page in this form') },
+    handler: async (domain, { query }, reply) => {
+      const text = await textOf(domain, onePage(domain, query), query.form)
+      return reply
+        .header('Content-Security-Policy', CUSTOMER_CONTENT_POLICY)
+        .type('text/plain; charset=utf-8')
+        .send(text)
+    },
+  })
+
+  add('POST', 'inspections', 'createInspection', {
+    summary: 'Inspect a page as crawlers and as people get it',
+    description:
+      'A rendering node shows the stored page without scripts, loads the page in real time as a person does, and takes a screenshot of both. It requests the page from the origin once, does not change the stored page, and does not count as a render. Limits per account: 60 per hour, 5 at a time; a request for a page under inspection returns that inspection. The last 20 results are kept for a day.',
+    body: bodySchema,
+    refuses: ['page_not_found', 'too_many_inspections', 'inspection_rate'],
+    response: {
+      201: jsonResponse('The inspection, queued or running', z.object({ inspection: inspectionSchema })),
+    },
+    handler: async (domain, { body }, reply) => {
+      const page = onePage(domain, body)
+      const { form = 'html' } = body
+      if (form !== 'html') await textOf(domain, page, form)
+      const inspection = await requestInspection(pool, domain.account, page)
+      return reply.code(201).send({ inspection: inspectionView(inspection) })
+    },
+  })
+
+  add('GET', 'inspections/:inspectionId', 'getInspection', {
+    summary: 'State and result of an inspection',
+    params,
+    refuses: ['inspection_not_found'],
+    response: { 200: jsonResponse('The inspection', z.object({ inspection: inspectionSchema })) },
+    handler: async (domain, request) => {
+      const inspection = await findInspection(pool, domain.id, idOf(request.params.inspectionId))
+      if (inspection === null) throw new AppError('inspection_not_found')
+      return { inspection: inspectionView(inspection) }
+    },
+  })
+
+  add('GET', 'inspections/:inspectionId/:picture', 'getInspectionPicture', {
+    summary: 'A screenshot of an inspection',
+    params: params.extend({
+      picture: z
+        .enum(PICTURES)
+        .describe('What crawlers get, what people get, or the image of a link preview'),
+    }),
+    refuses: ['invalid_field', 'inspection_not_found'],
+    response: { 200: pictureResponse('The screenshot') },
+    handler: async (domain, request, reply) => {
+      const { inspectionId, picture } = request.params
+      const found = await findPicture(pool, domain.id, idOf(inspectionId), picture)
+      if (found === null) throw new AppError('inspection_not_found')
+      return reply.header('Content-Security-Policy', CUSTOMER_CONTENT_POLICY).type('image/webp').send(found)
+    },
+  })
+}
+
+/** Throws `inspection_not_found` unless it is a UUID. */
+function idOf(raw: string): string {
+  const id = parseJobId(raw)
+  if (id === null) throw new AppError('inspection_not_found')
+  return id
+}

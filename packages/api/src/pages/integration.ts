@@ -1,0 +1,116 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { ownedDomain } from '@prepaint/contract/api/domain-schema.ts'
+import { AppError } from '@prepaint/contract/errors.ts'
+import { type PageUrl, parsePageUrl } from '@prepaint/contract/page/path.ts'
+import { z } from 'zod'
+import { callerOf } from '../http/access.ts'
+import type { ApiApp, ApiDeps } from '../http/app.ts'
+import { emptyResponse, htmlResponse } from '../http/responses.ts'
+
+/** Implemented by the edge for sites with their own server or CDN. Both take over request and response. */
+export type PageIntegrations = {
+  answer: PageIntegration
+  offer: PageIntegration
+}
+
+type PageIntegration = (
+  req: IncomingMessage,
+  res: ServerResponse,
+  page: { url: PageUrl; userAgent: string | null; accept?: string | undefined },
+) => void
+
+/** Above the limits of stored paths and of the User-Agent part in use. */
+export const PAGE_URL_LIMIT_CHARS = 8_192
+export const USER_AGENT_LIMIT_CHARS = 4_096
+
+const bodySchema = z.object({
+  url: z.string().max(PAGE_URL_LIMIT_CHARS).describe('The whole URL of a page of a domain that you own'),
+  user_agent: z
+    .string()
+    .max(USER_AGENT_LIMIT_CHARS)
+    .optional()
+    .describe('Of the request that you received: for people the response is 204. Absent: a crawler'),
+  accept: z
+    .string()
+    .max(USER_AGENT_LIMIT_CHARS)
+    .optional()
+    .describe(
+      '`Accept` of the request that you received: with `text/markdown` preferred, the page is Markdown',
+    ),
+})
+
+export function integrations(app: ApiApp, deps: ApiDeps): void {
+  const { pool } = deps
+
+  app.route({
+    method: 'GET',
+    url: '/page/:url',
+    config: { access: 'prerender-key', refuses: ['invalid_field', 'domain_not_found'] },
+    schema: {
+      operationId: 'getPage',
+      tags: ['Pages'],
+      summary: 'A page for a crawler, for prerender middlewares',
+      description:
+        'Also as `GET /https://host/path?query`, not encoded. The response is the one that the edge gives a crawler: status, headers and body of the page, or of the origin; `X-Prepaint` says which. A response without `X-Prepaint` is an error of this request.',
+      params: z.object({ url: z.string().describe('The whole URL of a page of a domain that you own') }),
+      response: { 200: htmlResponse('The page or the response of the origin, with its own status') },
+    },
+    handler: async (request, reply) => {
+      const url = await ownedPage(pool, callerOf(request).account, request.params.url)
+      reply.hijack()
+      deps.integrations.answer(request.raw, reply.raw, {
+        url,
+        userAgent: request.headers['user-agent'] ?? null,
+      })
+      return reply
+    },
+  })
+
+  app.route({
+    method: 'POST',
+    url: '/api/render',
+    config: { access: 'bearer-key', refuses: ['domain_not_found'] },
+    schema: {
+      operationId: 'render',
+      tags: ['Pages'],
+      summary: 'A page for a crawler, for edge workers',
+      description:
+        'The stored page, or one that is rendered while you wait. With 200, send the page; with anything else, use the origin.',
+      body: bodySchema,
+      response: {
+        200: htmlResponse(
+          'The page with its headers. `X-Prepaint-Status`: status of the page; `X-Prepaint`: `hit`, `stale` or `rendered` (`pass; sitemap`: a sitemap that was fetched for this request). A redirect has no body, and `Location`',
+        ),
+        204: emptyResponse('Use the origin; `X-Prepaint` says why: `pass; <reason>`'),
+      },
+    },
+    handler: async (request, reply) => {
+      const { url: raw, user_agent: userAgent, accept } = request.body
+      const url = await ownedPage(pool, callerOf(request).account, raw)
+      reply.hijack()
+      // An explicit null is not a crawler.
+      deps.integrations.offer(request.raw, reply.raw, { url, userAgent: userAgent ?? null, accept })
+      return reply
+    },
+  })
+}
+
+/** Rewrites `GET /https://host/path` from prerender middlewares. Some encode the address but not the query. */
+export function middlewareUrl(url: string): string {
+  if (/^\/https?:\/\//i.test(url)) return `/page/${encodeURIComponent(url.slice(1))}`
+  if (!/^\/https?%3a%2f%2f/i.test(url)) return url
+  const queryAt = url.indexOf('?')
+  return queryAt === -1
+    ? `/page${url}`
+    : `/page${url.slice(0, queryAt)}${encodeURIComponent(url.slice(queryAt))}`
+}
+
+/** Throws `domain_not_found` unless the account owns the domain, or `invalid_field`. */
+async function ownedPage(...[db, account, raw]: Parameters<typeof ownedDomain>): Promise<PageUrl> {
+  const url = parsePageUrl(raw)
+  if (url === null) {
+    throw new AppError('invalid_field', { word: 'url must be the whole http or https URL of a page' })
+  }
+  const { name } = await ownedDomain(db, account, url.host.replace(/:\d*$/, ''))
+  return { ...url, host: name }
+}

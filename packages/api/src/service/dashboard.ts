@@ -1,0 +1,157 @@
+import { createHash } from 'node:crypto'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import { gunzipSync } from 'node:zlib'
+import { chooseEncoding, type Encoding } from '@prepaint/runtime/http/accept-encoding.ts'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { ApiApp } from '../http/app.ts'
+
+export const DASHBOARD_DIR = path.resolve(import.meta.dirname, '../../../../dashboard/dist')
+
+/** All serve the same document. Must match the dashboard's route map. */
+export const DASHBOARD_PAGES = [
+  '/welcome',
+  '/sign-in',
+  '/domains',
+  '/domains/:domain',
+  '/domains/:domain/cache',
+  '/domains/:domain/crawlers',
+  '/domains/:domain/pages',
+  '/domains/:domain/renders',
+  '/domains/:domain/settings',
+  '/domains/:domain/site-files',
+  '/domains/:domain/tokens',
+  '/domains/:domain/traffic',
+  '/traffic',
+  '/incidents',
+  '/notifications',
+  '/report',
+  '/confirm',
+  '/keys',
+  '/plan',
+  '/account',
+  '/forgotten-password',
+  '/operator/accounts',
+  '/operator/nodes',
+  '/operator/queue',
+  '/operator/failures',
+] as const
+
+/** Allows only our own files: no inline code, `eval`, other hosts, frames or form submissions. */
+export const DASHBOARD_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self'",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+const NOT_BUILT = `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<title>The dashboard has not been built</title>
+<h1>The dashboard has not been built</h1>
+<p>Run <code>npm run build</code> in the checkout, then start it again. Everything else works meanwhile:
+<a href="/docs">the HTTP interface</a>, the command line, and the edge.</p>
+</html>
+`
+
+/** Each file is a separate route, so path traversal is impossible. */
+export function dashboard(app: ApiApp, options: { dashboardDir?: string | undefined }): void {
+  const built = readDashboard(options.dashboardDir ?? DASHBOARD_DIR)
+
+  for (const file of built?.others ?? []) {
+    app.route({ ...OPEN, url: file.url, handler: (request, reply) => sendFile(request, reply, file) })
+  }
+  for (const url of DASHBOARD_PAGES) {
+    app.route({
+      ...OPEN,
+      url,
+      handler: (request, reply) => {
+        if (built !== null) return sendFile(request, reply, built.index)
+        return reply.code(503).type('text/html; charset=utf-8').send(NOT_BUILT)
+      },
+    })
+  }
+  app.route({ ...OPEN, url: '/', handler: (_request, reply) => reply.redirect('/domains') })
+}
+
+const OPEN = { method: 'GET', config: { access: 'open' }, schema: { hide: true } } as const
+
+function sendFile(request: FastifyRequest, reply: FastifyReply, file: DashboardFile): FastifyReply {
+  const encoding = chooseEncoding(request.headers['accept-encoding'], [...file.forms.keys()])
+  const { body, etag } = file.forms.get(encoding)!
+  reply.headers({
+    'Content-Security-Policy': DASHBOARD_POLICY,
+    // Content of hashed names never changes; browsers revalidate the others.
+    'Cache-Control': file.isHashed ? 'public, max-age=31536000, immutable' : 'no-cache',
+    Vary: 'Accept-Encoding',
+    ETag: etag,
+  })
+  if (isKnown(request.headers['if-none-match'], etag)) return reply.code(304).send()
+  if (encoding !== 'identity') reply.header('Content-Encoding', encoding)
+  return reply.type(file.type).send(body)
+}
+
+/** Weak comparison (RFC 9110, section 13.1.2). Our ETags contain no comma. */
+function isKnown(header: string | undefined, etag: string): boolean {
+  return (header ?? '').split(',').some((each) => [etag, `W/${etag}`, '*'].includes(each.trim()))
+}
+
+type DashboardFile = {
+  url: string
+  type: string
+  /** Preferred first. */
+  forms: ReadonlyMap<Encoding, DashboardForm>
+  /** The name changes with the content. */
+  isHashed: boolean
+}
+
+/** `etag` is strong: each encoding has its own (RFC 9110, section 8.8.3). */
+type DashboardForm = { body: Buffer; etag: string }
+
+export type Dashboard = { index: DashboardFile; others: readonly DashboardFile[] }
+
+const TYPES: Record<string, string> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+}
+
+const COMPRESSED = { '.br': 'br', '.gz': 'gzip' } as const satisfies Record<string, Encoding>
+
+/** Reads all files once. Null: not built. Throws for an unknown file type. */
+function readDashboard(dir: string): Dashboard | null {
+  if (!existsSync(dir)) return null
+  const files = readdirSync(dir, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => path.join(entry.parentPath, entry.name))
+    .map((file) => (path.extname(file) in COMPRESSED ? file.slice(0, -3) : file))
+  const all = [...new Set(files)].map((file) => readDashboardFile(dir, file))
+  const index = all.find(({ url }) => url === '/index.html')
+  return index === undefined ? null : { index, others: all.filter((file) => file !== index) }
+}
+
+function readDashboardFile(dir: string, file: string): DashboardFile {
+  const type = TYPES[path.extname(file)]
+  if (type === undefined) throw new Error(`${file} is no file of a dashboard`)
+  const forms = new Map<Encoding, DashboardForm>()
+  for (const [ending, encoding] of Object.entries(COMPRESSED)) {
+    if (existsSync(file + ending)) forms.set(encoding, formOf(readFileSync(file + ending)))
+  }
+  // The npm package leaves out what it has as gzip.
+  forms.set(
+    'identity',
+    formOf(existsSync(file) ? readFileSync(file) : gunzipSync(readFileSync(`${file}.gz`))),
+  )
+  const url = `/${path.relative(dir, file).split(path.sep).join('/')}`
+  return { url, type, forms, isHashed: url.startsWith('/assets/') }
+}
+
+function formOf(body: Buffer): DashboardForm {
+  return { body, etag: `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"` }
+}

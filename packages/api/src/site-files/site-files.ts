@@ -1,0 +1,242 @@
+import { AppError } from '@prepaint/contract/errors.ts'
+import { judgeCrawler } from '@prepaint/contract/site-files/judge-crawler.ts'
+import { redirectsCsv } from '@prepaint/contract/site-files/redirect-csv.ts'
+import { checkRedirects } from '@prepaint/contract/site-files/redirect-list.ts'
+import { REDIRECT_STATUSES } from '@prepaint/contract/site-files/redirects.ts'
+import { ROBOTS_TEXT_LIMIT_BYTES } from '@prepaint/contract/site-files/robots-text.ts'
+import { readIndexNow } from '@prepaint/pages/site-files/indexnow.ts'
+import { robotsView } from '@prepaint/pages/site-files/robots-files.ts'
+import {
+  listRedirects,
+  redirectsETag,
+  replaceRedirects,
+} from '@prepaint/pages/site-files/stored-redirects.ts'
+import { listVersions, readVersion, VERSION_KINDS } from '@prepaint/pages/site-files/versions.ts'
+import type { OwnedDomain } from '@prepaint/service/sites/domains.ts'
+import { restoreVersion } from '@prepaint/service/sites/restore-version.ts'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { z } from 'zod'
+import { authorOf } from '../http/access.ts'
+import { type ApiApp, type ApiDeps, apiSchema, numberFrom } from '../http/app.ts'
+import { csvResponse, formatParam, sendCsv, wantsCsv } from '../http/csv.ts'
+import { jsonResponse } from '../http/responses.ts'
+import { domainRoutes } from '../http/routes.ts'
+
+export function siteFiles(app: ApiApp, deps: ApiDeps): void {
+  redirects(app, deps)
+  robots(app, deps)
+  versions(app, deps)
+  indexNow(app, deps)
+}
+
+const TAG = 'Site files'
+
+const BODY_LIMIT_BYTES = 8 * 1_048_576
+
+const address = z.string().max(2_048)
+const status = z
+  .union(REDIRECT_STATUSES.map((code) => z.literal(code)))
+  .describe('Default: 301. 410 has no `to`')
+
+const entrySchema = z.object({
+  from: address.describe('A path without query; `*` at its end matches any further characters'),
+  to: address
+    .nullish()
+    .describe('A path, or an address with http or https; `*` stands for the text that matched'),
+  status: status.optional(),
+})
+
+export const redirectSchema = apiSchema(
+  'Redirect',
+  z.object({
+    from: z.string(),
+    to: z.string().nullable().describe('Null: gone (410)'),
+    status,
+    hits: z.int().describe('Counted within 10 seconds; kept while `from` stays'),
+    last_used_at: z.iso.datetime({ precision: 3 }).nullable(),
+    external: z.boolean().describe('It leads to another host'),
+    shadows_page: z.boolean().describe('A stored page is behind it and is no longer served'),
+  }),
+)
+
+const listSchema = z.object({ domain: z.string(), redirects: z.array(redirectSchema) })
+
+function redirects(app: ApiApp, { caughtUp, pool }: ApiDeps): void {
+  const add = domainRoutes(app, pool, TAG)
+  const query = z.object({ format: formatParam })
+  type Asked = FastifyRequest & { query: z.infer<typeof query> }
+  const list = async (domain: OwnedDomain, request: Asked, reply: FastifyReply) => {
+    const redirects = await listRedirects(pool, domain)
+    reply.header('ETag', redirectsETag(redirects))
+    if (!wantsCsv(request, request.query.format)) return { domain: domain.name, redirects }
+    return sendCsv(reply, `redirects-${domain.name}`, redirectsCsv(redirects))
+  }
+
+  add('GET', 'redirects', 'listRedirects', {
+    summary: 'The redirects of a domain, in the order of the last change. `ETag` names this list',
+    query,
+    response: { 200: csvResponse('The redirects', listSchema) },
+    handler: list,
+  })
+
+  add('PUT', 'redirects', 'replaceRedirects', {
+    summary: 'Replace all redirects of a domain (at most 10,000), as JSON or as CSV (`from,to,status`)',
+    description:
+      'Nothing is saved if an entry is refused. With `If-Match`, only if the list is the one with that `ETag`.',
+    query,
+    body: z.object({ redirects: z.array(entrySchema).max(10_000) }),
+    // Each entry that is refused is named with its line.
+    takesCsv: BODY_LIMIT_BYTES,
+    refuses: ['invalid_field', 'changed_meanwhile', 'redirects_too_large'],
+    response: { 200: csvResponse('The redirects after the change', listSchema) },
+    handler: async (domain, request, reply) => {
+      const checked = checkRedirects(request.body, domain)
+      if (!checked.ok) {
+        const { error: word, lines } = checked
+        throw new AppError('invalid_field', { word, ...(lines.length > 0 && { fields: { lines } }) })
+      }
+      const by = { author: await authorOf(pool, request), ifMatch: request.headers['if-match'] }
+      await replaceRedirects(pool, domain, checked.redirects, by)
+      await caughtUp()
+      return list(domain, request, reply)
+    },
+  })
+}
+
+const testSchema = z.object({
+  path: z.string().startsWith('/', 'must start with /').max(2_048),
+  crawler: z.string().min(1).max(500).describe('A token such as `Googlebot`, or a whole user agent'),
+  text: z
+    .string()
+    .refine((text) => Buffer.byteLength(text) <= ROBOTS_TEXT_LIMIT_BYTES, 'must have at most 512000 bytes')
+    .optional()
+    .describe('Judged instead of what is served now'),
+})
+
+const robotsVerdictSchema = apiSchema(
+  'RobotsVerdict',
+  z.object({
+    allowed: z.boolean(),
+    line: z.int().nullable().describe('Of the rule that decided, from 1; null: none did'),
+    rule: z.string().nullable().describe('That line'),
+  }),
+)
+
+export const robotsSchema = apiSchema(
+  'Robots',
+  z.object({
+    domain: z.string(),
+    mode: z.enum(['origin', 'append', 'replace']),
+    text: z.string().describe('The owner’s'),
+    origin: z.string().nullable().describe('Of the origin; null: it cannot be reached'),
+    served: z.string().nullable().describe('As it is served now; null: the origin cannot be reached'),
+  }),
+)
+
+function robots(app: ApiApp, { pool, robots: files }: ApiDeps): void {
+  const add = domainRoutes(app, pool, TAG)
+
+  add('GET', 'robots', 'getRobots', {
+    summary: 'The robots.txt of a domain, as its owner wrote it and as it is served now',
+    response: { 200: jsonResponse('robots.txt', robotsSchema) },
+    handler: (domain) => robotsView(pool, files, domain),
+  })
+
+  add('POST', 'robots/test', 'testRobots', {
+    summary: 'Whether a crawler may request a path, by what is served now or by another text',
+    body: testSchema,
+    refuses: ['origin_not_reached'],
+    response: { 200: jsonResponse('The verdict', robotsVerdictSchema) },
+    handler: async (domain, { body: { path, crawler, text } }) => {
+      const judged = text ?? (await files?.served(await files.siteOf(domain)))
+      if (judged == null) throw new AppError('origin_not_reached')
+      return judgeCrawler(judged, crawler, path)
+    },
+  })
+}
+
+export const indexNowSchema = apiSchema(
+  'IndexNow',
+  z.object({
+    domain: z.string(),
+    enabled: z.boolean(),
+    waiting: z.int().describe('Changed pages that search engines have not been told of'),
+    sent_at: z.iso.datetime({ precision: 3 }).nullable().describe('Of the last batch; null: none yet'),
+    status: z
+      .int()
+      .nullable()
+      .describe(
+        'Its answer: 200 or 202; 400, 403 and 422 are refusals, others are tried again for a day. Null: none',
+      ),
+  }),
+)
+
+function indexNow(app: ApiApp, { pool }: ApiDeps): void {
+  domainRoutes(app, pool, TAG)('GET', 'indexnow', 'getIndexNow', {
+    summary: 'Whether search engines are told of changed pages, and how they answered',
+    response: { 200: jsonResponse('The state', indexNowSchema) },
+    handler: async ({ id, name, settings }) => ({
+      domain: name,
+      enabled: settings.indexnow,
+      ...(await readIndexNow(pool, id)),
+    }),
+  })
+}
+
+const kind = z.enum(VERSION_KINDS).describe('`policy`: categories, preferences and terms_url')
+
+const version = z.object({
+  id: z.int(),
+  kind,
+  created_at: z.iso.datetime({ precision: 3 }),
+  author: z.string().describe('An e-mail address, `key <name>` or `command line`'),
+})
+
+export const versionSchema = apiSchema('Version', version)
+
+export const versionWithContentSchema = apiSchema(
+  'VersionWithContent',
+  version.extend({ content: z.unknown() }),
+)
+
+function versions(app: ApiApp, { caughtUp, clock, plans, pool }: ApiDeps): void {
+  const add = domainRoutes(app, pool, TAG)
+  const params = z.object({ id: z.string().describe('Of a version') })
+  const refuses = ['version_not_found'] as const
+
+  add('GET', 'versions', 'listVersions', {
+    summary: 'The last 20 versions of one kind, newest first; the first one is in force',
+    query: z.object({ kind }),
+    response: { 200: jsonResponse('The versions', z.object({ versions: z.array(versionSchema) })) },
+    handler: async ({ id }, { query }) => ({ versions: await listVersions(pool, id, query.kind) }),
+  })
+
+  add('GET', 'versions/:id', 'getVersion', {
+    summary: 'One version with its content',
+    params,
+    refuses,
+    response: { 200: jsonResponse('The version', versionWithContentSchema) },
+    handler: (domain, request) => readVersion(pool, domain.id, versionId(request.params.id)),
+  })
+
+  add('POST', 'versions/:id/restore', 'restoreVersion', {
+    summary: 'Put a version back into force, as a new version',
+    params,
+    refuses: ['invalid_field', ...refuses],
+    response: { 200: jsonResponse('The version that this made', versionWithContentSchema) },
+    handler: async (domain, request) => {
+      const by = { domain, author: await authorOf(pool, request) }
+      const view = { plans, nowMs: clock.nowMs() }
+      const made = await restoreVersion(pool, by, versionId(request.params.id), view)
+      await caughtUp()
+      return made
+    },
+  })
+}
+
+/** Larger numbers than PostgreSQL has are unknown. */
+function versionId(raw: string): number {
+  const id = numberFrom(raw, 'version_not_found')
+  if (id > 2_147_483_647) throw new AppError('version_not_found')
+  return id
+}

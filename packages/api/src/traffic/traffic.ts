@@ -1,0 +1,153 @@
+import {
+  complianceSchema,
+  monthOfRendersSchema,
+  rangeFields,
+  rangeFieldsSchema,
+  rangeOf,
+  rangeQuery,
+  trafficPathsSchema,
+  trafficSchema,
+  trafficSummarySchema,
+} from '@prepaint/contract/api/traffic-schema.ts'
+import { AppError } from '@prepaint/contract/errors.ts'
+import { utcDay } from '@prepaint/runtime/clock.ts'
+import { readCompliance } from '@prepaint/service/insight/traffic/compliance.ts'
+import { readMonths, readRenders } from '@prepaint/service/insight/traffic/read-renders.ts'
+import { readPaths, readSummaries } from '@prepaint/service/insight/traffic/read-summaries.ts'
+import { readTraffic } from '@prepaint/service/insight/traffic/read-traffic.ts'
+import { z } from 'zod'
+import { callerOf } from '../http/access.ts'
+import type { ApiApp, ApiDeps } from '../http/app.ts'
+import { csvResponse, formatParam, sendCsv, wantsCsv } from '../http/csv.ts'
+import { jsonResponse } from '../http/responses.ts'
+import { accountRoutes, domainRoutes } from '../http/routes.ts'
+import { pathsCsv, rendersCsv, trafficCsv } from './traffic-csv.ts'
+
+export const summaryWithRendersSchema = trafficSummarySchema.extend({
+  renders: monthOfRendersSchema.omit({ days: true }),
+})
+
+const MOST_PATHS = 300
+const USUAL_PATHS = 20
+
+const query = rangeQuery.omit({ step: true }).extend({
+  limit: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(MOST_PATHS)
+    .default(USUAL_PATHS)
+    .describe(`Paths in each list, 1 to ${MOST_PATHS}; default ${USUAL_PATHS}`),
+})
+
+export function traffic(app: ApiApp, deps: ApiDeps): void {
+  const { clock, plans, pool } = deps
+  const addOfAccount = accountRoutes(app, 'Traffic')
+  const add = domainRoutes(app, pool, 'Traffic')
+
+  add('GET', 'traffic', 'getTraffic', {
+    summary: 'Live traffic of a domain: by category, crawler and verdict, with hit ratio and response times',
+    description:
+      'Counts are a few seconds old; hours are kept for 90 days, days for 400. Steps are UTC hours or days.',
+    query: rangeQuery,
+    response: {
+      200: csvResponse(
+        'The traffic',
+        z.object({ domain: z.string(), ...rangeFieldsSchema, traffic: trafficSchema }),
+      ),
+    },
+    handler: async (domain, request, reply) => {
+      const range = rangeOf(request.query, clock.nowMs())
+      const traffic = await readTraffic(pool, { account: domain.account, domain: domain.id }, range)
+      const fields = rangeFields(range)
+      if (!wantsCsv(request, request.query.format)) return { domain: domain.name, ...fields, traffic }
+      return sendCsv(reply, `traffic-${domain.name}-${fields.from.slice(0, 10)}`, trafficCsv(traffic))
+    },
+  })
+
+  add('GET', 'traffic/paths', 'getTrafficPaths', {
+    summary: 'The paths with most requests of crawlers, and those with most failures, in whole UTC days',
+    query,
+    response: { 200: csvResponse('The paths', trafficPathsSchema) },
+    handler: async (domain, request, reply) => {
+      const { limit, format, ...asked } = request.query
+      const range = rangeOf({ ...asked, step: 'day' }, clock.nowMs())
+      const days = { from: utcDay(range.fromMs), to: utcDay(range.toMs - 1) }
+      const paths = await readPaths(pool, { account: domain.account, domain: domain.id }, days, limit)
+      if (!wantsCsv(request, format)) return { domain: domain.name, ...days, ...paths }
+      return sendCsv(reply, `paths-${domain.name}-${days.from}`, pathsCsv(paths))
+    },
+  })
+
+  add('GET', 'compliance', 'getCompliance', {
+    summary: 'Which crawlers asked for paths that robots.txt forbids them, in whole UTC days',
+    description:
+      'Visits are judged by the robots.txt that was served at the time. Default: the last 30 days.',
+    query: rangeQuery.pick({ from: true, to: true }),
+    response: { 200: jsonResponse('The crawlers, those with most such visits first', complianceSchema) },
+    handler: async (domain, request) => {
+      const range = rangeOf({ ...request.query, step: 'day' }, clock.nowMs())
+      const crawlers = await readCompliance(pool, { account: domain.account, domain: domain.id }, range)
+      const { from, to } = rangeFields(range)
+      return { domain: domain.name, from, to, crawlers }
+    },
+  })
+
+  add('GET', 'traffic/renders', 'getMonthOfRenders', {
+    summary: 'Renders of the current UTC month by day, the quota, and a forecast',
+    description: 'The forecast adds the median of the last 7 whole days for each remaining day.',
+    query: z.object({ format: formatParam }),
+    response: { 200: csvResponse('The month', monthOfRendersSchema) },
+    handler: async (domain, request, reply) => {
+      const { plan } = callerOf(request)
+      const of = { account: domain.account, domain: domain.id }
+      const [month] = await readRenders(pool, of, plan.monthly_render_limit, clock.nowMs(), plans)
+      if (month === undefined) throw new AppError('domain_not_found')
+      if (!wantsCsv(request, request.query.format)) return month
+      return sendCsv(reply, `renders-${domain.name}-${month.days[0]?.day.slice(0, 7)}`, rendersCsv(month))
+    },
+  })
+
+  addOfAccount('GET', '/api/traffic', 'getTrafficOfAccount', {
+    summary: 'Live traffic of all domains of the account',
+    query: rangeQuery,
+    response: {
+      200: csvResponse('The traffic', z.object({ ...rangeFieldsSchema, traffic: trafficSchema })),
+    },
+    handler: async (account, request, reply) => {
+      const range = rangeOf(request.query, clock.nowMs())
+      const traffic = await readTraffic(pool, { account, domain: null }, range)
+      const fields = rangeFields(range)
+      if (!wantsCsv(request, request.query.format)) return { ...fields, traffic }
+      return sendCsv(reply, `traffic-${fields.from.slice(0, 10)}`, trafficCsv(traffic))
+    },
+  })
+
+  addOfAccount('GET', '/api/traffic/domains', 'listTrafficSummaries', {
+    summary:
+      'Each domain of the account, by name: hit ratio of the last day and week, last crawler, renders of the month',
+    response: {
+      200: jsonResponse(
+        'The domains',
+        z.object({
+          domains: z.array(summaryWithRendersSchema),
+        }),
+      ),
+    },
+    handler: async (account, request) => {
+      const { plan } = callerOf(request)
+      const nowMs = clock.nowMs()
+      const [summaries, renders] = await Promise.all([
+        readSummaries(pool, account, nowMs),
+        readMonths(pool, account, plan.monthly_render_limit, nowMs, plans),
+      ])
+      const months = new Map(renders.map((month) => [month.domain, month]))
+      return {
+        domains: summaries.flatMap((summary) => {
+          const month = months.get(summary.domain)
+          return month === undefined ? [] : [{ ...summary, renders: month }]
+        }),
+      }
+    },
+  })
+}

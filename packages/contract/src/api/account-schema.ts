@@ -1,0 +1,30 @@
+import { apiSchema } from '@prepaint/api/http/app.ts'
+import type { Session } from '@prepaint/service/accounts/sign-in/sessions.ts'
+import { z } from 'zod'
+import type { Plan } from '../settings/plans.ts'
+
+export const roleSchema = z
+  .enum(['owner', 'operator'])
+  .describe('`operator`: may see and change all accounts')
+
+export const meSchema = apiSchema(
+  'Me',
+  z.object({
+    email: z.string(),
+    role: roleSchema,
+    plan: z.object({
+      name: z.string(),
+      site_limit: z.int().nullable().describe('null: unlimited'),
+      monthly_render_limit: z.int().describe('For each domain'),
+      api_keys: z.boolean(),
+      webhooks: z.boolean(),
+    }),
+  }),
+)
+
+export function me({ email, role, plan: name }: Session, plan: Plan): z.infer<typeof meSchema> {
+  return { email, role, plan: { name, ...plan } }
+}
+
+export const passwordSchema = z.string().min(1).max(1_000)
+export const emailSchema = z.string().min(1).max(254)

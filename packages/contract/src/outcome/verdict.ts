@@ -1,0 +1,103 @@
+import type { EdgeDomain } from '@prepaint/edge/request/domain.ts'
+import type { PageId } from '../page/page-id.ts'
+import type { CrawlerCategory } from '../settings/domain-settings.ts'
+import type { Form } from './form.ts'
+import type { JobOutcome } from './job.ts'
+
+/** Passed by rule, without a page, or after a failed render. */
+export type PassReason =
+  | 'not-a-crawler'
+  | 'method'
+  | 'category'
+  | 'authorization'
+  | 'cookie'
+  | 'own-markdown'
+  | 'asset'
+  | 'excluded'
+  | 'rule'
+  | 'path'
+  | 'inactive'
+  | 'loop'
+  | 'sitemap'
+  | 'forged'
+  | 'queue-full'
+  | 'busy'
+  | 'late'
+  | 'database'
+  | 'unservable'
+  | 'failed'
+  | JobOutcome
+
+/** The result of a request, as in `X-Prepaint`, logs and metrics. */
+export type Verdict =
+  | ('hit' | 'stale' | 'rendered')
+  | ('rule' | 'redirect' | 'site-file')
+  | `${'blocked' | 'payment'}; ${CrawlerCategory}`
+  | `pass; ${PassReason}`
+
+/** Without a site: unknown host, lookup failed, refused, or redirected to https. */
+export type NoVerdict =
+  | 'none; unknown-host'
+  | 'none; bad-request'
+  | 'none; https'
+  | 'none; fault'
+  | 'none; too-many-requests'
+  | 'none; too-many-connections'
+
+export type Handled = {
+  verdict: Verdict | NoVerdict
+  domain: EdgeDomain | null
+  page: PageId | null
+  /** null: a person or a tool. */
+  crawler: CrawlerCategory | null
+  /** Absent: no page of ours was served. */
+  form?: Form
+}
+
+export function handledAs(verdict: NoVerdict): Handled {
+  return { verdict, domain: null, page: null, crawler: null }
+}
+
+const OUTCOMES: Readonly<Record<JobOutcome, true>> = {
+  rendered: true,
+  static: true,
+  redirect: true,
+  'not-html': true,
+  'origin-error': true,
+  'site-error': true,
+  'origin-unreachable': true,
+  'timed-out': true,
+  incomplete: true,
+  blank: true,
+  challenge: true,
+  'error-page': true,
+  'too-large': true,
+  crashed: true,
+  aborted: true,
+  shrunk: true,
+  'no-store': true,
+  'soft-404': true,
+  probed: true,
+  tried: true,
+  'redirect-loop': true,
+  'over-quota': true,
+  'domain-gone': true,
+  'domain-inactive': true,
+  cancelled: true,
+}
+
+/** Another version's node may have stored an unknown outcome. */
+export function reasonOf(outcome: JobOutcome): PassReason {
+  return Object.hasOwn(OUTCOMES, outcome) ? outcome : 'failed'
+}
+
+const passVerdicts = new Map<PassReason, Verdict>()
+
+/** Returns a constant string: a concatenated one would be hashed again for each map lookup. */
+export function passVerdict(why: PassReason): Verdict {
+  const known = passVerdicts.get(why)
+  if (known !== undefined) return known
+  const verdict: Verdict = `pass; ${why}`
+  passVerdicts.set(why, verdict)
+  return verdict
+}

@@ -1,0 +1,138 @@
+import { createHash } from 'node:crypto'
+import { type Glob, matchesWhole, parseGlob } from '../glob.ts'
+import type { PageVariant } from '../page/page-id.ts'
+import { normalisePath } from '../page/path.ts'
+import { RULE_CATEGORIES, type Rule } from './schema.ts'
+
+/** Of renders for no particular crawler: refreshes and warms. */
+export const USUAL_CATEGORY = 'search'
+
+/** `effect` names what it does to the render, empty: nothing; two rules with the same effect make the same page. `index` counts from 0. */
+export type ChosenRule = { rule: Rule; effect: string; index: number }
+
+type Entry = { chosen: ChosenRule; glob: Glob; query: readonly QueryTest[] }
+type QueryTest = { parameter: string; isAnyValue: boolean }
+
+/** A domain's rules, ready to be asked for each path. */
+export class RuleBook {
+  readonly #entries: readonly Entry[]
+  /** Whether a path may have different rules for different crawlers. */
+  readonly tellsCrawlersApart: boolean
+
+  constructor(rules: readonly Rule[]) {
+    this.#entries = rules.map((rule, index) => ({
+      chosen: { rule, effect: effectOf(rule), index },
+      glob: parseGlob(rule.path),
+      query: queryTests(rule),
+    }))
+    this.tellsCrawlersApart = rules.some(({ when }) => when?.categories !== undefined)
+  }
+
+  /** The first rule that matches decides alone; null: none. `path`: as it is stored. */
+  chosen(path: string, category = USUAL_CATEGORY, variant: PageVariant = 'desktop'): ChosenRule | null {
+    return this.ofPath(path)(category, variant)
+  }
+
+  /** `chosen` for several visitors of a path. */
+  ofPath(path: string): (category: string, variant: PageVariant) => ChosenRule | null {
+    let given: Parameters | undefined
+    const isGiven = ({ parameter, isAnyValue }: QueryTest) => {
+      given ??= parametersOf(path)
+      return (isAnyValue ? given.names : given.whole).has(parameter)
+    }
+    const matching = this.#entries.filter(
+      ({ glob, query }) => matchesWhole(glob, path) && query.every(isGiven),
+    )
+    return (category, variant) =>
+      matching.find(({ chosen }) => isFor(chosen.rule, category, variant))?.chosen ?? null
+  }
+
+  /** What other crawlers' rules do to renders of the path. */
+  otherEffects(path: string, category: string, variant: PageVariant = 'desktop'): ReadonlySet<string> {
+    if (!this.tellsCrawlersApart) return new Set()
+    const chosen = this.ofPath(path)
+    const effect = (of: string) => chosen(of, variant)?.effect ?? ''
+    const effects = new Set(RULE_CATEGORIES.map(effect))
+    effects.delete(effect(category))
+    return effects
+  }
+}
+
+function isFor({ when = {} }: Rule, category: string, variant: PageVariant): boolean {
+  return includesCategory(when.categories, category) && (when.variant ?? variant) === variant
+}
+
+/** Whether desktop renders for no particular crawler follow it. */
+export function isForUsual(rule: Rule): boolean {
+  return isFor(rule, USUAL_CATEGORY, 'desktop')
+}
+
+function includesCategory(categories: readonly string[] | undefined, category: string): boolean {
+  if (categories === undefined || categories.includes(category)) return true
+  return category.startsWith('ai-') && categories.includes('ai')
+}
+
+/** In the spelling of stored paths. */
+export function queryTests({ when }: Rule): QueryTest[] {
+  return Object.entries(when?.query ?? {}).map(([name, value]) => {
+    const isAnyValue = value === '*'
+    const raw = [name, ...(isAnyValue ? [] : [value])].map(encodeURIComponent).join('=')
+    // `keep` would drop click tracking, which the owner asks for here.
+    return { parameter: normalisePath(`/?${raw}`, [name])?.slice(2) ?? raw, isAnyValue }
+  })
+}
+
+type Parameters = { names: ReadonlySet<string>; whole: ReadonlySet<string> }
+
+function parametersOf(path: string): Parameters {
+  const mark = path.indexOf('?')
+  const given = mark === -1 ? [] : path.slice(mark + 1).split('&')
+  return { names: new Set(given.map((one) => one.split('=', 1)[0]!)), whole: new Set(given) }
+}
+
+/** A hash of what the render depends on. */
+function effectOf({ when, render = {}, change = {} }: Rule): string {
+  // Only such a rule changes the screen and user agent of phones.
+  const ofPhones = when?.variant === 'mobile' && (render.user_agent ?? render.viewport) !== undefined
+  const parts = Object.entries({ ...render, ...change, ...(ofPhones && { phones: true }) })
+    .filter(([, value]) => value !== undefined)
+    .sort(([one], [other]) => (one < other ? -1 : 1))
+  if (parts.length === 0) return ''
+  return createHash('sha256').update(JSON.stringify(parts)).digest('base64url').slice(0, 16)
+}
+
+type Ages = { fresh_seconds: number; stale_seconds: number; keep_seconds: number }
+
+/** In milliseconds. */
+export function lifetimesOf(usual: Ages, rule: Rule | null) {
+  const ms = (age: keyof Ages) => (rule?.[age] ?? usual[age]) * 1_000
+  return { freshMs: ms('fresh_seconds'), staleMs: ms('stale_seconds'), keepMs: ms('keep_seconds') }
+}
+
+/** Rules that never match, because an earlier one takes all that they could. Both count from 0. */
+export function coveredRules(rules: readonly Rule[]): { rule: number; covered_by: number }[] {
+  const reaches = rules.map(({ path, when = {} }) => ({
+    when,
+    glob: parseGlob(path),
+    // A character that only a `*` of an earlier pattern takes stands for any text.
+    text: path.replaceAll('*', '\u0001'),
+  }))
+  return reaches.flatMap((reach, at) => {
+    const by = reaches
+      .slice(0, at)
+      .findIndex(({ when, glob }) => coversWhen(when, reach.when) && matchesWhole(glob, reach.text))
+    return by === -1 ? [] : [{ rule: at, covered_by: by }]
+  })
+}
+
+type When = NonNullable<Rule['when']>
+
+function coversWhen(wide: When, narrow: When): boolean {
+  if (wide.variant !== undefined && wide.variant !== narrow.variant) return false
+  const asked = narrow.categories ?? RULE_CATEGORIES
+  if (!asked.every((category) => includesCategory(wide.categories, category))) return false
+  return Object.entries(wide.query ?? {}).every(([name, value]) => {
+    const given = narrow.query?.[name]
+    return given !== undefined && (value === '*' || value === given)
+  })
+}

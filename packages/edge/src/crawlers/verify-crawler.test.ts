@@ -1,0 +1,143 @@
+import assert from 'node:assert/strict'
+import dgram from 'node:dgram'
+import { once } from 'node:events'
+import { describe, it, type TestContext } from 'node:test'
+import { GOOGLEBOT, GPTBOT } from '../../../../test/support/edge.ts'
+import { startNameServer, type Zone } from '../../../../test/support/name-server.ts'
+import { parseAddressList } from './address-list.ts'
+import { createReverseDns, type Standing } from './reverse-dns.ts'
+import { createVerifyCrawler, KEPT_MS, LOOKUPS_LIMIT } from './verify-crawler.ts'
+
+const IN_RANGE = '192.0.2.7'
+const OUTSIDE = '203.0.113.7'
+
+/** `owners` publish ranges. */
+function verifier(owners: readonly string[], says: Standing | Promise<Standing> = 'forged') {
+  let nowMs = 0
+  const asked: string[] = []
+  const list = parseAddressList('192.0.2.0/24')
+  const verifyFor = createVerifyCrawler({
+    clock: { nowMs: () => nowMs },
+    rangesOf: (owner) => (owners.includes(owner) ? list : null),
+    reverseDns: async (address) => {
+      asked.push(address)
+      return says
+    },
+  })
+  const wait = (ms: number) => {
+    nowMs += ms
+  }
+  const verify = (userAgent: string, address: string, account = 1) => verifyFor(userAgent, address, account)
+  return { verify, asked, wait }
+}
+
+it('verified by published ranges, or unknown where nobody publishes anything: without a question and without a promise', () => {
+  const { verify, asked } = verifier(['googlebot'])
+  assert.equal(verify(GOOGLEBOT, IN_RANGE), 'verified')
+  assert.equal(verify(GPTBOT, OUTSIDE), 'unknown')
+  assert.equal(verify('SomeNewBot/1.0', OUTSIDE), 'unknown')
+  assert.equal(verify(GOOGLEBOT, ''), 'unknown')
+  assert.deepEqual(asked, [])
+})
+
+// Proves decided "Forged crawlers"
+it('forged outside of them, unless addresses of the owner have names, which are looked up', async () => {
+  assert.equal(verifier(['gptbot']).verify(GPTBOT, OUTSIDE), 'forged')
+  assert.equal(await verifier(['googlebot'], 'verified').verify(GOOGLEBOT, OUTSIDE), 'verified')
+  assert.equal(await verifier(['googlebot'], 'forged').verify(GOOGLEBOT, OUTSIDE), 'forged')
+  assert.equal(await verifier([], 'unknown').verify(GOOGLEBOT, OUTSIDE), 'unknown')
+})
+
+it('an answer is kept for its time, for that address and owner', async () => {
+  for (const standing of ['verified', 'forged', 'unknown'] as const) {
+    const { verify, asked, wait } = verifier([], standing)
+    assert.equal(await verify(GOOGLEBOT, OUTSIDE), standing)
+    wait(KEPT_MS[standing] - 1)
+    assert.equal(verify(GOOGLEBOT, OUTSIDE), standing, 'without a promise')
+    assert.equal(asked.length, 1)
+    wait(1)
+    await verify(GOOGLEBOT, OUTSIDE)
+    await verify(GOOGLEBOT, IN_RANGE)
+    await verify('Mozilla/5.0 (compatible; bingbot/2.0)', OUTSIDE)
+    assert.equal(asked.length, 4)
+  }
+})
+
+it('an answer that does not come in time is unknown, and known once it came; those who ask together ask once', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const { promise, resolve } = Promise.withResolvers<Standing>()
+  const { verify, asked } = verifier([], promise)
+  const both = [verify(GOOGLEBOT, OUTSIDE), verify(GOOGLEBOT, OUTSIDE)]
+  t.mock.timers.tick(3_000)
+  assert.deepEqual(await Promise.all(both), ['unknown', 'unknown'])
+  assert.equal(asked.length, 1)
+  resolve('forged')
+  await promise
+  assert.equal(await verify(GOOGLEBOT, OUTSIDE), 'forged')
+})
+
+it('so many addresses of an account are looked up at a time; one more is unknown, without a question', async () => {
+  const { promise, resolve } = Promise.withResolvers<Standing>()
+  const { verify, asked } = verifier([], promise)
+  const open = Array.from({ length: LOOKUPS_LIMIT / 2 }, (_, at) => verify(GOOGLEBOT, `203.0.113.${at}`))
+  assert.equal(verify(GOOGLEBOT, '198.51.100.1'), 'unknown')
+  assert.equal(asked.length, LOOKUPS_LIMIT / 2)
+  // The crawler of another account is verified all the same.
+  open.push(verify(GOOGLEBOT, '198.51.100.2', 2))
+  assert.equal(asked.at(-1), '198.51.100.2')
+  resolve('verified')
+  assert((await Promise.all(open)).every((standing) => standing === 'verified'))
+  assert.equal(await verify(GOOGLEBOT, '198.51.100.1'), 'verified')
+})
+
+const HOSTS = ['googlebot.com', 'google.com']
+const ADDRESS = '203.0.113.1'
+
+async function standingOf(t: TestContext, zone: Zone, address = ADDRESS) {
+  const { server } = await startNameServer(t, zone)
+  return createReverseDns([server])(address, HOSTS)
+}
+
+describe('forward-confirmed reverse DNS', () => {
+  const GOOD = 'c.googlebot.com'
+  const five = ['a.example', 'b.example', 'c.example', 'd.example', 'e.example']
+  const rows: [what: string, standing: string, names: string[], addresses: Zone][] = [
+    ['a name of the owner that has the address', 'verified', [GOOD], { [GOOD]: [ADDRESS] }],
+    ['one of several names', 'verified', ['a.example', GOOD], { [GOOD]: ['192.0.2.9', ADDRESS] }],
+    ['in any case', 'verified', ['C.GoogleBot.com'], { [GOOD]: [ADDRESS] }],
+    // Who has an address can write any name for it.
+    ["the owner's name, which has other addresses", 'forged', [GOOD], { [GOOD]: ['203.0.113.2'] }],
+    ['a name that only begins so', 'forged', ['google.com.example'], { 'google.com.example': [ADDRESS] }],
+    ["a name that ends as the owner's", 'forged', ['evilgoogle.com'], { 'evilgoogle.com': [ADDRESS] }],
+    // One label that holds a dot, directly below `com`.
+    ['a name with a dot in its label', 'forged', ['x\\.googlebot.com'], { 'x.googlebot.com': [ADDRESS] }],
+    ['a name that no host has', 'forged', ['a b.googlebot.com'], { 'a b.googlebot.com': [ADDRESS] }],
+    ['a right name behind five others', 'forged', [...five, GOOD], { [GOOD]: [ADDRESS] }],
+    ['a server that cannot say the addresses of the name', 'unknown', [GOOD], { [GOOD]: 'fails' }],
+  ]
+  for (const [what, standing, names, addresses] of rows) {
+    it(`${what}: ${standing}`, async (t) => {
+      assert.equal(await standingOf(t, { [ADDRESS]: names, ...addresses }), standing)
+    })
+  }
+
+  it('IPv6, in any spelling', async (t) => {
+    const full = '2001:0db8:0000:0000:0000:0000:0000:0001'
+    const zone = { [full]: ['six.google.com'], 'six.google.com': ['2001:db8:0:0:0:0:0:1'] }
+    assert.equal(await standingOf(t, zone, '2001:db8::1'), 'verified')
+  })
+
+  it('no name, or one that does not exist: forged', async (t) => {
+    assert.equal(await standingOf(t, {}), 'forged')
+    assert.equal(await standingOf(t, { [ADDRESS]: ['gone.googlebot.com'] }), 'forged')
+  })
+
+  it('no address, a failing or a silent server: unknown', async (t) => {
+    assert.equal(await standingOf(t, { [ADDRESS]: 'fails' }), 'unknown')
+    const silent = dgram.createSocket('udp4').bind(0, '127.0.0.1')
+    await once(silent, 'listening')
+    t.after(() => silent.close())
+    const asking = createReverseDns([`127.0.0.1:${silent.address().port}`])
+    for (const address of ['nonsense', ADDRESS]) assert.equal(await asking(address, HOSTS), 'unknown')
+  })
+})

@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { Rule } from '@prepaint/contract/rules/schema.ts'
+import { type EdgeDomain, edgeDomain } from './domain.ts'
+import { Targets } from './target.ts'
+
+const names = { custom_domain: 'red.example', origin_url: 'http://o.example' }
+const row = { id: 1, account_id: 1, ...names, is_active: true }
+const domain = (settings: object = {}): EdgeDomain => edgeDomain({ ...row, settings })
+const targets = new Targets()
+
+describe('what a URL stands for', () => {
+  const rows: Record<string, string[]> = {
+    page: ['/', '/a', '/a/', '/a.html', '/a.php?x=1', '/v1.2', '/john.doe', '/a?file=x.js', '/js'],
+    asset: ['/app.js', '/a/b.CSS', '/a.js?v=1', '/data.json', '/x.tar.gz', '/m.woff2', '/b.pdf'],
+    excluded: ['/robots.txt', '/favicon.ico', '/.well-known/acme-challenge/x', '/ads.txt'],
+    sitemap: ['/sitemap.xml', '/sitemap-2.xml.gz', '/shop/post-sitemap1.xml', '/Sitemap_Index.XML'],
+    xml: ['/feed.xml', '/map/en.xml.gz'],
+    path: ['//else.example', '/%00', `/${'a'.repeat(2_048)}`, '*', '/\xe9'],
+  }
+  for (const [kind, urls] of Object.entries(rows)) {
+    it(kind, () => {
+      for (const url of urls) assert.equal(targets.of(domain(), url).kind, kind, url)
+    })
+  }
+
+  // Proves decided "Rules of a domain"
+  it('by a rule: a page of a file, where it says so; a page with its own lifetimes; never what is for machines', () => {
+    const by = (url: string, rule: Omit<Rule, 'path'>) =>
+      targets.of(domain({ rules: [{ path: '/*', ...rule }] }), url)
+    assert.equal(by('/cart', { action: 'pass' }).kind, 'rule')
+    assert.equal(by('/v1.json', { action: 'render' }).kind, 'page')
+    assert.equal(by('/robots.txt', { action: 'render' }).kind, 'excluded')
+    assert.equal(by('/photo.jpg', { fresh_seconds: 60 }).kind, 'asset')
+    const lifetimes = { freshMs: 0, staleMs: 604_800_000, keepMs: 9_000 }
+    assert.partialDeepStrictEqual(by('/live', { fresh_seconds: 0, keep_seconds: 9 }), { lifetimes })
+  })
+})

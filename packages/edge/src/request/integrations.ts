@@ -1,0 +1,123 @@
+import { type IncomingMessage, ServerResponse } from 'node:http'
+import type { PageUrl } from '@prepaint/contract/page/path.ts'
+import { type Front, verdictHeaders } from '@prepaint/outbound/headers.ts'
+import { createPass, type FrontOf, type PassOptions } from '../origin/pass.ts'
+import { EdgeHandler, type Entrance, type HandlerParts } from './handler.ts'
+
+/** The caller has checked that the front may request this domain. */
+type FrontRequest = {
+  url: PageUrl
+  /** The visitor's; null: some crawler. */
+  userAgent: string | null
+  /** For `offer`: of the visitor. */
+  accept?: string | undefined
+}
+
+/**
+ * For sites with their own front: the edge's handler answers from the same pages and queue. Both methods take over
+ * `req` and `res`; `offer` reads only the accepted encodings from `req`.
+ */
+export type Integrations = {
+  answer(req: IncomingMessage, res: ServerResponse, page: FrontRequest): void
+  /** 200 with the page or sitemap and its status in `X-Prepaint-Status`; 204: the front asks the origin. */
+  offer(req: IncomingMessage, res: ServerResponse, page: FrontRequest): void
+}
+
+const PAGE_STATUS = 'X-Prepaint-Status'
+
+/** Tells the site's middleware not to send the request back to us. */
+const NOT_AGAIN = 'X-Prerender'
+
+/** Our renderer, in case a front sends it back anyway. */
+const OUR_RENDERER = /\bPrepaint\/\d/
+
+/** Hidden from the origin, above all the key. */
+const FRONT_ONLY = new Set(['x-prerender-token', 'x-prerender-int-type', 'x-prerender', 'x-api-key'])
+
+export function createIntegrations(
+  parts: HandlerParts,
+  edge: Entrance,
+  passOptions: PassOptions,
+): Integrations {
+  const schemes = new WeakMap<object, Front['scheme']>()
+  const frontOf: FrontOf = (req, domain) => {
+    const front = edge.frontOf(req, domain)
+    return { ...front, scheme: schemes.get(req) ?? front.scheme }
+  }
+  // The known address is the front's, so crawlers are not verified and the front is not limited.
+  const entrance = { isForged: () => false, isInsecure: () => false, frontOf, servesOwnAnswers: false }
+  const answering = new EdgeHandler(parts, {
+    ...entrance,
+    // The front chose a crawler: only look up its category, and whether the owner removed it.
+    categoryOf(userAgent, own) {
+      const isRemoved = userAgent !== undefined && own?.categoryOf(userAgent) === null
+      return isRemoved ? null : (edge.categoryOf(userAgent, own) ?? 'other')
+    },
+    pass: createPass({ ...passOptions, frontOf }),
+  })
+  const offering = new EdgeHandler(parts, {
+    ...entrance,
+    categoryOf: (userAgent, own) => (userAgent === undefined ? 'other' : edge.categoryOf(userAgent, own)),
+    pass(_req, res, _domain, verdict) {
+      if (res instanceof ServerResponse) leaveToOrigin(res, verdict)
+    },
+  })
+
+  return {
+    answer(req, res, { url, userAgent }) {
+      schemes.set(req, url.scheme)
+      const rawHeaders = req.rawHeaders.filter(
+        (_, at) => !FRONT_ONLY.has(req.rawHeaders[at - (at % 2)]!.toLowerCase()),
+      )
+      rawHeaders.push(NOT_AGAIN, '1')
+      becomePageRequest(req, url, { ...req.headers, ...agentHeaders(userAgent) }, rawHeaders)
+      answering.handle(req, res)
+    },
+    offer(req, res, { url, userAgent, accept }) {
+      const encodings = req.headers['accept-encoding']
+      const headers = encodings === undefined ? {} : { 'accept-encoding': encodings }
+      req.method = 'GET'
+      schemes.set(req, url.scheme)
+      const asked = accept === undefined ? headers : { ...headers, accept }
+      becomePageRequest(req, url, { ...asked, ...agentHeaders(userAgent) }, [])
+      statusInHeader(res)
+      offering.handle(req, res)
+    },
+  }
+}
+
+function becomePageRequest(req: IncomingMessage, url: PageUrl, headers: object, rawHeaders: string[]): void {
+  req.url = url.path
+  req.headers = { ...headers, host: url.host }
+  req.rawHeaders = rawHeaders
+}
+
+function agentHeaders(userAgent: string | null): { 'user-agent'?: string; via?: string } {
+  if (userAgent === null) return {}
+  // Set by the renderer's gateway; few fronts pass it on.
+  return OUR_RENDERER.test(userAgent)
+    ? { 'user-agent': userAgent, via: '1.1 prepaint' }
+    : { 'user-agent': userAgent }
+}
+
+/** Converts to 200 with the status in a header, or 204 without a page. */
+function statusInHeader(res: ServerResponse): void {
+  const writeHead = (status: number, headers: string[]): ServerResponse => {
+    const verdict = headers[headers.indexOf('X-Prepaint') + 1] ?? ''
+    if (verdict.startsWith('none')) return head(res, 204, ['X-Prepaint', 'pass; unavailable'])
+    head(res, 200, [...headers, PAGE_STATUS, `${status}`])
+    // Already sent: only for the report from here on.
+    res.statusCode = status
+    return res
+  }
+  res.writeHead = writeHead as typeof res.writeHead
+}
+
+function leaveToOrigin(res: ServerResponse, verdict: string): void {
+  head(res, 204, verdictHeaders(verdict))
+  res.end()
+}
+
+function head(res: ServerResponse, status: number, headers: string[]): ServerResponse {
+  return ServerResponse.prototype.writeHead.call(res, status, headers)
+}

@@ -1,0 +1,176 @@
+import { pipeline } from 'node:stream/promises'
+import { brotliDecompressSync, unzipSync } from 'node:zlib'
+import type { Verdict } from '@prepaint/contract/outcome/verdict.ts'
+import { type CompiledRedirect, locationOf } from '@prepaint/contract/site-files/redirects.ts'
+import { isServedByUs } from '@prepaint/contract/site-files/robots-text.ts'
+import { byName } from '@prepaint/outbound/headers.ts'
+import type { RobotsFiles } from '@prepaint/pages/site-files/robots-files.ts'
+import { sitemapFile } from '@prepaint/pages/site-files/sitemap.ts'
+import type { RedirectUses } from '@prepaint/pages/site-files/stored-redirects.ts'
+import { isFailing, ROBOTS_LIMIT_BYTES, servableRobots } from '@prepaint/pages/sitemaps/robots.ts'
+import { etagOf } from '@prepaint/pages/store/stored-page.ts'
+import type { Queryable } from '@prepaint/postgres/transaction.ts'
+import type { Clock } from '@prepaint/runtime/clock.ts'
+import { requestIdOf } from '@prepaint/runtime/http/request-id.ts'
+import type { Log } from '@prepaint/runtime/log.ts'
+import type { PassWatch } from '../origin/pass.ts'
+import { sendPlainPage, sendText } from '../page/plain-page.ts'
+import { isNotModified } from '../page/send-page.ts'
+import type { EdgeRequest, EdgeResponse } from '../server/exchange.ts'
+import type { EdgeDomain } from './domain.ts'
+import type { OwnAnswer } from './target.ts'
+
+type OwnAnswersParts = {
+  clock: Clock
+  log: Log
+  redirectUses: Pick<RedirectUses, 'note'>
+  robots: RobotsFiles
+  db: Queryable
+}
+
+/** The owner's redirects and site files, for people and crawlers. */
+export class OwnAnswers {
+  readonly #parts: OwnAnswersParts
+
+  constructor(parts: OwnAnswersParts) {
+    this.#parts = parts
+  }
+
+  /** A watch: nothing was sent, and the request is passed on with it. null: nothing to do here. Never rejects. */
+  async send(
+    req: EdgeRequest,
+    res: EdgeResponse,
+    domain: EdgeDomain,
+    own: OwnAnswer,
+  ): Promise<Verdict | PassWatch | null> {
+    const { clock, redirectUses } = this.#parts
+    if (own.kind === 'redirect') {
+      // Refused by the pass with 405.
+      if (req.method === 'TRACE' || req.method === 'CONNECT') return null
+      redirectUses.note(domain.id, own.redirect.name, clock.nowMs())
+      return sendRedirect(req, res, own.redirect)
+    }
+    if (req.method !== 'GET' && req.method !== 'HEAD') return null
+    if (own.kind === 'robots') return this.#robots(req, res, domain)
+    if (own.kind === 'sitemap') return this.#sitemap(req, res, domain, own.file)
+    return sendFile(req, res, domain.indexNowKey ?? '')
+  }
+
+  /** null: the request goes to the origin, which may have a file of this name. */
+  async #sitemap(
+    req: EdgeRequest,
+    res: EdgeResponse,
+    domain: EdgeDomain,
+    file: number | null,
+  ): Promise<Verdict | null> {
+    const { db, clock, log } = this.#parts
+    const { id, name, redirects, rules, ages } = domain
+    const robots = await this.#parts.robots.rules(domain)
+    const site = { id, name, redirects, robots, rules, sinceMs: clock.nowMs() - ages.keep_seconds * 1_000 }
+    try {
+      const pieces = await sitemapFile(db, site, file)
+      if (pieces === null) return null
+      const first = await pieces.next()
+      if (first.done === true) sendPlainPage(res, 'not-found', 'site-file')
+      else {
+        const headers = ['Content-Type', 'application/xml; charset=utf-8', 'Cache-Control', 'no-cache']
+        headers.push('X-Content-Type-Options', 'nosniff', 'X-Prepaint', 'site-file')
+        headers.push('X-Request-Id', requestIdOf(req))
+        res.writeHead(200, headers)
+        if (req.method === 'HEAD') res.end()
+        else await pipeline(followed(first.value, pieces), res).catch(() => res.destroy())
+      }
+    } catch (error) {
+      log.error({ err: error, domain: name }, 'a sitemap could not be generated')
+      sendPlainPage(res, 'unavailable', 'site-file')
+    }
+    return 'site-file'
+  }
+
+  async #robots(req: EdgeRequest, res: EdgeResponse, domain: EdgeDomain): Promise<Verdict | PassWatch> {
+    const { robots } = this.#parts
+    if (!isServedByUs(domain.files)) {
+      const kept = await robots.kept(domain)
+      const sendKept = kept === null ? null : () => sendFile(req, res, kept)
+      return watchRobots(req, res, sendKept, (text) => robots.remember(domain, text))
+    }
+    const text = await robots.served(domain)
+    if (text !== null) return sendFile(req, res, text)
+    // Crawlers ask again; a 404 would allow them everything.
+    sendPlainPage(res, 'unavailable', 'site-file')
+    return 'site-file'
+  }
+}
+
+async function* followed(first: string, others: AsyncIterable<string>): AsyncGenerator<string> {
+  yield first
+  yield* others
+}
+
+/** Remembers a good robots.txt as it passes. While the origin fails, `sendKept` sends the last good one. */
+function watchRobots(
+  req: EdgeRequest,
+  res: EdgeResponse,
+  sendKept: (() => void) | null,
+  remember: (text: string) => Promise<unknown>,
+): PassWatch {
+  const parts: Buffer[] = []
+  let bytes = 0
+  /** Of an answer that is remembered. */
+  let good: { status: number; headers: ReturnType<typeof byName> } | null = null
+  return {
+    takes({ statusCode: status, rawHeaders }) {
+      if (isFailing(status)) return sendKept === null
+      if (req.method === 'GET' && (status === 200 || status >= 400))
+        good = { status, headers: byName(rawHeaders) }
+      return true
+    },
+    data(part) {
+      bytes += part.length
+      if (good !== null && bytes <= ROBOTS_LIMIT_BYTES) parts.push(part)
+    },
+    end() {
+      if (good === null) return
+      const { status, headers } = good
+      const isWhole = bytes <= ROBOTS_LIMIT_BYTES
+      const text = status === 200 ? decoded(Buffer.concat(parts), headers['content-encoding']) : ''
+      void remember(servableRobots({ text, isWhole, contentType: headers['content-type'] }))
+    },
+    instead() {
+      if (sendKept === null || res.headersSent) return false
+      sendKept()
+      return true
+    },
+  }
+}
+
+/** Empty where it cannot be read, or is longer than the limit. */
+function decoded(body: Buffer, encoding = ''): string {
+  const limit = { maxOutputLength: ROBOTS_LIMIT_BYTES }
+  try {
+    if (/^(?:identity)?$/i.test(encoding)) return String(body)
+    return String(/^br$/i.test(encoding) ? brotliDecompressSync(body, limit) : unzipSync(body, limit))
+  } catch {
+    return ''
+  }
+}
+
+function sendFile(req: EdgeRequest, res: EdgeResponse, text: string): Verdict {
+  const etag = `"${etagOf(text)}"`
+  const answer = { verdict: 'site-file', headers: ['Cache-Control', 'no-cache', 'ETag', etag] } as const
+  return isNotModified(req.headers, etag, null)
+    ? sendText(req, res, { ...answer, status: 304 })
+    : sendText(req, res, { ...answer, status: 200, body: text })
+}
+
+/** Permanent ones are cached for minutes only, because the owner may change them. */
+const LASTING: ReadonlySet<number> = new Set([301, 308, 410])
+
+function sendRedirect(req: EdgeRequest, res: EdgeResponse, redirect: CompiledRedirect): Verdict {
+  const { status } = redirect
+  const location = locationOf(redirect, req.url ?? '/')
+  const headers = ['Cache-Control', LASTING.has(status) ? 'max-age=300' : 'no-cache']
+  if (location !== null) headers.push('Location', location)
+  const body = location === null ? 'This page is gone.\n' : `This page is now at ${location}\n`
+  return sendText(req, res, { status, verdict: 'redirect', headers, body })
+}

@@ -1,0 +1,276 @@
+import { randomBytes } from 'node:crypto'
+import http from 'node:http'
+import http2, { type ServerHttp2Stream } from 'node:http2'
+import type net from 'node:net'
+import type { Duplex } from 'node:stream'
+import tls, { type SecureContext } from 'node:tls'
+import type { Clock } from '@prepaint/runtime/clock.ts'
+import type { Handshake } from '../origin/upgrade.ts'
+import { type PlainPage, pageMessage, sendPlainPage } from '../page/plain-page.ts'
+import { createSessionWatch, HEADER_BYTES, HTTP2_LIMITS, mayWait } from './connection-limits.ts'
+import type { EdgeRequest, EdgeResponse, RequestHead, SendAnswer } from './exchange.ts'
+import { createHitLane, type HitLane, type HitLaneOptions } from './fast-lane.ts'
+import { Http2Request, Http2Response, headerBytes, sendHit, simpleHead } from './http2-exchange.ts'
+
+type EdgeHandlers = {
+  request(req: EdgeRequest, res: EdgeResponse): void
+  /** False: not a hit, use `request`. */
+  readyHit?(req: RequestHead, send: SendAnswer): boolean
+  upgrade(handshake: Handshake): void
+}
+
+export type EdgeTls = {
+  /** null fails the handshake. `protocol`: the earlier choice of `alpn`. */
+  contextFor(
+    serverName: string,
+    protocol: string | null,
+  ): SecureContext | null | Promise<SecureContext | null>
+  /** Accepts another protocol (`acme-tls/1`) with its certificate. The connection ends after the handshake. */
+  alpn?(
+    serverName: string,
+    protocols: readonly string[],
+  ): { protocol: string; context: SecureContext | null } | null
+}
+
+type ServerOptions = {
+  clock: Clock
+  /** For a whole request head, from the connection or the previous response on. */
+  headersMs: number
+  /** Close connections that have not read any of their response for this time. */
+  idleMs: number
+  keepAliveMs: number
+}
+
+export type EdgeServers = {
+  /** HTTP/1.1, not listening yet. Also gets connections of `secure` that chose HTTP/1.1. */
+  plain: http.Server
+  /** TLS with HTTP/2 and HTTP/1.1, not listening yet; null without certificates. */
+  secure: tls.Server | null
+  /** For shutdown: sends `Connection: close` or GOAWAY, and finishes open requests. */
+  endSessions(): void
+}
+
+/** Timeout checks per limit; Node's default is every 30 s. */
+const LOOKS_PER_LIMIT = 5
+const HANDSHAKE_MS = 10_000
+
+/** TLS 1.3, and TLS 1.2 with forward secrecy and AEAD (RFC 9325, section 4.2). */
+const TLS_OPTIONS: tls.TlsOptions = {
+  minVersion: 'TLSv1.2',
+  ciphers: [
+    'TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256',
+    'ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA-AES128-GCM-SHA256:ECDHE-ECDSA-AES256-GCM-SHA384',
+    'ECDHE-RSA-AES256-GCM-SHA384:ECDHE-ECDSA-CHACHA20-POLY1305:ECDHE-RSA-CHACHA20-POLY1305',
+  ].join(':'),
+  honorCipherOrder: true,
+  handshakeTimeout: HANDSHAKE_MS,
+}
+
+export function createEdgeServers(
+  handlers: EdgeHandlers,
+  certificates: EdgeTls | null,
+  options: ServerOptions,
+): EdgeServers {
+  const { server: plain, lastAnswers } = createPlain(handlers, options)
+  if (certificates === null) return { plain, secure: null, endSessions: lastAnswers }
+
+  const sessions = http2.createServer(HTTP2_LIMITS)
+  const watch = createSessionWatch(options)
+  /** On an error the request is handled in the usual way: it fails again there, gives 503 and is logged. */
+  function isHit(stream: ServerHttp2Stream, head: RequestHead | null): boolean {
+    try {
+      return head !== null && handlers.readyHit?.(head, sendHit(stream)) === true
+    } catch (error) {
+      if (stream.headersSent) throw error
+      return false
+    }
+  }
+  sessions.on('session', (session) => {
+    const peer = { remoteAddress: session.socket.remoteAddress, encrypted: true as const }
+    const watched = watch.session(session)
+    // With a listener here, Node creates no request objects of its own.
+    session.on('stream', (...given) => {
+      const [stream, headers, flags] = given
+      const raw = rawOf(given)
+      stream.on('error', () => {})
+      const hasBody = (flags & END_STREAM) === 0
+      if (!hasBody && isHit(stream, simpleHead(headers, raw, peer)))
+        return watched.opened(stream, { handedBytes: 0 })
+      const isConnect = headers[':method'] === 'CONNECT'
+      const req = new Http2Request(stream, raw, !hasBody, peer)
+      const res = new Http2Response(stream, req)
+      watched.opened(stream, res)
+      if (hasBody) watch.body(stream, req, res)
+      if (headerBytes(raw) > HEADER_BYTES) sendPlainPage(res, 'headers-too-large', 'none; headers-too-large')
+      else if (!isConnect) handlers.request(req, res)
+      else sendPlainPage(res, 'method-not-allowed', 'none; method')
+    })
+  })
+
+  // OpenSSL asks for the protocol before the certificate in TLS 1.3, and after it in TLS 1.2.
+  const others = new WeakMap<tls.TLSSocket, string>()
+  const secure = tls.createServer({
+    ...TLS_OPTIONS,
+    SNICallback(this: tls.TLSSocket, name, done) {
+      const finding = async () => certificates.contextFor(name, others.get(this) ?? null)
+      finding().then(
+        // Without a certificate the handshake fails with an alert.
+        (context) => done(null, context ?? undefined),
+        (error: Error) => done(error),
+      )
+    },
+    ALPNCallback(this: tls.TLSSocket, { servername, protocols }) {
+      // `servername` is false without SNI, despite its type.
+      const other = certificates.alpn?.(servername || '', protocols) ?? null
+      if (other !== null) {
+        others.set(this, other.protocol)
+        if (other.context !== null) this.setKeyCert(other.context)
+        return other.protocol
+      }
+      return ['h2', 'http/1.1'].find((protocol) => protocols.includes(protocol))
+    },
+  })
+  secure.on('secureConnection', (socket) => {
+    socket.on('error', () => socket.destroy())
+    if (socket.alpnProtocol === 'h2') sessions.emit('connection', socket)
+    else if (socket.alpnProtocol === false || socket.alpnProtocol === 'http/1.1')
+      plain.emit('connection', socket)
+    else socket.end()
+  })
+  secure.on('tlsClientError', (_error, socket) => socket.destroy())
+  const endSessions = () => {
+    lastAnswers()
+    watch.endAll()
+  }
+  return { plain, secure, endSessions }
+}
+
+const END_STREAM = http2.constants.NGHTTP2_FLAG_END_STREAM
+
+/** Node passes the raw header list, which its types omit. */
+function rawOf(given: readonly unknown[]): string[] {
+  return given[3] as string[]
+}
+
+type Headers = http.OutgoingHttpHeaders | http.OutgoingHttpHeader[]
+
+class LaneServer<Answer extends typeof http.ServerResponse<http.IncomingMessage>> extends http.Server<
+  typeof http.IncomingMessage,
+  Answer
+> {
+  #lane: HitLane | null = null
+
+  openLane(options: Omit<HitLaneOptions, 'handOver'>): HitLane {
+    const nodes = this.listeners('connection')
+    this.removeAllListeners('connection')
+    const lane = createHitLane({
+      ...options,
+      handOver: (socket) => {
+        for (const take of nodes) take.call(this, socket)
+      },
+    })
+    this.on('connection', lane.take)
+    this.#lane = lane
+    return lane
+  }
+
+  override closeIdleConnections(): void {
+    this.#lane?.closeIdle()
+    super.closeIdleConnections()
+  }
+
+  override closeAllConnections(): void {
+    this.#lane?.closeAll()
+    super.closeAllConnections()
+  }
+}
+
+function createPlain(
+  handlers: EdgeHandlers,
+  options: ServerOptions,
+): { server: http.Server; lastAnswers(): void } {
+  const { headersMs, idleMs, keepAliveMs } = options
+  let ending = false
+  class Answer extends http.ServerResponse {
+    override writeHead(status: number, reason?: string, headers?: Headers): this
+    override writeHead(status: number, headers?: Headers): this
+    override writeHead(status: number, reason?: string | Headers, headers?: Headers): this {
+      if (ending) this.shouldKeepAlive = false
+      return typeof reason === 'string'
+        ? super.writeHead(status, reason, headers)
+        : super.writeHead(status, reason ?? headers)
+    }
+  }
+  const server = new LaneServer({
+    ServerResponse: Answer,
+    keepAliveTimeout: keepAliveMs,
+    headersTimeout: headersMs,
+    connectionsCheckingInterval: headersMs / LOOKS_PER_LIMIT,
+    // Uploads have no total limit, only a minimum pace (`watchBodyPace`).
+    requestTimeout: 0,
+    // Without one, `toOriginForm` refuses the request: Node's own answer is empty.
+    requireHostHeader: false,
+    // `Upgrade: h2c` is ignored (RFC 9110, section 7.8). Requests without a body get no stream.
+    optimizeEmptyRequests: true,
+    shouldUpgradeCallback: (req) => req.headers.upgrade?.toLowerCase() === 'websocket',
+  })
+  const lane = server.openLane({ headersMs, idleMs, keepAliveMs, answer: handlers.readyHit ?? (() => false) })
+  // Close connections that have not read any of the response for `idleMs`.
+  server.setTimeout(idleMs)
+  server.on('request', (req, res) => {
+    if (mayWait(req, res)) handlers.request(req, res)
+    else req.socket.destroy()
+  })
+  server.on('clientError', refuseUnreadable)
+  // The origin decides whether it wants the body.
+  server.on('checkContinue', handlers.request)
+  server.on('connect', (_req, socket: net.Socket) => {
+    socket.on('error', () => socket.destroy())
+    socket.end(pageMessage('method-not-allowed', 'none; method'))
+  })
+  server.on('upgrade', (req, socket, head) => {
+    req.socket.setTimeout(0)
+    socket.on('error', () => socket.destroy())
+    // All is sent. The client's end would go unnoticed, because nothing reads any more.
+    socket.on('finish', () => socket.destroy())
+    handlers.upgrade({ req, socket, head })
+  })
+  const lastAnswers = () => {
+    ending = true
+    lane.end()
+  }
+  return { server, lastAnswers }
+}
+
+const UNREADABLE: Readonly<Record<string, PlainPage>> = {
+  HPE_HEADER_OVERFLOW: 'headers-too-large',
+  ERR_HTTP_REQUEST_TIMEOUT: 'slow-request',
+}
+
+/** As Node's default, with our page: nothing is written into a response that is under way. */
+function refuseUnreadable(error: NodeJS.ErrnoException, socket: AnsweringSocket): void {
+  if (socket.writable && socket._httpMessage?.headersSent !== true) {
+    const page = UNREADABLE[error.code ?? ''] ?? 'bad-request'
+    socket.write(pageMessage(page, `none; ${page}`), 'latin1')
+  }
+  socket.destroy(error)
+}
+
+/** Node tells which response is under way in this field only. */
+type AnsweringSocket = Duplex & { _httpMessage?: http.ServerResponse | null }
+
+const KEY_BYTES = 48
+const KEPT_MS = 12 * 3_600_000
+
+/**
+ * Replaces the session ticket key twice a day. Older tickets, or those of other nodes, only cost a full handshake. A
+ * stored shared key could decrypt TLS 1.2 sessions.
+ */
+export function renewTicketKeys(
+  server: Pick<tls.Server, 'setTicketKeys'>,
+  everyMs = KEPT_MS,
+): { close(): void } {
+  const timer = setInterval(() => server.setTicketKeys(randomBytes(KEY_BYTES)), everyMs)
+  timer.unref()
+  return { close: () => clearInterval(timer) }
+}

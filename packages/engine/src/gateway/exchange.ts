@@ -1,0 +1,240 @@
+import type http from 'node:http'
+import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
+
+import { HeadTooLarge } from '@prepaint/outbound/client/answer-reader.ts'
+import { OriginSilent, type RequestBody } from '@prepaint/outbound/client/call.ts'
+import type { OriginPool } from '@prepaint/outbound/client/pool.ts'
+import { type OriginResponse, type SentRequest, sendRequest } from '@prepaint/outbound/client/request.ts'
+import { type ConnectFault, connectFault } from '@prepaint/outbound/guarded-connect.ts'
+import { flatHeaders, GATEWAY_HEADER } from '@prepaint/outbound/headers.ts'
+import type { Origin } from '@prepaint/outbound/origin.ts'
+import type { EarlyRequest } from './preload/early-requests.ts'
+import type { GatewayLimits, RequestCounts } from './request-counts.ts'
+
+export type PageRequest = http.IncomingMessage | Http2ServerRequest
+export type PageResponse = http.ServerResponse | Http2ServerResponse
+
+export type Upstream = {
+  origin: Origin
+  path: string
+  headers: http.OutgoingHttpHeaders
+  responseHeaders(raw: readonly string[]): http.OutgoingHttpHeaders
+  /** `false`: the page gets 204. */
+  judge?: ((status: number, headers: http.OutgoingHttpHeaders) => boolean) | undefined
+  early?: EarlyRequest | undefined
+}
+
+/** Idempotent (RFC 9110, section 9.2.2). */
+const REPEATABLE = new Set(['GET', 'HEAD', 'OPTIONS'])
+const MAX_RETRIES = 3
+
+export type ExchangeDeps = { origins: OriginPool; limits: GatewayLimits; counts: RequestCounts }
+
+/** Sends a request without a body. Throws on an invalid path or header. */
+export function openUpstream(
+  { origin, path, headers }: Pick<Upstream, 'origin' | 'path' | 'headers'>,
+  { origins, limits }: Pick<ExchangeDeps, 'origins' | 'limits'>,
+): SentRequest {
+  return sendRequest(origins, origin, {
+    method: 'GET',
+    path,
+    silenceMs: limits.idleTimeoutMs,
+    headers: [...flatHeaders(headers), 'Connection', 'keep-alive'],
+  })
+}
+
+/** Streams one request to `upstream` and its response back. When the page disconnects, the upstream request ends. */
+export function exchange(
+  request: PageRequest,
+  response: PageResponse,
+  upstream: Upstream,
+  deps: ExchangeDeps,
+): void {
+  new Exchange(request, response, upstream, deps).start()
+}
+
+class Exchange {
+  readonly #request: PageRequest
+  readonly #response: PageResponse
+  readonly #upstream: Upstream
+  readonly #deps: ExchangeDeps
+  readonly #framing: RequestBody
+  #sent: SentRequest | null = null
+  #isOver = false
+  #late: NodeJS.Timeout | undefined
+
+  constructor(request: PageRequest, response: PageResponse, upstream: Upstream, deps: ExchangeDeps) {
+    this.#request = request
+    this.#response = response
+    this.#upstream = upstream
+    this.#deps = deps
+    this.#framing = framingOf(request)
+  }
+
+  start(): void {
+    this.#late = setTimeout(
+      () => this.#sent?.call.destroy(new OriginSilent()),
+      this.#deps.limits.firstByteTimeoutMs,
+    )
+    // Also fires after a complete response.
+    const end = () => {
+      this.#isOver = true
+      clearTimeout(this.#late)
+      this.#sent?.call.destroy()
+    }
+    this.#response.once('close', end)
+    this.#response.on('error', end)
+    this.#request.on('error', end)
+    try {
+      this.#send(MAX_RETRIES, this.#upstream.early)
+    } catch {
+      clearTimeout(this.#late)
+      answer(this.#response, 400, 'malformed')
+    }
+  }
+
+  #send(retriesLeft: number, early?: EarlyRequest): void {
+    const sent = early?.sent ?? this.#open()
+    this.#sent = sent
+    sent.response.then(
+      (received) => {
+        clearTimeout(this.#late)
+        if (this.#isOver) received.body.destroy()
+        else this.#relay(received)
+      },
+      (error: Error) => {
+        // The origin closed a reused connection and never saw this request.
+        const isUnseen = sent.call.onKeptConnection && !sent.call.isAnswered
+        // An early request may have failed before the page asked. Do not retry timeouts.
+        const isEarly = early !== undefined
+        const isWorthMore = (isUnseen || isEarly) && faultOf(error) !== 'timed-out' && !this.#isOver
+        if (!isWorthMore || retriesLeft === 0 || !this.#isRepeatable) return this.#fail(error)
+        early?.markWasted()
+        this.#send(retriesLeft - 1)
+      },
+    )
+  }
+
+  get #isRepeatable(): boolean {
+    return this.#framing === 'none' && REPEATABLE.has(this.#request.method ?? 'GET')
+  }
+
+  #open(): SentRequest {
+    const { origin, path, headers } = this.#upstream
+    const framing = this.#framing
+    const { 'content-length': length, ...others } = headers
+    const flat = [...flatHeaders(others), 'Connection', 'keep-alive']
+    // Chunked is unambiguous: a body without a length would be read as the next request.
+    if (framing === 'chunks') flat.push('Transfer-Encoding', 'chunked')
+    else if (framing !== 'none') flat.push('Content-Length', `${framing.bytes}`)
+    else if (length !== undefined) flat.push('Content-Length', '0')
+    return sendRequest(this.#deps.origins, origin, {
+      method: this.#request.method ?? 'GET',
+      path,
+      headers: flat,
+      silenceMs: this.#deps.limits.idleTimeoutMs,
+      // An origin may close a reused connection after seeing the request.
+      keptUse: this.#isRepeatable ? 'any' : 'none',
+      body: framing === 'none' ? null : { framing, content: this.#request },
+    })
+  }
+
+  #fail(error: Error): void {
+    clearTimeout(this.#late)
+    if (this.#response.headersSent) return void cut(this.#response)
+    const { status, why } = explainFault(error)
+    answer(this.#response, status, why)
+  }
+
+  #relay(received: OriginResponse): void {
+    const response = this.#response
+    const { limits, counts } = this.#deps
+    if ((received.bodyBytes ?? 0) > limits.responseBytes) {
+      counts.exceed('response-bytes')
+      received.body.destroy()
+      return void answer(response, 502, 'response-too-large')
+    }
+    if (received.rawHeaders.join('').length > limits.headerBytes) {
+      received.body.destroy()
+      return void answer(response, 502, 'headers-too-large')
+    }
+    try {
+      const status = received.statusCode
+      const headers = this.#upstream.responseHeaders(received.rawHeaders)
+      if (this.#upstream.judge?.(status, headers) === false) {
+        received.body.destroy()
+        // RFC 9110, section 15.3.5: the browser stays on its page.
+        writeHead(response, 204, {})
+        response.end()
+        return
+      }
+      writeHead(response, status, headers)
+    } catch {
+      received.body.destroy()
+      return void answer(response, 502, 'malformed')
+    }
+    // Send the head now: a stream's first bytes may come much later.
+    if ('flushHeaders' in response) response.flushHeaders()
+
+    const receive = counts.receiver()
+    const { body } = received
+    body.on('data', (chunk: Buffer) => {
+      if (!receive(chunk.length)) {
+        body.destroy()
+        cut(response)
+        return
+      }
+      if (!write(response, chunk)) body.pause()
+    })
+    response.on('drain', () => body.resume())
+    body.on('end', () => response.end())
+    body.on('error', () => cut(response))
+  }
+}
+
+/** A response of the gateway itself. `why` is for the renderer; pages of other sites cannot read it. */
+export function answer(response: PageResponse, status: number, why: string): void {
+  if (response.destroyed || response.writableEnded) return
+  writeHead(response, status, {
+    [GATEWAY_HEADER]: why,
+    'content-type': 'text/plain; charset=utf-8',
+    'cache-control': 'no-store',
+  })
+  response.end(`Prepaint gateway: ${why}\n`)
+}
+
+function faultOf(error: unknown): ConnectFault | null {
+  return error instanceof OriginSilent ? 'timed-out' : connectFault(error)
+}
+
+export function explainFault(error: unknown): { status: number; why: string } {
+  const fault = faultOf(error)
+  if (fault === 'refused-address') return { status: 403, why: fault }
+  if (fault === 'timed-out') return { status: 504, why: fault }
+  if (error instanceof HeadTooLarge) return { status: 502, why: 'headers-too-large' }
+  // Connected, but the response is not HTTP or has an incomplete head.
+  return { status: 502, why: fault ?? 'broken-response' }
+}
+
+/** Breaks the response off visibly, so that a partial file never looks complete. */
+function cut(response: PageResponse): void {
+  if ('stream' in response) response.stream.close(0x2 /* INTERNAL_ERROR: RFC 9113, section 7 */)
+  else response.destroy()
+}
+
+function writeHead(response: PageResponse, status: number, headers: http.OutgoingHttpHeaders): void {
+  if ('stream' in response) response.writeHead(status, headers)
+  else response.writeHead(status, headers)
+}
+
+function write(response: PageResponse, chunk: Buffer): boolean {
+  return 'stream' in response ? response.write(chunk) : response.write(chunk)
+}
+
+function framingOf(request: PageRequest): RequestBody {
+  const { 'content-length': length, 'transfer-encoding': coding } = request.headers
+  const hasBody =
+    'stream' in request ? !request.stream.endAfterHeaders : coding !== undefined || Number(length ?? 0) > 0
+  if (!hasBody) return 'none'
+  return length === undefined || coding !== undefined ? 'chunks' : { bytes: Number(length) }
+}

@@ -1,0 +1,214 @@
+import type { PageLimits, Visitor } from '@prepaint/contract/outcome/outcome.ts'
+import type { RenderRecord } from '@prepaint/contract/outcome/record.ts'
+import { within } from '@prepaint/runtime/within.ts'
+import type { BrowserProcess } from './browser/browser-process.ts'
+import type { CdpListeners, CdpSession } from './browser/cdp.ts'
+import { untilAborted } from './browser/until-aborted.ts'
+import { blockedUrlPatterns } from './tab/blocked-hosts.ts'
+import { dismissDialogs } from './tab/page.ts'
+import { closeContext, openContext } from './tab/tab.ts'
+import { emulateVisitor, viewportOf } from './tab/visitor.ts'
+import { mergeListeners, Recorder } from './visit/recorder.ts'
+import { takeSnapshot } from './visit/snapshot.ts'
+
+/** A document to show without its scripts, in place of the site's response. */
+export type GivenDocument = { status: number; html: string }
+
+export type PageInspection = {
+  status: number | null
+  url: string
+  /** WebP. `isCut`: the page goes on below it. */
+  picture: Buffer
+  isCut: boolean
+  /** At that time; null if given, too large or not HTML. */
+  html: string | null
+  /** Real milliseconds until the load event; null: it never came. */
+  loadedMs: number | null
+  requests: { made: number; blocked: number; failed: number }
+  pictures: number
+} & Pick<RenderRecord, 'troubles' | 'consoleErrors'>
+
+const PICTURE_HEIGHT = 4_000
+/** A larger picture is taken again, of the first screen only. */
+export const PICTURE_LIMIT_BYTES = 1_500_000
+const LOAD_MS = 12_000
+/** Done after the load event when no request was open for this time ... */
+const QUIET_MS = 500
+/** ... or after this time in any case. */
+const QUIET_WITHIN_MS = 4_000
+
+type Wanted = { url: string; visitor?: Visitor | undefined; given?: GivenDocument }
+
+/** Loads a page in real time in its own context, a given document without scripts. Rejects on failure or abort. */
+export async function inspectPage(
+  browser: BrowserProcess,
+  proxyUrl: string,
+  wanted: Wanted,
+  options: { nowMs: () => number; limits: PageLimits; signal: AbortSignal },
+): Promise<PageInspection> {
+  const contextId = await openContext(browser, proxyUrl)
+  try {
+    const lost = browser.ended.then((why) => Promise.reject(new Error(why)))
+    const inspected = Promise.race([load(browser, contextId, wanted, options), lost])
+    return await untilAborted(inspected, options.signal)
+  } finally {
+    await closeContext(browser, contextId)
+  }
+}
+
+async function load(
+  browser: BrowserProcess,
+  browserContextId: string,
+  { url, visitor = {}, given }: Wanted,
+  { nowMs, limits }: { nowMs: () => number; limits: PageLimits },
+): Promise<PageInspection> {
+  const { cdp } = browser
+  const viewport = viewportOf(visitor)
+  const target = { url: 'about:blank', browserContextId, ...viewport }
+  const { targetId } = await cdp.browser.send('Target.createTarget', target)
+  const { sessionId } = await cdp.browser.send('Target.attachToTarget', { targetId, flatten: true })
+  const session = cdp.session(sessionId)
+  const recorder = new Recorder(nowMs)
+  const requests = openRequests()
+  const { promise: died, reject: die } = Promise.withResolvers<never>()
+  died.catch(() => {})
+  const { promise: loaded, resolve: reportLoaded } = Promise.withResolvers<true>()
+  const seen = { status: null as number | null, pictures: 0, url }
+
+  const own: CdpListeners = {
+    'Inspector.targetCrashed': () => die(new Error('the page crashed')),
+    'Inspector.detached': ({ reason }) => die(new Error(reason)),
+    'Page.loadEventFired': () => reportLoaded(true),
+    'Page.frameNavigated': ({ frame }) => {
+      if (frame.parentId === undefined) seen.url = frame.url
+    },
+    'Network.responseReceived': ({ type, frameId, response }) => {
+      if (type === 'Document' && frameId === targetId) seen.status = response.status
+      if (type === 'Image' && response.status < 400) seen.pictures++
+    },
+    ...dismissDialogs(session),
+    ...(given === undefined ? {} : answerDocument(session, targetId, given)),
+  }
+  session.listen(mergeListeners([recorder.listeners(targetId), requests.listeners, own]))
+  await setUp(session, given !== undefined)
+  await emulateVisitor(session, browser, visitor)
+
+  const work = async (): Promise<PageInspection> => {
+    const beganMs = nowMs()
+    const { errorText } = await session.send('Page.navigate', { url })
+    if (errorText !== undefined) throw new Error(errorText)
+    const isLoaded = await within(LOAD_MS, loaded, false)
+    const loadedMs = isLoaded ? Math.round(nowMs() - beganMs) : null
+    await requests.settled()
+    const picture = await takePicture(session, viewport)
+    const snapshot = given === undefined ? await takeSnapshot(session, targetId, limits) : null
+    const { requests: counts, troubles, consoleErrors } = recorder.soFar
+    return {
+      ...seen,
+      ...picture,
+      html: snapshot?.kind === 'html' ? snapshot.html : null,
+      loadedMs,
+      requests: { made: counts.made + counts.spared, blocked: counts.blocked, failed: counts.failed },
+      troubles,
+      consoleErrors,
+    }
+  }
+  return Promise.race([work(), died])
+}
+
+async function setUp(session: CdpSession, isGiven: boolean): Promise<void> {
+  await Promise.all([
+    session.send('Page.enable'),
+    session.send('Network.enable', { maxTotalBufferSize: 0, maxResourceBufferSize: 0 }),
+    session.send('Runtime.enable'),
+    // Inspections must not count as visits.
+    session.send('Network.setBlockedURLs', { urls: blockedUrlPatterns() }),
+    session.send('Emulation.setFocusEmulationEnabled', { enabled: true }),
+  ])
+  if (!isGiven) return
+  await Promise.all([
+    session.send('Emulation.setScriptExecutionDisabled', { value: true }),
+    session.send('Fetch.enable', { patterns: [{ resourceType: 'Document', requestStage: 'Request' }] }),
+  ])
+}
+
+function answerDocument(session: CdpSession, mainFrameId: string, given: GivenDocument): CdpListeners {
+  let isAnswered = false
+  const answer = async (requestId: string, frameId: string) => {
+    if (frameId !== mainFrameId) await session.send('Fetch.continueRequest', { requestId })
+    // The document navigates elsewhere, for example by meta refresh.
+    else if (isAnswered) await session.send('Fetch.failRequest', { requestId, errorReason: 'Aborted' })
+    else {
+      isAnswered = true
+      await session.send('Fetch.fulfillRequest', {
+        requestId,
+        responseCode: given.status,
+        responseHeaders: [{ name: 'Content-Type', value: 'text/html; charset=utf-8' }],
+        body: Buffer.from(given.html).toString('base64'),
+      })
+    }
+  }
+  return {
+    'Fetch.requestPaused': ({ requestId, frameId }) => void answer(requestId, frameId).catch(() => {}),
+  }
+}
+
+async function takePicture(
+  session: CdpSession,
+  { width, height }: { width: number; height: number },
+): Promise<{ picture: Buffer; isCut: boolean }> {
+  const { cssContentSize } = await session.send('Page.getLayoutMetrics')
+  const wanted = Math.min(PICTURE_HEIGHT, Math.max(height, Math.ceil(cssContentSize.height)))
+  const take = async (to: number, quality: number) => {
+    const { data } = await session.send('Page.captureScreenshot', {
+      format: 'webp',
+      quality,
+      clip: { x: 0, y: 0, width, height: to, scale: 1 },
+      captureBeyondViewport: true,
+    })
+    return { picture: Buffer.from(data, 'base64'), isCut: cssContentSize.height > to }
+  }
+  for (const [to, quality] of [
+    [wanted, 70],
+    [height, 60],
+    [height, 20],
+  ] as const) {
+    const taken = await take(to, quality)
+    if (taken.picture.length <= PICTURE_LIMIT_BYTES) return taken
+  }
+  throw new Error('its picture is too large')
+}
+
+function openRequests() {
+  const open = new Set<string>()
+  let changed = () => {}
+  const ended = ({ requestId }: { requestId: string }) => {
+    open.delete(requestId)
+    changed()
+  }
+  const listeners: CdpListeners = {
+    'Network.requestWillBeSent': ({ requestId }) => {
+      open.add(requestId)
+      changed()
+    },
+    'Network.loadingFinished': ended,
+    'Network.loadingFailed': ended,
+  }
+  return {
+    listeners,
+    async settled(): Promise<void> {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      let timer: NodeJS.Timeout | undefined
+      changed = () => {
+        clearTimeout(timer)
+        if (open.size === 0) timer = setTimeout(resolve, QUIET_MS)
+      }
+      changed()
+      const cap = setTimeout(resolve, QUIET_WITHIN_MS)
+      await promise
+      clearTimeout(timer)
+      clearTimeout(cap)
+      changed = () => {}
+    },
+  }
+}

@@ -1,0 +1,52 @@
+import type { AccountId, DomainName } from '@prepaint/contract/ids.ts'
+import { RecentMap } from '@prepaint/runtime/recent-map.ts'
+
+/** Beyond these, the least used are forgotten: a page that has one is slow once more. */
+const ACCOUNTS = 5_000
+export const POLLS_AN_ACCOUNT = 64
+/** The back end may only have been down: look again after this time. */
+export const KEPT_MS = 3_600_000
+const PATTERN_LIMIT_CHARS = 300
+
+/** What one site's requests are known for. */
+export type SitePolls = {
+  isKnown(method: string, url: string): boolean
+  /** It stayed unanswered for a whole render. */
+  learn(method: string, url: string): void
+  /** It was answered after all. */
+  forget(method: string, url: string): void
+}
+
+/**
+ * Requests that no render can wait for, by account, site, method and path pattern. In memory: another node learns them
+ * by one slow render.
+ */
+export class LongPolls {
+  readonly #nowMs: () => number
+  readonly #accounts = new RecentMap<RecentMap<number>>({ limit: ACCOUNTS })
+
+  constructor(nowMs: () => number) {
+    this.#nowMs = nowMs
+  }
+
+  of({ account = 0, customDomain }: { account?: AccountId | 0; customDomain: DomainName }): SitePolls {
+    const name = String(account)
+    const keyOf = (method: string, url: string) => JSON.stringify([customDomain, method, patternOf(url)])
+    return {
+      isKnown: (method, url) => (this.#accounts.get(name)?.get(keyOf(method, url)) ?? 0) > this.#nowMs(),
+      learn: (method, url) => {
+        const polls = this.#accounts.get(name) ?? new RecentMap<number>({ limit: POLLS_AN_ACCOUNT })
+        polls.set(keyOf(method, url), this.#nowMs() + KEPT_MS)
+        this.#accounts.set(name, polls)
+      },
+      forget: (method, url) => void this.#accounts.peek(name)?.delete(keyOf(method, url)),
+    }
+  }
+}
+
+/** Host and path; `*` for a part with a digit or of more than 32 characters, which names a session or a record. */
+export function patternOf(url: string): string {
+  const { host = '', pathname = '' } = URL.parse(url) ?? {}
+  const parts = pathname.split('/').map((part) => (/\d/.test(part) || part.length > 32 ? '*' : part))
+  return `${host}${parts.join('/')}`.slice(0, PATTERN_LIMIT_CHARS)
+}

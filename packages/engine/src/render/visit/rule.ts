@@ -1,0 +1,89 @@
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { RenderOutcome, RenderRequest, RenderRule } from '@prepaint/contract/outcome/outcome.ts'
+import type { RuleChange } from '@prepaint/contract/rules/schema.ts'
+import { within } from '@prepaint/runtime/within.ts'
+import type { CdpSession } from '../browser/cdp.ts'
+import type { Page } from '../tab/page.ts'
+import type { NetworkActivity } from '../time/network-activity.ts'
+import type { RenderClock } from '../time/virtual-clock.ts'
+import { makeWorld, type Snapshot } from './snapshot.ts'
+
+const SCRIPT = readFileSync(path.join(import.meta.dirname, '../in-page', 'rule.js'), 'utf8')
+
+/** Different, so that an element which comes and goes at regular times is met. */
+const STEPS_MS = [100, 170, 130]
+/** Real time between steps: for databases, sockets and workers, which do not follow the page's clock. */
+const PAUSE_MS = 10
+
+type Waiting = {
+  session: CdpSession
+  page: Page
+  clock: RenderClock
+  activity: Pick<NetworkActivity, 'isClockHeld'>
+  nowMs(): number
+  /** Of real time. */
+  untilMs: number
+  /** Of the page's clock, after `wait_ms`. */
+  pageMs: number
+}
+
+/** Such a page runs on after it says that it is ready. */
+export function doesWait({ rule }: Pick<RenderRequest, 'rule'>): boolean {
+  return rule?.waitFor !== undefined || (rule?.waitMs ?? 0) > 0
+}
+
+/** Lets the page's clock run on as its rule says. Returns what the page lacks then; null: nothing. */
+export async function lackOfRule(
+  { rule: { waitFor, waitMs = 0 } = { index: 0 } }: Pick<RenderRequest, 'rule'>,
+  { session, page, clock, activity, nowMs, untilMs, pageMs }: Waiting,
+): Promise<string | null> {
+  const run = async (ms: number): Promise<void> => {
+    const policy = activity.isClockHeld() ? 'advance' : 'pauseIfNetworkFetchesPending'
+    const { expired } = await clock.grant(policy, ms)
+    await within(untilMs - nowMs(), expired, 'late')
+    await clock.pause()
+  }
+  if (waitMs > 0) await run(waitMs)
+  if (waitFor === undefined) return null
+  for (let [step, passedMs] = [0, 0]; ; step++) {
+    const contextId = page.ownWorld ?? (await makeWorld(session, page.frameId))
+    // The clock stands, so that what is there now is in the snapshot.
+    if (await isThere(session, contextId, waitFor)) return null
+    if (passedMs >= pageMs || nowMs() >= untilMs) return `no element matches ${waitFor}`
+    await delay(PAUSE_MS)
+    const ms = STEPS_MS[step % STEPS_MS.length]!
+    await run(ms)
+    passedMs += ms
+  }
+}
+
+async function isThere(session: CdpSession, contextId: number, selector: string): Promise<boolean> {
+  const { result } = await session.send('Runtime.evaluate', {
+    expression: `(() => {${SCRIPT}\nreturn isThere(${JSON.stringify(selector)})})()`,
+    contextId,
+    returnByValue: true,
+  })
+  return result.value === true
+}
+
+/** With the absolute canonical URL. */
+export function changeOf({ rule }: Pick<RenderRequest, 'rule'>, url: string): RuleChange | null {
+  const { change } = rule ?? {}
+  if (change === undefined) return null
+  if (change.head?.canonical !== 'self') return change
+  return { ...change, head: { ...change.head, canonical: url } }
+}
+
+/** The page was judged as it is; what is stored is as the rule wants it. */
+export function withChanges(outcome: RenderOutcome, snapshot: Snapshot, rule?: RenderRule): RenderOutcome {
+  if (outcome.kind !== 'rendered' || snapshot.kind !== 'html' || rule === undefined) return outcome
+  const wanted = Object.entries(rule.change?.headers ?? {})
+  const names = new Set(wanted.map(([name]) => name.toLowerCase()))
+  const headers = [...outcome.headers.filter(([name]) => !names.has(name.toLowerCase())), ...wanted]
+  const none = { removed: [], consent: 0, head: [] }
+  const { html, changes } = snapshot.changed ?? { html: outcome.html, changes: none }
+  const named = { ...changes, rule: rule.index, headers: wanted.map(([name]) => name) }
+  return { ...outcome, changed: { html, headers, changes: named } }
+}

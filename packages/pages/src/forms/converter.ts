@@ -1,0 +1,71 @@
+import { once } from 'node:events'
+import { Worker } from 'node:worker_threads'
+import { joined } from '@prepaint/postgres/joined.ts'
+import { createCounter } from '@prepaint/runtime/http/client-limits.ts'
+import type { Conversion, Converted } from './convert.ts'
+
+const CONVERSION_LIMIT_MS = 2_000
+const THREADS = 2
+/** Waiting conversions of one account. */
+export const WAITING_LIMIT = 50
+
+type Asked = { account: number; conversion: Conversion }
+
+/** One page after another in worker threads; accounts take turns, each with one thread at most. */
+export class Converter {
+  readonly limitMs: number
+  /** False while the first thread loads its code, half a second. */
+  isReady = false
+  readonly #idle: Worker[] = []
+  readonly #asked = createCounter(1 + WAITING_LIMIT)
+  readonly #inThread = joined<Conversion, Converted | null>(
+    async ([conversion]) => [await this.#run(conversion!)],
+    { most: 1, underWay: THREADS },
+  )
+  readonly #inTurn = joined<Asked, Converted | null>(
+    async ([asked]) => [await this.#inThread(asked!.conversion)],
+    { most: 1, underWay: 1, groupOf: ({ account }) => String(account) },
+  )
+
+  constructor(limitMs = CONVERSION_LIMIT_MS) {
+    this.limitMs = limitMs
+  }
+
+  /** null: it failed or took too long. `busy`: too many of this account are waiting. Never rejects. */
+  async convert(account: number, conversion: Conversion): Promise<Converted | 'busy' | null> {
+    if (!this.#asked.enter(String(account))) return 'busy'
+    const converted = await this.#inTurn({ account, conversion })
+    this.#asked.leave(String(account))
+    return converted
+  }
+
+  async #run(conversion: Conversion): Promise<Converted | null> {
+    let worker = this.#idle.pop()
+    try {
+      worker ??= await startWorker()
+      this.isReady = true
+      const answered = once(worker, 'message', { signal: AbortSignal.timeout(this.limitMs) })
+      worker.postMessage(conversion)
+      const [converted] = (await answered) as [Converted | null]
+      this.#idle.push(worker)
+      return converted
+    } catch {
+      // It took too long, or too much memory.
+      void worker?.terminate()
+      return null
+    }
+  }
+}
+
+/** Rejects if its code cannot be loaded. */
+async function startWorker(): Promise<Worker> {
+  const extension = import.meta.filename.endsWith('.ts') ? 'ts' : 'js'
+  const worker = new Worker(new URL(`./convert.${extension}`, import.meta.url), {
+    resourceLimits: { maxOldGenerationSizeMb: 512, stackSizeMb: 4 },
+  })
+  worker.unref()
+  // A thread without memory ends by itself.
+  worker.on('error', () => {})
+  await once(worker, 'message')
+  return worker
+}

@@ -1,0 +1,100 @@
+import type { DerivedForm } from '@prepaint/contract/outcome/form.ts'
+import type { PageId } from '@prepaint/contract/page/page-id.ts'
+import type { Queryable } from '@prepaint/postgres/transaction.ts'
+import type { Log } from '@prepaint/runtime/log.ts'
+import { pageBody } from '../store/stored-page.ts'
+import type { Conversion, Converted } from './convert.ts'
+import type { Converter } from './converter.ts'
+
+/** `etag`: without quotes, and unlike that of any other form. */
+export type StoredForm = { bodyBr: Buffer; etag: string; facts: Converted['facts'] }
+
+export type FindParts = {
+  log: Log
+  /** For reads that a request waits for. */
+  db: Queryable
+  /** For the write in the background. */
+  pool: Queryable
+  converter: Converter
+}
+
+type FormOf = {
+  /** Of the stored HTML. */
+  etag: string
+  /** False: the page is given once, and so are its forms. */
+  isStored: boolean
+  changedAtMs: number
+  html(): Promise<string>
+}
+
+/** Reads or makes a form of a stored page. null: there is none; `busy`: ask again later. */
+export async function findForm(
+  { log, db, pool, converter }: FindParts,
+  domain: { account: number; name: string },
+  id: PageId,
+  { etag, isStored, changedAtMs, html }: FormOf,
+  form: DerivedForm,
+): Promise<StoredForm | 'busy' | null> {
+  const stored = isStored ? await readForm(db, id, form, etag).catch(() => null) : null
+  if (stored !== null) return stored
+  const converted = await converter.convert(domain.account, {
+    form,
+    html: await html(),
+    url: `https://${domain.name}${id.path}`,
+    changedAt: new Date(changedAtMs).toISOString(),
+    textChange: form === 'markdown' && isStored ? await readTextChange(db, id).catch(() => null) : null,
+  })
+  if (converted === 'busy' || converted === null) return converted
+  const body = await pageBody(converted.text)
+  const made = { bodyBr: body.bodyBr, etag: `${body.etag}-${form}`, facts: converted.facts }
+  if (isStored) {
+    storeForm(pool, id, form, etag, made).catch((error: Error) =>
+      log.warn({ err: error, domain: domain.name, path: id.path, form }, 'a form could not be stored'),
+    )
+  }
+  return made
+}
+
+/** null: not made yet of the page's stored snapshot, which `pageEtag` names. */
+async function readForm(
+  db: Queryable,
+  page: PageId,
+  form: DerivedForm,
+  pageEtag: string,
+): Promise<StoredForm | null> {
+  const { rows } = await db.query<StoredForm>({
+    name: 'page-form-read',
+    text: `select body_br as "bodyBr", etag, facts from page_form
+            where domain_id = $1 and path = $2 and variant = $3 and form = $4 and page_etag = $5`,
+    values: [page.domain, page.path, page.variant, form, pageEtag],
+  })
+  return rows[0] ?? null
+}
+
+/** Kept when a page is purged. */
+async function readTextChange(db: Queryable, { domain, path }: PageId): Promise<Conversion['textChange']> {
+  const { rows } = await db.query<{ hash: string; changed_at: Date }>({
+    name: 'page-text-change-read',
+    text: `select encode(text_hash, 'hex') as hash, changed_at from page_fact where domain_id = $1 and path = $2`,
+    values: [domain, path],
+  })
+  return rows[0] === undefined ? null : { hash: rows[0].hash, changedAt: rows[0].changed_at.toISOString() }
+}
+
+/** Unless the page has gone or has another snapshot by now. */
+async function storeForm(
+  db: Queryable,
+  page: PageId,
+  form: DerivedForm,
+  pageEtag: string,
+  { bodyBr, etag, facts }: StoredForm,
+): Promise<void> {
+  await db.query(
+    `insert into page_form (domain_id, path, variant, form, page_etag, body_br, etag, facts)
+     select domain_id, path, $3, $4, $5, $6, $7, $8 from page
+      where domain_id = $1 and path = $2 and variant = $3 and etag = $5 for key share
+     on conflict (domain_id, path, variant, form) do update set
+       page_etag = excluded.page_etag, body_br = excluded.body_br, etag = excluded.etag, facts = excluded.facts`,
+    [page.domain, page.path, page.variant, form, pageEtag, bodyBr, etag, JSON.stringify(facts)],
+  )
+}

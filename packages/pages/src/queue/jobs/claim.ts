@@ -1,0 +1,250 @@
+import { AppError } from '@prepaint/contract/errors.ts'
+import type { AccountId, DomainId, DomainName, JobId, PagePath } from '@prepaint/contract/ids.ts'
+import { PRIORITIES, type Priority } from '@prepaint/contract/outcome/job.ts'
+import { type PageId, type PageVariant, pageId } from '@prepaint/contract/page/page-id.ts'
+import type { QueryRule } from '@prepaint/contract/page/path.ts'
+import { type ChosenRule, RuleBook, USUAL_CATEGORY } from '@prepaint/contract/rules/rule-book.ts'
+import { type DomainSettings, readDomainSettings } from '@prepaint/contract/settings/domain-settings.ts'
+import type { PlanCatalogue } from '@prepaint/contract/settings/plans.ts'
+import { utcMonth } from '@prepaint/runtime/clock.ts'
+import type pg from 'pg'
+import { readStatement } from '../statement.ts'
+import { countedWaitMs, LIVE_BOUND } from './enqueue.ts'
+
+export type ClaimedJob = {
+  id: JobId
+  /** The name of this run of the node. With `attempts` it proves that the job is still this node's. */
+  node: string
+  attempts: number
+  faults: number
+  priority: Priority
+  /** Capture by then, for the crawler that waits; milliseconds since the Unix epoch. null: no hurry. */
+  captureByMs: number | null
+  page: PageId
+  account: AccountId
+  customDomain: DomainName
+  originUrl: string
+  isActive: boolean
+  query: QueryRule
+  /** The domain's, for desktops. */
+  visitor: DomainSettings['render']
+  /** That of the path. null: none, or no page is stored. */
+  rule: ChosenRule | null
+  /** Renders this path under two rules, for an owner who tries them. Nothing is stored. */
+  tried: TriedRules | null
+  /** The path is compared on desktops and phones: packages/pages/src/queue/judging/compare-devices.ts. */
+  isCompared: boolean
+  /** That of the path for desktops. */
+  desktopRule: ChosenRule | null
+  /** For the origin; null: none. */
+  sealedHeaders: Buffer | null
+  /** Finds out how the site responds where it has no page. Nothing is stored. */
+  isProbe: boolean
+  /** Whose slot it shares: its own, or that of another job of its domain. Then it may not ask for the browser. */
+  lead: JobId
+  respectsNoStore: boolean
+  /** Of the crawler's request that queued it, for the log; null: none. */
+  requestId: string | null
+  plan: string
+  rendersUsed: number
+}
+
+/** `category` and `variant`: as whom the page is rendered. */
+export type TriedRules = {
+  path: PagePath
+  category: string
+  variant: PageVariant
+  before: ChosenRule | null
+  after: ChosenRule | null
+}
+
+type ClaimRules = {
+  /** Slots of this node that one account may hold, unless it is the only account. */
+  accountCap: number
+  /** Over all nodes. */
+  domainCap: number
+  /** `refresh` and `warm` start only below this number, to leave room for a crawler. */
+  domainBackgroundCap: number
+  leaseMs: number
+  liveWaitMs: number
+}
+
+type ClaimedRow = {
+  job_id: JobId
+  domain_id: DomainId
+  account_id: AccountId
+  path: PagePath
+  priority: number
+  attempts: number
+  faults: number
+  custom_domain: DomainName
+  origin_url: string
+  is_active: boolean
+  plan: string
+  renders: number
+  lead: JobId
+  visitor: unknown
+  query: unknown
+  is_probe: boolean
+  origin_cache_control: string | null
+  queued_ms: number
+  wait_left_ms: number | null
+  rules: unknown
+  crawler: string | null
+  tried: TriedRules | null
+  /** null: a probe's domain was deleted. */
+  variant: PageVariant | null
+  is_compared: boolean
+  sealed_headers: Buffer | null
+  request_id: string | null
+}
+
+/**
+ * `backgroundSlots`: for `refresh` and `warm`. `occupied`: accounts of the renders in this node's other slots. `plain`:
+ * domains whose pages need no browser, as far as this node knows.
+ */
+export type FreeSlots = {
+  slots: number
+  backgroundSlots: number
+  occupied: readonly AccountId[]
+  plain?: readonly DomainId[]
+}
+
+/** Plain pages that share a slot with the first: as many requests at once as a browser makes for one page. */
+export const BROUGHT = 7
+
+type Claim = (want: FreeSlots, nowMs: number) => Promise<ClaimedJob[]>
+
+export function createClaim(pool: pg.Pool, node: string, rules: ClaimRules): Claim {
+  const statement = readStatement('claim')
+  return async ({ slots, backgroundSlots, occupied, plain = [] }, nowMs) => {
+    const { rows } = await pool.query<ClaimedRow>({
+      ...statement,
+      values: [
+        node,
+        slots,
+        backgroundSlots,
+        occupied,
+        rules.accountCap,
+        rules.domainCap,
+        rules.domainBackgroundCap,
+        rules.leaseMs,
+        utcMonth(nowMs),
+        plain,
+        BROUGHT,
+      ],
+    })
+    return rows.map((row) => claimedJob(row, node, captureByMs(row, rules.liveWaitMs, nowMs)))
+  }
+}
+
+/** For the snapshot, its judgement, and the way to the crawler. */
+const ANSWER_MS = 1_000
+/** With less time the crawler is lost: render for the next one. */
+const LEAST_MS = 1_500
+
+export function captureByMs(
+  row: Pick<ClaimedRow, 'priority' | 'queued_ms' | 'wait_left_ms'>,
+  liveWaitMs: number,
+  nowMs: number,
+): number | null {
+  if (row.priority !== 0 || row.wait_left_ms === null) return null
+  // The crawler queued the job itself, or joined one that had waited long: then the last to join counts.
+  const waitedMs = row.queued_ms < liveWaitMs ? row.queued_ms : countedWaitMs(liveWaitMs) - row.wait_left_ms
+  const leftMs = liveWaitMs - waitedMs - ANSWER_MS
+  return leftMs < LEAST_MS ? null : nowMs + leftMs
+}
+
+function claimedJob(row: ClaimedRow, node: string, captureByMs: number | null): ClaimedJob {
+  const variant = row.variant ?? 'desktop'
+  const storesNone = row.is_probe || row.tried !== null
+  const ruleFor = (device: PageVariant) => (storesNone ? null : jobRule(row, device))
+  return {
+    captureByMs,
+    id: row.job_id,
+    node,
+    attempts: row.attempts,
+    faults: row.faults,
+    priority: PRIORITIES[row.priority] ?? 'warm',
+    page: pageId(row.domain_id, row.path, variant),
+    isCompared: row.is_compared,
+    account: row.account_id,
+    customDomain: row.custom_domain,
+    originUrl: row.origin_url,
+    isActive: row.is_active,
+    plan: row.plan,
+    rendersUsed: row.renders,
+    query: readDomainSettings({ query: row.query }).query,
+    visitor: readDomainSettings({ render: row.visitor }).render,
+    rule: ruleFor(variant),
+    desktopRule: ruleFor('desktop'),
+    tried: row.tried,
+    sealedHeaders: row.sealed_headers,
+    isProbe: row.is_probe,
+    lead: row.lead,
+    requestId: row.request_id,
+    respectsNoStore: row.origin_cache_control === 'respect',
+  }
+}
+
+function jobRule(
+  { rules, path, crawler }: Pick<ClaimedRow, 'rules' | 'path' | 'crawler'>,
+  variant: PageVariant,
+): ChosenRule | null {
+  if (!Array.isArray(rules) || rules.length === 0) return null
+  return new RuleBook(readDomainSettings({ rules }).rules).chosen(path, crawler ?? USUAL_CATEGORY, variant)
+}
+
+type Miss = { page: PageId; requestId: string; crawler?: string | null }
+
+type ClaimedLive = { job: JobId | 'over-quota'; claimed: ClaimedJob[] }
+
+type Row = { is_over: boolean; asked_id: JobId | null } & (ClaimedRow | { job_id: null })
+
+/** `EnqueueLive` and `Claim` in one round trip. Throws `queue_full` or `domain_not_found`. */
+export function createClaimLive(
+  deps: { pool: pg.Pool; plans: PlanCatalogue },
+  node: string,
+  rules: ClaimRules,
+): (miss: Miss, want: FreeSlots, nowMs: number) => Promise<ClaimedLive> {
+  const statement = readStatement('claim-live')
+  const { accountCap, domainCap, domainBackgroundCap, leaseMs } = rules
+  const limits = JSON.stringify(
+    Object.fromEntries(Object.entries(deps.plans).map(([name, plan]) => [name, plan.monthly_render_limit])),
+  )
+  return async ({ page, requestId, crawler = null }, { slots, backgroundSlots, occupied }, nowMs) => {
+    const miss = [
+      page.domain,
+      page.path,
+      LIVE_BOUND,
+      requestId,
+      limits,
+      utcMonth(nowMs),
+      countedWaitMs(rules.liveWaitMs),
+    ]
+    const { rows } = await deps.pool.query<Row>({
+      ...statement,
+      values: [
+        ...miss,
+        node,
+        slots,
+        backgroundSlots,
+        occupied,
+        accountCap,
+        domainCap,
+        domainBackgroundCap,
+        leaseMs,
+        crawler,
+        page.variant,
+      ],
+    })
+    const first = rows[0]
+    if (first === undefined) throw new AppError('domain_not_found')
+    if (first.is_over) return { job: 'over-quota', claimed: [] }
+    if (first.asked_id === null) throw new AppError('queue_full', { detail: 'no room for a live job' })
+    const claimed = rows.flatMap((row) =>
+      row.job_id === null ? [] : [claimedJob(row, node, captureByMs(row, rules.liveWaitMs, nowMs))],
+    )
+    return { job: first.asked_id, claimed }
+  }
+}

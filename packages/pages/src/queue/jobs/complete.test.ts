@@ -1,0 +1,366 @@
+/** How jobs end: by a result, by the end of a lease, and how those who wait for them hear of it. */
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { describe, it } from 'node:test'
+import { brotliDecompressSync } from 'node:zlib'
+import type { DomainId, DomainName, JobId, PagePath } from '@prepaint/contract/ids.ts'
+import type { JobEnd } from '@prepaint/contract/outcome/job.ts'
+import type { RenderOutcome } from '@prepaint/contract/outcome/outcome.ts'
+import { pageId } from '@prepaint/contract/page/page-id.ts'
+import type { QueryRule } from '@prepaint/contract/page/path.ts'
+import { DEFAULT_PLANS } from '@prepaint/contract/settings/plans.ts'
+import { transaction } from '@prepaint/postgres/transaction.ts'
+import { silentLog } from '@prepaint/runtime/log.ts'
+import { until } from '../../../../../test/support/condition.ts'
+import { notifiedBy, waitingForLocks } from '../../../../../test/support/database.ts'
+import { columns, HOME, openQueue, paths, RENDERED } from '../../../../../test/support/queue.ts'
+import { purgePages } from '../../store/purge.ts'
+import { htmlOf, type StoredPage } from '../../store/stored-page.ts'
+import type { Found } from '../judging/effect.ts'
+import { createJobWaiter } from './await.ts'
+import { cancelJobs } from './cancel.ts'
+import { createReaper } from './complete.ts'
+import { enqueue } from './enqueue.ts'
+import { startLease } from './lease.ts'
+import { renderSpelling, SPELLINGS_LIMIT } from './run-job.ts'
+
+const queue = await openQueue()
+const listener = await queue.listener()
+const DONE = { state: 'done', outcome: 'rendered' } as const
+
+describe('what an outcome does', () => {
+  it('rendered: stored as it is served, counted, told', async () => {
+    const domain = await queue.domain()
+    await queue.pool.query(
+      `insert into redirect (domain_id, path, status, location, stored_at) values ($1, '/', 301, '/new', now())`,
+      [domain],
+    )
+    const job = await queue.running(domain)
+    const html = `<!doctype html><p>${'grüße '.repeat(1_000)}\0</p>`
+    const headers: [string, string][] = ['1', 'b\0c\ud800'].map((value) => ['x-a', value])
+    const heard = await notifiedBy(queue, ['invalidate', 'job_done', 'job_queued'], async () => {
+      assert.deepEqual(await queue.complete(job, { kind: 'rendered', status: 404, headers, html }), DONE)
+    })
+    const page = await queue.page(domain)
+    assert(page?.kind === 'page', 'the redirect gave way to the page')
+    assert.equal(page.status, 404)
+    assert.deepEqual(page.headers.map(String), ['x-a,1', 'x-a,bc\ufffd'])
+    assert.equal(brotliDecompressSync(page.bodyBr).toString(), html)
+    assert.equal(page.htmlBytes, Buffer.byteLength(html))
+    assert.match(page.etag, /^[\w-]{22}$/)
+    assert.equal(await queue.renders(domain), 1)
+    const [told = '', ...ends] = heard
+    const stored = page.renderedAtMs
+    assert.deepEqual(JSON.parse(told), { domain, path: '/', stored })
+    assert.deepEqual(ends, [job.id])
+  })
+
+  it('redirect: into the redirect cache, free, and the page that is stored stays', async () => {
+    const domain = await queue.domain()
+    await queue.complete(await queue.running(domain), RENDERED)
+    const job = await queue.running(domain)
+    const found = { kind: 'redirect', status: 302, location: 'https://e.example/x' } as const
+    assert.deepEqual(await queue.complete(job, found), { state: 'done', outcome: 'redirect' })
+    assert.partialDeepStrictEqual(await queue.page(domain), found)
+    assert.equal(await queue.renders(domain), 1)
+    assert.deepEqual(await queue.stored(domain), ['/'])
+  })
+
+  it('crashed: once more after a back-off, then failed', async () => {
+    const domain = await queue.domain()
+    const crash = { kind: 'crashed', reason: 'the tab died' } as const
+    assert.deepEqual(await queue.complete(await queue.running(domain), crash), { state: 'queued' })
+    assert.deepEqual(await queue.claim(), [], 'not at once')
+    await queue.pool.query('update job set run_at = now()')
+    const [again] = await queue.claim()
+    assert.deepEqual(await queue.complete(again!, crash), { state: 'failed', outcome: 'crashed' })
+  })
+})
+
+// Proves interface 4.3/8, interface 8/7
+it('the quota: 50 renders that end at once never get past 120 %', async () => {
+  const plans = { ...DEFAULT_PLANS, small: { ...DEFAULT_PLANS['pro']!, monthly_render_limit: 10 } }
+  const complete = queue.completer({ plans })
+  const domain = await queue.domain({ plan: 'small' })
+  await enqueue(queue.pool, domain, paths(50), 'refresh')
+  const jobs = await queue.claim()
+  const ends = await Promise.all(jobs.map((job) => complete(job, RENDERED)))
+  const outcomes = ends.map((end) => ('outcome' in end ? end.outcome : end.state)).sort()
+  assert.deepEqual(outcomes, [...Array(38).fill('over-quota'), ...Array(12).fill('rendered')])
+  assert.equal(await queue.renders(domain), 12)
+  assert.equal((await queue.stored(domain)).length, 12)
+})
+
+it('pages of a domain that end together are each stored as alone, but not where a purge came before, or the job is another node’s', async () => {
+  const domain = await queue.domain()
+  await enqueue(queue.pool, domain, paths(5), 'warm')
+  const jobs = await queue.claim()
+  await queue.purge(domain, { kind: 'path', path: '/p1' as PagePath })
+  await queue.pool.query(`update job set node = 'other' where path = '/p2'`)
+  const ends = await Promise.all(
+    jobs.map((job) => queue.complete(job, { ...RENDERED, html: `<p>${job.page.path}` } as Found)),
+  )
+  const found = jobs.map(({ page }, at) => `${page.path} ${ends[at]!.state}`).sort()
+  assert.deepEqual(found, ['/p0 done', '/p1 queued', '/p2 taken-away', '/p3 done', '/p4 done'])
+  assert.deepEqual(await queue.stored(domain), ['/p0', '/p3', '/p4'])
+  for (const path of ['/p0', '/p4'])
+    assert.equal(await htmlOf((await queue.page(domain, path)) as StoredPage), `<p>${path}`)
+  assert.equal(await queue.renders(domain), 3)
+})
+
+it('a job that was claimed again refuses the first result and takes the second', async () => {
+  const domain = await queue.domain()
+  const late = await queue.running(domain)
+  await queue.pool.query(`update job set state = 'queued'`)
+  const [again] = await queue.claim({ node: late.node })
+  assert.deepEqual(await queue.complete(late, RENDERED), { state: 'taken-away' })
+  assert.deepEqual(await queue.stored(domain), [])
+  assert.equal((await queue.complete(again!, RENDERED)).state, 'done')
+  assert.deepEqual(await queue.complete(again!, RENDERED), { state: 'taken-away' }, 'nor twice')
+  assert.equal(await queue.renders(domain), 1)
+})
+
+it('a purge during a render: its result is not stored, and it runs again at once', async () => {
+  const moved: RenderOutcome = { kind: 'redirect', status: 301, location: 'https://e.example/' }
+  const domain = await queue.domain()
+  const job = await queue.running(domain)
+  let again = job
+  for (const outcome of [moved, RENDERED]) {
+    await queue.purge(domain, { kind: 'path', path: HOME })
+    assert.deepEqual(await queue.complete(again, outcome), { state: 'queued' })
+    assert.equal(await queue.page(domain), null)
+    again = (await queue.claim())[0]!
+  }
+  assert.equal(await queue.renders(domain), 0)
+  assert.equal(again.id, job.id)
+  assert.equal((await queue.complete(again, RENDERED)).state, 'done')
+  assert.deepEqual(await queue.stored(domain), ['/'])
+})
+
+it('a purge that waits to commit holds up the result of a render, which then sees it', async () => {
+  const domain = await queue.domain()
+  const job = await queue.running(domain)
+  let completing: ReturnType<typeof queue.complete> | undefined
+  await transaction(queue.pool, async (client) => {
+    await purgePages(client, domain, { kind: 'all' })
+    completing = queue.complete(job, RENDERED)
+    await until('the result waits for the row', async () => (await waitingForLocks(queue.pool)) === 1)
+  })
+  assert.deepEqual(await completing, { state: 'queued' })
+  assert.deepEqual(await queue.stored(domain), [])
+  assert.equal(await queue.renders(domain), 0)
+})
+
+describe('a redirect to another spelling of the page', () => {
+  const SITE = 'https://shop.example'
+  const PAGE: RenderOutcome = { kind: 'rendered', status: 200, headers: [], html: '<p>a' }
+  const to = (location: string): RenderOutcome => ({ kind: 'redirect', status: 302, location })
+
+  /** `ends`: what comes of each render in turn, the last for all that follow. */
+  async function play(path: string, ends: RenderOutcome[], query: QueryRule = 'keep') {
+    const asked: string[] = []
+    const found = await renderSpelling(
+      { customDomain: 'shop.example' as DomainName, page: pageId(1 as DomainId, path as PagePath), query },
+      async (spelling) => {
+        asked.push(spelling)
+        return ends[Math.min(asked.length, ends.length) - 1]!
+      },
+    )
+    return { asked, found }
+  }
+
+  const REDIRECTS: [path: string, location: string, next: string | null, query?: QueryRule][] = [
+    ['/a?x=1&y=2', `${SITE}/a?y=2&x=1`, '/a?y=2&x=1'],
+    ['/a', `${SITE}/a?session=1`, '/a?session=1', 'ignore'],
+    ['/a', 'http://shop.example/a', '/a'],
+    ['/a', `${SITE}/a?x=1`, null],
+    ['/a', 'https://www.shop.example/a', null],
+    ['/a', 'https://shop.example:8443/a', null],
+    ['/a', 'mailto:a@shop.example', null],
+  ]
+  for (const [path, location, next, query] of REDIRECTS) {
+    it(`${path}, ${location}: ${next === null ? 'is the answer' : 'is followed'}`, async () => {
+      const { asked, found } = await play(path, [to(location), PAGE], query)
+      assert.deepEqual(asked, next === null ? [path] : [path, next])
+      assert.deepEqual(found, next === null ? to(location) : PAGE)
+    })
+  }
+
+  // Proves decided "Redirects to the page itself"
+  it('round in circles: an end, and no redirect', async () => {
+    const { asked, found } = await play('/a', [to(`${SITE}/a?utm_source=1`)])
+    assert.equal(asked.length, SPELLINGS_LIMIT)
+    assert.deepEqual(found, { kind: 'redirect-loop', location: `${SITE}/a?utm_source=1` })
+  })
+
+  it('one hop fewer than a circle, or another page from there: that is the answer', async () => {
+    const hops = Array.from({ length: SPELLINGS_LIMIT - 1 }, (_, at) => to(`${SITE}/a?utm_source=${at}`))
+    assert.equal((await play('/a', [...hops, PAGE])).found, PAGE)
+    const { found } = await play('/a', [to(`${SITE}/a?utm_source=1`), to(`${SITE}/b`)])
+    assert.deepEqual(found, to(`${SITE}/b`))
+  })
+})
+
+const reap = createReaper(queue.pool)
+const leaseOf = (node: string, runs: Parameters<typeof startLease>[2] = []) =>
+  startLease(queue.connection, { node, leaseMs: 60_000, renewMs: 60_000 }, runs, silentLog())
+
+describe('reaping', () => {
+  it('takes nothing from a node that lives and renews, what it did not renew, and all once it has gone', async () => {
+    const node = randomUUID()
+    const lease = await leaseOf(node)
+    await enqueue(queue.pool, await queue.domain(), [HOME], 'live')
+    const [job] = await queue.claim({ node })
+    const leaseEnds = (inMs: number) =>
+      queue.pool.query(`update job set lease_until = now() + $1 * interval '1 millisecond'`, [inMs])
+    await leaseEnds(60_000)
+    assert.equal(await reap(), 0)
+    await leaseEnds(-1)
+    assert.equal(await reap(), 1)
+    assert.deepEqual(await queue.complete(job!, RENDERED), { state: 'taken-away' })
+    await queue.claim({ node })
+    await lease.close()
+    await until('the lock of the node is free', async () => (await reap()) === 1)
+  })
+
+  it('gives up on a job that outlives its third node; the page for phones follows all the same', async () => {
+    const domain = await queue.domain()
+    await enqueue(queue.pool, domain, [HOME], 'live', { variant: 'both' })
+    const states: unknown[] = []
+    for (let i = 0; i < 3; i++) {
+      await queue.claim()
+      assert.equal(await reap(), 1)
+      states.push(...columns(await queue.jobs(domain), 'state', 'outcome'))
+    }
+    assert.deepEqual(states.map(String), ['queued,', 'queued,', 'failed,crashed', 'queued,'])
+  })
+})
+
+it('a lease comes back after its connection was lost, and then tells what was taken', async () => {
+  const backend = async () => {
+    const ours = 'database = (select oid from pg_database where datname = current_database())'
+    const sql = `select pid from pg_locks where locktype = 'advisory' and granted and ${ours}`
+    return (await queue.column<number>(sql))[0]
+  }
+  const node = randomUUID()
+  const run = { job: { id: randomUUID() as never, attempts: 1 }, abort: new AbortController() }
+  const runs: (typeof run)[] = []
+  const lease = await leaseOf(node, runs)
+  assert(lease.held)
+  await until('the first renewal', async () => (await backend()) !== undefined)
+  runs.push(run)
+  await queue.pool.query('select pg_terminate_backend($1)', [await backend()])
+  await until('it knows', () => run.abort.signal.aborted)
+  await until('it holds again', () => lease.held)
+  await lease.close()
+  assert(!lease.held)
+})
+
+const patience = () => AbortSignal.timeout(8_000)
+/** Longer than any test: what is heard was heard without it. */
+const NO_POLL_MS = 600_000
+/** Hears nothing. */
+const DEAF = { on() {}, onLost() {} }
+
+async function newJob(): Promise<JobId> {
+  const [job] = await enqueue(queue.pool, await queue.domain(), [HOME], 'live')
+  return job!.jobId
+}
+
+async function finishAll(): Promise<void> {
+  for (const job of await queue.claim({ cap: 10_000, slots: 10_000 })) await queue.complete(job, RENDERED)
+}
+
+describe('awaiting a job', () => {
+  it('is told by its own node with the page as it is read from the store, and once', async () => {
+    const waiter = createJobWaiter(DEAF, queue.pool, silentLog(), NO_POLL_MS)
+    const complete = queue.completer({ ended: waiter.ended })
+    const domain = await queue.domain()
+    const [job, other] = [await queue.running(domain), await queue.running(domain, '/other')]
+    const waits = [waiter.wait(job.id, patience()), waiter.wait(job.id, patience())]
+    await complete(other, RENDERED)
+    assert.equal(waiter.waiting, 1, 'nobody waits for that one')
+    await complete(job, RENDERED)
+    waiter.ended(job.id, { state: 'failed', outcome: 'blank' }, null)
+    const page = { ...(await queue.page(domain)), bodyHtml: undefined }
+    for (const end of await Promise.all(waits)) {
+      assert(end !== 'late')
+      assert.deepEqual({ ...end, page: { ...end.page, bodyHtml: undefined } }, { ...DONE, page })
+    }
+    assert.equal(waiter.waiting, 0)
+  })
+
+  it('nothing is told while a job has not ended', async () => {
+    const ends: JobEnd[] = []
+    const complete = queue.completer({ ended: (_job, end) => void ends.push(end) })
+    const job = await queue.running(await queue.domain())
+    await complete(job, { kind: 'aborted' })
+    const [again] = await queue.claim()
+    await complete(job, RENDERED)
+    assert.deepEqual(ends, [], 'it is another run by now')
+    await complete(again!, { kind: 'blank' })
+    assert.deepEqual(ends, [{ state: 'failed', outcome: 'blank' }])
+  })
+
+  it('no end is missed, whenever it comes', async () => {
+    const waiter = createJobWaiter(listener, queue.pool, silentLog(), NO_POLL_MS)
+    for (let round = 0; round < 30; round++) {
+      const id = await newJob()
+      const [end] = await Promise.all([waiter.wait(id, AbortSignal.timeout(5_000)), finishAll()])
+      assert.notEqual(end, 'late', `round ${round}`)
+    }
+  })
+
+  it('looks again when the listener connection was lost', async () => {
+    const waiter = createJobWaiter(await queue.listener(), queue.pool, silentLog(), NO_POLL_MS)
+    const waiting = newJob().then((id) => waiter.wait(id, patience()))
+    await until('it waits', () => waiter.waiting === 1)
+    await queue.pool.query(
+      `select pg_terminate_backend(pid) from pg_stat_activity where query ilike 'listen%' and datname = current_database()`,
+    )
+    await finishAll()
+    assert.deepEqual(await waiting, DONE)
+  })
+
+  it('is late when the signal comes first, or the waiter is closed, and nothing of it stays behind', async () => {
+    const waiter = createJobWaiter(listener, queue.pool, silentLog())
+    const id = await newJob()
+    const control = new AbortController()
+    const [patient, impatient] = [waiter.wait(id, patience()), waiter.wait(id, control.signal)]
+    control.abort()
+    assert.equal(await impatient, 'late')
+    assert.equal(waiter.waiting, 1)
+    await finishAll()
+    assert.notEqual(await patient, 'late')
+    assert.equal(waiter.waiting, 0)
+    assert.equal(await waiter.wait(id, AbortSignal.abort()), 'late')
+    const last = waiter.wait(await newJob(), patience())
+    waiter.close()
+    await until('it is told', () => waiter.waiting === 0, 5_000)
+    assert.equal(await last, 'late')
+  })
+
+  it('tells how it ended: cancelled, or gone with its domain', async () => {
+    const waiter = createJobWaiter(listener, queue.pool, silentLog(), 20)
+    const [one, two] = [await queue.domain(), await queue.domain()]
+    const jobs = [one, two].map((domain) => enqueue(queue.pool, domain, [HOME], 'live'))
+    const waits = (await Promise.all(jobs)).map(([job]) => waiter.wait(job!.jobId, patience()))
+    await cancelJobs(queue.pool, one)
+    await queue.pool.query('delete from domain where id = $1', [two])
+    assert.deepEqual(await Promise.all(waits), [
+      { state: 'cancelled', outcome: 'cancelled' },
+      { state: 'cancelled', outcome: 'domain-gone' },
+    ])
+  })
+
+  it('outlives a database that does not answer', async (t) => {
+    const id = await newJob()
+    await finishAll()
+    const query = t.mock.method(queue.pool, 'query')
+    for (const call of [0, 1])
+      query.mock.mockImplementationOnce(() => Promise.reject(new Error('away')), call)
+    const waiter = createJobWaiter(DEAF, queue.pool, silentLog(), 20)
+    assert.deepEqual(await waiter.wait(id, patience()), DONE)
+    assert(query.mock.callCount() > 2)
+  })
+})

@@ -1,0 +1,172 @@
+import type { AccountId, DomainId, JobId } from '@prepaint/contract/ids.ts'
+import type pg from 'pg'
+import { readStatement } from '../statement.ts'
+import type { ClaimedJob } from './claim.ts'
+
+/** Runs that share a slot share `abort`. */
+export type Run = { job: ClaimedJob; abort: AbortController; startedMs: number; ended: Promise<void> }
+
+/** Per account: the most that could get a slot at once. */
+const WAITING_LIMIT = 16
+/** Then it is rendered to its end. */
+export const GIVEN_BACK_LIMIT = 5
+/** Ten times a usual render: it is not about to end. */
+export const LONG_RENDER_MS = 1_000
+/** Time for another node with a free slot to claim the job. */
+export const CLAIM_GRACE_MS = 20
+
+type WaitingJob = { id: JobId; account_id: AccountId; domain_id: DomainId; running: number }
+
+type PreemptionOptions = {
+  pool: pg.Pool
+  node: string
+  accountCap: number
+  domainCap: number
+  /** After this wait, a live job takes the slot of any render that may be given back. */
+  preemptAfterMs: number
+  nowMs(): number
+}
+
+/**
+ * Gives renders back when crawlers wait for their slots: docs/decisions/0005-queue.md and 0039-shares-of-slots.md.
+ * A live job without a slot, or at its domain's or account's cap, takes the slot of
+ * 1. a background or abandoned render, after `preemptAfterMs`, or at once after `LONG_RENDER_MS`;
+ * 2. else, if its account has no render here: a long live render of the account that has most of them.
+ * A render that was given back may run twice as long the next time, so that slow pages end.
+ */
+export class Preemption {
+  /** When this node first saw them wait: a job that was raised to `live` is older than its crawler's wait. */
+  #firstSeenMs = new Map<JobId, number>()
+  readonly #options: PreemptionOptions
+  readonly #sql = {
+    waiting: readStatement('waiting-live'),
+    abandoned: readStatement('abandoned'),
+    makeRoom: readStatement('make-room'),
+  }
+
+  constructor(options: PreemptionOptions) {
+    this.#options = options
+  }
+
+  /** Returns the milliseconds after which to call it again; null: nothing waits. */
+  async makeRoom(runs: readonly Run[], freeSlots: number): Promise<number | null> {
+    const { pool, node, preemptAfterMs, nowMs } = this.#options
+    const { rows: waiting } = await pool.query<WaitingJob>({ ...this.#sql.waiting, values: [WAITING_LIMIT] })
+    const now = nowMs()
+    this.#firstSeenMs = new Map(waiting.map(({ id }) => [id, this.#firstSeenMs.get(id) ?? now]))
+    if (waiting.length === 0) return null
+    const { rows } = await pool.query<{ id: JobId }>({ ...this.#sql.abandoned, values: [node] })
+    const abandoned = new Set(rows.map(({ id }) => id))
+
+    const plan = new Plan(runs, freeSlots)
+    let againMs: number | null = null
+    for (const job of waiting) {
+      if (plan.hasRoomFor(job, this.#options)) {
+        plan.add(job)
+        continue
+      }
+      const waitedMs = now - (this.#firstSeenMs.get(job.id) ?? now)
+      const dueInMs = (run: Run) => {
+        const longInMs = Math.max(CLAIM_GRACE_MS - waitedMs, run.startedMs + longRenderMs(run) - now)
+        return mayGo(run, abandoned) ? Math.min(preemptAfterMs - waitedMs, longInMs) : longInMs
+      }
+      const candidates = this.#candidates(job, plan, abandoned)
+      const due = candidates.filter((run) => dueInMs(run) <= 0)
+      const gone = await this.#giveOneBack(due, abandoned)
+      if (gone === null) {
+        const laterMs = candidates.map(dueInMs).filter((ms) => ms > 0)
+        againMs = Math.min(againMs ?? preemptAfterMs, ...laterMs)
+      } else {
+        plan.remove(gone)
+        plan.add(job)
+      }
+    }
+    return againMs
+  }
+
+  /** Youngest first: they lose the least work. */
+  #candidates(job: WaitingJob, plan: Plan, abandoned: ReadonlySet<JobId>): Run[] {
+    const youngest = plan.staying.toReversed()
+    const free = youngest.filter((run) => mayGo(run, abandoned))
+    if (plan.ofDomain(job) >= this.#options.domainCap) {
+      return free.filter((run) => run.job.page.domain === job.domain_id)
+    }
+    const own = plan.ofAccount(job.account_id)
+    if (own >= this.#options.accountCap) return free.filter((run) => run.job.account === job.account_id)
+    if (free.length > 0 || own > 0) return free
+    const most = Math.max(...youngest.map((run) => plan.ofAccount(run.job.account)))
+    return youngest.filter(
+      (run) => plan.ofAccount(run.job.account) === most && timesGivenBack(run) < GIVEN_BACK_LIMIT,
+    )
+  }
+
+  async #giveOneBack(candidates: readonly Run[], abandoned: ReadonlySet<JobId>): Promise<Run | null> {
+    for (const run of candidates) {
+      if (await this.#giveBack(run, abandoned)) return run
+    }
+    return null
+  }
+
+  async #giveBack(run: Run, abandoned: ReadonlySet<JobId>): Promise<boolean> {
+    const { pool, node } = this.#options
+    const { id, attempts } = run.job
+    const values = [id, node, attempts, !mayGo(run, abandoned)]
+    const { rowCount } = await pool.query({ ...this.#sql.makeRoom, values })
+    if (rowCount === 1) run.abort.abort()
+    return rowCount === 1
+  }
+}
+
+/** What this node will run when the jobs first in line have taken the free slots. */
+class Plan {
+  staying: Run[]
+  #room: number
+  readonly #added: WaitingJob[] = []
+  readonly #removed: Run[] = []
+
+  constructor(runs: readonly Run[], freeSlots: number) {
+    this.staying = runs.filter(({ abort }) => !abort.signal.aborted)
+    this.#room = freeSlots + runs.length - this.staying.length
+  }
+
+  hasRoomFor(job: WaitingJob, caps: { domainCap: number; accountCap: number }): boolean {
+    const isCapped = this.ofDomain(job) >= caps.domainCap || this.ofAccount(job.account_id) >= caps.accountCap
+    return this.#room > 0 && !isCapped
+  }
+
+  add(job: WaitingJob): void {
+    this.#added.push(job)
+    this.#room--
+  }
+
+  remove(run: Run): void {
+    this.staying = this.staying.filter((other) => other !== run)
+    this.#removed.push(run)
+    this.#room++
+  }
+
+  ofAccount(account: AccountId): number {
+    const staying = this.staying.filter(({ job }) => job.account === account)
+    return staying.length + this.#added.filter(({ account_id }) => account_id === account).length
+  }
+
+  ofDomain({ domain_id: domain, running }: WaitingJob): number {
+    const added = this.#added.filter(({ domain_id }) => domain_id === domain)
+    return running + added.length - this.#removed.filter(({ job }) => job.page.domain === domain).length
+  }
+}
+
+/** As far as this node knows; the database decides. */
+function mayGo(run: Run, abandoned: ReadonlySet<JobId>): boolean {
+  const isBackground = run.job.priority !== 'live' || abandoned.has(run.job.id)
+  return isBackground && timesGivenBack(run) < GIVEN_BACK_LIMIT
+}
+
+function longRenderMs(run: Run): number {
+  return LONG_RENDER_MS * 2 ** timesGivenBack(run)
+}
+
+/** Claims that were no fault: it was given back or purged. */
+function timesGivenBack({ job }: Run): number {
+  return job.attempts - 1 - job.faults
+}

@@ -1,0 +1,145 @@
+import type { JobOutcome } from '@prepaint/contract/outcome/job.ts'
+import type { PageId } from '@prepaint/contract/page/page-id.ts'
+import { type PlanCatalogue, planNamed } from '@prepaint/contract/settings/plans.ts'
+import { joined } from '@prepaint/postgres/joined.ts'
+import { retried } from '@prepaint/postgres/transaction.ts'
+import type { Clock } from '@prepaint/runtime/clock.ts'
+import type pg from 'pg'
+import {
+  type Keeping,
+  type KnownOfPage,
+  keepPages,
+  type LastGood,
+  type NewPage,
+  readJudgements,
+} from '../../store/keep-page.ts'
+import type { StoredPage } from '../../store/stored-page.ts'
+import type { ClaimedJob } from '../jobs/claim.ts'
+import { type Finding, type Look, type Soft404, soft404Of } from './soft-404.ts'
+
+type Judgement = {
+  last: LastGood | null
+  probe: string | null
+  soft404: Soft404 | null
+  /** A soft 404 is given with status 404. */
+  answers404: boolean
+}
+
+export type Kept =
+  /** The job has ended. `page` null: the same content, with a longer life. */
+  | { kept: 'stored'; outcome: NewPage['outcome']; page: StoredPage | null }
+  /** The job has not ended yet. `isWorse`: than the last good copy. */
+  | { kept: 'refused'; outcome: JobOutcome; detail: string; isWorse: boolean }
+  | { kept: 'nothing' }
+
+/** A site is probed every few minutes at most, so a page is rarely judged twice. */
+const TRIES = 5
+
+/** Background pages of a domain share statements: half of the processor time of one for each. */
+const MOST_AT_ONCE = 16
+const SHARED = { most: MOST_AT_ONCE, underWay: 2 }
+
+/** Takes two statements because a crawler waits; the first runs while the page is compressed. */
+export function createPageKeeper(deps: { pool: pg.Pool; plans: PlanCatalogue; clock: Clock }) {
+  const { pool, plans, clock } = deps
+  const read = (pages: readonly PageId[]) => readJudgements<Finding>(pool, pages)
+  const store = (pages: readonly Keeping[]) => retried(() => keepPages(pool, pages))
+  const readShared = joined<PageId, KnownOfPage<Finding> | null>(read, {
+    ...SHARED,
+    groupOf: ({ domain }) => String(domain),
+  })
+  const storeShared = joined(store, {
+    ...SHARED,
+    groupOf: ({ domain, terms }) => `${domain} ${terms.limit} ${terms.probe}`,
+  })
+
+  /** May be called before the page is compressed. null: the domain was deleted. */
+  async function judge({ page, priority }: ClaimedJob, look: Look | null): Promise<Judgement | null> {
+    const known = priority === 'live' ? (await read([page]))[0] : await readShared(page)
+    if (known == null) return null
+    const { finding, ...others } = known
+    return { ...others, soft404: soft404Of(finding, look) }
+  }
+
+  async function keep(
+    job: ClaimedJob,
+    rendered: NewPage & { look: Look | null; missing: string | null },
+    first: Judgement | null,
+  ): Promise<Kept> {
+    const limit = planNamed(plans, job.plan).monthly_render_limit
+    let judgement = first
+    for (let tries = 1; tries <= TRIES && judgement !== null; tries++) {
+      const nowMs = clock.nowMs()
+      const { last, probe, soft404, answers404 } = judgement
+      if (soft404 !== null && !answers404) return { kept: 'refused', ...soft404, isWorse: false }
+      const page = soft404 === null ? rendered : { ...rendered, status: 404 }
+      const refusal = refusalOf(page, last, nowMs)
+      if (refusal !== null) return { kept: 'refused', ...refusal, isWorse: true }
+      const keeping = { job, domain: job.page.domain, page, terms: { probe, limit, nowMs } }
+      const result = job.priority === 'live' ? (await store([keeping]))[0] : await storeShared(keeping)
+      switch (result) {
+        case 'taken-away':
+          return { kept: 'nothing' }
+        case 'over-quota':
+          return { kept: 'refused', outcome: 'over-quota', detail: '', isWorse: false }
+        case 'unchanged':
+          return { kept: 'stored', outcome: page.outcome, page: null }
+        case 'stored': {
+          const { status, headers, body, rule } = page
+          const times = { renderedAtMs: nowMs, changedAtMs: nowMs, staleSinceMs: null }
+          const ruleEffect = rule?.effect ?? ''
+          return {
+            kept: 'stored',
+            outcome: page.outcome,
+            page: {
+              kind: 'page',
+              variant: job.page.variant,
+              status,
+              headers,
+              ...body,
+              ...times,
+              ...(ruleEffect !== '' && { ruleEffect }),
+            },
+          }
+        }
+        case 'judge-again':
+          judgement = await judge(job, rendered.look)
+      }
+    }
+    if (judgement === null) return { kept: 'nothing' }
+    throw new Error('a page could not be judged')
+  }
+
+  return { judge, keep }
+}
+
+type Refusal = { outcome: Extract<JobOutcome, 'shrunk' | 'origin-error' | 'incomplete'>; detail: string }
+
+/** A render with less than a third of the text is refused ... */
+const SHRINK = 3
+/** ... unless the last good copy had little text itself. */
+export const SHRINK_FROM_CHARS = 600
+/** A refused page that persists this long has really changed: a deploy or an outage is over by then. */
+export const REFUSED_FOR_MS = 5 * 60_000
+
+/** Refuses a far worse render, as when only the back end is down. Accepts 404 and 410 at once. */
+export function refusalOf(
+  fresh: Pick<NewPage, 'status' | 'textChars'> & { missing?: string | null },
+  last: LastGood | null,
+  nowMs: number,
+): Refusal | null {
+  if (last === null || last.status >= 300 || nowMs - last.renderedAtMs >= last.keepMs) return null
+  if (last.refusedAtMs !== null && nowMs - last.refusedAtMs >= REFUSED_FOR_MS) return null
+  if (fresh.status === 404 || fresh.status === 410) return null
+  if (fresh.status >= 400) {
+    const detail = `status ${fresh.status}; the last good copy has ${last.status}`
+    return { outcome: 'origin-error', detail }
+  }
+  const { textChars } = last
+  if (fresh.missing && fresh.textChars < (textChars ?? 0))
+    return { outcome: 'incomplete', detail: fresh.missing }
+  if (textChars === null || textChars < SHRINK_FROM_CHARS || fresh.textChars * SHRINK >= textChars)
+    return null
+  const detail = `${fresh.textChars} characters of text; the last good copy has ${textChars}`
+  return { outcome: 'shrunk', detail }
+}

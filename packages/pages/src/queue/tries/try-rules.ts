@@ -1,0 +1,159 @@
+import { unreachable } from '@prepaint/contract/errors.ts'
+import type { GivenPage } from '@prepaint/contract/outcome/outcome.ts'
+import { isAsset } from '@prepaint/contract/page/path.ts'
+import { DIGEST_FACTS, factsOf } from '@prepaint/contract/reading/facts.ts'
+import { decoded, scanHtml } from '@prepaint/contract/reading/scan-html.ts'
+import type { ChosenRule } from '@prepaint/contract/rules/rule-book.ts'
+import type { Rule } from '@prepaint/contract/rules/schema.ts'
+import type { InspectionDeps } from '../../inspection/inspection-worker.ts'
+import type { TriedRules } from '../jobs/claim.ts'
+import { detailOf, type Found } from '../judging/effect.ts'
+
+export const DIFFERENCES = ['outcome', 'status', 'head', 'text', 'headers', 'html_bytes', 'requests'] as const
+
+/** `ms`: of the render under the new rules; null: these render nothing. */
+export type TriedResult = {
+  outcome: string
+  ms: number | null
+  differences: { of: (typeof DIFFERENCES)[number]; before: string; after: string }[]
+}
+
+/** `pictures`: WebP, where the pages differ; null: none. */
+export type Tried = { result: TriedResult; pictures: Record<'before' | 'after', Buffer | null> }
+
+/** `requests`: made by the page. */
+type Rendered = { outcome: Found; ms: number; requests: number }
+
+export type RenderTried = (
+  page: Pick<TriedRules, 'path' | 'variant'>,
+  rule: ChosenRule | null,
+) => Promise<Rendered>
+
+export type DrawTried = (page: GivenPage, rule: ChosenRule | null) => Promise<Buffer | null>
+
+/** Shows a document as a browser does. */
+export type Draw = (
+  request: Parameters<InspectionDeps['look']>[0] & { given: Pick<GivenPage, 'html'> },
+) => Promise<{ picture: Buffer }>
+
+/** What crawlers get under a rule. `page` null: none to compare. `status` null: the origin's. */
+type Answer = {
+  outcome: string
+  detail: string
+  ms: number | null
+  requests: number
+  status: number | null
+  page: GivenPage | null
+}
+
+const READ_CHARS = 4_000_000
+const TEXT_CHARS = 20_000
+
+/** Renders under both rules. Returns a fault, which is retried, as it is. */
+export async function tryRules(tried: TriedRules, render: RenderTried, draw: DrawTried): Promise<Found> {
+  // Rules with the same effect make the same page.
+  const renders = new Map<string, Promise<Rendered>>()
+  const after = await answerUnder(tried.after)
+  if ('kind' in after) return after
+  const before = await answerUnder(tried.before)
+  if ('kind' in before) return before
+  const { outcome, ms } = after
+  const result = { outcome, ms, differences: compared(before, after, tried.path) }
+  const isSeen = before.page?.html !== after.page?.html
+  // Without a picture the texts still say what differs.
+  const pictureOf = async ({ page }: Answer, rule: ChosenRule | null) =>
+    isSeen && page !== null ? draw(page, rule).catch(() => null) : null
+  const pictures = {
+    before: await pictureOf(before, tried.before),
+    after: await pictureOf(after, tried.after),
+  }
+  return { kind: 'tried', result, pictures }
+
+  async function answerUnder(rule: ChosenRule | null): Promise<Answer | Found> {
+    const own = ownAnswer(tried.path, rule?.rule.action)
+    if (own !== null) return { ...own, detail: '', ms: null, requests: 0, page: null }
+    const effect = rule?.effect ?? ''
+    const rendering = renders.get(effect) ?? render(tried, rule)
+    renders.set(effect, rendering)
+    const { outcome: found, ms, requests } = await rendering
+    if (found.kind === 'aborted' || found.kind === 'crashed') return found
+    const page = found.kind === 'rendered' ? { ...found, ...found.changed } : pageOf(found)
+    const isKept = found.kind !== 'rendered' || rule?.rule.action !== 'no-store'
+    const outcome = isKept ? found.kind : 'no-store'
+    return { outcome, detail: detailOf(found), ms, requests, status: page?.status ?? null, page }
+  }
+}
+
+function pageOf(found: Found): GivenPage | null {
+  if (found.kind === 'incomplete') return found.page
+  return found.kind === 'site-error' ? found : null
+}
+
+/** null: it is rendered. */
+function ownAnswer(path: string, action: Rule['action']) {
+  switch (action) {
+    case 'pass':
+      return { outcome: action, status: null }
+    case 'not-found':
+      return { outcome: action, status: 404 }
+    case 'gone':
+      return { outcome: action, status: 410 }
+    case 'render':
+      return null
+    case 'no-store':
+    case undefined:
+      return isAsset(path) ? { outcome: 'pass', status: null } : null
+    default:
+      return unreachable(action)
+  }
+}
+
+function compared(before: Answer, after: Answer, path: string): TriedResult['differences'] {
+  const [old, fresh] = [described(before, path), described(after, path)]
+  return DIFFERENCES.flatMap((of) => {
+    const [was, is] = [old[of], fresh[of]]
+    return was === undefined || is === undefined || was === is ? [] : [{ of, before: was, after: is }]
+  })
+}
+
+type Description = Partial<Record<(typeof DIFFERENCES)[number], string>>
+
+/** Of what can be compared. */
+function described({ outcome, detail, requests, status, page }: Answer, path: string): Description {
+  const lines = (all: readonly string[]) => all.join('\n').slice(0, TEXT_CHARS)
+  const always = {
+    outcome: detail === '' ? outcome : `${outcome}: ${detail}`,
+    ...(status !== null && { status: `${status}` }),
+  }
+  if (page === null) return always
+  const html = page.html.slice(0, READ_CHARS)
+  return {
+    ...always,
+    head: lines(headOf(html)),
+    text: lines(factsOf(html, `https://site.invalid${path}`, DIGEST_FACTS).text),
+    headers: lines(page.headers.map(([name, value]) => `${name.toLowerCase()}: ${value}`).sort()),
+    html_bytes: `${Buffer.byteLength(page.html)}`,
+    requests: `${requests}`,
+  }
+}
+
+/** Lines such as `robots: noindex`: the title, and what crawlers read of `meta` and `link`. */
+function headOf(html: string): string[] {
+  const lines: string[] = []
+  const end = html.search(/<body[\s>]/)
+  scanHtml(end === -1 ? html : html.slice(0, end), {
+    text: () => {},
+    close: () => {},
+    raw: (name, contents) => name === 'title' && lines.push(`title: ${decoded(contents).trim()}`),
+    open(name, attribute) {
+      const of =
+        name === 'meta' ? (attribute('name') ?? attribute('property') ?? attribute('http-equiv')) : null
+      if (of !== null) lines.push(`${of}: ${attribute('content') ?? ''}`)
+      const rel = name === 'link' ? attribute('rel') : null
+      if (rel !== null && !/stylesheet|preload|preconnect|prefetch/i.test(rel)) {
+        lines.push(`${rel}: ${attribute('href') ?? ''}`)
+      }
+    },
+  })
+  return lines
+}

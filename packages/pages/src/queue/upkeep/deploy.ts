@@ -1,0 +1,64 @@
+import type { DomainId } from '@prepaint/contract/ids.ts'
+import type { Clock } from '@prepaint/runtime/clock.ts'
+import type { Log } from '@prepaint/runtime/log.ts'
+import type pg from 'pg'
+import { buildBefore, compareBuilds, markBuildStale } from '../../store/stale-pages.ts'
+import type { ClaimedJob } from '../jobs/claim.ts'
+import type { Completion } from '../jobs/complete.ts'
+import type { Found } from '../judging/effect.ts'
+
+/** Pages that must have changed from the old build to the new one ... */
+export const AGREEING_PAGES = 3
+/** ... plus as many per page of the old build seen meanwhile (rolling deploys, A/B tests), up to this limit. */
+const MIXED_LIMIT = 20
+/** Later deploys within 24 hours are ignored. */
+export const DEPLOYS_A_DAY = 4
+
+export type DeployWatch = {
+  after(job: Pick<ClaimedJob, 'page'>, found: Found, end: Completion): Promise<void>
+}
+
+/**
+ * One page proves nothing: its document may vary or be part of an A/B test. Several pages must have changed, and the
+ * old build must not have been seen since.
+ */
+export function createDeployWatch(deps: { pool: pg.Pool; clock: Clock; log: Log }): DeployWatch {
+  const { pool, clock, log } = deps
+  return {
+    async after({ page }, found, end) {
+      if (end.state !== 'done' || found.kind !== 'rendered') return
+      const fresh = found.application ?? null
+      if (fresh === null) return
+      const { domain } = page
+      const old = await buildBefore(pool, page, fresh)
+      if (old === null) return
+      const limits = { replaced: AGREEING_PAGES * MIXED_LIMIT, mixed: MIXED_LIMIT }
+      const { replaced, mixed } = await compareBuilds(pool, domain, { old, fresh }, limits)
+      if (mixed === MIXED_LIMIT || replaced < AGREEING_PAGES * (1 + mixed)) return
+      if (!(await isWithinLimit(pool, domain))) return
+      const marked = await markBuildStale(pool, domain, old, clock.nowMs())
+      await pool.query(
+        `select record_event(d.account_id, d.id, null, 'deploy.detected',
+                             'deploy ' || d.id || ' ' || extract(epoch from f.deploys[cardinality(f.deploys)]),
+                             json_build_object('domain', d.custom_domain, 'pages', $2::integer))
+           from domain d join freshness f on f.domain_id = d.id where d.id = $1`,
+        [domain, marked],
+      )
+      log.info({ domain, marked }, 'a site was deployed: pages of its old build are stale')
+    },
+  }
+}
+
+/** Only one node gets true. Unfinished work is repeated by the next call after a minute. */
+async function isWithinLimit(pool: pg.Pool, domain: DomainId): Promise<boolean> {
+  const { rowCount } = await pool.query(
+    `insert into freshness as known (domain_id, deploys) select id, array[now()] from domain where id = $1
+     on conflict (domain_id) do update set
+       deploys = array(select at from unnest(known.deploys) at where at > now() - interval '1 day') || now(),
+       next_at = now()
+       where (select count(*) from unnest(known.deploys) at where at > now() - interval '1 day') < $2
+         and not exists (select from unnest(known.deploys) at where at > now() - interval '1 minute')`,
+    [domain, DEPLOYS_A_DAY],
+  )
+  return rowCount === 1
+}

@@ -1,0 +1,274 @@
+import type { DomainId, DomainName, PagePath } from '@prepaint/contract/ids.ts'
+import { readDomainSettings } from '@prepaint/contract/settings/domain-settings.ts'
+import type { Site } from '@prepaint/contract/site-files/site.ts'
+import type { GetOptions } from '@prepaint/outbound/get.ts'
+import { type OpenOriginHeaders, readOrigin } from '@prepaint/outbound/origin.ts'
+import { type Clock, type Stopwatch, systemStopwatch } from '@prepaint/runtime/clock.ts'
+import type { Log } from '@prepaint/runtime/log.ts'
+import type pg from 'pg'
+import { type OwnEntry, readSitemap } from '../../sitemaps/read-sitemap.ts'
+import { fetchRobots, readRobots } from '../../sitemaps/robots.ts'
+import { countKnownPages, forgetUnnamed, recordInSitemap } from '../../store/known-paths.ts'
+import { storedSitemapPaths } from '../../store/stored-sitemap.ts'
+import { WARM_MOVED_CHANNEL } from './warm.ts'
+
+/** Per run. */
+export const SITEMAPS_LIMIT = 10_000
+export const ENTRIES_LIMIT = 1_000_000
+export const DEPTH_LIMIT = 3
+/** Then another run has its turn, once the current sitemap is read. */
+export const TURN_LIMIT_SECONDS = 60
+const USUAL_SITEMAP = '/sitemap.xml' as PagePath
+const ROBOTS_TRIES = 3
+const REASON_LIMIT_CHARS = 200
+const LEASE_MS = 30_000
+
+export type WarmReadDeps = {
+  pool: pg.Pool
+  get: GetOptions
+  openHeaders?: OpenOriginHeaders
+  clock: Clock
+  log: Log
+  stopwatch?: Stopwatch
+}
+
+/**
+ * Stops when all is read, the lease is lost, or the turn ends. False: no run waits.
+ * A sitemap is recorded as a whole, so a node that dies loses only the current one.
+ */
+export async function readWarmSitemaps(deps: WarmReadDeps, closing: AbortSignal): Promise<boolean> {
+  const { stopwatch = systemStopwatch } = deps
+  const reading = await takeReading(deps)
+  if (reading === null) return false
+  const turnEnds = stopwatch() + TURN_LIMIT_SECONDS
+  const lost = new AbortController()
+  const hold = async () => {
+    if (!(await renewReading(deps.pool, reading))) lost.abort(new Error('no longer ours'))
+    return !signal.aborted
+  }
+  const signal = AbortSignal.any([closing, lost.signal])
+  // Ignore database failures: the lease decides.
+  const timer = setInterval(() => void hold().catch(() => {}), LEASE_MS / 3)
+  try {
+    await read(deps, reading, signal, hold, () => stopwatch() > turnEnds)
+  } catch (error) {
+    if (!signal.aborted) throw error
+  } finally {
+    clearInterval(timer)
+    await releaseReading(deps.pool, reading).catch(() => {})
+  }
+  return true
+}
+
+async function read(
+  deps: WarmReadDeps,
+  reading: Reading,
+  signal: AbortSignal,
+  hold: () => Promise<boolean>,
+  isTurnOver: () => boolean,
+): Promise<void> {
+  const { pool, log } = deps
+  const { domain, site } = reading
+  const text = reading.robots ?? (await robotsOf(deps, reading, signal))
+  if (text === null) return
+  const { sitemaps } = readRobots(text, site)
+  if (reading.robots === null) await begin(pool, reading, text, sitemaps)
+
+  for (let ended = 0; ; ended++) {
+    const next = await nextSitemap(pool, domain)
+    if (next === null || !(await hold())) break
+    // `hold` has put the run last. At least one sitemap per turn, so that a slow origin still advances.
+    if (ended > 0 && isTurnOver()) return
+    const { path, depth } = next
+    try {
+      const entries = await readOne(deps, reading, next, signal, hold)
+      if (signal.aborted) return
+      await pool.query(
+        `update warm_sitemap set entries = $3 where domain_id = $1 and path = $2 returning pg_notify('${WARM_MOVED_CHANNEL}', domain_id::text)`,
+        [domain, path, entries],
+      )
+    } catch (error) {
+      if (signal.aborted) return
+      const isGuess = depth === 0 && path === USUAL_SITEMAP && !sitemaps.includes(path)
+      log.debug({ err: error, domain: site.name, path }, 'a sitemap could not be read')
+      await fail(pool, domain, path, isGuess ? null : (error as Error).message)
+    }
+  }
+  if (signal.aborted) return
+  const readAllSinceMs = await readAllSince(pool, domain)
+  if (readAllSinceMs !== null) await forgetUnnamed(pool, domain, readAllSinceMs, signal)
+  await pool.query(
+    `update warm set state = 'queueing', known = $3, moved_at = clock_timestamp()
+      where domain_id = $1 and lease = $2 and state = 'reading' and paused_at is null
+     returning pg_notify('${WARM_MOVED_CHANNEL}', domain_id::text)`,
+    [domain, reading.lease, await countKnownPages(pool, domain)],
+  )
+}
+
+/** null: not all sitemaps were read. */
+async function readAllSince(pool: pg.Pool, domain: DomainId): Promise<number | null> {
+  const { rows } = await pool.query<{ started_at: Date }>(
+    `select started_at from warm where domain_id = $1
+        and exists (select from warm_sitemap where domain_id = $1 and entries is not null)
+        and not exists (select from warm_sitemap where domain_id = $1 and failure is not null)`,
+    [domain],
+  )
+  return rows[0]?.started_at.getTime() ?? null
+}
+
+/** null: robots.txt forbids everything, and the run has ended. */
+async function robotsOf(
+  { pool, get }: WarmReadDeps,
+  { domain, lease, site }: Reading,
+  signal: AbortSignal,
+): Promise<string | null> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return (await fetchRobots(get, site, signal)).text
+    } catch (error) {
+      if (signal.aborted) return null
+      if (tries < ROBOTS_TRIES) continue
+      const reason = `robots.txt could not be read: ${(error as Error).message}`
+      await pool.query(
+        `update warm set state = 'failed', reason = $3, ended_at = clock_timestamp()
+          where domain_id = $1 and lease = $2 and state = 'reading'
+         returning pg_notify('${WARM_MOVED_CHANNEL}', domain_id::text)`,
+        [domain, lease, bounded(reason)],
+      )
+      return null
+    }
+  }
+}
+
+/** Sitemaps from robots.txt and requested by crawlers; else the usual path. */
+async function begin(
+  pool: pg.Pool,
+  { domain, lease }: Reading,
+  robots: string,
+  sitemaps: readonly PagePath[],
+): Promise<void> {
+  const known = new Set([...sitemaps, ...(await storedSitemapPaths(pool, domain, SITEMAPS_LIMIT))])
+  await pool.query(
+    `with begun as (
+       insert into warm_sitemap (domain_id, path, depth)
+       select $1, path, 0 from unnest($3::text[]) as path where path <> '/' limit $4 on conflict do nothing)
+     update warm set robots = $5 where domain_id = $1 and lease = $2`,
+    [domain, lease, known.size === 0 ? [USUAL_SITEMAP] : [...known], SITEMAPS_LIMIT, robots],
+  )
+}
+
+/** Returns the number of entries for this site. */
+async function readOne(
+  { pool, get, clock }: WarmReadDeps,
+  { domain, site }: Reading,
+  { path, depth, entriesSoFar }: NextSitemap,
+  signal: AbortSignal,
+  hold: () => Promise<boolean>,
+): Promise<number> {
+  let entries = 0
+  await readSitemap(get, site, path, signal, async (batch, kind) => {
+    const room = ENTRIES_LIMIT - entriesSoFar - entries
+    const taken = batch.slice(0, room)
+    if (kind === 'pages') await recordInSitemap(pool, domain, taken, clock.nowMs())
+    else await recordSitemaps(pool, domain, taken, depth + 1)
+    entries += taken.length
+    if (taken.length < batch.length) throw new Error(`more than ${ENTRIES_LIMIT} entries in all`)
+    return hold()
+  })
+  return entries
+}
+
+async function recordSitemaps(
+  pool: pg.Pool,
+  domain: DomainId,
+  entries: readonly OwnEntry[],
+  depth: number,
+): Promise<void> {
+  if (depth > DEPTH_LIMIT) throw new Error(`an index inside ${DEPTH_LIMIT} others`)
+  await pool.query(
+    `insert into warm_sitemap (domain_id, path, depth)
+     select $1, path, $3 from unnest($2::text[]) as path where path <> '/'
+      limit greatest(0, $4 - (select count(*) from warm_sitemap where domain_id = $1))
+     on conflict do nothing`,
+    [domain, entries.map(({ path }) => path), depth, SITEMAPS_LIMIT],
+  )
+}
+
+type NextSitemap = { path: PagePath; depth: number; entriesSoFar: number }
+
+async function nextSitemap(pool: pg.Pool, domain: DomainId): Promise<NextSitemap | null> {
+  const { rows } = await pool.query<NextSitemap>(
+    `select path, depth,
+            (select coalesce(sum(entries), 0)::int from warm_sitemap where domain_id = $1) as "entriesSoFar"
+       from warm_sitemap where domain_id = $1 and entries is null and failure is null
+      order by depth, path limit 1`,
+    [domain],
+  )
+  return rows[0] ?? null
+}
+
+/** `reason` null: the path was a guess, so no failure is shown. */
+async function fail(pool: pg.Pool, domain: DomainId, path: PagePath, reason: string | null): Promise<void> {
+  if (reason === null) {
+    await pool.query('delete from warm_sitemap where domain_id = $1 and path = $2', [domain, path])
+    return
+  }
+  const values = [domain, path, bounded(reason)]
+  await pool.query(
+    `update warm_sitemap set failure = $3 where domain_id = $1 and path = $2 returning pg_notify('${WARM_MOVED_CHANNEL}', domain_id::text)`,
+    values,
+  )
+}
+
+function bounded(text: string): string {
+  return text.replaceAll('\0', '').toWellFormed().slice(0, REASON_LIMIT_CHARS)
+}
+
+type Reading = { domain: DomainId; lease: string; robots: string | null; site: Site }
+
+type ReadingRow = Omit<Reading, 'site'> & {
+  name: DomainName
+  origin_url: string
+  settings: unknown
+  sealed_headers: Buffer | null
+}
+
+async function takeReading({ pool, openHeaders }: WarmReadDeps): Promise<Reading | null> {
+  const { rows } = await pool.query<ReadingRow>(
+    `update warm w set lease = gen_random_uuid(),
+            lease_until = clock_timestamp() + $1 * interval '1 millisecond'
+       from domain d
+      where d.id = w.domain_id and w.domain_id = (
+        select domain_id from warm
+         where state = 'reading' and paused_at is null
+           and (lease_until is null or lease_until < clock_timestamp())
+         order by moved_at limit 1 for update skip locked)
+     returning w.domain_id as domain, w.lease, w.robots, d.custom_domain as name, d.origin_url, d.settings,
+            (select key_sealed from origin_header where domain_id = d.id) as sealed_headers`,
+    [LEASE_MS],
+  )
+  const row = rows[0]
+  if (row === undefined) return null
+  const { domain, name, lease, robots } = row
+  const headers = openHeaders?.(domain, row.sealed_headers, 'renders')
+  const origin = readOrigin(row.origin_url, domain, headers)
+  const site = { id: domain, name, origin, query: readDomainSettings(row.settings).query }
+  return { domain, lease, robots, site }
+}
+
+/** Also moves the run to the end of the line. */
+async function renewReading(pool: pg.Pool, { domain, lease }: Reading): Promise<boolean> {
+  const { rowCount } = await pool.query(
+    `update warm set lease_until = clock_timestamp() + $3 * interval '1 millisecond', moved_at = clock_timestamp()
+      where domain_id = $1 and lease = $2 and state = 'reading' and paused_at is null`,
+    [domain, lease, LEASE_MS],
+  )
+  return rowCount === 1
+}
+
+async function releaseReading(pool: pg.Pool, { domain, lease }: Reading): Promise<void> {
+  await pool.query('update warm set lease = null, lease_until = null where domain_id = $1 and lease = $2', [
+    domain,
+    lease,
+  ])
+}

@@ -1,0 +1,135 @@
+import { createHash } from 'node:crypto'
+import type { PageId } from '@prepaint/contract/page/page-id.ts'
+import { normalisePath, type QueryRule } from '@prepaint/contract/page/path.ts'
+import { headerLinks } from '@prepaint/contract/reading/link-header.ts'
+import { pageText } from '@prepaint/contract/reading/page-text.ts'
+import { scanHtml } from '@prepaint/contract/reading/scan-html.ts'
+import { deleteInSteps } from '@prepaint/postgres/remove-old.ts'
+import type { Queryable } from '@prepaint/postgres/transaction.ts'
+
+type Headers = readonly (readonly [name: string, value: string])[]
+
+/** What a sitemap needs to know of a render. `hash`: of title, description and text. */
+export type PageFacts = { hash: Buffer; isIndexable: boolean }
+
+type Address = { name: string; path: string; query: QueryRule }
+
+/** `html` as serialized by a browser. */
+export function factsForSitemap(html: string, headers: Headers, address: Address): PageFacts {
+  const body = html.search(/<body[\s>]/i)
+  const seen = { title: '', description: '', canonical: null as string | null, isForbidden: false }
+  scanHtml(body === -1 ? html : html.slice(0, body), {
+    text() {},
+    close() {},
+    open(tag, attribute) {
+      const rel = tag === 'link' ? attribute('rel')?.toLowerCase() : undefined
+      if (rel === 'canonical') seen.canonical ??= attribute('href')
+      const name = tag === 'meta' ? attribute('name')?.toLowerCase() : undefined
+      if (name === 'description') seen.description ||= attribute('content') ?? ''
+      const isRobots = name === 'robots' || name === 'googlebot'
+      if (isRobots && forbids(attribute('content') ?? '')) seen.isForbidden = true
+    },
+    raw(tag, contents) {
+      if (tag === 'title') seen.title ||= contents
+    },
+  })
+  const linked = headerLinks(headers).find(({ rels }) => rels.includes('canonical'))
+  const canonical = seen.canonical ?? linked?.target ?? null
+  const tags = headers.filter(([name]) => name.toLowerCase() === 'x-robots-tag')
+  const isForbidden = seen.isForbidden || tags.some(([, value]) => headerForbids(value))
+  const text = [seen.title, seen.description, pageText(html)].map(folded).join('\n')
+  return {
+    hash: createHash('sha256').update(text).digest(),
+    isIndexable: !isForbidden && (canonical === null || isOwn(canonical, address)),
+  }
+}
+
+function folded(text: string): string {
+  return text.replace(/\s+/g, ' ').trim()
+}
+
+function forbids(directives: string): boolean {
+  return directives.split(',').some((one) => /^\s*(?:noindex|none)\s*$/i.test(one))
+}
+
+/** `X-Robots-Tag: otherbot: noindex` is about that crawler alone, until another one is named. */
+function headerForbids(value: string): boolean {
+  let isMeant = true
+  return value.split(',').some((one) => {
+    const [, name, rest] = /^\s*([a-z][\w-]*)\s*:(.*)$/i.exec(one) ?? []
+    const isDirective = name !== undefined && /^(?:max-|unavailable_after$)/i.test(name)
+    if (name !== undefined && !isDirective) isMeant = name.toLowerCase() === 'googlebot'
+    return isMeant && forbids(name === undefined ? one : isDirective ? '' : rest!)
+  })
+}
+
+/** http and https of the domain are the same page. */
+function isOwn(canonical: string, { name, path, query }: Address): boolean {
+  const url = URL.parse(canonical, `https://${name}${path}`)
+  return url !== null && url.host === name && normalisePath(`${url.pathname}${url.search}`, query) === path
+}
+
+/** Whether the owner wants search engines to be told. */
+const IS_TOLD = `(select settings->'indexnow' = 'true' from domain where id = known.domain_id)`
+
+export type NotedPage = { page: PageId; facts: PageFacts; nowMs: number }
+
+/** After pages were stored. One that was stored with another status than 200 is not listed. */
+export async function notePages(db: Queryable, all: readonly NotedPage[]): Promise<void> {
+  // A statement writes a row once.
+  const noted = new Map(all.map((one) => [one.page.key, one])).values()
+  const rows = [...noted].map(({ page: { domain: domain_id, path }, facts, nowMs }) => ({
+    domain_id,
+    path,
+    changed_at: new Date(nowMs),
+    hash: facts.hash.toString('hex'),
+    is_indexable: facts.isIndexable,
+  }))
+  await db.query({
+    name: 'page-facts-note',
+    text: `with given as (
+       select domain.id as domain_id, asked.path, changed_at, decode(hash, 'hex') as text_hash,
+              is_indexable and not exists (
+                select from page where page.domain_id = domain.id and page.path = asked.path and status <> 200) as is_listed,
+              settings->'indexnow' = 'true' as is_told
+         from json_to_recordset($1)
+           as asked (domain_id integer, path text, changed_at timestamptz, hash text, is_indexable boolean)
+         join domain on domain.id = asked.domain_id)
+     insert into page_fact as known (domain_id, path, text_hash, changed_at, rendered_at, is_listed, untold_at)
+     select domain_id, path, text_hash, changed_at, changed_at, is_listed, case when is_listed and is_told then changed_at end
+       from given order by domain_id, path
+     on conflict (domain_id, path) do update set
+       changed_at = case when known.text_hash = excluded.text_hash then known.changed_at else excluded.changed_at end,
+       untold_at = case when (known.is_listed or excluded.is_listed)
+                          and (known.is_listed, known.text_hash) <> (excluded.is_listed, excluded.text_hash)
+                          and ${IS_TOLD} then excluded.rendered_at else known.untold_at end,
+       text_hash = excluded.text_hash, rendered_at = excluded.rendered_at, is_listed = excluded.is_listed`,
+    values: [JSON.stringify(rows)],
+  })
+}
+
+/** After a redirect: the path is no page. */
+export async function notePageGone(db: Queryable, page: PageId, nowMs: number): Promise<void> {
+  await db.query(
+    `update page_fact known
+        set is_listed = false, untold_at = case when ${IS_TOLD} then $3 else untold_at end
+      where domain_id = $1 and path = $2 and is_listed`,
+    [page.domain, page.path, new Date(nowMs)],
+  )
+}
+
+/** No domain may keep pages longer than its `keep_seconds`, at most ten years; the list itself looks at those. */
+export function removeOldFacts(
+  pool: Parameters<typeof deleteInSteps>[0],
+  signal: AbortSignal,
+): Promise<number> {
+  return deleteInSteps(
+    pool,
+    `delete from page_fact where ctid in (
+       select f.ctid from page_fact f join domain d on d.id = f.domain_id
+        where f.rendered_at < now() - make_interval(secs => coalesce((d.settings->>'keep_seconds')::float8, 2592000))
+        limit $1)`,
+    [],
+    { signal },
+  )
+}

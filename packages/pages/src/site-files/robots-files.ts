@@ -1,0 +1,192 @@
+import type { DomainId, DomainName } from '@prepaint/contract/ids.ts'
+import type { DomainSettings } from '@prepaint/contract/settings/domain-settings.ts'
+import { parseRobots, type RobotsText } from '@prepaint/contract/site-files/robots-rules.ts'
+import { servedRobots } from '@prepaint/contract/site-files/robots-text.ts'
+import type { Site } from '@prepaint/contract/site-files/site.ts'
+import type { GetOptions } from '@prepaint/outbound/get.ts'
+import { type OpenOriginHeaders, readOrigin } from '@prepaint/outbound/origin.ts'
+import type { Queryable } from '@prepaint/postgres/transaction.ts'
+import type { Clock } from '@prepaint/runtime/clock.ts'
+import type { Log } from '@prepaint/runtime/log.ts'
+import { LRUCache } from 'lru-cache'
+import { fetchRobots, servableRobots } from '../sitemaps/robots.ts'
+import { newestContent } from './versions.ts'
+
+/** `robots` with its text. */
+export type FilesOf = { name: string; files: Pick<DomainSettings, 'preferences' | 'robots' | 'sitemap'> }
+export type RobotsSite = Site & FilesOf
+
+type Domain = { id: DomainId; name: DomainName; originUrl: string; settings: DomainSettings }
+
+export async function ownRobotsText(db: Queryable, domain: DomainId): Promise<string> {
+  const content = (await newestContent(db, domain, 'robots')) as { text?: string } | null
+  return content?.text ?? ''
+}
+
+/** As the API shows it. */
+export async function robotsView(db: Queryable, robots: RobotsFiles | undefined, domain: Domain) {
+  const { mode } = domain.settings.robots
+  const text = await ownRobotsText(db, domain.id)
+  const view = { domain: domain.name, mode, text, origin: null, served: null }
+  if (robots === undefined) return view
+  const site = await robots.siteOf(domain)
+  return { ...view, origin: await robots.ofOrigin(site), served: await robots.served(site) }
+}
+
+/** Minimum interval between fetches of an origin. */
+const FETCH_EVERY_MS = 60_000
+/** How long the last good copy is used while the origin fails. */
+const KEPT_MS = 86_400_000
+const FETCH_WITHIN_MS = 5_000
+const MEMORY_LIMIT_CHARS = 32 * 1024 * 1024
+
+export type RobotsFilesDeps = {
+  /** For reads that a request waits for. */
+  db: Queryable
+  pool: Queryable
+  get: GetOptions
+  /** Absent: none are sent. */
+  openHeaders?: OpenOriginHeaders | undefined
+  clock: Clock
+  log: Log
+}
+
+/** An origin's. `text` null: no good copy is known. */
+type Held = { text: string | null; fetchedMs: number; triedMs: number }
+
+const NEVER = Number.NEGATIVE_INFINITY
+const NOTHING: Held = { text: null, fetchedMs: NEVER, triedMs: NEVER }
+
+/** What is served as /robots.txt now. The origin's is fetched at most once a minute, or remembered as it passes. */
+export class RobotsFiles {
+  readonly #deps: RobotsFilesDeps
+  /** By `keyOf`. */
+  readonly #held = new LRUCache<string, Held>({
+    maxSize: MEMORY_LIMIT_CHARS,
+    sizeCalculation: ({ text }) => 200 + (text?.length ?? 0),
+  })
+  readonly #fetching = new Map<string, Promise<Held>>()
+  /** By text. */
+  readonly #parsed = new LRUCache<string, RobotsText>({
+    maxSize: MEMORY_LIMIT_CHARS,
+    sizeCalculation: (_robots, text) => 500 + 6 * text.length,
+    memoMethod: (text) => parseRobots(text),
+  })
+
+  constructor(deps: RobotsFilesDeps) {
+    this.#deps = deps
+  }
+
+  /** As the edge has it: with the owner's text, and headers for the origin. */
+  async siteOf({ id, name, originUrl, settings }: Domain): Promise<RobotsSite> {
+    const { db, openHeaders } = this.#deps
+    const { rows } = await db.query<{ sealed: Buffer }>(
+      'select key_sealed as sealed from origin_header where domain_id = $1',
+      [id],
+    )
+    const headers = openHeaders?.(id, rows[0]?.sealed ?? null, 'all')
+    const robots = { mode: settings.robots.mode, text: await ownRobotsText(db, id) }
+    const origin = readOrigin(originUrl, `domain ${id}`, headers)
+    return { id, name, origin, query: settings.query, files: { ...settings, robots } }
+  }
+
+  /** null: the origin cannot be reached. `maxAgeMs`: of the origin's part. Never rejects. */
+  async served(site: RobotsSite, maxAgeMs?: number): Promise<string | null> {
+    const origin = site.files.robots.mode === 'replace' ? '' : await this.ofOrigin(site, maxAgeMs)
+    return origin === null ? null : servedRobots(site, origin)
+  }
+
+  /** `served`, read. */
+  async rules(site: RobotsSite, maxAgeMs?: number): Promise<RobotsText | null> {
+    const text = await this.served(site, maxAgeMs)
+    return text === null ? null : this.#parsed.memo(text)
+  }
+
+  /**
+   * null: the origin cannot be reached, and there is no copy of the last day. `maxAgeMs`: how old a copy may be; at
+   * least a minute. Never rejects.
+   */
+  async ofOrigin(site: Site, maxAgeMs = FETCH_EVERY_MS): Promise<string | null> {
+    const key = keyOf(site)
+    let held = this.#held.get(key) ?? NOTHING
+    // Another node may have fetched it.
+    if (!this.#isCurrent(held, maxAgeMs)) held = await this.#stored(site)
+    if (!this.#isCurrent(held, maxAgeMs)) {
+      const fetching = this.#fetching.get(key) ?? this.#ask(site).finally(() => this.#fetching.delete(key))
+      this.#fetching.set(key, fetching)
+      held = await fetching
+    }
+    return this.#textOf(held)
+  }
+
+  /** The origin's last good one of the last day, without asking the origin. Never rejects. */
+  async kept(site: Site): Promise<string | null> {
+    return this.#textOf(this.#held.get(keyOf(site)) ?? (await this.#stored(site)))
+  }
+
+  /** A good answer of the origin. Never rejects. */
+  async remember(site: Site, text: string): Promise<Held> {
+    const { pool, clock, log } = this.#deps
+    const nowMs = clock.nowMs()
+    const before = this.#held.get(keyOf(site))
+    const held = this.#hold(site, { text, fetchedMs: nowMs, triedMs: nowMs })
+    if (before?.text === text && nowMs - before.fetchedMs < FETCH_EVERY_MS) return held
+    try {
+      await pool.query(
+        `insert into origin_robots (domain_id, origin, text, fetched_at)
+         select id, $2, $3, $4 from domain where id = $1
+         on conflict (domain_id) do update set
+           origin = excluded.origin, text = excluded.text, fetched_at = excluded.fetched_at`,
+        [site.id, site.origin.authority, text, new Date(nowMs)],
+      )
+    } catch (error) {
+      log.warn({ err: error, domain: site.name }, 'robots.txt of an origin could not be kept')
+    }
+    return held
+  }
+
+  async #ask(site: Site): Promise<Held> {
+    const { get, clock, log } = this.#deps
+    const triedMs = clock.nowMs()
+    try {
+      const fetched = await fetchRobots(get, site, AbortSignal.timeout(FETCH_WITHIN_MS))
+      return await this.remember(site, servableRobots(fetched))
+    } catch (error) {
+      log.debug({ err: error, domain: site.name }, 'robots.txt of an origin could not be read')
+      return this.#hold(site, { ...(this.#held.get(keyOf(site)) ?? NOTHING), triedMs })
+    }
+  }
+
+  /** What is in memory if nothing can be read. */
+  async #stored(site: Site): Promise<Held> {
+    const read = this.#deps.db.query<{ text: string; fetched_at: Date }>(
+      'select text, fetched_at from origin_robots where domain_id = $1 and origin = $2',
+      [site.id, site.origin.authority],
+    )
+    const row = await read.then(({ rows }) => rows[0]).catch(() => undefined)
+    const held = this.#held.get(keyOf(site)) ?? NOTHING
+    const fetchedMs = row?.fetched_at.getTime() ?? NEVER
+    // Another request may have fetched it meanwhile.
+    if (row === undefined || fetchedMs < held.fetchedMs) return held
+    return this.#hold(site, { text: row.text, fetchedMs, triedMs: Math.max(held.triedMs, fetchedMs) })
+  }
+
+  #hold(site: Site, held: Held): Held {
+    this.#held.set(keyOf(site), held)
+    return held
+  }
+
+  #isCurrent({ fetchedMs, triedMs }: Held, maxAgeMs: number): boolean {
+    const nowMs = this.#deps.clock.nowMs()
+    return nowMs - fetchedMs < maxAgeMs || nowMs - triedMs < FETCH_EVERY_MS
+  }
+
+  #textOf({ text, fetchedMs }: Held): string | null {
+    return this.#deps.clock.nowMs() - fetchedMs < KEPT_MS ? text : null
+  }
+}
+
+/** A new origin begins without a copy. */
+function keyOf({ id, origin }: Site): string {
+  return `${id} ${origin.authority}`
+}

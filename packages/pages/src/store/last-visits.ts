@@ -1,0 +1,198 @@
+import type { DomainId, PagePath } from '@prepaint/contract/ids.ts'
+import { oneForEachPath, type PageId, pageKey } from '@prepaint/contract/page/page-id.ts'
+import type { CrawlerCategory } from '@prepaint/contract/settings/domain-settings.ts'
+import { BufferedWrites } from '@prepaint/postgres/buffered-writes.ts'
+import { removeOldPaths, type Steps } from '@prepaint/postgres/remove-old.ts'
+import type { Queryable } from '@prepaint/postgres/transaction.ts'
+import type { Log } from '@prepaint/runtime/log.ts'
+import { RecentMap } from '@prepaint/runtime/recent-map.ts'
+import type pg from 'pg'
+
+export type Visit = {
+  page: PageId
+  crawler: string
+  category: CrawlerCategory
+  atMs: number
+}
+
+const VISITS_KEPT_DAYS = 30
+
+export function createLastVisits({ pool, ...options }: { pool: pg.Pool; log: Log; flushEveryMs?: number }) {
+  const failed = 'the last visits of crawlers could not be noted'
+  const writes = new BufferedWrites<Visit>(
+    async (visits) => {
+      await record(pool, visits)
+      await notifyVisited(
+        pool,
+        visits.map(({ page }) => page.domain),
+      )
+    },
+    { ...options, failed },
+  )
+  const flush = () => writes.flush()
+  return {
+    note: (visit: Visit) => writes.note(pageKey(visit.page.domain, visit.page.path), visit),
+    flush,
+    close: flush,
+  }
+}
+
+export type LastVisits = ReturnType<typeof createLastVisits>
+
+/** In key order, to avoid deadlocks. */
+async function record(db: Queryable, visits: readonly Visit[]): Promise<void> {
+  await db.query(
+    `with quick as (select set_config('synchronous_commit', 'off', true))
+     insert into last_visit as known (domain_id, path, crawler, category, visited_at)
+     select seen.domain_id, seen.path, seen.crawler, seen.category, seen.visited_at
+       from quick, unnest($1::integer[], $2::text[], $3::text[], $4::text[], $5::timestamptz[])
+         as seen (domain_id, path, crawler, category, visited_at)
+       join domain on domain.id = seen.domain_id
+      order by seen.domain_id, seen.path collate "C"
+     on conflict (domain_id, path) do update set
+       crawler = excluded.crawler, category = excluded.category, visited_at = excluded.visited_at
+       where known.visited_at < excluded.visited_at`,
+    [
+      visits.map(({ page }) => page.domain),
+      visits.map(({ page }) => page.path),
+      visits.map(({ crawler }) => crawler),
+      visits.map(({ category }) => category),
+      visits.map(({ atMs }) => new Date(atMs)),
+    ],
+  )
+}
+
+/** Paths from `low` up to before `high` are answered without their pages: they are not refreshed ahead. */
+export async function forgetVisits(
+  db: Queryable,
+  domain: DomainId,
+  ranges: readonly { low: string; high: string }[],
+): Promise<void> {
+  await db.query(
+    `delete from last_visit using unnest($2::text[], $3::text[]) as covered (low, high)
+      where domain_id = $1 and path >= covered.low and path < covered.high`,
+    [domain, ranges.map(({ low }) => low), ranges.map(({ high }) => high)],
+  )
+}
+
+/** Returns how many. */
+export function removeOldVisits(pool: pg.Pool, steps?: Steps): Promise<number> {
+  return removeOldPaths(pool, { table: 'last_visit', at: 'visited_at', keptDays: VISITS_KEPT_DAYS }, steps)
+}
+
+/** Payload: domain ids separated by commas. */
+export const VISITED_CHANNEL = 'visited'
+
+/** A payload holds 8,000 bytes, an id has up to ten digits. */
+const TOLD_AT_ONCE = 500
+
+export async function notifyVisited(db: Queryable, domains: Iterable<DomainId>): Promise<void> {
+  const ids = [...new Set(domains)]
+  if (ids.length === 0) return
+  await db.query(
+    `select pg_notify($2, string_agg(id::text, ','))
+       from unnest($1::integer[]) with ordinality as each (id, at)
+      group by (at - 1) / $3::integer`,
+    [ids, VISITED_CHANNEL, TOLD_AT_ONCE],
+  )
+}
+
+export function parseVisited(payload: string): DomainId[] | null {
+  return /^\d+(,\d+)*$/.test(payload) ? payload.split(',').map((id) => Number(id) as DomainId) : null
+}
+
+/** Wait before retrying a refresh that failed. */
+const AGAIN_AFTER_MINUTES = 60
+/** Other domains start their scan again. */
+const REMEMBERED = 1_000
+
+/** Above `all` visits a domain is scanned in pieces: the newest `piece` visits and as many older ones. */
+export type VisitBounds = { all: number; piece: number }
+const BOUNDS: VisitBounds = { all: 100_000, piece: 10_000 }
+
+type Place = { visitedAt: string; path: string }
+const FIRST: Place = { visitedAt: 'infinity', path: '' }
+
+type StaleWanted = { domain: DomainId; freshSeconds: number; limit: number; nowMs: number }
+
+/** Last visited first, without pages queued or tried recently. `isMore`: older visits were not scanned yet. */
+export type FindStale = (
+  db: Queryable,
+  wanted: StaleWanted,
+) => Promise<{ paths: PagePath[]; isMore: boolean }>
+
+/**
+ * Scanning a million visits takes seconds (`bench/refresh-ahead.ts`), so large sites are scanned in pieces.
+ * The position is kept in memory only; losing it costs one more round.
+ */
+export function createStaleFinder(bounds: VisitBounds = BOUNDS): FindStale {
+  const places = new RecentMap<Place>({ limit: REMEMBERED })
+
+  return async (db, wanted) => {
+    const { domain, limit } = wanted
+    const key = String(domain)
+    if ((await placeBehind(db, domain, FIRST, bounds.all)) === null) {
+      places.delete(key)
+      return { paths: await among(db, wanted, FIRST, null), isMore: false }
+    }
+    const newest = await among(db, wanted, FIRST, bounds.piece)
+    if (newest.length === limit) return { paths: newest, isMore: true }
+    const from = places.get(key) ?? (await placeBehind(db, domain, FIRST, bounds.piece))
+    if (from === null) return { paths: newest, isMore: false }
+    const older = await among(db, { ...wanted, limit: limit - newest.length }, from, bounds.piece)
+    // Repeat a piece that had results: there may have been more than fitted, and the queue may refuse them.
+    const next = older.length > 0 ? from : await placeBehind(db, domain, from, bounds.piece)
+    if (next === null) places.delete(key)
+    else places.set(key, next)
+    // The newest visits can reach past the remembered place, so both lists can contain a path.
+    return { paths: [...new Set([...newest, ...older])], isMore: next !== null }
+  }
+}
+
+/** Where `count` visits after a place end; null: there are fewer. */
+async function placeBehind(
+  db: Queryable,
+  domain: DomainId,
+  from: Place,
+  count: number,
+): Promise<Place | null> {
+  const { rows } = await db.query<Place>(
+    `with piece as (
+       select visited_at, path from last_visit
+        where domain_id = $1 and (visited_at, path) < ($2::timestamptz, $3)
+        order by visited_at desc, path desc offset $4::integer - 1 limit 2)
+     select visited_at::text as "visitedAt", path from piece where (select count(*) from piece) = 2
+      order by visited_at desc, path desc limit 1`,
+    [domain, from.visitedAt, from.path, count],
+  )
+  return rows[0] ?? null
+}
+
+async function among(
+  db: Queryable,
+  { domain, freshSeconds, limit, nowMs }: StaleWanted,
+  from: Place,
+  piece: number | null,
+): Promise<PagePath[]> {
+  const visits =
+    piece === null
+      ? 'last_visit'
+      : `(select domain_id, path, visited_at from last_visit
+           where domain_id = $1 and (visited_at, path) < ($6::timestamptz, $7)
+           order by visited_at desc, path desc limit $8)`
+  const { rows } = await db.query<{ path: PagePath }>(
+    `select v.path from ${visits} v join page p on p.domain_id = v.domain_id and p.path = v.path
+      where v.domain_id = $1 and p.status < 400 and ${oneForEachPath('p')}
+        and (p.stale_since <= $3 or p.rendered_at < $3::timestamptz - make_interval(secs => $4))
+        and not exists (select from job j where j.domain_id = $1 and j.path = v.path
+                         and j.state in ('queued', 'running'))
+        and not exists (select from last_render r where r.domain_id = $1 and r.path = v.path and r.outcome not in ('rendered', 'static')
+                         and r.ended_at > now() - make_interval(mins => $5))
+      order by v.visited_at desc limit $2`,
+    [
+      ...[domain, limit, new Date(nowMs), freshSeconds, AGAIN_AFTER_MINUTES],
+      ...(piece === null ? [] : [from.visitedAt, from.path, piece]),
+    ],
+  )
+  return rows.map(({ path }) => path)
+}

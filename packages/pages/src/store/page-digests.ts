@@ -1,0 +1,129 @@
+import { setImmediate } from 'node:timers/promises'
+import type { DomainName } from '@prepaint/contract/ids.ts'
+import type { PageId } from '@prepaint/contract/page/page-id.ts'
+import { DIGEST_FACTS, factsOf, type PageFacts } from '@prepaint/contract/reading/facts.ts'
+import { joined } from '@prepaint/postgres/joined.ts'
+import { removeOld, type Steps } from '@prepaint/postgres/remove-old.ts'
+import type { Queryable } from '@prepaint/postgres/transaction.ts'
+import type { Log } from '@prepaint/runtime/log.ts'
+import type pg from 'pg'
+import { etagOf, htmlOf, packText } from './stored-page.ts'
+
+export const DIGESTS_A_PAGE = 5
+const KEPT_DAYS = 30
+/** Larger documents have no history: reading them takes as long as a render. */
+export const DIGEST_LIMIT_CHARS = 2_000_000
+/** Further pages get no digest. */
+export const WAITING_LIMIT = 50
+const FACTS_LIMIT_BYTES = 1_000_000
+
+export type Digest = {
+  etag: string
+  status: number
+  htmlBytes: number
+  renderedAt: Date
+  facts: PageFacts
+}
+
+export type Stored = { page: PageId; customDomain: DomainName; html: string }
+
+const MOST_AT_ONCE = 16
+
+export function createDigester({ pool, log }: { pool: pg.Pool; log: Log }) {
+  const keep = joined((all: readonly Stored[]) => keepDigests(pool, all), { most: MOST_AT_ONCE, underWay: 1 })
+  const waiting = new Set<Promise<unknown>>()
+
+  function note(stored: Stored): void {
+    if (waiting.size >= WAITING_LIMIT || stored.html.length > DIGEST_LIMIT_CHARS) return
+    const kept = keep(stored)
+      .catch((error: Error) =>
+        log.warn({ err: error, domain: stored.customDomain }, 'what a page says could not be kept'),
+      )
+      .finally(() => waiting.delete(kept))
+    waiting.add(kept)
+  }
+
+  /** Resolves when everything noted so far is stored or dropped. */
+  return { note, close: () => Promise.all(waiting) }
+}
+
+/** Whether each page's was kept: not if it was replaced, or equals the last digest. */
+export async function keepDigests(db: Queryable, all: readonly Stored[]): Promise<boolean[]> {
+  const asked = all.map((stored) => ({ ...stored, etag: etagOf(stored.html) }))
+  const { rows } = await db.query<{ at: number }>({
+    name: 'store-are-new-digests',
+    text: `select g.at::integer from ${GIVEN}
+       cross join lateral (
+         select from page p where p.domain_id = g.domain_id and p.path = g.path and p.variant = g.variant and p.etag = g.etag
+            and g.etag is distinct from (
+              select d.etag from page_digest d where d.domain_id = g.domain_id and d.path = g.path and d.variant = g.variant
+               order by d.id desc limit 1)) p`,
+    values: valuesOf(asked),
+  })
+  const fresh = rows.map(({ at }) => asked[at - 1]!)
+  if (fresh.length === 0) return all.map(() => false)
+  const packed: string[] = []
+  for (const { page, customDomain, html } of fresh) {
+    const facts = factsOf(html, `https://${customDomain}${page.path}`, DIGEST_FACTS)
+    packed.push((await packText(Buffer.from(JSON.stringify(facts)))).toString('base64'))
+    await setImmediate()
+  }
+  // Store nothing if the page was purged meanwhile.
+  const { rows: kept } = await db.query<{ domain_id: number; path: string; variant: string }>({
+    name: 'store-keep-digests',
+    text: `with kept as (
+       insert into page_digest (domain_id, path, variant, etag, status, html_bytes, rendered_at, facts)
+       select p.domain_id, p.path, p.variant, p.etag, p.status, p.html_bytes, p.rendered_at, decode(($5::text[])[g.at], 'base64')
+         from ${GIVEN} join page p using (domain_id, path, variant, etag)
+       returning domain_id, path, variant
+     ), old as (
+       delete from page_digest where id in (
+         select d.id from kept cross join lateral (
+           select id from page_digest d where d.domain_id = kept.domain_id and d.path = kept.path and d.variant = kept.variant
+            order by id desc offset $6 - 1 limit 100) d)
+     )
+     select domain_id, path, variant from kept`,
+    values: [...valuesOf(fresh), packed, DIGESTS_A_PAGE],
+  })
+  const keys = new Set(kept.map(({ domain_id, path, variant }) => `${domain_id} ${path} ${variant}`))
+  return all.map(({ page }) => keys.has(`${page.domain} ${page.path} ${page.variant}`))
+}
+
+const GIVEN = `unnest($1::integer[], $2::text[], $3::text[], $4::text[]) with ordinality as g (domain_id, path, etag, variant, at)`
+
+function valuesOf(all: readonly { page: PageId; etag: string }[]): unknown[] {
+  return [
+    all.map(({ page }) => page.domain),
+    all.map(({ page }) => page.path),
+    all.map(({ etag }) => etag),
+    all.map(({ page }) => page.variant),
+  ]
+}
+
+export async function listDigests(db: Queryable, page: PageId): Promise<Digest[]> {
+  const { rows } = await db.query<{
+    etag: string
+    status: number
+    html_bytes: number
+    rendered_at: Date
+    facts: Buffer
+  }>(
+    `select etag, status, html_bytes, rendered_at, facts from page_digest
+      where domain_id = $1 and path = $2 and variant = $3 order by id desc limit $4`,
+    [page.domain, page.path, page.variant, DIGESTS_A_PAGE],
+  )
+  return Promise.all(
+    rows.map(async ({ etag, status, html_bytes, rendered_at, facts }) => ({
+      etag,
+      status,
+      htmlBytes: html_bytes,
+      renderedAt: rendered_at,
+      facts: JSON.parse(await htmlOf({ bodyBr: facts }, FACTS_LIMIT_BYTES)) as PageFacts,
+    })),
+  )
+}
+
+/** Returns how many. */
+export function removeOldDigests(pool: pg.Pool, steps: Steps = {}): Promise<number> {
+  return removeOld(pool, { table: 'page_digest', at: 'rendered_at', keptDays: KEPT_DAYS }, steps)
+}

@@ -1,0 +1,171 @@
+import type { Log } from '@prepaint/runtime/log.ts'
+import pg from 'pg'
+import { DatabaseError } from '../connection.ts'
+import { migrate } from '../migrate.ts'
+import type { BackupHead, EndLine, TableLine } from './backup.ts'
+import { tablesInOrder } from './backup.ts'
+
+const BATCH_ROWS = 1_000
+const BATCH_CHARS = 4 * 1024 * 1024
+
+export type Restored = { head: BackupHead; rows: Record<string, number> }
+
+/** Throws DatabaseError and stores nothing if the database is not empty, or the backup is incomplete or newer. */
+export async function restoreBackup(
+  connection: pg.ClientConfig,
+  lines: AsyncIterable<string>,
+  log: Log,
+): Promise<Restored> {
+  const reader = lines[Symbol.asyncIterator]()
+  const head = readHead((await reader.next()).value)
+  const last = head.migrations.at(-1) ?? ''
+  const client = new pg.Client(connection)
+  client.on('error', () => {})
+  await client.connect()
+  try {
+    await client.query('set statement_timeout = 0; set idle_in_transaction_session_timeout = 0')
+    await refuseUnlessEmpty(client)
+    await migrate(connection, log, undefined, last)
+    await refuseOtherSchema(client, head)
+    await client.query('begin')
+    const tables = await tablesInOrder(client)
+    // Migrations insert some rows.
+    await client.query(`truncate ${tables.map(({ name }) => client.escapeIdentifier(name)).join(', ')}`)
+    // The backup contains the rows that triggers wrote.
+    await setTriggers(client, tables, 'disable')
+    const rows = await insertAll(client, reader, new Set(tables.map(({ name }) => name)))
+    await setTriggers(client, tables, 'enable')
+    // The nodes that were running when the backup was made have sent them.
+    await client.query(`update delivery set state = 'cancelled', lease = null where state = 'waiting'`)
+    for (const { name, columns } of await tablesInOrder(client)) await continueNumbers(client, name, columns)
+    await client.query('commit')
+    await client.query('analyze')
+    await migrate(connection, log)
+    return { head, rows }
+  } finally {
+    await client.end()
+  }
+}
+
+function readHead(line: string | undefined): BackupHead {
+  const head = parsed<Partial<BackupHead>>(line)
+  if (head.prepaint !== 'backup' || head.format !== 1 || !Array.isArray(head.migrations)) {
+    throw new DatabaseError('This is not a backup of Prepaint, or it is of a newer version.')
+  }
+  return head as BackupHead
+}
+
+async function refuseUnlessEmpty(client: pg.Client): Promise<void> {
+  const { rows } = await client.query<{ there: string | null }>(
+    `select to_regclass('account')::text as there`,
+  )
+  if (rows[0]?.there === null) return
+  const { rowCount } = await client.query('select from account union all select from domain limit 1')
+  if (rowCount !== 0) {
+    throw new DatabaseError(
+      'The database has accounts already. Restore into an empty one: set PREPAINT_DATA_DIR to a new ' +
+        'directory, or DATABASE_URL to a new database.',
+    )
+  }
+}
+
+async function refuseOtherSchema(client: pg.Client, { migrations, version }: BackupHead): Promise<void> {
+  const { rows } = await client.query<{ name: string }>(
+    'select name from schema_migration order by name collate "C"',
+  )
+  const here = rows.map(({ name }) => name)
+  const unknown = migrations.find((name) => !here.includes(name))
+  if (unknown !== undefined) {
+    throw new DatabaseError(
+      `The backup was made by Prepaint ${version}, which has the migration ${unknown}: restore it with that version or a newer one.`,
+    )
+  }
+  if (here.length > migrations.length) {
+    throw new DatabaseError(
+      `A newer Prepaint has already created tables here (${here.at(-1)}): restore into an empty database.`,
+    )
+  }
+}
+
+async function setTriggers(
+  client: pg.Client,
+  tables: readonly { name: string }[],
+  to: 'disable' | 'enable',
+): Promise<void> {
+  for (const { name } of tables) {
+    await client.query(`alter table ${client.escapeIdentifier(name)} ${to} trigger user`)
+  }
+}
+
+async function insertAll(
+  client: pg.Client,
+  reader: AsyncIterator<string>,
+  known: ReadonlySet<string>,
+): Promise<Record<string, number>> {
+  const counts: Record<string, number> = {}
+  let into: { table: string; sql: string } | null = null
+  let batch: string[] = []
+  let chars = 0
+
+  const flush = async () => {
+    if (into !== null && batch.length > 0) {
+      await client.query(into.sql, [`[${batch.join(',')}]`])
+      counts[into.table] = (counts[into.table] ?? 0) + batch.length
+    }
+    batch = []
+    chars = 0
+  }
+  for (let next = await reader.next(); !next.done; next = await reader.next()) {
+    const line = next.value
+    // No column has this name; rows are not parsed here.
+    if (line.startsWith('{"table":')) {
+      await flush()
+      const { table, columns } = parsed<TableLine>(line)
+      if (!known.has(table)) throw new DatabaseError(`The backup has a table ${table} that is unknown here.`)
+      counts[table] = 0
+      into = { table, sql: insertion(client, table, columns) }
+    } else if (line.startsWith('{"end":')) {
+      await flush()
+      const { end } = parsed<EndLine>(line)
+      const wrong = Object.keys({ ...end, ...counts }).find((table) => end[table] !== counts[table])
+      if (wrong === undefined) return counts
+      throw new DatabaseError(`The backup is damaged: ${wrong} has ${counts[wrong]} rows of ${end[wrong]}.`)
+    } else {
+      batch.push(line)
+      chars += line.length
+      if (batch.length >= BATCH_ROWS || chars >= BATCH_CHARS) await flush()
+    }
+  }
+  throw new DatabaseError('The backup is incomplete.')
+}
+
+function insertion(client: pg.Client, table: string, columns: readonly string[]): string {
+  const name = client.escapeIdentifier(table)
+  const list = columns.map((column) => client.escapeIdentifier(column)).join(', ')
+  return `insert into ${name} (${list}) overriding system value select ${list} from json_populate_recordset(null::${name}, $1::json)`
+}
+
+async function continueNumbers(client: pg.Client, table: string, columns: readonly string[]): Promise<void> {
+  const name = client.escapeIdentifier(table)
+  for (const column of columns) {
+    const { rows } = await client.query<{ sequence: string | null }>(
+      'select pg_get_serial_sequence($1, $2) as sequence',
+      [name, column],
+    )
+    const sequence = rows[0]?.sequence
+    if (sequence === null || sequence === undefined) continue
+    const named = client.escapeIdentifier(column)
+    await client.query(
+      `select setval($1, coalesce((select max(${named}) from ${name}), 1), exists (select from ${name}))`,
+      [sequence],
+    )
+  }
+}
+
+function parsed<T extends object>(line: string | undefined): T {
+  try {
+    return JSON.parse(line ?? '') as T
+  } catch (cause) {
+    throw new DatabaseError('This is not a backup of Prepaint.', { cause })
+  }
+}

@@ -1,0 +1,149 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Log } from '@prepaint/runtime/log.ts'
+import pg from 'pg'
+import { CONNECTION_DEFAULTS, DatabaseError, errorCode, isNotUpYet, withClient } from './connection.ts'
+import { openPrivatePostgres } from './private-postgres/private-postgres.ts'
+
+export type Database = {
+  pool: pg.Pool
+  connection: pg.ClientConfig
+  /** Closes the pool, then stops the private PostgreSQL if this process started it. */
+  close(): Promise<void>
+}
+
+type DatabaseOptions = {
+  /** Null: the private PostgreSQL in `dataDir`. */
+  databaseUrl: string | null
+  dataDir: string
+  log: Log
+  /** For commands: share a running private PostgreSQL. Otherwise a directory in use is an error. */
+  attach?: boolean
+  onLongStep?(line: string): void
+  waitMs?: number
+}
+
+/** Throws DatabaseError. */
+export async function openDatabase(options: DatabaseOptions): Promise<Database> {
+  const { databaseUrl, dataDir, log, attach = false, onLongStep = () => {}, waitMs = 20_000 } = options
+  const server =
+    databaseUrl === null
+      ? await openPrivatePostgres({ dataDir, log, attach, onLongStep })
+      : {
+          connection: await reachGivenServer(databaseUrl, waitMs, onLongStep),
+          close: async () => {},
+        }
+  const pool = createPool(server.connection, log)
+  let closing: Promise<void> | undefined
+  return {
+    pool,
+    connection: server.connection,
+    close() {
+      closing ??= pool.end().then(server.close, async (error) => {
+        await server.close()
+        throw error
+      })
+      return closing
+    },
+  }
+}
+
+const OLDEST_MAJOR = 15
+const RETRY_MS = 250
+
+async function reachGivenServer(
+  databaseUrl: string,
+  waitMs: number,
+  onLongStep: (line: string) => void,
+): Promise<pg.ClientConfig> {
+  const connection = { ...CONNECTION_DEFAULTS, connectionString: databaseUrl }
+  const name = nameOf(databaseUrl)
+  const deadline = AbortSignal.timeout(waitMs)
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await withClient(connection, (client) => checkServer(client, name))
+      return connection
+    } catch (error) {
+      if (error instanceof DatabaseError) throw error
+      if (!isNotUpYet(error) || deadline.aborted) throw unreachable(name, error)
+      if (attempt === 1) onLongStep(`Waiting for ${name} ...`)
+      await sleep(RETRY_MS)
+    }
+  }
+}
+
+async function checkServer(client: pg.Client, name: string): Promise<void> {
+  const { rows } = await client.query<{
+    version: string
+    number: number
+    encoding: string
+    replica: boolean
+  }>(`select current_setting('server_version') as version,
+             current_setting('server_version_num')::int as number,
+             current_setting('server_encoding') as encoding,
+             pg_is_in_recovery() as replica`)
+  const { version, number, encoding, replica } = rows[0]!
+  if (number < OLDEST_MAJOR * 10_000) {
+    throw new DatabaseError(
+      `${name} is PostgreSQL ${version}; Prepaint needs PostgreSQL ${OLDEST_MAJOR} or newer.`,
+    )
+  }
+  if (encoding !== 'UTF8') {
+    throw new DatabaseError(
+      `${name} has the encoding ${encoding}; Prepaint needs a database with the encoding UTF8.`,
+    )
+  }
+  if (replica) {
+    throw new DatabaseError(`${name} is a read-only replica; set DATABASE_URL to the primary server.`)
+  }
+}
+
+function unreachable(name: string, cause: unknown): DatabaseError {
+  const words =
+    cause instanceof AggregateError
+      ? cause.errors.map((error) => (error as Error).message).join('; ')
+      : (cause as Error).message
+  const advice: Record<string, string> = {
+    '28P01': ' Check user and password in DATABASE_URL.',
+    '28000': ' Check the user in DATABASE_URL and the pg_hba.conf of the server.',
+    '3D000': ' Create the database, or correct its name in DATABASE_URL.',
+  }
+  return new DatabaseError(`Cannot use ${name}: ${words}.${advice[errorCode(cause)] ?? ''}`, { cause })
+}
+
+function nameOf(databaseUrl: string): string {
+  let client: pg.Client
+  try {
+    client = new pg.Client({ connectionString: databaseUrl })
+  } catch (cause) {
+    throw new DatabaseError(`DATABASE_URL cannot be used: ${(cause as Error).message}`, { cause })
+  }
+  const { host, port, database } = client
+  return `the database ${database ?? ''} at ${host.startsWith('/') ? host : `${host}:${port}`}`
+}
+
+/** Per node; default servers (100 connections) can serve several. */
+const POOL_MAX = 16
+
+/** Cancels long statements, because they keep a connection and locks. */
+export function createPool(connection: pg.ClientConfig, log: Log): pg.Pool {
+  const pool = new pg.Pool({
+    ...connection,
+    max: POOL_MAX,
+    // A connection that has seen all statements holds 9 MiB of the server.
+    idleTimeoutMillis: 10_000,
+    statement_timeout: 30_000,
+    idle_in_transaction_session_timeout: 30_000,
+    // Detects dead connections.
+    query_timeout: 45_000,
+    // An idle pool must not keep a command alive.
+    allowExitOnIdle: true,
+  })
+  // Without a handler, a broken idle connection would end the process.
+  pool.on('error', (error) => {
+    // `end` does not wait for connections, and a stopping server cuts them.
+    if (!pool.ending) log.warn({ err: error.message }, 'an idle database connection broke')
+  })
+  // The same for a connection between two queries of a transaction.
+  pool.on('connect', (client) => client.on('error', () => {}))
+  return pool
+}

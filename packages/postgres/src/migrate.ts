@@ -1,0 +1,218 @@
+import { createHash } from 'node:crypto'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Log } from '@prepaint/runtime/log.ts'
+import type pg from 'pg'
+import { DatabaseError, errorCode, withClient } from './connection.ts'
+
+/**
+ * `schema.sql` creates an empty database; `migrations/NNNN-<what>.sql` upgrade those of released versions. Migration 0001 is
+ * the schema of the first release: `schema.sql` itself, until its first change after that release keeps a copy of it
+ * as `migrations/0001-schema.sql` (docs/releasing.md).
+ */
+const DIRECTORY = import.meta.dirname
+const FIRST = '0001-schema.sql'
+
+export function lastMigration(): string {
+  return readMigrations().at(-1)!.name
+}
+
+/** The first migration of development versions before the first release. */
+const FIRST_UNRELEASED = '0001-first.sql'
+
+const MIGRATION_LOCK = 7_226_411_028
+
+/** `breaking`: nodes without it cannot work with the new schema. Its file begins with `-- breaking: <why>`. */
+type Migration = { name: string; sql: string; checksum: string; breaking: boolean }
+type Applied = { name: string; checksum: string; breaking: boolean }
+
+/**
+ * Creates the tables, or applies missing migrations, one transaction each. Returns the names of migrations. Nodes starting together take turns.
+ * Forward only. Migrations that only add do not disturb older nodes.
+ * Throws DatabaseError for an unknown breaking migration, a changed file, or nodes too old for a breaking one.
+ * `last`: stop after that migration, to restore an older backup.
+ */
+export async function migrate(
+  connection: pg.ClientConfig,
+  log: Log,
+  directory: string = DIRECTORY,
+  last: string | null = null,
+): Promise<string[]> {
+  const migrations = readMigrations(directory).filter(({ name }) => last === null || name <= last)
+  return withClient(connection, async (client) => {
+    await takeTurn(client, log)
+    await createRecord(client)
+    const { rows } = await client.query<Applied>(
+      'select name, checksum, breaking from schema_migration order by name collate "C"',
+    )
+    const whole = rows.length === 0 && last === null ? readWholeSchema(directory) : null
+    if (whole !== null) {
+      await apply(client, { name: 'schema.sql', sql: whole, records: migrations }, log)
+      log.info('tables created')
+      return migrations.map(({ name }) => name)
+    }
+    const applied: string[] = []
+    for (const migration of pending(migrations, rows, log)) {
+      if (migration.breaking) await refuseBesideOlderNodes(client, migration)
+      await apply(client, { ...migration, records: [migration] }, log)
+      log.info({ migration: migration.name }, 'migration applied')
+      applied.push(migration.name)
+    }
+    return applied
+  })
+}
+
+async function takeTurn(client: pg.Client, log: Log): Promise<void> {
+  // Large tables take long.
+  await client.query('set statement_timeout = 0; set lock_timeout = 0')
+  const { rows } = await client.query<{ free: boolean }>('select pg_try_advisory_lock($1) as free', [
+    MIGRATION_LOCK,
+  ])
+  if (rows[0]?.free) return
+  log.info('waiting for another node that is migrating the database')
+  await client.query('select pg_advisory_lock($1)', [MIGRATION_LOCK])
+}
+
+async function createRecord(client: pg.Client): Promise<void> {
+  try {
+    await client.query(`create table if not exists schema_migration (
+      name       text primary key,
+      checksum   text not null,
+      applied_at timestamptz not null default now()
+    )`)
+    await client.query(
+      'alter table schema_migration add column if not exists breaking boolean not null default false',
+    )
+  } catch (cause) {
+    throw new DatabaseError(
+      `The tables cannot be made: ${(cause as Error).message}. ` +
+        'The user in DATABASE_URL needs to own the database (alter database ... owner to ...).',
+      { cause },
+    )
+  }
+}
+
+export function readMigrations(directory: string = DIRECTORY): Migration[] {
+  const later = path.join(directory, 'migrations')
+  const names = existsSync(later) ? readdirSync(later).filter((name) => name.endsWith('.sql')) : []
+  const migrations = names.sort().map((name) => readMigration(name, path.join(later, name)))
+  if (!names.includes(FIRST)) migrations.unshift(readMigration(FIRST, path.join(directory, 'schema.sql')))
+  migrations.forEach(({ name }, index) => {
+    const repeats = migrations[index - 1]?.name.slice(0, 4) === name.slice(0, 4)
+    if (!/^\d{4}-[a-z0-9-]+\.sql$/.test(name) || repeats) {
+      throw new Error(`${later}/${name}: migrations are named NNNN-<name>.sql, no two with one number`)
+    }
+  })
+  return migrations
+}
+
+/** Null: the schema has not changed since the first release, or migrations are applied one by one. */
+function readWholeSchema(directory: string): string | null {
+  const hasChanged = existsSync(path.join(directory, 'migrations', FIRST))
+  return hasChanged ? readFileSync(path.join(directory, 'schema.sql'), 'utf8') : null
+}
+
+function readMigration(name: string, file: string): Migration {
+  const sql = readFileSync(file, 'utf8')
+  const checksum = createHash('sha256').update(sql).digest('hex')
+  return { name, sql, checksum, breaking: /^-- breaking: /.test(sql) }
+}
+
+function pending(migrations: Migration[], record: Applied[], log: Log): Migration[] {
+  if (record[0]?.name === FIRST_UNRELEASED) {
+    throw new DatabaseError(
+      'The database was made by a development version from before the first release, which cannot be upgraded. ' +
+        'Use an empty database: set PREPAINT_DATA_DIR to a new directory, or DATABASE_URL to a new database.',
+    )
+  }
+  const known = new Map(migrations.map((migration) => [migration.name, migration]))
+  const last = migrations.at(-1)?.name ?? ''
+  const unknown = record.filter(({ name }) => !known.has(name))
+  const tooNew = unknown.find(({ name, breaking }) => breaking || name < last)
+  if (tooNew !== undefined) {
+    throw new DatabaseError(
+      `The database was made by a newer Prepaint: it has the migration ${tooNew.name}, which this version cannot work ` +
+        `with (it knows ${last === '' ? 'none' : last} as its last). Run the newer version.`,
+    )
+  }
+  if (unknown.length > 0) {
+    log.warn(
+      { migration: unknown.at(-1)?.name, known: last },
+      'the database is ahead of this version, which can work with it: an upgrade is under way',
+    )
+  }
+  const changed = record.find(
+    ({ name, checksum }) => known.has(name) && known.get(name)?.checksum !== checksum,
+  )
+  if (changed !== undefined) {
+    throw new DatabaseError(
+      `The migration ${changed.name} is not the one that was applied to this database: its file was changed since. ` +
+        'Restore the file; a change of the schema needs a new migration.',
+    )
+  }
+  const applied = new Set(record.map(({ name }) => name))
+  const next = migrations.filter(({ name }) => !applied.has(name))
+  // Numbers may be left out, but not filled in later.
+  const late = next.find(({ name }) => name < (record.at(-1)?.name ?? ''))
+  if (late !== undefined) {
+    throw new DatabaseError(
+      `The migration ${late.name} came after ${record.at(-1)?.name} had been applied: give it a higher number.`,
+    )
+  }
+  return next
+}
+
+async function refuseBesideOlderNodes(client: pg.Client, { name }: Migration): Promise<void> {
+  const { rows: there } = await client.query<{ node: string | null }>(
+    `select to_regclass('node')::text as node`,
+  )
+  if (there[0]?.node === null) return
+  const { rows } = await client.query<{ id: string }>(
+    `select id from node where schema < $1 collate "C" and seen_at > clock_timestamp() - interval '15 seconds' order by id`,
+    [name],
+  )
+  if (rows.length === 0) return
+  throw new DatabaseError(
+    `The migration ${name} cannot be applied while older nodes run: stop ${rows.map(({ id }) => id).join(', ')} first.`,
+  )
+}
+
+/** `lock_not_available`, `deadlock_detected`. */
+const IN_USE: ReadonlySet<string> = new Set(['55P03', '40P01'])
+/** Below PostgreSQL's deadlock timeout, so the migration gives way instead of a query. */
+const LOCK_WITHIN_MS = 500
+const LOCK_TRIES = 120
+
+/** Waits half a second at a time, because waiting for a table lock blocks all later queries on the table. */
+async function apply(
+  client: pg.Client,
+  { name, sql, records }: { name: string; sql: string; records: readonly Migration[] },
+  log: Log,
+): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    await client.query('begin')
+    try {
+      await client.query(`set local lock_timeout = ${LOCK_WITHIN_MS}`)
+      await client.query(sql)
+      for (const record of records) {
+        await client.query('insert into schema_migration (name, checksum, breaking) values ($1, $2, $3)', [
+          record.name,
+          record.checksum,
+          record.breaking,
+        ])
+      }
+      await client.query('commit')
+      return
+    } catch (cause) {
+      await client.query('rollback').catch(() => {})
+      if (!IN_USE.has(errorCode(cause)) || tries === LOCK_TRIES) {
+        throw new DatabaseError(`The migration ${name} failed and was undone: ${(cause as Error).message}`, {
+          cause,
+        })
+      }
+      if (tries === 1) log.info({ migration: name }, 'a migration waits for tables that are in use')
+      await sleep(LOCK_WITHIN_MS)
+    }
+  }
+}

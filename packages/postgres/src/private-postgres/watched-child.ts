@@ -1,0 +1,123 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import type { Duplex } from 'node:stream'
+import type { SystemUser } from '@prepaint/runtime/system-user.ts'
+
+export type ChildEnd = { status: number | null; lastWords: string }
+
+export type WatchedChild = {
+  readonly ended: Promise<ChildEnd>
+  stop(): void
+  /** Lets the event loop end while the child runs, until `stop`. */
+  background(): void
+}
+
+type WatchedCommand = {
+  command: string
+  args: readonly string[]
+  user: SystemUser
+  /** INT: fast shutdown of PostgreSQL. TERM: other programs. */
+  signal: 'INT' | 'TERM' | 'QUIT'
+  removeAfter?: string
+  env?: Readonly<Record<string, string>>
+  onLine?: (line: string) => void
+}
+
+/**
+ * Pipe 3 ends when this process is gone, even after kill -9. The watcher then signals the child every second,
+ * because a shell starts background jobs with SIGINT ignored; after ten seconds it sends QUIT. If the child
+ * ends first, the watcher stops, so it never signals a reused pid.
+ */
+const WATCHDOG = `
+signal=$1 remove=$2; shift 2
+"$@" 3<&- &
+child=$!
+(
+  exec >/dev/null 2>&1
+  read -r _ <&3
+  exec 3<&-
+  nap=
+  trap 'kill $nap; exit' TERM
+  tries=0
+  while kill -s "$signal" $child; do
+    tries=$((tries + 1))
+    [ $tries -lt 10 ] || signal=QUIT
+    sleep 1 & nap=$!
+    wait $nap
+  done
+) &
+watcher=$!
+trap '' HUP INT TERM
+exec 3<&-
+wait $child
+status=$?
+kill -s TERM $watcher 2>/dev/null
+[ -z "$remove" ] || rm -rf -- "$remove"
+exit $status
+`
+
+const LAST_WORDS_CHARS = 4_000
+
+/** Starts a child in its own session (no Ctrl-C). It ends seconds after this process, even after kill -9. */
+export function startWatchedChild(options: WatchedCommand): WatchedChild {
+  const { command, args, user, signal, removeAfter, onLine } = options
+  const child: ChildProcess = spawn(
+    '/bin/sh',
+    ['-c', WATCHDOG, 'prepaint-watchdog', signal, removeAfter ?? '', command, ...args],
+    {
+      stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
+      detached: true,
+      cwd: '/',
+      env: { ...CHILD_ENVIRONMENT, ...options.env },
+      ...(user === null ? {} : { uid: user.uid, gid: user.gid }),
+    },
+  )
+  const lifeline = child.stdio[3] as Duplex | null
+  lifeline?.on('error', () => {})
+  const stderr = child.stderr
+
+  let lastWords = ''
+  let line = ''
+  stderr?.setEncoding('utf8')
+  stderr?.on('data', (text: string) => {
+    lastWords = (lastWords + text).slice(-LAST_WORDS_CHARS)
+    const lines = (line + text).split('\n')
+    line = (lines.pop() ?? '').slice(-LAST_WORDS_CHARS)
+    for (const whole of lines) onLine?.(whole)
+  })
+
+  const ended = new Promise<ChildEnd>((resolve) => {
+    child.once('error', (error) => resolve({ status: null, lastWords: error.message }))
+    child.once('exit', (status) => {
+      // If only the watchdog was killed, the watcher now stops the child.
+      lifeline?.destroy()
+      // The child still has stderr open: do not wait long for the rest.
+      const end = () => resolve({ status, lastWords })
+      child.once('close', end)
+      setTimeout(end, 300).unref()
+    })
+  })
+  return {
+    ended,
+    stop() {
+      child.ref()
+      lifeline?.destroy()
+    },
+    background() {
+      child.unref()
+      unref(lifeline)
+      unref(stderr)
+    },
+  }
+}
+
+/** A child's pipes are sockets at run time, but not in the types. */
+function unref(stream: object | null): void {
+  if (stream !== null && 'unref' in stream && typeof stream.unref === 'function') stream.unref()
+}
+
+/** Nothing else: PGDATA and PGOPTIONS change behaviour, locales translate messages, DATABASE_URL is secret. */
+export const CHILD_ENVIRONMENT: Readonly<Record<string, string>> = {
+  PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
+  LC_ALL: 'C',
+  TZ: 'UTC',
+}

@@ -1,0 +1,114 @@
+import type { AccountId, DomainId, DomainName, PagePath } from '@prepaint/contract/ids.ts'
+import { type PageId, pageId } from '@prepaint/contract/page/page-id.ts'
+import type { Queryable } from '@prepaint/postgres/transaction.ts'
+
+/** Sent by NOTIFY on the channel `invalidate`. */
+export type Invalidation =
+  | { kind: 'domain'; domain: DomainId }
+  /** All variants. `purged`: redirects were deleted too. `storedMs`: keep entries as new as this; null: keep none. */
+  | { kind: 'page'; domain: DomainId; page: PageId; purged: boolean; storedMs: number | null }
+  | { kind: 'prefix'; domain: DomainId; prefix: string }
+  | { kind: 'host'; host: string }
+  /** The account's plan or any of its domains changed. */
+  | { kind: 'account'; account: number }
+  /** A payload that this version does not understand: nothing in memory may be used. */
+  | { kind: 'everything' }
+
+export const INVALIDATE_CHANNEL = 'invalidate'
+
+export function parseInvalidation(payload: string): Invalidation {
+  const { domain, path, prefix, purged, stored, host, account } = fieldsOf(payload)
+  if (typeof host === 'string') return { kind: 'host', host }
+  if (typeof account === 'number') return { kind: 'account', account }
+  if (typeof domain !== 'number') return { kind: 'everything' }
+  const id = domain as DomainId
+  if (typeof path === 'string') {
+    const storedMs = typeof stored === 'number' && purged !== true ? stored : null
+    const page = pageId(id, path as PagePath)
+    return { kind: 'page', domain: id, page, purged: purged === true, storedMs }
+  }
+  if (typeof prefix === 'string') return { kind: 'prefix', domain: id, prefix }
+  return { kind: 'domain', domain: id }
+}
+
+export type Notifications = {
+  on(channel: string, take: (payload: string) => void): void
+  onLost(react: () => void): void
+  readonly connected: boolean
+}
+
+export type Held = {
+  invalidate(what: Invalidation): void
+  lost(): void
+}
+
+/**
+ * May be used only while notifications arrive, or as a fallback when PostgreSQL fails.
+ * A value read while a notification arrives is not cached.
+ */
+export class CacheTrust {
+  #epoch = 0
+  #isLost: boolean
+  readonly #connected: () => boolean
+  readonly #empty: () => void
+
+  constructor(connected: () => boolean, empty: () => void) {
+    this.#connected = connected
+    this.#empty = empty
+    this.#isLost = !connected()
+  }
+
+  get holds(): boolean {
+    if (this.#isLost && this.#connected()) {
+      this.#isLost = false
+      this.#empty()
+    }
+    return !this.#isLost
+  }
+
+  /** Call before reading, and pass the result to `admits` before caching. */
+  begin(): number | null {
+    return this.holds ? this.#epoch : null
+  }
+
+  admits(began: number | null): boolean {
+    return began !== null && this.holds && began === this.#epoch
+  }
+
+  notified(): void {
+    this.#epoch++
+  }
+
+  lost(): void {
+    this.#isLost = true
+    this.#epoch++
+  }
+}
+
+export function invalidateOn(notifications: Notifications, held: readonly Held[]): void {
+  notifications.on(INVALIDATE_CHANNEL, (payload) => {
+    const what = parseInvalidation(payload)
+    for (const each of held) each.invalidate(what)
+  })
+  notifications.onLost(() => {
+    for (const each of held) each.lost()
+  })
+}
+
+function fieldsOf(payload: string): Record<string, unknown> {
+  try {
+    const parsed: unknown = JSON.parse(payload)
+    return typeof parsed === 'object' && parsed !== null ? (parsed as Record<string, unknown>) : {}
+  } catch {
+    return {}
+  }
+}
+
+/** Includes cached "no such domain". */
+export async function announceHost(db: Queryable, host: DomainName): Promise<void> {
+  await db.query(`select pg_notify('invalidate', $1)`, [JSON.stringify({ host })])
+}
+
+export async function announceAccount(db: Queryable, account: AccountId): Promise<void> {
+  await db.query(`select pg_notify('invalidate', $1)`, [JSON.stringify({ account })])
+}

@@ -1,0 +1,141 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import type { SecureContext } from 'node:tls'
+import type { DomainId } from '@prepaint/contract/ids.ts'
+import { silentLog } from '@prepaint/runtime/log.ts'
+import { createTestCa } from '../../../../test/support/certificate-authority.ts'
+import { ACME_TLS } from './acme/alpn-certificate.ts'
+import { createContexts } from './contexts.ts'
+import type { ServedCertificate } from './stored-certificate.ts'
+import { parseMasterKeys } from './vault/master-key.ts'
+import { certificatePurpose, seal, unseal } from './vault/vault.ts'
+
+const START_MS = Date.UTC(2026, 10, 21)
+const DAY_MS = 86_400_000
+const NAME = 'shop.example.com'
+const keys = parseMasterKeys(Buffer.alloc(32, 7).toString('base64'))!
+const ca = createTestCa('ca', START_MS)
+
+/** A store of one name, which counts what it is asked. */
+function world() {
+  const domain = 1 as DomainId
+  const life = { notBeforeMs: START_MS, notAfterMs: START_MS + 90 * DAY_MS }
+  const certificate = (sealedFor: number = domain) => {
+    const { chain, key } = ca.leaf(life)
+    const der = Buffer.from(key.replace(/-----[^-]+-----|\s/g, ''), 'base64')
+    return { chain, keySealed: seal(keys, certificatePurpose(sealedFor), der), ...life }
+  }
+  const it_ = {
+    nowMs: START_MS,
+    connected: true,
+    fails: false,
+    reads: 0,
+    held: Promise.resolve(),
+    stored: { domain, certificate: certificate(), challenge: null } as ServedCertificate | null,
+    certificate,
+  }
+  const contexts = createContexts({
+    async read(name) {
+      it_.reads++
+      const { stored } = it_
+      await it_.held
+      if (it_.fails) throw new Error('the database is away')
+      return name === NAME ? stored : null
+    },
+    vault: { open: (purpose, sealed) => unseal(keys, purpose, sealed) },
+    connected: () => it_.connected,
+    clock: { nowMs: () => it_.nowMs },
+    log: silentLog(),
+  })
+  const ask = async (name = NAME, protocol: string | null = null): Promise<SecureContext | null> =>
+    contexts.contextFor(name, protocol)
+  return Object.assign(it_, {
+    contexts,
+    ask,
+    forget: (host: string) => contexts.held.invalidate({ kind: 'host', host }),
+  })
+}
+
+it('is read once and kept, in any case and with a dot at its end; also that there is nothing', async () => {
+  const w = world()
+  const first = await w.ask()
+  assert(first !== null)
+  for (const name of [NAME, NAME.toUpperCase(), `${NAME}.`]) assert.equal(await w.ask(name), first)
+  assert.equal(w.reads, 1)
+  assert.equal(await w.ask('nobody.example.com'), null)
+  assert.equal(await w.ask('nobody.example.com'), null)
+  assert.equal(w.reads, 2)
+})
+
+it('is read anew after a notification about it, and no other', async () => {
+  const w = world()
+  const first = await w.ask()
+  w.forget('other.example.com')
+  assert.equal(await w.ask(), first)
+  w.stored = null
+  w.forget(NAME)
+  assert.equal(await w.ask(), null)
+  assert.equal(w.reads, 2)
+})
+
+it('a notification wins over a read of the same moment', async () => {
+  const w = world()
+  const asked = w.ask()
+  w.stored = null
+  w.forget(NAME)
+  assert(await asked)
+  assert.equal(await w.ask(), null, 'what was read before is not kept')
+})
+
+it('while notifications may be missed it is read each time; when nobody can be asked, what is there goes on', async () => {
+  const w = world()
+  const first = await w.ask()
+  w.connected = false
+  w.contexts.held.lost()
+  assert.notEqual(await w.ask(), first)
+  assert.equal(w.reads, 2)
+  w.fails = true
+  assert.equal(await w.ask(), first)
+  await assert.rejects(w.ask('nobody.example.com'))
+  w.connected = true
+  w.fails = false
+  await w.ask()
+  const reads = w.reads
+  await w.ask()
+  assert.equal(w.reads, reads)
+})
+
+it('ends with its certificate, to the millisecond; the clock of the CA may be ahead of ours', async () => {
+  const w = world()
+  w.nowMs = START_MS - 60_000
+  assert(await w.ask())
+  w.nowMs = START_MS + 90 * DAY_MS - 1
+  assert(await w.ask())
+  w.nowMs++
+  assert.equal(await w.ask(), null)
+})
+
+it('a key that does not open is no garbage: nothing is served', async () => {
+  const w = world()
+  w.stored = { ...w.stored!, certificate: w.certificate(2) }
+  assert.equal(await w.ask(), null)
+  w.stored = { ...w.stored, certificate: { ...w.certificate(), keySealed: Buffer.alloc(100) } }
+  w.forget(NAME)
+  assert.equal(await w.ask(), null)
+})
+
+it('a CA gets the challenge and never the certificate; others the certificate and never the challenge', async () => {
+  const w = world()
+  const visitors = await w.ask()
+  assert.equal(await w.ask(NAME, ACME_TLS), null, 'there is no challenge')
+  w.stored = { ...w.stored!, challenge: 'token.thumbprint' }
+  // No notification has come yet.
+  const proof = await w.ask(NAME, ACME_TLS)
+  assert(proof !== null)
+  assert.notEqual(proof, visitors)
+  w.forget(NAME)
+  const after = await w.ask()
+  assert(after !== null && after !== proof)
+  assert.equal(w.contexts.alpn(NAME, ['h2', 'http/1.1']), null)
+  assert.equal(w.contexts.alpn(NAME, [ACME_TLS])?.protocol, ACME_TLS)
+})

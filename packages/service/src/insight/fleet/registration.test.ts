@@ -1,0 +1,149 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { lastMigration } from '@prepaint/postgres/migrate.ts'
+import { systemClock } from '@prepaint/runtime/clock.ts'
+import { silentLog } from '@prepaint/runtime/log.ts'
+import { until } from '../../../../../test/support/condition.ts'
+import { openTestDatabase, type TestDatabase } from '../../../../../test/support/database.ts'
+import { startDatabaseClock } from './database-clock.ts'
+import { type NodePulse, readFleet } from './node.ts'
+import { startRegistration } from './registration.ts'
+
+const { pool } = await openTestDatabase()
+const log = silentLog()
+
+const self = (id: string) => ({
+  ...{ id, host: 'amber', version: '1.2.3', roles: ['edge', 'render'] },
+  ...{ cores: 2, slots: 3, schema: lastMigration() },
+})
+const quiet: NodePulse = {
+  ...{ draining: false, running: 0, load: 0.5, memoryBytes: 3e9 },
+  ...{ browser: 'ok', browsers: { alive: 1, started: 4 } },
+}
+
+const join = (id: string, pulse = () => quiet) =>
+  startRegistration({ pool, log, pulse }, self(id), { beatMs: 600_000 })
+
+/** As if the node had last been heard of so long ago. */
+async function silence(id: string, seconds: number): Promise<void> {
+  const sql = `update node set seen_at = clock_timestamp() - $2 * interval '1 second' where id = $1`
+  await pool.query(sql, [id, seconds])
+}
+
+const listed = async () => (await readFleet(pool)).nodes
+const stateOf = async (id: string) => (await listed()).find((node) => node.id === id)?.state ?? 'absent'
+
+it('a node is listed with what it says, from its start to its end', async () => {
+  let pulse = quiet
+  const node = await join('one', () => pulse)
+  const [found] = await listed()
+  const { started_at, seen_at, ...rest } = found!
+  assert.deepEqual(rest, {
+    ...self('one'),
+    ...{ api_port: null, state: 'serving', running: 0, load: 0.5, memory_bytes: 3e9 },
+    ...{ browsers: 1, browsers_started: 4, browser: 'ok' },
+  })
+  assert.equal((await readFleet(pool)).schema, lastMigration())
+
+  pulse = { apiPort: 3000, draining: true, running: 2, load: 1, memoryBytes: 5.4, browser: 'broken' }
+  await silence('one', 10)
+  await node.beat()
+  const [later] = await listed()
+  const said = { api_port: 3000, state: 'draining', running: 2, browser: 'broken', memory_bytes: 5 }
+  assert.partialDeepStrictEqual(later, { ...said, started_at })
+  assert(later!.seen_at >= seen_at)
+  await node.close()
+  assert.deepEqual(await listed(), [])
+})
+
+it('after three missed beats a node is dead; it lives again with the next; after ten minutes it is gone', async () => {
+  const node = await join('silent')
+  const other = await join('other')
+  await silence('silent', 14)
+  assert.equal(await stateOf('silent'), 'serving')
+  await silence('silent', 15.1)
+  assert.equal(await stateOf('silent'), 'dead')
+  await node.beat()
+  assert.equal(await stateOf('silent'), 'serving')
+
+  await silence('silent', 570)
+  await other.beat()
+  assert.equal(await stateOf('silent'), 'dead')
+  await silence('silent', 601)
+  assert.equal(await stateOf('silent'), 'absent')
+  await other.beat()
+  assert.equal((await pool.query(`select from node where id = 'silent'`)).rowCount, 0)
+  // It was only away: it comes back as what it was.
+  await node.beat()
+  assert.equal(await stateOf('silent'), 'serving')
+  await Promise.all([node.close(), other.close()])
+})
+
+it('a node learns of a migration that it cannot work with, and of no other', async () => {
+  const node = await join('outdated')
+  // A beat that PostgreSQL does not take fails nothing.
+  await pool.query('alter table node rename to elsewhere')
+  await node.beat()
+  await pool.query('alter table elsewhere rename to node')
+  let told: string | null = null
+  void node.outdated.then((name) => {
+    told = name
+  })
+  const apply = (name: string, breaking: boolean) =>
+    pool.query(`insert into schema_migration values ($1, '', default, $2)`, [name, breaking])
+  await apply('9001-adds.sql', false)
+  await node.beat()
+  assert.equal(told, null)
+  await apply('9002-breaks.sql', true)
+  await node.beat()
+  assert.equal(await node.outdated, '9002-breaks.sql')
+  await node.close()
+})
+
+it('the time is that of the database, whatever the machine says', async () => {
+  const machine = { nowMs: () => systemClock.nowMs() + 600_000 }
+  const clock = await startDatabaseClock({ pool, log, machine })
+  // A query to the database, whose machine is ours, takes less than two seconds.
+  assert(Math.abs(clock.nowMs() - systemClock.nowMs()) < 2_000)
+  assert(Math.abs(clock.machineAheadMs - 600_000) < 2_000)
+  assert(Number.isInteger(clock.nowMs()))
+  clock.close()
+})
+
+it('the time goes on while the database is away, and is set right when it is back', async () => {
+  /** A database whose clock is so far ahead of the monotonic one. */
+  const state = { aheadMs: 1e12, monotonicMs: 0, away: false, asked: 0 }
+  const query = async () => {
+    state.asked++
+    if (state.away) throw new Error('away')
+    return { rows: [{ ms: state.monotonicMs + state.aheadMs }] }
+  }
+  const clock = await startDatabaseClock(
+    {
+      ...{ pool: { query } as object as TestDatabase['pool'], log },
+      ...{ stopwatch: () => state.monotonicMs / 1_000, machine: { nowMs: () => 0 } },
+    },
+    { everyMs: 5 },
+  )
+  const looked = async () => {
+    const { asked } = state
+    await until('the database was asked again', () => state.asked >= asked + 2)
+  }
+  assert.equal(clock.nowMs(), 1e12)
+  state.away = true
+  state.monotonicMs = 60_000
+  await looked()
+  assert.equal(clock.nowMs(), 1e12 + 60_000)
+  state.aheadMs += 30_000
+  state.away = false
+  await looked()
+  assert.equal(clock.nowMs(), 1e12 + 90_000)
+  // A small step back is waited out, a large one is taken.
+  state.aheadMs -= 999
+  await looked()
+  assert.equal(clock.nowMs(), 1e12 + 90_000)
+  state.aheadMs -= 600_000
+  await looked()
+  assert.equal(clock.nowMs(), 1e12 + 90_000 - 600_999)
+  clock.close()
+})

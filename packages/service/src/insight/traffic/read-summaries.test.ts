@@ -1,0 +1,183 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { AccountId, DomainId } from '@prepaint/contract/ids.ts'
+import { DEFAULT_PLANS } from '@prepaint/contract/settings/plans.ts'
+import { NO_PAGES } from '@prepaint/contract/traffic/verdict-kind.ts'
+import { openTestDatabase } from '../../../../../test/support/database.ts'
+import { columns } from '../../../../../test/support/queue.ts'
+import { addTestDomain, NOON_MS } from '../../../../../test/support/traffic.ts'
+import { forecastRenders, readMonths, readRenders } from './read-renders.ts'
+import { readSummaries } from './read-summaries.ts'
+import { DAYS_KEPT, HOURS_KEPT_DAYS, removeOldTraffic, SUMMARY_DAYS_KEPT } from './retention.ts'
+
+const database = await openTestDatabase()
+const { pool } = database
+
+const HOUR_MS = 3_600_000
+const DOMAINS = 3
+const VERDICTS = ['hit', 'stale', 'rendered', 'pass; timed-out', 'pass; asset', 'sitemap']
+
+/** Domains of one account, by name. */
+async function account(name: string): Promise<[AccountId, DomainId[]]> {
+  const domains: DomainId[] = []
+  for (let n = 0; n < DOMAINS; n++) domains.push(await addTestDomain(pool, `${n}.${name}`))
+  const sql = `update domain set account_id = (select account_id from domain where id = $1)
+                where id = any ($2) returning account_id`
+  const [of] = await database.column<AccountId>(sql, domains[0], domains)
+  return [of!, domains]
+}
+
+/** As a node of any version writes lines, each by domain, hour, verdict and category; so many visits. */
+type Line = [DomainId, number, string, string, number]
+async function write(lines: readonly Line[]): Promise<void> {
+  await pool.query(
+    `insert into traffic_hour as t
+     select domain_id, hour, category, 'x', verdict, visits, 0, 0, 0, 0, '{}'
+       from unnest($1::integer[], $2::timestamptz[], $3::text[], $4::text[], $5::bigint[])
+            as n (domain_id, hour, verdict, category, visits)
+      order by 1, 2, 3, 4, 5
+     on conflict (domain_id, hour, category, crawler, verdict) do update set visits = t.visits + excluded.visits`,
+    [
+      lines.map(([domain]) => domain),
+      lines.map(([, hour]) => new Date(hour * HOUR_MS)),
+      ...[2, 3, 4].map((at) => lines.map((line) => line[at])),
+    ],
+  )
+}
+
+describe('summaries', () => {
+  it('are what the lines add up to, at every hour of the day', async () => {
+    const [of, [steady, mixed]] = await account('every.example')
+    const now = Math.floor(NOON_MS / HOUR_MS)
+    // The hour to come is there already: clocks differ.
+    const hours = Array.from({ length: 9 * 24 }, (_, ago) => now + 1 - ago)
+    const ofSteady = hours.map((hour): Line => [steady!, hour, 'hit', 'search', 1])
+    for (let batch = 0; batch < 2; batch++) await write(ofSteady)
+    await write([
+      ...VERDICTS.map((verdict, at): Line => [mixed!, now, verdict, 'search', 2 ** at]),
+      [mixed!, now, 'hit', 'people', 1_000],
+    ])
+    for (let ago = 0; ago < 24; ago++) {
+      const [first] = await readSummaries(pool, of, NOON_MS - ago * HOUR_MS)
+      assert.deepEqual([first!.day.pages, first!.week.pages], [2 * (26 + ago), 2 * (170 + ago)])
+    }
+    const summaries = await readSummaries(pool, of, NOON_MS)
+    assert.deepEqual(columns(summaries, 'day').flat().slice(1), [
+      { pages: 15, hit_ratio: 0.2 },
+      { pages: 0, hit_ratio: null },
+    ])
+  })
+
+  it('know the same verdicts for no pages as the code does', async () => {
+    for (const verdict of [...NO_PAGES, ...VERDICTS, 'pass; late', 'pass; other', 'pass; x']) {
+      const sql = `select is_for_page(who, $1) from unnest('{search,people}'::text[]) who`
+      assert.deepEqual(await database.column(sql, verdict), [!NO_PAGES.includes(verdict), false], verdict)
+    }
+  })
+})
+
+describe('renders of a month', async () => {
+  const NOW = Date.UTC(2026, 10, 10)
+  const domain = await addTestDomain(pool, 'shop.example')
+  const [account] = await database.column<AccountId>('select account_id from domain where id = $1', domain)
+  const of = { account: account!, domain }
+  await pool.query(`update domain set created_at = '2026-10-01' where id = $1`, [domain])
+
+  const days = async (renders: Record<string, number>) => {
+    await pool.query('truncate render_day')
+    await pool.query(
+      'insert into render_day select $1, key::date, value::integer from jsonb_each_text($2::jsonb)',
+      [domain, JSON.stringify(renders)],
+    )
+  }
+  const renders = async () => (await readRenders(pool, of, 10_000, NOW, DEFAULT_PLANS))[0]!
+  const pace = async () => (await renders()).forecast?.per_day
+
+  // Proves decided "Monthly renders"
+  it('days on which a smaller plan was used up do not count for the pace', async () => {
+    await days({ '2026-11-01': 700, '2026-11-02': 500, '2026-11-08': 690, '2026-11-09': 710 })
+    // 1,200 by the second: at 120 % of `starter` until the seventh, on another plan from the eighth on.
+    assert.equal(await pace(), 700)
+    await days({ '2026-11-01': 700, '2026-11-02': 300, '2026-11-09': 710 })
+    assert.equal(await pace(), 710, 'at 100 %')
+  })
+
+  it('other quiet days do, and months begin anew', async () => {
+    await days({ '2026-10-31': 501, '2026-11-01': 700, '2026-11-02': 499, '2026-11-09': 710 })
+    assert.equal(await pace(), 0)
+  })
+
+  it('of all domains at once the same as of one: a young domain has its own whole days', async () => {
+    const young = { '2026-11-03': 10, '2026-11-07': 20, '2026-11-08': 30, '2026-11-09': 50 }
+    await days({ '2026-10-31': 1_000, ...young })
+    await pool.query(`insert into render_count values ($1, '2026-11-01', 110)`, [domain])
+    for (const [born, perDay] of [
+      ['2026-10-01', 10],
+      ['2026-11-06 23:59:59.999', 30],
+      ['2026-11-07 00:00:00', 40],
+      ['2026-11-08 12:00', 50],
+      ['2026-11-09 00:00:01', undefined],
+    ] as const) {
+      await pool.query('update domain set created_at = $2 where id = $1', [domain, `${born}Z`])
+      const { days: each, ...month } = await renders()
+      assert.deepEqual(await readMonths(pool, of.account, 10_000, NOW, DEFAULT_PLANS), [month])
+      assert.deepEqual([month.used, month.forecast?.per_day, each.length], [110, perDay, 10], born)
+      assert.deepEqual(each[8], { day: '2026-11-09', renders: 50 })
+    }
+  })
+
+  // Ten days are left of November.
+  const NOVEMBER_21 = Date.UTC(2026, 10, 21)
+
+  it('the forecast: one day of a deploy changes nothing, nor does the order of days', () => {
+    const perDay = (days: number[]) =>
+      forecastRenders({ used: 0, limit: 9e9, days, nowMs: NOVEMBER_21 })?.per_day
+    assert.equal(perDay([5, 3, 9_000, 5, 5]), 5)
+    assert.equal(perDay([1, 4]), 2.5)
+    assert.equal(perDay([]), undefined)
+  })
+
+  it('the forecast says on which day the limit is reached: at it, one past it, or not in this month', () => {
+    const on = (used: number, limit: number, days = [10]) =>
+      forecastRenders({ used, limit, days, nowMs: NOVEMBER_21 })?.reaches_limit_on
+    assert.equal(on(50, 100), '2026-11-26')
+    assert.equal(on(0, 99), '2026-11-30')
+    assert.equal(on(0, 100), null, 'in the first moment of the next month')
+    assert.equal(on(100, 100, [0]), '2026-11-21')
+    assert.equal(on(99, 100, [0]), null)
+  })
+})
+
+const TODAY = `(now() at time zone 'UTC')::date`
+const VISITS = `'search', 'Googlebot', 'hit', 1, 0, 0, 0, 0, '{1}'`
+
+/** The values of a row of so many days of `age`, the last of which is kept. */
+const ROWS: [table: string, keptDays: number, values: string][] = [
+  ['traffic_hour', HOURS_KEPT_DAYS, `now() - make_interval(days => age, mins => -1), ${VISITS}`],
+  ['traffic_day', DAYS_KEPT, `${TODAY} - age, ${VISITS}`],
+  ['traffic_path', HOURS_KEPT_DAYS, `${TODAY} - age, true, '/', 1, 'hit', 200`],
+  ['traffic_summary', SUMMARY_DAYS_KEPT, `${TODAY} - age, 0, 1, 1, '{}', '{}'`],
+  ['traffic_forbidden', DAYS_KEPT, `${TODAY} - age, 'search', 'Googlebot', 1, '{/}'`],
+  ['render_day', 0, `(date_trunc('month', ${TODAY}) - interval '12 months')::date - age, 1`],
+]
+
+// Proves decided "Traffic", decided "Retention"
+it('what has outlived its time goes, in steps, and what has not stays', async () => {
+  const { pool } = await openTestDatabase()
+  for (const name of ['a.example', 'b.example']) await addTestDomain(pool, name)
+  for (const [table, kept, values] of ROWS) {
+    await pool.query(`delete from ${table}`)
+    await pool.query(
+      `insert into ${table} select domain.id, ${values} from domain, generate_series($1::int, $2::int) as age`,
+      [kept, kept + 2],
+    )
+  }
+  await pool.query(
+    `insert into traffic_batch select gen_random_uuid(), 1, now() - age
+       from unnest(array[interval '47 hours', interval '49 hours']) as age`,
+  )
+  assert.equal(await removeOldTraffic(pool, { step: 2 }), 2 * 2 * ROWS.length + 1)
+  for (const [table] of ROWS) assert.equal((await pool.query(`select from ${table}`)).rowCount, 2, table)
+  assert.equal((await pool.query('select from traffic_batch')).rowCount, 1)
+  assert.equal(await removeOldTraffic(pool), 0)
+})

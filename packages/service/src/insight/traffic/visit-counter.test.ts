@@ -1,0 +1,242 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { KNOWN_CRAWLERS } from '@prepaint/contract/crawlers/known-crawlers.ts'
+import type { DomainId } from '@prepaint/contract/ids.ts'
+import { stepOf } from '@prepaint/contract/traffic/time-range.ts'
+import { openTestDatabase } from '../../../../../test/support/database.ts'
+import {
+  addTestDomain,
+  GPTBOT,
+  NOON_MS,
+  startTestTraffic,
+  storedLines,
+} from '../../../../../test/support/traffic.ts'
+import { CRAWLER_NAMES, crawlerNumber, OTHER_CRAWLER } from './crawler-numbers.ts'
+import { PATHS_KEPT } from './retention.ts'
+
+let domains = 0
+const database = await openTestDatabase()
+
+const newDomain = (): Promise<DomainId> => addTestDomain(database.pool, `d${++domains}.example.com`)
+const paths = (domain: DomainId) =>
+  database.column<string>(
+    `select concat_ws(' ', path, visits, verdict, status) from traffic_path
+      where domain_id = $1 and not is_failing order by visits desc, path`,
+    domain,
+  )
+
+describe('counting live traffic', () => {
+  // Proves decided "What counts as traffic"
+  it('visits by hour, category, name and verdict; people as one line', async () => {
+    const domain = await newDomain()
+    let nowMs = NOON_MS
+    const traffic = startTestTraffic(database.pool, { nowMs: () => nowMs })
+    for (const verdict of ['hit', 'hit', 'rendered', 'pass; late'])
+      traffic.visit(domain, { verdict, path: '/' })
+    traffic.visit(domain, { crawler: 'ai', agent: GPTBOT, path: '/' })
+    traffic.visit(domain, { crawler: 'ai', agent: 'InventedBot/7', path: '/' })
+    // The site's own front said that it was a crawler, and nobody else does.
+    traffic.visit(domain, { crawler: null, agent: 'curl/8', verdict: 'pass; late' })
+    traffic.visit(domain, { verdict: 'hit' })
+    traffic.visit(domain, { verdict: 'pass; sitemap' })
+    for (let at = 0; at < 3; at++) traffic.visit(domain, { verdict: 'pass; not-a-crawler', crawler: null })
+    nowMs += 3_600_000
+    traffic.visit(domain, { path: '/' })
+    // A clock that is set back opens no hour twice.
+    nowMs -= 3_600_000
+    traffic.visit(domain, { path: '/' })
+    await traffic.close()
+    assert.deepEqual(await storedLines(database.pool, domain), [
+      '12:00 ai GPTBot hit 1',
+      '12:00 ai other hit 1',
+      '12:00 other other pass; late 1',
+      '12:00 people pass; not-a-crawler 3',
+      '12:00 search Googlebot hit 2',
+      '12:00 search Googlebot pass; late 1',
+      '12:00 search Googlebot rendered 1',
+      '12:00 search Googlebot sitemap 2',
+      '13:00 search Googlebot hit 2',
+    ])
+    // Two hours of a day in one batch.
+    const { rows } = await database.pool.query(
+      `select day::text, visits::int, cardinality(times) as steps from traffic_day where domain_id = $1 and crawler = 'Googlebot' and verdict = 'hit'`,
+      [domain],
+    )
+    assert.deepEqual(rows, [{ day: '2026-11-15', visits: 4, steps: stepOf(0.001) + 1 }])
+  })
+
+  it('statuses and times', async () => {
+    const domain = await newDomain()
+    const traffic = startTestTraffic(database.pool)
+    for (const status of [200, 304, 301, 404, 410, 500, 0]) {
+      traffic.visit(domain, { path: '/', status, seconds: status === 404 ? 2 : 0.000_03 })
+    }
+    await traffic.flush()
+    traffic.visit(domain, { path: '/', seconds: 60 })
+    await traffic.close()
+    const { rows } = await database.pool.query(
+      `select visits::int, status_3xx::int, status_4xx::int, status_5xx::int, unanswered::int, times
+         from traffic_hour where domain_id = $1`,
+      [domain],
+    )
+    const times = new Array<number>(stepOf(60) + 1).fill(0)
+    times[0] = 6
+    times[stepOf(2)] = 1
+    times[stepOf(60)] = 1
+    assert.deepEqual(rows, [{ visits: 8, status_3xx: 2, status_4xx: 2, status_5xx: 1, unanswered: 1, times }])
+  })
+
+  it('the crawler that came last, and no earlier one after it', async () => {
+    const domain = await newDomain()
+    let nowMs = NOON_MS
+    const [one, two] = [1, 2].map(() => startTestTraffic(database.pool, { nowMs: () => nowMs }))
+    one!.visit(domain)
+    nowMs += 1_000
+    two!.visit(domain, { crawler: 'ai', agent: GPTBOT })
+    nowMs += 1_000
+    two!.visit(domain, { crawler: null, verdict: 'pass; not-a-crawler' })
+    await two!.close()
+    await one!.close()
+    const { rows } = await database.pool.query(
+      'select crawler, category, seen_at from traffic_last where domain_id = $1',
+      [domain],
+    )
+    assert.deepEqual(rows, [{ crawler: 'GPTBot', category: 'ai', seen_at: new Date(NOON_MS + 1_000) }])
+  })
+})
+
+describe('the bounds of what is counted', () => {
+  // Proves decided "Traffic counts"
+  it('names past those of one domain count as other; lines past all are lost, and nothing else is', async () => {
+    const [crowded, quiet] = [await newDomain(), await newDomain()]
+    const limits = { domainLines: 2, lines: 4, domainPaths: 1, paths: 1 }
+    const traffic = startTestTraffic(database.pool, { limits })
+    traffic.visit(crowded, { path: '/a' })
+    traffic.visit(crowded, { agent: 'bingbot', path: '/b' })
+    // The third name, and the fourth with the same verdict.
+    traffic.visit(crowded, { agent: 'YandexBot', path: '/c' })
+    traffic.visit(crowded, { agent: 'Baiduspider', path: '/d' })
+    traffic.visit(quiet, { path: '/a' })
+    // There are four lines: these need one more each.
+    traffic.visit(quiet, { agent: 'bingbot', path: '/a' })
+    traffic.visit(await newDomain())
+    traffic.visit(quiet, { path: '/a' })
+    await traffic.flush()
+    assert.deepEqual(await storedLines(database.pool, crowded), [
+      '12:00 search Bingbot hit 1',
+      '12:00 search Googlebot hit 1',
+      '12:00 search other hit 2',
+    ])
+    assert.deepEqual(await storedLines(database.pool, quiet), ['12:00 search Googlebot hit 2'])
+    assert.deepEqual(await paths(crowded), [' 3  0', '/d 1 hit 200'])
+    // What was written makes room.
+    traffic.visit(quiet, { agent: 'bingbot' })
+    await traffic.close()
+    assert.equal((await storedLines(database.pool, quiet)).length, 2)
+  })
+
+  it('ever new paths leave few rows, those that come often, and the number of the rest', async () => {
+    const domain = await newDomain()
+    const traffic = startTestTraffic(database.pool)
+    let asked = 0
+    for (let flush = 0; flush < 6; flush++) {
+      for (let at = 0; at < 200; at++) {
+        traffic.visit(domain, { path: '/often' })
+        traffic.visit(domain, { path: `/invented-${flush}-${at}` })
+        asked += 2
+      }
+      await traffic.flush()
+    }
+    await traffic.close()
+    const rows = await paths(domain)
+    assert(rows.length > 50 && rows.length <= 2 * PATHS_KEPT + 1, `${rows.length} rows`)
+    assert(rows.includes('/often 1200 hit 200'))
+    const sql = 'select sum(visits)::int from traffic_path where domain_id = $1 and not is_failing'
+    assert.deepEqual(await database.column(sql, domain), [asked])
+  })
+})
+
+describe('writing what was counted', () => {
+  it('nodes add up, whatever they write at the same time', async () => {
+    const all = await Promise.all(Array.from({ length: 10 }, newDomain))
+    const nodes = Array.from({ length: 4 }, () => startTestTraffic(database.pool))
+    for (let round = 0; round < 5; round++) {
+      for (const [at, node] of nodes.entries()) {
+        // Each in another order.
+        for (const domain of at % 2 === 0 ? all : all.toReversed()) node.visit(domain, { path: '/' })
+      }
+      await Promise.all(nodes.map((node) => node.flush()))
+    }
+    await Promise.all(nodes.map((node) => node.close()))
+    for (const domain of all) {
+      assert.deepEqual(await storedLines(database.pool, domain), ['12:00 search Googlebot hit 20'])
+      assert.deepEqual(await paths(domain), ['/ 20 hit 200'])
+    }
+  })
+
+  // Proves decided "Traffic counts"
+  it('while PostgreSQL is away nothing is lost, also where it comes back only at the end', async (t) => {
+    const domain = await newDomain()
+    let nowMs = NOON_MS
+    const traffic = startTestTraffic(database.pool, { nowMs: () => nowMs })
+    const away = t.mock.method(database.pool, 'connect', async () => {
+      throw new Error('PostgreSQL is away')
+    })
+    for (let hour = 0; hour < 2; hour++) {
+      traffic.visit(domain, { path: '/' })
+      await traffic.flush()
+      nowMs += 3_600_000
+    }
+    const closed = traffic.close()
+    assert.equal(away.mock.callCount(), 3)
+    away.mock.restore()
+    await closed
+    const lines = ['12:00 search Googlebot hit 1', '13:00 search Googlebot hit 1']
+    assert.deepEqual(await storedLines(database.pool, domain), lines)
+  })
+
+  it('a batch whose commit was not answered is not added twice', async (t) => {
+    const domain = await newDomain()
+    const traffic = startTestTraffic(database.pool)
+    traffic.visit(domain, { path: '/' })
+    const client = await database.pool.connect()
+    const query = client.query.bind(client) as (...asked: unknown[]) => Promise<unknown>
+    const broken = async (...asked: unknown[]) => {
+      const result = await query(...asked)
+      if (asked[0] === 'commit') throw new Error('the connection broke off')
+      return result
+    }
+    t.mock.method(client, 'query', broken as typeof client.query)
+    t.mock.method(database.pool, 'connect', async () => client)
+    await traffic.flush()
+    t.mock.restoreAll()
+    traffic.visit(domain, { path: '/' })
+    await traffic.close()
+    assert.deepEqual(await storedLines(database.pool, domain), ['12:00 search Googlebot hit 2'])
+    assert.deepEqual(await paths(domain), ['/ 2 hit 200'])
+  })
+
+  it('a domain that is gone, or a path that cannot be stored, takes nothing else with it', async () => {
+    const [gone, stays] = [await newDomain(), await newDomain()]
+    const traffic = startTestTraffic(database.pool)
+    traffic.visit(gone, { path: '/' })
+    traffic.visit(stays, { path: '/' })
+    await database.pool.query('delete from domain where id = $1', [gone])
+    await traffic.flush()
+    // PostgreSQL can never store it.
+    traffic.visit(stays, { path: '/a\0b' })
+    await traffic.flush()
+    traffic.visit(stays, { path: '/' })
+    await traffic.close()
+    assert.deepEqual(await storedLines(database.pool, stays), ['12:00 search Googlebot hit 2'])
+    assert.deepEqual(await storedLines(database.pool, gone), [])
+  })
+})
+
+it('every entry of the list has a name of its own; invented names are `other`', () => {
+  for (const userAgent of ['MyOwnBot/1.0', `${'x'.repeat(512)}googlebot`, '', undefined]) {
+    assert.equal(crawlerNumber(userAgent), OTHER_CRAWLER)
+  }
+  assert.equal(new Set(CRAWLER_NAMES).size, KNOWN_CRAWLERS.length + 1)
+  assert(CRAWLER_NAMES.length < 256, 'numbers of names are packed into eight bits')
+})

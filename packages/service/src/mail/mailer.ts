@@ -1,0 +1,131 @@
+import type { Log } from '@prepaint/runtime/log.ts'
+import { within } from '@prepaint/runtime/within.ts'
+import { compose, type Letter } from './letter.ts'
+import type { MailSettings } from './mail-settings.ts'
+
+export type Mail = Letter & {
+  to: string
+  messageId?: string
+  headers?: Record<string, string>
+}
+
+/** `sent`: the server accepted it. `refused`: by the server, for good (5xx for this recipient or this message). */
+export type MailOutcome = 'sent' | 'refused' | 'failed'
+
+export type Mailer = {
+  /** Never rejects: errors are logged. */
+  send(mail: Mail): Promise<MailOutcome>
+  close(): Promise<void>
+}
+
+const TIMES = { connectMs: 5_000, silentMs: 10_000, wholeMs: 20_000 }
+/** Concurrent e-mails, as many as a node sends notifications at once; more are refused. */
+const AT_ONCE = 32
+
+/**
+ * The certificate must be valid. Bypasses the address guard: the operator's server may have a private address. Loads the
+ * library, which most nodes do not need.
+ */
+export async function createMailer(
+  { host, port, secure, requireTls, auth, from }: MailSettings,
+  log: Log,
+  times = TIMES,
+  ca?: string,
+): Promise<Mailer> {
+  const { createTransport } = await import('nodemailer')
+  const transport = createTransport({
+    host,
+    port,
+    secure,
+    requireTLS: requireTls,
+    ...(auth && { auth }),
+    tls: { rejectUnauthorized: true, minVersion: 'TLSv1.2', ...(ca !== undefined && { ca }) },
+    connectionTimeout: times.connectMs,
+    dnsTimeout: times.connectMs,
+    greetingTimeout: times.silentMs,
+    socketTimeout: times.silentMs,
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  })
+  const underWay = new Set<Promise<unknown>>()
+
+  async function send({ to, subject, text, html, messageId, headers = {} }: Mail): Promise<MailOutcome> {
+    // Prevents header injection, in addition to earlier validation.
+    if (/[\r\n\0<>,;"]/.test(to) || /[\r\n\0]/.test(subject)) {
+      log.warn(
+        'an e-mail was not sent: its address or subject has characters that are not allowed in a header',
+      )
+      return 'refused'
+    }
+    if (underWay.size >= AT_ONCE) {
+      log.warn('an e-mail was not sent: too many are being sent')
+      return 'failed'
+    }
+    const sending = transport.sendMail({
+      from,
+      to: { name: '', address: to },
+      subject,
+      text,
+      html,
+      ...(messageId !== undefined && { messageId }),
+      headers: { ...headers, 'Auto-Submitted': 'auto-generated' },
+    })
+    underWay.add(sending)
+    try {
+      if ((await within(times.wholeMs, sending, 'late')) !== 'late') return 'sent'
+      log.warn({ host, port }, 'an e-mail was not sent: the server took too long')
+      return 'failed'
+    } catch (error) {
+      // The log must not reveal who has an account.
+      log.warn({ host, port, reason: reasonOf(error) }, 'an e-mail was not sent')
+      return isForGood(error) ? 'refused' : 'failed'
+    } finally {
+      void sending.catch(() => {}).finally(() => underWay.delete(sending))
+    }
+  }
+
+  return {
+    send,
+    async close() {
+      await Promise.allSettled(underWay)
+      transport.close()
+    },
+  }
+}
+
+/** Not after `AUTH` or `MAIL FROM`: those are about our settings. */
+function isForGood(error: unknown): boolean {
+  const { responseCode, command } = error as { responseCode?: unknown; command?: unknown }
+  return Number(responseCode) >= 500 && (command === 'RCPT TO' || command === 'DATA')
+}
+
+function reasonOf(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
+  const status = error instanceof Error && 'responseCode' in error ? ` ${String(error.responseCode)}` : ''
+  return code + status
+}
+
+/** `url` contains the recipient's token; `endsAt` is ISO 8601 UTC. */
+export type SignInLetter = { kind: 'invitation' | 'reset'; to: string; url: string; endsAt: string }
+
+const WORDS = {
+  invitation: {
+    subject: 'Your Prepaint account',
+    lines: ['You have been invited to Prepaint. Set a password to create your account:'],
+    button: 'Set a password',
+    last: 'If you did not expect an invitation, ignore this e-mail: no account is created.',
+  },
+  reset: {
+    subject: 'Reset your Prepaint password',
+    lines: ['A new password was requested for your Prepaint account. Use this link to set it:'],
+    button: 'Set a new password',
+    last: 'If you did not request it, ignore this e-mail: your password stays the same.',
+  },
+} as const
+
+export function write({ kind, to, url, endsAt }: SignInLetter): Mail {
+  const { subject, lines, button, last } = WORDS[kind]
+  const ends = `The link works once, until ${endsAt.slice(0, 16).replace('T', ' ')} UTC.`
+  const foot = [{ text: 'Or copy this link:', link: { url, label: url } }, { text: `${ends} ${last}` }]
+  return { to, ...compose(subject, [{ lines, link: { url, label: button } }], foot) }
+}

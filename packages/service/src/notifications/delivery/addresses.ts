@@ -1,0 +1,154 @@
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { AppError } from '@prepaint/contract/errors.ts'
+import type { AccountId } from '@prepaint/contract/ids.ts'
+import { INCIDENT_KINDS } from '@prepaint/contract/notifications/kinds.ts'
+import { type Queryable, transaction } from '@prepaint/postgres/transaction.ts'
+import type pg from 'pg'
+import { z } from 'zod'
+import { parseEmail } from '../../accounts/email.ts'
+import { channelPurpose, type Vault } from '../../certificates/vault/vault.ts'
+import { cancelWaiting } from './endpoints.ts'
+
+/** Confirmation e-mails in 24 hours. */
+const PER_ADDRESS = 3
+const PER_ACCOUNT = 20
+/** Each address; it chooses kinds of incidents, and the weekly report. */
+const TOLD_OF = ['incident.opened', 'incident.updated', 'incident.resolved', 'mail.reminder']
+
+export const addressSchema = z.object({
+  email: z.string(),
+  kinds: z.array(z.enum(INCIDENT_KINDS)).describe('Kinds of incidents that it is told of; default: all'),
+  weekly_report: z.boolean(),
+  state: z
+    .enum(['waiting', 'confirmed', 'unsubscribed', 'refused'])
+    .describe('`waiting`: not confirmed yet; `refused`: the mail server refused the address'),
+})
+
+export const addressesSchema = z
+  .array(addressSchema.omit({ state: true }).partial({ kinds: true, weekly_report: true }))
+  .max(10)
+
+type Address = z.infer<typeof addressSchema>
+
+export async function listAddresses(db: Queryable, account: AccountId): Promise<Address[]> {
+  const { rows } = await db.query<Address>(
+    `select address as email, coalesce(kinds, $2) as kinds, 'report.weekly' = any (events) as weekly_report, state
+       from channel where account_id = $1 and format = 'mail' order by id`,
+    [account, INCIDENT_KINDS],
+  )
+  return rows
+}
+
+/** Replaces the list. New and unsubscribed addresses get a confirmation e-mail. Throws `invalid_field`. */
+export async function setAddresses(
+  pool: pg.Pool,
+  account: AccountId,
+  inputs: z.infer<typeof addressesSchema>,
+): Promise<Address[]> {
+  const emails = inputs.map(({ email }) => parseEmail(email))
+  for (const [at, email] of emails.entries()) {
+    const isTwice = emails.indexOf(email) < at
+    if (email !== null && !isTwice) continue
+    const why = email === null ? 'must be an e-mail address' : 'is listed twice'
+    throw new AppError('invalid_field', { word: `emails[${at}].email ${why}` })
+  }
+  return transaction(pool, async (client) => {
+    await client.query('select from account where id = $1 for no key update', [account])
+    const others = `account_id = $1 and format = 'mail' and lower(address) <> all ($2::text[])`
+    await client.query(`delete from channel where ${others}`, [account, emails])
+    for (const [at, { kinds, weekly_report: report = false }] of inputs.entries()) {
+      const { rows } = await client.query<{ id: number; is_settled: boolean | null }>(
+        `insert into channel as c (account_id, format, address, kinds, events, state)
+         values ($1, 'mail', $2, $3, $4, 'waiting')
+         on conflict (account_id, lower(address)) where format = 'mail'
+           do update set kinds = excluded.kinds, events = excluded.events
+         returning id, state = 'confirmed' or (state = 'waiting' and confirm_until > clock_timestamp()) as is_settled`,
+        [account, emails[at], kinds && [...new Set(kinds)], report ? [...TOLD_OF, 'report.weekly'] : TOLD_OF],
+      )
+      const { id, is_settled: isSettled } = rows[0]!
+      if (isSettled !== true) await askToConfirm(client, account, id, emails[at]!)
+    }
+    return listAddresses(client, account)
+  })
+}
+
+/** Within the limits; else nothing is sent. */
+async function askToConfirm(client: Queryable, account: AccountId, id: number, email: string): Promise<void> {
+  // Two accounts that name one address at once are counted one after the other.
+  await client.query('lock table confirmation in share row exclusive mode')
+  await client.query(
+    `with lately as (select * from confirmation where sent_at > clock_timestamp() - interval '24 hours'),
+     counted as (
+       insert into confirmation (email, account_id)
+       select $1, $2 where (select count(*) from lately where email = $1) < $3
+          and (select count(*) from lately where account_id = $2) < $4
+       returning id),
+     asked as (
+       update channel set confirm_round = confirm_round + 1, confirm_until = clock_timestamp() + interval '7 days'
+        where id = $5 and exists (select from counted) returning *)
+     select record_event(account_id, null, null, 'mail.confirmation', 'confirmation ' || id || ' ' || confirm_round, '{}', id)
+       from asked`,
+    [email, account, PER_ADDRESS, PER_ACCOUNT, id],
+  )
+}
+
+// Links in e-mails carry `<address>.<round>.<HMAC>`. Nothing of them is stored: a repeated e-mail has the same link, and
+// a token counts as long as its address has the same secret.
+
+/** The secret of an address, made at its first use. Throws MasterKeyError. */
+export async function secretOf(db: Queryable, vault: Vault, address: number): Promise<Buffer> {
+  const purpose = channelPurpose(address)
+  const { rows } = await db.query<{ key_sealed: Buffer }>(
+    'update channel set key_sealed = coalesce(key_sealed, $2) where id = $1 returning key_sealed',
+    [address, await vault.seal(purpose, randomBytes(32))],
+  )
+  return vault.open(purpose, rows[0]!.key_sealed)
+}
+
+/** `round` 0: to unsubscribe. */
+export function linkToken(secret: Buffer, address: number, round: number): string {
+  const mac = createHmac('sha256', secret).update(`link ${round}`).digest('base64url')
+  return [address, round, mac].join('.')
+}
+
+/** Null: not genuine. */
+export async function readLink(
+  db: Queryable,
+  vault: Vault,
+  token: string,
+): Promise<{ address: number; round: number } | null> {
+  const [address = 0, round = 0] = /^(\d{1,9})\.(\d{1,9})\.[\w-]{43}$/.exec(token)?.slice(1).map(Number) ?? []
+  const { rows } = await db.query<{ key_sealed: Buffer }>(
+    `select key_sealed from channel where id = $1 and format = 'mail' and key_sealed is not null`,
+    [address],
+  )
+  if (rows[0] === undefined) return null
+  try {
+    const genuine = linkToken(vault.open(channelPurpose(address), rows[0].key_sealed), address, round)
+    return timingSafeEqual(Buffer.from(genuine), Buffer.from(token)) ? { address, round } : null
+  } catch {
+    // Of another length, or sealed with a master key that is lost.
+    return null
+  }
+}
+
+/** At once and as often as asked. The address; null: it was removed. */
+export async function unsubscribe(db: Queryable, address: number): Promise<string | null> {
+  const { rows } = await db.query<{ email: string }>(
+    `update channel set state = 'unsubscribed', confirm_until = null where id = $1 returning address as email`,
+    [address],
+  )
+  await cancelWaiting(db, address)
+  return rows[0]?.email ?? null
+}
+
+/** Once, within seven days. The address; null: used, ended, or never was one. */
+export async function confirm(db: Queryable, vault: Vault, token: string): Promise<string | null> {
+  const link = await readLink(db, vault, token)
+  const { rows } = await db.query<{ email: string }>(
+    `update channel set state = 'confirmed', confirm_until = null
+      where id = $1 and confirm_round = $2 and confirm_until > clock_timestamp() returning address as email`,
+    [link?.address, link?.round],
+  )
+  return rows[0]?.email ?? null
+}

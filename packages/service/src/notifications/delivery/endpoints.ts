@@ -1,0 +1,160 @@
+import { randomBytes } from 'node:crypto'
+import { AppError } from '@prepaint/contract/errors.ts'
+import type { AccountId } from '@prepaint/contract/ids.ts'
+import { timeSchema } from '@prepaint/contract/notifications/lists.ts'
+import type { Plan } from '@prepaint/contract/settings/plans.ts'
+import { type Queryable, transaction } from '@prepaint/postgres/transaction.ts'
+import type pg from 'pg'
+import { z } from 'zod'
+import { channelPurpose, type Vault } from '../../certificates/vault/vault.ts'
+
+export const EVENT_TYPES = [
+  'incident.opened',
+  'incident.updated',
+  'incident.resolved',
+  'domain.live',
+  'domain.certificate_issued',
+  'deploy.detected',
+  'warm.finished',
+  'report.weekly',
+] as const
+
+const ENDPOINTS_LIMIT = 5
+
+export const endpointSchema = z
+  .object({
+    id: z.int(),
+    url: z.string(),
+    format: z.enum(['standard', 'slack']),
+    events: z.array(z.enum(EVENT_TYPES)),
+    is_active: z.boolean(),
+    created_at: timeSchema,
+    failing_since: timeSchema.nullable().describe('Since when no delivery succeeded; null: the last one did'),
+    switched_off_at: timeSchema
+      .nullable()
+      .describe('Switched off after three days of failures, or by status 410'),
+  })
+  .meta({ id: 'Endpoint' })
+
+export type Endpoint = z.infer<typeof endpointSchema>
+
+export const newEndpointSchema = z.object({
+  url: z.string().describe('https, port 443 or from 1024 up'),
+  format: endpointSchema.shape.format.optional(),
+  events: endpointSchema.shape.events
+    .min(1)
+    .optional()
+    .describe('Types of events; default: all but `report.weekly`'),
+})
+
+export const endpointChangeSchema = newEndpointSchema
+  .omit({ format: true })
+  .partial()
+  .extend({
+    is_active: z.boolean().optional().describe('false: cancels what waits; true: forgets past failures'),
+  })
+
+export function requireEndpoints(plan: Plan): void {
+  if (!plan.webhooks) throw new AppError('plan_without_endpoints')
+}
+
+const FIELDS = `id, address as url, format, events, state = 'confirmed' as is_active, iso_time(created_at) as created_at,
+  iso_time(failing_since) as failing_since, iso_time(switched_off_at) as switched_off_at`
+
+/** `account` null: of all, for operators. */
+const OWN = `format <> 'mail' and ($1::integer is null or account_id = $1)`
+
+export async function listEndpoints(db: Queryable, account: AccountId): Promise<Endpoint[]> {
+  const { rows } = await db.query<Endpoint>(`select ${FIELDS} from channel where ${OWN} order by id`, [
+    account,
+  ])
+  return rows
+}
+
+/** The caller has checked plan and URL. Throws `endpoint_limit`, or MasterKeyError if nothing can be sealed here. */
+export async function createEndpoint(
+  pool: pg.Pool,
+  vault: Vault,
+  account: AccountId,
+  input: z.infer<typeof newEndpointSchema>,
+): Promise<Endpoint & { secret: string }> {
+  const { url, format = 'standard', events = EVENT_TYPES.filter((type) => type !== 'report.weekly') } = input
+  const secret = randomBytes(32)
+  // Before the transaction: it may register the master key in one of its own.
+  await vault.admit()
+  return transaction(pool, async (client) => {
+    await client.query('select from account where id = $1 for no key update', [account])
+    const { rows } = await client.query<{ id: number; used: number }>(
+      `select nextval(pg_get_serial_sequence('channel', 'id'))::integer as id, count(*)::integer as used
+         from channel where ${OWN}`,
+      [account],
+    )
+    const { id, used } = rows[0]!
+    if (used >= ENDPOINTS_LIMIT) throw new AppError('endpoint_limit')
+    const made = await client.query<Endpoint>(
+      `insert into channel (id, account_id, address, format, events, key_sealed) overriding system value
+       values ($1, $2, $3, $4, $5, $6) returning ${FIELDS}`,
+      [id, account, url, format, [...new Set(events)], await vault.seal(channelPurpose(id), secret)],
+    )
+    return { ...made.rows[0]!, secret: `whsec_${secret.toString('base64')}` }
+  })
+}
+
+/** Throws `endpoint_not_found`. */
+export async function updateEndpoint(
+  pool: pg.Pool,
+  account: AccountId,
+  id: number,
+  { url, events, is_active: isActive }: z.infer<typeof endpointChangeSchema>,
+): Promise<Endpoint> {
+  return transaction(pool, async (client) => {
+    const { rows } = await client.query<Endpoint>(
+      `update channel set address = coalesce($3, address), events = coalesce($4, events),
+              state = case when $5 then 'confirmed' when not $5 then 'off' else state end,
+              failing_since = case when $5 then null else failing_since end,
+              failures = case when $5 then 0 else failures end,
+              switched_off_at = case when $5 then null else switched_off_at end
+        where ${OWN} and id = $2::bigint returning ${FIELDS}`,
+      [account, id, url, events && [...new Set(events)], isActive],
+    )
+    const endpoint = found(rows)
+    if (isActive === false) await cancelWaiting(client, id)
+    return endpoint
+  })
+}
+
+export async function cancelWaiting(client: Queryable, channel: number): Promise<void> {
+  const sql = `update delivery set state = 'cancelled' where channel_id = $1 and state = 'waiting'`
+  await client.query(sql, [channel])
+}
+
+/** Its deliveries are deleted too. Throws `endpoint_not_found`. */
+export async function deleteEndpoint(
+  db: Queryable,
+  account: AccountId | null,
+  id: number,
+): Promise<{ id: number; url: string }> {
+  const { rows } = await db.query<{ id: number; url: string }>(
+    `delete from channel where ${OWN} and id = $2::bigint returning id, address as url`,
+    [account, id],
+  )
+  return found(rows)
+}
+
+/** Throws `endpoint_not_found`. */
+export async function ownerOfEndpoint(
+  db: Queryable,
+  account: AccountId | null,
+  id: number,
+): Promise<AccountId> {
+  const { rows } = await db.query<{ account_id: AccountId }>(
+    `select account_id from channel where ${OWN} and id = $2::bigint`,
+    [account, id],
+  )
+  return found(rows).account_id
+}
+
+function found<Row>([row]: readonly Row[]): Row {
+  if (row === undefined) throw new AppError('endpoint_not_found')
+  return row
+}

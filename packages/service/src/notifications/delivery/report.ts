@@ -1,0 +1,106 @@
+import type { AccountId } from '@prepaint/contract/ids.ts'
+import type { Queryable } from '@prepaint/postgres/transaction.ts'
+import type pg from 'pg'
+import { z } from 'zod'
+import { FAILING } from '../incidents/facts.ts'
+
+const domainSchema = z.object({
+  domain: z.string(),
+  visits: z.number(),
+  hit_ratio: z.number().nullable(),
+  renders: z.number(),
+  pages_failing: z.int().describe('Pages whose last render failed in this week'),
+  incidents: z.int(),
+  deploys: z.int(),
+})
+
+export const reportSchema = z
+  .object({
+    week: z.string().describe('ISO 8601, Monday to Sunday in UTC'),
+    from: z.string(),
+    to: z.string(),
+    visits: z.number().describe('Requests of crawlers'),
+    visits_before: z.number().describe('The same, of the week before'),
+    hit_ratio: z.number().nullable(),
+    renders: z.number(),
+    crawlers: z.array(z.object({ crawler: z.string(), visits: z.number() })).describe('At most 10'),
+    domains: z.array(domainSchema).describe('At most 50, those with the most requests'),
+  })
+  .meta({ id: 'Report' })
+
+export type Report = z.infer<typeof reportSchema>
+
+/** Of requests for pages; null: none. */
+const hitRatio = (since: string) =>
+  `round(sum(visits) filter (where ${since} and verdict in ('hit', 'stale'))::numeric
+         / nullif(sum(visits) filter (where ${since} and is_for_page(category, verdict)), 0), 4)::float8 as hit_ratio`
+
+/** The 50 domains with the most visits, and the 10 crawlers. `week` null: the last whole one. Null: no such week. */
+export async function readReport(
+  db: Queryable,
+  account: AccountId,
+  week: string | null,
+): Promise<Report | null> {
+  const total = await db.query<Omit<Report, 'crawlers' | 'domains'>>(
+    `select to_char(monday, 'IYYY"-W"IW') as week, monday::text as from, (monday + 6)::text as to, t.*,
+            (select coalesce(sum(r.renders), 0)::float8 from render_day r join domain d on d.id = r.domain_id
+              where d.account_id = $1 and r.day >= monday and r.day < monday + 7) as renders
+       from (select coalesce(to_date($2, 'IYYY"-W"IW'), date_trunc('week', now() at time zone 'UTC')::date - 7) as monday) w,
+            lateral (
+              select coalesce(sum(visits) filter (where day >= monday), 0)::float8 as visits,
+                     coalesce(sum(visits) filter (where day < monday), 0)::float8 as visits_before,
+                     ${hitRatio('day >= monday')}
+                from traffic_day t join domain d on d.id = t.domain_id
+               where d.account_id = $1 and t.category <> 'people' and t.day >= monday - 7 and t.day < monday + 7) t`,
+    [account, week],
+  )
+  const head = total.rows[0]!
+  // PostgreSQL takes a week 54 as one of the next year.
+  if (week !== null && head.week !== week) return null
+  const crawlers = await db.query<Report['crawlers'][number]>(
+    `select crawler, sum(visits)::float8 as visits from traffic_day t join domain d on d.id = t.domain_id
+      where d.account_id = $1 and t.category <> 'people' and t.day >= $2::date and t.day < $2::date + 7
+      group by crawler order by 2 desc, 1 limit 10`,
+    [account, head.from],
+  )
+  const domains = await db.query<Report['domains'][number]>(
+    `select d.custom_domain as domain, t.visits, t.hit_ratio,
+            (select coalesce(sum(r.renders), 0)::float8 from render_day r
+              where r.domain_id = d.id and r.day >= $2::date and r.day < $2::date + 7) as renders,
+            (select count(*)::integer from last_render l where l.domain_id = d.id and l.outcome = any ($3)
+                and l.ended_at >= $2::date and l.ended_at < $2::date + 7) as pages_failing,
+            (select count(*)::integer from incident i
+              where i.domain_id = d.id and i.opened_at >= $2::date and i.opened_at < $2::date + 7) as incidents,
+            (select count(*)::integer from event e where e.account_id = $1 and e.domain_id = d.id
+                and e.type = 'deploy.detected' and e.created_at >= $2::date and e.created_at < $2::date + 7) as deploys
+       from domain d join lateral (
+         select coalesce(sum(visits), 0)::float8 as visits,
+                ${hitRatio('true')}
+           from traffic_day where domain_id = d.id and category <> 'people' and day >= $2::date and day < $2::date + 7) t on true
+      where d.account_id = $1 order by t.visits desc, d.custom_domain limit 50`,
+    [account, head.from, [...FAILING, 'challenge', 'shrunk']],
+  )
+  return { ...head, crawlers: crawlers.rows, domains: domains.rows }
+}
+
+/** On Mondays from 06:00 UTC, until Tuesday noon: once for each account with visits that wants it. `now`: for tests. */
+export async function recordReports(pool: pg.Pool, now: Date | null = null): Promise<void> {
+  const { rows } = await pool.query<{ id: AccountId; week: string; key: string }>(
+    `with clock as (select coalesce($1, now()) at time zone 'UTC' as at),
+          week as (select date_trunc('week', at)::date as monday from clock
+                    where at - date_trunc('week', at) between interval '6 hours' and interval '36 hours')
+     select a.id, to_char(w.monday - 7, 'IYYY"-W"IW') as week, 'report ' || a.id || ' ' || w.monday as key
+       from account a, week w
+      where a.suspended_at is null
+        and exists (select from channel c where c.account_id = a.id and c.state = 'confirmed' and 'report.weekly' = any (c.events))
+        and not exists (select from event e where e.key = 'report ' || a.id || ' ' || w.monday)
+        and exists (select from traffic_day t join domain d on d.id = t.domain_id
+                     where d.account_id = a.id and t.category <> 'people' and t.day >= w.monday - 7 and t.day < w.monday)
+      order by a.id limit 100`,
+    [now],
+  )
+  for (const { id, week, key } of rows) {
+    const report = await readReport(pool, id, week)
+    await pool.query(`select record_event($1, null, null, 'report.weekly', $2, $3)`, [id, key, { report }])
+  }
+}

@@ -1,0 +1,141 @@
+import type { AccountId, DomainId } from '@prepaint/contract/ids.ts'
+import { INCIDENT_KINDS, KINDS } from '@prepaint/contract/notifications/kinds.ts'
+import { nextField, pageOf, pageQuery, timeSchema } from '@prepaint/contract/notifications/lists.ts'
+import { removeOld, type Steps } from '@prepaint/postgres/remove-old.ts'
+import type { Queryable } from '@prepaint/postgres/transaction.ts'
+import type pg from 'pg'
+import { z } from 'zod'
+import type { Facts } from './facts.ts'
+import { newestOfPaths } from './rules.ts'
+import type { Action } from './watch.ts'
+
+/** Of an incident that was opened, changed or resolved: `{account, data}` as of its live event (`record_incident`). */
+export const INCIDENT_CHANNEL = 'incident'
+
+const KEPT_DAYS = 400
+
+/** As in the API and in events. */
+const incidentSchema = z
+  .object({
+    id: z.int(),
+    domain: z.string(),
+    kind: z.enum(INCIDENT_KINDS),
+    state: z.enum(['open', 'resolved']),
+    since: timeSchema.describe('When the problem began'),
+    opened_at: timeSchema.describe('When it was reported'),
+    resolved_at: timeSchema.nullable(),
+    resolution: z.string().nullable().describe('Why it ended; `inactive`: the domain was switched off'),
+    summary: z.string(),
+    evidence: z.object({
+      count: z.int().describe('What the summary counts'),
+      pages: z
+        .array(
+          z.object({ path: z.string(), outcome: z.string(), detail: z.string().nullable(), at: timeSchema }),
+        )
+        .max(3),
+      changes: z
+        .array(z.object({ what: z.enum(['deploy', 'settings', 'certificate', 'dns']), at: timeSchema }))
+        .describe('What changed in the day before'),
+      level: z.int().nullable().describe('Of `quota_reached`: percent'),
+      advice: z.string().describe('What to try first'),
+      url: z.string().describe('The screen that shows it'),
+    }),
+  })
+  .meta({ id: 'Incident' })
+
+export type Incident = z.infer<typeof incidentSchema>
+type Evidence = Incident['evidence']
+
+export const incidentsSchema = z.object({ incidents: z.array(incidentSchema), next: nextField })
+
+export const incidentQuery = pageQuery.extend({
+  domain: z.string().optional(),
+  state: incidentSchema.shape.state.optional(),
+})
+
+/** Open first, newest first. `account` null: of all, for operators. */
+export async function listIncidents(
+  db: Queryable,
+  account: AccountId | null,
+  domain: DomainId | null,
+  { state, limit, after }: Omit<z.infer<typeof incidentQuery>, 'domain'>,
+): Promise<z.infer<typeof incidentsSchema>> {
+  // Comparing rows and ordering by all columns forces the index `incident_list`: nothing is sorted.
+  const whose = account === null ? '0::integer' : 'i.account_id'
+  const { rows } = await db.query<{ incident: Incident }>(
+    `select incident_json(i, d.custom_domain) as incident from incident i join domain d on d.id = i.domain_id
+      where ($2::integer is null or i.domain_id = $2) and ($3::text is null or i.state = $3)
+        and i.opened_at > now() - make_interval(days => ${KEPT_DAYS}) and ${whose} >= $1
+        and (${whose}, i.state = 'open', i.id)
+            < ($1, coalesce((select state = 'open' from incident where id = $5 and account_id = $1), true), coalesce($5, ${Number.MAX_SAFE_INTEGER}))
+      order by ${whose} desc, (i.state = 'open') desc, i.id desc limit $4`,
+    [account ?? 0, domain, state, limit + 1, after],
+  )
+  const found = rows.map(({ incident }) => incident)
+  const { page: incidents, next } = pageOf(found, limit)
+  return { incidents, next }
+}
+
+/** Writes one action of an evaluation with its event. The caller has locked the domain's memory. */
+export async function writeAction(
+  client: Queryable,
+  { domain }: Facts,
+  action: Action,
+  publicUrl: string | null,
+): Promise<void> {
+  if (action.do === 'resolve') {
+    await client.query('select resolve_incident($1, $2)', [action.id, action.resolution])
+    return
+  }
+  const { kind, finding, sinceMs } = action
+  const { advice, screen } = KINDS[kind]
+  const { count, level = null, pages, summary } = finding
+  const evidence: Evidence = {
+    count,
+    level,
+    advice,
+    url: `${publicUrl ?? ''}/domains/${domain.name}${screen}`,
+    pages: newestOfPaths(pages)
+      .slice(0, 3)
+      .map(({ atMs, path, outcome, detail }) => ({
+        path,
+        outcome,
+        detail,
+        at: new Date(atMs).toISOString(),
+      })),
+    changes: await changesBefore(client, domain.id, sinceMs),
+  }
+  const { rows } = await client.query<{ id: number; event: string; key: string }>(
+    `insert into incident as i (account_id, domain_id, kind, since, summary, evidence)
+     select account_id, id, $2, $3, $4, $5 from domain where id = $1 and is_active
+     on conflict (domain_id, kind) where state = 'open' do update set summary = excluded.summary, evidence = excluded.evidence
+       where (excluded.evidence ->> 'level')::integer > (i.evidence ->> 'level')::integer
+     returning id, case when xmax = 0 then 'incident.opened' else 'incident.updated' end as event,
+               'incident ' || id || case when xmax = 0 then ' opened' else ' level ' || (evidence ->> 'level') end as key`,
+    [domain.id, kind, new Date(sinceMs), summary, evidence],
+  )
+  for (const { id, event, key } of rows)
+    await client.query('select record_incident($1, $2, $3)', [id, event, key])
+}
+
+/** Of the 24 hours before the problem began, and since. */
+async function changesBefore(
+  client: Queryable,
+  domain: number,
+  sinceMs: number,
+): Promise<Evidence['changes']> {
+  const { rows } = await client.query<Evidence['changes'][number]>(
+    `select what, iso_time(at) as at from (
+       select 'deploy' as what, unnest(deploys) as at from freshness where domain_id = $1
+       union all select 'settings', updated_at from domain where id = $1 and updated_at > created_at
+       union all select 'certificate', stored_at from certificate where domain_id = $1
+       union all select 'dns', lost_at from health where domain_id = $1) change
+      where at > $2::timestamptz - interval '24 hours' order by at desc limit 10`,
+    [domain, new Date(sinceMs)],
+  )
+  return rows
+}
+
+export function removeOldIncidents(pool: pg.Pool, steps?: Steps): Promise<number> {
+  return removeOld(pool, { table: 'incident', at: 'opened_at', keptDays: KEPT_DAYS }, steps)
+}

@@ -1,0 +1,249 @@
+import { AppError } from '@prepaint/contract/errors.ts'
+import type { AccountId, DomainId, DomainName } from '@prepaint/contract/ids.ts'
+import { coveredRules } from '@prepaint/contract/rules/rule-book.ts'
+import { ownBlockProblem } from '@prepaint/contract/rules/schema.ts'
+import {
+  type DomainSettings,
+  type GivenOriginHeaders,
+  readDomainSettings,
+} from '@prepaint/contract/settings/domain-settings.ts'
+import { type PlanCatalogue, planNamed } from '@prepaint/contract/settings/plans.ts'
+import { cancelJobs, cancelMobileJobs, deleteJobs } from '@prepaint/pages/queue/jobs/cancel.ts'
+import { addVersion } from '@prepaint/pages/site-files/versions.ts'
+import { deleteMobilePages, purgeAhead, purgePages } from '@prepaint/pages/store/purge.ts'
+import { outdatedPages } from '@prepaint/pages/store/stale-pages.ts'
+import { letTakeLong } from '@prepaint/postgres/long-statements.ts'
+import { type Queryable, retriedTransaction, transaction } from '@prepaint/postgres/transaction.ts'
+import { announceAccount, announceHost } from '@prepaint/runtime/invalidation.ts'
+import type pg from 'pg'
+import type { Vault } from '../certificates/vault/vault.ts'
+import { type Domain, type DomainView, type DomainWithSettings, findDomain } from './domains.ts'
+import { keepOriginHeaders, openToAll } from './origin-headers.ts'
+
+export type DeletedDomain = {
+  id: DomainId
+  custom_domain: DomainName
+  origin_url: string
+  is_active: boolean
+}
+
+/** Absent fields stay unchanged, also within the settings. */
+type DomainChange = {
+  originUrl?: string | undefined
+  isActive?: boolean | undefined
+  /** As versions name it. */
+  author?: string | undefined
+  settings?: ChangedSettings | undefined
+  /** Seals `settings.origin_headers`. */
+  vault?: Vault | undefined
+}
+
+type ChangedSettings = {
+  [Field in keyof DomainSettings]?:
+    | (Field extends 'origin_headers' ? GivenOriginHeaders : DomainSettings[Field])
+    | undefined
+}
+
+export async function checkSiteLimit(db: Queryable, plans: PlanCatalogue, account: AccountId): Promise<void> {
+  const { rows } = await db.query<{ plan: string; current: number }>(
+    `select plan, (select count(*)::int from domain where account_id = $1) as current
+     from account where id = $1`,
+    [account],
+  )
+  const row = rows[0]
+  if (row === undefined) throw new AppError('account_not_found')
+  const { site_limit: allowed } = planNamed(plans, row.plan)
+  if (allowed !== null && row.current >= allowed) {
+    throw new AppError('site_limit', { fields: { current: row.current, allowed } })
+  }
+}
+
+/**
+ * The caller has checked the origin. Locks the account, so that concurrent calls cannot exceed the plan.
+ * Throws `site_limit` and `domain_exists`.
+ */
+export async function createDomain(
+  pool: pg.Pool,
+  account: AccountId,
+  input: { name: DomainName; originUrl: string },
+  view: DomainView,
+): Promise<Domain> {
+  return transaction(pool, async (client) => {
+    await client.query('select from account where id = $1 for no key update', [account])
+    await checkSiteLimit(client, view.plans, account)
+    const { rowCount } = await client.query(
+      `insert into domain (account_id, custom_domain, origin_url) values ($1, $2, $3)
+       on conflict (custom_domain) do nothing`,
+      [account, input.name, input.originUrl],
+    )
+    if (rowCount === 0) throw new AppError('domain_exists')
+    await announceHost(client, input.name)
+    const { settings: _, indexnow_key: __, ...domain } = await foundDomain(client, account, input.name, view)
+    return domain
+  })
+}
+
+/** Throws `domain_not_found` also for another account's. */
+export async function updateDomain(
+  pool: pg.Pool,
+  account: AccountId,
+  name: DomainName,
+  change: DomainChange,
+  view: DomainView,
+): Promise<DomainWithSettings> {
+  const { vault, settings: { origin_headers: headers, ...settings } = {} } = change
+  const blocked = ownBlockProblem(settings.rules ?? [], name)
+  if (blocked !== null) throw new AppError('invalid_field', { word: `settings.${blocked}` })
+  // Before the transaction: it may register the master key in one of its own.
+  if (headers !== undefined && headers.length > 0) {
+    await vault?.admit().catch((cause) => {
+      throw new AppError('secrets_unavailable', { cause })
+    })
+  }
+  return retriedTransaction(pool, async (client) => {
+    const { id, before } = await lockedDomain(client, account, name)
+    if (headers !== undefined) await keepOriginHeaders(client, vault, id, headers)
+    await client.query(
+      `update domain
+       set origin_url = coalesce($3, origin_url), is_active = coalesce($4, is_active),
+           settings = settings || $5::jsonb, updated_at = now()
+       where account_id = $1 and custom_domain = $2`,
+      [
+        account,
+        name,
+        change.originUrl ?? null,
+        change.isActive ?? null,
+        JSON.stringify(storedSettings(settings)),
+      ],
+    )
+    let changed = await foundDomain(client, account, name, view)
+    checkTerms(changed.settings)
+    if (changed.settings.indexnow && changed.indexnow_key === null) {
+      await client.query(
+        `update domain set indexnow_key = replace(gen_random_uuid()::text, '-', '') where id = $1`,
+        [changed.id],
+      )
+      changed = await foundDomain(client, account, name, view)
+    }
+    await keepVersions(client, changed, change, before)
+    if (change.isActive === false) await cancelJobs(client, changed.id)
+    if (before.devices !== 'one' && changed.settings.devices === 'one') {
+      await cancelMobileJobs(client, changed.id)
+      await deleteMobilePages(client, changed.id)
+    }
+    await announceHost(client, name)
+    return changed
+  })
+}
+
+type Warning = ReturnType<typeof coveredRules>[number] | ReturnType<typeof openToAll>[number]
+
+/** `updateDomain`, with what owners should know of it. `refreshes`: pages that other rules made become stale. */
+export async function updateWithNotes(
+  pool: pg.Pool,
+  account: AccountId,
+  name: DomainName,
+  { refreshes, ...change }: DomainChange & { refreshes: boolean },
+  view: DomainView,
+): Promise<{ domain: DomainWithSettings; warnings?: Warning[]; outdated_pages?: number }> {
+  const domain = await updateDomain(pool, account, name, change, view)
+  const { rules, origin_headers: headers } = change.settings ?? {}
+  if (rules === undefined) return { domain, ...(headers && { warnings: openToAll(headers) }) }
+  return {
+    domain,
+    warnings: [...coveredRules(rules), ...openToAll(headers ?? [])],
+    outdated_pages: await outdatedPages(pool, domain.id, rules, refreshes ? view.nowMs : null),
+  }
+}
+
+/** Locks the domain, so that versions are in the order of the changes. Throws `domain_not_found`. */
+async function lockedDomain(
+  client: Queryable,
+  account: AccountId,
+  name: DomainName,
+): Promise<{ id: DomainId; before: DomainSettings }> {
+  const { rows } = await client.query<{ id: DomainId; settings: unknown }>(
+    'select id, settings from domain where account_id = $1 and custom_domain = $2 for no key update',
+    [account, name],
+  )
+  if (rows[0] === undefined) throw new AppError('domain_not_found')
+  return { id: rows[0].id, before: readDomainSettings(rows[0].settings) }
+}
+
+/** The text of robots.txt is in its version only. */
+function storedSettings({ robots, ...others }: Omit<ChangedSettings, 'origin_headers'>): object {
+  return robots === undefined ? others : { ...others, robots: { mode: robots.mode } }
+}
+
+function checkTerms({ categories, terms_url }: DomainSettings): void {
+  if (terms_url === null && Object.values(categories).includes('payment')) {
+    throw new AppError('invalid_field', { word: 'settings.terms_url is required for "payment"' })
+  }
+}
+
+async function keepVersions(
+  client: Queryable,
+  { id, settings: after }: DomainWithSettings,
+  { settings = {}, author = 'command line' }: DomainChange,
+  before: DomainSettings,
+): Promise<void> {
+  const policyOf = ({ categories, preferences, terms_url }: DomainSettings) => ({
+    categories,
+    preferences,
+    terms_url,
+  })
+  const { robots } = settings
+  if (robots !== undefined) {
+    const content = { mode: robots.mode, text: robots.text ?? '' }
+    await addVersion(client, id, { kind: 'robots', content, author, before: { mode: 'origin', text: '' } })
+  }
+  const policy = { content: policyOf(after), before: policyOf(before) }
+  await addVersion(client, id, { kind: 'policy', author, ...policy })
+  const rules = { content: { rules: after.rules }, before: { rules: before.rules } }
+  await addVersion(client, id, { kind: 'rules', author, ...rules })
+}
+
+/**
+ * Deletes jobs first: a completing render locks its job and then the domain. The other order would deadlock.
+ * Throws `domain_not_found` also for another account's.
+ */
+export async function deleteDomain(
+  pool: pg.Pool,
+  account: AccountId,
+  name: DomainName,
+): Promise<DeletedDomain> {
+  const { rows: owned } = await pool.query<{ id: DomainId }>(
+    'select id from domain where account_id = $1 and custom_domain = $2',
+    [account, name],
+  )
+  const id = owned[0]?.id
+  if (id === undefined) throw new AppError('domain_not_found')
+  await purgeAhead(pool, id, { kind: 'domain' })
+  return retriedTransaction(pool, async (client) => {
+    await purgePages(client, id, { kind: 'domain' })
+    const patient = await letTakeLong(client)
+    await deleteJobs(patient, id)
+    const { rows } = await patient.query<DeletedDomain>(
+      `delete from domain where id = $1 and account_id = $2
+       returning id, custom_domain, origin_url, is_active`,
+      [id, account],
+    )
+    const deleted = rows[0]
+    if (deleted === undefined) throw new AppError('domain_not_found')
+    await announceHost(client, name)
+    // Live views listen by account: the name no longer leads to the domain.
+    await announceAccount(client, account)
+    return deleted
+  })
+}
+
+async function foundDomain(
+  db: Queryable,
+  account: AccountId,
+  name: DomainName,
+  view: DomainView,
+): Promise<DomainWithSettings> {
+  const domain = await findDomain(db, account, name, view)
+  if (domain === null) throw new AppError('domain_not_found')
+  return domain
+}

@@ -1,0 +1,195 @@
+import type { AccountId, DomainId, DomainName } from '@prepaint/contract/ids.ts'
+import { DEVICE_PAGES } from '@prepaint/contract/settings/devices.ts'
+import { type DomainSettings, readDomainSettings } from '@prepaint/contract/settings/domain-settings.ts'
+import { type PlanCatalogue, planNamed } from '@prepaint/contract/settings/plans.ts'
+import type { Redirect } from '@prepaint/contract/site-files/redirects.ts'
+import type { Queryable } from '@prepaint/postgres/transaction.ts'
+import { utcMonth } from '@prepaint/runtime/clock.ts'
+
+/** Times are ISO 8601 UTC with milliseconds. */
+export type Domain = {
+  id: DomainId
+  custom_domain: DomainName
+  origin_url: string
+  ssl_enabled: boolean
+  /** In the current UTC month. */
+  renders_used: number
+  monthly_render_limit: number
+  is_active: boolean
+  created_at: string
+  updated_at: string
+}
+
+/** `indexnow_key` null: never switched on. */
+export type DomainWithSettings = Domain & { settings: DomainSettings; indexnow_key: string | null }
+
+export type DomainView = { plans: PlanCatalogue; nowMs: number }
+
+export type OwnedDomain = {
+  id: DomainId
+  name: DomainName
+  isActive: boolean
+  originUrl: string
+  settings: DomainSettings
+  indexnowKey: string | null
+}
+
+export async function listDomains(db: Queryable, account: AccountId, view: DomainView): Promise<Domain[]> {
+  const { rows } = await db.query<DomainRow>(
+    `${SELECT_DOMAIN} where d.account_id = $3 order by d.custom_domain`,
+    [utcMonth(view.nowMs), new Date(view.nowMs), account],
+  )
+  return rows.map((row) => toDomain(row, view))
+}
+
+/** null: unknown or another account's. */
+export async function findDomain(
+  db: Queryable,
+  account: AccountId,
+  name: DomainName,
+  view: DomainView,
+): Promise<DomainWithSettings | null> {
+  const { rows } = await db.query<DomainRow>(
+    `${SELECT_DOMAIN} where d.account_id = $3 and d.custom_domain = $4`,
+    [utcMonth(view.nowMs), new Date(view.nowMs), account, name],
+  )
+  const row = rows[0]
+  if (row === undefined) return null
+  const { settings, indexnow_key } = row
+  return { ...toDomain(row, view), indexnow_key, settings: readDomainSettings(settings) }
+}
+
+/** Operator only: domains of every account. */
+export async function listAllDomains(
+  db: Queryable,
+  view: DomainView,
+): Promise<(Domain & { email: string })[]> {
+  const { rows } = await db.query<DomainRow>(`${SELECT_DOMAIN} order by d.custom_domain`, [
+    utcMonth(view.nowMs),
+    new Date(view.nowMs),
+  ])
+  return rows.map((row) => ({ ...toDomain(row, view), email: row.email }))
+}
+
+/** null: unknown or another account's. */
+export async function findOwnedDomain(
+  db: Queryable,
+  account: AccountId,
+  name: DomainName,
+): Promise<OwnedDomain | null> {
+  const { rows } = await db.query<OwnedRow>({
+    name: 'owned-domain',
+    text: `select id, custom_domain, is_active, origin_url, settings, indexnow_key from domain
+           where account_id = $1 and custom_domain = $2`,
+    values: [account, name],
+  })
+  const row = rows[0]
+  return row === undefined ? null : toOwnedDomain(row)
+}
+
+/** By id: the order in which their rows are locked. */
+export async function listOwnedDomains(db: Queryable, account: AccountId): Promise<OwnedDomain[]> {
+  const { rows } = await db.query<OwnedRow>(
+    'select id, custom_domain, is_active, origin_url, settings, indexnow_key from domain where account_id = $1 order by id',
+    [account],
+  )
+  return rows.map(toOwnedDomain)
+}
+
+type OwnedRow = Pick<
+  DomainRow,
+  'id' | 'custom_domain' | 'is_active' | 'origin_url' | 'settings' | 'indexnow_key'
+>
+
+function toOwnedDomain(row: OwnedRow): OwnedDomain {
+  return {
+    id: row.id,
+    name: row.custom_domain,
+    isActive: row.is_active,
+    originUrl: row.origin_url,
+    settings: readDomainSettings(row.settings),
+    indexnowKey: row.indexnow_key,
+  }
+}
+
+type DomainRow = {
+  id: DomainId
+  custom_domain: DomainName
+  origin_url: string
+  ssl_enabled: boolean
+  is_active: boolean
+  settings: unknown
+  indexnow_key: string | null
+  created_at: Date
+  updated_at: Date
+  email: string
+  plan: string
+  renders: number
+}
+
+const SELECT_DOMAIN = `
+  select d.id, d.custom_domain, d.origin_url, d.is_active, d.indexnow_key,
+         d.settings || coalesce((select jsonb_build_object('origin_headers', shown) from origin_header o
+                                  where o.domain_id = d.id), '{}') as settings, d.created_at, d.updated_at,
+         a.email, a.plan, coalesce(c.renders, 0) as renders,
+         exists (select from certificate t
+                  where t.domain_id = d.id and $2 < t.not_after) as ssl_enabled
+  from domain d
+  join account a on a.id = d.account_id
+  left join render_count c on c.domain_id = d.id and c.month = $1`
+
+function toDomain(row: DomainRow, view: DomainView): Domain {
+  return {
+    id: row.id,
+    custom_domain: row.custom_domain,
+    origin_url: row.origin_url,
+    ssl_enabled: row.ssl_enabled,
+    renders_used: row.renders,
+    monthly_render_limit: planNamed(view.plans, row.plan).monthly_render_limit,
+    is_active: row.is_active,
+    created_at: row.created_at.toISOString(),
+    updated_at: row.updated_at.toISOString(),
+  }
+}
+
+/** Reveals nothing new: registering the name would show the same. */
+export async function isTaken(db: Queryable, name: DomainName): Promise<boolean> {
+  const { rowCount } = await db.query('select from domain where custom_domain = $1', [name])
+  return rowCount !== 0
+}
+
+type HostedDomain = {
+  id: number
+  account_id: number
+  custom_domain: string
+  origin_url: string
+  is_active: boolean
+  settings: unknown
+  /** The certificate may have expired; null: there is none. */
+  certificate_ends_at: Date | null
+  redirects: Redirect[] | null
+  robots_text: string | null
+  indexnow_key: string | null
+  sealed_headers: Buffer | null
+}
+
+/** `host`: lower case, without a port. null: not registered. */
+export async function domainByHost(db: Queryable, host: string): Promise<HostedDomain | null> {
+  const { rows } = await db.query<HostedDomain>({
+    name: 'domain-by-host',
+    text: `select d.id, d.account_id, d.custom_domain, d.origin_url, d.settings, d.indexnow_key,
+                  d.is_active and a.suspended_at is null as is_active,
+                  c.not_after as certificate_ends_at,
+                  (select v.content from site_version v where v.domain_id = d.id and v.kind = 'redirects'
+                    order by v.id desc limit 1) as redirects,
+                  (select v.content->>'text' from site_version v where v.domain_id = d.id and v.kind = 'robots'
+                    order by v.id desc limit 1) as robots_text,
+                  ${DEVICE_PAGES} as device_pages,
+                  (select key_sealed from origin_header o where o.domain_id = d.id) as sealed_headers
+             from domain d join account a on a.id = d.account_id
+             left join certificate c on c.domain_id = d.id
+            where d.custom_domain = $1`,
+    values: [host],
+  })
+  return rows[0] ?? null
+}

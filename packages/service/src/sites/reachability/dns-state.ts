@@ -1,0 +1,95 @@
+import { Resolver } from 'node:dns/promises'
+import type { AccountId, DomainName } from '@prepaint/contract/ids.ts'
+import { type AddressGuard, isPublicAddress } from '@prepaint/outbound/address-guard.ts'
+import { askAddresses, findsAnswer, insideTls } from '@prepaint/outbound/ask-addresses.ts'
+import { type Lookup, lookupAddresses } from '@prepaint/outbound/lookup.ts'
+import type { PublishedAnswer } from './published-answer.ts'
+
+/**
+ * `reaches-us`: this fleet answers at every address that answers. `elsewhere`: another server answers, or none.
+ * `no-record`: the name has no address. `not-checked`: the name servers did not answer in time.
+ */
+export const DNS_STATES = ['reaches-us', 'elsewhere', 'no-record', 'not-checked'] as const
+
+export type DnsState = {
+  state: (typeof DNS_STATES)[number]
+  /** Public ones only. If only some lead here: the others. */
+  addresses: string[]
+  /** CNAME targets, in order. */
+  aliases: string[]
+}
+
+export type DnsDeps = {
+  guard: AddressGuard
+  publish(account: AccountId, name: DomainName): Promise<PublishedAnswer | null>
+  records?: DnsRecords
+  lookup?: Lookup
+  ports?: { http: number; https: number }
+  timeoutMs?: number
+}
+
+/** Rejects when the name servers do not answer. */
+type DnsRecords = (name: string) => Promise<{ addresses: string[]; aliases: string[] }>
+
+const MOST_SHOWN = 8
+
+/** Requests a published answer at each address, over http and then TLS, as a CA does. */
+export async function readDnsState(
+  {
+    guard,
+    publish,
+    records = dnsRecords,
+    lookup = lookupAddresses,
+    ports = { http: 80, https: 443 },
+    timeoutMs = 3_000,
+  }: DnsDeps,
+  account: AccountId,
+  name: DomainName,
+): Promise<DnsState | null> {
+  const published = await publish(account, name)
+  if (published === null) return null
+  const found = await records(name).catch((error: unknown) => (isNothing(error) ? 'none' : 'no-answer'))
+  if (found === 'none') return { state: 'no-record', addresses: [], aliases: [] }
+  const isUnknown = found === 'no-answer'
+  const shown = {
+    addresses: isUnknown ? [] : found.addresses.filter(isPublicAddress).slice(0, MOST_SHOWN),
+    aliases: isUnknown ? [] : found.aliases.slice(0, MOST_SHOWN),
+  }
+  const { path, answer } = published
+  const request = {
+    addresses: await lookup(name).catch(() => []),
+    guard,
+    timeoutMs,
+    signal: new AbortController().signal,
+  }
+  const looks = [
+    [ports.http, findsAnswer(name, path, answer)],
+    [ports.https, insideTls(name, [], findsAnswer(name, path, answer))],
+  ] as const
+  for (const [port, look] of looks) {
+    const answering = await askAddresses({ ...request, port }, look)
+    if (answering === null || answering.here.length === 0) continue
+    if (answering.other.length === 0) return { state: 'reaches-us', ...shown }
+    const addresses = shown.addresses.filter((address) => !answering.here.includes(address))
+    return { state: 'elsewhere', ...shown, addresses }
+  }
+  return { state: isUnknown ? 'not-checked' : 'elsewhere', ...shown }
+}
+
+/** The system's name servers, without the hosts file: visitors do not have it. */
+const dnsRecords: DnsRecords = async (name) => {
+  const resolver = new Resolver({ timeout: 2_000, tries: 1 })
+  const [v4, v6, alias] = await Promise.allSettled([
+    resolver.resolve4(name),
+    resolver.resolve6(name),
+    resolver.resolveCname(name),
+  ])
+  const addresses = [v4, v6].flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []))
+  if (addresses.length === 0 && v4.status === 'rejected') throw v4.reason
+  return { addresses, aliases: alias.status === 'fulfilled' ? alias.value : [] }
+}
+
+function isNothing(error: unknown): boolean {
+  const code = error instanceof Error && 'code' in error ? error.code : null
+  return code === 'ENOTFOUND' || code === 'ENODATA'
+}

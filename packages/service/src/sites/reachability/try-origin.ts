@@ -1,0 +1,50 @@
+import type { AddressGuard } from '@prepaint/outbound/address-guard.ts'
+import { createClient } from '@prepaint/outbound/client/pool.ts'
+import { sendRequest } from '@prepaint/outbound/client/request.ts'
+import { connectFault } from '@prepaint/outbound/guarded-connect.ts'
+import type { Lookup } from '@prepaint/outbound/lookup.ts'
+import { readOrigin } from '@prepaint/outbound/origin.ts'
+
+export type TriedOrigin = { status: number | null; problem: string | null }
+
+/** Never rejects. The caller has checked the URL. */
+export async function tryOrigin(
+  originUrl: string,
+  { guard, lookup, timeoutMs = 4_000 }: { guard: AddressGuard; lookup?: Lookup; timeoutMs?: number },
+): Promise<TriedOrigin> {
+  const client = createClient(guard, { connectTimeoutMs: timeoutMs, lookup })
+  try {
+    const origin = readOrigin(originUrl, 'check')
+    const headers = [
+      'Host',
+      origin.authority,
+      'User-Agent',
+      'Prepaint',
+      'Accept',
+      '*/*',
+      'Connection',
+      'close',
+    ]
+    const { statusCode } = await sendRequest(client, origin, {
+      method: 'GET',
+      path: '/',
+      headers,
+      silenceMs: timeoutMs,
+      signal: AbortSignal.timeout(timeoutMs),
+    }).response
+    return { status: statusCode, problem: null }
+  } catch (error) {
+    return { status: null, problem: problemOf(error) }
+  } finally {
+    client.close()
+  }
+}
+
+function problemOf(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  if (/CERT|SELF_SIGNED|ALTNAME|UNABLE_TO/.test(code)) return 'its certificate is not good for its name'
+  const fault = connectFault(error)
+  if (fault === 'refused-address') return 'it leads to an address that is not public'
+  if (fault === 'unresolvable') return 'its name has no address in the DNS'
+  return fault === null ? 'it gives no answer in time' : 'it takes no connection'
+}

@@ -1,0 +1,26 @@
+import type { AccountId } from '@prepaint/contract/ids.ts'
+import type { DomainSettings } from '@prepaint/contract/settings/domain-settings.ts'
+import type { Redirect } from '@prepaint/contract/site-files/redirects.ts'
+import { replaceRedirects } from '@prepaint/pages/site-files/stored-redirects.ts'
+import { listVersions, readVersion, type VersionWithContent } from '@prepaint/pages/site-files/versions.ts'
+import type pg from 'pg'
+import { updateDomain } from './domain-changes.ts'
+import type { DomainView, OwnedDomain } from './domains.ts'
+
+/** Puts a version into force and returns the one that this made; the current one makes none. */
+export async function restoreVersion(
+  pool: pg.Pool,
+  { domain, author }: { domain: OwnedDomain & { account: AccountId }; author: string },
+  id: number,
+  view: DomainView,
+): Promise<VersionWithContent> {
+  const version = await readVersion(pool, domain.id, id)
+  const { kind, content } = version
+  if (kind === 'redirects') await replaceRedirects(pool, domain, content as Redirect[], { author })
+  else {
+    const settings = (kind === 'robots' ? { robots: content } : content) as Partial<DomainSettings>
+    await updateDomain(pool, domain.account, domain.name, { settings, author }, view)
+  }
+  const newest = (await listVersions(pool, domain.id, kind))[0] ?? version
+  return { ...newest, content }
+}
