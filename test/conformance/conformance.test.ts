@@ -50,7 +50,7 @@ function contractOf(document: string) {
 const PROVES = /^\s*\/\/ Proves (.+)$/
 
 function readProofs() {
-  const files = globSync('{src,bin,test,examples}/**/*.test.ts', { cwd: root })
+  const files = globSync('{packages,bin,test,examples}/**/*.test.ts', { cwd: root })
   return files.sort().flatMap((file) => {
     const lines = readFileSync(path.join(root, file), 'utf8').split('\n')
     return lines.flatMap((line, index) => {

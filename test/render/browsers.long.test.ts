@@ -7,7 +7,7 @@ import { it } from 'node:test'
 
 const ROOT = path.resolve(import.meta.dirname, '../..')
 const FILES = [
-  ...globSync('src/render/browser/*.test.ts', { cwd: ROOT }),
+  ...globSync('packages/engine/src/render/browser/*.test.ts', { cwd: ROOT }),
   ...['packages/engine/src/render/visit/visit.test.ts', 'packages/engine/src/render/tab/visitor.test.ts'],
   ...['test/roles.long.test.ts', 'test/security/secrets.long.test.ts'],
 ]
