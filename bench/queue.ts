@@ -1,6 +1,5 @@
 /**
- * `node bench/queue.ts [--jobs 1000000] [--rounds 4] [--before]`. Exits with status 1 if a goal is missed. `--before`
- * repeats the last part without limits on background work. Last figures: docs/decisions/0005-queue.md.
+ * `node bench/queue.ts [--jobs 1000000]`. Exits with status 1 if a goal is missed. Last figures: docs/decisions/0005-queue.md.
  */
 import { randomUUID } from 'node:crypto'
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
@@ -23,23 +22,17 @@ import { systemClock } from '@prepaint/runtime/clock.ts'
 import { silentLog } from '@prepaint/runtime/log.ts'
 import { machineLine, percentile } from './figures.ts'
 import { markdownTable } from './markdown.ts'
-import { type Beside, liveBesideWarm } from './queue-beside.ts'
 
 const DOMAINS = 1_000
 const { values: asked } = parseArgs({
   options: {
     jobs: { type: 'string', default: '1000000' },
-    rounds: { type: 'string', default: '4' },
-    before: { type: 'boolean', default: false },
   },
 })
 const SIZES = [0, 1_000, 10_000, 100_000, 1_000_000].filter((size) => size <= Number(asked.jobs))
-const WARM_JOBS = 2_000
-const LIVE_EACH = 25
 /** Goals. `CLAIM_TIMES`: claim time with the most jobs, relative to 1,000 jobs. */
 const PICK_UP_MS = 10
 const CLAIM_TIMES = 2
-const BESIDE_TIMES = 2
 const LIVE_JOBS = 300
 /** The largest size exceeds the queue's own limit. */
 const ANY_BOUND = 100_000_000
@@ -83,30 +76,11 @@ console.log('warm jobs queued    claim    claim past a capped domain with half o
 const claimed = new Map<number, number>()
 for (const size of SIZES) claimed.set(size, await claims(size))
 
-console.log(`\na live render by Chromium, ms p50 / p95, in turns alone and beside ${WARM_JOBS} warm jobs`)
-console.log('worker      alone            beside           times   warmed pages/s')
-const beside = await chromium('as it is', {})
-if (asked.before) await chromium('before', { backgroundEveryMs: 0, preemptAfterMs: 3_600_000 })
-
 waiter.close()
 await listener.close()
 await database.close()
 await rm(dataDir, { recursive: true })
 judge()
-
-async function chromium(name: string, options: object): Promise<number> {
-  const rounds = Number(asked.rounds)
-  const deps = { pool, connection, listener, waiter, log }
-  const measured: Beside = await liveBesideWarm(deps, [crawled, ...domains], {
-    ...{ rounds, each: LIVE_EACH, warmJobs: WARM_JOBS, options },
-  })
-  const times = percentile(measured.besideMs, 0.5) / percentile(measured.idleMs, 0.5)
-  const both = [measured.idleMs, measured.besideMs].map((took) => figures(took).padEnd(15))
-  console.log(
-    `${name.padEnd(10)}  ${both.join('  ')}  ${times.toFixed(2).padEnd(6)}  ${measured.warmedPerSecond.toFixed(1)}`,
-  )
-  return times
-}
 
 function judge(): void {
   const most = SIZES.at(-1)!
@@ -124,12 +98,6 @@ function judge(): void {
       `at most ${CLAIM_TIMES} times`,
       `${claimTimes.toFixed(2)} times`,
       claimTimes <= CLAIM_TIMES,
-    ],
-    [
-      `a live render while ${WARM_JOBS.toLocaleString('en')} warm jobs run, against an idle node, median`,
-      `at most ${BESIDE_TIMES} times`,
-      `${beside.toFixed(2)} times`,
-      beside <= BESIDE_TIMES,
     ],
   ]
   const cells = rows.map(([what, aim, found, isMet]) => [what, aim, found, isMet ? 'yes' : 'NO'])
