@@ -1,12 +1,14 @@
-import { emailSchema, me, meSchema, passwordSchema } from '@prepaint/contract/api/account-schema.ts'
+import { emailSchema, meSchema, passwordSchema } from '@prepaint/contract/api/account-schema.ts'
+import { apiSchema } from '@prepaint/contract/api/api-schema.ts'
 import { AppError } from '@prepaint/contract/errors.ts'
 import { planNamed } from '@prepaint/contract/settings/plans.ts'
 import { readLink, useLink } from '@prepaint/service/accounts/sign-in/links.ts'
 import { startSession } from '@prepaint/service/accounts/sign-in/sessions.ts'
 import { z } from 'zod'
-import { type ApiApp, type ApiDeps, apiSchema, clientOf } from '../http/app.ts'
+import { type ApiApp, type ApiDeps, clientOf } from '../http/app.ts'
 import { jsonResponse } from '../http/responses.ts'
 import { checkSameSite, setSessionCookie } from '../http/session-access.ts'
+import { me } from './me.ts'
 
 // In the body, because logs and browser histories keep URLs.
 const tokenSchema = z.string().min(1).max(200).describe('The part of the link after `#`')

@@ -1,3 +1,4 @@
+import { apiSchema } from '@prepaint/contract/api/api-schema.ts'
 import { readUse } from '@prepaint/contract/settings/plans.ts'
 import { quotaEnd } from '@prepaint/pages/quota.ts'
 import { ACTIVE_KEY_LIMIT, ACTIVE_TOKEN_LIMIT } from '@prepaint/service/accounts/keys.ts'
@@ -5,7 +6,7 @@ import { WEBHOOK_WINDOW_REQUESTS } from '@prepaint/service/accounts/webhook-wind
 import { z } from 'zod'
 import { WEBHOOK_URL_LIMIT } from '../cache/webhook.ts'
 import { callerOf } from '../http/access.ts'
-import { type ApiApp, type ApiDeps, apiSchema } from '../http/app.ts'
+import type { ApiApp, ApiDeps } from '../http/app.ts'
 import { BODY_LIMIT_BYTES } from '../http/http-server.ts'
 import { jsonResponse } from '../http/responses.ts'
 import { accountRoutes } from '../http/routes.ts'

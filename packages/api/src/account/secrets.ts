@@ -1,4 +1,5 @@
-import { domainNameFrom, domainParams } from '@prepaint/contract/api/domain-schema.ts'
+import { apiSchema } from '@prepaint/contract/api/api-schema.ts'
+import { domainParams } from '@prepaint/contract/api/domain-schema.ts'
 import {
   createKey,
   createToken,
@@ -9,7 +10,8 @@ import {
 } from '@prepaint/service/accounts/keys.ts'
 import { ENDED_SECRETS_KEPT_DAYS } from '@prepaint/service/accounts/retention.ts'
 import { z } from 'zod'
-import { type ApiApp, type ApiDeps, apiSchema, numberFrom } from '../http/app.ts'
+import { type ApiApp, type ApiDeps, numberFrom } from '../http/app.ts'
+import { domainNameFrom } from '../http/owned-domain.ts'
 import { emptyResponse, jsonResponse } from '../http/responses.ts'
 import { accountRoutes } from '../http/routes.ts'
 

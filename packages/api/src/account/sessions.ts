@@ -1,4 +1,5 @@
-import { emailSchema, me, meSchema, passwordSchema } from '@prepaint/contract/api/account-schema.ts'
+import { emailSchema, meSchema, passwordSchema } from '@prepaint/contract/api/account-schema.ts'
+import { apiSchema } from '@prepaint/contract/api/api-schema.ts'
 import { AppError } from '@prepaint/contract/errors.ts'
 import { planNamed } from '@prepaint/contract/settings/plans.ts'
 import { countedAttempt } from '@prepaint/service/accounts/sign-in/attempts.ts'
@@ -6,10 +7,11 @@ import { signIn } from '@prepaint/service/accounts/sign-in/passwords.ts'
 import { endSession, endSessions, listSessions } from '@prepaint/service/accounts/sign-in/sessions.ts'
 import { z } from 'zod'
 import { sessionCaller } from '../http/access.ts'
-import { type ApiApp, type ApiDeps, apiSchema, clientOf, numberFrom } from '../http/app.ts'
+import { type ApiApp, type ApiDeps, clientOf, numberFrom } from '../http/app.ts'
 import { emptyResponse, jsonResponse } from '../http/responses.ts'
 import { accountRoutes } from '../http/routes.ts'
 import { checkSameSite, setSessionCookie } from '../http/session-access.ts'
+import { me } from './me.ts'
 
 export const sessionSchema = apiSchema(
   'Session',

@@ -1,8 +1,9 @@
+import { apiSchema } from '@prepaint/contract/api/api-schema.ts'
 import { AppError } from '@prepaint/contract/errors.ts'
 import { parseJobId } from '@prepaint/contract/ids.ts'
 import { findJob } from '@prepaint/contract/outcome/job.ts'
 import { z } from 'zod'
-import { type ApiApp, type ApiDeps, apiSchema } from '../http/app.ts'
+import type { ApiApp, ApiDeps } from '../http/app.ts'
 import { jsonResponse } from '../http/responses.ts'
 import { accountRoutes } from '../http/routes.ts'
 

@@ -1,10 +1,11 @@
+import { apiSchema } from '@prepaint/contract/api/api-schema.ts'
 import { AppError } from '@prepaint/contract/errors.ts'
 import { cancelWarm, pauseWarm, resumeWarm, startWarm } from '@prepaint/pages/queue/warm/warm.ts'
 import { readWarm } from '@prepaint/pages/queue/warm/warm-progress.ts'
 import { limitReached, readQuota } from '@prepaint/pages/quota.ts'
 import { retriedTransaction } from '@prepaint/postgres/transaction.ts'
 import { z } from 'zod'
-import { type ApiApp, type ApiDeps, apiSchema } from '../http/app.ts'
+import type { ApiApp, ApiDeps } from '../http/app.ts'
 import { jsonResponse } from '../http/responses.ts'
 import { domainRoutes } from '../http/routes.ts'
 

@@ -1,4 +1,5 @@
-import { domainNameFrom, domainParams } from '@prepaint/contract/api/domain-schema.ts'
+import { apiSchema } from '@prepaint/contract/api/api-schema.ts'
+import { domainParams } from '@prepaint/contract/api/domain-schema.ts'
 import { CHAIN_LIMIT_CHARS, KEY_LIMIT_CHARS } from '@prepaint/service/certificates/certificate.ts'
 import {
   foundCertificate,
@@ -6,7 +7,8 @@ import {
   withdrawCertificate,
 } from '@prepaint/service/certificates/own-certificate.ts'
 import { z } from 'zod'
-import { type ApiApp, type ApiDeps, apiSchema } from '../http/app.ts'
+import type { ApiApp, ApiDeps } from '../http/app.ts'
+import { domainNameFrom } from '../http/owned-domain.ts'
 import { jsonResponse } from '../http/responses.ts'
 import { accountRoutes } from '../http/routes.ts'
 

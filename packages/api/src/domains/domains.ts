@@ -1,10 +1,8 @@
 import {
   deletedDomainSchema,
-  domainNameFrom,
   domainParams,
   domainSchema,
   domainWithSettingsSchema,
-  ownedDomain,
 } from '@prepaint/contract/api/domain-schema.ts'
 import { AppError } from '@prepaint/contract/errors.ts'
 import { parseDomainName } from '@prepaint/contract/settings/domain-name.ts'
@@ -20,6 +18,7 @@ import { findDomain, listDomains } from '@prepaint/service/sites/domains.ts'
 import { z } from 'zod'
 import { authorOf, callerOf } from '../http/access.ts'
 import type { ApiApp, ApiDeps, CheckOrigin } from '../http/app.ts'
+import { domainNameFrom, ownedDomain } from '../http/owned-domain.ts'
 import { jsonResponse } from '../http/responses.ts'
 import { accountRoutes } from '../http/routes.ts'
 

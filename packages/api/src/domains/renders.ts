@@ -1,7 +1,8 @@
+import { apiSchema } from '@prepaint/contract/api/api-schema.ts'
 import { PAGE_VARIANTS } from '@prepaint/contract/page/page-id.ts'
 import { completePages, lastRenders } from '@prepaint/pages/queue/judging/render-records.ts'
 import { z } from 'zod'
-import { type ApiApp, type ApiDeps, apiSchema } from '../http/app.ts'
+import type { ApiApp, ApiDeps } from '../http/app.ts'
 import { jsonResponse } from '../http/responses.ts'
 import { domainRoutes } from '../http/routes.ts'
 

@@ -20,7 +20,6 @@ import type {
 } from 'fastify'
 import type { ZodTypeProvider } from 'fastify-type-provider-zod'
 import type pg from 'pg'
-import type { z } from 'zod'
 import type { EdgeTarget } from '../../../../bin/settings/config.ts'
 import type { PageIntegrations } from '../pages/integration.ts'
 import type { Subscribe } from '../service/events.ts'
@@ -72,11 +71,6 @@ export type ApiDeps = {
   /** For `GET /metrics`; null or absent: only from this machine. */
   metricsToken?: string | null
   dashboardDir?: string
-}
-
-/** Names a schema under `components/schemas` of the OpenAPI document. */
-export function apiSchema<Schema extends z.ZodType>(name: string, schema: Schema): Schema {
-  return schema.meta({ id: name })
 }
 
 /** Call after a commit: resolves once this node has processed earlier notifications. Bounded; never rejects. */

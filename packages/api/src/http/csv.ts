@@ -2,11 +2,6 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import type { ResponseContent } from './responses.ts'
 
-export const formatParam = z
-  .enum(['json', 'csv'])
-  .optional()
-  .describe('`csv`: a file for spreadsheets. Default: by `Accept`, else JSON')
-
 export function csvResponse<Schema extends z.ZodType>(
   description: string,
   schema: Schema,

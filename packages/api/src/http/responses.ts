@@ -1,6 +1,6 @@
+import { apiSchema } from '@prepaint/contract/api/api-schema.ts'
 import { AppError, type ErrorCode, publicError } from '@prepaint/contract/errors.ts'
 import { z } from 'zod'
-import { apiSchema } from './app.ts'
 
 /** A response of a route, as the framework and the OpenAPI document take it. */
 export type ResponseContent<Schema extends z.ZodType, Type extends string = 'application/json'> = {

@@ -1,4 +1,4 @@
-import { domainParams, ownedDomain } from '@prepaint/contract/api/domain-schema.ts'
+import { domainParams } from '@prepaint/contract/api/domain-schema.ts'
 import type { ErrorCode } from '@prepaint/contract/errors.ts'
 import type { AccountId } from '@prepaint/contract/ids.ts'
 import type { Plan } from '@prepaint/contract/settings/plans.ts'
@@ -8,6 +8,7 @@ import type { FastifyReply, FastifyRequest, FastifySchema } from 'fastify'
 import type { z } from 'zod'
 import { callerOf } from './access.ts'
 import type { ApiApp } from './app.ts'
+import { ownedDomain } from './owned-domain.ts'
 import type { ResponseContent } from './responses.ts'
 import { checkAllButBody } from './validation.ts'
 

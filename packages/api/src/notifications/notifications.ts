@@ -1,4 +1,4 @@
-import { ownedDomain } from '@prepaint/contract/api/domain-schema.ts'
+import { apiSchema } from '@prepaint/contract/api/api-schema.ts'
 import { AppError } from '@prepaint/contract/errors.ts'
 import { pageQuery } from '@prepaint/contract/notifications/lists.ts'
 import { MasterKeyError } from '@prepaint/service/certificates/vault/master-key.ts'
@@ -34,7 +34,8 @@ import {
 } from '@prepaint/service/notifications/incidents/incidents.ts'
 import { z } from 'zod'
 import { callerOf } from '../http/access.ts'
-import { type ApiApp, type ApiDeps, apiSchema, numberFrom } from '../http/app.ts'
+import { type ApiApp, type ApiDeps, numberFrom } from '../http/app.ts'
+import { ownedDomain } from '../http/owned-domain.ts'
 import { jsonResponse } from '../http/responses.ts'
 import { accountRoutes } from '../http/routes.ts'
 

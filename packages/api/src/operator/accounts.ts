@@ -1,4 +1,5 @@
 import { emailSchema, roleSchema } from '@prepaint/contract/api/account-schema.ts'
+import { apiSchema } from '@prepaint/contract/api/api-schema.ts'
 import { AppError } from '@prepaint/contract/errors.ts'
 import type { AccountId } from '@prepaint/contract/ids.ts'
 import {
@@ -12,7 +13,7 @@ import { emailOf } from '@prepaint/service/accounts/email.ts'
 import { type CreatedLink, createLink } from '@prepaint/service/accounts/sign-in/links.ts'
 import { type SignInLetter, write } from '@prepaint/service/mail/mailer.ts'
 import { z } from 'zod'
-import { type ApiApp, type ApiDeps, apiSchema, numberFrom } from '../http/app.ts'
+import { type ApiApp, type ApiDeps, numberFrom } from '../http/app.ts'
 import { jsonResponse } from '../http/responses.ts'
 import { accountRoutes } from '../http/routes.ts'
 

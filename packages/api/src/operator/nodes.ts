@@ -1,6 +1,7 @@
+import { apiSchema } from '@prepaint/contract/api/api-schema.ts'
 import { BROWSER_STATES, NODE_STATES, readFleet } from '@prepaint/service/insight/fleet/node.ts'
 import { z } from 'zod'
-import { type ApiApp, type ApiDeps, apiSchema } from '../http/app.ts'
+import type { ApiApp, ApiDeps } from '../http/app.ts'
 import { jsonResponse } from '../http/responses.ts'
 import { accountRoutes } from '../http/routes.ts'
 

@@ -1,10 +1,11 @@
+import { apiSchema } from '@prepaint/contract/api/api-schema.ts'
 import { AppError } from '@prepaint/contract/errors.ts'
 import { parseJobId } from '@prepaint/contract/ids.ts'
 import { PAGE_VARIANTS } from '@prepaint/contract/page/page-id.ts'
 import { cancelJob } from '@prepaint/pages/queue/jobs/cancel.ts'
 import { readFleetFailures, readFleetQueue } from '@prepaint/pages/queue/jobs/fleet.ts'
 import { z } from 'zod'
-import { type ApiApp, type ApiDeps, apiSchema } from '../http/app.ts'
+import type { ApiApp, ApiDeps } from '../http/app.ts'
 import { emptyResponse, jsonResponse } from '../http/responses.ts'
 import { accountRoutes } from '../http/routes.ts'
 

@@ -1,10 +1,4 @@
-import {
-  digestSchema,
-  digestView,
-  factsSchema,
-  inspectionSchema,
-  inspectionView,
-} from '@prepaint/contract/api/inspection-schema.ts'
+import { digestSchema, factsSchema, inspectionSchema } from '@prepaint/contract/api/inspection-schema.ts'
 import { AppError } from '@prepaint/contract/errors.ts'
 import { parseJobId } from '@prepaint/contract/ids.ts'
 import type { Form } from '@prepaint/contract/outcome/form.ts'
@@ -29,6 +23,7 @@ import { renderSchema, ruleChangesSchema } from '../domains/renders.ts'
 import type { ApiApp, ApiDeps } from '../http/app.ts'
 import { jsonResponse, pictureResponse, textResponse } from '../http/responses.ts'
 import { domainRoutes } from '../http/routes.ts'
+import { digestView, inspectionView } from './inspection-view.ts'
 import { onePage, onePageQuery, variantSchema } from './page-choice.ts'
 import { listedPageSchema, listedPageView } from './pages.ts'
 

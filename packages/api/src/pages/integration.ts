@@ -1,10 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { ownedDomain } from '@prepaint/contract/api/domain-schema.ts'
 import { AppError } from '@prepaint/contract/errors.ts'
 import { type PageUrl, parsePageUrl } from '@prepaint/contract/page/path.ts'
 import { z } from 'zod'
 import { callerOf } from '../http/access.ts'
 import type { ApiApp, ApiDeps } from '../http/app.ts'
+import { ownedDomain } from '../http/owned-domain.ts'
 import { emptyResponse, htmlResponse } from '../http/responses.ts'
 
 /** Implemented by the edge for sites with their own server or CDN. Both take over request and response. */

@@ -1,3 +1,4 @@
+import { formatParam } from '@prepaint/contract/api/api-schema.ts'
 import {
   complianceSchema,
   monthOfRendersSchema,
@@ -18,7 +19,7 @@ import { readTraffic } from '@prepaint/service/insight/traffic/read-traffic.ts'
 import { z } from 'zod'
 import { callerOf } from '../http/access.ts'
 import type { ApiApp, ApiDeps } from '../http/app.ts'
-import { csvResponse, formatParam, sendCsv, wantsCsv } from '../http/csv.ts'
+import { csvResponse, sendCsv, wantsCsv } from '../http/csv.ts'
 import { jsonResponse } from '../http/responses.ts'
 import { accountRoutes, domainRoutes } from '../http/routes.ts'
 import { pathsCsv, rendersCsv, trafficCsv } from './traffic-csv.ts'

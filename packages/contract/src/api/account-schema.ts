@@ -1,7 +1,5 @@
-import { apiSchema } from '@prepaint/api/http/app.ts'
-import type { Session } from '@prepaint/service/accounts/sign-in/sessions.ts'
 import { z } from 'zod'
-import type { Plan } from '../settings/plans.ts'
+import { apiSchema } from './api-schema.ts'
 
 export const roleSchema = z
   .enum(['owner', 'operator'])
@@ -22,9 +20,7 @@ export const meSchema = apiSchema(
   }),
 )
 
-export function me({ email, role, plan: name }: Session, plan: Plan): z.infer<typeof meSchema> {
-  return { email, role, plan: { name, ...plan } }
-}
+export type Me = z.infer<typeof meSchema>
 
 export const passwordSchema = z.string().min(1).max(1_000)
 export const emailSchema = z.string().min(1).max(254)

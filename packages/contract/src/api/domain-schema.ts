@@ -1,11 +1,6 @@
-import { apiSchema } from '@prepaint/api/http/app.ts'
-import type { Queryable } from '@prepaint/postgres/transaction.ts'
-import { findOwnedDomain, type OwnedDomain } from '@prepaint/service/sites/domains.ts'
 import { z } from 'zod'
-import { AppError } from '../errors.ts'
-import type { AccountId, DomainName } from '../ids.ts'
-import { parseDomainName } from '../settings/domain-name.ts'
 import { domainSettingsSchema } from '../settings/domain-settings.ts'
+import { apiSchema } from './api-schema.ts'
 
 const time = z.iso.datetime({ precision: 3 }).describe('ISO 8601 UTC timestamp with milliseconds')
 
@@ -44,17 +39,3 @@ export const deletedDomainSchema = apiSchema(
 export const domainParams = z.object({
   domain: z.string().describe('Domain name, in any case; IDN as it is or in punycode'),
 })
-
-/** Throws `domain_not_found` for an invalid name. */
-export function domainNameFrom(raw: string): DomainName {
-  const parsed = parseDomainName(raw)
-  if (!parsed.ok) throw new AppError('domain_not_found')
-  return parsed.name
-}
-
-/** Throws `domain_not_found` unless the account owns it. */
-export async function ownedDomain(db: Queryable, account: AccountId, raw: string): Promise<OwnedDomain> {
-  const domain = await findOwnedDomain(db, account, domainNameFrom(raw))
-  if (domain === null) throw new AppError('domain_not_found')
-  return domain
-}

@@ -1,9 +1,6 @@
-import { apiSchema } from '@prepaint/api/http/app.ts'
-import type { Inspection } from '@prepaint/pages/inspection/inspections.ts'
-import type { NoSide, Side } from '@prepaint/pages/inspection/side.ts'
-import type { Digest } from '@prepaint/pages/store/page-digests.ts'
 import { z } from 'zod'
 import { PAGE_VARIANTS } from '../page/page-id.ts'
+import { apiSchema } from './api-schema.ts'
 
 const time = z.iso.datetime({ precision: 3 })
 const text = z.string().nullable()
@@ -79,40 +76,6 @@ export const digestSchema = apiSchema(
   }),
 )
 
-export function inspectionView(inspection: Inspection): z.infer<typeof inspectionSchema> {
-  const { id, path, variant, state, reason, requestedAt, finishedAt, crawler, person } = inspection
-  return {
-    id,
-    path,
-    variant,
-    state,
-    reason,
-    requested_at: requestedAt.toISOString(),
-    finished_at: finishedAt?.toISOString() ?? null,
-    crawler: crawler && sideView(crawler),
-    person: person && sideView(person),
-  }
-}
-
-export function digestView(digest: Digest): z.infer<typeof digestSchema> {
-  const { renderedAt, status, htmlBytes, etag, facts } = digest
-  return { rendered_at: renderedAt.toISOString(), status, html_bytes: htmlBytes, etag, facts }
-}
-
-function sideView(side: Side | NoSide): z.infer<typeof sideSchema> {
-  if ('reason' in side) {
-    return {
-      reason: side.reason,
-      status: null,
-      url: null,
-      loadedMs: null,
-      isCut: false,
-      facts: null,
-      troubles: [],
-      requests: { made: 0, blocked: 0, failed: 0 },
-      consoleErrors: { count: 0, texts: [] },
-    }
-  }
-  const { status, url, loadedMs, isCut, facts, troubles, requests, consoleErrors } = side
-  return { reason: null, status, url, loadedMs, isCut, facts, troubles, requests, consoleErrors }
-}
+export type SideView = z.infer<typeof sideSchema>
+export type InspectionView = z.infer<typeof inspectionSchema>
+export type DigestView = z.infer<typeof digestSchema>

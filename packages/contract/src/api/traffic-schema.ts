@@ -1,10 +1,9 @@
-import { apiSchema } from '@prepaint/api/http/app.ts'
-import { formatParam } from '@prepaint/api/http/csv.ts'
 import { z } from 'zod'
 import { AppError } from '../errors.ts'
 import { FORMS } from '../outcome/form.ts'
 import { PAGE_VARIANTS } from '../page/page-id.ts'
 import { MAX_DAYS, type TimeRange, timeRange } from '../traffic/time-range.ts'
+import { apiSchema, formatParam } from './api-schema.ts'
 
 const time = z.iso.datetime({ precision: 3 }).describe('ISO 8601 UTC timestamp with milliseconds')
 const ratio = z
