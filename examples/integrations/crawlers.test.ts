@@ -19,7 +19,7 @@ const fronts: Record<string, (agent: string) => boolean> = {
 for (const [name, isCrawler] of Object.entries(fronts)) {
   describe(`${name} takes for crawlers`, () => {
     it('every one of our list, by its name alone and as it comes', () => {
-      const named = KNOWN_CRAWLERS.map(([, pattern]) =>
+      const named = KNOWN_CRAWLERS.map(({ pattern }) =>
         pattern.startsWith('^') ? `${pattern.slice(1)}1.0` : `Mozilla/5.0 (compatible; ${pattern}/1.0)`,
       )
       const missed = [...named, ...Object.values(CRAWLER_AGENTS).flat()].filter((agent) => !isCrawler(agent))

@@ -11,7 +11,9 @@ import {
   CRAWLER_OWNERS,
   claimedOwner,
   crawlerName,
+  isPhoneAgent,
   KNOWN_CRAWLERS,
+  knownCrawler,
 } from './known-crawlers.ts'
 
 it('the name of a crawler is that of the table, or a word of its user agent, and bounded', () => {
@@ -30,7 +32,7 @@ it('the name of a crawler is that of the table, or a word of its user agent, and
 })
 
 it('every crawler of the table is found by its own pattern, and by none before it', () => {
-  for (const [name, pattern] of KNOWN_CRAWLERS) {
+  for (const { name, pattern } of KNOWN_CRAWLERS) {
     const agent = pattern.startsWith('^') ? pattern.slice(1) : `Mozilla/5.0 (compatible; ${pattern}/1.0)`
     assert.equal(crawlerName(agent), name)
   }
@@ -56,13 +58,29 @@ it('a user agent claims to be of an owner, not of those whom it only names', () 
   }
 })
 
+it('the crawlers that docs/edge.md names as examples of a category are of that category in the table', () => {
+  const text = readFileSync(path.resolve(import.meta.dirname, '../../../../docs/edge.md'), 'utf8')
+  const rows = [...text.matchAll(/^\| `([a-z-]+)` \| [^:|]*: ([^|]+) \|$/gm)]
+  const [table] = text.split('## Verified crawlers')
+  const examples = rows.filter((row) => table!.includes(row[0]))
+  const named = examples.flatMap(([, category, names]) => names!.split(', ').map((name) => [name, category]))
+  assert(named.length >= 15, `${named.length} crawlers`)
+  for (const [name, category] of named) assert.equal(knownCrawler(`${name}/1.0`)?.category, category, name)
+})
+
+it('a user agent is a phone if it contains Mobile or Android, in this spelling', () => {
+  assert(isPhoneAgent('Mozilla/5.0 (Linux; Android 6.0.1) (compatible; Googlebot/2.1)'))
+  assert(isPhoneAgent('Mozilla/5.0 (iPhone) Mobile/15E148 (compatible; bingbot/2.0)'))
+  for (const agent of ['Googlebot/2.1', 'mobile', 'yandexmobilebot']) assert(!isPhoneAgent(agent), agent)
+})
+
 it('every owner is named in docs/edge.md, has a crawler in the table, and no domain that belongs to the public', () => {
   const text = readFileSync(path.resolve(import.meta.dirname, '../../../../docs/edge.md'), 'utf8')
   for (const [name, { hosts }] of Object.entries(CRAWLER_OWNERS)) {
     assert(text.includes(`\`${name}\``), name)
     for (const host of hosts) assert.match(host, /^[a-z0-9-]+(\.[a-z0-9-]+)+$/)
   }
-  const owners = new Set(KNOWN_CRAWLERS.flatMap(([, , , owner]) => owner ?? []))
+  const owners = new Set(KNOWN_CRAWLERS.flatMap(({ owner }) => owner ?? []))
   assert.deepEqual([...owners].sort(), Object.keys(CRAWLER_OWNERS).sort())
 })
 

@@ -6,11 +6,6 @@ import type { PageVariant } from '../page/page-id.ts'
 import type { Rule, RuleRender } from '../rules/schema.ts'
 import { type DomainSettings, readDomainSettings } from './domain-settings.ts'
 
-/** Crawlers that say so are phones, in this spelling. */
-export function isPhoneAgent(userAgent: string): boolean {
-  return userAgent.includes('Mobile') || userAgent.includes('Android')
-}
-
 export type ComparedPage = { path: string; differs: boolean }
 
 /** Whether phones have pages of their own. A path that was not compared is like its first segment, or the domain. */

@@ -1,4 +1,4 @@
-import { crawlerName, KNOWN_CRAWLERS, knownCrawlerIndex } from '../crawlers/known-crawlers.ts'
+import { crawlerName, knownCrawler } from '../crawlers/known-crawlers.ts'
 import { agentToken, judgePath, parseRobots, type RobotsText, type RobotsVerdict } from './robots-rules.ts'
 
 /**
@@ -26,15 +26,21 @@ const ONLY_NAMED: ReadonlySet<string> = new Set([
  */
 export function judgeCrawler(robots: RobotsText | string, crawler: string, path: string): RobotsVerdict {
   const read = typeof robots === 'string' ? parseRobots(robots) : robots
+  return judgePath(read, obeyedGroups(crawler), path)
+}
+
+/** Returns the names of the groups of robots.txt that a crawler obeys, the most specific first. */
+export function obeyedGroups(crawler: string): string[] {
   const token = tokenOf(crawler.trim())
-  const tokens = [token, ALSO[token] ?? token, ...(ONLY_NAMED.has(token) ? [] : ['*'])]
-  return judgePath(read, tokens, path)
+  const groups = [token, ALSO[token] ?? token]
+  if (!ONLY_NAMED.has(token)) groups.push('*')
+  return groups
 }
 
 function tokenOf(crawler: string): string {
   if (/^[\w.-]+(?:\/[\w.-]*)?$/.test(crawler)) return agentToken(crawler)
-  const known = KNOWN_CRAWLERS[knownCrawlerIndex(crawler)]
-  return agentToken(known === undefined ? crawlerName(crawler) : known[1].replace('^', ''))
+  const pattern = knownCrawler(crawler)?.pattern
+  return agentToken(pattern === undefined ? crawlerName(crawler) : pattern.replace('^', ''))
 }
 
 /** Those of `crawlers` to which a robots.txt forbids the whole site. */

@@ -1,4 +1,4 @@
-import { KNOWN_CRAWLERS, knownCrawlerIndex, READ_CHARS } from '@prepaint/contract/crawlers/known-crawlers.ts'
+import { knownCrawler, READ_CHARS } from '@prepaint/contract/crawlers/known-crawlers.ts'
 import { type Glob, matchesWithin, parseGlob } from '@prepaint/contract/glob.ts'
 import type { CrawlerCategory, DomainSettings } from '@prepaint/contract/settings/domain-settings.ts'
 import crawlerUserAgents from 'crawler-user-agents'
@@ -33,8 +33,8 @@ export function createCrawlerTest(): CrawlerTest {
   const seen = new LRUCache<string, { category: CrawlerCategory | null }>({ max: 10_000 })
 
   function look(userAgent: string): CrawlerCategory | null {
-    const known = KNOWN_CRAWLERS[knownCrawlerIndex(userAgent)]
-    if (known !== undefined) return known[2]
+    const known = knownCrawler(userAgent)
+    if (known !== undefined) return known.category
     if (!isbot(userAgent)) return null
     for (const [pattern, category] of tagged) if (pattern.test(userAgent)) return category
     if (TOOLS.test(userAgent) || tools.test(userAgent)) return null

@@ -1,4 +1,4 @@
-import { KNOWN_CRAWLERS, knownCrawlerIndex } from '@prepaint/contract/crawlers/known-crawlers.ts'
+import { knownCrawler } from '@prepaint/contract/crawlers/known-crawlers.ts'
 import type { Verdict } from '@prepaint/contract/outcome/verdict.ts'
 import type { CrawlerCategory, Treatment } from '@prepaint/contract/settings/domain-settings.ts'
 import { barePath, isForMachines } from '@prepaint/contract/site-files/redirects.ts'
@@ -37,7 +37,7 @@ export function sendRefusal(
 ): Verdict {
   const [status, word, words] = ENDINGS[treatment]
   const verdict: Verdict = `${word}; ${crawler}`
-  const name = KNOWN_CRAWLERS[knownCrawlerIndex(req.headers['user-agent'] ?? '')]?.[0] ?? 'This crawler'
+  const name = knownCrawler(req.headers['user-agent'] ?? '')?.name ?? 'This crawler'
   const terms = treatment === 'payment' && termsUrl !== null ? termsUrl : null
   const headers = ['Cache-Control', 'no-store', 'Vary', 'User-Agent']
   if (terms !== null) headers.push('Link', `<${terms}>; rel="license"`)

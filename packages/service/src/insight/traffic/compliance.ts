@@ -1,16 +1,16 @@
 import { setImmediate as othersFirst } from 'node:timers/promises'
-import { knownCrawlerIndex, READ_CHARS } from '@prepaint/contract/crawlers/known-crawlers.ts'
+import { READ_CHARS } from '@prepaint/contract/crawlers/known-crawlers.ts'
 import type { DomainId } from '@prepaint/contract/ids.ts'
 import { broadCategory, purposeOf } from '@prepaint/contract/settings/domain-settings.ts'
-import { judgeCrawler } from '@prepaint/contract/site-files/judge-crawler.ts'
-import type { RobotsText } from '@prepaint/contract/site-files/robots-rules.ts'
+import { obeyedGroups } from '@prepaint/contract/site-files/judge-crawler.ts'
+import { judgePath, type RobotsText } from '@prepaint/contract/site-files/robots-rules.ts'
 import type { TimeRange } from '@prepaint/contract/traffic/time-range.ts'
 import type { RobotsFiles, RobotsSite } from '@prepaint/pages/site-files/robots-files.ts'
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
 import { utcDay } from '@prepaint/runtime/clock.ts'
 import type { Log } from '@prepaint/runtime/log.ts'
 import { within } from '@prepaint/runtime/within.ts'
-import { CRAWLER_NAMES, OTHER_CRAWLER } from './crawler-numbers.ts'
+import { CRAWLER_NAMES, crawlerNumber, OTHER_CRAWLER } from './crawler-numbers.ts'
 import type { TrafficOf } from './read-traffic.ts'
 
 const FLUSH_EVERY_MS = 5_000
@@ -67,13 +67,16 @@ export class Compliance {
       this.#visited.set(site.id, visited)
     }
     visited.site = site
-    const index = knownCrawlerIndex(userAgent)
-    const key = `${index === -1 ? userAgent : index} ${url}`
+    const number = crawlerNumber(userAgent)
+    const key = `${number === OTHER_CRAWLER ? userAgent : number} ${url}`
     const known = visited.asked.get(key)
-    if (known !== undefined) return void known.visits++
+    if (known !== undefined) {
+      known.visits++
+      return
+    }
     const isFull = visited.asked.size >= LIMITS.pathsOfDomain || this.#paths >= LIMITS.paths
     if (isFull || url.length > LIMITS.pathChars || userAgent.length > READ_CHARS) return
-    const crawler = CRAWLER_NAMES[index === -1 ? OTHER_CRAWLER : index]!
+    const crawler = CRAWLER_NAMES[number]!
     visited.asked.set(key, { userAgent, category, crawler, path: url, visits: 1 })
     this.#paths++
   }
@@ -115,10 +118,15 @@ export class Compliance {
     const rules = await robots.rules(site, RULES_KEPT_MS)
     // The rest with the next flush.
     const now = rules === null ? [...asked] : [...asked].slice(0, Math.ceil(LIMITS.checks / checksOf(rules)))
-    const forbidden = now.flatMap(([key, one]) => {
+    const groupsOf = new Map<string, string[]>()
+    const forbidden: Asked[] = []
+    for (const [key, visit] of now) {
       asked.delete(key)
-      return rules === null || judgeCrawler(rules, one.userAgent, one.path).allowed ? [] : [one]
-    })
+      if (rules === null) continue
+      const groups = groupsOf.get(visit.userAgent) ?? obeyedGroups(visit.userAgent)
+      groupsOf.set(visit.userAgent, groups)
+      if (!judgePath(rules, groups, visit.path).allowed) forbidden.push(visit)
+    }
     this.#paths -= now.length
     if (asked.size === 0) this.#visited.delete(site.id)
     if (forbidden.length > 0) await addForbidden(pool, site.id, utcDay(clock.nowMs()), forbidden)

@@ -1,10 +1,20 @@
-import { KNOWN_CRAWLERS, knownCrawlerIndex } from '@prepaint/contract/crawlers/known-crawlers.ts'
+import { KNOWN_CRAWLERS, knownCrawlerIndex, READ_CHARS } from '@prepaint/contract/crawlers/known-crawlers.ts'
+import { RecentMap } from '@prepaint/runtime/recent-map.ts'
 
 /** The index is the crawler's number. Unknown user agents are `other`, so invented ones create no names. */
-export const CRAWLER_NAMES: readonly string[] = [...KNOWN_CRAWLERS.map(([name]) => name), 'other']
+export const CRAWLER_NAMES: readonly string[] = [...KNOWN_CRAWLERS.map(({ name }) => name), 'other']
 export const OTHER_CRAWLER = CRAWLER_NAMES.length - 1
 
-export function crawlerNumber(userAgent: string | undefined): number {
-  const index = knownCrawlerIndex(userAgent ?? '')
-  return index === -1 ? OTHER_CRAWLER : index
+const REMEMBERED = 10_000
+
+/** Every visit asks, and comparing all patterns takes microseconds. Longer user agents are not remembered. */
+const remembered = new RecentMap<number>({ limit: REMEMBERED })
+
+export function crawlerNumber(userAgent = ''): number {
+  const known = remembered.get(userAgent)
+  if (known !== undefined) return known
+  const index = knownCrawlerIndex(userAgent)
+  const number = index === -1 ? OTHER_CRAWLER : index
+  if (userAgent.length <= READ_CHARS) remembered.set(userAgent, number)
+  return number
 }
