@@ -4,7 +4,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import net, { type AddressInfo } from 'node:net'
 import path from 'node:path'
 
-import { createSelfSigned } from '@prepaint/engine/gateway/tls-key.ts'
+import { createSelfSigned } from '@prepaint/runtime/self-signed.ts'
 
 export const SMALL_BYTES = 500
 

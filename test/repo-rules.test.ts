@@ -30,7 +30,11 @@ const PATTERNS: [rule: string, pattern: RegExp, allowed: string[]][] = [
     /\bDate\.now\(|\bnew Date\(\)|\bperformance\.now\(/,
     ['packages/runtime/src/clock.ts'],
   ],
-  ['nothing is re-exported', /^export (\*|\{[^}]*\}|type \{[^}]*\}) from /m, []],
+  [
+    'only the door of a package re-exports',
+    /^export (\*|\{[^}]*\}|type \{[^}]*\}) from /m,
+    ['packages/outbound/src/client/index.ts', 'packages/outbound/src/index.ts'],
+  ],
   ['nothing escapes the type checker', /\bas any\b|: any\b|@ts-(ignore|nocheck)|as unknown as/, []],
   [
     // PostgreSQL and SMTP have clients of their own: `pg` in packages/postgres/, `nodemailer` in packages/service/src/mail/.

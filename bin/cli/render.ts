@@ -8,12 +8,11 @@ import { PAGE_VARIANTS, type PageVariant } from '@prepaint/contract/page/page-id
 import { normalisePath } from '@prepaint/contract/page/path.ts'
 import { visitorFor } from '@prepaint/contract/settings/devices.ts'
 import { startGateway } from '@prepaint/engine/gateway/gateway.ts'
-import { identityOf } from '@prepaint/engine/render/identity.ts'
 import { startRenderer } from '@prepaint/engine/render/renderer.ts'
-import { createAddressGuard } from '@prepaint/outbound/address-guard.ts'
-import { checkOriginUrl } from '@prepaint/outbound/origin-url.ts'
+import { checkOriginUrl, createAddressGuard } from '@prepaint/outbound'
 import { convert } from '@prepaint/pages/forms/convert.ts'
 import { systemClock } from '@prepaint/runtime/clock.ts'
+import { identityOf } from '@prepaint/runtime/identity.ts'
 import { createLog } from '@prepaint/runtime/log.ts'
 import {
   CommandError,

@@ -4,8 +4,8 @@ import { robotsSettingsSchema } from '@prepaint/contract/settings/domain-setting
 import { judgeCrawler } from '@prepaint/contract/site-files/judge-crawler.ts'
 import { redirectsCsv } from '@prepaint/contract/site-files/redirect-csv.ts'
 import { checkRedirects } from '@prepaint/contract/site-files/redirect-list.ts'
-import { createAddressGuard } from '@prepaint/outbound/address-guard.ts'
-import { createClient } from '@prepaint/outbound/client/pool.ts'
+import { createAddressGuard } from '@prepaint/outbound'
+import { createClient } from '@prepaint/outbound/client'
 import { RobotsFiles, robotsView } from '@prepaint/pages/site-files/robots-files.ts'
 import {
   type ListedRedirect,

@@ -5,8 +5,7 @@ import { AppError } from '@prepaint/contract/errors.ts'
 import type { AccountId, DomainName, PagePath } from '@prepaint/contract/ids.ts'
 import { normalisePath, type QueryRule } from '@prepaint/contract/page/path.ts'
 import { parseDomainName } from '@prepaint/contract/settings/domain-name.ts'
-import { createAddressGuard } from '@prepaint/outbound/address-guard.ts'
-import { checkOriginUrl } from '@prepaint/outbound/origin-url.ts'
+import { checkOriginUrl, createAddressGuard } from '@prepaint/outbound'
 import { ownerOfDomain } from '@prepaint/service/accounts/keys.ts'
 import {
   type DomainWithSettings,

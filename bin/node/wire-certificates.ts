@@ -1,5 +1,5 @@
 import type { EdgeTls } from '@prepaint/edge/server/servers.ts'
-import type { AddressGuard } from '@prepaint/outbound/address-guard.ts'
+import type { AddressGuard } from '@prepaint/outbound'
 import type { Listener } from '@prepaint/postgres/listener.ts'
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
 import type { Clock } from '@prepaint/runtime/clock.ts'

@@ -1,4 +1,4 @@
-import type { AddressGuard } from '@prepaint/outbound/address-guard.ts'
+import type { AddressGuard } from '@prepaint/outbound'
 import type { Listener } from '@prepaint/postgres/listener.ts'
 import type { Clock } from '@prepaint/runtime/clock.ts'
 import type { Log } from '@prepaint/runtime/log.ts'

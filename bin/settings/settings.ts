@@ -1,4 +1,4 @@
-import { type AllowedRange, parseAllowedRange } from '@prepaint/outbound/address-range.ts'
+import { type AllowedRange, parseAllowedRange } from '@prepaint/outbound/address-range'
 import type { AddressRanges } from '@prepaint/runtime/http/client-address.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>

@@ -1,9 +1,8 @@
 import type http from 'node:http'
 import type { DomainId, DomainName } from '@prepaint/contract/ids.ts'
 import type { Site } from '@prepaint/contract/site-files/site.ts'
-import { createAddressGuard } from '@prepaint/outbound/address-guard.ts'
-import { createClient } from '@prepaint/outbound/client/pool.ts'
-import { readOrigin } from '@prepaint/outbound/origin.ts'
+import { createAddressGuard, readOrigin } from '@prepaint/outbound'
+import { createClient } from '@prepaint/outbound/client'
 import ipaddr from 'ipaddr.js'
 import { serve } from './loopback.ts'
 

@@ -1,5 +1,5 @@
 import { planNamed } from '@prepaint/contract/settings/plans.ts'
-import { createAddressGuard } from '@prepaint/outbound/address-guard.ts'
+import { createAddressGuard } from '@prepaint/outbound'
 import { findAccount } from '@prepaint/service/accounts/accounts.ts'
 import { createVault } from '@prepaint/service/certificates/vault/vault.ts'
 import { testEndpoint } from '@prepaint/service/notifications/delivery/deliveries.ts'

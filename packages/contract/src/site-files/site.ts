@@ -1,4 +1,4 @@
-import type { Origin } from '@prepaint/outbound/origin.ts'
+import type { Origin } from '@prepaint/outbound'
 import type { DomainId, DomainName, PagePath } from '../ids.ts'
 import { normalisePath, type QueryRule } from '../page/path.ts'
 

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { CRAWLER_OWNERS } from '@prepaint/contract/crawlers/known-crawlers.ts'
-import type { FetchText } from '@prepaint/outbound/get.ts'
+import type { FetchText } from '@prepaint/outbound'
 import type { Log } from '@prepaint/runtime/log.ts'
 import { z } from 'zod'
 import { type AddressList, LIST_LIMIT_BYTES, NotAnAddressList, parseAddressList } from './address-list.ts'

@@ -1,10 +1,14 @@
 import type { Verdict } from '@prepaint/contract/outcome/verdict.ts'
 import { isAsset } from '@prepaint/contract/page/path.ts'
-import type { AnswerHead } from '@prepaint/outbound/client/answer-reader.ts'
-import { OriginCall, OriginSilent, type RequestBody } from '@prepaint/outbound/client/call.ts'
-import type { OriginPool } from '@prepaint/outbound/client/pool.ts'
-import { connectFault } from '@prepaint/outbound/guarded-connect.ts'
-import { type Front, passedTrailers, requestHeaders, responseHeaders } from '@prepaint/outbound/headers.ts'
+import { connectFault } from '@prepaint/outbound'
+import {
+  type AnswerHead,
+  OriginCall,
+  type OriginPool,
+  OriginSilent,
+  type RequestBody,
+} from '@prepaint/outbound/client'
+import { type Front, passedTrailers, requestHeaders, responseHeaders } from '@prepaint/outbound/headers'
 import { requestIdHeader } from '@prepaint/runtime/http/request-id.ts'
 import { PASSED_METHODS, type PlainPage, sendPlainPage } from '../page/plain-page.ts'
 import { varyOf } from '../page/send-page.ts'

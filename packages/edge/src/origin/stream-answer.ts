@@ -1,6 +1,5 @@
-import type { AnswerHead } from '@prepaint/outbound/client/answer-reader.ts'
-import type { TakeCall } from '@prepaint/outbound/client/call.ts'
-import { passedTrailers } from '@prepaint/outbound/headers.ts'
+import type { AnswerHead, TakeCall } from '@prepaint/outbound/client'
+import { passedTrailers } from '@prepaint/outbound/headers'
 import type { EdgeRequest, EdgeResponse } from '../server/exchange.ts'
 
 /** Streams with back-pressure, without Node's streams, which cost more than the rest of a request. */

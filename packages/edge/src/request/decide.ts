@@ -1,7 +1,7 @@
 import type { Form } from '@prepaint/contract/outcome/form.ts'
 import type { PassReason } from '@prepaint/contract/outcome/verdict.ts'
 import type { CrawlerCategory } from '@prepaint/contract/settings/domain-settings.ts'
-import { VIA_NAME } from '@prepaint/outbound/headers.ts'
+import { VIA_NAME } from '@prepaint/outbound/headers'
 import { prefersMarkdown } from '@prepaint/runtime/http/accept-markdown.ts'
 import type { RequestHead } from '../server/exchange.ts'
 import type { EdgeDomain } from './domain.ts'

@@ -11,7 +11,7 @@ import {
   treatmentOf,
 } from '@prepaint/contract/settings/domain-settings.ts'
 import { barePath, type Redirect, RedirectMap } from '@prepaint/contract/site-files/redirects.ts'
-import { type OpenOriginHeaders, type Origin, readOrigin } from '@prepaint/outbound/origin.ts'
+import { type OpenOriginHeaders, type Origin, readOrigin } from '@prepaint/outbound'
 import type { FilesOf } from '@prepaint/pages/site-files/robots-files.ts'
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
 import { CacheTrust, type Held, type Invalidation } from '@prepaint/runtime/invalidation.ts'

@@ -8,7 +8,7 @@ import {
 import { freshnessOf } from '@prepaint/contract/page/freshness.ts'
 import { pageId } from '@prepaint/contract/page/page-id.ts'
 import type { CrawlerCategory } from '@prepaint/contract/settings/domain-settings.ts'
-import { storedLocation } from '@prepaint/outbound/headers.ts'
+import { storedLocation } from '@prepaint/outbound/headers'
 import { toOriginForm } from '@prepaint/runtime/http/origin-form.ts'
 import { requestIdOf } from '@prepaint/runtime/http/request-id.ts'
 import type { Log } from '@prepaint/runtime/log.ts'

@@ -1,6 +1,6 @@
 import { type IncomingMessage, ServerResponse } from 'node:http'
 import type { PageUrl } from '@prepaint/contract/page/path.ts'
-import { type Front, verdictHeaders } from '@prepaint/outbound/headers.ts'
+import { type Front, verdictHeaders } from '@prepaint/outbound/headers'
 import { createPass, type FrontOf, type PassOptions } from '../origin/pass.ts'
 import { EdgeHandler, type Entrance, type HandlerParts } from './handler.ts'
 

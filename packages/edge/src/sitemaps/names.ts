@@ -1,6 +1,6 @@
 import type { DomainId, PagePath } from '@prepaint/contract/ids.ts'
 import type { Site } from '@prepaint/contract/site-files/site.ts'
-import type { GetOptions } from '@prepaint/outbound/get.ts'
+import type { GetOptions } from '@prepaint/outbound'
 import { fetchRobots, readRobots } from '@prepaint/pages/sitemaps/robots.ts'
 import type { Clock } from '@prepaint/runtime/clock.ts'
 import type { Log } from '@prepaint/runtime/log.ts'

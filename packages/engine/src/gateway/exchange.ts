@@ -1,13 +1,16 @@
 import type http from 'node:http'
 import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
-
-import { HeadTooLarge } from '@prepaint/outbound/client/answer-reader.ts'
-import { OriginSilent, type RequestBody } from '@prepaint/outbound/client/call.ts'
-import type { OriginPool } from '@prepaint/outbound/client/pool.ts'
-import { type OriginResponse, type SentRequest, sendRequest } from '@prepaint/outbound/client/request.ts'
-import { type ConnectFault, connectFault } from '@prepaint/outbound/guarded-connect.ts'
-import { flatHeaders, GATEWAY_HEADER } from '@prepaint/outbound/headers.ts'
-import type { Origin } from '@prepaint/outbound/origin.ts'
+import { type ConnectFault, connectFault, type Origin } from '@prepaint/outbound'
+import {
+  HeadTooLarge,
+  type OriginPool,
+  type OriginResponse,
+  OriginSilent,
+  type RequestBody,
+  type SentRequest,
+  sendRequest,
+} from '@prepaint/outbound/client'
+import { flatHeaders, GATEWAY_HEADER } from '@prepaint/outbound/headers'
 import type { EarlyRequest } from './preload/early-requests.ts'
 import type { GatewayLimits, RequestCounts } from './request-counts.ts'
 

@@ -7,7 +7,7 @@ import {
   headersFromOrigin,
   ORIGIN_CACHE_CONTROL,
   type ProxiedSite,
-} from '@prepaint/outbound/headers.ts'
+} from '@prepaint/outbound/headers'
 import type { DocumentWatch } from './document-watch.ts'
 import { answer, type ExchangeDeps, exchange, type PageRequest, type PageResponse } from './exchange.ts'
 import type { Preloads } from './preload/preloads.ts'

@@ -1,4 +1,3 @@
-import type { ProxiedSite } from '@prepaint/outbound/headers.ts'
 import {
   type Authority,
   DEFAULT_PORTS,
@@ -7,7 +6,8 @@ import {
   originAt,
   parseAuthority,
   readOrigin,
-} from '@prepaint/outbound/origin.ts'
+} from '@prepaint/outbound'
+import type { ProxiedSite } from '@prepaint/outbound/headers'
 
 export type Target =
   | { kind: 'own'; scheme: 'http' | 'https' }

@@ -1,9 +1,8 @@
 import type http from 'node:http'
 import type { Duplex } from 'node:stream'
 
-import type { AnswerHead } from '@prepaint/outbound/client/answer-reader.ts'
-import { OriginCall } from '@prepaint/outbound/client/call.ts'
-import { flatHeaders, GATEWAY_HEADER } from '@prepaint/outbound/headers.ts'
+import { type AnswerHead, OriginCall } from '@prepaint/outbound/client'
+import { flatHeaders, GATEWAY_HEADER } from '@prepaint/outbound/headers'
 import { type ExchangeDeps, explainFault, type Upstream } from './exchange.ts'
 import { tunnel } from './tunnel.ts'
 

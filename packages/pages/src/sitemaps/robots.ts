@@ -1,7 +1,7 @@
 import type { PagePath } from '@prepaint/contract/ids.ts'
 import { judgePath, parseRobots } from '@prepaint/contract/site-files/robots-rules.ts'
 import { pathOn, type Site } from '@prepaint/contract/site-files/site.ts'
-import { type GetOptions, getFromSite, readText } from '@prepaint/outbound/get.ts'
+import { type GetOptions, getFromSite, readText } from '@prepaint/outbound'
 
 const OWN_TOKENS = ['prepaint', '*']
 

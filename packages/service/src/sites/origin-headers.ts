@@ -1,7 +1,7 @@
 import { AppError } from '@prepaint/contract/errors.ts'
 import type { DomainId } from '@prepaint/contract/ids.ts'
 import type { GivenOriginHeaders } from '@prepaint/contract/settings/domain-settings.ts'
-import type { OpenOriginHeaders } from '@prepaint/outbound/origin.ts'
+import type { OpenOriginHeaders } from '@prepaint/outbound'
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
 import type { Log } from '@prepaint/runtime/log.ts'
 import { originHeadersPurpose, type Vault } from '../certificates/vault/vault.ts'

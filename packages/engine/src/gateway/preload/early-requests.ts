@@ -1,6 +1,6 @@
 import type { OutgoingHttpHeaders } from 'node:http'
 
-import type { SentRequest } from '@prepaint/outbound/client/request.ts'
+import type { SentRequest } from '@prepaint/outbound/client'
 import { isAlike, type SiteRequest } from './knowledge.ts'
 
 /** A request sent before the page asked. Call `markWasted` when it has to be sent again. */

@@ -1,4 +1,4 @@
-import type { SentRequest } from '@prepaint/outbound/client/request.ts'
+import type { SentRequest } from '@prepaint/outbound/client'
 import { type EarlyRequest, EarlyRequests } from './early-requests.ts'
 import type { Knowledge, Prediction, SiteRequest } from './knowledge.ts'
 import { type PageAddress, readPageAddress } from './page-address.ts'

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import type { Visitor } from '@prepaint/contract/outcome/outcome.ts'
+import { identityOf } from '@prepaint/runtime/identity.ts'
 import { javascript, openRenderer, scripted, TEST_IDENTITY } from '../../../../../test/support/renderer.ts'
-import { identityOf } from '../identity.ts'
 import { hintsOf } from './user-agent.ts'
 
 const renderer = await openRenderer()

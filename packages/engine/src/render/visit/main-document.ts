@@ -2,7 +2,7 @@ import type { OutgoingHttpHeaders } from 'node:http'
 import type { RedirectStatus, RenderOutcome } from '@prepaint/contract/outcome/outcome.ts'
 import { readLinks } from '@prepaint/contract/reading/link-header.ts'
 
-import { GATEWAY_HEADER, ORIGIN_CACHE_CONTROL } from '@prepaint/outbound/headers.ts'
+import { GATEWAY_HEADER, ORIGIN_CACHE_CONTROL } from '@prepaint/outbound/headers'
 import type { Protocol } from 'devtools-protocol'
 import type { CdpListeners } from '../browser/cdp.ts'
 import { challengerOf } from './bad-page.ts'

@@ -7,7 +7,7 @@ import type {
   RenderRecord,
   Trouble,
 } from '@prepaint/contract/outcome/record.ts'
-import { GATEWAY_HEADER } from '@prepaint/outbound/headers.ts'
+import { GATEWAY_HEADER } from '@prepaint/outbound/headers'
 import type { Protocol } from 'devtools-protocol'
 import type { CdpListeners } from '../browser/cdp.ts'
 

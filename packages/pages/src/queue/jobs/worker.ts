@@ -3,7 +3,7 @@ import { JOB_QUEUED_CHANNEL, priorityNumber } from '@prepaint/contract/outcome/j
 import type { RenderRequest } from '@prepaint/contract/outcome/outcome.ts'
 import type { Rendering } from '@prepaint/contract/outcome/record.ts'
 import type { PlanCatalogue } from '@prepaint/contract/settings/plans.ts'
-import type { OpenOriginHeaders } from '@prepaint/outbound/origin.ts'
+import type { OpenOriginHeaders } from '@prepaint/outbound'
 import type { Listener } from '@prepaint/postgres/listener.ts'
 import type { Clock } from '@prepaint/runtime/clock.ts'
 import type { Log } from '@prepaint/runtime/log.ts'

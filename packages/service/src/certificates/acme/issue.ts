@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { retryAfterMs } from '@prepaint/outbound/answers.ts'
+import { retryAfterMs } from '@prepaint/outbound'
 import { z } from 'zod'
 import { type Certificate, CHAIN_LIMIT_CHARS, checkCertificate } from '../certificate.ts'
 import type { ChallengeKind } from './challenge.ts'

@@ -1,4 +1,4 @@
-import { plainText } from '@prepaint/outbound/answers.ts'
+import { plainText } from '@prepaint/outbound'
 
 /** RFC 8555, section 6.7. */
 const PREFIX = 'urn:ietf:params:acme:error:'

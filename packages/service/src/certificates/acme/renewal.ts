@@ -1,5 +1,5 @@
 import { X509Certificate } from 'node:crypto'
-import { retryAfterMs } from '@prepaint/outbound/answers.ts'
+import { retryAfterMs } from '@prepaint/outbound'
 import { type DerValue, readDer } from '@prepaint/runtime/der.ts'
 import { z } from 'zod'
 import { type AcmeSession, parsed } from './session.ts'

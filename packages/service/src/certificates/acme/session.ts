@@ -1,5 +1,5 @@
 import { createHash, createPublicKey, type KeyObject, sign } from 'node:crypto'
-import { retryAfterMs } from '@prepaint/outbound/answers.ts'
+import { retryAfterMs } from '@prepaint/outbound'
 import { z } from 'zod'
 import { AcmeProblem, fieldsOf, problemFrom } from './problem.ts'
 import type { AcmeAnswer, AcmeRequest, Transport } from './transport.ts'

@@ -1,14 +1,15 @@
 import { randomBytes } from 'node:crypto'
 
-import type { AddressGuard } from '@prepaint/outbound/address-guard.ts'
 import {
+  type AddressGuard,
   type Answering,
   askAddresses,
   findsAnswer,
   insideTls,
   type LookForUs,
-} from '@prepaint/outbound/ask-addresses.ts'
-import { type Lookup, lookupAddresses } from '@prepaint/outbound/lookup.ts'
+  type Lookup,
+  lookupAddresses,
+} from '@prepaint/outbound'
 import { ACME_TLS, alpnDigest } from '../acme/alpn-certificate.ts'
 import { CHALLENGE_PREFIX, type Challenge, type ChallengeKind } from '../acme/challenge.ts'
 

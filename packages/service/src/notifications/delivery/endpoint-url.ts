@@ -1,8 +1,12 @@
 import { AppError } from '@prepaint/contract/errors.ts'
-import { type AddressGuard, isPublicAddress } from '@prepaint/outbound/address-guard.ts'
-import { type Lookup, lookupAddresses } from '@prepaint/outbound/lookup.ts'
-import { parseHost } from '@prepaint/outbound/origin.ts'
-import { checkOriginUrl } from '@prepaint/outbound/origin-url.ts'
+import {
+  type AddressGuard,
+  checkOriginUrl,
+  isPublicAddress,
+  type Lookup,
+  lookupAddresses,
+  parseHost,
+} from '@prepaint/outbound'
 import { within } from '@prepaint/runtime/within.ts'
 
 const URL_LIMIT_CHARS = 2_048

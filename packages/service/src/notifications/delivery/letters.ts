@@ -1,6 +1,6 @@
 import { KINDS } from '@prepaint/contract/notifications/kinds.ts'
 import { REPORT_FIGURES, reportFacts } from '@prepaint/contract/notifications/report-words.ts'
-import { plainText } from '@prepaint/outbound/answers.ts'
+import { plainText } from '@prepaint/outbound'
 import { type Block, compose, type Letter } from '../../mail/letter.ts'
 import type { Incident } from '../incidents/incidents.ts'
 import type { Report } from './report.ts'

@@ -1,8 +1,14 @@
 import { Resolver } from 'node:dns/promises'
 import type { AccountId, DomainName } from '@prepaint/contract/ids.ts'
-import { type AddressGuard, isPublicAddress } from '@prepaint/outbound/address-guard.ts'
-import { askAddresses, findsAnswer, insideTls } from '@prepaint/outbound/ask-addresses.ts'
-import { type Lookup, lookupAddresses } from '@prepaint/outbound/lookup.ts'
+import {
+  type AddressGuard,
+  askAddresses,
+  findsAnswer,
+  insideTls,
+  isPublicAddress,
+  type Lookup,
+  lookupAddresses,
+} from '@prepaint/outbound'
 import type { PublishedAnswer } from './published-answer.ts'
 
 /**

@@ -1,9 +1,5 @@
-import type { AddressGuard } from '@prepaint/outbound/address-guard.ts'
-import { createClient } from '@prepaint/outbound/client/pool.ts'
-import { sendRequest } from '@prepaint/outbound/client/request.ts'
-import { connectFault } from '@prepaint/outbound/guarded-connect.ts'
-import type { Lookup } from '@prepaint/outbound/lookup.ts'
-import { readOrigin } from '@prepaint/outbound/origin.ts'
+import { type AddressGuard, connectFault, type Lookup, readOrigin } from '@prepaint/outbound'
+import { createClient, sendRequest } from '@prepaint/outbound/client'
 
 export type TriedOrigin = { status: number | null; problem: string | null }
 
