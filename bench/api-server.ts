@@ -15,6 +15,7 @@ import { findKeyOwner } from '@prepaint/service/accounts/access.ts'
 import { createAccount } from '@prepaint/service/accounts/accounts.ts'
 import { createKey } from '@prepaint/service/accounts/keys.ts'
 import { createVault } from '@prepaint/service/certificates/vault/vault.ts'
+import { SCHEMA } from '../bin/node/schema.ts'
 
 export type Order =
   | { order: 'watch-memory' }
@@ -35,7 +36,7 @@ const dataDir = await mkdtemp(path.join(tmpdir(), 'prepaint-bench-'))
 await chmod(dataDir, 0o711)
 const database = await openDatabase({ databaseUrl: null, dataDir, log })
 const { pool } = database
-await migrate(database.connection, log)
+await migrate(database.connection, SCHEMA, log)
 const listener = await createListener(database.connection, log)
 
 const account = await createAccount(pool, DEFAULT_PLANS, {

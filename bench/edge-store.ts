@@ -6,6 +6,7 @@ import { openDatabase } from '@prepaint/postgres/database.ts'
 import { migrate } from '@prepaint/postgres/migrate.ts'
 import { silentLog } from '@prepaint/runtime/log.ts'
 import type pg from 'pg'
+import { SCHEMA } from '../bin/node/schema.ts'
 import { SMALL_BYTES } from './edge-nginx.ts'
 
 /** A statement may take 30 s. */
@@ -24,7 +25,7 @@ export async function openStore(): Promise<Store> {
   await chmod(dataDir, 0o711)
   const database = await openDatabase({ databaseUrl: null, dataDir, log: silentLog() })
   const { pool, connection } = database
-  await migrate(connection, silentLog())
+  await migrate(connection, SCHEMA, silentLog())
   await pool.query(`insert into account (email, plan) values ('bench@example.com', 'enterprise')`)
 
   async function fill(domains: number, pages: number): Promise<void> {

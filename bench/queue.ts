@@ -20,6 +20,7 @@ import { migrate } from '@prepaint/postgres/migrate.ts'
 import { transaction } from '@prepaint/postgres/transaction.ts'
 import { systemClock } from '@prepaint/runtime/clock.ts'
 import { silentLog } from '@prepaint/runtime/log.ts'
+import { SCHEMA } from '../bin/node/schema.ts'
 import { machineLine, percentile } from './figures.ts'
 import { markdownTable } from './markdown.ts'
 
@@ -52,7 +53,7 @@ const dataDir = await mkdtemp(path.join(tmpdir(), 'prepaint-bench-'))
 await chmod(dataDir, 0o711)
 const database = await openDatabase({ databaseUrl: null, dataDir, log })
 const { pool, connection } = database
-await migrate(connection, log)
+await migrate(connection, SCHEMA, log)
 const { rows } = await pool.query<{ id: DomainId }>(
   `with owner as (insert into account (email, plan) values ('bench@example.com', 'enterprise') returning id)
    insert into domain (account_id, custom_domain, origin_url)

@@ -137,33 +137,7 @@ describe('repository rules', () => {
   })
 })
 
-/** The folder that writes each table. */
-const TABLES: Record<string, readonly string[]> = {
-  'packages/service/src/accounts/': words(`
-    account api_key sign_in_failure sign_in_link sign_in_session webhook_token webhook_window`),
-  'packages/pages/src/quota.ts': words('render_count render_day'),
-  'packages/service/src/certificates/': words(`
-    acme_account acme_challenge acme_order certificate certificate_order master_key`),
-  'packages/postgres/': words('account_rate'),
-  'packages/pages/src/forms/': words('page_form'),
-  'packages/service/src/insight/': words(`
-    node traffic_batch traffic_day traffic_forbidden traffic_hour traffic_last traffic_path
-    traffic_summary`),
-  'packages/pages/src/queue/': words(`
-    freshness job probe queue_account queue_depth queue_domain render_record render_outcome_day rule_try
-    warm warm_paused warm_sitemap warm_count`),
-  'packages/service/src/notifications/': words(
-    'channel confirmation delivery evaluation event health incident',
-  ),
-  'packages/pages/src/site-files/': words('indexnow_state origin_robots page_fact redirect_use site_version'),
-  'packages/pages/src/inspection/': words('inspection'),
-  'packages/service/src/sites/': words('device_page domain origin_header reachability_check'),
-  'packages/pages/src/store/': words(
-    'known_path last_render last_visit page page_digest redirect sitemap unstored_page',
-  ),
-}
-
-/** Files that write tables of other folders, each with its reason. */
+/** Files that write tables of other owners, each with its reason. */
 const WRITTEN_ELSEWHERE: Record<string, readonly string[]> = {
   // A crawler waits for the end of its render, which is one statement.
   'packages/pages/src/store/keep-page.ts': words('job'),
@@ -183,30 +157,52 @@ const WRITTEN_ELSEWHERE: Record<string, readonly string[]> = {
 }
 
 describe('SQL', () => {
-  const schema = read('packages/postgres/src/schema.sql')
-  const tables = new Set(
-    [...schema.matchAll(/^ *create (?:unlogged )?table (\w+)/gm)].map((found) => found[1]!),
+  // `queue/tables.sql` belongs to `queue/`, and `quota.tables.sql` to `quota.ts`: what its name begins with owns its tables.
+  const files = tree.filter((file) => /^packages\/.*tables\.sql$/.test(file))
+  const owners = new Map(
+    files.flatMap((file) => {
+      const owner = file.replace(/[\w-]*tables\.sql$/, '')
+      return [...read(file).matchAll(/^create (?:unlogged )?table (\w+)/gm)].map(([, table]) => [
+        table!,
+        owner,
+      ])
+    }),
   )
   const statements = tree
     .filter(
       (file) =>
         /^(packages|bin)\/.*\.(ts|sql)$/.test(file) &&
-        !/\.test\.ts$|^packages\/postgres\/src\/(schema\.sql|migrations\/.*)$/.test(file),
+        !/\.test\.ts$|tables\.sql$|^packages\/postgres\/src\/migrations\//.test(file),
     )
     .map((file) => ({ file, text: read(file).replace(/\/\*.*?\*\/|(?:^|\s)(?:\/\/|--).*?$/gms, '') }))
 
-  it('each table has one folder that owns it', () => {
-    assert.deepEqual(Object.values(TABLES).flat().sort(), [...tables].sort())
+  it('is created in `tables.sql` beside its owner, or replaced in `functions.sql`', () => {
+    assert.equal(owners.get('job'), 'packages/pages/src/queue/')
+    assert.equal(owners.get('render_count'), 'packages/pages/src/quota.')
+    const created =
+      /^ *create\s+(?!or replace)(?:unlogged |unique )?(table|function|view|trigger|index|sequence)\b/m
+    assert.deepEqual(
+      statements.filter(({ text }) => created.test(text)).map(({ file }) => file),
+      // The record of what was applied.
+      ['packages/postgres/src/migrate.ts'],
+    )
+    const replaced = /^ *create or replace (function|view|trigger)\b/m
+    const elsewhere = statements.filter(
+      ({ file, text }) => replaced.test(text) && !file.endsWith('functions.sql'),
+    )
+    none(elsewhere.map(({ file }) => file))
   })
 
-  it('writes a table only in the folder that owns it', () => {
-    const allowed = [...Object.entries(TABLES), ...Object.entries(WRITTEN_ELSEWHERE)]
+  it('writes a table only where its owner is', () => {
     const pattern = /\b(?:insert into|update|delete from)\s+(\w+)|\btable: '(\w+)'/g
     const broken = statements.flatMap(({ file, text }) =>
       [...text.matchAll(pattern)]
         .map((found) => found[1] ?? found[2]!)
-        .filter((table) => tables.has(table))
-        .filter((table) => !allowed.some(([where, names]) => file.startsWith(where) && names.includes(table)))
+        .filter((table) => owners.has(table) && !file.startsWith(owners.get(table)!))
+        .filter((table) => {
+          const exceptions = Object.entries(WRITTEN_ELSEWHERE)
+          return !exceptions.some(([where, names]) => file.startsWith(where) && names.includes(table))
+        })
         .map((table) => `${file}: ${table}`),
     )
     none(broken)

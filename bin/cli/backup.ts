@@ -11,6 +11,7 @@ import { readMasterKeyText, writeMasterKeyText } from '@prepaint/service/certifi
 import { createVault } from '@prepaint/service/certificates/vault/vault.ts'
 import { CommandError, type Commands, defineCommand } from '../command-line/command.ts'
 import { openCommandDatabase, withDatabase } from '../command-line/open-database.ts'
+import { SCHEMA } from '../node/schema.ts'
 
 const MIB = 1024 * 1024
 
@@ -64,7 +65,12 @@ const restore = defineCommand({
     const { dataDir, secretKeys: keys } = config
     const database = await openCommandDatabase(config, say, { create: true })
     try {
-      const { head, rows } = await restoreBackup(database.connection, readBackupFile(file), silentLog())
+      const { head, rows } = await restoreBackup(
+        database.connection,
+        readBackupFile(file),
+        SCHEMA,
+        silentLog(),
+      )
       if (head.master_key !== null && keys === null) writeMasterKeyText(dataDir, head.master_key)
       const fits = await createVault({ pool: database.pool, keys, dataDir }).fits()
       const count = (table: string) => rows[table] ?? 0

@@ -4,6 +4,7 @@ import { migrate } from '@prepaint/postgres/migrate.ts'
 import { hasDatabase } from '@prepaint/postgres/private-postgres/home.ts'
 import { databaseNow } from '@prepaint/postgres/transaction.ts'
 import { silentLog } from '@prepaint/runtime/log.ts'
+import { SCHEMA } from '../node/schema.ts'
 import type { Config } from '../settings/config.ts'
 import { CommandError, type Surroundings } from './command.ts'
 
@@ -21,7 +22,7 @@ export async function withDatabase<T>(
 ): Promise<T> {
   const database = await openCommandDatabase(config, say, options)
   try {
-    const applied = await migrate(database.connection, silentLog())
+    const applied = await migrate(database.connection, SCHEMA, silentLog())
     return await work({ ...database, applied, nowMs: (await databaseNow(database.pool)).getTime() })
   } finally {
     await database.close()

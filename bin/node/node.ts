@@ -26,6 +26,7 @@ import { checkPorts, type ListenWhere, listen } from './listen.ts'
 import { startPeopleFirst } from './people-first.ts'
 import { createReadinessCheck, createReadinessServer } from './readiness.ts'
 import { startRetention } from './retention.ts'
+import { SCHEMA } from './schema.ts'
 import { wireApi } from './wire-api.ts'
 import { checkMasterKey, wireCertificates, wireOrdering } from './wire-certificates.ts'
 import { wireEdge } from './wire-edge.ts'
@@ -133,7 +134,7 @@ async function openBase(start: Start, opened: Base['opened'], isDraining: () => 
   opened.add('database', database.close)
   signal.throwIfAborted()
   const { pool, connection } = database
-  await migrate(connection, log)
+  await migrate(connection, SCHEMA, log)
   const timeouts = new DatabaseTimeouts({ pool, connection, log })
   opened.add('database timeouts', async () => timeouts.close())
   const clock = await startDatabaseClock({ pool, log })

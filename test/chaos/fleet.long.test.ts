@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { cpSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { after, it } from 'node:test'
-import { migrate, readMigrations } from '@prepaint/postgres/migrate.ts'
+import { MIGRATIONS, migrate } from '@prepaint/postgres/migrate.ts'
 import { silentLog } from '@prepaint/runtime/log.ts'
+import { SCHEMA } from '../../bin/node/schema.ts'
 import { runJson } from '../support/command-line.ts'
 import { until as untilWithin } from '../support/condition.ts'
 import { edgeRequest, GOOGLEBOT, PERSON } from '../support/edge-request.ts'
@@ -212,13 +213,10 @@ it('kill -9 of nodes loses nothing that was acknowledged, and counts each render
 
 // Proves decided "Rolling upgrade"
 it('an upgrade rolls: what it adds to the tables is survived under load, what breaks older nodes ends them', async () => {
-  const directory = path.join(folder, 'schema')
-  mkdirSync(path.join(directory, 'migrations'), { recursive: true })
-  for (const { name, sql } of readMigrations()) {
-    writeFileSync(path.join(directory, name === '0001-schema.sql' ? 'schema.sql' : `migrations/${name}`), sql)
-  }
-  const add = (name: string, sql: string) => writeFileSync(path.join(directory, 'migrations', name), sql)
-  const apply = () => migrate(fleet.server.connection, silentLog(), directory)
+  const migrations = path.join(folder, 'migrations')
+  cpSync(MIGRATIONS, migrations, { recursive: true })
+  const add = (name: string, sql: string) => writeFileSync(path.join(migrations, name), sql)
+  const apply = () => migrate(fleet.server.connection, { ...SCHEMA, migrations }, silentLog())
   const columns = ['page', 'job', 'domain', 'account', 'api_key', 'webhook_window', 'render_count', 'node']
     .map((table) => `alter table ${table} add column added_later integer not null default 7;`)
     .join('\n')

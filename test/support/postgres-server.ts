@@ -10,6 +10,7 @@ import { PRIVATE_SETTINGS, startPostmaster } from '@prepaint/postgres/private-po
 import { silentLog } from '@prepaint/runtime/log.ts'
 import { databaseUser, ownUid, type SystemUser } from '@prepaint/runtime/system-user.ts'
 import type pg from 'pg'
+import { SCHEMA } from '../../bin/node/schema.ts'
 
 const SETTINGS = {
   ...PRIVATE_SETTINGS,
@@ -26,7 +27,7 @@ const INITDB_ARGS = ['--no-sync', '--wal-segsize=1']
 export async function startTestCluster(): Promise<pg.ClientConfig> {
   const { start } = await makeCluster()
   const { connection } = await start(true)
-  await migrate(connection, silentLog())
+  await migrate(connection, SCHEMA, silentLog())
   return connection
 }
 
@@ -52,7 +53,7 @@ async function makeCluster() {
 export async function startTestServer() {
   const { run, start } = await makeCluster()
   let { server, connection } = await start(false)
-  await migrate(connection, silentLog())
+  await migrate(connection, SCHEMA, silentLog())
   return {
     connection,
     url: `postgres:///template1?${new URLSearchParams({ host: String(connection.host), user: PRIVATE_USER })}`,

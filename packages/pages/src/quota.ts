@@ -13,7 +13,7 @@ export function limitReached({ used, limit }: Quota): boolean {
 
 /**
  * 120 %: rendering stops. Integer arithmetic: 1.2 has no exact binary fraction. A limit of 7 (8.4) allows 9.
- * `over_quota` in packages/postgres/src/schema.sql must match.
+ * `over_quota` in packages/pages/src/quota.functions.sql must match.
  */
 export function quotaEnd(limit: number): number {
   return Math.ceil((limit * 6) / 5)

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Log } from '@prepaint/runtime/log.ts'
@@ -7,17 +7,34 @@ import type pg from 'pg'
 import { DatabaseError, errorCode, withClient } from './connection.ts'
 
 /**
- * `schema.sql` creates an empty database; `migrations/NNNN-<what>.sql` upgrade those of released versions. Migration 0001 is
- * the schema of the first release: `schema.sql` itself, until its first change after that release keeps a copy of it
- * as `migrations/0001-schema.sql` (docs/releasing.md).
+ * The database of this version. An empty database gets `tables`; `migrations/NNNN-<what>.sql` upgrade those of released
+ * versions. Both get the functions afterwards. Who wires names the files, because they stand beside the code that owns
+ * them: `bin/node/schema.ts`.
  */
-const DIRECTORY = import.meta.dirname
-const FIRST = '0001-schema.sql'
+export type Schema = {
+  /** Files that create tables, in the order that foreign keys need. */
+  tables: readonly string[]
+  functions: FunctionSet
+  /** The directory of migrations. */
+  migrations: string
+}
+
+/** Functions, triggers and views: each statement is `create or replace`. */
+export type FunctionSet = {
+  files: readonly string[]
+  /** Raised with each change. A node applies its set only to a database with a lower number. */
+  number: number
+  /** Of the files, as `checksumOf` makes it. */
+  checksum: string
+}
+
+export const MIGRATIONS = path.join(import.meta.dirname, 'migrations')
 
 export function lastMigration(): string {
   return readMigrations().at(-1)!.name
 }
 
+const FIRST = '0001-schema.sql'
 /** The first migration of development versions before the first release. */
 const FIRST_UNRELEASED = '0001-first.sql'
 
@@ -28,39 +45,94 @@ type Migration = { name: string; sql: string; checksum: string; breaking: boolea
 type Applied = { name: string; checksum: string; breaking: boolean }
 
 /**
- * Creates the tables, or applies missing migrations, one transaction each. Returns the names of migrations. Nodes starting together take turns.
+ * Creates the tables, or applies missing migrations, one transaction each; then the functions, if the database has older
+ * ones. Returns the names of migrations. Nodes starting together take turns.
  * Forward only. Migrations that only add do not disturb older nodes.
  * Throws DatabaseError for an unknown breaking migration, a changed file, or nodes too old for a breaking one.
- * `last`: stop after that migration, to restore an older backup.
+ * `last`: stop after that migration and leave the functions, to restore an older backup.
  */
 export async function migrate(
   connection: pg.ClientConfig,
+  schema: Schema,
   log: Log,
-  directory: string = DIRECTORY,
   last: string | null = null,
 ): Promise<string[]> {
-  const migrations = readMigrations(directory).filter(({ name }) => last === null || name <= last)
+  const migrations = readMigrations(schema.migrations).filter(({ name }) => last === null || name <= last)
   return withClient(connection, async (client) => {
     await takeTurn(client, log)
     await createRecord(client)
     const { rows } = await client.query<Applied>(
       'select name, checksum, breaking from schema_migration order by name collate "C"',
     )
-    const whole = rows.length === 0 && last === null ? readWholeSchema(directory) : null
-    if (whole !== null) {
-      await apply(client, { name: 'schema.sql', sql: whole, records: migrations }, log)
-      log.info('tables created')
-      return migrations.map(({ name }) => name)
-    }
-    const applied: string[] = []
-    for (const migration of pending(migrations, rows, log)) {
-      if (migration.breaking) await refuseBesideOlderNodes(client, migration)
-      await apply(client, { ...migration, records: [migration] }, log)
-      log.info({ migration: migration.name }, 'migration applied')
-      applied.push(migration.name)
-    }
+    const isEmpty = rows.length === 0 && last === null
+    const applied = isEmpty
+      ? await createTables(client, schema.tables, migrations, log)
+      : await applyPending(client, pending(migrations, rows, log), log)
+    if (last === null) await applyFunctions(client, schema.functions, log)
     return applied
   })
+}
+
+async function createTables(
+  client: pg.Client,
+  files: readonly string[],
+  migrations: readonly Migration[],
+  log: Log,
+): Promise<string[]> {
+  await apply(client, { kind: 'migration', name: 'schema' }, log, async () => {
+    for (const file of files) await client.query(readFileSync(file, 'utf8'))
+    await record(client, migrations)
+  })
+  log.info('tables created')
+  return migrations.map(({ name }) => name)
+}
+
+async function applyPending(
+  client: pg.Client,
+  migrations: readonly Migration[],
+  log: Log,
+): Promise<string[]> {
+  for (const migration of migrations) {
+    if (migration.breaking) await refuseBesideOlderNodes(client, migration)
+    await apply(client, { kind: 'migration', name: migration.name }, log, async () => {
+      await client.query(migration.sql)
+      await record(client, [migration])
+    })
+    log.info({ migration: migration.name }, 'migration applied')
+  }
+  return migrations.map(({ name }) => name)
+}
+
+/** A set with a lower number than the database's is of an older version, which runs beside newer ones: it is left out. */
+async function applyFunctions(client: pg.Client, functions: FunctionSet, log: Log): Promise<void> {
+  const { files, number, checksum } = functions
+  const { rows } = await client.query<{ number: number; checksum: string }>(
+    'select number, checksum from schema_functions',
+  )
+  const applied = rows[0]
+  if (applied?.number === number && applied.checksum !== checksum) {
+    throw new DatabaseError(
+      `The functions of this version have the number ${number}, and so have other ones in this database. ` +
+        'A change of functions needs a higher number.',
+    )
+  }
+  if (applied !== undefined && applied.number >= number) return
+  await apply(client, { kind: 'function set', name: String(number) }, log, async () => {
+    for (const file of files) await client.query(readFileSync(file, 'utf8'))
+    await client.query(
+      `insert into schema_functions (number, checksum) values ($1, $2)
+       on conflict (one_row) do update set number = excluded.number, checksum = excluded.checksum, applied_at = now()`,
+      [number, checksum],
+    )
+  })
+  log.info({ functions: number }, 'functions applied')
+}
+
+/** The checksum of a function set. */
+export function checksumOf(files: readonly string[]): string {
+  const hash = createHash('sha256')
+  for (const file of files) hash.update(readFileSync(file))
+  return hash.digest('hex')
 }
 
 async function takeTurn(client: pg.Client, log: Log): Promise<void> {
@@ -76,14 +148,19 @@ async function takeTurn(client: pg.Client, log: Log): Promise<void> {
 
 async function createRecord(client: pg.Client): Promise<void> {
   try {
-    await client.query(`create table if not exists schema_migration (
-      name       text primary key,
-      checksum   text not null,
-      applied_at timestamptz not null default now()
-    )`)
-    await client.query(
-      'alter table schema_migration add column if not exists breaking boolean not null default false',
-    )
+    await client.query(`
+      create table if not exists schema_migration (
+        name       text primary key,
+        checksum   text not null,
+        applied_at timestamptz not null default now()
+      );
+      alter table schema_migration add column if not exists breaking boolean not null default false;
+      create table if not exists schema_functions (
+        one_row    boolean primary key default true check (one_row),
+        number     integer not null,
+        checksum   text not null,
+        applied_at timestamptz not null default now()
+      )`)
   } catch (cause) {
     throw new DatabaseError(
       `The tables cannot be made: ${(cause as Error).message}. ` +
@@ -93,24 +170,17 @@ async function createRecord(client: pg.Client): Promise<void> {
   }
 }
 
-export function readMigrations(directory: string = DIRECTORY): Migration[] {
-  const later = path.join(directory, 'migrations')
-  const names = existsSync(later) ? readdirSync(later).filter((name) => name.endsWith('.sql')) : []
-  const migrations = names.sort().map((name) => readMigration(name, path.join(later, name)))
-  if (!names.includes(FIRST)) migrations.unshift(readMigration(FIRST, path.join(directory, 'schema.sql')))
+export function readMigrations(directory: string = MIGRATIONS): Migration[] {
+  const names = readdirSync(directory).filter((name) => name.endsWith('.sql'))
+  const migrations = names.sort().map((name) => readMigration(name, path.join(directory, name)))
   migrations.forEach(({ name }, index) => {
     const repeats = migrations[index - 1]?.name.slice(0, 4) === name.slice(0, 4)
     if (!/^\d{4}-[a-z0-9-]+\.sql$/.test(name) || repeats) {
-      throw new Error(`${later}/${name}: migrations are named NNNN-<name>.sql, no two with one number`)
+      throw new Error(`${directory}/${name}: migrations are named NNNN-<name>.sql, no two with one number`)
     }
   })
+  if (migrations[0]?.name !== FIRST) throw new Error(`${directory} begins with ${FIRST}`)
   return migrations
-}
-
-/** Null: the schema has not changed since the first release, or migrations are applied one by one. */
-function readWholeSchema(directory: string): string | null {
-  const hasChanged = existsSync(path.join(directory, 'migrations', FIRST))
-  return hasChanged ? readFileSync(path.join(directory, 'schema.sql'), 'utf8') : null
 }
 
 function readMigration(name: string, file: string): Migration {
@@ -187,32 +257,36 @@ const LOCK_TRIES = 120
 /** Waits half a second at a time, because waiting for a table lock blocks all later queries on the table. */
 async function apply(
   client: pg.Client,
-  { name, sql, records }: { name: string; sql: string; records: readonly Migration[] },
+  { kind, name }: { kind: 'migration' | 'function set'; name: string },
   log: Log,
+  change: () => Promise<unknown>,
 ): Promise<void> {
   for (let tries = 1; ; tries++) {
     await client.query('begin')
     try {
       await client.query(`set local lock_timeout = ${LOCK_WITHIN_MS}`)
-      await client.query(sql)
-      for (const record of records) {
-        await client.query('insert into schema_migration (name, checksum, breaking) values ($1, $2, $3)', [
-          record.name,
-          record.checksum,
-          record.breaking,
-        ])
-      }
+      await change()
       await client.query('commit')
       return
     } catch (cause) {
       await client.query('rollback').catch(() => {})
       if (!IN_USE.has(errorCode(cause)) || tries === LOCK_TRIES) {
-        throw new DatabaseError(`The migration ${name} failed and was undone: ${(cause as Error).message}`, {
+        throw new DatabaseError(`The ${kind} ${name} failed and was undone: ${(cause as Error).message}`, {
           cause,
         })
       }
-      if (tries === 1) log.info({ migration: name }, 'a migration waits for tables that are in use')
+      if (tries === 1) log.info({ [kind]: name }, `a ${kind} waits for tables that are in use`)
       await sleep(LOCK_WITHIN_MS)
     }
+  }
+}
+
+async function record(client: pg.Client, migrations: readonly Migration[]): Promise<void> {
+  for (const { name, checksum, breaking } of migrations) {
+    await client.query('insert into schema_migration (name, checksum, breaking) values ($1, $2, $3)', [
+      name,
+      checksum,
+      breaking,
+    ])
   }
 }

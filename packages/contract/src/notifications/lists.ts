@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** ISO 8601 in UTC, with milliseconds; `iso_time` of packages/postgres/src/schema.sql. */
+/** ISO 8601 in UTC, with milliseconds; `iso_time` of packages/postgres/src/functions.sql. */
 export const timeSchema = z.iso.datetime({ precision: 3 })
 
 const wholeNumber = (most: number) =>

@@ -26,7 +26,7 @@ const BY_RULE: readonly (Verdict | 'blocked' | 'payment')[] = [
 
 const BY_RULE_SET: ReadonlySet<string> = new Set(BY_RULE)
 
-/** Verdicts of requests that were not for a page. Also in `is_for_page` of packages/postgres/src/schema.sql. */
+/** Verdicts of requests that were not for a page. Also in `is_for_page` of packages/service/src/insight/traffic/functions.sql. */
 export const NO_PAGES: readonly string[] = [...BY_RULE, 'sitemap']
 
 export function kindOfVerdict(verdict: string): VerdictKind {

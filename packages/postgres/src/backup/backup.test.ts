@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
 import { silentLog } from '@prepaint/runtime/log.ts'
+import { SCHEMA } from '../../../../bin/node/schema.ts'
 import { type TestDatabase, testDatabase } from '../../../../test/support/database.ts'
 import { readBackup, tablesInOrder } from './backup.ts'
 import { restoreBackup } from './restore.ts'
@@ -17,7 +18,7 @@ async function* linesOf(pieces: AsyncIterable<string> | Iterable<string>): Async
 const backupOf = ({ connection }: TestDatabase, pages = true) =>
   linesOf(readBackup(connection, { version: '1.0.0', masterKey: null, pages }))
 const restore = ({ connection }: TestDatabase, lines: AsyncIterable<string> | Iterable<string>) =>
-  restoreBackup(connection, linesOf(lines), silentLog())
+  restoreBackup(connection, linesOf(lines), SCHEMA, silentLog())
 
 /** Rows whose values are easy to spoil. */
 async function fill({ pool }: TestDatabase): Promise<void> {

@@ -90,7 +90,8 @@ async function* rowsOf(client: pg.Client, table: string): AsyncGenerator<string,
 
 type BackupTable = { name: string; columns: string[] }
 
-const EXCLUDED: ReadonlySet<string> = new Set(['node', 'schema_migration'])
+/** Tables that are never restored: running nodes, and what the schema of a database is. */
+export const EXCLUDED: ReadonlySet<string> = new Set(['node', 'schema_migration', 'schema_functions'])
 
 /** All tables in foreign-key order, with their columns except generated ones. */
 export async function tablesInOrder(db: Queryable): Promise<BackupTable[]> {

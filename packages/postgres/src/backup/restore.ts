@@ -1,9 +1,9 @@
 import type { Log } from '@prepaint/runtime/log.ts'
 import pg from 'pg'
 import { DatabaseError } from '../connection.ts'
-import { migrate } from '../migrate.ts'
+import { migrate, type Schema } from '../migrate.ts'
 import type { BackupHead, EndLine, TableLine } from './backup.ts'
-import { tablesInOrder } from './backup.ts'
+import { EXCLUDED, tablesInOrder } from './backup.ts'
 
 const BATCH_ROWS = 1_000
 const BATCH_CHARS = 4 * 1024 * 1024
@@ -14,6 +14,7 @@ export type Restored = { head: BackupHead; rows: Record<string, number> }
 export async function restoreBackup(
   connection: pg.ClientConfig,
   lines: AsyncIterable<string>,
+  schema: Schema,
   log: Log,
 ): Promise<Restored> {
   const reader = lines[Symbol.asyncIterator]()
@@ -25,7 +26,7 @@ export async function restoreBackup(
   try {
     await client.query('set statement_timeout = 0; set idle_in_transaction_session_timeout = 0')
     await refuseUnlessEmpty(client)
-    await migrate(connection, log, undefined, last)
+    await migrate(connection, schema, log, last)
     await refuseOtherSchema(client, head)
     await client.query('begin')
     const tables = await tablesInOrder(client)
@@ -40,7 +41,7 @@ export async function restoreBackup(
     for (const { name, columns } of await tablesInOrder(client)) await continueNumbers(client, name, columns)
     await client.query('commit')
     await client.query('analyze')
-    await migrate(connection, log)
+    await migrate(connection, schema, log)
     return { head, rows }
   } finally {
     await client.end()
@@ -103,13 +104,14 @@ async function insertAll(
   known: ReadonlySet<string>,
 ): Promise<Record<string, number>> {
   const counts: Record<string, number> = {}
-  let into: { table: string; sql: string } | null = null
+  /** `sql` is null for tables that are not restored: 0.2.0 puts them into backups of an upgraded database. */
+  let into: { table: string; sql: string | null } | null = null
   let batch: string[] = []
   let chars = 0
 
   const flush = async () => {
     if (into !== null && batch.length > 0) {
-      await client.query(into.sql, [`[${batch.join(',')}]`])
+      if (into.sql !== null) await client.query(into.sql, [`[${batch.join(',')}]`])
       counts[into.table] = (counts[into.table] ?? 0) + batch.length
     }
     batch = []
@@ -121,9 +123,12 @@ async function insertAll(
     if (line.startsWith('{"table":')) {
       await flush()
       const { table, columns } = parsed<TableLine>(line)
-      if (!known.has(table)) throw new DatabaseError(`The backup has a table ${table} that is unknown here.`)
+      const isLeftOut = EXCLUDED.has(table)
+      if (!isLeftOut && !known.has(table)) {
+        throw new DatabaseError(`The backup has a table ${table} that is unknown here.`)
+      }
       counts[table] = 0
-      into = { table, sql: insertion(client, table, columns) }
+      into = { table, sql: isLeftOut ? null : insertion(client, table, columns) }
     } else if (line.startsWith('{"end":')) {
       await flush()
       const { end } = parsed<EndLine>(line)

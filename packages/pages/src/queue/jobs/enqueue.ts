@@ -16,7 +16,7 @@ export const LIVE_BOUND = 10_000
 /** Of the whole fleet. `refresh` and `warm` share one limit. */
 const BOUND: Readonly<Record<Priority, number>> = { live: LIVE_BOUND, refresh: 1_000_000, warm: 1_000_000 }
 
-// SQL functions of packages/postgres/src/schema.sql, because they take a lock before they read.
+// SQL functions of packages/pages/src/queue/functions.sql, because they take a lock before they read.
 const ENQUEUE = {
   name: 'queue-enqueue',
   text: 'select path, job_id from enqueue_jobs($1, $2, $3, $4, $5, $6)',

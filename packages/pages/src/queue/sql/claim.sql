@@ -1,4 +1,4 @@
--- Both functions have their own snapshots (packages/postgres/src/schema.sql): the first locks before it reads, the second reads later.
+-- Both functions have their own snapshots (packages/pages/src/queue/functions.sql): the first locks before it reads, the second reads later.
 select claimed.*, details.visitor, details.query, details.origin_cache_control, coalesce(details.is_probe, false) as is_probe,
        details.queued_ms, details.wait_left_ms, details.rules, details.crawler, details.tried,
        details.variant, coalesce(details.is_compared, false) as is_compared, details.sealed_headers, details.request_id

@@ -22,7 +22,7 @@ import {
   type Subscriber,
 } from './streams.ts'
 
-/** Payload: an account that lost a session or key, or whose plan, role or suspension changed (packages/postgres/src/schema.sql). */
+/** Payload: an account that lost a session or key, or whose plan, role or suspension changed (packages/service/src/accounts/functions.sql). */
 const ACCESS_ENDED_CHANNEL = 'access_ended'
 
 export type EventTimes = {

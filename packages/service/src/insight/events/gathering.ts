@@ -10,7 +10,7 @@ export type Gathered = {
   accounts: Set<number>
   warms: Set<DomainId>
   visited: Set<DomainId>
-  /** As they came; `record_incident` of packages/postgres/src/schema.sql. */
+  /** As they came; `record_incident` of packages/service/src/notifications/functions.sql. */
   incidents: Set<string>
   jobsEnded: number
   /** Over the limit, or not understood by this version. */

@@ -1,0 +1,50 @@
+/** The files of the database's schema. They stand in the packages that own their tables; `docs/releasing.md` says how to change them. */
+import path from 'node:path'
+import { MIGRATIONS, type Schema } from '@prepaint/postgres/migrate.ts'
+
+const PACKAGES = path.resolve(import.meta.dirname, '../../packages')
+const inPackages = (files: readonly string[]) => files.map((file) => path.join(PACKAGES, file))
+
+/** A table stands after those that it refers to. */
+const TABLES = [
+  'service/src/accounts/tables.sql',
+  'postgres/src/tables.sql',
+  'service/src/sites/tables.sql',
+  'service/src/accounts/webhook-tables.sql',
+  'service/src/certificates/tables.sql',
+  'service/src/insight/fleet/tables.sql',
+  'service/src/insight/traffic/tables.sql',
+  'service/src/notifications/tables.sql',
+  'pages/src/quota.tables.sql',
+  'pages/src/queue/tables.sql',
+  'pages/src/queue/tries/tables.sql',
+  'pages/src/queue/upkeep/tables.sql',
+  'pages/src/queue/warm/tables.sql',
+  'pages/src/store/tables.sql',
+  'pages/src/forms/tables.sql',
+  'pages/src/inspection/tables.sql',
+  'pages/src/site-files/tables.sql',
+]
+
+/** A function in SQL stands after those that it calls. */
+const FUNCTIONS = [
+  'postgres/src/functions.sql',
+  'service/src/accounts/functions.sql',
+  'service/src/certificates/functions.sql',
+  'service/src/insight/traffic/functions.sql',
+  'service/src/notifications/functions.sql',
+  'pages/src/quota.functions.sql',
+  'pages/src/queue/functions.sql',
+  'pages/src/queue/warm/functions.sql',
+]
+
+export const SCHEMA: Schema = {
+  tables: inPackages(TABLES),
+  functions: {
+    files: inPackages(FUNCTIONS),
+    // Both change with each change of these files.
+    number: 1,
+    checksum: '43cd93a88c4f0f71ed6483d07f9f663e8611039b84f3412f48b94cb1ace77745',
+  },
+  migrations: MIGRATIONS,
+}

@@ -1,0 +1,15 @@
+-- Markdown and cards made of stored pages; packages/pages/src/forms/stored-form.ts. One of another snapshot (`page_etag`) is not read.
+create table page_form (
+  domain_id integer not null,
+  path      text collate "C" not null,
+  variant   text not null,
+  form      text not null check (form in ('markdown', 'card')),
+  page_etag text not null,
+  body_br   bytea not null,
+  etag      text not null,
+  -- For response headers; packages/pages/src/forms/convert.ts.
+  facts     jsonb not null,
+  primary key (domain_id, path, variant, form),
+  foreign key (domain_id, path, variant) references page on delete cascade
+) with (autovacuum_vacuum_scale_factor = 0.02, toast.autovacuum_vacuum_scale_factor = 0.02);
+alter table page_form alter column body_br set storage external;
