@@ -9,6 +9,7 @@ const inPackages = (files: readonly string[]) => files.map((file) => path.join(P
 const TABLES = [
   'service/src/accounts/tables.sql',
   'postgres/src/tables.sql',
+  'postgres/src/tasks/tables.sql',
   'service/src/sites/tables.sql',
   'service/src/accounts/webhook-tables.sql',
   'service/src/certificates/tables.sql',
@@ -29,6 +30,7 @@ const TABLES = [
 /** A function in SQL stands after those that it calls. */
 const FUNCTIONS = [
   'postgres/src/functions.sql',
+  'postgres/src/tasks/functions.sql',
   'service/src/accounts/functions.sql',
   'service/src/certificates/functions.sql',
   'service/src/insight/traffic/functions.sql',
@@ -43,8 +45,8 @@ export const SCHEMA: Schema = {
   functions: {
     files: inPackages(FUNCTIONS),
     // Both change with each change of these files.
-    number: 1,
-    checksum: '43cd93a88c4f0f71ed6483d07f9f663e8611039b84f3412f48b94cb1ace77745',
+    number: 2,
+    checksum: 'a722a5e143c9bd8939d9e449e4d37218eb54b9abb2a5fdc2bcaabce300f29275',
   },
   migrations: MIGRATIONS,
 }

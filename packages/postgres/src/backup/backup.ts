@@ -91,7 +91,13 @@ async function* rowsOf(client: pg.Client, table: string): AsyncGenerator<string,
 type BackupTable = { name: string; columns: string[] }
 
 /** Tables that are never restored: running nodes, and what the schema of a database is. */
-export const EXCLUDED: ReadonlySet<string> = new Set(['node', 'schema_migration', 'schema_functions'])
+export const EXCLUDED: ReadonlySet<string> = new Set([
+  'node',
+  'schema_migration',
+  'schema_functions',
+  // Nodes ask for the tasks that their subjects need when they start.
+  'task',
+])
 
 /** All tables in foreign-key order, with their columns except generated ones. */
 export async function tablesInOrder(db: Queryable): Promise<BackupTable[]> {
