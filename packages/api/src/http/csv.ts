@@ -1,3 +1,4 @@
+import { mediaTypeWeight, parseAccept } from '@prepaint/runtime/http/accept.ts'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import type { ResponseContent } from './responses.ts'
@@ -12,15 +13,8 @@ export function csvResponse<Schema extends z.ZodType>(
 /** Chooses by `format`, then by `Accept` (RFC 9110, section 12.5.1). */
 export function wantsCsv(request: FastifyRequest, format: 'json' | 'csv' | undefined): boolean {
   if (format !== undefined) return format === 'csv'
-  const weights = new Map<string, number>()
-  for (const part of (request.headers.accept ?? '').toLowerCase().split(',')) {
-    const [type = '', ...params] = part.split(';').map((text) => text.trim())
-    const q = params.find((param) => param.startsWith('q='))
-    weights.set(type, q === undefined ? 1 : Number(q.slice(2)) || 0)
-  }
-  const weightOf = (type: string, group: string) =>
-    weights.get(type) ?? weights.get(group) ?? weights.get('*/*') ?? 0
-  return weightOf('text/csv', 'text/*') > weightOf('application/json', 'application/*')
+  const accepted = parseAccept(request.headers.accept ?? '')
+  return mediaTypeWeight(accepted, 'text/csv') > mediaTypeWeight(accepted, 'application/json')
 }
 
 /** Other characters in `name` than letters, digits, dots and hyphens become hyphens. */

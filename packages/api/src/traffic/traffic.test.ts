@@ -127,6 +127,11 @@ describe('GET /api/domains/:domain/traffic', () => {
     assert.equal(await typeFor('application/json;q=0.5, Text/CSV;q=0.9'), 'text/csv')
     assert.equal(await typeFor('text/csv;q=0.5, */*'), 'application/json')
     assert.equal(await typeFor('text/csv', '&format=json'), 'application/json')
+    assert.equal(await typeFor('text/csv;q=5, */*;q=0.1'), 'application/json')
+    assert.equal(
+      await typeFor('application/json;profile="a, text/csv, b";q=0.5, text/csv;q=0.4'),
+      'application/json',
+    )
   })
 })
 

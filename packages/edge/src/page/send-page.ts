@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Form } from '@prepaint/contract/outcome/form.ts'
 import { freshUntil, type Lifetimes } from '@prepaint/contract/page/freshness.ts'
-import { createEncodingChoice, type Encoding } from '@prepaint/runtime/http/accept-encoding.ts'
+import { type Encoding, EncodingChooser } from '@prepaint/runtime/http/accept-encoding.ts'
 import { requestIdOf } from '@prepaint/runtime/http/request-id.ts'
 import type { EdgeDomain } from '../request/domain.ts'
 import type { EdgeRequest, EdgeResponse, RequestHead } from '../server/exchange.ts'
@@ -19,7 +19,7 @@ import { type Usage, usageHeaders } from './usage-headers.ts'
 /** `rule`: with a status that the owner's rule sets. */
 export type ServedVerdict = 'hit' | 'stale' | 'rendered' | 'rule'
 
-const chosen = createEncodingChoice()
+const encodingChooser = new EncodingChooser()
 
 type Stamp = { verdict: ServedVerdict; ageMs: number; ttlMs: number }
 
@@ -49,7 +49,7 @@ export function readyFor(req: RequestHead, given: Given): Representation | undef
 function encodingFor({ headers }: RequestHead): Encoding {
   const { 'accept-encoding': accepted } = headers
   // Node joins repeated headers, although its type allows an array.
-  return chosen(typeof accepted === 'string' ? accepted : undefined)
+  return encodingChooser.choose(typeof accepted === 'string' ? accepted : undefined)
 }
 
 /** Synchronous if the encoding is ready. Ranges are optional (RFC 9110, section 14.2) and not served. */

@@ -1,46 +1,55 @@
 import { LRUCache } from 'lru-cache'
+import { parseAccept } from './accept.ts'
 
 export type Encoding = 'br' | 'gzip' | 'identity'
 
-/** Preferred first when q-values are equal. */
+/** Preferred first when weights are equal. */
 const OURS: readonly Encoding[] = ['br', 'gzip', 'identity']
 
-/** The acceptable encoding with the highest q-value (RFC 9110, section 12.5.3). Falls back to identity. */
+/** The weight of an unnamed `identity`: acceptable, but below everything that is named. */
+const LEAST = 0.0001
+
+/**
+ * Returns the acceptable encoding with the highest weight (RFC 9110, section 12.5.3). Falls back to `identity`, even if the
+ * client refuses it: the answer is never 406.
+ */
 export function chooseEncoding(header: string | undefined, ours: readonly Encoding[] = OURS): Encoding {
   if (header === undefined) return 'identity'
-  const weights = weightsOf(header)
-  const any = weights.get('*')
-  const weightOf = (encoding: Encoding) =>
-    weights.get(encoding) ?? (encoding === 'identity' ? (any === 0 ? 0 : 0.0001) : (any ?? 0))
+  const accepted = parseAccept(header)
+  const any = accepted.get('*')?.weight
+  const weightOf = (encoding: Encoding): number => {
+    const named = accepted.get(encoding)?.weight
+    if (named !== undefined) return named
+    if (encoding === 'identity') return any === 0 ? 0 : LEAST
+    // An old name of gzip (section 8.4.1.3).
+    const alias = encoding === 'gzip' ? accepted.get('x-gzip')?.weight : undefined
+    return alias ?? any ?? 0
+  }
   let best: Encoding = 'identity'
   let most = 0
   for (const encoding of ours) {
     const weight = weightOf(encoding)
-    if (weight > most) [best, most] = [encoding, weight]
+    if (weight <= most) continue
+    best = encoding
+    most = weight
   }
   return best
 }
 
-export function createEncodingChoice(): (header: string | undefined) => Encoding {
-  const seen = new LRUCache<string, Encoding>({ max: 1_000 })
-  return (header) => {
+const REMEMBERED = 1_000
+/** Longer headers are read each time. */
+const REMEMBERED_CHARS = 500
+
+/** Chooses as `chooseEncoding` does, and remembers the result: clients send few different headers. */
+export class EncodingChooser {
+  readonly #seen = new LRUCache<string, Encoding>({ max: REMEMBERED })
+
+  choose(header: string | undefined): Encoding {
     if (header === undefined) return 'identity'
-    const found = seen.get(header)
+    const found = this.#seen.get(header)
     if (found !== undefined) return found
     const encoding = chooseEncoding(header)
-    if (header.length <= 500) seen.set(header, encoding)
+    if (header.length <= REMEMBERED_CHARS) this.#seen.set(header, encoding)
     return encoding
   }
-}
-
-function weightsOf(header: string): Map<string, number> {
-  const weights = new Map<string, number>()
-  for (const item of header.toLowerCase().split(',')) {
-    const [name = '', ...parameters] = item.split(';').map((part) => part.trim())
-    const q = parameters.find((parameter) => parameter.startsWith('q='))?.slice(2)
-    // Malformed weights count as a refusal.
-    const weight = q === undefined ? 1 : /^(?:0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/.test(q) ? Number(q) : 0
-    if (name !== '') weights.set(name === 'x-gzip' ? 'gzip' : name, weight)
-  }
-  return weights
 }

@@ -1,7 +1,63 @@
 import assert from 'node:assert/strict'
-import { it } from 'node:test'
-import { chooseEncoding, createEncodingChoice, type Encoding } from './accept-encoding.ts'
+import { describe, it } from 'node:test'
+import { mediaTypeWeight, parseAccept } from './accept.ts'
+import { chooseEncoding, type Encoding, EncodingChooser } from './accept-encoding.ts'
 import { prefersMarkdown } from './accept-markdown.ts'
+
+describe('parsing a list with weights', () => {
+  const cases: [name: string, header: string, weights: Record<string, number>][] = [
+    ['an empty header lists nothing', '', {}],
+    ['empty members are skipped', ', ,a,, b,', { a: 1, b: 1 }],
+    ['a member without q has weight 1', 'a', { a: 1 }],
+    ['names are in lower case', 'Text/HTML;Q=0.5', { 'text/html': 0.5 }],
+    [
+      'weights have up to three decimals',
+      'a;q=0.123, b;q=1.000, c;q=0., d;q=1',
+      { a: 0.123, b: 1, c: 0, d: 1 },
+    ],
+    ['a weight of 0 is kept, as it refuses', 'a;q=0.000', { a: 0 }],
+    ['a weight above 1 is malformed', 'a;q=1.001, b;q=5, c', { c: 1 }],
+    ['a weight with four decimals is malformed', 'a;q=0.1234, c', { c: 1 }],
+    ['a weight that is no number is malformed', 'a;q=high, b;q=, c', { c: 1 }],
+    ['q without a value is malformed', 'a;q, c', { c: 1 }],
+    ['a quoted weight is malformed', 'a;q="1", c', { c: 1 }],
+    ['a negative weight is malformed', 'a;q=-1, c', { c: 1 }],
+    ['a second equals sign is malformed', 'a;q=0.5=1, c', { c: 1 }],
+    ['a space before the equals sign is malformed', 'a;q =1, c', { c: 1 }],
+    ['a space behind the equals sign is malformed', 'a;q= 1, c', { c: 1 }],
+    ['spaces around commas and semicolons are allowed', ' a ; q=0.5 ,\tb ;q=0.4 ', { a: 0.5, b: 0.4 }],
+    ['the first q of a member counts', 'a;q=0.5;q=0.9', { a: 0.5 }],
+    ['other parameters are skipped', 'a;level=1;q=0.5;x=y', { a: 0.5 }],
+    ['a parameter whose name begins with q is another one', 'a;qs=0.1', { a: 1 }],
+    ['the highest weight of a repeated name counts', 'a;q=0.2, a;q=0.8, a;q=0.5', { a: 0.8 }],
+    ['separators in quoted strings separate nothing', 'a;x="1,b;q=0.3";q=0.5', { a: 0.5 }],
+    ['an escaped quote ends no quoted string', 'a;x="\\",b";q=0.5', { a: 0.5 }],
+    ['a quoted string without an end reaches to the end of the header', 'a, b;x=", c', { a: 1, b: 1 }],
+  ]
+  for (const [name, header, weights] of cases) {
+    it(name, () => {
+      const parsed = [...parseAccept(header)].map(([key, { weight }]) => [key, weight])
+      assert.deepEqual(Object.fromEntries(parsed), weights)
+    })
+  }
+
+  it('a name keeps the place of its highest weight', () => {
+    assert.equal(parseAccept('a;q=0.2, b, a;q=0.8').get('a')?.at, 2)
+    assert.equal(parseAccept('a;q=0.8, b, a;q=0.8').get('a')?.at, 0)
+  })
+
+  it('a header of 16 KiB of quotes, commas or semicolons is read in linear time', () => {
+    for (const text of ['"', ',', ';', '\\"', 'a;q="', 'q=']) parseAccept(text.repeat(16_384 / text.length))
+  })
+})
+
+it('the weight of a media type is by its name, then by its group, then by the wildcard for all', () => {
+  const accepted = parseAccept('text/csv;q=0.1, text/*;q=0.2, */*;q=0.3')
+  const weights = ['text/csv', 'text/html', 'application/json'].map((type) => mediaTypeWeight(accepted, type))
+  assert.deepEqual(weights, [0.1, 0.2, 0.3])
+  assert.equal(mediaTypeWeight(parseAccept('text/csv'), 'text/html'), 0)
+  assert.equal(mediaTypeWeight(parseAccept('text/csv;q=0, */*'), 'text/csv'), 0)
+})
 
 it('Accept-Encoding chooses the encoding, read or remembered', () => {
   const cases: [header: string | undefined, encoding: Encoding][] = [
@@ -19,10 +75,17 @@ it('Accept-Encoding chooses the encoding, read or remembered', () => {
     ['identity;q=0', 'identity'],
     ['br;q=2, gzip;q=0.1', 'gzip'],
     ['br ; q=0.9 , gzip ; q=1', 'gzip'],
+    ['br;Q=0.1, gzip;Q=0.2', 'gzip'],
+    ['x-gzip;q=0, gzip', 'gzip'],
+    ['x-gzip;q=0, *;q=0.5', 'br'],
+    ['x-gzip, br;q=0.5', 'gzip'],
+    // A malformed member says nothing: the wildcard counts for it.
+    ['br;q=2, *', 'br'],
+    ['br;q=2', 'identity'],
   ]
-  const remembered = createEncodingChoice()
+  const remembered = new EncodingChooser()
   for (const [header, encoding] of cases) {
-    const chosen = [chooseEncoding(header), remembered(header), remembered(header)]
+    const chosen = [chooseEncoding(header), remembered.choose(header), remembered.choose(header)]
     assert.deepEqual(chosen, Array(3).fill(encoding), header)
   }
 })
