@@ -117,7 +117,7 @@ describe('what is wrong is named', () => {
     Trailers Content-Encoding Content-Range Cookie Set-Cookie2 Status Proxy-Authenticate HTTP2-Settings Expires Pragma
     Content-Location Date Server Host X-Accel-Redirect X-Sendfile Surrogate-Control Last-Modified Alt-Svc Via Age ETag
     Clear-Site-Data X-Prepaint X-Prepaint-Variant X-Request-Id Vary Cache-Control Access-Control-Allow-Origin Upgrade
-    Strict-Transport-Security Refresh Cache-Status`
+    Strict-Transport-Security Refresh Cache-Status Report-To NEL Repr-Digest No-Vary-Search X-Prerender-Throttled`
   const sets = (name: string) => problem({ change: { headers: { [name]: 'a' } } })
   it('headers that no rule sets, and some that one may', () => {
     for (const name of never.split(/\s+/)) {
@@ -126,6 +126,10 @@ describe('what is wrong is named', () => {
     for (const name of ['X-Robots-Tag', 'Link', 'Content-Language', 'Content-Security-Policy', 'X-Own']) {
       assert.equal(sets(name), null)
     }
+  })
+  it('a stored rule stays readable with a header that rules could set in 0.2.0', () => {
+    const rule = { path: '/a', change: { headers: { 'Report-To': '{}' } } }
+    assert.deepEqual(storedRules.parse([rule]), [rule])
   })
 })
 

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { parseGlob } from '../glob.ts'
+import { isHeaderName, ruleMaySet } from '../headers.ts'
 import { SELECTOR_LIMIT_CHARS, selectorProblem } from './selector.ts'
 
 const TEN_YEARS_SECONDS = 10 * 366 * 86_400
@@ -117,13 +118,7 @@ const headSchema = z.strictObject({
   meta: z.array(metaSchema).max(50).optional(),
 })
 
-// RFC 9110, section 5.1.
-const HEADER_NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,100}$/
-
-/** Set by the edge for each response, or acted on by caches, proxies and servers in front. */
-const NOT_IN_ANSWERS =
-  /^(?:connection|keep-alive|te|trailers?|transfer-encoding|upgrade|http2-settings|via|host|date|server|expect|content-(?!language$|disposition$|security-policy(?:-report-only)?$|signal$|usage$).*|set-cookie2?|cookie|location|refresh|status|age|etag|last-modified|expires|vary|pragma|warning|cache-control|cache-status|cdn-cache-control|clear-site-data|accept-ranges|alt-svc|www-authenticate|authentication-info|strict-transport-security|public-key-pins.*|service-worker-allowed|server-timing|x-request-id|x-sendfile|x-lighttpd-send-file|x-reproxy-url|(?:access-control-|cross-origin-|proxy-|sec-|surrogate-|x-accel-|x-forwarded-|x-litespeed-|x-prepaint).*)$/
-
+/** Stored rules may name headers that an earlier version allowed: renders leave those out. */
 const answerHeaders = z.record(z.string(), z.string().max(2_048)).superRefine((headers, context) => {
   const refuse = (name: string, message: string) =>
     context.addIssue({ code: 'custom', path: [name], message })
@@ -131,8 +126,7 @@ const answerHeaders = z.record(z.string(), z.string().max(2_048)).superRefine((h
     context.addIssue({ code: 'custom', path: [], message: 'must have at most 20 entries' })
   }
   for (const [name, value] of Object.entries(headers)) {
-    if (!HEADER_NAME.test(name)) refuse(name, 'is not a header name')
-    else if (NOT_IN_ANSWERS.test(name.toLowerCase())) refuse(name, 'must not be set by a rule')
+    if (!isHeaderName(name)) refuse(name, 'is not a header name')
     else if (!/^[\x20-\x7e]*$/.test(value)) refuse(name, 'must be printable ASCII without line breaks')
   }
 })
@@ -199,6 +193,9 @@ export const checkedRules = storedRules.superRefine((rules, context) => {
   const isLong = JSON.stringify(rules).length > RULES_LIMIT_CHARS
   if (refuse(isLong ? `must have at most ${RULES_LIMIT_CHARS} characters as JSON` : null, [])) return
   for (const [at, { render, change }] of rules.entries()) {
+    for (const name of Object.keys(change?.headers ?? {})) {
+      if (!ruleMaySet(name)) refuse('must not be set by a rule', [at, 'change', 'headers', name])
+    }
     const wanted = (change?.remove ?? []).map((text, n) => ({ text, place: ['change', 'remove', n] }))
     if (render?.wait_for !== undefined)
       wanted.unshift({ text: render.wait_for, place: ['render', 'wait_for'] })

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { ruleMaySet } from '@prepaint/contract/headers.ts'
 import type { RenderOutcome, RenderRequest, RenderRule } from '@prepaint/contract/outcome/outcome.ts'
 import type { RuleChange } from '@prepaint/contract/rules/schema.ts'
 import { within } from '@prepaint/runtime/within.ts'
@@ -79,7 +80,7 @@ export function changeOf({ rule }: Pick<RenderRequest, 'rule'>, url: string): Ru
 /** The page was judged as it is; what is stored is as the rule wants it. */
 export function withChanges(outcome: RenderOutcome, snapshot: Snapshot, rule?: RenderRule): RenderOutcome {
   if (outcome.kind !== 'rendered' || snapshot.kind !== 'html' || rule === undefined) return outcome
-  const wanted = Object.entries(rule.change?.headers ?? {})
+  const wanted = Object.entries(rule.change?.headers ?? {}).filter(([name]) => ruleMaySet(name))
   const names = new Set(wanted.map(([name]) => name.toLowerCase()))
   const headers = [...outcome.headers.filter(([name]) => !names.has(name.toLowerCase())), ...wanted]
   const none = { removed: [], consent: 0, head: [] }
