@@ -1,6 +1,7 @@
 /** Rules of this repository. When one fails, fix the code, or change the rule and say why in the commit. */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { describe, it } from 'node:test'
@@ -191,6 +192,19 @@ describe('SQL', () => {
       ({ file, text }) => replaced.test(text) && !file.endsWith('functions.sql'),
     )
     none(elsewhere.map(({ file }) => file))
+  })
+
+  it('keeps the migrations of released versions as they were released, to the last byte', () => {
+    const kept = tree.filter((file) => /^test\/upgrade\/.*\/kept\.json$/.test(file))
+    assert.ok(kept.includes('test/upgrade/0.2.0/kept.json'))
+    for (const file of kept) {
+      const { migrations } = JSON.parse(read(file)) as { migrations: { name: string; checksum: string }[] }
+      assert.ok(migrations.length > 0)
+      for (const { name, checksum } of migrations) {
+        const text = read(`packages/postgres/src/migrations/${name}`)
+        assert.equal(createHash('sha256').update(text).digest('hex'), checksum, name)
+      }
+    }
   })
 
   it('writes a table only where its owner is', () => {

@@ -1,4 +1,4 @@
--- The whole schema of a new database. packages/postgres/src/migrate.ts applies it as migration 0001; later changes are files in
+-- The whole schema of a new database. src/db/migrate.ts applies it as migration 0001; later changes are files in
 -- src/db/migrations/, named NNNN-<what>.sql, which only add.
 --
 -- Names follow the glossary. Times are timestamptz; months are the first day of the UTC month; days are UTC.
@@ -24,7 +24,7 @@ create table account (
   plan          text not null,
   created_at    timestamptz not null default now(),
   role          text not null default 'owner' check (role in ('owner', 'operator')),
-  -- Of packages/service/src/accounts/sign-in/passwords.ts; null: no sign-in to the dashboard.
+  -- Of src/accounts/sign-in/passwords.ts; null: no sign-in to the dashboard.
   password_hash text,
   -- Suspended by an operator: no sign-in, keys and tokens are refused, live traffic passes to the origin.
   suspended_at  timestamptz
@@ -79,10 +79,10 @@ create table api_key (
   revoked_at   timestamptz
 );
 create index api_key_account on api_key (account_id);
--- For the removal of old keys (packages/service/src/accounts/retention.ts). Writing `last_used_at` changes no column of the index.
+-- For the removal of old keys (src/accounts/retention.ts). Writing `last_used_at` changes no column of the index.
 create index api_key_ended on api_key (coalesce(revoked_at, expires_at)) where coalesce(revoked_at, expires_at) is not null;
 
--- Rate limits of an account over all nodes: the times of its recent uses. `what` names the limit; packages/postgres/src/account-rate.ts.
+-- Rate limits of an account over all nodes: the times of its recent uses. `what` names the limit; src/db/account-rate.ts.
 create table account_rate (
   account_id integer not null references account on delete cascade,
   what       text not null,
@@ -160,7 +160,7 @@ create table reachability_check (
   expires_at timestamptz not null
 );
 
--- At 120 % of the month's renders nothing is rendered any more; `overQuota` in packages/pages/src/quota.ts is the same rule.
+-- At 120 % of the month's renders nothing is rendered any more; `overQuota` in src/accounts/quota.ts is the same rule.
 create function over_quota(used bigint, most bigint) returns boolean
 language sql immutable as $$ select used * 5 >= most * 6 $$;
 
@@ -197,16 +197,16 @@ create table page (
   rendered_at          timestamptz not null,
   -- Made stale by an event, not by age: still served, refreshed at the next request.
   stale_since          timestamptz,
-  -- The amount of text, and since when newer renders with far less are refused; packages/pages/src/queue/judging/judge-page.ts.
+  -- The amount of text, and since when newer renders with far less are refused; src/queue/judging/judge-page.ts.
   text_chars           integer,
   refused_since        timestamptz,
   -- When its text last changed; null: when it was rendered.
   changed_at           timestamptz,
-  -- The build of the site's application, named by packages/engine/src/render/visit/recorder.ts, and the one before it. Several pages
-  -- with a new build mean a deploy: packages/pages/src/queue/upkeep/deploy.ts.
+  -- The build of the site's application, named by src/render/visit/recorder.ts, and the one before it. Several pages
+  -- with a new build mean a deploy: src/queue/upkeep/deploy.ts.
   application          text,
   previous_application text,
-  -- What a rule did to its render, named by packages/contract/src/rules/rule-book.ts, and what that changed; empty and null: nothing.
+  -- What a rule did to its render, named by src/rules/rule-book.ts, and what that changed; empty and null: nothing.
   rule_effect          text not null default '',
   rule_changes         jsonb,
   -- The page links to Markdown of the site's own.
@@ -222,7 +222,7 @@ create index page_status on page (domain_id, status, path) include (variant);
 create index page_size on page (domain_id, html_bytes, path) include (variant);
 create index page_application on page (domain_id, application, rendered_at) where stale_since is null;
 
--- Markdown and cards made of stored pages; packages/pages/src/forms/stored-form.ts. One of another snapshot (`page_etag`) is not read.
+-- Markdown and cards made of stored pages; src/forms/stored-form.ts. One of another snapshot (`page_etag`) is not read.
 create table page_form (
   domain_id integer not null,
   path      text collate "C" not null,
@@ -231,7 +231,7 @@ create table page_form (
   page_etag text not null,
   body_br   bytea not null,
   etag      text not null,
-  -- For response headers; packages/pages/src/forms/convert.ts.
+  -- For response headers; src/forms/convert.ts.
   facts     jsonb not null,
   primary key (domain_id, path, variant, form),
   foreign key (domain_id, path, variant) references page on delete cascade
@@ -274,7 +274,7 @@ create index known_path_crawler on known_path (seen_at) where source = 'crawler'
 create index known_path_sitemap on known_path (domain_id, seen_at) where source = 'sitemap';
 
 -- The last crawler of each page that was served. Not in `page`: it outlives a refresh, and an edge that notes visits
--- never waits for a page that is being stored or purged. packages/pages/src/store/last-visits.ts.
+-- never waits for a page that is being stored or purged. src/store/last-visits.ts.
 create table last_visit (
   domain_id integer not null references domain on delete cascade,
   path      text collate "C" not null,
@@ -321,7 +321,7 @@ alter table page_digest alter column facts set storage external;
 create index page_digest_page on page_digest (domain_id, path, variant, id);
 create index page_digest_age on page_digest (rendered_at);
 
--- Whether desktops and phones get the same page, for the paths that were compared; packages/contract/src/settings/devices.ts.
+-- Whether desktops and phones get the same page, for the paths that were compared; src/sites/devices.ts.
 create table device_page (
   domain_id    integer not null references domain on delete cascade,
   path         text collate "C" not null,
@@ -419,7 +419,7 @@ create table queue_domain (
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02);
 
 -- A page with status 5xx is not stored, but a crawler waits for it, maybe at another node. It is kept here for a
--- minute; packages/pages/src/store/stored-page.ts. It need not survive a crash of the server.
+-- minute; src/store/stored-page.ts. It need not survive a crash of the server.
 create unlogged table unstored_page (
   job_id     uuid primary key references job on delete cascade,
   domain_id  integer not null references domain on delete cascade,
@@ -435,7 +435,7 @@ alter table unstored_page alter column body_br set storage external;
 create index unstored_page_domain on unstored_page (domain_id, made_at);
 create index unstored_page_made on unstored_page (made_at);
 
--- How a domain's site looks where there is no page; packages/pages/src/queue/judging/soft-404.ts. `finding` is null until the first
+-- How a domain's site looks where there is no page; src/queue/judging/soft-404.ts. `finding` is null until the first
 -- probe has ended, and kept while the next one runs.
 create table probe (
   domain_id    integer primary key references domain on delete cascade,
@@ -449,14 +449,14 @@ create table probe (
 );
 create index probe_job on probe (job_id);
 
--- Headers for a domain's origin; packages/service/src/sites/origin-headers.ts. `shown`: without their values.
+-- Headers for a domain's origin; src/sites/origin-headers.ts. `shown`: without their values.
 create table origin_header (
   domain_id  integer primary key references domain on delete cascade,
   shown      jsonb not null,
   key_sealed bytea not null
 );
 
--- Pages on which an owner tries rules before saving them; packages/pages/src/queue/tries/rule-tries.ts. Kept for a day. Each is rendered
+-- Pages on which an owner tries rules before saving them; src/queue/tries/rule-tries.ts. Kept for a day. Each is rendered
 -- under the present rules and under the tried ones, by a job of its own whose path is no page's.
 create table rule_try (
   id           uuid not null,
@@ -465,7 +465,7 @@ create table rule_try (
   requested_at timestamptz not null default now(),
   -- The job's row may be gone.
   job_id uuid not null unique,
-  -- `TriedRules` in packages/pages/src/queue/jobs/claim.ts, and `TriedResult` in packages/pages/src/queue/tries/try-rules.ts; null: not there yet.
+  -- `TriedRules` in src/queue/jobs/claim.ts, and `TriedResult` in src/queue/tries/try-rules.ts; null: not there yet.
   tried  jsonb not null,
   result jsonb,
   before_picture bytea,
@@ -864,7 +864,7 @@ $$;
 -- 5 Render history and inspections
 ------------------------------------------------------------------------------------------------------------------------
 
--- What each render did, for the owner. The last 20 of a page, for a week; packages/pages/src/queue/judging/render-records.ts.
+-- What each render did, for the owner. The last 20 of a page, for a week; src/queue/judging/render-records.ts.
 create table render_record (
   id         bigint generated always as identity primary key,
   domain_id  integer not null references domain on delete cascade,
@@ -916,7 +916,7 @@ create index inspection_age on inspection (requested_at);
 -- 6 Warm and freshness
 ------------------------------------------------------------------------------------------------------------------------
 
--- The current or last warm of each domain. Its states: packages/pages/src/queue/warm/warm.ts.
+-- The current or last warm of each domain. Its states: src/queue/warm/warm.ts.
 create sequence warm_number;
 create table warm (
   domain_id   integer primary key references domain on delete cascade,
@@ -992,7 +992,7 @@ create trigger job_counts_for_warm after update of state on job for each row
   when (new.warm is not null and old.state in ('queued', 'running') and new.state in ('done', 'failed', 'cancelled'))
   execute function count_warmed();
 
--- Refreshes of a domain that no crawler waited for, and deploys that were handled; packages/pages/src/queue/upkeep/refresh-ahead.ts.
+-- Refreshes of a domain that no crawler waited for, and deploys that were handled; src/queue/upkeep/refresh-ahead.ts.
 create table freshness (
   domain_id integer primary key references domain on delete cascade,
   next_at   timestamptz not null default now(),
@@ -1034,7 +1034,7 @@ create table certificate_order (
   -- The present certificate is good until then; null: there is none.
   renew_at    timestamptz,
   failures    integer not null default 0,
-  -- The kind of the last failure: packages/service/src/certificates/orders/back-off.ts.
+  -- The kind of the last failure: src/certificates/orders/back-off.ts.
   failure     text,
   reason      text,
   failed_at   timestamptz,
@@ -1083,7 +1083,7 @@ create index acme_order_time on acme_order (ordered_at);
 ------------------------------------------------------------------------------------------------------------------------
 
 -- By hour. category: of crawlers, or `people`, whose visits are one row an hour. crawler: a known name, or `other`.
--- times: a histogram with the fixed steps of packages/contract/src/traffic/time-range.ts, without trailing zeros.
+-- times: a histogram with the fixed steps of src/insight/traffic/time-range.ts, without trailing zeros.
 -- Statuses that are not counted were 2xx. unanswered: the client disconnected before the response.
 create table traffic_hour (
   domain_id  integer     not null references domain on delete cascade,
@@ -1182,7 +1182,7 @@ create table traffic_summary (
   primary key (domain_id, day, part)
 ) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
 
--- The verdicts are `NO_PAGES` of packages/contract/src/traffic/verdict-kind.ts. A test compares them.
+-- The verdicts are `NO_PAGES` of src/insight/traffic/verdict-kind.ts. A test compares them.
 create function is_for_page(category text, verdict text) returns boolean language sql immutable as $$
   select category <> 'people' and verdict not in (
     'pass; not-a-crawler', 'pass; method', 'pass; category', 'pass; authorization', 'pass; cookie', 'pass; own-markdown',
@@ -1605,7 +1605,7 @@ create trigger account_has_channel after insert on account
 ------------------------------------------------------------------------------------------------------------------------
 
 -- What owners changed, the last 20 of each kind. The newest robots.txt and list of redirects are the ones in force;
--- policy and rules are in force as settings of the domain. packages/pages/src/site-files/versions.ts.
+-- policy and rules are in force as settings of the domain. src/site-files/versions.ts.
 create table site_version (
   id         integer generated always as identity primary key,
   domain_id  integer not null references domain on delete cascade,
@@ -1634,7 +1634,7 @@ create table origin_robots (
   fetched_at timestamptz not null
 );
 
--- What a generated sitemap says of a page. A row survives purges and the page's expiry. packages/pages/src/site-files/page-facts.ts.
+-- What a generated sitemap says of a page. A row survives purges and the page's expiry. src/site-files/page-facts.ts.
 create table page_fact (
   domain_id   integer not null references domain on delete cascade,
   path        text collate "C" not null,
