@@ -171,8 +171,11 @@ const KEPT = new Set([
   'xslt',
 ])
 
-/** Blocks fonts and media, which a snapshot does not need; data: and blob: URLs load. */
-const NOTHING_HEAVY = 'font-src data: blob:; media-src data: blob: mediastream:'
+/**
+ * Blocks fonts and media, which a snapshot does not need; data: and blob: URLs load. A site that its visitors reach by
+ * http names its own files so: on our https page a browser would block them as mixed content.
+ */
+const NOTHING_HEAVY = 'font-src data: blob:; media-src data: blob: mediastream:; upgrade-insecure-requests'
 
 /** Values of `Sec-Fetch-Dest` whose response is a page. */
 const PAGES = new Set(['document', 'iframe', 'frame'])

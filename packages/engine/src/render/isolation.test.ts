@@ -66,7 +66,7 @@ describe('between renders', () => {
     // The other half: without it the test would pass in a browser that stores nothing.
     assert.match(first.cookie, /who=first/)
     const { local, session, databases, caches, files, name, workers } = first
-    assert.deepEqual([local.who, local.frame, session.who, name, workers], [...Array(4).fill('first'), 0])
+    assert.deepEqual([local.who, local.frame, session.who, name, workers], [...Array(4).fill('first'), 1])
     assert.deepEqual([databases, caches, files], [['first'], ['first'], ['first']])
     for (let again = 0; again < 3; again++) assert.deepEqual(await found(EMPTY), NOTHING)
   })

@@ -13,15 +13,18 @@ export function browserFlags(options: {
     `--user-data-dir=${userDataDir}`,
     ...(sandbox ? [] : ['--no-sandbox']),
     ...(spkiHash === null ? [] : [`--ignore-certificate-errors-spki-list=${spkiHash}`]),
+    // in-page/images.js reports images as loaded instead. `data:` images still load.
+    `--blink-settings=${MOUSE}${drawsPages ? '' : ',loadsImagesAutomatically=false'}`,
     ...(drawsPages ? [] : WITHOUT_PICTURE),
     ...FIXED,
     'about:blank',
   ]
 }
 
+/** A mouse, which a machine without one lacks: fine pointer 4, hover 2. Emulated phones have their own. */
+const MOUSE = 'primaryPointerType=4,availablePointerTypes=4,primaryHoverType=2,availableHoverTypes=2'
+
 const WITHOUT_PICTURE = [
-  // in-page/images.js reports images as loaded instead. `data:` images still load.
-  '--blink-settings=loadsImagesAutomatically=false',
   // Draws frames only on request, which saves a third of a page's processor time. Headless shell only.
   '--enable-begin-frame-control',
   '--run-all-compositor-stages-before-draw',

@@ -9,6 +9,23 @@ const now = window.performance.now.bind(window.performance)
 /** Sends a message to Node. @type {(word: string) => void} */
 const report = Reflect.get(window, 'prepaintTell') ?? (() => {})
 
+/** Run in the page's world when the snapshot begins, for what only this world knows. @type {(() => void)[]} */
+const beforeCapture = []
+nativeListen.call(document, 'prepaint-capture', () => {
+  // By index: pages replace what `for ... of` uses.
+  for (let at = 0; at < beforeCapture.length; at++) beforeCapture[at]?.()
+})
+
+const { createElement: nativeCreateElement } = Document.prototype
+const { append: nativeAppend } = Element.prototype
+/** @param {string} rules */
+function writeRules(rules) {
+  if (rules === '') return
+  const style = nativeCreateElement.call(document, 'style')
+  style.textContent = rules
+  nativeAppend.call(document.head ?? document.documentElement, style)
+}
+
 /** False for the pages of a rule that waits, at the end of the script. */
 const whenReady = { endsTimers: true }
 

@@ -1,6 +1,6 @@
 // Runs last. Replaces what the headless shell does not do under virtual time; removes what renders must not have.
 {
-  const { setTimeout, clearTimeout, reportError, DOMException } = window
+  const { setTimeout, clearTimeout, reportError } = window
   const { add, delete: remove } = Set.prototype
   Reflect.deleteProperty(window, 'prepaintTell')
 
@@ -195,16 +195,6 @@
   for (const gl of [window.WebGLRenderingContext, window.WebGL2RenderingContext])
     for (const name of DRAW) intercept(gl?.prototype, name, () => undefined)
 
-  // A service worker would outlive the render and answer the next one.
-  if ('ServiceWorkerContainer' in window) {
-    replace(ServiceWorkerContainer.prototype, 'register', () =>
-      Promise.reject(new DOMException('Service workers are off', 'SecurityError')),
-    )
-  }
   // Chromium 153 does not wipe the names of storage buckets.
   Reflect.deleteProperty(Navigator.prototype, 'storageBuckets')
-  // These bypass the proxy. (The browser flags close them too.)
-  for (const name of ['RTCPeerConnection', 'webkitRTCPeerConnection', 'RTCDataChannel', 'WebTransport']) {
-    Reflect.deleteProperty(window, name)
-  }
 }

@@ -23,6 +23,7 @@ const doc = {
   doctype: own('doctype'),
   createElement: own('createElement'),
   createTreeWalker: own('createTreeWalker'),
+  getAnimations: own('getAnimations'),
   contentType: own('contentType'),
 }
 const {
@@ -33,6 +34,11 @@ const {
   removeAttributeNode,
   checkVisibility,
 } = Element.prototype
+const { dispatchEvent: dispatch } = EventTarget.prototype
+/** @type {(this: Element) => Document | null} */
+const contentDocumentOf = /** @type {never} */ (
+  Object.getOwnPropertyDescriptor(HTMLIFrameElement.prototype, 'contentDocument')?.get
+)
 /** @type {(this: Element) => NamedNodeMap} */
 const attributesOf = /** @type {never} */ (
   Object.getOwnPropertyDescriptor(Element.prototype, 'attributes')?.get
@@ -59,6 +65,8 @@ function takeSnapshot(maxChars, maxElements, marker, change) {
   // Chromium shows images and texts in a generated document.
   const isHtml = doc.contentType === 'text/html' || doc.contentType === 'application/xhtml+xml'
   if (!isHtml || !(root instanceof HTMLHtmlElement)) return { kind: 'not-html' }
+  dispatch.call(document, new Event('prepaint-capture'))
+  writeAnimations()
 
   /** @type {Part[]} */
   const scopes = [page]
@@ -91,17 +99,24 @@ function takeSnapshot(maxChars, maxElements, marker, change) {
     unscripted = false
   }
   for (const scope of scopes) {
+    for (const fallback of scope.querySelectorAll('noscript')) fallback.remove()
     writeForms(scope)
     writeStyles(scope)
     if (removeUrls(scope)) unscripted = false
     removeMarkers(scope instanceof DocumentFragment ? scope : root, marker)
     escapeRawText(scope)
+    keepLineFeeds(scope)
   }
   declareUtf8()
 
   putTagsFirst()
   const { changes = null, markTags } = change === null ? {} : changePage(change, scopes)
-  const unmarked = `${doctype()}${openTag(root)}${root.getHTML({ shadowRoots })}</html>`
+  const written = () => `${doctype()}${openTag(root)}${root.getHTML({ shadowRoots })}</html>`
+  let unmarked = written()
+  if (unmarked.includes('blob:')) {
+    for (const scope of scopes) removeBlobs(scope)
+    unmarked = written()
+  }
   const html = markTags?.(unmarked) ?? unmarked
   if (html.length > maxChars) return { kind: 'too-large', what: 'snapshot-bytes' }
   return { kind: 'html', html: asAscii(html), blank, unscripted, ...metas, changes }
@@ -185,6 +200,43 @@ function writeForms(scope) {
   }
 }
 
+/** Where a script's animations have ended and hold their last state, nothing else says it. CSS's own begin again. */
+function writeAnimations() {
+  for (const animation of doc.getAnimations()) {
+    const { effect, playState, playbackRate } = animation
+    if (animation instanceof CSSAnimation || animation instanceof CSSTransition) continue
+    if (!(effect instanceof KeyframeEffect) || effect.target === null || effect.pseudoElement !== null)
+      continue
+    const { fill, endTime } = effect.getComputedTiming()
+    if (fill !== 'both' && fill !== (playbackRate < 0 ? 'backwards' : 'forwards')) continue
+    try {
+      if (playState === 'running' && Number.isFinite(Number(endTime))) animation.finish()
+      if (animation.playState !== 'finished') continue
+      animation.commitStyles()
+      writeLastFrame(effect)
+    } catch {
+      // Not rendered, or it holds no last state.
+    }
+  }
+}
+
+/** In the page's own words where it ends at one of its frames: `none`, not a transform that does nothing. @param {KeyframeEffect} effect */
+function writeLastFrame(effect) {
+  const { target, composite } = effect
+  const { progress } = effect.getComputedTiming()
+  if (composite !== 'replace' || !(target instanceof HTMLElement || target instanceof SVGElement)) return
+  for (const { offset, computedOffset, easing, composite: own, ...values } of effect.getKeyframes()) {
+    if (computedOffset !== progress || (own !== 'auto' && own !== 'replace')) continue
+    for (const [name, value] of Object.entries(values)) {
+      const property = name
+        .replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+        .replace(/^css-/, '')
+        .replace(/^webkit-/, '-webkit-')
+      target.style.setProperty(name.startsWith('--') ? name : property, `${value}`)
+    }
+  }
+}
+
 /** Rules that exist only in the CSSOM: inserted by script, or in adopted sheets. @param {Part} scope */
 function writeStyles(scope) {
   for (const style of scope.querySelectorAll('style')) {
@@ -194,6 +246,15 @@ function writeStyles(scope) {
     if (rules !== null && rules !== rulesOf(parsed(style.textContent)))
       style.textContent = asStyleText(`${importsOf(sheet)}${rules}`)
     if (sheet.disabled) style.media = 'not all'
+  }
+  for (const link of scope.querySelectorAll('link[rel~="stylesheet" i][href^="blob:" i]')) {
+    const sheet = link instanceof HTMLLinkElement ? link.sheet : null
+    const rules = sheet && rulesOf(sheet)
+    if (!rules) continue
+    const style = doc.createElement('style')
+    style.textContent = asStyleText(rules)
+    if (sheet.media.mediaText !== '') style.media = sheet.media.mediaText
+    link.replaceWith(style)
   }
   for (const sheet of 'adoptedStyleSheets' in scope ? scope.adoptedStyleSheets : []) {
     const rules = rulesOf(sheet)
@@ -256,8 +317,9 @@ function removeUrls(part, depth = 0) {
     link.remove()
     removed++
   }
+  if (depth < FRAMES_DEPTH)
+    for (const frame of part.querySelectorAll('iframe')) if (cleanFrame(frame, depth)) removed++
   for (const element of part.querySelectorAll(WITH_URLS)) {
-    if (element instanceof HTMLIFrameElement && depth < FRAMES_DEPTH && cleanFrame(element, depth)) removed++
     const isFrame = FRAMES.has(element.tagName)
     for (const name of URL_ATTRIBUTES) {
       const url = getAttribute.call(element, name)
@@ -296,19 +358,87 @@ function isHandler(name, element) {
   )
 }
 
-/** Returns whether anything was removed. @param {HTMLIFrameElement} frame @param {number} depth */
+/** Returns whether anything was removed. @param {Element} frame @param {number} depth */
 function cleanFrame(frame, depth) {
-  const text = frame.getAttribute('srcdoc')
+  const final = finalText(frame, depth)
+  const text = final ?? getAttribute.call(frame, 'srcdoc')
   if (text === null) return false
   const inner = new DOMParser().parseFromString(text, 'text/html')
   const top = /** @type {Element} */ (inner.documentElement)
   const handled = [top, ...top.querySelectorAll('*')].filter(removeHandlers)
   const scripts = [...top.querySelectorAll('script')].filter(isExecutable)
   for (const script of scripts) script.remove()
-  const isChanged = removeUrls(top, depth + 1) || scripts.length + handled.length > 0
+  const fallbacks = top.querySelectorAll('noscript')
+  for (const fallback of fallbacks) fallback.remove()
+  const isChanged = removeUrls(top, depth + 1) || scripts.length + handled.length + fallbacks.length > 0
+  if (!isChanged && final === null) return false
+  keepLineFeeds(top)
   const doctype = inner.compatMode === 'CSS1Compat' ? '<!DOCTYPE html>' : ''
-  if (isChanged) setAttribute.call(frame, 'srcdoc', doctype + top.outerHTML)
-  return isChanged
+  setAttribute.call(frame, 'srcdoc', doctype + top.outerHTML)
+  if (final !== null) removeAttribute.call(frame, 'src')
+  return true
+}
+
+const WITHOUT_ADDRESS = /^[\0-\x20]*(?:$|about:|blob:|javascript:)/i
+const FRAME_LIMIT_CHARS = 1_000_000
+
+/** The document of a frame that no client could load, as it is now. null: it has an address, or is as its markup says. @param {Element} frame @param {number} depth @returns {string | null} */
+function finalText(frame, depth) {
+  const srcdoc = getAttribute.call(frame, 'srcdoc')
+  if (srcdoc === null && !WITHOUT_ADDRESS.test(getAttribute.call(frame, 'src') ?? '')) return null
+  const inner = contentDocumentOf.call(frame)
+  const top = inner?.documentElement
+  // A frame of another realm: its classes are not ours.
+  if (!inner || !top || top.localName !== 'html') return null
+  if (depth + 1 < FRAMES_DEPTH) {
+    for (const nested of inner.querySelectorAll('iframe')) {
+      const text = finalText(nested, depth + 1)
+      if (text !== null) setAttribute.call(nested, 'srcdoc', text)
+    }
+  }
+  const text = top.outerHTML
+  if (text.length > FRAME_LIMIT_CHARS) return null
+  if (srcdoc === null) {
+    const shown = inner.body?.querySelector('*:not(script, style, noscript)') ?? null
+    if (shown === null && (inner.body?.textContent ?? '').trim() === '') return null
+  } else if (new DOMParser().parseFromString(srcdoc, 'text/html').documentElement.outerHTML === text)
+    return null
+  return (inner.compatMode === 'CSS1Compat' ? '<!DOCTYPE html>' : '') + text
+}
+
+/** No other client has the page's blobs. @param {Part} part */
+function removeBlobs(part) {
+  const IN_STYLE = /url\(\s*(["']?)blob:[^)]*\)/gi
+  const attributes = [
+    'src',
+    'srcset',
+    'href',
+    'xlink:href',
+    'poster',
+    'data',
+    'action',
+    'formaction',
+    'background',
+  ]
+  for (const element of part.querySelectorAll('*')) {
+    for (const name of attributes) {
+      const value = getAttribute.call(element, name)
+      if (value?.includes('blob:') && /(?:^|,)[\0-\x20]*blob:/i.test(value))
+        removeAttribute.call(element, name)
+    }
+    const style = getAttribute.call(element, 'style')
+    if (style?.includes('blob:')) setAttribute.call(element, 'style', style.replace(IN_STYLE, 'none'))
+    if (element.localName === 'style' && element.textContent?.includes('blob:'))
+      element.textContent = element.textContent.replace(IN_STYLE, 'url("data:,")')
+  }
+}
+
+/** A parser drops the first line feed of these (HTML, section 13.2.6.4.7). @param {Part | Element} part */
+function keepLineFeeds(part) {
+  for (const element of part.querySelectorAll('pre, textarea, listing')) {
+    const first = element.firstChild
+    if (first instanceof Text && first.data.startsWith('\n')) first.data = `\n${first.data}`
+  }
 }
 
 /** @param {Part} part */
@@ -318,7 +448,19 @@ function escapeRawText(part) {
     const endTag = new RegExp(`</(?=${element.localName})`, 'gi')
     // The same text in CSS, JavaScript and JSON.
     if (text.includes('</') && endTag.test(text)) element.textContent = text.replace(endTag, '<\\/')
+    if (element.localName === 'script' && text.includes('<!--')) openScriptData(element)
   }
+}
+
+/**
+ * Behind `<!--` and `<script` the parser ignores the element's own end tag (HTML, "script data double escaped state"),
+ * and the rest of the page with it. @param {Element} script
+ */
+function openScriptData(script) {
+  const text = script.textContent ?? ''
+  if (!/<script[\s/>]/i.test(text)) return
+  const isJson = /json|map|rules/i.test(getAttribute.call(script, 'type') ?? '')
+  script.textContent = text.replace(/<(?=!--|script[\s/>])/gi, isJson ? '\\u003c' : '\\x3c')
 }
 
 /** @param {Node} part @param {RegExp} marker */

@@ -36,12 +36,17 @@ const NEW_DOCUMENT_SCRIPTS = [
   'spinning-clock.js',
   'hooks.js',
   'images.js',
+  'media.js',
+  'fonts.js',
+  'registered-properties.js',
   'real-time.js',
   'history.js',
   'animations.js',
   'resize-observer.js',
   'frame-events.js',
   'floods.js',
+  'service-worker.js',
+  'calls.js',
   'new-document.js',
 ]
   .map((file) => readFileSync(path.join(import.meta.dirname, '../in-page', file), 'utf8'))

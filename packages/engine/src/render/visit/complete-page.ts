@@ -125,7 +125,8 @@ class PageReader {
       case 'textarea':
         return !textOf(element).includes('\r')
       case 'noscript':
-        return !textOf(element).includes('</noscript')
+        this.dropped.push(element)
+        return true
       default:
         return true
     }
@@ -204,6 +205,8 @@ function isBlank(element: Element): boolean {
 
 const VOID = new Set('area base br col embed hr img input link meta param source track wbr'.split(' '))
 const RAW = new Set(['style', 'script', 'noscript'])
+/** A parser drops their first line feed. */
+const LOSES_LINE_FEED = new Set(['pre', 'textarea', 'listing'])
 const ESCAPES: Record<string, string> = {
   '&': '&amp;',
   '\xa0': '&nbsp;',
@@ -228,6 +231,9 @@ function serialise(node: Tree.ChildNode, isRaw = false): string {
   }
   text += '>'
   if (isHtml && VOID.has(tagName)) return text
+  const first = childNodes[0]
+  const isRead = isHtml && LOSES_LINE_FEED.has(tagName) && first?.nodeName === '#text'
+  if (isRead && (first as Tree.TextNode).value.startsWith('\n')) text += '\n'
   for (const child of childNodes) text += serialise(child, isHtml && RAW.has(tagName))
   return `${text}</${tagName}>`
 }

@@ -83,6 +83,63 @@ const cases: Record<string, Expectation & { page: string }> = {
     ],
     hasNot: ['secret'],
   },
+  'what is for clients without scripts goes: from head, body, shadow roots and frames': {
+    page: `<!doctype html><head><noscript><link rel="stylesheet" href="/gone.css"><meta http-equiv="refresh" content="0;url=/gone"></noscript></head>
+      <body><p>x</p><noscript><p>gone</p></noscript><div><template shadowrootmode="open"><b>kept</b><noscript>gone</noscript></template></div>
+      <iframe srcdoc="<p>framed</p><noscript>gone</noscript>"></iframe><p>&lt;noscript&gt; is written here`,
+    has: ['<b>kept</b>', '&lt;p&gt;framed&lt;/p&gt;', '&lt;noscript&gt; is written here'],
+    hasNot: ['gone', '<noscript'],
+  },
+  'data that a parser would read on and on is closed, and stays what it is': {
+    page: `<!doctype html><p>x</p><div id="at"></div><script>const put = (type, text) => {
+      const s = document.createElement('script'); s.type = type; s.textContent = text.replaceAll('{', '<'); at.append(s) }
+      put('application/ld+json', '["{!-- {script>"]'); put('text/x-template', '{!--{script '); put('text/plain', '{!-- kept -->')</script><p>last</p>`,
+    has: ['["\\u003c!-- \\u003cscript>"]', '\\x3c!--\\x3cscript ', '<!-- kept -->', '<p>last</p>'],
+  },
+  'line feeds at the start of preformatted texts': {
+    page: `<!doctype html><pre>\n\n\nthree</pre><pre>\none</pre><textarea id="t"></textarea><listing id="l"></listing><script>t.value = '\\ntyped'; l.textContent = '\\nset'</script>`,
+    has: ['<pre>\n\n\nthree</pre>', '<pre>one</pre>', '>\n\ntyped</textarea>', '>\n\nset</listing>'],
+  },
+  'the last state of finished animations': {
+    page: `<!doctype html><style>p { opacity: 0 } @keyframes k { to { margin-left: 9px } } #d { animation: k 1ms forwards }</style><p id="a">a</p><p id="b">b</p><p id="c">c</p><p id="d">d</p><p id="e">e</p><script>
+      a.animate({ opacity: 1, transform: 'none', '--x': '1' }, { duration: 1, fill: 'forwards' }); b.animate([{ opacity: 0 }, { opacity: 0.5 }], { duration: 300, iterations: 2, direction: 'alternate', fill: 'both' })
+      c.animate({ opacity: 1 }, { duration: 1 }); e.animate({ opacity: 1 }, { duration: 500, iterations: Infinity, fill: 'forwards' })</script>`,
+    has: [
+      /<p id="a" style="(?=[^"]*opacity: 1)(?=[^"]*transform: none)[^"]*">a</,
+      '<p id="b" style="opacity: 0;">',
+      '<p id="c">',
+      '<p id="d">',
+      '<p id="e">',
+    ],
+  },
+  'frames without an address, as they are at the end': {
+    page: `<!doctype html><iframe id="a"></iframe><iframe id="b" src="about:blank"></iframe><iframe id="c"></iframe><iframe id="d" src="javascript:void 0"></iframe><iframe sandbox srcdoc="<i>closed</i>"></iframe><script>
+      a.contentDocument.body.innerHTML = '<b onclick="go()">put in</b><script>1<\\/script>'
+      b.srcdoc = '<iframe srcdoc="<u>x</u><script>document.querySelector(&quot;u&quot;).textContent = &quot;nested&quot;<\\/script>"></iframe>'
+      d.contentDocument.write('<em>written</em>'); d.contentDocument.close()</script>`,
+    has: ['&lt;b&gt;put in&lt;/b&gt;', 'nested', '&lt;em&gt;written', '<iframe id="c"></iframe>', 'closed'],
+    hasNot: ['onclick', 'javascript:', 'script'],
+  },
+  'bytes of the page, without their addresses': {
+    page: `<!doctype html><img id="i" alt="a"><a id="n">n</a><video id="v"></video><p id="p">blob: is a word</p><script>
+      const to = (text, type) => URL.createObjectURL(new Blob([text], { type })); n.href = to('x'); v.poster = to('x'); p.style.backgroundImage = 'url(' + to('x') + ')'
+      i.src = to('<svg xmlns="http://www.w3.org/2000/svg" width="2" height="2"/>', 'image/svg+xml')
+      document.head.insertAdjacentHTML('beforeend', '<link rel="stylesheet" media="print" href="' + to('.made { color: teal }', 'text/css') + '"><style>b { background: url("' + to('x') + '") }</style>')</script>`,
+    has: [
+      '<style media="print">.made { color: teal; }</style>',
+      'blob: is a word',
+      /<img id="i" alt="a" src="data:image\/svg\+xml;base64,/,
+    ],
+    hasNot: ['blob:https'],
+  },
+  'what scripts registered': {
+    page: `<!doctype html><p>x</p><script>CSS.registerProperty({ name: '--tide', syntax: '<length>', inherits: false, initialValue: '2px' })
+      document.fonts.add(new FontFace('Grey Heron', 'url(/a.woff2)', { weight: '700' }))</script>`,
+    has: [
+      '@property --tide { syntax: "<length>"; inherits: false; initial-value: 2px; }',
+      '@font-face { font-family: "Grey Heron"; src: url(/a.woff2); font-weight: 700; }',
+    ],
+  },
   'a page that has broken its own world': {
     page: `<!doctype html><p>x</p><script>Array.prototype.map = Array.prototype.filter = Array.prototype.flatMap = () => { throw 1 }
       Array.prototype[Symbol.iterator] = function* () {}; Array.prototype.extra = 1; Object.prototype.stray = 1; Element.prototype.remove = () => { throw 2 }
@@ -184,7 +241,6 @@ const awakes: Record<string, string> = {
 
 const STAY_AS_THEY_ARE = [
   '<style>p{color:red;;display:-x;display:flex}/* c */</style>',
-  '<noscript><img src="/pixel.gif"></noscript>',
   '<iframe src="/frame"></iframe>',
   '<script type="application/ld+json">{"a":"</b>"}</script>',
   '<script type="application/json" id="state">{}</script>',
@@ -231,7 +287,7 @@ for (const [what, ways, runsInPage] of [
   })
 }
 
-it('data, unchanged styles, frames and what is for those without scripts stay as they were written', async () => {
+it('data, unchanged styles and frames stay as they were written', async () => {
   renderer.routes.set('/frame', '<p>inside the frame')
   renderer.routes.set('/data', `<!doctype html><p>text</p>${STAY_AS_THEY_ARE.join('')}`)
   const html = await renderer.html('/data')
