@@ -6,12 +6,12 @@ WORKDIR /build
 COPY . .
 RUN npm ci --ignore-scripts \
  && npm pack \
- && mkdir --parents /app/dashboard \
+ && mkdir /app \
  && tar --extract --file prepaint-*.tgz --directory /app --strip-components=1 \
- && cp package-lock.json /app && cp dashboard/package.json /app/dashboard \
+ && cp --parents package-lock.json dashboard/package.json packages/*/package.json /app \
  && cd /app \
  && npm ci --omit=dev --omit=optional --ignore-scripts \
- && rm -r node_modules/@sparticuz node_modules/prepaint-dashboard dashboard package-lock.json
+ && rm -r node_modules/@sparticuz node_modules/@prepaint node_modules/prepaint-dashboard dashboard packages package-lock.json
 
 FROM debian:bookworm-slim
 

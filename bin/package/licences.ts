@@ -25,7 +25,7 @@ export function billOfMaterials(listed: string, compiledIn: readonly Bundled[]):
   const bill = JSON.parse(listed) as Bill
   const bundled = new Set(compiledIn.map(({ name, version }) => `${name}@${version}`))
   const components = bill.components.map(tidied).filter((component) => {
-    if (component.name === 'prepaint-dashboard') return false
+    if (isOurs(component)) return false
     const isDevelopment = propertyOf(component, 'cdx:npm:package:development') === 'true'
     return !isDevelopment || bundled.has(`${component.name}@${component.version}`)
   })
@@ -62,6 +62,11 @@ export function licenceTexts(root: string, { components }: Bill, bundled: readon
 
 export function readBundled(file: string): Bundled[] {
   return JSON.parse(readFileSync(file, 'utf8')) as Bundled[]
+}
+
+/** The workspaces are compiled into the package: they are no third parties. */
+function isOurs({ name }: Component): boolean {
+  return name === 'prepaint-dashboard' || name.startsWith('@prepaint/')
 }
 
 function propertyOf({ properties = [] }: Component, wanted: string): string | null {

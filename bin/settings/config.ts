@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { availableParallelism, homedir, totalmem } from 'node:os'
 import path from 'node:path'
@@ -9,6 +8,7 @@ import type { ClientLimits } from '@prepaint/runtime/http/client-limits.ts'
 import { ownUid } from '@prepaint/runtime/system-user.ts'
 import { type MasterKeys, parseMasterKeys } from '@prepaint/service/certificates/vault/master-key.ts'
 import { type MailSettings, parseMailFrom, parseSmtpUrl } from '@prepaint/service/mail/mail-settings.ts'
+import manifest from '../../package.json' with { type: 'json' }
 import { type IgnoredSetting, ignoredSettings } from './ignored-settings.ts'
 import { type Environment, SettingsReader } from './settings.ts'
 
@@ -110,7 +110,7 @@ function readConfig(settings: SettingsReader): Omit<Config, 'underNpm' | 'ignore
   if (publicUrl !== null && /[?#]/.test(publicUrl))
     settings.problems.push('PREPAINT_PUBLIC_URL must not have a query or a fragment')
   return {
-    version: packageVersion(),
+    version: manifest.version,
     databaseUrl: settings.url('DATABASE_URL', ['postgres:', 'postgresql:']),
     dataDir: readDataDir(settings),
     roles: readRoles(settings),
@@ -291,11 +291,6 @@ function readSlots(settings: SettingsReader): number {
 
 function isContact(raw: string): boolean {
   return /^[^\s@<>"]{1,64}@[^\s@<>"]{1,255}$/.test(raw) || (URL.canParse(raw) && /^https?:\/\//i.test(raw))
-}
-
-function packageVersion(): string {
-  const file = path.resolve(import.meta.dirname, '../..', 'package.json')
-  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version
 }
 
 const MIB = 2 ** 20
