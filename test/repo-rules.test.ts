@@ -58,6 +58,26 @@ assert(sources.some(({ file }) => file.endsWith('.test.ts')))
 
 const none = (found: readonly unknown[]) => assert.deepEqual(found, [])
 
+type Manifest = { dependencies?: Record<string, string>; devDependencies?: Record<string, string> }
+
+function readManifest(file: string): Manifest {
+  return JSON.parse(read(file)) as Manifest
+}
+
+/** The packages of npm that files import: those that are loaded, and those of which they use only types. */
+function npmImports(files: readonly { text: string }[]): { values: Set<string>; types: Set<string> } {
+  const values = new Set<string>()
+  const types = new Set<string>()
+  const NAME = /'(?!\.|node:|@prepaint\/)((?:@[\w.-]+\/)?[\w.-]+)[^']*'/.source
+  const statement = new RegExp(`^import (type )?(?:[^'";]*? from )?${NAME}`, 'gm')
+  const call = new RegExp(`\\b(?:import|createRequire\\(import\\.meta\\.url\\)\\.resolve)\\(${NAME}\\)`, 'g')
+  for (const { text } of files) {
+    for (const [, type, name] of text.matchAll(statement)) (type === undefined ? values : types).add(name!)
+    for (const [, name] of text.matchAll(call)) values.add(name!)
+  }
+  return { values, types }
+}
+
 describe('repository rules', () => {
   for (const [rule, pattern, allowed] of PATTERNS) {
     it(rule, () => {
@@ -109,18 +129,40 @@ describe('repository rules', () => {
     assert.doesNotMatch(JSON.stringify(overrides), /"(npm|file|git):/)
   })
 
-  it('every package that the server imports is a dependency of its own', () => {
-    const { dependencies } = JSON.parse(read('package.json')) as { dependencies: Record<string, string> }
-    const files = tree.filter((file) => /^(?:bin|packages)\/.*(?<!\.test)\.ts$/.test(file))
-    const imported = files.flatMap((file) =>
-      [
-        ...read(file).matchAll(
-          /^(?:import (?!type).*|\}) from '(?!\.|node:|@prepaint\/)((?:@[^/']+\/)?[^/']+)/gm,
-        ),
-      ].map(([, name]) => name!),
-    )
-    assert(imported.includes('zod') && imported.includes('hast-util-to-text'))
-    none(imported.filter((name) => !(name in dependencies)))
+  // The root's manifest is the one that is published: what a package lacks there is missing where Prepaint is installed.
+  it("each package's manifest lists the npm packages that its code imports, and the root's is their union", () => {
+    const root = readManifest('package.json')
+    const rootVersions = { ...root.devDependencies, ...root.dependencies }
+    // What packs the package is not in it.
+    const app = production.filter(({ file }) => /^bin\/(?!package\/)/.test(file))
+    const union = new Set(npmImports(app).values)
+    const problems: string[] = []
+    for (const file of tree.filter((each) => /^packages\/[a-z]+\/package\.json$/.test(each))) {
+      const folder = path.dirname(file)
+      const { values, types } = npmImports(
+        production.filter((source) => source.file.startsWith(`${folder}/`)),
+      )
+      const { dependencies = {}, devDependencies = {} } = readManifest(file)
+      const listed = Object.keys(dependencies).filter((name) => !name.startsWith('@prepaint/'))
+      for (const name of values) if (!(name in dependencies)) problems.push(`${folder} lacks ${name}`)
+      for (const name of types) {
+        const isListed = [name, `@types/${name}`].some(
+          (each) => each in dependencies || each in devDependencies,
+        )
+        if (!isListed) problems.push(`${folder} lacks ${name}`)
+      }
+      for (const name of listed) {
+        union.add(name)
+        if (!values.has(name) && !types.has(name)) problems.push(`${folder} does not import ${name}`)
+      }
+      for (const [name, version] of Object.entries({ ...dependencies, ...devDependencies })) {
+        const isOther = !name.startsWith('@prepaint/') && version !== rootVersions[name]
+        if (isOther) problems.push(`${folder}: ${name} ${version}, at the root ${rootVersions[name]}`)
+      }
+    }
+    none(problems)
+    assert(union.has('zod') && union.has('hast-util-to-text') && union.has('@sparticuz/chromium'))
+    assert.deepEqual(Object.keys(root.dependencies ?? {}).sort(), [...union].sort())
   })
 
   it('every dependency is pinned to one version', () => {
