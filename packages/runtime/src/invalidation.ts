@@ -42,49 +42,6 @@ export type Held = {
   lost(): void
 }
 
-/**
- * May be used only while notifications arrive, or as a fallback when PostgreSQL fails.
- * A value read while a notification arrives is not cached.
- */
-export class CacheTrust {
-  #epoch = 0
-  #isLost: boolean
-  readonly #connected: () => boolean
-  readonly #empty: () => void
-
-  constructor(connected: () => boolean, empty: () => void) {
-    this.#connected = connected
-    this.#empty = empty
-    this.#isLost = !connected()
-  }
-
-  get holds(): boolean {
-    if (this.#isLost && this.#connected()) {
-      this.#isLost = false
-      this.#empty()
-    }
-    return !this.#isLost
-  }
-
-  /** Call before reading, and pass the result to `admits` before caching. */
-  begin(): number | null {
-    return this.holds ? this.#epoch : null
-  }
-
-  admits(began: number | null): boolean {
-    return began !== null && this.holds && began === this.#epoch
-  }
-
-  notified(): void {
-    this.#epoch++
-  }
-
-  lost(): void {
-    this.#isLost = true
-    this.#epoch++
-  }
-}
-
 export function invalidateOn(notifications: Notifications, held: readonly Held[]): void {
   notifications.on(INVALIDATE_CHANNEL, (payload) => {
     const what = parseInvalidation(payload)

@@ -1,7 +1,8 @@
 import type { DomainId } from '@prepaint/contract/ids.ts'
 import { type PageId, pageKey, variantsOf } from '@prepaint/contract/page/page-id.ts'
 import type { StoredEntry, StoredPage } from '@prepaint/pages/store/stored-page.ts'
-import { CacheTrust, type Held, type Invalidation } from '@prepaint/runtime/invalidation.ts'
+import { CacheTrust } from '@prepaint/runtime/cache-trust.ts'
+import type { Held, Invalidation } from '@prepaint/runtime/invalidation.ts'
 import { RecentMap } from '@prepaint/runtime/recent-map.ts'
 
 type PageCacheOptions<T> = {
@@ -27,7 +28,7 @@ export function createPageCache<T extends Prepared>(options: PageCacheOptions<T>
 
   /** Also called after a read that found nothing: the page may have been stored meanwhile. */
   function inMemory(page: PageId): T | undefined {
-    return trust.holds ? memory.get(page) : undefined
+    return trust.recover() ? memory.get(page) : undefined
   }
 
   function join(page: PageId): Promise<T | null> {
@@ -59,7 +60,7 @@ export function createPageCache<T extends Prepared>(options: PageCacheOptions<T>
     if (stored === null) return null
     const entry = prepare(stored)
     // Trust that came back meanwhile has moved all epochs.
-    if (trust.holds && epoch === epochs.of(page.domain)) memory.put(page, entry)
+    if (trust.recover() && epoch === epochs.of(page.domain)) memory.put(page, entry)
     return entry
   }
 
@@ -71,7 +72,7 @@ export function createPageCache<T extends Prepared>(options: PageCacheOptions<T>
     const { domain } = page
     const epoch = purges.of(domain)
     return (stored) => {
-      if (!trust.holds || epoch !== purges.of(domain)) return null
+      if (!trust.recover() || epoch !== purges.of(domain)) return null
       const storedMs = stored.renderedAtMs
       invalidate({ kind: 'page', domain, page, purged: false, storedMs })
       if (stores.of(domain) === storedMs) memory.put(page, prepare({ ...stored, bodyHtml: undefined }))

@@ -14,7 +14,8 @@ import { barePath, type Redirect, RedirectMap } from '@prepaint/contract/site-fi
 import { type OpenOriginHeaders, type Origin, readOrigin } from '@prepaint/outbound'
 import type { FilesOf } from '@prepaint/pages/site-files/robots-files.ts'
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
-import { CacheTrust, type Held, type Invalidation } from '@prepaint/runtime/invalidation.ts'
+import { CacheTrust } from '@prepaint/runtime/cache-trust.ts'
+import type { Held, Invalidation } from '@prepaint/runtime/invalidation.ts'
 import { RecentMap } from '@prepaint/runtime/recent-map.ts'
 import { domainByHost } from '@prepaint/service/sites/domains.ts'
 import { type OwnCrawlers, ownCrawlers } from '../crawlers/crawler-test.ts'
@@ -126,7 +127,7 @@ export function createDomains({ db, connected, openHeaders }: DomainsOptions) {
     const domain = inMemory(hostHeader)
     if (domain !== undefined) return domain
     const name = nameOf(hostHeader)
-    if (trust.holds && unknown.get(name) !== undefined) return null
+    if (trust.recover() && unknown.get(name) !== undefined) return null
     // DNS names have at most 253 characters.
     return name === '' || name.length > 253 ? null : load(name)
   }
@@ -134,7 +135,7 @@ export function createDomains({ db, connected, openHeaders }: DomainsOptions) {
   /** `find` from memory only, or undefined. */
   function inMemory(hostHeader: string): EdgeDomain | undefined {
     // Most hosts are already normalized.
-    return trust.holds ? (known.get(hostHeader) ?? known.get(nameOf(hostHeader))) : undefined
+    return trust.recover() ? (known.get(hostHeader) ?? known.get(nameOf(hostHeader))) : undefined
   }
 
   async function load(name: string): Promise<EdgeDomain | null> {

@@ -1,6 +1,7 @@
 import { createSecureContext, type SecureContext } from 'node:tls'
+import { CacheTrust } from '@prepaint/runtime/cache-trust.ts'
 import type { Clock } from '@prepaint/runtime/clock.ts'
-import { CacheTrust, type Held, type Invalidation } from '@prepaint/runtime/invalidation.ts'
+import type { Held, Invalidation } from '@prepaint/runtime/invalidation.ts'
 import type { Log } from '@prepaint/runtime/log.ts'
 import { LRUCache } from 'lru-cache'
 import { ACME_TLS, alpnContext } from './acme/alpn-certificate.ts'
@@ -54,7 +55,7 @@ export class Contexts {
     if (name === '' || name.length > MAX_NAME_CHARS) return null
     // The notification about another node's challenge may still be on its way.
     if (protocol === ACME_TLS) return this.#load(name).then((entry) => entry?.challenge ?? null)
-    if (this.#trust.holds) {
+    if (this.#trust.recover()) {
       const entry = this.#known.get(name)
       if (entry !== undefined) return this.#usable(entry)
       if (this.#unknown.has(name)) return null
