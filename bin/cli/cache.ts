@@ -1,4 +1,4 @@
-import { DEFAULT_PATHS } from '@prepaint/api/cache/cache.ts'
+import { DEFAULT_PATHS } from '@prepaint/contract/api/cache.ts'
 import { AppError } from '@prepaint/contract/errors.ts'
 import type { DomainName, PagePath } from '@prepaint/contract/ids.ts'
 import { normalisePath, normalisePrefix, type QueryRule } from '@prepaint/contract/page/path.ts'

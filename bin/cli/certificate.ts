@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { CHAIN_LIMIT_CHARS, KEY_LIMIT_CHARS } from '@prepaint/service/certificates/certificate.ts'
+import { CHAIN_LIMIT_CHARS, KEY_LIMIT_CHARS } from '@prepaint/contract/api/certificate.ts'
 import {
   foundCertificate,
   supplyCertificate,

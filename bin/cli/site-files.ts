@@ -1,4 +1,5 @@
 import { firstProblem } from '@prepaint/api/http/validation.ts'
+import { VERSION_KINDS } from '@prepaint/contract/api/site-files.ts'
 import { AppError } from '@prepaint/contract/errors.ts'
 import { robotsSettingsSchema } from '@prepaint/contract/settings/domain-settings.ts'
 import { judgeCrawler } from '@prepaint/contract/site-files/judge-crawler.ts'
@@ -12,7 +13,7 @@ import {
   listRedirects,
   replaceRedirects,
 } from '@prepaint/pages/site-files/stored-redirects.ts'
-import { listVersions, VERSION_KINDS } from '@prepaint/pages/site-files/versions.ts'
+import { listVersions } from '@prepaint/pages/site-files/versions.ts'
 import { silentLog } from '@prepaint/runtime/log.ts'
 import { updateDomain } from '@prepaint/service/sites/domain-changes.ts'
 import { restoreVersion } from '@prepaint/service/sites/restore-version.ts'

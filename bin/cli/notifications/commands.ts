@@ -1,3 +1,4 @@
+import { EVENT_TYPES, endpointSchema } from '@prepaint/contract/api/notifications.ts'
 import { planNamed } from '@prepaint/contract/settings/plans.ts'
 import { createAddressGuard } from '@prepaint/outbound'
 import { findAccount } from '@prepaint/service/accounts/accounts.ts'
@@ -7,8 +8,6 @@ import { checkEndpointUrl } from '@prepaint/service/notifications/delivery/endpo
 import {
   createEndpoint,
   deleteEndpoint,
-  EVENT_TYPES,
-  endpointSchema,
   listEndpoints,
   requireEndpoints,
 } from '@prepaint/service/notifications/delivery/endpoints.ts'

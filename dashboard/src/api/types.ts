@@ -1,53 +1,62 @@
-/** Type imports only: no server code is bundled. */
-
-import type { linkSchema } from '@prepaint/api/account/links.ts'
-import type { planSchema } from '@prepaint/api/account/plan.ts'
-import type { keySchema, tokenSchema } from '@prepaint/api/account/secrets.ts'
-import type { sessionSchema } from '@prepaint/api/account/sessions.ts'
-import type { purgedSchema } from '@prepaint/api/cache/cache.ts'
-import type { queuedJobSchema } from '@prepaint/api/cache/jobs.ts'
-import type { warmSchema } from '@prepaint/api/cache/warm.ts'
-import type { certificateViewSchema } from '@prepaint/api/domains/certificate.ts'
-import type { devicesSchema } from '@prepaint/api/domains/devices.ts'
-import type { dnsStateSchema, domainCheckSchema } from '@prepaint/api/domains/dns.ts'
-import type { egressSchema } from '@prepaint/api/domains/egress.ts'
-import type { completeSchema, renderSchema } from '@prepaint/api/domains/renders.ts'
-import type { ruleTrySchema } from '@prepaint/api/domains/rule-tries.ts'
-import type { channelsSchema } from '@prepaint/api/notifications/notifications.ts'
-import type { accountInListSchema, createdLinkSchema } from '@prepaint/api/operator/accounts.ts'
-import type { fleetSchema } from '@prepaint/api/operator/nodes.ts'
-import type { fleetFailuresSchema, fleetQueueSchema } from '@prepaint/api/operator/queue.ts'
-import type { pageDetailsSchema } from '@prepaint/api/pages/inspection.ts'
-import type { listedPageSchema } from '@prepaint/api/pages/pages.ts'
+import type {
+  keySchema,
+  linkSchema,
+  meSchema,
+  planSchema,
+  sessionSchema,
+  tokenSchema,
+} from '@prepaint/contract/api/account.ts'
+import type { purgedSchema, queuedJobSchema } from '@prepaint/contract/api/cache.ts'
+import type { certificateViewSchema } from '@prepaint/contract/api/certificate.ts'
+import type { devicesSchema } from '@prepaint/contract/api/devices.ts'
+import type { dnsStateSchema, domainCheckSchema } from '@prepaint/contract/api/dns.ts'
+import type {
+  domainSchema,
+  domainWithSettingsSchema,
+  egressSchema,
+  settingsSchema,
+} from '@prepaint/contract/api/domain.ts'
+import type { factsSchema, inspectionSchema, pageDetailsSchema } from '@prepaint/contract/api/inspection.ts'
+import type {
+  channelsSchema,
+  deliverySchema,
+  endpointSchema,
+  incidentSchema,
+  reportSchema,
+} from '@prepaint/contract/api/notifications.ts'
+import type {
+  accountInListSchema,
+  createdLinkSchema,
+  fleetFailuresSchema,
+  fleetQueueSchema,
+  fleetSchema,
+  inviteAnswer,
+} from '@prepaint/contract/api/operator.ts'
+import type { listedPageSchema, listPagesAnswer, PAGE_ORDERS } from '@prepaint/contract/api/pages.ts'
+import type { completeSchema, renderSchema } from '@prepaint/contract/api/renders.ts'
+import type { ruleTrySchema } from '@prepaint/contract/api/rule-tries.ts'
 import type {
   indexNowSchema,
   redirectSchema,
   robotsSchema,
   versionSchema,
   versionWithContentSchema,
-} from '@prepaint/api/site-files/site-files.ts'
-import type { summaryWithRendersSchema } from '@prepaint/api/traffic/traffic.ts'
-import type { meSchema } from '@prepaint/contract/api/account-schema.ts'
-import type {
-  domainSchema,
-  domainWithSettingsSchema,
-  settingsSchema,
-} from '@prepaint/contract/api/domain-schema.ts'
-import type { factsSchema, inspectionSchema } from '@prepaint/contract/api/inspection-schema.ts'
+} from '@prepaint/contract/api/site-files.ts'
 import type {
   complianceSchema,
   monthOfRendersSchema,
+  summaryWithRendersSchema,
   trafficPathsSchema,
   trafficSchema,
-} from '@prepaint/contract/api/traffic-schema.ts'
+} from '@prepaint/contract/api/traffic.ts'
+import type { warmSchema } from '@prepaint/contract/api/warm.ts'
 import type { LiveEvent as Event } from '@prepaint/contract/events/event.ts'
-import type { PAGE_ORDERS } from '@prepaint/pages/store/list-pages.ts'
 import type { z } from 'zod'
 
-export type { Delivery } from '@prepaint/service/notifications/delivery/deliveries.ts'
-export type { Endpoint } from '@prepaint/service/notifications/delivery/endpoints.ts'
-export type { Report } from '@prepaint/service/notifications/delivery/report.ts'
-export type { Incident } from '@prepaint/service/notifications/incidents/incidents.ts'
+export type Delivery = z.infer<typeof deliverySchema>
+export type Endpoint = z.infer<typeof endpointSchema>
+export type Report = z.infer<typeof reportSchema>
+export type Incident = z.infer<typeof incidentSchema>
 export type Channels = z.infer<typeof channelsSchema>
 export type { PageVariant } from '@prepaint/contract/page/page-id.ts'
 export type Egress = z.infer<typeof egressSchema>
@@ -58,7 +67,7 @@ export type DomainCheck = z.infer<typeof domainCheckSchema>
 export type Fleet = z.infer<typeof fleetSchema>
 export type FleetQueue = z.infer<typeof fleetQueueSchema>
 export type FleetFailures = z.infer<typeof fleetFailuresSchema>
-export type MadeLink = { link: CreatedLink; mail: 'sent' | 'failed' | 'off' }
+export type MadeLink = z.infer<typeof inviteAnswer>
 export type Me = z.infer<typeof meSchema>
 export type SignInLink = z.infer<typeof linkSchema>
 export type Session = z.infer<typeof sessionSchema>
@@ -92,4 +101,4 @@ export type Inspection = z.infer<typeof inspectionSchema>
 export type Devices = z.infer<typeof devicesSchema>
 export type PageInspection = z.infer<typeof pageDetailsSchema>
 export type PageOrder = (typeof PAGE_ORDERS)[number]
-export type PageList = { pages: ListedPage[]; matching: number | null; next: string | null }
+export type PageList = z.infer<typeof listPagesAnswer>

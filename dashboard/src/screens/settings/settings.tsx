@@ -1,6 +1,6 @@
 import { Alert, Button, Stack, Text } from '@mantine/core'
 import { useForm } from '@mantine/form'
-import type { updatedSchema } from '@prepaint/api/domains/domains.ts'
+import type { updateDomainAnswer } from '@prepaint/contract/api/domain.ts'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useLocation } from 'wouter'
@@ -57,7 +57,7 @@ function SettingsScreen({ domain, onRestored }: { domain: DomainWithSettings; on
   )
 }
 
-type Saved = z.infer<typeof updatedSchema>
+type Saved = z.infer<typeof updateDomainAnswer>
 
 /** What to know about rules that were saved just now. */
 function RulesAnswer({ name, saved }: { name: string; saved: Saved }) {

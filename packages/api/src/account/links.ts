@@ -1,26 +1,12 @@
-import { emailSchema, meSchema, passwordSchema } from '@prepaint/contract/api/account-schema.ts'
-import { apiSchema } from '@prepaint/contract/api/api-schema.ts'
+import { readLinkAnswer, readLinkBody, useLinkAnswer, useLinkBody } from '@prepaint/contract/api/account.ts'
 import { AppError } from '@prepaint/contract/errors.ts'
 import { planNamed } from '@prepaint/contract/settings/plans.ts'
 import { readLink, useLink } from '@prepaint/service/accounts/sign-in/links.ts'
 import { startSession } from '@prepaint/service/accounts/sign-in/sessions.ts'
-import { z } from 'zod'
 import { type ApiApp, type ApiDeps, clientOf } from '../http/app.ts'
 import { jsonResponse } from '../http/responses.ts'
 import { checkSameSite, setSessionCookie } from '../http/session-access.ts'
 import { me } from './me.ts'
-
-// In the body, because logs and browser histories keep URLs.
-const tokenSchema = z.string().min(1).max(200).describe('The part of the link after `#`')
-
-export const linkSchema = apiSchema(
-  'Link',
-  z.object({
-    kind: z.enum(['first', 'invitation', 'reset']),
-    email: z.string().nullable().describe('Of the account; null: chosen when the link is used'),
-    expires_at: z.string(),
-  }),
-)
 
 export function links(app: ApiApp, deps: ApiDeps): void {
   const { clock, plans, pool, publicUrl, readClient } = deps
@@ -33,8 +19,8 @@ export function links(app: ApiApp, deps: ApiDeps): void {
       operationId: 'readLink',
       tags: ['Signing in'],
       summary: 'What a link is for: the first account, an invitation, or a new password',
-      body: z.object({ token: tokenSchema }),
-      response: { 200: jsonResponse('The link', z.object({ link: linkSchema })) },
+      body: readLinkBody,
+      response: { 200: jsonResponse('The link', readLinkAnswer) },
     },
     handler: async (request) => {
       checkSameSite(request)
@@ -53,8 +39,8 @@ export function links(app: ApiApp, deps: ApiDeps): void {
       operationId: 'useLink',
       tags: ['Signing in'],
       summary: 'Use a link: set a password and sign in',
-      body: z.object({ token: tokenSchema, email: emailSchema.optional(), password: passwordSchema }),
-      response: { 200: jsonResponse('The account that is signed in', z.object({ account: meSchema })) },
+      body: useLinkBody,
+      response: { 200: jsonResponse('The account that is signed in', useLinkAnswer) },
     },
     handler: async (request, reply) => {
       checkSameSite(request)

@@ -1,4 +1,4 @@
-import type { Me } from '@prepaint/contract/api/account-schema.ts'
+import type { Me } from '@prepaint/contract/api/account.ts'
 import type { Plan } from '@prepaint/contract/settings/plans.ts'
 import type { Session } from '@prepaint/service/accounts/sign-in/sessions.ts'
 

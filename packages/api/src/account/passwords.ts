@@ -1,10 +1,13 @@
-import { emailSchema, passwordSchema } from '@prepaint/contract/api/account-schema.ts'
+import {
+  changePasswordBody,
+  readPasswordResetAnswer,
+  requestPasswordResetBody,
+} from '@prepaint/contract/api/account.ts'
 import { AppError } from '@prepaint/contract/errors.ts'
 import { countedAttempt, countResetRequest } from '@prepaint/service/accounts/sign-in/attempts.ts'
 import { createLink, findResetAccount } from '@prepaint/service/accounts/sign-in/links.ts'
 import { changePassword } from '@prepaint/service/accounts/sign-in/passwords.ts'
 import { type Mailer, type SignInLetter, write } from '@prepaint/service/mail/mailer.ts'
-import { z } from 'zod'
 import { sessionCaller } from '../http/access.ts'
 import { type ApiApp, type ApiDeps, clientOf } from '../http/app.ts'
 import { emptyResponse, jsonResponse } from '../http/responses.ts'
@@ -17,7 +20,7 @@ export function passwords(app: ApiApp, deps: ApiDeps): void {
 
   add('PUT', '/api/password', 'changePassword', {
     summary: 'Change the password and end all other sessions',
-    body: z.object({ current_password: passwordSchema, new_password: passwordSchema }),
+    body: changePasswordBody,
     response: { 204: emptyResponse('Changed') },
     refuses: ['wrong_password', 'too_many_failures'],
     handler: async (_account, request, reply) => {
@@ -43,7 +46,7 @@ export function passwords(app: ApiApp, deps: ApiDeps): void {
       operationId: 'readPasswordReset',
       tags: ['Signing in'],
       summary: 'Whether a new password can be requested by e-mail',
-      response: { 200: jsonResponse('`by_mail`: e-mail is configured', z.object({ by_mail: z.boolean() })) },
+      response: { 200: jsonResponse('`by_mail`: e-mail is configured', readPasswordResetAnswer) },
     },
     handler: async () => ({ by_mail: canSend }),
   })
@@ -58,7 +61,7 @@ export function passwords(app: ApiApp, deps: ApiDeps): void {
       summary: 'Request an e-mail with a link to set a new password',
       description:
         'The response and its time do not depend on whether there is such an account. Limits in 15 minutes: 10 requests per client IP, 3 e-mails per account.',
-      body: z.object({ email: emailSchema }),
+      body: requestPasswordResetBody,
       response: { 204: emptyResponse('If there is such an account, an e-mail is sent') },
     },
     handler: async (request, reply) => {

@@ -1,41 +1,15 @@
-import { apiSchema } from '@prepaint/contract/api/api-schema.ts'
+import { getPlanAnswer } from '@prepaint/contract/api/account.ts'
+import { WEBHOOK_URL_LIMIT } from '@prepaint/contract/api/cache.ts'
+import { REFRESH_PATH_LIMIT } from '@prepaint/contract/api/pages.ts'
 import { readUse } from '@prepaint/contract/settings/plans.ts'
 import { quotaEnd } from '@prepaint/pages/quota.ts'
 import { ACTIVE_KEY_LIMIT, ACTIVE_TOKEN_LIMIT } from '@prepaint/service/accounts/keys.ts'
 import { WEBHOOK_WINDOW_REQUESTS } from '@prepaint/service/accounts/webhook-window.ts'
-import { z } from 'zod'
-import { WEBHOOK_URL_LIMIT } from '../cache/webhook.ts'
 import { callerOf } from '../http/access.ts'
 import type { ApiApp, ApiDeps } from '../http/app.ts'
 import { BODY_LIMIT_BYTES } from '../http/http-server.ts'
 import { jsonResponse } from '../http/responses.ts'
 import { accountRoutes } from '../http/routes.ts'
-import { REFRESH_PATH_LIMIT } from '../pages/page-choice.ts'
-
-export const planSchema = apiSchema(
-  'Plan',
-  z.object({
-    name: z.string().describe('In the plan catalogue; a plan that was removed from it allows nothing'),
-    sites: z.object({ used: z.int(), limit: z.int().nullable().describe('null: unlimited') }),
-    renders: z.object({
-      used: z.int().describe('Of all domains in the current UTC month'),
-      limit_per_domain: z.int().describe('For each domain and UTC month'),
-      stops_at: z.int().describe('120 %: from here on live traffic is proxied to the origin'),
-    }),
-    api_keys: z.object({ included: z.boolean(), used: z.int().describe('Active keys'), limit: z.int() }),
-    webhooks: z.object({
-      included: z.boolean(),
-      used: z.int().describe('Active tokens of all domains'),
-      limit_per_domain: z.int(),
-      requests_per_hour: z.int().describe('For each domain, shared by all its tokens'),
-      urls_per_request: z.int(),
-    }),
-    requests: z.object({
-      paths_per_refresh: z.int(),
-      body_bytes: z.int(),
-    }),
-  }),
-)
 
 export function plan(app: ApiApp, deps: ApiDeps): void {
   const add = accountRoutes(app, 'Plan', 'key')
@@ -43,7 +17,7 @@ export function plan(app: ApiApp, deps: ApiDeps): void {
 
   add('GET', '/api/plan', 'getPlan', {
     summary: 'The plan of the account, its limits, and how much of them is in use',
-    response: { 200: jsonResponse('The plan', z.object({ plan: planSchema })) },
+    response: { 200: jsonResponse('The plan', getPlanAnswer) },
     handler: async (_account, request) => {
       const { account, plan } = callerOf(request)
       const nowMs = clock.nowMs()

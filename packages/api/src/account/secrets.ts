@@ -1,5 +1,13 @@
-import { apiSchema } from '@prepaint/contract/api/api-schema.ts'
-import { domainParams } from '@prepaint/contract/api/domain-schema.ts'
+import {
+  createKeyAnswer,
+  createKeyBody,
+  createTokenAnswer,
+  createTokenBody,
+  listKeysAnswer,
+  listTokensAnswer,
+  secretParams,
+} from '@prepaint/contract/api/account.ts'
+import { domainParams } from '@prepaint/contract/api/domain.ts'
 import {
   createKey,
   createToken,
@@ -9,36 +17,10 @@ import {
   revokeToken,
 } from '@prepaint/service/accounts/keys.ts'
 import { ENDED_SECRETS_KEPT_DAYS } from '@prepaint/service/accounts/retention.ts'
-import { z } from 'zod'
 import { type ApiApp, type ApiDeps, numberFrom } from '../http/app.ts'
 import { domainNameFrom } from '../http/owned-domain.ts'
 import { emptyResponse, jsonResponse } from '../http/responses.ts'
 import { accountRoutes } from '../http/routes.ts'
-
-const secretFields = {
-  id: z.int(),
-  name: z.string(),
-  hint: z.string().describe('Its first characters'),
-  created_at: z.string(),
-  last_used_at: z.string().nullable(),
-  revoked_at: z.string().nullable(),
-}
-const nameField = z.string().describe('A name to recognise it by')
-const idParams = z.object({ id: z.string().describe('The `id` in the list') })
-
-export const keySchema = apiSchema(
-  'ApiKey',
-  z.object({
-    ...secretFields,
-    state: z.enum(['active', 'expired', 'revoked']),
-    expires_at: z.string().nullable(),
-  }),
-)
-
-export const tokenSchema = apiSchema(
-  'WebhookToken',
-  z.object({ ...secretFields, state: z.enum(['active', 'revoked']) }),
-)
 
 export function keys(app: ApiApp, deps: ApiDeps): void {
   const add = accountRoutes(app, 'API keys', 'session')
@@ -48,7 +30,7 @@ export function keys(app: ApiApp, deps: ApiDeps): void {
     summary: 'The API keys of the account, oldest first',
     description: `Revoked and expired keys are listed for ${ENDED_SECRETS_KEPT_DAYS} days.`,
     response: {
-      200: jsonResponse('The keys, without their secret part', z.object({ keys: z.array(keySchema) })),
+      200: jsonResponse('The keys, without their secret part', listKeysAnswer),
     },
     handler: async (account) => ({
       keys: await listKeys(pool, account, clock.nowMs()),
@@ -57,14 +39,9 @@ export function keys(app: ApiApp, deps: ApiDeps): void {
 
   add('POST', '/api/keys', 'createKey', {
     summary: 'Create an API key; it is shown only once',
-    body: z.object({
-      name: nameField,
-      expires_at: z.iso
-        .datetime({ offset: true, error: 'must be a time such as 2027-01-31T12:00:00Z' })
-        .nullish(),
-    }),
+    body: createKeyBody,
     response: {
-      201: jsonResponse('The key', z.object({ id: z.int(), name: z.string(), key: z.string() })),
+      201: jsonResponse('The key', createKeyAnswer),
     },
     refuses: ['plan_without_api', 'api_key_limit'],
     handler: async (account, request, reply) => {
@@ -78,7 +55,7 @@ export function keys(app: ApiApp, deps: ApiDeps): void {
 
   add('DELETE', '/api/keys/:id', 'revokeKey', {
     summary: 'Revoke an API key, from the next request on',
-    params: idParams,
+    params: secretParams,
     response: { 204: emptyResponse('Revoked') },
     refuses: ['api_key_not_found'],
     handler: async (account, request, reply) => {
@@ -98,7 +75,7 @@ export function tokens(app: ApiApp, deps: ApiDeps): void {
     description: `Revoked tokens are listed for ${ENDED_SECRETS_KEPT_DAYS} days.`,
     params: domainParams,
     response: {
-      200: jsonResponse('The tokens, without their secret part', z.object({ tokens: z.array(tokenSchema) })),
+      200: jsonResponse('The tokens, without their secret part', listTokensAnswer),
     },
     refuses: ['domain_not_found'],
     handler: async (account, request) => {
@@ -110,9 +87,9 @@ export function tokens(app: ApiApp, deps: ApiDeps): void {
   add('POST', '/api/domains/:domain/tokens', 'createToken', {
     summary: 'Create a webhook token for the domain; it is shown only once',
     params: domainParams,
-    body: z.object({ name: nameField }),
+    body: createTokenBody,
     response: {
-      201: jsonResponse('The token', z.object({ id: z.int(), name: z.string(), token: z.string() })),
+      201: jsonResponse('The token', createTokenAnswer),
     },
     refuses: ['plan_without_webhooks', 'webhook_token_limit', 'domain_not_found'],
     handler: async (account, request, reply) => {
@@ -123,7 +100,7 @@ export function tokens(app: ApiApp, deps: ApiDeps): void {
 
   add('DELETE', '/api/tokens/:id', 'revokeToken', {
     summary: 'Revoke a webhook token of one of your domains, from the next request on',
-    params: idParams,
+    params: secretParams,
     response: { 204: emptyResponse('Revoked') },
     refuses: ['webhook_token_not_found'],
     handler: async (account, request, reply) => {

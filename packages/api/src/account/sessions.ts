@@ -1,29 +1,22 @@
-import { emailSchema, meSchema, passwordSchema } from '@prepaint/contract/api/account-schema.ts'
-import { apiSchema } from '@prepaint/contract/api/api-schema.ts'
+import {
+  endSessionParams,
+  getSessionAnswer,
+  listSessionsAnswer,
+  signInAnswer,
+  signInBody,
+  signOutEverywhereAnswer,
+} from '@prepaint/contract/api/account.ts'
 import { AppError } from '@prepaint/contract/errors.ts'
 import { planNamed } from '@prepaint/contract/settings/plans.ts'
 import { countedAttempt } from '@prepaint/service/accounts/sign-in/attempts.ts'
 import { signIn } from '@prepaint/service/accounts/sign-in/passwords.ts'
 import { endSession, endSessions, listSessions } from '@prepaint/service/accounts/sign-in/sessions.ts'
-import { z } from 'zod'
 import { sessionCaller } from '../http/access.ts'
 import { type ApiApp, type ApiDeps, clientOf, numberFrom } from '../http/app.ts'
 import { emptyResponse, jsonResponse } from '../http/responses.ts'
 import { accountRoutes } from '../http/routes.ts'
 import { checkSameSite, setSessionCookie } from '../http/session-access.ts'
 import { me } from './me.ts'
-
-export const sessionSchema = apiSchema(
-  'Session',
-  z.object({
-    id: z.int(),
-    current: z.boolean().describe('The session of this request'),
-    created_at: z.string(),
-    used_at: z.string().describe('Updated once a day'),
-    address: z.string().describe('Client IP at sign-in; of IPv6 the /64'),
-    user_agent: z.string(),
-  }),
-)
 
 export function sessions(app: ApiApp, deps: ApiDeps): void {
   const add = accountRoutes(app, 'Signing in', 'session')
@@ -42,8 +35,8 @@ export function sessions(app: ApiApp, deps: ApiDeps): void {
       summary: 'Sign in to the dashboard: sets the session cookie',
       description:
         'After 5 wrong passwords for one account from one client IP, or 20 for any account, that client IP is refused for 15 minutes.',
-      body: z.object({ email: emailSchema, password: passwordSchema }),
-      response: { 200: jsonResponse('The account that is signed in', z.object({ account: meSchema })) },
+      body: signInBody,
+      response: { 200: jsonResponse('The account that is signed in', signInAnswer) },
     },
     handler: async (request, reply) => {
       // Otherwise another site could sign visitors in to its own account.
@@ -61,7 +54,7 @@ export function sessions(app: ApiApp, deps: ApiDeps): void {
 
   add('GET', '/api/session', 'getSession', {
     summary: 'The account that is signed in, and what its plan allows',
-    response: { 200: jsonResponse('The account', z.object({ account: meSchema })) },
+    response: { 200: jsonResponse('The account', getSessionAnswer) },
     handler: async (_account, request) => {
       const { session, plan } = sessionCaller(request)
       return { account: me(session, plan) }
@@ -82,7 +75,7 @@ export function sessions(app: ApiApp, deps: ApiDeps): void {
   add('GET', '/api/sessions', 'listSessions', {
     summary: 'Open sessions of the account, newest first',
     response: {
-      200: jsonResponse('The sessions', z.object({ sessions: z.array(sessionSchema) })),
+      200: jsonResponse('The sessions', listSessionsAnswer),
     },
     handler: async (_account, request) => {
       const { account, session } = sessionCaller(request)
@@ -92,7 +85,7 @@ export function sessions(app: ApiApp, deps: ApiDeps): void {
 
   add('DELETE', '/api/sessions/:id', 'endSession', {
     summary: 'End one session',
-    params: z.object({ id: z.string().describe('The `id` in the list') }),
+    params: endSessionParams,
     response: { 204: emptyResponse('The session has ended') },
     refuses: ['session_not_found'],
     handler: async (account, request, reply) => {
@@ -106,7 +99,7 @@ export function sessions(app: ApiApp, deps: ApiDeps): void {
 
   add('DELETE', '/api/sessions', 'signOutEverywhere', {
     summary: 'End all sessions, including this one',
-    response: { 200: jsonResponse('Number of sessions that were ended', z.object({ ended: z.int() })) },
+    response: { 200: jsonResponse('Number of sessions that were ended', signOutEverywhereAnswer) },
     handler: async (account, _request, reply) => {
       setSessionCookie(reply, publicUrl, null)
       return { ended: await endSessions(pool, account) }

@@ -1,6 +1,16 @@
 import { Readable } from 'node:stream'
-import { apiSchema } from '@prepaint/contract/api/api-schema.ts'
-import { domainParams } from '@prepaint/contract/api/domain-schema.ts'
+import {
+  cacheStatsAnswer,
+  DEFAULT_PATHS,
+  listCachedPagesAnswer,
+  purgeBody,
+  purgedSchema,
+  refreshAllAnswer,
+  refreshAllBody,
+  refreshAnswer,
+  refreshBody,
+} from '@prepaint/contract/api/cache.ts'
+import { domainParams } from '@prepaint/contract/api/domain.ts'
 import { AppError } from '@prepaint/contract/errors.ts'
 import { normalisePath, normalisePrefix } from '@prepaint/contract/page/path.ts'
 import { refreshPages } from '@prepaint/pages/queue/jobs/enqueue.ts'
@@ -8,25 +18,12 @@ import { listStoredPaths } from '@prepaint/pages/store/list-pages.ts'
 import { countStored, type PurgeWhat, purgeAhead, purgePages } from '@prepaint/pages/store/purge.ts'
 import { retriedTransaction } from '@prepaint/postgres/transaction.ts'
 import { listOwnedDomains, type OwnedDomain } from '@prepaint/service/sites/domains.ts'
-import { z } from 'zod'
+import type { z } from 'zod'
 import { type ApiApp, type ApiDeps, countText } from '../http/app.ts'
 import { ownedDomain } from '../http/owned-domain.ts'
 import { jsonResponse } from '../http/responses.ts'
 import { accountRoutes } from '../http/routes.ts'
-import { pagePathsOf, pathsSchema } from '../pages/page-choice.ts'
-import { queuedDomainJobSchema, queuedJobSchema } from './jobs.ts'
-
-export const DEFAULT_PATHS = ['/', '/about', '/contact', '/shop']
-
-export const purgedSchema = apiSchema(
-  'Purged',
-  z.object({
-    message: z.string(),
-    keysDeleted: z.int().describe('Pages, redirects and sitemaps that were deleted'),
-  }),
-)
-
-const domainField = z.string().describe('Name of a domain that you own')
+import { pagePathsOf } from '../pages/page-choice.ts'
 
 export function cache(app: ApiApp, deps: ApiDeps): void {
   const { caughtUp, pool } = deps
@@ -37,21 +34,7 @@ export function cache(app: ApiApp, deps: ApiDeps): void {
     params: domainParams,
     refuses: ['domain_not_found'],
     response: {
-      200: jsonResponse<z.ZodType>(
-        'The pages',
-        z.object({
-          domain: z.string(),
-          cachedPages: z.int().describe('Number of entries of `pages`'),
-          pages: z
-            .array(
-              z.object({
-                path: z.string().describe('Path beginning with `/`, with its normalised query'),
-                cacheKey: z.string().describe('`render:<domain>:<path>`'),
-              }),
-            )
-            .describe('By path'),
-        }),
-      ),
+      200: jsonResponse<z.ZodType>('The pages', listCachedPagesAnswer),
     },
     handler: async (account, request, reply) => {
       const domain = await ownedDomain(pool, account, request.params.domain)
@@ -67,13 +50,7 @@ export function cache(app: ApiApp, deps: ApiDeps): void {
   add('GET', '/api/cache/stats', 'cacheStats', {
     summary: 'How much is stored for all your domains',
     response: {
-      200: jsonResponse(
-        'The counts',
-        z.object({
-          totalKeys: z.int().describe('What a purge of all domains would delete now'),
-          domainCount: z.int(),
-        }),
-      ),
+      200: jsonResponse('The counts', cacheStatsAnswer),
     },
     handler: async (account) => {
       const { domains, entries } = await countStored(pool, account)
@@ -84,16 +61,7 @@ export function cache(app: ApiApp, deps: ApiDeps): void {
   add('POST', '/api/cache/purge', 'purge', {
     summary: 'Delete stored pages of a domain',
     description: 'Always deletes the whole sitemap cache and redirect cache of the domain as well.',
-    body: z.object({
-      domain: domainField,
-      path: z
-        .string()
-        .startsWith('/', 'must start with /')
-        .optional()
-        .describe(
-          'The page to purge. With a `*` at its end: all pages whose path begins with the text before it. Absent: all pages',
-        ),
-    }),
+    body: purgeBody,
     refuses: ['domain_not_found'],
     response: { 200: jsonResponse('Deleted', purgedSchema) },
     handler: async (account, request) => {
@@ -130,13 +98,10 @@ export function cache(app: ApiApp, deps: ApiDeps): void {
   add('POST', '/api/cache/refresh', 'refresh', {
     summary: 'Delete stored pages of a domain and render them again',
     description: `Without \`paths\`: ${DEFAULT_PATHS.map((path) => `\`${path}\``).join(', ')}. Requests of crawlers that wait are rendered first.`,
-    body: z.object({ domain: domainField, paths: pathsSchema.optional() }),
+    body: refreshBody,
     refuses: ['domain_not_found', 'domain_inactive', 'queue_full'],
     response: {
-      200: jsonResponse(
-        'The jobs',
-        z.object({ message: z.string(), domain: z.string(), jobs: z.array(queuedJobSchema) }),
-      ),
+      200: jsonResponse('The jobs', refreshAnswer),
     },
     handler: async (account, request) => {
       const domain = await ownedDomain(pool, account, request.body.domain)
@@ -155,18 +120,10 @@ export function cache(app: ApiApp, deps: ApiDeps): void {
   add('POST', '/api/cache/refresh-all', 'refreshAll', {
     summary: 'Delete stored pages of all your active domains and render them again',
     description: 'Without `paths`: `/` of each domain.',
-    body: z.object({ paths: pathsSchema.optional() }),
+    body: refreshAllBody,
     refuses: ['queue_full'],
     response: {
-      200: jsonResponse(
-        'The jobs',
-        z.object({
-          message: z.string(),
-          totalDomains: z.int(),
-          totalJobs: z.int(),
-          jobs: z.array(queuedDomainJobSchema),
-        }),
-      ),
+      200: jsonResponse('The jobs', refreshAllAnswer),
     },
     handler: async (account, request) => {
       const owned = await listOwnedDomains(pool, account)

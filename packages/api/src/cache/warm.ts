@@ -1,74 +1,12 @@
-import { apiSchema } from '@prepaint/contract/api/api-schema.ts'
+import { changeWarmBody, startWarmBody, warmAnswer } from '@prepaint/contract/api/warm.ts'
 import { AppError } from '@prepaint/contract/errors.ts'
 import { cancelWarm, pauseWarm, resumeWarm, startWarm } from '@prepaint/pages/queue/warm/warm.ts'
 import { readWarm } from '@prepaint/pages/queue/warm/warm-progress.ts'
 import { limitReached, readQuota } from '@prepaint/pages/quota.ts'
 import { retriedTransaction } from '@prepaint/postgres/transaction.ts'
-import { z } from 'zod'
 import type { ApiApp, ApiDeps } from '../http/app.ts'
 import { jsonResponse } from '../http/responses.ts'
 import { domainRoutes } from '../http/routes.ts'
-
-const changeSchema = z.object({
-  paused: z.boolean().describe('true: removes the waiting jobs from the queue; false: continues'),
-})
-
-const startSchema = z
-  .object({
-    which: z
-      .enum(['all', 'outdated'])
-      .optional()
-      .describe(
-        '`outdated`: only pages that are not stored, stale, or older than their sitemap says. Default: `all`',
-      ),
-  })
-  .nullish()
-
-const time = z.iso.datetime({ precision: 3 })
-
-export const warmSchema = apiSchema(
-  'Warm',
-  z.object({
-    which: z
-      .enum(['all', 'outdated'])
-      .describe('`outdated`: only pages that are not stored, stale, or older than their sitemap says'),
-    state: z
-      .enum(['reading', 'queueing', 'rendering', 'done', 'cancelled', 'failed'])
-      .describe('robots.txt and the sitemaps are read first, then pages are queued, at most 2,000 at a time'),
-    paused_at: time.nullable().describe('Null: not paused'),
-    reason: z
-      .string()
-      .nullable()
-      .describe(
-        'Why it was paused or ended without a request for that: `over-quota`, `domain-inactive` or a sentence',
-      ),
-    started_at: time,
-    ended_at: time.nullable(),
-    sitemaps: z.object({
-      read: z.int(),
-      left: z.int(),
-      failed: z.int(),
-      failures: z
-        .array(z.object({ path: z.string(), reason: z.string() }))
-        .describe('The first sitemaps that could not be read'),
-    }),
-    known: z.int().describe('Known paths, once the sitemaps are read; 0 until then'),
-    done: z.int(),
-    unchanged: z.int().describe('Of `done`: pages that had not changed'),
-    failed: z.int(),
-    forbidden: z.int().describe('Skipped: robots.txt does not allow them for `Prepaint`'),
-    passed: z.int().describe('Skipped: a rule of the domain passes them to the origin'),
-    fresh: z.int().describe('Skipped by `outdated`: the stored page is up to date'),
-    left: z.int().nullable().describe('Still to be rendered; null while sitemaps are read'),
-    pages_per_second: z.number().nullable().describe('In the last minute; null: none were rendered'),
-    seconds_left: z.int().nullable().describe('At that speed; null: unknown'),
-  }),
-)
-
-const warmAnswer = z.object({
-  domain: z.string(),
-  warm: warmSchema.nullable().describe('Null: there never was one'),
-})
 
 export function warms(app: ApiApp, deps: ApiDeps): void {
   const { clock, plans, pool } = deps
@@ -88,7 +26,7 @@ export function warms(app: ApiApp, deps: ApiDeps): void {
       'Known pages: stored ones, those that crawlers requested in the last 30 days, and those in the sitemaps. Pages ' +
       'that robots.txt does not allow for `Prepaint` are skipped. Renders count against the monthly quota; the warm ' +
       'pauses when it is used up. A running warm starts again.',
-    body: startSchema,
+    body: startWarmBody,
     refuses: ['domain_inactive', 'render_limit'],
     response: { 200: jsonResponse('It has started', warmAnswer) },
     handler: async (domain, request) => {
@@ -103,7 +41,7 @@ export function warms(app: ApiApp, deps: ApiDeps): void {
   add('PUT', 'warm', 'changeWarm', {
     summary: 'Pause or continue the warm of a domain',
     description: 'Running renders are finished.',
-    body: changeSchema,
+    body: changeWarmBody,
     refuses: ['warm_not_under_way'],
     response: { 200: jsonResponse('The warm after the change', warmAnswer) },
     handler: async (domain, request) => {

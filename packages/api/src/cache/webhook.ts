@@ -1,3 +1,4 @@
+import { WEBHOOK_URL_LIMIT, webhookRefreshAnswer, webhookRefreshBody } from '@prepaint/contract/api/cache.ts'
 import { AppError } from '@prepaint/contract/errors.ts'
 import type { PagePath } from '@prepaint/contract/ids.ts'
 import { normalisePath, type QueryRule } from '@prepaint/contract/page/path.ts'
@@ -7,31 +8,11 @@ import { startWarm } from '@prepaint/pages/queue/warm/warm.ts'
 import { limitReached, readQuota } from '@prepaint/pages/quota.ts'
 import { retriedTransaction } from '@prepaint/postgres/transaction.ts'
 import type { TokenOwner } from '@prepaint/service/accounts/access.ts'
-import { z } from 'zod'
 import { tokenOwnerOf } from '../http/access.ts'
 import { type ApiApp, type ApiDeps, countText } from '../http/app.ts'
 import { jsonResponse } from '../http/responses.ts'
 
-export const WEBHOOK_URL_LIMIT = 20
-
 type WebhookBody = { kind: 'urls'; urls: readonly unknown[] } | { kind: 'all' }
-
-const bodySchema = z.union([
-  z.object({
-    urls: z.array(z.string()).min(1).max(WEBHOOK_URL_LIMIT).describe('Paths beginning with `/`'),
-  }),
-  z.object({ all: z.literal(true).describe('Render all known paths again') }),
-])
-
-const answerSchema = z.object({
-  message: z.string(),
-  domain: z.string(),
-  pagesQueued: z.int().optional().describe('For `urls` only'),
-  ignored: z
-    .array(z.string())
-    .optional()
-    .describe('Entries of `urls` that are not paths; absent if there are none'),
-})
 
 export function webhook(app: ApiApp, deps: ApiDeps): void {
   const { caughtUp, pool } = deps
@@ -56,8 +37,8 @@ export function webhook(app: ApiApp, deps: ApiDeps): void {
       description:
         'Checked in this order: header, token, plan, active, rate, body, quota. From the rate check on, every request ' +
         'counts toward the limit of 10 per hour. A 429 has `Retry-After` in seconds.',
-      body: bodySchema,
-      response: { 200: jsonResponse('Queued', answerSchema) },
+      body: webhookRefreshBody,
+      response: { 200: jsonResponse('Queued', webhookRefreshAnswer) },
     },
     // The schema only documents: each error has its own text in the API contract.
     validatorCompiler: () => (value: unknown) => ({ value }),

@@ -1,43 +1,13 @@
-import { apiSchema } from '@prepaint/contract/api/api-schema.ts'
+import { checkDevicesAnswer, checkDevicesBody, devicesSchema } from '@prepaint/contract/api/devices.ts'
 import { AppError } from '@prepaint/contract/errors.ts'
-import { DEVICE_DIFFERENCES, devicesView } from '@prepaint/contract/settings/devices.ts'
-import { domainSettingsSchema } from '@prepaint/contract/settings/domain-settings.ts'
+import { devicesView } from '@prepaint/contract/settings/devices.ts'
 import { COMPARED_PAGES, checkDevices } from '@prepaint/pages/queue/upkeep/device-checks.ts'
 import { transaction } from '@prepaint/postgres/transaction.ts'
 import { mostAskedPaths } from '@prepaint/service/insight/traffic/read-summaries.ts'
-import { z } from 'zod'
-import { queuedJobSchema } from '../cache/jobs.ts'
 import type { ApiApp, ApiDeps } from '../http/app.ts'
 import { jsonResponse } from '../http/responses.ts'
 import { domainRoutes } from '../http/routes.ts'
 import { pagePathsOf } from '../pages/page-choice.ts'
-
-const time = z.iso.datetime({ precision: 3 }).nullable()
-
-export const devicesSchema = apiSchema(
-  'Devices',
-  z.object({
-    domain: z.string(),
-    devices: domainSettingsSchema.shape.devices,
-    finding: z
-      .enum(['alike', 'different'])
-      .nullable()
-      .describe('`different`: at least one compared page differs; null: none was compared yet'),
-    checked_at: time.describe('The last comparison; null: none yet'),
-    pages: z
-      .array(
-        z.object({
-          path: z.string(),
-          alike: z.boolean().nullable().describe('null: its first comparison is under way'),
-          differences: z
-            .array(z.enum(DEVICE_DIFFERENCES))
-            .describe('Between the pages for desktops and phones'),
-          checked_at: time,
-        }),
-      )
-      .describe('By path'),
-  }),
-)
 
 export function devices(app: ApiApp, { caughtUp, clock, pool }: ApiDeps): void {
   const add = domainRoutes(app, pool, 'Domains')
@@ -52,19 +22,10 @@ export function devices(app: ApiApp, { caughtUp, clock, pool }: ApiDeps): void {
     summary: 'Compare pages as desktops and phones get them',
     description:
       'Renders each page for both devices, at priority `refresh`. Both renders are stored and count. Where they differ, the desktop page is rendered once more, to leave out what differs each time; that render is not stored and does not count.',
-    body: z
-      .object({
-        paths: z
-          .array(z.string().startsWith('/', 'must start with /'))
-          .min(1)
-          .max(10)
-          .optional()
-          .describe('Default: those that crawlers asked for most in the last week, else `/`'),
-      })
-      .nullish(),
+    body: checkDevicesBody,
     refuses: ['domain_inactive', 'queue_full'],
     response: {
-      202: jsonResponse('The jobs', z.object({ domain: z.string(), jobs: z.array(queuedJobSchema) })),
+      202: jsonResponse('The jobs', checkDevicesAnswer),
     },
     handler: async (domain, request, reply) => {
       const of = { account: domain.account, domain: domain.id }

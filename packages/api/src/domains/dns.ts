@@ -1,68 +1,13 @@
-import { apiSchema } from '@prepaint/contract/api/api-schema.ts'
-import { domainParams } from '@prepaint/contract/api/domain-schema.ts'
+import { checkDomainBody, dnsStateSchema, domainCheckSchema } from '@prepaint/contract/api/dns.ts'
+import { domainParams } from '@prepaint/contract/api/domain.ts'
 import { AppError } from '@prepaint/contract/errors.ts'
 import { parseDomainName } from '@prepaint/contract/settings/domain-name.ts'
 import { isTaken } from '@prepaint/service/sites/domains.ts'
 import type { Checks } from '@prepaint/service/sites/reachability/checks.ts'
-import { DNS_STATES } from '@prepaint/service/sites/reachability/dns-state.ts'
-import { z } from 'zod'
 import type { ApiApp, ApiDeps } from '../http/app.ts'
 import { domainNameFrom } from '../http/owned-domain.ts'
 import { jsonResponse } from '../http/responses.ts'
 import { accountRoutes } from '../http/routes.ts'
-
-const targetSchema = z
-  .object({
-    host: z.string().nullable().describe('For a CNAME or ALIAS'),
-    addresses: z.array(z.string()).describe('For A and AAAA'),
-  })
-  .nullable()
-  .describe('Where the DNS records must point; null: the operator has not configured it')
-
-export const dnsStateSchema = apiSchema(
-  'DnsState',
-  z.object({
-    domain: z.string(),
-    state: z
-      .enum(DNS_STATES)
-      .describe(
-        '`reaches-us`: every address of the name reaches this installation; `elsewhere`: at least one does not; `no-record`: the name has no address; `not-checked`: the name servers did not answer',
-      ),
-    addresses: z
-      .array(z.string())
-      .describe(
-        'Public addresses of the name, at most 8. If only some of them reach this installation: the others',
-      ),
-    aliases: z.array(z.string()).describe('CNAMEs that it leads to'),
-    checked_at: z.string(),
-    target: targetSchema,
-    edge_port: z
-      .int()
-      .nullable()
-      .describe('HTTP port on which this node takes live traffic; null: it takes none'),
-  }),
-)
-
-export const domainCheckSchema = apiSchema(
-  'DomainCheck',
-  z.object({
-    custom_domain: z
-      .object({
-        name: z.string().nullable().describe('As it would be stored; null: not a valid name'),
-        problem: z.string().nullable().describe('Why it cannot be registered; null: it can'),
-      })
-      .nullable(),
-    origin_url: z
-      .object({
-        url: z.string().nullable().describe('As it would be stored; null: not allowed as an origin'),
-        problem: z.string().nullable(),
-        status: z.int().nullable().describe('Status of its response at `/`; null: it does not respond'),
-        warning: z.string().nullable().describe('Why it does not respond; it can be registered anyway'),
-      })
-      .nullable(),
-    target: targetSchema,
-  }),
-)
 
 export function dns(app: ApiApp, deps: ApiDeps): void {
   const { pool, checkOrigin, edgeTarget: target = null } = deps
@@ -89,7 +34,7 @@ export function dns(app: ApiApp, deps: ApiDeps): void {
 
   add('POST', '/api/domains/check', 'checkDomain', {
     summary: 'Check the name and the origin of a new domain without registering it',
-    body: z.object({ custom_domain: z.string().optional(), origin_url: z.string().optional() }),
+    body: checkDomainBody,
     refuses: ['too_many_checks', 'not_ready'],
     response: { 200: jsonResponse('The result for each field of the request', domainCheckSchema) },
     handler: async (account, request) => {

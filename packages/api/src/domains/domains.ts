@@ -1,12 +1,16 @@
 import {
-  deletedDomainSchema,
+  createDomainAnswer,
+  createDomainBody,
+  deleteDomainAnswer,
   domainParams,
-  domainSchema,
-  domainWithSettingsSchema,
-} from '@prepaint/contract/api/domain-schema.ts'
+  getDomainAnswer,
+  listDomainsAnswer,
+  updateDomainAnswer,
+  updateDomainBody,
+  updateDomainQuery,
+} from '@prepaint/contract/api/domain.ts'
 import { AppError } from '@prepaint/contract/errors.ts'
 import { parseDomainName } from '@prepaint/contract/settings/domain-name.ts'
-import { domainSettingsPatchSchema } from '@prepaint/contract/settings/domain-settings.ts'
 import { ownRobotsText } from '@prepaint/pages/site-files/robots-files.ts'
 import {
   checkSiteLimit,
@@ -15,56 +19,11 @@ import {
   updateWithNotes,
 } from '@prepaint/service/sites/domain-changes.ts'
 import { findDomain, listDomains } from '@prepaint/service/sites/domains.ts'
-import { z } from 'zod'
 import { authorOf, callerOf } from '../http/access.ts'
 import type { ApiApp, ApiDeps, CheckOrigin } from '../http/app.ts'
 import { domainNameFrom, ownedDomain } from '../http/owned-domain.ts'
 import { jsonResponse } from '../http/responses.ts'
 import { accountRoutes } from '../http/routes.ts'
-
-const createSchema = z.object({
-  custom_domain: z.string().describe('Name to register; IDN is turned into punycode'),
-  origin_url: z.string().describe('Scheme, host and port of the site; no internal address'),
-})
-
-const updateQuery = z.object({
-  refresh: z
-    .enum(['true', 'false'])
-    .optional()
-    .describe('`true`: pages that were rendered under other rules become stale'),
-})
-
-export const updatedSchema = z.object({
-  domain: domainWithSettingsSchema,
-  warnings: z
-    .array(
-      z.union([
-        z.object({
-          rule: z.int().describe('Counts from 0'),
-          covered_by: z.int().describe('The earlier rule that takes all that this one could'),
-        }),
-        z.object({ origin_header: z.string().describe('Its name'), message: z.string() }),
-      ]),
-    )
-    .optional()
-    .describe(
-      'With `settings.rules`: rules that never match. With `settings.origin_headers`: those for all requests',
-    ),
-  outdated_pages: z
-    .int()
-    .optional()
-    .describe(
-      'With `settings.rules`: stored pages that were rendered under other rules. They stay until stale',
-    ),
-})
-
-const updateSchema = z
-  .object({
-    origin_url: z.string().optional().describe('Scheme, host and port of the site; no internal address'),
-    is_active: z.boolean().optional(),
-    settings: domainSettingsPatchSchema.optional().describe('Absent fields stay as they are'),
-  })
-  .describe('At least one of the fields; absent ones stay as they are')
 
 export function domains(app: ApiApp, deps: ApiDeps): void {
   const { caughtUp, checkOrigin, clock, plans, pool, vault } = deps
@@ -73,7 +32,7 @@ export function domains(app: ApiApp, deps: ApiDeps): void {
 
   add('GET', '/api/domains', 'listDomains', {
     summary: 'All domains of the account, by name',
-    response: { 200: jsonResponse('The domains', z.object({ domains: z.array(domainSchema) })) },
+    response: { 200: jsonResponse('The domains', listDomainsAnswer) },
     handler: async (account) => ({ domains: await listDomains(pool, account, view()) }),
   })
 
@@ -96,8 +55,8 @@ export function domains(app: ApiApp, deps: ApiDeps): void {
       summary: 'Register a domain',
       description:
         'Checked in this order: key, plan, site limit, required fields, domain name, origin, already registered.',
-      body: createSchema,
-      response: { 201: jsonResponse('The new domain', z.object({ domain: domainSchema })) },
+      body: createDomainBody,
+      response: { 201: jsonResponse('The new domain', createDomainAnswer) },
     },
     // Check before reading the body.
     onRequest: async (request) => checkSiteLimit(pool, plans, callerOf(request).account),
@@ -122,7 +81,7 @@ export function domains(app: ApiApp, deps: ApiDeps): void {
     summary: 'One domain, with its settings and the text of its robots.txt',
     params: domainParams,
     refuses: ['domain_not_found'],
-    response: { 200: jsonResponse('The domain', z.object({ domain: domainWithSettingsSchema })) },
+    response: { 200: jsonResponse('The domain', getDomainAnswer) },
     handler: async (account, request) => {
       const domain = await findDomain(pool, account, domainNameFrom(request.params.domain), view())
       if (domain === null) throw new AppError('domain_not_found')
@@ -136,10 +95,10 @@ export function domains(app: ApiApp, deps: ApiDeps): void {
   add('PUT', '/api/domains/:domain', 'updateDomain', {
     summary: 'Change the origin, state or settings of a domain',
     params: domainParams,
-    query: updateQuery,
-    body: updateSchema,
+    query: updateDomainQuery,
+    body: updateDomainBody,
     refuses: ['invalid_origin', 'domain_not_found', 'secrets_unavailable'],
-    response: { 200: jsonResponse('The domain after the change', updatedSchema) },
+    response: { 200: jsonResponse('The domain after the change', updateDomainAnswer) },
     handler: async (account, request) => {
       const { origin_url: rawOrigin, is_active: isActive, settings } = request.body
       if (rawOrigin === undefined && isActive === undefined && settings === undefined) {
@@ -161,7 +120,7 @@ export function domains(app: ApiApp, deps: ApiDeps): void {
     summary: 'Remove a domain with its stored pages, jobs and webhook tokens',
     params: domainParams,
     refuses: ['domain_not_found'],
-    response: { 200: jsonResponse('What was removed', z.object({ deleted: deletedDomainSchema })) },
+    response: { 200: jsonResponse('What was removed', deleteDomainAnswer) },
     handler: async (account, request) => {
       const name = domainNameFrom(request.params.domain)
       const deleted = await deleteDomain(pool, account, name)

@@ -1,4 +1,4 @@
-import { apiSchema } from '@prepaint/contract/api/api-schema.ts'
+import { errorSchema } from '@prepaint/contract/api/error.ts'
 import { AppError, type ErrorCode, publicError } from '@prepaint/contract/errors.ts'
 import { z } from 'zod'
 
@@ -31,19 +31,6 @@ export function pictureResponse(description: string): ResponseContent<z.ZodUnkno
 export function emptyResponse(description: string): z.ZodNull {
   return z.null().describe(description)
 }
-
-const errorSchema = apiSchema(
-  'Error',
-  z.object({
-    error: z.string().describe('What is wrong, for people; these texts do not change'),
-    current: z.int().optional().describe('With the site limit: number of domains'),
-    lines: z
-      .array(z.object({ line: z.int(), error: z.string() }))
-      .optional()
-      .describe('With a list of redirects: the first 100 entries that are refused'),
-    allowed: z.int().optional().describe('With the site limit: domains that the plan allows'),
-  }),
-)
 
 /** The error responses for these codes, one for each status, with the texts from the table of errors. */
 export function errorResponses(

@@ -1,4 +1,4 @@
-import { domainParams } from '@prepaint/contract/api/domain-schema.ts'
+import { domainParams } from '@prepaint/contract/api/domain.ts'
 import type { ErrorCode } from '@prepaint/contract/errors.ts'
 import type { AccountId } from '@prepaint/contract/ids.ts'
 import type { Plan } from '@prepaint/contract/settings/plans.ts'

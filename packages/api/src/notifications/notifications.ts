@@ -1,17 +1,28 @@
-import { apiSchema } from '@prepaint/contract/api/api-schema.ts'
+import {
+  channelsSchema,
+  confirmAddressAnswer,
+  confirmAddressBody,
+  createEndpointAnswer,
+  deleteEndpointAnswer,
+  deliveriesSchema,
+  deliverySchema,
+  endpointChangeSchema,
+  endpointParams,
+  getReportAnswer,
+  getReportQuery,
+  incidentQuery,
+  incidentsSchema,
+  listEndpointsAnswer,
+  NO_WEEK,
+  newEndpointSchema,
+  putNotificationsBody,
+  updateEndpointAnswer,
+} from '@prepaint/contract/api/notifications.ts'
 import { AppError } from '@prepaint/contract/errors.ts'
 import { pageQuery } from '@prepaint/contract/notifications/lists.ts'
 import { MasterKeyError } from '@prepaint/service/certificates/vault/master-key.ts'
+import { confirm, listAddresses, setAddresses } from '@prepaint/service/notifications/delivery/addresses.ts'
 import {
-  addressesSchema,
-  addressSchema,
-  confirm,
-  listAddresses,
-  setAddresses,
-} from '@prepaint/service/notifications/delivery/addresses.ts'
-import {
-  deliveriesSchema,
-  deliverySchema,
   listDeliveries,
   replayDelivery,
   testEndpoint,
@@ -19,19 +30,12 @@ import {
 import {
   createEndpoint,
   deleteEndpoint,
-  endpointChangeSchema,
-  endpointSchema,
   listEndpoints,
-  newEndpointSchema,
   requireEndpoints,
   updateEndpoint,
 } from '@prepaint/service/notifications/delivery/endpoints.ts'
-import { readReport, reportSchema } from '@prepaint/service/notifications/delivery/report.ts'
-import {
-  incidentQuery,
-  incidentsSchema,
-  listIncidents,
-} from '@prepaint/service/notifications/incidents/incidents.ts'
+import { readReport } from '@prepaint/service/notifications/delivery/report.ts'
+import { listIncidents } from '@prepaint/service/notifications/incidents/incidents.ts'
 import { z } from 'zod'
 import { callerOf } from '../http/access.ts'
 import { type ApiApp, type ApiDeps, numberFrom } from '../http/app.ts'
@@ -39,24 +43,11 @@ import { ownedDomain } from '../http/owned-domain.ts'
 import { jsonResponse } from '../http/responses.ts'
 import { accountRoutes } from '../http/routes.ts'
 
-export const channelsSchema = apiSchema(
-  'Notifications',
-  z.object({
-    emails: z.array(addressSchema),
-    by_mail: z.boolean().describe('false: the operator has configured no mail server'),
-  }),
-)
-const createdSchema = apiSchema(
-  'NewEndpoint',
-  endpointSchema.extend({ secret: z.string().describe('Signs deliveries; shown only once') }),
-)
-
 const addresses = { 200: jsonResponse('The addresses', channelsSchema) }
 const oneDelivery = { 202: jsonResponse('The delivery', z.object({ delivery: deliverySchema })) }
-const params = z.object({ id: z.string().describe('The `id` in the list') })
+
 const endpointOf = (request: { params: { id: string } }) =>
   numberFrom(request.params.id, 'endpoint_not_found')
-const NO_WEEK = 'must be a week such as 2026-W47'
 
 export function notifications(app: ApiApp, deps: ApiDeps): void {
   const { pool, vault } = deps
@@ -84,7 +75,7 @@ export function notifications(app: ApiApp, deps: ApiDeps): void {
     summary: 'Replace the list of addresses; new ones get a link to confirm',
     description:
       'At most 3 links for each address and 20 for each account are sent in 24 hours. Unsubscribed addresses get a link again.',
-    body: z.object({ emails: addressesSchema }),
+    body: putNotificationsBody,
     response: addresses,
     handler: async (account, { body: { emails } }) => {
       return { emails: await setAddresses(pool, account, emails), by_mail }
@@ -99,8 +90,8 @@ export function notifications(app: ApiApp, deps: ApiDeps): void {
       operationId: 'confirmAddress',
       tags: ['Notifications'],
       summary: 'Confirm an address with the link of the e-mail',
-      body: z.object({ token: z.string().min(1).max(200).describe('The part of the link after `#`') }),
-      response: { 200: jsonResponse('The address', z.object({ email: z.string() })) },
+      body: confirmAddressBody,
+      response: { 200: jsonResponse('The address', confirmAddressAnswer) },
     },
     handler: async (request) => {
       const email = await confirm(pool, vault, request.body.token)
@@ -111,14 +102,8 @@ export function notifications(app: ApiApp, deps: ApiDeps): void {
 
   add('GET', '/api/report', 'getReport', {
     summary: 'The report of one week',
-    query: z.object({
-      week: z
-        .string()
-        .regex(/^\d{4}-W\d{2}$/, { error: NO_WEEK })
-        .optional()
-        .describe('Such as `2026-W47`; default: the last whole week'),
-    }),
-    response: { 200: jsonResponse('The report', z.object({ report: reportSchema })) },
+    query: getReportQuery,
+    response: { 200: jsonResponse('The report', getReportAnswer) },
     handler: async (account, { query }) => {
       const report = await readReport(pool, account, query.week ?? null)
       if (report === null) throw new AppError('invalid_field', { word: `week ${NO_WEEK}` })
@@ -132,7 +117,7 @@ export function endpoints(app: ApiApp, { pool, checkEndpoint, vault }: ApiDeps):
 
   add('GET', '/api/endpoints', 'listEndpoints', {
     summary: 'The event endpoints of the account, oldest first',
-    response: { 200: jsonResponse('The endpoints', z.object({ endpoints: z.array(endpointSchema) })) },
+    response: { 200: jsonResponse('The endpoints', listEndpointsAnswer) },
     handler: async (account) => ({ endpoints: await listEndpoints(pool, account) }),
   })
 
@@ -143,7 +128,7 @@ export function endpoints(app: ApiApp, { pool, checkEndpoint, vault }: ApiDeps):
     body: newEndpointSchema,
     mayUse: requireEndpoints,
     refuses: ['plan_without_endpoints', 'invalid_endpoint', 'endpoint_limit', 'secrets_unavailable'],
-    response: { 201: jsonResponse('The endpoint', z.object({ endpoint: createdSchema })) },
+    response: { 201: jsonResponse('The endpoint', createEndpointAnswer) },
     handler: async (account, { body }, reply) => {
       await checkEndpoint(body.url)
       const endpoint = await createEndpoint(pool, vault, account, body).catch((cause) => {
@@ -155,10 +140,10 @@ export function endpoints(app: ApiApp, { pool, checkEndpoint, vault }: ApiDeps):
 
   add('PUT', '/api/endpoints/:id', 'updateEndpoint', {
     summary: 'Change the URL or events of an endpoint, or switch it on or off',
-    params,
+    params: endpointParams,
     body: endpointChangeSchema,
     refuses: ['plan_without_endpoints', 'invalid_endpoint', 'endpoint_not_found'],
-    response: { 200: jsonResponse('The endpoint', z.object({ endpoint: endpointSchema })) },
+    response: { 200: jsonResponse('The endpoint', updateEndpointAnswer) },
     handler: async (account, request) => {
       const { url, is_active } = request.body
       if (is_active === true) requireEndpoints(callerOf(request).plan)
@@ -170,13 +155,10 @@ export function endpoints(app: ApiApp, { pool, checkEndpoint, vault }: ApiDeps):
 
   add('DELETE', '/api/endpoints/:id', 'deleteEndpoint', {
     summary: 'Remove an endpoint and its deliveries',
-    params,
+    params: endpointParams,
     refuses: ['endpoint_not_found'],
     response: {
-      200: jsonResponse(
-        'What was removed',
-        z.object({ deleted: endpointSchema.pick({ id: true, url: true }) }),
-      ),
+      200: jsonResponse('What was removed', deleteEndpointAnswer),
     },
     handler: async (account, request) => ({
       deleted: await deleteEndpoint(pool, account, endpointOf(request)),
@@ -185,7 +167,7 @@ export function endpoints(app: ApiApp, { pool, checkEndpoint, vault }: ApiDeps):
 
   add('GET', '/api/endpoints/:id/deliveries', 'listDeliveries', {
     summary: 'The deliveries to an endpoint of the last 30 days, newest first',
-    params,
+    params: endpointParams,
     query: pageQuery,
     refuses: ['endpoint_not_found'],
     response: { 200: jsonResponse('The deliveries', deliveriesSchema) },
@@ -194,7 +176,7 @@ export function endpoints(app: ApiApp, { pool, checkEndpoint, vault }: ApiDeps):
 
   add('POST', '/api/endpoints/:id/test', 'testEndpoint', {
     summary: 'Send an `endpoint.test` event, once; also to an endpoint that is switched off',
-    params,
+    params: endpointParams,
     mayUse: requireEndpoints,
     refuses: ['plan_without_endpoints', 'endpoint_not_found', 'delivery_rate'],
     response: oneDelivery,
@@ -204,7 +186,7 @@ export function endpoints(app: ApiApp, { pool, checkEndpoint, vault }: ApiDeps):
 
   add('POST', '/api/deliveries/:id/replay', 'replayDelivery', {
     summary: 'Send the event of a delivery once more, with the same `webhook-id`',
-    params,
+    params: endpointParams,
     mayUse: requireEndpoints,
     refuses: ['plan_without_endpoints', 'delivery_not_found', 'delivery_waiting', 'delivery_rate'],
     response: oneDelivery,

@@ -1,5 +1,13 @@
-import { emailSchema, roleSchema } from '@prepaint/contract/api/account-schema.ts'
-import { apiSchema } from '@prepaint/contract/api/api-schema.ts'
+import {
+  accountParams,
+  createResetLinkAnswer,
+  inviteAnswer,
+  inviteBody,
+  listAccountsAnswer,
+  type mailSchema,
+  updateAccountAnswer,
+  updateAccountBody,
+} from '@prepaint/contract/api/operator.ts'
 import { AppError } from '@prepaint/contract/errors.ts'
 import type { AccountId } from '@prepaint/contract/ids.ts'
 import {
@@ -12,47 +20,10 @@ import {
 import { emailOf } from '@prepaint/service/accounts/email.ts'
 import { type CreatedLink, createLink } from '@prepaint/service/accounts/sign-in/links.ts'
 import { type SignInLetter, write } from '@prepaint/service/mail/mailer.ts'
-import { z } from 'zod'
+import type { z } from 'zod'
 import { type ApiApp, type ApiDeps, numberFrom } from '../http/app.ts'
 import { jsonResponse } from '../http/responses.ts'
 import { accountRoutes } from '../http/routes.ts'
-
-const accountSchema = apiSchema(
-  'Account',
-  z.object({
-    id: z.int(),
-    email: z.string(),
-    plan: z.string(),
-    role: roleSchema,
-    created_at: z.string(),
-  }),
-)
-
-export const accountInListSchema = apiSchema(
-  'AccountInList',
-  z.object({
-    ...accountSchema.shape,
-    can_sign_in: z.boolean().describe('A password is set'),
-    suspended: z.boolean(),
-    domains: z.int(),
-    renders_used: z.int().describe('Of all its domains in the current UTC month'),
-  }),
-)
-
-export const createdLinkSchema = apiSchema(
-  'CreatedLink',
-  z.object({
-    token: z.string().describe('Goes after the `#` of `/welcome`'),
-    url: z.string().describe('For the owner of the account; works once'),
-    expires_at: z.string(),
-  }),
-)
-
-const mailSchema = z
-  .enum(['sent', 'failed', 'off'])
-  .describe('Whether the link was also sent by e-mail; `off`: e-mail is not configured')
-
-const idParams = z.object({ id: z.string().describe('Id of the account') })
 
 export function operatorAccounts(app: ApiApp, deps: ApiDeps): void {
   const add = accountRoutes(app, 'Operator', 'operator')
@@ -61,10 +32,7 @@ export function operatorAccounts(app: ApiApp, deps: ApiDeps): void {
   add('GET', '/api/operator/accounts', 'listAccounts', {
     summary: 'All accounts, by e-mail',
     response: {
-      200: jsonResponse(
-        'The accounts, and the names of all plans',
-        z.object({ accounts: z.array(accountInListSchema), plans: z.array(z.string()) }),
-      ),
+      200: jsonResponse('The accounts, and the names of all plans', listAccountsAnswer),
     },
     handler: async () => ({
       accounts: await listAccountsWithUse(pool, clock.nowMs()),
@@ -76,13 +44,9 @@ export function operatorAccounts(app: ApiApp, deps: ApiDeps): void {
     summary: 'Change the plan or role of an account, suspend it, or end its suspension',
     description:
       'While an account is suspended, sign-in, its keys and its tokens are refused, and crawlers get the origin of its domains, as people do.',
-    params: idParams,
-    body: z.object({
-      plan: z.string().optional(),
-      role: roleSchema.optional(),
-      suspended: z.boolean().optional(),
-    }),
-    response: { 200: jsonResponse('The account', z.object({ account: accountSchema })) },
+    params: accountParams,
+    body: updateAccountBody,
+    response: { 200: jsonResponse('The account', updateAccountAnswer) },
     refuses: ['account_not_found', 'own_role', 'own_suspension'],
     handler: async (account, request) => {
       const id = accountOf(request.params.id)
@@ -101,9 +65,9 @@ export function operatorAccounts(app: ApiApp, deps: ApiDeps): void {
 
   add('POST', '/api/operator/invitations', 'invite', {
     summary: 'Make an invitation link that creates an account; works once, for a week',
-    body: z.object({ email: emailSchema, plan: z.string(), role: roleSchema.optional() }),
+    body: inviteBody,
     response: {
-      201: jsonResponse('The link, shown only once', z.object({ link: createdLinkSchema, mail: mailSchema })),
+      201: jsonResponse('The link, shown only once', inviteAnswer),
     },
     refuses: ['account_exists'],
     handler: async (_account, request, reply) => {
@@ -115,9 +79,9 @@ export function operatorAccounts(app: ApiApp, deps: ApiDeps): void {
 
   add('POST', '/api/operator/accounts/:id/reset-link', 'createResetLink', {
     summary: 'Make a link to set a new password; works once, for an hour',
-    params: idParams,
+    params: accountParams,
     response: {
-      201: jsonResponse('The link, shown only once', z.object({ link: createdLinkSchema, mail: mailSchema })),
+      201: jsonResponse('The link, shown only once', createResetLinkAnswer),
     },
     refuses: ['account_not_found'],
     handler: async (_account, request, reply) => {

@@ -1,4 +1,4 @@
-import type { DigestView, InspectionView, SideView } from '@prepaint/contract/api/inspection-schema.ts'
+import type { DigestView, InspectionView, SideView } from '@prepaint/contract/api/inspection.ts'
 import type { Inspection } from '@prepaint/pages/inspection/inspections.ts'
 import type { NoSide, Side } from '@prepaint/pages/inspection/side.ts'
 import type { Digest } from '@prepaint/pages/store/page-digests.ts'

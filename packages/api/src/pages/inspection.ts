@@ -1,15 +1,23 @@
-import { digestSchema, factsSchema, inspectionSchema } from '@prepaint/contract/api/inspection-schema.ts'
+import {
+  createInspectionAnswer,
+  createInspectionBody,
+  getInspectionAnswer,
+  inspectionParams,
+  PICTURES,
+  pageDetailsSchema,
+} from '@prepaint/contract/api/inspection.ts'
+import { onePageQuery } from '@prepaint/contract/api/pages.ts'
+import { ruleChangesSchema } from '@prepaint/contract/api/renders.ts'
 import { AppError } from '@prepaint/contract/errors.ts'
 import { parseJobId } from '@prepaint/contract/ids.ts'
 import type { Form } from '@prepaint/contract/outcome/form.ts'
-import { PAGE_VARIANTS, type PageId } from '@prepaint/contract/page/page-id.ts'
+import type { PageId } from '@prepaint/contract/page/page-id.ts'
 import { Converter } from '@prepaint/pages/forms/converter.ts'
 import { findForm } from '@prepaint/pages/forms/stored-form.ts'
 import {
   findInspection,
   findPicture,
   lastInspection,
-  PICTURES,
   requestInspection,
 } from '@prepaint/pages/inspection/inspections.ts'
 import { readSnapshot, storedFacts } from '@prepaint/pages/inspection/side.ts'
@@ -19,50 +27,12 @@ import { listDigests } from '@prepaint/pages/store/page-digests.ts'
 import { htmlOf } from '@prepaint/pages/store/stored-page.ts'
 import { readFormRequests } from '@prepaint/service/insight/traffic/read-summaries.ts'
 import { z } from 'zod'
-import { renderSchema, ruleChangesSchema } from '../domains/renders.ts'
 import type { ApiApp, ApiDeps } from '../http/app.ts'
 import { jsonResponse, pictureResponse, textResponse } from '../http/responses.ts'
 import { domainRoutes } from '../http/routes.ts'
 import { digestView, inspectionView } from './inspection-view.ts'
-import { onePage, onePageQuery, variantSchema } from './page-choice.ts'
-import { listedPageSchema, listedPageView } from './pages.ts'
-
-export const pageDetailsSchema = z.object({
-  domain: z.string(),
-  path: z.string().describe('As it is stored'),
-  variant: z.enum(PAGE_VARIANTS),
-  stored: listedPageSchema
-    .extend({
-      etag: z.string(),
-      headers: z
-        .array(z.tuple([z.string(), z.string()]))
-        .describe('Response headers for crawlers, besides those of Prepaint'),
-      changed_by_rule: ruleChangesSchema
-        .nullable()
-        .describe('What a rule of the domain changed for crawlers; null: nothing'),
-    })
-    .nullable()
-    .describe('null: the page is not stored'),
-  redirect: z
-    .object({ status: z.int(), location: z.string(), stored_at: z.iso.datetime({ precision: 3 }) })
-    .nullable()
-    .describe('Where crawlers are redirected; null: no redirect'),
-  facts: factsSchema.nullable().describe('Content of the stored page'),
-  renders: z.array(renderSchema).describe('Its last renders, newest first'),
-  history: z.array(digestSchema).describe('Content of its last different snapshots, newest first'),
-  inspection: inspectionSchema.nullable().describe('The newest inspection of the last day'),
-  requests: z
-    .object({ html: z.number(), markdown: z.number(), card: z.number() })
-    .describe('Requests of crawlers and tools in the last 7 days, by the form that was given'),
-})
-
-const bodySchema = z.object({
-  path: z.string().startsWith('/', 'must start with /').describe('The page to inspect, stored or not'),
-  variant: variantSchema,
-  form: onePageQuery.shape.form.describe('All are shown. 404 for `markdown` or `card` of a page without it'),
-})
-
-const params = z.object({ inspectionId: z.string() })
+import { onePage } from './page-choice.ts'
+import { listedPageView } from './pages.ts'
 
 /** Forbids scripts in customers' content on our address. */
 export const CUSTOMER_CONTENT_POLICY = "sandbox; default-src 'none'; frame-ancestors 'none'"
@@ -154,10 +124,10 @@ export function inspections(app: ApiApp, deps: ApiDeps): void {
     summary: 'Inspect a page as crawlers and as people get it',
     description:
       'A rendering node shows the stored page without scripts, loads the page in real time as a person does, and takes a screenshot of both. It requests the page from the origin once, does not change the stored page, and does not count as a render. Limits per account: 60 per hour, 5 at a time; a request for a page under inspection returns that inspection. The last 20 results are kept for a day.',
-    body: bodySchema,
+    body: createInspectionBody,
     refuses: ['page_not_found', 'too_many_inspections', 'inspection_rate'],
     response: {
-      201: jsonResponse('The inspection, queued or running', z.object({ inspection: inspectionSchema })),
+      201: jsonResponse('The inspection, queued or running', createInspectionAnswer),
     },
     handler: async (domain, { body }, reply) => {
       const page = onePage(domain, body)
@@ -170,9 +140,9 @@ export function inspections(app: ApiApp, deps: ApiDeps): void {
 
   add('GET', 'inspections/:inspectionId', 'getInspection', {
     summary: 'State and result of an inspection',
-    params,
+    params: inspectionParams,
     refuses: ['inspection_not_found'],
-    response: { 200: jsonResponse('The inspection', z.object({ inspection: inspectionSchema })) },
+    response: { 200: jsonResponse('The inspection', getInspectionAnswer) },
     handler: async (domain, request) => {
       const inspection = await findInspection(pool, domain.id, idOf(request.params.inspectionId))
       if (inspection === null) throw new AppError('inspection_not_found')
@@ -182,7 +152,7 @@ export function inspections(app: ApiApp, deps: ApiDeps): void {
 
   add('GET', 'inspections/:inspectionId/:picture', 'getInspectionPicture', {
     summary: 'A screenshot of an inspection',
-    params: params.extend({
+    params: inspectionParams.extend({
       picture: z
         .enum(PICTURES)
         .describe('What crawlers get, what people get, or the image of a link preview'),

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { getPageParams, renderBody } from '@prepaint/contract/api/pages.ts'
 import { AppError } from '@prepaint/contract/errors.ts'
 import { type PageUrl, parsePageUrl } from '@prepaint/contract/page/path.ts'
-import { z } from 'zod'
 import { callerOf } from '../http/access.ts'
 import type { ApiApp, ApiDeps } from '../http/app.ts'
 import { ownedDomain } from '../http/owned-domain.ts'
@@ -19,26 +19,6 @@ type PageIntegration = (
   page: { url: PageUrl; userAgent: string | null; accept?: string | undefined },
 ) => void
 
-/** Above the limits of stored paths and of the User-Agent part in use. */
-export const PAGE_URL_LIMIT_CHARS = 8_192
-export const USER_AGENT_LIMIT_CHARS = 4_096
-
-const bodySchema = z.object({
-  url: z.string().max(PAGE_URL_LIMIT_CHARS).describe('The whole URL of a page of a domain that you own'),
-  user_agent: z
-    .string()
-    .max(USER_AGENT_LIMIT_CHARS)
-    .optional()
-    .describe('Of the request that you received: for people the response is 204. Absent: a crawler'),
-  accept: z
-    .string()
-    .max(USER_AGENT_LIMIT_CHARS)
-    .optional()
-    .describe(
-      '`Accept` of the request that you received: with `text/markdown` preferred, the page is Markdown',
-    ),
-})
-
 export function integrations(app: ApiApp, deps: ApiDeps): void {
   const { pool } = deps
 
@@ -52,7 +32,7 @@ export function integrations(app: ApiApp, deps: ApiDeps): void {
       summary: 'A page for a crawler, for prerender middlewares',
       description:
         'Also as `GET /https://host/path?query`, not encoded. The response is the one that the edge gives a crawler: status, headers and body of the page, or of the origin; `X-Prepaint` says which. A response without `X-Prepaint` is an error of this request.',
-      params: z.object({ url: z.string().describe('The whole URL of a page of a domain that you own') }),
+      params: getPageParams,
       response: { 200: htmlResponse('The page or the response of the origin, with its own status') },
     },
     handler: async (request, reply) => {
@@ -76,7 +56,7 @@ export function integrations(app: ApiApp, deps: ApiDeps): void {
       summary: 'A page for a crawler, for edge workers',
       description:
         'The stored page, or one that is rendered while you wait. With 200, send the page; with anything else, use the origin.',
-      body: bodySchema,
+      body: renderBody,
       response: {
         200: htmlResponse(
           'The page with its headers. `X-Prepaint-Status`: status of the page; `X-Prepaint`: `hit`, `stale` or `rendered` (`pass; sitemap`: a sitemap that was fetched for this request). A redirect has no body, and `Location`',

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { beforeEach, describe, it } from 'node:test'
+import { LIST_LIMIT, PAGE_URL_LIMIT_CHARS, USER_AGENT_LIMIT_CHARS } from '@prepaint/contract/api/pages.ts'
 import type { PagePath } from '@prepaint/contract/ids.ts'
 import { pageId } from '@prepaint/contract/page/page-id.ts'
 import { keepDigests } from '@prepaint/pages/store/page-digests.ts'
@@ -13,8 +14,7 @@ import {
 } from '../../../../test/support/api.ts'
 import { assertError, rawRequest } from '../../../../test/support/raw-request.ts'
 import { renderRecord } from '../../../../test/support/render-record.ts'
-import { PAGE_URL_LIMIT_CHARS, USER_AGENT_LIMIT_CHARS } from './integration.ts'
-import { LIST_LIMIT, PURGE_LIMIT, REFRESH_LIMIT } from './pages.ts'
+import { PURGE_LIMIT, REFRESH_LIMIT } from './pages.ts'
 
 const api = await openApi()
 const owner = await api.account()

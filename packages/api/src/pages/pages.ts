@@ -1,6 +1,13 @@
-import { apiSchema } from '@prepaint/contract/api/api-schema.ts'
+import { purgedSchema } from '@prepaint/contract/api/cache.ts'
+import {
+  type listedPageSchema,
+  listPagesAnswer,
+  listPagesQuery,
+  type PAGE_ORDERS,
+  pageChoiceSchema,
+  refreshPagesAnswer,
+} from '@prepaint/contract/api/pages.ts'
 import { AppError } from '@prepaint/contract/errors.ts'
-import { PAGE_VARIANTS } from '@prepaint/contract/page/page-id.ts'
 import { refreshPages } from '@prepaint/pages/queue/jobs/enqueue.ts'
 import {
   countPages,
@@ -8,81 +15,16 @@ import {
   type ListPlace,
   listPages,
   matchingPaths,
-  PAGE_ORDERS,
   pageMatch,
 } from '@prepaint/pages/store/list-pages.ts'
 import { type PurgeWhat, purgePages } from '@prepaint/pages/store/purge.ts'
 import { errorCode } from '@prepaint/postgres/connection.ts'
 import { retriedTransaction } from '@prepaint/postgres/transaction.ts'
-import { z } from 'zod'
-import { purgedSchema } from '../cache/cache.ts'
+import type { z } from 'zod'
 import { type ApiApp, type ApiDeps, countText } from '../http/app.ts'
 import { jsonResponse } from '../http/responses.ts'
 import { domainRoutes } from '../http/routes.ts'
-import { matchSchema, pageChoiceSchema, pagePathsOf, searchOf, searchSchema } from './page-choice.ts'
-
-const time = z.iso.datetime({ precision: 3 })
-
-export const listedPageSchema = apiSchema(
-  'ListedPage',
-  z.object({
-    path: z.string().describe('Path beginning with `/`, with its normalised query'),
-    variants: z
-      .array(z.enum(PAGE_VARIANTS))
-      .describe('Stored for which devices. The other fields describe the first one'),
-    status: z.int().describe('Status that crawlers get'),
-    html_bytes: z.int().describe('Size of the HTML'),
-    stored_bytes: z.int().describe('Compressed size'),
-    rendered_at: time,
-    fresh_until: time.describe('Until then it is served as it is'),
-    freshness: z
-      .enum(['fresh', 'stale', 'kept', 'gone'])
-      .describe(
-        '`stale`: served while a refresh is queued; `kept`: served only if the origin or the renderer fails; `gone`: no longer served',
-      ),
-    last_crawler: z
-      .object({
-        name: z.string().describe('Its name in the user agent'),
-        category: z.string(),
-        visited_at: time,
-      })
-      .nullable()
-      .describe('The last crawler in 30 days; up to one minute old'),
-    last_render: z
-      .object({ outcome: z.string(), ended_at: time })
-      .nullable()
-      .describe('The last render in 30 days; it may not be the stored one'),
-  }),
-)
-
-export const LIST_LIMIT = 200
-const CURSOR_LIMIT_CHARS = 6_000
-
-const querySchema = z.object({
-  search: searchSchema.optional(),
-  match: matchSchema.optional(),
-  order: z.enum(PAGE_ORDERS).optional().describe('Default: by path'),
-  direction: z.enum(['asc', 'desc']).optional(),
-  limit: z.coerce
-    .number()
-    .int()
-    .min(1)
-    .max(LIST_LIMIT)
-    .optional()
-    .describe('Pages in one response, default 100'),
-  after: z
-    .string()
-    .max(CURSOR_LIMIT_CHARS)
-    .optional()
-    .describe('`next` of the previous response; all other parameters must be the same'),
-})
-
-const listSchema = z.object({
-  domain: z.string(),
-  pages: z.array(listedPageSchema),
-  matching: z.int().nullable().describe('Total number of matching pages; null with `after`'),
-  next: z.string().nullable().describe('For `after` of the next request; null: no more pages'),
-})
+import { pagePathsOf, searchOf } from './page-choice.ts'
 
 const KEYS: Record<(typeof PAGE_ORDERS)[number], RegExp> = {
   path: /^\//,
@@ -106,8 +48,8 @@ export function pages(app: ApiApp, deps: ApiDeps): void {
 
   add('GET', 'pages', 'listPages', {
     summary: 'The stored pages of a domain: searched, sorted, in parts',
-    query: querySchema,
-    response: { 200: jsonResponse('A part of the list', listSchema) },
+    query: listPagesQuery,
+    response: { 200: jsonResponse('A part of the list', listPagesAnswer) },
     handler: async (domain, request) => {
       const { search, match, order, direction, limit, after } = request.query
       const wanted = pageMatch(match ?? 'contains', search ?? '')
@@ -164,14 +106,7 @@ export function pages(app: ApiApp, deps: ApiDeps): void {
     body: pageChoiceSchema,
     refuses: ['too_many_to_refresh', 'domain_inactive', 'queue_full'],
     response: {
-      200: jsonResponse(
-        'Queued',
-        z.object({
-          message: z.string(),
-          domain: z.string(),
-          pagesQueued: z.int().describe('Queued renders'),
-        }),
-      ),
+      200: jsonResponse('Queued', refreshPagesAnswer),
     },
     handler: async (domain, { body }) => {
       const named = 'paths' in body ? pagePathsOf(domain, body.paths) : null

@@ -1,10 +1,19 @@
-import { apiSchema, formatParam } from '@prepaint/contract/api/api-schema.ts'
+import { formatParam } from '@prepaint/contract/api/api-schema.ts'
+import {
+  indexNowSchema,
+  listVersionsAnswer,
+  listVersionsQuery,
+  redirectsAnswer,
+  replaceRedirectsBody,
+  robotsSchema,
+  robotsVerdictSchema,
+  testRobotsBody,
+  versionWithContentSchema,
+} from '@prepaint/contract/api/site-files.ts'
 import { AppError } from '@prepaint/contract/errors.ts'
 import { judgeCrawler } from '@prepaint/contract/site-files/judge-crawler.ts'
 import { redirectsCsv } from '@prepaint/contract/site-files/redirect-csv.ts'
 import { checkRedirects } from '@prepaint/contract/site-files/redirect-list.ts'
-import { REDIRECT_STATUSES } from '@prepaint/contract/site-files/redirects.ts'
-import { ROBOTS_TEXT_LIMIT_BYTES } from '@prepaint/contract/site-files/robots-text.ts'
 import { readIndexNow } from '@prepaint/pages/site-files/indexnow.ts'
 import { robotsView } from '@prepaint/pages/site-files/robots-files.ts'
 import {
@@ -12,7 +21,7 @@ import {
   redirectsETag,
   replaceRedirects,
 } from '@prepaint/pages/site-files/stored-redirects.ts'
-import { listVersions, readVersion, VERSION_KINDS } from '@prepaint/pages/site-files/versions.ts'
+import { listVersions, readVersion } from '@prepaint/pages/site-files/versions.ts'
 import type { OwnedDomain } from '@prepaint/service/sites/domains.ts'
 import { restoreVersion } from '@prepaint/service/sites/restore-version.ts'
 import type { FastifyReply, FastifyRequest } from 'fastify'
@@ -34,34 +43,6 @@ const TAG = 'Site files'
 
 const BODY_LIMIT_BYTES = 8 * 1_048_576
 
-const address = z.string().max(2_048)
-const status = z
-  .union(REDIRECT_STATUSES.map((code) => z.literal(code)))
-  .describe('Default: 301. 410 has no `to`')
-
-const entrySchema = z.object({
-  from: address.describe('A path without query; `*` at its end matches any further characters'),
-  to: address
-    .nullish()
-    .describe('A path, or an address with http or https; `*` stands for the text that matched'),
-  status: status.optional(),
-})
-
-export const redirectSchema = apiSchema(
-  'Redirect',
-  z.object({
-    from: z.string(),
-    to: z.string().nullable().describe('Null: gone (410)'),
-    status,
-    hits: z.int().describe('Counted within 10 seconds; kept while `from` stays'),
-    last_used_at: z.iso.datetime({ precision: 3 }).nullable(),
-    external: z.boolean().describe('It leads to another host'),
-    shadows_page: z.boolean().describe('A stored page is behind it and is no longer served'),
-  }),
-)
-
-const listSchema = z.object({ domain: z.string(), redirects: z.array(redirectSchema) })
-
 function redirects(app: ApiApp, { caughtUp, pool }: ApiDeps): void {
   const add = domainRoutes(app, pool, TAG)
   const query = z.object({ format: formatParam })
@@ -76,7 +57,7 @@ function redirects(app: ApiApp, { caughtUp, pool }: ApiDeps): void {
   add('GET', 'redirects', 'listRedirects', {
     summary: 'The redirects of a domain, in the order of the last change. `ETag` names this list',
     query,
-    response: { 200: csvResponse('The redirects', listSchema) },
+    response: { 200: csvResponse('The redirects', redirectsAnswer) },
     handler: list,
   })
 
@@ -85,11 +66,11 @@ function redirects(app: ApiApp, { caughtUp, pool }: ApiDeps): void {
     description:
       'Nothing is saved if an entry is refused. With `If-Match`, only if the list is the one with that `ETag`.',
     query,
-    body: z.object({ redirects: z.array(entrySchema).max(10_000) }),
+    body: replaceRedirectsBody,
     // Each entry that is refused is named with its line.
     takesCsv: BODY_LIMIT_BYTES,
     refuses: ['invalid_field', 'changed_meanwhile', 'redirects_too_large'],
-    response: { 200: csvResponse('The redirects after the change', listSchema) },
+    response: { 200: csvResponse('The redirects after the change', redirectsAnswer) },
     handler: async (domain, request, reply) => {
       const checked = checkRedirects(request.body, domain)
       if (!checked.ok) {
@@ -104,36 +85,6 @@ function redirects(app: ApiApp, { caughtUp, pool }: ApiDeps): void {
   })
 }
 
-const testSchema = z.object({
-  path: z.string().startsWith('/', 'must start with /').max(2_048),
-  crawler: z.string().min(1).max(500).describe('A token such as `Googlebot`, or a whole user agent'),
-  text: z
-    .string()
-    .refine((text) => Buffer.byteLength(text) <= ROBOTS_TEXT_LIMIT_BYTES, 'must have at most 512000 bytes')
-    .optional()
-    .describe('Judged instead of what is served now'),
-})
-
-const robotsVerdictSchema = apiSchema(
-  'RobotsVerdict',
-  z.object({
-    allowed: z.boolean(),
-    line: z.int().nullable().describe('Of the rule that decided, from 1; null: none did'),
-    rule: z.string().nullable().describe('That line'),
-  }),
-)
-
-export const robotsSchema = apiSchema(
-  'Robots',
-  z.object({
-    domain: z.string(),
-    mode: z.enum(['origin', 'append', 'replace']),
-    text: z.string().describe('The owner’s'),
-    origin: z.string().nullable().describe('Of the origin; null: it cannot be reached'),
-    served: z.string().nullable().describe('As it is served now; null: the origin cannot be reached'),
-  }),
-)
-
 function robots(app: ApiApp, { pool, robots: files }: ApiDeps): void {
   const add = domainRoutes(app, pool, TAG)
 
@@ -145,7 +96,7 @@ function robots(app: ApiApp, { pool, robots: files }: ApiDeps): void {
 
   add('POST', 'robots/test', 'testRobots', {
     summary: 'Whether a crawler may request a path, by what is served now or by another text',
-    body: testSchema,
+    body: testRobotsBody,
     refuses: ['origin_not_reached'],
     response: { 200: jsonResponse('The verdict', robotsVerdictSchema) },
     handler: async (domain, { body: { path, crawler, text } }) => {
@@ -155,22 +106,6 @@ function robots(app: ApiApp, { pool, robots: files }: ApiDeps): void {
     },
   })
 }
-
-export const indexNowSchema = apiSchema(
-  'IndexNow',
-  z.object({
-    domain: z.string(),
-    enabled: z.boolean(),
-    waiting: z.int().describe('Changed pages that search engines have not been told of'),
-    sent_at: z.iso.datetime({ precision: 3 }).nullable().describe('Of the last batch; null: none yet'),
-    status: z
-      .int()
-      .nullable()
-      .describe(
-        'Its answer: 200 or 202; 400, 403 and 422 are refusals, others are tried again for a day. Null: none',
-      ),
-  }),
-)
 
 function indexNow(app: ApiApp, { pool }: ApiDeps): void {
   domainRoutes(app, pool, TAG)('GET', 'indexnow', 'getIndexNow', {
@@ -184,22 +119,6 @@ function indexNow(app: ApiApp, { pool }: ApiDeps): void {
   })
 }
 
-const kind = z.enum(VERSION_KINDS).describe('`policy`: categories, preferences and terms_url')
-
-const version = z.object({
-  id: z.int(),
-  kind,
-  created_at: z.iso.datetime({ precision: 3 }),
-  author: z.string().describe('An e-mail address, `key <name>` or `command line`'),
-})
-
-export const versionSchema = apiSchema('Version', version)
-
-export const versionWithContentSchema = apiSchema(
-  'VersionWithContent',
-  version.extend({ content: z.unknown() }),
-)
-
 function versions(app: ApiApp, { caughtUp, clock, plans, pool }: ApiDeps): void {
   const add = domainRoutes(app, pool, TAG)
   const params = z.object({ id: z.string().describe('Of a version') })
@@ -207,8 +126,8 @@ function versions(app: ApiApp, { caughtUp, clock, plans, pool }: ApiDeps): void 
 
   add('GET', 'versions', 'listVersions', {
     summary: 'The last 20 versions of one kind, newest first; the first one is in force',
-    query: z.object({ kind }),
-    response: { 200: jsonResponse('The versions', z.object({ versions: z.array(versionSchema) })) },
+    query: listVersionsQuery,
+    response: { 200: jsonResponse('The versions', listVersionsAnswer) },
     handler: async ({ id }, { query }) => ({ versions: await listVersions(pool, id, query.kind) }),
   })
 

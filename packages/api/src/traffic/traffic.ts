@@ -1,45 +1,28 @@
-import { formatParam } from '@prepaint/contract/api/api-schema.ts'
 import {
   complianceSchema,
+  getMonthOfRendersQuery,
+  getTrafficAnswer,
+  getTrafficOfAccountAnswer,
+  listTrafficSummariesAnswer,
   monthOfRendersSchema,
   rangeFields,
-  rangeFieldsSchema,
   rangeOf,
   rangeQuery,
+  trafficPathsQuery,
   trafficPathsSchema,
-  trafficSchema,
-  trafficSummarySchema,
-} from '@prepaint/contract/api/traffic-schema.ts'
+} from '@prepaint/contract/api/traffic.ts'
 import { AppError } from '@prepaint/contract/errors.ts'
 import { utcDay } from '@prepaint/runtime/clock.ts'
 import { readCompliance } from '@prepaint/service/insight/traffic/compliance.ts'
 import { readMonths, readRenders } from '@prepaint/service/insight/traffic/read-renders.ts'
 import { readPaths, readSummaries } from '@prepaint/service/insight/traffic/read-summaries.ts'
 import { readTraffic } from '@prepaint/service/insight/traffic/read-traffic.ts'
-import { z } from 'zod'
 import { callerOf } from '../http/access.ts'
 import type { ApiApp, ApiDeps } from '../http/app.ts'
 import { csvResponse, sendCsv, wantsCsv } from '../http/csv.ts'
 import { jsonResponse } from '../http/responses.ts'
 import { accountRoutes, domainRoutes } from '../http/routes.ts'
 import { pathsCsv, rendersCsv, trafficCsv } from './traffic-csv.ts'
-
-export const summaryWithRendersSchema = trafficSummarySchema.extend({
-  renders: monthOfRendersSchema.omit({ days: true }),
-})
-
-const MOST_PATHS = 300
-const USUAL_PATHS = 20
-
-const query = rangeQuery.omit({ step: true }).extend({
-  limit: z.coerce
-    .number()
-    .int()
-    .min(1)
-    .max(MOST_PATHS)
-    .default(USUAL_PATHS)
-    .describe(`Paths in each list, 1 to ${MOST_PATHS}; default ${USUAL_PATHS}`),
-})
 
 export function traffic(app: ApiApp, deps: ApiDeps): void {
   const { clock, plans, pool } = deps
@@ -52,10 +35,7 @@ export function traffic(app: ApiApp, deps: ApiDeps): void {
       'Counts are a few seconds old; hours are kept for 90 days, days for 400. Steps are UTC hours or days.',
     query: rangeQuery,
     response: {
-      200: csvResponse(
-        'The traffic',
-        z.object({ domain: z.string(), ...rangeFieldsSchema, traffic: trafficSchema }),
-      ),
+      200: csvResponse('The traffic', getTrafficAnswer),
     },
     handler: async (domain, request, reply) => {
       const range = rangeOf(request.query, clock.nowMs())
@@ -68,7 +48,7 @@ export function traffic(app: ApiApp, deps: ApiDeps): void {
 
   add('GET', 'traffic/paths', 'getTrafficPaths', {
     summary: 'The paths with most requests of crawlers, and those with most failures, in whole UTC days',
-    query,
+    query: trafficPathsQuery,
     response: { 200: csvResponse('The paths', trafficPathsSchema) },
     handler: async (domain, request, reply) => {
       const { limit, format, ...asked } = request.query
@@ -97,7 +77,7 @@ export function traffic(app: ApiApp, deps: ApiDeps): void {
   add('GET', 'traffic/renders', 'getMonthOfRenders', {
     summary: 'Renders of the current UTC month by day, the quota, and a forecast',
     description: 'The forecast adds the median of the last 7 whole days for each remaining day.',
-    query: z.object({ format: formatParam }),
+    query: getMonthOfRendersQuery,
     response: { 200: csvResponse('The month', monthOfRendersSchema) },
     handler: async (domain, request, reply) => {
       const { plan } = callerOf(request)
@@ -113,7 +93,7 @@ export function traffic(app: ApiApp, deps: ApiDeps): void {
     summary: 'Live traffic of all domains of the account',
     query: rangeQuery,
     response: {
-      200: csvResponse('The traffic', z.object({ ...rangeFieldsSchema, traffic: trafficSchema })),
+      200: csvResponse('The traffic', getTrafficOfAccountAnswer),
     },
     handler: async (account, request, reply) => {
       const range = rangeOf(request.query, clock.nowMs())
@@ -128,12 +108,7 @@ export function traffic(app: ApiApp, deps: ApiDeps): void {
     summary:
       'Each domain of the account, by name: hit ratio of the last day and week, last crawler, renders of the month',
     response: {
-      200: jsonResponse(
-        'The domains',
-        z.object({
-          domains: z.array(summaryWithRendersSchema),
-        }),
-      ),
+      200: jsonResponse('The domains', listTrafficSummariesAnswer),
     },
     handler: async (account, request) => {
       const { plan } = callerOf(request)

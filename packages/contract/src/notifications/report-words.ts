@@ -1,4 +1,7 @@
-import type { Report } from '@prepaint/service/notifications/delivery/report.ts'
+import type { z } from 'zod'
+import type { reportSchema } from '../api/notifications.ts'
+
+type Report = z.infer<typeof reportSchema>
 
 // What letter and screen tell of a week.
 

@@ -1,3 +1,4 @@
+import type { PICTURES } from '@prepaint/contract/api/inspection.ts'
 import { AppError } from '@prepaint/contract/errors.ts'
 import type { AccountId, DomainId, PagePath } from '@prepaint/contract/ids.ts'
 import type { PageId, PageVariant } from '@prepaint/contract/page/page-id.ts'
@@ -32,7 +33,6 @@ export type Inspection = {
   person: Side | NoSide | null
 }
 
-export const PICTURES = ['crawler', 'person', 'card'] as const
 type PictureOf = (typeof PICTURES)[number]
 
 type Row = {

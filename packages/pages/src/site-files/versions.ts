@@ -1,8 +1,8 @@
+import type { VERSION_KINDS } from '@prepaint/contract/api/site-files.ts'
 import { AppError } from '@prepaint/contract/errors.ts'
 import type { DomainId } from '@prepaint/contract/ids.ts'
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
 
-export const VERSION_KINDS = ['robots', 'redirects', 'policy', 'rules'] as const
 type VersionKind = (typeof VERSION_KINDS)[number]
 
 export type Version = {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { before, beforeEach, describe, it } from 'node:test'
+import { PAGE_ORDERS } from '@prepaint/contract/api/pages.ts'
 import type { DomainId, DomainName, PagePath } from '@prepaint/contract/ids.ts'
 import { freshnessOf, freshUntil } from '@prepaint/contract/page/freshness.ts'
 import { pageId } from '@prepaint/contract/page/page-id.ts'
@@ -14,7 +15,6 @@ import {
   type ListWanted,
   listPages,
   matchingPaths,
-  PAGE_ORDERS,
   pageMatch,
 } from './list-pages.ts'
 import {

@@ -1,3 +1,4 @@
+import type { PAGE_ORDERS } from '@prepaint/contract/api/pages.ts'
 import type { DomainId, PagePath } from '@prepaint/contract/ids.ts'
 import {
   type Freshness,
@@ -6,22 +7,12 @@ import {
   NOT_FOUND_FRESH_MS,
 } from '@prepaint/contract/page/freshness.ts'
 import { oneForEachPath, type PageId, type PageVariant } from '@prepaint/contract/page/page-id.ts'
-import { PATH_LIMIT_CHARS } from '@prepaint/contract/page/path.ts'
 import { isForUsual, lifetimesOf, queryTests, RuleBook } from '@prepaint/contract/rules/rule-book.ts'
 import type { Rule } from '@prepaint/contract/rules/schema.ts'
 import type { DomainSettings } from '@prepaint/contract/settings/domain-settings.ts'
 import { broadCategory } from '@prepaint/contract/settings/domain-settings.ts'
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
 
-export const PAGE_ORDERS = [
-  'path',
-  'status',
-  'size',
-  'rendered',
-  'fresh_until',
-  'last_crawler',
-  'last_render',
-] as const
 type PageOrder = (typeof PAGE_ORDERS)[number]
 
 /** The row after which a list continues. `key` null: among the last rows, which have no sort key. */
@@ -263,8 +254,6 @@ function parameters(domain: DomainId) {
 }
 
 export type PageMatch = { kind: 'prefix' | 'contains'; text: string }
-
-export const MATCH_LIMIT_CHARS = PATH_LIMIT_CHARS
 
 /** Spells a person's input as stored paths are: ASCII, with `%C3%A9` for `é`. null: nothing to search for. */
 export function pageMatch(kind: PageMatch['kind'], typed: string): PageMatch | null {

@@ -24,8 +24,6 @@ export type Checked = { ok: true; certificate: Certificate } | { ok: false; reas
 
 /** Browser limit; 64 KiB suffice for such chains. */
 const MAX_CHAIN = 10
-export const CHAIN_LIMIT_CHARS = 65_536
-export const KEY_LIMIT_CHARS = 16_384
 
 const BLOCKS = /^(?:\s*-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]+-----END CERTIFICATE-----)+\s*$/
 const BLOCK = /-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]+-----END CERTIFICATE-----/g

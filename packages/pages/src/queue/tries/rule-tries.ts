@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setImmediate as breathe } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
+import type { TRY_SIDES } from '@prepaint/contract/api/rule-tries.ts'
 import { AppError } from '@prepaint/contract/errors.ts'
 import type { DomainId, DomainName, JobId, PagePath } from '@prepaint/contract/ids.ts'
 import type { JobState } from '@prepaint/contract/outcome/job.ts'
@@ -16,12 +17,10 @@ import type { TriedRules } from '../jobs/claim.ts'
 import { enqueue } from '../jobs/enqueue.ts'
 import type { Tried, TriedResult } from './try-rules.ts'
 
-export const TRIED_AT_ONCE = 20
 /** Of a domain. */
 export const TRIED_A_DAY = 200
 const IS_KEPT = `requested_at > now() - interval '1 day'`
 
-export const TRY_SIDES = ['before', 'after'] as const
 type TrySide = (typeof TRY_SIDES)[number]
 const LOCK = 7231
 

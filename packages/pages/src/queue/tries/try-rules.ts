@@ -1,3 +1,4 @@
+import { DIFFERENCES } from '@prepaint/contract/api/rule-tries.ts'
 import { unreachable } from '@prepaint/contract/errors.ts'
 import type { GivenPage } from '@prepaint/contract/outcome/outcome.ts'
 import { isAsset } from '@prepaint/contract/page/path.ts'
@@ -8,8 +9,6 @@ import type { Rule } from '@prepaint/contract/rules/schema.ts'
 import type { InspectionDeps } from '../../inspection/inspection-worker.ts'
 import type { TriedRules } from '../jobs/claim.ts'
 import { detailOf, type Found } from '../judging/effect.ts'
-
-export const DIFFERENCES = ['outcome', 'status', 'head', 'text', 'headers', 'html_bytes', 'requests'] as const
 
 /** `ms`: of the render under the new rules; null: these render nothing. */
 export type TriedResult = {

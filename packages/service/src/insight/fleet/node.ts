@@ -1,10 +1,8 @@
+import type { BROWSER_STATES, NODE_STATES } from '@prepaint/contract/api/operator.ts'
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
 
-/** `dead`: three beats missed. */
-export const NODE_STATES = ['serving', 'draining', 'dead'] as const
 export type NodeState = (typeof NODE_STATES)[number]
 
-export const BROWSER_STATES = ['ok', 'broken', 'none'] as const
 export type BrowserState = (typeof BROWSER_STATES)[number]
 
 export type NodeSelf = {

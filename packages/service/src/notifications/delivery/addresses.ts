@@ -1,10 +1,11 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import type { addressesSchema, addressSchema } from '@prepaint/contract/api/notifications.ts'
 import { AppError } from '@prepaint/contract/errors.ts'
 import type { AccountId } from '@prepaint/contract/ids.ts'
 import { INCIDENT_KINDS } from '@prepaint/contract/notifications/kinds.ts'
 import { type Queryable, transaction } from '@prepaint/postgres/transaction.ts'
 import type pg from 'pg'
-import { z } from 'zod'
+import type { z } from 'zod'
 import { parseEmail } from '../../accounts/email.ts'
 import { channelPurpose, type Vault } from '../../certificates/vault/vault.ts'
 import { cancelWaiting } from './endpoints.ts'
@@ -14,19 +15,6 @@ const PER_ADDRESS = 3
 const PER_ACCOUNT = 20
 /** Each address; it chooses kinds of incidents, and the weekly report. */
 const TOLD_OF = ['incident.opened', 'incident.updated', 'incident.resolved', 'mail.reminder']
-
-export const addressSchema = z.object({
-  email: z.string(),
-  kinds: z.array(z.enum(INCIDENT_KINDS)).describe('Kinds of incidents that it is told of; default: all'),
-  weekly_report: z.boolean(),
-  state: z
-    .enum(['waiting', 'confirmed', 'unsubscribed', 'refused'])
-    .describe('`waiting`: not confirmed yet; `refused`: the mail server refused the address'),
-})
-
-export const addressesSchema = z
-  .array(addressSchema.omit({ state: true }).partial({ kinds: true, weekly_report: true }))
-  .max(10)
 
 type Address = z.infer<typeof addressSchema>
 

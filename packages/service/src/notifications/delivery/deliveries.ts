@@ -1,11 +1,16 @@
+import type {
+  DELIVERY_ERRORS,
+  deliveriesSchema,
+  deliverySchema,
+} from '@prepaint/contract/api/notifications.ts'
 import { AppError } from '@prepaint/contract/errors.ts'
 import type { AccountId } from '@prepaint/contract/ids.ts'
-import { nextField, pageOf, type pageQuery, timeSchema } from '@prepaint/contract/notifications/lists.ts'
+import { pageOf, type pageQuery } from '@prepaint/contract/notifications/lists.ts'
 import { takeOfRate } from '@prepaint/postgres/account-rate.ts'
 import { removeOld, type Steps } from '@prepaint/postgres/remove-old.ts'
 import { type Queryable, transaction } from '@prepaint/postgres/transaction.ts'
 import type pg from 'pg'
-import { z } from 'zod'
+import type { z } from 'zod'
 import { ownerOfEndpoint } from './endpoints.ts'
 
 /** Wakes the nodes that send. */
@@ -13,30 +18,9 @@ export const DELIVERY_CHANNEL = 'delivery'
 
 const KEPT_DAYS = 30
 
-const ERRORS = ['timed-out', 'unreachable', 'refused-address', 'unresolvable', 'tls', 'redirect'] as const
-export type DeliveryError = (typeof ERRORS)[number]
-
-export const deliverySchema = z
-  .object({
-    id: z.int(),
-    event_id: z.string().describe('The `webhook-id`: the same for every endpoint, attempt and replay'),
-    type: z.string(),
-    state: z.enum(['waiting', 'delivered', 'failed', 'cancelled']),
-    attempts: z.int(),
-    created_at: timeSchema,
-    last_attempt_at: timeSchema.nullable(),
-    next_attempt_at: timeSchema.nullable(),
-    status: z.int().nullable().describe('HTTP status of the last attempt; null: no HTTP answer came'),
-    error: z.enum(ERRORS).nullable().describe('Why no answer came, or `redirect`'),
-    answer: z.string().nullable().describe('The first 1,000 characters of the answer'),
-    ms: z.int().nullable(),
-    replay_of: z.int().nullable().describe('The delivery that this one repeats'),
-  })
-  .meta({ id: 'Delivery' })
+export type DeliveryError = (typeof DELIVERY_ERRORS)[number]
 
 export type Delivery = z.infer<typeof deliverySchema>
-
-export const deliveriesSchema = z.object({ deliveries: z.array(deliverySchema), next: nextField })
 
 const FIELDS = `d.id::float8 as id, d.event_id, e.type, d.state, d.attempts, iso_time(d.created_at) as created_at,
   iso_time(d.last_attempt_at) as last_attempt_at,

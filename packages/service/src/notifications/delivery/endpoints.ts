@@ -1,58 +1,21 @@
 import { randomBytes } from 'node:crypto'
+import {
+  EVENT_TYPES,
+  type endpointChangeSchema,
+  type endpointSchema,
+  type newEndpointSchema,
+} from '@prepaint/contract/api/notifications.ts'
 import { AppError } from '@prepaint/contract/errors.ts'
 import type { AccountId } from '@prepaint/contract/ids.ts'
-import { timeSchema } from '@prepaint/contract/notifications/lists.ts'
 import type { Plan } from '@prepaint/contract/settings/plans.ts'
 import { type Queryable, transaction } from '@prepaint/postgres/transaction.ts'
 import type pg from 'pg'
-import { z } from 'zod'
+import type { z } from 'zod'
 import { channelPurpose, type Vault } from '../../certificates/vault/vault.ts'
-
-export const EVENT_TYPES = [
-  'incident.opened',
-  'incident.updated',
-  'incident.resolved',
-  'domain.live',
-  'domain.certificate_issued',
-  'deploy.detected',
-  'warm.finished',
-  'report.weekly',
-] as const
 
 const ENDPOINTS_LIMIT = 5
 
-export const endpointSchema = z
-  .object({
-    id: z.int(),
-    url: z.string(),
-    format: z.enum(['standard', 'slack']),
-    events: z.array(z.enum(EVENT_TYPES)),
-    is_active: z.boolean(),
-    created_at: timeSchema,
-    failing_since: timeSchema.nullable().describe('Since when no delivery succeeded; null: the last one did'),
-    switched_off_at: timeSchema
-      .nullable()
-      .describe('Switched off after three days of failures, or by status 410'),
-  })
-  .meta({ id: 'Endpoint' })
-
 export type Endpoint = z.infer<typeof endpointSchema>
-
-export const newEndpointSchema = z.object({
-  url: z.string().describe('https, port 443 or from 1024 up'),
-  format: endpointSchema.shape.format.optional(),
-  events: endpointSchema.shape.events
-    .min(1)
-    .optional()
-    .describe('Types of events; default: all but `report.weekly`'),
-})
-
-export const endpointChangeSchema = newEndpointSchema
-  .omit({ format: true })
-  .partial()
-  .extend({
-    is_active: z.boolean().optional().describe('false: cancels what waits; true: forgets past failures'),
-  })
 
 export function requireEndpoints(plan: Plan): void {
   if (!plan.webhooks) throw new AppError('plan_without_endpoints')

@@ -1,32 +1,9 @@
+import type { reportSchema } from '@prepaint/contract/api/notifications.ts'
 import type { AccountId } from '@prepaint/contract/ids.ts'
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
 import type pg from 'pg'
-import { z } from 'zod'
+import type { z } from 'zod'
 import { FAILING } from '../incidents/facts.ts'
-
-const domainSchema = z.object({
-  domain: z.string(),
-  visits: z.number(),
-  hit_ratio: z.number().nullable(),
-  renders: z.number(),
-  pages_failing: z.int().describe('Pages whose last render failed in this week'),
-  incidents: z.int(),
-  deploys: z.int(),
-})
-
-export const reportSchema = z
-  .object({
-    week: z.string().describe('ISO 8601, Monday to Sunday in UTC'),
-    from: z.string(),
-    to: z.string(),
-    visits: z.number().describe('Requests of crawlers'),
-    visits_before: z.number().describe('The same, of the week before'),
-    hit_ratio: z.number().nullable(),
-    renders: z.number(),
-    crawlers: z.array(z.object({ crawler: z.string(), visits: z.number() })).describe('At most 10'),
-    domains: z.array(domainSchema).describe('At most 50, those with the most requests'),
-  })
-  .meta({ id: 'Report' })
 
 export type Report = z.infer<typeof reportSchema>
 

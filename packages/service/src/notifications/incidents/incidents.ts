@@ -1,10 +1,11 @@
+import type { incidentQuery, incidentSchema, incidentsSchema } from '@prepaint/contract/api/notifications.ts'
 import type { AccountId, DomainId } from '@prepaint/contract/ids.ts'
-import { INCIDENT_KINDS, KINDS } from '@prepaint/contract/notifications/kinds.ts'
-import { nextField, pageOf, pageQuery, timeSchema } from '@prepaint/contract/notifications/lists.ts'
+import { KINDS } from '@prepaint/contract/notifications/kinds.ts'
+import { pageOf } from '@prepaint/contract/notifications/lists.ts'
 import { removeOld, type Steps } from '@prepaint/postgres/remove-old.ts'
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
 import type pg from 'pg'
-import { z } from 'zod'
+import type { z } from 'zod'
 import type { Facts } from './facts.ts'
 import { newestOfPaths } from './rules.ts'
 import type { Action } from './watch.ts'
@@ -14,44 +15,8 @@ export const INCIDENT_CHANNEL = 'incident'
 
 const KEPT_DAYS = 400
 
-/** As in the API and in events. */
-const incidentSchema = z
-  .object({
-    id: z.int(),
-    domain: z.string(),
-    kind: z.enum(INCIDENT_KINDS),
-    state: z.enum(['open', 'resolved']),
-    since: timeSchema.describe('When the problem began'),
-    opened_at: timeSchema.describe('When it was reported'),
-    resolved_at: timeSchema.nullable(),
-    resolution: z.string().nullable().describe('Why it ended; `inactive`: the domain was switched off'),
-    summary: z.string(),
-    evidence: z.object({
-      count: z.int().describe('What the summary counts'),
-      pages: z
-        .array(
-          z.object({ path: z.string(), outcome: z.string(), detail: z.string().nullable(), at: timeSchema }),
-        )
-        .max(3),
-      changes: z
-        .array(z.object({ what: z.enum(['deploy', 'settings', 'certificate', 'dns']), at: timeSchema }))
-        .describe('What changed in the day before'),
-      level: z.int().nullable().describe('Of `quota_reached`: percent'),
-      advice: z.string().describe('What to try first'),
-      url: z.string().describe('The screen that shows it'),
-    }),
-  })
-  .meta({ id: 'Incident' })
-
 export type Incident = z.infer<typeof incidentSchema>
 type Evidence = Incident['evidence']
-
-export const incidentsSchema = z.object({ incidents: z.array(incidentSchema), next: nextField })
-
-export const incidentQuery = pageQuery.extend({
-  domain: z.string().optional(),
-  state: incidentSchema.shape.state.optional(),
-})
 
 /** Open first, newest first. `account` null: of all, for operators. */
 export async function listIncidents(

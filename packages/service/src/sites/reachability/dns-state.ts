@@ -1,4 +1,5 @@
 import { Resolver } from 'node:dns/promises'
+import type { DNS_STATES } from '@prepaint/contract/api/dns.ts'
 import type { AccountId, DomainName } from '@prepaint/contract/ids.ts'
 import {
   type AddressGuard,
@@ -10,12 +11,6 @@ import {
   lookupAddresses,
 } from '@prepaint/outbound'
 import type { PublishedAnswer } from './published-answer.ts'
-
-/**
- * `reaches-us`: this fleet answers at every address that answers. `elsewhere`: another server answers, or none.
- * `no-record`: the name has no address. `not-checked`: the name servers did not answer in time.
- */
-export const DNS_STATES = ['reaches-us', 'elsewhere', 'no-record', 'not-checked'] as const
 
 export type DnsState = {
   state: (typeof DNS_STATES)[number]

@@ -1,6 +1,8 @@
 import { z } from 'zod'
 import { PAGE_VARIANTS } from '../page/page-id.ts'
 import { apiSchema } from './api-schema.ts'
+import { listedPageSchema, onePageQuery, variantSchema } from './pages.ts'
+import { renderSchema, ruleChangesSchema } from './renders.ts'
 
 const time = z.iso.datetime({ precision: 3 })
 const text = z.string().nullable()
@@ -65,7 +67,7 @@ export const inspectionSchema = apiSchema(
   }),
 )
 
-export const digestSchema = apiSchema(
+const digestSchema = apiSchema(
   'PageDigest',
   z.object({
     rendered_at: time,
@@ -79,3 +81,46 @@ export const digestSchema = apiSchema(
 export type SideView = z.infer<typeof sideSchema>
 export type InspectionView = z.infer<typeof inspectionSchema>
 export type DigestView = z.infer<typeof digestSchema>
+
+export const PICTURES = ['crawler', 'person', 'card'] as const
+
+export const pageDetailsSchema = z.object({
+  domain: z.string(),
+  path: z.string().describe('As it is stored'),
+  variant: z.enum(PAGE_VARIANTS),
+  stored: listedPageSchema
+    .extend({
+      etag: z.string(),
+      headers: z
+        .array(z.tuple([z.string(), z.string()]))
+        .describe('Response headers for crawlers, besides those of Prepaint'),
+      changed_by_rule: ruleChangesSchema
+        .nullable()
+        .describe('What a rule of the domain changed for crawlers; null: nothing'),
+    })
+    .nullable()
+    .describe('null: the page is not stored'),
+  redirect: z
+    .object({ status: z.int(), location: z.string(), stored_at: z.iso.datetime({ precision: 3 }) })
+    .nullable()
+    .describe('Where crawlers are redirected; null: no redirect'),
+  facts: factsSchema.nullable().describe('Content of the stored page'),
+  renders: z.array(renderSchema).describe('Its last renders, newest first'),
+  history: z.array(digestSchema).describe('Content of its last different snapshots, newest first'),
+  inspection: inspectionSchema.nullable().describe('The newest inspection of the last day'),
+  requests: z
+    .object({ html: z.number(), markdown: z.number(), card: z.number() })
+    .describe('Requests of crawlers and tools in the last 7 days, by the form that was given'),
+})
+
+export const createInspectionBody = z.object({
+  path: z.string().startsWith('/', 'must start with /').describe('The page to inspect, stored or not'),
+  variant: variantSchema,
+  form: onePageQuery.shape.form.describe('All are shown. 404 for `markdown` or `card` of a page without it'),
+})
+
+export const inspectionParams = z.object({ inspectionId: z.string() })
+
+export const createInspectionAnswer = z.object({ inspection: inspectionSchema })
+
+export const getInspectionAnswer = z.object({ inspection: inspectionSchema })

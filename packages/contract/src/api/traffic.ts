@@ -50,7 +50,7 @@ export function rangeFields({ fromMs, toMs, step }: TimeRange) {
   return { from: new Date(fromMs).toISOString(), to: new Date(toMs).toISOString(), step }
 }
 
-export const rangeFieldsSchema = {
+const rangeFieldsSchema = {
   from: time,
   to: time.describe('End, exclusive'),
   step: z.enum(['hour', 'day']),
@@ -170,7 +170,7 @@ export const monthOfRendersSchema = apiSchema(
 
 const share = z.object({ pages: z.number().describe('Page requests of crawlers'), hit_ratio: ratio })
 
-export const trafficSummarySchema = apiSchema(
+const trafficSummarySchema = apiSchema(
   'TrafficSummary',
   z.object({
     domain: z.string(),
@@ -179,3 +179,31 @@ export const trafficSummarySchema = apiSchema(
     last_crawler: z.object({ name: z.string(), category: z.string(), at: time }).nullable(),
   }),
 )
+
+export const summaryWithRendersSchema = trafficSummarySchema.extend({
+  renders: monthOfRendersSchema.omit({ days: true }),
+})
+
+const MOST_PATHS = 300
+
+const USUAL_PATHS = 20
+
+export const trafficPathsQuery = rangeQuery.omit({ step: true }).extend({
+  limit: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(MOST_PATHS)
+    .default(USUAL_PATHS)
+    .describe(`Paths in each list, 1 to ${MOST_PATHS}; default ${USUAL_PATHS}`),
+})
+
+export const getTrafficAnswer = z.object({ domain: z.string(), ...rangeFieldsSchema, traffic: trafficSchema })
+
+export const getMonthOfRendersQuery = z.object({ format: formatParam })
+
+export const getTrafficOfAccountAnswer = z.object({ ...rangeFieldsSchema, traffic: trafficSchema })
+
+export const listTrafficSummariesAnswer = z.object({
+  domains: z.array(summaryWithRendersSchema),
+})
