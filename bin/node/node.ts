@@ -9,6 +9,7 @@ import { type Database, openDatabase } from '@prepaint/postgres/database.ts'
 import { DatabaseTimeouts } from '@prepaint/postgres/database-timeouts.ts'
 import { createListener, type Listener } from '@prepaint/postgres/listener.ts'
 import { migrate } from '@prepaint/postgres/migrate.ts'
+import { TaskRunner } from '@prepaint/postgres/tasks'
 import { type Clock, systemClock } from '@prepaint/runtime/clock.ts'
 import type { Log } from '@prepaint/runtime/log.ts'
 import { createVault, type Vault } from '@prepaint/service/certificates/vault/vault.ts'
@@ -56,6 +57,7 @@ type Base = Start & {
   timeouts: DatabaseTimeouts
   clock: Clock
   listener: Listener
+  tasks: TaskRunner
   guard: AddressGuard
   metrics: Metrics
   vault: Vault
@@ -104,6 +106,9 @@ export async function startNode(start: Start): Promise<Node> {
     })
     opened.add('registration', registration.close)
     const addresses = await openServers(base, rendering, waiter, ports)
+    // Last, because tasks use what was opened before, such as the edge, which responds to the CA.
+    base.tasks.start()
+    opened.add('tasks', () => base.tasks.close())
     apiPort = Number(new URL(addresses.api).port || 80)
     void registration.beat()
     return { ...addresses, pool: base.database.pool, outdated: registration.outdated, close }
@@ -141,6 +146,7 @@ async function openBase(start: Start, opened: Base['opened'], isDraining: () => 
   opened.add('clock', async () => clock.close())
   const listener = await createListener(connection, log)
   opened.add('listener', () => listener.close())
+  const tasks = new TaskRunner(pool, listener, log)
   opened.add('retention', startRetention({ pool, clock, log }).close)
   const guard = createAddressGuard(config.allowedPrivateOrigins)
   const metrics = wireMetrics({ config, pool, listener, clock, log })
@@ -155,6 +161,7 @@ async function openBase(start: Start, opened: Base['opened'], isDraining: () => 
     timeouts,
     clock,
     listener,
+    tasks,
     guard,
     metrics,
     vault,
@@ -184,13 +191,14 @@ async function openRendering(
   renderer: Renderer,
   waiter: JobWaiter | null,
 ): Promise<NonNullable<Rendering>> {
-  const { config, opened, database, listener, clock, log, id: node } = base
+  const { config, opened, database, tasks, listener, clock, log, id: node } = base
   const { pool } = database
   const inspector = wireInspector(base)
   opened.add('inspector', inspector.close)
   const worker = await wireWorker({
     config,
     database,
+    tasks,
     listener,
     renderer,
     inspector,

@@ -11,10 +11,11 @@ import { createDeployWatch } from '@prepaint/pages/queue/upkeep/deploy.ts'
 import { startDeviceChecks } from '@prepaint/pages/queue/upkeep/device-checks.ts'
 import { startRefreshAhead } from '@prepaint/pages/queue/upkeep/refresh-ahead.ts'
 import { startWarmRuns } from '@prepaint/pages/queue/warm/warm-runs.ts'
-import { startIndexNow } from '@prepaint/pages/site-files/indexnow.ts'
+import { IndexNow } from '@prepaint/pages/site-files/indexnow.ts'
 import { RobotsFiles } from '@prepaint/pages/site-files/robots-files.ts'
 import type { Database } from '@prepaint/postgres/database.ts'
 import type { Listener } from '@prepaint/postgres/listener.ts'
+import type { TaskRunner } from '@prepaint/postgres/tasks'
 import type { Clock } from '@prepaint/runtime/clock.ts'
 import { identityOf } from '@prepaint/runtime/identity.ts'
 import type { Log } from '@prepaint/runtime/log.ts'
@@ -44,6 +45,7 @@ export function wireRenderer(deps: {
 export async function wireWorker(deps: {
   config: Config
   database: Pick<Database, 'pool' | 'connection'>
+  tasks: TaskRunner
   listener: Listener
   renderer: Renderer
   inspector: Inspector
@@ -55,8 +57,8 @@ export async function wireWorker(deps: {
   /** Set if crawlers wait at this node: see `JobWaiter.ended`. */
   ended?: Ended
 }): Promise<Worker> {
-  const { config, database, listener, renderer, inspector, clock, log, metrics, openHeaders, node, ended } =
-    deps
+  const { config, database, tasks, listener, renderer, inspector, clock, log, metrics, openHeaders } = deps
+  const { node, ended } = deps
   const { pool, connection } = database
   metrics.watches(renderer)
   const prober = createProber(pool, randomBytes)
@@ -86,7 +88,7 @@ export async function wireWorker(deps: {
   const origins = createClient(createAddressGuard(config.allowedPrivateOrigins))
   const get = { origins, userAgent: identityOf(config) }
   const warmRuns = startWarmRuns({ pool, listener, plans: config.plans, get, openHeaders, clock, log })
-  const indexNow = wireIndexNow({ config, pool, get, openHeaders, clock, log })
+  const indexNow = wireIndexNow({ config, tasks, pool, get, openHeaders, clock, log })
   const ahead = startRefreshAhead({ pool, plans: config.plans, clock, log })
   const deviceChecks = startDeviceChecks({ pool, plans: config.plans, clock, log })
   return {
@@ -95,7 +97,8 @@ export async function wireWorker(deps: {
     },
     enqueueLive: worker.enqueueLive,
     async close(deadlineMs) {
-      await Promise.all([warmRuns.close(), ahead.close(), deviceChecks.close(), indexNow?.close()])
+      await Promise.all([warmRuns.close(), ahead.close(), deviceChecks.close()])
+      indexNow?.close()
       origins.close()
       await worker.close(deadlineMs)
     },
@@ -105,6 +108,7 @@ export async function wireWorker(deps: {
 /** Runs where pages are rendered. The endpoint is the operator's, who may have it at any address. */
 function wireIndexNow({
   config,
+  tasks,
   pool,
   get,
   openHeaders,
@@ -112,24 +116,20 @@ function wireIndexNow({
   log,
 }: {
   config: Config
+  tasks: TaskRunner
   pool: pg.Pool
   get: GetOptions
   openHeaders: OpenOriginHeaders
   clock: Clock
   log: Log
-}): { close(): Promise<void> } | null {
+}): { close(): void } | null {
   const url = config.indexNowUrl
   if (url === null) return null
   const anywhere = ['0.0.0.0/0', '::/0'].map((cidr) => ({ cidr: ipaddr.parseCIDR(cidr), port: null }))
   const origins = createClient(createAddressGuard(anywhere))
   const robots = new RobotsFiles({ db: pool, pool, get, openHeaders, clock, log })
-  const indexNow = startIndexNow({ pool, url, origins, robots, clock, log })
-  return {
-    async close() {
-      await indexNow.close()
-      origins.close()
-    },
-  }
+  tasks.add(new IndexNow({ pool, url, origins, robots, clock, log }))
+  return origins
 }
 
 export function wireInspector({ config, clock, log }: { config: Config; clock: Clock; log: Log }): Inspector {

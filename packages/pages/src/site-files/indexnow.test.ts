@@ -6,8 +6,9 @@ import type { Redirect } from '@prepaint/contract/site-files/redirects.ts'
 import { silentLog } from '@prepaint/runtime/log.ts'
 import { HOME, openQueue, RENDERED, runNext } from '../../../../test/support/queue.ts'
 import { startTestSite } from '../../../../test/support/site.ts'
+import { askForSubjects, bringForward, runDueTasks } from '../../../../test/support/tasks.ts'
 import { enqueue } from '../queue/jobs/enqueue.ts'
-import { readIndexNow, sendDue } from './indexnow.ts'
+import { IndexNow, readIndexNow } from './indexnow.ts'
 import { notePageGone, notePages } from './page-facts.ts'
 import { replaceRedirects } from './stored-redirects.ts'
 
@@ -29,6 +30,7 @@ let domain: DomainId
 let nowMs = Date.parse('2026-11-15T12:00:00Z')
 beforeEach(async () => {
   await pool.query('delete from account')
+  await pool.query('truncate task')
   domain = await queue.domain()
   await set(domain, { indexnow: true })
   await pool.query(`update domain set custom_domain = 'red.example', indexnow_key = $1`, [KEY])
@@ -37,11 +39,14 @@ beforeEach(async () => {
 })
 
 const robots = { siteOf: async () => null, rules: async () => null } as never
-const send = (waitMs = 10_000) => {
+const indexNow = new IndexNow({
+  ...{ pool, url: `${engine.origin}/indexnow`, origins: engine.options.origins, robots, log: silentLog() },
+  clock: { nowMs: () => nowMs },
+})
+const send = async (waitMs = 10_000) => {
   nowMs += waitMs
-  const { origins } = engine.options
-  const clock = { nowMs: () => nowMs }
-  return sendDue({ pool, url: `${engine.origin}/indexnow`, origins, robots, clock, log: silentLog() })
+  await bringForward(pool, waitMs)
+  return (await runDueTasks(pool, indexNow)) > 0
 }
 const page = (path: string) => pageId(domain, path as PagePath)
 const note = (path: string, text: string, isIndexable = true) =>
@@ -51,8 +56,8 @@ const sent = () => told.map(({ urlList }) => urlList.map((one) => one.replace('h
 it('tells what appeared, changed or went, gathered for ten seconds; nothing that stayed or never was listed', async () => {
   await note('/a', '1')
   await note('/hidden', '1', false)
-  assert.equal(await send(9_999), false)
-  assert.equal(await send(1), true)
+  assert.equal(await send(9_000), false)
+  assert.equal(await send(1_000), true)
   assert.deepEqual(told[0], {
     ...{ host: 'red.example', key: KEY, keyLocation: `https://red.example/${KEY}.txt` },
     urlList: ['https://red.example/a'],
@@ -143,12 +148,14 @@ it('tries again for a day, and shows a refusal', async () => {
 })
 
 it('sends 10,000 at once, and more an hour later', async () => {
-  const list = (first: number, last: number) =>
-    pool.query(
+  const list = async (first: number, last: number) => {
+    await pool.query(
       `insert into page_fact (domain_id, path, text_hash, changed_at, rendered_at, is_listed, untold_at)
        select $1, '/p' || n, '', $2, $2, true, $2 from generate_series($3::int, $4::int) n`,
       [domain, new Date(nowMs), first, last],
     )
+    await askForSubjects(pool, indexNow)
+  }
   await list(1, 10_000)
   await send()
   await list(10_001, 20_001)

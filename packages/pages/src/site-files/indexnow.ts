@@ -4,24 +4,24 @@ import { RuleBook } from '@prepaint/contract/rules/rule-book.ts'
 import { readDomainSettings } from '@prepaint/contract/settings/domain-settings.ts'
 import { readOrigin } from '@prepaint/outbound'
 import { type OriginPool, sendRequest } from '@prepaint/outbound/client'
+import type { Task, TaskKind } from '@prepaint/postgres/tasks'
 import type { Clock } from '@prepaint/runtime/clock.ts'
 import type { Log } from '@prepaint/runtime/log.ts'
-import { startWhileDue } from '@prepaint/runtime/while-due.ts'
 import type pg from 'pg'
+import { INDEXNOW_TASK } from './page-facts.ts'
 import type { RobotsFiles } from './robots-files.ts'
 import { isOpen } from './sitemap.ts'
 import { redirectMapOf } from './stored-redirects.ts'
 
 /** The protocol's limit of a batch. */
 const BATCH = 10_000
-const GATHER_MS = 10_000
-const LEASE_MS = 60_000
+/** While a node sends, and the first pause after a failure. */
+const SENDING_MS = 60_000
 const HOUR_MS = 3_600_000
 const RETRIED_MS = 24 * HOUR_MS
-const POLL_MS = 2_000
 const SILENCE_MS = 20_000
 
-type Deps = {
+export type IndexNowParts = {
   pool: pg.Pool
   /** The operator's endpoint. */
   url: string
@@ -31,51 +31,10 @@ type Deps = {
   log: Log
 }
 
-/** Tells search engines of changed pages (indexnow.org). Nodes take different domains. */
-export function startIndexNow(deps: Deps): { close(): Promise<void> } {
-  return startWhileDue(
-    POLL_MS,
-    () => sendDue(deps),
-    (error) =>
-      deps.log.warn({ err: error }, 'changed pages could not be told to search engines; it is tried again'),
-  )
-}
-
 type Changed = { path: string; untold_at: Date; is_covered: boolean }
 
-/** False: no domain is due. */
-export async function sendDue(deps: Deps): Promise<boolean> {
-  const { pool, clock, log } = deps
-  const nowMs = clock.nowMs()
-  const due = await claimDue(pool, nowMs)
-  if (due === undefined) return false
-  const { id: domain, failingSince } = due
-  const { rows } = await pool.query<Changed>(
-    `select path, untold_at, is_covered from page_fact
-      where domain_id = $1 and untold_at is not null order by untold_at, path limit $2`,
-    [domain, BATCH + 1],
-  )
-  const changed = rows.slice(0, BATCH)
-  const urlList = due.isOn ? await urlsOf(deps, due, changed) : []
-  const isSent = urlList.length > 0
-  const status = isSent ? await post(deps, due, urlList).catch(() => null) : null
-  const failingMs = nowMs - (failingSince?.getTime() ?? nowMs)
-  const isFailing = isSent && (status === null || status === 429 || status >= 500)
-  const isRetried = isFailing && failingMs < RETRIED_MS
-  if (isRetried) log.debug({ domain, status }, 'search engines took no changed pages')
-  else await forget(pool, domain, changed)
-  const pauseMs = isRetried ? Math.min(HOUR_MS, LEASE_MS + failingMs) : rows.length > BATCH ? HOUR_MS : 0
-  await pool.query(
-    `update indexnow_state set next_at = $2, failing_since = case when $3 then coalesce(failing_since, $4) end,
-            status = case when $5 then $6 else status end, sent_at = case when $5 then $4 else sent_at end
-      where domain_id = $1`,
-    [domain, new Date(nowMs + pauseMs), isRetried, new Date(nowMs), isSent, status],
-  )
-  return true
-}
-
 /** `isOn` false: switched off since it was noted, or inactive. */
-type Due = {
+type Batch = {
   id: DomainId
   name: DomainName
   originUrl: string
@@ -85,38 +44,102 @@ type Due = {
   failingSince: Date | null
 }
 
-async function claimDue(pool: pg.Pool, nowMs: number): Promise<Due | undefined> {
-  const { rows } = await pool.query<Due>({
-    name: 'indexnow-claim',
-    text: `with due as (
-       select f.domain_id from page_fact f left join indexnow_state s using (domain_id)
-        where f.untold_at <= $2 and (s.next_at is null or s.next_at <= $1) limit 1
-     ), claimed as (
-       insert into indexnow_state as known (domain_id, next_at) select domain_id, $3 from due
-       on conflict (domain_id) do update set next_at = excluded.next_at where known.next_at <= $1
-       returning domain_id, failing_since)
-     select d.id, d.custom_domain as name, d.origin_url as "originUrl", d.settings, d.indexnow_key as key,
-            d.is_active and a.suspended_at is null and d.indexnow_key is not null
-              and d.settings->'indexnow' = 'true' as "isOn", c.failing_since as "failingSince"
-       from claimed c join domain d on d.id = c.domain_id join account a on a.id = d.account_id`,
-    values: [new Date(nowMs), new Date(nowMs - GATHER_MS), new Date(nowMs + LEASE_MS)],
-  })
-  return rows[0]
+/**
+ * Tells search engines of changed pages (indexnow.org): a task for each domain with such pages, asked for by the
+ * statements that note them (`page-facts.ts`).
+ *
+ * `indexnow_state.next_at` is not the due time of the task, but the time before which nothing is sent, whoever asks: it
+ * keeps the pauses of failures and of full batches. Nodes of version 0.2.0 claim domains by it, so the two never send at once.
+ */
+export class IndexNow implements TaskKind {
+  readonly name = INDEXNOW_TASK
+  readonly slots = 2
+  readonly perAccount = 1
+  readonly faultMessage = 'changed pages could not be told to search engines; it is tried again'
+  readonly subjects = `
+    select d.id as key, d.account_id, now() as due_at from domain d
+     where exists (select from page_fact f where f.domain_id = d.id and f.untold_at is not null)`
+  readonly #parts: IndexNowParts
+
+  constructor(parts: IndexNowParts) {
+    this.#parts = parts
+  }
+
+  async run({ key }: Task): Promise<number | null> {
+    const { pool, clock, log } = this.#parts
+    const domain = Number(key) as DomainId
+    const nowMs = clock.nowMs()
+    const batch = await this.#begin(domain, nowMs)
+    if (batch === null) return this.#msUntilNext(domain, nowMs)
+    const { rows } = await pool.query<Changed>(
+      `select path, untold_at, is_covered from page_fact
+        where domain_id = $1 and untold_at is not null order by untold_at, path limit $2`,
+      [domain, BATCH + 1],
+    )
+    const changed = rows.slice(0, BATCH)
+    const urlList = batch.isOn ? await urlsOf(this.#parts, batch, changed) : []
+    const isSent = urlList.length > 0
+    const status = isSent ? await post(this.#parts, batch, urlList).catch(() => null) : null
+    const failingMs = nowMs - (batch.failingSince?.getTime() ?? nowMs)
+    const isFailing = isSent && (status === null || status === 429 || status >= 500)
+    const isRetried = isFailing && failingMs < RETRIED_MS
+    if (isRetried) log.debug({ domain, status }, 'search engines took no changed pages')
+    else await forget(pool, domain, changed)
+    let pauseMs = 0
+    if (isRetried) pauseMs = Math.min(HOUR_MS, SENDING_MS + failingMs)
+    else if (rows.length > BATCH) pauseMs = HOUR_MS
+    await pool.query(
+      `update indexnow_state set next_at = $2, failing_since = case when $3 then coalesce(failing_since, $4) end,
+              status = case when $5 then $6 else status end, sent_at = case when $5 then $4 else sent_at end
+        where domain_id = $1`,
+      [domain, new Date(nowMs + pauseMs), isRetried, new Date(nowMs), isSent, status],
+    )
+    return pauseMs === 0 ? null : pauseMs
+  }
+
+  /** Returns null if it is too early, or if the domain is gone. */
+  async #begin(domain: DomainId, nowMs: number): Promise<Batch | null> {
+    const { rows } = await this.#parts.pool.query<Batch>({
+      name: 'indexnow-begin',
+      text: `with begun as (
+         insert into indexnow_state as known (domain_id, next_at) select id, $3 from domain where id = $1
+         on conflict (domain_id) do update set next_at = excluded.next_at where known.next_at <= $2
+         returning domain_id, failing_since)
+       select d.id, d.custom_domain as name, d.origin_url as "originUrl", d.settings, d.indexnow_key as key,
+              d.is_active and a.suspended_at is null and d.indexnow_key is not null
+                and d.settings->'indexnow' = 'true' as "isOn", b.failing_since as "failingSince"
+         from begun b join domain d on d.id = b.domain_id join account a on a.id = d.account_id`,
+      values: [domain, new Date(nowMs), new Date(nowMs + SENDING_MS)],
+    })
+    return rows[0] ?? null
+  }
+
+  async #msUntilNext(domain: DomainId, nowMs: number): Promise<number | null> {
+    const { rows } = await this.#parts.pool.query<{ next_at: Date }>(
+      'select next_at from indexnow_state where domain_id = $1',
+      [domain],
+    )
+    return rows[0] === undefined ? null : Math.max(1_000, rows[0].next_at.getTime() - nowMs)
+  }
 }
 
 /** Without pages that no sitemap would list and none has listed. */
-async function urlsOf(deps: Deps, due: Due, changed: readonly Changed[]): Promise<string[]> {
-  const settings = readDomainSettings(due.settings)
-  const redirects = await redirectMapOf(deps.pool, due.id)
-  const robots = await deps.robots.rules(await deps.robots.siteOf({ ...due, settings }))
+async function urlsOf(parts: IndexNowParts, batch: Batch, changed: readonly Changed[]): Promise<string[]> {
+  const settings = readDomainSettings(batch.settings)
+  const redirects = await redirectMapOf(parts.pool, batch.id)
+  const robots = await parts.robots.rules(await parts.robots.siteOf({ ...batch, settings }))
   const rules = new RuleBook(settings.rules)
   const listed = changed.filter(({ path, is_covered: isCovered }) =>
     isOpen(path, { robots, rules, redirects: isCovered ? null : redirects }),
   )
-  return listed.map(({ path }) => `https://${due.name}${path}`)
+  return listed.map(({ path }) => `https://${batch.name}${path}`)
 }
 
-async function post({ url, origins }: Deps, { name, key }: Due, urlList: string[]): Promise<number> {
+async function post(
+  { url, origins }: IndexNowParts,
+  { name, key }: Batch,
+  urlList: string[],
+): Promise<number> {
   const { origin: base, pathname, search } = new URL(url)
   const origin = readOrigin(base, 'own')
   const batch = { host: name, key, keyLocation: `https://${name}/${key}.txt`, urlList }

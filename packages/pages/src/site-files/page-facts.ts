@@ -72,6 +72,16 @@ function isOwn(canonical: string, { name, path, query }: Address): boolean {
 /** Whether the owner wants search engines to be told. */
 const IS_TOLD = `(select settings->'indexnow' = 'true' from domain where id = known.domain_id)`
 
+export const INDEXNOW_TASK = 'indexnow'
+
+/**
+ * Asks for the task that tells search engines, in the statement that notes changed pages: `noted` has their `domain_id`.
+ * Changes of ten seconds are told together.
+ */
+export const askToTell = (noted: string) =>
+  `select ask_task('${INDEXNOW_TASK}', d.id::text, d.account_id, clock_timestamp() + interval '10 seconds')
+     from domain d where d.id in (select domain_id from ${noted})`
+
 export type NotedPage = { page: PageId; facts: PageFacts; nowMs: number }
 
 /** After pages were stored. One that was stored with another status than 200 is not listed. */
@@ -94,7 +104,8 @@ export async function notePages(db: Queryable, all: readonly NotedPage[]): Promi
               settings->'indexnow' = 'true' as is_told
          from json_to_recordset($1)
            as asked (domain_id integer, path text, changed_at timestamptz, hash text, is_indexable boolean)
-         join domain on domain.id = asked.domain_id)
+         join domain on domain.id = asked.domain_id
+     ), noted as (
      insert into page_fact as known (domain_id, path, text_hash, changed_at, rendered_at, is_listed, untold_at)
      select domain_id, path, text_hash, changed_at, changed_at, is_listed, case when is_listed and is_told then changed_at end
        from given order by domain_id, path
@@ -103,7 +114,10 @@ export async function notePages(db: Queryable, all: readonly NotedPage[]): Promi
        untold_at = case when (known.is_listed or excluded.is_listed)
                           and (known.is_listed, known.text_hash) <> (excluded.is_listed, excluded.text_hash)
                           and ${IS_TOLD} then excluded.rendered_at else known.untold_at end,
-       text_hash = excluded.text_hash, rendered_at = excluded.rendered_at, is_listed = excluded.is_listed`,
+       text_hash = excluded.text_hash, rendered_at = excluded.rendered_at, is_listed = excluded.is_listed
+     returning domain_id, untold_at, rendered_at
+     ), untold as (select domain_id from noted where untold_at = rendered_at)
+     ${askToTell('untold')}`,
     values: [JSON.stringify(rows)],
   })
 }
@@ -111,9 +125,13 @@ export async function notePages(db: Queryable, all: readonly NotedPage[]): Promi
 /** After a redirect: the path is no page. */
 export async function notePageGone(db: Queryable, page: PageId, nowMs: number): Promise<void> {
   await db.query(
-    `update page_fact known
-        set is_listed = false, untold_at = case when ${IS_TOLD} then $3 else untold_at end
-      where domain_id = $1 and path = $2 and is_listed`,
+    `with gone as (
+       update page_fact known
+          set is_listed = false, untold_at = case when ${IS_TOLD} then $3 else untold_at end
+        where domain_id = $1 and path = $2 and is_listed
+       returning domain_id, untold_at
+     ), untold as (select domain_id from gone where untold_at = $3)
+     ${askToTell('untold')}`,
     [page.domain, page.path, new Date(nowMs)],
   )
 }

@@ -9,6 +9,7 @@ import type { Log } from '@prepaint/runtime/log.ts'
 import type pg from 'pg'
 import { forgetVisits } from '../store/last-visits.ts'
 import { etagOf } from '../store/stored-page.ts'
+import { askToTell } from './page-facts.ts'
 import { addVersion, newestContent } from './versions.ts'
 
 /** `external`: it leads to another host. `shadows_page`: a stored page is behind it. */
@@ -116,13 +117,16 @@ const COVERED_LIMIT = 100_000
 /** Tells search engines of listed pages whose redirects appeared or went. */
 async function noteCovered(db: Queryable, domain: DomainId, covered: readonly Covered[]): Promise<void> {
   await db.query(
-    `update page_fact set untold_at = now(), is_covered = true
+    `with untold as (
+     update page_fact set untold_at = now(), is_covered = true
       where domain_id = $1 and path in (
         select f.path from domain d join page_fact f on f.domain_id = d.id and f.is_listed
          where d.id = $1 and d.settings->'indexnow' = 'true'
            and exists (select from json_to_recordset($2) as covered (low text collate "C", high text collate "C")
                         where f.path >= covered.low and f.path < covered.high)
-         order by f.path limit ${COVERED_LIMIT} for update of f)`,
+         order by f.path limit ${COVERED_LIMIT} for update of f)
+     returning domain_id)
+     ${askToTell('untold')}`,
     [domain, JSON.stringify(covered)],
   )
 }
