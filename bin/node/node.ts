@@ -26,7 +26,7 @@ import { firstAccountLine } from './first-account.ts'
 import { checkPorts, type ListenWhere, listen } from './listen.ts'
 import { startPeopleFirst } from './people-first.ts'
 import { createReadinessCheck, createReadinessServer } from './readiness.ts'
-import { startRetention } from './retention.ts'
+import { Retention } from './retention.ts'
 import { SCHEMA } from './schema.ts'
 import { wireApi } from './wire-api.ts'
 import { checkMasterKey, wireCertificates, wireOrdering } from './wire-certificates.ts'
@@ -147,7 +147,7 @@ async function openBase(start: Start, opened: Base['opened'], isDraining: () => 
   const listener = await createListener(connection, log)
   opened.add('listener', () => listener.close())
   const tasks = new TaskRunner(pool, listener, log)
-  opened.add('retention', startRetention({ pool, clock, log }).close)
+  tasks.add(new Retention(pool, clock, log))
   const guard = createAddressGuard(config.allowedPrivateOrigins)
   const metrics = wireMetrics({ config, pool, listener, clock, log })
   const vault = createVault({ pool, keys: config.secretKeys, dataDir })

@@ -1,10 +1,12 @@
 import { it } from 'node:test'
+import { createListener } from '@prepaint/postgres/listener.ts'
+import { TaskRunner } from '@prepaint/postgres/tasks'
 import { systemClock } from '@prepaint/runtime/clock.ts'
 import { silentLog } from '@prepaint/runtime/log.ts'
 import { until } from '../../test/support/condition.ts'
 import { openTestDatabase } from '../../test/support/database.ts'
 import { addTestDomain } from '../../test/support/traffic.ts'
-import { startRetention } from './retention.ts'
+import { Retention } from './retention.ts'
 
 const OLD = {
   job: `insert into job (domain_id, account_id, path, priority, state, turn, finished_at)
@@ -21,14 +23,20 @@ const OLD = {
 
 // Proves decided "Retention"
 it('every table is tidied, again and again, though one fails', async (t) => {
-  const { pool } = await openTestDatabase()
+  const { pool, connection } = await openTestDatabase()
   await addTestDomain(pool, 'a.example')
   await pool.query('alter table unstored_page rename to elsewhere')
   const counts = Object.keys(OLD).map((table) => `(select count(*) from ${table})`)
   const isGone = async () =>
     (await pool.query<{ n: number }>(`select (${counts.join(' + ')})::int as n`)).rows[0]!.n === 0
-  const retention = startRetention({ pool, clock: systemClock, log: silentLog(), everyMs: 50 })
-  t.after(() => retention.close())
+  const listener = await createListener(connection, silentLog())
+  const tasks = new TaskRunner(pool, listener, silentLog())
+  tasks.add(new Retention(pool, systemClock, silentLog(), 50))
+  tasks.start()
+  t.after(async () => {
+    await tasks.close()
+    await listener.close()
+  })
   for (const _round of [1, 2]) {
     for (const sql of Object.values(OLD)) await pool.query(sql)
     await until('all that is old is gone', isGone)

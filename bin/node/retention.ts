@@ -7,6 +7,7 @@ import { removeOldVisits } from '@prepaint/pages/store/last-visits.ts'
 import { removeOldDigests } from '@prepaint/pages/store/page-digests.ts'
 import { removeExpired, removeOldLastRenders } from '@prepaint/pages/store/remove-expired.ts'
 import { removeOldUnstored } from '@prepaint/pages/store/stored-page.ts'
+import type { Task, TaskKind } from '@prepaint/postgres/tasks'
 import type { Clock } from '@prepaint/runtime/clock.ts'
 import type { Log } from '@prepaint/runtime/log.ts'
 import { removeOldCounts, removeOldSecrets, removeOldSignIns } from '@prepaint/service/accounts/retention.ts'
@@ -17,53 +18,57 @@ import type pg from 'pg'
 
 const EVERY_MS = 3_600_000
 
-/** Runs at startup and every hour. Nodes take different rows. An error in one table does not affect others. */
-export function startRetention(deps: { pool: pg.Pool; clock: Clock; log: Log; everyMs?: number }): {
-  close(): Promise<void>
-} {
-  const { pool, clock, log, everyMs = EVERY_MS } = deps
-  const closing = new AbortController()
-  const { signal } = closing
-  const tables: Record<string, () => Promise<number>> = {
-    jobs: () => removeOldJobs(pool, { signal }),
-    records: () => removeOldRecords(pool, { signal }),
-    'last renders': () => removeOldLastRenders(pool, { signal }),
-    unstored: () => removeOldUnstored(pool, clock.nowMs()),
-    pages: () => removeExpired(pool, { signal }),
-    digests: () => removeOldDigests(pool, { signal }),
-    inspections: () => removeOldInspections(pool, { signal }),
-    'rule tries': () => removeOldTries(pool, { signal }),
-    'page facts': () => removeOldFacts(pool, signal),
-    visits: () => removeOldVisits(pool, { signal }),
-    counts: () => removeOldCounts(pool, { signal }),
-    traffic: () => removeOldTraffic(pool, { signal }),
-    secrets: () => removeOldSecrets(pool, { signal }),
-    events: () => removeOldEvents(pool, { signal }),
-    incidents: () => removeOldIncidents(pool, { signal }),
-    'sign-ins': () => removeOldSignIns(pool, { signal }),
+/**
+ * Removes old rows every hour: a task for each group of tables, so that an error in one does not affect others. A node of
+ * version 0.2.0 does the same beside: the two take different rows.
+ */
+export class Retention implements TaskKind {
+  readonly name = 'retention'
+  readonly slots = 1
+  readonly perAccount = 1
+  readonly faultMessage = 'expired rows could not be removed; trying again'
+  readonly subjects: string
+  readonly #pool: pg.Pool
+  readonly #clock: Clock
+  readonly #log: Log
+  readonly #everyMs: number
+
+  constructor(pool: pg.Pool, clock: Clock, log: Log, everyMs = EVERY_MS) {
+    this.#pool = pool
+    this.#clock = clock
+    this.#log = log
+    this.#everyMs = everyMs
+    const names = Object.keys(REMOVALS).map((name) => `('${name}')`)
+    this.subjects = `select name as key, 0 as account_id, now() as due_at from (values ${names.join(', ')}) as v (name)`
   }
 
-  let running = run()
-  const timer = setInterval(() => {
-    running = running.then(run)
-  }, everyMs)
-  return {
-    async close() {
-      clearInterval(timer)
-      closing.abort()
-      await running
-    },
+  async run({ key: what }: Task, signal: AbortSignal): Promise<number | null> {
+    const remove = REMOVALS[what]
+    // Another version had a group of this name.
+    if (remove === undefined) return null
+    const removed = await remove(this.#pool, { signal, nowMs: this.#clock.nowMs() })
+    if (removed > 0) this.#log.info({ what, removed }, 'removed expired rows')
+    return this.#everyMs
   }
+}
 
-  async function run(): Promise<void> {
-    for (const [what, remove] of Object.entries(tables)) {
-      if (signal.aborted) return
-      try {
-        const removed = await remove()
-        if (removed > 0) log.info({ what, removed }, 'removed expired rows')
-      } catch (error) {
-        log.warn({ err: error, what }, 'expired rows could not be removed; trying again')
-      }
-    }
-  }
+type Removal = (pool: pg.Pool, options: { signal: AbortSignal; nowMs: number }) => Promise<number>
+
+const REMOVALS: Record<string, Removal> = {
+  jobs: removeOldJobs,
+  records: removeOldRecords,
+  'last renders': removeOldLastRenders,
+  unstored: (pool, { nowMs }) => removeOldUnstored(pool, nowMs),
+  pages: removeExpired,
+  digests: removeOldDigests,
+  inspections: removeOldInspections,
+  'rule tries': removeOldTries,
+  'page facts': (pool, { signal }) => removeOldFacts(pool, signal),
+  visits: removeOldVisits,
+  counts: removeOldCounts,
+  traffic: removeOldTraffic,
+  secrets: removeOldSecrets,
+  events: removeOldEvents,
+  incidents: removeOldIncidents,
+  'sign-ins': removeOldSignIns,
 }
