@@ -8,8 +8,8 @@ import type { Ended } from '@prepaint/pages/queue/jobs/await.ts'
 import { startWorker, type Worker } from '@prepaint/pages/queue/jobs/worker.ts'
 import { createProber } from '@prepaint/pages/queue/judging/prober.ts'
 import { createDeployWatch } from '@prepaint/pages/queue/upkeep/deploy.ts'
-import { startDeviceChecks } from '@prepaint/pages/queue/upkeep/device-checks.ts'
-import { startRefreshAhead } from '@prepaint/pages/queue/upkeep/refresh-ahead.ts'
+import { DeviceChecks } from '@prepaint/pages/queue/upkeep/device-checks.ts'
+import { RefreshAhead } from '@prepaint/pages/queue/upkeep/refresh-ahead.ts'
 import { startWarmRuns } from '@prepaint/pages/queue/warm/warm-runs.ts'
 import { IndexNow } from '@prepaint/pages/site-files/indexnow.ts'
 import { RobotsFiles } from '@prepaint/pages/site-files/robots-files.ts'
@@ -89,15 +89,15 @@ export async function wireWorker(deps: {
   const get = { origins, userAgent: identityOf(config) }
   const warmRuns = startWarmRuns({ pool, listener, plans: config.plans, get, openHeaders, clock, log })
   const indexNow = wireIndexNow({ config, tasks, pool, get, openHeaders, clock, log })
-  const ahead = startRefreshAhead({ pool, plans: config.plans, clock, log })
-  const deviceChecks = startDeviceChecks({ pool, plans: config.plans, clock, log })
+  tasks.add(new RefreshAhead(pool, config.plans, clock))
+  tasks.add(new DeviceChecks(pool, config.plans, clock))
   return {
     get running() {
       return worker.running
     },
     enqueueLive: worker.enqueueLive,
     async close(deadlineMs) {
-      await Promise.all([warmRuns.close(), ahead.close(), deviceChecks.close()])
+      await warmRuns.close()
       indexNow?.close()
       origins.close()
       await worker.close(deadlineMs)

@@ -13,13 +13,14 @@ import {
 import { DEFAULT_PLANS } from '@prepaint/contract/settings/plans.ts'
 import type { ClaimedJob } from '@prepaint/pages/queue/jobs/claim.ts'
 import { refreshPages } from '@prepaint/pages/queue/jobs/enqueue.ts'
-import { checkDueDomains } from '@prepaint/pages/queue/upkeep/device-checks.ts'
+import { DeviceChecks } from '@prepaint/pages/queue/upkeep/device-checks.ts'
 import { listPages, listStoredPaths } from '@prepaint/pages/store/list-pages.ts'
 import { countStored } from '@prepaint/pages/store/purge.ts'
 import { transaction } from '@prepaint/postgres/transaction.ts'
 import { updateDomain } from '@prepaint/service/sites/domain-changes.ts'
 import { findOwnedDomain } from '@prepaint/service/sites/domains.ts'
 import { GOOGLEBOT, openEdge, path } from '../../../../test/support/edge.ts'
+import { askForSubjects, bringForward, runDueTasks } from '../../../../test/support/tasks.ts'
 
 const PHONE = GOOGLEBOT.replace('compatible', 'Android 6.0.1; compatible')
 const RED = 'red.example' as DomainName
@@ -108,9 +109,12 @@ describe('`auto`', () => {
     await devices('auto')
     // Comparisons are dated by the database.
     const startMs = Date.now()
+    const checks = new DeviceChecks(edge.pool, DEFAULT_PLANS, edge)
+    await askForSubjects(edge.pool, checks)
     const due = async (days: number) => {
       edge.wait(startMs + days * 86_400_000 - edge.nowMs())
-      await checkDueDomains({ pool: edge.pool, plans: DEFAULT_PLANS, clock: edge })
+      await bringForward(edge.pool, 300_000)
+      assert.equal(await runDueTasks(edge.pool, checks), 1)
       const { rows } = await edge.pool.query<{ path: string; is_both: boolean }>(
         `delete from job where state = 'queued' returning path, is_both`,
       )

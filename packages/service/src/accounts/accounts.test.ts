@@ -5,15 +5,15 @@ import { it } from 'node:test'
 import type { DomainId } from '@prepaint/contract/ids.ts'
 import { DEFAULT_PLANS, planNamed, readPlans } from '@prepaint/contract/settings/plans.ts'
 import { enqueue } from '@prepaint/pages/queue/jobs/enqueue.ts'
-import { refreshAhead } from '@prepaint/pages/queue/upkeep/refresh-ahead.ts'
+import { RefreshAhead } from '@prepaint/pages/queue/upkeep/refresh-ahead.ts'
 import { startWarm } from '@prepaint/pages/queue/warm/warm.ts'
 import { limitReached, overQuota, readQuota, takeRender } from '@prepaint/pages/quota.ts'
-import { createStaleFinder } from '@prepaint/pages/store/last-visits.ts'
 import { systemClock } from '@prepaint/runtime/clock.ts'
 import { invalidatedBy, openTestDatabase } from '../../../../test/support/database.ts'
 import { openFolder } from '../../../../test/support/folder.ts'
 import { says } from '../../../../test/support/public-error.ts'
 import { paths } from '../../../../test/support/queue.ts'
+import { askForSubjects, runDueTasks } from '../../../../test/support/tasks.ts'
 import { addTestDomain } from '../../../../test/support/traffic.ts'
 import { openWarm } from '../../../../test/support/warm.ts'
 import { createAccount, findAccount, setPlan, setSuspended } from './accounts.ts'
@@ -160,8 +160,9 @@ it('of a suspended account what waits is cancelled, and its warm; nothing more i
 
   await startWarm(queue.pool, domain)
   await warm.read(domain)
-  const ahead = { plans: DEFAULT_PLANS, clock: systemClock, stalest: createStaleFinder() }
-  while (await refreshAhead({ pool: queue.pool, ...ahead })) {}
+  const ahead = new RefreshAhead(queue.pool, DEFAULT_PLANS, systemClock)
+  await askForSubjects(queue.pool, ahead)
+  assert.equal(await runDueTasks(queue.pool, ahead), 2)
   await warm.step()
   assert.equal((await warm.progress(domain)).state, 'cancelled')
   assert.deepEqual(await queue.column(`select domain_id from job where state = 'queued'`), [other, other])

@@ -9,10 +9,12 @@ import {
 } from '@prepaint/contract/settings/domain-settings.ts'
 import { type PlanCatalogue, planNamed } from '@prepaint/contract/settings/plans.ts'
 import { cancelJobs, cancelMobileJobs, deleteJobs } from '@prepaint/pages/queue/jobs/cancel.ts'
+import { REFRESH_AHEAD_TASK } from '@prepaint/pages/queue/upkeep/refresh-ahead.ts'
 import { addVersion } from '@prepaint/pages/site-files/versions.ts'
 import { deleteMobilePages, purgeAhead, purgePages } from '@prepaint/pages/store/purge.ts'
 import { outdatedPages } from '@prepaint/pages/store/stale-pages.ts'
 import { letTakeLong } from '@prepaint/postgres/long-statements.ts'
+import { askTask } from '@prepaint/postgres/tasks'
 import { type Queryable, retriedTransaction, transaction } from '@prepaint/postgres/transaction.ts'
 import { announceAccount, announceHost } from '@prepaint/runtime/invalidation.ts'
 import type pg from 'pg'
@@ -71,12 +73,14 @@ export async function createDomain(
   return transaction(pool, async (client) => {
     await client.query('select from account where id = $1 for no key update', [account])
     await checkSiteLimit(client, view.plans, account)
-    const { rowCount } = await client.query(
+    const { rows } = await client.query<{ id: DomainId }>(
       `insert into domain (account_id, custom_domain, origin_url) values ($1, $2, $3)
-       on conflict (custom_domain) do nothing`,
+       on conflict (custom_domain) do nothing returning id`,
       [account, input.name, input.originUrl],
     )
-    if (rowCount === 0) throw new AppError('domain_exists')
+    const id = rows[0]?.id
+    if (id === undefined) throw new AppError('domain_exists')
+    await askTask(client, { kind: REFRESH_AHEAD_TASK, key: id, accountId: account })
     await announceHost(client, input.name)
     const { settings: _, indexnow_key: __, ...domain } = await foundDomain(client, account, input.name, view)
     return domain

@@ -7,10 +7,10 @@ import { DEFAULT_PLANS } from '@prepaint/contract/settings/plans.ts'
 import { silentLog } from '@prepaint/runtime/log.ts'
 import { invalidatedBy } from '../../../../../test/support/database.ts'
 import { openQueue, paths } from '../../../../../test/support/queue.ts'
-import { createStaleFinder } from '../../store/last-visits.ts'
+import { askForSubjects, runDueTasks } from '../../../../../test/support/tasks.ts'
 import { enqueue } from '../jobs/enqueue.ts'
 import { AGREEING_PAGES, createDeployWatch, DEPLOYS_A_DAY } from './deploy.ts'
-import { AHEAD_AT_ONCE, refreshAhead } from './refresh-ahead.ts'
+import { AHEAD_AT_ONCE, RefreshAhead } from './refresh-ahead.ts'
 
 const queue = await openQueue()
 
@@ -115,7 +115,7 @@ describe('no deploy', () => {
 
 describe('refreshing ahead', () => {
   const clock = { atMs: Date.now(), nowMs: () => clock.atMs }
-  beforeEach(() => queue.pool.query('delete from domain'))
+  beforeEach(() => queue.pool.query('delete from domain; truncate task'))
 
   /** Page `n` is `ages[n]` hours old and was asked for `n` hours ago. */
   async function site(ages: readonly number[], plan = 'enterprise'): Promise<DomainId> {
@@ -124,13 +124,13 @@ describe('refreshing ahead', () => {
     await queue.visited(domain, ages.length)
     return domain
   }
-  const refresh = () =>
-    refreshAhead({ pool: queue.pool, plans: DEFAULT_PLANS, clock, stalest: createStaleFinder() })
+  const refresh = () => runDueTasks(queue.pool, new RefreshAhead(queue.pool, DEFAULT_PLANS, clock))
   async function look(): Promise<string[]> {
-    while (await refresh()) {}
+    await askForSubjects(queue.pool, new RefreshAhead(queue.pool, DEFAULT_PLANS, clock))
+    while ((await refresh()) > 0) {}
     return queue.column<string>(`select path from job where state = 'queued' and priority = 1 order by turn`)
   }
-  const again = () => queue.pool.query(`update freshness set next_at = now()`)
+  const again = () => queue.pool.query(`update task set due_at = now()`)
   const end = () =>
     queue.pool.query(`update job set state = 'done', finished_at = now() where state = 'queued'`)
   const thirty = (count: number) => Array<number>(count).fill(30)
@@ -222,6 +222,7 @@ describe('refreshing ahead', () => {
   it('several nodes queue each page once, and count it once', async () => {
     await site(thirty(10))
     await site([30, 30])
+    await askForSubjects(queue.pool, new RefreshAhead(queue.pool, DEFAULT_PLANS, clock))
     await Promise.all(Array.from({ length: 6 }, refresh))
     assert.equal((await look()).length, 12)
     assert.deepEqual(await queue.column('select ahead from freshness order by ahead'), [2, 10])

@@ -6,6 +6,7 @@ import { buildBefore, compareBuilds, markBuildStale } from '../../store/stale-pa
 import type { ClaimedJob } from '../jobs/claim.ts'
 import type { Completion } from '../jobs/complete.ts'
 import type { Found } from '../judging/effect.ts'
+import { REFRESH_AHEAD_TASK } from './refresh-ahead.ts'
 
 /** Pages that must have changed from the old build to the new one ... */
 export const AGREEING_PAGES = 3
@@ -52,13 +53,15 @@ export function createDeployWatch(deps: { pool: pg.Pool; clock: Clock; log: Log 
 /** Only one node gets true. Unfinished work is repeated by the next call after a minute. */
 async function isWithinLimit(pool: pg.Pool, domain: DomainId): Promise<boolean> {
   const { rowCount } = await pool.query(
-    `insert into freshness as known (domain_id, deploys) select id, array[now()] from domain where id = $1
+    `with counted as (
+     insert into freshness as known (domain_id, deploys) select id, array[now()] from domain where id = $1
      on conflict (domain_id) do update set
-       deploys = array(select at from unnest(known.deploys) at where at > now() - interval '1 day') || now(),
-       next_at = now()
+       deploys = array(select at from unnest(known.deploys) at where at > now() - interval '1 day') || now()
        where (select count(*) from unnest(known.deploys) at where at > now() - interval '1 day') < $2
-         and not exists (select from unnest(known.deploys) at where at > now() - interval '1 minute')`,
-    [domain, DEPLOYS_A_DAY],
+         and not exists (select from unnest(known.deploys) at where at > now() - interval '1 minute')
+     returning domain_id)
+     select ask_task($3, d.id::text, d.account_id) from counted join domain d on d.id = counted.domain_id`,
+    [domain, DEPLOYS_A_DAY, REFRESH_AHEAD_TASK],
   )
   return rowCount === 1
 }

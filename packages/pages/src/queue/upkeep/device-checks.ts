@@ -8,10 +8,9 @@ import {
   requestComparison,
 } from '@prepaint/contract/settings/devices.ts'
 import type { PlanCatalogue } from '@prepaint/contract/settings/plans.ts'
+import type { Task, TaskKind } from '@prepaint/postgres/tasks'
 import { type Queryable, transaction } from '@prepaint/postgres/transaction.ts'
 import type { Clock } from '@prepaint/runtime/clock.ts'
-import type { Log } from '@prepaint/runtime/log.ts'
-import { startWhileDue } from '@prepaint/runtime/while-due.ts'
 import type pg from 'pg'
 import { readQuota } from '../../quota.ts'
 import { lastRenderedPaths } from '../../store/keep-page.ts'
@@ -22,7 +21,7 @@ export const COMPARED_PAGES = 5
 const COMPARED_MS = 7 * 86_400_000
 /** A page that could not be compared costs a render each time. */
 const FAILED_MS = 86_400_000
-const POLL_MS = 5 * 60_000
+const EVERY_MS = 5 * 60_000
 
 /** Renders pages for desktops and phones, and compares them: packages/pages/src/queue/judging/compare-devices.ts. */
 export async function checkDevices(
@@ -35,32 +34,44 @@ export async function checkDevices(
   return enqueue(client, domain, paths, priority, { variant: 'both' })
 }
 
-type Deps = { pool: pg.Pool; plans: PlanCatalogue; clock: Clock }
+/**
+ * For domains with `devices: "auto"`: some pages soon after the first crawler, and every week. One task for all domains.
+ * A node of version 0.2.0 does the same beside: the same paths join the same jobs.
+ */
+export class DeviceChecks implements TaskKind {
+  readonly name = 'device-checks'
+  readonly slots = 1
+  readonly perAccount = 1
+  readonly faultMessage = 'pages for desktops and phones could not be compared'
+  readonly subjects = `select 'all' as key, 0 as account_id, now() as due_at`
+  readonly #pool: pg.Pool
+  readonly #plans: PlanCatalogue
+  readonly #clock: Clock
 
-/** For domains with `devices: "auto"`: some pages soon after the first crawler, and every week. */
-export function startDeviceChecks(deps: Deps & { log: Log }, pollMs = POLL_MS): { close(): Promise<void> } {
-  return startWhileDue(
-    pollMs,
-    async () => {
-      await checkDueDomains(deps)
-      return false
-    },
-    (error) => deps.log.warn({ err: error }, 'pages for desktops and phones could not be compared'),
-  )
-}
+  constructor(pool: pg.Pool, plans: PlanCatalogue, clock: Clock) {
+    this.#pool = pool
+    this.#plans = plans
+    this.#clock = clock
+  }
 
-export async function checkDueDomains({ pool, plans, clock }: Deps): Promise<void> {
-  const { rows } = await pool.query<{ id: DomainId }>(
-    `select d.id from domain d join account a on a.id = d.account_id
-      where d.settings ->> 'devices' = 'auto' and d.is_active and a.suspended_at is null order by d.id`,
-  )
-  const nowMs = clock.nowMs()
-  for (const { id } of rows) {
-    const paths = await duePaths(pool, id, nowMs)
-    const quota = paths.length === 0 ? null : await readQuota(pool, plans, id, nowMs)
-    if (quota === null || quota.used + 2 * paths.length > quota.limit) continue
-    // At two nodes at once they are the same paths, which join the same jobs.
-    await transaction(pool, (client) => checkDevices(client, id, paths, 'warm')).catch((error) => {
+  async run(_task: Task, signal: AbortSignal): Promise<number> {
+    const { rows } = await this.#pool.query<{ id: DomainId }>(
+      `select d.id from domain d join account a on a.id = d.account_id
+        where d.settings ->> 'devices' = 'auto' and d.is_active and a.suspended_at is null order by d.id`,
+    )
+    for (const { id } of rows) {
+      signal.throwIfAborted()
+      await this.#check(id)
+    }
+    return EVERY_MS
+  }
+
+  async #check(domain: DomainId): Promise<void> {
+    const nowMs = this.#clock.nowMs()
+    const paths = await duePaths(this.#pool, domain, nowMs)
+    const quota = paths.length === 0 ? null : await readQuota(this.#pool, this.#plans, domain, nowMs)
+    if (quota === null || quota.used + 2 * paths.length > quota.limit) return
+    await transaction(this.#pool, (client) => checkDevices(client, domain, paths, 'warm')).catch((error) => {
       if (!(error instanceof AppError)) throw error
     })
   }
