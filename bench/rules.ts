@@ -3,10 +3,10 @@
  *   node bench/rules.ts
  */
 import { performance } from 'node:perf_hooks'
-import { RuleBook, USUAL_CATEGORY } from '@prepaint/contract/rules/rule-book.ts'
 import { MAX_RULES, type Rule, type RuleChange } from '@prepaint/contract/rules/schema.ts'
 import { edgeDomain } from '@prepaint/edge/request/domain.ts'
 import { Targets } from '@prepaint/edge/request/target.ts'
+import { RuleBook, USUAL_CATEGORY } from '@prepaint/runtime/rule-book.ts'
 import { startTestRenderer } from '../test/support/renderer.ts'
 import { markdownTable } from './markdown.ts'
 

@@ -34,7 +34,11 @@ const PATTERNS: [rule: string, pattern: RegExp, allowed: string[]][] = [
   [
     'only the door of a package re-exports',
     /^export (\*|\{[^}]*\}|type \{[^}]*\}) from /m,
-    ['packages/outbound/src/client/index.ts', 'packages/outbound/src/index.ts'],
+    [
+      'packages/outbound/src/client/index.ts',
+      'packages/outbound/src/index.ts',
+      'packages/outbound/src/sitemaps/index.ts',
+    ],
   ],
   ['nothing escapes the type checker', /\bas any\b|: any\b|@ts-(ignore|nocheck)|as unknown as/, []],
   [

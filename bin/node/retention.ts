@@ -1,5 +1,5 @@
-import { removeOldJobs } from '@prepaint/contract/outcome/job.ts'
 import { removeOldInspections } from '@prepaint/pages/inspection/inspections.ts'
+import { removeOldJobs } from '@prepaint/pages/queue/jobs/find-job.ts'
 import { removeOldRecords } from '@prepaint/pages/queue/judging/render-records.ts'
 import { removeOldTries } from '@prepaint/pages/queue/tries/rule-tries.ts'
 import { removeOldFacts } from '@prepaint/pages/site-files/page-facts.ts'

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import { availableParallelism, homedir, totalmem } from 'node:os'
 import path from 'node:path'
-import { DEFAULT_PLANS, type PlanCatalogue, readPlans } from '@prepaint/contract/settings/plans.ts'
+import { DEFAULT_PLANS, type PlanCatalogue } from '@prepaint/contract/settings/plans.ts'
 import type { AllowedRange } from '@prepaint/outbound/address-range'
 import type { AddressRanges } from '@prepaint/runtime/http/client-address.ts'
 import type { ClientLimits } from '@prepaint/runtime/http/client-limits.ts'
@@ -10,6 +10,7 @@ import { type MasterKeys, parseMasterKeys } from '@prepaint/service/certificates
 import { type MailSettings, parseMailFrom, parseSmtpUrl } from '@prepaint/service/mail/mail-settings.ts'
 import manifest from '../../package.json' with { type: 'json' }
 import { type IgnoredSetting, ignoredSettings } from './ignored-settings.ts'
+import { readPlans } from './plans.ts'
 import { type Environment, SettingsReader } from './settings.ts'
 
 export type NodeRole = 'edge' | 'api' | 'render'

@@ -1,9 +1,9 @@
 import type { Readable } from 'node:stream'
-
+import type { Origin } from '@prepaint/contract/site-files/site.ts'
 import type { OriginPool } from './client/pool.ts'
 import { type OriginResponse, sendRequest } from './client/request.ts'
 import { ownRequestHeaders, type ProxiedSite } from './headers.ts'
-import { type Origin, readOrigin } from './origin.ts'
+import { readOrigin } from './origin.ts'
 
 export type GetOptions = {
   origins: OriginPool

@@ -1,12 +1,11 @@
 import type { LookupAddress } from 'node:dns'
 import net from 'node:net'
 import tls from 'node:tls'
-
+import type { Origin } from '@prepaint/contract/site-files/site.ts'
 import { LRUCache } from 'lru-cache'
-
 import type { AddressGuard } from './address-guard.ts'
 import { type Lookup, lookupAddresses } from './lookup.ts'
-import { type Origin, parseHost } from './origin.ts'
+import { parseHost } from './origin.ts'
 
 export type ConnectFault = 'refused-address' | 'unresolvable' | 'unreachable' | 'timed-out'
 

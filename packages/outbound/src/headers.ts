@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http'
 
-import type { Origin } from './origin.ts'
+import type { Origin } from '@prepaint/contract/site-files/site.ts'
 
 export const VIA_NAME = 'prepaint'
 

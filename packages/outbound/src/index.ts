@@ -10,7 +10,6 @@ export {
   DEFAULT_PORTS,
   hostInUrl,
   type OpenOriginHeaders,
-  type Origin,
   originAt,
   parseAuthority,
   parseHost,

@@ -1,16 +1,5 @@
 import { isIP, isIPv6 } from 'node:net'
-
-export type Origin = {
-  protocol: 'http:' | 'https:'
-  /** As in a URL: IPv6 with brackets. */
-  hostname: string
-  port: number
-  authority: string
-  /** Key of the connection pool (owner, scheme, authority). Customers never share connections. */
-  key: string
-  /** The owner's, as name and value by turns. Sent to this address only. */
-  headers?: readonly string[]
-}
+import type { Origin } from '@prepaint/contract/site-files/site.ts'
 
 /** Returns names and values by turns. `all`: only those that passed requests get too. Never throws. */
 export type OpenOriginHeaders = (

@@ -1,7 +1,7 @@
+import { utcDay, utcMonth } from '@prepaint/contract/dates.ts'
 import type { DomainId } from '@prepaint/contract/ids.ts'
 import { type PlanCatalogue, planNamed } from '@prepaint/contract/settings/plans.ts'
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
-import { utcDay, utcMonth } from '@prepaint/runtime/clock.ts'
 
 /** A domain's renders in a UTC month, and the limit of its plan. */
 type Quota = { used: number; limit: number }

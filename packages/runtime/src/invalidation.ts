@@ -1,6 +1,5 @@
-import type { AccountId, DomainId, DomainName, PagePath } from '@prepaint/contract/ids.ts'
+import type { DomainId, PagePath } from '@prepaint/contract/ids.ts'
 import { type PageId, pageId } from '@prepaint/contract/page/page-id.ts'
-import type { Queryable } from '@prepaint/postgres/transaction.ts'
 
 /** Sent by NOTIFY on the channel `invalidate`. */
 export type Invalidation =
@@ -59,13 +58,4 @@ function fieldsOf(payload: string): Record<string, unknown> {
   } catch {
     return {}
   }
-}
-
-/** Includes cached "no such domain". */
-export async function announceHost(db: Queryable, host: DomainName): Promise<void> {
-  await db.query(`select pg_notify('invalidate', $1)`, [JSON.stringify({ host })])
-}
-
-export async function announceAccount(db: Queryable, account: AccountId): Promise<void> {
-  await db.query(`select pg_notify('invalidate', $1)`, [JSON.stringify({ account })])
 }

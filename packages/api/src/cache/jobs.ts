@@ -1,7 +1,7 @@
 import { getJobParams, jobSchema } from '@prepaint/contract/api/cache.ts'
 import { AppError } from '@prepaint/contract/errors.ts'
 import { parseJobId } from '@prepaint/contract/ids.ts'
-import { findJob } from '@prepaint/contract/outcome/job.ts'
+import { findJob } from '@prepaint/pages/queue/jobs/find-job.ts'
 import type { ApiApp, ApiDeps } from '../http/app.ts'
 import { jsonResponse } from '../http/responses.ts'
 import { accountRoutes } from '../http/routes.ts'

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { brotliCompressSync } from 'node:zlib'
 import type { PagePath } from '@prepaint/contract/ids.ts'
-import { recordComparison } from '@prepaint/contract/settings/devices.ts'
+import { recordComparison } from '@prepaint/pages/store/device-pages.ts'
 import { assertAnswer, openApi, valuesOf } from '../../../../test/support/api.ts'
 
 const api = await openApi()

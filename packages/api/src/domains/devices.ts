@@ -1,7 +1,7 @@
 import { checkDevicesAnswer, checkDevicesBody, devicesSchema } from '@prepaint/contract/api/devices.ts'
 import { AppError } from '@prepaint/contract/errors.ts'
-import { devicesView } from '@prepaint/contract/settings/devices.ts'
 import { COMPARED_PAGES, checkDevices } from '@prepaint/pages/queue/upkeep/device-checks.ts'
+import { devicesView } from '@prepaint/pages/store/device-pages.ts'
 import { transaction } from '@prepaint/postgres/transaction.ts'
 import { mostAskedPaths } from '@prepaint/service/insight/traffic/read-summaries.ts'
 import type { ApiApp, ApiDeps } from '../http/app.ts'

@@ -11,8 +11,8 @@ import {
   trafficPathsQuery,
   trafficPathsSchema,
 } from '@prepaint/contract/api/traffic.ts'
+import { utcDay } from '@prepaint/contract/dates.ts'
 import { AppError } from '@prepaint/contract/errors.ts'
-import { utcDay } from '@prepaint/runtime/clock.ts'
 import { readCompliance } from '@prepaint/service/insight/traffic/compliance.ts'
 import { readMonths, readRenders } from '@prepaint/service/insight/traffic/read-renders.ts'
 import { readPaths, readSummaries } from '@prepaint/service/insight/traffic/read-summaries.ts'

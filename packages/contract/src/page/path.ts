@@ -1,6 +1,5 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import type { PagePath } from '../ids.ts'
+import clickTracking from './click-tracking.json' with { type: 'json' }
 
 export type QueryRule = 'keep' | 'ignore' | readonly string[]
 
@@ -114,10 +113,10 @@ function spellQuery(query: string): string {
   return spell(query, IN_QUERY)
 }
 
-const CLICK_TRACKING = JSON.parse(readFileSync(join(import.meta.dirname, 'click-tracking.json'), 'utf8')) as {
+const CLICK_TRACKING: {
   names: Record<string, string>
   prefixes: Record<string, string>
-}
+} = clickTracking
 const PREFIXES = Object.keys(CLICK_TRACKING.prefixes)
 
 /** Removed from stored paths. A domain that needs such a parameter lists it in its `query` setting. */

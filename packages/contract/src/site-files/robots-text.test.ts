@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import type { FilesOf } from '@prepaint/pages/site-files/robots-files.ts'
 import { shutOut } from './judge-crawler.ts'
+import type { FilesOf } from './robots-text.ts'
 import { beginsGroup, servedRobots } from './robots-text.ts'
 
 type Files = FilesOf['files']

@@ -1,6 +1,8 @@
-import type { FilesOf } from '@prepaint/pages/site-files/robots-files.ts'
-import type { Preferences } from '../settings/domain-settings.ts'
+import type { DomainSettings, Preferences } from '../settings/domain-settings.ts'
 import { LINE_BREAK, parseRobots } from './robots-rules.ts'
+
+/** What an owner has put in front of a site; `robots` with its text. */
+export type FilesOf = { name: string; files: Pick<DomainSettings, 'preferences' | 'robots' | 'sitemap'> }
 
 export const ROBOTS_TEXT_LIMIT_BYTES = 512_000
 

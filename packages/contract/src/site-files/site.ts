@@ -1,6 +1,17 @@
-import type { Origin } from '@prepaint/outbound'
 import type { DomainId, DomainName, PagePath } from '../ids.ts'
 import { normalisePath, type QueryRule } from '../page/path.ts'
+
+export type Origin = {
+  protocol: 'http:' | 'https:'
+  /** As in a URL: IPv6 with brackets. */
+  hostname: string
+  port: number
+  authority: string
+  /** Key of the connection pool (owner, scheme, authority). Customers never share connections. */
+  key: string
+  /** The owner's, as name and value by turns. Sent to this address only. */
+  headers?: readonly string[]
+}
 
 export type Site = {
   id: DomainId

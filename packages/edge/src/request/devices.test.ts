@@ -2,18 +2,14 @@
 import assert from 'node:assert/strict'
 import { beforeEach, describe, it } from 'node:test'
 import type { DomainName } from '@prepaint/contract/ids.ts'
-import { findJob } from '@prepaint/contract/outcome/job.ts'
 import type { RenderOutcome } from '@prepaint/contract/outcome/outcome.ts'
-import {
-  Devices,
-  devicesView,
-  recordComparison,
-  requestComparison,
-} from '@prepaint/contract/settings/devices.ts'
+import { Devices } from '@prepaint/contract/settings/devices.ts'
 import { DEFAULT_PLANS } from '@prepaint/contract/settings/plans.ts'
 import type { ClaimedJob } from '@prepaint/pages/queue/jobs/claim.ts'
 import { refreshPages } from '@prepaint/pages/queue/jobs/enqueue.ts'
+import { findJob } from '@prepaint/pages/queue/jobs/find-job.ts'
 import { DeviceChecks } from '@prepaint/pages/queue/upkeep/device-checks.ts'
+import { devicesView, recordComparison, requestComparison } from '@prepaint/pages/store/device-pages.ts'
 import { listPages, listStoredPaths } from '@prepaint/pages/store/list-pages.ts'
 import { countStored } from '@prepaint/pages/store/purge.ts'
 import { transaction } from '@prepaint/postgres/transaction.ts'

@@ -1,6 +1,5 @@
 import type { DomainId, DomainName } from '@prepaint/contract/ids.ts'
 import type { QueryRule } from '@prepaint/contract/page/path.ts'
-import { RuleBook } from '@prepaint/contract/rules/rule-book.ts'
 import { type ComparedPage, Devices } from '@prepaint/contract/settings/devices.ts'
 import {
   CRAWLER_CATEGORIES,
@@ -11,12 +10,14 @@ import {
   treatmentOf,
 } from '@prepaint/contract/settings/domain-settings.ts'
 import { barePath, type Redirect, RedirectMap } from '@prepaint/contract/site-files/redirects.ts'
-import { type OpenOriginHeaders, type Origin, readOrigin } from '@prepaint/outbound'
-import type { FilesOf } from '@prepaint/pages/site-files/robots-files.ts'
+import type { FilesOf } from '@prepaint/contract/site-files/robots-text.ts'
+import type { Origin } from '@prepaint/contract/site-files/site.ts'
+import { type OpenOriginHeaders, readOrigin } from '@prepaint/outbound'
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
 import { CacheTrust } from '@prepaint/runtime/cache-trust.ts'
 import type { Held, Invalidation } from '@prepaint/runtime/invalidation.ts'
 import { RecentMap } from '@prepaint/runtime/recent-map.ts'
+import { RuleBook } from '@prepaint/runtime/rule-book.ts'
 import { domainByHost } from '@prepaint/service/sites/domains.ts'
 import { type OwnCrawlers, ownCrawlers } from '../crawlers/crawler-test.ts'
 import { ownUsage, type Usage } from '../page/usage-headers.ts'

@@ -2,9 +2,9 @@ import { isPhoneAgent } from '@prepaint/contract/crawlers/known-crawlers.ts'
 import type { Lifetimes } from '@prepaint/contract/page/freshness.ts'
 import { type PageId, pageId } from '@prepaint/contract/page/page-id.ts'
 import { isAsset, normalisePath } from '@prepaint/contract/page/path.ts'
-import { lifetimesOf, USUAL_CATEGORY } from '@prepaint/contract/rules/rule-book.ts'
 import { barePath, type CompiledRedirect, keyFileOf } from '@prepaint/contract/site-files/redirects.ts'
 import { RecentMap } from '@prepaint/runtime/recent-map.ts'
+import { lifetimesOf, USUAL_CATEGORY } from '@prepaint/runtime/rule-book.ts'
 import type { EdgeDomain } from './domain.ts'
 
 /** The meaning of a URL. Depends only on domain, URL and the kind of crawler, so it is cached. */

@@ -1,7 +1,7 @@
 import type { DomainId, PagePath } from '@prepaint/contract/ids.ts'
 import type { Site } from '@prepaint/contract/site-files/site.ts'
 import type { GetOptions } from '@prepaint/outbound'
-import { fetchRobots, readRobots } from '@prepaint/pages/sitemaps/robots.ts'
+import { fetchRobots, readRobots } from '@prepaint/outbound/sitemaps'
 import type { Clock } from '@prepaint/runtime/clock.ts'
 import type { Log } from '@prepaint/runtime/log.ts'
 import { LRUCache } from 'lru-cache'

@@ -1,6 +1,7 @@
 import type http from 'node:http'
 import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
-import { type ConnectFault, connectFault, type Origin } from '@prepaint/outbound'
+import type { Origin } from '@prepaint/contract/site-files/site.ts'
+import { type ConnectFault, connectFault } from '@prepaint/outbound'
 import {
   HeadTooLarge,
   type OriginPool,

@@ -1,8 +1,8 @@
+import type { Origin } from '@prepaint/contract/site-files/site.ts'
 import {
   type Authority,
   DEFAULT_PORTS,
   hostInUrl,
-  type Origin,
   originAt,
   parseAuthority,
   readOrigin,

@@ -1,7 +1,7 @@
+import type { Origin } from '@prepaint/contract/site-files/site.ts'
 import { type Clock, systemClock } from '@prepaint/runtime/clock.ts'
 import type { AddressGuard } from '../address-guard.ts'
 import { type ConnectOptions, type ConnectOrigin, createConnectOrigin } from '../guarded-connect.ts'
-import type { Origin } from '../origin.ts'
 import { type OriginCall, OriginSilent } from './call.ts'
 import { type ConnectionKeeper, OriginConnection } from './connection.ts'
 

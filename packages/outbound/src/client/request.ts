@@ -1,8 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { Readable } from 'node:stream'
-
+import type { Origin } from '@prepaint/contract/site-files/site.ts'
 import { byName } from '../headers.ts'
-import type { Origin } from '../origin.ts'
 import type { AnswerHead } from './answer-reader.ts'
 import { OriginCall, type RequestBody } from './call.ts'
 import type { KeptUse, OriginPool } from './pool.ts'

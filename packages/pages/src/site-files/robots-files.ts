@@ -1,18 +1,16 @@
 import type { DomainId, DomainName } from '@prepaint/contract/ids.ts'
 import type { DomainSettings } from '@prepaint/contract/settings/domain-settings.ts'
 import { parseRobots, type RobotsText } from '@prepaint/contract/site-files/robots-rules.ts'
-import { servedRobots } from '@prepaint/contract/site-files/robots-text.ts'
+import { type FilesOf, servedRobots } from '@prepaint/contract/site-files/robots-text.ts'
 import type { Site } from '@prepaint/contract/site-files/site.ts'
 import { type GetOptions, type OpenOriginHeaders, readOrigin } from '@prepaint/outbound'
+import { fetchRobots, servableRobots } from '@prepaint/outbound/sitemaps'
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
 import type { Clock } from '@prepaint/runtime/clock.ts'
 import type { Log } from '@prepaint/runtime/log.ts'
 import { LRUCache } from 'lru-cache'
-import { fetchRobots, servableRobots } from '../sitemaps/robots.ts'
 import { newestContent } from './versions.ts'
 
-/** `robots` with its text. */
-export type FilesOf = { name: string; files: Pick<DomainSettings, 'preferences' | 'robots' | 'sitemap'> }
 export type RobotsSite = Site & FilesOf
 
 type Domain = { id: DomainId; name: DomainName; originUrl: string; settings: DomainSettings }

@@ -1,10 +1,10 @@
 import type { DomainId } from '@prepaint/contract/ids.ts'
-import type { RuleBook } from '@prepaint/contract/rules/rule-book.ts'
 import { judgeCrawler } from '@prepaint/contract/site-files/judge-crawler.ts'
 import type { RedirectMap } from '@prepaint/contract/site-files/redirects.ts'
 import type { RobotsText } from '@prepaint/contract/site-files/robots-rules.ts'
+import { escapeXml } from '@prepaint/contract/site-files/xml-text.ts'
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
-import { escapeXml } from '../sitemaps/xml-text.ts'
+import type { RuleBook } from '@prepaint/runtime/rule-book.ts'
 
 /** The sitemap protocol's limits. */
 export const URLS_A_FILE = 50_000

@@ -1,9 +1,9 @@
+import { utcDay, utcMonth } from '@prepaint/contract/dates.ts'
 import type { DomainId, JobId, PagePath } from '@prepaint/contract/ids.ts'
 import type { PageId } from '@prepaint/contract/page/page-id.ts'
-import { lifetimesOf, RuleBook, USUAL_CATEGORY } from '@prepaint/contract/rules/rule-book.ts'
 import { type DomainSettings, readDomainSettings } from '@prepaint/contract/settings/domain-settings.ts'
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
-import { utcDay, utcMonth } from '@prepaint/runtime/clock.ts'
+import { lifetimesOf, RuleBook, USUAL_CATEGORY } from '@prepaint/runtime/rule-book.ts'
 import type pg from 'pg'
 import { countRender } from '../quota.ts'
 import {

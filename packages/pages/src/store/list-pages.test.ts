@@ -4,9 +4,9 @@ import { PAGE_ORDERS } from '@prepaint/contract/api/pages.ts'
 import type { DomainId, DomainName, PagePath } from '@prepaint/contract/ids.ts'
 import { freshnessOf, freshUntil } from '@prepaint/contract/page/freshness.ts'
 import { pageId } from '@prepaint/contract/page/page-id.ts'
-import { lifetimesOf, RuleBook } from '@prepaint/contract/rules/rule-book.ts'
 import { DEFAULT_DOMAIN_SETTINGS, type DomainSettings } from '@prepaint/contract/settings/domain-settings.ts'
 import { silentLog } from '@prepaint/runtime/log.ts'
+import { lifetimesOf, RuleBook } from '@prepaint/runtime/rule-book.ts'
 import { columns, openQueue } from '../../../../test/support/queue.ts'
 import {
   countPages,

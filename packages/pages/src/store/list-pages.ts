@@ -7,11 +7,10 @@ import {
   NOT_FOUND_FRESH_MS,
 } from '@prepaint/contract/page/freshness.ts'
 import { oneForEachPath, type PageId, type PageVariant } from '@prepaint/contract/page/page-id.ts'
-import { isForUsual, lifetimesOf, queryTests, RuleBook } from '@prepaint/contract/rules/rule-book.ts'
 import type { Rule } from '@prepaint/contract/rules/schema.ts'
-import type { DomainSettings } from '@prepaint/contract/settings/domain-settings.ts'
-import { broadCategory } from '@prepaint/contract/settings/domain-settings.ts'
+import { broadCategory, type DomainSettings } from '@prepaint/contract/settings/domain-settings.ts'
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
+import { isForUsual, lifetimesOf, queryTests, RuleBook } from '@prepaint/runtime/rule-book.ts'
 
 type PageOrder = (typeof PAGE_ORDERS)[number]
 

@@ -1,8 +1,8 @@
 import { setImmediate as breathe } from 'node:timers/promises'
 import type { DomainId } from '@prepaint/contract/ids.ts'
 import type { PageId, PageVariant } from '@prepaint/contract/page/page-id.ts'
-import { RuleBook, USUAL_CATEGORY } from '@prepaint/contract/rules/rule-book.ts'
 import type { Rule } from '@prepaint/contract/rules/schema.ts'
+import { RuleBook, USUAL_CATEGORY } from '@prepaint/runtime/rule-book.ts'
 import type pg from 'pg'
 
 // A build is identified by the scripts and style sheets that its document loads.

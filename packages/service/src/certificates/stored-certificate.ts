@@ -1,6 +1,6 @@
 import type { AccountId, DomainId, DomainName } from '@prepaint/contract/ids.ts'
+import { announceHost } from '@prepaint/postgres/announce.ts'
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
-import { announceHost } from '@prepaint/runtime/invalidation.ts'
 import { type Certificate, type CertificateFacts, certificateFacts } from './certificate.ts'
 import { certificatePurpose, type Vault } from './vault/vault.ts'
 

@@ -1,6 +1,5 @@
 import { AppError } from '@prepaint/contract/errors.ts'
 import type { AccountId, DomainId, DomainName } from '@prepaint/contract/ids.ts'
-import { coveredRules } from '@prepaint/contract/rules/rule-book.ts'
 import { ownBlockProblem } from '@prepaint/contract/rules/schema.ts'
 import {
   type DomainSettings,
@@ -13,10 +12,11 @@ import { REFRESH_AHEAD_TASK } from '@prepaint/pages/queue/upkeep/refresh-ahead.t
 import { addVersion } from '@prepaint/pages/site-files/versions.ts'
 import { deleteMobilePages, purgeAhead, purgePages } from '@prepaint/pages/store/purge.ts'
 import { outdatedPages } from '@prepaint/pages/store/stale-pages.ts'
+import { announceAccount, announceHost } from '@prepaint/postgres/announce.ts'
 import { letTakeLong } from '@prepaint/postgres/long-statements.ts'
 import { askTask } from '@prepaint/postgres/tasks'
 import { type Queryable, retriedTransaction, transaction } from '@prepaint/postgres/transaction.ts'
-import { announceAccount, announceHost } from '@prepaint/runtime/invalidation.ts'
+import { coveredRules } from '@prepaint/runtime/rule-book.ts'
 import type pg from 'pg'
 import type { Vault } from '../certificates/vault/vault.ts'
 import { type Domain, type DomainView, type DomainWithSettings, findDomain } from './domains.ts'

@@ -1,10 +1,10 @@
+import { utcMonth } from '@prepaint/contract/dates.ts'
 import type { AccountId, DomainId, DomainName } from '@prepaint/contract/ids.ts'
-import { DEVICE_PAGES } from '@prepaint/contract/settings/devices.ts'
 import { type DomainSettings, readDomainSettings } from '@prepaint/contract/settings/domain-settings.ts'
 import { type PlanCatalogue, planNamed } from '@prepaint/contract/settings/plans.ts'
 import type { Redirect } from '@prepaint/contract/site-files/redirects.ts'
+import { DEVICE_PAGES } from '@prepaint/pages/store/device-pages.ts'
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
-import { utcMonth } from '@prepaint/runtime/clock.ts'
 
 /** Times are ISO 8601 UTC with milliseconds. */
 export type Domain = {

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { beforeEach, describe, it } from 'node:test'
 import type { DomainId, JobId, PagePath } from '@prepaint/contract/ids.ts'
-import { findJob, type JobState, removeOldJobs } from '@prepaint/contract/outcome/job.ts'
+import type { JobState } from '@prepaint/contract/outcome/job.ts'
 import { columns, HOME, openQueue, paths, RENDERED } from '../../../../../test/support/queue.ts'
 import { cancelJobs } from './cancel.ts'
 import { enqueue } from './enqueue.ts'
+import { findJob, removeOldJobs } from './find-job.ts'
 import { countJobs, type JobsWanted, listJobs } from './list-jobs.ts'
 
 const queue = await openQueue()

@@ -2,12 +2,12 @@ import { AppError } from '@prepaint/contract/errors.ts'
 import type { DomainId, JobId, PagePath } from '@prepaint/contract/ids.ts'
 import { type Priority, priorityNumber } from '@prepaint/contract/outcome/job.ts'
 import type { PageId, PageVariant } from '@prepaint/contract/page/page-id.ts'
-import { readDevices } from '@prepaint/contract/settings/devices.ts'
 import type { PlanCatalogue } from '@prepaint/contract/settings/plans.ts'
 import { errorCode } from '@prepaint/postgres/connection.ts'
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
 import type { Clock } from '@prepaint/runtime/clock.ts'
 import { overQuota, readQuota } from '../../quota.ts'
+import { readDevices } from '../../store/device-pages.ts'
 import { deletePages } from '../../store/purge.ts'
 
 /** Of the whole fleet. Crawlers would not wait for a longer queue. */

@@ -1,13 +1,8 @@
 import type { DomainId } from '@prepaint/contract/ids.ts'
-import {
-  JOB_COLUMNS,
-  type JobRow,
-  type JobState,
-  type JobView,
-  jobView,
-} from '@prepaint/contract/outcome/job.ts'
+import type { JobState, JobView } from '@prepaint/contract/outcome/job.ts'
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
 import { IS_WARMING } from '../warm/warm-progress.ts'
+import { JOB_COLUMNS, type JobRow, jobView } from './find-job.ts'
 
 // For operators only: jobs of every account.
 

@@ -1,18 +1,14 @@
 import { AppError } from '@prepaint/contract/errors.ts'
 import type { DomainId, JobId, PagePath } from '@prepaint/contract/ids.ts'
 import type { Priority } from '@prepaint/contract/outcome/job.ts'
-import {
-  type DevicePage,
-  firstSegment,
-  listDevicePages,
-  requestComparison,
-} from '@prepaint/contract/settings/devices.ts'
+import { type DevicePage, firstSegment } from '@prepaint/contract/settings/devices.ts'
 import type { PlanCatalogue } from '@prepaint/contract/settings/plans.ts'
 import type { Task, TaskKind } from '@prepaint/postgres/tasks'
 import { type Queryable, transaction } from '@prepaint/postgres/transaction.ts'
 import type { Clock } from '@prepaint/runtime/clock.ts'
 import type pg from 'pg'
 import { readQuota } from '../../quota.ts'
+import { listDevicePages, requestComparison } from '../../store/device-pages.ts'
 import { lastRenderedPaths } from '../../store/keep-page.ts'
 import { enqueue } from '../jobs/enqueue.ts'
 

@@ -1,6 +1,6 @@
 import type { DomainId, DomainName } from '@prepaint/contract/ids.ts'
+import { announceHost } from '@prepaint/postgres/announce.ts'
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
-import { announceHost } from '@prepaint/runtime/invalidation.ts'
 
 /** http-01: RFC 8555, section 8.3. tls-alpn-01: RFC 8737. */
 export type ChallengeKind = 'http-01' | 'tls-alpn-01'

@@ -1,6 +1,6 @@
 import type { DomainId, DomainName } from '@prepaint/contract/ids.ts'
+import { announceHost } from '@prepaint/postgres/announce.ts'
 import { retriedTransaction } from '@prepaint/postgres/transaction.ts'
-import { announceHost } from '@prepaint/runtime/invalidation.ts'
 import type pg from 'pg'
 import type { CertificateSource } from '../stored-certificate.ts'
 

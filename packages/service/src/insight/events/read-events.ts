@@ -1,9 +1,9 @@
+import { utcMonth } from '@prepaint/contract/dates.ts'
 import type { LiveEvent } from '@prepaint/contract/events/event.ts'
 import type { AccountId, DomainId, DomainName, PagePath } from '@prepaint/contract/ids.ts'
 import { type JobOutcome, PRIORITIES, STORED } from '@prepaint/contract/outcome/job.ts'
 import { type PlanCatalogue, planNamed } from '@prepaint/contract/settings/plans.ts'
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
-import { utcMonth } from '@prepaint/runtime/clock.ts'
 import type { Gathered } from './gathering.ts'
 
 type IncidentData = Extract<LiveEvent, { event: 'incident' }>['data']

@@ -1,8 +1,8 @@
+import { utcDay, utcMonth } from '@prepaint/contract/dates.ts'
 import type { AccountId, DomainName } from '@prepaint/contract/ids.ts'
 import type { PlanCatalogue } from '@prepaint/contract/settings/plans.ts'
 import { quotaEnd } from '@prepaint/pages/quota.ts'
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
-import { utcDay, utcMonth } from '@prepaint/runtime/clock.ts'
 import type { TrafficOf } from './read-traffic.ts'
 
 const DAY_MS = 86_400_000

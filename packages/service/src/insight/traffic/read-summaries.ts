@@ -1,9 +1,9 @@
+import { utcDay } from '@prepaint/contract/dates.ts'
 import type { AccountId, DomainName, PagePath } from '@prepaint/contract/ids.ts'
 import type { Form } from '@prepaint/contract/outcome/form.ts'
 import type { PageId } from '@prepaint/contract/page/page-id.ts'
 import { broadCategory } from '@prepaint/contract/settings/domain-settings.ts'
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
-import { utcDay } from '@prepaint/runtime/clock.ts'
 import type { TrafficOf } from './read-traffic.ts'
 
 export type TrafficSummary = {

@@ -1,8 +1,8 @@
+import { utcDay } from '@prepaint/contract/dates.ts'
 import type { AccountId, DomainId, DomainName } from '@prepaint/contract/ids.ts'
 import { STORED } from '@prepaint/contract/outcome/job.ts'
 import { type PlanCatalogue, planNamed } from '@prepaint/contract/settings/plans.ts'
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
-import { utcDay } from '@prepaint/runtime/clock.ts'
 import type { Open, Watch } from './watch.ts'
 
 /** An ended render of the last 24 hours. */

@@ -1,6 +1,6 @@
+import { utcDay } from '@prepaint/contract/dates.ts'
 import type { IncidentKind } from '@prepaint/contract/notifications/kinds.ts'
 import { STORED } from '@prepaint/contract/outcome/job.ts'
-import { utcDay } from '@prepaint/runtime/clock.ts'
 import { type Facts, isFailing, isGood, isUnreachable, type Render } from './facts.ts'
 import type { Open } from './watch.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import type { Rule } from '@prepaint/contract/rules/schema.ts'
 import { coveredRules, RuleBook } from './rule-book.ts'
-import type { Rule } from './schema.ts'
 
 const ruleFor = (rules: Rule[], path: string, category = 'search') =>
   new RuleBook(rules).chosen(path, category)?.rule ?? null

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
-import { type Glob, matchesWhole, parseGlob } from '../glob.ts'
-import type { PageVariant } from '../page/page-id.ts'
-import { normalisePath } from '../page/path.ts'
-import { RULE_CATEGORIES, type Rule } from './schema.ts'
+import { type Glob, matchesWhole, parseGlob } from '@prepaint/contract/glob.ts'
+import type { PageVariant } from '@prepaint/contract/page/page-id.ts'
+import { normalisePath } from '@prepaint/contract/page/path.ts'
+import { RULE_CATEGORIES, type Rule } from '@prepaint/contract/rules/schema.ts'
 
 /** Of renders for no particular crawler: refreshes and warms. */
 export const USUAL_CATEGORY = 'search'

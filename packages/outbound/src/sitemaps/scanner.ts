@@ -1,6 +1,6 @@
 import { StringDecoder } from 'node:string_decoder'
 
-import { escapeXml, unescapeXml } from './xml-text.ts'
+import { escapeXml, unescapeXml } from '@prepaint/contract/site-files/xml-text.ts'
 
 /** One `<url>` or `<sitemap>`. `changedAtMs`: null when missing or unreadable. */
 export type SitemapEntry = { location: string; changedAtMs: number | null }

@@ -3,12 +3,12 @@ import { after, beforeEach, describe, it } from 'node:test'
 import zlib from 'node:zlib'
 import type { DomainId, DomainName, PagePath } from '@prepaint/contract/ids.ts'
 import { pathOn, publicUrl } from '@prepaint/contract/site-files/site.ts'
+import { escapeXml, unescapeXml } from '@prepaint/contract/site-files/xml-text.ts'
 import { readOrigin } from '@prepaint/outbound'
 import { startTestSite } from '../../../../test/support/site.ts'
 import { type OwnEntry, readSitemap } from './read-sitemap.ts'
 import { fetchRobots, ROBOTS_LIMIT_BYTES, readRobots } from './robots.ts'
 import { ENTRY_LIMIT_CHARS, NotASitemap, type SitemapEntry, SitemapScanner } from './scanner.ts'
-import { escapeXml, unescapeXml } from './xml-text.ts'
 
 const test = await startTestSite()
 const { answers } = test
