@@ -196,9 +196,6 @@ const WRITTEN_ELSEWHERE: Record<string, readonly string[]> = {
   'packages/service/src/certificates/vault': words('channel origin_header'),
   // Old counts are deleted with everything else that is kept for a time.
   'packages/service/src/accounts/retention.ts': words('render_count'),
-  // Not moved to their owners yet.
-  'packages/contract/src/outcome/job.ts': words('job'),
-  'packages/contract/src/settings/devices.ts': words('device_page'),
   // Backups from before the first release are converted.
   'packages/postgres/src/backup/restore.ts': words('delivery account job queue_account sign_in_session'),
 }

@@ -128,3 +128,15 @@ create unlogged table unstored_page (
 alter table unstored_page alter column body_br set storage external;
 create index unstored_page_domain on unstored_page (domain_id, made_at);
 create index unstored_page_made on unstored_page (made_at);
+
+-- Whether desktops and phones get the same page, for the paths that were compared; packages/pages/src/store/device-pages.ts.
+create table device_page (
+  domain_id    integer not null references domain on delete cascade,
+  path         text collate "C" not null,
+  -- Since then each page for phones is compared, until one could be.
+  requested_at timestamptz not null default now(),
+  -- The last comparison; null: none yet.
+  checked_at   timestamptz,
+  differences  text[] not null default '{}',
+  primary key (domain_id, path)
+);

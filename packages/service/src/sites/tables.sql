@@ -20,18 +20,6 @@ create table reachability_check (
   expires_at timestamptz not null
 );
 
--- Whether desktops and phones get the same page, for the paths that were compared; packages/contract/src/settings/devices.ts.
-create table device_page (
-  domain_id    integer not null references domain on delete cascade,
-  path         text collate "C" not null,
-  -- Since then each page for phones is compared, until one could be.
-  requested_at timestamptz not null default now(),
-  -- The last comparison; null: none yet.
-  checked_at   timestamptz,
-  differences  text[] not null default '{}',
-  primary key (domain_id, path)
-);
-
 -- Headers for a domain's origin; packages/service/src/sites/origin-headers.ts. `shown`: without their values.
 create table origin_header (
   domain_id  integer primary key references domain on delete cascade,
