@@ -7,13 +7,19 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { readMigrations } from '@prepaint/postgres/migrate.ts'
+import { SCHEMA } from '../../bin/node/schema.ts'
 import { createTestCa } from '../support/certificate-authority.ts'
 import { runJson } from '../support/command-line.ts'
 
 export const EMAIL = 'owner@example.com'
 export const PASSWORD = 'a-long-password'
-/** `migrations`: the checksums of the released files. */
-export type Kept = { key: string; token: string; migrations: { name: string; checksum: string }[] }
+/** `migrations`: the checksums of the released files. `functions`: of the released set; 0.2.0 had none. */
+export type Kept = {
+  key: string
+  token: string
+  migrations: { name: string; checksum: string }[]
+  functions?: { number: number; checksum: string }
+}
 
 export const migrationsHere = () => readMigrations().map(({ name, checksum }) => ({ name, checksum }))
 
@@ -37,7 +43,8 @@ export async function keepDataDirectory(into: string): Promise<void> {
     await run(`certificate set --domain www.example.com --chain ${home}/chain --key ${home}/key`)
     mkdirSync(into, { recursive: true })
     await run(`backup ${into}/data.backup --with-key`)
-    const kept = { key, token, migrations: migrationsHere() }
+    const { number, checksum } = SCHEMA.functions
+    const kept = { key, token, migrations: migrationsHere(), functions: { number, checksum } }
     writeFileSync(path.join(into, 'kept.json'), `${JSON.stringify(kept, null, 2)}\n`)
   } finally {
     rmSync(home, { recursive: true, force: true, maxRetries: 5 })

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { it } from 'node:test'
+import { SCHEMA } from '../../bin/node/schema.ts'
 import { runJson } from '../support/command-line.ts'
 import { clearDataDir, makeDataDir } from '../support/data-dir.ts'
 import { edgeRequest, GOOGLEBOT } from '../support/edge-request.ts'
@@ -41,6 +42,11 @@ for (const one of versions) {
       kept.migrations,
       'released migrations are not edited: docs/releasing.md says how to change the schema',
     )
+    const { number, checksum } = SCHEMA.functions
+    if (kept.functions !== undefined) {
+      assert.ok(number >= kept.functions.number, 'the number of the functions never falls')
+      if (number === kept.functions.number) assert.equal(checksum, kept.functions.checksum)
+    }
 
     const dataDir = makeDataDir()
     t.after(() => clearDataDir(dataDir))

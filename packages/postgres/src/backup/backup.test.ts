@@ -73,6 +73,23 @@ it('it shows one moment, whatever is changed while it is read; without pages, it
   assert.deepEqual([rows['page'], rows['page_form']], [undefined, undefined])
 })
 
+it('a backup that 0.2.0 made of an upgraded database is restored without the record of its functions', async (t) => {
+  const from = await opened(t)
+  await fill(from)
+  const lines: string[] = []
+  for await (const line of backupOf(from)) lines.push(line)
+  const { end } = JSON.parse(lines.pop()!) as { end: Record<string, number> }
+  lines.push(
+    '{"table":"schema_functions","columns":["one_row","number","checksum","applied_at"]}',
+    '{"one_row":true,"number":1000000,"checksum":"of another version","applied_at":"2026-11-21T12:00:00Z"}',
+    JSON.stringify({ end: { ...end, schema_functions: 1 } }),
+  )
+  const to = await opened(t, { empty: true })
+  const { rows } = await restore(to, lines)
+  assert.deepEqual([rows['account'], rows['page']], [2, 2_500])
+  assert.deepEqual(await to.column('select number from schema_functions'), [SCHEMA.functions.number])
+})
+
 // Proves decided "Backup"
 it('one that is not whole, or of a newer version, leaves nothing', async (t) => {
   const from = await opened(t)

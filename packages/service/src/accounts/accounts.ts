@@ -7,6 +7,7 @@ import { cancelWarm } from '@prepaint/pages/queue/warm/warm.ts'
 import { announceAccount } from '@prepaint/postgres/announce.ts'
 import { type Queryable, retriedTransaction, transaction } from '@prepaint/postgres/transaction.ts'
 import type pg from 'pg'
+import { addOwnAddress } from '../notifications/delivery/addresses.ts'
 import { emailOf, parseEmail } from './email.ts'
 import { hashPassword } from './sign-in/passwords.ts'
 import { endSessions } from './sign-in/sessions.ts'
@@ -19,21 +20,29 @@ type AccountRow = Omit<Account, 'created_at'> & { created_at: Date }
 
 const FIELDS = 'id, email, plan, role, created_at'
 
+type NewAccount = { email: string; plan: string; password: string | null; role?: Role }
+
 /** Without a password there is no dashboard access until one is set. Throws `invalid_field` or `account_exists`. */
-export async function createAccount(
-  db: Queryable,
+export function createAccount(pool: pg.Pool, plans: PlanCatalogue, input: NewAccount): Promise<Account> {
+  return transaction(pool, (client) => addAccount(client, plans, input))
+}
+
+/** `createAccount`, in the transaction of `client`. */
+export async function addAccount(
+  client: pg.PoolClient,
   plans: PlanCatalogue,
-  input: { email: string; plan: string; password: string | null; role?: Role },
+  input: NewAccount,
 ): Promise<Account> {
   const email = emailOf(input.email)
   checkPlan(plans, input.plan)
   const hash = input.password === null ? null : await hashPassword(input.password)
-  const { rows } = await db.query<AccountRow>(
+  const { rows } = await client.query<AccountRow>(
     `insert into account (email, plan, role, password_hash) values ($1, $2, $3, $4)
      on conflict (email) do nothing returning ${FIELDS}`,
     [email, input.plan, input.role ?? 'owner', hash],
   )
   if (rows[0] === undefined) throw new AppError('account_exists')
+  await addOwnAddress(client, rows[0].id, email)
   return toAccount(rows[0])
 }
 

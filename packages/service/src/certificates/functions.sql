@@ -1,3 +1,4 @@
+-- Nodes of 0.2.0 create domains without `expectCertificate`. Goes in the release after 0.3.0 (docs/releasing.md).
 create or replace function expect_certificate() returns trigger language plpgsql as $$
 begin
   insert into certificate_order (domain_id) values (new.id);

@@ -157,6 +157,8 @@ begin
 end
 $$;
 
+-- Nodes of 0.2.0 create, switch off and delete domains without `followDomain`, `stopFollowing` and
+-- `cancelWaitingOfDomain`, and create accounts without `addOwnAddress`. Goes in the release after 0.3.0 (docs/releasing.md).
 create or replace function follow_domain() returns trigger language plpgsql as $$
 begin
   case tg_op

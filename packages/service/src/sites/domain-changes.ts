@@ -18,7 +18,10 @@ import { askTask } from '@prepaint/postgres/tasks'
 import { type Queryable, retriedTransaction, transaction } from '@prepaint/postgres/transaction.ts'
 import { coveredRules } from '@prepaint/runtime/rule-book.ts'
 import type pg from 'pg'
+import { expectCertificate } from '../certificates/orders/order-book.ts'
 import type { Vault } from '../certificates/vault/vault.ts'
+import { cancelWaitingOfDomain } from '../notifications/delivery/endpoints.ts'
+import { followDomain, stopFollowing } from '../notifications/incidents/follow.ts'
 import { type Domain, type DomainView, type DomainWithSettings, findDomain } from './domains.ts'
 import { keepOriginHeaders, openToAll } from './origin-headers.ts'
 
@@ -80,6 +83,8 @@ export async function createDomain(
     )
     const id = rows[0]?.id
     if (id === undefined) throw new AppError('domain_exists')
+    await expectCertificate(client, id)
+    await followDomain(client, id)
     await askTask(client, { kind: REFRESH_AHEAD_TASK, key: id, accountId: account })
     await announceHost(client, input.name)
     const { settings: _, indexnow_key: __, ...domain } = await foundDomain(client, account, input.name, view)
@@ -105,7 +110,7 @@ export async function updateDomain(
     })
   }
   return retriedTransaction(pool, async (client) => {
-    const { id, before } = await lockedDomain(client, account, name)
+    const { id, wasActive, before } = await lockedDomain(client, account, name)
     if (headers !== undefined) await keepOriginHeaders(client, vault, id, headers)
     await client.query(
       `update domain
@@ -131,6 +136,7 @@ export async function updateDomain(
     }
     await keepVersions(client, changed, change, before)
     if (change.isActive === false) await cancelJobs(client, changed.id)
+    if (wasActive && change.isActive === false) await stopFollowing(client, changed.id)
     if (before.devices !== 'one' && changed.settings.devices === 'one') {
       await cancelMobileJobs(client, changed.id)
       await deleteMobilePages(client, changed.id)
@@ -165,13 +171,14 @@ async function lockedDomain(
   client: Queryable,
   account: AccountId,
   name: DomainName,
-): Promise<{ id: DomainId; before: DomainSettings }> {
-  const { rows } = await client.query<{ id: DomainId; settings: unknown }>(
-    'select id, settings from domain where account_id = $1 and custom_domain = $2 for no key update',
+): Promise<{ id: DomainId; wasActive: boolean; before: DomainSettings }> {
+  const { rows } = await client.query<{ id: DomainId; is_active: boolean; settings: unknown }>(
+    'select id, is_active, settings from domain where account_id = $1 and custom_domain = $2 for no key update',
     [account, name],
   )
   if (rows[0] === undefined) throw new AppError('domain_not_found')
-  return { id: rows[0].id, before: readDomainSettings(rows[0].settings) }
+  const { id, is_active: wasActive, settings } = rows[0]
+  return { id, wasActive, before: readDomainSettings(settings) }
 }
 
 /** The text of robots.txt is in its version only. */
@@ -234,6 +241,7 @@ export async function deleteDomain(
     )
     const deleted = rows[0]
     if (deleted === undefined) throw new AppError('domain_not_found')
+    await cancelWaitingOfDomain(patient, id)
     await announceHost(client, name)
     // Live views listen by account: the name no longer leads to the domain.
     await announceAccount(client, account)

@@ -3,7 +3,7 @@ import type { AccountId } from '@prepaint/contract/ids.ts'
 import type { PlanCatalogue } from '@prepaint/contract/settings/plans.ts'
 import { type Queryable, transaction } from '@prepaint/postgres/transaction.ts'
 import type pg from 'pg'
-import { checkPlan, createAccount, type Role } from '../accounts.ts'
+import { addAccount, checkPlan, type Role } from '../accounts.ts'
 import { emailOf, parseEmail } from '../email.ts'
 import { createSecret, hashSecret } from '../secrets.ts'
 import { setPassword } from './passwords.ts'
@@ -109,7 +109,7 @@ export async function useLink(
     }
     const email = emailOf(link.email ?? input.email ?? '')
     const account = { email, plan: link.plan ?? '', role: link.role, password: input.password }
-    return (await createAccount(client, plans, account)).id
+    return (await addAccount(client, plans, account)).id
   })
 }
 

@@ -16,6 +16,14 @@ export type OrderTask = {
   current: { chain: string; notBeforeMs: number; notAfterMs: number; renewAtMs: number } | null
 }
 
+/** The first certificate of a new domain is due at once. Call in the transaction that creates the domain. */
+export async function expectCertificate(client: Queryable, domain: DomainId): Promise<void> {
+  await client.query(
+    'insert into certificate_order (domain_id) values ($1) on conflict (domain_id) do nothing',
+    [domain],
+  )
+}
+
 /**
  * Takes up to `limit` due domains: previously failed ones last, then accounts with the fewest recent orders first,
  * then the longest waiting. Own certificates are kept until they end (`next_at`).

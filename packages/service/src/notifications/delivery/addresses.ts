@@ -27,6 +27,15 @@ export async function listAddresses(db: Queryable, account: AccountId): Promise<
   return rows
 }
 
+/** The address of a new account is told of its incidents from the start. Call in the transaction that creates the account. */
+export async function addOwnAddress(client: Queryable, account: AccountId, email: string): Promise<void> {
+  await client.query(
+    `insert into channel (account_id, format, address) values ($1, 'mail', $2)
+     on conflict (account_id, lower(address)) where format = 'mail' do nothing`,
+    [account, email],
+  )
+}
+
 /** Replaces the list. New and unsubscribed addresses get a confirmation e-mail. Throws `invalid_field`. */
 export async function setAddresses(
   pool: pg.Pool,

@@ -6,7 +6,7 @@ import {
   type newEndpointSchema,
 } from '@prepaint/contract/api/notifications.ts'
 import { AppError } from '@prepaint/contract/errors.ts'
-import type { AccountId } from '@prepaint/contract/ids.ts'
+import type { AccountId, DomainId } from '@prepaint/contract/ids.ts'
 import type { Plan } from '@prepaint/contract/settings/plans.ts'
 import { type Queryable, transaction } from '@prepaint/postgres/transaction.ts'
 import type pg from 'pg'
@@ -89,6 +89,12 @@ export async function updateEndpoint(
 export async function cancelWaiting(client: Queryable, channel: number): Promise<void> {
   const sql = `update delivery set state = 'cancelled' where channel_id = $1 and state = 'waiting'`
   await client.query(sql, [channel])
+}
+
+/** What happened at a domain is not delivered once it is deleted. */
+export async function cancelWaitingOfDomain(client: Queryable, domain: DomainId): Promise<void> {
+  const sql = `update delivery set state = 'cancelled' where domain_id = $1 and state = 'waiting'`
+  await client.query(sql, [domain])
 }
 
 /** Its deliveries are deleted too. Throws `endpoint_not_found`. */
