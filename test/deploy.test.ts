@@ -123,6 +123,10 @@ describe('the other ways to deploy', () => {
     assert.match(read('compose.yaml'), new RegExp(`image: prepaint:${version}$`, 'm'))
     assert.equal(kustomization.images.map(({ newTag }) => newTag).join(), version)
     assert.match(read('CHANGELOG.md'), new RegExp(`^## ${version}`, 'm'))
+    assert.match(
+      read('docs/operations.md'),
+      new RegExp(`npm install --global \\./prepaint-${version}\\.tgz$`, 'm'),
+    )
   })
 
   it('compose.yaml publishes the ports of the image, and settings that exist', () => {

@@ -62,7 +62,11 @@ assert(sources.some(({ file }) => file.endsWith('.test.ts')))
 
 const none = (found: readonly unknown[]) => assert.deepEqual(found, [])
 
-type Manifest = { dependencies?: Record<string, string>; devDependencies?: Record<string, string> }
+type Manifest = {
+  version: string
+  dependencies?: Record<string, string>
+  devDependencies?: Record<string, string>
+}
 
 function readManifest(file: string): Manifest {
   return JSON.parse(read(file)) as Manifest
@@ -146,7 +150,8 @@ describe('repository rules', () => {
       const { values, types } = npmImports(
         production.filter((source) => source.file.startsWith(`${folder}/`)),
       )
-      const { dependencies = {}, devDependencies = {} } = readManifest(file)
+      const { version, dependencies = {}, devDependencies = {} } = readManifest(file)
+      if (version !== root.version) problems.push(`${folder}: version ${version}`)
       const listed = Object.keys(dependencies).filter((name) => !name.startsWith('@prepaint/'))
       for (const name of values) if (!(name in dependencies)) problems.push(`${folder} lacks ${name}`)
       for (const name of types) {
@@ -160,8 +165,8 @@ describe('repository rules', () => {
         if (!values.has(name) && !types.has(name)) problems.push(`${folder} does not import ${name}`)
       }
       for (const [name, version] of Object.entries({ ...dependencies, ...devDependencies })) {
-        const isOther = !name.startsWith('@prepaint/') && version !== rootVersions[name]
-        if (isOther) problems.push(`${folder}: ${name} ${version}, at the root ${rootVersions[name]}`)
+        const expected = name.startsWith('@prepaint/') ? root.version : rootVersions[name]
+        if (version !== expected) problems.push(`${folder}: ${name} ${version}, at the root ${expected}`)
       }
     }
     none(problems)

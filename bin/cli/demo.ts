@@ -116,7 +116,7 @@ function introduction({ addresses, shopUrl, password }: Demo, dataDir: string): 
       `   ${command}`,
       '',
     ]),
-    'Ctrl-C stops the demo. "npx prepaint demo --check" runs all of these.',
+    'Ctrl-C stops the demo. "npx --no prepaint demo --check" runs all of these.',
   ].join('\n')
   const json = { event: 'ready', api, edge, domain: DEMO_DOMAIN, shop: shopUrl, key, email: EMAIL, password }
   return { json: { ...json, commands }, text }

@@ -1,6 +1,6 @@
 /**
- * Takes pictures of every screen: `npm run build`, then `node dashboard/take-screenshots.ts [name ...]`. Writes to
- * dashboard/screenshots/. Fails on console errors and policy violations.
+ * Takes pictures of every screen: `npm run build`, then `node tools/take-screenshots.ts [name ...]`. Writes to
+ * screenshots/. Fails on console errors and policy violations.
  */
 import { once } from 'node:events'
 import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -15,7 +15,7 @@ import { RAKE_PICTURE, RAKES, rakePicture, rakesPage } from './shots/rakes.ts'
 import { click, DOMAIN, SCREENS } from './shots/screens.ts'
 import { seedTraffic } from './shots/traffic.ts'
 
-const DIR = path.join(import.meta.dirname, 'screenshots')
+const DIR = path.resolve(import.meta.dirname, '../screenshots')
 const PASSWORD = 'seven quiet otters paint'
 
 const VIEWS: Record<string, View> = {
