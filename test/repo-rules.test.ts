@@ -298,7 +298,7 @@ describe('the documents', () => {
       /^(README|ARCHITECTURE|SECURITY|CHANGELOG)\.md$|^docs\/.*\.md$|^bench\/.*\.md$/.test(file),
     )
     assert(documents.includes('ARCHITECTURE.md') && documents.includes('README.md'))
-    const CITED = /`((?:packages|bin|test|bench|docs|examples|dashboard)\/[\w./-]+)`/g
+    const CITED = /`((?:packages|src|bin|test|bench|docs|examples|dashboard|tools|deploy)\/[\w./-]+)`/g
     none(
       documents.flatMap((file) =>
         [...read(file).matchAll(CITED)].flatMap(([, cited]) =>
