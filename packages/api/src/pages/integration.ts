@@ -75,14 +75,20 @@ export function integrations(app: ApiApp, deps: ApiDeps): void {
   })
 }
 
-/** Rewrites `GET /https://host/path` from prerender middlewares. Some encode the address but not the query. */
+/**
+ * Rewrites `GET /https://host/path` from prerender middlewares. Some encode the address but not the query; servers in
+ * front of some join its slashes.
+ */
 export function middlewareUrl(url: string): string {
-  if (/^\/https?:\/\//i.test(url)) return `/page/${encodeURIComponent(url.slice(1))}`
-  if (!/^\/https?%3a%2f%2f/i.test(url)) return url
-  const queryAt = url.indexOf('?')
+  const whole = url
+    .replace(/^(\/https?:)\/(?!\/)/i, '$1//')
+    .replace(/^(\/https?(?:%3a|:))%2f(?!%2f)/i, '$1%2f%2f')
+  if (/^\/https?:\/\//i.test(whole)) return `/page/${encodeURIComponent(whole.slice(1))}`
+  if (!/^\/https?(?:%3a|:)%2f%2f/i.test(whole)) return url
+  const queryAt = whole.indexOf('?')
   return queryAt === -1
-    ? `/page${url}`
-    : `/page${url.slice(0, queryAt)}${encodeURIComponent(url.slice(queryAt))}`
+    ? `/page${whole}`
+    : `/page${whole.slice(0, queryAt)}${encodeURIComponent(whole.slice(queryAt))}`
 }
 
 /** Throws `domain_not_found` unless the account owns the domain, or `invalid_field`. */

@@ -146,6 +146,9 @@ describe('pages for integrations', async () => {
     assert.equal((await ask('/https://shop.example.com/', {}, 'HEAD')).status, 200)
     for (const [path, page] of [
       ['/https://shop.example.com', 'https shop.example.com /'],
+      ['/https:/shop.example.com/joined?a=//b', 'https shop.example.com /joined?a=//b'],
+      ['/http:/shop.example.com', 'http shop.example.com /'],
+      ['/https%3A%2Fshop.example.com%2Fjoined', 'https shop.example.com /joined'],
       ['/HTTPS://SHOP.example.com./a', 'https shop.example.com /a'],
       [
         '/https://shop.example.com:443/a?b=c%20d&e=https://f/?g',

@@ -11,7 +11,7 @@ import { pick, seededRandom } from '../../../../test/chaos/seeded-random.ts'
 import { until } from '../../../../test/support/condition.ts'
 import { GOOGLEBOT, openEdge, PERSON, type TestEdge } from '../../../../test/support/edge.ts'
 import { FRAME, frame, get, rawHttp2, setting, uint32 } from '../../../../test/support/http2-frames.ts'
-import { readSimpleHead, SIMPLE_HEAD_BYTES, type SimpleHead } from './fast-lane.ts'
+import { encodeTarget, readSimpleHead, SIMPLE_HEAD_BYTES, type SimpleHead } from './fast-lane.ts'
 
 const HTML = `<!doctype html><h1>Lamp</h1>${'<p>text</p>'.repeat(500)}`
 const rendered = (html: string, status = 200): RenderOutcome => ({
@@ -393,3 +393,52 @@ describe('a simple head', () => {
     assert(simple > 1_000, `only ${simple} were simple`)
   })
 })
+
+describe('bytes that no URL may have, in a request line', () => {
+  const encoded = (line: string | Buffer) => encodeTarget(Buffer.from(line as string)).toString('latin1')
+
+  it('are percent-encoded in path and query, and nothing else of the request', () => {
+    assert.equal(
+      encoded('GET /grün/a%C3%A9?ß=1&b HTTP/1.1\r\nX: ü\r\n\r\nGET /ü HTTP/1.1\r\n'),
+      Buffer.from('GET /gr%C3%BCn/a%C3%A9?%C3%9F=1&b HTTP/1.1\r\nX: ü\r\n\r\nGET /ü HTTP/1.1\r\n').toString(
+        'latin1',
+      ),
+    )
+    assert.equal(encoded('POST /я HTTP/1.0\n'), 'POST /%D1%8F HTTP/1.0\n')
+    assert.equal(encoded(Buffer.from('GET /\xe9 HTTP/1.1\r\n', 'latin1')), 'GET /%E9 HTTP/1.1\r\n')
+  })
+
+  it('stay where the line is no request line, or longer than a head that is read here', () => {
+    const long = `GET /${'a'.repeat(SIMPLE_HEAD_BYTES)}ü HTTP/1.1\r\n`
+    for (const line of [
+      'GET /ü HTTP/1.1',
+      'GET /ü\x00 HTTP/1.1\r\n',
+      'GET ü HTTP/1.1\r\n',
+      'GET /ü /b HTTP/1.1\r\n',
+      'GET /ü HTTP/2.0\r\n',
+      long,
+    ])
+      assert.equal(encoded(line), Buffer.from(line).toString('latin1'))
+  })
+
+  it('are served as the page of the encoded spelling, also as a hit', async () => {
+    edge.script(rendered(HTML))
+    const first = await edge.ask('/kaf%C3%A9')
+    assert.equal(first.headers['x-prepaint'], 'rendered')
+    const answer = await sendBytes(
+      `GET /kafé HTTP/1.1\r\nHost: red.example\r\nUser-Agent: ${GOOGLEBOT}\r\nConnection: close\r\n\r\n`,
+    )
+    assert.match(answer, /^HTTP\/1\.1 200 OK\r\n[\s\S]*X-Prepaint: hit\r\n/i)
+  })
+})
+
+function sendBytes(text: string): Promise<string> {
+  const { promise, resolve, reject } = Promise.withResolvers<string>()
+  const socket = net.connect((edge.server.address() as net.AddressInfo).port, '127.0.0.1', () =>
+    socket.write(text),
+  )
+  const parts: Buffer[] = []
+  socket.on('data', (part) => parts.push(part)).on('error', reject)
+  socket.on('end', () => resolve(Buffer.concat(parts).toString('latin1')))
+  return promise
+}

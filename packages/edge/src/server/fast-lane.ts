@@ -58,9 +58,14 @@ export function createHitLane(options: HitLaneOptions) {
       return going
     }
 
-    function read(bytes: Buffer): void {
+    function read(received: Buffer): void {
       const isAlone = !ending && going === null
-      const head = isAlone ? readSimpleHead(bytes) : null
+      let bytes = received
+      let head = isAlone ? readSimpleHead(received) : null
+      if (head === null) {
+        bytes = encodeTarget(received)
+        if (isAlone && bytes !== received) head = readSimpleHead(bytes)
+      }
       if (head === null || !isAnswered(head)) leave(bytes)
     }
 
@@ -194,6 +199,28 @@ export function readSimpleHead(bytes: Buffer): SimpleHead | null {
   const targetAt = method.length + 1
   return { method, url: bytes.toString('latin1', targetAt, targetAt + target.length), headers }
 }
+
+/** A request line to its end, whose target has bytes that no URL may have. */
+const WITH_BYTES = /^([A-Z]{3,7} \/)((?=[^ \r\n]*[\x80-\xff])[^\x00-\x20\x7f]*)(?= HTTP\/1\.[01]\r?\n)/
+
+/**
+ * Percent-encodes bytes that are not ASCII in the target of the first request line, as nginx does. Old crawlers and
+ * scripts send UTF-8 there, which Node's parser refuses.
+ */
+export function encodeTarget(bytes: Buffer): Buffer {
+  const end = bytes.indexOf(LINE_FEED)
+  if (end === -1 || end > SIMPLE_HEAD_BYTES) return bytes
+  const found = WITH_BYTES.exec(bytes.toString('latin1', 0, end + 1))
+  if (found === null) return bytes
+  const [line, before = '', target = ''] = found
+  const encoded = target.replace(
+    /[\x80-\xff]/g,
+    (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase()}`,
+  )
+  return Buffer.concat([Buffer.from(before + encoded, 'latin1'), bytes.subarray(line.length)])
+}
+
+const LINE_FEED = 0x0a
 
 /** RFC 9112, section 5.1 */
 function withoutSpace(bytes: Buffer, from: number, to: number): string {

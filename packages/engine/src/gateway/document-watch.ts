@@ -3,8 +3,15 @@ import type { GivenDocument } from './documents.ts'
 import type { EarlyRequest } from './preload/early-requests.ts'
 import { isAlike } from './preload/knowledge.ts'
 
-/** Sees the document before the browser. `false`: the browser gets 204. `path` includes the query. */
-export type DocumentJudge = (status: number, headers: http.OutgoingHttpHeaders, path: string) => boolean
+/**
+ * Sees the document before the browser. `false`: the browser gets 204. `again`: the browser gets it, and the next
+ * document is judged, too. `path` includes the query.
+ */
+export type DocumentJudge = (
+  status: number,
+  headers: http.OutgoingHttpHeaders,
+  path: string,
+) => boolean | 'again'
 
 export type DocumentWatch = {
   /** Watches the first document request from now on; null stops. `given` answers it if it asks in the same words. */
@@ -49,7 +56,9 @@ export function createDocumentWatch(learn: (headers: http.OutgoingHttpHeaders) =
       return (status, headers) => {
         if (next !== judge) return true
         next = null
-        return judge(status, headers, path)
+        const judged = judge(status, headers, path)
+        if (judged === 'again') next ??= judge
+        return judged !== false
       }
     },
   }

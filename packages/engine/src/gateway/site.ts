@@ -111,7 +111,7 @@ export async function openSite(
       documents.judgeNext((status, headers, path) => {
         const goesOn = judge(status, headers, path)
         // After the page's own head has gone.
-        if (goesOn && status === 200 && preload)
+        if (goesOn === true && status === 200 && preload)
           queueMicrotask(() => preloads.begin(path, `https://${site.name}${path}`))
         return goesOn
       }, given)

@@ -4,7 +4,7 @@ import type { AskedDocument } from '../gateway/documents.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import { readPageAddress } from '../gateway/preload/page-address.ts'
 import { completePage, documentText } from './visit/complete-page.ts'
-import { judgeMainResponse, keptHeaders, listOfOutgoing } from './visit/main-document.ts'
+import { judgeMainResponse, keptHeaders, listOfOutgoing, pathOfSamePage } from './visit/main-document.ts'
 import { Application, type Recorder } from './visit/recorder.ts'
 import { outcomeOfSnapshot } from './visit/visit.ts'
 
@@ -93,6 +93,9 @@ async function outcomeOf(
   const url = `https://${request.customDomain}${request.path}`
   const headers = listOfOutgoing(head.headers)
   const judged = judgeMainResponse(url, head.status, headers, request)
+  // It may be a gate: only a browser brings the cookie.
+  const isRedirect = judged?.kind === 'redirect'
+  if (isRedirect && 'set-cookie' in head.headers && pathOfSamePage(judged.location, request)) return null
   if (judged !== null) return judged
   const contentType = String(head.headers['content-type'] ?? '')
   if (!STATIC_STATUSES.includes(head.status) || !/^\s*text\/html\b/i.test(contentType)) return null

@@ -52,6 +52,35 @@ describe('a snapshot that is no page', () => {
     for (const html of honest) assert.equal(judge(html), null, html)
   })
 
+  it('a captcha guards the form of a page, and is all of a challenge', () => {
+    const asks = '<p>Please confirm you are not a robot</p>'
+    const widgets = [
+      '<div class="h-captcha"></div>',
+      '<i class="g-recaptcha"></i>',
+      '<b data-src="https://challenges.cloudflare.com/"></b>',
+    ]
+    const forms = [
+      '<input type="email" name="mail">',
+      '<input name="q">',
+      '<select name="topic"><option>Mugs</select>',
+      '<textarea name="text"></textarea>',
+      '<input type="password">',
+    ]
+    const challenges = [
+      '',
+      '<input type="hidden" name="r"><input type="submit">',
+      '<textarea id="g-recaptcha-response" name="g-recaptcha-response"></textarea>',
+      '<input type="checkbox" name="human">',
+      '<input name="captcha_code">',
+    ]
+    for (const widget of widgets) {
+      for (const form of forms)
+        assert.equal(judge(page('Write', `${asks}<form>${form}${widget}</form>`)), null, form)
+      for (const form of challenges)
+        assert.equal(judge(page('Write', `${asks}<form>${form}${widget}</form>`))?.kind, 'challenge', form)
+    }
+  })
+
   it('the limit of length: at it and one past it', () => {
     const shell = (chars: number) => page('', `Something went wrong ${'x'.repeat(chars - 21)}`)
     assert.equal(judge(shell(TEXT_LIMIT_CHARS))?.kind, 'error-page')

@@ -1,9 +1,13 @@
+import { scanHtml } from '@prepaint/contract/reading/scan-html.ts'
+
 /** Every given part must match; texts are compared in lower case. */
 type Mark = {
   name: string
   title?: RegExp
   text?: RegExp
   markup?: RegExp
+  /** A page with a form for people is none: its captcha only guards the form. */
+  guardsForms?: true
 }
 
 const ASKS_FOR_HUMANS =
@@ -32,9 +36,19 @@ const CHALLENGES: readonly Mark[] = [
   { name: 'Sucuri', title: /^sucuri website firewall/ },
   { name: 'DDoS-Guard', title: /^ddos-guard$/ },
   { name: 'Vercel', title: /^vercel security checkpoint$/ },
-  { name: 'hCaptcha', markup: /hcaptcha\.com\/|class="[^"]*\bh-captcha\b/i, text: ASKS_FOR_HUMANS },
-  { name: 'reCAPTCHA', markup: /recaptcha\/|class="[^"]*\bg-recaptcha\b/i, text: ASKS_FOR_HUMANS },
-  { name: 'Turnstile', markup: /challenges\.cloudflare\.com/i, text: ASKS_FOR_HUMANS },
+  {
+    name: 'hCaptcha',
+    markup: /hcaptcha\.com\/|class="[^"]*\bh-captcha\b/i,
+    text: ASKS_FOR_HUMANS,
+    guardsForms: true,
+  },
+  {
+    name: 'reCAPTCHA',
+    markup: /recaptcha\/|class="[^"]*\bg-recaptcha\b/i,
+    text: ASKS_FOR_HUMANS,
+    guardsForms: true,
+  },
+  { name: 'Turnstile', markup: /challenges\.cloudflare\.com/i, text: ASKS_FOR_HUMANS, guardsForms: true },
 ]
 
 const ERROR_SHELLS: readonly Mark[] = [
@@ -81,10 +95,31 @@ export function badnessOf(html: string, text: string, status: number): Badness |
     text: text.slice(0, FIRST_CHARS).toLowerCase(),
     html,
   }
-  const challenge = CHALLENGES.find((mark) => matches(mark, page))
+  const challenge = CHALLENGES.find(
+    (mark) => matches(mark, page) && !(mark.guardsForms === true && hasFormForPeople(html)),
+  )
   if (challenge !== undefined) return { kind: 'challenge', mark: challenge.name }
   const shell = status < 300 ? ERROR_SHELLS.find((mark) => matches(mark, page)) : undefined
   return shell === undefined ? null : { kind: 'error-page', mark: shell.name }
+}
+
+const NO_FIELD = new Set('hidden submit button reset image checkbox radio'.split(' '))
+
+/** Whether a person can write or choose something other than the solution of a captcha. */
+function hasFormForPeople(html: string): boolean {
+  let isFound = false
+  scanHtml(html, {
+    text() {},
+    close() {},
+    raw() {},
+    open(name, attribute) {
+      if (name !== 'input' && name !== 'textarea' && name !== 'select') return
+      const type = name === 'input' ? (attribute('type') ?? 'text').toLowerCase() : ''
+      const called = `${attribute('name') ?? ''} ${attribute('id') ?? ''}`
+      if (!NO_FIELD.has(type) && !/captcha|turnstile|challenge/i.test(called)) isFound = true
+    },
+  })
+  return isFound
 }
 
 function matches(

@@ -1,5 +1,6 @@
 import type { OutgoingHttpHeaders } from 'node:http'
 import type { RedirectStatus, RenderOutcome } from '@prepaint/contract/outcome/outcome.ts'
+import { normalisePath } from '@prepaint/contract/page/path.ts'
 import { readLinks } from '@prepaint/contract/reading/link-header.ts'
 
 import { GATEWAY_HEADER, ORIGIN_CACHE_CONTROL } from '@prepaint/outbound/headers'
@@ -9,6 +10,9 @@ import { challengerOf } from './bad-page.ts'
 import type { Recorder } from './recorder.ts'
 
 export type ResponseHeader = { name: string; value: string }
+
+/** A site that sets cookie after cookie never shows a page. */
+const GATES_LIMIT = 5
 
 export type SiteAddress = { customDomain: string; originUrl: string }
 
@@ -26,6 +30,9 @@ export class MainDocument {
   readonly #end: (outcome: RenderOutcome) => void
   #requestId = ''
   #url: string | null = null
+  #gates = 0
+  /** Gates whose redirect the browser has not followed yet. */
+  #openGates = 0
 
   constructor(
     frameId: string,
@@ -63,8 +70,29 @@ export class MainDocument {
     return this.#judge(`https://${customDomain}${path}`, status, listOfOutgoing(headers))
   }
 
+  /**
+   * Called by the gateway before `judgeFirst`. Returns the path that the browser should follow to if the response is a
+   * gate: it sets a cookie and redirects to the page itself. The gateway judges the next response, too.
+   */
+  passGate(status: number, headers: OutgoingHttpHeaders): string | null {
+    const { customDomain, path } = this.#site
+    const location = headers['location']
+    if (!isRedirectStatus(status) || headers['set-cookie'] === undefined || location === undefined)
+      return null
+    if (this.#gates === GATES_LIMIT) return null
+    const target = pathOfSamePage(String(location), { customDomain, path })
+    if (target === null) return null
+    this.#gates++
+    this.#openGates++
+    return target
+  }
+
   #requested({ requestId, request, redirectResponse: redirect }: Protocol.Network.RequestWillBeSentEvent) {
     this.#requestId = requestId
+    if (redirect !== undefined && this.#openGates > 0) {
+      this.#openGates--
+      return
+    }
     if (redirect !== undefined) {
       this.#judge(redirect.url, redirect.status, listOf(redirect))
       return
@@ -83,6 +111,17 @@ export class MainDocument {
     if (outcome !== null) this.#end(outcome)
     return outcome === null
   }
+}
+
+/** The path of an address that names the page itself, in whatever spelling; null: another page. */
+export function pathOfSamePage(
+  location: string,
+  { customDomain, path }: { customDomain: string; path: string },
+): string | null {
+  const url = URL.parse(location, `https://${customDomain}${path}`)
+  if (url === null || url.hostname !== customDomain || url.port !== '') return null
+  const target = url.pathname + url.search
+  return normalisePath(target) === normalisePath(path) ? target : null
 }
 
 export function outcomeOfFailure(errorText: string): RenderOutcome {

@@ -88,7 +88,13 @@ export async function visit(
   const load = async (): Promise<RenderOutcome> => {
     await page.date.begin(clock.nowMs())
     await tab.unpark(url)
-    tab.site.judgeNext((status, headers) => main.judgeFirst(status, headers), options.given)
+    tab.site.judgeNext((status, headers) => {
+      const path = main.passGate(status, headers)
+      if (path === null) return main.judgeFirst(status, headers)
+      // On this connection, whatever scheme the site says.
+      headers['location'] = path
+      return 'again'
+    }, options.given)
     const { errorText } = await session.send('Page.navigate', { url })
     if (errorText !== undefined) return outcomeOfFailure(errorText)
     // Until then the tab may hold the previous parked page.
