@@ -5,11 +5,10 @@ import http from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { startGateway } from '@prepaint/engine/gateway/gateway.ts'
-import { findBrowser } from '@prepaint/engine/render/browser/browser-binary.ts'
-import { launchBrowser } from '@prepaint/engine/render/browser/browser-process.ts'
+import { findBrowser } from '@prepaint/engine/browser'
 import { silentLog } from '@prepaint/runtime/log.ts'
 import ipaddr from 'ipaddr.js'
+import { launchBrowser, startGateway } from '../test/support/engine-parts.ts'
 
 const RESOURCES = 20
 const RESOURCE_BYTES = 30_000

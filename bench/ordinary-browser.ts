@@ -7,9 +7,8 @@ import type { Readable, Writable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import { PAGE_LIMITS } from '@prepaint/contract/outcome/outcome.ts'
 import { pageText } from '@prepaint/contract/reading/page-text.ts'
-import type { BrowserBinary } from '@prepaint/engine/render/browser/browser-binary.ts'
-import { connectCdp } from '@prepaint/engine/render/browser/cdp.ts'
-import { takeSnapshot } from '@prepaint/engine/render/visit/snapshot.ts'
+import type { BrowserBinary } from '@prepaint/engine/browser'
+import { connectCdp, takeSnapshot } from '../test/support/engine-parts.ts'
 
 /** A browser with its default settings, as a visitor has it. */
 export type OrdinaryBrowser = {

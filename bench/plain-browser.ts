@@ -5,8 +5,7 @@ import path from 'node:path'
 import type { Readable, Writable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 
-import { type CdpSession, connectCdp } from '@prepaint/engine/render/browser/cdp.ts'
-import { killGroup } from '@prepaint/engine/render/browser/process-group.ts'
+import { type CdpSession, connectCdp, killGroup } from '../test/support/engine-parts.ts'
 import type { GivenBrowser } from './peers/service.ts'
 
 export type PlainLoad = {

@@ -1,44 +1,32 @@
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { startGateway } from '@prepaint/engine/gateway/gateway.ts'
-import { findBrowser } from '@prepaint/engine/render/browser/browser-binary.ts'
-import { startRenderer } from '@prepaint/engine/render/renderer.ts'
-import type { Lookup } from '@prepaint/outbound'
-import { systemClock } from '@prepaint/runtime/clock.ts'
+import { startEngine } from '@prepaint/engine'
+import { findBrowser } from '@prepaint/engine/browser'
 import { silentLog } from '@prepaint/runtime/log.ts'
 import ipaddr from 'ipaddr.js'
 import { openCatalogue } from '../test/apps/catalogue.ts'
+import { startGateway } from '../test/support/engine-parts.ts'
 import { openApplications } from './applications.ts'
 import { startOrdinaryBrowser } from './ordinary-browser.ts'
 
-/**
- * A renderer and an ordinary browser that may reach loopback. `sites`: those named, else all applications and test/render.
- * `others`: hosts besides the sites, and the hash of their TLS key.
- */
-export async function startWordComparison(
-  named: string | undefined,
-  others?: { lookup: Lookup; spkiHash: string },
-) {
+/** A renderer and an ordinary browser that may reach loopback. `sites`: those named, else all applications and test/render. */
+export async function startWordComparison(named: string | undefined) {
   const dir = await mkdtemp(path.join(tmpdir(), 'prepaint-words-'))
   // As root, the browser runs as another user, who must be able to enter this directory.
   await chmod(dir, 0o711)
   const applications = async () =>
     [...(await openCatalogue(dir)), ...openApplications()].map(({ name }) => name)
   const sites = named?.split(',') ?? ['shop', ...(await applications()), 'corpus']
-  const log = silentLog()
   const loopback = [{ cidr: ipaddr.parseCIDR('127.0.0.0/8'), port: null }] as const
-  const openGateway = async () => {
-    const gateway = await startGateway({ allowed: loopback, log, ...(others && { lookup: others.lookup }) })
-    return { ...gateway, spkiHash: others ? `${gateway.spkiHash},${others.spkiHash}` : gateway.spkiHash }
-  }
-  const common = { chromium: null, dataDir: dir, requireSandbox: false, log }
-  const renderer = await startRenderer({
-    ...{ ...common, identity: 'Prepaint/0.0.0-test', slots: 1, timeoutMs: 20_000 },
-    ...{ openGateway, clock: systemClock },
+  const renderer = await startEngine({
+    dataDir: dir,
+    identity: 'Prepaint/0.0.0-test',
+    allowedPrivateOrigins: loopback,
   })
-  const gateway = await openGateway()
-  const plain = await startOrdinaryBrowser(await findBrowser(common), gateway.spkiHash)
+  const gateway = await startGateway({ allowed: loopback, log: silentLog() })
+  const binary = await findBrowser({ chromium: null, dataDir: dir })
+  const plain = await startOrdinaryBrowser(binary, gateway.spkiHash)
   return {
     sites,
     renderer,

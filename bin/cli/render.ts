@@ -7,8 +7,7 @@ import { PHASES, type Phase, type Rendering, type RenderRecord } from '@prepaint
 import { PAGE_VARIANTS, type PageVariant } from '@prepaint/contract/page/page-id.ts'
 import { normalisePath } from '@prepaint/contract/page/path.ts'
 import { visitorFor } from '@prepaint/contract/settings/devices.ts'
-import { startGateway } from '@prepaint/engine/gateway/gateway.ts'
-import { startRenderer } from '@prepaint/engine/render/renderer.ts'
+import { startEngine } from '@prepaint/engine'
 import { checkOriginUrl, createAddressGuard } from '@prepaint/outbound'
 import { convert } from '@prepaint/pages/forms/convert.ts'
 import { systemClock } from '@prepaint/runtime/clock.ts'
@@ -113,22 +112,21 @@ async function renderOnce(
   const shutdown = watchForShutdown(config)
   const stop = new AbortController()
   void shutdown.requested.then(() => stop.abort())
-  const renderer = await startRenderer({
+  const engine = await startEngine({
     chromium,
     dataDir: config.dataDir,
     slots: 1,
     timeoutMs,
     requireSandbox,
     identity: identityOf(config),
-    openGateway: () => startGateway({ allowed: config.allowedPrivateOrigins, log }),
-    clock: systemClock,
+    allowedPrivateOrigins: config.allowedPrivateOrigins,
     log,
     onLongStep: say,
   })
   try {
-    return await renderer.render({ ...page, visitor: visitorFor(variant), signal: stop.signal })
+    return await engine.render({ ...page, visitor: visitorFor(variant), signal: stop.signal })
   } finally {
-    await renderer.close()
+    await engine.close()
     shutdown.unwatch()
   }
 }

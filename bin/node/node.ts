@@ -1,6 +1,7 @@
 import type net from 'node:net'
 import type { AddressInfo } from 'node:net'
-import type { Renderer } from '@prepaint/engine/render/renderer.ts'
+import type { InspectionRequest } from '@prepaint/contract/outcome/renderer.ts'
+import type { Engine } from '@prepaint/engine'
 import { type AddressGuard, createAddressGuard, type OpenOriginHeaders } from '@prepaint/outbound'
 import { startInspectionWorker } from '@prepaint/pages/inspection/inspection-worker.ts'
 import { createJobWaiter, type JobWaiter } from '@prepaint/pages/queue/jobs/await.ts'
@@ -33,7 +34,7 @@ import { checkMasterKey, wireCertificates, wireOrdering } from './wire-certifica
 import { wireEdge } from './wire-edge.ts'
 import { nodeId, wireMetrics, wireRegistration } from './wire-fleet.ts'
 import { wireNotifications } from './wire-notifications.ts'
-import { wireInspector, wireRenderer, wireWorker } from './wire-renderer.ts'
+import { wireEngine, wireWorker } from './wire-renderer.ts'
 
 export type Node = {
   /** `http://host:port`. A node without the role `api` serves /readyz there. */
@@ -64,7 +65,7 @@ type Base = Start & {
   openHeaders: OpenOriginHeaders
   isDraining(): boolean
 }
-type Rendering = { renderer: Renderer; worker: Worker } | null
+type Rendering = { engine: Engine; worker: Worker } | null
 
 const DRAIN_MS = 10_000
 
@@ -87,13 +88,13 @@ export async function startNode(start: Start): Promise<Node> {
   }
   try {
     // Takes as long as the database's start.
-    const renderer = config.roles.has('render') ? beginRenderer(start, opened) : null
+    const engine = config.roles.has('render') ? beginEngine(start, opened) : null
     const base = await openBase(start, opened, () => draining)
-    renderer?.useClock(base.clock)
+    engine?.useClock(base.clock)
     // Integrations request pages through the API, so it needs the waiter as well.
     const isServing = config.roles.has('edge') || config.roles.has('api')
     const waiter = isServing ? createJobWaiter(base.listener, base.database.pool, log) : null
-    const rendering = renderer && (await openRendering(base, await renderer.started, waiter))
+    const rendering = engine && (await openRendering(base, await engine.started, waiter))
     registration = await wireRegistration({
       config,
       pool: base.database.pool,
@@ -102,7 +103,7 @@ export async function startNode(start: Start): Promise<Node> {
       isDraining: base.isDraining,
       apiPort: () => apiPort,
       worker: rendering?.worker ?? null,
-      renderer: rendering?.renderer ?? null,
+      renderer: rendering?.engine ?? null,
     })
     opened.add('registration', registration.close)
     const addresses = await openServers(base, rendering, waiter, ports)
@@ -170,11 +171,11 @@ async function openBase(start: Start, opened: Base['opened'], isDraining: () => 
   }
 }
 
-function beginRenderer({ config, log, say }: Start, opened: Base['opened']) {
+function beginEngine({ config, log, say }: Start, opened: Base['opened']) {
   let clock: Clock = systemClock
-  const started = wireRenderer({ config, log, say, clock: { nowMs: () => clock.nowMs() } })
+  const started = wireEngine({ config, log, say, clock: { nowMs: () => clock.nowMs() } })
   const ended = started.then(
-    (renderer) => renderer.close,
+    (engine) => () => engine.close(),
     () => async () => {},
   )
   opened.add('renderer', async () => (await ended)())
@@ -188,20 +189,17 @@ function beginRenderer({ config, log, say }: Start, opened: Base['opened']) {
 
 async function openRendering(
   base: Base,
-  renderer: Renderer,
+  engine: Engine,
   waiter: JobWaiter | null,
 ): Promise<NonNullable<Rendering>> {
   const { config, opened, database, tasks, listener, clock, log, id: node } = base
   const { pool } = database
-  const inspector = wireInspector(base)
-  opened.add('inspector', inspector.close)
   const worker = await wireWorker({
     config,
     database,
     tasks,
     listener,
-    renderer,
-    inspector,
+    engine,
     clock,
     log,
     node,
@@ -210,10 +208,16 @@ async function openRendering(
     ...(waiter && { ended: waiter.ended }),
   })
   opened.add('worker', ({ remainingMs }) => worker.close(remainingMs()))
-  const looks = { pool, notifications: listener, look: inspector.inspect, openHeaders: base.openHeaders, log }
+  const looks = {
+    pool,
+    notifications: listener,
+    look: (request: InspectionRequest) => engine.inspect(request),
+    openHeaders: base.openHeaders,
+    log,
+  }
   const inspections = startInspectionWorker(looks, { node })
   opened.add('inspections', () => inspections.close())
-  return { renderer, worker }
+  return { engine, worker }
 }
 
 /** Their ports open last and close first. */
@@ -234,7 +238,7 @@ async function openServers(
   opened.add('API', apiHttp.close)
   if (live !== null) opened.add('edge', live.close)
   if (live !== null && rendering !== null)
-    opened.add('people first', startPeopleFirst(live.answeredAtOnce, rendering.renderer).close)
+    opened.add('people first', startPeopleFirst(live.answeredAtOnce, rendering.engine).close)
   await listener.settled()
   signal.throwIfAborted()
 
@@ -257,7 +261,7 @@ async function openServers(
 
 function openApi(base: Base, rendering: Rendering, live: ReturnType<typeof wireEdge> | null) {
   const { config, database, metrics } = base
-  const renderer = rendering?.renderer ?? null
+  const renderer = rendering?.engine ?? null
   const checkReadiness = createReadinessCheck({ pool: database.pool, renderer, isDraining: base.isDraining })
   if (config.roles.has('api') && live !== null) {
     const { integrations, robots, server } = live

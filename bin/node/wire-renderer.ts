@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { startGateway } from '@prepaint/engine/gateway/gateway.ts'
-import { createInspector, type Inspector } from '@prepaint/engine/render/inspector.ts'
-import { type Renderer, startRenderer } from '@prepaint/engine/render/renderer.ts'
+import type { RenderRequest } from '@prepaint/contract/outcome/outcome.ts'
+import { type Engine, startEngine } from '@prepaint/engine'
 import { createAddressGuard, type GetOptions, type OpenOriginHeaders } from '@prepaint/outbound'
 import { createClient } from '@prepaint/outbound/client'
 import type { Ended } from '@prepaint/pages/queue/jobs/await.ts'
@@ -24,18 +23,19 @@ import ipaddr from 'ipaddr.js'
 import type pg from 'pg'
 import type { Config } from '../settings/config.ts'
 
-export function wireRenderer(deps: {
+export function wireEngine(deps: {
   config: Config
   clock: Clock
   log: Log
   say(line: string): void
-}): Promise<Renderer> {
+}): Promise<Engine> {
   const { config, clock, log, say } = deps
-  return startRenderer({
+  return startEngine({
     ...config.render,
     dataDir: config.dataDir,
     identity: identityOf(config),
-    openGateway: () => startGateway({ allowed: config.allowedPrivateOrigins, preload: config.preload, log }),
+    allowedPrivateOrigins: config.allowedPrivateOrigins,
+    preload: config.preload,
     clock,
     log,
     onLongStep: say,
@@ -47,8 +47,7 @@ export async function wireWorker(deps: {
   database: Pick<Database, 'pool' | 'connection'>
   tasks: TaskRunner
   listener: Listener
-  renderer: Renderer
-  inspector: Inspector
+  engine: Engine
   clock: Clock
   log: Log
   metrics: RenderMetrics
@@ -57,10 +56,10 @@ export async function wireWorker(deps: {
   /** Set if crawlers wait at this node: see `JobWaiter.ended`. */
   ended?: Ended
 }): Promise<Worker> {
-  const { config, database, tasks, listener, renderer, inspector, clock, log, metrics, openHeaders } = deps
+  const { config, database, tasks, listener, engine, clock, log, metrics, openHeaders } = deps
   const { node, ended } = deps
   const { pool, connection } = database
-  metrics.watches(renderer)
+  metrics.watches(engine)
   const prober = createProber(pool, randomBytes)
   const deploys = createDeployWatch({ pool, clock, log })
   const worker = await startWorker(
@@ -69,9 +68,9 @@ export async function wireWorker(deps: {
       connection,
       notifications: listener,
       ...(ended && { ended }),
-      canRender: () => renderer.healthy,
-      render: metrics.measured(renderer.render, clock.nowMs),
-      draw: inspector.inspect,
+      canRender: () => engine.healthy,
+      render: metrics.measured((request: RenderRequest) => engine.render(request), clock.nowMs),
+      draw: (request) => engine.inspect(request),
       openHeaders,
       prober: {
         async after(job, found, end, nowMs) {
@@ -130,15 +129,4 @@ function wireIndexNow({
   const robots = new RobotsFiles({ db: pool, pool, get, openHeaders, clock, log })
   tasks.add(new IndexNow({ pool, url, origins, robots, clock, log }))
   return origins
-}
-
-export function wireInspector({ config, clock, log }: { config: Config; clock: Clock; log: Log }): Inspector {
-  return createInspector({
-    ...config.render,
-    dataDir: config.dataDir,
-    identity: identityOf(config),
-    openGateway: () => startGateway({ allowed: config.allowedPrivateOrigins, log }),
-    clock,
-    log,
-  })
 }

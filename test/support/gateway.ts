@@ -6,11 +6,11 @@ import http2 from 'node:http2'
 import net from 'node:net'
 import { text } from 'node:stream/consumers'
 import tls from 'node:tls'
-import { startGateway } from '@prepaint/engine/gateway/gateway.ts'
-import type { GatewayLimits } from '@prepaint/engine/gateway/request-counts.ts'
 import type { Lookup } from '@prepaint/outbound'
 import { silentLog } from '@prepaint/runtime/log.ts'
 import ipaddr from 'ipaddr.js'
+import type { GatewayLimits } from '../../packages/engine/src/gateway/request-counts.ts'
+import { startGateway } from './engine-parts.ts'
 import { listening, openSocket, serve } from './loopback.ts'
 
 export const CUSTOM_DOMAIN = 'shop.example'
@@ -45,7 +45,7 @@ export async function startTestGateway(
   const gateway = await startGateway({
     allowed: [{ cidr: ipaddr.parseCIDR('127.0.0.1/32'), port }],
     log: silentLog(),
-    ...(options.limits === undefined ? {} : { limits: options.limits }),
+    limits: options.limits,
     preload: options.preload ?? true,
     lookup: options.lookup ?? (async () => []),
   })

@@ -3,13 +3,13 @@ import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { PAGE_LIMITS } from '@prepaint/contract/outcome/outcome.ts'
-import { findBrowser } from '@prepaint/engine/render/browser/browser-binary.ts'
-import { launchBrowser } from '@prepaint/engine/render/browser/browser-process.ts'
-import { commandWithView, viewOf } from '@prepaint/engine/render/browser/confinement.ts'
-import { openPage } from '@prepaint/engine/render/tab/page.ts'
+import { findBrowser } from '@prepaint/engine/browser'
 import { ownUid } from '@prepaint/runtime/system-user.ts'
 import { pino } from 'pino'
+import { commandWithView, viewOf } from '../../packages/engine/src/render/browser/confinement.ts'
+import { openPage } from '../../packages/engine/src/render/tab/page.ts'
 import { testChromium } from './data-dir.ts'
+import { launchBrowser } from './engine-parts.ts'
 
 const USER = 65_431
 const [dataDir = ''] = process.argv.slice(2)

@@ -2,11 +2,7 @@ import type http from 'node:http'
 import { after } from 'node:test'
 import type { DomainName, PagePath } from '@prepaint/contract/ids.ts'
 import type { RenderRequest } from '@prepaint/contract/outcome/outcome.ts'
-import { startGateway } from '@prepaint/engine/gateway/gateway.ts'
-import type { GatewayLimits } from '@prepaint/engine/gateway/request-counts.ts'
-import { type RendererOptions, startRenderer } from '@prepaint/engine/render/renderer.ts'
-import { systemClock } from '@prepaint/runtime/clock.ts'
-import { silentLog } from '@prepaint/runtime/log.ts'
+import { type EngineOptions, startEngine } from '@prepaint/engine'
 import ipaddr from 'ipaddr.js'
 import { makeDataDir, removeDir, testChromium } from './data-dir.ts'
 import { serve } from './loopback.ts'
@@ -19,13 +15,8 @@ export type TestRenderer = Awaited<ReturnType<typeof startTestRenderer>>
 
 type Asked = Partial<Omit<RenderRequest, 'customDomain' | 'path'>> & { domain?: string }
 
-type Options = Pick<RendererOptions, 'slots' | 'timeoutMs' | 'limits' | 'clock' | 'recycle' | 'dataDir'>
-
-export async function startTestRenderer({
-  gatewayLimits = {},
-  dataDir = makeDataDir(),
-  ...options
-}: Partial<Options> & { gatewayLimits?: Partial<GatewayLimits> } = {}) {
+export async function startTestRenderer(options: Partial<EngineOptions> = {}) {
+  const { dataDir = makeDataDir() } = options
   /** A string is HTML. Missing paths return 404 without a body. */
   const routes = new Map<string, Answer>()
   const asked: string[] = []
@@ -38,19 +29,13 @@ export async function startTestRenderer({
     else response.setHeader('content-type', 'text/html; charset=utf-8').end(answer)
   })
 
-  const log = silentLog()
-  const allowed = [{ cidr: ipaddr.parseCIDR('127.0.0.1/32'), port: null }]
-  const renderer = await startRenderer({
+  const renderer = await startEngine({
     identity: TEST_IDENTITY,
     chromium: testChromium,
-    dataDir,
     slots: 2,
-    timeoutMs: 20_000,
-    requireSandbox: false,
-    clock: systemClock,
-    log,
-    openGateway: () => startGateway({ allowed, log, limits: gatewayLimits }),
+    allowedPrivateOrigins: [{ cidr: ipaddr.parseCIDR('127.0.0.1/32'), port: null }],
     ...options,
+    dataDir,
   })
 
   const explained = (path: string, { domain = 'shop.example', ...given }: Asked = {}) =>
@@ -70,9 +55,18 @@ export async function startTestRenderer({
   }
 
   return {
-    ...{ renderer, dataDir, originUrl: origin.url, asked, routes, origin: origin.server },
-    ...{ explained, page, html },
-    ...{ render: renderer.render, sandbox: renderer.sandbox, browsers: renderer.browsers },
+    renderer,
+    dataDir,
+    originUrl: origin.url,
+    asked,
+    routes,
+    origin: origin.server,
+    explained,
+    page,
+    html,
+    render: (request: RenderRequest) => renderer.render(request),
+    sandbox: renderer.sandbox,
+    browsers: renderer.browsers,
     get healthy() {
       return renderer.healthy
     },

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import type { Readable, Writable } from 'node:stream'
 
-import { findBrowser } from '@prepaint/engine/render/browser/browser-binary.ts'
-import { connectCdp } from '@prepaint/engine/render/browser/cdp.ts'
+import { findBrowser } from '@prepaint/engine/browser'
+import { connectCdp } from '../../test/support/engine-parts.ts'
 
 export type View = { width: number; height: number; scheme: 'light' | 'dark' }
 

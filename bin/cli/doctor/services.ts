@@ -2,9 +2,7 @@ import { chmodSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
 import http from 'node:http'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { PAGE_LIMITS } from '@prepaint/contract/outcome/outcome.ts'
-import { fasterBrowser, findBrowser } from '@prepaint/engine/render/browser/browser-binary.ts'
-import { launchBrowser } from '@prepaint/engine/render/browser/browser-process.ts'
+import { checkBrowser } from '@prepaint/engine/browser'
 import { openDatabase } from '@prepaint/postgres/database.ts'
 import { silentLog } from '@prepaint/runtime/log.ts'
 import { createTransport } from '@prepaint/service/certificates/acme/transport.ts'
@@ -22,20 +20,10 @@ export async function browserWorks({ dataDir, render }: Config): Promise<CheckRe
 }
 
 async function tryBrowser(render: Config['render'], dataDir: string): Promise<CheckResult> {
-  const binary = await findBrowser({ chromium: render.chromium, dataDir })
-  const options = {
-    binary,
-    dataDir,
-    spkiHash: null,
-    pageMemoryBytes: PAGE_LIMITS.memoryBytes,
-    requireSandbox: false,
-    log: silentLog(),
-  }
-  const browser = await launchBrowser(options)
-  await browser.kill('doctor has checked it')
+  const browser = await checkBrowser({ chromium: render.chromium, dataDir })
   const open = browser.data === 'open' ? '; an exploit could read the data directory' : ''
-  const found = `${browser.product} (${binary.source}), sandbox ${browser.sandbox}${open}`
-  const faster = fasterBrowser(browser.product)
+  const found = `${browser.product} (${browser.source}), sandbox ${browser.sandbox}${open}`
+  const { faster } = browser
   if (browser.sandbox === 'on' && faster === null) return ok('Chromium', found)
   if (browser.sandbox === 'on')
     return warning('Chromium', found, `A headless shell renders in half the time: ${faster}`)

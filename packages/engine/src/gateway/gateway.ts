@@ -29,8 +29,8 @@ const KNOWN_SITES = 256
 type GatewayOptions = {
   allowed: readonly AllowedRange[]
   log: Log
-  preload?: boolean
-  limits?: Partial<GatewayLimits>
+  preload?: boolean | undefined
+  limits?: Partial<GatewayLimits> | undefined
   lookup?: Lookup
   ca?: string
 }

@@ -1,5 +1,5 @@
 import type { PageLimits, Visitor } from '@prepaint/contract/outcome/outcome.ts'
-import type { RenderRecord } from '@prepaint/contract/outcome/record.ts'
+import type { GivenDocument, Inspected } from '@prepaint/contract/outcome/renderer.ts'
 import { within } from '@prepaint/runtime/within.ts'
 import type { BrowserProcess } from './browser/browser-process.ts'
 import type { CdpListeners, CdpSession } from './browser/cdp.ts'
@@ -10,23 +10,6 @@ import { closeContext, openContext } from './tab/tab.ts'
 import { emulateVisitor, viewportOf } from './tab/visitor.ts'
 import { mergeListeners, Recorder } from './visit/recorder.ts'
 import { takeSnapshot } from './visit/snapshot.ts'
-
-/** A document to show without its scripts, in place of the site's response. */
-export type GivenDocument = { status: number; html: string }
-
-export type PageInspection = {
-  status: number | null
-  url: string
-  /** WebP. `isCut`: the page goes on below it. */
-  picture: Buffer
-  isCut: boolean
-  /** At that time; null if given, too large or not HTML. */
-  html: string | null
-  /** Real milliseconds until the load event; null: it never came. */
-  loadedMs: number | null
-  requests: { made: number; blocked: number; failed: number }
-  pictures: number
-} & Pick<RenderRecord, 'troubles' | 'consoleErrors'>
 
 const PICTURE_HEIGHT = 4_000
 /** A larger picture is taken again, of the first screen only. */
@@ -45,7 +28,7 @@ export async function inspectPage(
   proxyUrl: string,
   wanted: Wanted,
   options: { nowMs: () => number; limits: PageLimits; signal: AbortSignal },
-): Promise<PageInspection> {
+): Promise<Inspected> {
   const contextId = await openContext(browser, proxyUrl)
   try {
     const lost = browser.ended.then((why) => Promise.reject(new Error(why)))
@@ -61,7 +44,7 @@ async function load(
   browserContextId: string,
   { url, visitor = {}, given }: Wanted,
   { nowMs, limits }: { nowMs: () => number; limits: PageLimits },
-): Promise<PageInspection> {
+): Promise<Inspected> {
   const { cdp } = browser
   const viewport = viewportOf(visitor)
   const target = { url: 'about:blank', browserContextId, ...viewport }
@@ -93,7 +76,7 @@ async function load(
   await setUp(session, given !== undefined)
   await emulateVisitor(session, browser, visitor)
 
-  const work = async (): Promise<PageInspection> => {
+  const work = async (): Promise<Inspected> => {
     const beganMs = nowMs()
     const { errorText } = await session.send('Page.navigate', { url })
     if (errorText !== undefined) throw new Error(errorText)

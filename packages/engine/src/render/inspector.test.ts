@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, it } from 'node:test'
+import type { DomainName, PagePath } from '@prepaint/contract/ids.ts'
+import type { InspectionRequest } from '@prepaint/contract/outcome/renderer.ts'
 import { systemClock } from '@prepaint/runtime/clock.ts'
 import { silentLog } from '@prepaint/runtime/log.ts'
 import ipaddr from 'ipaddr.js'
@@ -10,7 +12,7 @@ import { TEST_IDENTITY } from '../../../../test/support/renderer.ts'
 import { startGateway } from '../gateway/gateway.ts'
 import { findBrowser } from './browser/browser-binary.ts'
 import { PICTURE_LIMIT_BYTES } from './inspect-page.ts'
-import { createInspector, type InspectionRequest } from './inspector.ts'
+import { Inspector } from './inspector.ts'
 
 const PIXEL = Buffer.from('R0lGODlhAQABAIAAAP8AAP///yH5BAAAAAAALAAAAAABAAEAAAICRAEAOw==', 'base64')
 
@@ -30,16 +32,19 @@ const stranger = await serve((req, res) => {
 })
 const dataDir = makeDataDir()
 // Unpacking it once takes longer than any look.
-await findBrowser({ chromium: testChromium, dataDir })
+const binary = await findBrowser({ chromium: testChromium, dataDir })
 function start(
   t: { after(end: () => unknown): void },
   options: { idleMs?: number; inspectMs?: number } = {},
 ) {
   const allowed = [{ cidr: ipaddr.parseCIDR('127.0.0.1/32'), port: origin.port }]
-  const started = createInspector({
-    ...{ chromium: testChromium, dataDir, requireSandbox: false, identity: TEST_IDENTITY },
-    openGateway: () => startGateway({ allowed, log: silentLog() }),
-    ...{ clock: systemClock, log: silentLog(), ...options },
+  const openGateway = () => startGateway({ allowed, log: silentLog() })
+  const started = new Inspector(openGateway, systemClock, silentLog(), {
+    binary,
+    dataDir,
+    requireSandbox: false,
+    identity: TEST_IDENTITY,
+    ...options,
   })
   t.after(() => started.close())
   return started
@@ -47,7 +52,9 @@ function start(
 const inspector = start({ after })
 const look = (request: Partial<InspectionRequest> = {}, by = inspector) =>
   by.inspect({
-    ...{ customDomain: 'shop.example', originUrl: origin.url, path: '/' },
+    customDomain: 'shop.example' as DomainName,
+    originUrl: origin.url,
+    path: '/' as PagePath,
     signal: new AbortController().signal,
     ...request,
   })
@@ -98,7 +105,7 @@ it('a given document is shown without its scripts, with its pictures, never aske
     <script>fetch('/ran')</script><img src="x:" onerror="fetch('/ran')">
     <a href="javascript:fetch('/ran')">x</a><iframe srcdoc="<script>fetch('/ran')</script>"></iframe></body>`
   asked.length = 0
-  const found = await look({ path: '/stored', given: { status: 404, html } })
+  const found = await look({ path: '/stored' as PagePath, given: { status: 404, html } })
   assert.deepEqual([found.status, found.html, found.url], [404, null, 'https://shop.example/stored'])
   assert(asked.includes('/pixel.gif'))
   for (const path of ['/ran', '/stored', '/elsewhere']) assert(!asked.includes(path), asked.join())
@@ -119,14 +126,14 @@ it('a page that fails ends no other that is looked at meanwhile', async () => {
   routes.set('/endless', '<script>for (;;);</script>')
   routes.set('/second', '<p>fine</p>')
   const gone = new AbortController()
-  const failing = assert.rejects(look({ path: '/endless', signal: gone.signal }), /gone/)
+  const failing = assert.rejects(look({ path: '/endless' as PagePath, signal: gone.signal }), /gone/)
   await until('the first has begun', async () => asked.includes('/endless'))
-  const other = look({ path: '/second' })
+  const other = look({ path: '/second' as PagePath })
   await until('the other has begun', async () => asked.includes('/second'))
   gone.abort(new Error('gone'))
   await failing
   assert.match((await other).html ?? '', /fine/)
-  assert.match((await look({ path: '/second' })).html ?? '', /fine/)
+  assert.match((await look({ path: '/second' as PagePath })).html ?? '', /fine/)
 })
 
 it('a page that hangs ends alone, and the next inspection works', async (t) => {

@@ -1,143 +1,143 @@
-import { PAGE_LIMITS, type Visitor } from '@prepaint/contract/outcome/outcome.ts'
+import { PAGE_LIMITS } from '@prepaint/contract/outcome/outcome.ts'
+import type { Inspected, InspectionRequest } from '@prepaint/contract/outcome/renderer.ts'
 import type { Clock } from '@prepaint/runtime/clock.ts'
 import type { Log } from '@prepaint/runtime/log.ts'
 import type { Gateway } from '../gateway/gateway.ts'
-import { findBrowser } from './browser/browser-binary.ts'
+import type { BrowserBinary } from './browser/browser-binary.ts'
 import { type BrowserProcess, launchBrowser } from './browser/browser-process.ts'
-import { type GivenDocument, inspectPage, type PageInspection } from './inspect-page.ts'
+import { inspectPage } from './inspect-page.ts'
 
 type InspectorOptions = {
-  chromium: string | null
+  binary: BrowserBinary
   dataDir: string
   requireSandbox: boolean
   identity: string
-  openGateway(): Promise<Gateway>
-  clock: Clock
-  log: Log
   idleMs?: number
   inspectMs?: number
 }
 
-export type InspectionRequest = {
-  customDomain: string
-  originUrl: string
-  path: string
-  visitor?: Visitor | undefined
-  originHeaders?: readonly string[] | undefined
-  given?: GivenDocument
-  signal: AbortSignal
-}
-
-export type Inspector = {
-  inspect(request: InspectionRequest): Promise<PageInspection>
-  readonly isAwake: boolean
-  close(): Promise<void>
-}
+/** A browser with its gateway. `ending` is set when it is no longer needed. */
+type Awake = { browser: BrowserProcess; gateway: Gateway; uses: number; ending: Promise<void> | null }
 
 const INSPECT_MS = 30_000
-/** An unused browser takes about 200 MB. */
+/** The browser ends after this long without an inspection. It takes about 200 MB. */
 const IDLE_MS = 60_000
 
-/** Starts a browser on demand behind its own gateway. It ends after an idle minute or a failed page. */
-export function createInspector(options: InspectorOptions): Inspector {
-  const { clock, log, idleMs = IDLE_MS, inspectMs = INSPECT_MS } = options
-  type Awake = { browser: BrowserProcess; gateway: Gateway; uses: number; ending?: Promise<void> }
-  let awake: Promise<Awake> | null = null
-  let idle: NodeJS.Timeout | undefined
-  const closing = new AbortController()
+/** Starts a browser on demand behind its own gateway. The browser ends after an idle minute or a failed page. */
+export class Inspector {
+  readonly #openGateway: () => Promise<Gateway>
+  readonly #clock: Clock
+  readonly #log: Log
+  readonly #options: InspectorOptions
+  readonly #closing = new AbortController()
+  #awake: Promise<Awake> | null = null
+  #idle: NodeJS.Timeout | undefined
 
-  async function start(): Promise<Awake> {
-    const binary = await findBrowser(options)
-    const gateway = await options.openGateway()
+  constructor(openGateway: () => Promise<Gateway>, clock: Clock, log: Log, options: InspectorOptions) {
+    this.#openGateway = openGateway
+    this.#clock = clock
+    this.#log = log
+    this.#options = options
+  }
+
+  get isAwake(): boolean {
+    return this.#awake !== null
+  }
+
+  /** Rejects if the page cannot be loaded in time, if the signal aborts, or when the inspector closes. */
+  async inspect(request: InspectionRequest): Promise<Inspected> {
+    const { idleMs = IDLE_MS, inspectMs = INSPECT_MS } = this.#options
+    const { customDomain, path, signal } = request
+    clearTimeout(this.#idle)
+    const starting = this.#awake ?? this.#wake()
+    let inTime = AbortSignal.any([signal, this.#closing.signal])
+    let used: Awake | null = null
+    try {
+      used = await starting
+      used.uses++
+      inTime.throwIfAborted()
+      inTime = AbortSignal.any([inTime, AbortSignal.timeout(inspectMs)])
+      return await this.#inspectIn(used, request, inTime)
+    } catch (error) {
+      this.#log.debug({ err: error, domain: customDomain, path }, 'a page could not be inspected')
+      // Other inspections finish in this browser, and the next one starts another.
+      this.#abandon(starting)
+      const isTooLate = inTime.aborted && !signal.aborted && !this.#closing.signal.aborted
+      throw isTooLate ? new Error('it took too long', { cause: error }) : error
+    } finally {
+      if (used !== null) {
+        used.uses--
+        if (used.uses === 0) {
+          if (this.#awake !== starting) await this.#end(used)
+          else this.#idle = setTimeout(() => void this.#sleep(starting), idleMs).unref()
+        }
+      }
+    }
+  }
+
+  async close(): Promise<void> {
+    clearTimeout(this.#idle)
+    this.#closing.abort(new Error('the node ends'))
+    await this.#sleep(this.#awake)
+  }
+
+  async #inspectIn(
+    { browser, gateway }: Awake,
+    { customDomain, originUrl, originHeaders, path, visitor, given }: InspectionRequest,
+    signal: AbortSignal,
+  ): Promise<Inspected> {
+    const site = await gateway.openSite({ customDomain, originUrl, originHeaders })
+    try {
+      const page = { url: `https://${customDomain}${path}`, visitor, given }
+      const options = { nowMs: this.#clock.nowMs, limits: PAGE_LIMITS, signal }
+      const found = await inspectPage(browser, site.proxyUrl, page, options)
+      const excess = site.excess()
+      if (excess !== null) throw new Error(`the page is too large (${excess})`)
+      return found
+    } finally {
+      await site.close()
+    }
+  }
+
+  #wake(): Promise<Awake> {
+    const starting = this.#start()
+    this.#awake = starting
+    starting.then(({ browser }) => browser.ended.then(() => this.#sleep(starting))).catch(() => {})
+    return starting
+  }
+
+  async #start(): Promise<Awake> {
+    const gateway = await this.#openGateway()
     try {
       const browser = await launchBrowser({
-        ...options,
-        binary,
+        ...this.#options,
         spkiHash: gateway.spkiHash,
         pageMemoryBytes: PAGE_LIMITS.memoryBytes,
         drawsPages: true,
+        log: this.#log,
       })
-      return { browser, gateway, uses: 0 }
+      return { browser, gateway, uses: 0, ending: null }
     } catch (error) {
       await gateway.close()
       throw error
     }
   }
 
-  async function wake(): Promise<Awake> {
-    const started = awake ?? start()
-    awake = started
-    try {
-      const found = await started
-      void found.browser.ended.then(() => sleep(started))
-      return found
-    } catch (error) {
-      if (awake === started) awake = null
-      throw error
-    }
+  /** The next inspection starts another browser. */
+  #abandon(which: Promise<Awake>): void {
+    if (this.#awake === which) this.#awake = null
   }
 
-  function end(found: Awake): Promise<void> {
+  async #sleep(which: Promise<Awake> | null): Promise<void> {
+    if (which === null || this.#awake !== which) return
+    this.#awake = null
+    const found = await which.catch(() => null)
+    if (found !== null) await this.#end(found)
+  }
+
+  #end(found: Awake): Promise<void> {
     const { browser, gateway } = found
     found.ending ??= browser.kill('is not needed any more').then(() => gateway.close())
     return found.ending
-  }
-
-  async function sleep(which: Promise<Awake> | null): Promise<void> {
-    if (which === null || awake !== which) return
-    awake = null
-    const found = await which.catch(() => null)
-    if (found !== null) await end(found)
-  }
-
-  return {
-    async inspect({ customDomain, originUrl, originHeaders, path, visitor, given, signal }) {
-      clearTimeout(idle)
-      const waking = wake()
-      const which = awake
-      let inTime = AbortSignal.any([signal, closing.signal])
-      let used: Awake | null = null
-      try {
-        used = await waking
-        used.uses++
-        const { browser, gateway } = used
-        inTime.throwIfAborted()
-        inTime = AbortSignal.any([inTime, AbortSignal.timeout(inspectMs)])
-        const site = await gateway.openSite({ customDomain, originUrl, originHeaders })
-        try {
-          const wanted = { url: `https://${customDomain}${path}`, visitor, ...(given && { given }) }
-          const found = await inspectPage(browser, site.proxyUrl, wanted, {
-            nowMs: clock.nowMs,
-            limits: PAGE_LIMITS,
-            signal: inTime,
-          })
-          const excess = site.excess()
-          if (excess !== null) throw new Error(`the page is too large (${excess})`)
-          return found
-        } finally {
-          await site.close()
-        }
-      } catch (error) {
-        log.debug({ err: error, domain: customDomain, path }, 'a page could not be inspected')
-        // Others finish in this browser, and the next starts another.
-        if (awake === which) awake = null
-        throw inTime.aborted && !signal.aborted && !closing.signal.aborted
-          ? new Error('it took too long', { cause: error })
-          : error
-      } finally {
-        if (used !== null && --used.uses === 0) {
-          if (awake !== which) await end(used)
-          else idle = setTimeout(() => void sleep(which), idleMs).unref()
-        }
-      }
-    },
-    get isAwake() {
-      return awake !== null
-    },
-    async close() {
-      clearTimeout(idle)
-      closing.abort(new Error('the node ends'))
-      await sleep(awake)
-    },
   }
 }

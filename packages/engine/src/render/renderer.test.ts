@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { openRenderer } from '../../../../test/support/renderer.ts'
-import { createSlots } from './renderer.ts'
+import { Slots } from './slots.ts'
 
 const { explained, routes, asked } = await openRenderer({ slots: 1 })
 
@@ -61,7 +61,7 @@ it('requests ahead of the page are at the origin before the script that asks for
 const never = new AbortController().signal
 
 it('slots: so many at once, the rest in order of arrival', async () => {
-  const slots = createSlots(2)
+  const slots = new Slots(2)
   const order: string[] = []
   const take = async (name: string) => {
     const giveBack = await slots.take(never)
@@ -83,7 +83,7 @@ it('slots: so many at once, the rest in order of arrival', async () => {
 })
 
 it('slots: who stops waiting takes none', async () => {
-  const slots = createSlots(1)
+  const slots = new Slots(1)
   const giveBack = await slots.take(never)
   const leaving = new AbortController()
   const left = slots.take(leaving.signal)

@@ -29,7 +29,7 @@ const SYSTEM_DIRS = ['/usr/local/bin', '/usr/bin', '/bin', '/snap/bin', '/opt/go
 export async function findBrowser(options: {
   chromium: string | null
   dataDir: string
-  onLongStep?: (line: string) => void
+  onLongStep?: ((line: string) => void) | undefined
   systemDirs?: readonly string[]
 }): Promise<BrowserBinary> {
   const { chromium, dataDir, onLongStep = () => {}, systemDirs = SYSTEM_DIRS } = options

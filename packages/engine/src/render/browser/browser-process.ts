@@ -26,14 +26,16 @@ import {
 /** `on`: Chromium's own sandbox is active. `off`: it cannot work on this machine. */
 export type Sandbox = 'on' | 'off'
 
+/** `open`: code that breaks out of the browser could read the data directory. */
+export type DataAccess = 'closed' | 'open'
+
 export type BrowserProcess = {
   readonly cdp: CdpConnection
   readonly pid: number
   /** Chromium itself, if `pid` is a script that started it. */
   readonly mainPid: number
   readonly sandbox: Sandbox
-  /** `open`: code that breaks out of the browser could read the data directory. */
-  readonly data: 'closed' | 'open'
+  readonly data: DataAccess
   readonly product: string
   readonly userAgent: string
   readonly identity: string
@@ -61,7 +63,7 @@ export type LaunchOptions = {
   spkiHash: string | null
   pageMemoryBytes: number
   /** Absent: the bare product name, for a browser that visits no site. */
-  identity?: string
+  identity?: string | undefined
   /** Refuse to start if Chromium's sandbox cannot work. */
   requireSandbox: boolean
   drawsPages?: boolean
@@ -185,7 +187,7 @@ async function spawnBrowser(options: LaunchOptions, sandbox: Sandbox) {
   const view = sandbox === 'off' && user === null ? viewOf(dataDir, binary.executable, home) : null
   const isHidden = view !== null && canHideFiles(view)
   if (view !== null && !isHidden) log.warn(DATA_WARNING)
-  const data: BrowserProcess['data'] = user !== null || sandbox === 'on' || isHidden ? 'closed' : 'open'
+  const data: DataAccess = user !== null || sandbox === 'on' || isHidden ? 'closed' : 'open'
   const flags = browserFlags({ userDataDir, sandbox: sandbox === 'on', spkiHash, drawsPages })
   const { file, args } = confined(binary.executable, flags, sandbox, isHidden ? view : null)
   const child = spawn(file, args, {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { silentLog } from '@prepaint/runtime/log.ts'
 import { until } from '../../../../../test/support/condition.ts'
-import { superviseBrowser } from './supervisor.ts'
+import { Supervisor } from './supervisor.ts'
 
 const LIMITS = { renders: 1_000, ageMs: 1e9, memoryBytes: 1e12 }
 const signal = new AbortController().signal
@@ -33,8 +33,8 @@ async function supervise(t: TestContext, limits: Partial<typeof LIMITS> = {}) {
     const process = { ended, kill, answers, memoryBytes, parts }
     return { number, process, tabs: { close: async () => {} } }
   }
-  const options = { start, limits: { ...LIMITS, ...limits }, clock, log: silentLog(), checkEveryMs: 5 }
-  const supervisor = await superviseBrowser(options)
+  const options = { limits: { ...LIMITS, ...limits }, checkEveryMs: 5 }
+  const supervisor = await Supervisor.start(start, clock, silentLog(), options)
   t.after(() => supervisor.close())
   return {
     ...{ state, clock, supervisor },

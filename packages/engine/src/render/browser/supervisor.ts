@@ -14,15 +14,12 @@ type Supervised = {
 
 export type RecycleLimits = { renders: number; ageMs: number; memoryBytes: number }
 
-type SupervisorOptions<B> = {
-  start(): Promise<B>
+type SupervisorOptions = {
   limits: RecycleLimits
-  clock: Clock
-  log: Log
   checkEveryMs?: number
 }
 
-/** Close the browser if nothing was rendered for so long. The next render starts another one. */
+/** The browser is closed after this long without a render. The next render starts another one. */
 const IDLE_MS = 10 * 60_000
 
 const CHECK_EVERY_MS = 5_000
@@ -32,35 +29,58 @@ const STABLE_AFTER_MS = 60_000
 
 type Running<B> = { browser: B; sinceMs: number; renders: number; leases: number; retired: boolean }
 
-export async function superviseBrowser<B extends Supervised>(
-  options: SupervisorOptions<B>,
-): Promise<Supervisor<B>> {
-  return new Supervisor(options, await options.start())
-}
-
 /** Keeps one browser running; drains and replaces it when it does not answer or has reached a limit. */
-class Supervisor<B extends Supervised> {
-  readonly #options: SupervisorOptions<B>
+export class Supervisor<B extends Supervised> {
+  readonly #start: () => Promise<B>
+  readonly #clock: Clock
+  readonly #log: Log
+  readonly #limits: RecycleLimits
   readonly #all = new Set<Running<B>>()
   readonly #closing = new AbortController()
   readonly #checking: NodeJS.Timeout
   #current: Running<B> | null = null
+  #latest: B
   #next = Promise.withResolvers<Running<B>>()
   #backOffMs = FIRST_BACK_OFF_MS
   #isReplacing = false
-  /** Closed because nothing was rendered, until the next one has started or failed to start. */
+  /** The browser was closed because nothing was rendered. It ends when the next one has started or failed to start. */
   #isAsleep = false
   #usedMs = 0
   readonly #ending = new Set<Promise<unknown>>()
   #started = 0
 
-  constructor(options: SupervisorOptions<B>, first: B) {
-    this.#options = options
+  /** Rejects if the first browser does not start. Later ones are tried again. */
+  static async start<B extends Supervised>(
+    start: () => Promise<B>,
+    clock: Clock,
+    log: Log,
+    options: SupervisorOptions,
+  ): Promise<Supervisor<B>> {
+    return new Supervisor(await start(), start, clock, log, options)
+  }
+
+  private constructor(
+    first: B,
+    start: () => Promise<B>,
+    clock: Clock,
+    log: Log,
+    { limits, checkEveryMs = CHECK_EVERY_MS }: SupervisorOptions,
+  ) {
+    this.#start = start
+    this.#clock = clock
+    this.#log = log
+    this.#limits = limits
+    this.#latest = first
     this.#adopt(first)
     this.#checking = setInterval(() => {
       this.#sleepWhenIdle()
       for (const running of this.#all) void this.#check(running)
-    }, options.checkEveryMs ?? CHECK_EVERY_MS)
+    }, checkEveryMs)
+  }
+
+  /** The browser that was started last; it may have ended. */
+  get latest(): B {
+    return this.#latest
   }
 
   get alive(): number {
@@ -78,16 +98,16 @@ class Supervisor<B extends Supervised> {
 
   /** Waits for a browser if there is none. It lives at least until `release`. Rejects when `signal` aborts. */
   async lease(signal: AbortSignal): Promise<{ browser: B; release(): void }> {
-    if (this.#current !== null && !this.#current.browser.process.parts.canOpenPages())
-      this.#replaceDrained(this.#current)
+    const current = this.#current
+    if (current !== null && !current.browser.process.parts.canOpenPages()) this.#replaceDrained(current)
     if (this.#isAsleep) void this.#replace()
     const running = this.#current ?? (await untilAborted(this.#next.promise, signal))
     running.leases++
     running.renders++
-    if (running.renders === this.#options.limits.renders) void this.#replace()
+    if (running.renders === this.#limits.renders) void this.#replace()
     const release = () => {
       running.leases--
-      this.#usedMs = this.#options.clock.nowMs()
+      this.#usedMs = this.#clock.nowMs()
       this.#endWhenIdle(running)
     }
     return { browser: running.browser, release }
@@ -103,7 +123,7 @@ class Supervisor<B extends Supervised> {
   #sleepWhenIdle(): void {
     const running = this.#current
     if (running === null || running.leases > 0 || this.#isReplacing) return
-    if (this.#options.clock.nowMs() - this.#usedMs < IDLE_MS) return
+    if (this.#clock.nowMs() - this.#usedMs < IDLE_MS) return
     this.#isAsleep = true
     this.#noCurrent()
     this.#retire(running)
@@ -111,7 +131,8 @@ class Supervisor<B extends Supervised> {
 
   #adopt(browser: B): void {
     this.#started++
-    this.#usedMs = this.#options.clock.nowMs()
+    this.#latest = browser
+    this.#usedMs = this.#clock.nowMs()
     const running = { browser, sinceMs: this.#usedMs, renders: 0, leases: 0, retired: false }
     this.#all.add(running)
     this.#current = running
@@ -123,8 +144,8 @@ class Supervisor<B extends Supervised> {
   #hasEnded(running: Running<B>, why: string): void {
     this.#all.delete(running)
     if (this.#closing.signal.aborted || running.retired) return
-    this.#options.log.warn({ why }, 'Chromium has ended, another one is started')
-    if (this.#options.clock.nowMs() - running.sinceMs > STABLE_AFTER_MS) this.#backOffMs = FIRST_BACK_OFF_MS
+    this.#log.warn({ why }, 'Chromium has ended, another one is started')
+    if (this.#clock.nowMs() - running.sinceMs > STABLE_AFTER_MS) this.#backOffMs = FIRST_BACK_OFF_MS
     if (this.#current !== running) return
     this.#noCurrent()
     void this.#replace()
@@ -132,12 +153,15 @@ class Supervisor<B extends Supervised> {
 
   async #check(running: Running<B>): Promise<void> {
     const { browser, sinceMs } = running
-    const { limits, clock } = this.#options
-    if (!(await browser.process.answers())) return void browser.process.kill('gave no answer')
+    if (!(await browser.process.answers())) {
+      void browser.process.kill('gave no answer')
+      return
+    }
     if (running !== this.#current) return
     if (!browser.process.parts.canOpenPages()) return this.#replaceDrained(running)
+    const { ageMs, memoryBytes } = this.#limits
     const isUsedUp =
-      clock.nowMs() - sinceMs >= limits.ageMs || (await browser.process.memoryBytes()) >= limits.memoryBytes
+      this.#clock.nowMs() - sinceMs >= ageMs || (await browser.process.memoryBytes()) >= memoryBytes
     if (isUsedUp && running === this.#current) await this.#replace()
   }
 
@@ -145,17 +169,16 @@ class Supervisor<B extends Supervised> {
     if (this.#isReplacing) return
     this.#isReplacing = true
     const before = this.#current
-    const { start, log } = this.#options
     const { signal } = this.#closing
     while (!signal.aborted) {
       try {
-        const started = await start()
+        const started = await this.#start()
         if (signal.aborted) await started.process.kill('closing')
         else this.#adopt(started)
         break
       } catch (error) {
         this.#isAsleep = false
-        log.error({ err: error, backOffMs: this.#backOffMs }, 'Chromium could not be started')
+        this.#log.error({ err: error, backOffMs: this.#backOffMs }, 'Chromium could not be started')
       }
       await delay(this.#backOffMs, undefined, { signal }).catch(() => {})
       this.#backOffMs = Math.min(this.#backOffMs * 2, LONGEST_BACK_OFF_MS)
@@ -167,7 +190,7 @@ class Supervisor<B extends Supervised> {
 
   /** The browser cannot open pages any more; it finishes its renders. */
   #replaceDrained(running: Running<B>): void {
-    this.#options.log.warn('Chromium can open no pages any more, another one is started')
+    this.#log.warn('Chromium can open no pages any more, another one is started')
     this.#noCurrent()
     this.#retire(running)
     void this.#replace()
