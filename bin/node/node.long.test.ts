@@ -68,7 +68,7 @@ describe('asked to end during its start', () => {
   // Each finds what the one before it left half done.
   const moments: [string, (stderr: string) => boolean][] = [
     ['the database is being made', (stderr) => stderr.includes('Creating the database')],
-    ['the schema is made', (stderr) => stderr.includes('migration applied')],
+    ['the schema is made', (stderr) => stderr.includes('tables created')],
     ['the browser has begun', () => ours(/chrom/).length > 0],
   ]
   for (const [moment, reached] of moments) {
