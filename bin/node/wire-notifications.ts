@@ -1,11 +1,12 @@
 import type { AddressGuard } from '@prepaint/outbound'
 import type { Listener } from '@prepaint/postgres/listener.ts'
+import type { TaskRunner } from '@prepaint/postgres/tasks'
 import type { Clock } from '@prepaint/runtime/clock.ts'
 import type { Log } from '@prepaint/runtime/log.ts'
 import type { Vault } from '@prepaint/service/certificates/vault/vault.ts'
 import { createMailer } from '@prepaint/service/mail/mailer.ts'
 import { startSender } from '@prepaint/service/notifications/delivery/sender.ts'
-import { startEvaluator } from '@prepaint/service/notifications/incidents/evaluator.ts'
+import { Evaluation } from '@prepaint/service/notifications/incidents/evaluator.ts'
 import { readDnsState } from '@prepaint/service/sites/reachability/dns-state.ts'
 import { publishAnswer } from '@prepaint/service/sites/reachability/published-answer.ts'
 import { tryOrigin } from '@prepaint/service/sites/reachability/try-origin.ts'
@@ -16,6 +17,7 @@ import type { Config } from '../settings/config.ts'
 export async function wireNotifications(deps: {
   config: Config
   pool: pg.Pool
+  tasks: TaskRunner
   listener: Listener
   guard: AddressGuard
   vault: Vault
@@ -27,7 +29,7 @@ export async function wireNotifications(deps: {
   const mailer = config.mail === null ? null : await createMailer(config.mail, deps.log)
   // Settings with a mail server have a public URL.
   const sender = startSender({ ...deps, plans, version, speed, mailer, publicUrl: publicUrl ?? '' })
-  const evaluator = startEvaluator({
+  const evaluation = new Evaluation({
     pool,
     plans,
     publicUrl,
@@ -37,9 +39,10 @@ export async function wireNotifications(deps: {
     readDns: (account, name) =>
       readDnsState({ guard, publish: (...whose) => publishAnswer(pool, ...whose) }, account, name),
   })
+  deps.tasks.add(evaluation)
   return {
     async close() {
-      await Promise.all([evaluator.close(), sender.close()])
+      await Promise.all([evaluation.close(), sender.close()])
       await mailer?.close()
     },
   }

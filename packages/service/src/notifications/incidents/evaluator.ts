@@ -1,9 +1,10 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { AccountId, DomainName } from '@prepaint/contract/ids.ts'
 import type { PlanCatalogue } from '@prepaint/contract/settings/plans.ts'
+import type { Task, TaskKind } from '@prepaint/postgres/tasks'
 import { type Queryable, retriedTransaction } from '@prepaint/postgres/transaction.ts'
+import { systemStopwatch } from '@prepaint/runtime/clock.ts'
 import type { Log } from '@prepaint/runtime/log.ts'
-import { startWhileDue } from '@prepaint/runtime/while-due.ts'
 import type pg from 'pg'
 import type { DnsState } from '../../sites/reachability/dns-state.ts'
 import type { TriedOrigin } from '../../sites/reachability/try-origin.ts'
@@ -28,39 +29,49 @@ type Deps = {
   readDns(account: AccountId, name: DomainName): Promise<DnsState | null>
 }
 
-/** Every node tries once a minute; the database gives each round to one of them. */
-export function startEvaluator(deps: Deps): { close(): Promise<void> } {
-  const { pool, speed, log } = deps
-  const everyMs = Math.max(LEAST_PAUSE_MS, EVERY_MS / speed)
-  const closing = new AbortController()
-  let looking: Promise<unknown> | null = null
+/**
+ * Evaluates all domains once a minute: one task for the fleet. A node of version 0.2.0 evaluates beside: the rules go by
+ * times, so it makes no difference how often they are applied.
+ */
+export class Evaluation implements TaskKind {
+  readonly name = 'evaluation'
+  readonly slots = 1
+  readonly perAccount = 1
+  readonly faultMessage = 'domains could not be evaluated; trying again'
+  readonly subjects = `select 'all' as key, 0 as account_id, now() as due_at`
+  readonly #deps: Deps
+  readonly #everyMs: number
+  readonly #closing = new AbortController()
+  #looking: Promise<unknown> | null = null
 
-  async function round(): Promise<boolean> {
-    const { rowCount: rounds } = await pool.query(
-      `update evaluation set started_at = clock_timestamp()
-        where started_at <= clock_timestamp() - $1 * interval '1 millisecond'`,
-      [everyMs * 0.9],
-    )
-    if (rounds === 0) return false
-    const looks = await evaluate(deps, closing.signal)
-    // Not awaited: sites that do not answer must not delay the next round.
-    looking ??= lookAtSites(deps, looks, closing.signal)
-      .catch((error: unknown) => log.warn({ err: error }, 'origins and names could not be looked at'))
-      .finally(() => {
-        looking = null
-      })
-    return false
+  constructor(deps: Deps) {
+    this.#deps = deps
+    this.#everyMs = Math.max(LEAST_PAUSE_MS, EVERY_MS / deps.speed)
   }
 
-  const loop = startWhileDue(everyMs / 4, round, (error) =>
-    log.warn({ err: error }, 'domains could not be evaluated; trying again'),
-  )
-  return {
-    async close() {
-      closing.abort()
-      await loop.close()
-      await looking
-    },
+  async run(_task: Task, signal: AbortSignal): Promise<number> {
+    const startedSeconds = systemStopwatch()
+    const looks = await evaluate(this.#deps, signal)
+    // Not awaited: sites that do not answer must not delay the next round.
+    if (!signal.aborted) this.#looking ??= this.#look(looks)
+    const tookMs = (systemStopwatch() - startedSeconds) * 1_000
+    return Math.max(LEAST_PAUSE_MS, this.#everyMs - tookMs)
+  }
+
+  retryMs(): number {
+    return this.#everyMs
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort()
+    await this.#looking
+  }
+
+  async #look(looks: readonly Look[]): Promise<void> {
+    await lookAtSites(this.#deps, looks, this.#closing.signal).catch((error: unknown) =>
+      this.#deps.log.warn({ err: error }, 'origins and names could not be looked at'),
+    )
+    this.#looking = null
   }
 }
 
