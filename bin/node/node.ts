@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import type { InspectionRequest } from '@prepaint/contract/outcome/renderer.ts'
 import type { Engine } from '@prepaint/engine'
 import { type AddressGuard, createAddressGuard, type OpenOriginHeaders } from '@prepaint/outbound'
-import { startInspectionWorker } from '@prepaint/pages/inspection/inspection-worker.ts'
+import { InspectionWorker } from '@prepaint/pages/inspection/inspection-worker.ts'
 import { createJobWaiter, type JobWaiter } from '@prepaint/pages/queue/jobs/await.ts'
 import type { Worker } from '@prepaint/pages/queue/jobs/worker.ts'
 import { type Database, openDatabase } from '@prepaint/postgres/database.ts'
@@ -208,15 +208,8 @@ async function openRendering(
     ...(waiter && { ended: waiter.ended }),
   })
   opened.add('worker', ({ remainingMs }) => worker.close(remainingMs()))
-  const looks = {
-    pool,
-    notifications: listener,
-    look: (request: InspectionRequest) => engine.inspect(request),
-    openHeaders: base.openHeaders,
-    log,
-  }
-  const inspections = startInspectionWorker(looks, { node })
-  opened.add('inspections', () => inspections.close())
+  const look = (request: InspectionRequest) => engine.inspect(request)
+  tasks.add(new InspectionWorker({ pool, look, openHeaders: base.openHeaders }))
   return { engine, worker }
 }
 

@@ -38,6 +38,7 @@ const FUNCTIONS = [
   'pages/src/quota.functions.sql',
   'pages/src/queue/functions.sql',
   'pages/src/queue/warm/functions.sql',
+  'pages/src/inspection/functions.sql',
 ]
 
 export const SCHEMA: Schema = {
@@ -45,8 +46,8 @@ export const SCHEMA: Schema = {
   functions: {
     files: inPackages(FUNCTIONS),
     // Both change with each change of these files.
-    number: 3,
-    checksum: 'e392623b9884eb94cf21e3977ba36d07eb9459749bb8a159161e2a486dd50451',
+    number: 4,
+    checksum: 'c675c0f5272b12bad28f13d1f40fc38dd87555f2882a563aa3fd73440c369bb6',
   },
   migrations: MIGRATIONS,
 }

@@ -5,11 +5,12 @@ import type { PagePath } from '@prepaint/contract/ids.ts'
 import { pageId } from '@prepaint/contract/page/page-id.ts'
 import { DIGEST_FACTS, factsOf, WHOLE_FACTS } from '@prepaint/contract/reading/facts.ts'
 import { visitorFor } from '@prepaint/contract/settings/devices.ts'
+import { TaskRunner } from '@prepaint/postgres/tasks'
 import { silentLog } from '@prepaint/runtime/log.ts'
 import { until } from '../../../../test/support/condition.ts'
 import { says } from '../../../../test/support/public-error.ts'
 import { HOME, openQueue } from '../../../../test/support/queue.ts'
-import { type InspectionDeps, type Looked, startInspectionWorker } from './inspection-worker.ts'
+import { type InspectionDeps, InspectionWorker, type Looked } from './inspection-worker.ts'
 import {
   findInspection,
   findPicture,
@@ -34,12 +35,16 @@ const listener = await queue.listener()
 const [red, blue] = [await queue.domain(), await queue.domain()]
 const owner = await queue.accountOf(red)
 await queue.set(red, { render: { locale: 'de-CH' } })
-beforeEach(() => pool.query('truncate inspection, account_rate, page, redirect cascade'))
+beforeEach(() => pool.query('truncate inspection, account_rate, page, redirect, task cascade'))
 
 const ask = (path: string, account = owner, domain = red) =>
   requestInspection(pool, account, pageId(domain, path as PagePath))
-const work = (look: InspectionDeps['look'], node = 'n1') =>
-  startInspectionWorker({ pool, notifications: listener, look, log: silentLog() }, { node, pollMs: 50 })
+function work(look: InspectionDeps['look'], leaseMs = 30_000): TaskRunner {
+  const tasks = new TaskRunner(pool, listener, silentLog(), { pollMs: 50, leaseMs })
+  tasks.add(new InspectionWorker({ pool, look }))
+  tasks.start()
+  return tasks
+}
 const found = async (id: string) => (await findInspection(pool, red, id))!
 const done = (id: string) => until('it is done', async () => (await found(id)).state === 'done')
 const store = (of: string, html: string) =>
@@ -184,7 +189,7 @@ describe('inspections at a node', () => {
 
   it('its domain is deleted, or the page purged: the look ends', async () => {
     const { look, signals, began } = endless()
-    const worker = work(look)
+    const worker = work(look, 1_000)
     const { id } = await ask('/')
     await began()
     await queue.purge(red, { kind: 'path', path: HOME })
@@ -202,12 +207,15 @@ describe('inspections at a node', () => {
     assert.equal((await found(id)).state, 'queued')
     const died = (id: string, attempts: number) =>
       pool.query(
-        `update inspection set state = 'running', node = 'dead', attempts = $2, lease_until = now() - interval '1 second'
-          where id = $1`,
+        `with running as (update inspection set state = 'running' where id = $1)
+         insert into task (kind, key, lease, lease_until, failures)
+         values ('inspection', $1, gen_random_uuid(), now() - interval '1 second', $2 - 1)
+         on conflict (kind, key) do update set
+           lease = excluded.lease, lease_until = excluded.lease_until, failures = excluded.failures`,
         [id, attempts],
       )
     await died(id, 1)
-    const other = work(async () => LOOKED, 'n2')
+    const other = work(async () => LOOKED)
     await done(id)
     await died(id, 2)
     await until('it has failed', async () => (await found(id)).state === 'failed')

@@ -4,12 +4,12 @@ import type { AccountId, DomainId, PagePath } from '@prepaint/contract/ids.ts'
 import type { PageId, PageVariant } from '@prepaint/contract/page/page-id.ts'
 import { takeOfRate } from '@prepaint/postgres/account-rate.ts'
 import { removeOld, type Steps } from '@prepaint/postgres/remove-old.ts'
+import { askTask } from '@prepaint/postgres/tasks'
 import { type Queryable, transaction } from '@prepaint/postgres/transaction.ts'
 import type pg from 'pg'
 import type { NoSide, Side } from './side.ts'
 
-/** Wakes the nodes that render. */
-export const INSPECTION_CHANNEL = 'inspection'
+export const INSPECTION_TASK = 'inspection'
 
 /** Per account. Each inspection is two page loads, one of them from the origin. */
 export const INSPECTIONS_AN_HOUR = 60
@@ -90,8 +90,9 @@ export async function requestInspection(
            where d.account_id = $1 and i.state = 'done' order by i.requested_at desc offset $2)`,
       [account, INSPECTIONS_WITH_FINDINGS - 1],
     )
-    await client.query(`select pg_notify($1, '')`, [INSPECTION_CHANNEL])
-    return toInspection(made.rows[0] as Row)
+    const row = made.rows[0] as Row
+    await askTask(client, { kind: INSPECTION_TASK, key: row.id, accountId: account })
+    return toInspection(row)
   })
 }
 
