@@ -9,7 +9,8 @@ import { createProber } from '@prepaint/pages/queue/judging/prober.ts'
 import { createDeployWatch } from '@prepaint/pages/queue/upkeep/deploy.ts'
 import { DeviceChecks } from '@prepaint/pages/queue/upkeep/device-checks.ts'
 import { RefreshAhead } from '@prepaint/pages/queue/upkeep/refresh-ahead.ts'
-import { startWarmRuns } from '@prepaint/pages/queue/warm/warm-runs.ts'
+import { WarmReading } from '@prepaint/pages/queue/warm/warm-read.ts'
+import { WarmSteps } from '@prepaint/pages/queue/warm/warm-step.ts'
 import { IndexNow } from '@prepaint/pages/site-files/indexnow.ts'
 import { RobotsFiles } from '@prepaint/pages/site-files/robots-files.ts'
 import type { Database } from '@prepaint/postgres/database.ts'
@@ -86,7 +87,8 @@ export async function wireWorker(deps: {
   )
   const origins = createClient(createAddressGuard(config.allowedPrivateOrigins))
   const get = { origins, userAgent: identityOf(config) }
-  const warmRuns = startWarmRuns({ pool, listener, plans: config.plans, get, openHeaders, clock, log })
+  tasks.add(new WarmReading({ pool, get, openHeaders, clock, log }))
+  tasks.add(new WarmSteps({ pool, plans: config.plans, clock }))
   const indexNow = wireIndexNow({ config, tasks, pool, get, openHeaders, clock, log })
   tasks.add(new RefreshAhead(pool, config.plans, clock))
   tasks.add(new DeviceChecks(pool, config.plans, clock))
@@ -96,7 +98,6 @@ export async function wireWorker(deps: {
     },
     enqueueLive: worker.enqueueLive,
     async close(deadlineMs) {
-      await warmRuns.close()
       indexNow?.close()
       origins.close()
       await worker.close(deadlineMs)

@@ -6,11 +6,11 @@ export async function bringForward(pool: pg.Pool, ms: number): Promise<void> {
   await pool.query(`update task set due_at = due_at - $1 * interval '1 millisecond'`, [ms])
 }
 
-/** Runs each due task of a kind once, as a runner does. Returns how many ran. Rejects if a run does. */
-export async function runDueTasks(pool: pg.Pool, kind: TaskKind): Promise<number> {
+/** Runs each due task of a kind once, at most `most`, as a runner does. Returns how many ran. Rejects if a run does. */
+export async function runDueTasks(pool: pg.Pool, kind: TaskKind, most = 100): Promise<number> {
   const { rows } = await pool.query(
-    `select kind, key, account_id as "accountId", payload, failures, lease from claim_tasks($1, 100, 100, interval '1 minute')`,
-    [kind.name],
+    `select kind, key, account_id as "accountId", payload, failures, lease from claim_tasks($1, $2, 100, interval '1 minute')`,
+    [kind.name, most],
   )
   for (const task of rows) {
     const nextMs = await kind.run(task, new AbortController().signal)

@@ -13,10 +13,23 @@ export async function openWarm() {
   const { pool } = queue
   afterEach(() =>
     pool.query(
-      'truncate warm, warm_count, warm_paused, warm_sitemap, known_path, sitemap, job, unstored_page',
+      'truncate task, warm, warm_count, warm_paused, warm_sitemap, known_path, sitemap, job, unstored_page',
     ),
   )
-  const step = () => warmStep({ pool, plans: DEFAULT_PLANS, clock: systemClock })
+
+  /** A step of the run that has waited longest and can move. `idle`: there is none, and none waits. */
+  async function step(): Promise<'moved' | 'waiting' | 'idle'> {
+    const runs = await queue.column<DomainId>(
+      `select domain_id from warm where state in ('queueing', 'rendering') and paused_at is null order by moved_at`,
+    )
+    let isWaiting = false
+    for (const domain of runs) {
+      const end = await warmStep({ pool, plans: DEFAULT_PLANS, clock: systemClock }, domain)
+      if (end === 'moved') return 'moved'
+      isWaiting ||= end === 'waiting'
+    }
+    return isWaiting ? 'waiting' : 'idle'
+  }
 
   async function domainWith(count: number, plan = 'enterprise'): Promise<DomainId> {
     const domain = await queue.domain({ plan })

@@ -4,14 +4,16 @@ import { after, afterEach, describe, it, type TestContext } from 'node:test'
 import zlib from 'node:zlib'
 import type { DomainId } from '@prepaint/contract/ids.ts'
 import { DEFAULT_PLANS } from '@prepaint/contract/settings/plans.ts'
+import { TaskRunner } from '@prepaint/postgres/tasks'
 import { systemClock, systemStopwatch } from '@prepaint/runtime/clock.ts'
 import { silentLog } from '@prepaint/runtime/log.ts'
 import { until } from '../../../../../test/support/condition.ts'
 import { startTestSite, type TestAnswer } from '../../../../../test/support/site.ts'
+import { runDueTasks } from '../../../../../test/support/tasks.ts'
 import { openWarm } from '../../../../../test/support/warm.ts'
 import { startWarm } from './warm.ts'
-import { DEPTH_LIMIT, readWarmSitemaps, TURN_LIMIT_SECONDS } from './warm-read.ts'
-import { startWarmRuns } from './warm-runs.ts'
+import { DEPTH_LIMIT, TURN_LIMIT_SECONDS, WarmReading } from './warm-read.ts'
+import { WarmSteps } from './warm-step.ts'
 
 const warm = await openWarm()
 const { queue } = warm
@@ -39,15 +41,20 @@ async function site(answers: Record<string, TestAnswer>): Promise<DomainId> {
   Object.assign(origin.answers, answers)
   return atOrigin(await queue.domain())
 }
-const read = (stopwatch = systemStopwatch) =>
-  readWarmSitemaps(
-    { pool: queue.pool, get: origin.options, clock: systemClock, log: silentLog(), stopwatch },
-    new AbortController().signal,
-  )
+const partsOf = (stopwatch = systemStopwatch) => ({
+  ...{ pool: queue.pool, get: origin.options, clock: systemClock, log: silentLog(), stopwatch },
+})
+/** A turn of the run that is next. False: there is none. */
+const read = async (stopwatch = systemStopwatch) =>
+  (await runDueTasks(queue.pool, new WarmReading(partsOf(stopwatch)), 1)) === 1
 const NONE = { left: 0, failed: 0, failures: [] }
 /** The state of a run, behind the lease of the node that reads, if there is one. */
 const leased = (domain: DomainId) =>
-  queue.column(`select concat_ws(' ', lease, state) from warm where domain_id = $1`, domain)
+  queue.column(
+    `select concat_ws(' ', t.lease, w.state)
+       from warm w left join task t on t.kind = 'warm-read' and t.key = w.domain_id::text where w.domain_id = $1`,
+    domain,
+  )
 const known = (domain: DomainId) =>
   queue.column(
     `select path from known_path where domain_id = $1 and source = 'sitemap' order by path`,
@@ -178,7 +185,7 @@ it('a run is read by one node at a time; once its lease ends, the next goes on w
   const first = read()
   await asked.promise
   assert.equal(await read(), false)
-  await queue.pool.query('update warm set lease_until = clock_timestamp()')
+  await queue.pool.query(`update task set lease_until = clock_timestamp() - interval '1 second'`)
   go.resolve()
   origin.asked.length = 0
   assert.deepEqual([await read(), await first], [true, true])
@@ -239,12 +246,11 @@ describe('a turn at reading', () => {
 })
 
 function start(t: TestContext) {
-  const runs = startWarmRuns({
-    ...{ pool: queue.pool, listener, plans: DEFAULT_PLANS, get: origin.options },
-    ...{ clock: systemClock, log: silentLog() },
-    // Only a notification can wake it.
-    idlePollMs: 600_000,
-  })
+  // Only a notification can wake it.
+  const runs = new TaskRunner(queue.pool, listener, silentLog(), { pollMs: 600_000 })
+  runs.add(new WarmReading(partsOf()))
+  runs.add(new WarmSteps({ pool: queue.pool, plans: DEFAULT_PLANS, clock: systemClock }))
+  runs.start()
   t.after(() => runs.close())
   return runs
 }

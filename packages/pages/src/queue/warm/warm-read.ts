@@ -3,12 +3,13 @@ import { readDomainSettings } from '@prepaint/contract/settings/domain-settings.
 import type { Site } from '@prepaint/contract/site-files/site.ts'
 import { type GetOptions, type OpenOriginHeaders, readOrigin } from '@prepaint/outbound'
 import { fetchRobots, type OwnEntry, readRobots, readSitemap } from '@prepaint/outbound/sitemaps'
+import type { Task, TaskKind } from '@prepaint/postgres/tasks'
 import { type Clock, type Stopwatch, systemStopwatch } from '@prepaint/runtime/clock.ts'
 import type { Log } from '@prepaint/runtime/log.ts'
 import type pg from 'pg'
 import { countKnownPages, forgetUnnamed, recordInSitemap } from '../../store/known-paths.ts'
 import { storedSitemapPaths } from '../../store/stored-sitemap.ts'
-import { WARM_MOVED_CHANNEL } from './warm.ts'
+import { WARM_MOVED_CHANNEL, WARM_READ_TASK, WARM_STEP_TASK } from './warm.ts'
 
 /** Per run. */
 export const SITEMAPS_LIMIT = 10_000
@@ -19,7 +20,6 @@ export const TURN_LIMIT_SECONDS = 60
 const USUAL_SITEMAP = '/sitemap.xml' as PagePath
 const ROBOTS_TRIES = 3
 const REASON_LIMIT_CHARS = 200
-const LEASE_MS = 30_000
 
 export type WarmReadDeps = {
   pool: pg.Pool
@@ -31,76 +31,93 @@ export type WarmReadDeps = {
 }
 
 /**
- * Stops when all is read, the lease is lost, or the turn ends. False: no run waits.
- * A sitemap is recorded as a whole, so a node that dies loses only the current one.
+ * Reads the sitemaps of a run. A sitemap is recorded as a whole, so a node that dies loses only the current one.
+ * A node of version 0.2.0 that reads the same run beside records the same.
  */
-export async function readWarmSitemaps(deps: WarmReadDeps, closing: AbortSignal): Promise<boolean> {
-  const { stopwatch = systemStopwatch } = deps
-  const reading = await takeReading(deps)
-  if (reading === null) return false
-  const turnEnds = stopwatch() + TURN_LIMIT_SECONDS
-  const lost = new AbortController()
-  const hold = async () => {
-    if (!(await renewReading(deps.pool, reading))) lost.abort(new Error('no longer ours'))
-    return !signal.aborted
+export class WarmReading implements TaskKind {
+  readonly name = WARM_READ_TASK
+  /** So that a slow origin does not delay the others. */
+  readonly slots = 2
+  readonly perAccount = 4
+  readonly faultMessage = 'a warm could not go on; it is tried again'
+  readonly subjects = `
+    select w.domain_id as key, d.account_id, now() as due_at from warm w join domain d on d.id = w.domain_id
+     where w.state = 'reading' and w.paused_at is null`
+  readonly #deps: WarmReadDeps
+
+  constructor(deps: WarmReadDeps) {
+    this.#deps = deps
   }
-  const signal = AbortSignal.any([closing, lost.signal])
-  // Ignore database failures: the lease decides.
-  const timer = setInterval(() => void hold().catch(() => {}), LEASE_MS / 3)
-  try {
-    await read(deps, reading, signal, hold, () => stopwatch() > turnEnds)
-  } catch (error) {
-    if (!signal.aborted) throw error
-  } finally {
-    clearInterval(timer)
-    await releaseReading(deps.pool, reading).catch(() => {})
+
+  /** Stops when all is read, the run was paused or started again, or the turn ends. */
+  async run(task: Task, signal: AbortSignal): Promise<number | null> {
+    const { pool, stopwatch = systemStopwatch } = this.#deps
+    const reading = await findReading(this.#deps, Number(task.key) as DomainId)
+    if (reading === null) return null
+    const turnEnds = stopwatch() + TURN_LIMIT_SECONDS
+    const lost = new AbortController()
+    const hold = async () => {
+      if (!(await holdReading(pool, reading, task))) lost.abort(new Error('no longer ours'))
+      return !either.aborted
+    }
+    const either = AbortSignal.any([signal, lost.signal])
+    try {
+      const isTurnOver = await read(this.#deps, reading, either, hold, () => stopwatch() > turnEnds)
+      if (isTurnOver) return 0
+    } catch (error) {
+      if (!either.aborted) throw error
+    }
+    signal.throwIfAborted()
+    return null
   }
-  return true
 }
 
+/** Returns true if there is more to read after this turn. */
 async function read(
   deps: WarmReadDeps,
   reading: Reading,
   signal: AbortSignal,
   hold: () => Promise<boolean>,
   isTurnOver: () => boolean,
-): Promise<void> {
+): Promise<boolean> {
   const { pool, log } = deps
   const { domain, site } = reading
   const text = reading.robots ?? (await robotsOf(deps, reading, signal))
-  if (text === null) return
+  if (text === null) return false
   const { sitemaps } = readRobots(text, site)
   if (reading.robots === null) await begin(pool, reading, text, sitemaps)
 
   for (let ended = 0; ; ended++) {
     const next = await nextSitemap(pool, domain)
     if (next === null || !(await hold())) break
-    // `hold` has put the run last. At least one sitemap per turn, so that a slow origin still advances.
-    if (ended > 0 && isTurnOver()) return
+    // At least one sitemap per turn, so that a slow origin still advances.
+    if (ended > 0 && isTurnOver()) return true
     const { path, depth } = next
     try {
       const entries = await readOne(deps, reading, next, signal, hold)
-      if (signal.aborted) return
+      if (signal.aborted) return false
       await pool.query(
         `update warm_sitemap set entries = $3 where domain_id = $1 and path = $2 returning pg_notify('${WARM_MOVED_CHANNEL}', domain_id::text)`,
         [domain, path, entries],
       )
     } catch (error) {
-      if (signal.aborted) return
+      if (signal.aborted) return false
       const isGuess = depth === 0 && path === USUAL_SITEMAP && !sitemaps.includes(path)
       log.debug({ err: error, domain: site.name, path }, 'a sitemap could not be read')
       await fail(pool, domain, path, isGuess ? null : (error as Error).message)
     }
   }
-  if (signal.aborted) return
+  if (signal.aborted) return false
   const readAllSinceMs = await readAllSince(pool, domain)
   if (readAllSinceMs !== null) await forgetUnnamed(pool, domain, readAllSinceMs, signal)
   await pool.query(
     `update warm set state = 'queueing', known = $3, moved_at = clock_timestamp()
-      where domain_id = $1 and lease = $2 and state = 'reading' and paused_at is null
-     returning pg_notify('${WARM_MOVED_CHANNEL}', domain_id::text)`,
-    [domain, reading.lease, await countKnownPages(pool, domain)],
+      where domain_id = $1 and run = $2 and state = 'reading' and paused_at is null
+     returning pg_notify('${WARM_MOVED_CHANNEL}', domain_id::text),
+               (select ask_task('${WARM_STEP_TASK}', d.id::text, d.account_id) from domain d where d.id = domain_id)`,
+    [domain, reading.run, await countKnownPages(pool, domain)],
   )
+  return false
 }
 
 /** null: not all sitemaps were read. */
@@ -117,7 +134,7 @@ async function readAllSince(pool: pg.Pool, domain: DomainId): Promise<number | n
 /** null: robots.txt forbids everything, and the run has ended. */
 async function robotsOf(
   { pool, get }: WarmReadDeps,
-  { domain, lease, site }: Reading,
+  { domain, run, site }: Reading,
   signal: AbortSignal,
 ): Promise<string | null> {
   for (let tries = 1; ; tries++) {
@@ -129,9 +146,9 @@ async function robotsOf(
       const reason = `robots.txt could not be read: ${(error as Error).message}`
       await pool.query(
         `update warm set state = 'failed', reason = $3, ended_at = clock_timestamp()
-          where domain_id = $1 and lease = $2 and state = 'reading'
+          where domain_id = $1 and run = $2 and state = 'reading'
          returning pg_notify('${WARM_MOVED_CHANNEL}', domain_id::text)`,
-        [domain, lease, bounded(reason)],
+        [domain, run, bounded(reason)],
       )
       return null
     }
@@ -141,7 +158,7 @@ async function robotsOf(
 /** Sitemaps from robots.txt and requested by crawlers; else the usual path. */
 async function begin(
   pool: pg.Pool,
-  { domain, lease }: Reading,
+  { domain, run }: Reading,
   robots: string,
   sitemaps: readonly PagePath[],
 ): Promise<void> {
@@ -150,8 +167,8 @@ async function begin(
     `with begun as (
        insert into warm_sitemap (domain_id, path, depth)
        select $1, path, 0 from unnest($3::text[]) as path where path <> '/' limit $4 on conflict do nothing)
-     update warm set robots = $5 where domain_id = $1 and lease = $2`,
-    [domain, lease, known.size === 0 ? [USUAL_SITEMAP] : [...known], SITEMAPS_LIMIT, robots],
+     update warm set robots = $5 where domain_id = $1 and run = $2`,
+    [domain, run, known.size === 0 ? [USUAL_SITEMAP] : [...known], SITEMAPS_LIMIT, robots],
   )
 }
 
@@ -222,7 +239,7 @@ function bounded(text: string): string {
   return text.replaceAll('\0', '').toWellFormed().slice(0, REASON_LIMIT_CHARS)
 }
 
-type Reading = { domain: DomainId; lease: string; robots: string | null; site: Site }
+type Reading = { domain: DomainId; run: string; robots: string | null; site: Site }
 
 type ReadingRow = Omit<Reading, 'site'> & {
   name: DomainName
@@ -231,42 +248,35 @@ type ReadingRow = Omit<Reading, 'site'> & {
   sealed_headers: Buffer | null
 }
 
-async function takeReading({ pool, openHeaders }: WarmReadDeps): Promise<Reading | null> {
+/** Returns null if the run does not read any more. */
+async function findReading({ pool, openHeaders }: WarmReadDeps, domain: DomainId): Promise<Reading | null> {
   const { rows } = await pool.query<ReadingRow>(
-    `update warm w set lease = gen_random_uuid(),
-            lease_until = clock_timestamp() + $1 * interval '1 millisecond'
-       from domain d
-      where d.id = w.domain_id and w.domain_id = (
-        select domain_id from warm
-         where state = 'reading' and paused_at is null
-           and (lease_until is null or lease_until < clock_timestamp())
-         order by moved_at limit 1 for update skip locked)
-     returning w.domain_id as domain, w.lease, w.robots, d.custom_domain as name, d.origin_url, d.settings,
-            (select key_sealed from origin_header where domain_id = d.id) as sealed_headers`,
-    [LEASE_MS],
+    `select w.domain_id as domain, w.run, w.robots, d.custom_domain as name, d.origin_url, d.settings,
+            (select key_sealed from origin_header where domain_id = d.id) as sealed_headers
+       from warm w join domain d on d.id = w.domain_id
+      where w.domain_id = $1 and w.state = 'reading' and w.paused_at is null`,
+    [domain],
   )
   const row = rows[0]
   if (row === undefined) return null
-  const { domain, name, lease, robots } = row
+  const { name, run, robots } = row
   const headers = openHeaders?.(domain, row.sealed_headers, 'renders')
   const origin = readOrigin(row.origin_url, domain, headers)
   const site = { id: domain, name, origin, query: readDomainSettings(row.settings).query }
-  return { domain, lease, robots, site }
+  return { domain, run, robots, site }
 }
 
-/** Also moves the run to the end of the line. */
-async function renewReading(pool: pg.Pool, { domain, lease }: Reading): Promise<boolean> {
+/** Returns false if the run was paused, cancelled or started again, or if another node has its task. */
+async function holdReading(
+  pool: pg.Pool,
+  { domain, run }: Reading,
+  { kind, key, lease }: Task,
+): Promise<boolean> {
   const { rowCount } = await pool.query(
-    `update warm set lease_until = clock_timestamp() + $3 * interval '1 millisecond', moved_at = clock_timestamp()
-      where domain_id = $1 and lease = $2 and state = 'reading' and paused_at is null`,
-    [domain, lease, LEASE_MS],
+    `update warm set moved_at = clock_timestamp()
+      where domain_id = $1 and run = $2 and state = 'reading' and paused_at is null
+        and exists (select from task where kind = $3 and key = $4 and lease = $5)`,
+    [domain, run, kind, key, lease],
   )
   return rowCount === 1
-}
-
-async function releaseReading(pool: pg.Pool, { domain, lease }: Reading): Promise<void> {
-  await pool.query('update warm set lease = null, lease_until = null where domain_id = $1 and lease = $2', [
-    domain,
-    lease,
-  ])
 }

@@ -6,6 +6,7 @@ import { type DomainSettings, readDomainSettings } from '@prepaint/contract/sett
 import type { PlanCatalogue } from '@prepaint/contract/settings/plans.ts'
 import { readOrigin } from '@prepaint/outbound'
 import { type Robots, readRobots } from '@prepaint/outbound/sitemaps'
+import type { Task, TaskKind } from '@prepaint/postgres/tasks'
 import { type Queryable, retriedTransaction } from '@prepaint/postgres/transaction.ts'
 import type { Clock } from '@prepaint/runtime/clock.ts'
 import { lifetimesOf, RuleBook } from '@prepaint/runtime/rule-book.ts'
@@ -17,9 +18,9 @@ import { enqueue } from '../jobs/enqueue.ts'
 import {
   cancelWarm,
   pauseWarm,
-  UNDER_WAY,
   WARM_MOVED_CHANNEL,
   WARM_PRIORITY,
+  WARM_STEP_TASK,
   type WarmWhich,
 } from './warm.ts'
 
@@ -31,8 +32,8 @@ const BREATH_PATHS = 10
 /** Waiting `warm` jobs of one domain: leaves room in the queue for crawlers and other domains. */
 const WAITING_LIMIT = 2_000
 
-/** `moved`: there may be more to do. `waiting`: every run waits for something. `idle`: there is no run. */
-type WarmStep = 'moved' | 'waiting' | 'idle'
+/** `moved`: there may be more to do. `waiting`: for renders, or for room in the queue. `ended`: also if it is paused. */
+type WarmStep = 'moved' | 'waiting' | 'ended'
 
 type Run = {
   domain: DomainId
@@ -47,54 +48,62 @@ type Run = {
   open: number
 }
 
-const PASSED_OVER = 20
+const WAITING_POLL_MS = 1_000
 
 type Deps = { pool: pg.Pool; plans: PlanCatalogue; clock: Clock }
 
-/**
- * One transaction: after a crash another node continues. Nodes never take the same run.
- * Runs that wait for renders or queue space are skipped.
- */
-export async function warmStep(deps: Deps): Promise<WarmStep> {
-  const waiting: DomainId[] = []
-  while (waiting.length < PASSED_OVER) {
-    const step = await stepPast(deps, waiting)
-    if (typeof step === 'string') return step === 'idle' && waiting.length > 0 ? 'waiting' : step
-    waiting.push(step.waits)
+/** Queues the pages of a run, step by step, and ends it when all are rendered. Nodes of version 0.2.0 take steps beside. */
+export class WarmSteps implements TaskKind {
+  readonly name = WARM_STEP_TASK
+  readonly slots = 1
+  readonly perAccount = 4
+  readonly faultMessage = 'a warm could not go on; it is tried again'
+  readonly subjects = `
+    select w.domain_id as key, d.account_id, now() as due_at from warm w join domain d on d.id = w.domain_id
+     where w.state in ('queueing', 'rendering') and w.paused_at is null`
+  readonly #deps: Deps
+
+  constructor(deps: Deps) {
+    this.#deps = deps
   }
-  return 'waiting'
+
+  async run({ key }: Task): Promise<number | null> {
+    switch (await warmStep(this.#deps, Number(key) as DomainId)) {
+      case 'moved':
+        return 0
+      case 'waiting':
+        return WAITING_POLL_MS
+      case 'ended':
+        return null
+    }
+  }
 }
 
-async function stepPast(
-  { pool, plans, clock }: Deps,
-  passed: readonly DomainId[],
-): Promise<WarmStep | { waits: DomainId }> {
-  let taken: DomainId | null = null
+/** One transaction: after a crash another node continues. */
+export async function warmStep({ pool, plans, clock }: Deps, domain: DomainId): Promise<WarmStep> {
   try {
     return await retriedTransaction(pool, async (client) => {
-      await finish(client)
-      const run = await takeRun(client, passed)
-      if (run === null) return (await isAnyUnderWay(client)) ? 'waiting' : 'idle'
-      taken = run.domain
+      await finish(client, domain)
+      const run = await lockRun(client, domain)
+      if (run === 'waiting' || run === 'ended') return run
       if (!run.isActive) {
-        await cancelWarm(client, run.domain, 'domain-inactive')
+        await cancelWarm(client, domain, 'domain-inactive')
         return 'moved'
       }
-      const quota = await readQuota(client, plans, run.domain, clock.nowMs())
+      const quota = await readQuota(client, plans, domain, clock.nowMs())
       const room = quota === null ? 0 : quota.limit - quota.used - run.open
       if (room <= 0) {
-        if (run.open === 0) await pauseWarm(client, run.domain, 'over-quota')
-        else await move(client, run.domain)
-        return { waits: run.domain }
+        if (run.open === 0) await pauseWarm(client, domain, 'over-quota')
+        else await move(client, domain)
+        return 'waiting'
       }
       await queueNext(client, run, Math.min(STEP_PATHS, room), clock.nowMs())
       return 'moved'
     })
   } catch (error) {
-    if (!(error instanceof AppError) || error.code !== 'queue_full' || taken === null) throw error
-    // The limit depends on the domain's waiting jobs: other domains may have room.
-    await move(pool, taken)
-    return { waits: taken }
+    if (!(error instanceof AppError) || error.code !== 'queue_full') throw error
+    await move(pool, domain)
+    return 'waiting'
   }
 }
 
@@ -164,54 +173,52 @@ async function move(
   )
 }
 
-/** Ends runs with nothing left, also if jobs were lost uncounted. */
-async function finish(client: Queryable): Promise<void> {
+/** Ends a run with nothing left, also if jobs were lost uncounted. */
+async function finish(client: Queryable, domain: DomainId): Promise<void> {
   await client.query(
     `with ended as (
      update warm w set state = 'done', ended_at = clock_timestamp() where domain_id in (
        select w.domain_id from warm w join warm_count t on t.domain_id = w.domain_id
-        where w.state = 'rendering' and w.paused_at is null
+        where w.domain_id = $1 and w.state = 'rendering' and w.paused_at is null
           and not exists (select from warm_paused h where h.domain_id = w.domain_id)
           and (t.done + t.failed >= w.queued
                or not exists (select from job j where j.domain_id = w.domain_id and j.warm = w.run
                                and j.state in ('queued', 'running')))
-          for update of w skip locked)
+          for update of w)
      returning domain_id, run, which)
      select pg_notify('${WARM_MOVED_CHANNEL}', e.domain_id::text),
             case when e.which = 'all' then
               record_event(d.account_id, d.id, null, 'warm.finished', 'warm ' || e.run, json_build_object(
                 'domain', d.custom_domain, 'rendered', t.done, 'failed', t.failed, 'unchanged', t.unchanged)) end
        from ended e join domain d on d.id = e.domain_id join warm_count t on t.domain_id = e.domain_id`,
+    [domain],
   )
 }
 
-async function takeRun(client: Queryable, passed: readonly DomainId[]): Promise<Run | null> {
-  const { rows } = await client.query<Omit<Run, 'settings'> & { settings: unknown }>(
+async function lockRun(client: Queryable, domain: DomainId): Promise<Run | 'waiting' | 'ended'> {
+  const { rows } = await client.query<
+    Omit<Run, 'settings'> & { settings: unknown; isUnderWay: boolean; isToQueue: boolean; hasRoom: boolean }
+  >(
     `select w.domain_id as domain, w.run, w.which, w.after_path as after, coalesce(w.robots, '') as robots,
             d.custom_domain as name, d.origin_url as "originUrl", d.settings,
             d.is_active and a.suspended_at is null as "isActive",
+            w.state in ('queueing', 'rendering') and w.paused_at is null as "isUnderWay",
+            w.state = 'queueing' or exists (select from warm_paused h where h.domain_id = w.domain_id) as "isToQueue",
             (select count(*)::int from job j
-              where j.domain_id = w.domain_id and j.warm = w.run and j.state in ('queued', 'running')) as open
-       from warm w join domain d on d.id = w.domain_id join account a on a.id = d.account_id
-      where (w.state = 'queueing'
-             or (w.state = 'rendering' and exists (select from warm_paused h where h.domain_id = w.domain_id)))
-        and w.paused_at is null and w.domain_id <> all ($2)
-        and (select count(*) from (
+              where j.domain_id = w.domain_id and j.warm = w.run and j.state in ('queued', 'running')) as open,
+            (select count(*) from (
                select from job j where j.domain_id = w.domain_id and j.state = 'queued'
-                  and j.priority = ${WARM_PRIORITY} limit $1
-             ) waiting) < $1
-      order by w.moved_at limit 1 for update of w skip locked`,
-    [WAITING_LIMIT, passed],
+                  and j.priority = ${WARM_PRIORITY} limit $2
+             ) waiting) < $2 as "hasRoom"
+       from warm w join domain d on d.id = w.domain_id join account a on a.id = d.account_id
+      where w.domain_id = $1 for update of w`,
+    [domain, WAITING_LIMIT],
   )
-  const [run] = rows
-  return run === undefined ? null : { ...run, settings: readDomainSettings(run.settings) }
-}
-
-async function isAnyUnderWay(client: Queryable): Promise<boolean> {
-  const { rowCount } = await client.query(
-    `select from warm where state in ${UNDER_WAY} and paused_at is null limit 1`,
-  )
-  return rowCount === 1
+  const [row] = rows
+  if (row === undefined || !row.isUnderWay) return 'ended'
+  const { isUnderWay: _, isToQueue, hasRoom, ...run } = row
+  if (!isToQueue || !hasRoom) return 'waiting'
+  return { ...run, settings: readDomainSettings(run.settings) }
 }
 
 type WarmChoice = 'queue' | 'forbidden' | 'passed' | 'fresh'

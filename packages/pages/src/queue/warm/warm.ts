@@ -24,7 +24,13 @@ export type WarmWhich = 'all' | 'outdated'
 
 export const UNDER_WAY = `('reading', 'queueing', 'rendering')`
 
-/** Payload: a domain id. Wakes the nodes. */
+/** A task for each run that reads sitemaps. */
+export const WARM_READ_TASK = 'warm-read'
+
+/** A task for each run that queues pages, or waits for their renders. */
+export const WARM_STEP_TASK = 'warm-step'
+
+/** Payload: a domain id. For live updates, and for nodes of version 0.2.0. */
 export const WARM_CHANNEL = 'warm_run'
 
 /** Payload: a domain id. For live updates. */
@@ -50,8 +56,9 @@ export async function startWarm(db: Queryable, domain: DomainId, which: WarmWhic
      ), held as (
        delete from warm_paused where domain_id = $1
      )
-     select pg_notify($3, domain_id::text) from run`,
-    [domain, which, WARM_CHANNEL],
+     select pg_notify($3, run.domain_id::text), ask_task($4, d.id::text, d.account_id)
+       from run join domain d on d.id = run.domain_id`,
+    [domain, which, WARM_CHANNEL, WARM_READ_TASK],
   )
 }
 
@@ -84,9 +91,11 @@ export async function resumeWarm(client: Queryable, domain: DomainId): Promise<b
     `with resumed as (
        update warm set paused_at = null, reason = null, moved_at = clock_timestamp()
         where domain_id = $1 and state in ${UNDER_WAY} and paused_at is not null
-       returning domain_id)
-     select pg_notify($2, domain_id::text) from resumed`,
-    [domain, WARM_CHANNEL],
+       returning domain_id, state)
+     select pg_notify($2, d.id::text),
+            ask_task(case when r.state = 'reading' then $3 else $4 end, d.id::text, d.account_id)
+       from resumed r join domain d on d.id = r.domain_id`,
+    [domain, WARM_CHANNEL, WARM_READ_TASK, WARM_STEP_TASK],
   )
   return rowCount === 1
 }
