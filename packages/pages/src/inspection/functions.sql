@@ -2,7 +2,7 @@
 -- when it renews the lease.
 create or replace function delete_inspection_task() returns trigger language plpgsql as $$
 begin
-  delete from task where kind = 'inspection' and key = old.id::text;
+  perform drop_task('inspection', old.id::text);
   return null;
 end
 $$;

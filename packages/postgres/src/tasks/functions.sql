@@ -24,6 +24,11 @@ begin
 end
 $$;
 
+-- The subject is gone: the node that works on it stops when it renews the lease.
+create or replace function drop_task(of_kind text, of_key text) returns void language sql as $$
+  delete from task where kind = of_kind and key = of_key
+$$;
+
 -- Takes at most `room` due tasks of a kind. Tasks that failed come last; accounts take turns, and those with the fewest
 -- tasks under way come first; an account has at most `per_account` under way over all nodes.
 create or replace function claim_tasks(of_kind text, room integer, per_account integer, lease_for interval)
