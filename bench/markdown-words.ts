@@ -9,6 +9,7 @@ import path from 'node:path'
 import { parseArgs } from 'node:util'
 import type { DomainName, PagePath } from '@prepaint/contract/ids.ts'
 import { pageMarkdown } from '@prepaint/pages/forms/markdown.ts'
+import { readPage } from '@prepaint/runtime/read-page.ts'
 import { installedPeer } from '../test/support/installed-peer.ts'
 import { openCorpus } from './corpus-site.ts'
 import { machineLine, median } from './figures.ts'
@@ -60,7 +61,8 @@ type Convert = (html: string, url: string) => string
 type Result = { held: number; ofOurs: number; tables: number; codes: number; ms: number }
 
 const converters: Record<string, Convert> = {
-  Prepaint: (html, url) => pageMarkdown(html, url, new Date(0).toISOString()).text,
+  Prepaint: (html, url) =>
+    pageMarkdown(html, readPage(html, url), { url, modified: new Date(0).toISOString() }),
   ...otherConverters(),
 }
 const leftOut: string[] = []

@@ -6,7 +6,7 @@ import path from 'node:path'
 import type { Readable, Writable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import { PAGE_LIMITS } from '@prepaint/contract/outcome/outcome.ts'
-import { pageText } from '@prepaint/contract/reading/page-text.ts'
+import { textOf } from '@prepaint/contract/reading/page-reader.ts'
 import type { BrowserBinary } from '@prepaint/engine/browser'
 import { connectCdp, takeSnapshot } from '../test/support/engine-parts.ts'
 
@@ -89,7 +89,7 @@ export async function startOrdinaryBrowser(
       ])
       await browser.send('Target.closeTarget', { targetId }).catch(() => {})
       await browser.send('Target.disposeBrowserContext', { browserContextId }).catch(() => {})
-      return snapshot?.kind === 'html' ? { text: pageText(snapshot.html), seen: String(visible) } : null
+      return snapshot?.kind === 'html' ? { text: textOf(snapshot.html), seen: String(visible) } : null
     },
     async evaluate(html, expression) {
       const { targetId } = await browser.send('Target.createTarget', { url: 'about:blank' })

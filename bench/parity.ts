@@ -6,7 +6,7 @@
  */
 import { parseArgs } from 'node:util'
 import type { DomainName, PagePath } from '@prepaint/contract/ids.ts'
-import { pageText } from '@prepaint/contract/reading/page-text.ts'
+import { textOf } from '@prepaint/contract/reading/page-reader.ts'
 import { openCorpus } from './corpus-site.ts'
 import { machineLine } from './figures.ts'
 import { openSite } from './sites.ts'
@@ -41,7 +41,7 @@ for (const name of sites) {
       path: at as PagePath,
       signal: new AbortController().signal,
     })
-    const ours = wordsOf(outcome.kind === 'rendered' ? pageText(outcome.html) : '')
+    const ours = wordsOf(outcome.kind === 'rendered' ? textOf(outcome.html) : '')
     const shown = await plain.text(`https://${customDomain}${at}`, proxy.proxyUrl, Number(values['wait-ms']))
     const theirs = wordsOf(shown?.text ?? '')
     const seen = wordsOf(shown?.seen ?? '')

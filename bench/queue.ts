@@ -20,6 +20,7 @@ import { migrate } from '@prepaint/postgres/migrate.ts'
 import { transaction } from '@prepaint/postgres/transaction.ts'
 import { systemClock } from '@prepaint/runtime/clock.ts'
 import { silentLog } from '@prepaint/runtime/log.ts'
+import { readPage } from '@prepaint/runtime/read-page.ts'
 import { SCHEMA } from '../bin/node/schema.ts'
 import { machineLine, percentile } from './figures.ts'
 import { markdownTable } from './markdown.ts'
@@ -40,11 +41,13 @@ const ANY_BOUND = 100_000_000
 /** A statement may take 30 s. */
 const FILL_STEP = 50_000
 const WARM_RENDER_MS = 15
+const HTML = '<p>page</p>'.repeat(1_000)
 const RENDERED: RenderOutcome = {
   kind: 'rendered',
   status: 200,
   headers: [],
-  html: '<p>page</p>'.repeat(1_000),
+  html: HTML,
+  reading: readPage(HTML, 'https://d1.example/'),
 }
 
 const log = silentLog()

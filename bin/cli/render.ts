@@ -56,7 +56,8 @@ const render = defineCommand({
       if (form === 'html') return { json, text: explain ? explained : outcome.html }
       const changedAt = new Date(endedMs).toISOString()
       const pageUrl = `https://${page.customDomain}${page.path}`
-      const { text } = convert({ form, html: outcome.html, url: pageUrl, changedAt, textChange: null })
+      const { html, reading } = outcome
+      const { text } = convert({ form, html, url: pageUrl, reading, changedAt, textChange: null })
       return { json: { ...json, form, text }, text: explain ? explained : text }
     }
     const reason = reasonOf(outcome)

@@ -6,7 +6,6 @@ import { after } from 'node:test'
 import { createSecureContext } from 'node:tls'
 import { utcMonth } from '@prepaint/contract/dates.ts'
 import type { AccountId, DomainId, PagePath } from '@prepaint/contract/ids.ts'
-import type { RenderOutcome } from '@prepaint/contract/outcome/outcome.ts'
 import { DEFAULT_PLANS } from '@prepaint/contract/settings/plans.ts'
 import { createEdge, type EdgeOptions, type EdgeParts } from '@prepaint/edge/edge.ts'
 import type { EdgeTls } from '@prepaint/edge/server/servers.ts'
@@ -26,6 +25,7 @@ import { createSelfSigned } from '@prepaint/runtime/self-signed.ts'
 import ipaddr from 'ipaddr.js'
 import { insertDomain, testDatabase } from './database.ts'
 import { listening, serve } from './loopback.ts'
+import { readOutcome, type UnreadOutcome } from './outcome.ts'
 
 export const GOOGLEBOT = 'Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)'
 export const GPTBOT = 'Mozilla/5.0 (compatible; GPTBot/1.2; +https://openai.com/gptbot)'
@@ -49,7 +49,7 @@ export type AskOptions = {
   body?: string | Buffer
 }
 
-export type Scripted = RenderOutcome | 'hang'
+export type Scripted = UnreadOutcome | 'hang'
 
 /** Uses real PostgreSQL and the real queue. Render outcomes are scripted, the clock is manual. */
 export async function startTestEdge(
@@ -57,7 +57,7 @@ export async function startTestEdge(
     parts?: Partial<EdgeParts>
     origin?: http.RequestListener
     queries?: SeeQuery
-    render?: (job: ClaimedJob) => Promise<RenderOutcome>
+    render?: (job: ClaimedJob) => Promise<UnreadOutcome>
     /** Receives job ends instead of the crawlers that wait at this node. */
     ended?: Ended
     tls?: boolean
@@ -116,9 +116,9 @@ export async function startTestEdge(
     const url = `${job.customDomain}${job.page.path}`
     rendered.push(url)
     const html = `<h1>${url}</h1><p>render ${rendered.length}</p>`
-    const page: RenderOutcome = { kind: 'rendered', status: 200, headers: [], html }
+    const page: UnreadOutcome = { kind: 'rendered', status: 200, headers: [], html }
     const outcome = scripted.shift() ?? (await options.render?.(job)) ?? page
-    if (outcome !== 'hang') await complete(job, outcome)
+    if (outcome !== 'hang') await complete(job, readOutcome(outcome, `https://${url}`))
   }
 
   async function node() {

@@ -19,6 +19,7 @@ import { transaction } from '@prepaint/postgres/transaction.ts'
 import { type Clock, systemClock } from '@prepaint/runtime/clock.ts'
 import { silentLog } from '@prepaint/runtime/log.ts'
 import { insertDomain, testDatabase } from './database.ts'
+import { readOutcome, type UnreadFound } from './outcome.ts'
 
 /** Paths that need no normalising. */
 export function paths(count: number, prefix = '/p'): PagePath[] {
@@ -27,12 +28,12 @@ export function paths(count: number, prefix = '/p'): PagePath[] {
 
 export const HOME = '/' as PagePath
 
-export const RENDERED: RenderOutcome = {
+export const RENDERED: RenderOutcome = readOutcome({
   kind: 'rendered',
   status: 200,
   headers: [['content-type', 'text/html']],
   html: '<!doctype html><h1>rendered</h1>',
-}
+})
 
 export const pathsOf = (jobs: readonly ClaimedJob[]) => jobs.map(({ page }) => page.path)
 
@@ -72,8 +73,10 @@ export async function testQueue() {
     )
   }
   /** Ends jobs as a worker does, with other plans or another clock. */
-  const completer = (options: Partial<Parameters<typeof createComplete>[0]> = {}) =>
-    createComplete({ pool, plans: DEFAULT_PLANS, clock: systemClock, ...options })
+  const completer = (options: Partial<Parameters<typeof createComplete>[0]> = {}) => {
+    const complete = createComplete({ pool, plans: DEFAULT_PLANS, clock: systemClock, ...options })
+    return (job: ClaimedJob, found: UnreadFound) => complete(job, readOutcome(found))
+  }
   return {
     ...database,
     domain: (of: { plan?: string; active?: boolean; account?: AccountId } = {}) =>

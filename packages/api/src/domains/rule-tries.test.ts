@@ -13,6 +13,7 @@ import { removeOldTries, TRIED_A_DAY, visitorsToTry } from '@prepaint/pages/queu
 import type { Draw } from '@prepaint/pages/queue/tries/try-rules.ts'
 import { silentLog } from '@prepaint/runtime/log.ts'
 import { assertAnswer, openApi, valuesOf } from '../../../../test/support/api.ts'
+import { readOutcome } from '../../../../test/support/outcome.ts'
 import { renderRecord } from '../../../../test/support/render-record.ts'
 
 const api = await openApi()
@@ -24,7 +25,7 @@ function usualPage({ path, rule }: RenderRequest): RenderOutcome {
   const banner = rule?.change?.remove === undefined ? '<p>Banner</p>' : ''
   const head = `<title>${rule?.change?.head?.title ?? 'Old'}</title><meta name="robots" content="all">`
   const html = `<html><head>${head}</head><body><p>${path}</p>${banner}</body></html>`
-  return { kind: 'rendered', status: 200, headers: [['Content-Language', 'de']], html }
+  return readOutcome({ kind: 'rendered', status: 200, headers: [['Content-Language', 'de']], html })
 }
 
 /** Runs all queued jobs as a rendering node does. */

@@ -1,4 +1,5 @@
 import type { AccountId, DomainName, PagePath } from '../ids.ts'
+import type { PageReading } from '../reading/page-reading.ts'
 import type { RuleChange } from '../rules/schema.ts'
 
 export type RenderRequest = {
@@ -56,14 +57,17 @@ export type Excess =
   | 'snapshot-bytes'
   | 'memory'
 
-export type GivenPage = { status: number; headers: [name: string, value: string][]; html: string }
+/** `reading`: made by the engine with the snapshot. */
+export type GivenPage = {
+  status: number
+  headers: [name: string, value: string][]
+  html: string
+  reading: PageReading
+}
 
 export type RenderOutcome =
-  | {
+  | ({
       kind: 'rendered'
-      status: number
-      headers: [name: string, value: string][]
-      html: string
       /** Names the site's build by its scripts and style sheets. */
       application?: string | null
       /** The address that scripts set without loading it; null: none. */
@@ -75,8 +79,8 @@ export type RenderOutcome =
       /** Requests that stayed unanswered for the whole render. */
       missing?: string
       /** As the page's rule wants it, after `html` was judged; absent: no rule. */
-      changed?: { html: string; headers: [name: string, value: string][]; changes: RuleChanges }
-    }
+      changed?: Omit<GivenPage, 'status'> & { changes: RuleChanges }
+    } & GivenPage)
   /**
    * Something that belongs to the page did not come in time; `reason` says what. `page` is served to the waiting
    * crawler, never stored; null: there is nothing to see yet.

@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict'
 import { beforeEach, describe, it } from 'node:test'
 import type { DomainName } from '@prepaint/contract/ids.ts'
-import type { RenderOutcome } from '@prepaint/contract/outcome/outcome.ts'
 import { Devices } from '@prepaint/contract/settings/devices.ts'
 import { DEFAULT_PLANS } from '@prepaint/contract/settings/plans.ts'
 import type { ClaimedJob } from '@prepaint/pages/queue/jobs/claim.ts'
@@ -16,6 +15,7 @@ import { transaction } from '@prepaint/postgres/transaction.ts'
 import { updateDomain } from '@prepaint/service/sites/domain-changes.ts'
 import { findOwnedDomain } from '@prepaint/service/sites/domains.ts'
 import { GOOGLEBOT, openEdge, path } from '../../../../test/support/edge.ts'
+import type { UnreadOutcome } from '../../../../test/support/outcome.ts'
 import { askForSubjects, bringForward, runDueTasks } from '../../../../test/support/tasks.ts'
 
 const PHONE = GOOGLEBOT.replace('compatible', 'Android 6.0.1; compatible')
@@ -30,7 +30,7 @@ const edge = await openEdge({
     asked.push(job)
     const { path, variant } = job.page
     const html = `<title>${variant} ${path}</title>`
-    const page: RenderOutcome = { kind: 'rendered', status: 200, headers: [], html }
+    const page: UnreadOutcome = { kind: 'rendered', status: 200, headers: [], html }
     return variant === failing ? { kind: 'timed-out', afterMs: 1 } : page
   },
 })

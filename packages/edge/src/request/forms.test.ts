@@ -1,7 +1,6 @@
 /** Markdown and cards of a page, as they are answered. All forms beside each other: mixed-forms.test.ts. */
 import assert from 'node:assert/strict'
 import { beforeEach, it } from 'node:test'
-import type { RenderOutcome } from '@prepaint/contract/outcome/outcome.ts'
 import { pageId } from '@prepaint/contract/page/page-id.ts'
 import { factsForSitemap, notePages } from '@prepaint/pages/site-files/page-facts.ts'
 import { countStored } from '@prepaint/pages/store/purge.ts'
@@ -14,6 +13,7 @@ import {
   PERSON,
   path,
 } from '../../../../test/support/edge.ts'
+import { type UnreadOutcome, withReading } from '../../../../test/support/outcome.ts'
 
 const AGENT = 'some-agent/1.0'
 const MD = { accept: 'text/markdown' }
@@ -25,7 +25,7 @@ const LINK = '</style.css>; rel=preload'
 const page = (
   body: string,
   { head = '', headers = [['Link', LINK]] }: { head?: string; headers?: [string, string][] } = {},
-): RenderOutcome & { kind: 'rendered' } => ({
+): UnreadOutcome & { kind: 'rendered' } => ({
   ...{ kind: 'rendered', status: 200, headers: [['X-Kept', 'yes'], ...headers] },
   html: `<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>A rake</title>${head}</head><body><nav>menu</nav><main><h1>Rake</h1><p>${body}</p></main></body></html>`,
 })
@@ -71,7 +71,11 @@ it('names when the text last changed, not the HTML, nor when it was rendered', a
   }
   const first = await modified('the text')
   assert.equal(first, new Date(edge.nowMs()).toISOString())
-  const facts = factsForSitemap(page('the text').html, [], { name: 'red.example', path: at(), query: 'keep' })
+  const facts = factsForSitemap(withReading(page('the text')).reading, [], {
+    name: 'red.example',
+    path: at(),
+    query: 'keep',
+  })
   await notePages(edge.pool, [{ page: pageId(edge.red, at()), nowMs: edge.nowMs(), facts }])
   assert.equal(await modified('<b class="new">the</b> text'), first, 'only the markup changed')
   assert.notEqual(await modified('another text'), first, 'it has changed and is not noted yet')
@@ -154,7 +158,7 @@ it('a site with Markdown of its own, named by a header or an element, gives its 
 it('names one canonical address, the public one if that of the page is unusable', async () => {
   for (const href of ['', 'javascript:x>; rel="next', `/${'x'.repeat(10_000)}`]) {
     counted++
-    edge.script(page('unusable', { head: `<link rel="canonical" href='${href}'>` }))
+    edge.script(page('unusable', { head: `<link rel="canonical" href="${href.replaceAll('"', '&quot;')}">` }))
     const { headers } = await tool(at())
     assert.equal(headers.link, `<https://red.example${at()}>; rel="canonical", ${LINK}`)
   }

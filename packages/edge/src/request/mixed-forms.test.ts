@@ -9,7 +9,6 @@ import { it } from 'node:test'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import type { DomainName } from '@prepaint/contract/ids.ts'
 import type { Form } from '@prepaint/contract/outcome/form.ts'
-import type { RenderOutcome } from '@prepaint/contract/outcome/outcome.ts'
 import type { PageVariant } from '@prepaint/contract/page/page-id.ts'
 import type { PlanCatalogue } from '@prepaint/contract/settings/plans.ts'
 import type { ClaimedJob } from '@prepaint/pages/queue/jobs/claim.ts'
@@ -24,6 +23,7 @@ import {
   PERSON,
   path,
 } from '../../../../test/support/edge.ts'
+import type { UnreadOutcome } from '../../../../test/support/outcome.ts'
 
 const SEED = Number(process.env['FORMS_SEED'] ?? Math.trunc(Math.random() * 2 ** 31))
 const STEPS = Number(process.env['FORMS_STEPS'] ?? 350)
@@ -111,7 +111,7 @@ function markOf(host: string, path: string, variant: string, version: number): s
   return `«${host} ${path} ${kind === 'same' ? `purged ${version}` : `${variant} ${version}`}»`
 }
 
-async function render({ page, customDomain: host }: ClaimedJob): Promise<RenderOutcome> {
+async function render({ page, customDomain: host }: ClaimedJob): Promise<UnreadOutcome> {
   const { path, variant } = page as { path: string; variant: PageVariant }
   const kind = PATHS[path as Path]
   if (kind === 'phones fail' && variant === 'mobile') return { kind: 'timed-out', afterMs: 1 }

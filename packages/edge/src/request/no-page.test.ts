@@ -1,10 +1,10 @@
 /** What a crawler gets when a render brings no page, or one that is not to be stored. */
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, it } from 'node:test'
-import type { RenderOutcome } from '@prepaint/contract/outcome/outcome.ts'
 import { findingOf } from '@prepaint/pages/queue/judging/soft-404.ts'
 import { until } from '../../../../test/support/condition.ts'
 import { openEdge, PERSON, type Scripted } from '../../../../test/support/edge.ts'
+import { type UnreadOutcome, withReading } from '../../../../test/support/outcome.ts'
 
 const DAY = 24 * 3_600_000
 
@@ -23,7 +23,7 @@ const given = async (path: string) => {
 }
 const count = async (rows: string) => (await edge.pool.query(`select from ${rows}`)).rowCount
 
-const CHALLENGE: RenderOutcome = { kind: 'challenge', mark: 'Cloudflare' }
+const CHALLENGE: UnreadOutcome = { kind: 'challenge', mark: 'Cloudflare' }
 const HALF = { kind: 'incomplete', reason: 'no answer to GET /data' } as const
 const HALF_PAGE = { status: 200, headers: [] as [string, string][], html: '<h1>Half of it</h1>' }
 const SORRY: Scripted = {
@@ -92,8 +92,11 @@ describe('a page that says itself that it is an error of the moment', () => {
 })
 
 describe('a page that reads like none', () => {
-  const look = (path: string, text: string) => ({ path, html: `<body>${text}</body>`, application: null })
-  const { html } = look('', 'Nothing here')
+  const html = '<body>Nothing here</body>'
+  const look = (path: string, text: string) => {
+    const { words } = withReading({ html: `<body>${text}</body>` }).reading
+    return { path, words, application: null }
+  }
   const NONE: Scripted = { kind: 'rendered', status: 200, headers: [], html }
   before(async () => {
     const finding = findingOf(look('/p-a', 'Nothing here'), look('/p-b', 'Nothing here'), look('/', 'Home'))
@@ -134,7 +137,7 @@ describe('a page that reads like none', () => {
 })
 
 describe("what the origin's Cache-Control says about storing", () => {
-  const page = (cacheControl: string, html = '<h1>page</h1>'): RenderOutcome => ({
+  const page = (cacheControl: string, html = '<h1>page</h1>'): UnreadOutcome => ({
     ...{ kind: 'rendered', status: 200, headers: [['cache-control', cacheControl]], html },
   })
   const respect = () => edge.settings({ origin_cache_control: 'respect' })

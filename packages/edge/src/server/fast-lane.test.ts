@@ -4,17 +4,17 @@ import net from 'node:net'
 import { duplexPair } from 'node:stream'
 import { beforeEach, describe, it, type TestContext } from 'node:test'
 import tls from 'node:tls'
-import type { RenderOutcome } from '@prepaint/contract/outcome/outcome.ts'
 import ipaddr from 'ipaddr.js'
 import { loadConfig } from '../../../../bin/settings/config.ts'
 import { pick, seededRandom } from '../../../../test/chaos/seeded-random.ts'
 import { until } from '../../../../test/support/condition.ts'
 import { GOOGLEBOT, openEdge, PERSON, type TestEdge } from '../../../../test/support/edge.ts'
 import { FRAME, frame, get, rawHttp2, setting, uint32 } from '../../../../test/support/http2-frames.ts'
+import type { UnreadOutcome } from '../../../../test/support/outcome.ts'
 import { encodeTarget, readSimpleHead, SIMPLE_HEAD_BYTES, type SimpleHead } from './fast-lane.ts'
 
 const HTML = `<!doctype html><h1>Lamp</h1>${'<p>text</p>'.repeat(500)}`
-const rendered = (html: string, status = 200): RenderOutcome => ({
+const rendered = (html: string, status = 200): UnreadOutcome => ({
   ...{ kind: 'rendered', status, html, headers: [] },
 })
 

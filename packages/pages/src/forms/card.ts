@@ -1,6 +1,7 @@
 import type { Element } from 'hast'
+import type { StoredReading } from '../store/stored-reading.ts'
 import { mainContent } from './main-content.ts'
-import { attribute, find, type Head, isCanonical, lineOf, readPage } from './page-tree.ts'
+import { attribute, find, lineOf, readTree } from './page-tree.ts'
 
 export const CARD_LIMIT_BYTES = 32_768
 export const CARD_VALUE_CHARS = 4_096
@@ -15,37 +16,41 @@ const METAS = [
   /^theme-color$/i,
   /^robots$/i,
 ]
+const CANONICAL = /(?:^| )canonical(?: |$)/i
 const ICON = /(?:^| )(?:icon|apple-touch-icon(?:-precomposed)?|mask-icon)(?: |$)/i
 
-/** What link previews read of a page, in at most 32 KiB: nothing is invented. */
-export function pageCard(html: string, url: string): { text: string; head: Head } {
-  const page = readPage(html, url)
-  const metas = (named: RegExp) =>
-    page.tags.filter(
-      (one) =>
-        one.tagName === 'meta' && named.test(attribute(one, 'property') ?? attribute(one, 'name') ?? ''),
-    )
-  const links = (name: 'rel' | 'type', value: RegExp) =>
-    page.tags.filter((one) => one.tagName === 'link' && value.test(attribute(one, name) ?? ''))
+/** What link previews read of a page at `url`, in at most 32 KiB: nothing is invented. */
+export function pageCard(html: string, url: string, reading: StoredReading): string {
+  const page = readTree(html)
+  const named = (name: string) => page.tags.filter(({ tagName }) => tagName === name)
+  const metas = (pattern: RegExp) =>
+    named('meta').filter((tag) => pattern.test(attribute(tag, 'property') ?? attribute(tag, 'name') ?? ''))
+  const links = (name: 'rel' | 'type', pattern: RegExp) =>
+    named('link').filter((tag) => pattern.test(attribute(tag, name) ?? ''))
+  const isCanonical = (tag: Element) => {
+    const href = URL.parse(attribute(tag, 'href') ?? '', reading.base ?? url)?.href
+    return href !== undefined && href === reading.canonical
+  }
   const tags = [
-    ...page.tags.filter(({ tagName }) => tagName === 'title').slice(0, 1),
+    ...named('title').slice(0, 1),
     ...metas(/^description$/i).slice(0, 1),
-    ...page.tags.filter((one) => one.tagName === 'link' && isCanonical(one)).slice(0, 1),
+    ...links('rel', CANONICAL).filter(isCanonical).slice(0, 1),
     ...METAS.flatMap(metas),
     ...links('type', /\boembed\b/i),
     ...links('rel', ICON),
   ]
-  const { base, language } = page.head
-  const head = tags.flatMap((one) => written(one, base === url ? null : base))
-  const paragraph = find(mainContent(page), (one) => one.tagName === 'p' && lineOf(one) !== '')
-  // Left out first: the last.
+  // A card has no base of its own.
+  const head = tags.flatMap((tag) => written(tag, reading.base))
+  const paragraph = find(mainContent(page), (element) => element.tagName === 'p' && lineOf(element) !== '')
+  // The last parts are left out first.
   const parts = [...head, bodyText('h1', page.firstH1), bodyText('p', paragraph)]
+  const { language } = reading
   const lang = language === null || !isShort(language) ? '' : ` lang="${escaped(language)}"`
   const write = () =>
     `<!DOCTYPE html>\n<html${lang}><head><meta charset="utf-8">${parts.slice(0, head.length).join('')}</head><body>${parts.slice(head.length).join('')}</body></html>\n`
   let bytes = Buffer.byteLength(write())
   while (bytes > CARD_LIMIT_BYTES) bytes -= Buffer.byteLength(parts.pop()!)
-  return { text: write(), head: page.head }
+  return write()
 }
 
 const ATTRIBUTES = ['property', 'name', 'content', 'rel', 'type', 'sizes', 'media', 'title', 'href'] as const

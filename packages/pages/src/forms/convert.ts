@@ -1,6 +1,8 @@
 import { parentPort } from 'node:worker_threads'
 import type { DerivedForm } from '@prepaint/contract/outcome/form.ts'
-import { factsForSitemap } from '../site-files/page-facts.ts'
+import { robotsText } from '@prepaint/contract/reading/robots.ts'
+import { readPage } from '@prepaint/runtime/read-page.ts'
+import type { StoredReading } from '../store/stored-reading.ts'
 import { pageCard } from './card.ts'
 import { pageMarkdown } from './markdown.ts'
 
@@ -9,29 +11,28 @@ export type Conversion = {
   html: string
   /** The public URL: base of relative links. */
   url: string
+  /** null: the page is not stored, or was stored by an older version. */
+  reading: StoredReading | null
   /** When the page's HTML last changed, ISO 8601. */
   changedAt: string
   /** The hash of the text that the path last had, and when it got that. null: unknown. */
   textChange: { hash: string; changedAt: string } | null
 }
 
-/** `facts`: for response headers. `robots` and `canonical` null: the page names none. */
+/** `facts`: for response headers. `canonical` and `robots` are null if the page names none; `robots` is the value of an `X-Robots-Tag`. */
 export type Converted = {
   text: string
   facts: { chars: number; canonical: string | null; robots: string | null }
 }
 
 /** Throws for a page that is nested too deeply. */
-export function convert({ form, html, url, textChange, changedAt }: Conversion): Converted {
+export function convert({ form, html, url, reading, textChange, changedAt }: Conversion): Converted {
+  const page = reading ?? readPage(html, url)
+  const { canonical, robots } = page
   // Most changes of the HTML leave the text as it was.
-  const isOfText = textChange && textHash(html) === textChange.hash
-  const modified = isOfText ? textChange.changedAt : changedAt
-  const { text, head } = form === 'card' ? pageCard(html, url) : pageMarkdown(html, url, modified)
-  return { text, facts: { chars: text.length, canonical: head.canonical, robots: head.robots } }
-}
-
-function textHash(html: string): string {
-  return factsForSitemap(html, [], { name: '', path: '/', query: 'keep' }).hash.toString('hex')
+  const modified = textChange?.hash === page.textHash ? textChange.changedAt : changedAt
+  const text = form === 'card' ? pageCard(html, url, page) : pageMarkdown(html, page, { url, modified })
+  return { text, facts: { chars: text.length, canonical, robots: robotsText(robots) } }
 }
 
 // In a worker thread of packages/pages/src/forms/converter.ts, which waits until the code is loaded.

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { readPage } from '@prepaint/runtime/read-page.ts'
 import { CARD_LIMIT_BYTES, CARD_VALUE_CHARS, pageCard } from './card.ts'
 import { Converter, WAITING_LIMIT } from './converter.ts'
 import { pageMarkdown } from './markdown.ts'
 
 const url = 'https://shop.example/dir/page'
 const changedAt = '2026-01-01T00:00:00.000Z'
-const whole = (html: string) => pageMarkdown(html, url, changedAt).text
+const whole = (html: string) => pageMarkdown(html, readPage(html, url), { url, modified: changedAt })
 const content = (body: string) =>
   whole(`<body>${body}</body>`)
     .replace(/^---\n.*?\n---\n\n?/s, '')
@@ -89,7 +90,10 @@ describe('Markdown of a page', () => {
 })
 
 describe('cards', () => {
-  const card = (head: string, body = '') => pageCard(`<head>${head}</head><body>${body}</body>`, url).text
+  const card = (head: string, body = '') => {
+    const html = `<head>${head}</head><body>${body}</body>`
+    return pageCard(html, url, readPage(html, url))
+  }
   it('hold what link previews read, in order, as the page says it', () => {
     const head = `<style>a{}</style><link rel="icon" href="/i.png"><meta name="theme-color" content="#f00"><meta property="og:image" content="/1.png">
       <meta name="twitter:card" content="summary"><meta property="og:image" content="/2.png"><meta property="article:author" content="A &lt;b&gt; &quot;c&quot;">
@@ -135,7 +139,7 @@ describe('cards', () => {
 
 describe('conversions in threads', () => {
   const conversion = (html: string) => ({
-    ...{ form: 'markdown' as const, html, url, changedAt, textChange: null },
+    ...{ form: 'markdown' as const, html, url, reading: null, changedAt, textChange: null },
   })
   const deep = '<b>'.repeat(200_000)
 

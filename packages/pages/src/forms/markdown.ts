@@ -6,19 +6,27 @@ import { gfmTableToMarkdown } from 'mdast-util-gfm-table'
 import { phrasing } from 'mdast-util-phrasing'
 import { type Options, toMarkdown } from 'mdast-util-to-markdown'
 import { toString as toPlain } from 'mdast-util-to-string'
+import type { StoredReading } from '../store/stored-reading.ts'
 import { mainContent } from './main-content.ts'
-import { attribute, find, findAll, type Head, lineOf, readPage } from './page-tree.ts'
+import { attribute, find, findAll, lineOf, readTree } from './page-tree.ts'
 
-/** Front matter and the main content of a page as serialized by a browser. No raw HTML. `modified`: ISO 8601. */
-export function pageMarkdown(html: string, url: string, modified: string): { text: string; head: Head } {
-  const page = readPage(html, url)
-  const { base } = page.head
-  const tree = toMdast(mainContent(page), { handlers: handlersFor(base), newlines: false }) as Nodes
+/**
+ * Front matter and the main content of a page as serialized by a browser. No raw HTML. `url`: the page's public address,
+ * `modified`: ISO 8601.
+ */
+export function pageMarkdown(
+  html: string,
+  reading: StoredReading,
+  { url, modified }: { url: string; modified: string },
+): string {
+  const handlers = handlersFor(reading.base ?? url)
+  const tree = toMdast(mainContent(readTree(html)), { handlers, newlines: false }) as Nodes
   const content = toMarkdown(writable(tree), WRITING)
-  return { text: `${frontMatter(page.head, modified)}\n${content}`, head: page.head }
+  return `${frontMatter(reading, modified)}\n${content}`
 }
 
-function frontMatter({ title, description, canonical, language, types }: Head, modified: string): string {
+function frontMatter(reading: StoredReading, modified: string): string {
+  const { title, description, canonical, language, structuredTypes: types } = reading
   const lines = Object.entries({ title, description, canonical, language, modified })
     .filter((entry): entry is [string, string] => entry[1] !== null)
     .map(([name, value]) => `${name}: ${quoted(value)}\n`)

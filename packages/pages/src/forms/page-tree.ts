@@ -1,44 +1,29 @@
-import { readJsonLd } from '@prepaint/contract/reading/facts.ts'
 import type { Element, ElementContent, Nodes, Properties, Root } from 'hast'
 import { fromHtml } from 'hast-util-from-html'
 import { toText } from 'hast-util-to-text'
 
-export type Head = {
-  title: string | null
-  description: string | null
-  /** Absolute, of http or https. */
-  canonical: string | null
-  language: string | null
-  robots: string | null
-  /** Types of its JSON-LD. */
-  types: string[]
-  /** Base of relative URLs. */
-  base: string
-}
-
-/** `tags`: its titles, metas, links and what else is read of the head, in order. `drawn`: paragraphs of drawings. */
+/** `tags`: its titles, metas and links, in order. `drawn`: paragraphs of drawings. */
 export type PageTree = {
-  head: Head
   tags: Element[]
   body: Root
   firstH1: Element | null
   drawn(): Element[]
 }
 
-/** The page as people see it: shadow roots flattened, hidden elements left out. */
-export function readPage(html: string, url: string): PageTree {
+/**
+ * The page as people see it, as a tree: shadow roots flattened, hidden elements left out. What its head says is in its
+ * reading.
+ */
+export function readTree(html: string): PageTree {
   const document = fromHtml(html)
-  const tags = findAll(
-    document,
-    (one) => HEAD_TAGS.has(one.tagName) || attribute(one, 'type')?.toLowerCase() === 'application/ld+json',
-  )
+  const tags = findAll(document, ({ tagName }) => HEAD_TAGS.has(tagName))
   const top = find(document, ({ tagName }) => tagName === 'body')
   const body: Root = { type: 'root', children: flatten(top?.children ?? [], null) }
   const firstH1 = find(body, ({ tagName }) => tagName === 'h1')
-  return { head: readHead(tags, url), tags, body, firstH1, drawn: () => drawnText(top?.children ?? []) }
+  return { tags, body, firstH1, drawn: () => drawnText(top?.children ?? []) }
 }
 
-const HEAD_TAGS = new Set(['html', 'title', 'base', 'meta', 'link'])
+const HEAD_TAGS = new Set(['title', 'meta', 'link'])
 
 /** In document order. SVG has titles of its own. */
 export function findAll(node: Nodes, test: (element: Element) => boolean): Element[] {
@@ -61,10 +46,6 @@ export function attribute({ properties }: Element, name: keyof Properties): stri
   const value = properties[name]
   const text = Array.isArray(value) ? value.join(' ') : value === undefined ? '' : String(value)
   return text.replace(/\s+/g, ' ').trim() || null
-}
-
-export function isCanonical(link: Element): boolean {
-  return /(?:^| )canonical(?: |$)/i.test(attribute(link, 'rel') ?? '')
 }
 
 /** Without what is not rendered. `display: none` counts inline only: style sheets are not read. */
@@ -124,26 +105,4 @@ function childrenOf(element: Element, slots: Slots | null): ElementContent[] {
 
 function slotOf(node: ElementContent): string {
   return node.type === 'element' ? (attribute(node, 'slot') ?? '') : ''
-}
-
-// Also from outside of the head: browsers move misplaced elements.
-function readHead(tags: readonly Element[], url: string): Head {
-  const named = (tag: string) => tags.filter(({ tagName }) => tagName === tag)
-  const contents = (name: string) =>
-    named('meta')
-      .filter((one) => attribute(one, 'name')?.toLowerCase() === name)
-      .flatMap((one) => attribute(one, 'content') ?? [])
-  const hrefs = (all: readonly Element[]) => all.flatMap((one) => attribute(one, 'href') ?? [])
-  const base = URL.parse(hrefs(named('base'))[0] ?? '', url)?.href ?? url
-  const canonicals = hrefs(named('link').filter(isCanonical))
-  const absolute = canonicals.flatMap((href) => URL.parse(href, base) ?? [])
-  return {
-    title: named('title').map(lineOf).find(Boolean) ?? null,
-    description: contents('description')[0] ?? null,
-    canonical: absolute.find(({ protocol }) => /^https?:$/.test(protocol))?.href ?? null,
-    language: named('html').map((one) => attribute(one, 'lang'))[0] ?? null,
-    robots: contents('robots').join(', ') || null,
-    types: [...new Set(named('script').flatMap((one) => readJsonLd(lineOf(one)).types))],
-    base,
-  }
 }

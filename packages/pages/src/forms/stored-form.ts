@@ -3,6 +3,7 @@ import type { PageId } from '@prepaint/contract/page/page-id.ts'
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
 import type { Log } from '@prepaint/runtime/log.ts'
 import { pageBody } from '../store/stored-page.ts'
+import { findReading } from '../store/stored-reading.ts'
 import type { Conversion, Converted } from './convert.ts'
 import type { Converter } from './converter.ts'
 
@@ -37,12 +38,16 @@ export async function findForm(
 ): Promise<StoredForm | 'busy' | null> {
   const stored = isStored ? await readForm(db, id, form, etag).catch(() => null) : null
   if (stored !== null) return stored
+  // Without them the form is the same, but for the time of the last change.
+  const reading = isStored ? await findReading(db, id, etag).catch(() => null) : null
+  const textChange = isStored && form === 'markdown' ? await readTextChange(db, id).catch(() => null) : null
   const converted = await converter.convert(domain.account, {
     form,
     html: await html(),
     url: `https://${domain.name}${id.path}`,
+    reading,
     changedAt: new Date(changedAtMs).toISOString(),
-    textChange: form === 'markdown' && isStored ? await readTextChange(db, id).catch(() => null) : null,
+    textChange,
   })
   if (converted === 'busy' || converted === null) return converted
   const body = await pageBody(converted.text)

@@ -50,7 +50,9 @@ const send = async (waitMs = 10_000) => {
 }
 const page = (path: string) => pageId(domain, path as PagePath)
 const note = (path: string, text: string, isIndexable = true) =>
-  notePages(pool, [{ page: page(path), facts: { hash: Buffer.from(text), isIndexable }, nowMs }])
+  notePages(pool, [
+    { page: page(path), facts: { textHash: Buffer.from(text).toString('hex'), isIndexable }, nowMs },
+  ])
 const sent = () => told.map(({ urlList }) => urlList.map((one) => one.replace('https://red.example', '')))
 
 it('tells what appeared, changed or went, gathered for ten seconds; nothing that stayed or never was listed', async () => {
@@ -109,7 +111,7 @@ it('tells nothing of a page that a rule keeps out of search engines by a header'
   assert(RENDERED.kind === 'rendered')
   const changes = { rule: 0, removed: [], consent: 0, head: [], headers: ['X-Robots-Tag'] }
   const headers: [string, string][] = [['X-Robots-Tag', 'noindex']]
-  const page = { ...RENDERED, changed: { html: RENDERED.html, headers, changes } }
+  const page = { ...RENDERED, changed: { ...RENDERED, headers, changes } }
   await enqueue(pool, domain, [HOME], 'live')
   await runNext(queue, async () => ({ outcome: page, record: null }))
   assert.equal((await readIndexNow(pool, domain)).waiting, 0)

@@ -1,11 +1,15 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
+import { readPage } from '@prepaint/runtime/read-page.ts'
 import { factsForSitemap } from './page-facts.ts'
 
+const URL_OF = 'https://red.example/a?x=1'
 const facts = (head: string, body: string, headers: [string, string][] = []) =>
-  factsForSitemap(`<!doctype html><html><head>${head}</head><body>${body}</body></html>`, headers, {
-    ...{ name: 'red.example', path: '/a?x=1', query: 'keep' },
-  })
+  factsForSitemap(
+    readPage(`<!doctype html><html><head>${head}</head><body>${body}</body></html>`, URL_OF),
+    headers,
+    { name: 'red.example', path: '/a?x=1', query: 'keep' },
+  )
 
 it('a sitemap lists what robots may index, and what is its own canonical', () => {
   const canonical = (href: string) => `<link rel="canonical" href="${href}">`
@@ -31,7 +35,7 @@ it('a sitemap lists what robots may index, and what is its own canonical', () =>
 })
 
 it('a change is one of title, description or text', () => {
-  const hash = (head: string, body: string) => facts(head, `<p${body}</p>`).hash.toString('hex')
+  const hash = (head: string, body: string) => facts(head, `<p${body}</p>`).textHash
   const before = hash('<title>a</title><script src="/app.1.js"></script>', ' class="x1">some  text')
   const same = hash('<title> a</title><script src="/app.2.js" nonce="n"></script>', ' class="y2">some\ntext')
   assert.equal(same, before)

@@ -1,66 +1,24 @@
-import { createHash } from 'node:crypto'
 import type { PageId } from '@prepaint/contract/page/page-id.ts'
 import { normalisePath, type QueryRule } from '@prepaint/contract/page/path.ts'
 import { headerLinks } from '@prepaint/contract/reading/link-header.ts'
-import { pageText } from '@prepaint/contract/reading/page-text.ts'
-import { scanHtml } from '@prepaint/contract/reading/scan-html.ts'
+import type { PageReading } from '@prepaint/contract/reading/page-reading.ts'
+import { mayBeIndexed } from '@prepaint/contract/reading/robots.ts'
 import { deleteInSteps } from '@prepaint/postgres/remove-old.ts'
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
 
 type Headers = readonly (readonly [name: string, value: string])[]
 
-/** What a sitemap needs to know of a render. `hash`: of title, description and text. */
-export type PageFacts = { hash: Buffer; isIndexable: boolean }
+/** What a sitemap needs to know of a render. `textHash`: that of its reading. */
+export type PageFacts = { textHash: string; isIndexable: boolean }
 
 type Address = { name: string; path: string; query: QueryRule }
 
-/** `html` as serialized by a browser. */
-export function factsForSitemap(html: string, headers: Headers, address: Address): PageFacts {
-  const body = html.search(/<body[\s>]/i)
-  const seen = { title: '', description: '', canonical: null as string | null, isForbidden: false }
-  scanHtml(body === -1 ? html : html.slice(0, body), {
-    text() {},
-    close() {},
-    open(tag, attribute) {
-      const rel = tag === 'link' ? attribute('rel')?.toLowerCase() : undefined
-      if (rel === 'canonical') seen.canonical ??= attribute('href')
-      const name = tag === 'meta' ? attribute('name')?.toLowerCase() : undefined
-      if (name === 'description') seen.description ||= attribute('content') ?? ''
-      const isRobots = name === 'robots' || name === 'googlebot'
-      if (isRobots && forbids(attribute('content') ?? '')) seen.isForbidden = true
-    },
-    raw(tag, contents) {
-      if (tag === 'title') seen.title ||= contents
-    },
-  })
+export function factsForSitemap(reading: PageReading, headers: Headers, address: Address): PageFacts {
   const linked = headerLinks(headers).find(({ rels }) => rels.includes('canonical'))
-  const canonical = seen.canonical ?? linked?.target ?? null
-  const tags = headers.filter(([name]) => name.toLowerCase() === 'x-robots-tag')
-  const isForbidden = seen.isForbidden || tags.some(([, value]) => headerForbids(value))
-  const text = [seen.title, seen.description, pageText(html)].map(folded).join('\n')
-  return {
-    hash: createHash('sha256').update(text).digest(),
-    isIndexable: !isForbidden && (canonical === null || isOwn(canonical, address)),
-  }
-}
-
-function folded(text: string): string {
-  return text.replace(/\s+/g, ' ').trim()
-}
-
-function forbids(directives: string): boolean {
-  return directives.split(',').some((one) => /^\s*(?:noindex|none)\s*$/i.test(one))
-}
-
-/** `X-Robots-Tag: otherbot: noindex` is about that crawler alone, until another one is named. */
-function headerForbids(value: string): boolean {
-  let isMeant = true
-  return value.split(',').some((one) => {
-    const [, name, rest] = /^\s*([a-z][\w-]*)\s*:(.*)$/i.exec(one) ?? []
-    const isDirective = name !== undefined && /^(?:max-|unavailable_after$)/i.test(name)
-    if (name !== undefined && !isDirective) isMeant = name.toLowerCase() === 'googlebot'
-    return isMeant && forbids(name === undefined ? one : isDirective ? '' : rest!)
-  })
+  const canonical = reading.canonical ?? linked?.target ?? null
+  const isIndexable =
+    mayBeIndexed(reading.robots, headers) && (canonical === null || isOwn(canonical, address))
+  return { textHash: reading.textHash, isIndexable }
 }
 
 /** http and https of the domain are the same page. */
@@ -92,7 +50,7 @@ export async function notePages(db: Queryable, all: readonly NotedPage[]): Promi
     domain_id,
     path,
     changed_at: new Date(nowMs),
-    hash: facts.hash.toString('hex'),
+    hash: facts.textHash,
     is_indexable: facts.isIndexable,
   }))
   await db.query({

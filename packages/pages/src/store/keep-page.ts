@@ -94,6 +94,9 @@ export type NewPage = {
   status: number
   headers: readonly (readonly [name: string, value: string])[]
   body: PageBody
+  /** The packed reading of the page as it is stored. */
+  readingBr: Buffer
+  /** Of the page as it was judged. */
   textChars: number
   application: string | null
   /** Of the job. */
@@ -114,9 +117,10 @@ const KEEP = `with given as (
   -- All bodies in one parameter, because an array of them would be sent as text.
   select g.*, substr($8::bytea, 1 + (sum(g.br_bytes) over (order by g.at) - g.br_bytes)::integer, g.br_bytes) as body_br
     from unnest($1::uuid[], $2::text[], $3::integer[], $9::integer[], $10::smallint[], $11::text[], $12::integer[], $13::text[],
-                $14::integer[], $15::text[], $16::text[], $17::text[], $18::boolean[], $19::text[], $20::timestamptz[]) with ordinality
+                $14::integer[], $15::text[], $16::text[], $17::text[], $18::boolean[], $19::text[], $20::timestamptz[],
+                $21::text[]) with ordinality
       as g (id, node, attempts, br_bytes, status, headers, html_bytes, etag, text_chars, application,
-            rule_effect, rule_changes, own_markdown, outcome, made_at, at)
+            rule_effect, rule_changes, own_markdown, outcome, made_at, reading_br, at)
 ), ours as materialized (
   select given.*, held.*, set_config('synchronous_commit', 'off', true),
          (select probe.renew_at::text from probe where probe.domain_id = held.domain_id) is not distinct from $4 as is_judged
@@ -131,9 +135,9 @@ stored as (
   -- A snapshot that is the same as before lengthens the page's life, and nothing else: its bytes are not written again,
   -- and for crawlers it has not changed.
   insert into page as known (domain_id, path, variant, status, headers, body_br, html_bytes, etag, rendered_at, text_chars,
-                             changed_at, application, rule_effect, rule_changes, own_markdown)
+                             changed_at, application, rule_effect, rule_changes, own_markdown, reading_br)
   select domain_id, path, variant, status, headers::jsonb, body_br, html_bytes, etag, made_at, text_chars,
-         made_at, application, rule_effect, rule_changes::jsonb, own_markdown
+         made_at, application, rule_effect, rule_changes::jsonb, own_markdown, decode(reading_br, 'base64')
     from allowed join counted using (domain_id)
   on conflict (domain_id, path, variant) do update set
     status = excluded.status, headers = excluded.headers,
@@ -142,7 +146,8 @@ stored as (
     stale_since = null, text_chars = excluded.text_chars, refused_since = null,
     changed_at = case when known.etag = excluded.etag and known.status = excluded.status
                       then coalesce(known.changed_at, known.rendered_at) else excluded.changed_at end,
-    own_markdown = excluded.own_markdown, application = excluded.application, rule_effect = excluded.rule_effect, rule_changes = excluded.rule_changes,
+    own_markdown = excluded.own_markdown, reading_br = excluded.reading_br, application = excluded.application,
+    rule_effect = excluded.rule_effect, rule_changes = excluded.rule_changes,
     previous_application = case when known.application is distinct from excluded.application
                                 then known.application else known.previous_application end
   returning domain_id, path, variant, changed_at < rendered_at as unchanged
@@ -182,17 +187,27 @@ export async function keepPages(pool: pg.Pool, all: readonly Keeping[]): Promise
     name: 'store-keep-pages',
     text: KEEP,
     values: [
-      ...[jobs.map(({ id }) => id), jobs.map(({ node }) => node), jobs.map(({ attempts }) => attempts)],
-      ...[probe, utcMonth(nowMs), limit, utcDay(nowMs)],
-      Buffer.concat(pages.map(({ body }) => body.bodyBr)),
-      ...[pages.map(({ body }) => body.bodyBr.length), pages.map(({ status }) => status)],
-      pages.map(({ headers }) => JSON.stringify(headers)),
-      ...[pages.map(({ body }) => body.htmlBytes), pages.map(({ body }) => body.etag)],
-      ...[pages.map(({ textChars }) => textChars), pages.map(({ application }) => application)],
-      pages.map(({ rule }) => rule?.effect ?? ''),
-      pages.map(({ rule }) => (rule?.changes ? JSON.stringify(rule.changes) : null)),
-      ...[pages.map(({ body }) => body.ownMarkdown), pages.map(({ outcome }) => outcome)],
-      sorted.map(({ terms }) => new Date(terms.nowMs)),
+      jobs.map(({ id }) => id), // $1 id
+      jobs.map(({ node }) => node), // $2 node
+      jobs.map(({ attempts }) => attempts), // $3 attempts
+      probe, // $4
+      utcMonth(nowMs), // $5
+      limit, // $6
+      utcDay(nowMs), // $7
+      Buffer.concat(pages.map(({ body }) => body.bodyBr)), // $8 all bodies
+      pages.map(({ body }) => body.bodyBr.length), // $9 br_bytes
+      pages.map(({ status }) => status), // $10 status
+      pages.map(({ headers }) => JSON.stringify(headers)), // $11 headers
+      pages.map(({ body }) => body.htmlBytes), // $12 html_bytes
+      pages.map(({ body }) => body.etag), // $13 etag
+      pages.map(({ textChars }) => textChars), // $14 text_chars
+      pages.map(({ application }) => application), // $15 application
+      pages.map(({ rule }) => rule?.effect ?? ''), // $16 rule_effect
+      pages.map(({ rule }) => (rule?.changes ? JSON.stringify(rule.changes) : null)), // $17 rule_changes
+      pages.map(({ body }) => body.ownMarkdown), // $18 own_markdown
+      pages.map(({ outcome }) => outcome), // $19 outcome
+      sorted.map(({ terms }) => new Date(terms.nowMs)), // $20 made_at
+      pages.map(({ readingBr }) => readingBr.toString('base64')), // $21 reading_br
     ],
   })
   const results = new Map(rows.map((row) => [row.id, resultOf(row)]))

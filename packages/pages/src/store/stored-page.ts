@@ -4,7 +4,7 @@ import { brotliCompress, brotliCompressSync, brotliDecompress, constants } from 
 import type { DomainId, JobId } from '@prepaint/contract/ids.ts'
 import type { PageId, PageVariant } from '@prepaint/contract/page/page-id.ts'
 import { headerLinks } from '@prepaint/contract/reading/link-header.ts'
-import { scanHtml } from '@prepaint/contract/reading/scan-html.ts'
+import type { PageReading } from '@prepaint/contract/reading/page-reading.ts'
 import { joined } from '@prepaint/postgres/joined.ts'
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
 import type pg from 'pg'
@@ -37,30 +37,18 @@ export async function packText(bytes: Buffer): Promise<Buffer> {
   return Buffer.from(new Uint8Array(packed).buffer)
 }
 
-export async function pageBody(html: string, headers: StoredPage['headers'] = []): Promise<PageBody> {
+export async function pageBody(html: string, { ownMarkdown = false } = {}): Promise<PageBody> {
   const bytes = Buffer.from(html, 'utf8')
   const bodyBr = await packText(bytes)
-  const ownMarkdown = linksMarkdown(html, headers)
   return { bodyBr, bodyHtml: bytes, htmlBytes: bytes.length, etag: etagOf(bytes), ownMarkdown }
 }
 
-function linksMarkdown(html: string, headers: StoredPage['headers']): boolean {
-  let isFound = headerLinks(headers).some(
+/** Whether a page links to Markdown of the site's own, in its HTML or its headers. */
+export function hasOwnMarkdown(reading: PageReading, headers: StoredPage['headers']): boolean {
+  const isLinked = headerLinks(headers).some(
     ({ rels, type }) => rels.includes('alternate') && type === 'text/markdown',
   )
-  if (isFound || !/text\/markdown/i.test(html)) return isFound
-  scanHtml(html, {
-    text() {},
-    close() {},
-    raw() {},
-    open(tag, attribute) {
-      isFound ||=
-        tag === 'link' &&
-        attribute('rel')?.toLowerCase().split(/\s+/).includes('alternate') === true &&
-        /^\s*text\/markdown\s*(?:;|$)/i.test(attribute('type') ?? '')
-    },
-  })
-  return isFound
+  return isLinked || reading.hasOwnMarkdown
 }
 
 export function etagOf(html: string | Buffer): string {

@@ -26,6 +26,8 @@ create table page (
   rule_changes         jsonb,
   -- The page links to Markdown of the site's own.
   own_markdown         boolean not null default false,
+  -- What it says, as brotli: packages/pages/src/store/stored-reading.ts. null: stored by 0.2.0.
+  reading_br           bytea,
   primary key (domain_id, path, variant)
 ) with (autovacuum_vacuum_scale_factor = 0.02, toast.autovacuum_vacuum_scale_factor = 0.02);
 alter table page alter column body_br set storage external;

@@ -1,12 +1,13 @@
 /** Pages of bot guards in front of the origin, and pages that hold only an error. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { pageText } from '@prepaint/contract/reading/page-text.ts'
+import { readPage } from '@prepaint/runtime/read-page.ts'
 import { badnessOf, challengerOf, TEXT_LIMIT_CHARS } from './bad-page.ts'
 
 const page = (title: string, body: string) =>
   `<html><head><title>${title}</title></head><body>${body}</body></html>`
-const judge = (html: string, status = 200) => badnessOf(html, pageText(html, TEXT_LIMIT_CHARS + 1), status)
+const URL_OF = 'https://shop.example/'
+const judge = (html: string, status = 200) => badnessOf(html, readPage(html, URL_OF), status)
 const CONTENT = 'A shelf of mugs, made by hand. '.repeat(40)
 
 const challenges: Record<string, string> = {
@@ -90,28 +91,5 @@ describe('a snapshot that is no page', () => {
   it('a response that says so is a challenge before anything is read', () => {
     assert.equal(challengerOf([{ name: 'CF-Mitigated', value: 'challenge' }]), 'Cloudflare')
     assert.equal(challengerOf([{ name: 'server', value: 'cloudflare' }]), null)
-  })
-})
-
-describe('the text of a page', () => {
-  it('reads the text between tags, and no invisible text', () => {
-    const html = `<!DOCTYPE html>
-      <html><head><title>not this</title><style>p { color: red }</style></head>
-      <body class="a > b"><!-- <p>nor this</p> --><h1>One &amp; two</h1>
-      <script type="application/ld+json">{"a": "<p>"}</script><template><p>later</p></template>
-      <p title="x > y">three</p><textarea>typed</textarea><noscript>no script</noscript>
-      <my-part><template shadowrootmode="open"><b>in the shadow</b></template></my-part> &lt;end&gt;</body></html>`
-    assert.equal(pageText(html), 'One & two three in the shadow <end>')
-  })
-
-  it('stops at the limit', () => {
-    assert.equal(pageText(`<body>${'word '.repeat(1_000)}`, 11), 'word word w')
-    assert.equal(pageText('<body>exact', 5), 'exact')
-  })
-
-  it('takes time in proportion to the length, whatever it reads', () => {
-    for (const bit of ['<script>', '<!--', '<a "', '<template>', '<']) {
-      assert.equal(typeof pageText(`<body>${bit.repeat(300_000)}`), 'string')
-    }
   })
 })

@@ -1,4 +1,5 @@
-import { scanHtml } from '@prepaint/contract/reading/scan-html.ts'
+import type { PageReading } from '@prepaint/contract/reading/page-reading.ts'
+import { attributeOf, scanHtml } from '@prepaint/contract/reading/scan-html.ts'
 
 /** Every given part must match; texts are compared in lower case. */
 type Mark = {
@@ -75,7 +76,6 @@ const ERROR_SHELLS: readonly Mark[] = [
 ]
 
 export const TEXT_LIMIT_CHARS = 1_000
-const FIRST_CHARS = 400
 
 type Badness = { kind: 'challenge' | 'error-page'; mark: string }
 
@@ -87,12 +87,12 @@ export function challengerOf(headers: readonly { name: string; value: string }[]
   return isCloudflare ? 'Cloudflare' : null
 }
 
-/** null if the snapshot is a real page. `text` holds at least `TEXT_LIMIT_CHARS` + 1 characters. */
-export function badnessOf(html: string, text: string, status: number): Badness | null {
-  if (text.length > TEXT_LIMIT_CHARS) return null
+/** Returns null if the snapshot is a real page. */
+export function badnessOf(html: string, reading: PageReading, status: number): Badness | null {
+  if (reading.textChars > TEXT_LIMIT_CHARS) return null
   const page = {
-    title: (/<title[^>]*>([^<]*)</i.exec(html)?.[1] ?? '').trim().toLowerCase(),
-    text: text.slice(0, FIRST_CHARS).toLowerCase(),
+    title: (reading.title ?? '').toLowerCase(),
+    text: reading.excerpt.toLowerCase(),
     html,
   }
   const challenge = CHALLENGES.find(
@@ -112,10 +112,10 @@ function hasFormForPeople(html: string): boolean {
     text() {},
     close() {},
     raw() {},
-    open(name, attribute) {
+    open(name, tag) {
       if (name !== 'input' && name !== 'textarea' && name !== 'select') return
-      const type = name === 'input' ? (attribute('type') ?? 'text').toLowerCase() : ''
-      const called = `${attribute('name') ?? ''} ${attribute('id') ?? ''}`
+      const type = name === 'input' ? (attributeOf(tag, 'type') ?? 'text').toLowerCase() : ''
+      const called = `${attributeOf(tag, 'name') ?? ''} ${attributeOf(tag, 'id') ?? ''}`
       if (!NO_FIELD.has(type) && !/captcha|turnstile|challenge/i.test(called)) isFound = true
     },
   })

@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { ruleMaySet } from '@prepaint/contract/headers.ts'
 import type { RenderOutcome, RenderRequest, RenderRule } from '@prepaint/contract/outcome/outcome.ts'
 import type { RuleChange } from '@prepaint/contract/rules/schema.ts'
+import { readPage } from '@prepaint/runtime/read-page.ts'
 import { within } from '@prepaint/runtime/within.ts'
 import type { CdpSession } from '../browser/cdp.ts'
 import type { Page } from '../tab/page.ts'
@@ -77,14 +78,18 @@ export function changeOf({ rule }: Pick<RenderRequest, 'rule'>, url: string): Ru
   return { ...change, head: { ...change.head, canonical: url } }
 }
 
-/** The page was judged as it is; what is stored is as the rule wants it. */
-export function withChanges(outcome: RenderOutcome, snapshot: Snapshot, rule?: RenderRule): RenderOutcome {
+/** The page was judged as it is; what is stored is as the rule wants it. `url`: the page's public address. */
+export function withChanges(
+  outcome: RenderOutcome,
+  { snapshot, rule, url }: { snapshot: Snapshot; rule: RenderRule | undefined; url: string },
+): RenderOutcome {
   if (outcome.kind !== 'rendered' || snapshot.kind !== 'html' || rule === undefined) return outcome
   const wanted = Object.entries(rule.change?.headers ?? {}).filter(([name]) => ruleMaySet(name))
   const names = new Set(wanted.map(([name]) => name.toLowerCase()))
   const headers = [...outcome.headers.filter(([name]) => !names.has(name.toLowerCase())), ...wanted]
   const none = { removed: [], consent: 0, head: [] }
   const { html, changes } = snapshot.changed ?? { html: outcome.html, changes: none }
+  const reading = html === outcome.html ? outcome.reading : readPage(html, url)
   const named = { ...changes, rule: rule.index, headers: wanted.map(([name]) => name) }
-  return { ...outcome, changed: { html, headers, changes: named } }
+  return { ...outcome, changed: { html, headers, reading, changes: named } }
 }

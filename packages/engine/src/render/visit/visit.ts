@@ -1,6 +1,6 @@
 import type { PageLimits, RenderOutcome, RenderRequest } from '@prepaint/contract/outcome/outcome.ts'
-import { pageText } from '@prepaint/contract/reading/page-text.ts'
 import type { Clock } from '@prepaint/runtime/clock.ts'
+import { readPage } from '@prepaint/runtime/read-page.ts'
 import type { GivenDocument } from '../../gateway/documents.ts'
 import { CdpClosed, type CdpConnection, type CdpListeners, type CdpSession } from '../browser/cdp.ts'
 import { OUT_OF_MEMORY, type Page, TOO_MANY_EVENTS } from '../tab/page.ts'
@@ -10,7 +10,7 @@ import type { LongPolls } from '../time/long-polls.ts'
 import { NetworkActivity } from '../time/network-activity.ts'
 import type { RenderClock } from '../time/virtual-clock.ts'
 import { ReadySignal, runUntilSettled } from '../time/virtual-time.ts'
-import { badnessOf, TEXT_LIMIT_CHARS } from './bad-page.ts'
+import { badnessOf } from './bad-page.ts'
 import {
   BODILESS,
   isRedirectStatus,
@@ -117,7 +117,7 @@ export async function visit(
     page.canPark = activity.canPark()
     const headers = keptHeaders(main.headers)
     const found = outcomeOfSnapshot(snapshot, { status: main.status, headers, url, site: request })
-    const outcome = withChanges(found, snapshot, request.rule)
+    const outcome = withChanges(found, { snapshot, rule: request.rule, url })
     const reason = reasonOfLack(missing, ready.state)
     if (lack !== null) return withLack(outcome, lack)
     if (capture === 'deadline') return withLack(outcome, reason ?? 'the page was still busy')
@@ -150,8 +150,8 @@ function withLack(outcome: RenderOutcome, reason: string): RenderOutcome {
     return { kind: 'incomplete', reason, page: null }
   if (outcome.kind !== 'rendered') return outcome
   const { status } = outcome
-  const { headers, html } = outcome.changed ?? outcome
-  return { kind: 'incomplete', reason, page: { status, headers, html } }
+  const { headers, html, reading } = outcome.changed ?? outcome
+  return { kind: 'incomplete', reason, page: { status, headers, html, reading } }
 }
 
 /** Drops commands after the render's end, so they do not reach the tab's next render. */
@@ -234,19 +234,22 @@ export function outcomeOfSnapshot(
     if (absolute !== null) return { kind: 'redirect', status, location: absolute }
   }
   const headers = [...main.headers, ...wanted.filter(([name]) => name !== 'location')]
+  const { html } = snapshot
+  const reading = readPage(html, main.url)
   // The page set this status; the origin's was judged before.
-  if (isTemporaryError(status)) return { kind: 'site-error', status, headers, html: snapshot.html }
+  if (isTemporaryError(status)) return { kind: 'site-error', status, headers, html, reading }
   // A page that names its own status is believed.
   if (wantedStatus === null) {
     if (snapshot.blank) return { kind: 'blank' }
-    const bad = badnessOf(snapshot.html, pageText(snapshot.html, TEXT_LIMIT_CHARS + 1), status)
+    const bad = badnessOf(html, reading, status)
     if (bad !== null) return bad
   }
   return {
     kind: 'rendered',
     status: status >= 300 && status < 400 ? main.status : status,
     headers,
-    html: snapshot.html,
+    html,
+    reading,
     unscripted: snapshot.unscripted,
   }
 }

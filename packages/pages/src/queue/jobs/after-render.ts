@@ -63,9 +63,9 @@ export class AfterRender {
     const { page, customDomain, query } = job
     try {
       if (isStored && found.kind === 'rendered' && !job.isProbe && page.variant === 'desktop') {
-        const { html, headers } = found.changed ?? found
+        const { reading, headers } = found.changed ?? found
         const address = { name: customDomain, path: page.path, query }
-        const facts = factsForSitemap(html, headers, address)
+        const facts = factsForSitemap(reading, headers, address)
         await this.#notePage({ page, facts, nowMs: clock.nowMs() })
       } else if (outcome === 'redirect' && page.variant === 'desktop')
         await notePageGone(pool, page, clock.nowMs())

@@ -13,6 +13,7 @@ import { transaction } from '@prepaint/postgres/transaction.ts'
 import { silentLog } from '@prepaint/runtime/log.ts'
 import { until } from '../../../../../test/support/condition.ts'
 import { notifiedBy, waitingForLocks } from '../../../../../test/support/database.ts'
+import { readOutcome } from '../../../../../test/support/outcome.ts'
 import { columns, HOME, openQueue, paths, RENDERED } from '../../../../../test/support/queue.ts'
 import { purgePages } from '../../store/purge.ts'
 import { htmlOf, type StoredPage } from '../../store/stored-page.ts'
@@ -153,7 +154,7 @@ it('a purge that waits to commit holds up the result of a render, which then see
 
 describe('a redirect to another spelling of the page', () => {
   const SITE = 'https://shop.example'
-  const PAGE: RenderOutcome = { kind: 'rendered', status: 200, headers: [], html: '<p>a' }
+  const PAGE = readOutcome({ kind: 'rendered', status: 200, headers: [], html: '<p>a' })
   const to = (location: string): RenderOutcome => ({ kind: 'redirect', status: 302, location })
 
   /** `ends`: what comes of each render in turn, the last for all that follow. */

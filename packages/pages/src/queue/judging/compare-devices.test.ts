@@ -5,6 +5,7 @@ import type { PagePath } from '@prepaint/contract/ids.ts'
 import type { RenderOutcome } from '@prepaint/contract/outcome/outcome.ts'
 import { factsOf } from '@prepaint/contract/reading/facts.ts'
 import { visitorFor } from '@prepaint/contract/settings/devices.ts'
+import { readOutcome } from '../../../../../test/support/outcome.ts'
 import { openQueue, runNext } from '../../../../../test/support/queue.ts'
 import { openRenderer, TEST_IDENTITY } from '../../../../../test/support/renderer.ts'
 import { listDevicePages } from '../../store/device-pages.ts'
@@ -106,9 +107,8 @@ describe('two answers', () => {
 
 describe('a comparison: two renders that count, and a third one where they differ', async () => {
   const queue = await openQueue()
-  const page = (text: string): RenderOutcome => ({
-    ...{ kind: 'rendered', status: 200, headers: [], html: `<p>${text}</p>` },
-  })
+  const page = (text: string) =>
+    readOutcome({ kind: 'rendered', status: 200, headers: [], html: `<p>${text}</p>` })
   const MOVED: RenderOutcome = { kind: 'redirect', status: 302, location: 'https://m.example/' }
   type Case = [string, RenderOutcome, differences: string[] | null, devices: string[], again?: RenderOutcome]
   const CASES: Case[] = [

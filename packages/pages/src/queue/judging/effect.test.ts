@@ -6,6 +6,7 @@ import { brotliDecompressSync } from 'node:zlib'
 import type { DomainId, PagePath } from '@prepaint/contract/ids.ts'
 import type { RenderOutcome, RenderOutcomeKind } from '@prepaint/contract/outcome/outcome.ts'
 import { systemClock } from '@prepaint/runtime/clock.ts'
+import { withReading } from '../../../../../test/support/outcome.ts'
 import { columns, HOME, openQueue, paths, RENDERED, runNext } from '../../../../../test/support/queue.ts'
 import { troubledRecord } from '../../../../../test/support/render-record.ts'
 import { removeOldLastRenders } from '../../store/remove-expired.ts'
@@ -38,7 +39,10 @@ const BAD: { [Kind in Bad]: [RenderOutcome & { kind: Kind }, detail: string | nu
     { kind: 'origin-unreachable', reason: 'refuse\0'.repeat(99) },
     'refuse'.repeat(99).slice(0, 500),
   ],
-  'site-error': [{ kind: 'site-error', status: 503, headers: [], html: '<p>Back soon' }, 'status 503'],
+  'site-error': [
+    withReading({ kind: 'site-error', status: 503, headers: [], html: '<p>Back soon' }),
+    'status 503',
+  ],
   'not-html': [{ kind: 'not-html', contentType: 'application/json' }, 'application/json'],
   challenge: [{ kind: 'challenge', mark: 'Cloudflare' }, 'Cloudflare'],
   'error-page': [{ kind: 'error-page', mark: 'Next.js' }, 'Next.js'],
@@ -102,10 +106,9 @@ it('an origin forbids to store with no-store or private, as a directive of its o
 })
 
 describe('an error of the moment: a page that is given once', () => {
-  const SORRY: RenderOutcome = {
-    ...{ kind: 'site-error', status: 503, headers: [['retry-after', '120']] },
-    html: '<!doctype html><h1>Back soon</h1>',
-  }
+  const headers: [string, string][] = [['retry-after', '120']]
+  const html = '<!doctype html><h1>Back soon</h1>'
+  const SORRY = { kind: 'site-error', status: 503, headers, html } as const
   const rows = async (domain: DomainId) =>
     (await queue.column('select 1 from unstored_page where domain_id = $1', domain)).length
   function clocked(atMs = systemClock.nowMs()) {
@@ -149,7 +152,7 @@ describe('an error of the moment: a page that is given once', () => {
 
   it('an incomplete page: given and counted, rendered again behind it; a background render is not', async () => {
     const page = { status: 200, headers: [], html: '<!doctype html><h1>half</h1>' }
-    const half: RenderOutcome = { kind: 'incomplete', reason: 'no answer to GET /data', page }
+    const half = { kind: 'incomplete', reason: 'no answer to GET /data', page } as const
     const domain = await queue.domain()
     const job = await queue.running(domain)
     assert.deepEqual(await queue.complete(job, half), { state: 'failed', outcome: 'incomplete' })

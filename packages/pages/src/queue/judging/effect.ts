@@ -1,9 +1,9 @@
 import { unreachable } from '@prepaint/contract/errors.ts'
 import type { GivenPage, RenderOutcome } from '@prepaint/contract/outcome/outcome.ts'
-import { pageText } from '@prepaint/contract/reading/page-text.ts'
 import type { NewPage } from '../../store/keep-page.ts'
 import type { UnstoredPage } from '../../store/stored-page.ts'
-import { pageBody } from '../../store/stored-page.ts'
+import { hasOwnMarkdown, pageBody } from '../../store/stored-page.ts'
+import { packReading } from '../../store/stored-reading.ts'
 import type { ClaimedJob } from '../jobs/claim.ts'
 import type { Tried } from '../tries/try-rules.ts'
 import { probeDetail } from './prober.ts'
@@ -53,14 +53,26 @@ export async function effectOf(
       if (isForbidden || job.rule?.rule.action === 'no-store') {
         return { do: 'give-once', outcome: 'no-store', page: await givenOnce(given), detail: '' }
       }
-      const { status, html, application = null, missing = null } = found
+      const { status, application = null, missing = null } = found
       const headers = storableHeaders(given.headers)
-      const body = pageBody(given.html, headers)
-      const textChars = pageText(html).length
+      const body = pageBody(given.html, { ownMarkdown: hasOwnMarkdown(given.reading, headers) })
+      // Later renders are compared with the page as it was, not as the rule wants it.
+      const { textChars } = found.reading
       const look = lookOf(job, found)
       const rule = { effect: job.rule?.effect ?? '', changes: found.changed?.changes ?? null }
       const outcome = found.isStatic ? 'static' : 'rendered'
-      const page = { status, headers, textChars, application, outcome, look, missing, rule } as const
+      const readingBr = await packReading(given.reading)
+      const page = {
+        status,
+        headers,
+        readingBr,
+        textChars,
+        application,
+        outcome,
+        look,
+        missing,
+        rule,
+      } as const
       return { do: 'store-page', ...page, body: await body }
     }
     case 'site-error':
@@ -102,14 +114,15 @@ export async function effectOf(
   }
 }
 
-async function givenOnce({ status, headers: received, html }: GivenPage): Promise<UnstoredPage> {
-  const headers = storableHeaders(received)
-  return { status, headers, body: await pageBody(html, headers) }
+async function givenOnce(page: GivenPage): Promise<UnstoredPage> {
+  const headers = storableHeaders(page.headers)
+  const body = await pageBody(page.html, { ownMarkdown: hasOwnMarkdown(page.reading, headers) })
+  return { status: page.status, headers, body }
 }
 
 export function lookOf({ page: { path } }: Pick<ClaimedJob, 'page'>, found: Found): Look | null {
   if (found.kind !== 'rendered' || found.status !== 200 || path === '/') return null
-  return { path, html: found.html, application: found.application ?? null }
+  return { path, words: found.reading.words, application: found.application ?? null }
 }
 
 export function detailOf(found: Found): string {

@@ -1,10 +1,11 @@
 import { AppError } from '@prepaint/contract/errors.ts'
-import type { DomainId, PagePath } from '@prepaint/contract/ids.ts'
+import type { DomainId, DomainName, PagePath } from '@prepaint/contract/ids.ts'
 import type { RenderOutcome } from '@prepaint/contract/outcome/outcome.ts'
 import { pageId } from '@prepaint/contract/page/page-id.ts'
 import { normalisePath } from '@prepaint/contract/page/path.ts'
 import { joined } from '@prepaint/postgres/joined.ts'
 import { transaction } from '@prepaint/postgres/transaction.ts'
+import { readPage } from '@prepaint/runtime/read-page.ts'
 import type pg from 'pg'
 import { deleteUnchanged, lastRenderedPaths } from '../../store/keep-page.ts'
 import { htmlOf, readStored } from '../../store/stored-page.ts'
@@ -62,7 +63,7 @@ export async function probeSite(
       }
     }
     if (outcome.kind === 'rendered' && (outcome.status === 200 || path === '/')) {
-      return { path, html: outcome.html, application: outcome.application ?? null }
+      return { path, words: outcome.reading.words, application: outcome.application ?? null }
     }
     const isLasting = ['rendered', 'redirect', 'not-html'].includes(outcome.kind)
     const why = `${path === '/' ? 'the home page: ' : ''}${wordsFor(outcome)}`
@@ -98,7 +99,12 @@ export type Prober = {
    * Call after a job ends. After a page: queues a due probe.
    * After a probe: removes older soft 404s and returns a text for the owner.
    */
-  after(job: Pick<ClaimedJob, 'page'>, found: Found, end: Completion, nowMs: number): Promise<string | null>
+  after(
+    job: Pick<ClaimedJob, 'customDomain' | 'page'>,
+    found: Found,
+    end: Completion,
+    nowMs: number,
+  ): Promise<string | null>
 }
 
 type Asked = { domain: DomainId; application: string | null; nowMs: number }
@@ -117,11 +123,11 @@ export function createProber(pool: pg.Pool, random: (bytes: number) => Uint8Arra
   )
 
   return {
-    async after({ page: { domain } }, found, end, nowMs) {
+    async after({ page: { domain }, customDomain }, found, end, nowMs) {
       if (end.state !== 'done') return null
       if (found.kind === 'rendered') await askIfDue({ domain, application: found.application ?? null, nowMs })
       if (found.kind !== 'probed' || found.finding === null) return null
-      const removed = await sweep(domain, found.finding)
+      const removed = await sweep(domain, customDomain, found.finding)
       const also = removed === 0 ? '' : `; stored pages that read the same and were removed: ${removed}`
       return `${probeDetail(found.finding)}${also}`
     },
@@ -143,7 +149,7 @@ export function createProber(pool: pg.Pool, random: (bytes: number) => Uint8Arra
     })
   }
 
-  async function sweep(domain: DomainId, finding: Finding): Promise<number> {
+  async function sweep(domain: DomainId, name: DomainName, finding: Finding): Promise<number> {
     if (finding.kind === 'none') return 0
     const wanted = { htmlBytes: HTML_LIMIT_BYTES, limit: SWEEP_LIMIT + 1 }
     const paths = (await lastRenderedPaths(pool, domain, wanted)).filter((path) => path !== '/')
@@ -153,7 +159,8 @@ export function createProber(pool: pg.Pool, random: (bytes: number) => Uint8Arra
       const page = await readStored(pool, pageId(domain, path))
       if (page?.kind !== 'page' || page.htmlBytes > HTML_LIMIT_BYTES) continue
       const html = await htmlOf(page, HTML_LIMIT_BYTES)
-      if (readsLike(finding, { path, html })) bad.push({ path, etag: page.etag })
+      const { words } = readPage(html, `https://${name}${path}`)
+      if (readsLike(finding, { path, words })) bad.push({ path, etag: page.etag })
     }
     return bad.length === 0 ? 0 : deleteUnchanged(pool, domain, bad)
   }

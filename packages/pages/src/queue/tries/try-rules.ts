@@ -2,8 +2,7 @@ import { DIFFERENCES } from '@prepaint/contract/api/rule-tries.ts'
 import { unreachable } from '@prepaint/contract/errors.ts'
 import type { GivenPage } from '@prepaint/contract/outcome/outcome.ts'
 import { isAsset } from '@prepaint/contract/page/path.ts'
-import { DIGEST_FACTS, factsOf } from '@prepaint/contract/reading/facts.ts'
-import { decoded, scanHtml } from '@prepaint/contract/reading/scan-html.ts'
+import { DIGEST_FACTS, readContents } from '@prepaint/contract/reading/facts.ts'
 import type { Rule } from '@prepaint/contract/rules/schema.ts'
 import type { ChosenRule } from '@prepaint/runtime/rule-book.ts'
 import type { InspectionDeps } from '../../inspection/inspection-worker.ts'
@@ -32,7 +31,7 @@ export type DrawTried = (page: GivenPage, rule: ChosenRule | null) => Promise<Bu
 
 /** Shows a document as a browser does. */
 export type Draw = (
-  request: Parameters<InspectionDeps['look']>[0] & { given: Pick<GivenPage, 'html'> },
+  request: Parameters<InspectionDeps['look']>[0] & { given: { html: string } },
 ) => Promise<{ picture: Buffer }>
 
 /** What crawlers get under a rule. `page` null: none to compare. `status` null: the origin's. */
@@ -108,9 +107,11 @@ function ownAnswer(path: string, action: Rule['action']) {
 }
 
 function compared(before: Answer, after: Answer, path: string): TriedResult['differences'] {
-  const [old, fresh] = [described(before, path), described(after, path)]
+  const old = described(before, path)
+  const fresh = described(after, path)
   return DIFFERENCES.flatMap((of) => {
-    const [was, is] = [old[of], fresh[of]]
+    const was = old[of]
+    const is = fresh[of]
     return was === undefined || is === undefined || was === is ? [] : [{ of, before: was, after: is }]
   })
 }
@@ -120,39 +121,17 @@ type Description = Partial<Record<(typeof DIFFERENCES)[number], string>>
 /** Of what can be compared. */
 function described({ outcome, detail, requests, status, page }: Answer, path: string): Description {
   const lines = (all: readonly string[]) => all.join('\n').slice(0, TEXT_CHARS)
-  const always = {
-    outcome: detail === '' ? outcome : `${outcome}: ${detail}`,
-    ...(status !== null && { status: `${status}` }),
-  }
+  const always: Description = { outcome: detail === '' ? outcome : `${outcome}: ${detail}` }
+  if (status !== null) always.status = `${status}`
   if (page === null) return always
   const html = page.html.slice(0, READ_CHARS)
+  const { facts, head } = readContents(html, `https://site.invalid${path}`, DIGEST_FACTS)
   return {
     ...always,
-    head: lines(headOf(html)),
-    text: lines(factsOf(html, `https://site.invalid${path}`, DIGEST_FACTS).text),
+    head: lines(head),
+    text: lines(facts.text),
     headers: lines(page.headers.map(([name, value]) => `${name.toLowerCase()}: ${value}`).sort()),
     html_bytes: `${Buffer.byteLength(page.html)}`,
     requests: `${requests}`,
   }
-}
-
-/** Lines such as `robots: noindex`: the title, and what crawlers read of `meta` and `link`. */
-function headOf(html: string): string[] {
-  const lines: string[] = []
-  const end = html.search(/<body[\s>]/)
-  scanHtml(end === -1 ? html : html.slice(0, end), {
-    text: () => {},
-    close: () => {},
-    raw: (name, contents) => name === 'title' && lines.push(`title: ${decoded(contents).trim()}`),
-    open(name, attribute) {
-      const of =
-        name === 'meta' ? (attribute('name') ?? attribute('property') ?? attribute('http-equiv')) : null
-      if (of !== null) lines.push(`${of}: ${attribute('content') ?? ''}`)
-      const rel = name === 'link' ? attribute('rel') : null
-      if (rel !== null && !/stylesheet|preload|preconnect|prefetch/i.test(rel)) {
-        lines.push(`${rel}: ${attribute('href') ?? ''}`)
-      }
-    },
-  })
-  return lines
 }

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { beforeEach, describe, it } from 'node:test'
 import type { DomainId, PagePath } from '@prepaint/contract/ids.ts'
-import type { RenderOutcome } from '@prepaint/contract/outcome/outcome.ts'
 import { pageId } from '@prepaint/contract/page/page-id.ts'
 import { DEFAULT_PLANS } from '@prepaint/contract/settings/plans.ts'
 import { silentLog } from '@prepaint/runtime/log.ts'
 import { invalidatedBy } from '../../../../../test/support/database.ts'
+import { readOutcome } from '../../../../../test/support/outcome.ts'
 import { openQueue, paths } from '../../../../../test/support/queue.ts'
 import { askForSubjects, runDueTasks } from '../../../../../test/support/tasks.ts'
 import { enqueue } from '../jobs/enqueue.ts'
@@ -18,15 +18,14 @@ const clock = { atMs: Date.now() - 86_400_000, nowMs: () => clock.atMs }
 const watch = createDeployWatch({ pool: queue.pool, clock, log: silentLog() })
 const complete = queue.completer({ clock })
 
-const found = (application: string | null): RenderOutcome => ({
-  ...{ kind: 'rendered', status: 200, headers: [], html: '', application },
-})
+const found = (application: string | null, html = '') =>
+  readOutcome({ kind: 'rendered', status: 200, headers: [], html, application })
 
 /** A render of that page has been stored, a second after the one before. */
 async function stored(domain: DomainId, path: string, application: string | null): Promise<void> {
   clock.atMs += 1_000
   const job = await queue.running(domain, path)
-  const rendered = { ...found(application), html: `<p>${clock.atMs}` } as RenderOutcome
+  const rendered = found(application, `<p>${clock.atMs}`)
   assert.equal((await complete(job, rendered)).state, 'done')
   const done = { state: 'done', outcome: 'rendered' } as const
   await watch.after({ page: pageId(domain, path as PagePath) }, found(application), done)
