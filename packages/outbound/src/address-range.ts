@@ -1,9 +1,9 @@
 import ipaddr from 'ipaddr.js'
 
-/** Private addresses that are allowed as origins; `port` null: all ports. */
+/** Private addresses that are allowed as origins. A `port` of null allows all ports. */
 export type AllowedRange = { cidr: [ipaddr.IPv4 | ipaddr.IPv6, number]; port: number | null }
 
-/** `10.0.0.0/8`, `127.0.0.1/32:4000`, `fd00::/8`, `[fd00::/8]:4000` or one address. Null: malformed. */
+/** `10.0.0.0/8`, `127.0.0.1/32:4000`, `fd00::/8`, `[fd00::/8]:4000` or one address. Returns null if it is malformed. */
 export function parseAllowedRange(entry: string): AllowedRange | null {
   const match = /^\[([^\]]+)\](?::(\d+))?$|^([0-9.]+(?:\/\d+)?)(?::(\d+))?$|^([0-9a-f:.]+(?:\/\d+)?)$/i.exec(
     entry,

@@ -13,14 +13,16 @@ type AskAddresses = {
   signal: AbortSignal
 }
 
+/** Returns whether this node answers on the connected socket. */
 export type LookForUs = (socket: Socket, within: AbortSignal) => Promise<boolean>
 
+/** Addresses at which this node answers, and at which another program does. */
 export type Answering = { here: string[]; other: string[] }
 
 const MOST_ADDRESSES = 8
 const ANSWER_LIMIT_BYTES = 16_384
 
-/** Asks all permitted addresses, as clients use any. null: none is permitted. Rejects only when aborted. */
+/** Asks all permitted addresses, because clients use any. Returns null if none is permitted. Rejects only when aborted. */
 export async function askAddresses(
   { addresses, port, guard, timeoutMs, signal }: AskAddresses,
   look: LookForUs,
@@ -60,6 +62,7 @@ export async function askAddresses(
   }
 }
 
+/** Requests `path`, and looks for `answer` in a 200 response. */
 export function findsAnswer(name: string, path: string, answer: string): LookForUs {
   return async (socket) => {
     const head = `GET ${path} HTTP/1.1\r\nHost: ${name}\r\nUser-Agent: Prepaint\r\nAccept: */*\r\nConnection: close\r\n\r\n`

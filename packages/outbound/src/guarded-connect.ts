@@ -100,7 +100,7 @@ export async function guardedConnect(
 }
 
 export type ConnectOptions = {
-  connectTimeoutMs?: number
+  connectTimeoutMs?: number | undefined
   lookup?: Lookup | undefined
   ca?: string | undefined
 }
@@ -161,8 +161,8 @@ export function createConnectOrigin(guard: AddressGuard, options: ConnectOptions
         ...vetted,
         // No SNI for addresses (RFC 6066, section 3).
         servername: net.isIP(vetted.host) === 0 ? vetted.host : '',
-        ...(session === undefined ? {} : { session }),
-        ...(ca === undefined ? {} : { ca }),
+        session,
+        ca,
       })
       socket.setNoDelay(true)
       socket.on('session', (made) => void sessions.set(origin, made))

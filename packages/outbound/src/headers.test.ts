@@ -38,8 +38,12 @@ describe('request headers', () => {
     const more = { 'x-forwarded-host': 'evil.example', 'x-real-ip': '1.2.3.4', ':authority': 'shop.example' }
     const headers = headersForOrigin({ ...kept, ...hops, ...others, ...lies, ...more }, 'https', site)
     assert.deepEqual(headers, {
-      ...{ ...kept, host: 'www.origin.example:8443', via: '1.1 prepaint' },
-      ...{ 'x-prerender': '1', 'x-forwarded-host': 'shop.example', 'x-forwarded-proto': 'https' },
+      ...kept,
+      host: 'www.origin.example:8443',
+      via: '1.1 prepaint',
+      'x-prerender': '1',
+      'x-forwarded-host': 'shop.example',
+      'x-forwarded-proto': 'https',
     })
   })
 

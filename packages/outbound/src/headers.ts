@@ -83,7 +83,9 @@ function namesOf(headers: RawHeaders): string[] {
 
 /** RFC 7239: the same data as the X-Forwarded headers. */
 function forwarded({ address, scheme, host }: Front): string {
-  const node = address === '' ? 'unknown' : address.includes(':') ? `"[${address}]"` : address
+  let node = address
+  if (address === '') node = 'unknown'
+  else if (address.includes(':')) node = `"[${address}]"`
   const named = /^[\w.-]+$/.test(host) ? host : `"${host.replace(/[^\w.:[\]-]/g, '')}"`
   return `for=${node};host=${named};proto=${scheme}`
 }
@@ -93,13 +95,14 @@ function hop({ httpVersion }: Message): string {
   return httpVersion === '2.0' ? '2' : httpVersion
 }
 
-/** For our own GETs: must not look like a crawler, nor force https. */
+/** Returns the headers of our own GETs, which must not look like a crawler's, nor force https. */
 export function ownRequestHeaders({ name, origin }: ProxiedSite): string[] {
   const headers = ['Host', origin.authority, 'Via', `1.1 ${VIA_NAME}`]
   headers.push('X-Forwarded-Host', name, 'X-Forwarded-Proto', 'https', ...(origin.headers ?? []))
   return headers
 }
 
+/** Returns what a page sends to another host. */
 export function headersForOther(headers: IncomingHttpHeaders, host: string): OutgoingHttpHeaders {
   const named = namedAsHops(headers.connection ?? '')
   const kept: OutgoingHttpHeaders = {}
@@ -110,7 +113,7 @@ export function headersForOther(headers: IncomingHttpHeaders, host: string): Out
   return { ...kept, host }
 }
 
-/** For a page's own site. `Via` reveals loops; `X-Prerender` stops the site's middleware from a detour to us. */
+/** Returns what a page sends to its own site. `Via` reveals loops; `X-Prerender` stops the site's middleware from a detour to us. */
 export function headersForOrigin(
   headers: IncomingHttpHeaders,
   scheme: 'http' | 'https',
@@ -125,6 +128,7 @@ export function headersForOrigin(
   return { ...kept, ...byName(origin.headers ?? []) }
 }
 
+/** Returns what a client gets of the origin's response to a request that passed. */
 export function responseHeaders(
   answer: Message & { statusCode?: number | undefined },
   front: Front,
@@ -138,7 +142,7 @@ export function responseHeaders(
   return kept
 }
 
-/** Of a request that passed. `X-Prerender-Throttled`: only because the quota is used up. */
+/** Returns what says that a request passed. `X-Prerender-Throttled` says that it did so because the quota is used up. */
 export function verdictHeaders(verdict: string): string[] {
   const throttled = verdict === 'pass; over-quota' ? ['X-Prerender-Throttled', 'true'] : []
   return ['X-Prepaint', verdict, ...throttled]
@@ -146,16 +150,23 @@ export function verdictHeaders(verdict: string): string[] {
 
 /** `Alt-Svc` names the origin's ports, which our clients cannot reach. */
 const NOT_FROM_ORIGINS = new Set([
-  ...['via', 'x-prepaint', 'x-prepaint-form', 'x-prepaint-variant', 'x-prerender-throttled', 'x-request-id'],
+  'via',
+  'x-prepaint',
+  'x-prepaint-form',
+  'x-prepaint-variant',
+  'x-prerender-throttled',
+  'x-request-id',
   'alt-svc',
 ])
 /** RFC 9110, section 8.6 */
 const NOT_IN_204 = new Set([...NOT_FROM_ORIGINS, 'content-length'])
 
+/** Returns what a page gets from another host. */
 export function headersFromOther(raw: RawHeaders): IncomingHttpHeaders {
   return byName(withoutHops(raw, NOT_TO_PAGES).kept)
 }
 
+/** Returns what a page gets from its own site. */
 export function headersFromOrigin(raw: RawHeaders, site: ProxiedSite): IncomingHttpHeaders {
   const { kept } = withoutHops(raw, NOT_FROM_SITE_TO_PAGES)
   rewrite(kept, { address: '', scheme: 'https', host: site.name }, site)
@@ -179,7 +190,7 @@ const FIRST_COUNTS = new Set([
   'server',
 ])
 
-/** By lower-case name; repeated headers are joined, except cookies. */
+/** Returns headers by lower-case name. Repeated headers are joined, except cookies. */
 export function byName(raw: RawHeaders): IncomingHttpHeaders {
   const headers: IncomingHttpHeaders = {}
   for (let at = 0; at < raw.length; at += 2) {
@@ -197,10 +208,11 @@ export function byName(raw: RawHeaders): IncomingHttpHeaders {
 export function flatHeaders(headers: OutgoingHttpHeaders): string[] {
   return Object.entries(headers).flatMap(([name, value]) => {
     if (value === undefined) return []
-    return Array.isArray(value) ? value.flatMap((one) => [name, one]) : [name, `${value}`]
+    return Array.isArray(value) ? value.flatMap((text) => [name, text]) : [name, `${value}`]
   })
 }
 
+/** Replaces the origin's own address in headers of its response, in place. */
 function rewrite(headers: string[], front: Front, site: ProxiedSite): void {
   for (let at = 0; at < headers.length; at += 2) {
     const rewritten = REWRITTEN.get(headers[at]!.toLowerCase())
@@ -309,7 +321,7 @@ function namedInConnection(raw: RawHeaders): Set<string> | null {
 // A client could list these as hop-by-hop to remove them (RFC 9110, section 7.6.1).
 const NEVER_HOPS = ['host', 'content-length', 'content-type', 'cookie', 'authorization']
 
-/** Header names listed in `Connection`; null for the usual values. */
+/** Adds the header names that `Connection` lists to `before`. Returns null if there are none, as for the usual values. */
 function namedAsHops(connection: string, before: Set<string> | null = null): Set<string> | null {
   if (connection === '' || connection === 'keep-alive' || connection === 'close') return before
   const named = before ?? new Set<string>()

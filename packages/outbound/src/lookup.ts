@@ -16,7 +16,7 @@ const MAX_KEPT = 2_000
 const QUERY_TIMEOUT_MS = 2_000
 const QUERY_TRIES = 2
 
-/** Hosts file, then name servers. Not getaddrinfo: a silent server would block Node's four pool threads. */
+/** Asks the hosts file, then name servers. It avoids getaddrinfo: a silent server would block Node's four pool threads. */
 export function createLookup({ servers, hostsFile = '/etc/hosts' }: LookupOptions = {}): Lookup {
   const kept = new Map<string, Promise<readonly string[]>>()
   let resolver = newResolver()

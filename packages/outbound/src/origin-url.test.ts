@@ -84,9 +84,13 @@ describe('an origin URL is refused with its reason', () => {
       https://metadata.example.com`,
   }
   const withSpaces = [
-    ...[' https://www.example.com', 'https://www.example.com\n', 'https://www.exa\tmple.com'],
-    ...['https://www.example.com\\@127.0.0.1', 'https://www.example.com\0'],
-    ...['https://www.example.com\u00a0', 'ht\ntps://127.0.0.1'],
+    ' https://www.example.com',
+    'https://www.example.com\n',
+    'https://www.exa\tmple.com',
+    'https://www.example.com\\@127.0.0.1',
+    'https://www.example.com\0',
+    'https://www.example.com\u00a0',
+    'ht\ntps://127.0.0.1',
   ]
   const lists = Object.entries(REFUSED).map(
     ([reason, raws]) => [reason, raws.trimStart().split(/[ \n]+/)] as const,

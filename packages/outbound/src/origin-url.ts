@@ -40,8 +40,8 @@ export async function checkOriginUrl(
 
   const url = new URL(raw)
   const host = parseHost(url.hostname)
-  if (host === null || url.port === '0')
-    return refuse(url.port === '0' ? 'must not use port 0' : 'is not a valid host name')
+  if (url.port === '0') return refuse('must not use port 0')
+  if (host === null) return refuse('is not a valid host name')
   const port = Number(url.port || (scheme === 'https' ? 443 : 80))
   const originUrl = `${scheme}://${hostInUrl(host)}${url.port === '' ? '' : `:${port}`}`
 
@@ -72,6 +72,7 @@ export async function checkOriginUrl(
   return { ok: true, originUrl }
 }
 
+/** Returns why the name is internal, or null if it is not. */
 function internalName(name: string): string | null {
   if (name === 'localhost' || name.endsWith('.localhost')) return 'localhost is not allowed'
   if (INTERNAL_SUFFIX.test(name)) return 'internal names are not allowed'

@@ -1,11 +1,11 @@
 import { isIP, isIPv6 } from 'node:net'
 import type { Origin } from '@prepaint/contract/site-files/site.ts'
 
-/** Returns names and values by turns. `all`: only those that passed requests get too. Never throws. */
+/** Returns names and values by turns; with `all` only those that passed requests get too. Never throws. */
 export type OpenOriginHeaders = (
   domain: number,
   sealed: Buffer | null,
-  of: 'renders' | 'all',
+  requests: 'renders' | 'all',
 ) => readonly string[]
 
 /** Reads a result of `checkOriginUrl`; throws on anything else. `owner` owns the connections. */
@@ -39,7 +39,7 @@ export type Authority = { host: Host; port: number }
 
 const LABEL = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/
 
-/** DNS name, IPv4 or bracketed IPv6. null otherwise, above all for names like 127.1 or 0x7f.1. */
+/** Reads a DNS name, IPv4 or bracketed IPv6. Returns null otherwise, above all for names like 127.1 or 0x7f.1. */
 export function parseHost(raw: string): Host | null {
   if (raw.startsWith('[')) {
     const address = raw.endsWith(']') ? raw.slice(1, -1) : ''
@@ -53,7 +53,7 @@ export function parseHost(raw: string): Host | null {
   return { kind: 'name', text: name }
 }
 
-/** `host` or `host:port` without user information; null otherwise. */
+/** Reads `host` or `host:port` without user information. Returns null for anything else. */
 export function parseAuthority(raw: string, defaultPort: number | null): Authority | null {
   const match = /^(\[[^\]]*\]|[^:@/?#\\]*)(?::(\d{1,5}))?$/.exec(raw)
   if (match === null) return null

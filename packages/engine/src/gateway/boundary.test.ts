@@ -55,11 +55,21 @@ describe('CONNECT', () => {
 
   it('reaches no address in any spelling, on no port, nor with anything around it', async () => {
     const around = [
-      ...[`user@127.0.0.2:${port}`, `127.0.0.1:${port}@127.0.0.2:${port}`, `127.0.0.2\t:${port}`],
-      ...[`127.0.0.1:${port}/@127.0.0.2:${port}`, `127.0.0.2:${port}?127.0.0.1:${port}`],
-      ...[`http://127.0.0.2:${port}/`, `[127.0.0.2]:${port}`, `[::1]:${port}`, `[::]:${port}`],
-      ...[`0.0.0.0:${port}`, '169.254.169.254:80', '[fd00:ec2::254]:80', `１２７.0.0.2:${port}`],
-      ...[`*:${port}`, `:${port}`],
+      `user@127.0.0.2:${port}`,
+      `127.0.0.1:${port}@127.0.0.2:${port}`,
+      `127.0.0.2\t:${port}`,
+      `127.0.0.1:${port}/@127.0.0.2:${port}`,
+      `127.0.0.2:${port}?127.0.0.1:${port}`,
+      `http://127.0.0.2:${port}/`,
+      `[127.0.0.2]:${port}`,
+      `[::1]:${port}`,
+      `[::]:${port}`,
+      `0.0.0.0:${port}`,
+      '169.254.169.254:80',
+      '[fd00:ec2::254]:80',
+      `１２７.0.0.2:${port}`,
+      `*:${port}`,
+      `:${port}`,
     ]
     for (const target of LITERALS.flatMap((literal) => [port, 80, 443].map((at) => `${literal}:${at}`)))
       assert.equal((await connect(target)).status, 403, target)
@@ -92,9 +102,21 @@ describe('CONNECT', () => {
     // The origin's port is for the origin's own host.
     const others = ['other.example', '127.0.0.1', CUSTOM_DOMAIN].map((host) => `${host}:${originPort}`)
     const refused = [
-      ...[`127.0.0.1:${canary.port}`, `${own}:${canary.port}`, ...others, `${CUSTOM_DOMAIN}:22`],
-      ...[`${own}:22`, `${own}:25`, `${own}:0`, `${own}:65536`, `${own}:00000000000443`, `${own}:-443`],
-      ...[`${own}:+443`, `${own}: 443`, `${own}:443:22`, `${own}:`, own],
+      `127.0.0.1:${canary.port}`,
+      `${own}:${canary.port}`,
+      ...others,
+      `${CUSTOM_DOMAIN}:22`,
+      `${own}:22`,
+      `${own}:25`,
+      `${own}:0`,
+      `${own}:65536`,
+      `${own}:00000000000443`,
+      `${own}:-443`,
+      `${own}:+443`,
+      `${own}: 443`,
+      `${own}:443:22`,
+      `${own}:`,
+      own,
     ]
     for (const target of refused) assert.notEqual((await named.connect(target)).status, 200, target)
   })
@@ -125,10 +147,18 @@ describe('whole requests', () => {
     const refused = [
       ...LITERALS.flatMap((literal) => [`http://${literal}:${port}/`, `http://${literal}/`]),
       ...Object.keys(NAMES).map((name) => `http://${name}/`),
-      ...[`http://127.0.0.1:${canary.port}/`, `http://user:password@127.0.0.2:${port}/`],
-      ...[`http://127.0.0.1:${port}@127.0.0.2:${port}/`, `http://127.0.0.1:${port}\\@127.0.0.2:${port}/`],
-      ...[`http:/127.0.0.2:${port}/`, `https://127.0.0.2:${port}/`, `ws://127.0.0.2:${port}/`],
-      ...['file:///etc/passwd', `//127.0.0.2:${port}/`, '/', '*', `127.0.0.2:${port}`],
+      `http://127.0.0.1:${canary.port}/`,
+      `http://user:password@127.0.0.2:${port}/`,
+      `http://127.0.0.1:${port}@127.0.0.2:${port}/`,
+      `http://127.0.0.1:${port}\\@127.0.0.2:${port}/`,
+      `http:/127.0.0.2:${port}/`,
+      `https://127.0.0.2:${port}/`,
+      `ws://127.0.0.2:${port}/`,
+      'file:///etc/passwd',
+      `//127.0.0.2:${port}/`,
+      '/',
+      '*',
+      `127.0.0.2:${port}`,
     ]
     for (const url of refused) {
       const head = `HTTP/1.1\r\nHost: 127.0.0.2:${port}\r\nConnection: close\r\n\r\n`
@@ -164,8 +194,14 @@ describe('inside the custom domain’s own connection', () => {
   it('another authority is misdirected', async () => {
     const session = await openSession()
     const others = [
-      ...[`127.0.0.2:${port}`, `127.0.0.1:${port}`, 'canary.example', `user@${CUSTOM_DOMAIN}`],
-      ...[`${CUSTOM_DOMAIN}:${port}`, `${CUSTOM_DOMAIN}.canary.example`, `${CUSTOM_DOMAIN}:443:80`, ''],
+      `127.0.0.2:${port}`,
+      `127.0.0.1:${port}`,
+      'canary.example',
+      `user@${CUSTOM_DOMAIN}`,
+      `${CUSTOM_DOMAIN}:${port}`,
+      `${CUSTOM_DOMAIN}.canary.example`,
+      `${CUSTOM_DOMAIN}:443:80`,
+      '',
     ]
     for (const authority of others) {
       const said = await refusal(session, { ':path': '/', ':authority': authority })

@@ -22,8 +22,12 @@ const { gateway, site, originPort } = await startTestGateway(
 const dataDir = makeDataDir()
 after(() => removeDir(dataDir))
 const browser = await launchBrowser({
-  ...{ binary: await findBrowser({ chromium: testChromium, dataDir }), dataDir, spkiHash: gateway.spkiHash },
-  ...{ pageMemoryBytes: 2 ** 40, requireSandbox: false, log: silentLog() },
+  binary: await findBrowser({ chromium: testChromium, dataDir }),
+  dataDir,
+  spkiHash: gateway.spkiHash,
+  pageMemoryBytes: 2 ** 40,
+  requireSandbox: false,
+  log: silentLog(),
 })
 after(() => browser.kill('the test is over'))
 const { cdp } = browser

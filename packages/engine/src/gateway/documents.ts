@@ -14,9 +14,9 @@ import { readSite } from './target.ts'
 
 /** A document that was requested before a browser asks for it. */
 export type AskedDocument = {
-  /** null: it did not come in time, or not whole. */
+  /** It is null if it did not come in time, or not whole. */
   head: { status: number; headers: OutgoingHttpHeaders } | null
-  /** Unpacked; null: too large, too late, or broken. Call once. */
+  /** Resolves with the unpacked body, or null if it is too large, too late or broken. Call once. */
   body(): Promise<Buffer | null>
   /** Call before the render, for a browser that asks in the same words. */
   handOver(): GivenDocument
@@ -26,7 +26,7 @@ export type AskedDocument = {
 /** Takes the place of a render's own request. */
 export type GivenDocument = EarlyRequest & { headers: OutgoingHttpHeaders }
 
-/** The head and the body each. A browser that waits for the rest loses nothing. */
+/** The head may take this long, and the body as well. A browser that waits for the rest loses nothing. */
 const WAIT_MS = 1_000
 const LIMIT_BYTES = 512 * 1024
 const KNOWN_SITES = 1_000
@@ -46,7 +46,7 @@ export class Documents {
     if (headers['cookie'] === undefined) this.#headers.set(keyOf(site), headers)
   }
 
-  /** null: no browser has asked this site yet. Rejects an invalid path or header. */
+  /** Resolves with null if no browser has asked this site yet. Rejects an invalid path or header. */
   async ask(site: OpenedSite, path: string): Promise<AskedDocument | null> {
     const headers = this.#headers.get(keyOf(site))
     if (headers === undefined) return null
@@ -82,7 +82,7 @@ function keyOf({ customDomain, originUrl, originHeaders = [], visitor = {} }: Op
   return JSON.stringify([customDomain, originUrl, originHeaders, visitor])
 }
 
-/** `response`: the same once more, for the browser. */
+/** Reads a body, and returns the same response once more for the browser. `whole` is null if it is too large or late. */
 async function readBody(
   received: OriginResponse,
 ): Promise<{ whole: Buffer | null; response: Promise<OriginResponse> }> {
@@ -121,7 +121,7 @@ const UNPACK = new Map<string, (packed: Buffer, options: { maxOutputLength: numb
   ['zstd', promisify(zlib.zstdDecompress)],
 ])
 
-/** null: broken, or too large. */
+/** Resolves with null if the body is broken or too large. */
 async function unpacked(packed: Buffer, encoding = 'identity'): Promise<Buffer | null> {
   if (encoding === 'identity') return packed
   const unpack = UNPACK.get(encoding.trim().toLowerCase())

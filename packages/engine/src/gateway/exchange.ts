@@ -23,12 +23,12 @@ export type Upstream = {
   path: string
   headers: http.OutgoingHttpHeaders
   responseHeaders(raw: readonly string[]): http.OutgoingHttpHeaders
-  /** `false`: the page gets 204. */
+  /** If it returns `false`, the page gets 204. */
   judge?: ((status: number, headers: http.OutgoingHttpHeaders) => boolean) | undefined
   early?: EarlyRequest | undefined
 }
 
-/** Idempotent (RFC 9110, section 9.2.2). */
+/** These methods are idempotent (RFC 9110, section 9.2.2). */
 const REPEATABLE = new Set(['GET', 'HEAD', 'OPTIONS'])
 const MAX_RETRIES = 3
 
@@ -145,7 +145,10 @@ class Exchange {
 
   #fail(error: Error): void {
     clearTimeout(this.#late)
-    if (this.#response.headersSent) return void cut(this.#response)
+    if (this.#response.headersSent) {
+      cut(this.#response)
+      return
+    }
     const { status, why } = explainFault(error)
     answer(this.#response, status, why)
   }
@@ -156,11 +159,13 @@ class Exchange {
     if ((received.bodyBytes ?? 0) > limits.responseBytes) {
       counts.exceed('response-bytes')
       received.body.destroy()
-      return void answer(response, 502, 'response-too-large')
+      answer(response, 502, 'response-too-large')
+      return
     }
     if (received.rawHeaders.join('').length > limits.headerBytes) {
       received.body.destroy()
-      return void answer(response, 502, 'headers-too-large')
+      answer(response, 502, 'headers-too-large')
+      return
     }
     try {
       const status = received.statusCode
@@ -175,7 +180,8 @@ class Exchange {
       writeHead(response, status, headers)
     } catch {
       received.body.destroy()
-      return void answer(response, 502, 'malformed')
+      answer(response, 502, 'malformed')
+      return
     }
     // Send the head now: a stream's first bytes may come much later.
     if ('flushHeaders' in response) response.flushHeaders()

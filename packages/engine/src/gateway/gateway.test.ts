@@ -24,7 +24,9 @@ const gateway = await startTestGateway({ after }, { origin })
 const named = await startTestGateway(
   { after },
   {
-    ...{ origin: echo, originHost: 'origin.example', lookup: async () => ['127.0.0.1'] },
+    origin: echo,
+    originHost: 'origin.example',
+    lookup: async () => ['127.0.0.1'],
     originHeaders: ['X-Secret', 'canary'],
   },
 )

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { matchesWhole, parseGlob } from '@prepaint/contract/glob.ts'
 
-/** Names the list or pattern that blocks a host; null: none. */
+/** Returns the list or pattern that blocks a host, or null. */
 export type HostBlock = (host: string) => string | null
 
 let lists: Readonly<Record<string, ReadonlySet<string>>> | null = null

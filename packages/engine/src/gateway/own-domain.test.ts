@@ -66,7 +66,10 @@ it('the answer to a request of the render before is not shown to the next one', 
 it('an answer is delivered when its last byte has gone, not before', async () => {
   let finish = () => {}
   answer = (request, response) => {
-    if (request.url === '/at-once') return void response.end('all')
+    if (request.url === '/at-once') {
+      response.end('all')
+      return
+    }
     response.write('half')
     finish = () => response.end()
   }

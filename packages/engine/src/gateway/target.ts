@@ -48,13 +48,13 @@ export function requestTarget(raw: string, site: ProxiedSite): { target: Target;
   return { target: own ? { kind: 'own', scheme: 'http' } : { kind: 'refused', why: 'port' }, path: asked }
 }
 
-/** Whether a Host header or `:authority` names the connection's own domain. */
+/** Returns whether a Host header or `:authority` names the connection's own domain. */
 export function namesOwnHost(raw: string | undefined, scheme: 'http' | 'https', site: ProxiedSite): boolean {
   const authority = parseAuthority(raw ?? '', DEFAULT_PORTS[scheme])
   return authority?.host.text === site.name && authority.port === DEFAULT_PORTS[scheme]
 }
 
-/** Other hosts: web ports only, plus the port of the site's origin. */
+/** Other hosts may be reached at the ports of the web, and at the port of the site's origin. */
 function otherTarget(authority: Authority, { origin }: ProxiedSite): Target {
   const { host, port } = authority
   const isWeb = port === DEFAULT_PORTS.http || port === DEFAULT_PORTS.https

@@ -15,7 +15,8 @@ export function upgrade(
   { origins, limits, counts }: ExchangeDeps,
 ): void {
   if (request.method !== 'GET' || request.headers.upgrade?.toLowerCase() !== 'websocket') {
-    return void answerRaw(near, 400, 'malformed')
+    answerRaw(near, 400, 'malformed')
+    return
   }
   let call: OriginCall
   try {
@@ -52,7 +53,8 @@ export function upgrade(
       },
     )
   } catch {
-    return void answerRaw(near, 400, 'malformed')
+    answerRaw(near, 400, 'malformed')
+    return
   }
   near.on('error', () => call.destroy())
   near.once('close', () => call.destroy())

@@ -21,7 +21,10 @@ const asked: string[] = []
 const outside: string[] = []
 const origin = await serve((req, res) => {
   asked.push(req.url ?? '')
-  if (req.url === '/pixel.gif') return void res.setHeader('content-type', 'image/gif').end(PIXEL)
+  if (req.url === '/pixel.gif') {
+    res.setHeader('content-type', 'image/gif').end(PIXEL)
+    return
+  }
   const html = routes.get(req.url ?? '')
   res.writeHead(html === undefined ? 404 : 200, { 'content-type': 'text/html; charset=utf-8' })
   res.end(html ?? '<p>none</p>')

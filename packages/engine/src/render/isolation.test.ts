@@ -24,8 +24,18 @@ const READ = `
   }
   const tell = async () => show(JSON.stringify(await read()))`
 const NOTHING = {
-  ...{ cookie: '', local: {}, session: {}, databases: [], caches: [], workers: 0, files: [] },
-  ...{ name: '', history: 1, state: null, opener: 'null', referrer: '' },
+  cookie: '',
+  local: {},
+  session: {},
+  databases: [],
+  caches: [],
+  workers: 0,
+  files: [],
+  name: '',
+  history: 1,
+  state: null,
+  opener: 'null',
+  referrer: '',
 }
 
 /** Writes everywhere, also at the last moment. */
@@ -145,8 +155,10 @@ describe('credentials', () => {
       cookies.push(headers.cookie)
       response
         .setHeader('set-cookie', [
-          ...['a=first; Path=/deep', 'b=first; HttpOnly; Secure; SameSite=None'],
-          ...['c=first; HttpOnly; Secure; SameSite=None; Partitioned', '__Host-d=first; Path=/; Secure'],
+          'a=first; Path=/deep',
+          'b=first; HttpOnly; Secure; SameSite=None',
+          'c=first; HttpOnly; Secure; SameSite=None; Partitioned',
+          '__Host-d=first; Path=/; Secure',
         ])
         .end('{}')
     })

@@ -17,12 +17,18 @@ const TIMEOUT_MS = 6_000
 const renderer = await openRenderer({
   timeoutMs: TIMEOUT_MS,
   limits: {
-    ...{ unpackedBytes: 8 * MIB, memoryBytes: 400 * MIB, snapshotBytes: MIB },
-    ...{ elements: 1_000, frames: 20 },
+    unpackedBytes: 8 * MIB,
+    memoryBytes: 400 * MIB,
+    snapshotBytes: MIB,
+    elements: 1_000,
+    frames: 20,
   },
   gatewayLimits: {
-    ...{ requestsPerPage: 10, responseBytes: 2 * MIB, pageBytes: 3 * MIB },
-    ...{ firstByteTimeoutMs: 2_000, idleTimeoutMs: 1_500 },
+    requestsPerPage: 10,
+    responseBytes: 2 * MIB,
+    pageBytes: 3 * MIB,
+    firstByteTimeoutMs: 2_000,
+    idleTimeoutMs: 1_500,
   },
 })
 const { routes } = renderer

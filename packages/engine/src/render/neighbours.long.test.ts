@@ -97,9 +97,21 @@ it('calls to processes that all pages share: at the limit they work, one past it
   })()`)
   const said = [...htmlOf(outcome).matchAll(/<li>(.*?)<\/li>/g)].map(([, text]) => text)
   assert.deepEqual(said, [
-    ...['fetch 2500', 'more 0', 'beacon 0', 'socket 0', 'events 0', 'caches 1000', 'locks 0'],
-    ...['databases 0', 'workers 100', 'shared workers 20', 'storage 2500', 'screens 100', '/998,/1000'],
-    ...['a=999', 'true'],
+    'fetch 2500',
+    'more 0',
+    'beacon 0',
+    'socket 0',
+    'events 0',
+    'caches 1000',
+    'locks 0',
+    'databases 0',
+    'workers 100',
+    'shared workers 20',
+    'storage 2500',
+    'screens 100',
+    '/998,/1000',
+    'a=999',
+    'true',
   ])
   assert.match(htmlOf(outcome), /<title>title 999</)
 })

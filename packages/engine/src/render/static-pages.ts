@@ -8,12 +8,12 @@ import { judgeMainResponse, keptHeaders, listOfOutgoing, pathOfSamePage } from '
 import { Application, type Recorder } from './visit/recorder.ts'
 import { outcomeOfSnapshot } from './visit/visit.ts'
 
-/** Of pages of one kind: `/product/*`. */
+/** What renders of pages of one kind, such as `/product/*`, have shown. */
 type Experience = {
   /** Consecutive renders that met no script. */
   unscripted: number
   needed: number
-  /** Of their style sheets, which a static page must share. */
+  /** Names their style sheets, which a static page must share. */
   application: string | null
 }
 
@@ -23,7 +23,7 @@ const MOST_NEEDED = 96
 const ACCOUNTS = 200
 const KINDS_AN_ACCOUNT = 500
 
-/** `outcome`: no browser is needed. `document`: one is, and the document is already there. null: ask the browser. */
+/** With an `outcome` no browser is needed. With a `document` one is, but its request is already answered. Null finds neither. */
 export type Found = { outcome: RenderOutcome } | { document: AskedDocument } | null
 
 /** Reads documents without a browser where earlier pages had no script. Forgotten at a restart. */
@@ -83,7 +83,7 @@ function kindOf({ customDomain, originUrl, originHeaders, visitor, path }: Rende
 
 const STATIC_STATUSES = [200, 404, 410]
 
-/** null: only a browser can tell. */
+/** Resolves with null if only a browser can tell. */
 async function outcomeOf(
   { head, body }: AskedDocument,
   request: RenderRequest,

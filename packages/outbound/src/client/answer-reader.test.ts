@@ -38,8 +38,14 @@ describe('answers are read', () => {
     const text = `HTTP/1.1 103 Early\r\nLink: x\r\n\r\n${OK}Server:  a b \t\r\nX:\r\nTransfer-Encoding: Chunked\r\n\r\n5;a="b"\r\nhello\r\n0A\r\n0123456789\r\n0\r\nX-Sum: 42\r\n\r\n`
     const whole = read([text])
     assert.deepEqual(whole, {
-      ...{ status: 200, reason: 'OK', headers: ['Server', 'a b', 'X', '', 'Transfer-Encoding', 'Chunked'] },
-      ...{ body: 'hello0123456789', trailers: ['X-Sum', '42'], interims: [103], reusable: true, odd: false },
+      status: 200,
+      reason: 'OK',
+      headers: ['Server', 'a b', 'X', '', 'Transfer-Encoding', 'Chunked'],
+      body: 'hello0123456789',
+      trailers: ['X-Sum', '42'],
+      interims: [103],
+      reusable: true,
+      odd: false,
     })
     assert.deepEqual(read([...text]), whole)
   })
@@ -119,17 +125,42 @@ describe('limits', () => {
 describe('beside the parser of node', () => {
   // No tab behind `chunked`: node takes it for a part of the word, against RFC 9110, section 5.5.
   const HEADS = [
-    ...[OK, OK, OK, 'HTTP/1.0 200 OK\r\n', 'HTTP/1.1 204\r\n', 'HTTP/1.1 99 x\r\n'],
-    ...['HTTP/1.1 200\tOK\r\n', 'HTTP/1.2 200 OK\r\n', 'HTTP/1.1  200 OK\r\n', 'HTTP/1.1 2000 OK\r\n'],
-    ...['http/1.1 200 OK\r\n', 'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n', 'HTTP/1.1 200 \xe9\r\n'],
-    ...['HTTP/1.1 200 OK\n', '\r\nHTTP/1.1 200 OK\r\n'],
+    OK,
+    OK,
+    OK,
+    'HTTP/1.0 200 OK\r\n',
+    'HTTP/1.1 204\r\n',
+    'HTTP/1.1 99 x\r\n',
+    'HTTP/1.1 200\tOK\r\n',
+    'HTTP/1.2 200 OK\r\n',
+    'HTTP/1.1  200 OK\r\n',
+    'HTTP/1.1 2000 OK\r\n',
+    'http/1.1 200 OK\r\n',
+    'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n',
+    'HTTP/1.1 200 \xe9\r\n',
+    'HTTP/1.1 200 OK\n',
+    '\r\nHTTP/1.1 200 OK\r\n',
   ]
   const LENGTHS = ['5', '5', '0', '05', '5, 5', '-5', '0x5', '', '5 \t']
   const CODINGS = ['chunked', 'chunked', ' CHUNKED ', 'xchunked', 'gzip, chunked', 'chunked, identity']
   const OTHERS = [
-    ...['Content_Length: 5', 'Content-Length : 5', ' Content-Length: 5', 'content-length:5', ': x', 'X: 1'],
-    ...['Transfer-Encoding:\x0bchunked', 'Transfer-Encoding : chunked', 'X: a\r b', 'X: a\n', 'X: a\0b'],
-    ...['Connection: close', 'Connection: keep-alive', 'X: \xff', 'X', 'X: a\r\n b', 'Upgrade: x'],
+    'Content_Length: 5',
+    'Content-Length : 5',
+    ' Content-Length: 5',
+    'content-length:5',
+    ': x',
+    'X: 1',
+    'Transfer-Encoding:\x0bchunked',
+    'Transfer-Encoding : chunked',
+    'X: a\r b',
+    'X: a\n',
+    'X: a\0b',
+    'Connection: close',
+    'Connection: keep-alive',
+    'X: \xff',
+    'X',
+    'X: a\r\n b',
+    'Upgrade: x',
   ]
   const LINES = [
     ...LENGTHS.map((length) => `Content-Length: ${length}\r\n`),
@@ -139,7 +170,14 @@ describe('beside the parser of node', () => {
   const SIZES = ['5', '5', '5;x', '0x5', '-5', ' 5', '5 ', '4', '5;a="\r\n"', '5;a\nb', 'fffffffffffffffff']
   const ENDS = ['0\r\nX: 1\r\n\r\n', '0\r\nX : 1\r\n\r\n', '0\r\n X: 1\r\n\r\n', '00\r\n\r\n', '\r\n']
   const BODIES = [
-    ...['hello', 'hello', 'hell', 'hello!', '', '5\nhello\n0\n\n', '5\r\nhello0\r\n\r\n', '5\r\nhel'],
+    'hello',
+    'hello',
+    'hell',
+    'hello!',
+    '',
+    '5\nhello\n0\n\n',
+    '5\r\nhello0\r\n\r\n',
+    '5\r\nhel',
     ...SIZES.map((size) => `${size}\r\nhello\r\n0\r\n\r\n`),
     ...ENDS.map((end) => `5\r\nhello\r\n${end}`),
   ]

@@ -17,12 +17,12 @@ export type AnswerHead = {
   statusMessage: string
   /** Flat list; values are trimmed. */
   rawHeaders: string[]
-  /** null: unknown until the end. 0: no body, whatever `Content-Length` says. */
+  /** It is null if unknown until the end, and 0 if there is no body, whatever `Content-Length` says. */
   bodyBytes: number | null
 }
 
 export type TakeAnswer = {
-  /** 100: the origin asks for the body. */
+  /** With status 100 the origin asks for the body. */
   interim(statusCode: number): void
   head(head: AnswerHead): void
   data(part: Buffer): void
@@ -42,7 +42,7 @@ const NOTHING = Buffer.alloc(0)
  * with Node's parser.
  */
 export class AnswerReader {
-  /** False: close the connection after this response. */
+  /** If false, the connection must be closed after this response. */
   isReusable = true
   /** The origin broke the standard, but unambiguously. */
   isOdd = false
@@ -183,7 +183,7 @@ export class AnswerReader {
   }
 }
 
-/** The bytes as Latin-1, the length of the head's lines (-1: incomplete), and the bytes behind it. */
+/** Returns the bytes as Latin-1, the length of the head's lines (-1 if incomplete), and the bytes behind it. */
 function endOf(begin: string, bytes: Buffer): [text: string, end: number, rest: Buffer] {
   let text = begin
   let end = blankLine(text)
@@ -195,10 +195,13 @@ function endOf(begin: string, bytes: Buffer): [text: string, end: number, rest: 
   return [text, end, bytes.subarray(end + (text[end] === '\r' ? 2 : 1))]
 }
 
+/** Returns where the head's first blank line begins, or -1 if there is none. */
 function blankLine(text: string): number {
   const crlf = text.indexOf('\n\r\n')
   const lf = text.indexOf('\n\n')
-  return lf === -1 || (crlf !== -1 && crlf < lf) ? (crlf === -1 ? -1 : crlf + 1) : lf + 1
+  if (lf === -1 && crlf === -1) return -1
+  const isCrlfFirst = lf === -1 || (crlf !== -1 && crlf < lf)
+  return (isCrlfFirst ? crlf : lf) + 1
 }
 
 // Header names that nginx accepts: no space or colon. Values may contain control characters.

@@ -52,9 +52,9 @@ export class OriginCall {
   readonly head: string
   connection: OriginConnection | null = null
   leaveQueue: (() => void) | null = null
-  /** A reused connection, which the origin may have been about to close. */
+  /** Whether the connection was reused: the origin may have been about to close it. */
   onKeptConnection = false
-  /** Part of the response has arrived. */
+  /** Whether a part of the response has arrived. */
   isAnswered = false
   isSent: boolean
   isOver = false
@@ -89,7 +89,10 @@ export class OriginCall {
 
   end(trailers: readonly (readonly [name: string, value: string])[]): void {
     if (this.isOver || this.isSent) return
-    if (this.#leftBytes > 0) return void this.destroy(new Error('The body is shorter than it was to be'))
+    if (this.#leftBytes > 0) {
+      this.destroy(new Error('The body is shorter than it was to be'))
+      return
+    }
     if (this.request.body === 'chunks') {
       const lines = trailers.map(([name, value]) => headerLine(name, value)).join('')
       this.connection!.socket.write(`0\r\n${lines}\r\n`, 'latin1')
@@ -130,7 +133,7 @@ function headerLine(name: string, value: string): string {
 // RFC 9112, section 5: no folded lines, no space before the colon, no bare CR or LF. Linear time.
 const LINES = /^(?:[!#$%&'*+\-.^_`|~0-9A-Za-z]+:[\t\x20-\x7e\x80-\xff]*\r\n)*$/
 
-/** Header lines (Latin-1, with line breaks) as a flat list of trimmed values; null: malformed. */
+/** Reads header lines (Latin-1, with line breaks) into a flat list of trimmed values. Returns null if they are malformed. */
 export function headerLines(text: string): string[] | null {
   if (!LINES.test(text)) return null
   const flat: string[] = []
@@ -145,7 +148,8 @@ export function headerLines(text: string): string[] | null {
 
 /** `trim` would remove characters that are not HTTP white space. */
 function trimmed(text: string, from: number, to: number): string {
-  let [start, end] = [from, to]
+  let start = from
+  let end = to
   while (start < end && isBlank(text.charCodeAt(start))) start++
   while (end > start && isBlank(text.charCodeAt(end - 1))) end--
   return text.slice(start, end)

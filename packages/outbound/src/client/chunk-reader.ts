@@ -9,7 +9,7 @@ type ChunksEnd = { flat: string[]; rest: Buffer }
 const SIZE_LINE = /^([0-9A-Fa-f]{1,12})([\t ]*)(?:;[\t\x20-\x7e\x80-\xff]*)?$/
 const LF = 0x0a
 
-/** RFC 9112, section 7.1. */
+/** Reads a chunked body (RFC 9112, section 7.1). */
 export class ChunkReader {
   /** The origin broke the standard, but unambiguously. */
   isOdd = false
@@ -17,7 +17,7 @@ export class ChunkReader {
   #state: 'size' | 'data' | 'data-end' | 'trailers' = 'size'
   #waiting = ''
 
-  /** null: not complete; a text: the error. */
+  /** Returns null if the body is not complete yet, or the text of an error. */
   push(bytes: Buffer, take: { data(part: Buffer): void }): ChunksEnd | string | null {
     let at = 0
     while (at < bytes.length) {

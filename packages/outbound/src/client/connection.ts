@@ -17,7 +17,7 @@ export class OriginConnection implements TakeAnswer {
   readonly #reader = new AnswerReader()
   #call: OriginCall | null = null
   #isBegun = false
-  /** The response is complete; the request may not be. */
+  /** Whether the response is complete. The request may not be. */
   #isAnswered = false
   #isPaused = false
   #hasServed = false
@@ -49,7 +49,10 @@ export class OriginConnection implements TakeAnswer {
     this.#hasServed = true
     this.#reader.begin(call.request.method, this, call.request.mayUpgrade)
     this.socket.setTimeout(call.request.answerWaitMs)
-    if (call.isSent) return void this.socket.write(call.head, 'latin1')
+    if (call.isSent) {
+      this.socket.write(call.head, 'latin1')
+      return
+    }
     // Send the body's first bytes together with the head.
     this.socket.cork()
     this.socket.write(call.head, 'latin1')
@@ -126,14 +129,17 @@ export class OriginConnection implements TakeAnswer {
 
   #receive(bytes: Buffer): void {
     const call = this.#call
-    if (call === null || this.#isAnswered)
-      return void this.#fail(new Error('The origin said more than an answer'))
+    if (call === null || this.#isAnswered) {
+      this.#fail(new Error('The origin said more than an answer'))
+      return
+    }
     call.isAnswered = true
     const begun = this.#isBegun
     try {
       this.#reader.push(bytes)
     } catch (error) {
-      return void this.#fail(error as Error)
+      this.#fail(error as Error)
+      return
     }
     // Any bytes behind the response have been seen by now.
     if (this.#isAnswered) {
@@ -152,7 +158,8 @@ export class OriginConnection implements TakeAnswer {
     try {
       this.#reader.finish()
     } catch (error) {
-      return void this.#fail(error as Error)
+      this.#fail(error as Error)
+      return
     }
     if (this.#call?.isSent === true) this.#settle()
     // The response is complete, so the rest of the request body is not needed.

@@ -52,7 +52,11 @@ async function start(t: TestContext, options: Partial<OriginPoolOptions> = {}) {
     return Object.assign(said, { call })
   }
   return {
-    ...{ pool, ask, origin, connections, said },
+    pool,
+    ask,
+    origin,
+    connections,
+    said,
     answers: (next: typeof answer) => {
       answer = next
     },

@@ -42,7 +42,7 @@ export function createClient(
   { connectTimeoutMs, lookup, ca, ...options }: ConnectOptions & Omit<OriginPoolOptions, 'connect'> = {},
 ): OriginPool {
   const connect = createConnectOrigin(guard, {
-    ...(connectTimeoutMs !== undefined && { connectTimeoutMs }),
+    connectTimeoutMs,
     lookup,
     ca,
   })
@@ -70,12 +70,12 @@ export class OriginPool {
     }
   }
 
-  /** Open connections. */
+  /** The number of open connections. */
   get open(): number {
     return this.#connections.size
   }
 
-  /** Calls that wait for a connection. */
+  /** The number of calls that wait for a connection. */
   get waiting(): number {
     let count = 0
     for (const { waiting } of this.#hungry) count += waiting.size
@@ -85,7 +85,10 @@ export class OriginPool {
   /** Sends a call on a kept connection, a new one, or the next that becomes free. */
   send(call: OriginCall, origin: Origin, keptUse: KeptUse = 'any'): void {
     const place = this.#placeOf(origin)
-    if (this.#isClosed) return void call.destroy(new Error('The node is shutting down'))
+    if (this.#isClosed) {
+      call.destroy(new Error('The node is shutting down'))
+      return
+    }
     if (keptUse === 'lately') this.#dropOlder(place, SURELY_OPEN_MS)
     if (!this.#place(call, place, keptUse === 'none')) this.#wait(call, place)
   }
@@ -99,7 +102,7 @@ export class OriginPool {
     for (const connection of this.#connections) connection.socket.destroy()
   }
 
-  /** Starts the call on a kept or new connection; false: there is no room. */
+  /** Starts the call on a kept or new connection. Returns false if there is no room. */
   #place(call: OriginCall, place: Place, onNew = false): boolean {
     const { connect, clock, perOrigin, inTotal } = this.#options
     while (!onNew) {
@@ -146,7 +149,7 @@ export class OriginPool {
         connection.freeSinceMs = clock.nowMs()
         const tooOld = connection.freeSinceMs - connection.openedMs >= maxAgeMs
         if (tooOld || !connection.isUsable) return connection.destroy()
-        const next = nextOf(place)
+        const next = takeNext(place)
         if (next !== null) return connection.start(next)
         if (place.free.length >= freePerOrigin) return connection.destroy()
         connection.keepFor(keepAliveMs)
@@ -168,7 +171,7 @@ export class OriginPool {
     const { perOrigin, inTotal } = this.#options
     for (const place of [first, ...this.#hungry]) {
       if (this.#isClosed || this.#connections.size >= inTotal) return
-      const next = place.open < perOrigin ? nextOf(place) : null
+      const next = place.open < perOrigin ? takeNext(place) : null
       if (next !== null && this.#place(next, place)) return
     }
   }
@@ -192,7 +195,7 @@ export class OriginPool {
     for (const connection of place.free.splice(0)) connection.destroy()
   }
 
-  /** Ends a free connection of any origin; false: all are in use. */
+  /** Ends a free connection of any origin. Returns false if all are in use. */
   #dropOldest(): boolean {
     for (const { free } of this.#places.values()) {
       if (free.length === 0) continue
@@ -203,7 +206,8 @@ export class OriginPool {
   }
 }
 
-function nextOf({ waiting }: Place): OriginCall | null {
+/** Takes the call that has waited longest out of the queue. Returns null if none waits. */
+function takeNext({ waiting }: Place): OriginCall | null {
   for (const call of waiting) {
     call.leaveQueue?.()
     return call

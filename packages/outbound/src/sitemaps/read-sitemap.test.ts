@@ -173,7 +173,8 @@ function scan(xml: string, pieceBytes: number) {
 
 describe('a sitemap, whole and in single bytes', () => {
   const entry = (location: string, changed: string | null = null) => ({
-    ...{ location, changedAtMs: changed === null ? null : Date.parse(changed) },
+    location,
+    changedAtMs: changed === null ? null : Date.parse(changed),
   })
   const dated = (date: string) => `<url><loc>/a</loc><lastmod>${date}</lastmod></url>`
   const odd = ['yesterday', '-004800-01-01T00:00:00Z', '1969-12-31', '+010000-01-01T00:00:00Z']

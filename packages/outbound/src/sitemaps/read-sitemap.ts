@@ -4,8 +4,8 @@ import zlib from 'node:zlib'
 
 import type { PagePath } from '@prepaint/contract/ids.ts'
 import { pathOn, type Site } from '@prepaint/contract/site-files/site.ts'
-import { type GetOptions, getFromSite } from '@prepaint/outbound'
-import type { OriginResponse } from '@prepaint/outbound/client'
+import type { OriginResponse } from '../client/request.ts'
+import { type GetOptions, getFromSite } from '../get.ts'
 import { NotASitemap, type SitemapEntry, SitemapScanner } from './scanner.ts'
 
 /** Uncompressed: five times the protocol's limit. Stops decompression bombs. */

@@ -1,7 +1,7 @@
 import type { PagePath } from '@prepaint/contract/ids.ts'
 import { judgePath, parseRobots } from '@prepaint/contract/site-files/robots-rules.ts'
 import { pathOn, type Site } from '@prepaint/contract/site-files/site.ts'
-import { type GetOptions, getFromSite, readText } from '@prepaint/outbound'
+import { type GetOptions, getFromSite, readText } from '../get.ts'
 
 const OWN_TOKENS = ['prepaint', '*']
 
@@ -11,7 +11,7 @@ const TOTAL_MS = 15_000
 const SITEMAPS_LIMIT = 1_000
 
 export type Robots = {
-  /** Whether we may request it on our own. */
+  /** Returns whether we may request the path on our own. */
   allows(path: PagePath): boolean
   sitemaps: readonly PagePath[]
 }

@@ -20,7 +20,7 @@ type Habit = {
   bytes: number
 }
 
-/** `isSure`: send it early. */
+/** A request that a page probably makes. If `isSure`, it is worth sending early. */
 export type Prediction = { habit: Habit; request: SiteRequest; isSure: boolean }
 
 /** What a finished page requested. `early`: sent early; `wasted`: sent early and again when asked. */
@@ -32,7 +32,7 @@ export type Shown = {
 }
 
 export type Knowledge = {
-  /** In the order of earlier pages' requests. `pageUrl`: as in `Referer`. */
+  /** Predicts requests in the order of earlier pages. `pageUrl` is the page's address as in `Referer`. */
   predict(page: PageAddress, pageUrl: string): Prediction[]
   learn(page: PageAddress, pageUrl: string, shown: Shown): void
 }
@@ -136,7 +136,7 @@ function addHabit(habits: Habit[], habit: Habit): void {
   habits.push(habit)
 }
 
-/** Whether an origin sees the same headers. */
+/** Returns whether an origin sees the same headers. */
 export function isAlike(a: OutgoingHttpHeaders, b: OutgoingHttpHeaders): boolean {
   const names = Object.keys(a)
   return names.length === Object.keys(b).length && names.every((name) => String(a[name]) === String(b[name]))

@@ -38,7 +38,7 @@ export function readPageAddress(text: string): PageAddress {
   return { text, kinds: kindsOf(segments), parts }
 }
 
-/** Its folder, and its top folder with the depth. */
+/** Returns the page's folder, and its top folder with the depth. */
 function kindsOf(segments: readonly string[]): string[] {
   const { length } = segments
   if (length === 0) return ['/']
@@ -72,7 +72,7 @@ export function templateOf(path: string, page: PageAddress): PathTemplate {
   return template
 }
 
-/** The template filled for another page; null: its address lacks a part. */
+/** Fills the template for another page. Returns null if its address lacks a part. */
 export function fillTemplate(template: PathTemplate, { parts }: PageAddress): string | null {
   let path = ''
   for (const piece of template) {

@@ -80,7 +80,7 @@ export class Preloads {
     return request.path.length <= PATH_CHARS
   }
 
-  /** Call for each request of the page to its own site. undefined: send it. */
+  /** Call for each request of the page to its own site. Returns undefined if it must be sent. */
   take(ask: PageAsk): EarlyRequest | undefined {
     const page = this.#page
     if (page === null) return undefined

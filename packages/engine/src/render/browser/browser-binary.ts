@@ -50,7 +50,7 @@ export async function findBrowser(options: {
   )
 }
 
-/** What to do for faster renders; null: `product` (of `Browser.getVersion`) is a headless shell already. */
+/** Returns what to do for faster renders, or null if `product` (of `Browser.getVersion`) is a headless shell already. */
 export function fasterBrowser(product: string, systemDirs: readonly string[] = SYSTEM_DIRS): string | null {
   if (!product.startsWith('Chrome/')) return null
   const shell = findInSystem('chromium-headless-shell', systemDirs)
@@ -116,7 +116,7 @@ function packagedArchives(): { dir: string; version: string } | null {
   }
 }
 
-/** In a process of its own: the decompressors leave up to 100 MB of freed memory that a node's own would keep. */
+/** Unpacks in a process of its own: the decompressors leave up to 100 MB of freed memory, which this process would keep. */
 async function unpack(archives: string, into: string, finalDir: string): Promise<void> {
   const extension = import.meta.filename.endsWith('.ts') ? 'ts' : 'js'
   const program = fileURLToPath(new URL(`./unpack-browser.${extension}`, import.meta.url))

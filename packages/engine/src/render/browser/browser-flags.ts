@@ -6,23 +6,18 @@ export function browserFlags(options: {
   drawsPages: boolean
 }): string[] {
   const { userDataDir, sandbox, spkiHash, drawsPages } = options
-  return [
+  const flags = [
     '--headless',
     // Not a port: pages cannot find the debugger.
     '--remote-debugging-pipe',
     `--user-data-dir=${userDataDir}`,
-    ...(sandbox ? [] : ['--no-sandbox']),
-    ...(spkiHash === null ? [] : [`--ignore-certificate-errors-spki-list=${spkiHash}`]),
-    // in-page/images.js reports images as loaded instead. `data:` images still load.
-    `--blink-settings=${MOUSE}${drawsPages ? '' : ',loadsImagesAutomatically=false'}`,
-    ...(drawsPages ? [] : WITHOUT_PICTURE),
-    ...FIXED,
-    'about:blank',
   ]
+  if (!sandbox) flags.push('--no-sandbox')
+  if (spkiHash !== null) flags.push(`--ignore-certificate-errors-spki-list=${spkiHash}`)
+  if (!drawsPages) flags.push(...WITHOUT_PICTURE)
+  flags.push(...FIXED, 'about:blank')
+  return flags
 }
-
-/** A mouse, which a machine without one lacks: fine pointer 4, hover 2. Emulated phones have their own. */
-const MOUSE = 'primaryPointerType=4,availablePointerTypes=4,primaryHoverType=2,availableHoverTypes=2'
 
 const WITHOUT_PICTURE = [
   // Draws frames only on request, which saves a third of a page's processor time. Headless shell only.

@@ -46,7 +46,7 @@ export type BrowserProcess = {
   readonly ended: Promise<string>
   /** Resolves with the reason when every process is gone and the directory is removed. */
   readonly gone: Promise<string>
-  /** Whether it answers within two seconds, or within ten if it is busy. */
+  /** Resolves with whether it answers within two seconds, or within ten if it is busy. */
   answers(): Promise<boolean>
   /**
    * Gives it a tenth of the cores beside any other session that needs them, where the kernel shares them between
@@ -197,7 +197,8 @@ async function spawnBrowser(options: LaunchOptions, sandbox: Sandbox) {
     detached: true,
     cwd: '/',
     env: environment(binary, userDataDir),
-    ...(user === null ? {} : { uid: user.uid, gid: user.gid }),
+    uid: user?.uid,
+    gid: user?.gid,
   })
   const exited = new Promise<string>((resolve) => {
     child.once('error', (error) => resolve(`could not be started: ${error.message}`))
@@ -218,7 +219,7 @@ function yieldingSession(leader: number): BrowserProcess['yieldCores'] {
   }
 }
 
-/** Nothing uses it, and its process holds 30 MiB. */
+/** Closes the page that Chromium opens at its start: nothing uses it, and its process holds 30 MiB. */
 async function closeFirstPage({ browser }: CdpConnection): Promise<void> {
   const { targetInfos } = await browser.send('Target.getTargets')
   const pages = targetInfos.filter(({ type }) => type === 'page')
@@ -240,16 +241,17 @@ async function pagesAreSandboxed(groupId: number): Promise<boolean> {
 
 /** Does not inherit our environment: it holds secrets, and its locale and proxies would change renders. */
 function environment(binary: BrowserBinary, userDataDir: string): Record<string, string> {
-  return {
+  const variables: Record<string, string> = {
     PATH: '/usr/local/bin:/usr/bin:/bin',
     HOME: userDataDir,
     TMPDIR: userDataDir,
     XDG_CACHE_HOME: userDataDir,
     LANG: 'C.UTF-8',
     TZ: 'UTC',
-    ...(binary.libraryDir === null ? {} : { LD_LIBRARY_PATH: binary.libraryDir }),
-    ...(binary.fontsDir === null ? {} : { FONTCONFIG_PATH: binary.fontsDir }),
   }
+  if (binary.libraryDir !== null) variables['LD_LIBRARY_PATH'] = binary.libraryDir
+  if (binary.fontsDir !== null) variables['FONTCONFIG_PATH'] = binary.fontsDir
+  return variables
 }
 
 function collectLastOutput(child: ChildProcess): () => string {

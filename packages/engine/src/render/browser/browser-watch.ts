@@ -30,7 +30,7 @@ export class BrowserParts {
     return false
   }
 
-  /** Whether its zygotes live, which new pages need. */
+  /** Returns whether its zygotes live, which new pages need. */
   canOpenPages(): boolean {
     return this.#zygotes.every(isAlive)
   }
@@ -133,7 +133,7 @@ const BUSY_CHECKS = 5
 /** With a single timer, a delay in this process would time out before a waiting answer is read. */
 const PARTS = 20
 
-/** Whether `answer` comes within two seconds, or within ten while the process is busy. Never rejects. */
+/** Resolves with whether `answer` comes within two seconds, or within ten while the process is busy. Never rejects. */
 export async function stillAnswers(
   { answer, processorMs }: { answer: Promise<unknown>; processorMs(): number },
   limitMs: number = ANSWER_LIMIT_MS,

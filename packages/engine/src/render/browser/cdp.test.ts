@@ -50,7 +50,9 @@ const event = (sessionId: string, bytes: number) => {
   return { ...empty, params: { type: 'x'.repeat(bytes - JSON.stringify(empty).length) } }
 }
 const target = (event: 'attachedTo' | 'detachedFrom', page: string, worker: string) => ({
-  ...{ method: `Target.${event}Target`, sessionId: page, params: { sessionId: worker } },
+  method: `Target.${event}Target`,
+  sessionId: page,
+  params: { sessionId: worker },
 })
 
 /** A conversation in which it is counted how often a session exceeds its limit. */

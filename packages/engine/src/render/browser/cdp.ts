@@ -106,7 +106,7 @@ class Connection implements CdpConnection {
           if (this.#closedWhy !== null) return reject(new CdpClosed(`${method}: ${this.#closedWhy}`))
           const id = ++this.#lastId
           this.#commands.set(id, { sessionId, method, resolve, reject })
-          const message = { id, method, params, ...(sessionId === '' ? {} : { sessionId }) }
+          const message = { id, method, params, sessionId: sessionId === '' ? undefined : sessionId }
           if (this.#unsent === '') process.nextTick(() => this.#flush())
           this.#unsent += `${JSON.stringify(message)}\0`
         }),

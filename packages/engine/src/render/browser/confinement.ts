@@ -87,9 +87,27 @@ exec "$@"`
 export function commandWithView({ program, home, hidden }: FileView): string[] {
   return [
     UNSHARE ?? 'unshare',
-    ...['--user', '--map-root-user', '--mount', '--pid', '--fork', '--kill-child', '--mount-proc', '--'],
-    ...['/bin/sh', '-c', SCRIPT, 'sh', program, home, ...hidden, '--'],
-    ...[SETPRIV ?? 'setpriv', '--no-new-privs', '--inh-caps=-all', '--bounding-set=-all', '--'],
+    '--user',
+    '--map-root-user',
+    '--mount',
+    '--pid',
+    '--fork',
+    '--kill-child',
+    '--mount-proc',
+    '--',
+    '/bin/sh',
+    '-c',
+    SCRIPT,
+    'sh',
+    program,
+    home,
+    ...hidden,
+    '--',
+    SETPRIV ?? 'setpriv',
+    '--no-new-privs',
+    '--inh-caps=-all',
+    '--bounding-set=-all',
+    '--',
   ]
 }
 

@@ -69,7 +69,7 @@ export function residentBytes(pid: number): number {
 
 const PAGE_BYTES = 4_096
 
-/** Whether seccomp filters the process, as in Chromium's sandbox. */
+/** Returns whether seccomp filters the process, as in Chromium's sandbox. */
 export function hasSystemCallFilter(pid: number): boolean {
   return /^Seccomp:\s+2$/m.test(read(`/proc/${pid}/status`))
 }
@@ -125,7 +125,7 @@ function fieldsOf(pid: number): string[] {
   return stat.slice(stat.lastIndexOf(')') + 2).split(' ')
 }
 
-/** For a process with one thread, such as a zygote. Some kernels lack this file. */
+/** Reads the children of a process with one thread, such as a zygote. Some kernels lack this file. */
 function childrenFile(pid: number): string {
   return `/proc/${pid}/task/${pid}/children`
 }

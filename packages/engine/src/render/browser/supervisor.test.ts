@@ -11,8 +11,13 @@ const signal = new AbortController().signal
 async function supervise(t: TestContext, limits: Partial<typeof LIMITS> = {}) {
   const clock = { ms: 0, nowMs: () => clock.ms }
   const state = {
-    ...{ started: 0, alive: new Set<number>(), failStarts: 0 },
-    ...{ answers: true, memoryBytes: 0, canOpenPages: true, checks: 0 },
+    started: 0,
+    alive: new Set<number>(),
+    failStarts: 0,
+    answers: true,
+    memoryBytes: 0,
+    canOpenPages: true,
+    checks: 0,
   }
   const start = async () => {
     if (state.failStarts-- > 0) throw new Error('no start today')
@@ -37,7 +42,9 @@ async function supervise(t: TestContext, limits: Partial<typeof LIMITS> = {}) {
   const supervisor = await Supervisor.start(start, clock, silentLog(), options)
   t.after(() => supervisor.close())
   return {
-    ...{ state, clock, supervisor },
+    state,
+    clock,
+    supervisor,
     lease: () => supervisor.lease(signal),
     endOf: (number: number) => until(`the end of ${number}`, () => !state.alive.has(number)),
     /** The clock may move while a check is under way, so one is not enough. */

@@ -12,7 +12,10 @@ import { Tab } from './tab.ts'
  */
 const RENDERS_PER_PROCESS = 60
 
-export const hasFreshProcess = (tab: Tab): boolean => tab.renders % RENDERS_PER_PROCESS === 0
+/** Returns whether the tab's next render is the first in its process. */
+export function hasFreshProcess(tab: Tab): boolean {
+  return tab.renders % RENDERS_PER_PROCESS === 0
+}
 
 /** How long an idle page stays parked: leaving for about:blank costs a fifth of a render's processor time. */
 const PARK_LIMIT_MS = 1_000
@@ -28,7 +31,7 @@ export class TabPool {
   #idle: Tab[] = []
   readonly #cleaning = new Map<Tab, Promise<boolean>>()
 
-  /** At `limit` tabs, the longest unused is closed for a new one. */
+  /** If there are `limit` tabs, the one that was not used for longest is closed for a new one. */
   constructor(browser: BrowserProcess, openSite: Gateway['openSite'], limit: number) {
     this.#browser = browser
     this.#openSite = openSite

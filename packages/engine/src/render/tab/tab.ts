@@ -4,7 +4,7 @@ import type { BrowserProcess } from '../browser/browser-process.ts'
 import type { CdpSession } from '../browser/cdp.ts'
 import { openPage, type Page, type PageKind } from './page.ts'
 
-/** Not `all`: that also empties the shader cache, which takes five times as long. */
+/** Clearing `all` would also empty the shader cache, which takes five times as long. */
 const STORAGE_TYPES =
   'cookies,local_storage,indexeddb,cache_storage,service_workers,file_systems,websql,shared_storage,storage_buckets'
 
@@ -74,7 +74,7 @@ export class Tab {
     void browser.ended.then((why) => this.#loss.abort(why))
   }
 
-  /** Aborts when the tab can render no more; its reason says why. No promise: that would keep what each render attaches. */
+  /** Aborts when the tab can render no more; its reason says why. A promise would keep what each render attaches. */
   get lost(): AbortSignal {
     return this.#loss.signal
   }
@@ -84,11 +84,12 @@ export class Tab {
     return this.#page
   }
 
-  /** The last page is still there, without scripts and with its clock stopped. */
+  /** Whether the last page is still there, without scripts and with its clock stopped. */
   get isParked(): boolean {
     return this.#isParked
   }
 
+  /** Makes the tab as new. Rejects if that fails, after which it must be closed. */
   async clean(renewProcess: boolean): Promise<void> {
     // Leave the page first, with scripts off: no unload handler can set a cookie after the wipe.
     const used = this.page
@@ -124,6 +125,7 @@ export class Tab {
     if (this.page === used) await used.prepareNext()
   }
 
+  /** Lets scripts run again where the last page is still there. Call before navigating to `url`. */
   async unpark(url: string): Promise<void> {
     if (!this.#isParked) return
     // At the same address Chromium would only reload, which the page could notice.
@@ -133,6 +135,7 @@ export class Tab {
     void this.page.session.send('Emulation.setScriptExecutionDisabled', { value: false }).catch(() => {})
   }
 
+  /** Leaves a parked page for about:blank. */
   async leave(): Promise<void> {
     const { session } = this.page
     await toBlank(session)

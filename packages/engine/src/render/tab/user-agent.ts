@@ -4,7 +4,7 @@ import type { CdpSession } from '../browser/cdp.ts'
 export type UserAgent = Protocol.Emulation.SetUserAgentOverrideRequest
 type Override = Pick<UserAgent, 'platform' | 'userAgentMetadata'>
 
-/** By the name in the user agent: `Sec-CH-UA-Platform`, `navigator.platform`, and where the version stands. */
+/** The name in the user agent gives `Sec-CH-UA-Platform`, `navigator.platform`, and the place of the version. */
 const PLATFORMS: readonly [name: RegExp, hint: string, platform: string, version: RegExp | null][] = [
   [/\bAndroid\b/, 'Android', 'Linux armv81', /Android (\d+(?:\.\d+)*)/],
   [/\b(?:iPhone|iPod)\b/, 'iOS', 'iPhone', /OS (\d+(?:_\d+)*)/],
@@ -43,11 +43,12 @@ export function hintsOf(userAgent: string): Override {
   }
 }
 
-/** For a worker: also the headers, which Chromium overrides for pages only. */
+/** Overrides a worker's user agent and its headers, which Chromium overrides for pages only. */
 export function overrideUserAgent(worker: CdpSession, userAgent: UserAgent): Promise<unknown>[] {
   const override = worker.send('Emulation.setUserAgentOverride', userAgent)
   const { userAgentMetadata: hints } = userAgent
-  const headers = { 'user-agent': userAgent.userAgent, ...(hints === undefined ? {} : hintHeaders(hints)) }
+  const headers: Record<string, string> = { 'user-agent': userAgent.userAgent }
+  if (hints !== undefined) Object.assign(headers, hintHeaders(hints))
   return [override, worker.send('Network.setExtraHTTPHeaders', { headers })]
 }
 
@@ -59,7 +60,7 @@ function hintHeaders(hints: Protocol.Emulation.UserAgentMetadata): Record<string
   }
 }
 
-/** The same for what the override leaves out: the platform, and in shared workers everything but the hints. */
+/** Returns a script for what the override leaves out: the platform, and in shared workers everything but the hints. */
 export function navigatorScript({ userAgent, platform }: UserAgent): string {
   const values = { userAgent, appVersion: userAgent.replace(/^Mozilla\//, ''), platform }
   return `for (const [name, value] of Object.entries(${JSON.stringify(values)}))

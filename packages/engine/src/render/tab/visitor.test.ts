@@ -48,9 +48,19 @@ it('the usual one is the same everywhere, and client hints and workers say the s
   assert.equal(String(userAgent).replace(normal, ''), TEST_IDENTITY)
   assert.equal(header, userAgent)
   assert.deepEqual(found, {
-    ...{ language: 'en-US', languages: 'en-US,en;q=0.9', languageList: ['en-US', 'en'], webdriver: false },
-    ...{ size: [1280, 1024], screen: [1280, 1024, 1], wide: true, zone: 'UTC', offset: 0, hour: 12 },
-    ...{ number: '1,234.5', date: '7/1/2026, 11:00:00 PM', platform: 'Linux x86_64' },
+    language: 'en-US',
+    languages: 'en-US,en;q=0.9',
+    languageList: ['en-US', 'en'],
+    webdriver: false,
+    size: [1280, 1024],
+    screen: [1280, 1024, 1],
+    wide: true,
+    zone: 'UTC',
+    offset: 0,
+    hour: 12,
+    number: '1,234.5',
+    date: '7/1/2026, 11:00:00 PM',
+    platform: 'Linux x86_64',
     appVersion: String(userAgent).replace('Mozilla/', ''),
   })
   assert.equal(hints, `"Chromium";v="${major}", "Not.A/Brand";v="8"`)
@@ -73,11 +83,22 @@ it('the one that the owner asks for, also after the page was replaced, and not f
     assert.match(String(number), /^1['’]234\.5$/)
     assert.deepEqual((worker as string[])[0], userAgent)
     assert.deepEqual(found, {
-      ...{ header: userAgent, userAgent, appVersion: '5.0 (Shop) Own/1.0', webdriver: false },
+      header: userAgent,
+      userAgent,
+      appVersion: '5.0 (Shop) Own/1.0',
+      webdriver: false,
       // Only Chromium sends its brands.
-      ...{ hints: null, brands: [], language: 'de-CH', languages: 'de-CH,de;q=0.9' },
-      ...{ size: [412, 915], screen: [412, 915, 1], wide: false },
-      ...{ zone: 'Europe/Zurich', hour: 13, date: '2.7.2026, 01:00:00', offset: -120 },
+      hints: null,
+      brands: [],
+      language: 'de-CH',
+      languages: 'de-CH,de;q=0.9',
+      size: [412, 915],
+      screen: [412, 915, 1],
+      wide: false,
+      zone: 'Europe/Zurich',
+      hour: 13,
+      date: '2.7.2026, 01:00:00',
+      offset: -120,
     })
   }
   await check()

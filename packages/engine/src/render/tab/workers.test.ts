@@ -20,7 +20,8 @@ function watch(answer: () => Promise<never>, limit = WATCHED_LIMIT) {
   const { listeners } = new Workers({ connection: { session, endSession() {} }, activity, page, limit })
   const attach = (sessionId: string) =>
     listeners['Target.attachedToTarget']?.({
-      ...{ sessionId, waitingForDebugger: true },
+      sessionId,
+      waitingForDebugger: true,
       targetInfo: { targetId: sessionId, type: 'worker', title: '', url: '', attached: true } as never,
     })
   const sentTo = (id: number) => sent.flatMap(([to, method]) => (to === String(id) ? [method] : []))
@@ -31,8 +32,11 @@ it('so many, and the next one runs unwatched', () => {
   const { sentTo, attach } = watch(() => new Promise(() => {}))
   for (let n = 1; n <= WATCHED_LIMIT + 1; n++) attach(String(n))
   assert.deepEqual(sentTo(WATCHED_LIMIT), [
-    ...['Network.enable', 'Target.setAutoAttach', 'Runtime.evaluate'],
-    ...['Runtime.runIfWaitingForDebugger', 'Runtime.evaluate'],
+    'Network.enable',
+    'Target.setAutoAttach',
+    'Runtime.evaluate',
+    'Runtime.runIfWaitingForDebugger',
+    'Runtime.evaluate',
   ])
   assert.deepEqual(sentTo(WATCHED_LIMIT + 1), ['Runtime.runIfWaitingForDebugger'])
 })

@@ -72,7 +72,7 @@ type WorkersOptions = {
 }
 
 export class Workers {
-  /** For the page's session. A worker's script load has the same id in both sessions. */
+  /** Listeners for the page's session. A worker's script load has the same id in both sessions. */
   readonly listeners: CdpListeners
   readonly #options: WorkersOptions
   readonly #running = new Map<string, Wake>()
@@ -111,7 +111,8 @@ export class Workers {
         } = this.#options
         const worker = connection.session(sessionId)
         const script = nameOf(targetId)
-        const isWatched = ++this.#watched <= limit
+        this.#watched++
+        const isWatched = this.#watched <= limit
         const begun = begin(worker, isWatched, dateScript(), userAgent).catch(() => null)
         if (!isWatched) return activity.finished(script)
         this.#running.set(sessionId, async () => hasTimers(worker, await begun))
@@ -184,13 +185,14 @@ async function begin(
   userAgent: UserAgent | undefined,
 ): Promise<string | null> {
   // One pipe keeps the order: everything is set before the worker runs.
-  const set = isWatched
-    ? [
-        worker.send('Network.enable', { maxTotalBufferSize: 0, maxResourceBufferSize: 0 }),
-        worker.send('Target.setAutoAttach', ATTACH_WORKERS),
-        ...(userAgent === undefined ? [] : overrideUserAgent(worker, userAgent)),
-      ]
-    : []
+  const set: Promise<unknown>[] = []
+  if (isWatched) {
+    set.push(
+      worker.send('Network.enable', { maxTotalBufferSize: 0, maxResourceBufferSize: 0 }),
+      worker.send('Target.setAutoAttach', ATTACH_WORKERS),
+    )
+    if (userAgent !== undefined) set.push(...overrideUserAgent(worker, userAgent))
+  }
   const expression = `${SPINNING_CLOCK};${dateScript};${userAgent === undefined ? '' : navigatorScript(userAgent)};${TIMERS}`
   const scripted = isWatched ? worker.send('Runtime.evaluate', { expression }) : null
   const [given] = await Promise.all([scripted, ...set, worker.send('Runtime.runIfWaitingForDebugger')])

@@ -104,7 +104,7 @@ export class NetworkActivity {
     return this.#isWorking() || this.#some((request) => this.#isRecent(request))
   }
 
-  /** Whether a late response may still bring content. */
+  /** Returns whether a late response may still bring content. */
   isAwaiting(): boolean {
     return this.#nowMs() < this.#patience.untilMs && this.#some((request) => this.#isAwaited(request))
   }
@@ -120,7 +120,7 @@ export class NetworkActivity {
     return this.#some((request) => !request.isUnread && !this.#isRecent(request))
   }
 
-  /** Whether nothing relevant has happened lately. `slowness` multiplies the times on a slow machine. */
+  /** Returns whether nothing relevant has happened lately. `slowness` multiplies the times on a slow machine. */
   isQuiet(slowness: number): boolean {
     if (this.#isWorking() || this.#some((request) => this.#isRecent(request, slowness))) return false
     return this.#nowMs() - this.#lastEventMs >= slowness * (this.#pending.size > 0 ? QUIET_MS : IDLE_MS)

@@ -134,7 +134,7 @@ export class PageDate {
     const { result } = await this.#session.send('Runtime.evaluate', {
       expression: READ_DATE,
       returnByValue: true,
-      ...(world === undefined ? {} : { contextId: world }),
+      contextId: world,
     })
     this.#dateMs = Number(result.value)
   }
@@ -154,7 +154,7 @@ export class PageDate {
     return this.#aheadMs === 0 ? '' : correction(this.#aheadMs)
   }
 
-  /** Not awaited: the script arrives long before the next document's first byte. */
+  /** Does not wait: the script arrives long before the next document's first byte. */
   #correct(aheadMs: number): void {
     // Keep the script within the tolerance, so most renders change nothing.
     if (Math.abs(aheadMs - this.#aheadMs) <= TOLERANCE_MS) return
