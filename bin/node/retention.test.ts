@@ -18,6 +18,7 @@ const OLD = {
   webhook_window: `insert into webhook_window select id, now() - interval '3 hours', 1 from domain`,
   webhook_token: `insert into webhook_token (domain_id, name, token_hash, hint, revoked_at)
     select id, 'old', '\\x00', '', now() - interval '91 days' from domain`,
+  rate: `insert into rate values ('192.0.2.1', 'sign-in address', '{}', now() - interval '1 hour')`,
   sign_in_failure: `insert into sign_in_failure values ('address 192.0.2.1', now() - interval '1 hour', 1)`,
 }
 

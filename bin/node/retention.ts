@@ -7,6 +7,7 @@ import { removeOldVisits } from '@prepaint/pages/store/last-visits.ts'
 import { removeOldDigests } from '@prepaint/pages/store/page-digests.ts'
 import { removeExpired, removeOldLastRenders } from '@prepaint/pages/store/remove-expired.ts'
 import { removeOldUnstored } from '@prepaint/pages/store/stored-page.ts'
+import { removeOldRates } from '@prepaint/postgres/rates/rate.ts'
 import type { Task, TaskKind } from '@prepaint/postgres/tasks'
 import type { Clock } from '@prepaint/runtime/clock.ts'
 import type { Log } from '@prepaint/runtime/log.ts'
@@ -70,5 +71,6 @@ const REMOVALS: Record<string, Removal> = {
   secrets: removeOldSecrets,
   events: removeOldEvents,
   incidents: removeOldIncidents,
+  rates: removeOldRates,
   'sign-ins': removeOldSignIns,
 }

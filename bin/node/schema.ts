@@ -10,6 +10,7 @@ const TABLES = [
   'service/src/accounts/tables.sql',
   'postgres/src/tables.sql',
   'postgres/src/tasks/tables.sql',
+  'postgres/src/rates/tables.sql',
   'service/src/sites/tables.sql',
   'service/src/accounts/webhook-tables.sql',
   'service/src/certificates/tables.sql',

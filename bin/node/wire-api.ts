@@ -4,7 +4,6 @@ import type { CheckReadiness, ReadMetrics } from '@prepaint/api/service/health.t
 import type { Integrations } from '@prepaint/edge/request/integrations.ts'
 import { type AddressGuard, checkOriginUrl } from '@prepaint/outbound'
 import type { RobotsFiles } from '@prepaint/pages/site-files/robots-files.ts'
-import { takeOfRate } from '@prepaint/postgres/account-rate.ts'
 import type { DatabaseTimeouts } from '@prepaint/postgres/database-timeouts.ts'
 import type { Listener } from '@prepaint/postgres/listener.ts'
 import type { Clock } from '@prepaint/runtime/clock.ts'
@@ -54,7 +53,7 @@ export async function wireApi(deps: {
     ...(mailer && { mailer }),
     checks: createChecks({
       clock: deps.clock,
-      take: (account) => takeOfRate(deps.pool, account, CHECK_RATE),
+      take: (account) => CHECK_RATE.take(deps.pool, `account ${account}`),
       readDns: (account, name) =>
         readDnsState({ guard, publish: (...whose) => publishAnswer(deps.pool, ...whose) }, account, name),
       tryOrigin: (url) => tryOrigin(url, { guard }),

@@ -13,7 +13,6 @@ import { DEFAULT_PLANS } from '@prepaint/contract/settings/plans.ts'
 import { checkOriginUrl, createAddressGuard } from '@prepaint/outbound'
 import { createClient } from '@prepaint/outbound/client'
 import { RobotsFiles } from '@prepaint/pages/site-files/robots-files.ts'
-import { takeOfRate } from '@prepaint/postgres/account-rate.ts'
 import { createListener } from '@prepaint/postgres/listener.ts'
 import { createClientReader } from '@prepaint/runtime/http/client-address.ts'
 import { silentLog } from '@prepaint/runtime/log.ts'
@@ -102,7 +101,7 @@ export async function startTestApi({
     pool,
     checks: createChecks({
       clock,
-      take: (account) => takeOfRate(pool, account, CHECK_RATE),
+      take: (account) => CHECK_RATE.take(pool, `account ${account}`),
       readDns: async (account, name) =>
         (await publishAnswer(pool, account, name)) === null
           ? null

@@ -1,4 +1,4 @@
--- Rate limits of an account over all nodes: the times of its recent uses. `what` names the limit; packages/postgres/src/account-rate.ts.
+-- Rate limits of an account, for nodes of 0.2.0. Newer nodes use `rate`; it is dropped one release after 0.3.0.
 create table account_rate (
   account_id integer not null references account on delete cascade,
   what       text not null,

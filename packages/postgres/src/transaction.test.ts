@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
-import type { AccountId } from '@prepaint/contract/ids.ts'
 import pg from 'pg'
 import { openTestDatabase, testDatabase } from '../../../test/support/database.ts'
-import { takeOfRate } from './account-rate.ts'
 import { joined } from './joined.ts'
 import { LONG_AT_ONCE, letTakeLong } from './long-statements.ts'
 import { retriedTransaction, transaction } from './transaction.ts'
@@ -65,37 +63,6 @@ describe('transactions', async () => {
       await assert.rejects(failing, { code })
       assert.equal(runs, tries)
     })
-})
-
-it('what an account may do in a time: so much and not more, of many at once too, until the first is old enough', async (t) => {
-  const { pool, column, close } = await testDatabase()
-  t.after(close)
-  const [red, blue] = await column<AccountId>(
-    `insert into account (email, plan) values ('a@example.com', 'pro'), ('b@example.com', 'pro') returning id`,
-  )
-  const FIVE = { what: 'five', most: 5, withinMs: 3_600_000 }
-  const take = (account = red!, rate = FIVE) => takeOfRate(pool, account, rate)
-  const age = (minutes: number) =>
-    pool.query(
-      `update account_rate set moments = array(select at - make_interval(mins => $1) from unnest(moments) at)`,
-      [minutes],
-    )
-  const taken = await Promise.all(Array.from({ length: 12 }, () => take()))
-  assert.equal(taken.filter((seconds) => seconds === null).length, 5)
-  assert.equal(await take(blue), null)
-  assert.equal(await take(red, { ...FIVE, what: 'another' }), null)
-
-  await pool.query('truncate account_rate')
-  for (let n = 0; n < 3; n++) await take()
-  await age(50)
-  for (let n = 0; n < 2; n++) await take()
-  const seconds = await take()
-  assert(seconds !== null && seconds > 590 && seconds <= 600, `${seconds}`)
-  await age(11)
-  for (let n = 0; n < 3; n++) assert.equal(await take(), null)
-  assert.notEqual(await take(), null)
-  // What was refused makes nobody wait longer.
-  assert.deepEqual(await column('select cardinality(moments) from account_rate'), [5])
 })
 
 describe('long statements', async () => {

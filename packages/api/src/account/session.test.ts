@@ -23,7 +23,7 @@ describe('sessions', async () => {
   const PASSWORD = 'correct horse'
 
   beforeEach(async () => {
-    await api.pool.query('truncate account, sign_in_failure, sign_in_link cascade')
+    await api.pool.query('truncate account, rate, sign_in_link cascade')
     const account = { email: 'a@example.com', plan: 'starter', password: PASSWORD }
     await createAccount(api.pool, DEFAULT_PLANS, account)
   })

@@ -194,10 +194,10 @@ it('the order of checks: each is told before all that come after it', async () =
   await use(7)
   await plan('pro')
   await activate(false)
-  await api.pool.query('insert into webhook_window values ($1, $2, 10)', [
-    domain.id,
-    new Date(api.clock.nowMs()),
-  ])
+  await api.pool.query(
+    `insert into rate values ('domain ' || $1::integer, 'webhook', array_fill($2::timestamptz, array[10]), $2)`,
+    [domain.id, new Date(api.clock.nowMs())],
+  )
   assertAnswer(await api.call('POST', '/api/webhook/refresh', { body: '{' }), 401, NO_HEADER)
   assertAnswer(await hook('{', 'pp_wh_wrong'), 401, 'Invalid token')
   assertAnswer(await hook('{'), 403, 'Webhook refresh requires Agency+ plan')
@@ -205,7 +205,7 @@ it('the order of checks: each is told before all that come after it', async () =
   assertAnswer(await hook('{'), 403, 'Domain is not active')
   await activate(true)
   assertAnswer(await hook('{'), 429, RATE)
-  await api.pool.query('delete from webhook_window')
+  await api.pool.query('delete from rate')
   assertAnswer(await hook('{'), 400, 'Invalid JSON body')
   assertAnswer(await hook({ urls: ['x'] }), 400, NO_PATHS)
   assertAnswer(await hook(HOME), 403, USED_UP)

@@ -7,7 +7,7 @@ import { findKeyOwner, findTokenOwner, type TokenOwner } from '@prepaint/service
 import { keyName } from '@prepaint/service/accounts/keys.ts'
 import type { LastUse } from '@prepaint/service/accounts/last-use.ts'
 import { readSession, type Session } from '@prepaint/service/accounts/sign-in/sessions.ts'
-import { countWebhookRequest } from '@prepaint/service/accounts/webhook-window.ts'
+import { WEBHOOK_RATE } from '@prepaint/service/accounts/webhook-window.ts'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { ApiApp } from './app.ts'
 import {
@@ -167,10 +167,8 @@ async function checkToken(deps: AccessDeps, request: FastifyRequest): Promise<To
   if (!planNamed(deps.plans, owner.plan).webhooks) throw new AppError('plan_without_webhooks')
   if (!owner.isActive) throw new AppError('domain_inactive')
 
-  const verdict = await countWebhookRequest(deps.pool, owner.domain, deps.clock.nowMs())
-  if (!verdict.allowed) {
-    throw new AppError('webhook_rate', { headers: { 'Retry-After': String(verdict.retryAfterSeconds) } })
-  }
+  const refusal = await WEBHOOK_RATE.take(deps.pool, `domain ${owner.domain}`, { nowMs: deps.clock.nowMs() })
+  if (refusal !== null) throw new AppError('webhook_rate', { headers: refusal.headers })
   deps.lastUse.note('webhook_token', owner.tokenId, owner.lastUsedAt)
   return owner
 }

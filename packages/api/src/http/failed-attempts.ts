@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { AppError } from '@prepaint/contract/errors.ts'
 import type { Clock } from '@prepaint/runtime/clock.ts'
+import { MemoryRate } from '@prepaint/runtime/memory-rate.ts'
 import type { FastifyRequest } from 'fastify'
 import { LRUCache } from 'lru-cache'
 import type { ApiApp } from './app.ts'
@@ -23,21 +24,15 @@ type FailedAttemptDeps = {
  */
 export function limitFailedAttempts(app: ApiApp, { clientOf, clock, most }: FailedAttemptDeps): void {
   if (most === undefined) return
-  const windows = new LRUCache<string, { count: number; endsMs: number }>({ max: REMEMBERED })
+  const failures = new MemoryRate(clock, { most, withinMs: WINDOW_SECONDS * 1_000, subjects: REMEMBERED })
   const good = new LRUCache<string, true>({ max: REMEMBERED })
-
-  const windowOf = (client: string) => {
-    const window = windows.get(client)
-    return window === undefined || window.endsMs <= clock.nowMs() ? null : window
-  }
 
   app.addHook('onRequest', async (request) => {
     const shown = secretsOf(request)
     if (shown === null) return
     const client = clientOf(request.raw)
-    const window = client === null ? null : windowOf(client)
-    if (window === null || window.count < most || good.has(hash(shown))) return
-    const waitMs = window.endsMs - clock.nowMs()
+    const waitMs = client === null ? null : failures.waitMs(client)
+    if (waitMs === null || good.has(hash(shown))) return
     throw new AppError('too_many_failures', { headers: { 'Retry-After': `${Math.ceil(waitMs / 1_000)}` } })
   })
 
@@ -45,9 +40,7 @@ export function limitFailedAttempts(app: ApiApp, { clientOf, clock, most }: Fail
     if (!(error instanceof AppError)) return
     if (error.code !== 'invalid_api_key' && error.code !== 'invalid_token') return
     const client = clientOf(request.raw)
-    if (client === null) return
-    const window = windowOf(client) ?? { count: 0, endsMs: clock.nowMs() + WINDOW_SECONDS * 1_000 }
-    windows.set(client, { ...window, count: window.count + 1 })
+    if (client !== null) failures.count(client)
   })
 
   // Access has been checked by now.

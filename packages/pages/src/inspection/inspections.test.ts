@@ -35,7 +35,7 @@ const listener = await queue.listener()
 const [red, blue] = [await queue.domain(), await queue.domain()]
 const owner = await queue.accountOf(red)
 await queue.set(red, { render: { locale: 'de-CH' } })
-beforeEach(() => pool.query('truncate inspection, account_rate, page, redirect, task cascade'))
+beforeEach(() => pool.query('truncate inspection, rate, page, redirect, task cascade'))
 
 const ask = (path: string, account = owner, domain = red) =>
   requestInspection(pool, account, pageId(domain, path as PagePath))
@@ -85,8 +85,9 @@ describe('asking for an inspection', () => {
   // Proves decided "Inspections"
   it('so many an hour, and not one more, until the first is an hour old', async () => {
     await pool.query(
-      `insert into account_rate
-       select $1, 'inspection', array_agg(now() - interval '50 minutes') from generate_series(1, $2)`,
+      `insert into rate
+       select 'account ' || $1::integer, 'inspection', array_agg(now() - interval '50 minutes'), now() + interval '10 minutes'
+         from generate_series(1, $2)`,
       [owner, INSPECTIONS_AN_HOUR - 1],
     )
     await ask('/last')
@@ -98,7 +99,7 @@ describe('asking for an inspection', () => {
     // What was looked at is forgotten with its page, and not that it was asked for.
     await queue.purge(red, { kind: 'all' })
     await assert.rejects(ask('/more'), isTold)
-    await pool.query(`update account_rate set moments[1] = now() - interval '61 minutes'`)
+    await pool.query(`update rate set moments[1] = now() - interval '61 minutes'`)
     await ask('/more')
   })
 

@@ -2,7 +2,7 @@ import type { PICTURES } from '@prepaint/contract/api/inspection.ts'
 import { AppError } from '@prepaint/contract/errors.ts'
 import type { AccountId, DomainId, PagePath } from '@prepaint/contract/ids.ts'
 import type { PageId, PageVariant } from '@prepaint/contract/page/page-id.ts'
-import { takeOfRate } from '@prepaint/postgres/account-rate.ts'
+import { Rate } from '@prepaint/postgres/rates/rate.ts'
 import { removeOld, type Steps } from '@prepaint/postgres/remove-old.ts'
 import { askTask } from '@prepaint/postgres/tasks'
 import { type Queryable, transaction } from '@prepaint/postgres/transaction.ts'
@@ -16,7 +16,12 @@ export const INSPECTIONS_AN_HOUR = 60
 export const INSPECTIONS_OPEN = 5
 export const INSPECTIONS_WITH_FINDINGS = 20
 const KEPT_DAYS = 1
-const RATE = { what: 'inspection', most: INSPECTIONS_AN_HOUR, withinMs: 3_600_000 }
+const RATE = new Rate({
+  what: 'inspection',
+  most: INSPECTIONS_AN_HOUR,
+  withinMs: 3_600_000,
+  window: 'sliding',
+})
 
 type InspectionState = 'queued' | 'running' | 'done' | 'failed'
 
@@ -75,10 +80,8 @@ export async function requestInspection(
     )
     if ((rows[0]?.open ?? 0) >= INSPECTIONS_OPEN) throw new AppError('too_many_inspections')
     // Counted separately, because a purge deletes the page's inspections.
-    const seconds = await takeOfRate(client, account, RATE)
-    if (seconds !== null) {
-      throw new AppError('inspection_rate', { headers: { 'Retry-After': String(seconds) } })
-    }
+    const refusal = await RATE.take(client, `account ${account}`)
+    if (refusal !== null) throw new AppError('inspection_rate', { headers: refusal.headers })
     const made = await client.query<Row>(
       `insert into inspection as i (domain_id, path, variant) values ($1, $2, $3) returning ${COLUMNS}`,
       of,

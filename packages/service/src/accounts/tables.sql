@@ -38,7 +38,7 @@ create table sign_in_link (
   expires_at timestamptz not null
 );
 
--- Failed sign-ins by client and by account, counted over all nodes.
+-- Failed sign-ins, counted by nodes of 0.2.0. Newer nodes use `rate`; it is dropped one release after 0.3.0.
 create table sign_in_failure (
   subject    text primary key,
   started_at timestamptz not null,

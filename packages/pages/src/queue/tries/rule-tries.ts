@@ -8,6 +8,7 @@ import type { JobState } from '@prepaint/contract/outcome/job.ts'
 import { PAGE_VARIANTS } from '@prepaint/contract/page/page-id.ts'
 import { ownBlockProblem, RULE_CATEGORIES, type Rule } from '@prepaint/contract/rules/schema.ts'
 import type { DomainSettings } from '@prepaint/contract/settings/domain-settings.ts'
+import { Rate } from '@prepaint/postgres/rates/rate.ts'
 import { removeOld, type Steps } from '@prepaint/postgres/remove-old.ts'
 import { type Queryable, transaction } from '@prepaint/postgres/transaction.ts'
 import { RuleBook } from '@prepaint/runtime/rule-book.ts'
@@ -17,12 +18,12 @@ import type { TriedRules } from '../jobs/claim.ts'
 import { enqueue } from '../jobs/enqueue.ts'
 import type { Tried, TriedResult } from './try-rules.ts'
 
-/** Of a domain. */
+/** Pages of a domain. */
 export const TRIED_A_DAY = 200
+const RATE = new Rate({ what: 'rule try', most: TRIED_A_DAY, withinMs: 86_400_000, window: 'sliding' })
 const IS_KEPT = `requested_at > now() - interval '1 day'`
 
 type TrySide = (typeof TRY_SIDES)[number]
-const LOCK = 7231
 
 /** Of the jobs that try: no page of a site. */
 const PATH_PREFIX = '/prepaint-try-'
@@ -37,10 +38,9 @@ export async function requestTry(
   const blocked = ownBlockProblem(rules, domain.name)
   if (blocked !== null) throw new AppError('invalid_field', { word: blocked })
   return transaction(pool, async (client) => {
-    // One at a time for a domain, so that its limit is exact.
-    await client.query('select pg_advisory_xact_lock($1, $2)', [LOCK, domain.id])
-    // Before all that takes long for hostile rules.
-    await checkLimit(client, domain.id, paths.length)
+    // Before all that takes long for hostile rules. Other tries of the domain wait here for the end of this transaction.
+    const refusal = await RATE.take(client, `domain ${domain.id}`, { count: paths.length })
+    if (refusal !== null) throw new AppError('rule_try_limit', { headers: refusal.headers })
     const tried = await visitorsToTry(domain.settings.rules, rules, paths)
     // The last try of a domain has pictures.
     await client.query(
@@ -83,18 +83,6 @@ export async function visitorsToTry(
     found.push(seen.find((one) => !isDeepStrictEqual(one.before?.rule, one.after?.rule)) ?? seen[0]!)
   }
   return found
-}
-
-async function checkLimit(client: Queryable, domain: DomainId, more: number): Promise<void> {
-  const { rows } = await client.query<{ tried: number; seconds: number | null }>(
-    `select count(*)::integer as tried,
-            ceil(extract(epoch from min(requested_at) + interval '1 day' - now()))::integer as seconds
-       from rule_try where domain_id = $1 and ${IS_KEPT}`,
-    [domain],
-  )
-  const { tried, seconds } = rows[0]!
-  if (tried + more <= TRIED_A_DAY) return
-  throw new AppError('rule_try_limit', { headers: { 'Retry-After': String(Math.max(1, seconds ?? 1)) } })
 }
 
 type Row = {

@@ -39,7 +39,7 @@ const stale = (domain: DomainId) =>
   queue.column('select path from page where domain_id = $1 and stale_since is not null order by path', domain)
 const later = (domain: DomainId, interval: string) =>
   queue.pool.query(
-    `update freshness set deploys = array(select at - $2::interval from unnest(deploys) at) where domain_id = $1`,
+    `update rate set moments = array(select at - $2::interval from unnest(moments) at) where subject = 'domain ' || $1::integer`,
     [domain, interval],
   )
 

@@ -1,4 +1,6 @@
 import type { DomainId } from '@prepaint/contract/ids.ts'
+import { Rate } from '@prepaint/postgres/rates/rate.ts'
+import { transaction } from '@prepaint/postgres/transaction.ts'
 import type { Clock } from '@prepaint/runtime/clock.ts'
 import type { Log } from '@prepaint/runtime/log.ts'
 import type pg from 'pg'
@@ -14,6 +16,9 @@ export const AGREEING_PAGES = 3
 const MIXED_LIMIT = 20
 /** Later deploys within 24 hours are ignored. */
 export const DEPLOYS_A_DAY = 4
+const A_DAY = new Rate({ what: 'deploy', most: DEPLOYS_A_DAY, withinMs: 86_400_000, window: 'sliding' })
+/** Of the nodes that see a deploy at the same time, one acts on it. */
+const A_MINUTE = new Rate({ what: 'deploy at once', most: 1, withinMs: 60_000, window: 'sliding' })
 
 export type DeployWatch = {
   after(job: Pick<ClaimedJob, 'page'>, found: Found, end: Completion): Promise<void>
@@ -36,7 +41,7 @@ export function createDeployWatch(deps: { pool: pg.Pool; clock: Clock; log: Log 
       const limits = { replaced: AGREEING_PAGES * MIXED_LIMIT, mixed: MIXED_LIMIT }
       const { replaced, mixed } = await compareBuilds(pool, domain, { old, fresh }, limits)
       if (mixed === MIXED_LIMIT || replaced < AGREEING_PAGES * (1 + mixed)) return
-      if (!(await isWithinLimit(pool, domain))) return
+      if (!(await beginDeploy(pool, domain))) return
       const marked = await markBuildStale(pool, domain, old, clock.nowMs())
       await pool.query(
         `select record_event(d.account_id, d.id, null, 'deploy.detected',
@@ -50,18 +55,25 @@ export function createDeployWatch(deps: { pool: pg.Pool; clock: Clock; log: Log 
   }
 }
 
-/** Only one node gets true. Unfinished work is repeated by the next call after a minute. */
-async function isWithinLimit(pool: pg.Pool, domain: DomainId): Promise<boolean> {
-  const { rowCount } = await pool.query(
-    `with counted as (
-     insert into freshness as known (domain_id, deploys) select id, array[now()] from domain where id = $1
-     on conflict (domain_id) do update set
-       deploys = array(select at from unnest(known.deploys) at where at > now() - interval '1 day') || now()
-       where (select count(*) from unnest(known.deploys) at where at > now() - interval '1 day') < $2
-         and not exists (select from unnest(known.deploys) at where at > now() - interval '1 minute')
-     returning domain_id)
-     select ask_task($3, d.id::text, d.account_id) from counted join domain d on d.id = counted.domain_id`,
-    [domain, DEPLOYS_A_DAY, REFRESH_AHEAD_TASK],
-  )
-  return rowCount === 1
+/**
+ * Counts the deploy and makes the domain's refreshes due. False: it is another node's, or one too many. What it leaves
+ * undone is done again with the next page after a minute.
+ */
+async function beginDeploy(pool: pg.Pool, domain: DomainId): Promise<boolean> {
+  return transaction(pool, async (client) => {
+    for (const rate of [A_MINUTE, A_DAY]) {
+      if ((await rate.take(client, `domain ${domain}`)) !== null) return false
+    }
+    // The times are facts that incidents are compared with, and refreshes ahead begin at once.
+    const { rowCount } = await client.query(
+      `with noted as (
+         insert into freshness as known (domain_id, deploys) select id, array[now()] from domain where id = $1
+         on conflict (domain_id) do update set
+           deploys = array(select at from unnest(known.deploys) at where at > now() - interval '1 day') || now()
+         returning domain_id)
+       select ask_task($2, d.id::text, d.account_id) from noted join domain d on d.id = noted.domain_id`,
+      [domain, REFRESH_AHEAD_TASK],
+    )
+    return rowCount === 1
+  })
 }

@@ -1,5 +1,5 @@
 import { AppError } from '@prepaint/contract/errors.ts'
-
+import { Rate } from '@prepaint/postgres/rates/rate.ts'
 import { type Queryable, transaction } from '@prepaint/postgres/transaction.ts'
 import type pg from 'pg'
 import { parseEmail } from '../email.ts'
@@ -11,6 +11,24 @@ export const MOST_FAILURES = { pair: 5, address: 20, account: 100 } as const
 
 /** Reset requests per client IP, and e-mails per account, in a window. */
 export const MOST_RESETS = { address: 10, account: 3 } as const
+
+/** Everyone locks their rows in this order, so that attempts at once do not wait for each other in a circle. */
+const KINDS = ['pair', 'address', 'account'] as const
+
+const FAILURES = {
+  pair: rateOf('sign-in pair', MOST_FAILURES.pair),
+  address: rateOf('sign-in address', MOST_FAILURES.address),
+  account: rateOf('sign-in account', MOST_FAILURES.account),
+}
+
+const RESETS = {
+  address: rateOf('reset address', MOST_RESETS.address),
+  account: rateOf('reset account', MOST_RESETS.account),
+}
+
+function rateOf(what: string, most: number): Rate {
+  return new Rate({ what, most, withinMs: FAILURE_WINDOW_MS, window: 'fixed' })
+}
 
 type Attempt = { email: string; address: string }
 
@@ -29,18 +47,18 @@ export async function countedAttempt<T>(
   const subjects = subjectsOf(attempt)
   // Roll back refused attempts: they are not counted and do not extend the window.
   await transaction(pool, async (client) => {
-    const counters = await increment(client, Object.values(subjects), nowMs)
-    for (const kind of Object.keys(subjects) as (keyof typeof subjects)[]) {
-      checkLimit(counters.get(subjects[kind])!, MOST_FAILURES[kind], nowMs, 'too_many_failures')
+    for (const kind of KINDS) {
+      const refusal = await FAILURES[kind].take(client, subjects[kind], { nowMs })
+      if (refusal !== null) throw new AppError('too_many_failures', { headers: refusal.headers })
     }
   })
   try {
     const result = await run()
-    await takeBack(pool, Object.values(subjects))
-    await pool.query('delete from sign_in_failure where subject = $1', [subjects.pair])
+    await takeBack(pool, subjects)
+    await FAILURES.pair.forget(pool, subjects.pair)
     return result
   } catch (error) {
-    if (!(error instanceof AppError && error.code === wrong)) await takeBack(pool, Object.values(subjects))
+    if (!(error instanceof AppError && error.code === wrong)) await takeBack(pool, subjects)
     throw error
   }
 }
@@ -48,54 +66,19 @@ export async function countedAttempt<T>(
 /** Throws `too_many_resets` per client IP. False: enough e-mails were sent to the account. */
 export async function countResetRequest(db: Queryable, attempt: Attempt, nowMs: number): Promise<boolean> {
   const { address, account } = subjectsOf(attempt)
-  const counters = await increment(db, [`reset ${address}`, `reset ${account}`], nowMs)
-  checkLimit(counters.get(`reset ${address}`)!, MOST_RESETS.address, nowMs, 'too_many_resets')
-  return counters.get(`reset ${account}`)!.failures <= MOST_RESETS.account
+  const refusal = await RESETS.address.take(db, address, { nowMs })
+  if (refusal !== null) throw new AppError('too_many_resets', { headers: refusal.headers })
+  return (await RESETS.account.take(db, account, { nowMs })) === null
 }
 
-type Counter = { subject: string; started_at: Date; failures: number }
+type Subjects = Record<keyof typeof MOST_FAILURES, string>
 
-/** Adds one to each counter over all nodes; restarts ended windows. */
-async function increment(
-  db: Queryable,
-  subjects: readonly string[],
-  nowMs: number,
-): Promise<Map<string, Counter>> {
-  // Sorted, so that concurrent requests lock rows in the same order.
-  const { rows } = await db.query<Counter>(
-    `insert into sign_in_failure as f (subject, started_at, failures)
-     select subject, $2, 1 from unnest($1::text[]) as subject
-     on conflict (subject) do update set
-       started_at = case when f.started_at <= $3 then $2 else f.started_at end,
-       failures = case when f.started_at <= $3 then 1 else f.failures + 1 end
-     returning subject, started_at, failures`,
-    [subjects.toSorted(), new Date(nowMs), new Date(nowMs - FAILURE_WINDOW_MS)],
-  )
-  return new Map(rows.map((row) => [row.subject, row]))
+async function takeBack(db: Queryable, subjects: Subjects): Promise<void> {
+  for (const kind of KINDS) await FAILURES[kind].giveBack(db, subjects[kind])
 }
 
-function checkLimit(
-  { failures, started_at }: Counter,
-  most: number,
-  nowMs: number,
-  code: 'too_many_failures' | 'too_many_resets',
-): void {
-  if (failures <= most) return
-  const waitMs = started_at.getTime() + FAILURE_WINDOW_MS - nowMs
-  throw new AppError(code, { headers: { 'Retry-After': String(Math.max(1, Math.ceil(waitMs / 1_000))) } })
-}
-
-async function takeBack(db: Queryable, subjects: readonly string[]): Promise<void> {
-  await db.query(
-    `update sign_in_failure f set failures = greatest(0, f.failures - 1)
-       from (select subject from sign_in_failure where subject = any ($1) order by subject for update) as mine
-      where f.subject = mine.subject`,
-    [subjects],
-  )
-}
-
-function subjectsOf({ email, address }: Attempt): Record<keyof typeof MOST_FAILURES, string> {
+function subjectsOf({ email, address }: Attempt): Subjects {
   // Invalid e-mails belong to no account, and PostgreSQL does not accept every text.
   const account = parseEmail(email) ?? ''
-  return { pair: `pair ${address} ${account}`, address: `address ${address}`, account: `account ${account}` }
+  return { pair: `${address} ${account}`, address, account }
 }

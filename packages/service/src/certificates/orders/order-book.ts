@@ -1,5 +1,5 @@
 import type { AccountId, DomainId, DomainName } from '@prepaint/contract/ids.ts'
-
+import { Rate } from '@prepaint/postgres/rates/rate.ts'
 import { type Queryable, transaction } from '@prepaint/postgres/transaction.ts'
 import type pg from 'pg'
 import type { FailureKind } from './back-off.ts'
@@ -163,24 +163,21 @@ export async function withLease(
   })
 }
 
-/** (7228, 0): serializes counting the fleet's orders. */
-const BUDGET_LOCK = 7_228
 const HOUR_MS = 3_600_000
+/** The next order of a refused domain is tried a second after the budget allows it. */
+const AFTER_BUDGET_MS = 1_000
 
 /** Takes one order of the fleet's hourly budget, or returns when the next one is possible. */
 export async function takeBudget(
   pool: pg.Pool,
   { perHour, account, nowMs }: { perHour: number; account: AccountId; nowMs: number },
 ): Promise<{ taken: true } | { taken: false; nextAtMs: number }> {
+  const budget = new Rate({ what: 'certificate order', most: perHour, withinMs: HOUR_MS, window: 'sliding' })
   return transaction(pool, async (client) => {
-    await client.query('select pg_advisory_xact_lock($1, 0)', [BUDGET_LOCK])
-    const since = new Date(nowMs - HOUR_MS)
-    await client.query('delete from acme_order where ordered_at <= $1', [since])
-    const { rows } = await client.query<{ placed: number; oldest: Date | null }>(
-      'select count(*)::int as placed, min(ordered_at) as oldest from acme_order',
-    )
-    const { placed = 0, oldest = null } = rows[0] ?? {}
-    if (placed >= perHour) return { taken: false, nextAtMs: (oldest?.getTime() ?? nowMs) + HOUR_MS + 1_000 }
+    const refusal = await budget.take(client, 'fleet', { nowMs })
+    if (refusal !== null) return { taken: false, nextAtMs: nowMs + refusal.waitMs + AFTER_BUDGET_MS }
+    // Accounts with the fewest recent orders come first: see `takeOrderTasks`.
+    await client.query('delete from acme_order where ordered_at <= $1', [new Date(nowMs - HOUR_MS)])
     await client.query('insert into acme_order (ordered_at, account_id) values ($1, $2)', [
       new Date(nowMs),
       account,

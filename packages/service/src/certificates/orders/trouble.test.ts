@@ -24,7 +24,7 @@ afterEach(async () => {
   orderings = []
   Object.assign(acme, { fault: null, retryAfter: '7200', window: null, lifetimeMs: 90 * DAY_MS })
   acme.beforeJudging = async () => {}
-  await fleet.pool.query('delete from domain; delete from acme_order')
+  await fleet.pool.query('delete from domain; delete from acme_order; delete from rate')
 })
 after(async () => {
   await fleet.close()

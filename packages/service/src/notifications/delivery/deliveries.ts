@@ -6,7 +6,7 @@ import type {
 import { AppError } from '@prepaint/contract/errors.ts'
 import type { AccountId } from '@prepaint/contract/ids.ts'
 import { pageOf, type pageQuery } from '@prepaint/contract/notifications/lists.ts'
-import { takeOfRate } from '@prepaint/postgres/account-rate.ts'
+import { Rate } from '@prepaint/postgres/rates/rate.ts'
 import { removeOld, type Steps } from '@prepaint/postgres/remove-old.ts'
 import { type Queryable, transaction } from '@prepaint/postgres/transaction.ts'
 import type pg from 'pg'
@@ -79,7 +79,7 @@ export async function replayDelivery(pool: pg.Pool, account: AccountId, id: numb
 }
 
 /** Tests and replays of an account, over all nodes. */
-const RATE = { what: 'delivery', most: 30, withinMs: 60_000 }
+const RATE = new Rate({ what: 'delivery', most: 30, withinMs: 60_000, window: 'sliding' })
 
 async function insertDelivery(
   client: Queryable,
@@ -87,8 +87,8 @@ async function insertDelivery(
   insert: string,
   of: number,
 ): Promise<Delivery> {
-  const seconds = await takeOfRate(client, account, RATE)
-  if (seconds !== null) throw new AppError('delivery_rate', { headers: { 'Retry-After': String(seconds) } })
+  const refusal = await RATE.take(client, `account ${account}`)
+  if (refusal !== null) throw new AppError('delivery_rate', { headers: refusal.headers })
   const returning = `returning id, pg_notify('${DELIVERY_CHANNEL}', '')`
   const made = await client.query<{ id: string }>(`${insert} ${returning}`, [account, of])
   const { rows } = await client.query<Delivery>(

@@ -1,5 +1,6 @@
 import { AppError } from '@prepaint/contract/errors.ts'
 import type { AccountId, DomainName } from '@prepaint/contract/ids.ts'
+import { Rate, type Refusal } from '@prepaint/postgres/rates/rate.ts'
 import type { Clock } from '@prepaint/runtime/clock.ts'
 import { LRUCache } from 'lru-cache'
 import type { DnsState } from './dns-state.ts'
@@ -10,7 +11,13 @@ export const CHECKS_A_MINUTE = 60
 export const CHECKS_AT_ONCE = 16
 /** A name that leads here stays for a while; another one may be changing now. */
 const KEPT_MS = { good: 60_000, other: 10_000 }
-export const CHECK_RATE = { what: 'check', most: CHECKS_A_MINUTE, withinMs: 60_000 }
+/** Counts checks of `account <id>`. */
+export const CHECK_RATE = new Rate({
+  what: 'check',
+  most: CHECKS_A_MINUTE,
+  withinMs: 60_000,
+  window: 'sliding',
+})
 
 type CheckedDns = DnsState & { checked_at: string }
 
@@ -24,8 +31,8 @@ export type Checks = {
 /** Limits the requests that owners' checks send to other servers. */
 export function createChecks(deps: {
   clock: Clock
-  /** Returns null, or the seconds until the next use is allowed. */
-  take(account: AccountId): Promise<number | null>
+  /** Counts a check. Returns null, or how long to wait for the next one. */
+  take(account: AccountId): Promise<Pick<Refusal, 'headers'> | null>
   readDns(account: AccountId, name: DomainName): Promise<DnsState | null>
   tryOrigin(originUrl: string): Promise<TriedOrigin>
 }): Checks {
@@ -34,13 +41,13 @@ export function createChecks(deps: {
   let underWay = 0
 
   async function count(account: AccountId): Promise<void> {
-    const seconds = await deps.take(account)
-    if (seconds !== null) refuse(seconds)
+    const refusal = await deps.take(account)
+    if (refusal !== null) throw new AppError('too_many_checks', { headers: refusal.headers })
   }
 
   async function limited<T>(account: AccountId, run: () => Promise<T>): Promise<T> {
     await count(account)
-    if (underWay >= CHECKS_AT_ONCE) refuse(1)
+    if (underWay >= CHECKS_AT_ONCE) throw new AppError('too_many_checks', { headers: { 'Retry-After': '1' } })
     underWay++
     try {
       return await run()
@@ -73,10 +80,4 @@ export function createChecks(deps: {
       return found
     },
   }
-}
-
-function refuse(seconds: number): never {
-  throw new AppError('too_many_checks', {
-    headers: { 'Retry-After': String(seconds) },
-  })
 }

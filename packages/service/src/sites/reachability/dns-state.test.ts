@@ -4,7 +4,7 @@ import http from 'node:http'
 import { after, describe, it } from 'node:test'
 import type { AccountId, DomainName } from '@prepaint/contract/ids.ts'
 import { createAddressGuard } from '@prepaint/outbound'
-import { takeOfRate } from '@prepaint/postgres/account-rate.ts'
+import type { Refusal } from '@prepaint/postgres/rates/rate.ts'
 import { loadConfig } from '../../../../../bin/settings/config.ts'
 import { serve } from '../../../../../test/support/loopback.ts'
 import { openQueue } from '../../../../../test/support/queue.ts'
@@ -108,7 +108,7 @@ it('an origin: its status, or in words why there is none', async () => {
 describe('checks of an account', () => {
   function world(
     state: DnsState['state'] = 'elsewhere',
-    take: (account: AccountId) => Promise<number | null> = async () => null,
+    take: (account: AccountId) => Promise<Refusal | null> = async () => null,
   ) {
     const clock = { atMs: 0, nowMs: () => clock.atMs }
     const seen = { asked: 0, held: Promise.resolve() }
@@ -145,14 +145,14 @@ describe('checks of an account', () => {
 
   // Proves decided "DNS state"
   it('sixty checks a minute of an account, and not one more, at whatever node; others are not held up', async () => {
-    const take = (account: AccountId) => takeOfRate(pool, account, CHECK_RATE)
+    const take = (account: AccountId) => CHECK_RATE.take(pool, `account ${account}`)
     const [here, there] = [world('elsewhere', take).checks, world('elsewhere', take).checks]
     for (let n = 0; n < CHECKS_A_MINUTE; n++)
       await (n % 2 === 0 ? here : there).origin(one, 'https://o.example')
     await assert.rejects(here.origin(one, 'https://o.example'), refused)
     await assert.rejects(there.count(one), refused)
     await there.origin(two, 'https://o.example')
-    await pool.query(`update account_rate set moments[1] = now() - interval '61 seconds'`)
+    await pool.query(`update rate set moments[1] = now() - interval '61 seconds'`)
     await there.origin(one, 'https://o.example')
   })
 
