@@ -1,4 +1,4 @@
-import { Rate } from '@prepaint/postgres/rates/rate.ts'
+import { Rate } from '@prepaint/postgres/rates'
 
 /** Per domain and window, over all tokens and nodes. */
 export const WEBHOOK_WINDOW_REQUESTS = 10

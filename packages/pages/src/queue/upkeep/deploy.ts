@@ -1,5 +1,5 @@
 import type { DomainId } from '@prepaint/contract/ids.ts'
-import { Rate } from '@prepaint/postgres/rates/rate.ts'
+import { Rate } from '@prepaint/postgres/rates'
 import { transaction } from '@prepaint/postgres/transaction.ts'
 import type { Clock } from '@prepaint/runtime/clock.ts'
 import type { Log } from '@prepaint/runtime/log.ts'

@@ -1,5 +1,5 @@
 import { AppError } from '@prepaint/contract/errors.ts'
-import { Rate } from '@prepaint/postgres/rates/rate.ts'
+import { Rate } from '@prepaint/postgres/rates'
 import { type Queryable, transaction } from '@prepaint/postgres/transaction.ts'
 import type pg from 'pg'
 import { parseEmail } from '../email.ts'

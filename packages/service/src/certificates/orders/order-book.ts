@@ -1,5 +1,5 @@
 import type { AccountId, DomainId, DomainName } from '@prepaint/contract/ids.ts'
-import { Rate } from '@prepaint/postgres/rates/rate.ts'
+import { Rate } from '@prepaint/postgres/rates'
 import { type Queryable, transaction } from '@prepaint/postgres/transaction.ts'
 import type pg from 'pg'
 import type { FailureKind } from './back-off.ts'

@@ -6,7 +6,7 @@ import type {
 import { AppError } from '@prepaint/contract/errors.ts'
 import type { AccountId } from '@prepaint/contract/ids.ts'
 import { pageOf, type pageQuery } from '@prepaint/contract/notifications/lists.ts'
-import { Rate } from '@prepaint/postgres/rates/rate.ts'
+import { Rate } from '@prepaint/postgres/rates'
 import { removeOld, type Steps } from '@prepaint/postgres/remove-old.ts'
 import { type Queryable, transaction } from '@prepaint/postgres/transaction.ts'
 import type pg from 'pg'

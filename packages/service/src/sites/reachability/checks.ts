@@ -1,6 +1,6 @@
 import { AppError } from '@prepaint/contract/errors.ts'
 import type { AccountId, DomainName } from '@prepaint/contract/ids.ts'
-import { Rate, type Refusal } from '@prepaint/postgres/rates/rate.ts'
+import { Rate, type Refusal } from '@prepaint/postgres/rates'
 import type { Clock } from '@prepaint/runtime/clock.ts'
 import { LRUCache } from 'lru-cache'
 import type { DnsState } from './dns-state.ts'
