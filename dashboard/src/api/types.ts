@@ -26,7 +26,6 @@ import type {
 } from '@prepaint/contract/api/notifications.ts'
 import type {
   accountInListSchema,
-  createdLinkSchema,
   fleetFailuresSchema,
   fleetQueueSchema,
   fleetSchema,
@@ -77,7 +76,6 @@ export type Settings = z.infer<typeof settingsSchema>
 export type Certificate = z.infer<typeof certificateViewSchema>
 export type Render = z.infer<typeof renderSchema>
 export type CompletePages = z.infer<typeof completeSchema>
-export type QueuedJob = z.infer<typeof queuedJobSchema>
 export type Traffic = z.infer<typeof trafficSchema>
 export type Compliance = z.infer<typeof complianceSchema>
 export type TrafficPaths = z.infer<typeof trafficPathsSchema>
@@ -88,7 +86,6 @@ export type Purged = z.infer<typeof purgedSchema>
 export type ApiKey = z.infer<typeof keySchema>
 export type WebhookToken = z.infer<typeof tokenSchema>
 export type AccountInList = z.infer<typeof accountInListSchema>
-export type CreatedLink = z.infer<typeof createdLinkSchema>
 export type Robots = z.infer<typeof robotsSchema>
 export type Redirect = z.infer<typeof redirectSchema>
 export type IndexNow = z.infer<typeof indexNowSchema>

@@ -14,7 +14,7 @@ import { Plot, placeAt } from './plot.tsx'
 import type { ChartSeries } from './shape.ts'
 
 /** `layers`: stacked areas. `bars`: stacked columns. `log`: lines on a logarithmic scale, for times. */
-export type ChartKind = 'layers' | 'bars' | 'lines' | 'log'
+type ChartKind = 'layers' | 'bars' | 'lines' | 'log'
 
 export type ChartProps = {
   label: string

@@ -7,7 +7,7 @@ const SPARE_ROWS = 8
 const FIRST_HEIGHT = 600
 
 /** The rows to draw, from `start` to before `end`. Sizes are in CSS pixels. */
-export function rowWindow(list: { rows: number; rowHeight: number; scrolled: number; height: number }): {
+function rowWindow(list: { rows: number; rowHeight: number; scrolled: number; height: number }): {
   start: number
   end: number
 } {

@@ -26,7 +26,7 @@ type GuardedTarget = {
   lookup?: Lookup | undefined
 }
 
-export type VettedOptions = {
+type VettedOptions = {
   host: string
   port: number
   lookup: net.LookupFunction

@@ -20,7 +20,7 @@ export type Schema = {
 }
 
 /** Functions, triggers and views: each statement is `create or replace`. */
-export type FunctionSet = {
+type FunctionSet = {
   files: readonly string[]
   /** Raised with each change. A node applies its set only to a database with a lower number. */
   number: number

@@ -30,7 +30,7 @@ export function octetString(bytes: Buffer): Buffer {
   return der(0x04, bytes)
 }
 
-export function utf8(text: string): Buffer {
+function utf8(text: string): Buffer {
   return der(0x0c, Buffer.from(text))
 }
 

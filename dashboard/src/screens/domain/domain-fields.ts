@@ -71,7 +71,7 @@ export function useDomainCheck(field: Field, typed: string, isComplete: boolean)
 }
 
 /** null: this field was not checked. */
-export function fieldCheckOf(field: Field, check: DomainCheck): FieldCheck | null {
+function fieldCheckOf(field: Field, check: DomainCheck): FieldCheck | null {
   if (field === 'custom_domain') {
     const { name, problem } = check.custom_domain ?? { name: null, problem: null }
     if (problem !== null) return { isGood: false, text: `The name ${problem}` }

@@ -74,7 +74,7 @@ export type ApiDeps = {
 }
 
 /** Call after a commit: resolves once this node has processed earlier notifications. Bounded; never rejects. */
-export type CaughtUp = () => Promise<void>
+type CaughtUp = () => Promise<void>
 
 const USER_AGENT_CHARS = 300
 

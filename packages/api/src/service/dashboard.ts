@@ -113,7 +113,7 @@ type DashboardFile = {
 /** `etag` is strong: each encoding has its own (RFC 9110, section 8.8.3). */
 type DashboardForm = { body: Buffer; etag: string }
 
-export type Dashboard = { index: DashboardFile; others: readonly DashboardFile[] }
+type Dashboard = { index: DashboardFile; others: readonly DashboardFile[] }
 
 const TYPES: Record<string, string> = {
   '.html': 'text/html; charset=utf-8',

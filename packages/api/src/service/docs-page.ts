@@ -36,7 +36,7 @@ export type ReadableDocument = {
   components?: { schemas?: Record<string, Schema> }
 }
 
-export type Operation = {
+type Operation = {
   summary?: string
   description?: string
   tags?: string[]
@@ -46,7 +46,7 @@ export type Operation = {
   responses?: Record<string, { description: string; content?: Record<string, { schema: Schema }> }>
 }
 
-export type Schema = {
+type Schema = {
   $ref?: string
   type?: string | string[]
   description?: string

@@ -71,11 +71,11 @@ const IN_PATH = /%[0-9A-Fa-f]{2}|[^A-Za-z0-9\-._~!$&'()*+,;=:@/]/gu
 const IN_QUERY = /%[0-9A-Fa-f]{2}|[^A-Za-z0-9\-._~!$&'()*+,;=:@/?]/gu
 const UNRESERVED = /[A-Za-z0-9\-._~]/
 
-export function readable(raw: string): boolean {
+function readable(raw: string): boolean {
   return raw.startsWith('/') && raw.length <= RAW_LIMIT_CHARS && raw.isWellFormed() && !CONTROL.test(raw)
 }
 
-export function split(raw: string): [path: string, query: string] {
+function split(raw: string): [path: string, query: string] {
   const hash = raw.indexOf('#')
   const reference = hash === -1 ? raw : raw.slice(0, hash)
   const mark = reference.indexOf('?')

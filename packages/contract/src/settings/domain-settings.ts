@@ -69,8 +69,6 @@ export const robotsSettingsSchema = z
     message: 'must begin with a User-agent or Sitemap line',
   })
 
-export type RobotsMode = z.infer<typeof robotsSettingsSchema>['mode']
-
 const preference = z.enum(['allow', 'deny']).optional()
 
 /** What crawlers are told they may use pages for. Replaced as a whole. */

@@ -1,7 +1,7 @@
 import { normalisePath } from '../page/path.ts'
 
 export const REDIRECT_STATUSES = [301, 302, 307, 308, 410] as const
-export type RedirectStatus = (typeof REDIRECT_STATUSES)[number]
+type RedirectStatus = (typeof REDIRECT_STATUSES)[number]
 
 /** As its owner wrote it. `to`: null only with 410. */
 export type Redirect = { from: string; to: string | null; status: RedirectStatus }

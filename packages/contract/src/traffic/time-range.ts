@@ -3,7 +3,7 @@ export type TimeRange = { fromMs: number; toMs: number; step: 'hour' | 'day' }
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
-export const STEP_MS = { hour: HOUR_MS, day: DAY_MS } as const
+const STEP_MS = { hour: HOUR_MS, day: DAY_MS } as const
 
 export const MAX_DAYS = { hour: 31, day: 366 } as const
 

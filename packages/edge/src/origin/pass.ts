@@ -37,7 +37,7 @@ export type Pass = (
   how?: PassHow,
 ) => void
 
-export type PassHow = {
+type PassHow = {
   watch?: PassWatch | undefined
   /** For the whole head of the response, however slowly it comes; null: no limit for the whole. */
   headWithinMs?: number | null

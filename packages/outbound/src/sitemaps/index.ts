@@ -8,4 +8,4 @@ export {
   readRobots,
   servableRobots,
 } from './robots.ts'
-export { NotASitemap, type SitemapEntry, SitemapScanner } from './scanner.ts'
+export { type SitemapEntry, SitemapScanner } from './scanner.ts'

@@ -142,7 +142,7 @@ function entryOf(row: Row, { variant }: PageId): StoredEntry | null {
 }
 
 /** Bounds the bodies of one statement. */
-export const MOST_AT_ONCE = 16
+const MOST_AT_ONCE = 16
 
 /** Reads of one turn of the event loop share a statement: a quarter of the processor time of one for each. */
 export function createStoredReader(db: Queryable): (page: PageId) => Promise<StoredEntry | null> {

@@ -8,7 +8,7 @@ import { LRUCache } from 'lru-cache'
 export type AddressRanges = readonly [ipaddr.IPv4 | ipaddr.IPv6, number][]
 
 /** The client as reported by trusted proxies. */
-export type Client = {
+type Client = {
   /** Four decimal octets (also for mapped IPv4), or the shortest IPv6 form without a zone. */
   address: string
   scheme: 'http' | 'https'

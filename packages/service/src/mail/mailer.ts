@@ -10,7 +10,7 @@ export type Mail = Letter & {
 }
 
 /** `sent`: the server accepted it. `refused`: by the server, for good (5xx for this recipient or this message). */
-export type MailOutcome = 'sent' | 'refused' | 'failed'
+type MailOutcome = 'sent' | 'refused' | 'failed'
 
 export type Mailer = {
   /** Never rejects: errors are logged. */

@@ -24,7 +24,7 @@ type Habit = {
 export type Prediction = { habit: Habit; request: SiteRequest; isSure: boolean }
 
 /** What a finished page requested. `early`: sent early; `wasted`: sent early and again when asked. */
-export type Shown = {
+type Shown = {
   predictions: readonly Prediction[]
   early: ReadonlySet<Prediction>
   wasted: ReadonlySet<Prediction>

@@ -12,8 +12,8 @@ import { storedSitemapPaths } from '../../store/stored-sitemap.ts'
 import { WARM_MOVED_CHANNEL, WARM_READ_TASK, WARM_STEP_TASK } from './warm.ts'
 
 /** Per run. */
-export const SITEMAPS_LIMIT = 10_000
-export const ENTRIES_LIMIT = 1_000_000
+const SITEMAPS_LIMIT = 10_000
+const ENTRIES_LIMIT = 1_000_000
 export const DEPTH_LIMIT = 3
 /** Then another run has its turn, once the current sitemap is read. */
 export const TURN_LIMIT_SECONDS = 60

@@ -1,9 +1,9 @@
 import type { BROWSER_STATES, NODE_STATES } from '@prepaint/contract/api/operator.ts'
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
 
-export type NodeState = (typeof NODE_STATES)[number]
+type NodeState = (typeof NODE_STATES)[number]
 
-export type BrowserState = (typeof BROWSER_STATES)[number]
+type BrowserState = (typeof BROWSER_STATES)[number]
 
 export type NodeSelf = {
   id: string
