@@ -6,7 +6,7 @@ import type {
   sessionSchema,
   tokenSchema,
 } from '@prepaint/contract/api/account.ts'
-import type { purgedSchema, queuedJobSchema } from '@prepaint/contract/api/cache.ts'
+import type { purgedSchema } from '@prepaint/contract/api/cache.ts'
 import type { certificateViewSchema } from '@prepaint/contract/api/certificate.ts'
 import type { devicesSchema } from '@prepaint/contract/api/devices.ts'
 import type { dnsStateSchema, domainCheckSchema } from '@prepaint/contract/api/dns.ts'

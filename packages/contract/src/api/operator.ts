@@ -30,7 +30,7 @@ export const accountInListSchema = apiSchema(
   }),
 )
 
-export const createdLinkSchema = apiSchema(
+const createdLinkSchema = apiSchema(
   'CreatedLink',
   z.object({
     token: z.string().describe('Goes after the `#` of `/welcome`'),
