@@ -21,7 +21,7 @@ create table page (
   -- with a new build mean a deploy: packages/pages/src/queue/upkeep/deploy.ts.
   application          text,
   previous_application text,
-  -- What a rule did to its render, named by packages/contract/src/rules/rule-book.ts, and what that changed; empty and null: nothing.
+  -- What a rule did to its render, named by packages/runtime/src/rule-book.ts, and what that changed; empty and null: nothing.
   rule_effect          text not null default '',
   rule_changes         jsonb,
   -- The page links to Markdown of the site's own.

@@ -3,7 +3,7 @@
 --
 -- Advisory lock: (7228, 0) one claim of deliveries at a time.
 
--- What the rules remember of a domain between two evaluations; src/notifications/incidents/.
+-- What the rules remember of a domain between two evaluations; packages/service/src/notifications/incidents/.
 create table health (
   domain_id       integer primary key references domain on delete cascade,
   -- The first request that was answered below 500.
