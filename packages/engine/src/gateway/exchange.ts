@@ -32,12 +32,13 @@ export type Upstream = {
 const REPEATABLE = new Set(['GET', 'HEAD', 'OPTIONS'])
 const MAX_RETRIES = 3
 
-export type ExchangeDeps = { origins: OriginPool; limits: GatewayLimits; counts: RequestCounts }
+/** What requests of one browser context share: the client, the limits of a page, and what the page has used. */
+export type ExchangeParts = { origins: OriginPool; limits: GatewayLimits; counts: RequestCounts }
 
 /** Sends a request without a body. Throws on an invalid path or header. */
 export function openUpstream(
   { origin, path, headers }: Pick<Upstream, 'origin' | 'path' | 'headers'>,
-  { origins, limits }: Pick<ExchangeDeps, 'origins' | 'limits'>,
+  { origins, limits }: Pick<ExchangeParts, 'origins' | 'limits'>,
 ): SentRequest {
   return sendRequest(origins, origin, {
     method: 'GET',
@@ -52,33 +53,33 @@ export function exchange(
   request: PageRequest,
   response: PageResponse,
   upstream: Upstream,
-  deps: ExchangeDeps,
+  parts: ExchangeParts,
 ): void {
-  new Exchange(request, response, upstream, deps).start()
+  new Exchange(request, response, upstream, parts).start()
 }
 
 class Exchange {
   readonly #request: PageRequest
   readonly #response: PageResponse
   readonly #upstream: Upstream
-  readonly #deps: ExchangeDeps
+  readonly #parts: ExchangeParts
   readonly #framing: RequestBody
   #sent: SentRequest | null = null
   #isOver = false
   #late: NodeJS.Timeout | undefined
 
-  constructor(request: PageRequest, response: PageResponse, upstream: Upstream, deps: ExchangeDeps) {
+  constructor(request: PageRequest, response: PageResponse, upstream: Upstream, parts: ExchangeParts) {
     this.#request = request
     this.#response = response
     this.#upstream = upstream
-    this.#deps = deps
+    this.#parts = parts
     this.#framing = framingOf(request)
   }
 
   start(): void {
     this.#late = setTimeout(
       () => this.#sent?.call.destroy(new OriginSilent()),
-      this.#deps.limits.firstByteTimeoutMs,
+      this.#parts.limits.firstByteTimeoutMs,
     )
     // Also fires after a complete response.
     const end = () => {
@@ -132,11 +133,11 @@ class Exchange {
     if (framing === 'chunks') flat.push('Transfer-Encoding', 'chunked')
     else if (framing !== 'none') flat.push('Content-Length', `${framing.bytes}`)
     else if (length !== undefined) flat.push('Content-Length', '0')
-    return sendRequest(this.#deps.origins, origin, {
+    return sendRequest(this.#parts.origins, origin, {
       method: this.#request.method ?? 'GET',
       path,
       headers: flat,
-      silenceMs: this.#deps.limits.idleTimeoutMs,
+      silenceMs: this.#parts.limits.idleTimeoutMs,
       // An origin may close a reused connection after seeing the request.
       keptUse: this.#isRepeatable ? 'any' : 'none',
       body: framing === 'none' ? null : { framing, content: this.#request },
@@ -155,7 +156,7 @@ class Exchange {
 
   #relay(received: OriginResponse): void {
     const response = this.#response
-    const { limits, counts } = this.#deps
+    const { limits, counts } = this.#parts
     if ((received.bodyBytes ?? 0) > limits.responseBytes) {
       counts.exceed('response-bytes')
       received.body.destroy()

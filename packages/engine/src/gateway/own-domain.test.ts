@@ -4,7 +4,7 @@ import type http from 'node:http'
 import { after, it } from 'node:test'
 import { until } from '../../../../test/support/condition.ts'
 import { startTestGateway } from '../../../../test/support/gateway.ts'
-import { createDocumentWatch, type DocumentJudge } from './document-watch.ts'
+import { type DocumentJudge, DocumentWatch } from './document-watch.ts'
 import { browserCacheControl, browserPolicy } from './own-domain.ts'
 
 const DOCUMENT = { 'sec-fetch-dest': 'document' }
@@ -45,7 +45,7 @@ it('of one that is refused the browser is told nothing but that there is nothing
 })
 
 it('the answer to a request of the render before is not shown to the next one', () => {
-  const watch = createDocumentWatch(() => {})
+  const watch = new DocumentWatch(() => {})
   const shown: string[] = []
   const judge = (name: string) => () => {
     shown.push(name)

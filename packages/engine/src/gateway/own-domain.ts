@@ -9,7 +9,14 @@ import {
   type ProxiedSite,
 } from '@prepaint/outbound/headers'
 import type { DocumentWatch } from './document-watch.ts'
-import { answer, type ExchangeDeps, exchange, type PageRequest, type PageResponse } from './exchange.ts'
+import {
+  answer,
+  type ExchangeParts,
+  exchange,
+  type PageRequest,
+  type PageResponse,
+  type Upstream,
+} from './exchange.ts'
 import type { Preloads } from './preload/preloads.ts'
 import { namesOwnHost } from './target.ts'
 import type { GatewayKey } from './tls-key.ts'
@@ -17,116 +24,141 @@ import { answerRaw, upgrade } from './upgrade.ts'
 
 type Scheme = 'http' | 'https'
 
-export type OwnDomain = {
-  accept(socket: Duplex, scheme: Scheme): void
-  answer(request: http.IncomingMessage, response: http.ServerResponse, path: string): void
-  /** An address of the custom domain that has no response in progress. */
-  isDelivered(url: string): boolean
-}
-
 /** HTTP/2 streams per connection. Chromium limits itself to 100 by default. */
 const MAX_STREAMS = 250
 const SESSION_MEMORY_MIB = 64
 
-/** HTTP/2 is for pages with endless requests: on HTTP/1.1, six of them block a host. HTTP/1.1 is for WebSockets. */
-export function createOwnDomain(
-  site: ProxiedSite,
-  key: GatewayKey,
-  documents: Pick<DocumentWatch, 'judgeOf' | 'earlyOf'>,
-  preloads: Pick<Preloads, 'take' | 'acts'>,
-  deps: ExchangeDeps,
-): OwnDomain {
-  const { limits, counts } = deps
-  const underWay = new Map<string, number>()
-  const begins = (path: string, response: PageResponse) => {
-    underWay.set(path, (underWay.get(path) ?? 0) + 1)
-    response.once('close', () => {
-      const left = (underWay.get(path) ?? 0) - 1
-      if (left > 0) underWay.set(path, left)
-      else underWay.delete(path)
+/**
+ * Answers the requests of one browser context to its custom domain from the origin. HTTP/2 is for pages with endless
+ * requests: on HTTP/1.1, six of them block a host. HTTP/1.1 is for WebSockets.
+ */
+export class OwnDomain {
+  readonly #site: ProxiedSite
+  readonly #documents: DocumentWatch
+  readonly #preloads: Preloads
+  readonly #parts: ExchangeParts
+  readonly #secure: http2.Http2SecureServer
+  readonly #plain: http.Server
+  /** The number of responses in progress by path. */
+  readonly #underWay = new Map<string, number>()
+
+  constructor(
+    site: ProxiedSite,
+    key: GatewayKey,
+    documents: DocumentWatch,
+    preloads: Preloads,
+    parts: ExchangeParts,
+  ) {
+    this.#site = site
+    this.#documents = documents
+    this.#preloads = preloads
+    this.#parts = parts
+    const { headerBytes } = parts.limits
+    this.#secure = http2.createSecureServer({
+      allowHTTP1: true,
+      SNICallback: (_name, done) => done(null, key.secureContext),
+      minVersion: 'TLSv1.3',
+      maxHeaderListPairs: 256,
+      maxSessionMemory: SESSION_MEMORY_MIB,
+      // Node's default is slightly below what HTTP/1.1 accepts here.
+      maxSendHeaderBlockLength: 2 * headerBytes,
+      settings: {
+        maxConcurrentStreams: MAX_STREAMS,
+        maxHeaderListSize: headerBytes,
+        initialWindowSize: 1024 * 1024,
+      },
     })
+    this.#secure.on('request', (request, response) => this.#request(request, response, 'https'))
+    this.#secure.on('upgrade', (request, near, head) => this.#upgrade(request, near, head, 'https'))
+    // Only affects the page that broke its connection.
+    this.#secure.on('sessionError', ignore).on('tlsClientError', ignore)
+
+    this.#plain = http.createServer({ maxHeaderSize: headerBytes })
+    this.#plain.on('request', (request, response) => this.#request(request, response, 'http'))
+    this.#plain.on('upgrade', (request, near, head) => this.#upgrade(request, near, head, 'http'))
   }
 
-  const upstream = (headers: http.IncomingHttpHeaders, path: string, scheme: Scheme) => ({
-    origin: site.origin,
-    path,
-    headers: headersForOrigin(headers, scheme, site),
-    judge: documents.judgeOf(headers['sec-fetch-dest'], path),
-    responseHeaders: (rawHeaders: readonly string[]) =>
-      responseHeadersFor(headers['sec-fetch-dest'], rawHeaders, site),
-  })
-
-  /** Refuses other hosts' names and absolute URLs on this connection. */
-  const refusal = (names: readonly (string | undefined)[], path: string, scheme: Scheme) => {
-    if (!names.every((name) => namesOwnHost(name, scheme, site))) return { status: 421, why: 'misdirected' }
-    if (!path.startsWith('/')) return { status: 400, why: 'malformed' }
-    return counts.admit() ? null : { status: 403, why: 'limit' }
+  /** Serves a connection that the browser has opened to the custom domain. */
+  accept(socket: Duplex, scheme: Scheme): void {
+    const server = scheme === 'https' ? this.#secure : this.#plain
+    server.emit('connection', socket)
   }
 
-  const onRequest = (scheme: Scheme) => (request: PageRequest, response: PageResponse) => {
+  /** Answers a request that named the custom domain to the proxy. */
+  answer(request: http.IncomingMessage, response: http.ServerResponse, path: string): void {
+    if (!this.#parts.counts.admit()) answer(response, 403, 'limit')
+    else exchange(request, response, this.#upstream(request.headers, path, 'http'), this.#parts)
+  }
+
+  /** Returns whether it is an address of the custom domain that has no response in progress. */
+  isDelivered(url: string): boolean {
+    const base = `https://${this.#site.name}`
+    return url.startsWith(`${base}/`) && !this.#underWay.has(url.slice(base.length).split('#', 1)[0] ?? '')
+  }
+
+  #request(request: PageRequest, response: PageResponse, scheme: Scheme): void {
     const { host } = request.headers
     const names = 'authority' in request ? [request.authority, host ?? request.authority] : [host]
     const path = request.url ?? ''
-    const refused = refusal(names, path, scheme)
-    if (refused !== null) return answer(response, refused.status, refused.why)
-    const asked = upstream(request.headers, path, scheme)
-    begins(path, response)
+    const refused = this.#admit(names, path, scheme)
+    if (refused !== null) {
+      answer(response, refused.status, refused.why)
+      return
+    }
+    const upstream = this.#upstream(request.headers, path, scheme)
+    this.#begin(path, response)
     const { method = 'GET' } = request
     const destination = request.headers['sec-fetch-dest']
     const early =
-      documents.earlyOf(asked.judge, method, asked.headers) ??
-      preloads.take({ ...asked, method, destination })
-    exchange(request, response, { ...asked, early }, deps)
+      this.#documents.takeEarly(upstream.judge, method, upstream.headers) ??
+      this.#preloads.take({ ...upstream, method, destination })
+    exchange(request, response, { ...upstream, early }, this.#parts)
   }
 
-  const onUpgrade = (scheme: Scheme) => (request: http.IncomingMessage, near: Duplex, head: Buffer) => {
+  #upgrade(request: http.IncomingMessage, near: Duplex, head: Buffer, scheme: Scheme): void {
     const path = request.url ?? ''
-    const refused = refusal([request.headers.host], path, scheme)
-    if (refused !== null) return answerRaw(near, refused.status, refused.why)
-    preloads.acts()
-    upgrade(request, near, head, upstream(request.headers, path, scheme), deps)
+    const refused = this.#admit([request.headers.host], path, scheme)
+    if (refused !== null) {
+      answerRaw(near, refused.status, refused.why)
+      return
+    }
+    this.#preloads.acts()
+    upgrade(request, near, head, this.#upstream(request.headers, path, scheme), this.#parts)
   }
 
-  const secure = http2.createSecureServer({
-    allowHTTP1: true,
-    SNICallback: (_name, done) => done(null, key.secureContext),
-    minVersion: 'TLSv1.3',
-    maxHeaderListPairs: 256,
-    maxSessionMemory: SESSION_MEMORY_MIB,
-    // Node's default is slightly below what HTTP/1.1 accepts here.
-    maxSendHeaderBlockLength: 2 * limits.headerBytes,
-    settings: {
-      maxConcurrentStreams: MAX_STREAMS,
-      maxHeaderListSize: limits.headerBytes,
-      initialWindowSize: 1024 * 1024,
-    },
-  })
-  secure.on('request', onRequest('https')).on('upgrade', onUpgrade('https'))
-  // Only affects the page that broke its connection.
-  secure.on('sessionError', ignore).on('tlsClientError', ignore)
+  #upstream(headers: http.IncomingHttpHeaders, path: string, scheme: Scheme): Upstream {
+    const site = this.#site
+    const destination = headers['sec-fetch-dest']
+    return {
+      origin: site.origin,
+      path,
+      headers: headersForOrigin(headers, scheme, site),
+      judge: this.#documents.judgeOf(destination, path),
+      responseHeaders: (rawHeaders) => responseHeadersFor(destination, rawHeaders, site),
+    }
+  }
 
-  const plain = http.createServer({ maxHeaderSize: limits.headerBytes })
-  plain.on('request', onRequest('http')).on('upgrade', onUpgrade('http'))
+  /** Counts the request. Returns why it is refused, such as a name of another host or an absolute URL, or null. */
+  #admit(names: readonly (string | undefined)[], path: string, scheme: Scheme) {
+    if (!names.every((name) => namesOwnHost(name, scheme, this.#site)))
+      return { status: 421, why: 'misdirected' }
+    if (!path.startsWith('/')) return { status: 400, why: 'malformed' }
+    return this.#parts.counts.admit() ? null : { status: 403, why: 'limit' }
+  }
 
-  return {
-    accept(socket, scheme) {
-      if (scheme === 'https') secure.emit('connection', socket)
-      else plain.emit('connection', socket)
-    },
-    answer(request, response, path) {
-      if (!counts.admit()) answer(response, 403, 'limit')
-      else exchange(request, response, upstream(request.headers, path, 'http'), deps)
-    },
-    isDelivered(url) {
-      const base = `https://${site.name}`
-      return url.startsWith(`${base}/`) && !underWay.has(url.slice(base.length).split('#', 1)[0] ?? '')
-    },
+  #begin(path: string, response: PageResponse): void {
+    this.#underWay.set(path, (this.#underWay.get(path) ?? 0) + 1)
+    response.once('close', () => {
+      const left = (this.#underWay.get(path) ?? 0) - 1
+      if (left > 0) this.#underWay.set(path, left)
+      else this.#underWay.delete(path)
+    })
   }
 }
 
 function ignore(): void {}
 
-/** What Chromium gets. `destination`: its `Sec-Fetch-Dest`. */
+/** Returns the headers that Chromium gets. `destination` is the request's `Sec-Fetch-Dest`. */
 export function responseHeadersFor(
   destination: string | string[] | undefined,
   rawHeaders: readonly string[],
@@ -180,7 +212,7 @@ const NOTHING_HEAVY = 'font-src data: blob:; media-src data: blob: mediastream:;
 /** Values of `Sec-Fetch-Dest` whose response is a page. */
 const PAGES = new Set(['document', 'iframe', 'frame'])
 
-/** `Content-Security-Policy` for Chromium; `received`: the origin's own, which stays in force. */
+/** Returns the `Content-Security-Policy` for Chromium. `received` is the origin's own, which stays in force. */
 export function browserPolicy(
   destination: string | string[] | undefined,
   received: string | string[] | undefined,

@@ -2,11 +2,11 @@
 export type GatewayLimits = {
   connectionsPerSite: number
   headerBytes: number
-  /** Requests and tunnels. */
+  /** Counts requests and tunnels. */
   requestsPerPage: number
-  /** On the wire, per response or tunnel. */
+  /** Bytes on the wire of one response or tunnel. */
   responseBytes: number
-  /** Of all responses and tunnels. */
+  /** Bytes of all responses and tunnels. */
   pageBytes: number
   socketsPerOrigin: number
   socketsInTotal: number
@@ -31,49 +31,51 @@ export const GATEWAY_LIMITS: GatewayLimits = {
 
 export type Excess = 'requests' | 'response-bytes' | 'page-bytes'
 
-/** What one page may use of the gateway. */
-export type RequestCounts = {
-  /** Counts a request or tunnel; false: refuse it. */
-  admit(): boolean
-  /** Counts the bytes of one response or tunnel; false: cut it off. */
-  receiver(): (bytes: number) => boolean
-  exceed(what: Excess): void
-  /** The first limit that was met; null: none. */
-  excess(): Excess | null
-  /** The limits begin anew. */
-  reset(): void
-}
+/** What one page has used of the gateway. */
+export class RequestCounts {
+  readonly #limits: GatewayLimits
+  #requests = 0
+  #bytes = 0
+  #excess: Excess | null = null
 
-export function createRequestCounts(limits: GatewayLimits): RequestCounts {
-  let requests = 0
-  let bytes = 0
-  let excess: Excess | null = null
+  constructor(limits: GatewayLimits) {
+    this.#limits = limits
+  }
 
-  function exceed(what: Excess): false {
-    excess ??= what
+  /** Counts a request or tunnel. Returns false if it must be refused. */
+  admit(): boolean {
+    this.#requests++
+    if (this.#requests > this.#limits.requestsPerPage) return this.exceed('requests')
+    return this.#bytes <= this.#limits.pageBytes || this.exceed('page-bytes')
+  }
+
+  /** Returns a function that counts the bytes of one response or tunnel. It returns false if that must be cut off. */
+  receiver(): (bytes: number) => boolean {
+    const { responseBytes, pageBytes } = this.#limits
+    let received = 0
+    return (bytes) => {
+      received += bytes
+      this.#bytes += bytes
+      if (received > responseBytes) return this.exceed('response-bytes')
+      return this.#bytes <= pageBytes || this.exceed('page-bytes')
+    }
+  }
+
+  /** Notes that a limit was met. Always returns false. */
+  exceed(what: Excess): false {
+    this.#excess ??= what
     return false
   }
 
-  return {
-    exceed,
-    admit() {
-      if (++requests > limits.requestsPerPage) return exceed('requests')
-      return bytes <= limits.pageBytes || exceed('page-bytes')
-    },
-    receiver() {
-      let responseBytes = 0
-      return (received) => {
-        responseBytes += received
-        bytes += received
-        if (responseBytes > limits.responseBytes) return exceed('response-bytes')
-        return bytes <= limits.pageBytes || exceed('page-bytes')
-      }
-    },
-    excess: () => excess,
-    reset() {
-      requests = 0
-      bytes = 0
-      excess = null
-    },
+  /** Returns the first limit that was met, or null. */
+  excess(): Excess | null {
+    return this.#excess
+  }
+
+  /** Begins anew, for the next page. */
+  reset(): void {
+    this.#requests = 0
+    this.#bytes = 0
+    this.#excess = null
   }
 }

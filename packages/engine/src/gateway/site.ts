@@ -4,58 +4,40 @@ import type { AddressInfo, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { Origin } from '@prepaint/contract/site-files/site.ts'
 import { type AddressGuard, guardedConnect, type Lookup } from '@prepaint/outbound'
-import { createClient } from '@prepaint/outbound/client'
+import { createClient, type OriginPool } from '@prepaint/outbound/client'
 import { headersForOther, headersFromOther, type ProxiedSite } from '@prepaint/outbound/headers'
 import type { Log } from '@prepaint/runtime/log.ts'
-import { createDocumentWatch, type DocumentWatch } from './document-watch.ts'
-import type { Documents } from './documents.ts'
-import { answer, type ExchangeDeps, exchange, explainFault, openUpstream } from './exchange.ts'
+import { type DocumentJudge, DocumentWatch } from './document-watch.ts'
+import type { Documents, GivenDocument } from './documents.ts'
+import { answer, type ExchangeParts, exchange, explainFault, openUpstream } from './exchange.ts'
 import { createHostBlock, type HostBlock } from './host-block.ts'
-import { createOwnDomain, type OwnDomain } from './own-domain.ts'
+import { OwnDomain } from './own-domain.ts'
 import type { Knowledge } from './preload/knowledge.ts'
 import { Preloads } from './preload/preloads.ts'
-import { createRequestCounts, type Excess, type GatewayLimits } from './request-counts.ts'
+import { type Excess, type GatewayLimits, RequestCounts } from './request-counts.ts'
 import { connectTarget, readSite, requestTarget } from './target.ts'
 import type { GatewayKey } from './tls-key.ts'
 import { tunnel } from './tunnel.ts'
 import { answerRaw } from './upgrade.ts'
 
-export type GatewaySite = {
-  /** `http://127.0.0.1:PORT`, for one browser context only. */
-  proxyUrl: string
-  /** The first limit that the page has met; null: none. */
-  excess(): Excess | null
-  /** Requests of the page that were answered by what the origin had been asked for before the page asked. */
-  preloaded(): number
-  /** The list or pattern of the page's rule that blocks the address; null: none. */
-  blockedBy(url: string): string | null
-  /** An address of the site itself, to which no answer is under way. */
-  isDelivered(url: string): boolean
-  /** The limits of a page begin anew, and what was sent ahead for the last one is let go. */
-  endPage(): void
-  judgeNext: DocumentWatch['judgeNext']
-  close(): Promise<void>
-}
-
-/** `block`: lists and patterns of hosts that its pages must not reach; never the domain itself. */
 export type OpenedSite = {
   customDomain: string
   originUrl: string
+  /** Lists and patterns of hosts that its pages must not reach. They never block the domain itself. */
   block?: readonly string[] | undefined
   /** Names and values by turns, for the origin only. */
   originHeaders?: readonly string[] | undefined
-  /** Whom its browser plays. */
+  /** What its browser says of itself. */
   visitor?: object | undefined
 }
 
-type SiteDeps = {
+/** What all sites of a gateway share. */
+export type GatewayParts = {
   guard: AddressGuard
   key: GatewayKey
-  /** Of what this site's pages ask for; shared by its contexts. */
-  knowledge: Knowledge
   documents: Documents
-  preload: boolean
   limits: GatewayLimits
+  preload: boolean
   log: Log
   lookup: Lookup | undefined
   ca: string | undefined
@@ -63,70 +45,155 @@ type SiteDeps = {
 
 const ESTABLISHED = 'HTTP/1.1 200 Connection established\r\n\r\n'
 
-/**
- * Opens the way out of one browser context. Three kinds of traffic arrive at its listener: CONNECT to the custom domain
- * (TLS ends here, requests go to the origin), CONNECT to any other host (a tunnel after the address check), and whole
- * requests for plain http. Everything else is refused and counted.
- */
-export async function openSite(
-  opened: OpenedSite,
-  { guard, key, knowledge, documents: asked, preload, limits, log, lookup, ca }: SiteDeps,
-): Promise<GatewaySite> {
-  const { customDomain, originUrl, originHeaders, block = [] } = opened
-  const site = readSite(customDomain, originUrl, originHeaders)
-  const counts = createRequestCounts(limits)
-  const { socketsPerOrigin, socketsInTotal, connectTimeoutMs } = limits
-  const origins = createClient(guard, {
+/** The way out of one browser context. */
+export class GatewaySite {
+  /** `http://127.0.0.1:PORT`, for one browser context only. */
+  readonly proxyUrl: string
+  readonly #site: ProxiedSite
+  readonly #counts: RequestCounts
+  readonly #origins: OriginPool
+  readonly #documents: DocumentWatch
+  readonly #preloads: Preloads
+  readonly #ownDomain: OwnDomain
+  readonly #blockedBy: HostBlock
+  readonly #proxy: SiteProxy
+  readonly #isPreloading: boolean
+  readonly #closing = new AbortController()
+  #closed: Promise<void> | null = null
+
+  /** `knowledge` says what pages of this site request; contexts of one site share it. */
+  static async open(opened: OpenedSite, knowledge: Knowledge, parts: GatewayParts): Promise<GatewaySite> {
+    const { customDomain, originUrl, originHeaders, block = [] } = opened
+    const { guard, key, limits, preload, log, lookup, ca } = parts
+    const site = readSite(customDomain, originUrl, originHeaders)
+    const counts = new RequestCounts(limits)
+    const origins = createGatewayClient(guard, limits, { lookup, ca })
+    const exchanges: ExchangeParts = { origins, limits, counts }
+    const documents = new DocumentWatch((headers) => parts.documents.learn(opened, headers))
+    const preloads = new Preloads(knowledge, ({ path, headers }) =>
+      openUpstream({ origin: site.origin, path, headers }, exchanges),
+    )
+    const ownDomain = new OwnDomain(site, key, documents, preloads, exchanges)
+    const blockedBy = createHostBlock(block)
+    const proxy = new SiteProxy({ site, ownDomain, blockedBy, guard, lookup, log, ...exchanges })
+    const port = await proxy.listen()
+    return new GatewaySite({
+      port,
+      site,
+      counts,
+      origins,
+      documents,
+      preloads,
+      ownDomain,
+      blockedBy,
+      proxy,
+      isPreloading: preload,
+    })
+  }
+
+  private constructor(parts: {
+    port: number
+    site: ProxiedSite
+    counts: RequestCounts
+    origins: OriginPool
+    documents: DocumentWatch
+    preloads: Preloads
+    ownDomain: OwnDomain
+    blockedBy: HostBlock
+    proxy: SiteProxy
+    isPreloading: boolean
+  }) {
+    this.proxyUrl = `http://127.0.0.1:${parts.port}`
+    this.#site = parts.site
+    this.#counts = parts.counts
+    this.#origins = parts.origins
+    this.#documents = parts.documents
+    this.#preloads = parts.preloads
+    this.#ownDomain = parts.ownDomain
+    this.#blockedBy = parts.blockedBy
+    this.#proxy = parts.proxy
+    this.#isPreloading = parts.isPreloading
+  }
+
+  /** Returns the first limit that the page has met, or null. */
+  excess(): Excess | null {
+    return this.#counts.excess()
+  }
+
+  /** Returns how many requests of the page were answered by what was sent to the origin before the page asked. */
+  preloaded(): number {
+    return this.#preloads.used
+  }
+
+  /** Returns the list or pattern of the page's rule that blocks the address, or null. */
+  blockedBy(url: string): string | null {
+    const host = URL.parse(url)?.hostname ?? ''
+    return host === this.#site.name ? null : this.#blockedBy(host)
+  }
+
+  /** Returns whether it is an address of the site itself, to which no answer is under way. */
+  isDelivered(url: string): boolean {
+    return this.#ownDomain.isDelivered(url)
+  }
+
+  /** Begins the limits of a page anew, and drops what was sent ahead for the last one. */
+  endPage(): void {
+    this.#preloads.end()
+    this.#counts.reset()
+  }
+
+  /** See `DocumentWatch.judgeNext`. A document that goes on begins the requests ahead of its page. */
+  judgeNext(judge: DocumentJudge | null, given?: GivenDocument): void {
+    if (judge === null) {
+      this.#documents.judgeNext(null)
+      return
+    }
+    this.#documents.judgeNext((status, headers, path) => {
+      const judged = judge(status, headers, path)
+      if (judged === true && status === 200 && this.#isPreloading) {
+        // The page's own head goes first.
+        queueMicrotask(() => this.#preloads.begin(path, `https://${this.#site.name}${path}`))
+      }
+      return judged
+    }, given)
+  }
+
+  close(): Promise<void> {
+    this.#closed ??= this.#close()
+    return this.#closed
+  }
+
+  /** Aborts when the site closes. */
+  get closed(): AbortSignal {
+    return this.#closing.signal
+  }
+
+  async #close(): Promise<void> {
+    this.#closing.abort()
+    this.#documents.judgeNext(null)
+    this.#preloads.close()
+    const closed = this.#proxy.close()
+    this.#origins.close()
+    await closed
+  }
+}
+
+/** A client with the gateway's limits. */
+export function createGatewayClient(
+  guard: AddressGuard,
+  { socketsPerOrigin, socketsInTotal, connectTimeoutMs }: GatewayLimits,
+  { lookup, ca }: { lookup: Lookup | undefined; ca: string | undefined },
+): OriginPool {
+  return createClient(guard, {
     perOrigin: socketsPerOrigin,
     inTotal: socketsInTotal,
     connectTimeoutMs,
     lookup,
     ca,
   })
-  const deps: ExchangeDeps = { origins, limits, counts }
-  const documents = createDocumentWatch((headers) => asked.learn(opened, headers))
-  const preloads = new Preloads(knowledge, ({ path, headers }) =>
-    openUpstream({ origin: site.origin, path, headers }, deps),
-  )
-  const ownDomain = createOwnDomain(site, key, documents, preloads, deps)
-  const blockedBy = createHostBlock(block)
-  const proxy = new SiteProxy({ site, ownDomain, blockedBy, guard, lookup, log, ...deps })
-  const port = await proxy.listen()
-
-  return {
-    proxyUrl: `http://127.0.0.1:${port}`,
-    excess: counts.excess,
-    preloaded: () => preloads.used,
-    blockedBy: (url) => {
-      const host = URL.parse(url)?.hostname ?? ''
-      return host === site.name ? null : blockedBy(host)
-    },
-    isDelivered: ownDomain.isDelivered,
-    endPage() {
-      preloads.end()
-      counts.reset()
-    },
-    judgeNext(judge, given) {
-      if (judge === null) return documents.judgeNext(null)
-      documents.judgeNext((status, headers, path) => {
-        const goesOn = judge(status, headers, path)
-        // After the page's own head has gone.
-        if (goesOn === true && status === 200 && preload)
-          queueMicrotask(() => preloads.begin(path, `https://${site.name}${path}`))
-        return goesOn
-      }, given)
-    },
-    async close() {
-      documents.judgeNext(null)
-      preloads.close()
-      const closed = proxy.close()
-      origins.close()
-      await closed
-    },
-  }
 }
 
-type ProxyParts = ExchangeDeps & {
+type ProxyParts = ExchangeParts & {
   site: ProxiedSite
   ownDomain: OwnDomain
   blockedBy: HostBlock
@@ -135,7 +202,11 @@ type ProxyParts = ExchangeDeps & {
   log: Log
 }
 
-/** The forward proxy of one browser context. */
+/**
+ * The forward proxy of one browser context. Three kinds of traffic arrive at its listener: CONNECT to the custom domain
+ * (TLS ends here, requests go to the origin), CONNECT to any other host (a tunnel after the address check), and whole
+ * requests for plain http. Everything else is refused and counted.
+ */
 class SiteProxy {
   readonly #parts: ProxyParts
   readonly #listener: http.Server

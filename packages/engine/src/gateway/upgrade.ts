@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream'
 
 import { type AnswerHead, OriginCall } from '@prepaint/outbound/client'
 import { flatHeaders, GATEWAY_HEADER } from '@prepaint/outbound/headers'
-import { type ExchangeDeps, explainFault, type Upstream } from './exchange.ts'
+import { type ExchangeParts, explainFault, type Upstream } from './exchange.ts'
 import { tunnel } from './tunnel.ts'
 
 /** Repeats a WebSocket upgrade to the page's own site at the origin, then tunnels the bytes unread. */
@@ -12,7 +12,7 @@ export function upgrade(
   near: Duplex,
   head: Buffer,
   upstream: Upstream,
-  { origins, limits, counts }: ExchangeDeps,
+  { origins, limits, counts }: ExchangeParts,
 ): void {
   if (request.method !== 'GET' || request.headers.upgrade?.toLowerCase() !== 'websocket') {
     answerRaw(near, 400, 'malformed')

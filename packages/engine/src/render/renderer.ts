@@ -70,7 +70,7 @@ export class PageRenderer {
         pageMemoryBytes: limits.memoryBytes,
         log,
       })
-      return { process, tabs: new TabPool(process, gateway.openSite, 3 * slots + 2) }
+      return { process, tabs: new TabPool(process, gateway, 3 * slots + 2) }
     }
     const recycle: RecycleLimits = {
       renders: 1_000,
@@ -101,7 +101,7 @@ export class PageRenderer {
     this.#options = options
     this.#slots = new Slots(options.slots)
     this.#longPolls = new LongPolls(clock.nowMs)
-    this.#statics = new StaticPages(gateway.askDocument)
+    this.#statics = new StaticPages(gateway)
   }
 
   get sandbox(): Sandbox {

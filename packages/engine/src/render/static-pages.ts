@@ -28,17 +28,17 @@ export type Found = { outcome: RenderOutcome } | { document: AskedDocument } | n
 
 /** Reads documents without a browser where earlier pages had no script. Forgotten at a restart. */
 export class StaticPages {
-  readonly #ask: Gateway['askDocument']
+  readonly #gateway: Gateway
   readonly #accounts = new RecentMap<RecentMap<Experience>>({ limit: ACCOUNTS })
 
-  constructor(ask: Gateway['askDocument']) {
-    this.#ask = ask
+  constructor(gateway: Gateway) {
+    this.#gateway = gateway
   }
 
   async find(request: RenderRequest, recorder: Recorder): Promise<Found> {
     const known = this.#known(request)
     if (known === null || known.unscripted < known.needed) return null
-    const document = await this.#ask(request, request.path).catch(() => null)
+    const document = await this.#gateway.askDocument(request, request.path).catch(() => null)
     if (document === null) return null
     recorder.reached('navigate')
     const outcome = await outcomeOf(document, request, known.application)

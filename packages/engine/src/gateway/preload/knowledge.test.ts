@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { createKnowledge, type Knowledge, type SiteRequest } from './knowledge.ts'
+import { Knowledge, type SiteRequest } from './knowledge.ts'
 import { readPageAddress } from './page-address.ts'
 
 const HEADERS = { accept: '*/*', 'sec-fetch-dest': 'empty' }
@@ -22,7 +22,7 @@ function visit(
 }
 
 it('what three different pages have asked for, the fourth is asked ahead for', () => {
-  const knowledge = createKnowledge()
+  const knowledge = new Knowledge()
   for (const name of ['red', 'blue', 'green'])
     assert.deepEqual(visit(knowledge, `/product/${name}`, [`/api/${name}`, '/api/menu']), [])
   assert.deepEqual(visit(knowledge, '/product/white', ['/api/white', '/api/menu']), [
@@ -33,7 +33,7 @@ it('what three different pages have asked for, the fourth is asked ahead for', (
 })
 
 it('a header that changes from page to page is never sent ahead; the address of the page is, as its own', () => {
-  const knowledge = createKnowledge()
+  const knowledge = new Knowledge()
   const tokens = (path: string) =>
     path === '/api/secret' ? { ...HEADERS, token: `${Math.random()}` } : HEADERS
   for (let page = 0; page < 20; page++) {
@@ -47,7 +47,7 @@ it('a header that changes from page to page is never sent ahead; the address of 
 
 // Proves decided "Requests ahead of the page"
 it('each time that an origin was asked in vain, twice as many pages are needed, up to 96', () => {
-  const knowledge = createKnowledge()
+  const knowledge = new Knowledge()
   const waits: number[] = []
   let page = 0
   for (let round = 0; round < 8; round++) {
@@ -60,19 +60,19 @@ it('each time that an origin was asked in vain, twice as many pages are needed, 
 })
 
 it('of one kind 24 requests are known, of one site 64 KiB, of one request 4 KiB', () => {
-  const many = createKnowledge()
+  const many = new Knowledge()
   const paths = (count: number) => Array.from({ length: count }, (_, index) => `/api/${index + 100}`)
   for (let page = 0; page < 3; page++) visit(many, `/p/${page}`, paths(25))
   assert.equal(visit(many, '/p/3', paths(25)).length, 24)
 
-  const large = createKnowledge()
+  const large = new Knowledge()
   const long = (chars: number) => () => ({ ...HEADERS, x: 'x'.repeat(chars) })
   for (let page = 0; page < 3; page++) visit(large, `/p/${page}`, ['/api'], long(3_500))
   assert.equal(visit(large, '/p/3', ['/api'], long(3_500)).length, 1)
   for (let page = 0; page < 3; page++) visit(large, `/q/${page}`, ['/api'], long(4_100))
   assert.equal(visit(large, '/q/3', ['/api'], long(4_100)).length, 0)
 
-  const wide = createKnowledge()
+  const wide = new Knowledge()
   for (let kind = 0; kind < 40; kind++) visit(wide, `/kind${kind}/1`, ['/api'], long(3_500))
   const known = Array.from({ length: 40 }, (_, kind) => wide.predict(readPageAddress(`/kind${kind}/1`), ''))
   const kinds = known.filter((predictions) => predictions.length > 0).length

@@ -31,12 +31,6 @@ type Shown = {
   asked: readonly SiteRequest[]
 }
 
-export type Knowledge = {
-  /** Predicts requests in the order of earlier pages. `pageUrl` is the page's address as in `Referer`. */
-  predict(page: PageAddress, pageUrl: string): Prediction[]
-  learn(page: PageAddress, pageUrl: string, shown: Shown): void
-}
-
 /** Different consecutive pages that must make a request before it is sent early. */
 const FIRST_NEEDED = 3
 /** `needed` doubles up to this after each wasted request. Also the number of misses before it is forgotten. */
@@ -49,60 +43,70 @@ const SITE_BYTES = 64 * 1024
 const HABIT_BYTES = 4 * 1024
 const PIECE_BYTES = 64
 
-export function createKnowledge(): Knowledge {
-  const kinds = new RecentMap<Habit[]>({
+/** What pages of one site request, by kinds of pages. */
+export class Knowledge {
+  readonly #kinds = new RecentMap<Habit[]>({
     limit: SITE_BYTES,
     weigh: (habits, kind) =>
       habits.reduce((bytes, { bytes: own, lastPage }) => bytes + own + lastPage.length, kind.length),
   })
 
-  return {
-    predict(page, pageUrl) {
-      return page.kinds.flatMap((kind) =>
-        (kinds.get(kind) ?? []).flatMap((habit) => {
-          const path = fillTemplate(habit.path, page)
-          if (path === null) return []
-          const headers = habit.namesPage ? { ...habit.headers, referer: pageUrl } : habit.headers
-          return [{ habit, request: { path, headers }, isSure: habit.seenInARow >= habit.needed }]
-        }),
-      )
-    },
-
-    learn(page, pageUrl, { predictions, early, wasted, asked }) {
-      const right = new Set<Habit>()
-      const explained = new Set<SiteRequest>()
-      for (const prediction of predictions) {
-        const { habit, request } = prediction
-        const found = asked.find(({ path }) => path === request.path)
-        if (found === undefined || !isAlike(found.headers, request.headers)) continue
-        explained.add(found)
-        if (!wasted.has(prediction)) right.add(habit)
-      }
-      const inVain = new Set([...early].map(({ habit }) => habit).filter((habit) => !right.has(habit)))
-      const fresh = asked.filter((request) => !explained.has(request))
-      for (const kind of page.kinds) {
-        const before = kinds.get(kind) ?? []
-        const kept = before.filter((habit) => {
-          const isPredicted = predictions.some((one) => one.habit === habit)
-          if (!isPredicted || right.has(habit)) return true
-          if (inVain.has(habit)) habit.needed = Math.min(2 * habit.needed, MOST_NEEDED)
-          habit.seenInARow = 0
-          habit.missedInARow++
-          return habit.missedInARow < (habit.needed === FIRST_NEEDED ? FIRST_MISSES : MOST_NEEDED)
-        })
-        for (const habit of kept) {
-          if (!right.has(habit)) continue
-          habit.missedInARow = 0
-          // The same page says nothing about others, unless it is the only one of its kind.
-          if (habit.lastPage === page.text && page.kinds[0] !== '/') continue
-          habit.seenInARow++
-          habit.lastPage = page.text
-        }
-        for (const request of fresh) addHabit(kept, habitOf(request, page, pageUrl))
-        kinds.set(kind, kept)
-      }
-    },
+  /** Predicts requests in the order of earlier pages. `pageUrl` is the page's address as in `Referer`. */
+  predict(page: PageAddress, pageUrl: string): Prediction[] {
+    return page.kinds.flatMap((kind) =>
+      (this.#kinds.get(kind) ?? []).flatMap((habit) => {
+        const path = fillTemplate(habit.path, page)
+        if (path === null) return []
+        const headers = habit.namesPage ? { ...habit.headers, referer: pageUrl } : habit.headers
+        return [{ habit, request: { path, headers }, isSure: habit.seenInARow >= habit.needed }]
+      }),
+    )
   }
+
+  /** Compares what a page requested with what was predicted. */
+  learn(page: PageAddress, pageUrl: string, { predictions, early, wasted, asked }: Shown): void {
+    const right = new Set<Habit>()
+    const explained = new Set<SiteRequest>()
+    for (const prediction of predictions) {
+      const { habit, request } = prediction
+      const found = asked.find(({ path }) => path === request.path)
+      if (found === undefined || !isAlike(found.headers, request.headers)) continue
+      explained.add(found)
+      if (!wasted.has(prediction)) right.add(habit)
+    }
+    const inVain = new Set([...early].map(({ habit }) => habit).filter((habit) => !right.has(habit)))
+    const fresh = asked.filter((request) => !explained.has(request))
+    const predicted = new Set(predictions.map(({ habit }) => habit))
+    for (const kind of page.kinds) {
+      const kept: Habit[] = []
+      for (const habit of this.#kinds.get(kind) ?? []) {
+        if (right.has(habit)) confirm(habit, page)
+        else if (predicted.has(habit)) miss(habit, inVain.has(habit))
+        if (!isForgotten(habit)) kept.push(habit)
+      }
+      for (const request of fresh) addHabit(kept, habitOf(request, page, pageUrl))
+      this.#kinds.set(kind, kept)
+    }
+  }
+}
+
+function confirm(habit: Habit, page: PageAddress): void {
+  habit.missedInARow = 0
+  // The same page says nothing about others, unless it is the only one of its kind.
+  if (habit.lastPage === page.text && page.kinds[0] !== '/') return
+  habit.seenInARow++
+  habit.lastPage = page.text
+}
+
+/** `isInVain`: the request was sent early, and the page did not make it. */
+function miss(habit: Habit, isInVain: boolean): void {
+  if (isInVain) habit.needed = Math.min(2 * habit.needed, MOST_NEEDED)
+  habit.seenInARow = 0
+  habit.missedInARow++
+}
+
+function isForgotten({ needed, missedInARow }: Habit): boolean {
+  return missedInARow >= (needed === FIRST_NEEDED ? FIRST_MISSES : MOST_NEEDED)
 }
 
 function habitOf({ path, headers }: SiteRequest, page: PageAddress, pageUrl: string): Habit {

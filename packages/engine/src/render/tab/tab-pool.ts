@@ -25,16 +25,16 @@ const CLEAN_LIMIT_MS = 2_000
 
 export class TabPool {
   readonly #browser: BrowserProcess
-  readonly #openSite: Gateway['openSite']
+  readonly #gateway: Gateway
   readonly #limit: number
   readonly #tabs = new Set<Tab>()
   #idle: Tab[] = []
   readonly #cleaning = new Map<Tab, Promise<boolean>>()
 
   /** If there are `limit` tabs, the one that was not used for longest is closed for a new one. */
-  constructor(browser: BrowserProcess, openSite: Gateway['openSite'], limit: number) {
+  constructor(browser: BrowserProcess, gateway: Gateway, limit: number) {
     this.#browser = browser
-    this.#openSite = openSite
+    this.#gateway = gateway
     this.#limit = limit
   }
 
@@ -79,7 +79,7 @@ export class TabPool {
   }
 
   async #open(site: RenderRequest, key: string): Promise<Tab> {
-    const proxy = await this.#openSite(site)
+    const proxy = await this.#gateway.openSite(site)
     const opened = killUnlessOpened(this.#browser)
     try {
       const tab = await Tab.open(this.#browser, proxy, key, { visitor: site.visitor, waits: doesWait(site) })
