@@ -6,7 +6,7 @@ const ASSET =
 
 /** Wide on purpose: Prepaint looks closer. It only spares people the way. nginx.conf has the same. */
 const CRAWLER =
-  /(?<!cu)bots?(?:\b|_)|botify|crawl|spider|slurp|preview|fetcher|archiv|externalhit|externalagent|webindexer|facebookcatalog|imgproxy|scrap\b|line-poker|embedly|iframely|^whatsapp\/|vkshare|pinterest\/0|bluesky|^mastodon\/|^tumblr\/|flipboardproxy|google-(?!pagespeed)|-google|googleother|chatgpt|claude-|anthropic|perplexity|cohere-|mistralai|gemini-deep|cotoyogi|yandex(?:images|direct|metrika)|naver\.me|qwantify|daumoa|screaming frog|barkrowler|ahrefssiteaudit|seokicks|sistrix|sitebulb|lumar|megaindex|heritrix|^feedly\/|w3c_validator/i
+  /(?<!cu)bots?(?:\b|_)|botify|crawl|spider|slurp|preview|fetcher|archiv|externalhit|externalagent|webindexer|facebookcatalog|imgproxy|scrap\b|line-poker|embedly|iframely|^whatsapp\/|vkshare|pinterest\/0|bluesky|^mastodon\/|^tumblr\/|flipboardproxy|google-(?!pagespeed)|-google|googleother|chatgpt|claude-|anthropic|perplexity|cohere-|mistralai|xing-contenttab|yahoo link|yahoomailproxy|amazon-quick|lightpanda\/|owler@|^owler\/|miniature\.io\/|gemini-deep|cotoyogi|yandex(?:images|direct|metrika)|naver\.me|qwantify|daumoa|screaming frog|barkrowler|ahrefssiteaudit|seokicks|sistrix|sitebulb|lumar|megaindex|heritrix|^feedly\/|w3c_validator/i
 
 /** Whether it is worth asking: a page, for somebody who may be a crawler, and not Prepaint's own renderer. */
 export function mayBeForUs(request) {

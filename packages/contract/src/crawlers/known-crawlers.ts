@@ -62,6 +62,9 @@ export const KNOWN_CRAWLERS: readonly KnownCrawler[] = [
   { name: 'Tumblr', pattern: '^tumblr/', category: 'social' },
   { name: 'Flipboardproxy', pattern: 'flipboardproxy', category: 'social' },
   { name: 'Microsoft Teams', pattern: 'msteams-preview', category: 'social' },
+  { name: 'XING', pattern: 'xing-contenttabreceiver', category: 'social' },
+  { name: 'Yahoo link preview', pattern: 'yahoo linkexpander', category: 'social' },
+  { name: 'Yahoo link preview', pattern: 'yahoo link preview', category: 'social' },
   { name: 'Google page renderer', pattern: 'google-pagerenderer', category: 'social' },
 
   { name: 'GPTBot', pattern: 'gptbot', category: 'ai-training', owner: 'gptbot', source: OPENAI },
@@ -144,6 +147,18 @@ export const KNOWN_CRAWLERS: readonly KnownCrawler[] = [
   { name: 'ImagesiftBot', pattern: 'imagesiftbot', category: 'ai' },
   { name: 'AI2Bot', pattern: 'ai2bot', category: 'ai-training', source: 'allenai.org/crawler' },
   { name: 'Phindbot', pattern: 'phindbot', category: 'ai' },
+  {
+    name: 'Amazon Quick',
+    pattern: 'amazon-quick-on-behalf-of-',
+    category: 'ai-user',
+    source: 'docs.aws.amazon.com/quick/latest/userguide',
+  },
+  {
+    name: 'Lightpanda',
+    pattern: 'lightpanda/',
+    category: 'ai-user',
+    source: 'lightpanda.io: a browser for agents',
+  },
   { name: 'Gemini Deep Research', pattern: 'gemini-deep-research', category: 'ai' },
   { name: 'PanguBot', pattern: 'pangubot', category: 'ai' },
   { name: 'Bedrockbot', pattern: 'bedrockbot', category: 'ai' },
@@ -197,6 +212,11 @@ export const KNOWN_CRAWLERS: readonly KnownCrawler[] = [
   { name: 'Yandexmobilebot', pattern: 'yandexmobilebot', category: 'search', owner: 'yandex' },
   { name: 'Baiduspider', pattern: 'baiduspider', category: 'search', owner: 'baidu' },
   { name: 'Sogou', pattern: 'sogou web spider', category: 'search' },
+  { name: 'Sogou', pattern: 'sogou inst spider', category: 'search' },
+  { name: 'Sogou', pattern: 'sogou pic spider', category: 'search' },
+  { name: 'Sogou', pattern: 'sogou news spider', category: 'search' },
+  { name: 'Sogou', pattern: 'sogou video spider', category: 'search' },
+  { name: 'Sogou', pattern: 'sogou spider', category: 'search' },
   { name: '360spider', pattern: '360spider', category: 'search' },
   { name: 'Haosouspider', pattern: 'haosouspider', category: 'search' },
   { name: 'Yisouspider', pattern: 'yisouspider', category: 'search' },
@@ -209,6 +229,8 @@ export const KNOWN_CRAWLERS: readonly KnownCrawler[] = [
   { name: 'Bravebot', pattern: 'bravebot', category: 'search' },
   { name: 'Kagibot', pattern: 'kagibot', category: 'search' },
   { name: 'Ecosia', pattern: 'ecosia-bot', category: 'search' },
+  { name: 'Owler', pattern: 'owler@ows.eu', category: 'search' },
+  { name: 'Owler', pattern: '^owler/', category: 'search' },
   { name: 'Daumoa', pattern: 'daumoa', category: 'search' },
 
   { name: 'AhrefsBot', pattern: 'ahrefsbot', category: 'seo', owner: 'ahrefs' },
@@ -240,6 +262,8 @@ export const KNOWN_CRAWLERS: readonly KnownCrawler[] = [
   { name: 'ia_archiver', pattern: 'ia_archiver', category: 'other' },
   { name: 'Heritrix', pattern: 'heritrix', category: 'other' },
   { name: 'Feedly', pattern: '^feedly/', category: 'other' },
+  { name: 'Yahoo Mail images', pattern: 'yahoomailproxy', category: 'other' },
+  { name: 'Miniature.io', pattern: 'miniature.io/', category: 'other' },
   { name: 'W3C validator', pattern: 'w3c_validator', category: 'other' },
 ]
 

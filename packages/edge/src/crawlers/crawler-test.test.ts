@@ -16,6 +16,65 @@ it('user agents of crawlers, people and tools are told apart', () => {
   assert.equal(new Set(all).size, all.length)
 })
 
+describe('a person whose user agent holds a word of crawlers', () => {
+  const CHROME = 'AppleWebKit/537.36 (KHTML, like Gecko)'
+  const phone = (device: string) =>
+    `Mozilla/5.0 (Linux; ${device}) ${CHROME} Chrome/121.0.0.0 Mobile Safari/537.36`
+  const rows: Record<string, string> = {
+    'a phone named bot': phone('Android 7.0; M bot 60 Build/NRD90M'),
+    'a phone named bot, without a build': phone('Android 6.0; VR BOT 552 PLUS'),
+    'a tablet with a name in parentheses': phone('Android 10; Crawl Tab (Spider) Build/QP1A; wv'),
+    'an old phone with its language': phone('U; Android 4.2.2; it-it; S222 Build/CUBOT'),
+    'a browser of a search engine': `${phone('Android 9; X2 Build/PPR1; wv')} SogouMSE,SogouMobileBrowser/6.1.54`,
+    'an application of a search engine': `${phone('Android 8.1; Y15')} SCore/405 SogouSearch Android1.0 version3.0 AppVersion/7966`,
+    'a browser for desktops': `Mozilla/5.0 (Windows NT 6.1; WOW64) ${CHROME} Chrome/49.0 Safari/537.36 SE 2.X MetaSr 1.0 SogouExplorer`,
+    'an application that loads a film': 'WhatsApp/2.17.427 Android/7.0 Device/motorola-Moto_C_Plus',
+    'a browser before its release':
+      'Safari%20Technology%20Preview/15610.1.16.3 CFNetwork/1126 Darwin/19.5.0 (x86_64)',
+  }
+  for (const [name, userAgent] of Object.entries(rows))
+    it(`${name} is no crawler`, () => assert.equal(categoryOf(userAgent), null, userAgent))
+
+  it('a crawler that names itself beside a phone is one', () => {
+    for (const device of [
+      'Android 8.0; Pixel 2 Build/OPD3; Storebot-Google/1.0',
+      'Android 7.0; Heronbot/2.0; +https://heron.example/bot',
+      'Android 7.0; compatible; Heron Spider',
+    ])
+      assert.notEqual(categoryOf(phone(device)), null, device)
+    assert.equal(categoryOf(`${phone('Android 7.0; M bot 60')} (compatible; Heronbot/2.0)`), 'other')
+  })
+})
+
+it('crawlers of the table that no list of bots knows have their category', () => {
+  const rows: Record<string, string> = {
+    'XING-contenttabreceiver/2.0': 'social',
+    'Mozilla/5.0 (compatible; Yahoo Link Preview; https://help.yahoo.com/kb/mail/yahoo-link-preview-SLN23615.html)':
+      'social',
+    'YahooMailProxy; https://help.yahoo.com/kb/yahoo-mail-proxy-SLN28749.html': 'other',
+    'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36; Amazon-Quick-on-Behalf-of-77': 'ai-user',
+    'Owler/0.1 (https://ows.eu/owler)': 'search',
+    'Lightpanda/0.2': 'ai-user',
+    'Sogou Pic Spider/3.0(+http://www.sogou.com/docs/help/webmasters.htm#07)': 'search',
+  }
+  for (const [userAgent, category] of Object.entries(rows))
+    assert.equal(categoryOf(userAgent), category, userAgent)
+})
+
+it('a listed tool that calls itself a crawler is one; a watch for outages is none', () => {
+  for (const crawler of [
+    'CapterraBot/1.0',
+    'Mozilla/5.0 (compatible; Heronlybot/2.0)',
+    'SBL-BOT (http://sbl.net)',
+  ])
+    assert.equal(categoryOf(crawler), 'other', crawler)
+  for (const tool of [
+    'Mozilla/5.0+(compatible; UptimeRobot/2.0; http://www.uptimerobot.com/)',
+    'crawler4j (https://github.com/yasserg/crawler4j/)',
+  ])
+    assert.equal(categoryOf(tool), null, tool)
+})
+
 describe('what a domain says', () => {
   const own = ownCrawlers({
     add: [

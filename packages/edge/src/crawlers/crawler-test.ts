@@ -1,3 +1,4 @@
+import { isKnownBrowser, withoutDevice } from '@prepaint/contract/crawlers/known-browsers.ts'
 import { knownCrawler, READ_CHARS } from '@prepaint/contract/crawlers/known-crawlers.ts'
 import { type Glob, matchesWithin, parseGlob } from '@prepaint/contract/glob.ts'
 import type { CrawlerCategory, DomainSettings } from '@prepaint/contract/settings/domain-settings.ts'
@@ -21,11 +22,15 @@ const OTHER_TAGS = ['advertising', 'feed-reader', 'archiver', 'academic']
 /** Unlisted crawlers that name themselves. isbot alone also matches every `App/1.0`, which includes native apps. */
 const SAYS_SO = /bot\b|bot[/_-]|crawl|spider|slurp|preview|archiv|fetcher|indexer|\+https?:/i
 
+/** A tool of the list that is a crawler by its own word, outside of addresses. */
+const NAMES_ITSELF =
+  /^(?:(?!https?:)\S*\s+)*?(?!https?:)[^\s/@]*(?:bot|crawler|crawl|spider)(?:[\s/;,)(_-]|$)/i
+
 /** Missing in the list, or listed under their platform's name. */
 const TOOLS =
   /^(?:$|curl|libcurl|wget|node\b|undici|bun\/|deno\/|dart|java\/|ruby|python|php\b|perl|go-http|okhttp|axios|got\b|guzzle|faraday|reactornetty|postman|insomnia|httpie|k6\/|wrk\b|autocannon|apachebench|vegeta|hey\/)|lighthouse|headlesschrome|pagespeed|gtmetrix|pingdom|uptime|statuscake|site24x7|datadog|newrelic|check_http/i
 
-/** null: a person or tool. Order: the domain's lists, our table, isbot with crawler-user-agents. */
+/** null: a person or tool. Order: the domain's lists, browsers of people, our table, isbot with crawler-user-agents. */
 export function createCrawlerTest(): CrawlerTest {
   const tagged = CATEGORY_OF_TAG.map(([tag, category]) => [patternOf([tag]), category] as const)
   const tools = patternOf(TOOL_TAGS)
@@ -33,12 +38,14 @@ export function createCrawlerTest(): CrawlerTest {
   const seen = new LRUCache<string, { category: CrawlerCategory | null }>({ max: 10_000 })
 
   function look(userAgent: string): CrawlerCategory | null {
+    if (isKnownBrowser(userAgent)) return null
     const known = knownCrawler(userAgent)
     if (known !== undefined) return known.category
-    if (!isbot(userAgent)) return null
-    for (const [pattern, category] of tagged) if (pattern.test(userAgent)) return category
-    if (TOOLS.test(userAgent) || tools.test(userAgent)) return null
-    return SAYS_SO.test(userAgent) || others.test(userAgent) ? 'other' : null
+    const words = withoutDevice(userAgent)
+    if (!isbot(words)) return null
+    for (const [pattern, category] of tagged) if (pattern.test(words)) return category
+    if (TOOLS.test(words) || (tools.test(words) && !NAMES_ITSELF.test(words))) return null
+    return SAYS_SO.test(words) || others.test(words) ? 'other' : null
   }
 
   function categoryOf(userAgent: string): CrawlerCategory | null {

@@ -21,7 +21,7 @@ export type OwnAnswer =
   | { kind: 'sitemap'; file: number | null }
 
 export type PageTarget = {
-  /** `xml`: an asset, unless the site names it as a sitemap. */
+  /** `xml`: an asset of XML or text, unless the site names it as a sitemap. */
   kind: 'page' | 'sitemap' | 'xml'
   own: OwnAnswer | null
   page: PageId
@@ -50,10 +50,10 @@ export type MissingTarget = {
 const EXCLUDED =
   /^\/(?:robots\.txt|ads\.txt|app-ads\.txt|llms\.txt|security\.txt|favicon\.ico|\.well-known(?:\/.*)?)$/
 
-/** `/sitemap.xml`, `/sitemap-products.xml.gz`, `/post-sitemap1.xml`, in any folder. */
-const SITEMAP = /sitemap[^/]*\.xml(?:\.gz)?$/i
+/** `/sitemap.xml`, `/sitemap.txt`, `/sitemap-products.xml.gz`, `/post-sitemap1.xml`, in any folder. */
+const SITEMAP = /sitemap[^/]*\.(?:xml|txt)(?:\.gz)?$/i
 
-const XML = /\.xml(?:\.gz)?$/i
+const XML = /\.(?:xml|txt)(?:\.gz)?$/i
 
 const NOT_ASCII = /[^\x21-\x7e]/
 

@@ -155,23 +155,24 @@ async function fetchSitemap(
     await pipeline(rewritten, zlib.createGzip({ level: 6 }), collect, { signal })
   } finally {
     opened.close()
-  }
-
-  const named = [...paths]
-  if (scanner.root === 'urlset') {
-    for (let at = 0; at < named.length; at += BATCH) {
-      await recordInSitemap(site.id, named.slice(at, at + BATCH))
+    // Also of a sitemap that breaks off: what came before is whole.
+    if (scanner.root !== null && scanner.root !== 'sitemapindex') {
+      const pages = [...paths]
+      for (let at = 0; at < pages.length; at += BATCH) {
+        await recordInSitemap(site.id, pages.slice(at, at + BATCH))
+      }
     }
   }
+  const usualType = scanner.root === 'text' ? 'text/plain; charset=utf-8' : 'application/xml'
   return {
-    contentType: contentTypeOf(opened.contentType ?? '', opened.isGzipFile),
+    contentType: contentTypeOf(opened.contentType ?? '', opened.isGzipFile, usualType),
     gzipFile: opened.isGzipFile,
-    names: scanner.root === 'sitemapindex' ? named : [],
+    names: scanner.root === 'sitemapindex' ? [...paths] : [],
     bodyGzip: Buffer.concat(packed),
   }
 }
 
-function contentTypeOf(type: string, isGzipFile: boolean): string {
+function contentTypeOf(type: string, isGzipFile: boolean, usualType: string): string {
   if (/^[\w.+/-]+(?:; *charset=[\w-]+)?$/i.test(type) && !/html/i.test(type)) return type
-  return isGzipFile ? 'application/gzip' : 'application/xml'
+  return isGzipFile ? 'application/gzip' : usualType
 }

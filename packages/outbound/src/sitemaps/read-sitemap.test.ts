@@ -153,7 +153,7 @@ describe('robots.txt of a site', () => {
 })
 
 const NS = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
-const document = (inside: string) => `<?xml version="1.0"?>\n<!-- made -->\n<urlset ${NS}>${inside}</urlset>`
+const document = (inside: string) => `<?xml version="1.0"?>\n<urlset ${NS}>${inside}</urlset>`
 
 /** Addresses of `old` move to `new`. */
 function scan(xml: string, pieceBytes: number) {
@@ -208,6 +208,20 @@ describe('a sitemap, whole and in single bytes', () => {
       [entry('http://old/café/😀')],
       '<s:url a="1"><s:loc>https://new/café/😀</s:loc></s:url>',
     ],
+    'has comments, which name nothing and go': [
+      '<!-- <url><loc>/no</loc></url> --><url><!--> <loc>/no</loc> --><loc>/a</loc></url><!---->',
+      [entry('/a')],
+      '<url><loc>/a</loc></url>',
+    ],
+    'may write the beginning of a comment in CDATA': [
+      '<url><loc><![CDATA[/a<!--b]]></loc></url><url><loc>/c</loc></url>',
+      [entry('/a<!--b'), entry('/c')],
+    ],
+    'has alternates, which are no entries and move too': [
+      `<url><loc>/a</loc><xhtml:link rel="alternate" hreflang="de" href="http://old/de?a=1&amp;b"/><xhtml:link href='http://old/fr' hreflang='fr'/><xhtml:link href="https://fr.example/"/></url>`,
+      [entry('/a')],
+      `<url><loc>/a</loc><xhtml:link rel="alternate" hreflang="de" href="https://new/de?a=1&amp;b"/><xhtml:link href='https://new/fr' hreflang='fr'/><xhtml:link href="https://fr.example/"/></url>`,
+    ],
     'keeps an entity that only a DTD explains': ['<url><loc>&host;/c</loc></url>', []],
   }
   for (const [name, [inside, entries, out = inside]] of Object.entries(cases)) {
@@ -216,6 +230,13 @@ describe('a sitemap, whole and in single bytes', () => {
       for (const bytes of [1 << 16, 1]) assert.deepEqual(scan(document(inside), bytes), found)
     })
   }
+
+  it('of text has an address a line, with any line ends', () => {
+    const text = '\ufeffhttp://old/a\r\n\r\nhttps://b/$&\nhttp://old/c'
+    const entries = [entry('http://old/a'), entry('https://b/$&'), entry('http://old/c')]
+    const out = '\ufeffhttps://new/a\r\n\r\nhttps://b/$&\nhttps://new/c\n'
+    for (const bytes of [1 << 16, 1]) assert.deepEqual(scan(text, bytes), { entries, out, root: 'text' })
+  })
 
   it('of sitemaps is an index', () => {
     const xml = `<sitemapindex ${NS}><sitemap><loc>/s1.xml.gz</loc></sitemap></sitemapindex>`
@@ -226,6 +247,9 @@ describe('a sitemap, whole and in single bytes', () => {
 describe('what is no sitemap', () => {
   const none: Record<string, string> = {
     nothing: '',
+    'a text without addresses': 'User-agent: *\nDisallow:\n'.padEnd(20_000, '#'),
+    'a text with a line without end': `https://a/${'a'.repeat(70_000)}`,
+    'a comment without end': document('<!-- <url><loc>/a</loc></url>').replace('</urlset>', ''),
     'an application shell': '<!doctype html><html><body><div id="app"></div></body></html>',
     'much before any root': ' '.repeat(100_000),
     'one entry without end': document(`<url><loc>${'a'.repeat(ENTRY_LIMIT_CHARS)}`),

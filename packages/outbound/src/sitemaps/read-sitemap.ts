@@ -51,6 +51,10 @@ export async function readSitemap(
       if (!(await collect(scanner.write(piece)))) return
     }
     if (await collect(scanner.end())) await pass()
+  } catch (error) {
+    // It broke off: what came before is whole.
+    if (!signal.aborted) await pass()
+    throw error
   } finally {
     opened.close()
   }
