@@ -18,10 +18,10 @@ import { enqueue } from '@prepaint/pages/queue/jobs/enqueue.ts'
 import { createListener } from '@prepaint/postgres/listener.ts'
 import { systemClock } from '@prepaint/runtime/clock.ts'
 import { silentLog } from '@prepaint/runtime/log.ts'
-import { claimDeliveries } from '@prepaint/service/notifications/delivery/claim.ts'
+import { takeDeliveries } from '@prepaint/service/notifications/delivery/claim.ts'
 import { createEndpoint } from '@prepaint/service/notifications/delivery/endpoints.ts'
-import { startSender } from '@prepaint/service/notifications/delivery/sender.ts'
 import { startTestApi } from '../test/support/api.ts'
+import { startSending } from '../test/support/sending.ts'
 import { machineLine, percentile } from './figures.ts'
 import { markdownTable } from './markdown.ts'
 
@@ -65,8 +65,7 @@ const WHAT: Record<string, () => Promise<unknown>> = {
       owner.id,
       `round ${++rounds}`,
     ]),
-  'claim of deliveries': () =>
-    claimDeliveries(pool, { slots: 1, afterAccount: rounds % ACCOUNTS, byMail: true, speed: 1 }),
+  'claim of deliveries': () => takeDeliveries(pool, endpoint.id, 1),
 }
 
 console.log(`${machineLine()}; load ${loadavg()[0]!.toFixed(1)}`)
@@ -98,8 +97,8 @@ await listener.close()
 await api.close()
 
 async function measure(): Promise<Map<string, number[]>> {
-  const parts = { pool, listener, guard, vault: deps.vault, plans: DEFAULT_PLANS, clock: systemClock }
-  const sender = startSender({
+  const parts = { pool, guard, vault: deps.vault, plans: DEFAULT_PLANS, clock: systemClock }
+  const sender = startSending(listener, {
     ...parts,
     log: silentLog(),
     version: 'bench',

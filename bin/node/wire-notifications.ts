@@ -5,7 +5,7 @@ import type { Clock } from '@prepaint/runtime/clock.ts'
 import type { Log } from '@prepaint/runtime/log.ts'
 import type { Vault } from '@prepaint/service/certificates/vault/vault.ts'
 import { createMailer } from '@prepaint/service/mail/mailer.ts'
-import { startSender } from '@prepaint/service/notifications/delivery/sender.ts'
+import { Sender } from '@prepaint/service/notifications/delivery/sender.ts'
 import { Evaluation } from '@prepaint/service/notifications/incidents/evaluator.ts'
 import { readDnsState } from '@prepaint/service/sites/reachability/dns-state.ts'
 import { publishAnswer } from '@prepaint/service/sites/reachability/published-answer.ts'
@@ -28,7 +28,7 @@ export async function wireNotifications(deps: {
   const { plans, version, publicUrl, notifySpeed: speed } = config
   const mailer = config.mail === null ? null : await createMailer(config.mail, deps.log)
   // Settings with a mail server have a public URL.
-  const sender = startSender({ ...deps, plans, version, speed, mailer, publicUrl: publicUrl ?? '' })
+  const sender = new Sender({ ...deps, plans, version, speed, mailer, publicUrl: publicUrl ?? '' })
   const evaluation = new Evaluation({
     pool,
     plans,
@@ -39,10 +39,11 @@ export async function wireNotifications(deps: {
     readDns: (account, name) =>
       readDnsState({ guard, publish: (...whose) => publishAnswer(pool, ...whose) }, account, name),
   })
-  deps.tasks.add(evaluation)
+  for (const kind of [...sender.kinds, evaluation]) deps.tasks.add(kind)
   return {
     async close() {
-      await Promise.all([evaluation.close(), sender.close()])
+      await evaluation.close()
+      sender.close()
       await mailer?.close()
     },
   }

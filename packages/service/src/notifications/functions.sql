@@ -39,6 +39,9 @@ begin
                    and (of_incident is null or (select kind = any (c.kinds) is not false from incident where id = of_incident)) end;
   update delivery set state = 'cancelled'
    where id in (select id from delivery where account_id = of_account and state = 'waiting' order by id desc offset 10000);
+  -- A task for each channel sends what is due. Nodes of version 0.2.0 listen to `delivery`.
+  perform ask_task(case c.format when 'mail' then 'mail' else 'delivery' end, c.id::text, of_account)
+     from channel c where c.id in (select channel_id from delivery where event_id = made) order by c.id;
   perform pg_notify('delivery', '');
 end
 $$;
@@ -75,6 +78,58 @@ create or replace function note_live(domains integer[]) returns void language sq
     from first join domain d on d.id = first.domain_id
 $$;
 
+-- Takes what is due of a channel: an account has at most 4 attempts under way over all nodes, an endpoint 3, a failing one 1,
+-- an address 1. All rows with one lease are one attempt: an event for an endpoint, or an e-mail. Deliveries of an incident to
+-- an endpoint wait for the earlier ones; those to an address wait until the oldest has waited for `gather`.
+create or replace function take_deliveries(of_channel integer, gather interval, lease_for interval)
+returns setof claimed language plpgsql
+-- Statistics lag behind what waits: only the indexes are right, in their own order.
+set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set enable_incremental_sort = off
+as $$
+declare
+  moment constant timestamptz := clock_timestamp();
+  target record;
+  chosen bigint[];
+  unit   uuid;
+  room   integer;
+begin
+  -- The limits are exact. `claim_deliveries` of version 0.2.0 takes the same lock.
+  perform pg_advisory_xact_lock(7228, 0);
+  select c.account_id, c.format = 'mail' as is_mail,
+         case when c.format = 'mail' or c.failing_since is not null then 1 else 3 end as most
+    into target from channel c where c.id = of_channel;
+  if not found then return; end if;
+  select least(4 - count(distinct d.lease), target.most - count(distinct d.lease) filter (where d.channel_id = of_channel))
+    into room from delivery d
+   where d.account_id = target.account_id and d.lease is not null and d.due_at > moment;
+  if room <= 0 then return; end if;
+  if target.is_mail then
+    -- What was tried together is tried again together, so that a repeated e-mail is the same.
+    select case when bool_or(d.incident_id is null) then array[min(d.id) filter (where d.incident_id is null)]
+                when bool_or(d.attempts > 0) then array_agg(d.id) filter (where d.attempts > 0)
+                when min(d.created_at) <= moment - gather then array_agg(d.id) end into chosen
+      from delivery d
+     where d.channel_id = of_channel and d.state = 'waiting' and d.due_at <= moment;
+    unit := gen_random_uuid();
+  else
+    chosen := array(
+      select d.id from delivery d
+       where d.channel_id = of_channel and d.state = 'waiting' and d.due_at <= moment
+         and not exists (select from delivery o
+                          where o.channel_id = d.channel_id and o.incident_id = d.incident_id
+                            and o.state = 'waiting' and o.id < d.id)
+       order by d.due_at, d.id limit room for update skip locked);
+  end if;
+  update delivery d
+     set lease = coalesce(unit, gen_random_uuid()), due_at = moment + lease_for,
+         attempts = d.attempts + 1, last_attempt_at = moment
+   where d.id = any (chosen);
+  return query select * from claimed c where c.id = any (chosen) order by c.id;
+end
+$$;
+
+-- Of version 0.2.0, whose nodes still call it during an upgrade; nodes of this version have a task for each channel. Both
+-- count attempts by the leases of deliveries, so the limits hold. To be dropped by the release after 0.3.0.
 -- Claims deliveries for a node with `slots` free places: accounts take turns, beginning after `after_account`; an account
 -- has at most 4 attempts under way over all nodes, an endpoint 3, a failing one 1, an address 1. All rows with one lease
 -- are one attempt: an event for an endpoint, or an e-mail. Deliveries of an incident to an endpoint wait for the earlier

@@ -32,17 +32,33 @@ export type ClaimedRow = {
   confirm_round: number
 }
 
-/** For `slots` free places, of accounts after `afterAccount`. One array for each attempt, in the order of claiming. */
-export async function claimDeliveries(
-  db: Queryable,
-  of: { slots: number; afterAccount: number; byMail: boolean; speed: number },
-): Promise<ClaimedRow[][]> {
+/** What is due of a channel, within its limits. One array for each attempt, the oldest first. */
+export async function takeDeliveries(db: Queryable, channel: number, speed: number): Promise<ClaimedRow[][]> {
   const { rows } = await db.query<ClaimedRow>({
-    name: 'claim-deliveries',
-    text: `select * from claim_deliveries($1, $2, $3, $4 * interval '1 millisecond', $5 * interval '1 second')`,
-    values: [of.slots, of.afterAccount, of.byMail, GATHER_MS / of.speed, LEASE_SECONDS],
+    name: 'take-deliveries',
+    text: `select * from take_deliveries($1, $2 * interval '1 millisecond', $3 * interval '1 second')`,
+    values: [channel, GATHER_MS / speed, LEASE_SECONDS],
   })
   return [...Map.groupBy(rows, ({ lease }) => lease).values()]
+}
+
+/** Milliseconds until a delivery of the channel is due, 0 if one is. Null: none waits. */
+export async function msUntilDue(db: Queryable, channel: number, speed: number): Promise<number | null> {
+  const { rows } = await db.query<{ ms: number | null }>({
+    name: 'next-delivery',
+    text: `select (extract(epoch from min(
+                     case when c.format = 'mail' and d.incident_id is not null and d.attempts = 0
+                          then greatest(d.due_at, d.created_at + $2 * interval '1 millisecond') else d.due_at end)
+                   - clock_timestamp()) * 1000)::float8 as ms
+             from delivery d join channel c on c.id = d.channel_id
+            where d.channel_id = $1 and d.state = 'waiting'
+              and (c.format = 'mail' or not exists (
+                     select from delivery o where o.channel_id = d.channel_id and o.incident_id = d.incident_id
+                                              and o.state = 'waiting' and o.id < d.id))`,
+    values: [channel, GATHER_MS / speed],
+  })
+  const ms = rows[0]?.ms ?? null
+  return ms === null ? null : Math.max(0, ms)
 }
 
 /** After the first, second, ... failed attempt; the last one repeats. */

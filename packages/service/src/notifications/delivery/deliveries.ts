@@ -13,9 +13,6 @@ import type pg from 'pg'
 import type { z } from 'zod'
 import { ownerOfEndpoint } from './endpoints.ts'
 
-/** Wakes the nodes that send. */
-export const DELIVERY_CHANNEL = 'delivery'
-
 const KEPT_DAYS = 30
 
 export type DeliveryError = (typeof DELIVERY_ERRORS)[number]
@@ -89,7 +86,7 @@ async function insertDelivery(
 ): Promise<Delivery> {
   const refusal = await RATE.take(client, `account ${account}`)
   if (refusal !== null) throw new AppError('delivery_rate', { headers: refusal.headers })
-  const returning = `returning id, pg_notify('${DELIVERY_CHANNEL}', '')`
+  const returning = `returning id, ask_task('delivery', channel_id::text, account_id)`
   const made = await client.query<{ id: string }>(`${insert} ${returning}`, [account, of])
   const { rows } = await client.query<Delivery>(
     `select ${FIELDS} from delivery d join event e on e.id = d.event_id where d.id = $1`,

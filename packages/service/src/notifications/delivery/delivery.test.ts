@@ -17,19 +17,20 @@ import { Webhook } from 'standardwebhooks'
 import { assertAnswer, startTestApi, type TestAccount, valuesOf } from '../../../../../test/support/api.ts'
 import { until } from '../../../../../test/support/condition.ts'
 import { listening, serve } from '../../../../../test/support/loopback.ts'
+import { startSending } from '../../../../../test/support/sending.ts'
 import { nextPause } from './claim.ts'
 import { type Delivery, testEndpoint } from './deliveries.ts'
 import { createEndpoint, type Endpoint, listEndpoints } from './endpoints.ts'
-import { attemptDelivery, startSender } from './sender.ts'
+import { attemptDelivery } from './sender.ts'
 
 const guard = createAddressGuard([parseAllowedRange('127.0.0.1/32')!])
 const api = await startTestApi()
 const { pool } = api
 const listener = await createListener(api.database.connection, silentLog())
-const parts = { pool, listener, guard, vault: api.deps.vault, plans: DEFAULT_PLANS, clock: systemClock }
+const parts = { pool, guard, vault: api.deps.vault, plans: DEFAULT_PLANS, clock: systemClock }
 const of = { log: silentLog(), version: '1.2.3', speed: 100_000, mailer: null, publicUrl: '' }
 // Two nodes: each event is still sent once.
-const senders = [1, 2].map(() => startSender({ ...parts, ...of }))
+const senders = [1, 2].map(() => startSending(listener, { ...parts, ...of }))
 const closing: (() => void)[] = []
 after(async () => {
   for (const close of closing) close()

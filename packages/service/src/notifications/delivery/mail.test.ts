@@ -7,12 +7,12 @@ import { systemClock } from '@prepaint/runtime/clock.ts'
 import { silentLog } from '@prepaint/runtime/log.ts'
 import { assertAnswer, startTestApi, type TestAccount, valuesOf } from '../../../../../test/support/api.ts'
 import { until } from '../../../../../test/support/condition.ts'
+import { startSending } from '../../../../../test/support/sending.ts'
 import { startTestSmtp, type TestSmtpOptions } from '../../../../../test/support/smtp-server.ts'
 import { createMailer } from '../../mail/mailer.ts'
 import { evaluate } from '../incidents/evaluator.ts'
 import { createEndpoint } from './endpoints.ts'
 import { recordReports } from './report.ts'
-import { startSender } from './sender.ts'
 
 const PUBLIC_URL = 'https://prepaint.example'
 const smtpOptions: TestSmtpOptions = {}
@@ -27,9 +27,9 @@ const api = await startTestApi({ mailer, publicUrl: PUBLIC_URL })
 const { pool } = api
 const { column } = api.database
 const listener = await createListener(api.database.connection, silentLog())
-const parts = { pool, listener, mailer, vault: api.deps.vault, guard: createAddressGuard([]) }
+const parts = { pool, mailer, vault: api.deps.vault, guard: createAddressGuard([]) }
 const of = { publicUrl: PUBLIC_URL, plans: DEFAULT_PLANS, clock: systemClock, version: '1', speed: 200 }
-const senders = [1, 2].map(() => startSender({ ...parts, ...of, log: silentLog() }))
+const senders = [1, 2].map(() => startSending(listener, { ...parts, ...of, log: silentLog() }))
 after(async () => {
   await Promise.all(senders.map((sender) => sender.close()))
   await mailer.close()

@@ -3,26 +3,24 @@ import { Readable } from 'node:stream'
 import { type PlanCatalogue, planNamed } from '@prepaint/contract/settings/plans.ts'
 import { type AddressGuard, connectFault, plainText, readOrigin, retryAfterMs } from '@prepaint/outbound'
 import { createClient, type OriginPool, sendRequest } from '@prepaint/outbound/client'
-import type { Listener } from '@prepaint/postgres/listener.ts'
+import type { TaskKind } from '@prepaint/postgres/tasks'
 import type { Clock } from '@prepaint/runtime/clock.ts'
 import type { Log } from '@prepaint/runtime/log.ts'
-import { startWhileDue } from '@prepaint/runtime/while-due.ts'
 import { within } from '@prepaint/runtime/within.ts'
 import type pg from 'pg'
 import { channelPurpose, type Vault } from '../../certificates/vault/vault.ts'
 import type { Mailer } from '../../mail/mailer.ts'
 import { linkToken, secretOf } from './addresses.ts'
-import { type Attempt, type ClaimedRow, claimDeliveries, storeAttempt } from './claim.ts'
-import { DELIVERY_CHANNEL, type DeliveryError } from './deliveries.ts'
+import { type Attempt, type ClaimedRow, msUntilDue, storeAttempt, takeDeliveries } from './claim.ts'
+import type { DeliveryError } from './deliveries.ts'
 import { letterOf, slackText } from './letters.ts'
 
 const AT_ONCE = 32
-const POLL_MS = 1_000
-const LEAST_POLL_MS = 20
+/** Pause of a channel that has something due and no room for it. */
+const HELD_UP_MS = 250
 
-type SenderDeps = {
+export type SenderParts = {
   pool: pg.Pool
-  listener: Pick<Listener, 'on'>
   guard: AddressGuard
   vault: Vault
   plans: PlanCatalogue
@@ -37,77 +35,84 @@ type SenderDeps = {
 }
 
 /**
- * Sends deliveries of the fleet. No transaction is open while a receiver is awaited. At `close`, attempts that are under
- * way are given up, and repeated by another node or the next start.
+ * Sends deliveries of the fleet: a task for each channel, of the kind `delivery` for endpoints and `mail` for addresses, asked
+ * for by `record_event`. No transaction is open while a receiver is awaited. Attempts that are under way when the node
+ * closes are given up, and repeated when their lease ends.
  */
-export function startSender(deps: SenderDeps): { close(): Promise<void> } {
-  const { pool, listener, guard, log, speed, mailer } = deps
-  const client = createClient(guard, { connectTimeoutMs: CONNECT_MS })
-  const closing = new AbortController()
-  const running = new Set<Promise<void>>()
-  let lastAccount = 0
+export class Sender {
+  /** `mail` only if there is an SMTP server. */
+  readonly kinds: readonly TaskKind[]
+  readonly #parts: SenderParts
+  readonly #client: OriginPool
 
-  const loop = startWhileDue(Math.max(LEAST_POLL_MS, POLL_MS / speed), claim, (error) =>
-    log.warn({ err: error }, 'deliveries could not be claimed'),
-  )
-  listener.on(DELIVERY_CHANNEL, loop.wake)
+  constructor(parts: SenderParts) {
+    this.#parts = parts
+    this.#client = createClient(parts.guard, { connectTimeoutMs: CONNECT_MS })
+    const endpoints = this.#kind('delivery', `c.format <> 'mail'`)
+    this.kinds = parts.mailer === null ? [endpoints] : [endpoints, this.#kind('mail', `c.format = 'mail'`)]
+  }
 
-  async function claim(): Promise<boolean> {
-    const slots = AT_ONCE - running.size
-    if (slots === 0 || closing.signal.aborted) return false
-    const of = { slots, afterAccount: lastAccount, byMail: mailer !== null, speed }
-    const claimed = await claimDeliveries(pool, of)
-    // After the last account, the first has its turn again.
-    const isTurn = lastAccount > 0
-    lastAccount = claimed.at(-1)?.[0]?.account_id ?? 0
-    for (const rows of claimed) {
-      const run = send(rows)
-        .catch((error: unknown) => log.warn({ err: error }, 'the result of a delivery was not stored'))
-        .finally(() => {
-          running.delete(run)
-          loop.wake()
-        })
-      running.add(run)
+  /** Call when no task runs any more. */
+  close(): void {
+    this.#client.close()
+  }
+
+  #kind(name: string, condition: string): TaskKind {
+    return {
+      name,
+      slots: AT_ONCE,
+      perAccount: 4,
+      faultMessage: 'deliveries could not be sent',
+      subjects: `
+        select c.id as key, c.account_id, now() as due_at from channel c
+         where ${condition} and exists (select from delivery d where d.channel_id = c.id and d.state = 'waiting')`,
+      run: ({ key }, signal) => this.#sendDue(Number(key), signal),
     }
-    return claimed.length > 0 || isTurn
   }
 
-  async function send(rows: readonly ClaimedRow[]): Promise<void> {
+  /** One round of attempts, so that the accounts take turns. */
+  async #sendDue(channel: number, signal: AbortSignal): Promise<number | null> {
+    const { pool, speed } = this.#parts
+    const attempts = await takeDeliveries(pool, channel, speed)
+    await Promise.all(attempts.map((rows) => this.#send(rows, signal)))
+    signal.throwIfAborted()
+    const nextMs = await msUntilDue(pool, channel, speed)
+    // Due, and not taken: the account is at its limit, or a node that died had it.
+    const isHeldUp = attempts.length === 0 && nextMs !== null
+    return isHeldUp ? Math.max(nextMs, HELD_UP_MS / Math.min(speed, 10)) : nextMs
+  }
+
+  async #send(rows: readonly ClaimedRow[], signal: AbortSignal): Promise<void> {
+    const { pool, log, speed } = this.#parts
     const [first] = rows as [ClaimedRow]
-    const attempt = await (first.format === 'mail' ? mail(deps, rows) : post(first)).catch(
-      (error: unknown) => {
-        log.error({ err: error }, 'a delivery could not be sent from this node')
-        return { end: 'retry' } as const
-      },
-    )
+    const attempt = await (first.format === 'mail'
+      ? mail(this.#parts, rows)
+      : this.#post(first, signal)
+    ).catch((error: unknown) => {
+      log.error({ err: error }, 'a delivery could not be sent from this node')
+      return { end: 'retry' } as const
+    })
     // The lease ends, and another node sends it.
-    if (closing.signal.aborted && attempt.end === 'retry') return
-    await storeAttempt(pool, rows, attempt, speed)
+    if (signal.aborted && attempt.end === 'retry') return
+    await storeAttempt(pool, rows, attempt, speed).catch((error: unknown) =>
+      log.warn({ err: error }, 'the result of a delivery was not stored'),
+    )
   }
 
-  async function post(row: ClaimedRow): Promise<Attempt> {
-    const { plans, vault, clock, version } = deps
+  async #post(row: ClaimedRow, signal: AbortSignal): Promise<Attempt> {
+    const { plans, vault, clock, version } = this.#parts
     const isAsked = row.type === 'endpoint.test' || row.replay_of !== null
     const isOn = row.channel_state === 'confirmed' || isAsked
     if (!planNamed(plans, row.plan).webhooks || !isOn) return { end: 'cancelled' }
     const secret = vault.open(channelPurpose(row.channel_id), row.key_sealed!)
-    const around = { userAgent: `Prepaint/${version}`, nowMs: clock.nowMs, signal: closing.signal }
-    return attemptDelivery(client, row, { secret, ...around })
-  }
-
-  return {
-    async close() {
-      closing.abort(new Error('the node is shutting down'))
-      await loop.close()
-      await Promise.all(running)
-      client.close()
-    },
+    const around = { userAgent: `Prepaint/${version}`, nowMs: clock.nowMs, signal }
+    return attemptDelivery(this.#client, row, { secret, ...around })
   }
 }
 
 /** One e-mail for the claimed rows of one address, oldest first. */
 async function mail(
-  { pool, vault, publicUrl, mailer }: Pick<SenderDeps, 'pool' | 'vault' | 'publicUrl' | 'mailer'>,
+  { pool, vault, publicUrl, mailer }: Pick<SenderParts, 'pool' | 'vault' | 'publicUrl' | 'mailer'>,
   rows: readonly ClaimedRow[],
 ): Promise<Attempt> {
   const [{ channel_id: id, type, address: to, channel_state: state, confirm_round: round }] = rows as [
