@@ -41,7 +41,12 @@ try {
   const transactions = (after.transactions - before.transactions) / minutes
   console.log(`${new Date().toISOString().slice(0, 10)}, ${machineLine()}\n`)
   console.log(`${transactions.toFixed(0)} transactions and ${statements.toFixed(0)} statements a minute\n`)
-  console.log(markdownTable(['statement', 'a minute'], kinds.map(([kind, count]) => [kind, count.toFixed(1)])))
+  console.log(
+    markdownTable(
+      ['statement', 'a minute'],
+      kinds.map(([kind, count]) => [kind, count.toFixed(1)]),
+    ),
+  )
 } finally {
   await server.close()
   await clearDataDir(dataDir)
@@ -55,5 +60,8 @@ async function read(): Promise<{ transactions: number; statements: Map<string, n
     )
     return Number(rows[0]!.count)
   })
-  return { transactions, statements: new Map(JSON.parse(readFileSync(counted, 'utf8')) as [string, number][]) }
+  return {
+    transactions,
+    statements: new Map(JSON.parse(readFileSync(counted, 'utf8')) as [string, number][]),
+  }
 }
