@@ -1,13 +1,13 @@
-import { firstProblem } from '@prepaint/api/http/validation.ts'
 import { AppError } from '@prepaint/contract/errors.ts'
 import type { PagePath } from '@prepaint/contract/ids.ts'
-import { domainSettingsPatchSchema } from '@prepaint/contract/settings/domain-settings.ts'
+import { firstProblem } from '@prepaint/contract/validation.ts'
 import { findJob } from '@prepaint/pages/queue/jobs/find-job.ts'
 import { checkDevices } from '@prepaint/pages/queue/upkeep/device-checks.ts'
 import { devicesView } from '@prepaint/pages/store/device-pages.ts'
 import { transaction } from '@prepaint/postgres/transaction.ts'
 import { findAccount } from '@prepaint/service/accounts/accounts.ts'
 import { createVault } from '@prepaint/service/certificates/vault/vault.ts'
+import { checkedSettingsPatch } from '@prepaint/service/sites/checked-rules.ts'
 import { createDomain, deleteDomain, updateDomain } from '@prepaint/service/sites/domain-changes.ts'
 import { type DomainWithSettings, listAllDomains, listDomains } from '@prepaint/service/sites/domains.ts'
 import { type Commands, defineCommand, UsageError } from '../command-line/command.ts'
@@ -114,9 +114,9 @@ const domainSet = defineCommand({
 function parseSettings(raw: string) {
   let json = parseJsonOption('settings', raw)
   if (isWrapped(json)) json = json.settings
-  const parsed = domainSettingsPatchSchema.safeParse(json)
+  const parsed = checkedSettingsPatch.safeParse(json)
   if (parsed.success) return parsed.data
-  throw new UsageError(`--settings: ${firstProblem(domainSettingsPatchSchema, json, 'JSON') ?? 'not valid'}`)
+  throw new UsageError(`--settings: ${firstProblem(checkedSettingsPatch, json, 'JSON') ?? 'not valid'}`)
 }
 
 /** The body of `PUT /api/domains/:domain` is accepted as well. */

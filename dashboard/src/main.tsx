@@ -1,3 +1,4 @@
+import './zod-without-eval.ts'
 import './styles.ts'
 
 import { MantineProvider } from '@mantine/core'

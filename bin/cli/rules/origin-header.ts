@@ -1,8 +1,8 @@
-import { firstProblem } from '@prepaint/api/http/validation.ts'
 import {
   domainSettingsPatchSchema,
   type GivenOriginHeaders,
 } from '@prepaint/contract/settings/domain-settings.ts'
+import { firstProblem } from '@prepaint/contract/validation.ts'
 import { ownerOfDomain } from '@prepaint/service/accounts/keys.ts'
 import { createVault } from '@prepaint/service/certificates/vault/vault.ts'
 import { updateWithNotes } from '@prepaint/service/sites/domain-changes.ts'

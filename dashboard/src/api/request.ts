@@ -1,3 +1,8 @@
+import type { errorSchema } from '@prepaint/contract/api/error.ts'
+import type { Problem } from '@prepaint/contract/problem.ts'
+import type { z } from 'zod'
+
+type ErrorAnswer = z.infer<typeof errorSchema>
 type LineError = { line: number; error: string }
 
 export class ApiError extends Error {
@@ -5,12 +10,19 @@ export class ApiError extends Error {
   readonly status: number
   /** Of a list or file of which lines were refused. */
   readonly lines: readonly LineError[]
+  /** The fields of the request that were refused. */
+  readonly problems: readonly Problem[]
 
-  constructor(status: number, message: string, lines: readonly LineError[] = []) {
+  constructor(
+    status: number,
+    message: string,
+    { lines = [], problems = [] }: Pick<Partial<ErrorAnswer>, 'lines' | 'problems'> = {},
+  ) {
     super(message)
     this.name = 'ApiError'
     this.status = status
     this.lines = lines
+    this.problems = problems
   }
 }
 
@@ -36,16 +48,15 @@ export async function requestWithTag<Answer>(
 ): Promise<{ answer: Answer; etag: string }> {
   const { body, csv, ifMatch, signal } = options
   const before = renewals.count
-  const response = await fetch(path, {
-    method,
-    ...(signal && { signal }),
-    headers: {
-      ...(body !== undefined && { 'content-type': 'application/json' }),
-      ...(csv !== undefined && { 'content-type': 'text/csv' }),
-      ...(ifMatch !== undefined && { 'if-match': ifMatch }),
-    },
-    ...((body ?? csv) !== undefined && { body: csv ?? JSON.stringify(body) }),
-  }).catch((error: unknown) => {
+  const headers: Record<string, string> = {}
+  if (body !== undefined) headers['content-type'] = 'application/json'
+  if (csv !== undefined) headers['content-type'] = 'text/csv'
+  if (ifMatch !== undefined) headers['if-match'] = ifMatch
+  const init: RequestInit = { method, headers }
+  if (signal !== undefined) init.signal = signal
+  if (csv !== undefined) init.body = csv
+  else if (body !== undefined) init.body = JSON.stringify(body)
+  const response = await fetch(path, init).catch((error: unknown) => {
     if (signal?.aborted === true) throw error
     throw new ApiError(
       0,
@@ -57,10 +68,13 @@ export async function requestWithTag<Answer>(
   if (response.ok) return { answer: answer as Answer, etag: response.headers.get('etag') ?? '' }
   if (response.status === 401 && method === 'GET') {
     await renewals.settled()
-    if (renewals.count !== before) return requestWithTag(method, path, { ...(signal && { signal }) })
+    if (renewals.count !== before) return requestWithTag(method, path, { signal })
   }
-  const { lines = [] } = (answer ?? {}) as { lines?: LineError[] }
-  throw new ApiError(response.status, errorText(response.status, answer), lines)
+  throw new ApiError(
+    response.status,
+    errorText(response.status, answer),
+    (answer ?? {}) as Partial<ErrorAnswer>,
+  )
 }
 
 function parsed(text: string): unknown {

@@ -1,3 +1,5 @@
+import { type Problem, type ProblemPath, problemText } from './problem.ts'
+
 /** All errors that clients of the HTTP interface see. The texts are part of the contract. */
 const PUBLIC_ERRORS = {
   missing_domain_fields: { status: 400, text: 'Missing required fields: custom_domain, origin_url' },
@@ -85,6 +87,8 @@ export type ErrorCode = keyof typeof PUBLIC_ERRORS
 type Details = ErrorOptions & {
   word?: string
   fields?: Record<string, unknown>
+  /** The fields of the request that are refused. */
+  problems?: readonly Problem[]
   headers?: Record<string, string>
   /** For the log only. */
   detail?: string
@@ -95,6 +99,7 @@ export class AppError extends Error {
   readonly code: ErrorCode
   readonly word: string
   readonly fields: Record<string, unknown>
+  readonly problems: readonly Problem[]
   readonly headers: Record<string, string>
 
   constructor(code: ErrorCode, details: Details = {}) {
@@ -103,8 +108,15 @@ export class AppError extends Error {
     this.code = code
     this.word = details.word ?? ''
     this.fields = details.fields ?? {}
+    this.problems = details.problems ?? []
     this.headers = details.headers ?? {}
   }
+}
+
+/** A field of the request is refused. The text is a sentence that starts with the field. */
+export function invalidField(path: ProblemPath, message: string, options: ErrorOptions = {}): AppError {
+  const problem = { path, message }
+  return new AppError('invalid_field', { ...options, word: problemText(problem), problems: [problem] })
 }
 
 type PublicError = {
@@ -118,7 +130,9 @@ export function publicError(error: unknown): PublicError {
   const known = error instanceof AppError ? error : new AppError('internal')
   const { status, text } = PUBLIC_ERRORS[known.code]
   const words = typeof text === 'string' ? text : text(known.word)
-  return { status, body: { error: words, ...known.fields }, headers: known.headers }
+  const body: PublicError['body'] = { error: words, ...known.fields }
+  if (known.problems.length > 0) body['problems'] = known.problems
+  return { status, body, headers: known.headers }
 }
 
 /** For the `default` of a switch over a union: a new member fails to compile. */

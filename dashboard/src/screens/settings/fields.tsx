@@ -10,6 +10,7 @@ import {
   TextInput,
 } from '@mantine/core'
 import type { UseFormReturnType } from '@mantine/form'
+import { VIEWPORT_SIDE } from '@prepaint/contract/rules/schema.ts'
 import { Link } from 'wouter'
 
 import type { DomainWithSettings } from '../../api/types.ts'
@@ -17,7 +18,7 @@ import { count } from '../../format.ts'
 import { Section } from '../../parts/page.tsx'
 import { domainPath } from '../../route-map.ts'
 import { Phones } from './phones.tsx'
-import { VIEWPORT_SIDE } from './problems.ts'
+import { AHEAD_PERCENT, WAIT_SECONDS } from './problems.ts'
 import { CrawlerRows, RuleRows } from './rows.tsx'
 import { TryRules } from './try-rules.tsx'
 import { aheadPerDay, type SettingsForm } from './values.ts'
@@ -126,8 +127,7 @@ function Freshness({ form, domain }: { form: Form; domain: DomainWithSettings })
         <NumberInput
           label="Longest wait of a crawler, in seconds"
           description="For a render and then for your server. After that, a crawler gets the last good copy or an error 504."
-          min={1}
-          max={300}
+          {...WAIT_SECONDS}
           {...form.getInputProps('crawlerWaitSeconds')}
         />
         <Toggle
@@ -138,8 +138,7 @@ function Freshness({ form, domain }: { form: Form; domain: DomainWithSettings })
         <NumberInput
           label="Refresh stale pages early, in percent of the month's renders"
           description={`Before the next crawler visit, recently visited pages first. At most ${count(aheadPerDay(domain, form.values.aheadPercent))} renders a day; 0 turns it off.`}
-          min={0}
-          max={100}
+          {...AHEAD_PERCENT}
           {...form.getInputProps('aheadPercent')}
         />
       </Stack>

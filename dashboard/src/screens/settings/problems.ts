@@ -1,44 +1,65 @@
+import { fieldName, type Problem, type ProblemPath } from '@prepaint/contract/problem.ts'
+import { seconds } from '@prepaint/contract/rules/schema.ts'
 import {
-  type BrowserForm,
-  type CrawlersForm,
-  DAY_SECONDS,
-  fieldsOf,
-  HOUR_SECONDS,
-  lines,
-  type SettingsForm,
-  seconds,
-  words,
-} from './values.ts'
+  domainSettingsPatchSchema,
+  domainSettingsSchema,
+} from '@prepaint/contract/settings/domain-settings.ts'
+import { problemsOf } from '@prepaint/contract/validation.ts'
+import { count } from '../../format.ts'
+import { DAY_SECONDS, fieldsOf, HOUR_SECONDS, lines, type SettingsForm, settingsOf, words } from './values.ts'
 
-/** As on the server. */
-export const MAX_RULES = 200
-export const MAX_PATTERNS = 100
-const MAX_PATTERN_CHARS = 100
-const MAX_QUERY_NAMES = 100
-const MAX_AGE_SECONDS = 10 * 366 * DAY_SECONDS
-export const VIEWPORT_SIDE = { min: 200, max: 4_000 }
+const { crawler_wait_seconds: wait, refresh_ahead_percent: ahead } = domainSettingsSchema.shape
 
+/** Limits of numbers, for inputs. */
+export const WAIT_SECONDS = limitsOf(wait)
+export const AHEAD_PERCENT = limitsOf(ahead)
+
+function limitsOf({ minValue, maxValue }: { minValue: number | null; maxValue: number | null }) {
+  return { min: minValue ?? 0, max: maxValue ?? Number.MAX_SAFE_INTEGER }
+}
+
+/** Lifetimes are typed in hours or days, and sent in seconds. */
+const LIFETIMES = [
+  { field: 'freshHours', setting: 'fresh_seconds', unit: HOUR_SECONDS },
+  { field: 'staleHours', setting: 'stale_seconds', unit: HOUR_SECONDS },
+  { field: 'keepDays', setting: 'keep_seconds', unit: DAY_SECONDS },
+] as const
+
+/** The problems of a form before it is sent, by field. */
 export function settingsProblems(
   form: SettingsForm,
   originProblem: (origin: string) => string | null,
 ): Record<string, string> {
-  const problems: Record<string, string | null> = {
-    origin: originProblem(form.origin),
-    freshHours: ageProblem(form.freshHours, HOUR_SECONDS),
-    staleHours: ageProblem(form.staleHours, HOUR_SECONDS),
-    keepDays: ageProblem(form.keepDays, DAY_SECONDS),
-    crawlerWaitSeconds: isWhole(form.crawlerWaitSeconds, 1, 300)
-      ? null
-      : 'Enter a whole number from 1 to 300',
-    aheadPercent: isWhole(form.aheadPercent, 0, 100) ? null : 'Enter a whole number from 0 to 100',
-    queryNames: form.query === 'list' ? namesProblem(words(form.queryNames)) : null,
-    ...crawlerProblems(form.crawlers),
-    ...browserProblems(form.visitor),
-    ...Object.fromEntries(form.rules.map(({ json }, at) => [`rules.${at}.json`, jsonProblem(json)])),
+  const problems: Record<string, string> = {}
+  // Rules that cannot be parsed cannot be sent; the others are checked when these are mended.
+  const ruleProblems = form.rules.map(({ json }) => jsonProblem(json))
+  const canSendRules = ruleProblems.every((problem) => problem === null)
+  const settings = settingsOf(canSendRules ? form : { ...form, rules: [] })
+  for (const { path, message } of problemsOf(domainSettingsPatchSchema, settings)) {
+    const shown = shownProblem({ path: ['settings', ...path], message }, form)
+    if (shown !== null) problems[shown.field] ??= shown.text
   }
-  return Object.fromEntries(
-    Object.entries(problems).filter((entry): entry is [string, string] => entry[1] !== null),
-  )
+  ruleProblems.forEach((problem, at) => {
+    if (problem !== null) problems[`rules.${at}.json`] = problem
+  })
+  for (const field of [
+    'freshHours',
+    'staleHours',
+    'keepDays',
+    'crawlerWaitSeconds',
+    'aheadPercent',
+  ] as const) {
+    if (form[field] === '') problems[field] = 'Enter a number'
+  }
+  if (form.query === 'list' && words(form.queryNames).length === 0) {
+    problems['queryNames'] = 'Enter at least one parameter, or choose “None”'
+  }
+  const { width, height } = form.visitor
+  if (width === '' && height !== '') problems['visitor.width'] = 'Enter both sides, or neither'
+  if (height === '' && width !== '') problems['visitor.height'] = 'Enter both sides, or neither'
+  const origin = originProblem(form.origin)
+  if (origin !== null) problems['origin'] = origin
+  return problems
 }
 
 function jsonProblem(json: string): string | null {
@@ -50,103 +71,59 @@ function jsonProblem(json: string): string | null {
   }
 }
 
-function crawlerProblems({ added, removed }: CrawlersForm): Record<string, string | null> {
-  const patterns = lines(removed)
-  const wrong = patterns.find((pattern) => patternProblem(pattern) !== null)
-  return {
-    ...Object.fromEntries(
-      added.map(({ pattern }, at) => [`crawlers.added.${at}.pattern`, patternProblem(pattern.trim())]),
-    ),
-    'crawlers.removed':
-      patterns.length > MAX_PATTERNS
-        ? `Enter at most ${MAX_PATTERNS}`
-        : wrong === undefined
-          ? null
-          : `${wrong}: ${patternProblem(wrong)}`,
+type ShownProblem = { field: string; text: string }
+
+/** Where the form shows a problem of the request that saves it, and how; null: nowhere. */
+export function shownProblem({ path, message }: Problem, form: SettingsForm): ShownProblem | null {
+  const [part, setting, ...rest] = path
+  if (part === 'origin_url') return { field: 'origin', text: message }
+  if (part !== 'settings') return null
+  const [at, ...within] = rest
+  switch (setting) {
+    case 'rules':
+      if (typeof at !== 'number') return null
+      return { field: `rules.${at}.json`, text: `${fieldName(within)} ${message}`.trim() }
+    case 'query':
+      return { field: 'queryNames', text: ofEntry(words(form.queryNames), at, message) }
+    case 'crawlers':
+      return crawlerProblem(rest, message, form)
+    case 'render': {
+      const field = VISITOR_FIELDS[fieldName(rest)]
+      return field === undefined ? null : { field, text: message }
+    }
+    case 'crawler_wait_seconds':
+      return { field: 'crawlerWaitSeconds', text: message }
+    case 'refresh_ahead_percent':
+      return { field: 'aheadPercent', text: message }
+    default: {
+      const lifetime = LIFETIMES.find((one) => one.setting === setting)
+      if (lifetime === undefined) return null
+      const most = count(Math.floor((seconds.maxValue ?? 0) / lifetime.unit))
+      return { field: lifetime.field, text: `Enter a number from 0 to ${most}` }
+    }
   }
 }
 
-function patternProblem(pattern: string): string | null {
-  if (pattern.replaceAll('*', '').trim().length < 3) return 'Enter at least 3 characters other than *'
-  if (pattern.length > MAX_PATTERN_CHARS) return `Enter at most ${MAX_PATTERN_CHARS} characters`
-  return /^[\x20-\x7e]*$/.test(pattern) ? null : 'Use only printable ASCII characters'
+const VISITOR_FIELDS: Record<string, string> = {
+  user_agent: 'visitor.userAgent',
+  viewport: 'visitor.width',
+  'viewport.width': 'visitor.width',
+  'viewport.height': 'visitor.height',
+  locale: 'visitor.locale',
+  time_zone: 'visitor.timeZone',
 }
 
-function browserProblems(form: BrowserForm): Record<string, string | null> {
-  const { userAgent, width, height, locale, timeZone } = form
-  return {
-    'visitor.userAgent':
-      userAgent.length > 500
-        ? 'Enter at most 500 characters'
-        : /^[\x20-\x7e]*$/.test(userAgent)
-          ? null
-          : 'Use only printable ASCII characters',
-    'visitor.width': sideProblem(width, height),
-    'visitor.height': sideProblem(height, width),
-    'visitor.locale':
-      locale.trim() === '' || /^[a-z]{2,3}(-[a-z0-9]{2,8})*$/i.test(locale.trim())
-        ? null
-        : 'Enter a language tag, such as de-CH',
-    'visitor.timeZone': isZone(timeZone.trim()) ? null : 'Enter a time zone, such as Europe/Zurich',
+function crawlerProblem(path: ProblemPath, message: string, form: SettingsForm): ShownProblem | null {
+  const [list, at] = path
+  if (list === 'add' && typeof at === 'number') {
+    return { field: `crawlers.added.${at}.pattern`, text: message }
   }
+  if (list !== 'remove') return null
+  return { field: 'crawlers.removed', text: ofEntry(lines(form.crawlers.removed), at, message) }
 }
 
-function sideProblem(side: number | string, other: number | string): string | null {
-  if (side === '') return other === '' ? null : 'Enter both sides, or neither'
-  const { min, max } = VIEWPORT_SIDE
-  return isWhole(side, min, max) ? null : `Enter a whole number from ${min} to ${max}`
-}
-
-function isZone(name: string): boolean {
-  if (name === '') return true
-  try {
-    return new Intl.DateTimeFormat('en', { timeZone: name }) !== null && /^[a-z]/i.test(name)
-  } catch {
-    return false
-  }
-}
-
-function namesProblem(names: readonly string[]): string | null {
-  if (names.length === 0) return 'Enter at least one parameter, or choose “None”'
-  return names.length > MAX_QUERY_NAMES ? `Enter at most ${MAX_QUERY_NAMES}` : null
-}
-
-function isWhole(value: number | string, min: number, max: number): boolean {
-  const number = Number(value)
-  return value !== '' && Number.isInteger(number) && min <= number && number <= max
-}
-
-function ageProblem(value: number | string, unit: number): string | null {
-  if (value === '' || !Number.isFinite(Number(value)) || Number(value) < 0) return 'Enter a number, 0 or more'
-  return seconds(value, unit) > MAX_AGE_SECONDS ? 'Enter at most ten years' : null
-}
-
-const FIELDS: readonly (readonly [RegExp, string])[] = [
-  [/^origin_url$/, 'origin'],
-  [/^settings\.fresh_seconds$/, 'freshHours'],
-  [/^settings\.stale_seconds$/, 'staleHours'],
-  [/^settings\.keep_seconds$/, 'keepDays'],
-  [/^settings\.crawler_wait_seconds$/, 'crawlerWaitSeconds'],
-  [/^settings\.refresh_ahead_percent$/, 'aheadPercent'],
-  [/^settings\.query(\[\d+\])?$/, 'queryNames'],
-  [/^settings\.crawlers\.add\[(\d+)\](\.pattern)?$/, 'crawlers.added.$1.pattern'],
-  [/^settings\.crawlers\.remove(\[\d+\])?$/, 'crawlers.removed'],
-  [/^settings\.render\.user_agent$/, 'visitor.userAgent'],
-  [/^settings\.render\.viewport(\.width)?$/, 'visitor.width'],
-  [/^settings\.render\.viewport\.height$/, 'visitor.height'],
-  [/^settings\.render\.locale$/, 'visitor.locale'],
-  [/^settings\.render\.time_zone$/, 'visitor.timeZone'],
-]
-
-/** The field that a server error is about; null: none. */
-export function problemOfServer(message: string): { field: string; problem: string } | null {
-  const origin = /^Invalid origin URL: (.*)$/.exec(message)
-  if (origin !== null) return { field: 'origin', problem: origin[1]! }
-  const [, at, ofRule = ''] = /^settings\.rules\[(\d+)\]\.?(.*)$/.exec(message) ?? []
-  if (at !== undefined) return { field: `rules.${at}.json`, problem: ofRule.trim() }
-  const [, name = '', problem = ''] = /^(\S+) (.+)$/.exec(message) ?? []
-  for (const [pattern, field] of FIELDS) {
-    if (pattern.test(name)) return { field: name.replace(pattern, field), problem }
-  }
-  return null
+/** Of a text with several entries: names the one that is wrong. */
+function ofEntry(entries: readonly string[], at: string | number | undefined, message: string): string {
+  const entry = typeof at === 'number' ? entries[at] : undefined
+  return entry === undefined ? message : `${entry}: ${message}`
 }

@@ -6,7 +6,7 @@ import { useState } from 'react'
 import { useLocation } from 'wouter'
 import type { z } from 'zod'
 import { domainQuery, domainsQuery, domainUrl } from '../../api/queries.ts'
-import { messageOf, request } from '../../api/request.ts'
+import { ApiError, request } from '../../api/request.ts'
 import type { DomainWithSettings } from '../../api/types.ts'
 import { count } from '../../format.ts'
 import { ConfirmDialog } from '../../parts/dialog.tsx'
@@ -20,7 +20,7 @@ import { Versions } from '../site-files/versions.tsx'
 import { SettingsSections } from './fields.tsx'
 import { OriginAccess } from './origin-access.tsx'
 import { OwnCertificate } from './own-certificate.tsx'
-import { problemOfServer, settingsProblems } from './problems.ts'
+import { settingsProblems, shownProblem } from './problems.ts'
 import { formOf, type SettingsForm, settingsOf } from './values.ts'
 
 export default function DomainSettings({ domain }: { domain: DomainWithSettings }) {
@@ -112,15 +112,17 @@ function useSettingsForm(domain: DomainWithSettings) {
     validate: (values) => settingsProblems(values, (origin) => originProblem(origin, name)),
   })
   const save = useMutation({
-    mutationFn: (values: SettingsForm) =>
-      request<Saved>('PUT', domainUrl(name), {
+    mutationFn: (values: SettingsForm) => {
+      const origin = values.origin.trim()
+      return request<Saved>('PUT', domainUrl(name), {
         body: {
           // Sent only if changed: the server connects to the origin, which is slow and can fail.
-          ...(values.origin.trim() !== domain.origin_url && { origin_url: values.origin.trim() }),
+          origin_url: origin === domain.origin_url ? undefined : origin,
           is_active: values.isActive,
           settings: settingsOf(values),
         },
-      }),
+      })
+    },
     onSuccess: async ({ domain: saved }) => {
       queries.setQueryData(domainQuery(name).queryKey, saved)
       const values = formOf(saved)
@@ -130,11 +132,12 @@ function useSettingsForm(domain: DomainWithSettings) {
       notifyDone('Saved. The settings apply from the next request.')
       await queries.invalidateQueries({ queryKey: domainsQuery.queryKey, exact: true })
     },
-    onError: (error) => {
-      const found = problemOfServer(messageOf(error))
-      if (found === null) return
-      form.setFieldError(found.field, found.problem)
-      form.getInputNode(found.field)?.focus()
+    onError: (error, values) => {
+      const problems = error instanceof ApiError ? error.problems : []
+      const shown = problems.flatMap((problem) => shownProblem(problem, values) ?? [])
+      for (const { field, text } of shown.toReversed()) form.setFieldError(field, text)
+      const [first] = shown
+      if (first !== undefined) form.getInputNode(first.field)?.focus()
     },
   })
   return { form, save }

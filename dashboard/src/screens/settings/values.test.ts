@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { firstProblem } from '@prepaint/api/http/validation.ts'
+import { MAX_RULES } from '@prepaint/contract/rules/schema.ts'
 import {
   DEFAULT_DOMAIN_SETTINGS,
   domainSettingsPatchSchema,
+  MAX_PATTERNS,
 } from '@prepaint/contract/settings/domain-settings.ts'
+import { problemsOf as problemsOfSchema } from '@prepaint/contract/validation.ts'
 import { z } from 'zod'
 import type { DomainWithSettings, Settings } from '../../api/types.ts'
-import { problemOfServer, settingsProblems } from './problems.ts'
+import { settingsProblems, shownProblem } from './problems.ts'
 import { ruleSentence } from './rule-sentence.ts'
 import { aheadPerDay, fieldsOf, formOf, type Rule, settingsOf, withField } from './values.ts'
 
@@ -77,18 +79,55 @@ describe('the settings form', () => {
       ...{ query: 'list', queryNames: ' ' },
       rules: ['{}', '{', '[]'].map((json) => ({ key: json, json })),
       crawlers: { added: [{ key: 'a', pattern: 'x*', category: 'ai' }], removed: 'abc\nx' },
-      visitor: { userAgent: 'ü', width: 199, height: '', locale: '-', timeZone: 'Mars' },
+      visitor: { userAgent: 'ü', width: 200, height: '', locale: '-', timeZone: 'Mars' },
     })
     assert.deepEqual(Object.keys(found).sort(), [
       ...['crawlers.added.0.pattern', 'crawlers.removed', 'freshHours', 'queryNames', 'rules.1.json'],
       ...['rules.2.json', 'staleHours', 'visitor.height', 'visitor.locale', 'visitor.timeZone'],
-      ...['visitor.userAgent', 'visitor.width'],
+      'visitor.userAgent',
     ])
+  })
+
+  it('names the entry of a list that is wrong', () => {
+    const crawlers = { added: [], removed: 'abc\nx' }
+    assert.deepEqual(problemsOf({ crawlers }), {
+      'crawlers.removed': 'x: must have 3 characters other than *',
+    })
+    const long = 'p'.repeat(201)
+    assert.deepEqual(problemsOf({ query: 'list', queryNames: `page ${long}` }), {
+      queryNames: `${long}: must have at most 200 characters`,
+    })
+  })
+
+  it('takes the sides of a viewport at their limits, and no other', () => {
+    const problems = (width: number, height: number) =>
+      Object.keys(problemsOf({ visitor: { ...formOf(domainWith({})).visitor, width, height } }))
+    assert.deepEqual(problems(200, 4_000), [])
+    assert.deepEqual(problems(199, 4_001), ['visitor.width', 'visitor.height'])
+  })
+
+  it('takes at most as many rules and crawlers as the server', () => {
+    const rules = (size: number) =>
+      Array.from({ length: size }, (_, at) => ({ key: `${at}`, json: '{"path":"/a","action":"pass"}' }))
+    const removed = (size: number) => Array.from({ length: size }, (_, at) => `crawler ${at}`).join('\n')
+    assert.deepEqual(problemsOf({ rules: rules(MAX_RULES) }), {})
+    assert.deepEqual(problemsOf({ crawlers: { added: [], removed: removed(MAX_PATTERNS) } }), {})
+    assert.deepEqual(problemsOf({ crawlers: { added: [], removed: removed(MAX_PATTERNS + 1) } }), {
+      'crawlers.removed': `must have at most ${MAX_PATTERNS} entries`,
+    })
+  })
+
+  it('names the field of a rule that is wrong', () => {
+    const rules = ['{"path":"/a","action":"pass"}', '{"path":"b","action":"pass"}'].map((json) => ({
+      key: json,
+      json,
+    }))
+    assert.deepEqual(problemsOf({ rules }), { 'rules.1.json': 'path must start with /' })
   })
 
   it('allows at most ten years, like the server', () => {
     assert.deepEqual(problemsOf({ keepDays: 3_660 }), {})
-    assert.deepEqual(problemsOf({ keepDays: 3_661 }), { keepDays: 'Enter at most ten years' })
+    assert.deepEqual(problemsOf({ keepDays: 3_661 }), { keepDays: 'Enter a number from 0 to 3,660' })
   })
 })
 
@@ -107,28 +146,46 @@ it('a field of a rule edits its JSON: it sets its own value, and leaves out what
 })
 
 const body = z.object({ settings: domainSettingsPatchSchema })
-const answerTo = (settings: object) => firstProblem(body, { settings }) ?? assert.fail('the server takes it')
 
 it('an error of the server is shown at its field', () => {
   for (const [settings, field] of [
     [{ fresh_seconds: -1 }, 'freshHours'],
     [{ keep_seconds: 1e12 }, 'keepDays'],
+    [{ crawler_wait_seconds: 0 }, 'crawlerWaitSeconds'],
     [{ refresh_ahead_percent: 101 }, 'aheadPercent'],
     [{ query: 'some' }, 'queryNames'],
     [{ rules: ['/a', 'b'].map((path) => ({ path, action: 'pass' })) }, 'rules.1.json'],
-    [{ rules: [{ path: '/a', render: { wait_for: '..a' } }] }, 'rules.0.json'],
     [{ crawlers: { add: [{ pattern: 'x', category: 'ai' }] } }, 'crawlers.added.0.pattern'],
     [{ crawlers: { remove: ['abc', 'x'] } }, 'crawlers.removed'],
     [{ render: { viewport: { width: 1, height: 500 } } }, 'visitor.width'],
+    [{ render: { viewport: { width: 500, height: 1 } } }, 'visitor.height'],
     [{ render: { time_zone: 'Mars/Olympus' } }, 'visitor.timeZone'],
   ] as const) {
-    const found = problemOfServer(answerTo(settings))
-    assert.equal(found?.field, field)
-    assert(found.problem.length > 3)
+    const [problem = assert.fail('the server takes it')] = problemsOfSchema(body, { settings })
+    const shown = shownProblem(problem, formOf(domainWith({})))
+    assert.equal(shown?.field, field)
+    assert(shown.text.length > 3)
   }
-  const origin = { field: 'origin', problem: 'must name a host' }
-  assert.deepEqual(problemOfServer('Invalid origin URL: must name a host'), origin)
-  assert.equal(problemOfServer('Internal error'), null)
+})
+
+it('an error of the server about a selector is shown at its rule, one about the origin at the origin', () => {
+  const form = formOf(domainWith({}))
+  const path = ['settings', 'rules', 0, 'render', 'wait_for']
+  assert.deepEqual(shownProblem({ path, message: 'is not a CSS selector' }, form), {
+    field: 'rules.0.json',
+    text: 'render.wait_for is not a CSS selector',
+  })
+  assert.deepEqual(shownProblem({ path: ['origin_url'], message: 'must name a host' }, form), {
+    field: 'origin',
+    text: 'must name a host',
+  })
+})
+
+it('an error of the server about what the form does not show is shown at no field', () => {
+  const form = formOf(domainWith({}))
+  for (const path of [[], ['settings'], ['settings', 'terms_url'], ['settings', 'rules'], ['is_active']]) {
+    assert.equal(shownProblem({ path, message: 'is not valid' }, form), null)
+  }
 })
 
 it('says what a rule does, and nothing where there is nothing to say, or a value of another kind', () => {

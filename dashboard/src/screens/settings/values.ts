@@ -108,22 +108,22 @@ export function ruleOf({ json }: RuleForm): Rule {
 }
 
 function crawlersOf({ added, removed }: CrawlersForm): Settings['crawlers'] {
-  const patterns = lines(removed)
-  return {
-    ...(added.length > 0 && {
-      add: added.map(({ pattern, category }) => ({ pattern: pattern.trim(), category })),
-    }),
-    ...(patterns.length > 0 && { remove: patterns }),
+  const crawlers: Settings['crawlers'] = {}
+  if (added.length > 0) {
+    crawlers.add = added.map(({ pattern, category }) => ({ pattern: pattern.trim(), category }))
   }
+  const patterns = lines(removed)
+  if (patterns.length > 0) crawlers.remove = patterns
+  return crawlers
 }
 
 function browserOf({ userAgent, width, height, locale, timeZone }: BrowserForm): Settings['render'] {
-  return {
-    ...(userAgent.trim() !== '' && { user_agent: userAgent.trim() }),
-    ...(width !== '' && height !== '' && { viewport: { width: Number(width), height: Number(height) } }),
-    ...(locale.trim() !== '' && { locale: locale.trim() }),
-    ...(timeZone.trim() !== '' && { time_zone: timeZone.trim() }),
-  }
+  const render: Settings['render'] = {}
+  if (userAgent.trim() !== '') render.user_agent = userAgent.trim()
+  if (width !== '' && height !== '') render.viewport = { width: Number(width), height: Number(height) }
+  if (locale.trim() !== '') render.locale = locale.trim()
+  if (timeZone.trim() !== '') render.time_zone = timeZone.trim()
+  return render
 }
 
 /** The most early refreshes a day, calculated like on the server. */

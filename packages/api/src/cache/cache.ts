@@ -11,7 +11,7 @@ import {
   refreshBody,
 } from '@prepaint/contract/api/cache.ts'
 import { domainParams } from '@prepaint/contract/api/domain.ts'
-import { AppError } from '@prepaint/contract/errors.ts'
+import { AppError, invalidField } from '@prepaint/contract/errors.ts'
 import { normalisePath, normalisePrefix } from '@prepaint/contract/page/path.ts'
 import { refreshPages } from '@prepaint/pages/queue/jobs/enqueue.ts'
 import { listStoredPaths } from '@prepaint/pages/store/list-pages.ts'
@@ -181,5 +181,5 @@ function whatToPurge(domain: OwnedDomain, path: string | undefined): PurgeWhat {
     const normalised = normalisePath(path, domain.settings.query)
     if (normalised !== null) return { kind: 'path', path: normalised }
   }
-  throw new AppError('invalid_field', { word: 'path is not the path of a page' })
+  throw invalidField(['path'], 'is not the path of a page')
 }

@@ -12,6 +12,7 @@ import {
 import { AppError } from '@prepaint/contract/errors.ts'
 import { parseDomainName } from '@prepaint/contract/settings/domain-name.ts'
 import { ownRobotsText } from '@prepaint/pages/site-files/robots-files.ts'
+import { refuseSelectorsOfUpdate } from '@prepaint/service/sites/checked-rules.ts'
 import {
   checkSiteLimit,
   createDomain,
@@ -24,6 +25,11 @@ import type { ApiApp, ApiDeps, CheckOrigin } from '../http/app.ts'
 import { domainNameFrom, ownedDomain } from '../http/owned-domain.ts'
 import { jsonResponse } from '../http/responses.ts'
 import { accountRoutes } from '../http/routes.ts'
+
+/** The schema of the contract, and a check of selectors. */
+const checkedUpdate = updateDomainBody
+  .superRefine(refuseSelectorsOfUpdate)
+  .describe(updateDomainBody.description ?? '')
 
 export function domains(app: ApiApp, deps: ApiDeps): void {
   const { caughtUp, checkOrigin, clock, plans, pool, vault } = deps
@@ -62,11 +68,18 @@ export function domains(app: ApiApp, deps: ApiDeps): void {
     onRequest: async (request) => checkSiteLimit(pool, plans, callerOf(request).account),
     attachValidation: true,
     handler: async (request, reply) => {
-      if (lacksFields(request.body)) throw new AppError('missing_domain_fields')
+      const missing = missingFields(request.body)
+      if (missing.length > 0) {
+        const problems = missing.map((field) => ({ path: [field], message: 'is required' }))
+        throw new AppError('missing_domain_fields', { problems })
+      }
       if (request.validationError !== undefined) throw request.validationError
 
       const name = parseDomainName(request.body.custom_domain)
-      if (!name.ok) throw new AppError('invalid_custom_domain', { word: name.reason })
+      if (!name.ok) {
+        const problems = [{ path: ['custom_domain'], message: name.reason }]
+        throw new AppError('invalid_custom_domain', { word: name.reason, problems })
+      }
       const originUrl = await checkedOrigin(checkOrigin, request.body.origin_url)
 
       const { account } = callerOf(request)
@@ -96,13 +109,16 @@ export function domains(app: ApiApp, deps: ApiDeps): void {
     summary: 'Change the origin, state or settings of a domain',
     params: domainParams,
     query: updateDomainQuery,
-    body: updateDomainBody,
+    body: checkedUpdate,
     refuses: ['invalid_origin', 'domain_not_found', 'secrets_unavailable'],
     response: { 200: jsonResponse('The domain after the change', updateDomainAnswer) },
     handler: async (account, request) => {
       const { origin_url: rawOrigin, is_active: isActive, settings } = request.body
       if (rawOrigin === undefined && isActive === undefined && settings === undefined) {
-        throw new AppError('invalid_field', { word: 'origin_url, is_active or settings is required' })
+        throw new AppError('invalid_field', {
+          word: 'origin_url, is_active or settings is required',
+          problems: [{ path: [], message: 'must have origin_url, is_active or settings' }],
+        })
       }
       // Check ownership before any work.
       const domain = await ownedDomain(pool, account, request.params.domain)
@@ -130,14 +146,14 @@ export function domains(app: ApiApp, deps: ApiDeps): void {
   })
 }
 
-function lacksFields(body: unknown): boolean {
-  if (typeof body !== 'object' || body === null) return true
-  const fields = body as Record<string, unknown>
-  return ['custom_domain', 'origin_url'].some((field) => (fields[field] ?? '') === '')
+function missingFields(body: unknown): string[] {
+  const fields = (typeof body === 'object' && body !== null ? body : {}) as Record<string, unknown>
+  return ['custom_domain', 'origin_url'].filter((field) => (fields[field] ?? '') === '')
 }
 
 async function checkedOrigin(check: CheckOrigin, raw: string): Promise<string> {
   const origin = await check(raw)
-  if (!origin.ok) throw new AppError('invalid_origin', { word: origin.reason })
-  return origin.originUrl
+  if (origin.ok) return origin.originUrl
+  const problems = [{ path: ['origin_url'], message: origin.reason }]
+  throw new AppError('invalid_origin', { word: origin.reason, problems })
 }

@@ -1,5 +1,5 @@
 import http from 'node:http'
-import { AppError, type ErrorCode, publicError } from '@prepaint/contract/errors.ts'
+import { AppError, type ErrorCode, invalidField, publicError } from '@prepaint/contract/errors.ts'
 import type { ClientGate } from '@prepaint/runtime/http/client-limits.ts'
 import { toOriginForm } from '@prepaint/runtime/http/origin-form.ts'
 import type { FastifyReply, FastifyRequest } from 'fastify'
@@ -104,7 +104,7 @@ function textOf(body: Buffer): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(body)
   } catch (cause) {
-    throw new AppError('invalid_field', { word: 'body must be in UTF-8', cause })
+    throw invalidField([], 'must be in UTF-8', { cause })
   }
 }
 

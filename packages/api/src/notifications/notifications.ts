@@ -18,7 +18,7 @@ import {
   putNotificationsBody,
   updateEndpointAnswer,
 } from '@prepaint/contract/api/notifications.ts'
-import { AppError } from '@prepaint/contract/errors.ts'
+import { AppError, invalidField } from '@prepaint/contract/errors.ts'
 import { pageQuery } from '@prepaint/contract/notifications/lists.ts'
 import { MasterKeyError } from '@prepaint/service/certificates/vault/master-key.ts'
 import { confirm, listAddresses, setAddresses } from '@prepaint/service/notifications/delivery/addresses.ts'
@@ -106,7 +106,7 @@ export function notifications(app: ApiApp, deps: ApiDeps): void {
     response: { 200: jsonResponse('The report', getReportAnswer) },
     handler: async (account, { query }) => {
       const report = await readReport(pool, account, query.week ?? null)
-      if (report === null) throw new AppError('invalid_field', { word: `week ${NO_WEEK}` })
+      if (report === null) throw invalidField(['week'], NO_WEEK)
       return { report }
     },
   })

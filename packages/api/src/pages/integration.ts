@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { getPageParams, renderBody } from '@prepaint/contract/api/pages.ts'
-import { AppError } from '@prepaint/contract/errors.ts'
+import { invalidField } from '@prepaint/contract/errors.ts'
 import { type PageUrl, parsePageUrl } from '@prepaint/contract/page/path.ts'
 import { callerOf } from '../http/access.ts'
 import type { ApiApp, ApiDeps } from '../http/app.ts'
@@ -95,7 +95,7 @@ export function middlewareUrl(url: string): string {
 async function ownedPage(...[db, account, raw]: Parameters<typeof ownedDomain>): Promise<PageUrl> {
   const url = parsePageUrl(raw)
   if (url === null) {
-    throw new AppError('invalid_field', { word: 'url must be the whole http or https URL of a page' })
+    throw invalidField(['url'], 'must be the whole http or https URL of a page')
   }
   const { name } = await ownedDomain(db, account, url.host.replace(/:\d*$/, ''))
   return { ...url, host: name }

@@ -7,7 +7,7 @@ import {
   pageChoiceSchema,
   refreshPagesAnswer,
 } from '@prepaint/contract/api/pages.ts'
-import { AppError } from '@prepaint/contract/errors.ts'
+import { AppError, invalidField } from '@prepaint/contract/errors.ts'
 import { refreshPages } from '@prepaint/pages/queue/jobs/enqueue.ts'
 import {
   countPages,
@@ -162,7 +162,7 @@ function readPlace(text: string, order: (typeof PAGE_ORDERS)[number]): ListPlace
 }
 
 function notNext(cause?: Error): AppError {
-  return new AppError('invalid_field', { word: 'after is not the "next" of a list in this order', cause })
+  return invalidField(['after'], 'is not the "next" of a list in this order', { cause })
 }
 
 function parsed(text: string): unknown[] {

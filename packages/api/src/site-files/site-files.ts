@@ -74,8 +74,9 @@ function redirects(app: ApiApp, { caughtUp, pool }: ApiDeps): void {
     handler: async (domain, request, reply) => {
       const checked = checkRedirects(request.body, domain)
       if (!checked.ok) {
-        const { error: word, lines } = checked
-        throw new AppError('invalid_field', { word, ...(lines.length > 0 && { fields: { lines } }) })
+        const { error: word, lines, problems } = checked
+        const fields = lines.length > 0 ? { lines } : {}
+        throw new AppError('invalid_field', { word, fields, problems })
       }
       const by = { author: await authorOf(pool, request), ifMatch: request.headers['if-match'] }
       await replaceRedirects(pool, domain, checked.redirects, by)

@@ -163,7 +163,8 @@ it('/traffic/paths: 200: what was asked for most, and what failed most, in whole
   assert('top' in (await paths('?limit=300')))
   const wrong = { 0: 'must be at least 1', 301: 'must be at most 300' }
   for (const [limit, words] of Object.entries(wrong)) {
-    assert.deepEqual(await paths(`?limit=${limit}`), { error: `limit ${words}` })
+    const problems = [{ path: ['limit'], message: words }]
+    assert.deepEqual(await paths(`?limit=${limit}`), { error: `limit ${words}`, problems })
   }
 })
 

@@ -6,6 +6,19 @@ export const errorSchema = apiSchema(
   z.object({
     error: z.string().describe('What is wrong, for people; these texts do not change'),
     current: z.int().optional().describe('With the site limit: number of domains'),
+    problems: z
+      .array(
+        z.object({
+          path: z
+            .array(z.union([z.string(), z.int()]))
+            .describe(
+              'Names and indexes from the outside in, such as `["settings", "rules", 3, "path"]`; empty: the whole body',
+            ),
+          message: z.string().describe('What is wrong with this field, for people'),
+        }),
+      )
+      .optional()
+      .describe('The fields of the request that are refused, at most 100; `error` is about the first one'),
     lines: z
       .array(z.object({ line: z.int(), error: z.string() }))
       .optional()

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { PAGE_VARIANTS } from '../page/page-id.ts'
-import { checkedRules } from '../rules/schema.ts'
+import { givenRules } from '../rules/schema.ts'
 
 export const TRIED_AT_ONCE = 20
 
@@ -9,7 +9,7 @@ export const TRY_SIDES = ['before', 'after'] as const
 export const DIFFERENCES = ['outcome', 'status', 'head', 'text', 'headers', 'html_bytes', 'requests'] as const
 
 export const tryRulesBody = z.object({
-  rules: checkedRules.describe('As in `settings.rules`, whole'),
+  rules: givenRules.describe('As in `settings.rules`, whole'),
   paths: z
     .array(z.string().startsWith('/', 'must start with /'))
     .min(1)

@@ -39,7 +39,10 @@ export const testRobotsBody = z.object({
   crawler: z.string().min(1).max(500).describe('A token such as `Googlebot`, or a whole user agent'),
   text: z
     .string()
-    .refine((text) => Buffer.byteLength(text) <= ROBOTS_TEXT_LIMIT_BYTES, 'must have at most 512000 bytes')
+    .refine(
+      (text) => new TextEncoder().encode(text).length <= ROBOTS_TEXT_LIMIT_BYTES,
+      'must have at most 512000 bytes',
+    )
     .optional()
     .describe('Judged instead of what is served now'),
 })

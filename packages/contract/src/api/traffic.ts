@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { AppError } from '../errors.ts'
+import { invalidField } from '../errors.ts'
 import { FORMS } from '../outcome/form.ts'
 import { PAGE_VARIANTS } from '../page/page-id.ts'
 import { MAX_DAYS, type TimeRange, timeRange } from '../traffic/time-range.ts'
@@ -42,7 +42,7 @@ export const rangeQuery = z.object({
 /** Throws `invalid_field`. */
 export function rangeOf(query: z.infer<typeof rangeQuery>, nowMs: number): TimeRange {
   const found = timeRange(query, nowMs)
-  if ('problem' in found) throw new AppError('invalid_field', { word: found.problem })
+  if ('problem' in found) throw invalidField(found.problem.path, found.problem.message)
   return found.range
 }
 

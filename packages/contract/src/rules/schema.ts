@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { parseGlob } from '../glob.ts'
 import { isHeaderName, ruleMaySet } from '../headers.ts'
-import { SELECTOR_LIMIT_CHARS, selectorProblem } from './selector.ts'
+import type { Problem } from '../problem.ts'
 
 const TEN_YEARS_SECONDS = 10 * 366 * 86_400
 
@@ -30,6 +30,11 @@ const knownTo = (make: (name: string) => unknown) => (name: string) => {
   }
 }
 
+/** In CSS pixels. */
+export const VIEWPORT_SIDE = { min: 200, max: 4_000 }
+
+const viewportSide = z.int().min(VIEWPORT_SIDE.min).max(VIEWPORT_SIDE.max)
+
 /** As whom the browser visits. Absent fields have the default. */
 export const visitorFields = {
   user_agent: z
@@ -38,9 +43,7 @@ export const visitorFields = {
     .max(500)
     .regex(/^[\x20-\x7e]*$/, 'must be printable ASCII')
     .optional(),
-  viewport: z
-    .strictObject({ width: z.int().min(200).max(4_000), height: z.int().min(200).max(4_000) })
-    .optional(),
+  viewport: z.strictObject({ width: viewportSide, height: viewportSide }).optional(),
   locale: z
     .string()
     .max(35)
@@ -134,6 +137,9 @@ const answerHeaders = z.record(z.string(), z.string().max(2_048)).superRefine((h
 /** Each costs a search in each new URL. */
 const MAX_WILDCARDS = 20
 
+const SELECTOR_LIMIT_CHARS = 500
+
+/** The server also parses it. */
 const selector = z.string().min(1).max(SELECTOR_LIMIT_CHARS)
 
 const ruleSchema = z
@@ -181,25 +187,23 @@ const ruleSchema = z
 /** As they are stored: a hostile list costs a node little to read. */
 export const storedRules = z.array(ruleSchema).max(MAX_RULES)
 
-/** As JSON. Each claim of a job and each node reads them, and checking selectors takes long. */
+/** As JSON. Each claim of a job and each node reads them, and the server parses their selectors. */
 export const RULES_LIMIT_CHARS = 131_072
 
-/** As a client sends them. */
-export const checkedRules = storedRules.superRefine((rules, context) => {
-  const refuse = (message: string | null, path: (string | number)[]) => {
-    if (message !== null) context.addIssue({ code: 'custom', path, message })
-    return message !== null
+/** As a client sends them. The server also checks their selectors. */
+export const givenRules = storedRules.superRefine((rules, context) => {
+  if (JSON.stringify(rules).length > RULES_LIMIT_CHARS) {
+    const message = `must have at most ${RULES_LIMIT_CHARS} characters as JSON`
+    // No further check reads them.
+    context.addIssue({ code: 'custom', path: [], message, continue: false })
+    return
   }
-  const isLong = JSON.stringify(rules).length > RULES_LIMIT_CHARS
-  if (refuse(isLong ? `must have at most ${RULES_LIMIT_CHARS} characters as JSON` : null, [])) return
-  for (const [at, { render, change }] of rules.entries()) {
+  for (const [at, { change }] of rules.entries()) {
     for (const name of Object.keys(change?.headers ?? {})) {
-      if (!ruleMaySet(name)) refuse('must not be set by a rule', [at, 'change', 'headers', name])
+      if (ruleMaySet(name)) continue
+      const path = [at, 'change', 'headers', name]
+      context.addIssue({ code: 'custom', path, message: 'must not be set by a rule' })
     }
-    const wanted = (change?.remove ?? []).map((text, n) => ({ text, place: ['change', 'remove', n] }))
-    if (render?.wait_for !== undefined)
-      wanted.unshift({ text: render.wait_for, place: ['render', 'wait_for'] })
-    if (wanted.some(({ text, place }) => refuse(selectorProblem(text), [at, ...place]))) return
   }
 })
 
@@ -207,11 +211,12 @@ export type Rule = z.infer<typeof storedRules>[number]
 export type RuleRender = NonNullable<Rule['render']>
 export type RuleChange = NonNullable<Rule['change']>
 
-/** Blocking the domain itself would leave no page. Returns a problem that begins with the field; null: none. */
-export function ownBlockProblem(rules: readonly Rule[], domain: string): string | null {
+/** Blocking the domain itself would leave no page. `path` begins with `rules`; null: no problem. */
+export function ownBlockProblem(rules: readonly Rule[], domain: string): Problem | null {
   for (const [at, { render }] of rules.entries()) {
     const place = render?.block?.indexOf(domain) ?? -1
-    if (place !== -1) return `rules[${at}].render.block[${place}] must not be the domain itself`
+    if (place === -1) continue
+    return { path: ['rules', at, 'render', 'block', place], message: 'must not be the domain itself' }
   }
   return null
 }

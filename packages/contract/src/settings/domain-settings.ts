@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { checkedRules, RULE_CATEGORIES, seconds, storedRules, visitorFields } from '../rules/schema.ts'
+import { givenRules, RULE_CATEGORIES, seconds, storedRules, visitorFields } from '../rules/schema.ts'
 import { beginsGroup, ROBOTS_TEXT_LIMIT_BYTES } from '../site-files/robots-text.ts'
 
 /** `ai`: without a known purpose. */
@@ -25,13 +25,16 @@ const agentPattern = z
   .regex(/^[\x20-\x7e]*$/, 'must be printable ASCII')
   .refine((pattern) => pattern.replaceAll('*', '').trim().length >= 3, 'must have 3 characters other than *')
 
+/** Of a domain, in each of both lists. */
+export const MAX_PATTERNS = 100
+
 /** Replaced as a whole. */
 const crawlersSchema = z.strictObject({
   add: z
     .array(z.strictObject({ pattern: agentPattern, category: z.enum(CRAWLER_CATEGORIES) }))
-    .max(100)
+    .max(MAX_PATTERNS)
     .optional(),
-  remove: z.array(agentPattern).max(100).optional(),
+  remove: z.array(agentPattern).max(MAX_PATTERNS).optional(),
 })
 
 const treatment = z.enum(['render', 'pass', 'block', 'payment']).optional()
@@ -55,7 +58,7 @@ export const robotsSettingsSchema = z
     text: z
       .string()
       .refine(
-        (text) => Buffer.byteLength(text) <= ROBOTS_TEXT_LIMIT_BYTES,
+        (text) => new TextEncoder().encode(text).length <= ROBOTS_TEXT_LIMIT_BYTES,
         `must have at most ${ROBOTS_TEXT_LIMIT_BYTES} bytes`,
       )
       .refine(
@@ -174,7 +177,7 @@ export const domainSettingsSchema = z.strictObject(fields)
 
 /** Merge it over the stored settings. */
 export const domainSettingsPatchSchema = z
-  .strictObject({ ...fields, rules: checkedRules, origin_headers: givenOriginHeaders })
+  .strictObject({ ...fields, rules: givenRules, origin_headers: givenOriginHeaders })
   .partial()
 
 export type DomainSettings = z.infer<typeof domainSettingsSchema>

@@ -1,3 +1,4 @@
+import { type Problem, problemText } from '../problem.ts'
 import { csvRows, type LineError } from './redirect-csv.ts'
 import {
   barePath,
@@ -20,8 +21,8 @@ const HOPS = 20
 
 type CheckedRedirects =
   | { ok: true; redirects: Redirect[] }
-  /** `lines` empty: the list as a whole is refused. */
-  | { ok: false; error: string; lines: LineError[] }
+  /** `lines` is empty if the list as a whole is refused. `problems` is empty for CSV, whose lines have no path. */
+  | { ok: false; error: string; lines: LineError[]; problems: Problem[] }
 
 /** An entry as it came; `line` counts from 1. */
 type Given = { line: number; from: unknown; to: unknown; status: unknown }
@@ -33,13 +34,16 @@ type RedirectSite = { name: string; indexnowKey: string | null }
 export function checkRedirects(body: unknown, site: RedirectSite): CheckedRedirects {
   if (typeof body === 'string') return checkCsv(body, site)
   const list = (body as { redirects?: unknown } | null)?.redirects
-  if (list === undefined) return refused('redirects is required')
-  if (!Array.isArray(list)) return refused('redirects must be an array')
+  if (list === undefined) return refusedList('is required')
+  if (!Array.isArray(list)) return refusedList('must be an array')
   const given = list.map((entry: Partial<Given> | null, at): Given => {
     const { from, to, status } = entry ?? {}
     return { line: at + 1, from, to, status }
   })
-  return check(given, site)
+  const checked = check(given, site)
+  if (checked.ok || checked.lines.length === 0) return checked
+  const problems = checked.lines.map(({ line, error }) => ({ path: ['redirects', line - 1], message: error }))
+  return { ...checked, problems }
 }
 
 function checkCsv(text: string, site: RedirectSite): CheckedRedirects {
@@ -58,17 +62,18 @@ function checkCsv(text: string, site: RedirectSite): CheckedRedirects {
   return check(given, site)
 }
 
-function refused(error: string): CheckedRedirects {
-  return { ok: false, error, lines: [] }
+function refusedList(message: string): CheckedRedirects {
+  const problem = { path: ['redirects'], message }
+  return { ok: false, error: problemText(problem), lines: [], problems: [problem] }
 }
 
 function atLines(errors: readonly LineError[]): CheckedRedirects {
   const [{ line, error }] = errors as [LineError]
-  return { ok: false, error: `Line ${line}: ${error}`, lines: errors.slice(0, ERRORS_SHOWN) }
+  return { ok: false, error: `Line ${line}: ${error}`, lines: errors.slice(0, ERRORS_SHOWN), problems: [] }
 }
 
 function check(given: readonly Given[], site: RedirectSite): CheckedRedirects {
-  if (given.length > REDIRECTS_LIMIT) return refused(`redirects has more than ${REDIRECTS_LIMIT} entries`)
+  if (given.length > REDIRECTS_LIMIT) return refusedList(`has more than ${REDIRECTS_LIMIT} entries`)
   const errors: LineError[] = []
   /** A wildcard and an exact entry of the same path are two. */
   const known = new Map<string, { line: number; redirect: Redirect; start: CompiledRedirect }>()

@@ -124,10 +124,12 @@ describe('a list of redirects', () => {
   it('takes 10,000 entries and no more', () => {
     const many = Array.from({ length: 10_001 }, (_, n) => to(`/a${n}`, '/b'))
     assert(checkRedirects({ redirects: many.slice(1) }, SITE).ok)
-    const whole = (error: string) => ({ ok: false, error, lines: [] })
-    const error = 'redirects has more than 10000 entries'
-    assert.deepEqual(checkRedirects({ redirects: many }, SITE), whole(error))
-    assert.deepEqual(checkRedirects({}, SITE), whole('redirects is required'))
+    const whole = (message: string) => {
+      const problems = [{ path: ['redirects'], message }]
+      return { ok: false, error: `redirects ${message}`, lines: [], problems }
+    }
+    assert.deepEqual(checkRedirects({ redirects: many }, SITE), whole('has more than 10000 entries'))
+    assert.deepEqual(checkRedirects({}, SITE), whole('is required'))
   })
 
   it('comes and goes as CSV: any order of columns, others ignored, empty lines, quotes, CRLF, a byte order mark', () => {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { problemText } from '../problem.ts'
 import {
   MAX_DAYS,
   quantileMs,
@@ -17,7 +18,7 @@ const DAY_MS = 24 * HOUR_MS
 
 function found(asked: RequestedRange, nowMs = NOW): string {
   const told = timeRange(asked, nowMs)
-  if ('problem' in told) return told.problem
+  if ('problem' in told) return problemText(told.problem)
   const { fromMs, toMs, step } = told.range
   return `${new Date(fromMs).toISOString().slice(0, 16)} ${new Date(toMs).toISOString().slice(0, 16)} ${step}`
 }

@@ -1,3 +1,5 @@
+import type { Problem } from '../problem.ts'
+
 /** Whole UTC hours or days, excluding `toMs`. */
 export type TimeRange = { fromMs: number; toMs: number; step: 'hour' | 'day' }
 
@@ -19,32 +21,36 @@ export type RequestedRange = {
 
 const MOMENT = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,3})?)?Z)?$/
 
-/** The requested range in whole steps, up to now. `problem` begins with the field. */
+/** The requested range in whole steps, up to now. */
 export function timeRange(
   requested: RequestedRange,
   nowMs: number,
-): { range: TimeRange } | { problem: string } {
+): { range: TimeRange } | { problem: Problem } {
   const from = requested.from === undefined ? null : moment(requested.from)
   const to = requested.to === undefined ? null : moment(requested.to)
   for (const [name, ms] of Object.entries({ from, to })) {
     if (Number.isNaN(ms)) {
-      return { problem: `${name} must be a day (2026-11-01) or a moment in UTC (2026-11-01T12:00:00Z)` }
+      return refused(name, 'must be a day (2026-11-01) or a moment in UTC (2026-11-01T12:00:00Z)')
     }
   }
-  if (from !== null && from > nowMs) return { problem: 'from must not lie in the future' }
+  if (from !== null && from > nowMs) return refused('from', 'must not lie in the future')
   const endMs = Math.min(to ?? nowMs, nowMs)
   const step = requested.step ?? defaultStep(from, endMs)
   const startMs = from ?? endMs - DEFAULT_DAYS[step] * DAY_MS
-  if (startMs >= (to ?? Number.POSITIVE_INFINITY)) return { problem: 'to must be later than from' }
+  if (startMs >= (to ?? Number.POSITIVE_INFINITY)) return refused('to', 'must be later than from')
 
   const size = STEP_MS[step]
   const range = { step, fromMs: Math.floor(startMs / size) * size, toMs: Math.ceil(endMs / size) * size }
   if (range.toMs <= range.fromMs) range.toMs = range.fromMs + size
   // The last 24 hours are parts of 25.
   if (range.toMs - range.fromMs > MAX_DAYS[step] * DAY_MS + size) {
-    return { problem: `from must be at most ${MAX_DAYS[step]} days before to, in steps of one ${step}` }
+    return refused('from', `must be at most ${MAX_DAYS[step]} days before to, in steps of one ${step}`)
   }
   return { range }
+}
+
+function refused(field: string, message: string): { problem: Problem } {
+  return { problem: { path: [field], message } }
 }
 
 function defaultStep(from: number | null, endMs: number): 'hour' | 'day' {

@@ -1,5 +1,5 @@
 import { utcMonth } from '@prepaint/contract/dates.ts'
-import { AppError } from '@prepaint/contract/errors.ts'
+import { AppError, invalidField } from '@prepaint/contract/errors.ts'
 import type { AccountId, DomainId } from '@prepaint/contract/ids.ts'
 import type { PlanCatalogue } from '@prepaint/contract/settings/plans.ts'
 import { cancelJobs } from '@prepaint/pages/queue/jobs/cancel.ts'
@@ -155,7 +155,7 @@ export async function findAccount(db: Queryable, email: string): Promise<Account
 /** Throws `invalid_field`. */
 export function checkPlan(plans: PlanCatalogue, plan: string): void {
   if (Object.hasOwn(plans, plan)) return
-  throw new AppError('invalid_field', { word: `plan must be one of ${Object.keys(plans).join(', ')}` })
+  throw invalidField(['plan'], `must be one of ${Object.keys(plans).join(', ')}`)
 }
 
 function found(rows: readonly AccountRow[]): Account {

@@ -1,4 +1,4 @@
-import { AppError } from '@prepaint/contract/errors.ts'
+import { invalidField } from '@prepaint/contract/errors.ts'
 import { z } from 'zod'
 
 const emailSchema = z.email().max(254)
@@ -11,6 +11,6 @@ export function parseEmail(raw: string): string | null {
 /** Lower-cased. Throws `invalid_field`. */
 export function emailOf(raw: string): string {
   const email = parseEmail(raw)
-  if (email === null) throw new AppError('invalid_field', { word: 'email must be an e-mail address' })
+  if (email === null) throw invalidField(['email'], 'must be an e-mail address')
   return email
 }

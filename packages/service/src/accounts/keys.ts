@@ -1,4 +1,4 @@
-import { AppError, type ErrorCode } from '@prepaint/contract/errors.ts'
+import { AppError, type ErrorCode, invalidField } from '@prepaint/contract/errors.ts'
 import type { AccountId, DomainId, DomainName } from '@prepaint/contract/ids.ts'
 import { type PlanCatalogue, planNamed } from '@prepaint/contract/settings/plans.ts'
 import { type Queryable, transaction } from '@prepaint/postgres/transaction.ts'
@@ -67,7 +67,7 @@ export async function createKey(
   const name = parseSecretName(rawName)
   const { raw, hash, hint } = createSecret('pp_live_')
   if (expiresAt !== null && !(expiresAt.getTime() > nowMs)) {
-    throw new AppError('invalid_field', { word: 'expires_at must be a time in the future' })
+    throw invalidField(['expires_at'], 'must be a time in the future')
   }
   return transaction(pool, async (client) => {
     // Locked, so that concurrent requests cannot exceed the limit.

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { AppError } from '@prepaint/contract/errors.ts'
+import { invalidField } from '@prepaint/contract/errors.ts'
 
 /** 256 bits: 43 URL-safe characters. */
 const RANDOM_BYTES = 32
@@ -31,14 +31,12 @@ const CONTROL = /[\x00-\x1f\x7f]/
 /** Trims the name. Throws `invalid_field` if it is empty, too long, or has control characters. */
 export function parseSecretName(raw: string): string {
   const name = raw.trim()
-  if (name === '') throw new AppError('invalid_field', { word: 'name is required' })
+  if (name === '') throw invalidField(['name'], 'is required')
   if (CONTROL.test(name) || !name.isWellFormed()) {
-    throw new AppError('invalid_field', { word: 'name must not contain control characters' })
+    throw invalidField(['name'], 'must not contain control characters')
   }
   if ([...name].length > SECRET_NAME_LIMIT_CHARS) {
-    throw new AppError('invalid_field', {
-      word: `name must have at most ${SECRET_NAME_LIMIT_CHARS} characters`,
-    })
+    throw invalidField(['name'], `must have at most ${SECRET_NAME_LIMIT_CHARS} characters`)
   }
   return name
 }

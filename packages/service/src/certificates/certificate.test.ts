@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { createPublicKey, generateKeyPairSync } from 'node:crypto'
 import { it } from 'node:test'
+import { problemText } from '@prepaint/contract/problem.ts'
 import { pem, readDer } from '@prepaint/runtime/der.ts'
 import { createTestCa, type LeafOptions } from '../../../../test/support/certificate-authority.ts'
 import { certificateFacts, checkCertificate, keyPem } from './certificate.ts'
@@ -17,7 +18,7 @@ function check(options: LeafOptions = {}, change: { chain?: string; key?: string
 }
 
 const GOOD = 'it is good'
-const reasonOf = (checked: ReturnType<typeof check>) => (checked.ok ? GOOD : checked.reason)
+const reasonOf = (checked: ReturnType<typeof check>) => (checked.ok ? GOOD : problemText(checked.problem))
 const NOT_ITS_KEY = 'private_key is not the key of the certificate'
 
 it('is taken with its chain, whole or without the root, and for a wildcard', () => {

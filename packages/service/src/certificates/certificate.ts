@@ -1,5 +1,6 @@
 import { createPrivateKey, type KeyObject, sign, verify, X509Certificate } from 'node:crypto'
 import { createSecureContext } from 'node:tls'
+import type { Problem } from '@prepaint/contract/problem.ts'
 
 import { pem } from '@prepaint/runtime/der.ts'
 
@@ -20,7 +21,7 @@ export type CertificateFacts = {
   key: string
 }
 
-export type Checked = { ok: true; certificate: Certificate } | { ok: false; reason: string }
+export type Checked = { ok: true; certificate: Certificate } | { ok: false; problem: Problem }
 
 /** Browser limit; 64 KiB suffice for such chains. */
 const MAX_CHAIN = 10
@@ -30,7 +31,7 @@ const BLOCK = /-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]+-----END CERTIFICATE-
 const SERVER_AUTH = '1.3.6.1.5.5.7.3.1'
 const CURVES = ['prime256v1', 'secp384r1', 'secp521r1']
 
-/** `reason` begins with the field. Accepts self-signed certificates, for use behind a proxy. */
+/** Accepts self-signed certificates, for use behind a proxy. */
 export function checkCertificate(given: {
   chain: string
   key: string
@@ -38,14 +39,14 @@ export function checkCertificate(given: {
   nowMs: number
 }): Checked {
   const chain = readChain(given.chain)
-  if (typeof chain === 'string') return refused(`certificate_chain ${chain}`)
+  if (typeof chain === 'string') return refused('certificate_chain', chain)
   const key = readKey(given.key)
-  if (typeof key === 'string') return refused(`private_key ${key}`)
+  if (typeof key === 'string') return refused('private_key', key)
 
   const [leaf, ...issuers] = chain
   const wrong = leafProblem(leaf, given.name) ?? orderProblem(chain) ?? timeProblem(chain, given.nowMs)
-  if (wrong !== null) return refused(`certificate_chain ${wrong}`)
-  if (!isKeyOf(key, leaf)) return refused('private_key is not the key of the certificate')
+  if (wrong !== null) return refused('certificate_chain', wrong)
+  if (!isKeyOf(key, leaf)) return refused('private_key', 'is not the key of the certificate')
 
   const certificate: Certificate = {
     chain: [leaf, ...issuers].map((each) => each.toString()).join(''),
@@ -56,7 +57,7 @@ export function checkCertificate(given: {
   try {
     createSecureContext({ cert: certificate.chain, key: keyPem(certificate.key) })
   } catch {
-    return refused('certificate_chain cannot be served: its keys or signatures are too weak')
+    return refused('certificate_chain', 'cannot be served: its keys or signatures are too weak')
   }
   return { ok: true, certificate }
 }
@@ -154,6 +155,6 @@ function namesOf(certificate: X509Certificate): string[] {
   return entries.flatMap((entry) => (entry.startsWith('DNS:') ? [entry.slice('DNS:'.length)] : []))
 }
 
-function refused(reason: string): Checked {
-  return { ok: false, reason }
+function refused(field: 'certificate_chain' | 'private_key', message: string): Checked {
+  return { ok: false, problem: { path: [field], message } }
 }

@@ -1,4 +1,4 @@
-import { AppError } from '@prepaint/contract/errors.ts'
+import { AppError, invalidField } from '@prepaint/contract/errors.ts'
 import type { AccountId, DomainId, DomainName } from '@prepaint/contract/ids.ts'
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
 import { retriedTransaction } from '@prepaint/postgres/transaction.ts'
@@ -24,7 +24,7 @@ export async function supplyCertificate(
   const { pool, vault } = deps
   await ownedDomain(pool, account, name, 'read')
   const checked = checkCertificate({ ...supplied, name, nowMs })
-  if (!checked.ok) throw new AppError('invalid_field', { word: checked.reason })
+  if (!checked.ok) throw invalidField(checked.problem.path, checked.problem.message)
   await admitted(vault)
   const { notAfterMs } = checked.certificate
   await retriedTransaction(pool, async (client) => {

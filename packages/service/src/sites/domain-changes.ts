@@ -1,4 +1,4 @@
-import { AppError } from '@prepaint/contract/errors.ts'
+import { AppError, invalidField } from '@prepaint/contract/errors.ts'
 import type { AccountId, DomainId, DomainName } from '@prepaint/contract/ids.ts'
 import { ownBlockProblem } from '@prepaint/contract/rules/schema.ts'
 import {
@@ -102,7 +102,7 @@ export async function updateDomain(
 ): Promise<DomainWithSettings> {
   const { vault, settings: { origin_headers: headers, ...settings } = {} } = change
   const blocked = ownBlockProblem(settings.rules ?? [], name)
-  if (blocked !== null) throw new AppError('invalid_field', { word: `settings.${blocked}` })
+  if (blocked !== null) throw invalidField(['settings', ...blocked.path], blocked.message)
   // Before the transaction: it may register the master key in one of its own.
   if (headers !== undefined && headers.length > 0) {
     await vault?.admit().catch((cause) => {
@@ -188,7 +188,7 @@ function storedSettings({ robots, ...others }: Omit<ChangedSettings, 'origin_hea
 
 function checkTerms({ categories, terms_url }: DomainSettings): void {
   if (terms_url === null && Object.values(categories).includes('payment')) {
-    throw new AppError('invalid_field', { word: 'settings.terms_url is required for "payment"' })
+    throw invalidField(['settings', 'terms_url'], 'is required for "payment"')
   }
 }
 

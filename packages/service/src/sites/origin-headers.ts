@@ -1,4 +1,4 @@
-import { AppError } from '@prepaint/contract/errors.ts'
+import { AppError, invalidField } from '@prepaint/contract/errors.ts'
 import type { DomainId } from '@prepaint/contract/ids.ts'
 import type { GivenOriginHeaders } from '@prepaint/contract/settings/domain-settings.ts'
 import type { OpenOriginHeaders } from '@prepaint/outbound'
@@ -30,7 +30,7 @@ export async function keepOriginHeaders(
     const known = before.find((header) => header.name.toLowerCase() === name.toLowerCase())
     const wanted = value ?? known?.value
     if (wanted !== undefined) return { name, value: wanted, for: audience }
-    throw new AppError('invalid_field', { word: `settings.origin_headers[${at}].value is required` })
+    throw invalidField(['settings', 'origin_headers', at, 'value'], 'is required')
   })
   const shown = headers.map((header) => ({ name: header.name, value: null, set: true, for: header.for }))
   const sealed = await vault.seal(originHeadersPurpose(domain), Buffer.from(JSON.stringify(headers)))

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { setImmediate as breathe } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import type { TRY_SIDES } from '@prepaint/contract/api/rule-tries.ts'
-import { AppError } from '@prepaint/contract/errors.ts'
+import { AppError, invalidField } from '@prepaint/contract/errors.ts'
 import type { DomainId, DomainName, JobId, PagePath } from '@prepaint/contract/ids.ts'
 import type { JobState } from '@prepaint/contract/outcome/job.ts'
 import { PAGE_VARIANTS } from '@prepaint/contract/page/page-id.ts'
@@ -36,7 +36,7 @@ export async function requestTry(
   paths: readonly PagePath[],
 ): Promise<string> {
   const blocked = ownBlockProblem(rules, domain.name)
-  if (blocked !== null) throw new AppError('invalid_field', { word: blocked })
+  if (blocked !== null) throw invalidField(blocked.path, blocked.message)
   return transaction(pool, async (client) => {
     // Before all that takes long for hostile rules. Other tries of the domain wait here for the end of this transaction.
     const refusal = await RATE.take(client, `domain ${domain.id}`, { count: paths.length })

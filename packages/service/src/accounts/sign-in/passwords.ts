@@ -1,5 +1,5 @@
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
-import { AppError } from '@prepaint/contract/errors.ts'
+import { AppError, invalidField } from '@prepaint/contract/errors.ts'
 import type { AccountId } from '@prepaint/contract/ids.ts'
 import { type Queryable, transaction } from '@prepaint/postgres/transaction.ts'
 import type pg from 'pg'
@@ -75,9 +75,7 @@ export async function setPassword(client: Queryable, account: AccountId, passwor
 function checkPassword(password: string, field = 'password'): void {
   const chars = [...password.normalize('NFKC')].length
   if (PASSWORD_MIN_CHARS <= chars && chars <= PASSWORD_MAX_CHARS) return
-  throw new AppError('invalid_field', {
-    word: `${field} must have ${PASSWORD_MIN_CHARS} to ${PASSWORD_MAX_CHARS} characters`,
-  })
+  throw invalidField([field], `must have ${PASSWORD_MIN_CHARS} to ${PASSWORD_MAX_CHARS} characters`)
 }
 
 /**

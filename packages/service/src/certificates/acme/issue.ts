@@ -1,6 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { CHAIN_LIMIT_CHARS } from '@prepaint/contract/api/certificate.ts'
+import { problemText } from '@prepaint/contract/problem.ts'
 import { retryAfterMs } from '@prepaint/outbound'
 import { z } from 'zod'
 import { type Certificate, checkCertificate } from '../certificate.ts'
@@ -79,7 +80,7 @@ export async function issueCertificate(
     nowMs: clock.nowMs() + CLOCKS_APART_MS,
   })
   if (checked.ok) return checked.certificate
-  throw new AcmeProblem('unknown', `the CA's certificate cannot be used: ${checked.reason}`)
+  throw new AcmeProblem('unknown', `the CA's certificate cannot be used: ${problemText(checked.problem)}`)
 
   async function placeOrder(at: string, replaced: string | null): Promise<AcmeAnswer> {
     const identifiers = [{ type: 'dns', value: name }]

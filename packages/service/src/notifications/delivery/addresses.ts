@@ -1,6 +1,6 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { addressesSchema, addressSchema } from '@prepaint/contract/api/notifications.ts'
-import { AppError } from '@prepaint/contract/errors.ts'
+import { invalidField } from '@prepaint/contract/errors.ts'
 import type { AccountId } from '@prepaint/contract/ids.ts'
 import { INCIDENT_KINDS } from '@prepaint/contract/notifications/kinds.ts'
 import { type Queryable, transaction } from '@prepaint/postgres/transaction.ts'
@@ -47,7 +47,7 @@ export async function setAddresses(
     const isTwice = emails.indexOf(email) < at
     if (email !== null && !isTwice) continue
     const why = email === null ? 'must be an e-mail address' : 'is listed twice'
-    throw new AppError('invalid_field', { word: `emails[${at}].email ${why}` })
+    throw invalidField(['emails', at, 'email'], why)
   }
   return transaction(pool, async (client) => {
     await client.query('select from account where id = $1 for no key update', [account])

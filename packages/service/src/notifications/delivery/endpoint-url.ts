@@ -19,7 +19,9 @@ export async function checkEndpointUrl(
   lookup: Lookup = lookupAddresses,
 ): Promise<void> {
   const reason = await wrongIn(raw, guard, lookup)
-  if (reason !== null) throw new AppError('invalid_endpoint', { word: reason })
+  if (reason !== null) {
+    throw new AppError('invalid_endpoint', { word: reason, problems: [{ path: ['url'], message: reason }] })
+  }
 }
 
 async function wrongIn(raw: string, guard: AddressGuard, lookup: Lookup): Promise<string | null> {
