@@ -42,7 +42,7 @@ const render = defineCommand({
     const page = await pageAt(url, around)
     const begunMs = systemClock.nowMs()
     const { outcome, record } = await renderOnce(page, variant, around)
-    const { kind, ...details } = outcome
+    const { kind, ...details } = withoutReadings(outcome)
     const endedMs = systemClock.nowMs()
     const found = { url, outcome: kind, ms: endedMs - begunMs, ...details }
     const json = explain ? { ...found, ended_at: new Date(endedMs).toISOString(), record } : found
@@ -65,6 +65,20 @@ const render = defineCommand({
     return { json: { ...json, error: reason }, text: explained, exitCode: 1 }
   },
 })
+
+/** Scripts get the outcome as it is documented. What the page says is in its HTML. */
+export function withoutReadings(outcome: RenderOutcome): Pick<RenderOutcome, 'kind'> {
+  if (outcome.kind === 'rendered' || outcome.kind === 'site-error') {
+    const { reading: _, ...page } = outcome
+    return page
+  }
+  if (outcome.kind === 'incomplete' && outcome.page !== null) {
+    const { reading: _, ...page } = outcome.page
+    const told = { ...outcome, page }
+    return told
+  }
+  return outcome
+}
 
 function outcomeDetails(outcome: RenderOutcome): string[] {
   if ('html' in outcome) {

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { RenderRecord } from '@prepaint/contract/outcome/record.ts'
 import type { WarmProgress } from '@prepaint/pages/queue/warm/warm-progress.ts'
+import { withReading } from '../../test/support/outcome.ts'
 import { renderRecord } from '../../test/support/render-record.ts'
-import { explanation } from './render.ts'
+import { explanation, withoutReadings } from './render.ts'
 import { warmText } from './watch.ts'
 
 const RECORD: RenderRecord = {
@@ -18,6 +19,15 @@ const RECORD: RenderRecord = {
   htmlBytes: 23_456,
 }
 const ENDED_AT_MS = Date.UTC(2026, 10, 21, 16, 5, 12, 123)
+
+it('the JSON of a render has the page, and nothing of how it was read', () => {
+  const page = { status: 200, headers: [] as [string, string][], html: '<p>a</p>' }
+  const rendered = { kind: 'rendered', ...page, application: null } as const
+  assert.deepEqual(withoutReadings(withReading(rendered)), rendered)
+  const incomplete = { kind: 'incomplete', reason: 'no answer', page } as const
+  assert.deepEqual(withoutReadings({ ...incomplete, page: withReading(page) }), incomplete)
+  assert.deepEqual(withoutReadings({ kind: 'blank' }), { kind: 'blank' })
+})
 
 describe('the explanation of a render', () => {
   it('of a page', () => {

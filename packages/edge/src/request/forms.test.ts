@@ -1,9 +1,10 @@
 /** Markdown and cards of a page, as they are answered. All forms beside each other: mixed-forms.test.ts. */
 import assert from 'node:assert/strict'
-import { beforeEach, it } from 'node:test'
+import { beforeEach, describe, it } from 'node:test'
 import { pageId } from '@prepaint/contract/page/page-id.ts'
 import { factsForSitemap, notePages } from '@prepaint/pages/site-files/page-facts.ts'
 import { countStored } from '@prepaint/pages/store/purge.ts'
+import { packReading } from '@prepaint/pages/store/stored-reading.ts'
 import { until } from '../../../../test/support/condition.ts'
 import {
   type AskOptions,
@@ -79,6 +80,40 @@ it('names when the text last changed, not the HTML, nor when it was rendered', a
   await notePages(edge.pool, [{ page: pageId(edge.red, at()), nowMs: edge.nowMs(), facts }])
   assert.equal(await modified('<b class="new">the</b> text'), first, 'only the markup changed')
   assert.notEqual(await modified('another text'), first, 'it has changed and is not noted yet')
+})
+
+describe('what the head of a page says', () => {
+  const robots = '<meta name="robots" content="index"><meta name="googlebot" content="noindex">'
+  const whole = page('a rake', { head: `${robots}<link rel="alternate canonical" href="/rake">` })
+  /** The Markdown of a second node, which finds no form: made of the page with this reading. */
+  async function madeAnew(reading: Buffer | null) {
+    const form = async () => (await edge.pool.query('select from page_form where path = $1', [at()])).rowCount
+    await until('the form is stored', async () => (await form()) === 1)
+    await edge.pool.query('delete from page_form')
+    await edge.pool.query('update page set reading_br = $2 where path = $1', [at(), reading])
+    const node = await edge.node()
+    const answer = await node.ask(at(), { agent: AGENT, headers: MD })
+    await node.close()
+    return answer
+  }
+
+  it('is told with the rules for each crawler, and is the same of a page that 0.2.0 stored without a reading', async () => {
+    edge.script(whole)
+    const first = await tool(at())
+    assert.equal(first.headers['x-robots-tag'], 'index, googlebot: noindex')
+    assert.match(String(first.headers.link), /^<https:\/\/red\.example\/rake>; rel="canonical"/)
+    const again = await madeAnew(null)
+    assert.equal(String(again.body), String(first.body))
+    assert.equal(again.headers['x-robots-tag'], first.headers['x-robots-tag'])
+  })
+
+  it('is that of the stored reading: the page is not read again', async () => {
+    edge.script(whole)
+    await tool(at())
+    const { reading } = withReading(whole)
+    const answer = await madeAnew(await packReading({ ...reading, title: 'As it was read' }))
+    assert.match(String(answer.body), /^---\ntitle: "As it was read"\n/)
+  })
 })
 
 it('is stored, and a second node reads what the first one made', async () => {

@@ -29,6 +29,9 @@ it('a sitemap lists what robots may index, and what is its own canonical', () =>
     [false, canonical('https://blue.example/a?x=1')],
     [false, '', other],
     [true, canonical('/a?x=1'), other],
+    [true, '<link rel="canonical alternate" href="/a?x=1">', other],
+    [false, '<link rel="canonical alternate" href="/b">'],
+    [true, robots('bingbot', 'noindex')],
   ]
   for (const [isListed, head, ...headers] of rows)
     assert.equal(facts(head, '<p>text</p>', headers).isIndexable, isListed, `${head} ${headers}`)
