@@ -3,7 +3,7 @@ import { beforeEach, describe, it } from 'node:test'
 import type { DomainId, PagePath } from '@prepaint/contract/ids.ts'
 import { type Aged, freshnessOf } from '@prepaint/contract/page/freshness.ts'
 import { pageId } from '@prepaint/contract/page/page-id.ts'
-import type { StoredEntry, StoredPage } from '@prepaint/pages/store/stored-page.ts'
+import type { StoredEntry, StoredPage } from '@prepaint/contract/page/stored.ts'
 import { parseInvalidation } from '@prepaint/runtime/invalidation.ts'
 import { createPageCache } from './page-cache.ts'
 

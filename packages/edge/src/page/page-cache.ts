@@ -1,6 +1,6 @@
 import type { DomainId } from '@prepaint/contract/ids.ts'
 import { type PageId, pageKey, variantsOf } from '@prepaint/contract/page/page-id.ts'
-import type { StoredEntry, StoredPage } from '@prepaint/pages/store/stored-page.ts'
+import type { StoredEntry, StoredPage } from '@prepaint/contract/page/stored.ts'
 import { CacheTrust } from '@prepaint/runtime/cache-trust.ts'
 import type { Held, Invalidation } from '@prepaint/runtime/invalidation.ts'
 import { RecentMap } from '@prepaint/runtime/recent-map.ts'

@@ -8,7 +8,7 @@ import { isFailing, ROBOTS_LIMIT_BYTES, servableRobots } from '@prepaint/outboun
 import type { RobotsFiles } from '@prepaint/pages/site-files/robots-files.ts'
 import { sitemapFile } from '@prepaint/pages/site-files/sitemap.ts'
 import type { RedirectUses } from '@prepaint/pages/site-files/stored-redirects.ts'
-import { etagOf } from '@prepaint/pages/store/stored-page.ts'
+import { etagOf } from '@prepaint/runtime/http/etag.ts'
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
 import type { Clock } from '@prepaint/runtime/clock.ts'
 import { requestIdOf } from '@prepaint/runtime/http/request-id.ts'

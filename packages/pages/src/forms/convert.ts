@@ -1,5 +1,5 @@
 import { parentPort } from 'node:worker_threads'
-import type { DerivedForm } from '@prepaint/contract/outcome/form.ts'
+import type { DerivedForm, FormFacts } from '@prepaint/contract/outcome/form.ts'
 import { robotsText } from '@prepaint/contract/reading/robots.ts'
 import { readPage } from '@prepaint/runtime/read-page.ts'
 import type { StoredReading } from '../store/stored-reading.ts'
@@ -22,7 +22,7 @@ export type Conversion = {
 /** `facts`: for response headers. `canonical` and `robots` are null if the page names none; `robots` is the value of an `X-Robots-Tag`. */
 export type Converted = {
   text: string
-  facts: { chars: number; canonical: string | null; robots: string | null }
+  facts: FormFacts
 }
 
 /** Throws for a page that is nested too deeply. */

@@ -1,14 +1,11 @@
-import type { DerivedForm } from '@prepaint/contract/outcome/form.ts'
+import type { DerivedForm, StoredForm } from '@prepaint/contract/outcome/form.ts'
 import type { PageId } from '@prepaint/contract/page/page-id.ts'
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
 import type { Log } from '@prepaint/runtime/log.ts'
 import { pageBody } from '../store/stored-page.ts'
 import { findReading } from '../store/stored-reading.ts'
-import type { Conversion, Converted } from './convert.ts'
+import type { Conversion } from './convert.ts'
 import type { Converter } from './converter.ts'
-
-/** `etag`: without quotes, and unlike that of any other form. */
-export type StoredForm = { bodyBr: Buffer; etag: string; facts: Converted['facts'] }
 
 export type FindParts = {
   log: Log

@@ -2,7 +2,8 @@ import type { DomainName, PagePath } from '@prepaint/contract/ids.ts'
 import type { PageId } from '@prepaint/contract/page/page-id.ts'
 import { factsOf, type PageFacts } from '@prepaint/contract/reading/facts.ts'
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
-import { htmlOf, readStored, type StoredPage, type StoredRedirect } from '../store/stored-page.ts'
+import { htmlOf, readStored } from '../store/stored-page.ts'
+import { type StoredPage, type StoredRedirect } from '@prepaint/contract/page/stored.ts'
 
 export type Side = {
   /** Of the main response; null: none came. */

@@ -8,7 +8,7 @@ import { retriedTransaction } from '@prepaint/postgres/transaction.ts'
 import type { Log } from '@prepaint/runtime/log.ts'
 import type pg from 'pg'
 import { forgetVisits } from '../store/last-visits.ts'
-import { etagOf } from '../store/stored-page.ts'
+import { etagOf } from '@prepaint/runtime/http/etag.ts'
 import { askToTell } from './page-facts.ts'
 import { addVersion, newestContent } from './versions.ts'
 

@@ -7,7 +7,8 @@ import { removeOld, type Steps } from '@prepaint/postgres/remove-old.ts'
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
 import type { Log } from '@prepaint/runtime/log.ts'
 import type pg from 'pg'
-import { etagOf, htmlOf, packText } from './stored-page.ts'
+import { htmlOf, packText } from './stored-page.ts'
+import { etagOf } from '@prepaint/runtime/http/etag.ts'
 
 export const DIGESTS_A_PAGE = 5
 const KEPT_DAYS = 30

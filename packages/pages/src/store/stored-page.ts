@@ -1,4 +1,5 @@
-import { createHash } from 'node:crypto'
+import { etagOf } from '@prepaint/runtime/http/etag.ts'
+import type { StoredEntry, StoredPage, StoredRedirect } from '@prepaint/contract/page/stored.ts'
 import { promisify } from 'node:util'
 import { brotliCompress, brotliCompressSync, brotliDecompress, constants } from 'node:zlib'
 import type { DomainId, JobId } from '@prepaint/contract/ids.ts'
@@ -50,44 +51,6 @@ export function hasOwnMarkdown(reading: PageReading, headers: StoredPage['header
   )
   return isLinked || reading.hasOwnMarkdown
 }
-
-export function etagOf(html: string | Buffer): string {
-  return createHash('sha256').update(html).digest('base64url').slice(0, 22)
-}
-
-/** Times are milliseconds since the Unix epoch. */
-export type StoredPage = {
-  kind: 'page'
-  variant: PageVariant
-  status: number
-  headers: readonly (readonly [name: string, value: string])[]
-  bodyBr: Buffer
-  htmlBytes: number
-  /** Without quotes; letters, digits, `-` and `_`. */
-  etag: string
-  renderedAtMs: number
-  staleSinceMs: number | null
-  /** The page links to Markdown of the site's own. */
-  ownMarkdown?: boolean
-  /** Absent: when it was rendered. */
-  changedAtMs?: number
-  /** The uncompressed body, if a crawler waits for this render. */
-  bodyHtml?: Buffer | undefined
-  /** Names what a rule did to its render; empty: nothing. */
-  ruleEffect?: string
-  ruleChanges?: unknown
-}
-
-export type StoredRedirect = {
-  kind: 'redirect'
-  variant: PageVariant
-  status: number
-  location: string
-  renderedAtMs: number
-  staleSinceMs: null
-}
-
-export type StoredEntry = StoredPage | StoredRedirect
 
 type PageRow = {
   headers: unknown

@@ -1,18 +1,7 @@
+import type { StoredSitemap } from '@prepaint/contract/site-files/stored-sitemap.ts'
 import type { DomainId, PagePath } from '@prepaint/contract/ids.ts'
 import type { PageId } from '@prepaint/contract/page/page-id.ts'
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
-
-/** With the custom domain in it. */
-export type StoredSitemap = {
-  contentType: string
-  /** The resource itself is a gzip file (`sitemap.xml.gz`). */
-  gzipFile: boolean
-  etag: string
-  /** Of an index: the paths of its sitemaps. */
-  names: readonly string[]
-  bodyGzip: Buffer
-  fetchedAtMs: number
-}
 
 type Row = {
   headers: Partial<Omit<StoredSitemap, 'bodyGzip' | 'fetchedAtMs'>>

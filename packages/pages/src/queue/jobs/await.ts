@@ -4,7 +4,7 @@ import type { Listener } from '@prepaint/postgres/listener.ts'
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
 import type { Log } from '@prepaint/runtime/log.ts'
 import type pg from 'pg'
-import type { StoredPage } from '../../store/stored-page.ts'
+import type { StoredPage } from '@prepaint/contract/page/stored.ts'
 import { readStatement } from '../statement.ts'
 
 export type WaitedFor = JobEnd & { page?: StoredPage | null }

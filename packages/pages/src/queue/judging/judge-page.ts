@@ -13,7 +13,7 @@ import {
   type NewPage,
   readJudgements,
 } from '../../store/keep-page.ts'
-import type { StoredPage } from '../../store/stored-page.ts'
+import type { StoredPage } from '@prepaint/contract/page/stored.ts'
 import type { ClaimedJob } from '../jobs/claim.ts'
 import { type Finding, type Look, type Soft404, soft404Of } from './soft-404.ts'
 

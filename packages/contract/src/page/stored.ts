@@ -1,0 +1,35 @@
+import type { PageVariant } from './page-id.ts'
+
+/** Times are milliseconds since the Unix epoch. */
+export type StoredPage = {
+  kind: 'page'
+  variant: PageVariant
+  status: number
+  headers: readonly (readonly [name: string, value: string])[]
+  bodyBr: Buffer
+  htmlBytes: number
+  /** Without quotes; letters, digits, `-` and `_`. */
+  etag: string
+  renderedAtMs: number
+  staleSinceMs: number | null
+  /** The page links to Markdown of the site's own. */
+  ownMarkdown?: boolean
+  /** Absent: when it was rendered. */
+  changedAtMs?: number
+  /** The uncompressed body, if a crawler waits for this render. */
+  bodyHtml?: Buffer | undefined
+  /** Names what a rule did to its render; empty: nothing. */
+  ruleEffect?: string
+  ruleChanges?: unknown
+}
+
+export type StoredRedirect = {
+  kind: 'redirect'
+  variant: PageVariant
+  status: number
+  location: string
+  renderedAtMs: number
+  staleSinceMs: null
+}
+
+export type StoredEntry = StoredPage | StoredRedirect
