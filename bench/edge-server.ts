@@ -1,23 +1,26 @@
 /** The edge process of `bench/edge.ts`, wired as in a node. Prints its address first; ends with its stdin. */
+
 import http from 'node:http'
 import type net from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { createSecureContext } from 'node:tls'
-import type { JobId } from '@prepaint/contract/ids.ts'
+import type { DomainName } from '@prepaint/contract/ids.ts'
 import { createEdge } from '@prepaint/edge/edge.ts'
 import { createAddressGuard } from '@prepaint/outbound'
 import { createClient } from '@prepaint/outbound/client'
+import { createStoredReader } from '@prepaint/pages/store/stored-page.ts'
 import { CONNECTION_DEFAULTS } from '@prepaint/postgres/connection.ts'
-import type { Queryable } from '@prepaint/postgres/transaction.ts'
 import { systemClock } from '@prepaint/runtime/clock.ts'
 import { silentLog } from '@prepaint/runtime/log.ts'
 import { createSelfSigned } from '@prepaint/runtime/self-signed.ts'
 import { createEdgeMetrics } from '@prepaint/service/insight/metrics/edge-metrics.ts'
 import { createTraffic } from '@prepaint/service/insight/traffic/visit-counter.ts'
+import { domainByHost } from '@prepaint/service/sites/domains.ts'
 import ipaddr from 'ipaddr.js'
 import pg from 'pg'
 import { Registry } from 'prom-client'
 import { loadConfig } from '../bin/settings/config.ts'
+import { MemoryBackend, servedDomain } from '../test/support/memory-backend.ts'
 
 export type ServerTask = {
   /** `bare`: only node:http with the same bytes. */
@@ -49,27 +52,24 @@ function edge(): { plain: net.Server; secure: net.Server | null } {
   const metrics = createEdgeMetrics(new Registry())
   const loopback = [{ cidr: ipaddr.parseCIDR('127.0.0.1/32'), port: null }]
   const pool = task.connection === null ? null : poolTo(task.connection)
-  const db = pool ?? madeHere()
   const log = silentLog()
   const traffic = pool === null ? null : createTraffic({ pool, clock: systemClock, log })
+  const backend = madeHere()
+  if (pool !== null) {
+    backend.findDomain = (host) => domainByHost(pool, host, () => [])
+    backend.readPage = createStoredReader(pool)
+  }
+  backend.answered = (request, answer) => {
+    metrics.answered(answer)
+    traffic?.count(request, answer)
+  }
   return createEdge(
+    backend,
     {
       clock: systemClock,
       log,
-      db,
-      pool: db,
-      notifications: { connected: true },
       origins: createClient(createAddressGuard(loopback)),
-      enqueueLive: async () => 'none' as JobId,
-      waiter: { wait: async () => 'late' },
-      knownPaths: { note: () => {} },
-      lastVisits: { note: () => {} },
-      redirectUses: { note: () => {} },
       verifyCrawler: null,
-      answered(req, answer) {
-        metrics.answered(answer)
-        traffic?.count(req, answer)
-      },
       tls: { contextFor: () => context },
       findChallenge: null,
     },
@@ -78,18 +78,23 @@ function edge(): { plain: net.Server; secure: net.Server | null } {
 }
 
 /** Replaces PostgreSQL: one domain, and pages of the size in their path. */
-function madeHere(): Queryable {
-  const origin_url = `http://127.0.0.1:${task.originPort}`
-  const domain = { id: 1, account_id: 1, custom_domain: 'shop.example', is_active: true, settings: {} }
-  const page = { status: 200, html_bytes: 0, etag: 'x', stale_since: null, changed_at: null }
-  const headers = [['Content-Type', 'text/html; charset=utf-8']]
-  const rendered_at = new Date(renderedAtMs)
-  const query = async ({ name, values }: { name: string; values: string[] }) => {
-    if (name === 'domain-by-host') return { rows: [{ ...domain, origin_url }] }
-    if (name !== 'stored-page-read') return { rows: [] }
-    return { rows: [{ ...page, headers, body_br: bodyOf(values[1]!), rendered_at, redirect_status: null }] }
-  }
-  return { query: query as unknown as Queryable['query'] }
+function madeHere(): MemoryBackend {
+  const originUrl = `http://127.0.0.1:${task.originPort}`
+  const backend = new MemoryBackend([servedDomain({ name: 'shop.example' as DomainName, originUrl })])
+  backend.readPage = async ({ path, variant }) => ({
+    kind: 'page',
+    variant,
+    status: 200,
+    headers: [['Content-Type', 'text/html; charset=utf-8']],
+    bodyBr: bodyOf(path),
+    htmlBytes: 0,
+    etag: 'x',
+    renderedAtMs,
+    staleSinceMs: null,
+  })
+  backend.noteAsked = () => {}
+  backend.noteVisit = () => {}
+  return backend
 }
 
 function poolTo(connection: pg.ClientConfig): pg.Pool {

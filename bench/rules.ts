@@ -2,11 +2,13 @@
  * What rules cost: a hit that has one of 200, and a render whose page of 10,000 elements is changed.
  *   node bench/rules.ts
  */
+
 import { performance } from 'node:perf_hooks'
 import { MAX_RULES, type Rule, type RuleChange } from '@prepaint/contract/rules/schema.ts'
 import { edgeDomain } from '@prepaint/edge/request/domain.ts'
 import { Targets } from '@prepaint/edge/request/target.ts'
 import { RuleBook, USUAL_CATEGORY } from '@prepaint/runtime/rule-book.ts'
+import { servedDomain } from '../test/support/memory-backend.ts'
 import { startTestRenderer } from '../test/support/renderer.ts'
 import { markdownTable } from './markdown.ts'
 
@@ -36,17 +38,7 @@ const LISTS: [string, Rule[]][] = [
   ['200 of /*a*a*a*b, hostile', rulesOf(() => '/*a*a*a*b')],
   ['200 of a long piece, hostile', rulesOf(() => `/*${'a'.repeat(500)}b${'a'.repeat(500)}*`)],
 ]
-const domainWith = (rules: Rule[]) =>
-  edgeDomain({
-    ...{
-      id: 1,
-      account_id: 1,
-      custom_domain: 'shop.example',
-      origin_url: 'http://o.example',
-      is_active: true,
-    },
-    settings: { rules },
-  })
+const domainWith = (rules: Rule[]) => edgeDomain(servedDomain({ settings: { rules } }))
 
 const hits = LISTS.map(([name, rules]) => {
   const domain = domainWith(rules)

@@ -1,16 +1,17 @@
 /** The edge process of `bench/stress.ts`: everything but PostgreSQL and Chromium is real. */
+
 import type net from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { createSecureContext } from 'node:tls'
-import type { JobId } from '@prepaint/contract/ids.ts'
+import type { DomainId, DomainName } from '@prepaint/contract/ids.ts'
 import { createEdge } from '@prepaint/edge/edge.ts'
 import { createAddressGuard } from '@prepaint/outbound'
 import { createClient } from '@prepaint/outbound/client'
-import type { Queryable } from '@prepaint/postgres/transaction.ts'
 import { systemClock } from '@prepaint/runtime/clock.ts'
 import { silentLog } from '@prepaint/runtime/log.ts'
 import { createSelfSigned } from '@prepaint/runtime/self-signed.ts'
 import ipaddr from 'ipaddr.js'
+import { MemoryBackend, servedDomain } from '../test/support/memory-backend.ts'
 
 export type Told = { rssBytes: number; heapBytes: number; outsideBytes: number; connections: number }
 
@@ -23,35 +24,20 @@ const { privateKey, certificate } = createSelfSigned('shop.example')
 const key = privateKey.export({ type: 'pkcs8', format: 'pem' })
 const context = createSecureContext({ key, cert: certificate })
 
-const query = async ({ name, values }: { name: string; values: string[] }) => {
-  const origin_url = ORIGINS[values[0]!]
-  if (name !== 'domain-by-host' || origin_url === undefined) return { rows: [] }
-  const id = Object.keys(ORIGINS).indexOf(values[0]!) + 1
-  return {
-    rows: [{ id, account_id: 1, custom_domain: values[0], is_active: true, settings: {}, origin_url }],
-  }
-}
-const db: Queryable = { query: query as unknown as Queryable['query'] }
+const domains = Object.entries(ORIGINS).map(([name, originUrl], at) =>
+  servedDomain({ id: (at + 1) as DomainId, name: name as DomainName, originUrl }),
+)
+// No renders: every crawler waits for its longest time and is passed.
+const backend = new MemoryBackend(domains)
+backend.answered = () => {}
 
 const { plain, secure } = createEdge(
+  backend,
   {
     clock: systemClock,
     log: silentLog(),
     origins: createClient(createAddressGuard([{ cidr: ipaddr.parseCIDR('127.0.0.1/32'), port: null }])),
-    db,
-    pool: db,
-    notifications: { connected: true },
-    enqueueLive: async () => 'none' as JobId,
-    // No renders: every crawler waits for its maximum time and is passed.
-    waiter: {
-      wait: (_job, signal) =>
-        new Promise((resolve) => signal.addEventListener('abort', () => resolve('late'))),
-    },
-    knownPaths: { note: () => {} },
-    lastVisits: { note: () => {} },
-    redirectUses: { note: () => {} },
     verifyCrawler: null,
-    answered: () => {},
     tls: { contextFor: () => context },
     findChallenge: null,
   },

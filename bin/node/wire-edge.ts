@@ -6,8 +6,10 @@ import { createAccessLog } from '@prepaint/edge/request/report.ts'
 import { renewTicketKeys } from '@prepaint/edge/server/servers.ts'
 import { type AddressGuard, createFetchText, type OpenOriginHeaders } from '@prepaint/outbound'
 import { createClient } from '@prepaint/outbound/client'
+import { Converter } from '@prepaint/pages/forms/converter.ts'
 import type { JobWaiter } from '@prepaint/pages/queue/jobs/await.ts'
 import { createEnqueueLive, type EnqueueLive } from '@prepaint/pages/queue/jobs/enqueue.ts'
+import { RobotsFiles } from '@prepaint/pages/site-files/robots-files.ts'
 import { createRedirectUses } from '@prepaint/pages/site-files/stored-redirects.ts'
 import { createAskedPaths } from '@prepaint/pages/store/known-paths.ts'
 import { createLastVisits } from '@prepaint/pages/store/last-visits.ts'
@@ -21,6 +23,7 @@ import { Compliance } from '@prepaint/service/insight/traffic/compliance.ts'
 import { createTraffic } from '@prepaint/service/insight/traffic/visit-counter.ts'
 import type pg from 'pg'
 import type { Config } from '../settings/config.ts'
+import { NodeBackend } from './edge-backend.ts'
 import type { Certificates } from './wire-certificates.ts'
 
 export function wireEdge(deps: {
@@ -38,7 +41,8 @@ export function wireEdge(deps: {
   openHeaders: OpenOriginHeaders
   waiter: JobWaiter
   enqueueLive: EnqueueLive | null
-}): Pick<Edge, 'server' | 'secure' | 'endSessions' | 'integrations' | 'robots'> & {
+}): Pick<Edge, 'server' | 'secure' | 'endSessions' | 'integrations'> & {
+  robots: RobotsFiles
   /** Live requests so far that waited for no render. */
   answeredAtOnce(): number
   close(): Promise<void>
@@ -58,41 +62,49 @@ export function wireEdge(deps: {
   void ranges.refresh()
   const reverseDns = createReverseDns()
   let answeredAtOnce = 0
+  const get = { origins, userAgent: 'Prepaint' }
+  const robots = new RobotsFiles({ db, pool, get, openHeaders: deps.openHeaders, clock, log })
+  const compliance = new Compliance({ pool, robots, clock, log })
+  const backend = new NodeBackend({
+    clock,
+    log,
+    db,
+    pool,
+    changes: listener,
+    enqueueLive: deps.enqueueLive ?? createEnqueueLive({ db, pool, plans: config.plans, clock, liveWaitMs }),
+    waiter,
+    openHeaders: deps.openHeaders,
+    robots,
+    converter: new Converter(),
+    knownPaths,
+    lastVisits,
+    redirectUses,
+    answered(request, answer) {
+      if (answer.verdict !== 'rendered') answeredAtOnce++
+      metrics.answered(answer)
+      const isVisit = traffic.count(request, answer)
+      const { domain, crawler } = answer
+      if (isVisit && domain !== null && crawler !== null) {
+        compliance.note(domain, crawler, request.headers['user-agent'] ?? '', request.url ?? '/')
+      }
+      accessLog(request, answer)
+    },
+  })
   const edge = createEdge(
+    backend,
     {
       clock,
       log,
-      db,
-      pool,
-      notifications: listener,
       origins,
-      openHeaders: deps.openHeaders,
-      enqueueLive:
-        deps.enqueueLive ?? createEnqueueLive({ db, pool, plans: config.plans, clock, liveWaitMs }),
-      waiter,
-      knownPaths,
-      lastVisits,
-      redirectUses,
       verifyCrawler: verify ? createVerifyCrawler({ clock, rangesOf: ranges.rangesOf, reverseDns }) : null,
-      answered(req, answer) {
-        if (answer.verdict !== 'rendered') answeredAtOnce++
-        metrics.answered(answer)
-        const isVisit = traffic.count(req, answer)
-        const { domain, crawler } = answer
-        if (isVisit && domain !== null && crawler !== null) {
-          compliance.note(domain, crawler, req.headers['user-agent'] ?? '', req.url ?? '/')
-        }
-        accessLog(req, answer)
-      },
       tls: certificates?.tls ?? null,
       findChallenge: certificates?.findChallenge ?? null,
     },
     { memoryBytes, liveWaitMs, clients: config.clients },
   )
-  const { server, secure, endSessions, integrations, robots } = edge
-  const compliance = new Compliance({ pool, robots, clock, log })
+  const { server, secure, endSessions, integrations } = edge
   const tickets = secure === null ? null : renewTicketKeys(secure)
-  invalidateOn(listener, certificates === null ? edge.held : [...edge.held, certificates.held])
+  if (certificates !== null) invalidateOn(listener, [certificates.held])
   metrics.holds(edge.pagesInMemory)
   return {
     server,

@@ -11,18 +11,21 @@ import { createEdge, type EdgeOptions, type EdgeParts } from '@prepaint/edge/edg
 import type { EdgeTls } from '@prepaint/edge/server/servers.ts'
 import { createAddressGuard } from '@prepaint/outbound'
 import { createClient } from '@prepaint/outbound/client'
+import { Converter } from '@prepaint/pages/forms/converter.ts'
 import { createJobWaiter, type Ended } from '@prepaint/pages/queue/jobs/await.ts'
 import { type ClaimedJob, createClaim } from '@prepaint/pages/queue/jobs/claim.ts'
 import { createComplete } from '@prepaint/pages/queue/jobs/complete.ts'
 import { createEnqueueLive } from '@prepaint/pages/queue/jobs/enqueue.ts'
+import { RobotsFiles } from '@prepaint/pages/site-files/robots-files.ts'
 import { createAskedPaths } from '@prepaint/pages/store/known-paths.ts'
 import { type PurgeWhat, purgePages } from '@prepaint/pages/store/purge.ts'
 import { createListener } from '@prepaint/postgres/listener.ts'
 import { type Queryable, transaction } from '@prepaint/postgres/transaction.ts'
-import { invalidateOn } from '@prepaint/runtime/invalidation.ts'
+import type { Notifications } from '@prepaint/runtime/invalidation.ts'
 import { silentLog } from '@prepaint/runtime/log.ts'
 import { createSelfSigned } from '@prepaint/runtime/self-signed.ts'
 import ipaddr from 'ipaddr.js'
+import { NodeBackend, type NodeBackendParts } from '../../bin/node/edge-backend.ts'
 import { insertDomain, testDatabase } from './database.ts'
 import { listening, serve } from './loopback.ts'
 import { readOutcome, type UnreadOutcome } from './outcome.ts'
@@ -54,7 +57,9 @@ export type Scripted = UnreadOutcome | 'hang'
 /** Uses real PostgreSQL and the real queue. Render outcomes are scripted, the clock is manual. */
 export async function startTestEdge(
   options: Partial<EdgeOptions> & {
-    parts?: Partial<EdgeParts>
+    parts?: Partial<EdgeParts & NodeBackendParts>
+    /** For making Markdown or a card. */
+    conversionMs?: number
     origin?: http.RequestListener
     queries?: SeeQuery
     render?: (job: ClaimedJob) => Promise<UnreadOutcome>
@@ -125,37 +130,59 @@ export async function startTestEdge(
     const listener = await createListener(connection, log)
     const waiter = createJobWaiter(listener, pool, log)
     const asked = createAskedPaths({ db: pool, nowMs: clock.nowMs, log, flushEveryMs: 60_000 })
+    const get = { origins, userAgent: 'Prepaint' }
+    const db = options.queries === undefined ? pool : seenQueries(pool, options.queries)
+    const openHeaders = options.parts?.openHeaders ?? (() => [])
+    const robots = new RobotsFiles({ db, pool, get, openHeaders, clock, log })
+    let take = (_payload: string) => {}
+    const changes: Notifications = {
+      get connected() {
+        return listener.connected
+      },
+      on(channel, receive) {
+        take = receive
+        listener.on(channel, receive)
+      },
+      onLost: (react) => listener.onLost(react),
+    }
+    const backend = new NodeBackend({
+      clock,
+      log,
+      db,
+      pool: seenQueries(pool, ({ name, values }) => {
+        if (name === 'queue-enqueue') refreshed.push(...(values[1] as string[]))
+      }),
+      changes,
+      enqueueLive: async (page, requestId, crawler) => {
+        const job = await enqueueLive(page, requestId, crawler)
+        if (job === 'over-quota') return job
+        if (scripted[0] === 'hang') scripted.shift()
+        else void work(options.ended ?? waiter.ended)
+        return job
+      },
+      waiter,
+      openHeaders,
+      robots,
+      converter: new Converter(options.conversionMs),
+      knownPaths: asked,
+      lastVisits: { note: () => {} },
+      redirectUses: { note: () => {} },
+      answered: () => {},
+      ...options.parts,
+    })
     const edge = createEdge(
+      backend,
       {
         clock,
         log,
         origins,
-        db: pool,
-        pool: seenQueries(pool, ({ name, values }) => {
-          if (name === 'queue-enqueue') refreshed.push(...(values[1] as string[]))
-        }),
-        notifications: listener,
-        enqueueLive: async (page, requestId, crawler) => {
-          const job = await enqueueLive(page, requestId, crawler)
-          if (job === 'over-quota') return job
-          if (scripted[0] === 'hang') scripted.shift()
-          else void work(options.ended ?? waiter.ended)
-          return job
-        },
-        waiter,
-        knownPaths: asked,
-        lastVisits: { note: () => {} },
-        redirectUses: { note: () => {} },
         verifyCrawler: null,
-        answered: () => {},
         tls: options.tls === true ? testTls() : null,
         findChallenge: null,
         ...options.parts,
-        ...(options.queries !== undefined && { db: seenQueries(pool, options.queries) }),
       },
       { memoryBytes: 64 * 1024 * 1024, liveWaitMs: 5_000, ...options },
     )
-    invalidateOn(listener, edge.held)
     await listener.settled()
     const port = await listening(edge.server)
     const tlsPort = edge.secure === null ? 0 : await listening(edge.secure)
@@ -176,6 +203,9 @@ export async function startTestEdge(
       edge,
       server: edge.server,
       integrations: edge.integrations,
+      robots,
+      /** As after a notification that this version does not understand. */
+      emptyMemory: () => take('{}'),
       asked,
       listener,
       settled,

@@ -1,24 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type http from 'node:http'
 import { handledAs } from '@prepaint/contract/outcome/verdict.ts'
-import { pageId } from '@prepaint/contract/page/page-id.ts'
-import type { GetOptions, OpenOriginHeaders } from '@prepaint/outbound'
 import type { OriginPool } from '@prepaint/outbound/client'
-import { Converter } from '@prepaint/pages/forms/converter.ts'
-import type { JobWaiter } from '@prepaint/pages/queue/jobs/await.ts'
-import type { EnqueueLive } from '@prepaint/pages/queue/jobs/enqueue.ts'
-import { RobotsFiles } from '@prepaint/pages/site-files/robots-files.ts'
-import type { RedirectUses } from '@prepaint/pages/site-files/stored-redirects.ts'
-import { type AskedPaths, recordKnown } from '@prepaint/pages/store/known-paths.ts'
-import type { LastVisits } from '@prepaint/pages/store/last-visits.ts'
-import { createStoredReader } from '@prepaint/pages/store/stored-page.ts'
-import {
-  dropSitemap,
-  namedInIndexes,
-  readSitemap,
-  storeSitemap,
-} from '@prepaint/pages/store/stored-sitemap.ts'
-import type { Queryable } from '@prepaint/postgres/transaction.ts'
 import { type Clock, systemStopwatch } from '@prepaint/runtime/clock.ts'
 import { createClientReader, type ReadClient } from '@prepaint/runtime/http/client-address.ts'
 import {
@@ -27,8 +10,9 @@ import {
   NO_CLIENT_LIMITS,
 } from '@prepaint/runtime/http/client-limits.ts'
 import { createRequestIds } from '@prepaint/runtime/http/request-id.ts'
-import type { Held, Notifications } from '@prepaint/runtime/invalidation.ts'
+import { invalidateOn } from '@prepaint/runtime/invalidation.ts'
 import type { Log } from '@prepaint/runtime/log.ts'
+import type { EdgeBackend } from './backend.ts'
 import { createCrawlerTest } from './crawlers/crawler-test.ts'
 import type { VerifyCrawler } from './crawlers/verify-crawler.ts'
 import { createOriginShare } from './origin/origin-share.ts'
@@ -39,37 +23,26 @@ import { PageForms } from './page/page-forms.ts'
 import { pageMessage, sendPlainPage } from './page/plain-page.ts'
 import { prepareServed } from './page/prepared-page.ts'
 import { createSitemaps } from './page/send-sitemap.ts'
-import { createDomains } from './request/domain.ts'
+import { Domains } from './request/domain.ts'
 import { EdgeHandler, type Entrance, type HandlerParts } from './request/handler.ts'
 import { createHandshakeHandler } from './request/handshake.ts'
 import { createIntegrations, type Integrations } from './request/integrations.ts'
 import { LiveRenders } from './request/live-render.ts'
 import { OwnAnswers } from './request/own-answers.ts'
 import { createFastHit } from './request/ready-hit.ts'
-import { type Answered, Report } from './request/report.ts'
+import { Report } from './request/report.ts'
 import { Targets } from './request/target.ts'
 import { VisitRecorder } from './request/visit-recorder.ts'
 import { createChallengeAnswer, type FindChallenge } from './server/challenge-answer.ts'
-import type { EdgeRequest, EdgeResponse, RequestHead } from './server/exchange.ts'
+import type { EdgeRequest, EdgeResponse } from './server/exchange.ts'
 import { createEdgeServers, type EdgeServers, type EdgeTls } from './server/servers.ts'
 
 export type EdgeParts = {
   clock: Clock
   log: Log
-  /** For queries that requests wait for; has time limits. */
-  db: Queryable
-  /** For background writes. */
-  pool: Queryable
-  notifications: Pick<Notifications, 'connected'>
   origins: OriginPool
-  openHeaders?: OpenOriginHeaders
-  enqueueLive: EnqueueLive
-  waiter: Pick<JobWaiter, 'wait'>
-  knownPaths: Pick<AskedPaths, 'note'>
-  lastVisits: Pick<LastVisits, 'note'>
-  redirectUses: Pick<RedirectUses, 'note'>
+  /** null: crawlers are taken for what they say. */
   verifyCrawler: VerifyCrawler | null
-  answered(req: RequestHead, answer: Answered): void
   tls: EdgeTls | null
   /** ACME proofs on the plain port; null: none. */
   findChallenge: FindChallenge | null
@@ -85,8 +58,6 @@ export type EdgeOptions = {
   /** For a whole request head, from the connection or the previous response on. */
   headersMs?: number
   bodyLookMs?: number
-  /** For making Markdown or a card; then the answer is HTML. */
-  conversionMs?: number
   keepAliveMs?: number
   clients?: ClientLimits
 }
@@ -94,9 +65,6 @@ export type EdgeOptions = {
 export type Edge = EdgeServers & {
   server: http.Server
   integrations: Integrations
-  /** Caches to pass to `invalidateOn`. */
-  held: readonly Held[]
-  robots: RobotsFiles
   pagesInMemory(): { pages: number; bytes: number }
 }
 
@@ -109,7 +77,8 @@ const ANSWER_WAIT_MS = 60_000
 const IDLE_MS = 600_000
 const BODY_LOOK_MS = 10_000
 
-export function createEdge(parts: EdgeParts, options: EdgeOptions): Edge {
+/** Makes the servers; call `listen` on them. The edge hears of changes by `backend.changes` from now on. */
+export function createEdge(backend: EdgeBackend, parts: EdgeParts, options: EdgeOptions): Edge {
   const { idleMs = IDLE_MS, headersMs = HEADERS_MS, keepAliveMs = KEEP_ALIVE_MS } = options
   const clients = options.clients ?? NO_CLIENT_LIMITS
   const gate = createClientGate(clients)
@@ -118,9 +87,7 @@ export function createEdge(parts: EdgeParts, options: EdgeOptions): Edge {
   const passOptions = createPassOptions(parts, options, readClient)
   const webSockets = new WebSockets(passOptions)
   const entrance = createEntrance(parts, readClient, passOptions)
-  const get = { origins: parts.origins, userAgent: 'Prepaint' }
-  const robots = new RobotsFiles({ ...parts, get })
-  const handlerParts = createHandlerParts({ ...parts, get, robots }, options, clients)
+  const handlerParts = createHandlerParts(backend, parts, options, clients)
   const { report, domains, pages, sitemaps } = handlerParts
 
   // A front requests for all visitors, so it has no client limit.
@@ -142,6 +109,7 @@ export function createEdge(parts: EdgeParts, options: EdgeOptions): Edge {
   )
   gate.watch(servers.plain, pageMessage('too-many-connections', 'none; too-many-connections'))
   if (servers.secure !== null) gate.watch(servers.secure, null)
+  invalidateOn(backend.changes, [domains.held, pages.held, sitemaps.held])
   return {
     server: servers.plain,
     ...servers,
@@ -150,8 +118,6 @@ export function createEdge(parts: EdgeParts, options: EdgeOptions): Edge {
       webSockets.disconnectAll()
     },
     integrations,
-    held: [domains.held, pages.held, sitemaps.held],
-    robots,
     pagesInMemory: () => ({ pages: pages.entries(), bytes: pages.bytes() }),
   }
 }
@@ -200,47 +166,38 @@ function createEntrance(
 }
 
 function createHandlerParts(
-  parts: EdgeParts & { get: GetOptions; robots: RobotsFiles },
-  options: EdgeOptions,
+  backend: EdgeBackend,
+  { clock, log, origins }: EdgeParts,
+  { memoryBytes, liveWaitMs }: EdgeOptions,
   clients: ClientLimits,
 ): HandlerParts {
-  const { clock, log, db, pool, get, robots, notifications } = parts
-  const connected = () => notifications.connected
   const pages = createPageCache({
-    limitBytes: options.memoryBytes,
-    read: createStoredReader(db),
+    limitBytes: memoryBytes,
+    read: (page) => backend.readPage(page),
     prepare: prepareServed,
-    connected,
+    connected: () => backend.changes.connected,
   })
-  const { enqueueLive, waiter, knownPaths, lastVisits, answered } = parts
   return {
     clock,
     log,
-    domains: createDomains({ db, connected, openHeaders: parts.openHeaders }),
+    domains: new Domains(backend),
     targets: new Targets(),
     pages,
     sitemaps: createSitemaps({
-      get,
+      get: { origins, userAgent: 'Prepaint' },
       clock,
       log,
-      readSitemap: (page) => readSitemap(db, page),
-      storeSitemap: (page, sitemap) => storeSitemap(pool, page, sitemap),
-      dropSitemap: (page, fetchedAtMs) => dropSitemap(pool, page, fetchedAtMs),
-      namedInIndexes: (domain) => namedInIndexes(db, domain),
+      store: backend.sitemaps,
       ownRobots: ({ files }) => files.robots.text ?? '',
-      recordInSitemap: (domain, paths) => {
-        const known = paths.map((path) => pageId(domain, path))
-        return recordKnown(pool, 'sitemap', known, clock.nowMs())
-      },
     }),
-    ownAnswers: new OwnAnswers({ clock, log, redirectUses: parts.redirectUses, robots, db }),
-    liveRenders: new LiveRenders({ log, db, pages, waiter, enqueueLive, liveWaitMs: options.liveWaitMs }),
-    forms: new PageForms({ log, db, pool, pages, converter: new Converter(options.conversionMs) }),
-    recorder: new VisitRecorder({ log, pool, knownPaths, lastVisits }),
+    ownAnswers: new OwnAnswers(backend, clock, log),
+    liveRenders: new LiveRenders(backend, pages, log, { liveWaitMs }),
+    forms: new PageForms(backend, pages, log),
+    recorder: new VisitRecorder(backend, log),
     report: new Report({
       stopwatch: systemStopwatch,
       idOf: createRequestIds(clients.trustedProxies),
-      answered,
+      answered: (request, answer) => backend.answered(request, answer),
     }),
   }
 }

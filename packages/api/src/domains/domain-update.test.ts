@@ -74,8 +74,8 @@ it('200: headers for the origin are sealed, shown without values, and kept where
   ])
   const open = createOpenOriginHeaders(api.deps.vault, silentLog())
   const opened = async (of: 'renders' | 'all') => {
-    const row = await domainByHost(api.pool, NAME)
-    return open(row!.id, row!.sealed_headers, of)
+    const found = await domainByHost(api.pool, NAME, (id, sealed) => open(id, sealed, of))
+    return found!.originHeaders
   }
   assert.deepEqual(await opened('all'), ['X-Edge', 'canary of X-Edge'])
   assert.equal((await opened('renders')).length, 4)

@@ -97,7 +97,7 @@ describe('accounts', () => {
       await api.call('POST', '/api/session', { headers, body }),
       await api.call('POST', '/api/webhook/refresh', { token, body: { urls: ['/'] } }),
     ]
-    const isActive = async () => (await domainByHost(api.pool, name))?.is_active
+    const isActive = async () => (await domainByHost(api.pool, name, () => []))?.isActive
 
     for (let times = 0; times < 2; times++) assert.equal((await suspend(true)).status, 200)
     for (const answer of await everyWay()) {

@@ -1,6 +1,7 @@
-import type { EdgeDomain } from '@prepaint/edge/request/domain.ts'
 import type { PageId } from '../page/page-id.ts'
 import type { CrawlerCategory } from '../settings/domain-settings.ts'
+import type { FilesOf } from '../site-files/robots-text.ts'
+import type { Site } from '../site-files/site.ts'
 import type { Form } from './form.ts'
 import type { JobOutcome } from './job.ts'
 
@@ -44,9 +45,12 @@ export type NoVerdict =
   | 'none; too-many-requests'
   | 'none; too-many-connections'
 
+/** What is told of the domain of a request. */
+export type HandledDomain = Site & FilesOf & { account: number; isActive: boolean }
+
 export type Handled = {
   verdict: Verdict | NoVerdict
-  domain: EdgeDomain | null
+  domain: HandledDomain | null
   page: PageId | null
   /** null: a person or a tool. */
   crawler: CrawlerCategory | null

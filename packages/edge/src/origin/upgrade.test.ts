@@ -7,13 +7,14 @@ import { requestIdOf } from '@prepaint/runtime/http/request-id.ts'
 import { until } from '../../../../test/support/condition.ts'
 import { GPTBOT, openEdge, PERSON } from '../../../../test/support/edge.ts'
 import { rawClient } from '../../../../test/support/raw-request.ts'
-import type { EdgeParts } from '../edge.ts'
+import type { EdgeBackend } from '../backend.ts'
 
 let seen: string[]
 /** Verdict and request id of all that was counted. */
 const told: string[] = []
-const answered: EdgeParts['answered'] = (req, { verdict, status }) =>
+const answered: EdgeBackend['answered'] = (req, { verdict, status }) => {
   told.push(`${status === 0 ? '' : `${status} `}${verdict} ${requestIdOf(req)}`)
+}
 const edge = await openEdge({
   parts: { answered },
   origin: (_req, res) => res.writeHead(426, { 'x-why': 'no' }).end('not here'),

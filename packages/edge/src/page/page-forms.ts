@@ -1,21 +1,24 @@
 import type { DerivedForm, Form } from '@prepaint/contract/outcome/form.ts'
 import type { PageId } from '@prepaint/contract/page/page-id.ts'
-import { type FindParts, findForm } from '@prepaint/pages/forms/stored-form.ts'
+import type { Log } from '@prepaint/runtime/log.ts'
 import { within } from '@prepaint/runtime/within.ts'
+import type { EdgeBackend } from '../backend.ts'
 import type { EdgeDomain } from '../request/domain.ts'
 import type { PageCache } from './page-cache.ts'
 import type { Served, ServedPage } from './prepared-page.ts'
 import { formIn } from './send-page.ts'
 
-type PageFormsParts = FindParts & { pages: Pick<PageCache<Served>, 'grown'> }
-
 /** Finds or makes the other forms of pages. Hits from memory do not come here. */
 export class PageForms {
-  readonly #parts: PageFormsParts
+  readonly #backend: EdgeBackend
+  readonly #pages: PageCache<Served>
+  readonly #log: Log
   readonly #making = new WeakMap<ServedPage, Partial<Record<DerivedForm, Promise<void>>>>()
 
-  constructor(parts: PageFormsParts) {
-    this.#parts = parts
+  constructor(backend: EdgeBackend, pages: PageCache<Served>, log: Log) {
+    this.#backend = backend
+    this.#pages = pages
+    this.#log = log
   }
 
   /** The form that can be given: HTML where the page has no other, or it takes too long. Never rejects. */
@@ -25,23 +28,23 @@ export class PageForms {
     const making = this.#making.get(page) ?? {}
     this.#making.set(page, making)
     making[asked] ??= this.#make(domain, id, page, asked).finally(() => delete making[asked])
-    const { isReady, limitMs } = this.#parts.converter
-    await (isReady ? within(limitMs, making[asked], undefined) : making[asked])
+    const waitMs = this.#backend.formWaitMs
+    await (waitMs === null ? making[asked] : within(waitMs, making[asked], undefined))
     return formIn(page, asked) ?? 'html'
   }
 
   async #make(domain: EdgeDomain, id: PageId, page: ServedPage, form: DerivedForm): Promise<void> {
-    const { log, pages } = this.#parts
     const about = { domain: domain.name, path: id.path, form }
     const url = `https://${domain.name}${id.path}`
     try {
-      const made = await findForm(this.#parts, domain, id, page, form)
+      const { etag, isStored, changedAtMs, html } = page
+      const made = await this.#backend.readForm({ form, domain, page: id, etag, isStored, changedAtMs, html })
       if (made === 'busy') return
-      if (made === null) log.info(about, 'a page could not be converted; it is served as HTML')
+      if (made === null) this.#log.info(about, 'a page could not be converted; it is served as HTML')
       page.addForm(form, made, url)
-      pages.grown(id, page)
+      this.#pages.grown(id, page)
     } catch (error) {
-      log.error({ err: error, ...about }, 'a page could not be converted')
+      this.#log.error({ err: error, ...about }, 'a page could not be converted')
       page.addForm(form, null, url)
     }
   }

@@ -16,8 +16,7 @@ import { createSitemapNames, type SitemapNamesDeps } from '../sitemaps/names.ts'
 import { CACHE_CONTROL } from './prepared-page.ts'
 import { isNotModified } from './send-page.ts'
 
-export type SitemapDeps = SitemapCacheDeps &
-  SitemapNamesDeps<EdgeDomain> & { readSitemap(page: PageId): Promise<StoredSitemap | null> }
+export type SitemapDeps = SitemapCacheDeps & SitemapNamesDeps<EdgeDomain>
 
 type SitemapVerdict = Extract<Verdict, 'hit' | 'stale' | 'pass; sitemap'>
 
@@ -46,7 +45,7 @@ export function createSitemaps(deps: SitemapDeps): Sitemaps {
   async function serve(
     ...[req, res, domain, page]: Parameters<Sitemaps['serve']>
   ): ReturnType<Sitemaps['serve']> {
-    const stored = await deps.readSitemap(page).catch((error: Error) => {
+    const stored = await deps.store.read(page).catch((error: Error) => {
       log.error({ err: error }, 'the sitemap cache could not be read')
       return null
     })

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Rule } from '@prepaint/contract/rules/schema.ts'
+import { servedDomain } from '../../../../test/support/memory-backend.ts'
 import { type EdgeDomain, edgeDomain } from './domain.ts'
 import { Targets } from './target.ts'
 
-const names = { custom_domain: 'red.example', origin_url: 'http://o.example' }
-const row = { id: 1, account_id: 1, ...names, is_active: true }
-const domain = (settings: object = {}): EdgeDomain => edgeDomain({ ...row, settings })
+const domain = (settings: object = {}): EdgeDomain => edgeDomain(servedDomain({ settings }))
 const targets = new Targets()
 
 describe('what a URL stands for', () => {

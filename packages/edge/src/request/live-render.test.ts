@@ -2,44 +2,46 @@ import assert from 'node:assert/strict'
 import { EventEmitter } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { describe, it } from 'node:test'
-import { AppError } from '@prepaint/contract/errors.ts'
-import type { JobId, PagePath } from '@prepaint/contract/ids.ts'
+import type { DomainId, PagePath } from '@prepaint/contract/ids.ts'
 import { pageId } from '@prepaint/contract/page/page-id.ts'
-import type { JobWaiter, WaitedFor } from '@prepaint/pages/queue/jobs/await.ts'
 import { silentLog } from '@prepaint/runtime/log.ts'
-import pg from 'pg'
+import { MemoryBackend, type RenderLive, servedDomain } from '../../../../test/support/memory-backend.ts'
+import type { LiveEnd, LiveRendered } from '../backend.ts'
+import { createPageCache } from '../page/page-cache.ts'
+import { prepareServed } from '../page/prepared-page.ts'
 import { edgeDomain } from './domain.ts'
 import { LiveRenders, WAITING_LIMIT } from './live-render.ts'
 
-const domainOf = (id: number, account_id: number, custom_domain: string) => {
-  const row = { id, account_id, custom_domain, origin_url: 'http://o.example', is_active: true }
-  return edgeDomain({ ...row, settings: {} })
-}
-const domain = domainOf(1, 1, 'red.example')
-const sibling = domainOf(2, 1, 'pink.example')
-const other = domainOf(3, 2, 'blue.example')
+const domainOf = (id: number, account: number) => edgeDomain(servedDomain({ id: id as DomainId, account }))
+const domain = domainOf(1, 1)
+const sibling = domainOf(2, 1)
+const other = domainOf(3, 2)
 /** What one account may hold while no other holds anything. */
 const SHARE = WAITING_LIMIT / 2
 const key = (path: string, { id } = domain) => pageId(id, path as PagePath)
 const connection = () => Object.assign(new EventEmitter(), { req: { headers: {} } }) as ServerResponse
 const forEver = () => new Promise<never>(() => {})
+const ended = (state: LiveRendered['state'], outcome: LiveRendered['outcome']): LiveRendered => ({
+  state,
+  outcome,
+  page: null,
+  unstored: null,
+})
 
-/** `wait` and `enqueue`: what comes of a job, and of queueing it. */
-function start(parts: { wait?: JobWaiter['wait']; enqueue?: () => Promise<void>; liveWaitMs?: number } = {}) {
-  const { wait = forEver, enqueue = async () => {}, liveWaitMs = 60_000 } = parts
+/** `render`: what comes of a live render. */
+function start({ render = forEver, liveWaitMs = 60_000 }: { render?: RenderLive; liveWaitMs?: number } = {}) {
   const asked: string[] = []
-  const renders = new LiveRenders({
-    log: silentLog(),
-    db: new pg.Pool(),
-    pages: { reread: async () => null, admission: () => () => null },
-    waiter: { wait },
-    enqueueLive: async ({ path }) => {
-      asked.push(path)
-      await enqueue()
-      return path as string as JobId
-    },
-    liveWaitMs,
+  const backend = new MemoryBackend([], (request, signal) => {
+    asked.push(request.page.path)
+    return render(request, signal)
   })
+  const pages = createPageCache({
+    limitBytes: 0,
+    read: async () => null,
+    prepare: prepareServed,
+    connected: () => true,
+  })
+  const renders = new LiveRenders(backend, pages, silentLog(), { liveWaitMs })
   return { renders, asked }
 }
 
@@ -67,7 +69,7 @@ describe('crawlers that wait for renders', () => {
   it('for one page share one job, which is waited for until the last has gone', async () => {
     let signalled: AbortSignal | undefined
     const { renders, asked } = start({
-      wait: (_job, signal) => {
+      render: (_request, signal) => {
         signalled = signal
         return forEver()
       },
@@ -84,26 +86,32 @@ describe('crawlers that wait for renders', () => {
     assert.deepEqual(asked, ['/a'])
   })
 
-  it('are told at the deadline, also when PostgreSQL answers nothing at all', async () => {
-    const { renders } = start({ enqueue: forEver, liveWaitMs: 10 })
+  it('are told at the deadline, also when the backend answers nothing at all', async () => {
+    const { renders } = start({ liveWaitMs: 10 })
     assert.equal(await renders.render(domain, key('/a'), connection()), 'late')
   })
 
   it('hear a plain word of every end', async () => {
-    const ends: [WaitedFor | 'late' | Error, string][] = [
-      [{ state: 'failed', outcome: 'crashed' }, 'crashed'],
-      [{ state: 'cancelled', outcome: 'cancelled' }, 'cancelled'],
+    const ends: [LiveEnd | Error, string][] = [
+      [ended('failed', 'crashed'), 'crashed'],
+      [ended('cancelled', 'cancelled'), 'cancelled'],
       // From a node of another version.
-      [{ state: 'failed', outcome: 'a\r\nX-Injected: 1' as never }, 'failed'],
+      [ended('failed', 'a\r\nX-Injected: 1' as never), 'failed'],
       // Done, and purged a moment later.
-      [{ state: 'done', outcome: 'rendered' }, 'rendered'],
+      [ended('done', 'rendered'), 'rendered'],
+      // An error page that could not be kept for the crawlers that wait.
+      [ended('failed', 'site-error'), 'site-error'],
       ['late', 'late'],
-      [new AppError('queue_full'), 'queue-full'],
+      ['queue-full', 'queue-full'],
+      ['over-quota', 'over-quota'],
       [new Error('no database'), 'database'],
     ]
     for (const [end, word] of ends) {
-      const isFault = end instanceof Error
-      const { renders } = start(isFault ? { enqueue: () => Promise.reject(end) } : { wait: async () => end })
+      const render = async () => {
+        if (end instanceof Error) throw end
+        return end
+      }
+      const { renders } = start({ render })
       assert.equal(await renders.render(domain, key('/a'), connection()), word)
     }
   })

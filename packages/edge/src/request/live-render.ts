@@ -1,14 +1,11 @@
-import { AppError } from '@prepaint/contract/errors.ts'
-import type { JobId } from '@prepaint/contract/ids.ts'
+import type { JobOutcome } from '@prepaint/contract/outcome/job.ts'
 import { type PassReason, reasonOf } from '@prepaint/contract/outcome/verdict.ts'
 import type { PageId } from '@prepaint/contract/page/page-id.ts'
-import type { JobWaiter } from '@prepaint/pages/queue/jobs/await.ts'
-import { readUnstored } from '@prepaint/pages/store/stored-page.ts'
-import type { Queryable } from '@prepaint/postgres/transaction.ts'
 import { requestIdOf } from '@prepaint/runtime/http/request-id.ts'
 import type { Log } from '@prepaint/runtime/log.ts'
 import { ShareByAccount } from '@prepaint/runtime/share-by-account.ts'
 import { within } from '@prepaint/runtime/within.ts'
+import type { EdgeBackend } from '../backend.ts'
 import type { PageCache } from '../page/page-cache.ts'
 import { prepareUnstored, type Served } from '../page/prepared-page.ts'
 import type { EdgeResponse } from '../server/exchange.ts'
@@ -17,16 +14,8 @@ import type { EdgeDomain } from './domain.ts'
 /** Waiting crawlers per node; each holds a connection. */
 export const WAITING_LIMIT = 2_000
 
-type LiveRenderParts = {
-  log: Log
-  /** With query time limits, because crawlers wait. */
-  db: Queryable
-  pages: Pick<PageCache<Served>, 'reread' | 'admission'>
-  waiter: Pick<JobWaiter, 'wait'>
-  /** This node's worker, or the queue. `over-quota`: at 120 %. Throws AppError('queue_full'). */
-  enqueueLive(page: PageId, requestId: string, crawler: string | null): Promise<JobId | 'over-quota'>
-  liveWaitMs: number
-}
+/** Renders with these outcomes made a page that only the waiting crawlers get. */
+const NOT_KEPT: ReadonlySet<string> = new Set(['site-error', 'no-store', 'incomplete'] satisfies JobOutcome[])
 
 /** Where rules tell crawlers apart: the kind of crawler, what its rule does to the render, and what others do. */
 type RenderedFor = { crawler: string | null; effect: string; otherEffects: ReadonlySet<string> }
@@ -35,12 +24,18 @@ const FOR_ALL: RenderedFor = { crawler: null, effect: '', otherEffects: new Set(
 type Attempt = { waiting: number; abandoned: AbortController; result: Promise<Served | PassReason> }
 
 export class LiveRenders {
-  readonly #parts: LiveRenderParts
+  readonly #backend: EdgeBackend
+  readonly #pages: PageCache<Served>
+  readonly #log: Log
+  readonly #liveWaitMs: number
   readonly #attempts = new Map<string, Attempt>()
   readonly #places = new ShareByAccount(WAITING_LIMIT)
 
-  constructor(parts: LiveRenderParts) {
-    this.#parts = parts
+  constructor(backend: EdgeBackend, pages: PageCache<Served>, log: Log, options: { liveWaitMs: number }) {
+    this.#backend = backend
+    this.#pages = pages
+    this.#log = log
+    this.#liveWaitMs = options.liveWaitMs
   }
 
   /**
@@ -62,7 +57,7 @@ export class LiveRenders {
     const attempt = this.#attempts.get(key) ?? this.#begin(key, domain, page, rendered, requestIdOf(res.req))
     attempt.waiting++
     try {
-      const waitMs = Math.min(this.#parts.liveWaitMs, domain.crawlerWaitMs)
+      const waitMs = Math.min(this.#liveWaitMs, domain.crawlerWaitMs)
       return await within(waitMs, Promise.race([attempt.result, gone.promise]), 'late')
     } finally {
       leave()
@@ -105,24 +100,19 @@ export class LiveRenders {
     requestId: string,
     signal: AbortSignal,
   ): Promise<Served | PassReason> {
-    const { log, db, pages, waiter, enqueueLive } = this.#parts
     try {
-      const admit = pages.admission(page)
-      const job = await enqueueLive(page, requestId, crawler)
-      if (job === 'over-quota') return 'over-quota'
-      const end = await waiter.wait(job, signal)
-      if (end === 'late') return end
-      if (end.outcome === 'site-error' || end.outcome === 'no-store' || end.outcome === 'incomplete') {
-        // Only for the waiting crawlers. null: serve the stored copy.
-        const unstored = await readUnstored(db, domain.id, job, page.variant)
-        return unstored === null ? end.outcome : prepareUnstored(unstored)
+      const admit = this.#pages.admission(page)
+      const end = await this.#backend.renderLive({ page, requestId, crawler }, signal)
+      if (typeof end === 'string') return end
+      if (NOT_KEPT.has(end.outcome)) {
+        // Without such a page, the crawler gets the stored copy.
+        return end.unstored === null ? end.outcome : prepareUnstored(end.unstored)
       }
       if (end.state !== 'done') return reasonOf(end.outcome)
       // Just rendered, although the notification may not have arrived yet.
-      return (end.page && admit(end.page)) ?? (await pages.reread(page)) ?? reasonOf(end.outcome)
+      return (end.page && admit(end.page)) ?? (await this.#pages.reread(page)) ?? reasonOf(end.outcome)
     } catch (error) {
-      if (error instanceof AppError && error.code === 'queue_full') return 'queue-full'
-      log.error({ err: error, domain: domain.name, path: page.path }, 'a live render failed')
+      this.#log.error({ err: error, domain: domain.name, path: page.path }, 'a live render failed')
       return 'database'
     }
   }

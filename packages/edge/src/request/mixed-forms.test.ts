@@ -332,7 +332,7 @@ async function change(): Promise<string> {
   if (what < 8) return changeSetting(host)
   if (what < 13) return purge(host, what === 8 ? null : pick(random, Object.keys(PATHS)))
   if (what < 15) {
-    for (const one of pick(random, NODES).edge.held) one.invalidate({ kind: 'everything' })
+    pick(random, NODES).emptyMemory()
     return 'memory is empty'
   }
   if (what < 17) {

@@ -124,9 +124,9 @@ describe('robots.txt at the edge', () => {
     robots = says(200, 'User-agent: *\nDisallow: /x')
     seen.length = 0
     const found = (await findOwnedDomain(edge.pool, edge.account, 'red.example' as DomainName))!
-    const site = await edge.edge.robots.siteOf(found)
+    const site = await edge.robots.siteOf(found)
     const appended = `User-agent: *\nDisallow: /x\n\n${TEXT}`
-    const both = [edge.edge.robots.served(site, 600_000), text()]
+    const both = [edge.robots.served(site, 600_000), text()]
     assert.deepEqual([...(await Promise.all(both)), await text()], [appended, appended, appended])
     assert.deepEqual(seen, ['/robots.txt'])
     edge.wait(60_000)
@@ -136,7 +136,7 @@ describe('robots.txt at the edge', () => {
     edge.wait(60_000)
     robots = (req, res) =>
       void res.writeHead(req.headers['x-key'] === 'secret' ? 200 : 401).end('# behind a key')
-    const behindKey = await edge.edge.robots.ofOrigin(await edge.edge.robots.siteOf(found))
+    const behindKey = await edge.robots.ofOrigin(await edge.robots.siteOf(found))
     assert.equal(behindKey, '# behind a key', 'also as the API reads it')
     await edge.pool.query('delete from origin_header')
   })

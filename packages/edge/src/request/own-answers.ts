@@ -5,14 +5,11 @@ import { type CompiledRedirect, locationOf } from '@prepaint/contract/site-files
 import { isServedByUs } from '@prepaint/contract/site-files/robots-text.ts'
 import { byName } from '@prepaint/outbound/headers'
 import { isFailing, ROBOTS_LIMIT_BYTES, servableRobots } from '@prepaint/outbound/sitemaps'
-import type { RobotsFiles } from '@prepaint/pages/site-files/robots-files.ts'
-import { sitemapFile } from '@prepaint/pages/site-files/sitemap.ts'
-import type { RedirectUses } from '@prepaint/pages/site-files/stored-redirects.ts'
-import { etagOf } from '@prepaint/runtime/http/etag.ts'
-import type { Queryable } from '@prepaint/postgres/transaction.ts'
 import type { Clock } from '@prepaint/runtime/clock.ts'
+import { etagOf } from '@prepaint/runtime/http/etag.ts'
 import { requestIdOf } from '@prepaint/runtime/http/request-id.ts'
 import type { Log } from '@prepaint/runtime/log.ts'
+import type { EdgeBackend } from '../backend.ts'
 import type { PassWatch } from '../origin/pass.ts'
 import { sendPlainPage, sendText } from '../page/plain-page.ts'
 import { isNotModified } from '../page/send-page.ts'
@@ -20,20 +17,16 @@ import type { EdgeRequest, EdgeResponse } from '../server/exchange.ts'
 import type { EdgeDomain } from './domain.ts'
 import type { OwnAnswer } from './target.ts'
 
-type OwnAnswersParts = {
-  clock: Clock
-  log: Log
-  redirectUses: Pick<RedirectUses, 'note'>
-  robots: RobotsFiles
-  db: Queryable
-}
-
 /** The owner's redirects and site files, for people and crawlers. */
 export class OwnAnswers {
-  readonly #parts: OwnAnswersParts
+  readonly #backend: EdgeBackend
+  readonly #clock: Clock
+  readonly #log: Log
 
-  constructor(parts: OwnAnswersParts) {
-    this.#parts = parts
+  constructor(backend: EdgeBackend, clock: Clock, log: Log) {
+    this.#backend = backend
+    this.#clock = clock
+    this.#log = log
   }
 
   /** A watch: nothing was sent, and the request is passed on with it. null: nothing to do here. Never rejects. */
@@ -43,11 +36,10 @@ export class OwnAnswers {
     domain: EdgeDomain,
     own: OwnAnswer,
   ): Promise<Verdict | PassWatch | null> {
-    const { clock, redirectUses } = this.#parts
     if (own.kind === 'redirect') {
       // Refused by the pass with 405.
       if (req.method === 'TRACE' || req.method === 'CONNECT') return null
-      redirectUses.note(domain.id, own.redirect.name, clock.nowMs())
+      this.#backend.noteRedirect(domain.id, own.redirect.name, this.#clock.nowMs())
       return sendRedirect(req, res, own.redirect)
     }
     if (req.method !== 'GET' && req.method !== 'HEAD') return null
@@ -63,12 +55,8 @@ export class OwnAnswers {
     domain: EdgeDomain,
     file: number | null,
   ): Promise<Verdict | null> {
-    const { db, clock, log } = this.#parts
-    const { id, name, redirects, rules, ages } = domain
-    const robots = await this.#parts.robots.rules(domain)
-    const site = { id, name, redirects, robots, rules, sinceMs: clock.nowMs() - ages.keep_seconds * 1_000 }
     try {
-      const pieces = await sitemapFile(db, site, file)
+      const pieces = await this.#backend.siteFiles.sitemap(domain, file)
       if (pieces === null) return null
       const first = await pieces.next()
       if (first.done === true) sendPlainPage(res, 'not-found', 'site-file')
@@ -81,20 +69,20 @@ export class OwnAnswers {
         else await pipeline(followed(first.value, pieces), res).catch(() => res.destroy())
       }
     } catch (error) {
-      log.error({ err: error, domain: name }, 'a sitemap could not be generated')
+      this.#log.error({ err: error, domain: domain.name }, 'a sitemap could not be generated')
       sendPlainPage(res, 'unavailable', 'site-file')
     }
     return 'site-file'
   }
 
   async #robots(req: EdgeRequest, res: EdgeResponse, domain: EdgeDomain): Promise<Verdict | PassWatch> {
-    const { robots } = this.#parts
+    const { siteFiles } = this.#backend
     if (!isServedByUs(domain.files)) {
-      const kept = await robots.kept(domain)
+      const kept = await siteFiles.keptRobots(domain)
       const sendKept = kept === null ? null : () => sendFile(req, res, kept)
-      return watchRobots(req, res, sendKept, (text) => robots.remember(domain, text))
+      return watchRobots(req, res, sendKept, (text) => siteFiles.rememberRobots(domain, text))
     }
-    const text = await robots.served(domain)
+    const text = await siteFiles.servedRobots(domain)
     if (text !== null) return sendFile(req, res, text)
     // Crawlers ask again; a 404 would allow them everything.
     sendPlainPage(res, 'unavailable', 'site-file')

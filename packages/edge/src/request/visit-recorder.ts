@@ -1,20 +1,10 @@
 import { crawlerName } from '@prepaint/contract/crawlers/known-crawlers.ts'
 import type { CrawlerCategory } from '@prepaint/contract/settings/domain-settings.ts'
-import { enqueue } from '@prepaint/pages/queue/jobs/enqueue.ts'
-import type { AskedPaths } from '@prepaint/pages/store/known-paths.ts'
-import type { LastVisits } from '@prepaint/pages/store/last-visits.ts'
-import type { Queryable } from '@prepaint/postgres/transaction.ts'
 import type { Log } from '@prepaint/runtime/log.ts'
+import type { EdgeBackend } from '../backend.ts'
 import type { Served } from '../page/prepared-page.ts'
 import type { EdgeDomain } from './domain.ts'
 import type { PageTarget } from './target.ts'
-
-type RecorderParts = {
-  log: Log
-  pool: Queryable
-  knownPaths: Pick<AskedPaths, 'note'>
-  lastVisits: Pick<LastVisits, 'note'>
-}
 
 /** `category` null: a tool, which is not recorded as a crawler. */
 type Visit = { target: PageTarget; category: CrawlerCategory | null; userAgent: string; nowMs: number }
@@ -27,10 +17,12 @@ const VISIT_EVERY_MS = 60_000
 
 /** Records visits and refreshes stale pages in the background. No request waits for it or fails because of it. */
 export class VisitRecorder {
-  readonly #parts: RecorderParts
+  readonly #backend: EdgeBackend
+  readonly #log: Log
 
-  constructor(parts: RecorderParts) {
-    this.#parts = parts
+  constructor(backend: EdgeBackend, log: Log) {
+    this.#backend = backend
+    this.#log = log
   }
 
   /** Two comparisons for frequently requested pages. */
@@ -43,7 +35,7 @@ export class VisitRecorder {
     const day = Math.floor(nowMs / DAY_MS)
     if (target.notedDay === day) return
     target.notedDay = day
-    this.#parts.knownPaths.note(target.page)
+    this.#backend.noteAsked(target.page)
   }
 
   #visited({ target, category, userAgent, nowMs }: Visit): void {
@@ -53,7 +45,7 @@ export class VisitRecorder {
     visit.userAgent = userAgent
     visit.atMs = nowMs
     const crawler = crawlerName(userAgent)
-    this.#parts.lastVisits.note({ page: target.page, crawler, category, atMs: nowMs })
+    this.#backend.noteVisit({ page: target.page, crawler, category, atMs: nowMs })
   }
 
   /** `isForged`: an unverified crawler must not cause a render. */
@@ -66,13 +58,13 @@ export class VisitRecorder {
     if (nowMs - target.refreshedMs < REFRESH_EVERY_MS) return
     target.refreshedMs = nowMs
     this.#queueRefresh(target, isForged).catch((error: Error) => {
-      this.#parts.log.warn({ err: error, domain: domain.name }, 'a refresh could not be queued')
+      this.#log.warn({ err: error, domain: domain.name }, 'a refresh could not be queued')
     })
   }
 
   async #queueRefresh(target: PageTarget, isForged: () => boolean | Promise<boolean>): Promise<void> {
     // The next crawler may be genuine.
     if (await isForged()) target.refreshedMs = 0
-    else await enqueue(this.#parts.pool, target.page.domain, [target.page.path], 'refresh', target.page)
+    else await this.#backend.refresh(target.page)
   }
 }

@@ -4,13 +4,14 @@ import zlib from 'node:zlib'
 import type { DomainId, PagePath } from '@prepaint/contract/ids.ts'
 import type { PageId } from '@prepaint/contract/page/page-id.ts'
 import { pathOn, publicUrl, type Site } from '@prepaint/contract/site-files/site.ts'
+import type { StoredSitemap } from '@prepaint/contract/site-files/stored-sitemap.ts'
 import type { GetOptions } from '@prepaint/outbound'
 import { openSitemap, type SitemapEntry, SitemapScanner } from '@prepaint/outbound/sitemaps'
-import type { StoredSitemap } from '@prepaint/contract/site-files/stored-sitemap.ts'
 import type { Clock } from '@prepaint/runtime/clock.ts'
 import type { Held, Invalidation } from '@prepaint/runtime/invalidation.ts'
 import type { Log } from '@prepaint/runtime/log.ts'
 import { ShareByAccount } from '@prepaint/runtime/share-by-account.ts'
+import type { SitemapStore } from '../backend.ts'
 
 export type CachedSite = Site & { account: number }
 
@@ -18,10 +19,7 @@ export type SitemapCacheDeps = {
   get: GetOptions
   clock: Clock
   log: Log
-  storeSitemap(page: PageId, sitemap: StoredSitemap): Promise<void>
-  /** Deletes the sitemap only if it is the one fetched at that time. */
-  dropSitemap(page: PageId, fetchedAtMs: number): Promise<void>
-  recordInSitemap(domain: DomainId, paths: readonly PagePath[]): Promise<void>
+  store: SitemapStore
 }
 
 const TOTAL_MS = 60_000
@@ -73,7 +71,7 @@ export class SitemapCache {
   }
 
   async #fetchAndStore(site: CachedSite, fetch: Fetch): Promise<StoredSitemap | null> {
-    const { clock, log, storeSitemap } = this.#deps
+    const { clock, log, store } = this.#deps
     const { page } = fetch
     try {
       const fetched = await fetchSitemap(this.#deps, site, page.path)
@@ -81,7 +79,7 @@ export class SitemapCache {
       const sitemap = { ...fetched, etag, fetchedAtMs: clock.nowMs() }
       if (fetch.isPurged) this.#fetches.delete(fetch)
       else {
-        await storeSitemap(page, sitemap)
+        await store.store(page, sitemap)
         this.#stored(fetch, sitemap.fetchedAtMs, site)
       }
       return sitemap
@@ -94,10 +92,10 @@ export class SitemapCache {
   }
 
   #stored(fetch: Fetch, fetchedAtMs: number, { name }: CachedSite): void {
-    const { dropSitemap, log } = this.#deps
+    const { store, log } = this.#deps
     const undo = () => {
       this.#fetches.delete(fetch)
-      dropSitemap(fetch.page, fetchedAtMs).catch((error: Error) => {
+      store.drop(fetch.page, fetchedAtMs).catch((error: Error) => {
         const sitemap = { domain: name, path: fetch.page.path }
         log.warn({ err: error, ...sitemap }, 'a sitemap from before a purge could not be deleted')
       })
@@ -125,7 +123,7 @@ function isPurgeOf(what: Invalidation, domain: DomainId): boolean {
 
 /** Rewrites the sitemap while reading, and records its pages. Rejects without a sitemap within the limits. */
 async function fetchSitemap(
-  { get, recordInSitemap }: SitemapCacheDeps,
+  { get, store }: SitemapCacheDeps,
   site: CachedSite,
   path: PagePath,
 ): Promise<Omit<StoredSitemap, 'etag' | 'fetchedAtMs'>> {
@@ -159,7 +157,7 @@ async function fetchSitemap(
     if (scanner.root !== null && scanner.root !== 'sitemapindex') {
       const pages = [...paths]
       for (let at = 0; at < pages.length; at += BATCH) {
-        await recordInSitemap(site.id, pages.slice(at, at + BATCH))
+        await store.recordNamed(site.id, pages.slice(at, at + BATCH))
       }
     }
   }

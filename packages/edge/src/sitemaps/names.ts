@@ -5,12 +5,13 @@ import { fetchRobots, readRobots } from '@prepaint/outbound/sitemaps'
 import type { Clock } from '@prepaint/runtime/clock.ts'
 import type { Log } from '@prepaint/runtime/log.ts'
 import { LRUCache } from 'lru-cache'
+import type { SitemapStore } from '../backend.ts'
 
 export type SitemapNamesDeps<Domain extends Site> = {
   get: GetOptions
   clock: Clock
   log: Log
-  namedInIndexes(domain: DomainId): Promise<string[]>
+  store: SitemapStore
   /** The owner's text, beside the origin's. */
   ownRobots(domain: Domain): string
 }
@@ -24,7 +25,7 @@ const NAMES_LIMIT = 50_000
 
 /** Knows sitemaps that robots.txt or stored indexes name. Asked only on cache misses, so hits never wait for it. */
 export function createSitemapNames<Domain extends Site>(deps: SitemapNamesDeps<Domain>) {
-  const { get, clock, log, namedInIndexes, ownRobots } = deps
+  const { get, clock, log, store, ownRobots } = deps
   const known = new LRUCache<DomainId, Names<Domain>>({ max: 2_000 })
   const reading = new Map<DomainId, Promise<Names<Domain>>>()
 
@@ -62,7 +63,7 @@ export function createSitemapNames<Domain extends Site>(deps: SitemapNamesDeps<D
     const named = await Promise.all([
       robots.then(({ text }) => namedIn(text)).catch(failed),
       namedIn(ownRobots(site)),
-      namedInIndexes(site.id).catch(failed),
+      store.namedInIndexes(site.id).catch(failed),
     ])
     const paths = new Set(named.flat())
     // `/` is a page, whatever robots.txt says.

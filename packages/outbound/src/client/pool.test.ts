@@ -6,12 +6,12 @@ import { text } from 'node:stream/consumers'
 import { describe, it, type TestContext } from 'node:test'
 import type tls from 'node:tls'
 import type { Origin } from '@prepaint/contract/site-files/site.ts'
-import { edgeDomain } from '@prepaint/edge/request/domain.ts'
 import { createSelfSigned } from '@prepaint/runtime/self-signed.ts'
 import ipaddr from 'ipaddr.js'
 import { until } from '../../../../test/support/condition.ts'
 import { listening } from '../../../../test/support/loopback.ts'
 import { createAddressGuard } from '../address-guard.ts'
+import { readOrigin } from '../origin.ts'
 import { OriginCall } from './call.ts'
 import { createClient, type KeptUse, OriginPool, type OriginPoolOptions } from './pool.ts'
 import { sendRequest } from './request.ts'
@@ -107,9 +107,7 @@ describe('connections to origins', () => {
 
   it('accounts that name the same origin share none, nor the places for them', async (t) => {
     const { ask, origin, pool, answers, connections, said } = await start(t, { perOrigin: 1 })
-    const settings = { custom_domain: 'x', is_active: true, settings: {}, origin_url: 'http://same.example' }
-    const domain = { id: 1, ...settings }
-    const [red, blue] = [1, 2].map((id) => edgeDomain({ ...domain, account_id: id }).origin.key)
+    const [red, blue] = [1, 2].map((account) => readOrigin('http://same.example', account).key)
     assert.notEqual(red, blue)
     answers(null)
     const held = ask('/held', { to: { ...origin, key: red! } })

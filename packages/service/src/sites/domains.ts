@@ -1,8 +1,11 @@
 import { utcMonth } from '@prepaint/contract/dates.ts'
 import type { AccountId, DomainId, DomainName } from '@prepaint/contract/ids.ts'
+import type { ComparedPage } from '@prepaint/contract/settings/devices.ts'
 import { type DomainSettings, readDomainSettings } from '@prepaint/contract/settings/domain-settings.ts'
 import { type PlanCatalogue, planNamed } from '@prepaint/contract/settings/plans.ts'
+import type { ServedDomain } from '@prepaint/contract/settings/served-domain.ts'
 import type { Redirect } from '@prepaint/contract/site-files/redirects.ts'
+import type { OpenOriginHeaders } from '@prepaint/outbound'
 import { DEVICE_PAGES } from '@prepaint/pages/store/device-pages.ts'
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
 
@@ -159,22 +162,26 @@ export async function isTaken(db: Queryable, name: DomainName): Promise<boolean>
 }
 
 type HostedDomain = {
-  id: number
-  account_id: number
-  custom_domain: string
+  id: DomainId
+  account_id: AccountId
+  custom_domain: DomainName
   origin_url: string
   is_active: boolean
   settings: unknown
-  /** The certificate may have expired; null: there is none. */
   certificate_ends_at: Date | null
   redirects: Redirect[] | null
   robots_text: string | null
   indexnow_key: string | null
+  device_pages: ComparedPage[] | null
   sealed_headers: Buffer | null
 }
 
-/** `host`: lower case, without a port. null: not registered. */
-export async function domainByHost(db: Queryable, host: string): Promise<HostedDomain | null> {
+/** `host`: lower case, without a port. Returns null if nobody has registered it. */
+export async function domainByHost(
+  db: Queryable,
+  host: string,
+  openHeaders: OpenOriginHeaders,
+): Promise<ServedDomain | null> {
   const { rows } = await db.query<HostedDomain>({
     name: 'domain-by-host',
     text: `select d.id, d.account_id, d.custom_domain, d.origin_url, d.settings, d.indexnow_key,
@@ -191,5 +198,20 @@ export async function domainByHost(db: Queryable, host: string): Promise<HostedD
             where d.custom_domain = $1`,
     values: [host],
   })
-  return rows[0] ?? null
+  const row = rows[0]
+  if (row === undefined) return null
+  return {
+    id: row.id,
+    account: row.account_id,
+    name: row.custom_domain,
+    originUrl: row.origin_url,
+    originHeaders: openHeaders(row.id, row.sealed_headers, 'all'),
+    isActive: row.is_active,
+    settings: readDomainSettings(row.settings),
+    certificateEndsAtMs: row.certificate_ends_at?.getTime() ?? null,
+    redirects: row.redirects ?? [],
+    robotsText: row.robots_text ?? '',
+    indexNowKey: row.indexnow_key,
+    comparedPages: row.device_pages ?? [],
+  }
 }

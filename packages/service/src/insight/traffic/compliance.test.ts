@@ -31,7 +31,7 @@ const edge = await openEdge({
   },
 })
 const parts = { clock: { nowMs: edge.nowMs }, log: silentLog(), flushEveryMs: 3_600_000 }
-const compliance = new Compliance({ ...parts, pool: edge.pool, robots: edge.edge.robots })
+const compliance = new Compliance({ ...parts, pool: edge.pool, robots: edge.robots })
 const traffic = startTestTraffic(edge.pool, { nowMs: edge.nowMs })
 after(async () => {
   await traffic.close()

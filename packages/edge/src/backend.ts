@@ -1,0 +1,103 @@
+import type { DomainId, PagePath } from '@prepaint/contract/ids.ts'
+import type { DerivedForm, StoredForm } from '@prepaint/contract/outcome/form.ts'
+import type { JobEnd } from '@prepaint/contract/outcome/job.ts'
+import type { PageId } from '@prepaint/contract/page/page-id.ts'
+import type { StoredEntry, StoredPage } from '@prepaint/contract/page/stored.ts'
+import type { CrawlerCategory } from '@prepaint/contract/settings/domain-settings.ts'
+import type { ServedDomain } from '@prepaint/contract/settings/served-domain.ts'
+import type { FilesOf } from '@prepaint/contract/site-files/robots-text.ts'
+import type { Site } from '@prepaint/contract/site-files/site.ts'
+import type { StoredSitemap } from '@prepaint/contract/site-files/stored-sitemap.ts'
+import type { Notifications } from '@prepaint/runtime/invalidation.ts'
+import type { EdgeDomain } from './request/domain.ts'
+import type { Answered } from './request/report.ts'
+import type { RequestHead } from './server/exchange.ts'
+
+/**
+ * All that the edge asks of the rest of a node. A node implements it over PostgreSQL and the render queue
+ * (`bin/node/edge-backend.ts`), tests and programs that measure from memory (`test/support/memory-backend.ts`).
+ * Methods that return a promise reject when the database does not answer, unless they say otherwise.
+ */
+export interface EdgeBackend {
+  /** What changed elsewhere; the edge's caches may be used only while these notifications arrive. */
+  readonly changes: Notifications
+
+  /** `host`: lower case, without a port. Returns null if nobody has registered it. */
+  findDomain(host: string): Promise<ServedDomain | null>
+
+  /** Returns the newer of the stored page and the stored redirect, or null if there is neither. */
+  readPage(page: PageId): Promise<StoredEntry | null>
+
+  /** Queues a render of a stale page, or joins the one that is queued. */
+  refresh(page: PageId): Promise<void>
+
+  /** Returns after the render, or with `late` when `signal` is aborted; the render goes on. */
+  renderLive(request: LiveRequest, signal: AbortSignal): Promise<LiveEnd>
+
+  /** Reads the form of a stored page, or makes and keeps it. `busy`: ask again later. Returns null if the page has none. */
+  readForm(request: FormRequest): Promise<StoredForm | 'busy' | null>
+  /** How long a request waits for a form, in ms; null while the code that makes forms is loaded, once. */
+  readonly formWaitMs: number | null
+
+  readonly sitemaps: SitemapStore
+  readonly siteFiles: SiteFiles
+
+  /** A crawler asked for the page: warms render it from now on. Cheap, never throws. */
+  noteAsked(page: PageId): void
+  /** Cheap, never throws. */
+  noteVisit(visit: CrawlerVisit): void
+  /** The owner's redirect of this name answered a request. Cheap, never throws. */
+  noteRedirect(domain: DomainId, name: string, atMs: number): void
+  /** For metrics, traffic and the access log. Called for every request: cheap, never throws. */
+  answered(request: RequestHead, answer: Answered): void
+}
+
+/** `crawler`: the kind of crawler, where rules tell crawlers apart. */
+export type LiveRequest = { page: PageId; requestId: string; crawler: string | null }
+
+export type LiveEnd = 'over-quota' | 'queue-full' | 'late' | LiveRendered
+
+export type LiveRendered = JobEnd & {
+  /** What was stored, if this node stored it and it differs from before. */
+  page: StoredPage | null
+  /** What was made only for the crawlers that wait; null: there is no such page. */
+  unstored: StoredPage | null
+}
+
+export type CrawlerVisit = { page: PageId; crawler: string; category: CrawlerCategory; atMs: number }
+
+export type FormRequest = {
+  form: DerivedForm
+  domain: { account: number; name: string }
+  page: PageId
+  /** Of the stored HTML. */
+  etag: string
+  /** False: the page is given once, and so are its forms. */
+  isStored: boolean
+  changedAtMs: number
+  html(): Promise<string>
+}
+
+/** Sitemaps of sites, as they are kept for crawlers. */
+export interface SitemapStore {
+  read(page: PageId): Promise<StoredSitemap | null>
+  store(page: PageId, sitemap: StoredSitemap): Promise<void>
+  /** Deletes the sitemap only if it is the one fetched at that time. */
+  drop(page: PageId, fetchedAtMs: number): Promise<void>
+  /** Returns the paths of sitemaps that stored indexes name. */
+  namedInIndexes(domain: DomainId): Promise<string[]>
+  /** Warms render these paths from now on. */
+  recordNamed(domain: DomainId, paths: readonly PagePath[]): Promise<void>
+}
+
+/** robots.txt and the generated sitemap of a domain. The methods for robots.txt never reject. */
+export interface SiteFiles {
+  /** Returns null if the origin, which has a part in it, cannot be reached. */
+  servedRobots(site: Site & FilesOf): Promise<string | null>
+  /** The origin's last good robots.txt of the last day, without asking the origin. */
+  keptRobots(site: Site): Promise<string | null>
+  /** A good answer of the origin. */
+  rememberRobots(site: Site, text: string): Promise<unknown>
+  /** `file` null: the whole, or the index. Returns null if there is no such file; without pieces it has no page. */
+  sitemap(domain: EdgeDomain, file: number | null): Promise<AsyncGenerator<string> | null>
+}
