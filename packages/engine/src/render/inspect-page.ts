@@ -20,7 +20,7 @@ const QUIET_MS = 500
 /** ... or after this time in any case. */
 const QUIET_WITHIN_MS = 4_000
 
-type Wanted = { url: string; visitor?: Visitor | undefined; given?: GivenDocument }
+type Wanted = { url: string; visitor?: Visitor | undefined; given?: GivenDocument | undefined }
 
 /** Loads a page in real time in its own context, a given document without scripts. Rejects on failure or abort. */
 export async function inspectPage(
@@ -52,7 +52,7 @@ async function load(
   const { sessionId } = await cdp.browser.send('Target.attachToTarget', { targetId, flatten: true })
   const session = cdp.session(sessionId)
   const recorder = new Recorder(nowMs)
-  const requests = openRequests()
+  const requests = new OpenRequests()
   const { promise: died, reject: die } = Promise.withResolvers<never>()
   died.catch(() => {})
   const { promise: loaded, resolve: reportLoaded } = Promise.withResolvers<true>()
@@ -70,8 +70,8 @@ async function load(
       if (type === 'Image' && response.status < 400) seen.pictures++
     },
     ...dismissDialogs(session),
-    ...(given === undefined ? {} : answerDocument(session, targetId, given)),
   }
+  if (given !== undefined) Object.assign(own, answerDocument(session, targetId, given))
   session.listen(mergeListeners([recorder.listeners(targetId), requests.listeners, own]))
   await setUp(session, given !== undefined)
   await emulateVisitor(session, browser, visitor)
@@ -162,36 +162,38 @@ async function takePicture(
   throw new Error('its picture is too large')
 }
 
-function openRequests() {
-  const open = new Set<string>()
-  let changed = () => {}
-  const ended = ({ requestId }: { requestId: string }) => {
-    open.delete(requestId)
-    changed()
-  }
-  const listeners: CdpListeners = {
+/** Knows which requests of the page have no end yet. */
+class OpenRequests {
+  readonly #open = new Set<string>()
+  #changed = () => {}
+
+  readonly listeners: CdpListeners = {
     'Network.requestWillBeSent': ({ requestId }) => {
-      open.add(requestId)
-      changed()
+      this.#open.add(requestId)
+      this.#changed()
     },
-    'Network.loadingFinished': ended,
-    'Network.loadingFailed': ended,
+    'Network.loadingFinished': ({ requestId }) => this.#end(requestId),
+    'Network.loadingFailed': ({ requestId }) => this.#end(requestId),
   }
-  return {
-    listeners,
-    async settled(): Promise<void> {
-      const { promise, resolve } = Promise.withResolvers<void>()
-      let timer: NodeJS.Timeout | undefined
-      changed = () => {
-        clearTimeout(timer)
-        if (open.size === 0) timer = setTimeout(resolve, QUIET_MS)
-      }
-      changed()
-      const cap = setTimeout(resolve, QUIET_WITHIN_MS)
-      await promise
-      clearTimeout(timer)
-      clearTimeout(cap)
-      changed = () => {}
-    },
+
+  /** Resolves when no request has been open for `QUIET_MS`, and after `QUIET_WITHIN_MS` in any case. */
+  async settled(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    let quiet: NodeJS.Timeout | undefined
+    this.#changed = () => {
+      clearTimeout(quiet)
+      if (this.#open.size === 0) quiet = setTimeout(resolve, QUIET_MS)
+    }
+    this.#changed()
+    const cap = setTimeout(resolve, QUIET_WITHIN_MS)
+    await promise
+    clearTimeout(quiet)
+    clearTimeout(cap)
+    this.#changed = () => {}
+  }
+
+  #end(requestId: string): void {
+    this.#open.delete(requestId)
+    this.#changed()
   }
 }

@@ -105,7 +105,7 @@ export function badnessOf(html: string, reading: PageReading, status: number): B
 
 const NO_FIELD = new Set('hidden submit button reset image checkbox radio'.split(' '))
 
-/** Whether a person can write or choose something other than the solution of a captcha. */
+/** Returns whether a person can write or choose something other than the solution of a captcha. */
 function hasFormForPeople(html: string): boolean {
   let isFound = false
   scanHtml(html, {

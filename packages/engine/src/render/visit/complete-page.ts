@@ -195,7 +195,7 @@ function isHidden(element: Element): boolean {
   )
 }
 
-/** Whether no text is certainly seen. */
+/** Returns whether no text is certainly seen. */
 function isBlank(element: Element): boolean {
   return element.childNodes.every((child) => {
     if (child.nodeName === '#text') return (child as Tree.TextNode).value.trim() === ''
@@ -215,7 +215,7 @@ const ESCAPES: Record<string, string> = {
   '"': '&quot;',
 }
 
-/** As Chromium does: it escapes `<` and `>` in attributes too. */
+/** Escapes as Chromium does: it escapes `<` and `>` in attributes too. */
 function serialise(node: Tree.ChildNode, isRaw = false): string {
   if (node.nodeName === '#comment') return `<!--${(node as Tree.CommentNode).data}-->`
   if (node.nodeName === '#text') {
@@ -240,7 +240,7 @@ function serialise(node: Tree.ChildNode, isRaw = false): string {
 
 const PREVIEW_NAMES = /^(?:og:|twitter:)/i
 
-/** As in the snapshot of a render: in the page's order, before its first style. */
+/** Places it as the snapshot of a render does: in the page's order, before its first style. */
 function putTagsFirst(head: Element): void {
   const first = head.childNodes.findIndex(({ nodeName }) => nodeName === 'style')
   if (first === -1) return

@@ -148,7 +148,7 @@ function listOf({ headers }: Protocol.Network.Response): ResponseHeader[] {
 /** RFC 9110: these have no body, whatever their headers say. */
 export const BODILESS = new Set([204, 205, 304])
 
-/** null for HTML that is neither a redirect nor a server error. */
+/** Returns null for HTML that is neither a redirect nor a server error. */
 export function judgeMainResponse(
   url: string,
   status: number,

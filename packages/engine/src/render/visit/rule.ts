@@ -14,7 +14,7 @@ import { makeWorld, type Snapshot } from './snapshot.ts'
 
 const SCRIPT = readFileSync(path.join(import.meta.dirname, '../in-page', 'rule.js'), 'utf8')
 
-/** Different, so that an element which comes and goes at regular times is met. */
+/** Steps are of different length, so that an element which comes and goes at regular times is met. */
 const STEPS_MS = [100, 170, 130]
 /** Real time between steps: for databases, sockets and workers, which do not follow the page's clock. */
 const PAUSE_MS = 10
@@ -25,18 +25,18 @@ type Waiting = {
   clock: RenderClock
   activity: Pick<NetworkActivity, 'isClockHeld'>
   nowMs(): number
-  /** Of real time. */
+  /** Real time at which the wait ends. */
   untilMs: number
-  /** Of the page's clock, after `wait_ms`. */
+  /** How long the page's clock may run on after `wait_ms`. */
   pageMs: number
 }
 
-/** Such a page runs on after it says that it is ready. */
+/** Returns whether the page runs on after it says that it is ready. */
 export function doesWait({ rule }: Pick<RenderRequest, 'rule'>): boolean {
   return rule?.waitFor !== undefined || (rule?.waitMs ?? 0) > 0
 }
 
-/** Lets the page's clock run on as its rule says. Returns what the page lacks then; null: nothing. */
+/** Lets the page's clock run on as its rule says. Returns what the page lacks then, or null. */
 export async function lackOfRule(
   { rule: { waitFor, waitMs = 0 } = { index: 0 } }: Pick<RenderRequest, 'rule'>,
   { session, page, clock, activity, nowMs, untilMs, pageMs }: Waiting,
@@ -49,7 +49,8 @@ export async function lackOfRule(
   }
   if (waitMs > 0) await run(waitMs)
   if (waitFor === undefined) return null
-  for (let [step, passedMs] = [0, 0]; ; step++) {
+  let passedMs = 0
+  for (let step = 0; ; step++) {
     const contextId = page.ownWorld ?? (await makeWorld(session, page.frameId))
     // The clock stands, so that what is there now is in the snapshot.
     if (await isThere(session, contextId, waitFor)) return null
@@ -70,7 +71,7 @@ async function isThere(session: CdpSession, contextId: number, selector: string)
   return result.value === true
 }
 
-/** With the absolute canonical URL. */
+/** Returns the rule's change of the page, with the absolute canonical URL. */
 export function changeOf({ rule }: Pick<RenderRequest, 'rule'>, url: string): RuleChange | null {
   const { change } = rule ?? {}
   if (change === undefined) return null

@@ -69,13 +69,16 @@ export async function takeSnapshot(
   const [html, changed] = unmarked(readAscii(ascii), mark)
   if (Math.max(Buffer.byteLength(html), Buffer.byteLength(changed)) > snapshotBytes)
     return { kind: 'too-large', what: 'snapshot-bytes' }
-  return { ...whole, html, ...(changes && { changed: { html: changed, changes } }) }
+  const snapshot: Html = { ...whole, html }
+  if (changes !== null) snapshot.changed = { html: changed, changes }
+  return snapshot
 }
 
 /** The page as it was and as the rule wants it (packages/engine/src/render/in-page/rule.js). */
 function unmarked(text: string, mark: string): [before: string, after: string] {
   const open: string[] = []
-  let [before, after] = ['', '']
+  let before = ''
+  let after = ''
   for (const [at, piece] of text.split(new RegExp(`<!--([-+/])${mark}-->`)).entries()) {
     if (at % 2 === 0) {
       if (!open.includes('+')) before += piece

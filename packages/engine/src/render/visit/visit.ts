@@ -6,7 +6,7 @@ import { CdpClosed, type CdpConnection, type CdpListeners, type CdpSession } fro
 import { OUT_OF_MEMORY, type Page, TOO_MANY_EVENTS } from '../tab/page.ts'
 import type { Tab } from '../tab/tab.ts'
 import { Workers } from '../tab/workers.ts'
-import type { LongPolls } from '../time/long-polls.ts'
+import type { LongPolls, SitePolls } from '../time/long-polls.ts'
 import { NetworkActivity } from '../time/network-activity.ts'
 import type { RenderClock } from '../time/virtual-clock.ts'
 import { ReadySignal, runUntilSettled } from '../time/virtual-time.ts'
@@ -26,117 +26,187 @@ import { mergeListeners, type Recorder } from './recorder.ts'
 import { changeOf, doesWait, lackOfRule, withChanges } from './rule.ts'
 import { type Snapshot, takeSnapshot } from './snapshot.ts'
 
-/** For the snapshot, at the end of a render's time. */
+/** The end of a render's time is kept for the snapshot. */
 const LAST_MS = 1_500
 
 /** A page that reloads more often than this never becomes ready. */
 const RELOAD_LIMIT = 3
 
-/** Renders one page in one tab. `load` is the normal path; each `end(...)` ends early. */
-export async function visit(
-  tab: Tab,
-  request: RenderRequest,
-  options: {
-    timeoutMs: number
-    clock: Clock
-    limits: PageLimits
-    recorder: Recorder
-    longPolls: LongPolls
-    /** Answers the page's own request. */
-    given?: GivenDocument | undefined
-  },
-): Promise<RenderOutcome> {
-  const { page } = tab
-  const { customDomain, signal, captureByMs = null } = request
-  const { timeoutMs, clock, limits, recorder } = options
-  const polls = options.longPolls.of(request)
-  const awaitUntilMs = clock.nowMs() + timeoutMs - Math.min(LAST_MS, timeoutMs / 4)
-  const url = `https://${customDomain}${request.path}`
+type VisitOptions = {
+  timeoutMs: number
+  clock: Clock
+  limits: PageLimits
+  recorder: Recorder
+  longPolls: LongPolls
+  /** Answers the page's own request. */
+  given?: GivenDocument | undefined
+}
 
-  const { promise: ended, resolve: end } = Promise.withResolvers<RenderOutcome>()
-  let isOver = false
-  const { session, connection, clock: pageClock } = untilOver(page, () => isOver)
-  const isDelivered = (address: string) => tab.site.isDelivered(address)
-  const activity = new NetworkActivity(clock.nowMs, isDelivered, { untilMs: awaitUntilMs, polls })
-  const ready = new ReadySignal(!doesWait(request))
-  const main = new MainDocument(page.frameId, request, recorder, end)
-  const workers = new Workers({
-    connection,
-    activity,
-    page: session,
-    dateScript: () => page.date.workerScript(),
-    userAgent: page.userAgent,
-  })
-  const listeners = [
-    recorder.listeners(page.frameId, (address) => tab.site.blockedBy(address)),
-    main.listeners,
-  ]
-  listeners.push(limitListeners(tab, url, request, limits, end))
-  page.listen(mergeListeners([...listeners, workers.listeners, activity.listeners, ready.listeners]))
+/** Renders one page in one tab. Never rejects. */
+export function visit(tab: Tab, request: RenderRequest, options: VisitOptions): Promise<RenderOutcome> {
+  return new Visit(tab, request, options).run()
+}
 
-  const timer = setTimeout(() => {
-    const reason = reasonOfLack([], ready.state)
-    end({ kind: 'timed-out', afterMs: timeoutMs, ...(reason !== null && { reason }) })
-  }, timeoutMs)
-  const abort = () => end({ kind: 'aborted' })
-  signal.addEventListener('abort', abort)
-  if (signal.aborted) abort()
-  const lose = () => end(outcomeOfLoss(tab.lost.reason))
-  tab.lost.addEventListener('abort', lose)
-  if (tab.lost.aborted) lose()
+/** One render. `#load` is the normal path; each call of `#end` ends it early. */
+class Visit {
+  readonly #tab: Tab
+  readonly #request: RenderRequest
+  readonly #options: VisitOptions
+  readonly #url: string
+  /** Late responses are awaited until then. */
+  readonly #awaitUntilMs: number
+  readonly #polls: SitePolls
+  readonly #scope: RenderScope
+  readonly #activity: NetworkActivity
+  readonly #ready: ReadySignal
+  readonly #main: MainDocument
+  readonly #workers: Workers
+  readonly #ended = Promise.withResolvers<RenderOutcome>()
 
-  const load = async (): Promise<RenderOutcome> => {
+  constructor(tab: Tab, request: RenderRequest, options: VisitOptions) {
+    const { page, site } = tab
+    const { clock, timeoutMs, recorder, longPolls } = options
+    this.#tab = tab
+    this.#request = request
+    this.#options = options
+    this.#url = `https://${request.customDomain}${request.path}`
+    this.#awaitUntilMs = clock.nowMs() + timeoutMs - Math.min(LAST_MS, timeoutMs / 4)
+    this.#polls = longPolls.of(request)
+    this.#scope = new RenderScope(page)
+    const isDelivered = (address: string) => site.isDelivered(address)
+    this.#activity = new NetworkActivity(clock.nowMs, isDelivered, {
+      untilMs: this.#awaitUntilMs,
+      polls: this.#polls,
+    })
+    this.#ready = new ReadySignal(!doesWait(request))
+    this.#main = new MainDocument(page.frameId, request, recorder, this.#ended.resolve)
+    this.#workers = new Workers({
+      connection: this.#scope.connection,
+      activity: this.#activity,
+      page: this.#scope.session,
+      dateScript: () => page.date.workerScript(),
+      userAgent: page.userAgent,
+    })
+  }
+
+  async run(): Promise<RenderOutcome> {
+    const { signal } = this.#request
+    const { lost } = this.#tab
+    this.#listen()
+    const timer = setTimeout(() => this.#end(this.#outcomeOfTimeout()), this.#options.timeoutMs)
+    const abort = () => this.#end({ kind: 'aborted' })
+    signal.addEventListener('abort', abort)
+    if (signal.aborted) abort()
+    const lose = () => this.#end(outcomeOfLoss(lost.reason))
+    lost.addEventListener('abort', lose)
+    if (lost.aborted) lose()
+    try {
+      const loaded = this.#load().catch((error) => outcomeOfFault(error, lost))
+      return await Promise.race([this.#ended.promise, loaded])
+    } finally {
+      this.#scope.close()
+      clearTimeout(timer)
+      signal.removeEventListener('abort', abort)
+      lost.removeEventListener('abort', lose)
+    }
+  }
+
+  #end(outcome: RenderOutcome): void {
+    this.#ended.resolve(outcome)
+  }
+
+  #listen(): void {
+    const { page, site } = this.#tab
+    const { recorder, limits } = this.#options
+    page.listen(
+      mergeListeners([
+        recorder.listeners(page.frameId, (address) => site.blockedBy(address)),
+        this.#main.listeners,
+        limitListeners(this.#tab, this.#url, this.#request, limits, this.#ended.resolve),
+        this.#workers.listeners,
+        this.#activity.listeners,
+        this.#ready.listeners,
+      ]),
+    )
+  }
+
+  #outcomeOfTimeout(): RenderOutcome {
+    const reason = reasonOfLack([], this.#ready.state)
+    const outcome: RenderOutcome = { kind: 'timed-out', afterMs: this.#options.timeoutMs }
+    if (reason !== null) outcome.reason = reason
+    return outcome
+  }
+
+  async #load(): Promise<RenderOutcome> {
+    const { page } = this.#tab
+    const { session } = this.#scope
+    const { clock, limits, recorder, timeoutMs } = this.#options
+    const request = this.#request
+    const { captureByMs = null } = request
     await page.date.begin(clock.nowMs())
-    await tab.unpark(url)
-    tab.site.judgeNext((status, headers) => {
-      const path = main.passGate(status, headers)
-      if (path === null) return main.judgeFirst(status, headers)
-      // On this connection, whatever scheme the site says.
-      headers['location'] = path
-      return 'again'
-    }, options.given)
-    const { errorText } = await session.send('Page.navigate', { url })
+    await this.#tab.unpark(this.#url)
+    this.#judgeDocument()
+    const { errorText } = await session.send('Page.navigate', { url: this.#url })
     if (errorText !== undefined) return outcomeOfFailure(errorText)
     // Until then the tab may hold the previous parked page.
-    await main.arrived
-    const watched = workers.follow(pageClock)
-    const capture = await runUntilSettled(session, watched, activity, ready, clock.nowMs, captureByMs)
+    await this.#main.arrived
+    const watched = this.#workers.follow(this.#scope.clock)
+    const capture = await runUntilSettled(
+      session,
+      watched,
+      this.#activity,
+      this.#ready,
+      clock.nowMs,
+      captureByMs,
+    )
     recorder.captured(capture)
     const lack = await lackOfRule(request, {
       session,
       page,
       clock: watched,
-      activity,
+      activity: this.#activity,
       nowMs: clock.nowMs,
       pageMs: timeoutMs,
-      untilMs: Math.min(awaitUntilMs, captureByMs ?? Number.POSITIVE_INFINITY),
+      untilMs: Math.min(this.#awaitUntilMs, captureByMs ?? Number.POSITIVE_INFINITY),
     })
-    const missing = capture === 'ready-signal' ? [] : activity.missing()
+    const missing = capture === 'ready-signal' ? [] : this.#activity.missing()
     recorder.missed(missing)
-    const snapshot = await takeSnapshot(session, page.frameId, limits, page.ownWorld, changeOf(request, url))
-    page.canPark = activity.canPark()
-    const headers = keptHeaders(main.headers)
-    const found = outcomeOfSnapshot(snapshot, { status: main.status, headers, url, site: request })
-    const outcome = withChanges(found, { snapshot, rule: request.rule, url })
-    const reason = reasonOfLack(missing, ready.state)
+    const change = changeOf(request, this.#url)
+    const snapshot = await takeSnapshot(session, page.frameId, limits, page.ownWorld, change)
+    page.canPark = this.#activity.canPark()
+    const outcome = this.#judge(snapshot)
+    const reason = reasonOfLack(missing, this.#ready.state)
     if (lack !== null) return withLack(outcome, lack)
     if (capture === 'deadline') return withLack(outcome, reason ?? 'the page was still busy')
-    for (const { method, url } of missing) polls.learn(method, url)
+    for (const { method, url } of missing) this.#polls.learn(method, url)
     return reason !== null && outcome.kind === 'rendered' ? { ...outcome, missing: reason } : outcome
   }
-  try {
-    return await Promise.race([ended, load().catch((error) => outcomeOfFault(error, tab.lost))])
-  } finally {
-    isOver = true
-    clearTimeout(timer)
-    signal.removeEventListener('abort', abort)
-    tab.lost.removeEventListener('abort', lose)
+
+  /** Judges the response to the page's own request before the browser gets it. */
+  #judgeDocument(): void {
+    this.#tab.site.judgeNext((status, headers) => {
+      const path = this.#main.passGate(status, headers)
+      if (path === null) return this.#main.judgeFirst(status, headers)
+      // On this connection, whatever scheme the site says.
+      headers['location'] = path
+      return 'again'
+    }, this.#options.given)
+  }
+
+  #judge(snapshot: Snapshot): RenderOutcome {
+    const found = outcomeOfSnapshot(snapshot, {
+      status: this.#main.status,
+      headers: keptHeaders(this.#main.headers),
+      url: this.#url,
+      site: this.#request,
+    })
+    return withChanges(found, { snapshot, rule: this.#request.rule, url: this.#url })
   }
 }
 
 const NAMED_MISSING = 3
 
-/** What the page lacks; null: nothing is known. */
+/** Says what the page lacks, or null if nothing is known. */
 function reasonOfLack(missing: ReturnType<NetworkActivity['missing']>, flag: ReadySignal['state']) {
   const names = missing.slice(0, NAMED_MISSING).map(({ method, url }) => `${method} ${url.slice(0, 120)}`)
   const more = missing.length > names.length ? ` and ${missing.length - names.length} more` : ''
@@ -155,21 +225,38 @@ function withLack(outcome: RenderOutcome, reason: string): RenderOutcome {
 }
 
 /** Drops commands after the render's end, so they do not reach the tab's next render. */
-function untilOver(page: Page, isOver: () => boolean) {
-  const refuse = () => Promise.reject(new CdpClosed('the render is over'))
-  const scoped = (session: CdpSession): CdpSession => ({
-    listen: session.listen,
-    send: (method, ...params) => (isOver() ? refuse() : session.send(method, ...params)),
-  })
-  const connection: Pick<CdpConnection, 'session' | 'endSession'> = {
-    session: (sessionId) => scoped(page.connection.session(sessionId)),
-    endSession: (sessionId) => page.connection.endSession(sessionId),
+class RenderScope {
+  readonly session: CdpSession
+  readonly connection: Pick<CdpConnection, 'session' | 'endSession'>
+  readonly clock: RenderClock
+  #isOver = false
+
+  constructor(page: Page) {
+    this.session = this.#scoped(page.session)
+    this.connection = {
+      session: (sessionId) => this.#scoped(page.connection.session(sessionId)),
+      endSession: (sessionId) => page.connection.endSession(sessionId),
+    }
+    this.clock = {
+      pause: () => (this.#isOver ? refuseCommand() : page.clock.pause()),
+      grant: (policy, budgetMs) => (this.#isOver ? refuseCommand() : page.clock.grant(policy, budgetMs)),
+    }
   }
-  const clock: RenderClock = {
-    pause: () => (isOver() ? refuse() : page.clock.pause()),
-    grant: (policy, budgetMs) => (isOver() ? refuse() : page.clock.grant(policy, budgetMs)),
+
+  close(): void {
+    this.#isOver = true
   }
-  return { session: scoped(page.session), connection, clock }
+
+  #scoped(session: CdpSession): CdpSession {
+    return {
+      listen: session.listen,
+      send: (method, ...params) => (this.#isOver ? refuseCommand() : session.send(method, ...params)),
+    }
+  }
+}
+
+function refuseCommand(): Promise<never> {
+  return Promise.reject(new CdpClosed('the render is over'))
 }
 
 /** Ends a render that loads or unpacks too much, leaves for another address, or reloads endlessly. */
