@@ -6,6 +6,7 @@ export const FLEET_FIGURES = {
   rendersThisMonth: 1234,
   certificates: { stored: 2, soonestEndSeconds: 86_400, failing: 1 },
   incidents: [{ kind: 'blocked', count: 1 }],
+  tasks: [{ kind: 'indexnow', waiting: 4, running: 1, failing: 2, oldestSeconds: 30 }],
   deliveries: { waiting: 1, oldestSeconds: 2 },
   nodes: { serving: 2, draining: 0, dead: 1 },
 }

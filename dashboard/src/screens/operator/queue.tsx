@@ -28,11 +28,12 @@ export default function Queue() {
       lead="Queued and running renders of all accounts. Live runs before refresh, refresh before warm; domains take turns."
     >
       <Loaded query={queue}>
-        {({ priorities, running, waiting }) => (
+        {({ priorities, running, waiting, tasks }) => (
           <Stack gap="lg">
             <Priorities priorities={priorities} />
             <RunningJobs jobs={running} onCancelled={queue.refetch} />
             <WaitingDomains domains={waiting} />
+            <BackgroundTasks kinds={tasks} />
           </Stack>
         )}
       </Loaded>
@@ -157,6 +158,33 @@ function WaitingDomains({ domains }: { domains: FleetQueue['waiting'] }) {
               title: 'Waiting for',
               kind: 'number',
               cell: ({ waiting_seconds }) => duration(waiting_seconds),
+            },
+          ]}
+        />
+      )}
+    </Section>
+  )
+}
+
+function BackgroundTasks({ kinds }: { kinds: FleetQueue['tasks'] }) {
+  return (
+    <Section
+      title="Background tasks"
+      lead="Work beside the renders, by kind. Failed tasks are retried with back-off."
+    >
+      {kinds.length > 0 && (
+        <DataTable
+          rows={kinds}
+          keyOf={({ kind }) => kind}
+          columns={[
+            { title: 'Kind', cell: ({ kind }) => kind },
+            { title: 'Waiting', kind: 'number', cell: ({ waiting }) => count(waiting) },
+            { title: 'Running', kind: 'number', cell: ({ running }) => count(running) },
+            { title: 'Failing', kind: 'number', cell: ({ failing }) => count(failing) },
+            {
+              title: 'Oldest waits for',
+              kind: 'number',
+              cell: ({ waiting, oldest_seconds }) => (waiting === 0 ? '' : duration(oldest_seconds)),
             },
           ]}
         />

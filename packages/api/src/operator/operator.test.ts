@@ -157,6 +157,24 @@ it('GET /api/operator/queue: 200: depth and age, what runs where, who waits long
   assert.deepEqual((await get('queue'))['running'], [])
 })
 
+it('GET /api/operator/queue: 200: background tasks by kind: due, under way, failed, and how long the oldest waits', async () => {
+  await api.pool.query('truncate task')
+  assert.deepEqual((await get('queue'))['tasks'], [])
+  await api.pool.query(
+    `insert into task (kind, key, due_at, failures, lease, lease_until) values
+       ('indexnow', '1', now() - interval '10 minutes', 0, null, null),
+       ('indexnow', '2', now() - interval '1 minute', 2, null, null),
+       ('indexnow', '3', now() + interval '1 hour', 1, null, null),
+       ('retention', 'jobs', now() - interval '1 hour', 0, gen_random_uuid(), now() + interval '1 minute')`,
+  )
+  const kinds = (await get('queue'))['tasks'] as { kind: string; oldest_seconds: number }[]
+  const [{ oldest_seconds: oldest, ...indexnow }, retention] = kinds as [(typeof kinds)[0], (typeof kinds)[0]]
+  assert.deepEqual(indexnow, { kind: 'indexnow', waiting: 2, running: 0, failing: 2 })
+  assert(oldest >= 600 && oldest < 660, `${oldest}`)
+  assert.deepEqual(retention, { kind: 'retention', waiting: 0, running: 1, failing: 0, oldest_seconds: 0 })
+  await api.pool.query('truncate task')
+})
+
 it('GET /api/operator/failures: by outcome and domain, and the last ones, without what is secret in them', async () => {
   assert.deepEqual(await get('failures'), { since: null, renders: 0, failed: 0, groups: [], last: [] })
   for (const [outcome, path, detail, age] of [

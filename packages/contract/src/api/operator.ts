@@ -93,6 +93,17 @@ export const fleetQueueSchema = apiSchema(
     waiting: z
       .array(z.object({ domain: z.string(), priority, queued: z.int(), waiting_seconds: z.number() }))
       .describe('The 20 domains with the longest wait'),
+    tasks: z
+      .array(
+        z.object({
+          kind: z.string(),
+          waiting: z.int().describe('Due, and no node works on them yet'),
+          running: z.int(),
+          failing: z.int().describe('Their last run failed, or its node died'),
+          oldest_seconds: z.number().describe('Wait of the oldest due task; 0: none waits'),
+        }),
+      )
+      .describe('Background work beside the renders, by kind'),
   }),
 )
 

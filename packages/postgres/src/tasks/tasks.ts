@@ -346,3 +346,28 @@ export class TaskRunner {
 function usualRetryMs(failures: number): number {
   return Math.min(RETRY_MOST_MS, RETRY_FIRST_MS * 2 ** (failures - 1))
 }
+
+/** How much work of a kind there is, over all nodes. */
+export type KindState = {
+  kind: string
+  /** Due, and no node works on it yet. */
+  waiting: number
+  running: number
+  /** Tasks whose last run failed, or whose node died. */
+  failing: number
+  /** How long the oldest due task has waited; 0: none waits. */
+  oldestSeconds: number
+}
+
+/** Kinds without a task are missing. By name. */
+export async function readTaskKinds(db: Queryable): Promise<KindState[]> {
+  const { rows } = await db.query<KindState>({
+    name: 'task-kinds',
+    text: `select kind, count(*) filter (where lease is null and due_at <= clock_timestamp())::int as waiting,
+                  count(lease)::int as running, count(*) filter (where failures > 0)::int as failing,
+                  greatest(0, coalesce(extract(epoch from clock_timestamp() - min(due_at) filter (where lease is null)), 0))::float8
+                    as "oldestSeconds"
+             from task group by kind order by kind`,
+  })
+  return rows
+}

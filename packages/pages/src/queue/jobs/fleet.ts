@@ -1,6 +1,7 @@
 import type { DomainName, JobId } from '@prepaint/contract/ids.ts'
 import { PRIORITIES, type Priority } from '@prepaint/contract/outcome/job.ts'
 import type { PageVariant } from '@prepaint/contract/page/page-id.ts'
+import { readTaskKinds } from '@prepaint/postgres/tasks'
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
 
 // For operators only: data of every account. Query strings are removed: they can contain secrets.
@@ -15,6 +16,7 @@ export type FleetQueue = {
   priorities: { priority: Priority; queued: number; oldest_seconds: number }[]
   running: RunningJob[]
   waiting: { domain: DomainName; priority: Priority; queued: number; waiting_seconds: number }[]
+  tasks: { kind: string; waiting: number; running: number; failing: number; oldest_seconds: number }[]
 }
 
 type RunningJob = {
@@ -68,7 +70,9 @@ export async function readFleetQueue(db: Queryable): Promise<FleetQueue> {
       order by line.since`,
     [COUNTED_AT_MOST, DOMAINS_SHOWN],
   )
+  const tasks = await readTaskKinds(db)
   return {
+    tasks: tasks.map(({ oldestSeconds, ...kind }) => ({ ...kind, oldest_seconds: seconds(oldestSeconds) })),
     priorities: priorities.map(({ number, queued, oldest }) => ({
       priority: priorityOf(number),
       queued,

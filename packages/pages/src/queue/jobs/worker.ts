@@ -99,6 +99,8 @@ class QueueWorker implements Worker {
   #isWoken = false
   #mayPreempt = false
   #isClosing = false
+  /** False: the queue was empty when last looked at, and nothing was queued since. Then it is not polled every second. */
+  #mayBeQueued = true
   #backgroundBegunMs = Number.NEGATIVE_INFINITY
 
   constructor(deps: WorkerDeps, options: Settled, runs: Set<Run>, lease: Lease) {
@@ -119,14 +121,20 @@ class QueueWorker implements Worker {
 
     const reap = createReaper(pool)
     this.#timers = [
-      setInterval(() => this.#wakeForCrawlers(), options.pollMs),
-      setInterval(() => void reap().catch((error) => this.#complain(error)), options.reapMs),
+      setInterval(() => {
+        if (this.#mayBeQueued) this.#wakeForCrawlers()
+      }, options.pollMs),
+      setInterval(() => void this.#lookAtQueue(reap).catch((error) => this.#complain(error)), options.reapMs),
     ]
     deps.notifications.on(JOB_QUEUED_CHANNEL, (priority) => {
       if (priority === LIVE) this.#mayPreempt = true
+      this.#mayBeQueued = true
       this.#wake()
     })
-    deps.notifications.onLost(() => this.#wakeForCrawlers())
+    deps.notifications.onLost(() => {
+      this.#mayBeQueued = true
+      this.#wakeForCrawlers()
+    })
     this.#wake()
   }
 
@@ -137,6 +145,7 @@ class QueueWorker implements Worker {
   enqueueLive: EnqueueLive = async (page, requestId, crawler = null) => {
     const canClaim = !this.#isClaiming && !this.#isClosing && this.#lease.held && this.#deps.canRender()
     if (!canClaim || this.#slotsInUse().length >= this.#options.slots) {
+      this.#mayBeQueued = true
       const job = await this.#enqueueOnly(page, requestId, crawler)
       this.#wakeForCrawlers()
       return job
@@ -176,6 +185,16 @@ class QueueWorker implements Worker {
     await allEnd([...this.#afterRender.pending], 1_000)
     await this.#afterRender.close()
     await this.#lease.close()
+  }
+
+  /** Also finds what was queued while a notification was lost. */
+  async #lookAtQueue(reap: () => Promise<number>): Promise<void> {
+    const { rows } = await this.#deps.pool.query<{ queued: boolean; running: boolean }>(QUEUE_STATE)
+    const { queued, running } = rows[0]!
+    if (running) await reap()
+    const isNew = queued && !this.#mayBeQueued
+    this.#mayBeQueued = queued || running
+    if (isNew && !this.#isClosing) this.#wakeForCrawlers()
   }
 
   #wakeForCrawlers(): void {
@@ -296,6 +315,11 @@ class PlainDomains {
   domains(): DomainId[] {
     return [...this.#inARow].filter(([, pages]) => pages >= PLAIN_AFTER).map(([domain]) => domain)
   }
+}
+
+const QUEUE_STATE = {
+  name: 'queue-state',
+  text: `select exists (select from job where state = 'queued') as queued, exists (select from job where state = 'running') as running`,
 }
 
 const LIVE = String(priorityNumber('live'))

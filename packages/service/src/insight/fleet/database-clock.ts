@@ -9,7 +9,7 @@ type DatabaseClock = Clock & {
 }
 
 const QUERY_TIMEOUT_MS = 4_000
-const EVERY_MS = 5_000
+const EVERY_MS = 15_000
 const READINGS_AT_START = 3
 
 /** Stands still instead of stepping back, so that times stay in order. */
@@ -17,7 +17,7 @@ const MAX_STANDSTILL_MS = 1_000
 const WARN_MS = 2_000
 
 /**
- * All nodes use the database's time: this machine's monotonic clock, corrected every five seconds.
+ * All nodes use the database's time: this machine's monotonic clock, corrected every 15 seconds.
  * Moves only if outside the interval between query and response, and only to its edge.
  * Keeps running without PostgreSQL. Rejects if the first reading fails.
  */

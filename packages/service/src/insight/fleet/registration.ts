@@ -12,16 +12,21 @@ export type Registration = {
 
 const QUERY_TIMEOUT_MS = 4_000
 
-// Asynchronous commit: the next beat comes in five seconds.
+// Asynchronous commit: the next beat comes in five seconds. Also deletes the rows of dead nodes, which cannot, and returns the
+// first migration that this version cannot work with. One statement, because an idle node does little else.
 const BEAT = `
-  with quickly as materialized (select set_config('synchronous_commit', 'off', true))
+  with quickly as materialized (select set_config('synchronous_commit', 'off', true)
+  ), removed as (
+    delete from node where seen_at < clock_timestamp() - $16 * interval '1 millisecond' and id <> $1
+  ), beat as (
   insert into node as known (id, host, version, roles, cores, slots, schema, draining, running, load, memory_bytes, browser,
                              browsers, browsers_started, api_port)
   select $1, $2, $3, $4::text[], $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15 from quickly
   on conflict (id) do update set
     seen_at = clock_timestamp(), draining = excluded.draining, running = excluded.running,
     load = excluded.load, memory_bytes = excluded.memory_bytes, browser = excluded.browser,
-    browsers = excluded.browsers, browsers_started = excluded.browsers_started, api_port = excluded.api_port`
+    browsers = excluded.browsers, browsers_started = excluded.browsers_started, api_port = excluded.api_port)
+  select name from schema_migration where breaking and name > $7 collate "C" order by name limit 1`
 
 /** Updates this node's row every five seconds. Logs later errors: others see the node as dead until the next beat. */
 export async function startRegistration(
@@ -39,15 +44,8 @@ export async function startRegistration(
     const { draining, running, load, memoryBytes, browser, browsers, apiPort = null } = pulse()
     const once = [id, host, version, [...roles], cores, slots, schema]
     const now = [draining, running, load, Math.round(memoryBytes), browser]
-    await query(BEAT, [...once, ...now, browsers?.alive ?? 0, browsers?.started ?? 0, apiPort])
-    // Dead nodes cannot delete their rows.
-    await query(`delete from node where seen_at < clock_timestamp() - $1 * interval '1 millisecond'`, [
-      REMOVED_AFTER_MS,
-    ])
-    const [tooNew] = await query(
-      'select name from schema_migration where breaking and name > $1 collate "C" order by name limit 1',
-      [schema],
-    )
+    const values = [...once, ...now, browsers?.alive ?? 0, browsers?.started ?? 0, apiPort, REMOVED_AFTER_MS]
+    const [tooNew] = await query(BEAT, values)
     if (tooNew?.name !== undefined) becomeOutdated(tooNew.name)
   }
 

@@ -1,3 +1,4 @@
+import { type KindState, readTaskKinds } from '@prepaint/postgres/tasks'
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
 import { Gauge, type Registry } from 'prom-client'
 
@@ -44,8 +45,23 @@ export function createFleetMetrics(
     'prepaint_delivery_oldest_seconds',
     'How long the oldest delivery has waited; 0: none waits',
   )
+  const tasksWaiting = gauge('prepaint_tasks_waiting', 'Background tasks that are due and wait, by kind', [
+    'kind',
+  ])
+  const tasksRunning = gauge('prepaint_tasks_running', 'Background tasks that nodes work on, by kind', [
+    'kind',
+  ])
+  const tasksFailing = gauge('prepaint_tasks_failing', 'Background tasks whose last run failed, by kind', [
+    'kind',
+  ])
+  const tasksOldest = gauge(
+    'prepaint_tasks_oldest_seconds',
+    'How long the oldest due background task has waited, by kind; 0: none waits',
+    ['kind'],
+  )
+  const ofTasks = [tasksWaiting, tasksRunning, tasksFailing, tasksOldest]
   const alone = [waiting, oldest, running, renders, certificates, soonestEnd, failing]
-  const all = [incidents, queued, age, domains, nodes, ...alone]
+  const all = [...ofTasks, incidents, queued, age, domains, nodes, ...alone]
   let readMs = Number.NEGATIVE_INFINITY
   let reading: Promise<void> | null = null
 
@@ -60,6 +76,13 @@ export function createFleetMetrics(
       for (const state of NODE_STATES) nodes.set({ state }, figures.nodes[state])
       incidents.reset()
       for (const { kind, count } of figures.incidents) incidents.set({ kind }, count)
+      for (const each of ofTasks) each.reset()
+      for (const { kind, ...state } of figures.tasks) {
+        tasksWaiting.set({ kind }, state.waiting)
+        tasksRunning.set({ kind }, state.running)
+        tasksFailing.set({ kind }, state.failing)
+        tasksOldest.set({ kind }, state.oldestSeconds)
+      }
       waiting.set(figures.deliveries.waiting)
       oldest.set(figures.deliveries.oldestSeconds)
       running.set(figures.running)
@@ -96,6 +119,7 @@ export type FleetFigures = {
   certificates: CertificateFigures
   nodes: Record<NodeState, number>
   incidents: { kind: string; count: number }[]
+  tasks: KindState[]
   deliveries: { waiting: number; oldestSeconds: number }
 }
 
@@ -177,6 +201,7 @@ export async function readFleetFigures(
   })
   return {
     incidents: incidents.rows,
+    tasks: await readTaskKinds(db),
     deliveries: deliveries.rows[0]!,
     queue: queue.map(({ priority, queued, age }) => ({ priority, queued, headAgeSeconds: Math.max(0, age) })),
     running: running.rows[0]?.running ?? 0,

@@ -114,6 +114,14 @@ it('metrics of the fleet are read once in five seconds, absent while PostgreSQL 
   const { metrics, value, values, state, faults } = world()
   assert.deepEqual(await values('prepaint_queue_jobs'), { 'priority="live"': 3 })
   assert.equal(await value('prepaint_jobs_running'), 2)
+  for (const [name, count] of [
+    ['waiting', 4],
+    ['running', 1],
+    ['failing', 2],
+    ['oldest_seconds', 30],
+  ] as const) {
+    assert.deepEqual(await values(`prepaint_tasks_${name}`), { 'kind="indexnow"': count })
+  }
   assert.equal(await value('prepaint_certificate_soonest_end_seconds'), 86_400)
   const ranges = QUOTA_RANGES.map((used, at) => [`used="${used}"`, [5, 4, 3, 1][at]])
   assert.deepEqual(await values('prepaint_domains'), Object.fromEntries(ranges))
