@@ -225,7 +225,7 @@ describe('inside the custom domain’s own connection', () => {
     assert.deepEqual(seen, [`GET /${url}`, 'GET //127.0.0.2/', 'GET /@127.0.0.2/'])
   })
 
-  it('a tunnel in the tunnel is refused', async () => {
+  it('a CONNECT inside a tunnel to the custom domain is refused', async () => {
     const session = await openSession()
     const stream = session.request({ ':method': 'CONNECT', ':authority': `127.0.0.2:${port}` })
     const [headers] = (await once(stream, 'response')) as [http2.IncomingHttpHeaders]

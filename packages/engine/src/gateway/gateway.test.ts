@@ -289,7 +289,7 @@ it('headers of a request: 400 past the limit, and the origin hears nothing', asy
   assert.equal(heard, 1)
 })
 
-it('a context has so many connections and no more', async (t) => {
+it('connections of a context beyond its limit are closed', async (t) => {
   const { rawConnection } = await startTestGateway(t, { limits: { connectionsPerSite: 2 } })
   const [first, second] = [await rawConnection(), await rawConnection()]
   const third = await rawConnection()
@@ -298,13 +298,13 @@ it('a context has so many connections and no more', async (t) => {
   assert.deepEqual([first.destroyed, second.destroyed], [false, false])
 })
 
-it('a tunnel that falls silent ends', async (t) => {
+it('a tunnel that is silent for the idle timeout ends', async (t) => {
   const { connect, originPort } = await startTestGateway(t, { limits: { idleTimeoutMs: 50 } })
   const { socket } = await connect(`127.0.0.1:${originPort}`)
   await once(socket, 'close')
 })
 
-it('a name server that does not answer: 504', async (t) => {
+it('a page gets 504 if the name server does not answer', async (t) => {
   const { own, connect } = await startTestGateway(t, {
     originHost: 'slow.example',
     lookup: () => new Promise(() => {}),

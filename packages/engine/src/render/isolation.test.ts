@@ -233,7 +233,7 @@ describe('channels between pages that are open at once', () => {
       assert.deepEqual(heard, [['heard left'], ['heard right']])
     })
 
-  it('a shared worker is of one render', async () => {
+  it('a shared worker of one render is not there in the next', async () => {
     const count = 'let count = 0; onconnect = ({ ports: [port] }) => port.postMessage(++count)'
     routes.set('/shared.js', javascript(count))
     const page = scripted(`window.prerenderReady = false

@@ -112,7 +112,7 @@ describe('what comes over the wire', () => {
     assert.deepEqual(await beside(`${page.padEnd(2 * MIB - 2, 'x')}-->`), excess('response-bytes'))
   })
 
-  it('the head of the main response', async () => {
+  it('a main response with too large a head ends the render', async () => {
     const withHead =
       (bytes: number): Answer =>
       ({ socket }) => {
@@ -136,7 +136,7 @@ describe('what it becomes', () => {
     limited(`bytes after decompression, ${encoding}`, 'unpacked-bytes', fetching(flat!), fetching(bomb!))
   }
 
-  it('a page that is a bomb itself', async () => {
+  it('a page whose own document unpacks beyond the limit ends the render', async () => {
     const bomb = packed(256 * MIB, 'gzip', 'text/html', '<!doctype html><title>t</title><p>')
     assert.deepEqual(await beside(bomb), excess('unpacked-bytes'))
   })
@@ -154,7 +154,7 @@ describe('what it becomes', () => {
       show('done')`)
   limited('frames, whether they stay or not', 'frames', frames(20), frames(21))
 
-  it('the snapshot', async () => {
+  it('a snapshot beyond its limit of bytes ends the render', async () => {
     const filled = (count: number) =>
       scripted(`show('done'); const text = document.createTextNode(''); document.body.append(text)
         text.data = 'x'.repeat(${count})`)

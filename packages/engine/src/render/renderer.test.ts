@@ -60,7 +60,7 @@ it('requests ahead of the page are at the origin before the script that asks for
 
 const never = new AbortController().signal
 
-it('slots: so many at once, the rest in order of arrival', async () => {
+it('slots are taken up to their number, and then in order of arrival', async () => {
   const slots = new Slots(2)
   const order: string[] = []
   const take = async (name: string) => {
@@ -82,7 +82,7 @@ it('slots: so many at once, the rest in order of arrival', async () => {
   assert.equal(order.join(''), 'abcd')
 })
 
-it('slots: who stops waiting takes none', async () => {
+it('a render that stops waiting for a slot takes none', async () => {
   const slots = new Slots(1)
   const giveBack = await slots.take(never)
   const leaving = new AbortController()

@@ -89,7 +89,7 @@ describe('a crawler waits', { concurrency: true }, () => {
     assert.match(await renderer.html('/soon', { domain: 'soon.example' }), /<li>late<\/li>/)
   })
 
-  it('a page that says it is not ready is not complete', async () => {
+  it('a page that says it is not ready is captured as incomplete', async () => {
     const { outcome } = await live('/unready', `<p>shell</p>${scripted('window.prerenderReady = false')}`)
     assert.equal(outcome.reason, 'the page did not say that it was ready')
   })

@@ -140,7 +140,7 @@ describe('a browser renders', () => {
     assert.equal(cut.outcome.kind, 'origin-unreachable')
   })
 
-  it('a rule of the owner that changes it', async () => {
+  it('a page that a rule of the owner changes', async () => {
     await practise('ruled')
     test.routes.set('/ruled/d', plain('d'))
     const { outcome } = await test.explained('/ruled/d', { rule: { index: 0, change: { remove: ['p'] } } })

@@ -79,7 +79,7 @@ describe('answers are read', () => {
     }
   })
 
-  it('the connection is kept as both versions have it', () => {
+  it('a connection is kept as HTTP/1.0 and HTTP/1.1 each say', () => {
     const kept = (version: string, header: string) =>
       read([`HTTP/${version} 200 OK\r\n${header}Content-Length: 0\r\n\r\n`])?.reusable
     assert.equal(kept('1.1', ''), true)
@@ -93,7 +93,7 @@ describe('answers are read', () => {
 describe('limits', () => {
   const refused = (text: string, options = {}) => assert.throws(() => read([text], options), BadAnswer)
 
-  it('a head', () => {
+  it('a head at the limit is read, and one byte more is refused', () => {
     const head = (bytes: number) => `${OK}X: ${'x'.repeat(bytes - OK.length - 5)}\r\n\r\n`
     assert.notEqual(read([`${head(ANSWER_HEAD_BYTES)}`], { ends: true }), null)
     refused(head(ANSWER_HEAD_BYTES + 1))

@@ -142,7 +142,7 @@ describe('robots.txt of a site', () => {
     }
   })
 
-  it('is not known where the origin fails', async () => {
+  it('rejects if the origin fails', async () => {
     for (const status of [500, 429]) {
       answers['/robots.txt'] = { status }
       await assert.rejects(fetched(), new RegExp(`the origin answered ${status}`))
@@ -238,7 +238,7 @@ describe('a sitemap, whole and in single bytes', () => {
     for (const bytes of [1 << 16, 1]) assert.deepEqual(scan(text, bytes), { entries, out, root: 'text' })
   })
 
-  it('of sitemaps is an index', () => {
+  it('a list of sitemaps is read as an index', () => {
     const xml = `<sitemapindex ${NS}><sitemap><loc>/s1.xml.gz</loc></sitemap></sitemapindex>`
     assert.deepEqual(scan(xml, 3), { entries: [entry('/s1.xml.gz')], root: 'sitemapindex', out: xml })
   })

@@ -34,12 +34,12 @@ describe('what anybody can put into an address', () => {
       assert.equal(carriedOver('/list?next=red', '/api/red', `/list?next=${word}`), null)
     })
   }
-  it('a word has at most 200 characters', () => {
+  it('a word of more than 200 characters is no part of an address', () => {
     const of = (length: number) => carriedOver('/p/red', '/api/red', `/p/${'x'.repeat(length)}`)
     assert.equal(of(200), `/api/${'x'.repeat(200)}`)
     assert.equal(of(201), null)
   })
-  it('a request of more than 64 words has no places', () => {
+  it('the path of a request with more than 64 words gets no placeholders', () => {
     const of = (words: number) => carriedOver('/p/red', `/${'a,'.repeat(words - 2)}red`, '/p/blue')
     assert.match(of(64)!, /blue$/)
     assert.match(of(65)!, /red$/)

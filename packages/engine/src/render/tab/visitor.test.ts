@@ -181,5 +181,5 @@ for (const [publicUrl, identity] of [
   ['https://owner:secret@render.example', 'Prepaint/1.2.3 (+https://render.example/bot)'],
   ['https://render.example/a)(b', 'Prepaint/1.2.3 (+https://render.example/a%29%28b/bot)'],
 ] as const)
-  it(`what a render says of itself with ${publicUrl}`, () =>
+  it(`the user agent of a node at ${publicUrl} ends with ${identity}`, () =>
     assert.equal(identityOf({ version: '1.2.3', publicUrl }), identity))

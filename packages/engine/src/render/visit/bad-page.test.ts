@@ -82,7 +82,7 @@ describe('a snapshot that is no page', () => {
     }
   })
 
-  it('the limit of length: at it and one past it', () => {
+  it('a text at the limit of length is judged, and one past it is a page', () => {
     const shell = (chars: number) => page('', `Something went wrong ${'x'.repeat(chars - 21)}`)
     assert.equal(judge(shell(TEXT_LIMIT_CHARS))?.kind, 'error-page')
     assert.equal(judge(shell(TEXT_LIMIT_CHARS + 1)), null)

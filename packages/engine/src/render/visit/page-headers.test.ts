@@ -50,7 +50,7 @@ describe('headers that a page asks for', () => {
     'an object of its own': '__proto__ : 1 \x7f',
   }
   for (const [name, text] of Object.entries(HOSTILE))
-    it(`not ${name}`, () => assert.deepEqual(pageHeaders([text]), []))
+    it(`a page may not set ${name}`, () => assert.deepEqual(pageHeaders([text]), []))
 
   // Proves decided "Headers set by a page"
   it('up to the limits of a name, a value, their number and all together', () => {
