@@ -6,7 +6,7 @@ import { refreshPages } from '@prepaint/pages/queue/jobs/enqueue.ts'
 import { cancelWarm, pauseWarm, resumeWarm, startWarm } from '@prepaint/pages/queue/warm/warm.ts'
 import { readWarm } from '@prepaint/pages/queue/warm/warm-progress.ts'
 import { listStoredPaths } from '@prepaint/pages/store/list-pages.ts'
-import { type PurgeWhat, purgeAhead, purgePages } from '@prepaint/pages/store/purge.ts'
+import { deletePages, type PurgeWhat, purgeAhead } from '@prepaint/pages/store/purge.ts'
 import { databaseNow, retriedTransaction, transaction } from '@prepaint/postgres/transaction.ts'
 import { CommandError, type Commands, defineCommand, UsageError } from '../command-line/command.ts'
 import { DOMAIN_OPTION, withDomain } from '../command-line/options.ts'
@@ -39,7 +39,8 @@ const cachePurge = defineCommand({
     return withDomain(values.domain, around, async ({ id, name, settings }, { pool }) => {
       const what = purgeWhat(values.path, settings.query)
       const ahead = await purgeAhead(pool, id, what)
-      const keysDeleted = ahead + (await transaction(pool, (client) => purgePages(client, id, what)))
+      const keysDeleted =
+        ahead + (await transaction(pool, (client) => deletePages(client, id, what, 'purge')))
       const deleted = `Deleted ${keysDeleted} stored ${keysDeleted === 1 ? 'entry' : 'entries'} of ${name}.`
       const hint = keysDeleted === 0 ? nothingPurged(what, name) : ''
       return { json: { domain: name, keysDeleted }, text: deleted + hint }

@@ -3,7 +3,7 @@ import path from 'node:path'
 import { AppError } from '@prepaint/contract/errors.ts'
 import { parseDomainName } from '@prepaint/contract/settings/domain-name.ts'
 import { DEFAULT_PLANS } from '@prepaint/contract/settings/plans.ts'
-import { purgePages } from '@prepaint/pages/store/purge.ts'
+import { deletePages } from '@prepaint/pages/store/purge.ts'
 import { databaseNow, transaction } from '@prepaint/postgres/transaction.ts'
 import { createLog } from '@prepaint/runtime/log.ts'
 import { createAccount, findAccount } from '@prepaint/service/accounts/accounts.ts'
@@ -138,7 +138,7 @@ async function prepareTenant(pool: pg.Pool, originUrl: string): Promise<{ key: s
     await createDomain(pool, account, { name: parsed.name, originUrl }, view)
   } else {
     await updateDomain(pool, account, parsed.name, { originUrl, isActive: true }, view)
-    await transaction(pool, (client) => purgePages(client, known.id, { kind: 'all' }))
+    await transaction(pool, (client) => deletePages(client, known.id, { kind: 'all' }, 'purge'))
   }
 
   for (const key of await listKeys(pool, account, nowMs)) {

@@ -18,7 +18,7 @@ import { createComplete } from '@prepaint/pages/queue/jobs/complete.ts'
 import { createEnqueueLive } from '@prepaint/pages/queue/jobs/enqueue.ts'
 import { RobotsFiles } from '@prepaint/pages/site-files/robots-files.ts'
 import { createAskedPaths } from '@prepaint/pages/store/known-paths.ts'
-import { type PurgeWhat, purgePages } from '@prepaint/pages/store/purge.ts'
+import { deletePages, type PurgeWhat } from '@prepaint/pages/store/purge.ts'
 import { createListener } from '@prepaint/postgres/listener.ts'
 import { type Queryable, transaction } from '@prepaint/postgres/transaction.ts'
 import type { Notifications } from '@prepaint/runtime/invalidation.ts'
@@ -233,7 +233,7 @@ export async function startTestEdge(
     await first.settled()
   }
   const purge = (what: PurgeWhat, domain = red) =>
-    transaction(pool, (client) => purgePages(client, domain, what))
+    transaction(pool, (client) => deletePages(client, domain, what, 'purge'))
 
   return {
     ...first,

@@ -12,7 +12,7 @@ import { enqueue } from '@prepaint/pages/queue/jobs/enqueue.ts'
 import { type RunJobOptions, runJob } from '@prepaint/pages/queue/jobs/run-job.ts'
 import type { Prober } from '@prepaint/pages/queue/judging/prober.ts'
 import { lastRenders } from '@prepaint/pages/queue/judging/render-records.ts'
-import { type PurgeWhat, purgePages } from '@prepaint/pages/store/purge.ts'
+import { deletePages, type PurgeWhat } from '@prepaint/pages/store/purge.ts'
 import { readStored } from '@prepaint/pages/store/stored-page.ts'
 import { createListener, type Listener } from '@prepaint/postgres/listener.ts'
 import { transaction } from '@prepaint/postgres/transaction.ts'
@@ -127,7 +127,7 @@ export async function testQueue() {
     records: (domain: DomainId) => lastRenders(pool, domain),
     page: (domain: DomainId, path = '/') => readStored(pool, pageId(domain, path as PagePath)),
     purge: (domain: DomainId, what: PurgeWhat) =>
-      transaction(pool, (client) => purgePages(client, domain, what)),
+      transaction(pool, (client) => deletePages(client, domain, what, 'purge')),
     /** Paths of stored pages. */
     stored: (domain: DomainId) =>
       column<string>('select path from page where domain_id = $1 order by path', domain),

@@ -17,7 +17,7 @@ import {
   matchingPaths,
   pageMatch,
 } from '@prepaint/pages/store/list-pages.ts'
-import { type PurgeWhat, purgePages } from '@prepaint/pages/store/purge.ts'
+import { deletePages, type PurgeWhat } from '@prepaint/pages/store/purge.ts'
 import { errorCode } from '@prepaint/postgres/connection.ts'
 import { retriedTransaction } from '@prepaint/postgres/transaction.ts'
 import type { z } from 'zod'
@@ -92,7 +92,7 @@ export function pages(app: ApiApp, deps: ApiDeps): void {
           const paths = await matchingPaths(client, domain.id, what.match, PURGE_LIMIT + 1)
           if (paths.length > PURGE_LIMIT) throw new AppError('too_many_to_purge')
         }
-        return purgePages(client, domain.id, what)
+        return deletePages(client, domain.id, what, 'purge')
       })
       await caughtUp()
       return { message: `Purged ${countText(keysDeleted, 'cache entry')} of ${domain.name}`, keysDeleted }

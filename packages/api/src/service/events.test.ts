@@ -7,7 +7,7 @@ import type { DomainId } from '@prepaint/contract/ids.ts'
 import { DEFAULT_PLANS } from '@prepaint/contract/settings/plans.ts'
 import { startWarm } from '@prepaint/pages/queue/warm/warm.ts'
 import { notifyVisited } from '@prepaint/pages/store/last-visits.ts'
-import { purgePages } from '@prepaint/pages/store/purge.ts'
+import { deletePages } from '@prepaint/pages/store/purge.ts'
 import { setPlan, setRole } from '@prepaint/service/accounts/accounts.ts'
 import { createKey, revokeKey } from '@prepaint/service/accounts/keys.ts'
 import { openApi, TEST_START_MS, valuesOf } from '../../../../test/support/api.ts'
@@ -105,12 +105,12 @@ it('tells an account what happens to its domains, and nothing of what happens to
   await told('render', { path: '/secret', priority: 'warm', state: 'done', outcome: 'rendered' })
   await told('quota', { renders_used: 7, monthly_render_limit: 200_000 })
   await told('warm', { queued: 0, running: 0, warming: false })
-  await purgePages(api.pool, elsewhere.id, { kind: 'all' })
+  await deletePages(api.pool, elsewhere.id, { kind: 'all' }, 'purge')
   await told('pages', { path: null })
   await notifyVisited(api.pool, [elsewhere.id])
   await told('visits', {})
 
-  await purgePages(api.pool, domain.id, { kind: 'path', path: '/p' as never })
+  await deletePages(api.pool, domain.id, { kind: 'path', path: '/p' as never }, 'purge')
   assert.deepEqual((await mine.next('pages')).data, { domain: 'one.example.com', path: '/p' })
   await startWarm(api.pool, domain.id)
   assert.equal((await mine.next('warm')).data['warming'], true)

@@ -288,18 +288,6 @@ export async function keepRedirect(
   )
 }
 
-export async function forgetPage(client: Queryable, page: PageId): Promise<void> {
-  await client.query(
-    `with page as (
-       delete from page where domain_id = $1 and path = $2 and variant = $3
-     ), redirect as (
-       delete from redirect where domain_id = $1 and path = $2 and variant = $3
-     )
-     select pg_notify('invalidate', json_build_object('domain', $1::integer, 'path', $2::text)::text)`,
-    [page.domain, page.path, page.variant],
-  )
-}
-
 export async function lastRenderedPaths(
   db: Queryable,
   domain: DomainId,
@@ -311,21 +299,4 @@ export async function lastRenderedPaths(
     [domain, htmlBytes, limit],
   )
   return rows.map(({ path }) => path)
-}
-
-/** Returns how many it deleted. */
-export async function deleteUnchanged(
-  db: Queryable,
-  domain: DomainId,
-  pages: readonly { path: PagePath; etag: string }[],
-): Promise<number> {
-  const { rowCount } = await db.query(
-    `with gone as (
-       delete from page using unnest($2::text[], $3::text[]) as bad (path, etag)
-        where page.domain_id = $1 and page.path = bad.path and page.etag = bad.etag
-       returning page.path)
-     select pg_notify('invalidate', json_build_object('domain', $1::integer, 'path', path)::text) from gone`,
-    [domain, pages.map(({ path }) => path), pages.map(({ etag }) => etag)],
-  )
-  return rowCount ?? 0
 }

@@ -52,7 +52,7 @@ describe('known paths', () => {
     await pool.query(`update page set status = 404 where domain_id = $1 and path = '/b/2'`, [domain])
     assert.equal(await queue.purge(domain, { kind: 'path', path: '/a' as PagePath }), 1)
     assert.equal(await queue.purge(domain, { kind: 'prefix', prefix: '/b/' }), 2)
-    await deletePages(pool, domain, ['/c' as PagePath])
+    await deletePages(pool, domain, { kind: 'paths', paths: ['/c' as PagePath] }, 'refresh')
     assert.deepEqual(await walk(domain, 10), ['/a', '/b/1', '/c'], 'but for what is no page')
   })
 

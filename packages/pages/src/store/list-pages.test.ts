@@ -219,7 +219,7 @@ describe('the history of a page', () => {
 
   it('a purge takes it along, and does not count it; a refresh leaves it; nothing is kept of what is not stored', async () => {
     await render('/', page('1'))
-    await deletePages(pool, SITE, [path('/')])
+    await deletePages(pool, SITE, { kind: 'paths', paths: [path('/')] }, 'refresh')
     assert.deepEqual(await titles('/'), ['1'])
     await store('/', page('1'))
     assert.equal(await queue.purge(SITE, { kind: 'prefix', prefix: '/' }), 1)

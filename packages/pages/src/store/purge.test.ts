@@ -7,7 +7,14 @@ import { until } from '../../../../test/support/condition.ts'
 import { invalidatedBy, waitingForLocks } from '../../../../test/support/database.ts'
 import { seenQueries } from '../../../../test/support/edge.ts'
 import { openQueue, paths } from '../../../../test/support/queue.ts'
-import { AHEAD_FROM, type PurgeWhat, purgeAhead, purgePages } from './purge.ts'
+import {
+  AHEAD_FROM,
+  type DeletedPages,
+  type DeletionReason,
+  deletePages,
+  type PurgeWhat,
+  purgeAhead,
+} from './purge.ts'
 import { removeExpired } from './remove-expired.ts'
 import { createStoredReader, readStored } from './stored-page.ts'
 
@@ -75,7 +82,7 @@ describe('purges', async () => {
         await purge({ kind: 'paths', paths: ['/b', '/a'] as PagePath[] })
         await purge(matching('a'))
         const undone = transaction(pool, async (client) => {
-          await purgePages(client, red, { kind: 'all' })
+          await deletePages(client, red, { kind: 'all' }, 'purge')
           throw new Error('undone')
         })
         await assert.rejects(undone, /undone/)
@@ -117,6 +124,112 @@ describe('purges', async () => {
       assert.equal(await purgeAhead(pool, red, { kind: 'all' }), AHEAD_FROM + 2)
     })
     assert.deepEqual([await queue.stored(red), await queue.stored(blue)], [['/a7'], ['/a1', '/a2']])
+  })
+})
+
+describe('what goes with a page, by the reason', async () => {
+  const domain = await queue.domain()
+  const path = '/a' as PagePath
+  beforeEach(async () => {
+    await pool.query('truncate page, redirect, sitemap, page_digest, inspection, known_path, job cascade')
+    await queue.store(domain, [path])
+    await pool.query(
+      `insert into page (domain_id, path, variant, status, headers, body_br, html_bytes, etag, rendered_at)
+         select domain_id, path, 'mobile', status, headers, body_br, html_bytes, etag, rendered_at from page;
+       insert into page_form (domain_id, path, variant, form, page_etag, body_br, etag, facts)
+         select domain_id, path, variant, 'card', etag, '', 'e', '{}' from page;
+       insert into redirect (domain_id, path, variant, status, location, stored_at)
+         select domain_id, path, variant, 301, '/', now() from page;
+       insert into redirect (domain_id, path, status, location, stored_at) values (${domain}, '/other', 301, '/', now());
+       insert into sitemap values (${domain}, '/sitemap.xml', '{}', '', now());
+       insert into page_digest (domain_id, path, variant, etag, status, html_bytes, rendered_at, facts)
+         select domain_id, path, variant, 'e', 200, 1, now(), '' from page;
+       insert into inspection (domain_id, path, variant, state) select domain_id, path, variant, 'done' from page;
+       insert into job (domain_id, account_id, path, priority, turn, state)
+         select id, account_id, '/a', 0, 1, 'running' from domain where id = ${domain}`,
+    )
+  })
+
+  const TABLES = [
+    'page',
+    'page_form',
+    'redirect',
+    'sitemap',
+    'page_digest',
+    'inspection',
+    'known_path',
+  ] as const
+  /** How many rows are left: a page has two variants, and another path has one redirect. */
+  const left = () =>
+    queue.column<number>(
+      `select n::integer from (${TABLES.map((table, at) => `select ${at} as at, count(*) as n from ${table} where domain_id = $1`).join(' union all ')}
+        union all select 9, count(*) from job where domain_id = $1 and superseded) c order by at`,
+      domain,
+    )
+  const page = { kind: 'page', page: pageId(domain, path) } as const
+  const unchanged = (etag: string) => ({ kind: 'unchanged', pages: [{ path, etag }] }) as const
+
+  const cases: [why: DeletionReason, what: string, which: DeletedPages, left: number[], heard: object[]][] = [
+    [
+      'purge',
+      'all that is derived, every redirect and sitemap; the path stays known',
+      { kind: 'path', path },
+      [0, 0, 0, 0, 0, 0, 1, 1],
+      [{ domain, path, purged: true }],
+    ],
+    [
+      'domain-deleted',
+      'all of it, and no path stays known',
+      { kind: 'all' },
+      [0, 0, 0, 0, 0, 0, 0, 1],
+      [{ domain }],
+    ],
+    [
+      'refresh',
+      'the page and its redirect; digests and inspections stay',
+      { kind: 'paths', paths: [path] },
+      [0, 0, 1, 1, 2, 2, 1, 1],
+      [{ domain, path }],
+    ],
+    [
+      'must-not-be-stored',
+      'the variant, its redirect and its digests; inspections stay',
+      page,
+      [1, 1, 2, 1, 1, 2, 0, 0],
+      [{ domain, path }],
+    ],
+    [
+      'soft-404',
+      'nothing of a page that was stored anew meanwhile',
+      unchanged('newer'),
+      [2, 2, 3, 1, 2, 2, 0, 0],
+      [],
+    ],
+    [
+      'one-device',
+      'all of the mobile variant; renders of desktops go on',
+      { kind: 'mobile' },
+      [1, 1, 2, 1, 1, 1, 0, 0],
+      [{ domain }],
+    ],
+  ]
+  for (const [why, what, which, expected, heard] of cases) {
+    it(`${why}: ${what}`, async () => {
+      const announced = await invalidatedBy(queue, () =>
+        transaction(pool, (client) => deletePages(client, domain, which, why)),
+      )
+      assert.deepEqual(await left(), expected, [...TABLES, 'superseded'].join())
+      assert.deepEqual(announced, heard)
+    })
+  }
+
+  it('soft-404: the pages only, if they are as they were judged', async () => {
+    const [etag] = await queue.column<string>('select etag from page limit 1')
+    const announced = await invalidatedBy(queue, async () => {
+      assert.equal(await deletePages(pool, domain, unchanged(etag!), 'soft-404'), 2)
+    })
+    assert.deepEqual(await left(), [0, 0, 3, 1, 2, 2, 0, 0])
+    assert.deepEqual(announced[0], { domain, path })
   })
 })
 

@@ -1,42 +1,154 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { AccountId, DomainId, PagePath } from '@prepaint/contract/ids.ts'
+import type { PageId } from '@prepaint/contract/page/page-id.ts'
 import { letTakeLong } from '@prepaint/postgres/long-statements.ts'
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
 import { matchCondition, type PageMatch } from './list-pages.ts'
 
-/** `domain`: everything, before the domain is deleted. */
+/** What a purge may delete. */
 export type PurgeWhat =
-  | { kind: 'all' | 'domain' }
+  | { kind: 'all' }
   | { kind: 'path'; path: PagePath }
   | { kind: 'paths'; paths: readonly PagePath[] }
   | { kind: 'matching'; match: PageMatch }
   | { kind: 'prefix'; prefix: string }
 
-/**
- * Also deletes all sitemaps and redirects of the domain. Returns how many entries. Needs a read-committed
- * transaction.
- * Running jobs first: a completing job holds its row, so the deletes see its page; a later one is superseded.
- */
-export async function purgePages(client: Queryable, domain: DomainId, what: PurgeWhat): Promise<number> {
-  const { where, values } = condition(domain, what)
-  const db = await letTakeLong(client)
-  await db.query(supersede(where), values)
-  const { rows } = await db.query<{ pages: number }>(deletePagesSql(where, what), values)
-  const others = [
-    await db.query('delete from redirect where domain_id = $1', [domain]),
-    await db.query('delete from sitemap where domain_id = $1', [domain]),
-  ]
-  // Data derived from these pages; not counted.
-  await db.query(`delete from page_digest where ${where}`, values)
-  await db.query(`delete from inspection where ${where}`, values)
-  await db.query(`select pg_notify('invalidate', payload) from unnest($1::text[]) as payload`, [
-    payloads(domain, what),
-  ])
-  return others.reduce((sum, { rowCount }) => sum + (rowCount ?? 0), rows[0]!.pages)
+/** `page`: one variant. `unchanged`: pages that still have this ETag. Everything else: both variants. */
+export type DeletedPages =
+  | PurgeWhat
+  | { kind: 'page'; page: PageId }
+  | { kind: 'unchanged'; pages: readonly { path: PagePath; etag: string }[] }
+  | { kind: 'mobile' }
+
+export type DeletionReason =
+  | 'purge'
+  | 'domain-deleted'
+  | 'refresh'
+  | 'must-not-be-stored'
+  | 'soft-404'
+  | 'one-device'
+
+type Deletion = {
+  /** Renders that run store nothing. A completing job holds its row, so the deletion sees its page. */
+  supersedesRenders: boolean
+  redirects: 'of the domain' | 'of the pages' | 'stay'
+  sitemaps: boolean
+  derived: readonly Derived[]
+  /** The paths stay known, so that a warm renders them again. */
+  staysKnown: boolean
+  /** It may be about a whole domain. */
+  mayTakeLong: boolean
 }
 
-function supersede(where: string): string {
-  return `update job set superseded = true where state = 'running' and ${where}`
+/**
+ * What is kept for a path beside its page and redirect, and is not found through the page's row. Derived forms are: they go
+ * with the row. Facts for the sitemap (`page_fact`) and visits belong to the path, which stays known: they end by age.
+ */
+const DELETE_DERIVED = {
+  digests: 'delete from page_digest where',
+  inspections: 'delete from inspection where',
+} as const
+
+type Derived = keyof typeof DELETE_DERIVED
+const ALL_DERIVED: readonly Derived[] = ['digests', 'inspections']
+
+/** All reasons for which pages are deleted before their time. Those that are too old: `remove-expired.ts`. */
+const DELETIONS: Record<DeletionReason, Deletion> = {
+  // The owner wants nothing of it any more. Sitemaps and redirects of the domain too, as the interface promises.
+  purge: {
+    supersedesRenders: true,
+    redirects: 'of the domain',
+    sitemaps: true,
+    derived: ALL_DERIVED,
+    staysKnown: true,
+    mayTakeLong: true,
+  },
+  'domain-deleted': {
+    supersedesRenders: true,
+    redirects: 'of the domain',
+    sitemaps: true,
+    derived: ALL_DERIVED,
+    staysKnown: false,
+    mayTakeLong: true,
+  },
+  // The page is rendered again at once: its history goes on, and what was found in it stays to be compared.
+  refresh: {
+    supersedesRenders: true,
+    redirects: 'of the pages',
+    sitemaps: false,
+    derived: [],
+    staysKnown: true,
+    mayTakeLong: false,
+  },
+  // Nothing that is taken from the page stays, but for inspections: the owner asked for those, and they end after a day.
+  // The render that found it is the one that runs.
+  'must-not-be-stored': {
+    supersedesRenders: false,
+    redirects: 'of the pages',
+    sitemaps: false,
+    derived: ['digests'],
+    staysKnown: false,
+    mayTakeLong: false,
+  },
+  // A page that says "not found" with status 200 was a mistake of ours; the path may have a redirect by now.
+  'soft-404': {
+    supersedesRenders: false,
+    redirects: 'stay',
+    sitemaps: false,
+    derived: [],
+    staysKnown: false,
+    mayTakeLong: false,
+  },
+  // Nothing serves the pages for phones any more; the paths are known by their desktop pages.
+  'one-device': {
+    supersedesRenders: true,
+    redirects: 'of the pages',
+    sitemaps: false,
+    derived: ALL_DERIVED,
+    staysKnown: false,
+    mayTakeLong: true,
+  },
+}
+
+/**
+ * The only way to delete stored pages before their time. Every node drops them from memory at the commit. Returns how many
+ * pages, redirects and sitemaps were deleted. Needs a read-committed transaction: running jobs are superseded first, so
+ * that a render that ends later stores nothing.
+ */
+export async function deletePages(
+  client: Queryable,
+  domain: DomainId,
+  which: DeletedPages,
+  why: DeletionReason,
+): Promise<number> {
+  const deletion = DELETIONS[why]
+  const { where, values } = condition(domain, which)
+  const db = deletion.mayTakeLong ? await letTakeLong(client) : client
+  if (deletion.supersedesRenders) {
+    await db.query(`update job set superseded = true where state = 'running' and ${where}`, values)
+  }
+  const remembered = deletion.staysKnown ? `, ${REMEMBER_GONE}` : ''
+  const { rows } = await db.query<{ pages: number; paths: PagePath[] }>(
+    `with gone as (delete from page where ${where} returning domain_id, path, status)${remembered}
+     select count(*)::integer as pages, ${which.kind === 'unchanged' ? `coalesce(array_agg(path), '{}')` : `'{}'::text[]`} as paths
+       from gone`,
+    values,
+  )
+  let deleted = rows[0]!.pages
+  if (deletion.redirects === 'of the domain') {
+    deleted += (await db.query('delete from redirect where domain_id = $1', [domain])).rowCount ?? 0
+  } else if (deletion.redirects === 'of the pages') {
+    deleted += (await db.query(`delete from redirect where ${where}`, values)).rowCount ?? 0
+  }
+  if (deletion.sitemaps) {
+    deleted += (await db.query('delete from sitemap where domain_id = $1', [domain])).rowCount ?? 0
+  }
+  for (const derived of deletion.derived) await db.query(`${DELETE_DERIVED[derived]} ${where}`, values)
+  const payloads = invalidations(domain, which, rows[0]!.paths, deletion.redirects === 'of the domain')
+  await db.query(`select pg_notify('invalidate', payload) from unnest($1::text[]) as payload`, [
+    payloads.map((payload) => JSON.stringify(payload)),
+  ])
+  return deleted
 }
 
 /** Deleted pages stay known, so that a warm renders them again. */
@@ -46,73 +158,93 @@ const REMEMBER_GONE = `remembered as (
   on conflict (domain_id, path, source) do update set seen_at = excluded.seen_at
     where known_path.seen_at < excluded.seen_at - interval '1 day')`
 
-function deletePagesSql(where: string, what?: PurgeWhat): string {
-  return `with gone as (delete from page where ${where} returning domain_id, path, status)${remember(what)}
-          select count(*)::integer as pages from gone`
-}
-
-function remember(what?: PurgeWhat): string {
-  return what?.kind === 'domain' ? '' : `, ${REMEMBER_GONE}`
-}
-
-function condition(domain: DomainId, what: PurgeWhat): { where: string; values: unknown[] } {
-  switch (what.kind) {
+/** The condition holds for `page`, `redirect`, `job` and what is derived; `unchanged` for `page` only. */
+function condition(domain: DomainId, which: DeletedPages): { where: string; values: unknown[] } {
+  switch (which.kind) {
     case 'all':
-    case 'domain':
       return { where: 'domain_id = $1', values: [domain] }
     case 'path':
-      return { where: 'domain_id = $1 and path = $2', values: [domain, what.path] }
+      return { where: 'domain_id = $1 and path = $2', values: [domain, which.path] }
     case 'paths':
       // All statements that lock many rows take them in this order.
-      return { where: 'domain_id = $1 and path = any($2)', values: [domain, [...what.paths].sort()] }
+      return { where: 'domain_id = $1 and path = any($2)', values: [domain, [...which.paths].sort()] }
     case 'prefix':
-      return { where: 'domain_id = $1 and starts_with(path, $2)', values: [domain, what.prefix] }
+      return { where: 'domain_id = $1 and starts_with(path, $2)', values: [domain, which.prefix] }
     case 'matching': {
       const values: unknown[] = [domain]
-      const matching = matchCondition(what.match, 'path', (value) => `$${values.push(value)}`)
+      const matching = matchCondition(which.match, 'path', (value) => `$${values.push(value)}`)
       return { where: `domain_id = $1 ${matching}`, values }
     }
+    case 'page':
+      return {
+        where: 'domain_id = $1 and path = $2 and variant = $3',
+        values: [domain, which.page.path, which.page.variant],
+      }
+    case 'unchanged':
+      return {
+        where: 'domain_id = $1 and (path, etag) in (select * from unnest($2::text[], $3::text[]))',
+        values: [domain, which.pages.map(({ path }) => path), which.pages.map(({ etag }) => etag)],
+      }
+    case 'mobile':
+      return { where: `domain_id = $1 and variant = 'mobile'`, values: [domain] }
   }
 }
 
-function payloads(domain: DomainId, what: PurgeWhat): string[] {
-  switch (what.kind) {
+/** `purged`: redirects and sitemaps of the whole domain are deleted too. */
+function invalidations(
+  domain: DomainId,
+  which: DeletedPages,
+  deletedPaths: readonly PagePath[],
+  purged: boolean,
+): object[] {
+  const ofPath = (path: PagePath): object => (purged ? { domain, path, purged } : { domain, path })
+  switch (which.kind) {
     case 'all':
-    case 'domain':
+    case 'mobile':
     // Nodes cannot match this in memory: they drop the whole domain.
     case 'matching':
-      return [JSON.stringify({ domain })]
-    // `purged`: redirects and sitemaps of the whole domain are deleted too.
+      return [{ domain }]
     case 'path':
-      return [JSON.stringify({ domain, path: what.path, purged: true })]
+      return [ofPath(which.path)]
+    case 'page':
+      return [ofPath(which.page.path)]
     case 'paths':
-      return what.paths.map((path) => JSON.stringify({ domain, path, purged: true }))
+      return which.paths.map(ofPath)
+    case 'unchanged':
+      return deletedPaths.map(ofPath)
     case 'prefix':
-      return [JSON.stringify({ domain, prefix: what.prefix, purged: true })]
+      return [{ domain, prefix: which.prefix, purged: true }]
   }
 }
+
+type PurgeReason = Extract<DeletionReason, 'purge' | 'domain-deleted'>
 
 /** A purge deletes up to this many pages in its own transaction (at most one second). */
 export const AHEAD_FROM = 5_000
 const STEP = 1_000
 const REST_MS = 20
 
-const deleteStep = (what: PurgeWhat) => `
+const deleteStep = (why: PurgeReason) => `
   with piece as materialized (
     select path, variant from page where domain_id = $1 and starts_with(path, $2) and (path, variant) > ($3, $5)
      order by path, variant limit $4 for update skip locked),
   gone as (
     delete from page using piece where page.domain_id = $1 and page.path = piece.path and page.variant = piece.variant
-    returning page.domain_id, page.path, page.status)${remember(what)}
+    returning page.domain_id, page.path, page.status)${DELETIONS[why].staysKnown ? `, ${REMEMBER_GONE}` : ''}
   select (select count(*) from gone)::integer as deleted, last.path, last.variant
     from (select) always left join (select * from piece order by path desc, variant desc limit 1) last on true`
 
 /**
- * Call `purgePages` next: until then nodes serve cached pages. Returns how many pages.
+ * Call `deletePages` next: until then nodes serve cached pages. Returns how many pages.
  * In one transaction a million pages would block the domain's renders for minutes.
  */
-export async function purgeAhead(db: Queryable, domain: DomainId, what: PurgeWhat): Promise<number> {
-  if (what.kind !== 'all' && what.kind !== 'domain' && what.kind !== 'prefix') return 0
+export async function purgeAhead(
+  db: Queryable,
+  domain: DomainId,
+  what: PurgeWhat,
+  why: PurgeReason = 'purge',
+): Promise<number> {
+  if (what.kind !== 'all' && what.kind !== 'prefix') return 0
   const prefix = what.kind === 'prefix' ? what.prefix : ''
   const { rowCount: isLarge } = await db.query(
     'select from page where domain_id = $1 and starts_with(path, $2) offset $3 limit 1',
@@ -122,44 +254,18 @@ export async function purgeAhead(db: Queryable, domain: DomainId, what: PurgeWha
   let deleted = 0
   type Step = { deleted: number; path: string | null; variant: string }
   for (let after: Pick<Step, 'path' | 'variant'> = { path: '', variant: '' }; after.path !== null; ) {
-    const { rows }: { rows: Step[] } = await db.query(deleteStep(what), [
-      ...[domain, prefix, after.path, STEP, after.variant],
+    const { rows }: { rows: Step[] } = await db.query(deleteStep(why), [
+      domain,
+      prefix,
+      after.path,
+      STEP,
+      after.variant,
     ])
     deleted += rows[0]!.deleted
     after = rows[0]!
     await sleep(REST_MS)
   }
   return deleted
-}
-
-/** Needs a read-committed transaction. Running jobs first, so that no earlier render is stored. */
-export async function deletePages(
-  client: Queryable,
-  domain: DomainId,
-  paths: readonly PagePath[],
-): Promise<void> {
-  const values = [domain, [...paths].sort()]
-  const where = 'domain_id = $1 and path = any($2)'
-  await client.query(supersede(where), values)
-  await client.query(deletePagesSql(where), values)
-  await client.query(`delete from redirect where ${where}`, values)
-  await client.query(
-    `select pg_notify('invalidate', json_build_object('domain', $1::integer, 'path', path)::text)
-     from unnest($2::text[]) as path`,
-    values,
-  )
-}
-
-/** Nothing serves them any more. Returns how many. Needs a read-committed transaction. */
-export async function deleteMobilePages(client: Queryable, domain: DomainId): Promise<number> {
-  const db = await letTakeLong(client)
-  const where = `domain_id = $1 and variant = 'mobile'`
-  await db.query(supersede(where), [domain])
-  const { rowCount } = await db.query(`delete from page where ${where}`, [domain])
-  for (const table of ['redirect', 'page_digest', 'inspection'])
-    await db.query(`delete from ${table} where ${where}`, [domain])
-  await db.query(`select pg_notify('invalidate', $1)`, [JSON.stringify({ domain })])
-  return rowCount ?? 0
 }
 
 /** The entries are those that a purge of all domains would delete now. */

@@ -10,7 +10,7 @@ import { type PlanCatalogue, planNamed } from '@prepaint/contract/settings/plans
 import { cancelJobs, cancelMobileJobs, deleteJobs } from '@prepaint/pages/queue/jobs/cancel.ts'
 import { REFRESH_AHEAD_TASK } from '@prepaint/pages/queue/upkeep/refresh-ahead.ts'
 import { addVersion } from '@prepaint/pages/site-files/versions.ts'
-import { deleteMobilePages, purgeAhead, purgePages } from '@prepaint/pages/store/purge.ts'
+import { deletePages, purgeAhead } from '@prepaint/pages/store/purge.ts'
 import { outdatedPages } from '@prepaint/pages/store/stale-pages.ts'
 import { announceAccount, announceHost } from '@prepaint/postgres/announce.ts'
 import { letTakeLong } from '@prepaint/postgres/long-statements.ts'
@@ -139,7 +139,7 @@ export async function updateDomain(
     if (wasActive && change.isActive === false) await stopFollowing(client, changed.id)
     if (before.devices !== 'one' && changed.settings.devices === 'one') {
       await cancelMobileJobs(client, changed.id)
-      await deleteMobilePages(client, changed.id)
+      await deletePages(client, changed.id, { kind: 'mobile' }, 'one-device')
     }
     await announceHost(client, name)
     return changed
@@ -229,9 +229,9 @@ export async function deleteDomain(
   )
   const id = owned[0]?.id
   if (id === undefined) throw new AppError('domain_not_found')
-  await purgeAhead(pool, id, { kind: 'domain' })
+  await purgeAhead(pool, id, { kind: 'all' }, 'domain-deleted')
   return retriedTransaction(pool, async (client) => {
-    await purgePages(client, id, { kind: 'domain' })
+    await deletePages(client, id, { kind: 'all' }, 'domain-deleted')
     const patient = await letTakeLong(client)
     await deleteJobs(patient, id)
     const { rows } = await patient.query<DeletedDomain>(

@@ -8,6 +8,7 @@ import type { JobEnd } from '@prepaint/contract/outcome/job.ts'
 import type { RenderOutcome } from '@prepaint/contract/outcome/outcome.ts'
 import { pageId } from '@prepaint/contract/page/page-id.ts'
 import type { QueryRule } from '@prepaint/contract/page/path.ts'
+import type { StoredPage } from '@prepaint/contract/page/stored.ts'
 import { DEFAULT_PLANS } from '@prepaint/contract/settings/plans.ts'
 import { transaction } from '@prepaint/postgres/transaction.ts'
 import { silentLog } from '@prepaint/runtime/log.ts'
@@ -15,9 +16,8 @@ import { until } from '../../../../../test/support/condition.ts'
 import { notifiedBy, waitingForLocks } from '../../../../../test/support/database.ts'
 import { readOutcome } from '../../../../../test/support/outcome.ts'
 import { columns, HOME, openQueue, paths, RENDERED } from '../../../../../test/support/queue.ts'
-import { purgePages } from '../../store/purge.ts'
+import { deletePages } from '../../store/purge.ts'
 import { htmlOf } from '../../store/stored-page.ts'
-import { type StoredPage } from '@prepaint/contract/page/stored.ts'
 import type { Found } from '../judging/effect.ts'
 import { createJobWaiter } from './await.ts'
 import { cancelJobs } from './cancel.ts'
@@ -144,7 +144,7 @@ it('a purge that waits to commit holds up the result of a render, which then see
   const job = await queue.running(domain)
   let completing: ReturnType<typeof queue.complete> | undefined
   await transaction(queue.pool, async (client) => {
-    await purgePages(client, domain, { kind: 'all' })
+    await deletePages(client, domain, { kind: 'all' }, 'purge')
     completing = queue.complete(job, RENDERED)
     await until('the result waits for the row', async () => (await waitingForLocks(queue.pool)) === 1)
   })

@@ -5,7 +5,8 @@ import { type Queryable, retriedTransaction } from '@prepaint/postgres/transacti
 import type { Clock } from '@prepaint/runtime/clock.ts'
 import type pg from 'pg'
 import { takeRender } from '../../quota.ts'
-import { forgetPage, keepRedirect, keepUnstored, noteRefusal } from '../../store/keep-page.ts'
+import { keepRedirect, keepUnstored, noteRefusal } from '../../store/keep-page.ts'
+import { deletePages } from '../../store/purge.ts'
 import { effectOf, type Found, lookOf, MAX_FAULTS } from '../judging/effect.ts'
 import { createPageKeeper } from '../judging/judge-page.ts'
 import { readStatement, type Statement } from '../statement.ts'
@@ -78,7 +79,10 @@ export function createComplete(deps: CompleteDeps): Complete {
           await keepRedirect(client, job.page, effect, nowMs)
           return end(client, { state: 'done', outcome: 'redirect' })
         case 'give-once': {
-          if (effect.outcome === 'no-store') await forgetPage(client, job.page)
+          if (effect.outcome === 'no-store') {
+            const which = { kind: 'page', page: job.page } as const
+            await deletePages(client, job.page.domain, which, 'must-not-be-stored')
+          }
           const isAwaited = fence.rows[0]['priority'] === 0
           const isGiven =
             isAwaited && effect.page !== null && (await keepUnstored(client, job, effect.page, nowMs))

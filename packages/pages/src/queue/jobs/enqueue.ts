@@ -63,7 +63,7 @@ export async function refreshPages(
   domain: DomainId,
   paths: readonly PagePath[],
 ): Promise<{ path: PagePath; jobId: JobId }[]> {
-  await deletePages(client, domain, paths)
+  await deletePages(client, domain, { kind: 'paths', paths }, 'refresh')
   return enqueue(client, domain, paths, 'refresh')
 }
 

@@ -7,7 +7,8 @@ import { joined } from '@prepaint/postgres/joined.ts'
 import { transaction } from '@prepaint/postgres/transaction.ts'
 import { readPage } from '@prepaint/runtime/read-page.ts'
 import type pg from 'pg'
-import { deleteUnchanged, lastRenderedPaths } from '../../store/keep-page.ts'
+import { lastRenderedPaths } from '../../store/keep-page.ts'
+import { deletePages } from '../../store/purge.ts'
 import { htmlOf, readStored } from '../../store/stored-page.ts'
 import type { ClaimedJob } from '../jobs/claim.ts'
 import type { Completion } from '../jobs/complete.ts'
@@ -162,6 +163,9 @@ export function createProber(pool: pg.Pool, random: (bytes: number) => Uint8Arra
       const { words } = readPage(html, `https://${name}${path}`)
       if (readsLike(finding, { path, words })) bad.push({ path, etag: page.etag })
     }
-    return bad.length === 0 ? 0 : deleteUnchanged(pool, domain, bad)
+    if (bad.length === 0) return 0
+    return transaction(pool, (client) =>
+      deletePages(client, domain, { kind: 'unchanged', pages: bad }, 'soft-404'),
+    )
   }
 }
