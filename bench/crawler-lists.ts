@@ -3,7 +3,7 @@
  * crawlers, `crawlers FILE...` those that are not. Figures: bench/RESULTS.md.
  */
 import { readFileSync } from 'node:fs'
-import { createCrawlerTest } from '@prepaint/edge/crawlers/crawler-test.ts'
+import { createCrawlerTest } from '../packages/edge/src/crawlers/crawler-test.ts'
 
 const [kind, ...files] = process.argv.slice(2)
 if ((kind !== 'people' && kind !== 'crawlers') || files.length === 0) {

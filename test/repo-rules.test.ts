@@ -105,6 +105,23 @@ describe('repository rules', () => {
   it('has no drawer for things without a home', () =>
     none(tree.filter((file) => /(^|[/-])(utils?|helpers?|common|shared|misc)([/.-]|$)/.test(file))))
 
+  // A door is the list in `exports`. What it lists is what others import; a pattern would open the whole package.
+  it('the door of each package lists files, no patterns', () => {
+    const manifests = tree.filter((file) => /^packages\/[^/]+\/package\.json$/.test(file))
+    assert.equal(manifests.length, 9)
+    const open = manifests.filter((file) => {
+      const { exports } = JSON.parse(read(file)) as { exports?: Record<string, string> }
+      return exports === undefined || Object.keys(exports).some((entry) => entry.includes('*'))
+    })
+    none(open)
+  })
+
+  it('each package explains itself on a page, and refuses ways around the doors of others', () => {
+    const packages = tree.flatMap((file) => /^packages\/[^/]+(?=\/package\.json$)/.exec(file)?.[0] ?? [])
+    none(packages.filter((folder) => !tree.includes(`${folder}/tsconfig.json`)))
+    none(packages.filter((folder) => !tree.includes(`${folder}/README.md`)))
+  })
+
   it('no test is skipped, left for later or run alone', () => {
     const tests = tree.filter((file) => file.endsWith('.test.ts') && file !== 'test/repo-rules.test.ts')
     const pattern = /\b(it|test|describe)\.(skip|todo|only)\b|\b(skip|todo|only): *true/

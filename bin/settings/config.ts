@@ -1,6 +1,7 @@
 import { isIP } from 'node:net'
 import { availableParallelism, homedir, totalmem } from 'node:os'
 import path from 'node:path'
+import type { EdgeTarget } from '@prepaint/contract/settings/edge-target.ts'
 import { DEFAULT_PLANS, type PlanCatalogue } from '@prepaint/contract/settings/plans.ts'
 import type { AllowedRange } from '@prepaint/outbound/address-range'
 import type { AddressRanges } from '@prepaint/runtime/http/client-address.ts'
@@ -314,8 +315,6 @@ export function defaultSlots({ cores, memoryBytes }: Machine): number {
   const fitting = Math.floor((memoryBytes - BASE_BYTES) / SLOT_BYTES)
   return Math.max(1, Math.min(Math.ceil(cores * 1.5), fitting))
 }
-
-export type EdgeTarget = { host: string | null; addresses: string[] }
 
 function parseEgressAddresses(raw: string): string[] | null {
   const parts = raw.split(',').map((part) => part.trim())

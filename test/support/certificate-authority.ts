@@ -14,7 +14,7 @@ import {
   TRUE,
   utcTime,
 } from '@prepaint/runtime/der.ts'
-import { alternativeNames } from '@prepaint/service/certificates/acme/signing-request.ts'
+import { alternativeNames } from '../../packages/service/src/certificates/acme/signing-request.ts'
 
 export type TestLeaf = ReturnType<ReturnType<typeof createTestCa>['leaf']>
 

@@ -1,6 +1,6 @@
 import type { GivenPage, RenderOutcome } from '@prepaint/contract/outcome/outcome.ts'
-import type { Found } from '@prepaint/pages/queue/judging/effect.ts'
 import { readPage } from '@prepaint/runtime/read-page.ts'
+import type { Found } from '../../packages/pages/src/queue/judging/effect.ts'
 
 type Unread<Page> = Omit<Page, 'reading'> & { reading?: GivenPage['reading'] }
 

@@ -3,14 +3,14 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { CONNECTION_DEFAULTS } from '@prepaint/postgres/connection.ts'
 import { migrate } from '@prepaint/postgres/migrate.ts'
-import { findBinaries } from '@prepaint/postgres/private-postgres/binaries.ts'
-import { PRIVATE_USER, prepareCluster } from '@prepaint/postgres/private-postgres/cluster.ts'
 import { makePrivate, prepareSocketDir } from '@prepaint/postgres/private-postgres/home.ts'
-import { PRIVATE_SETTINGS, startPostmaster } from '@prepaint/postgres/private-postgres/postmaster.ts'
 import { silentLog } from '@prepaint/runtime/log.ts'
 import { databaseUser, ownUid, type SystemUser } from '@prepaint/runtime/system-user.ts'
 import type pg from 'pg'
 import { SCHEMA } from '../../bin/node/schema.ts'
+import { findBinaries } from '../../packages/postgres/src/private-postgres/binaries.ts'
+import { PRIVATE_USER, prepareCluster } from '../../packages/postgres/src/private-postgres/cluster.ts'
+import { PRIVATE_SETTINGS, startPostmaster } from '../../packages/postgres/src/private-postgres/postmaster.ts'
 
 const SETTINGS = {
   ...PRIVATE_SETTINGS,

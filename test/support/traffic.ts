@@ -4,7 +4,7 @@ import type { Verdict } from '@prepaint/contract/outcome/verdict.ts'
 import { pageId } from '@prepaint/contract/page/page-id.ts'
 import { silentLog } from '@prepaint/runtime/log.ts'
 import { createTraffic, type TrafficCounter } from '@prepaint/service/insight/traffic/visit-counter.ts'
-import type { CountLimits } from '@prepaint/service/insight/traffic/visit-counts.ts'
+import type { CountLimits } from '../../packages/service/src/insight/traffic/visit-counts.ts'
 import { insertDomain, type TestDatabase } from './database.ts'
 
 export const GOOGLEBOT = 'Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)'

@@ -1,4 +1,5 @@
 import { AppError, type ErrorCode } from '@prepaint/contract/errors.ts'
+import type { EdgeTarget } from '@prepaint/contract/settings/edge-target.ts'
 import type { PlanCatalogue } from '@prepaint/contract/settings/plans.ts'
 import type { RobotsFiles } from '@prepaint/pages/site-files/robots-files.ts'
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
@@ -20,7 +21,6 @@ import type {
 } from 'fastify'
 import type { ZodTypeProvider } from 'fastify-type-provider-zod'
 import type pg from 'pg'
-import type { EdgeTarget } from '../../../../bin/settings/config.ts'
 import type { PageIntegrations } from '../pages/integration.ts'
 import type { Subscribe } from '../service/events.ts'
 import type { CheckReadiness, ReadMetrics } from '../service/health.ts'

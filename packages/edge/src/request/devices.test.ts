@@ -4,7 +4,6 @@ import { beforeEach, describe, it } from 'node:test'
 import type { DomainName } from '@prepaint/contract/ids.ts'
 import { Devices } from '@prepaint/contract/settings/devices.ts'
 import { DEFAULT_PLANS } from '@prepaint/contract/settings/plans.ts'
-import type { ClaimedJob } from '@prepaint/pages/queue/jobs/claim.ts'
 import { refreshPages } from '@prepaint/pages/queue/jobs/enqueue.ts'
 import { findJob } from '@prepaint/pages/queue/jobs/find-job.ts'
 import { DeviceChecks } from '@prepaint/pages/queue/upkeep/device-checks.ts'
@@ -17,6 +16,7 @@ import { findOwnedDomain } from '@prepaint/service/sites/domains.ts'
 import { GOOGLEBOT, openEdge, path } from '../../../../test/support/edge.ts'
 import type { UnreadOutcome } from '../../../../test/support/outcome.ts'
 import { askForSubjects, bringForward, runDueTasks } from '../../../../test/support/tasks.ts'
+import type { ClaimedJob } from '../../../pages/src/queue/jobs/claim.ts'
 
 const PHONE = GOOGLEBOT.replace('compatible', 'Android 6.0.1; compatible')
 const RED = 'red.example' as DomainName

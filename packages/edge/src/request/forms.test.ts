@@ -4,7 +4,6 @@ import { beforeEach, describe, it } from 'node:test'
 import { pageId } from '@prepaint/contract/page/page-id.ts'
 import { factsForSitemap, notePages } from '@prepaint/pages/site-files/page-facts.ts'
 import { countStored } from '@prepaint/pages/store/purge.ts'
-import { packReading } from '@prepaint/pages/store/stored-reading.ts'
 import { until } from '../../../../test/support/condition.ts'
 import {
   type AskOptions,
@@ -15,6 +14,7 @@ import {
   path,
 } from '../../../../test/support/edge.ts'
 import { type UnreadOutcome, withReading } from '../../../../test/support/outcome.ts'
+import { packReading } from '../../../pages/src/store/stored-reading.ts'
 
 const AGENT = 'some-agent/1.0'
 const MD = { accept: 'text/markdown' }

@@ -11,7 +11,6 @@ import type { DomainName } from '@prepaint/contract/ids.ts'
 import type { Form } from '@prepaint/contract/outcome/form.ts'
 import type { PageVariant } from '@prepaint/contract/page/page-id.ts'
 import type { PlanCatalogue } from '@prepaint/contract/settings/plans.ts'
-import type { ClaimedJob } from '@prepaint/pages/queue/jobs/claim.ts'
 import { updateDomain } from '@prepaint/service/sites/domain-changes.ts'
 import { pick, seededRandom } from '../../../../test/chaos/seeded-random.ts'
 import {
@@ -24,6 +23,7 @@ import {
   path,
 } from '../../../../test/support/edge.ts'
 import type { UnreadOutcome } from '../../../../test/support/outcome.ts'
+import type { ClaimedJob } from '../../../pages/src/queue/jobs/claim.ts'
 
 const SEED = Number(process.env['FORMS_SEED'] ?? Math.trunc(Math.random() * 2 ** 31))
 const STEPS = Number(process.env['FORMS_STEPS'] ?? 350)

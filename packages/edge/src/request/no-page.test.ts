@@ -1,10 +1,10 @@
 /** What a crawler gets when a render brings no page, or one that is not to be stored. */
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, it } from 'node:test'
-import { findingOf } from '@prepaint/pages/queue/judging/soft-404.ts'
 import { until } from '../../../../test/support/condition.ts'
 import { openEdge, PERSON, type Scripted } from '../../../../test/support/edge.ts'
 import { type UnreadOutcome, withReading } from '../../../../test/support/outcome.ts'
+import { findingOf } from '../../../pages/src/queue/judging/soft-404.ts'
 
 const DAY = 24 * 3_600_000
 

@@ -1,9 +1,9 @@
 import type { DomainName, PagePath } from '@prepaint/contract/ids.ts'
 import type { PageId } from '@prepaint/contract/page/page-id.ts'
+import type { StoredPage, StoredRedirect } from '@prepaint/contract/page/stored.ts'
 import { factsOf, type PageFacts } from '@prepaint/contract/reading/facts.ts'
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
 import { htmlOf, readStored } from '../store/stored-page.ts'
-import { type StoredPage, type StoredRedirect } from '@prepaint/contract/page/stored.ts'
 
 export type Side = {
   /** Of the main response; null: none came. */

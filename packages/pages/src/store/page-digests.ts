@@ -5,10 +5,10 @@ import { DIGEST_FACTS, factsOf, type PageFacts } from '@prepaint/contract/readin
 import { joined } from '@prepaint/postgres/joined.ts'
 import { removeOld, type Steps } from '@prepaint/postgres/remove-old.ts'
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
+import { etagOf } from '@prepaint/runtime/http/etag.ts'
 import type { Log } from '@prepaint/runtime/log.ts'
 import type pg from 'pg'
 import { htmlOf, packText } from './stored-page.ts'
-import { etagOf } from '@prepaint/runtime/http/etag.ts'
 
 export const DIGESTS_A_PAGE = 5
 const KEPT_DAYS = 30

@@ -1,13 +1,13 @@
-import { etagOf } from '@prepaint/runtime/http/etag.ts'
-import type { StoredEntry, StoredPage, StoredRedirect } from '@prepaint/contract/page/stored.ts'
 import { promisify } from 'node:util'
 import { brotliCompress, brotliCompressSync, brotliDecompress, constants } from 'node:zlib'
 import type { DomainId, JobId } from '@prepaint/contract/ids.ts'
 import type { PageId, PageVariant } from '@prepaint/contract/page/page-id.ts'
+import type { StoredEntry, StoredPage, StoredRedirect } from '@prepaint/contract/page/stored.ts'
 import { headerLinks } from '@prepaint/contract/reading/link-header.ts'
 import type { PageReading } from '@prepaint/contract/reading/page-reading.ts'
 import { joined } from '@prepaint/postgres/joined.ts'
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
+import { etagOf } from '@prepaint/runtime/http/etag.ts'
 import type pg from 'pg'
 
 const compress = promisify(brotliCompress)

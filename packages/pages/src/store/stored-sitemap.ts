@@ -1,6 +1,6 @@
-import type { StoredSitemap } from '@prepaint/contract/site-files/stored-sitemap.ts'
 import type { DomainId, PagePath } from '@prepaint/contract/ids.ts'
 import type { PageId } from '@prepaint/contract/page/page-id.ts'
+import type { StoredSitemap } from '@prepaint/contract/site-files/stored-sitemap.ts'
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
 
 type Row = {

@@ -1,10 +1,10 @@
 import type { JobId } from '@prepaint/contract/ids.ts'
 import { JOB_DONE_CHANNEL, type JobEnd } from '@prepaint/contract/outcome/job.ts'
+import type { StoredPage } from '@prepaint/contract/page/stored.ts'
 import type { Listener } from '@prepaint/postgres/listener.ts'
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
 import type { Log } from '@prepaint/runtime/log.ts'
 import type pg from 'pg'
-import type { StoredPage } from '@prepaint/contract/page/stored.ts'
 import { readStatement } from '../statement.ts'
 
 export type WaitedFor = JobEnd & { page?: StoredPage | null }

@@ -1,10 +1,10 @@
 import { pageId } from '@prepaint/contract/page/page-id.ts'
+import type { StoredEntry } from '@prepaint/contract/page/stored.ts'
 import { factsOf, type PageFacts } from '@prepaint/contract/reading/facts.ts'
 import type { DeviceDifference } from '@prepaint/contract/settings/devices.ts'
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
 import { recordComparison } from '../../store/device-pages.ts'
 import { htmlOf, readStored } from '../../store/stored-page.ts'
-import { type StoredEntry } from '@prepaint/contract/page/stored.ts'
 import type { ClaimedJob } from '../jobs/claim.ts'
 import type { Found } from './effect.ts'
 

@@ -1,5 +1,6 @@
 import type { JobOutcome } from '@prepaint/contract/outcome/job.ts'
 import type { PageId } from '@prepaint/contract/page/page-id.ts'
+import type { StoredPage } from '@prepaint/contract/page/stored.ts'
 import { type PlanCatalogue, planNamed } from '@prepaint/contract/settings/plans.ts'
 import { joined } from '@prepaint/postgres/joined.ts'
 import { retried } from '@prepaint/postgres/transaction.ts'
@@ -13,7 +14,6 @@ import {
   type NewPage,
   readJudgements,
 } from '../../store/keep-page.ts'
-import type { StoredPage } from '@prepaint/contract/page/stored.ts'
 import type { ClaimedJob } from '../jobs/claim.ts'
 import { type Finding, type Look, type Soft404, soft404Of } from './soft-404.ts'
 
