@@ -1,4 +1,4 @@
-import { createClientGate, NO_CLIENT_LIMITS } from '@prepaint/runtime/http/client-limits.ts'
+import { ClientGate, NO_CLIENT_LIMITS } from '@prepaint/runtime/http/client-limits.ts'
 import { createLastUse } from '@prepaint/service/accounts/last-use.ts'
 import Fastify from 'fastify'
 import { serializerCompiler } from 'fastify-type-provider-zod'
@@ -50,7 +50,7 @@ import { traffic } from './traffic/traffic.ts'
 
 /** Not listening yet. Hooks run in registration order: headers, unknown routes, access, body, route. */
 export async function createApiServer(deps: ApiDeps): Promise<ApiApp> {
-  const gate = createClientGate(deps.clients ?? NO_CLIENT_LIMITS)
+  const gate = new ClientGate(deps.clients ?? NO_CLIENT_LIMITS)
   const app: ApiApp = Fastify({
     logger: false,
     bodyLimit: BODY_LIMIT_BYTES,
@@ -74,7 +74,11 @@ export async function createApiServer(deps: ApiDeps): Promise<ApiApp> {
   sendSecurityHeaders(app)
   handleErrors(app, deps.log)
   refuseUnknownRoutes(app)
-  limitFailedAttempts(app, { clientOf: gate.clientOf, clock: deps.clock, most: deps.clients?.failures })
+  limitFailedAttempts(app, {
+    clientOf: (request) => gate.clientOf(request),
+    clock: deps.clock,
+    most: deps.clients?.failures,
+  })
   guardRoutes(app, {
     ...deps,
     pool: deps.accessDb ?? deps.pool,

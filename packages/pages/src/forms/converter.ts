@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import { joined } from '@prepaint/postgres/joined.ts'
-import { createCounter } from '@prepaint/runtime/http/client-limits.ts'
+import { Counter } from '@prepaint/runtime/http/client-limits.ts'
 import type { Conversion, Converted } from './convert.ts'
 
 const CONVERSION_LIMIT_MS = 2_000
@@ -17,7 +17,7 @@ export class Converter {
   /** False while the first thread loads its code, half a second. */
   isReady = false
   readonly #idle: Worker[] = []
-  readonly #asked = createCounter(1 + WAITING_LIMIT)
+  readonly #asked = new Counter(1 + WAITING_LIMIT)
   readonly #inThread = joined<Conversion, Converted | null>(
     async ([conversion]) => [await this.#run(conversion!)],
     { most: 1, underWay: THREADS },

@@ -4,7 +4,7 @@ import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
 import { LRUCache } from 'lru-cache'
 
-/** From `ipaddr.parseCIDR`. */
+/** Ranges as `ipaddr.parseCIDR` returns them. */
 export type AddressRanges = readonly [ipaddr.IPv4 | ipaddr.IPv6, number][]
 
 /** The client as reported by trusted proxies. */
@@ -19,24 +19,26 @@ type Asked = {
   socket: { remoteAddress?: string | undefined; encrypted?: unknown }
 }
 
-/** Never throws. Falls back to the socket's address, or `''` once it is closed. */
+/** Never throws. Falls back to the socket's address, or to an empty text once the socket is closed. */
 export type ReadClient = (request: Asked) => Client
+
+type Peer = { address: string; isTrusted: boolean }
+
+/** Peers whose parsed address is remembered, which spares each request the parsing. */
+const REMEMBERED = 10_000
 
 /**
  * Believes only `trusted` proxies: takes the right-most `X-Forwarded-For` entry that is not one of them, and the
  * scheme at the same place in `X-Forwarded-Proto`. Entries further left may be forged. Other headers are never read.
  */
 export function createClientReader(trusted: AddressRanges): ReadClient {
-  const isTrusted = (address: string): boolean => isAmong(address, trusted)
+  const peers = new LRUCache<string, Peer>({ max: REMEMBERED })
 
-  // Avoids parsing the same addresses for every request.
-  const peers = new LRUCache<string, { address: string; trusted: boolean }>({ max: 10_000 })
-
-  function peerOf(remoteAddress: string): { address: string; trusted: boolean } {
+  function peerOf(remoteAddress: string): Peer {
     const known = peers.get(remoteAddress)
     if (known !== undefined) return known
     const address = plainAddress(remoteAddress) ?? ''
-    const peer = { address, trusted: isTrusted(address) }
+    const peer = { address, isTrusted: isAmong(address, trusted) }
     peers.set(remoteAddress, peer)
     return peer
   }
@@ -44,12 +46,12 @@ export function createClientReader(trusted: AddressRanges): ReadClient {
   return ({ headers, socket }) => {
     const peer = peerOf(socket.remoteAddress ?? '')
     const near: Client = { address: peer.address, scheme: socket.encrypted === true ? 'https' : 'http' }
-    if (!peer.trusted) return near
+    if (!peer.isTrusted) return near
 
     const named = entries(headers['x-forwarded-for'])
     let { address } = near
     let hops = 0
-    while (hops < named.length && isTrusted(address)) {
+    while (hops < named.length && isAmong(address, trusted)) {
       const next = plainAddress(named.at(-1 - hops)!)
       // The proxy that wrote this entry is the last known address.
       if (next === null) break
@@ -63,7 +65,7 @@ export function createClientReader(trusted: AddressRanges): ReadClient {
   }
 }
 
-/** False for text that is not an address. */
+/** Returns false also for a text that is no address. */
 export function isAmong(address: string, ranges: AddressRanges): boolean {
   if (ranges.length === 0 || isIP(address) === 0) return false
   const parsed = ipaddr.parse(address)
@@ -72,14 +74,17 @@ export function isAmong(address: string, ranges: AddressRanges): boolean {
   )
 }
 
-/** The unit of client limits: an IPv4 address or an IPv6 /64. Other text is unchanged. */
+/** Returns the unit of client limits: an IPv4 address or an IPv6 /64. Another text is returned as it is. */
 export function clientBlock(address: string): string {
   if (isIP(address) !== 6) return address
   const groups = ipaddr.IPv6.parse(address).parts.slice(0, 4)
   return `${groups.map((group) => group.toString(16)).join(':')}::/64`
 }
 
-/** `1.2.3.4`, `1.2.3.4:5678`, `::1`, `[::1]`, `[::1]:5678`, `::ffff:1.2.3.4`, `fe80::1%eth0`; null otherwise. */
+/**
+ * Reads `1.2.3.4`, `1.2.3.4:5678`, `::1`, `[::1]`, `[::1]:5678`, `::ffff:1.2.3.4` and `fe80::1%eth0`. Returns null for
+ * any other text.
+ */
 function plainAddress(text: string): string | null {
   const match = /^\[([^\]]+)\](?::\d{1,5})?$|^(\d[\d.]+)(?::\d{1,5})?$|^([^[\]]+)$/.exec(text.trim())
   const address = (match?.[1] ?? match?.[2] ?? match?.[3] ?? '').split('%', 1)[0]!

@@ -10,7 +10,7 @@ import ipaddr from 'ipaddr.js'
 import { loadConfig } from '../../../../bin/settings/config.ts'
 import { until } from '../../../../test/support/condition.ts'
 import { listening, openSocket } from '../../../../test/support/loopback.ts'
-import { type ClientLimits, createClientGate } from './client-limits.ts'
+import { ClientGate, type ClientLimits } from './client-limits.ts'
 
 const PROXY = '127.0.0.9'
 const LIMITS: ClientLimits = {
@@ -24,7 +24,7 @@ const REFUSAL = 'HTTP/1.1 429 Too Many Requests\r\nContent-Length: 0\r\nConnecti
 
 /** The server's ends of its connections are in `accepted`. */
 async function start(t: TestContext, limits: Partial<ClientLimits> = {}) {
-  const gate = createClientGate({ ...LIMITS, ...limits })
+  const gate = new ClientGate({ ...LIMITS, ...limits })
   const accepted: net.Socket[] = []
   const server = net.createServer((socket) => void accepted.push(socket.on('error', () => {})))
   gate.watch(server, REFUSAL)
@@ -90,7 +90,7 @@ describe('connections of one client', () => {
   it('behind TLS: one past the limit is closed, and one that is handed to a server of HTTP/1.1 is still one', async (t) => {
     const { privateKey, certificate } = createSelfSigned('localhost')
     const secured = { key: privateKey.export({ type: 'pkcs8', format: 'pem' }), cert: certificate }
-    const gate = createClientGate({ ...LIMITS, connections: 2 })
+    const gate = new ClientGate({ ...LIMITS, connections: 2 })
     const plain = http.createServer((_req, res) => void res.end())
     const secure = tls.createServer(secured, (socket) => plain.emit('connection', socket))
     gate.watch(plain, REFUSAL)
@@ -120,7 +120,7 @@ describe('requests of one client', () => {
   ]
   for (const [what, first, second, third, other] of CASES) {
     it(`${what}: at the limit enter, one past it does not, answered ones make room`, () => {
-      const gate = createClientGate(LIMITS)
+      const gate = new ClientGate(LIMITS)
       const response = new EventEmitter()
       assert(gate.enter(requestOf(first), response))
       assert(gate.enter(requestOf(second), new EventEmitter()))
@@ -143,7 +143,7 @@ describe('clients that are not limited', () => {
   })
 
   it('by default: addresses that no client on the internet has; none with PREPAINT_UNLIMITED_CLIENTS=none', () => {
-    const gate = createClientGate(loadConfig({}).clients)
+    const gate = new ClientGate(loadConfig({}).clients)
     for (const own of '127.0.0.1 ::1 10.1.2.3 172.16.0.1 192.168.0.1 100.64.0.1 fd00::1'.split(' '))
       assert.equal(gate.clientOf(requestOf(`@${own}`)), null, own)
     for (const other of '8.8.8.8 172.32.0.1 100.128.0.1 2606:4700::1 ::ffff:8.8.8.8'.split(' '))
