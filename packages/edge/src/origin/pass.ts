@@ -7,6 +7,7 @@ import {
   type OriginPool,
   OriginSilent,
   type RequestBody,
+  type TakeCall,
 } from '@prepaint/outbound/client'
 import { type Front, passedTrailers, requestHeaders, responseHeaders } from '@prepaint/outbound/headers'
 import { requestIdHeader } from '@prepaint/runtime/http/request-id.ts'
@@ -15,7 +16,7 @@ import { varyOf } from '../page/send-page.ts'
 import { timesThroughUs } from '../request/decide.ts'
 import type { EdgeDomain } from '../request/domain.ts'
 import type { EdgeRequest, EdgeResponse } from '../server/exchange.ts'
-import { createAnswerStream, watchBodyPace } from './stream-answer.ts'
+import { AnswerStream, watchBodyPace } from './stream-answer.ts'
 
 export type PassOptions = {
   origins: OriginPool
@@ -39,17 +40,17 @@ export type Pass = (
 
 type PassHow = {
   watch?: PassWatch | undefined
-  /** For the whole head of the response, however slowly it comes; null: no limit for the whole. */
+  /** Limits the time until the whole head of the response is there; null sets no such limit. */
   headWithinMs?: number | null
 }
 
-/** Sees a response on its way, and may answer instead of it. */
+/** A watch sees a response on its way, and may answer instead of it. */
 export type PassWatch = {
-  /** False: this response is not sent. */
+  /** Returns false if this response shall not be sent. */
   takes(head: AnswerHead): boolean
   data(part: Buffer): void
   end(): void
-  /** Without a response, or with one that is not sent. True: it has answered. */
+  /** Called if there is no response, or one that is not sent. Returns whether the watch has answered. */
   instead(): boolean
 }
 
@@ -58,7 +59,7 @@ export const MAX_TIMES_THROUGH_US = 3
 
 const BODY_AFTER_ANSWER_MS = 2_000
 
-/** Idempotent (RFC 9110, section 9.2.2) and without a body. */
+/** These methods are idempotent (RFC 9110, section 9.2.2) and have no body. */
 const REPEATABLE = new Set(['GET', 'HEAD', 'OPTIONS'])
 const EXPECTS_BODY = new Set(['POST', 'PUT', 'PATCH'])
 
@@ -67,94 +68,151 @@ const EXPECTS_BODY = new Set(['POST', 'PUT', 'PATCH'])
  * response give our 502 or 504 page. Later ones cut the connection, so that a partial response never looks complete.
  */
 export function createPass(options: PassOptions): Pass {
-  const { origins, answerWaitMs, idleMs, bodyLookMs, frontOf, onFault } = options
-
-  return (req, res, domain, verdict, how) => {
+  return (req, res, domain, verdict, how = {}) => {
     if (timesThroughUs(req.headers.via) >= MAX_TIMES_THROUGH_US) sendPlainPage(res, 'loop', verdict)
-    else if (!lastHop(req, res, verdict)) attempt(false, req, res, domain, verdict, how)
-  }
-
-  function attempt(again: boolean, ...[req, res, domain, verdict, how = {}]: Parameters<Pass>): void {
-    const { watch, headWithinMs = null } = how
-    const front = frontOf(req, domain)
-    const { body, framing } = bodyOf(req)
-    const repeatable = body === 'none' && REPEATABLE.has(req.method ?? '')
-    const named = requestIdHeader(req)
-    const headers = [...requestHeaders(req, front, domain.origin, framing), ...named]
-    const stream = createAnswerStream(res, () => call.resume())
-    let begun = false
-
-    const fail = (error: Error) => {
-      clearTimeout(late)
-      if (begun) return void res.destroy()
-      if (res.destroyed) return
-      // The origin closed an idle connection as it was reused.
-      if (repeatable && !again && call.onKeptConnection && !call.isAnswered) {
-        return attempt(true, req, res, domain, verdict, how)
-      }
-      if (watch?.instead() === true) return
-      const page = pageFor(error)
-      const reference = onFault({ domain: domain.name, page, error })
-      // The rest of the body would be parsed as the next request.
-      if (!req.complete) res.shouldKeepAlive = false
-      sendPlainPage(res, page, verdict, reference)
-    }
-
-    const request = { method: req.method ?? 'GET', path: req.url ?? '/', headers, body, answerWaitMs, idleMs }
-    const call = new OriginCall(request, {
-      // HTTP/1.0 has no interim responses.
-      continued: () => req.httpVersion !== '1.0' && res.writeContinue(),
-      head(head) {
-        clearTimeout(late)
-        if (watch?.takes(head) === false) throw new NotTaken()
-        writeHead(head)
-        begun = true
-        if (body !== 'none') res.on('finish', () => req.complete || endBody(req, call))
-        stream.begin(head)
-      },
-      data(part) {
-        watch?.data(part)
-        return stream.data(part)
-      },
-      end(trailers) {
-        watch?.end()
-        stream.end(trailers)
-      },
-      ready: () => sendBody(req, call),
-      drain: () => req.resume(),
-      fail,
-    })
-    const late =
-      headWithinMs === null ? undefined : setTimeout(() => call.destroy(new OriginSilent()), headWithinMs)
-    res.on('close', () => {
-      clearTimeout(late)
-      if (!res.writableFinished) call.destroy()
-    })
-    origins.send(call, domain.origin, again ? 'none' : repeatable ? 'any' : 'lately')
-
-    /** Throws on a status or header that Node cannot write. */
-    function writeHead(head: AnswerHead): void {
-      const list = [...responseHeaders(head, front, domain, verdict), ...named]
-      const sent = mayBePage(list, req.url) ? withVary(list, varyOf(domain)) : list
-      res.writeHead(head.statusCode, head.statusMessage, sent)
-    }
-  }
-
-  function sendBody(req: EdgeRequest, call: OriginCall): void {
-    req.on('error', () => call.destroy())
-    req.on('data', (part: Buffer) => call.write(part) || req.pause())
-    req.on('end', () => call.end(passedTrailers(req.rawTrailers)))
-    watchBodyPace(req, call, bodyLookMs, () => call.destroy(new ClientSlow()))
+    else if (NOT_PASSED.has(req.method ?? '')) sendPlainPage(res, 'method-not-allowed', verdict)
+    else if (isLastHop(req)) sendMethods(res, verdict)
+    else new Attempt(options, { req, res, domain, verdict, how }).start()
   }
 }
 
-/** Headers by turns, name and value. A 304 has no type, but the `Vary` of its 200 (RFC 9110, section 15.4.5). */
+type Passed = { req: EdgeRequest; res: EdgeResponse; domain: EdgeDomain; verdict: Verdict; how: PassHow }
+
+/** One try to get the origin's response. The origin's client calls its methods. */
+class Attempt implements TakeCall {
+  readonly #options: PassOptions
+  readonly #passed: Passed
+  readonly #front: Front
+  readonly #requestId: readonly string[]
+  readonly #mayRepeat: boolean
+  readonly #isSecond: boolean
+  readonly #call: OriginCall
+  readonly #stream: AnswerStream
+  #hasBegun = false
+  #late: NodeJS.Timeout | undefined
+
+  /** Throws on invalid characters in the request. */
+  constructor(options: PassOptions, passed: Passed, isSecond = false) {
+    const { req, res, domain } = passed
+    const { answerWaitMs, idleMs } = options
+    const { body, framing } = bodyOf(req)
+    this.#options = options
+    this.#passed = passed
+    this.#isSecond = isSecond
+    this.#front = options.frontOf(req, domain)
+    this.#requestId = requestIdHeader(req)
+    this.#mayRepeat = body === 'none' && REPEATABLE.has(req.method ?? '')
+    const headers = withFewerForwards(req, requestHeaders(req, this.#front, domain.origin, framing))
+    headers.push(...this.#requestId)
+    const request = { method: req.method ?? 'GET', path: req.url ?? '/', headers, body, answerWaitMs, idleMs }
+    this.#call = new OriginCall(request, this)
+    this.#stream = new AnswerStream(res, () => this.#call.resume())
+  }
+
+  start(): void {
+    const { res, domain, how } = this.#passed
+    const { headWithinMs = null } = how
+    if (headWithinMs !== null) {
+      this.#late = setTimeout(() => this.#call.destroy(new OriginSilent()), headWithinMs)
+    }
+    res.on('close', () => {
+      clearTimeout(this.#late)
+      if (!res.writableFinished) this.#call.destroy()
+    })
+    this.#options.origins.send(this.#call, domain.origin, this.#keptConnections())
+  }
+
+  continued(): void {
+    const { req, res } = this.#passed
+    // HTTP/1.0 has no interim responses.
+    if (req.httpVersion !== '1.0') res.writeContinue()
+  }
+
+  /** Throws on a status or header that Node cannot write, which fails the call. */
+  head(head: AnswerHead): void {
+    const { req, res, domain, verdict, how } = this.#passed
+    clearTimeout(this.#late)
+    if (how.watch?.takes(head) === false) throw new NotTaken()
+    const headers = [...responseHeaders(head, this.#front, domain, verdict), ...this.#requestId]
+    const sent = mayBePage(headers, req.url) ? withVary(headers, varyOf(domain)) : headers
+    res.writeHead(head.statusCode, head.statusMessage, sent)
+    this.#hasBegun = true
+    if (this.#call.request.body !== 'none') {
+      res.on('finish', () => {
+        if (!req.complete) endBody(req, this.#call)
+      })
+    }
+    this.#stream.begin(head)
+  }
+
+  data(part: Buffer): boolean {
+    this.#passed.how.watch?.data(part)
+    return this.#stream.data(part)
+  }
+
+  end(trailers: string[]): void {
+    this.#passed.how.watch?.end()
+    this.#stream.end(trailers)
+  }
+
+  /** The origin can be sent the body. */
+  ready(): void {
+    const { req } = this.#passed
+    const call = this.#call
+    req.on('error', () => call.destroy())
+    req.on('data', (part: Buffer) => {
+      if (!call.write(part)) req.pause()
+    })
+    req.on('end', () => call.end(passedTrailers(req.rawTrailers)))
+    watchBodyPace(req, call, this.#options.bodyLookMs, () => call.destroy(new ClientSlow()))
+  }
+
+  drain(): void {
+    this.#passed.req.resume()
+  }
+
+  fail(error: Error): void {
+    const { req, res, domain, verdict, how } = this.#passed
+    clearTimeout(this.#late)
+    if (this.#hasBegun) {
+      res.destroy()
+      return
+    }
+    if (res.destroyed) return
+    // The origin closed an idle connection as it was reused.
+    const wasClosed = this.#call.onKeptConnection && !this.#call.isAnswered
+    if (this.#mayRepeat && !this.#isSecond && wasClosed) {
+      new Attempt(this.#options, this.#passed, true).start()
+      return
+    }
+    if (how.watch?.instead() === true) return
+    const page = pageFor(error)
+    const reference = this.#options.onFault({ domain: domain.name, page, error })
+    // The rest of the body would be parsed as the next request.
+    if (!req.complete) res.shouldKeepAlive = false
+    sendPlainPage(res, page, verdict, reference)
+  }
+
+  /** A request that may not be sent twice needs a connection that the origin has hardly closed meanwhile. */
+  #keptConnections(): 'none' | 'any' | 'lately' {
+    if (this.#isSecond) return 'none'
+    return this.#mayRepeat ? 'any' : 'lately'
+  }
+}
+
+/**
+ * Returns whether the response, with these names and values by turns, may be a page. A 304 has no type, but the `Vary` of
+ * its 200 (RFC 9110, section 15.4.5).
+ */
 function mayBePage(list: readonly string[], url = '/'): boolean {
   const at = list.findIndex((name, place) => place % 2 === 0 && name.toLowerCase() === 'content-type')
   return at === -1 ? !isAsset(url) : /^(?:text\/html|application\/xhtml\+xml)\b/i.test(list[at + 1] ?? '')
 }
 
-/** A cache in front must not give crawlers what the origin gave people. In one line: older nginx reads the last only. */
+/**
+ * Adds `own` to `Vary`, because a cache in front must not give crawlers what the origin gave people. Joins all into one
+ * line: older nginx reads the last only.
+ */
 function withVary(list: string[], own: string): string[] {
   const isVary = (at: number) => list[at - (at % 2)]?.toLowerCase() === 'vary'
   const names = [...list.filter((_, at) => at % 2 === 1 && isVary(at)), own].join().split(/[\s,]+/)
@@ -201,22 +259,27 @@ function bodyOf(req: EdgeRequest): { body: RequestBody; framing: string[] } {
 /** TRACE would show clients headers meant for the origin; CONNECT is for open proxies. */
 const NOT_PASSED = new Set(['TRACE', 'CONNECT'])
 
-/** Handles refused methods, and OPTIONS whose Max-Forwards is 0 (RFC 9110, section 7.6.2). True: responded. */
-function lastHop(req: EdgeRequest, res: EdgeResponse, verdict: string): boolean {
-  if (NOT_PASSED.has(req.method ?? '')) {
-    sendPlainPage(res, 'method-not-allowed', verdict)
-    return true
-  }
-  const left = req.headers['max-forwards']
-  if (req.method !== 'OPTIONS' || typeof left !== 'string' || !/^\d{1,9}$/.test(left)) return false
-  if (Number(left) === 0) {
-    res.writeHead(204, ['Allow', PASSED_METHODS, 'X-Prepaint', verdict])
-    res.end()
-    return true
-  }
-  const fewer = `${Number(left) - 1}`
-  req.rawHeaders.forEach((text, at) => {
-    if (at % 2 === 0 && text.toLowerCase() === 'max-forwards') req.rawHeaders[at + 1] = fewer
-  })
-  return false
+/** Returns how many more hops OPTIONS may take (RFC 9110, section 7.6.2), or null if the request sets no limit. */
+function forwardsLeft({ method, headers }: EdgeRequest): number | null {
+  const left = headers['max-forwards']
+  if (method !== 'OPTIONS' || typeof left !== 'string' || !/^\d{1,9}$/.test(left)) return null
+  return Number(left)
+}
+
+function isLastHop(req: EdgeRequest): boolean {
+  return forwardsLeft(req) === 0
+}
+
+/** Returns `headers`, a list of names and values by turns, with `Max-Forwards` counted down. */
+function withFewerForwards(req: EdgeRequest, headers: readonly string[]): string[] {
+  const left = forwardsLeft(req)
+  if (left === null) return [...headers]
+  const isLimit = (at: number) => at % 2 === 1 && headers[at - 1]!.toLowerCase() === 'max-forwards'
+  return headers.map((text, at) => (isLimit(at) ? `${left - 1}` : text))
+}
+
+/** Answers OPTIONS in place of the origin. */
+function sendMethods(res: EdgeResponse, verdict: Verdict): void {
+  res.writeHead(204, ['Allow', PASSED_METHODS, 'X-Prepaint', verdict])
+  res.end()
 }

@@ -1,60 +1,72 @@
-import type { AnswerHead, TakeCall } from '@prepaint/outbound/client'
+import type { AnswerHead } from '@prepaint/outbound/client'
 import { passedTrailers } from '@prepaint/outbound/headers'
 import type { EdgeRequest, EdgeResponse } from '../server/exchange.ts'
 
-/** Streams with back-pressure, without Node's streams, which cost more than the rest of a request. */
-export function createAnswerStream(
-  res: EdgeResponse,
-  resume: () => void,
-): Pick<TakeCall, 'data' | 'end'> & { begin(head: AnswerHead): void } {
-  let leftBytes: number | null = null
-  let begun = false
-  let ended = false
-  let waits = false
-  const drained = () => {
-    waits = false
-    resume()
+/** Streams a response with back-pressure, without Node's streams, which cost more than the rest of a request. */
+export class AnswerStream {
+  readonly #res: EdgeResponse
+  readonly #resume: () => void
+  #leftBytes: number | null = null
+  #hasData = false
+  #hasEnded = false
+  #waits = false
+
+  /** `resume` is called when the client has read enough after `data` returned false. */
+  constructor(res: EdgeResponse, resume: () => void) {
+    this.#res = res
+    this.#resume = resume
   }
-  return {
-    begin({ bodyBytes }) {
-      leftBytes = bodyBytes
-      if (bodyBytes !== null) return
-      // Send the head alone if no data follows at once, as with server-sent events.
-      setImmediate(() => {
-        if (!begun && !ended && !res.destroyed) res.flushHeaders()
-      })
-    },
-    data(part) {
-      // The client's disconnect is reported later.
-      if (res.destroyed) return true
-      begun = true
-      if (leftBytes !== null) leftBytes -= part.length
-      // The length shows the last bytes: send them together with the end.
-      if (leftBytes === 0) {
-        ended = true
-        res.end(part)
-        return true
-      }
-      if (res.write(part)) return true
-      if (!waits) res.once('drain', drained)
-      waits = true
-      return false
-    },
-    end(trailers) {
-      if (ended || res.destroyed) return
-      ended = true
-      if (trailers.length > 0) res.addTrailers(passedTrailers(trailers))
-      res.end()
-    },
+
+  /** Call when the head was written. */
+  begin({ bodyBytes }: AnswerHead): void {
+    this.#leftBytes = bodyBytes
+    if (bodyBytes !== null) return
+    // Send the head alone if no data follows at once, as with server-sent events.
+    setImmediate(() => {
+      if (!this.#hasData && !this.#hasEnded && !this.#res.destroyed) this.#res.flushHeaders()
+    })
+  }
+
+  /** Returns false if the origin must wait for `resume`. */
+  data(part: Buffer): boolean {
+    // The client's disconnect is reported later.
+    if (this.#res.destroyed) return true
+    this.#hasData = true
+    if (this.#leftBytes !== null) this.#leftBytes -= part.length
+    // The length shows the last bytes: send them together with the end.
+    if (this.#leftBytes === 0) {
+      this.#hasEnded = true
+      this.#res.end(part)
+      return true
+    }
+    if (this.#res.write(part)) return true
+    this.#waitForDrain()
+    return false
+  }
+
+  end(trailers: string[]): void {
+    if (this.#hasEnded || this.#res.destroyed) return
+    this.#hasEnded = true
+    if (trailers.length > 0) this.#res.addTrailers(passedTrailers(trailers))
+    this.#res.end()
+  }
+
+  #waitForDrain(): void {
+    if (this.#waits) return
+    this.#waits = true
+    this.#res.once('drain', () => {
+      this.#waits = false
+      this.#resume()
+    })
   }
 }
 
-/** Slower bodies only occupy a connection. */
+/** A slower body only occupies a connection of the origin. */
 export const LEAST_BYTES_PER_SECOND = 500
 
 /**
- * Calls `tooSlow` once when a body is slower than that for `lookEveryMs`, because it occupies an origin connection.
- * Time in which the origin does not read is excluded.
+ * Calls `tooSlow` once when a body is slower than `LEAST_BYTES_PER_SECOND` for `lookEveryMs`. Time in which the origin does
+ * not read is excluded.
  */
 export function watchBodyPace(
   req: EdgeRequest,
@@ -65,7 +77,10 @@ export function watchBodyPace(
   let bytes = 0
   const least = (LEAST_BYTES_PER_SECOND * lookEveryMs) / 1_000
   const look = setInterval(() => {
-    if (origin.isOver) return stop()
+    if (origin.isOver) {
+      stop()
+      return
+    }
     if (bytes < least && !origin.needsDrain) {
       stop()
       tooSlow()

@@ -17,9 +17,10 @@ export type Handshake = {
   head: Buffer
 }
 
-/** Longest silence of one side after the other has ended. */
+/** When one side has ended, the other is cut off after this time of silence. */
 const LAST_WORDS_MS = 2_000
 
+/** Passes WebSockets to origins, and knows those that are open. */
 export class WebSockets {
   readonly #options: PassOptions
   readonly #open = new Set<Duplex>()
@@ -33,8 +34,8 @@ export class WebSockets {
   }
 
   /**
-   * No time limit after the 101. When one side ends, the other has two seconds. `settled` (maybe called twice): the
-   * handshake no longer uses the origin's pool.
+   * Passes a handshake on. There is no time limit after the 101. When one side ends, the other has two seconds. Calls
+   * `settled`, maybe twice, when the handshake no longer uses the origin's pool.
    */
   pass(handshake: Handshake, domain: EdgeDomain, verdict: Verdict, settled: () => void): void {
     const { origins, answerWaitMs, idleMs, frontOf, onFault } = this.#options
@@ -76,7 +77,10 @@ export class WebSockets {
       },
       fail: (error) => {
         settled()
-        if (answered) return void socket.destroy()
+        if (answered) {
+          socket.destroy()
+          return
+        }
         if (socket.destroyed) return
         const page = pageFor(error)
         refuseHandshake(handshake, page, verdict, onFault({ domain: domain.name, page, error }))
@@ -118,12 +122,18 @@ function connect({ socket, head }: Handshake, origin: net.Socket): void {
   socket.pipe(origin)
 }
 
-/** Detects a client that disconnects while the origin is asked and nothing reads. */
+/** Detects a client that disconnects while the origin is asked and nothing reads. Returns the function that stops this. */
 function destroyWhenEnded(socket: Duplex): () => void {
-  const look = () => void socket.read(0)
-  const destroy = () => void socket.destroy()
+  const look = () => {
+    socket.read(0)
+  }
+  const destroy = () => {
+    socket.destroy()
+  }
   socket.on('readable', look).on('end', destroy)
-  return () => void socket.off('readable', look).off('end', destroy)
+  return () => {
+    socket.off('readable', look).off('end', destroy)
+  }
 }
 
 /** Destroys the socket once the client has read everything, or nothing for `LAST_WORDS_MS`. */
