@@ -4,18 +4,14 @@ import { handledAs } from '@prepaint/contract/outcome/verdict.ts'
 import type { OriginPool } from '@prepaint/outbound/client'
 import { type Clock, systemStopwatch } from '@prepaint/runtime/clock.ts'
 import { createClientReader, type ReadClient } from '@prepaint/runtime/http/client-address.ts'
-import {
-  type ClientLimits,
-  createClientGate,
-  NO_CLIENT_LIMITS,
-} from '@prepaint/runtime/http/client-limits.ts'
-import { createRequestIds } from '@prepaint/runtime/http/request-id.ts'
+import { ClientGate, type ClientLimits, NO_CLIENT_LIMITS } from '@prepaint/runtime/http/client-limits.ts'
+import { RequestIds } from '@prepaint/runtime/http/request-id.ts'
 import { invalidateOn } from '@prepaint/runtime/invalidation.ts'
 import type { Log } from '@prepaint/runtime/log.ts'
 import type { EdgeBackend } from './backend.ts'
 import { createCrawlerTest } from './crawlers/crawler-test.ts'
 import type { VerifyCrawler } from './crawlers/verify-crawler.ts'
-import { createOriginShare } from './origin/origin-share.ts'
+import { OriginShare } from './origin/origin-share.ts'
 import { createPass, type PassOptions } from './origin/pass.ts'
 import { WebSockets } from './origin/upgrade.ts'
 import { createPageCache } from './page/page-cache.ts'
@@ -41,21 +37,21 @@ export type EdgeParts = {
   clock: Clock
   log: Log
   origins: OriginPool
-  /** null: crawlers are taken for what they say. */
+  /** Without it (null) crawlers are taken for what they say. */
   verifyCrawler: VerifyCrawler | null
   tls: EdgeTls | null
-  /** ACME proofs on the plain port; null: none. */
+  /** Finds ACME proofs for the plain port; null if the node orders no certificates. */
   findChallenge: FindChallenge | null
 }
 
 export type EdgeOptions = {
   memoryBytes: number
   liveWaitMs: number
-  /** Longest silence of an origin before its response. */
+  /** An origin may be silent this long before its response. */
   answerWaitMs?: number
-  /** Longest silence of an origin within its response, and of a client that does not read. */
+  /** An origin may be silent this long within its response, and a client may read nothing this long. */
   idleMs?: number
-  /** For a whole request head, from the connection or the previous response on. */
+  /** Limits the time for a whole request head, from the connection or the previous response on. */
   headersMs?: number
   bodyLookMs?: number
   keepAliveMs?: number
@@ -81,14 +77,14 @@ const BODY_LOOK_MS = 10_000
 export function createEdge(backend: EdgeBackend, parts: EdgeParts, options: EdgeOptions): Edge {
   const { idleMs = IDLE_MS, headersMs = HEADERS_MS, keepAliveMs = KEEP_ALIVE_MS } = options
   const clients = options.clients ?? NO_CLIENT_LIMITS
-  const gate = createClientGate(clients)
-  const share = createOriginShare(gate.clientOf)
+  const gate = new ClientGate(clients)
+  const share = new OriginShare((req) => gate.clientOf(req))
   const readClient = createClientReader(clients.trustedProxies)
   const passOptions = createPassOptions(parts, options, readClient)
   const webSockets = new WebSockets(passOptions)
   const entrance = createEntrance(parts, readClient, passOptions)
   const handlerParts = createHandlerParts(backend, parts, options, clients)
-  const { report, domains, pages, sitemaps } = handlerParts
+  const { domains, pages, sitemaps } = handlerParts
 
   // A front requests for all visitors, so it has no client limit.
   const integrations = createIntegrations(handlerParts, entrance, passOptions)
@@ -99,10 +95,10 @@ export function createEdge(backend: EdgeBackend, parts: EdgeParts, options: Edge
     {
       request(req, res) {
         if (gate.enter(req, res)) answerChallenge(req, res, () => handler.handle(req, res))
-        else refuseRequest(report, req, res)
+        else refuseRequest(handlerParts, req, res)
       },
-      readyHit: createFastHit({ ...handlerParts, gate }, limited),
-      upgrade: createHandshakeHandler({ ...handlerParts, share, webSockets }, limited),
+      readyHit: createFastHit(handlerParts, limited, gate),
+      upgrade: createHandshakeHandler(handlerParts, limited, share, webSockets),
     },
     parts.tls,
     { clock: parts.clock, headersMs, idleMs, keepAliveMs },
@@ -122,8 +118,9 @@ export function createEdge(backend: EdgeBackend, parts: EdgeParts, options: Edge
   }
 }
 
-function refuseRequest(report: Report, req: EdgeRequest, res: EdgeResponse): void {
-  const started = report.begin(req)
+function refuseRequest({ report, requestIds }: HandlerParts, req: EdgeRequest, res: EdgeResponse): void {
+  requestIds.assign(req)
+  const started = report.now()
   sendPlainPage(res, 'too-many-requests', 'none; too-many-requests')
   report.endWhenSent(req, res, started, handledAs('none; too-many-requests'))
 }
@@ -194,10 +191,7 @@ function createHandlerParts(
     liveRenders: new LiveRenders(backend, pages, log, { liveWaitMs }),
     forms: new PageForms(backend, pages, log),
     recorder: new VisitRecorder(backend, log),
-    report: new Report({
-      stopwatch: systemStopwatch,
-      idOf: createRequestIds(clients.trustedProxies),
-      answered: (request, answer) => backend.answered(request, answer),
-    }),
+    requestIds: new RequestIds(clients.trustedProxies),
+    report: new Report(backend, systemStopwatch),
   }
 }

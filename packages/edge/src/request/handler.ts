@@ -69,8 +69,9 @@ export class EdgeHandler {
 
   /** Never throws. */
   handle(req: EdgeRequest, res: EdgeResponse): void {
-    const { log, report } = this.#parts
-    const started = report.begin(req)
+    const { log, report, requestIds } = this.#parts
+    requestIds.assign(req)
+    const started = report.now()
     this.#answer(req, res).then(
       (handled) => report.endWhenSent(req, res, started, handled),
       (error: Error) => {
@@ -143,7 +144,7 @@ export class EdgeHandler {
     const desktop = target.page.variant === 'mobile' ? await this.#desktopFor(exchange, rendered) : null
     if (desktop !== null) return this.#serve(exchange, desktop.page, desktop.verdict)
     // Do not warm missing pages.
-    if (rendered !== 'soft-404') recorder.known(exchange)
+    if (rendered !== 'soft-404') recorder.known(target, exchange.nowMs)
     return this.#pass(req, res, domain, crawler, rendered, { waitedMs: clock.nowMs() - exchange.nowMs })
   }
 

@@ -3,37 +3,29 @@ import type { Socket } from 'node:net'
 import { type Handled, handledAs, passVerdict } from '@prepaint/contract/outcome/verdict.ts'
 import type { CrawlerCategory } from '@prepaint/contract/settings/domain-settings.ts'
 import { toOriginForm } from '@prepaint/runtime/http/origin-form.ts'
-import type { Log } from '@prepaint/runtime/log.ts'
 import type { OriginShare } from '../origin/origin-share.ts'
 import { type Handshake, refuseHandshake, type WebSockets } from '../origin/upgrade.ts'
 import type { PlainPage } from '../page/plain-page.ts'
 import { refusalOf, sendRefusal } from './crawler-policy.ts'
-import type { Domains, EdgeDomain } from './domain.ts'
-import type { Entrance } from './handler.ts'
-import type { OwnAnswers } from './own-answers.ts'
-import type { Report } from './report.ts'
-import type { Targets } from './target.ts'
+import type { EdgeDomain } from './domain.ts'
+import type { Entrance, HandlerParts } from './handler.ts'
 
-type HandshakeParts = {
-  log: Log
-  domains: Domains
-  targets: Targets
-  ownAnswers: OwnAnswers
-  report: Report
-  share: OriginShare
-  webSockets: WebSockets
-}
-
-/** May be called more than once. `status` 0: nothing was sent, or it became a WebSocket. */
+/** May be called more than once. `status` is 0 if nothing was sent, or if the connection became a WebSocket. */
 type Settled = (handled: Handled, status?: number) => void
 
 /** Passes WebSocket handshakes to the origin, unless the owner decided otherwise, and reports the result. Never throws. */
-export function createHandshakeHandler(parts: HandshakeParts, entrance: Entrance) {
-  const { log, domains, targets, ownAnswers, report, share, webSockets } = parts
+export function createHandshakeHandler(
+  parts: HandlerParts,
+  entrance: Entrance,
+  share: OriginShare,
+  webSockets: WebSockets,
+) {
+  const { log, domains, targets, ownAnswers, requestIds, report } = parts
 
   return (handshake: Handshake): void => {
     const { req } = handshake
-    const started = report.begin(req)
+    requestIds.assign(req)
+    const started = report.now()
     let isReported = false
     const settled: Settled = (handled, status = 0) => {
       if (!isReported) report.end(req, started, handled, status)
@@ -53,7 +45,7 @@ export function createHandshakeHandler(parts: HandshakeParts, entrance: Entrance
     const crawler = entrance.categoryOf(req.headers['user-agent'], domain.crawlers)
     if (await answerOwn(handshake, domain, { crawler, settled })) return
     const verdict = passVerdict(crawler === null ? 'not-a-crawler' : 'method')
-    // Without its domain, so that a handshake does not count as traffic.
+    // The domain is left out, so that a handshake does not count as traffic.
     const handled: Handled = { verdict, domain: null, page: null, crawler }
     const leave = share.enter(req, domain)
     if (leave === null) return refuse(handshake, 'too-many-requests', handled, settled)
@@ -68,7 +60,7 @@ export function createHandshakeHandler(parts: HandshakeParts, entrance: Entrance
     }
   }
 
-  /** By redirect, or a refusal of this crawler. False: nothing was sent. */
+  /** Sends the owner's redirect, or a refusal of this crawler. Returns false if nothing was sent. */
   async function answerOwn(
     handshake: Handshake,
     domain: EdgeDomain,
@@ -89,7 +81,7 @@ export function createHandshakeHandler(parts: HandshakeParts, entrance: Entrance
   }
 }
 
-/** The connection ends with it. */
+/** Makes a response with which the connection ends. */
 function responseTo({ req, socket }: Handshake): ServerResponse {
   const res = new ServerResponse(req)
   res.shouldKeepAlive = false

@@ -1,37 +1,36 @@
-import { type IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import type { PageUrl } from '@prepaint/contract/page/path.ts'
-import { type Front, verdictHeaders } from '@prepaint/outbound/headers'
+import type { Front } from '@prepaint/outbound/headers'
 import { createPass, type FrontOf, type PassOptions } from '../origin/pass.ts'
 import { EdgeHandler, type Entrance, type HandlerParts } from './handler.ts'
+import { OfferedResponse } from './offered-response.ts'
 
 /** The caller has checked that the front may request this domain. */
 type FrontRequest = {
   url: PageUrl
-  /** The visitor's; null: some crawler. */
+  /** The user agent of the visitor, or null for some crawler. */
   userAgent: string | null
-  /** For `offer`: of the visitor. */
+  /** The visitor's `Accept`, which only `offer` reads. */
   accept?: string | undefined
 }
 
 /**
- * For sites with their own front: the edge's handler answers from the same pages and queue. Both methods take over
+ * Answers sites with their own front: the edge's handler answers from the same pages and queue. Both methods take over
  * `req` and `res`; `offer` reads only the accepted encodings from `req`.
  */
 export type Integrations = {
   answer(req: IncomingMessage, res: ServerResponse, page: FrontRequest): void
-  /** 200 with the page or sitemap and its status in `X-Prepaint-Status`; 204: the front asks the origin. */
+  /** Answers 200 with the page or sitemap and its status in `X-Prepaint-Status`, or 204: the front asks the origin. */
   offer(req: IncomingMessage, res: ServerResponse, page: FrontRequest): void
 }
 
-const PAGE_STATUS = 'X-Prepaint-Status'
-
-/** Tells the site's middleware not to send the request back to us. */
+/** This header tells the site's middleware not to send the request back to us. */
 const NOT_AGAIN = 'X-Prerender'
 
-/** Our renderer, in case a front sends it back anyway. */
+/** Finds our renderer, in case a front sends its requests back anyway. */
 const OUR_RENDERER = /\bPrepaint\/\d/
 
-/** Hidden from the origin, above all the key. */
+/** These headers are hidden from the origin, above all the key. */
 const FRONT_ONLY = new Set(['x-prerender-token', 'x-prerender-int-type', 'x-prerender', 'x-api-key'])
 
 export function createIntegrations(
@@ -59,7 +58,7 @@ export function createIntegrations(
     ...entrance,
     categoryOf: (userAgent, own) => (userAgent === undefined ? 'other' : edge.categoryOf(userAgent, own)),
     pass(_req, res, _domain, verdict) {
-      if (res instanceof ServerResponse) leaveToOrigin(res, verdict)
+      if (res instanceof OfferedResponse) res.leaveToOrigin(verdict)
     },
   })
 
@@ -74,14 +73,14 @@ export function createIntegrations(
       answering.handle(req, res)
     },
     offer(req, res, { url, userAgent, accept }) {
+      const headers: IncomingHttpHeaders = agentHeaders(userAgent)
       const encodings = req.headers['accept-encoding']
-      const headers = encodings === undefined ? {} : { 'accept-encoding': encodings }
+      if (encodings !== undefined) headers['accept-encoding'] = encodings
+      if (accept !== undefined) headers.accept = accept
       req.method = 'GET'
       schemes.set(req, url.scheme)
-      const asked = accept === undefined ? headers : { ...headers, accept }
-      becomePageRequest(req, url, { ...asked, ...agentHeaders(userAgent) }, [])
-      statusInHeader(res)
-      offering.handle(req, res)
+      becomePageRequest(req, url, headers, [])
+      offering.handle(req, new OfferedResponse(res))
     },
   }
 }
@@ -98,26 +97,4 @@ function agentHeaders(userAgent: string | null): { 'user-agent'?: string; via?: 
   return OUR_RENDERER.test(userAgent)
     ? { 'user-agent': userAgent, via: '1.1 prepaint' }
     : { 'user-agent': userAgent }
-}
-
-/** Converts to 200 with the status in a header, or 204 without a page. */
-function statusInHeader(res: ServerResponse): void {
-  const writeHead = (status: number, headers: string[]): ServerResponse => {
-    const verdict = headers[headers.indexOf('X-Prepaint') + 1] ?? ''
-    if (verdict.startsWith('none')) return head(res, 204, ['X-Prepaint', 'pass; unavailable'])
-    head(res, 200, [...headers, PAGE_STATUS, `${status}`])
-    // Already sent: only for the report from here on.
-    res.statusCode = status
-    return res
-  }
-  res.writeHead = writeHead as typeof res.writeHead
-}
-
-function leaveToOrigin(res: ServerResponse, verdict: string): void {
-  head(res, 204, verdictHeaders(verdict))
-  res.end()
-}
-
-function head(res: ServerResponse, status: number, headers: string[]): ServerResponse {
-  return ServerResponse.prototype.writeHead.call(res, status, headers)
 }

@@ -2,6 +2,7 @@ import type { Handled } from '@prepaint/contract/outcome/verdict.ts'
 import { freshnessOf } from '@prepaint/contract/page/freshness.ts'
 import type { Clock } from '@prepaint/runtime/clock.ts'
 import type { ClientGate } from '@prepaint/runtime/http/client-limits.ts'
+import type { RequestIds } from '@prepaint/runtime/http/request-id.ts'
 import type { PageCache } from '../page/page-cache.ts'
 import type { Representation, Served } from '../page/prepared-page.ts'
 import { formIn, type Given, type PageAnswer, pageAnswer, readyFor, stampOf } from '../page/send-page.ts'
@@ -19,6 +20,7 @@ export type HitParts = {
   targets: Targets
   pages: PageCache<Served>
   recorder: VisitRecorder
+  requestIds: RequestIds
   report: Report
 }
 
@@ -31,7 +33,10 @@ type ReadyHit = {
   nowMs: number
 }
 
-/** The definition of a hit: the whole response is in memory. null: handle the request normally. No side effects. */
+/**
+ * Defines a hit: the whole response is in memory. Returns null if the request must be handled normally. Has no side
+ * effects.
+ */
 export function readyHit(parts: HitParts, entrance: Entrance, head: RequestHead): ReadyHit | null {
   const domain = parts.domains.inMemory(head.headers.host ?? '')
   if (domain === undefined || entrance.isInsecure(head, domain)) return null
@@ -65,15 +70,19 @@ export function handledHit({ domain, asking, target, given }: ReadyHit): Handled
   return { verdict: 'hit', domain, page: target.page, crawler: asking.crawler, form: given.form }
 }
 
-/** Answers a hit before any request object is made, with the same bytes. False: not a hit, no side effects. */
-export function createFastHit(parts: HitParts & { gate: ClientGate }, entrance: Entrance) {
-  const { gate, report } = parts
+/**
+ * Answers a hit before any request object is made, with the same bytes. The result returns false, and has had no side
+ * effects, if the request is not a hit.
+ */
+export function createFastHit(parts: HitParts, entrance: Entrance, gate: ClientGate) {
+  const { report, requestIds } = parts
   return (head: RequestHead, send: SendAnswer): boolean => {
     if (!gate.mayEnter(head)) return false
     const hit = readyHit(parts, entrance, head)
     // Node writes no body for these.
     if (hit === null || hit.given.page.status === 204 || hit.given.page.status === 304) return false
-    const started = report.begin(head)
+    requestIds.assign(head)
+    const started = report.now()
     const answer = answerHit(parts, head, hit)
     const unsent = send(answer, hit.nowMs)
     if (unsent !== null) gate.enter(head, unsent)

@@ -2,41 +2,37 @@ import type { Handled } from '@prepaint/contract/outcome/verdict.ts'
 import type { Stopwatch } from '@prepaint/runtime/clock.ts'
 import { requestIdOf } from '@prepaint/runtime/http/request-id.ts'
 import type { Log } from '@prepaint/runtime/log.ts'
+import type { EdgeBackend } from '../backend.ts'
 import type { EdgeResponse, RequestHead } from '../server/exchange.ts'
 
 export type Answered = Handled & {
-  /** For hits: our own work only. Otherwise: until the response was sent. */
+  /** The edge's own work for a hit; otherwise the time until the response was sent. */
   seconds: number
-  /** 0: nothing was sent, or it became a WebSocket. */
+  /** The status that was sent, or 0 if nothing was sent or the connection became a WebSocket. */
   status: number
 }
 
-type ReportParts = {
-  stopwatch: Stopwatch
-  idOf(req: RequestHead): string
-  /** For metrics, traffic and log. Must be cheap (called for every hit) and never throw. */
-  answered(req: RequestHead, answer: Answered): void
-}
-
+/** Tells the backend how each request was answered, and how long that took. */
 export class Report {
-  readonly #parts: ReportParts
+  readonly #backend: EdgeBackend
+  readonly #stopwatch: Stopwatch
 
-  constructor(parts: ReportParts) {
-    this.#parts = parts
+  constructor(backend: EdgeBackend, stopwatch: Stopwatch) {
+    this.#backend = backend
+    this.#stopwatch = stopwatch
   }
 
-  /** Assigns the request's ID; returns the start time. */
-  begin(req: RequestHead): number {
-    req.headers['x-request-id'] = this.#parts.idOf(req)
-    return this.#parts.stopwatch()
+  /** Returns the time at which a request begins, for `end` and `endWhenSent`. */
+  now(): number {
+    return this.#stopwatch()
   }
 
   end(req: RequestHead, started: number, handled: Handled, status: number): void {
-    const seconds = this.#parts.stopwatch() - started
-    this.#parts.answered(req, { ...handled, seconds, status })
+    const seconds = this.#stopwatch() - started
+    this.#backend.answered(req, { ...handled, seconds, status })
   }
 
-  /** Excludes the client's reading time for a page from memory. Otherwise reports when the response is sent. */
+  /** Reports a page from memory at once, without the client's reading time, and anything else when it was sent. */
   endWhenSent(req: RequestHead, res: EdgeResponse, started: number, handled: Handled): void {
     const end = () => this.end(req, started, handled, res.headersSent ? res.statusCode : 0)
     if (handled.verdict === 'hit' || handled.verdict === 'stale' || res.closed) end()
@@ -46,7 +42,7 @@ export class Report {
 
 type AccessLogged = 'renders' | 'all' | 'none'
 
-/** Requests that cost less than their log line would. */
+/** Requests with these verdicts cost less than their log line would. */
 const QUIET: ReadonlySet<Answered['verdict']> = new Set([
   'hit',
   'none; unknown-host',
@@ -66,7 +62,7 @@ const QUIET: ReadonlySet<Answered['verdict']> = new Set([
   'pass; sitemap',
 ])
 
-/** One line at `info`, without the query, which may contain secrets, and without the client. */
+/** Logs one line a request at `info`, without the query, which may contain secrets, and without the client. */
 export function createAccessLog(
   log: Log,
   logged: AccessLogged,

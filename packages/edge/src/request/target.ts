@@ -6,6 +6,7 @@ import { barePath, type CompiledRedirect, keyFileOf } from '@prepaint/contract/s
 import { RecentMap } from '@prepaint/runtime/recent-map.ts'
 import { lifetimesOf, USUAL_CATEGORY } from '@prepaint/runtime/rule-book.ts'
 import type { EdgeDomain } from './domain.ts'
+import { PageMemory } from './visit-recorder.ts'
 
 /** The meaning of a URL. Depends only on domain, URL and the kind of crawler, so it is cached. */
 export type Target =
@@ -13,31 +14,30 @@ export type Target =
   | MissingTarget
   | { kind: 'asset' | 'excluded' | 'rule' | 'path'; own: OwnAnswer | null }
 
-/** What the owner has put in front of the site, for all clients. */
+/** An answer that the owner has put in front of the site, for all clients. */
 export type OwnAnswer =
   | { kind: 'redirect'; redirect: CompiledRedirect }
   | { kind: 'robots' | 'key' }
-  /** `file` null: the whole, or the index. */
+  /** `file` counts from 0; null stands for the whole sitemap, or the index of its files. */
   | { kind: 'sitemap'; file: number | null }
 
 export type PageTarget = {
-  /** `xml`: an asset of XML or text, unless the site names it as a sitemap. */
+  /** `xml` is an asset of XML or text, unless the site names it as a sitemap. */
   kind: 'page' | 'sitemap' | 'xml'
   own: OwnAnswer | null
   page: PageId
   lifetimes: Lifetimes
-  /** False: rendered for each crawler (rule `no-store`). */
+  /** Is false if a rule has the action `no-store`: the page is rendered for each crawler. */
   isKept: boolean
-  /** What the path's rule does to its render, and what those for other crawlers do. */
+  /** Names what the path's rule does to its render. */
   effect: string
+  /** Names what the rules for other crawlers do to renders of the path. */
   otherEffects: ReadonlySet<string>
-  /** Day (since epoch) on which this node last recorded the path. */
-  notedDay: number
-  refreshedMs: number
-  visit: { userAgent: string; atMs: number }
+  /** `VisitRecorder` alone reads and changes it. */
+  memory: PageMemory
 }
 
-/** A rule says that there is no such page; the stored one is the text of the answer. */
+/** A rule says that there is no such page. The stored page is the text of the answer. */
 export type MissingTarget = {
   kind: 'missing'
   own: OwnAnswer | null
@@ -46,27 +46,28 @@ export type MissingTarget = {
   lifetimes: Lifetimes
 }
 
-// For machines; the origin answers.
+// Machines ask for these files; the origin answers.
 const EXCLUDED =
   /^\/(?:robots\.txt|ads\.txt|app-ads\.txt|llms\.txt|security\.txt|favicon\.ico|\.well-known(?:\/.*)?)$/
 
-/** `/sitemap.xml`, `/sitemap.txt`, `/sitemap-products.xml.gz`, `/post-sitemap1.xml`, in any folder. */
+/** Matches `/sitemap.xml`, `/sitemap.txt`, `/sitemap-products.xml.gz` and `/post-sitemap1.xml`, in any folder. */
 const SITEMAP = /sitemap[^/]*\.(?:xml|txt)(?:\.gz)?$/i
 
 const XML = /\.(?:xml|txt)(?:\.gz)?$/i
 
 const NOT_ASCII = /[^\x21-\x7e]/
 
-/** URLs of all domains; about 300 bytes each. */
+/** URLs of all domains that are remembered. Each takes about 300 bytes. */
 const REMEMBERED = 50_000
 
+/** Finds out what URLs mean, and remembers it. */
 export class Targets {
   readonly #remembered = new RecentMap<{ domain: EdgeDomain; target: Target }>({ limit: REMEMBERED })
 
   of(domain: EdgeDomain, url: string, crawler: string | null = null, userAgent = ''): Target {
     const category = crawler ?? USUAL_CATEGORY
     const isPhone = domain.devices.mayTellApart && isPhoneAgent(userAgent)
-    // Digits, maybe letters, maybe a space, then `/`.
+    // The key is digits, maybe letters, maybe a space, then the URL, which begins with `/`.
     const apart = domain.rules.tellsCrawlersApart ? `${domain.id}${category}` : `${domain.id}`
     const key = isPhone ? `${apart} ${url}` : `${apart}${url}`
     const found = this.#remembered.get(key)
@@ -82,7 +83,7 @@ function targetOf(domain: EdgeDomain, url: string, category: string, isPhone: bo
   // URLs must be ASCII; node:http refuses other bytes itself.
   const isAscii = !NOT_ASCII.test(url)
   const path = isAscii ? normalisePath(url, domain.query) : null
-  // Too long with its query, it may still be redirected.
+  // A path that is too long with its query may still be redirected.
   const bare = path?.split('?', 1)[0] ?? (isAscii ? barePath(url) : null)
   const own = bare === null ? null : ownAnswer(domain, bare)
   if (path === null) return { kind: 'path', own }
@@ -105,9 +106,7 @@ function targetOf(domain: EdgeDomain, url: string, category: string, isPhone: bo
     isKept: rule?.action !== 'no-store',
     effect,
     otherEffects: rules.otherEffects(path, category, variant),
-    notedDay: 0,
-    refreshedMs: 0,
-    visit: { userAgent: '', atMs: 0 },
+    memory: new PageMemory(),
   }
   if (rule?.action === 'render') return page
   if (SITEMAP.test(name)) return { ...page, kind: 'sitemap' }
