@@ -91,6 +91,7 @@ describe('for renders and for people the same', () => {
     ['Location', 'http://WWW.Origin.Example/a', 'http://shop.example/a'],
     ['Location', '//www.origin.example:8443', 'https://shop.example/'],
     ['Location', ` ${ORIGIN}/a `, 'https://shop.example/a'],
+    ['Location', Buffer.from(`${ORIGIN}/größe`).toString('latin1'), 'https://shop.example/gr%C3%B6%C3%9Fe'],
     ['Content-Location', `${ORIGIN}/a`, 'https://shop.example/a'],
     ['Refresh', `5; url=${ORIGIN}/a?b=1`, '5; url=https://shop.example/a?b=1'],
     [

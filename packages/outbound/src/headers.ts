@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http'
 
 import type { Origin } from '@prepaint/contract/site-files/site.ts'
@@ -205,6 +206,21 @@ export function byName(raw: RawHeaders): IncomingHttpHeaders {
   return headers
 }
 
+/**
+ * A header's text, where Node has given one character for each byte: servers write UTF-8 there (RFC 9110, section 5.5,
+ * leaves it open). Text that is already decoded stays.
+ */
+export function textOfHeader(value: string): string {
+  if (!/[\x80-\xff]/.test(value) || /[^\x00-\xff]/.test(value)) return value
+  const bytes = Buffer.from(value, 'latin1')
+  return isUtf8(bytes) ? bytes.toString('utf8') : value
+}
+
+/** A text as a header that Node can send: one character for each byte of UTF-8. */
+export function headerOfText(text: string): string {
+  return /[^\x00-\x7f]/.test(text) ? Buffer.from(text, 'utf8').toString('latin1') : text
+}
+
 export function flatHeaders(headers: OutgoingHttpHeaders): string[] {
   return Object.entries(headers).flatMap(([name, value]) => {
     if (value === undefined) return []
@@ -259,7 +275,7 @@ function publicLocation(location: string, front: Front, { origin, name }: Proxie
   if (!/^\s*(?:https?:)?\/\//i.test(location)) return location
   const base = `${origin.protocol}//${origin.authority}`
   if (!URL.canParse(location, base)) return location
-  const url = new URL(location, base)
+  const url = new URL(textOfHeader(location), base)
   if (url.hostname !== origin.hostname || url.hostname === name) return location
   if (url.port !== '' && url.host !== origin.authority) return location
   const place =

@@ -85,3 +85,44 @@ describe('a header Link', () => {
   ]
   for (const [what, value, kept = value] of rows) it(what, () => assert.equal(documentLinks(value), kept))
 })
+
+describe('letters as bytes of UTF-8 in a header', () => {
+  const bytes = (text: string) => Buffer.from(text).toString('latin1')
+
+  it('of a redirect are percent-encoded once, wherever it leads', async () => {
+    const rows: [location: string, seen: string][] = [
+      ['/größe/a%C3%A9é', 'https://shop.example/gr%C3%B6%C3%9Fe/a%C3%A9%C3%A9'],
+      ['https://shop.example/?ort=Łódź', 'https://shop.example/?ort=%C5%81%C3%B3d%C5%BA'],
+      [`${renderer.originUrl}/水`, 'https://shop.example/%E6%B0%B4'],
+      ['https://else.example/ö', 'https://else.example/%C3%B6'],
+    ]
+    for (const [location, seen] of rows) {
+      renderer.routes.set('/moves', (_request, response) =>
+        response.writeHead(301, { location: bytes(location) }).end(),
+      )
+      const outcome = await renderer.page('/moves')
+      assert.equal(outcome.kind === 'redirect' && outcome.location, seen)
+    }
+  })
+
+  it('of a page stay these bytes; a lone byte of another encoding becomes UTF-8', async () => {
+    const links = {
+      '</über-uns>; rel="license"': '</über-uns>; rel="license"',
+      '</Ł>; rel=next': '</Ł>; rel=next',
+    }
+    for (const [link, seen] of Object.entries(links)) {
+      renderer.routes.set('/links', (_request, response) =>
+        response.setHeader('content-type', 'text/html').setHeader('link', bytes(link)).end('<p>x'),
+      )
+      const outcome = await renderer.page('/links')
+      assert(outcome.kind === 'rendered')
+      assert.equal(new Map(outcome.headers).get('link'), bytes(seen))
+    }
+    renderer.routes.set('/latin', (_request, response) =>
+      response.setHeader('content-type', 'text/html').setHeader('link', '</\xfc>; rel=next').end('<p>x'),
+    )
+    const outcome = await renderer.page('/latin')
+    assert(outcome.kind === 'rendered')
+    assert.equal(new Map(outcome.headers).get('link'), bytes('</ü>; rel=next'))
+  })
+})

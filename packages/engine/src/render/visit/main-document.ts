@@ -3,7 +3,7 @@ import type { RedirectStatus, RenderOutcome } from '@prepaint/contract/outcome/o
 import { normalisePath } from '@prepaint/contract/page/path.ts'
 import { readLinks } from '@prepaint/contract/reading/link-header.ts'
 
-import { GATEWAY_HEADER, ORIGIN_CACHE_CONTROL } from '@prepaint/outbound/headers'
+import { GATEWAY_HEADER, headerOfText, ORIGIN_CACHE_CONTROL, textOfHeader } from '@prepaint/outbound/headers'
 import type { Protocol } from 'devtools-protocol'
 import type { CdpListeners } from '../browser/cdp.ts'
 import { challengerOf } from './bad-page.ts'
@@ -80,7 +80,7 @@ export class MainDocument {
     if (!isRedirectStatus(status) || headers['set-cookie'] === undefined || location === undefined)
       return null
     if (this.#gates === GATES_LIMIT) return null
-    const target = pathOfSamePage(String(location), { customDomain, path })
+    const target = pathOfSamePage(textOfHeader(String(location)), { customDomain, path })
     if (target === null) return null
     this.#gates++
     this.#openGates++
@@ -132,7 +132,7 @@ export function outcomeOfFailure(errorText: string): RenderOutcome {
 
 export function listOfOutgoing(headers: OutgoingHttpHeaders): ResponseHeader[] {
   return Object.entries(headers).flatMap(([name, value = '']) =>
-    [value].flat().map((line) => ({ name, value: String(line) })),
+    [value].flat().map((line) => ({ name, value: textOfHeader(String(line)) })),
   )
 }
 
@@ -141,7 +141,7 @@ function listOf({ headers }: Protocol.Network.Response): ResponseHeader[] {
   return Object.entries(headers).flatMap(([name, value]) =>
     String(value)
       .split('\n')
-      .map((line) => ({ name, value: line })),
+      .map((line) => ({ name, value: textOfHeader(line) })),
   )
 }
 
@@ -192,7 +192,7 @@ export function keptHeaders(headers: readonly ResponseHeader[]): [name: string, 
     // Decides whether the page may be stored.
     if (lower === ORIGIN_CACHE_CONTROL) return [['cache-control', value]]
     const kept = lower === 'link' ? documentLinks(value) : value
-    return KEPT_HEADERS.includes(lower) && kept !== '' ? [[lower, kept]] : []
+    return KEPT_HEADERS.includes(lower) && kept !== '' ? [[lower, headerOfText(kept)]] : []
   })
 }
 
