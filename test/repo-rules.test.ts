@@ -217,7 +217,7 @@ const WRITTEN_ELSEWHERE: Record<string, readonly string[]> = {
   // Secrets are sealed again with a new master key, and deleted with a lost one.
   'packages/service/src/certificates/vault': words('channel origin_header'),
   // Old counts are deleted with everything else that is kept for a time.
-  'packages/service/src/accounts/retention.ts': words('render_count'),
+  'packages/service/src/accounts/retention.ts': words('render_count page_spelling'),
   // What waited when the backup was made is not delivered again.
   'packages/postgres/src/backup/restore.ts': words('delivery'),
 }

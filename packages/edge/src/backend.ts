@@ -1,7 +1,7 @@
 import type { DomainId, PagePath } from '@prepaint/contract/ids.ts'
 import type { DerivedForm, StoredForm } from '@prepaint/contract/outcome/form.ts'
 import type { JobEnd } from '@prepaint/contract/outcome/job.ts'
-import type { PageId } from '@prepaint/contract/page/page-id.ts'
+import type { AskedPage, PageId } from '@prepaint/contract/page/page-id.ts'
 import type { StoredEntry, StoredPage } from '@prepaint/contract/page/stored.ts'
 import type { CrawlerCategory } from '@prepaint/contract/settings/domain-settings.ts'
 import type { ServedDomain } from '@prepaint/contract/settings/served-domain.ts'
@@ -53,7 +53,7 @@ export interface EdgeBackend {
 }
 
 /** `crawler`: the kind of crawler, where rules tell crawlers apart. */
-export type LiveRequest = { page: PageId; requestId: string; crawler: string | null }
+export type LiveRequest = { page: AskedPage; requestId: string; crawler: string | null }
 
 export type LiveEnd = 'over-quota' | 'queue-full' | 'late' | LiveRendered
 

@@ -16,6 +16,9 @@ export type PageId = {
   readonly key: string
 }
 
+/** `spelling`: as a crawler spelt the path, where that differs; without click parameters. */
+export type AskedPage = PageId & { readonly spelling?: PagePath }
+
 export function pageId(domain: DomainId, path: PagePath, variant: PageVariant = 'desktop'): PageId {
   const key = pageKey(domain, path)
   return { domain, path, variant, key: variant === 'desktop' ? key : `${key} ${variant}` }

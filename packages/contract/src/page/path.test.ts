@@ -3,7 +3,14 @@ import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { describe, it } from 'node:test'
 import { pick, seededRandom } from '../../../../test/chaos/seeded-random.ts'
-import { normalisePath, normalisePrefix, PATH_LIMIT_CHARS, parsePageUrl, type QueryRule } from './path.ts'
+import {
+  normalisePath,
+  normalisePrefix,
+  PATH_LIMIT_CHARS,
+  parsePageUrl,
+  type QueryRule,
+  spellingOf,
+} from './path.ts'
 
 describe('two spellings of one page are one path', () => {
   const cases: Record<string, [raw: string, path: string]> = {
@@ -156,4 +163,23 @@ it('spells a prefix as the stored paths are spelt', () => {
   assert.equal(normalisePrefix('/a?p=é'), '/a?p=%C3%A9')
   assert.equal(normalisePrefix('//evil.example'), null)
   assert.equal(normalisePrefix('a'), null)
+})
+
+it('the spelling of an address keeps order and letters, loses what does not count, and names the same page', () => {
+  const rows: [raw: string, spelling: string | null, query?: QueryRule][] = [
+    ['/a?z=1&a=2&z=0', '/a?z=1&a=2&z=0'],
+    ['/%c3%bc?b&a=%7e', '/%c3%bc?b&a=%7e'],
+    ['/a?z=1&utm_source=x&&fbclid=1&a=2#top', '/a?z=1&a=2'],
+    ['/a?gclid=1', '/a'],
+    ['/a?z=1&a=2&b=3', '/a?z=1&a=2', ['a', 'z']],
+    ['/a?z=1', '/a', 'ignore'],
+    ['//a?b', null],
+    ['/a%00', null],
+    [`/${'a'.repeat(PATH_LIMIT_CHARS - 1)}`, `/${'a'.repeat(PATH_LIMIT_CHARS - 1)}`],
+    [`/${'a'.repeat(PATH_LIMIT_CHARS)}`, null],
+  ]
+  for (const [raw, spelling, query] of rows) {
+    assert.equal(spellingOf(raw, query), spelling, raw)
+    if (spelling !== null) assert.equal(normalisePath(spelling, query), normalisePath(raw, query))
+  }
 })

@@ -28,6 +28,20 @@ export function normalisePath(raw: string, query: QueryRule = 'keep'): PagePath 
   return whole.length <= PATH_LIMIT_CHARS ? (whole as PagePath) : null
 }
 
+/**
+ * The address as it was asked for, without parameters that do not count: in their order and spelling. null: it is no
+ * stored path. Normalised, it is the stored path.
+ */
+export function spellingOf(raw: string, query: QueryRule = 'keep'): PagePath | null {
+  if (!readable(raw) || raw.startsWith('//')) return null
+  const [path, rawQuery] = split(raw)
+  const kept = rawQuery.split('&').filter((parameter) => {
+    return parameter !== '' && counts(nameOf(spellQuery(parameter)), query)
+  })
+  const whole = kept.length === 0 ? path : `${path}?${kept.join('&')}`
+  return whole.length <= PATH_LIMIT_CHARS ? (whole as PagePath) : null
+}
+
 /** Without the `*`. */
 export function normalisePrefix(raw: string): string | null {
   if (!readable(raw)) return null

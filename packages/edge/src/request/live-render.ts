@@ -1,6 +1,6 @@
 import type { JobOutcome } from '@prepaint/contract/outcome/job.ts'
 import { type PassReason, reasonOf } from '@prepaint/contract/outcome/verdict.ts'
-import type { PageId } from '@prepaint/contract/page/page-id.ts'
+import type { AskedPage } from '@prepaint/contract/page/page-id.ts'
 import { requestIdOf } from '@prepaint/runtime/http/request-id.ts'
 import type { Log } from '@prepaint/runtime/log.ts'
 import { ShareByAccount } from '@prepaint/runtime/share-by-account.ts'
@@ -44,7 +44,7 @@ export class LiveRenders {
    */
   async render(
     domain: EdgeDomain,
-    page: PageId,
+    page: AskedPage,
     res: EdgeResponse,
     rendered: RenderedFor = FOR_ALL,
   ): Promise<Served | PassReason> {
@@ -69,7 +69,7 @@ export class LiveRenders {
   #begin(
     key: string,
     domain: EdgeDomain,
-    page: PageId,
+    page: AskedPage,
     { crawler, otherEffects }: RenderedFor,
     requestId: string,
   ): Attempt {
@@ -95,7 +95,7 @@ export class LiveRenders {
 
   async #run(
     domain: EdgeDomain,
-    page: PageId,
+    page: AskedPage,
     crawler: string | null,
     requestId: string,
     signal: AbortSignal,

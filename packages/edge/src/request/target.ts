@@ -1,7 +1,7 @@
 import { isPhoneAgent } from '@prepaint/contract/crawlers/known-crawlers.ts'
 import type { Lifetimes } from '@prepaint/contract/page/freshness.ts'
-import { type PageId, pageId } from '@prepaint/contract/page/page-id.ts'
-import { isAsset, normalisePath } from '@prepaint/contract/page/path.ts'
+import { type AskedPage, type PageId, pageId } from '@prepaint/contract/page/page-id.ts'
+import { isAsset, normalisePath, spellingOf } from '@prepaint/contract/page/path.ts'
 import { barePath, type CompiledRedirect, keyFileOf } from '@prepaint/contract/site-files/redirects.ts'
 import { RecentMap } from '@prepaint/runtime/recent-map.ts'
 import { lifetimesOf, USUAL_CATEGORY } from '@prepaint/runtime/rule-book.ts'
@@ -25,7 +25,7 @@ export type PageTarget = {
   /** `xml` is an asset of XML or text, unless the site names it as a sitemap. */
   kind: 'page' | 'sitemap' | 'xml'
   own: OwnAnswer | null
-  page: PageId
+  page: AskedPage
   lifetimes: Lifetimes
   /** Is false if a rule has the action `no-store`: the page is rendered for each crawler. */
   isKept: boolean
@@ -101,7 +101,7 @@ function targetOf(domain: EdgeDomain, url: string, category: string, isPhone: bo
   const page: PageTarget = {
     kind: 'page',
     own,
-    page: id,
+    page: asked(id, url, domain),
     lifetimes,
     isKept: rule?.action !== 'no-store',
     effect,
@@ -112,6 +112,11 @@ function targetOf(domain: EdgeDomain, url: string, category: string, isPhone: bo
   if (SITEMAP.test(name)) return { ...page, kind: 'sitemap' }
   if (XML.test(name)) return { ...page, kind: 'xml' }
   return isAsset(name) ? { kind: 'asset', own } : page
+}
+
+function asked(page: PageId, url: string, { query }: EdgeDomain): AskedPage {
+  const spelling = spellingOf(url, query)
+  return spelling === null || spelling === page.path ? page : { ...page, spelling }
 }
 
 const OWN_SITEMAP = /^\/sitemap(?:-([1-9]\d{0,4}))?\.xml$/

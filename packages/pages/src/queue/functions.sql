@@ -392,3 +392,10 @@ language sql volatile as $$
     left join job j on j.id = for_job
    where d.id = for_domain
 $$;
+
+-- How the last crawler spelt a page's address. A function, for a snapshot of its own: a claim that began before the
+-- crawler asked may get its job.
+create or replace function spelling_of(of_domain integer, of_path text) returns text
+language sql volatile as $$
+  select spelling from page_spelling where domain_id = of_domain and path = of_path
+$$;

@@ -125,3 +125,12 @@ create table render_outcome_day (
   renders   integer not null,
   primary key (domain_id, day, outcome)
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02);
+
+-- How the last crawler spelt a page's address, where that is not the stored path. The origin is asked so.
+create table page_spelling (
+  domain_id integer not null references domain on delete cascade,
+  path      text collate "C" not null,
+  spelling  text not null,
+  asked_at  timestamptz not null default now(),
+  primary key (domain_id, path)
+);

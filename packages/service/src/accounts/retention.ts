@@ -30,8 +30,20 @@ export async function removeOldCounts(
     [2 * WEBHOOK_WINDOW_MS],
     options,
   )
-  return months + windows
+  const spellings = await deleteInSteps(
+    pool,
+    `with old as materialized (
+       select domain_id, path from page_spelling where asked_at < now() - make_interval(days => $2)
+        limit $1 for update skip locked)
+     delete from page_spelling s using old where s.domain_id = old.domain_id and s.path = old.path`,
+    [SPELLINGS_KEPT_DAYS],
+    options,
+  )
+  return months + windows + spellings
 }
+
+/** Since the last crawler asked; the stored page goes earlier, or is asked for in the order of its path. */
+const SPELLINGS_KEPT_DAYS = 90
 
 /** Equals the retention of hourly traffic. */
 export const ENDED_SECRETS_KEPT_DAYS = 90

@@ -2,7 +2,7 @@ import { utcMonth } from '@prepaint/contract/dates.ts'
 import { AppError } from '@prepaint/contract/errors.ts'
 import type { AccountId, DomainId, DomainName, JobId, PagePath } from '@prepaint/contract/ids.ts'
 import { PRIORITIES, type Priority } from '@prepaint/contract/outcome/job.ts'
-import { type PageId, type PageVariant, pageId } from '@prepaint/contract/page/page-id.ts'
+import { type AskedPage, type PageId, type PageVariant, pageId } from '@prepaint/contract/page/page-id.ts'
 import type { QueryRule } from '@prepaint/contract/page/path.ts'
 import { type DomainSettings, readDomainSettings } from '@prepaint/contract/settings/domain-settings.ts'
 import type { PlanCatalogue } from '@prepaint/contract/settings/plans.ts'
@@ -10,6 +10,7 @@ import { type ChosenRule, RuleBook, USUAL_CATEGORY } from '@prepaint/runtime/rul
 import type pg from 'pg'
 import { readStatement } from '../statement.ts'
 import { countedWaitMs, LIVE_BOUND } from './enqueue.ts'
+import { rememberSpelling } from './spelling.ts'
 
 export type ClaimedJob = {
   id: JobId
@@ -21,6 +22,8 @@ export type ClaimedJob = {
   /** Capture by then, for the crawler that waits; milliseconds since the Unix epoch. null: no hurry. */
   captureByMs: number | null
   page: PageId
+  /** How the last crawler spelt the path. */
+  spelling: PagePath
   account: AccountId
   customDomain: DomainName
   originUrl: string
@@ -97,6 +100,7 @@ type ClaimedRow = {
   is_compared: boolean
   sealed_headers: Buffer | null
   request_id: string | null
+  spelling: PagePath | null
 }
 
 /**
@@ -167,6 +171,7 @@ function claimedJob(row: ClaimedRow, node: string, captureByMs: number | null): 
     faults: row.faults,
     priority: PRIORITIES[row.priority] ?? 'warm',
     page: pageId(row.domain_id, row.path, variant),
+    spelling: row.spelling ?? row.path,
     isCompared: row.is_compared,
     account: row.account_id,
     customDomain: row.custom_domain,
@@ -195,7 +200,7 @@ function jobRule(
   return new RuleBook(readDomainSettings({ rules }).rules).chosen(path, crawler ?? USUAL_CATEGORY, variant)
 }
 
-type Miss = { page: PageId; requestId: string; crawler?: string | null }
+type Miss = { page: AskedPage; requestId: string; crawler?: string | null }
 
 type ClaimedLive = { job: JobId | 'over-quota'; claimed: ClaimedJob[] }
 
@@ -213,6 +218,7 @@ export function createClaimLive(
     Object.fromEntries(Object.entries(deps.plans).map(([name, plan]) => [name, plan.monthly_render_limit])),
   )
   return async ({ page, requestId, crawler = null }, { slots, backgroundSlots, occupied }, nowMs) => {
+    await rememberSpelling(deps.pool, page)
     const miss = [
       page.domain,
       page.path,

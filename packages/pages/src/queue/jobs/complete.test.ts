@@ -162,7 +162,12 @@ describe('a redirect to another spelling of the page', () => {
   async function play(path: string, ends: RenderOutcome[], query: QueryRule = 'keep') {
     const asked: string[] = []
     const found = await renderSpelling(
-      { customDomain: 'shop.example' as DomainName, page: pageId(1 as DomainId, path as PagePath), query },
+      {
+        customDomain: 'shop.example' as DomainName,
+        page: pageId(1 as DomainId, path as PagePath),
+        query,
+        spelling: path as PagePath,
+      },
       async (spelling) => {
         asked.push(spelling)
         return ends[Math.min(asked.length, ends.length) - 1]!

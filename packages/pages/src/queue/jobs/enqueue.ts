@@ -1,7 +1,7 @@
 import { AppError } from '@prepaint/contract/errors.ts'
 import type { DomainId, JobId, PagePath } from '@prepaint/contract/ids.ts'
 import { type Priority, priorityNumber } from '@prepaint/contract/outcome/job.ts'
-import type { PageId, PageVariant } from '@prepaint/contract/page/page-id.ts'
+import type { AskedPage, PageId, PageVariant } from '@prepaint/contract/page/page-id.ts'
 import type { PlanCatalogue } from '@prepaint/contract/settings/plans.ts'
 import { errorCode } from '@prepaint/postgres/connection.ts'
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
@@ -9,6 +9,7 @@ import type { Clock } from '@prepaint/runtime/clock.ts'
 import { overQuota, readQuota } from '../../quota.ts'
 import { readDevices } from '../../store/device-pages.ts'
 import { deletePages } from '../../store/purge.ts'
+import { rememberSpelling } from './spelling.ts'
 
 /** Of the whole fleet. Crawlers would not wait for a longer queue. */
 export const LIVE_BOUND = 10_000
@@ -69,7 +70,7 @@ export async function refreshPages(
 
 /** `crawler`: its kind, where rules tell crawlers apart. Throws as `enqueueLive` does. */
 export type EnqueueLive = (
-  page: PageId,
+  page: AskedPage,
   requestId: string,
   crawler?: string | null,
 ) => Promise<JobId | 'over-quota'>
@@ -85,6 +86,7 @@ export function createEnqueueLive(deps: {
   return async (page, requestId, crawler) => {
     const quota = await readQuota(deps.db, deps.plans, page.domain, deps.clock.nowMs())
     if (quota !== null && overQuota(quota)) return 'over-quota'
+    await rememberSpelling(deps.pool, page)
     return enqueueLive(deps.pool, page, requestId, deps.liveWaitMs, crawler)
   }
 }

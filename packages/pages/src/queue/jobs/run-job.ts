@@ -88,7 +88,7 @@ async function renderJob(
     )
   const renderTried: RenderTried = async ({ path, variant }, rule) => {
     const beganMs = clock.nowMs()
-    const address = { ...job, page: pageId(job.page.domain, path) }
+    const address = { ...job, page: pageId(job.page.domain, path), spelling: path }
     const outcome = await renderSpelling(address, (spelling) => renderOne(spelling, rule, variant))
     return { outcome, ms: clock.nowMs() - beganMs, requests: record?.requests.made ?? 0 }
   }
@@ -165,7 +165,7 @@ async function renderWithLimit(
 
 export const SPELLINGS_LIMIT = 3
 
-type PageAddress = Pick<ClaimedJob, 'customDomain' | 'page' | 'query'>
+type PageAddress = Pick<ClaimedJob, 'customDomain' | 'page' | 'query' | 'spelling'>
 
 /**
  * Follows redirects to another spelling of the same stored path. All spellings share one entry: a crawler would
@@ -175,7 +175,7 @@ export async function renderSpelling(
   address: PageAddress,
   render: (path: PagePath) => Promise<RenderOutcome>,
 ): Promise<Found> {
-  let { path } = address.page
+  let path = address.spelling
   for (let spelling = 1; ; spelling++) {
     const outcome = await render(path)
     const next = outcome.kind === 'redirect' ? sameSpelling(address, outcome.location) : null

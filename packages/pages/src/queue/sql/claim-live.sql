@@ -15,7 +15,7 @@ with quota as (
 select asked.*, claimed.*, details.visitor, details.query, details.origin_cache_control,
        coalesce(details.is_probe, false) as is_probe, details.queued_ms, details.wait_left_ms,
        details.rules, details.crawler, details.tried, details.variant, coalesce(details.is_compared, false) as is_compared,
-       details.sealed_headers, details.request_id
+       details.sealed_headers, details.request_id, spelling_of(claimed.domain_id, claimed.path) as spelling
   from asked
   left join lateral (
     -- `offset 0` keeps the planner from inlining this: without a job the function is not called.
