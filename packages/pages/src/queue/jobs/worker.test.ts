@@ -33,6 +33,22 @@ describe('a worker', () => {
       assert.deepEqual(await ask(await queue.domain(), HOME, priority), DONE)
   })
 
+  it('finds what was queued while the queue was empty, although its notification was lost', async (t) => {
+    const worker = await start(t, { pollMs: 20, reapMs: 40 })
+    const domain = await queue.domain()
+    await ask(domain)
+    for (let n = 2; n <= 4; n++) {
+      // No function queues it, so that nothing is notified.
+      await queue.pool.query(
+        `insert into job (domain_id, account_id, path, priority, state, turn)
+         select id, account_id, '/unheard' || $2::text, 0, 'queued', 1 from domain where id = $1`,
+        [domain, n],
+      )
+      await worker.began(n)
+      await until('it has ended', async () => (await open(domain)) === 0)
+    }
+  })
+
   // Proves decided "Live renders before background work"
   it('keeps a slot for live, and never runs more than its slots', async (t) => {
     const worker = await start(t, { slots: 3, domainCap: 10, domainBackgroundCap: 10 }, 'held')

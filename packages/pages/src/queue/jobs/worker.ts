@@ -192,9 +192,8 @@ class QueueWorker implements Worker {
     const { rows } = await this.#deps.pool.query<{ queued: boolean; running: boolean }>(QUEUE_STATE)
     const { queued, running } = rows[0]!
     if (running) await reap()
-    const isNew = queued && !this.#mayBeQueued
     this.#mayBeQueued = queued || running
-    if (isNew && !this.#isClosing) this.#wakeForCrawlers()
+    if (queued) this.#wakeForCrawlers()
   }
 
   #wakeForCrawlers(): void {
