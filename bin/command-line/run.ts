@@ -71,9 +71,10 @@ function commandNamed(words: readonly string[]): { name: string; rest: readonly 
 
 function failure(error: unknown, json: boolean): Result {
   const exitCode = error instanceof UsageError ? 2 : 1
-  const body = error instanceof AppError ? publicError(error).body : { error: errorText(error) }
-  if (!json) process.stderr.write(`prepaint: ${body.error}\n`)
-  return { json: body, text: '', exitCode }
+  // The API also says where a problem is; commands promise the text alone.
+  const text = error instanceof AppError ? publicError(error).body.error : errorText(error)
+  if (!json) process.stderr.write(`prepaint: ${text}\n`)
+  return { json: { error: text }, text: '', exitCode }
 }
 
 function errorText(error: unknown): string {
