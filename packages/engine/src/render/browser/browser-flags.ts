@@ -14,10 +14,16 @@ export function browserFlags(options: {
   ]
   if (!sandbox) flags.push('--no-sandbox')
   if (spkiHash !== null) flags.push(`--ignore-certificate-errors-spki-list=${spkiHash}`)
+  // in-page/images.js reports images as loaded instead. `data:` images still load.
+  const settings = drawsPages ? MOUSE : `${MOUSE},loadsImagesAutomatically=false`
+  flags.push(`--blink-settings=${settings}`)
   if (!drawsPages) flags.push(...WITHOUT_PICTURE)
   flags.push(...FIXED, 'about:blank')
   return flags
 }
+
+/** A mouse, which a machine without one lacks: fine pointer 4, hover 2. Emulated phones have their own. */
+const MOUSE = 'primaryPointerType=4,availablePointerTypes=4,primaryHoverType=2,availableHoverTypes=2'
 
 const WITHOUT_PICTURE = [
   // Draws frames only on request, which saves a third of a page's processor time. Headless shell only.
