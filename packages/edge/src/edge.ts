@@ -14,11 +14,11 @@ import type { VerifyCrawler } from './crawlers/verify-crawler.ts'
 import { OriginShare } from './origin/origin-share.ts'
 import { createPass, type PassOptions } from './origin/pass.ts'
 import { WebSockets } from './origin/upgrade.ts'
-import { createPageCache } from './page/page-cache.ts'
+import { PageCache } from './page/page-cache.ts'
 import { PageForms } from './page/page-forms.ts'
 import { pageMessage, sendPlainPage } from './page/plain-page.ts'
 import { prepareServed } from './page/prepared-page.ts'
-import { createSitemaps } from './page/send-sitemap.ts'
+import { Sitemaps } from './page/send-sitemap.ts'
 import { Domains } from './request/domain.ts'
 import { EdgeHandler, type Entrance, type HandlerParts } from './request/handler.ts'
 import { createHandshakeHandler } from './request/handshake.ts'
@@ -114,7 +114,7 @@ export function createEdge(backend: EdgeBackend, parts: EdgeParts, options: Edge
       webSockets.disconnectAll()
     },
     integrations,
-    pagesInMemory: () => ({ pages: pages.entries(), bytes: pages.bytes() }),
+    pagesInMemory: () => ({ pages: pages.entries, bytes: pages.bytes }),
   }
 }
 
@@ -168,7 +168,7 @@ function createHandlerParts(
   { memoryBytes, liveWaitMs }: EdgeOptions,
   clients: ClientLimits,
 ): HandlerParts {
-  const pages = createPageCache({
+  const pages = new PageCache({
     limitBytes: memoryBytes,
     read: (page) => backend.readPage(page),
     prepare: prepareServed,
@@ -180,13 +180,7 @@ function createHandlerParts(
     domains: new Domains(backend),
     targets: new Targets(),
     pages,
-    sitemaps: createSitemaps({
-      get: { origins, userAgent: 'Prepaint' },
-      clock,
-      log,
-      store: backend.sitemaps,
-      ownRobots: ({ files }) => files.robots.text ?? '',
-    }),
+    sitemaps: new Sitemaps(backend.sitemaps, { origins, userAgent: 'Prepaint' }, clock, log),
     ownAnswers: new OwnAnswers(backend, clock, log),
     liveRenders: new LiveRenders(backend, pages, log, { liveWaitMs }),
     forms: new PageForms(backend, pages, log),

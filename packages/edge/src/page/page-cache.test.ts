@@ -5,7 +5,7 @@ import { type Aged, freshnessOf } from '@prepaint/contract/page/freshness.ts'
 import { pageId } from '@prepaint/contract/page/page-id.ts'
 import type { StoredEntry, StoredPage } from '@prepaint/contract/page/stored.ts'
 import { parseInvalidation } from '@prepaint/runtime/invalidation.ts'
-import { createPageCache } from './page-cache.ts'
+import { PageCache } from './page-cache.ts'
 
 // PostgreSQL is played here: only so can an answer be held back between two notifications.
 const newDatabase = () => ({
@@ -19,7 +19,7 @@ beforeEach(() => {
 })
 
 function startCache(limitBytes = 1_000_000) {
-  return createPageCache<{ kind: 'page' | 'redirect'; renderedAtMs: number; bytes: number; etag: string }>({
+  return new PageCache<{ kind: 'page' | 'redirect'; renderedAtMs: number; bytes: number; etag: string }>({
     limitBytes,
     connected: () => database.connected,
     prepare: ({ renderedAtMs, ...entry }) =>
@@ -104,7 +104,7 @@ describe('what was stored a moment ago', () => {
     const admit = cache.admission(key('/a'))
     notify(cache, { domain: 1, path: '/a', stored: 1_001 })
     assert.equal(admit(fresh('/a'))?.etag, 'new')
-    assert.equal(cache.entries(), 0)
+    assert.equal(cache.entries, 0)
   })
 
   it('is not admitted where notifications were lost, before it or since', () => {
@@ -144,24 +144,24 @@ describe('memory', () => {
     for (let page = 0; page < 100; page++) {
       store(`/${page}`, `${page}`, 1, 500)
       await cache.find(key(`/${page}`))
-      assert(cache.bytes() <= 10_000)
+      assert(cache.bytes <= 10_000)
     }
     assert(!(cache.find(key('/99')) instanceof Promise))
     assert(cache.find(key('/0')) instanceof Promise)
     store('/giant', 'giant', 1, 5_000)
     await cache.find(key('/giant'))
     assert(cache.find(key('/giant')) instanceof Promise)
-    assert(cache.entries() > 5)
+    assert(cache.entries > 5)
   })
 
   it('weighs an entry again that has grown', async () => {
     const cache = startCache()
     store('/a', 'one')
     const entry = (await cache.find(key('/a')))!
-    const before = cache.bytes()
+    const before = cache.bytes
     entry.bytes += 1_000
     cache.grown(key('/a'), entry)
-    assert.equal(cache.bytes(), before + 1_000)
+    assert.equal(cache.bytes, before + 1_000)
   })
 })
 

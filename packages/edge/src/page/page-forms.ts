@@ -21,7 +21,7 @@ export class PageForms {
     this.#log = log
   }
 
-  /** The form that can be given: HTML where the page has no other, or it takes too long. Never rejects. */
+  /** Returns the form that can be given: HTML where the page has no other, or if it takes too long. Never rejects. */
   async find(domain: EdgeDomain, id: PageId, page: ServedPage, asked: Form): Promise<Form | 'own-markdown'> {
     const known = formIn(page, asked)
     if (known !== undefined || asked === 'html') return known ?? 'html'

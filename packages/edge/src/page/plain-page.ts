@@ -29,7 +29,8 @@ export function statusOf(page: PlainPage): number {
   return PAGES[page][0]
 }
 
-/** Headers (flat) and body of our own page, never cacheable. `reference`: finds the log line. */
+/** Returns the headers, as names and values by turns, and the body of our own page, which is never cacheable. People see
+ * `reference`, which finds the log line. */
 export function plainPage(
   page: PlainPage,
   verdict: string,
@@ -70,7 +71,7 @@ export function sendPlainPage(
   res.end(res.req.method === 'HEAD' ? undefined : body)
 }
 
-/** A text that the owner decided. Without `body`: not modified. */
+/** Sends a text that the owner decided, or without `body` that it is not modified. */
 export function sendText(
   req: EdgeRequest,
   res: EdgeResponse,
@@ -79,20 +80,17 @@ export function sendText(
   const { status, verdict, headers, body } = answer
   // An unread body would be parsed as the next request.
   if (!req.complete && req.method !== 'GET' && req.method !== 'HEAD') res.shouldKeepAlive = false
-  const type = [
-    'Content-Type',
-    'text/plain; charset=utf-8',
-    'Content-Length',
-    `${Buffer.byteLength(body ?? '')}`,
-  ]
-  res.writeHead(status, [
-    ...[...headers, ...(body === undefined ? [] : type), 'X-Content-Type-Options', 'nosniff'],
-    ...['X-Prepaint', verdict, 'X-Request-Id', requestIdOf(req)],
-  ])
+  const sent = [...headers]
+  if (body !== undefined) {
+    sent.push('Content-Type', 'text/plain; charset=utf-8', 'Content-Length', `${Buffer.byteLength(body)}`)
+  }
+  sent.push('X-Content-Type-Options', 'nosniff', 'X-Prepaint', verdict, 'X-Request-Id', requestIdOf(req))
+  res.writeHead(status, sent)
   res.end(req.method === 'HEAD' ? undefined : body)
   return verdict
 }
 
+/** Returns the page as a whole HTTP/1.1 response that ends the connection. Write it as Latin-1. */
 export function pageMessage(page: PlainPage, verdict: string): string {
   const { headers, body } = plainPage(page, verdict)
   return messageHead(statusOf(page), PAGES[page][1], [...headers, 'Connection', 'close']) + body
@@ -103,7 +101,7 @@ export function messageHead(status: number, reason: string, headers: readonly st
   return `HTTP/1.1 ${status} ${reason}\r\n${headerLines(headers)}\r\n`
 }
 
-/** Header lines with line breaks. Joined into one flat string, because a rope of pieces takes more memory. */
+/** Returns header lines with line breaks, in one flat string, because a rope of pieces takes more memory. */
 export function headerLines(headers: readonly string[]): string {
   const lines: string[] = []
   for (let at = 0; at < headers.length; at += 2) lines.push(`${headers[at]}: ${headers[at + 1]}\r\n`)

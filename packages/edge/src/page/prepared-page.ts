@@ -16,24 +16,24 @@ const HTML_LIMIT_BYTES = 64 * 1024 * 1024
 
 export type Representation = {
   body: Buffer
-  /** Strong: one per form, variant and encoding (RFC 9110, section 8.8.3). */
+  /** Is strong: there is one per form, variant and encoding (RFC 9110, section 8.8.3). */
   etag: string
-  /** Headers that vary per response follow, see `send-page.ts`. */
+  /** The headers of a 200. Those that vary per response follow, see `send-page.ts`. */
   whole: SameHeaders
-  /** Without content headers, for 304. */
+  /** The headers of a 304, which has no content headers. */
   notModified: SameHeaders
 }
 
 export type SameHeaders = {
   readonly headers: readonly string[]
-  /** As HTTP/1.1 lines, created on first use. */
+  /** The headers as HTTP/1.1 lines, created on first use. */
   readonly lines: string
 }
 
 /** One form of a page. */
 export type Encodings = {
   readonly ready: Partial<Record<Encoding, Representation>>
-  /** Created on first use; concurrent calls share the promise. */
+  /** Creates the encoding on first use; concurrent calls share the promise. */
   make(encoding: Encoding): Promise<Representation>
 }
 
@@ -43,16 +43,16 @@ export type ServedPage = Pick<
 > & {
   bytes: number
   changedAtMs: number
-  /** Whole seconds, as in `Last-Modified`. */
+  /** In whole seconds, as in `Last-Modified`. */
   lastModifiedMs: number
-  /** Names what a rule did to its render; empty: nothing. */
+  /** Names what a rule did to its render, and is empty if none did anything. */
   effect: string
-  /** False: given once, not stored. */
+  /** Is false for a page that is given once and not stored. */
   isStored: boolean
   usage: Usage | null
   /** The site has Markdown of its own for this page. */
   ownMarkdown: boolean
-  /** Absent: not known yet; null: there is none. */
+  /** A form is absent if it is not known yet, and null if the page has none. */
   readonly forms: { html: Encodings } & Partial<Record<DerivedForm, Encodings | null>>
   addForm(form: DerivedForm, stored: StoredForm | null, publicUrl: string): void
   html(): Promise<string>
@@ -69,9 +69,11 @@ export function prepareServed(entry: StoredEntry): Served {
   return entry.kind === 'redirect' ? prepareRedirect(entry) : preparePage(entry)
 }
 
-/** For a page that declares a temporary error: only for the requests that wait for it. */
+/** Prepares a page that declares a temporary error. Only the requests that wait for it get it. */
 export function prepareUnstored(page: StoredPage): Served {
-  return Object.assign(preparePage(page), { isStored: false })
+  const served = preparePage(page)
+  served.isStored = false
+  return served
 }
 
 function prepareRedirect(entry: StoredRedirect): ServedRedirect {
@@ -83,11 +85,9 @@ function preparePage(page: StoredPage): ServedPage {
   const lastModifiedMs = Math.floor(changedAtMs / 1_000) * 1_000
   const { others, usage } = originUsage(servableHeaders(page.headers))
   const stored = others.map(oneOfMany)
-  const described = [
-    ...['Cache-Control', CACHE_CONTROL],
-    ...['Last-Modified', oneOfMany(new Date(lastModifiedMs).toUTCString())],
-    ...['X-Prepaint-Variant', page.variant],
-  ]
+  const lastModified = oneOfMany(new Date(lastModifiedMs).toUTCString())
+  const described = ['Cache-Control', CACHE_CONTROL, 'Last-Modified', lastModified]
+  described.push('X-Prepaint-Variant', page.variant)
   const grow = (bytes: number) => {
     served.bytes += bytes
   }
@@ -140,10 +140,8 @@ function prepareForm(
       notModified: new WrittenOnce([...described, 'ETag', named]),
     }
   }
-  const ready: Encodings['ready'] = {
-    br: represent('br', bodyBr),
-    ...(bodyHtml !== undefined && { identity: represent('identity', bodyHtml) }),
-  }
+  const ready: Encodings['ready'] = { br: represent('br', bodyBr) }
+  if (bodyHtml !== undefined) ready.identity = represent('identity', bodyHtml)
   const making: Partial<Record<Encoding, Promise<Representation>>> = {}
   const make = async (encoding: Encoding) => {
     const body = await encode(bodyBr, ready.identity?.body, encoding)
@@ -160,7 +158,7 @@ function prepareForm(
   }
 }
 
-/** The page's kept headers, as they are for this form. `stored` begins with the type of the page. */
+/** Returns the page's kept headers, as they are for this form. `stored` begins with the type of the page. */
 function formHeaders(
   form: DerivedForm,
   { facts }: StoredForm,
@@ -174,13 +172,19 @@ function formHeaders(
   const canonical = named.find((url) => url && VALUE.test(url)) ?? publicUrl
   const others = links.filter(({ rels, text }) => !rels.includes('canonical') && VALUE.test(text))
   const isSet = (name: string) => /^(?:x-content-type-options|link)$/i.test(name)
-  return [
-    ...['Content-Type', 'text/markdown; charset=utf-8', 'X-Content-Type-Options', 'nosniff'],
-    ...['X-Markdown-Tokens', `${Math.ceil(facts.chars / 4)}`, 'Link', `<${canonical}>; rel="canonical"`],
-    ...kept.flatMap((name, at) => (at % 2 === 1 || isSet(name) ? [] : [name, kept[at + 1]!])),
-    ...others.flatMap(({ text }) => ['Link', text]),
-    ...(facts.robots !== null && VALUE.test(facts.robots) ? ['X-Robots-Tag', facts.robots] : []),
-  ]
+  const headers = ['Content-Type', 'text/markdown; charset=utf-8', 'X-Content-Type-Options', 'nosniff']
+  headers.push(
+    'X-Markdown-Tokens',
+    `${Math.ceil(facts.chars / 4)}`,
+    'Link',
+    `<${canonical}>; rel="canonical"`,
+  )
+  for (let at = 0; at < kept.length; at += 2) {
+    if (!isSet(kept[at]!)) headers.push(kept[at]!, kept[at + 1]!)
+  }
+  for (const { text } of others) headers.push('Link', text)
+  if (facts.robots !== null && VALUE.test(facts.robots)) headers.push('X-Robots-Tag', facts.robots)
+  return headers
 }
 
 class WrittenOnce implements SameHeaders {
@@ -213,7 +217,7 @@ async function encode(bodyBr: Buffer, known: Buffer | undefined, encoding: Encod
   return Buffer.from(new Uint8Array(encoding === 'gzip' ? await gzip(html, { level: 6 }) : html).buffer)
 }
 
-/** A location that is valid in a header: drops and encodes what browsers would. */
+/** Makes the location valid in a header: drops and encodes what browsers would. */
 function writable(location: string): string {
   return location
     .replace(/[\t\r\n]/g, '')
@@ -221,7 +225,7 @@ function writable(location: string): string {
     .replace(/[^\x21-\x7e]/gu, (character) => encodeURIComponent(character))
 }
 
-// About the origin's response and connection; the edge sets its own.
+// These are about the origin's response and connection; the edge sets its own.
 const NOT_STORED = new Set([
   'age',
   'accept-ranges',

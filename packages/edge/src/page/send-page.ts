@@ -16,7 +16,7 @@ import {
 } from './prepared-page.ts'
 import { type Usage, usageHeaders } from './usage-headers.ts'
 
-/** `rule`: with a status that the owner's rule sets. */
+/** `rule` is a page with a status that the owner's rule sets. */
 export type ServedVerdict = 'hit' | 'stale' | 'rendered' | 'rule'
 
 const encodingChooser = new EncodingChooser()
@@ -28,14 +28,18 @@ export function stampOf(entry: Served, lifetimes: Lifetimes, nowMs: number, verd
   return { verdict, ageMs, ttlMs: freshUntil(entry, lifetimes) - nowMs }
 }
 
-/** What is served: a form of a page, at its public URL. */
+/** A form of a page, at its public URL. */
 export type Given = { page: ServedPage; form: Form; path: string }
 
-/** The form that the page has: HTML where it has no other, `own-markdown` where the site has. undefined: not known yet. */
+/**
+ * Returns the form that the page has: HTML where it has no other, `own-markdown` where the site has Markdown. Returns
+ * undefined if that is not known yet.
+ */
 export function formIn(page: ServedPage, asked: Form): Form | 'own-markdown' | undefined {
   if (asked === 'markdown' && page.ownMarkdown) return 'own-markdown'
   const encodings = page.forms[asked]
-  return encodings === undefined ? undefined : encodings === null ? 'html' : asked
+  if (encodings === undefined) return undefined
+  return encodings === null ? 'html' : asked
 }
 
 function encodingsOf({ page, form }: Given): Encodings {
@@ -52,7 +56,7 @@ function encodingFor({ headers }: RequestHead): Encoding {
   return encodingChooser.choose(typeof accepted === 'string' ? accepted : undefined)
 }
 
-/** Synchronous if the encoding is ready. Ranges are optional (RFC 9110, section 14.2) and not served. */
+/** Sends a page, at once if the encoding is ready. Ranges are optional (RFC 9110, section 14.2) and not served. */
 export function servePage(
   req: EdgeRequest,
   res: EdgeResponse,
@@ -77,7 +81,7 @@ export function sendPageAnswer(res: EdgeResponse, { status, same, own, body }: P
 
 export type PageAnswer = { status: number; same: SameHeaders; own: string[]; body: Buffer | null }
 
-/** `usage` null: as the origin says. */
+/** A `usage` of null leaves the headers of the origin as they are. */
 export type AnswerSettings = Pick<EdgeDomain, 'name' | 'markdown'> & { usage: Usage | null }
 
 export function pageAnswer(
@@ -111,12 +115,11 @@ export function serveRedirect(
   stamp: Stamp,
   domain: AnswerSettings,
 ): void {
-  res.writeHead(redirect.status, [
-    ...['Location', location, 'Content-Length', '0', 'Cache-Control', CACHE_CONTROL, 'Vary', varyOf(domain)],
-    ...['Last-Modified', new Date(redirect.renderedAtMs).toUTCString()],
-    ...['Age', age(stamp), 'Cache-Status', cacheStatus(stamp), 'X-Prepaint', stamp.verdict],
-    ...['X-Prepaint-Variant', redirect.variant, 'X-Request-Id', requestIdOf(res.req)],
-  ])
+  const headers = ['Location', location, 'Content-Length', '0', 'Cache-Control', CACHE_CONTROL]
+  headers.push('Vary', varyOf(domain), 'Last-Modified', new Date(redirect.renderedAtMs).toUTCString())
+  headers.push('Age', age(stamp), 'Cache-Status', cacheStatus(stamp), 'X-Prepaint', stamp.verdict)
+  headers.push('X-Prepaint-Variant', redirect.variant, 'X-Request-Id', requestIdOf(res.req))
+  res.writeHead(redirect.status, headers)
   res.end()
 }
 
@@ -130,7 +133,10 @@ function cacheStatus({ verdict, ttlMs }: Stamp, isStored = true): string {
   return `Prepaint; hit; ttl=${Math.floor(ttlMs / 1_000)}`
 }
 
-/** RFC 9110, section 13. `etag` is that of the chosen encoding; `lastModifiedMs` is in whole seconds; null: dates do not count. */
+/**
+ * Returns whether the client has this version (RFC 9110, section 13). `etag` is that of the chosen encoding.
+ * `lastModifiedMs` is in whole seconds; if it is null, dates do not count.
+ */
 export function isNotModified(
   headers: IncomingHttpHeaders,
   etag: string,
@@ -147,7 +153,7 @@ export function isNotModified(
   return lastModifiedMs <= httpDateMs(since)
 }
 
-/** NaN unless the date is in GMT: `Date.parse` alone reads `2031` and asctime dates as local time. */
+/** Returns NaN unless the date is in GMT: `Date.parse` alone reads `2031` and asctime dates as local time. */
 function httpDateMs(text: string): number {
   return /^\w+, .* GMT$/.test(text) ? Date.parse(text) : Number.NaN
 }

@@ -7,7 +7,7 @@ export type Usage = { values: readonly (readonly string[])[]; headers: readonly 
 const FIELDS = VOCABULARIES.map(({ field }) => field)
 const NONE: readonly string[] = []
 
-/** null: nothing is said. */
+/** Returns null if nothing is said. */
 function usageOf(values: Usage['values']): Usage | null {
   const headers = FIELDS.flatMap((field, at) => {
     const value = values[at]!.join(', ')
@@ -25,7 +25,8 @@ export function originUsage(flat: readonly string[]): { others: string[]; usage:
   const others: string[] = []
   const said: string[][] = FIELDS.map(() => [])
   for (let at = 0; at < flat.length; at += 2) {
-    const [name, value] = [flat[at]!, flat[at + 1]!]
+    const name = flat[at]!
+    const value = flat[at + 1]!
     const values = said[FIELDS.findIndex((field) => field.toLowerCase() === name.toLowerCase())]
     if (values === undefined) others.push(name, value)
     else values.push(value)
@@ -33,7 +34,7 @@ export function originUsage(flat: readonly string[]): { others: string[]; usage:
   return { others, usage: usageOf(said) }
 }
 
-/** One field each. The owner's members replace the origin's of the same name. */
+/** Returns one header for each field. The owner's members replace the origin's of the same name. */
 export function usageHeaders(own: Usage | null, origin: Usage | null): readonly string[] {
   if (own === null || origin === null) return (own ?? origin)?.headers ?? NONE
   const nameOf = (member: string) => member.split('=', 1)[0]!.trim().toLowerCase()

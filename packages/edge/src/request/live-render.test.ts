@@ -7,7 +7,7 @@ import { pageId } from '@prepaint/contract/page/page-id.ts'
 import { silentLog } from '@prepaint/runtime/log.ts'
 import { MemoryBackend, type RenderLive, servedDomain } from '../../../../test/support/memory-backend.ts'
 import type { LiveEnd, LiveRendered } from '../backend.ts'
-import { createPageCache } from '../page/page-cache.ts'
+import { PageCache } from '../page/page-cache.ts'
 import { prepareServed } from '../page/prepared-page.ts'
 import { edgeDomain } from './domain.ts'
 import { LiveRenders, WAITING_LIMIT } from './live-render.ts'
@@ -35,7 +35,7 @@ function start({ render = forEver, liveWaitMs = 60_000 }: { render?: RenderLive;
     asked.push(request.page.path)
     return render(request, signal)
   })
-  const pages = createPageCache({
+  const pages = new PageCache({
     limitBytes: 0,
     read: async () => null,
     prepare: prepareServed,

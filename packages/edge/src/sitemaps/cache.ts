@@ -15,45 +15,45 @@ import type { SitemapStore } from '../backend.ts'
 
 export type CachedSite = Site & { account: number }
 
-export type SitemapCacheDeps = {
-  get: GetOptions
-  clock: Clock
-  log: Log
-  store: SitemapStore
-}
-
+/** A fetch that takes longer fails. */
 const TOTAL_MS = 60_000
 /** The sitemap protocol's limits. */
 const LIMIT_BYTES = 50 * 1024 * 1024
 const ENTRIES_LIMIT = 50_000
 const BATCH = 1_000
 
-/** Concurrent fetches per node, at most half for one account. Each needs a few megabytes. */
+/** A node has this many concurrent fetches, at most half for one account. Each needs a few megabytes. */
 export const FETCHING_LIMIT = 8
 
-/** Longest delay of a purge notification. Sitemaps stored within it are deleted, at worst needlessly. */
+/** A purge notification comes within this time. Sitemaps stored within it are deleted, at worst needlessly. */
 const HEARD_OF_WITHIN_MS = 10_000
 
-/** `isPurged`: a purge came after it began. Waiting requests get the result, which is not kept. */
+/** `isPurged` says that a purge came after it began. Waiting requests get the result, which is not kept. */
 type Fetch = { page: PageId; isPurged: boolean; undo: (() => void) | null }
 
 /** Fetches, rewrites and stores sitemaps. A fetch that began before a purge leaves nothing stored. */
 export class SitemapCache {
-  readonly #deps: SitemapCacheDeps
+  readonly #store: SitemapStore
+  readonly #get: GetOptions
+  readonly #clock: Clock
+  readonly #log: Log
   readonly #places = new ShareByAccount(FETCHING_LIMIT)
   readonly #fetching = new Map<string, { fetch: Fetch; sitemap: Promise<StoredSitemap | null> }>()
-  /** In progress, or stored so recently that a purge may still arrive. */
+  /** Fetches that are in progress, or stored so recently that a purge may still arrive. */
   readonly #fetches = new Set<Fetch>()
   readonly held: Held = {
     invalidate: (what) => this.#purge(({ domain }) => isPurgeOf(what, domain)),
     lost: () => this.#purge(() => true),
   }
 
-  constructor(deps: SitemapCacheDeps) {
-    this.#deps = deps
+  constructor(store: SitemapStore, get: GetOptions, clock: Clock, log: Log) {
+    this.#store = store
+    this.#get = get
+    this.#clock = clock
+    this.#log = log
   }
 
-  /** Concurrent requests share a fetch. null: no sitemap at the origin, or a limit is reached. */
+  /** Returns null if the origin has no sitemap there, or if a limit is reached. Concurrent requests share a fetch. */
   load(site: CachedSite, page: PageId): Promise<StoredSitemap | null> {
     const before = this.#fetching.get(page.key)
     // Requests after a purge need a new fetch.
@@ -71,36 +71,38 @@ export class SitemapCache {
   }
 
   async #fetchAndStore(site: CachedSite, fetch: Fetch): Promise<StoredSitemap | null> {
-    const { clock, log, store } = this.#deps
     const { page } = fetch
     try {
-      const fetched = await fetchSitemap(this.#deps, site, page.path)
+      const fetched = await fetchSitemap(this.#store, this.#get, site, page.path)
       const etag = createHash('sha256').update(fetched.bodyGzip).digest('base64url').slice(0, 22)
-      const sitemap = { ...fetched, etag, fetchedAtMs: clock.nowMs() }
+      const sitemap = { ...fetched, etag, fetchedAtMs: this.#clock.nowMs() }
       if (fetch.isPurged) this.#fetches.delete(fetch)
       else {
-        await store.store(page, sitemap)
-        this.#stored(fetch, sitemap.fetchedAtMs, site)
+        await this.#store.store(page, sitemap)
+        this.#watchForPurge(fetch, sitemap.fetchedAtMs, site)
       }
       return sitemap
     } catch (error) {
       this.#fetches.delete(fetch)
       // No valid sitemap: the request is passed to the origin.
-      log.debug({ err: error, domain: site.name, path: page.path }, 'no sitemap to keep')
+      this.#log.debug({ err: error, domain: site.name, path: page.path }, 'no sitemap to keep')
       return null
     }
   }
 
-  #stored(fetch: Fetch, fetchedAtMs: number, { name }: CachedSite): void {
-    const { store, log } = this.#deps
+  /** Deletes the stored sitemap if a purge came while it was stored, or comes now. */
+  #watchForPurge(fetch: Fetch, fetchedAtMs: number, { name }: CachedSite): void {
     const undo = () => {
       this.#fetches.delete(fetch)
-      store.drop(fetch.page, fetchedAtMs).catch((error: Error) => {
+      this.#store.drop(fetch.page, fetchedAtMs).catch((error: Error) => {
         const sitemap = { domain: name, path: fetch.page.path }
-        log.warn({ err: error, ...sitemap }, 'a sitemap from before a purge could not be deleted')
+        this.#log.warn({ err: error, ...sitemap }, 'a sitemap from before a purge could not be deleted')
       })
     }
-    if (fetch.isPurged) return void undo()
+    if (fetch.isPurged) {
+      undo()
+      return
+    }
     fetch.undo = undo
     setTimeout(() => this.#fetches.delete(fetch), HEARD_OF_WITHIN_MS).unref()
   }
@@ -121,12 +123,15 @@ function isPurgeOf(what: Invalidation, domain: DomainId): boolean {
   return what.kind !== 'page' || what.purged
 }
 
+type FetchedSitemap = Omit<StoredSitemap, 'etag' | 'fetchedAtMs'>
+
 /** Rewrites the sitemap while reading, and records its pages. Rejects without a sitemap within the limits. */
 async function fetchSitemap(
-  { get, store }: SitemapCacheDeps,
+  store: SitemapStore,
+  get: GetOptions,
   site: CachedSite,
   path: PagePath,
-): Promise<Omit<StoredSitemap, 'etag' | 'fetchedAtMs'>> {
+): Promise<FetchedSitemap> {
   const signal = AbortSignal.timeout(TOTAL_MS)
   const opened = await openSitemap(get, site, path, signal, LIMIT_BYTES)
   const paths = new Set<PagePath>()
@@ -153,7 +158,7 @@ async function fetchSitemap(
     await pipeline(rewritten, zlib.createGzip({ level: 6 }), collect, { signal })
   } finally {
     opened.close()
-    // Also of a sitemap that breaks off: what came before is whole.
+    // The pages of a sitemap that breaks off count too: what came before is whole.
     if (scanner.root !== null && scanner.root !== 'sitemapindex') {
       const pages = [...paths]
       for (let at = 0; at < pages.length; at += BATCH) {

@@ -1,4 +1,5 @@
 import type { DomainId, PagePath } from '@prepaint/contract/ids.ts'
+import type { FilesOf } from '@prepaint/contract/site-files/robots-text.ts'
 import type { Site } from '@prepaint/contract/site-files/site.ts'
 import type { GetOptions } from '@prepaint/outbound'
 import { fetchRobots, readRobots } from '@prepaint/outbound/sitemaps'
@@ -7,71 +8,79 @@ import type { Log } from '@prepaint/runtime/log.ts'
 import { LRUCache } from 'lru-cache'
 import type { SitemapStore } from '../backend.ts'
 
-export type SitemapNamesDeps<Domain extends Site> = {
-  get: GetOptions
-  clock: Clock
-  log: Log
-  store: SitemapStore
-  /** The owner's text, beside the origin's. */
-  ownRobots(domain: Domain): string
-}
+/** `files` has the owner's text of robots.txt, beside the origin's. */
+type NamedSite = Site & FilesOf
 
-type Names<Domain> = { site: Domain; paths: Set<string>; readAtMs: number }
+type Names = { site: NamedSite; paths: Set<string>; readAtMs: number }
 
 const REREAD_MS = 3_600_000
 const ROBOTS_WAIT_MS = 2_000
-/** Per domain: the protocol's limit of an index. */
+/** The protocol's limit of an index, here for a domain. Further names are not known. */
 const NAMES_LIMIT = 50_000
+/** Domains whose names are remembered. */
+const DOMAINS_LIMIT = 2_000
 
 /** Knows sitemaps that robots.txt or stored indexes name. Asked only on cache misses, so hits never wait for it. */
-export function createSitemapNames<Domain extends Site>(deps: SitemapNamesDeps<Domain>) {
-  const { get, clock, log, store, ownRobots } = deps
-  const known = new LRUCache<DomainId, Names<Domain>>({ max: 2_000 })
-  const reading = new Map<DomainId, Promise<Names<Domain>>>()
+export class SitemapNames {
+  readonly #store: SitemapStore
+  readonly #get: GetOptions
+  readonly #clock: Clock
+  readonly #log: Log
+  readonly #known = new LRUCache<DomainId, Names>({ max: DOMAINS_LIMIT })
+  readonly #reading = new Map<DomainId, Promise<Names>>()
 
-  function isNamed(site: Domain, path: PagePath): boolean | Promise<boolean> {
-    const names = known.get(site.id)
+  constructor(store: SitemapStore, get: GetOptions, clock: Clock, log: Log) {
+    this.#store = store
+    this.#get = get
+    this.#clock = clock
+    this.#log = log
+  }
+
+  /** Never rejects. */
+  isNamed(site: NamedSite, path: PagePath): boolean | Promise<boolean> {
+    const names = this.#known.get(site.id)
+    // Changed settings create a new domain object.
     const isCurrent = names !== undefined && names.site === site
-    if (isCurrent && clock.nowMs() - names.readAtMs < REREAD_MS) return names.paths.has(path)
-    return read(site).then(({ paths }) => paths.has(path))
+    if (isCurrent && this.#clock.nowMs() - names.readAtMs < REREAD_MS) return names.paths.has(path)
+    return this.#join(site).then(({ paths }) => paths.has(path))
   }
 
-  function isKnownAsNamed(site: Site, path: PagePath): boolean {
-    return known.get(site.id)?.paths.has(path) === true
+  isKnownAsNamed(site: Site, path: PagePath): boolean {
+    return this.#known.get(site.id)?.paths.has(path) === true
   }
 
-  function learn(site: Site, paths: readonly string[]): void {
-    const names = known.get(site.id)
-    for (const path of paths) if (names !== undefined && names.paths.size < NAMES_LIMIT) names.paths.add(path)
+  /** Adds the names in an index that was just fetched. */
+  learn(site: Site, paths: readonly string[]): void {
+    const names = this.#known.get(site.id)
+    if (names === undefined) return
+    for (const path of paths) if (names.paths.size < NAMES_LIMIT) names.paths.add(path)
   }
 
-  function read(site: Domain): Promise<Names<Domain>> {
-    const open = reading.get(site.id)
+  #join(site: NamedSite): Promise<Names> {
+    const open = this.#reading.get(site.id)
     if (open !== undefined) return open
-    const names = readAll(site).finally(() => reading.delete(site.id))
-    reading.set(site.id, names)
+    const names = this.#read(site).finally(() => this.#reading.delete(site.id))
+    this.#reading.set(site.id, names)
     return names
   }
 
-  async function readAll(site: Domain): Promise<Names<Domain>> {
+  async #read(site: NamedSite): Promise<Names> {
     const failed = (error: Error): string[] => {
-      log.debug({ err: error, domain: site.name }, 'names of sitemaps could not be read')
+      this.#log.debug({ err: error, domain: site.name }, 'names of sitemaps could not be read')
       return []
     }
     const namedIn = (text: string): readonly string[] => readRobots(text, site).sitemaps
-    const robots = fetchRobots(get, site, AbortSignal.timeout(ROBOTS_WAIT_MS))
+    const robots = fetchRobots(this.#get, site, AbortSignal.timeout(ROBOTS_WAIT_MS))
     const named = await Promise.all([
       robots.then(({ text }) => namedIn(text)).catch(failed),
-      namedIn(ownRobots(site)),
-      store.namedInIndexes(site.id).catch(failed),
+      namedIn(site.files.robots.text ?? ''),
+      this.#store.namedInIndexes(site.id).catch(failed),
     ])
     const paths = new Set(named.flat())
     // `/` is a page, whatever robots.txt says.
     paths.delete('/')
-    const names = { site, paths, readAtMs: clock.nowMs() }
-    known.set(site.id, names)
+    const names = { site, paths, readAtMs: this.#clock.nowMs() }
+    this.#known.set(site.id, names)
     return names
   }
-
-  return { isNamed, isKnownAsNamed, learn }
 }
