@@ -1,6 +1,6 @@
-import { createCrawlerRanges } from '@prepaint/edge/crawlers/crawler-ranges.ts'
-import { createReverseDns } from '@prepaint/edge/crawlers/reverse-dns.ts'
-import { createVerifyCrawler } from '@prepaint/edge/crawlers/verify-crawler.ts'
+import { CrawlerRanges } from '@prepaint/edge/crawlers/crawler-ranges.ts'
+import { checkReverseDns } from '@prepaint/edge/crawlers/reverse-dns.ts'
+import { CrawlerVerifier } from '@prepaint/edge/crawlers/verify-crawler.ts'
 import { createEdge, type Edge } from '@prepaint/edge/edge.ts'
 import { createAccessLog } from '@prepaint/edge/request/report.ts'
 import { renewTicketKeys } from '@prepaint/edge/server/servers.ts'
@@ -58,9 +58,9 @@ export function wireEdge(deps: {
   const redirectUses = createRedirectUses({ db: pool, log })
   const { verify, rangesDir } = config.crawlers
   const fetchText = createFetchText(origins)
-  const ranges = createCrawlerRanges({ dir: verify ? rangesDir : null, fetchText, log })
+  const ranges = new CrawlerRanges(verify ? rangesDir : null, fetchText, log)
   void ranges.refresh()
-  const reverseDns = createReverseDns()
+  const crawlers = new CrawlerVerifier(clock, (owner) => ranges.rangesOf(owner), checkReverseDns)
   let answeredAtOnce = 0
   const get = { origins, userAgent: 'Prepaint' }
   const robots = new RobotsFiles({ db, pool, get, openHeaders: deps.openHeaders, clock, log })
@@ -96,7 +96,7 @@ export function wireEdge(deps: {
       clock,
       log,
       origins,
-      verifyCrawler: verify ? createVerifyCrawler({ clock, rangesOf: ranges.rangesOf, reverseDns }) : null,
+      verifyCrawler: verify ? (...asked) => crawlers.verify(...asked) : null,
       tls: certificates?.tls ?? null,
       findChallenge: certificates?.findChallenge ?? null,
     },

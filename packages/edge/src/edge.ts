@@ -9,7 +9,7 @@ import { RequestIds } from '@prepaint/runtime/http/request-id.ts'
 import { invalidateOn } from '@prepaint/runtime/invalidation.ts'
 import type { Log } from '@prepaint/runtime/log.ts'
 import type { EdgeBackend } from './backend.ts'
-import { createCrawlerTest } from './crawlers/crawler-test.ts'
+import { CrawlerTest } from './crawlers/crawler-test.ts'
 import type { VerifyCrawler } from './crawlers/verify-crawler.ts'
 import { OriginShare } from './origin/origin-share.ts'
 import { createPass, type PassOptions } from './origin/pass.ts'
@@ -149,8 +149,9 @@ function createEntrance(
   readClient: ReadClient,
   passOptions: PassOptions,
 ): Entrance {
+  const crawlerTest = new CrawlerTest()
   return {
-    categoryOf: createCrawlerTest(),
+    categoryOf: (userAgent, own) => crawlerTest.categoryOf(userAgent, own),
     isInsecure: (req, domain) => domain.httpsUntilMs > clock.nowMs() && readClient(req).scheme === 'http',
     async isForged(req, domain) {
       const userAgent = req.headers['user-agent'] ?? ''

@@ -8,17 +8,17 @@ export class NotAnAddressList extends Error {
   override name = 'NotAnAddressList'
 }
 
-/** Per list; the longest known one has 200 KB. */
+/** A longer list is refused. The longest known one has 200 KB. */
 export const LIST_LIMIT_BYTES = 1024 * 1024
 export const RANGES_LIMIT = 20_000
-/** Wider ranges are mistakes that would verify everyone. */
+/** Wider ranges are mistakes that would verify every client. */
 const WIDEST = { 4: 8, 6: 19 } as const
 
 const RANGE_KEYS = ['ipv4Prefix', 'ipv6Prefix', 'ip_prefix', 'ipv6_prefix', 'ip_address', 'cidr']
 
 /**
  * Reads JSON of Google, Bing, OpenAI, Amazon, Ahrefs and others (`{"prefixes": [{"ipv4Prefix": "192.0.2.0/24"}]}`),
- * or text with one range per line (`#`: comment). Throws NotAnAddressList with the reason.
+ * or text with one range per line, with comments behind `#`. Throws NotAnAddressList with the reason.
  */
 export function parseAddressList(given: string): AddressList {
   if (Buffer.byteLength(given) > LIST_LIMIT_BYTES) throw new NotAnAddressList('longer than 1 MiB')
@@ -42,6 +42,7 @@ const KIND = { 4: 'ipv4', 6: 'ipv6' } as const
 /** `::ffff:192.0.2.0/120` is `192.0.2.0/24`. */
 const MAPPED_BITS = 96
 
+/** Adds a range to the list of its family. Throws NotAnAddressList if it is none, or too wide. */
 function add(lists: Record<4 | 6, BlockList>, range: string): void {
   const [, written = '', prefix] = /^([0-9a-f.:]+)(?:\/(\d{1,3}))?$/i.exec(range) ?? []
   if (isIP(written) === 0) {
@@ -51,7 +52,8 @@ function add(lists: Record<4 | 6, BlockList>, range: string): void {
   const given = prefix === undefined ? most : Number(prefix)
   if (given > most) throw new NotAnAddressList(`"${range}" has more than ${most} bits`)
   const isMapped = most === 128 && given >= MAPPED_BITS && isIP(plain(written)) === 4
-  const [address, bits] = isMapped ? [plain(written), given - MAPPED_BITS] : [written, given]
+  const address = isMapped ? plain(written) : written
+  const bits = isMapped ? given - MAPPED_BITS : given
   const family = isIP(address) === 4 ? 4 : 6
   if (bits < WIDEST[family]) throw new NotAnAddressList(`"${range}" is too wide: /${WIDEST[family]} at most`)
   lists[family].addSubnet(address, bits, KIND[family])

@@ -3,12 +3,12 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, describe, it, type TestContext } from 'node:test'
-import { createAddressGuard, createFetchText } from '@prepaint/outbound'
+import { createAddressGuard, createFetchText, type FetchText } from '@prepaint/outbound'
 import { createClient } from '@prepaint/outbound/client'
 import { silentLog } from '@prepaint/runtime/log.ts'
 import { until } from '../../../../test/support/condition.ts'
 import { startTestSite } from '../../../../test/support/site.ts'
-import { createCrawlerRanges, RangesError } from './crawler-ranges.ts'
+import { CrawlerRanges, RangesError } from './crawler-ranges.ts'
 
 /** Publishes lists. */
 const site = await startTestSite()
@@ -17,17 +17,21 @@ const google = (prefix: string) => JSON.stringify({ prefixes: [{ ipv4Prefix: pre
 const sources = (of: Record<string, string[]>) => ({ 'sources.json': JSON.stringify(of) })
 const GPTBOT = sources({ gptbot: [`${site.origin}/`] })
 
-type Options = Partial<Parameters<typeof createCrawlerRanges>[0]>
-/** `files`: in the directory. */
+type Options = { dir?: string | null; fetchText?: FetchText; retryAfterMs?: number }
+/** Reads ranges from a directory with these files, or from `dir`. */
 async function ranges(t: TestContext, files: Record<string, string>, options: Options = {}) {
-  const dir = await mkdtemp(path.join(tmpdir(), 'prepaint-ranges-'))
-  t.after(() => rm(dir, { recursive: true }))
-  for (const [name, text] of Object.entries(files)) await writeFile(path.join(dir, name), text)
-  const fetchText = createFetchText(site.options.origins)
-  const made = createCrawlerRanges({ dir, fetchText, log: silentLog(), ...options })
+  const written = await mkdtemp(path.join(tmpdir(), 'prepaint-ranges-'))
+  t.after(() => rm(written, { recursive: true }))
+  for (const [name, text] of Object.entries(files)) await writeFile(path.join(written, name), text)
+  const { dir = written, fetchText = createFetchText(site.options.origins), retryAfterMs } = options
+  const made = new CrawlerRanges(dir, fetchText, silentLog(), { retryAfterMs })
   t.after(() => made.close())
   const has = (owner: string, address: string) => made.rangesOf(owner)?.has(address)
-  return { ...made, has }
+  return {
+    rangesOf: (owner: string) => made.rangesOf(owner),
+    refresh: () => made.refresh(),
+    has,
+  }
 }
 
 describe('ranges of crawlers', () => {

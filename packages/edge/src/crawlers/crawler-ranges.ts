@@ -6,23 +6,9 @@ import type { Log } from '@prepaint/runtime/log.ts'
 import { z } from 'zod'
 import { type AddressList, LIST_LIMIT_BYTES, NotAnAddressList, parseAddressList } from './address-list.ts'
 
-type CrawlerRanges = {
-  /** null: no ranges known for this owner. */
-  rangesOf(owner: string): AddressList | null
-  /** Fetches all lists. Never rejects: lists that fail keep their ranges. */
-  refresh(): Promise<void>
-  close(): void
-}
+type CrawlerRangesOptions = { refreshEveryMs?: number; retryAfterMs?: number }
 
-type CrawlerRangesOptions = {
-  dir: string | null
-  fetchText: FetchText
-  log: Log
-  refreshEveryMs?: number
-  retryAfterMs?: number
-}
-
-/** Invalid directory: stops the startup. */
+/** The directory is invalid, which stops the startup. */
 export class RangesError extends Error {
   override name = 'RangesError'
   constructor(problem: string, options?: ErrorOptions) {
@@ -40,42 +26,42 @@ const sourcesSchema = z.record(z.string(), z.array(z.url({ protocol: /^https?$/ 
 
 /**
  * Reads `<owner>.json`, `<owner>.txt` or `<owner>.2.json`, and fetches the URLs in `sources.json` daily. An owner's
- * lists are merged; with one missing, its ranges are unknown. Throws RangesError if the directory is unreadable or
- * invalid.
+ * lists are merged; with one missing, its ranges are unknown.
  */
-export function createCrawlerRanges(options: CrawlerRangesOptions): CrawlerRanges {
-  const { dir, fetchText, log, refreshEveryMs = DAY_MS, retryAfterMs = RETRY_MS } = options
-  const files = dir === null ? new Map<string, AddressList[]>() : readLists(dir)
-  const sources = dir === null ? {} : readSources(path.join(dir, SOURCES))
-  const fetched = new Map<string, AddressList>()
-  let closed = false
-  let retry: NodeJS.Timeout | undefined
+export class CrawlerRanges {
+  readonly #fetchText: FetchText
+  readonly #log: Log
+  readonly #retryAfterMs: number
+  readonly #files: ReadonlyMap<string, AddressList[]>
+  readonly #sources: Readonly<Record<string, string[]>>
+  readonly #fetched = new Map<string, AddressList>()
+  readonly #timer: NodeJS.Timeout
+  #retry: NodeJS.Timeout | undefined
+  #isClosed = false
 
-  const refresh = () => fetchAll(new Set(Object.values(sources).flat()))
-
-  async function fetchAll(urls: ReadonlySet<string>): Promise<void> {
-    clearTimeout(retry)
-    if (closed) return
-    const missed = new Set<string>()
-    for (const url of urls) {
-      try {
-        fetched.set(url, parseAddressList(await fetchText(url, LIST_LIMIT_BYTES)))
-      } catch (error) {
-        missed.add(url)
-        log.warn(
-          { err: error, url },
-          'the address ranges of a crawler could not be fetched; the last ones stay in use',
-        )
-      }
-    }
-    if (missed.size > 0 && !closed) retry = setTimeout(() => void fetchAll(missed), retryAfterMs).unref()
+  /** Throws RangesError if the directory is unreadable or invalid. Without a directory (null) there are no ranges. */
+  constructor(dir: string | null, fetchText: FetchText, log: Log, options: CrawlerRangesOptions = {}) {
+    const { refreshEveryMs = DAY_MS, retryAfterMs = RETRY_MS } = options
+    this.#fetchText = fetchText
+    this.#log = log
+    this.#retryAfterMs = retryAfterMs
+    this.#files = dir === null ? new Map() : readLists(dir)
+    this.#sources = dir === null ? {} : readSources(path.join(dir, SOURCES))
+    this.#timer = setInterval(() => void this.refresh(), refreshEveryMs).unref()
   }
 
-  function rangesOf(owner: string): AddressList | null {
-    const own = sources[owner] ?? []
+  /** Fetches all lists. Never rejects: lists that fail keep their ranges. */
+  refresh(): Promise<void> {
+    return this.#fetchAll(new Set(Object.values(this.#sources).flat()))
+  }
+
+  /** Returns null if no ranges are known for this owner. */
+  rangesOf(owner: string): AddressList | null {
+    const urls = this.#sources[owner] ?? []
     // A partial list would call genuine crawlers forged.
-    if (own.some((url) => !fetched.has(url))) return null
-    const lists = [...(files.get(owner) ?? []), ...own.map((url) => fetched.get(url)!)]
+    if (urls.some((url) => !this.#fetched.has(url))) return null
+    const lists = [...(this.#files.get(owner) ?? [])]
+    for (const url of urls) lists.push(this.#fetched.get(url)!)
     if (lists.length === 0) return null
     return {
       ranges: lists.reduce((sum, { ranges }) => sum + ranges, 0),
@@ -83,13 +69,30 @@ export function createCrawlerRanges(options: CrawlerRangesOptions): CrawlerRange
     }
   }
 
-  const timer = setInterval(() => void refresh(), refreshEveryMs).unref()
-  const close = () => {
-    closed = true
-    clearInterval(timer)
-    clearTimeout(retry)
+  close(): void {
+    this.#isClosed = true
+    clearInterval(this.#timer)
+    clearTimeout(this.#retry)
   }
-  return { rangesOf, refresh, close }
+
+  async #fetchAll(urls: ReadonlySet<string>): Promise<void> {
+    clearTimeout(this.#retry)
+    if (this.#isClosed) return
+    const missed = new Set<string>()
+    for (const url of urls) {
+      try {
+        this.#fetched.set(url, parseAddressList(await this.#fetchText(url, LIST_LIMIT_BYTES)))
+      } catch (error) {
+        missed.add(url)
+        this.#log.warn(
+          { err: error, url },
+          'the address ranges of a crawler could not be fetched; the last ones stay in use',
+        )
+      }
+    }
+    if (missed.size === 0 || this.#isClosed) return
+    this.#retry = setTimeout(() => void this.#fetchAll(missed), this.#retryAfterMs).unref()
+  }
 }
 
 function readLists(dir: string): Map<string, AddressList[]> {
@@ -100,7 +103,9 @@ function readLists(dir: string): Map<string, AddressList[]> {
     const owner = name.split('.', 1)[0]!
     checkOwner(owner, name)
     const list = readFile(path.join(dir, name), parseAddressList)
-    lists.set(owner, [...(lists.get(owner) ?? []), list])
+    const before = lists.get(owner)
+    if (before === undefined) lists.set(owner, [list])
+    else before.push(list)
   }
   return lists
 }

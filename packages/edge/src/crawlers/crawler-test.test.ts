@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { CRAWLER_AGENTS, PEOPLE_AGENTS, TOOL_AGENTS } from '../../../../test/support/user-agents.ts'
-import { createCrawlerTest, ownCrawlers } from './crawler-test.ts'
+import { CrawlerTest, type OwnCrawlers, ownCrawlers } from './crawler-test.ts'
 
-const categoryOf = createCrawlerTest()
+const crawlerTest = new CrawlerTest()
+const categoryOf = (userAgent: string | undefined, own?: OwnCrawlers | null) =>
+  crawlerTest.categoryOf(userAgent, own)
 
 // Proves decided "Crawler detection"
 it('user agents of crawlers, people and tools are told apart', () => {

@@ -3,47 +3,47 @@ import { isIP } from 'node:net'
 
 import ipaddr from 'ipaddr.js'
 
-/** `unknown`: the lookup failed. */
+/** A crawler is `unknown` if the lookup failed. */
 export type Standing = 'verified' | 'forged' | 'unknown'
 
 export type ReverseDns = (address: string, hosts: readonly string[]) => Promise<Standing>
 
 const QUERY_TIMEOUT_MS = 1_000
 const QUERY_TRIES = 2
-/** Names checked per address; crawlers have one. */
+/** Further names of an address are not checked; crawlers have one. */
 const NAMES_LIMIT = 5
 
-/** Definite answers. Other errors may be temporary. */
+/** These codes are definite answers. Other errors may be temporary. */
 const NONE = ['ENOTFOUND', 'ENODATA']
 
 /**
- * Forward-confirmed reverse DNS: the address has a name below `hosts`, which resolves back to it. Never rejects.
- * `servers`: `address` or `address:port`; default: the system's.
+ * Checks by forward-confirmed reverse DNS that the address has a name below one of `hosts`, which resolves back to it.
+ * Never rejects. `servers` are `address` or `address:port`, by default those of the system.
  */
-export function createReverseDns(servers?: readonly string[]): ReverseDns {
-  return async (address, hosts) => {
-    if (isIP(address) === 0) return 'unknown'
-    try {
-      // A new resolver uses the machine's current name servers.
-      const resolver = new Resolver({ timeout: QUERY_TIMEOUT_MS, tries: QUERY_TRIES })
-      if (servers !== undefined) resolver.setServers(servers)
-      const names = await resolver.resolvePtr(arpaName(address)).catch(noneOrThrow)
-      const own = names.slice(0, NAMES_LIMIT).filter((name) => isWithin(name, hosts))
-      for (const name of own) {
-        const addresses = await (isIP(address) === 6
-          ? resolver.resolve6(name)
-          : resolver.resolve4(name)
-        ).catch(noneOrThrow)
-        if (addresses.some((other) => same(other, address))) return 'verified'
-      }
-      return 'forged'
-    } catch {
-      return 'unknown'
+export async function checkReverseDns(
+  address: string,
+  hosts: readonly string[],
+  servers?: readonly string[],
+): Promise<Standing> {
+  if (isIP(address) === 0) return 'unknown'
+  try {
+    // A new resolver uses the machine's current name servers.
+    const resolver = new Resolver({ timeout: QUERY_TIMEOUT_MS, tries: QUERY_TRIES })
+    if (servers !== undefined) resolver.setServers(servers)
+    const names = await resolver.resolvePtr(arpaName(address)).catch(noneOrThrow)
+    const own = names.slice(0, NAMES_LIMIT).filter((name) => isWithin(name, hosts))
+    for (const name of own) {
+      const lookup = isIP(address) === 6 ? resolver.resolve6(name) : resolver.resolve4(name)
+      const addresses = await lookup.catch(noneOrThrow)
+      if (addresses.some((other) => isSameAddress(other, address))) return 'verified'
     }
+    return 'forged'
+  } catch {
+    return 'unknown'
   }
 }
 
-/** RFC 1035, section 3.5. Not `resolver.reverse`, which reports ENOTFOUND also for failing servers. */
+/** Spells the name of RFC 1035, section 3.5, in place of `resolver.reverse`, which reports ENOTFOUND also for failing servers. */
 function arpaName(address: string): string {
   const parsed = ipaddr.process(address)
   if (parsed instanceof ipaddr.IPv4) return `${parsed.octets.toReversed().join('.')}.in-addr.arpa`
@@ -51,7 +51,7 @@ function arpaName(address: string): string {
   return `${[...nibbles].reverse().join('.')}.ip6.arpa`
 }
 
-/** Rejects `\.`, a dot inside a label: `x\.googlebot.com` is directly below `com`. */
+/** Refuses `\.`, a dot inside a label: `x\.googlebot.com` is directly below `com`. */
 const PLAIN_NAME = /^[\w.-]+$/
 
 function isWithin(name: string, hosts: readonly string[]): boolean {
@@ -64,6 +64,6 @@ function noneOrThrow(error: NodeJS.ErrnoException): string[] {
   throw error
 }
 
-function same(one: string, other: string): boolean {
+function isSameAddress(one: string, other: string): boolean {
   return ipaddr.process(one).toString() === ipaddr.process(other).toString()
 }

@@ -5,29 +5,30 @@ import { describe, it, type TestContext } from 'node:test'
 import { GOOGLEBOT, GPTBOT } from '../../../../test/support/edge.ts'
 import { startNameServer, type Zone } from '../../../../test/support/name-server.ts'
 import { parseAddressList } from './address-list.ts'
-import { createReverseDns, type Standing } from './reverse-dns.ts'
-import { createVerifyCrawler, KEPT_MS, LOOKUPS_LIMIT } from './verify-crawler.ts'
+import { checkReverseDns, type Standing } from './reverse-dns.ts'
+import { CrawlerVerifier, KEPT_MS, LOOKUPS_LIMIT } from './verify-crawler.ts'
 
 const IN_RANGE = '192.0.2.7'
 const OUTSIDE = '203.0.113.7'
 
-/** `owners` publish ranges. */
+/** Makes a verifier for which `owners` publish ranges, and which finds `says` by DNS. */
 function verifier(owners: readonly string[], says: Standing | Promise<Standing> = 'forged') {
   let nowMs = 0
   const asked: string[] = []
   const list = parseAddressList('192.0.2.0/24')
-  const verifyFor = createVerifyCrawler({
-    clock: { nowMs: () => nowMs },
-    rangesOf: (owner) => (owners.includes(owner) ? list : null),
-    reverseDns: async (address) => {
+  const crawlers = new CrawlerVerifier(
+    { nowMs: () => nowMs },
+    (owner) => (owners.includes(owner) ? list : null),
+    async (address) => {
       asked.push(address)
       return says
     },
-  })
+  )
   const wait = (ms: number) => {
     nowMs += ms
   }
-  const verify = (userAgent: string, address: string, account = 1) => verifyFor(userAgent, address, account)
+  const verify = (userAgent: string, address: string, account = 1) =>
+    crawlers.verify(userAgent, address, account)
   return { verify, asked, wait }
 }
 
@@ -95,7 +96,7 @@ const ADDRESS = '203.0.113.1'
 
 async function standingOf(t: TestContext, zone: Zone, address = ADDRESS) {
   const { server } = await startNameServer(t, zone)
-  return createReverseDns([server])(address, HOSTS)
+  return checkReverseDns(address, HOSTS, [server])
 }
 
 describe('forward-confirmed reverse DNS', () => {
@@ -137,7 +138,9 @@ describe('forward-confirmed reverse DNS', () => {
     const silent = dgram.createSocket('udp4').bind(0, '127.0.0.1')
     await once(silent, 'listening')
     t.after(() => silent.close())
-    const asking = createReverseDns([`127.0.0.1:${silent.address().port}`])
-    for (const address of ['nonsense', ADDRESS]) assert.equal(await asking(address, HOSTS), 'unknown')
+    const servers = [`127.0.0.1:${silent.address().port}`]
+    for (const address of ['nonsense', ADDRESS]) {
+      assert.equal(await checkReverseDns(address, HOSTS, servers), 'unknown')
+    }
   })
 })

@@ -13,60 +13,67 @@ export type VerifyCrawler = (
   account: number,
 ) => Standing | Promise<Standing>
 
-type VerifyDeps = {
-  clock: Clock
-  /** An owner's published ranges; null: none here. */
-  rangesOf(owner: string): AddressList | null
-  reverseDns: ReverseDns
-}
+/** Finds the published ranges of a crawler's owner, or null if there are none here. */
+type RangesOf = (owner: string) => AddressList | null
 
 const HOUR_MS = 3_600_000
+/** A result is used again for this time. */
 export const KEPT_MS: Readonly<Record<Standing, number>> = {
   verified: 24 * HOUR_MS,
   forged: HOUR_MS,
   unknown: 60_000,
 }
 const REMEMBERED = 50_000
-/** Concurrent lookups of all accounts. Beyond its share, an account's crawlers are `unknown`. */
+/** Limits the concurrent lookups of all accounts. Beyond its share, an account's crawlers are `unknown`. */
 export const LOOKUPS_LIMIT = 64
-/** Longer lookups give `unknown`; their result is still cached. */
+/** A lookup that takes longer gives `unknown`; its result is still cached. */
 const WAIT_MS = 3_000
 
 /**
  * Checks published ranges, then forward-confirmed reverse DNS if the owner has names. With ranges only, other
- * addresses are forged. Without either: `unknown`. Not used for hits.
+ * addresses are forged. Without either, a crawler is `unknown`. Not used for hits.
  */
-export function createVerifyCrawler({ clock, rangesOf, reverseDns }: VerifyDeps): VerifyCrawler {
-  const known = new LRUCache<string, { standing: Standing; untilMs: number }>({ max: REMEMBERED })
-  const asking = new Map<string, Promise<Standing>>()
-  const lookups = new ShareByAccount(LOOKUPS_LIMIT)
+export class CrawlerVerifier {
+  readonly #clock: Clock
+  readonly #rangesOf: RangesOf
+  readonly #reverseDns: ReverseDns
+  readonly #known = new LRUCache<string, { standing: Standing; untilMs: number }>({ max: REMEMBERED })
+  readonly #asking = new Map<string, Promise<Standing>>()
+  readonly #lookups = new ShareByAccount(LOOKUPS_LIMIT)
 
-  return (userAgent, address, account) => {
+  constructor(clock: Clock, rangesOf: RangesOf, reverseDns: ReverseDns) {
+    this.#clock = clock
+    this.#rangesOf = rangesOf
+    this.#reverseDns = reverseDns
+  }
+
+  /** Returns a promise only if DNS must be asked. Never rejects. */
+  verify(userAgent: string, address: string, account: number): Standing | Promise<Standing> {
     const owner = claimedOwner(userAgent)
     if (owner === null || address === '') return 'unknown'
     const { hosts } = CRAWLER_OWNERS[owner]
-    const ranges = rangesOf(owner)
+    const ranges = this.#rangesOf(owner)
     if (ranges?.has(address) === true) return 'verified'
     if (hosts.length === 0) return ranges === null ? 'unknown' : 'forged'
 
     const key = `${owner} ${address}`
-    const found = known.get(key)
-    if (found !== undefined && clock.nowMs() < found.untilMs) return found.standing
-    const open = asking.get(key)
-    if (open !== undefined) return inTime(open)
-    const leave = lookups.enter(account)
-    if (leave === null) return 'unknown'
-    const asked = reverseDns(address, hosts).then((standing) => {
+    const found = this.#known.get(key)
+    if (found !== undefined && this.#clock.nowMs() < found.untilMs) return found.standing
+    const lookup = this.#asking.get(key) ?? this.#ask(key, address, hosts, account)
+    return lookup === null ? 'unknown' : within(WAIT_MS, lookup, 'unknown')
+  }
+
+  /** Returns null if the account has its share of lookups. */
+  #ask(key: string, address: string, hosts: readonly string[], account: number): Promise<Standing> | null {
+    const leave = this.#lookups.enter(account)
+    if (leave === null) return null
+    const lookup = this.#reverseDns(address, hosts).then((standing) => {
       leave()
-      asking.delete(key)
-      known.set(key, { standing, untilMs: clock.nowMs() + KEPT_MS[standing] })
+      this.#asking.delete(key)
+      this.#known.set(key, { standing, untilMs: this.#clock.nowMs() + KEPT_MS[standing] })
       return standing
     })
-    asking.set(key, asked)
-    return inTime(asked)
+    this.#asking.set(key, lookup)
+    return lookup
   }
-}
-
-function inTime(lookup: Promise<Standing>): Promise<Standing> {
-  return within(WAIT_MS, lookup, 'unknown')
 }

@@ -4,8 +4,8 @@ import { parsePageUrl } from '@prepaint/contract/page/path.ts'
 import { GOOGLEBOT, openEdge, request } from '../../../../test/support/edge.ts'
 import { serve } from '../../../../test/support/loopback.ts'
 import { startNameServer, type Zone } from '../../../../test/support/name-server.ts'
-import { createReverseDns } from '../crawlers/reverse-dns.ts'
-import { createVerifyCrawler, type VerifyCrawler } from '../crawlers/verify-crawler.ts'
+import { checkReverseDns } from '../crawlers/reverse-dns.ts'
+import { CrawlerVerifier, type VerifyCrawler } from '../crawlers/verify-crawler.ts'
 
 const HOUR = 3_600_000
 const CLIENT = '127.0.0.1'
@@ -19,11 +19,12 @@ beforeEach(() => edge.reset())
 /** Who asks is looked up in this zone from now on; nothing of before is known. */
 async function names(t: TestContext, zone: Zone) {
   const { server, asked } = await startNameServer(t, zone)
-  verify = createVerifyCrawler({
-    clock: { nowMs: edge.nowMs },
-    rangesOf: () => null,
-    reverseDns: createReverseDns([server]),
-  })
+  const crawlers = new CrawlerVerifier(
+    { nowMs: edge.nowMs },
+    () => null,
+    (address, hosts) => checkReverseDns(address, hosts, [server]),
+  )
+  verify = (...asked) => crawlers.verify(...asked)
   return asked
 }
 
