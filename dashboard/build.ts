@@ -21,6 +21,8 @@ await build({
   },
 })
 
+if (elsewhere !== undefined) addLicencesOfViewer(path.join(elsewhere, 'licences.json'))
+
 const sizes = new Map<string, number>()
 for (const entry of readdirSync(dist, { recursive: true, withFileTypes: true })) {
   if (!entry.isFile() || !/\.(html|js|css|svg)$/.test(entry.name)) continue
@@ -40,3 +42,13 @@ const kilobytes = (ending: string) =>
 process.stdout.write(
   `The dashboard is built: its first screen is ${kilobytes('.js')} KiB of script and ${kilobytes('.css')} KiB of style sheets (brotli).\n`,
 )
+
+/** The API reference is a bundle of others: its package names the licences of what is in it in a file of its own. */
+function addLicencesOfViewer(file: string): void {
+  const bundled = JSON.parse(readFileSync(file, 'utf8')) as { name: string; text?: string }[]
+  const viewer = bundled.find(({ name }) => name === 'swagger-ui-dist')
+  if (viewer === undefined) throw new Error('the viewer of the API reference is not in the build')
+  const parts = import.meta.resolve('swagger-ui-dist/swagger-ui-es-bundle.js.LICENSE.txt')
+  viewer.text = `${viewer.text ?? ''}\n\n${readFileSync(new URL(parts), 'utf8')}`
+  writeFileSync(file, JSON.stringify(bundled))
+}

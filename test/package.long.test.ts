@@ -22,7 +22,7 @@ const PACKED = [
   /^dist\/bin\/([\w-]+\/)*[\w-]+\.js(\.map)?$/,
   /^dist\/packages\/[a-z]+\/src\/([\w-]+\/)*[\w-]+\.js(\.map)?$/,
   /^dist\/packages\/[a-z]+\/src\/([\w-]+\/)*[\w-]+\.sql$/,
-  /^dist\/packages\/api\/src\/service\/docs-page\.css$/,
+  /^dist\/packages\/api\/src\/service\/static-page\.css$/,
   /^dist\/packages\/engine\/src\/render\/in-page\/[\w-]+\.js$/,
   /^dist\/packages\/(engine\/src\/gateway\/block-lists|engine\/src\/render\/visit\/consent|contract\/src\/page\/click-tracking)\.json$/,
   /^dist\/dashboard\/dist\/(assets\/)?[\w.-]+\.(html|js|css|svg)(\.br|\.gz)?$/,

@@ -121,7 +121,7 @@ export async function createApiServer(deps: ApiDeps): Promise<ApiApp> {
   links(app, deps) // /api/links/read, /api/links/use
   keys(app, deps) // /api/keys
   tokens(app, deps) // /api/domains/:domain/tokens, /api/tokens/:id
-  dashboard(app, deps) // /, its pages and files
+  dashboard(app, deps) // /, its pages and files, /docs
 
   operatorAccounts(app, deps) // /api/operator/accounts, /api/operator/invitations
   operatorNodes(app, deps) // /api/operator/nodes
@@ -129,7 +129,7 @@ export async function createApiServer(deps: ApiDeps): Promise<ApiApp> {
 
   // Without authentication.
   health(app, deps) // /healthz, /readyz, /metrics
-  docs(app) // /docs, /openapi.json
+  docs(app) // /openapi.json
   bot(app, deps) // /bot
 
   await app.ready()

@@ -1,7 +1,7 @@
 import { AppError } from '@prepaint/contract/errors.ts'
 import { readLink, unsubscribe } from '@prepaint/service/notifications/delivery/addresses.ts'
 import type { ApiApp, ApiDeps } from '../http/app.ts'
-import { escapeHtml, htmlPage, pageStyle } from '../service/docs-page.ts'
+import { escapeHtml, htmlPage, pageStyle } from '../service/static-page.ts'
 
 /** GET changes nothing, because mail programs open links; POST is RFC 8058's one click. */
 export function unsubscribePage(app: ApiApp, { pool, vault }: ApiDeps): void {

@@ -1,5 +1,5 @@
 import type { ApiApp } from '../http/app.ts'
-import { escapeHtml, htmlPage, pageStyle } from './docs-page.ts'
+import { escapeHtml, htmlPage, pageStyle } from './static-page.ts'
 
 /** The page linked in the User-Agent of renders. */
 export function bot(app: ApiApp, about: { version: string; contact: string | null }): void {

@@ -49,13 +49,16 @@ export const DASHBOARD_POLICY = [
   "frame-ancestors 'none'",
 ].join('; ')
 
+/** For the API reference: its viewer has icons in its style sheet. */
+export const API_REFERENCE_POLICY = DASHBOARD_POLICY.replace("img-src 'self'", "img-src 'self' data:")
+
 const NOT_BUILT = `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <title>The dashboard has not been built</title>
 <h1>The dashboard has not been built</h1>
 <p>Run <code>npm run build</code> in the checkout, then start it again. Everything else works meanwhile:
-<a href="/docs">the HTTP interface</a>, the command line, and the edge.</p>
+<a href="/openapi.json">the HTTP interface</a>, the command line, and the edge.</p>
 </html>
 `
 
@@ -64,28 +67,45 @@ export function dashboard(app: ApiApp, options: { dashboardDir?: string | undefi
   const built = readDashboard(options.dashboardDir ?? DASHBOARD_DIR)
 
   for (const file of built?.others ?? []) {
-    app.route({ ...OPEN, url: file.url, handler: (request, reply) => sendFile(request, reply, file) })
+    app.route({
+      ...OPEN,
+      url: file.url,
+      handler: (request, reply) => sendFile(request, reply, file, DASHBOARD_POLICY),
+    })
   }
   for (const url of DASHBOARD_PAGES) {
     app.route({
       ...OPEN,
       url,
       handler: (request, reply) => {
-        if (built !== null) return sendFile(request, reply, built.index)
+        if (built !== null) return sendFile(request, reply, built.index, DASHBOARD_POLICY)
         return reply.code(503).type('text/html; charset=utf-8').send(NOT_BUILT)
       },
     })
   }
+  app.route({
+    ...OPEN,
+    url: '/docs',
+    handler: (request, reply) => {
+      if (built === null) return reply.redirect('/openapi.json')
+      return sendFile(request, reply, built.apiReference, API_REFERENCE_POLICY)
+    },
+  })
   app.route({ ...OPEN, url: '/', handler: (_request, reply) => reply.redirect('/domains') })
 }
 
 const OPEN = { method: 'GET', config: { access: 'open' }, schema: { hide: true } } as const
 
-function sendFile(request: FastifyRequest, reply: FastifyReply, file: DashboardFile): FastifyReply {
+function sendFile(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  file: DashboardFile,
+  policy: string,
+): FastifyReply {
   const encoding = chooseEncoding(request.headers['accept-encoding'], [...file.forms.keys()])
   const { body, etag } = file.forms.get(encoding)!
   reply.headers({
-    'Content-Security-Policy': DASHBOARD_POLICY,
+    'Content-Security-Policy': policy,
     // Content of hashed names never changes; browsers revalidate the others.
     'Cache-Control': file.isHashed ? 'public, max-age=31536000, immutable' : 'no-cache',
     Vary: 'Accept-Encoding',
@@ -113,7 +133,7 @@ type DashboardFile = {
 /** `etag` is strong: each encoding has its own (RFC 9110, section 8.8.3). */
 type DashboardForm = { body: Buffer; etag: string }
 
-type Dashboard = { index: DashboardFile; others: readonly DashboardFile[] }
+type Dashboard = { index: DashboardFile; apiReference: DashboardFile; others: readonly DashboardFile[] }
 
 const TYPES: Record<string, string> = {
   '.html': 'text/html; charset=utf-8',
@@ -133,7 +153,9 @@ function readDashboard(dir: string): Dashboard | null {
     .map((file) => (path.extname(file) in COMPRESSED ? file.slice(0, -3) : file))
   const all = [...new Set(files)].map((file) => readDashboardFile(dir, file))
   const index = all.find(({ url }) => url === '/index.html')
-  return index === undefined ? null : { index, others: all.filter((file) => file !== index) }
+  const apiReference = all.find(({ url }) => url === '/api-reference.html')
+  if (index === undefined || apiReference === undefined) return null
+  return { index, apiReference, others: all.filter((file) => file !== index && file !== apiReference) }
 }
 
 function readDashboardFile(dir: string, file: string): DashboardFile {
