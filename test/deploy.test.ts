@@ -6,7 +6,7 @@ import { describe, it } from 'node:test'
 import type { Deployment } from 'kubernetes-types/apps/v1.js'
 import type { Container, PodSecurityContext, PodSpec } from 'kubernetes-types/core/v1.js'
 import { parse, parseAllDocuments } from 'yaml'
-import { settingDefaults } from '../bin/settings/config.ts'
+import { SETTINGS } from '../bin/settings/table.ts'
 
 const ROOT = path.resolve(import.meta.dirname, '..')
 const read = (file: string): string => readFileSync(path.join(ROOT, file), 'utf8')
@@ -59,7 +59,7 @@ describe('the Kubernetes manifests', () => {
     assert.deepEqual(roles.map(({ value }) => value).sort(), ['api', 'edge', 'render'])
     const literals = kustomization.configMapGenerator.flatMap((each) => each.literals)
     for (const name of [...literals.map((each) => each.split('=')[0]!), ...variables.map(({ name }) => name)])
-      assert.ok(settingDefaults().has(name), name)
+      assert.ok(Object.hasOwn(SETTINGS, name), name)
   })
 
   it('take secrets by reference, without privileges, with a read-only root and probes that the product answers', () => {
@@ -136,7 +136,7 @@ describe('the other ways to deploy', () => {
       }
     }
     const { environment, ports, security_opt } = services.prepaint
-    for (const name of Object.keys(environment)) assert.ok(settingDefaults().has(name), name)
+    for (const name of Object.keys(environment)) assert.ok(Object.hasOwn(SETTINGS, name), name)
     const exposed = /^EXPOSE (.+)$/m.exec(dockerfile)![1]!.split(' ')
     assert.deepEqual(ports.map((port) => port.split(':').at(-1)).sort(), exposed.sort())
     const profile = security_opt.find((each) => each.startsWith('seccomp='))!.slice('seccomp='.length)

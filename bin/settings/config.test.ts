@@ -3,17 +3,18 @@ import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import path from 'node:path'
 import { describe, it } from 'node:test'
+import { withTables } from '../../tools/configuration-doc.ts'
 import {
   BASE_BYTES,
   type Config,
+  ConfigError,
+  dataDirOf,
   defaultSlots,
   loadConfig,
-  parseEdgeTarget,
-  readDataDir,
   SLOT_BYTES,
-  settingDefaults,
 } from './config.ts'
-import { SettingsReader } from './settings.ts'
+import { edgeTarget } from './schemas.ts'
+import { SETTINGS, type Setting } from './table.ts'
 
 type Env = Record<string, string>
 
@@ -116,34 +117,71 @@ describe('malformed settings stop the start, and no secret is repeated', () => {
 
 it('a target is a host name, or addresses; nothing else', () => {
   const wrong = ['edge', 'a.example,b.example', '203.0.113.5,edge.example', '1.2.3', ',', 'a b.example']
-  assert.deepEqual(
-    wrong.map(parseEdgeTarget),
-    wrong.map(() => null),
-  )
+  for (const raw of wrong) assert.equal(edgeTarget().safeParse(raw).success, false, raw)
 })
 
 it('the data directory is in the working directory for a checkout, and where the system keeps data for an installed package', () => {
-  const read = (env: Env, installed: boolean, uid: number) =>
-    readDataDir(new SettingsReader(env), installed, uid)
   assert.equal(loadConfig({}).dataDir, path.resolve('.prepaint'))
-  assert.equal(read({ XDG_DATA_HOME: '/x' }, false, 1000), path.resolve('.prepaint'))
-  assert.equal(read({ XDG_DATA_HOME: '/x' }, true, 0), '/var/lib/prepaint')
-  assert.equal(read({ XDG_DATA_HOME: '/x' }, true, 1000), '/x/prepaint')
+  assert.equal(dataDirOf(null, '/x', false, 1000), path.resolve('.prepaint'))
+  assert.equal(dataDirOf(null, '/x', true, 0), '/var/lib/prepaint')
+  assert.equal(dataDirOf(null, '/x', true, 1000), '/x/prepaint')
   const home = path.join(homedir(), '.local/share/prepaint')
-  for (const env of [{}, { XDG_DATA_HOME: 'relative' }] as Env[]) assert.equal(read(env, true, 1000), home)
+  for (const share of [null, 'relative']) assert.equal(dataDirOf(null, share, true, 1000), home)
   for (const installed of [true, false]) {
-    assert.equal(read({ PREPAINT_DATA_DIR: 'mine' }, installed, 0), path.resolve('mine'))
+    assert.equal(dataDirOf('mine', '/x', installed, 0), path.resolve('mine'))
   }
 })
 
-it('docs/configuration.md has every setting once, with its default', () => {
+it('every malformed value is reported at once, in the order of the table', () => {
+  const env = {
+    PREPAINT_ROLES: 'edge,cook',
+    PREPAINT_PLANS_FILE: '/nowhere/plans.json',
+    PREPAINT_API_PORT: '65536',
+    PREPAINT_TRUSTED_PROXIES: '10.0.0.1:80, x',
+    PREPAINT_MAIL_FROM: 'a@example.com',
+    PREPAINT_LOG_LEVEL: 'loud',
+  }
+  const problems = [
+    'PREPAINT_ROLES knows edge, api, render, got "cook"',
+    'PREPAINT_API_PORT must be a whole number in 0..65535, got "65536"',
+    'PREPAINT_TRUSTED_PROXIES takes addresses or CIDR, got "10.0.0.1:80"',
+    'PREPAINT_TRUSTED_PROXIES takes addresses or CIDR, got "x"',
+    'PREPAINT_LOG_LEVEL must be one of trace, debug, info, warn, error, fatal, silent, got "loud"',
+    'PREPAINT_MAIL_FROM needs PREPAINT_SMTP_URL',
+    "PREPAINT_PLANS_FILE: plan catalogue /nowhere/plans.json: ENOENT: no such file or directory, open '/nowhere/plans.json'",
+  ]
+  assert.throws(() => loadConfig(env), new ConfigError(problems.join('; ')))
+})
+
+it('every default is a value that its setting takes', () => {
+  for (const [name, { default: value, schema }] of Object.entries<Setting>(SETTINGS)) {
+    if (value !== null) assert.ok(schema.safeParse(value).success, name)
+  }
+})
+
+it('an empty value counts as not set, and switches IndexNow off', () => {
+  const empty = Object.fromEntries(Object.keys(SETTINGS).map((name) => [name, '']))
+  assert.deepEqual(loadConfig(empty), { ...loadConfig({}), indexNowUrl: null })
+  assert.equal(loadConfig({}).indexNowUrl, 'https://api.indexnow.org/indexnow')
+})
+
+describe('docs/configuration.md', () => {
   const text = readFileSync(path.resolve(import.meta.dirname, '../../docs/configuration.md'), 'utf8')
-  const rows = [...text.matchAll(/^\| `([A-Z_]+)` \| (.+?) \|/gm)].map(([, name, value]) => [name, value])
-  const defaults = [...settingDefaults()].map(([name, value]) => {
-    if (name === 'PREPAINT_RENDER_SLOTS') return [name, 'automatic']
-    return [name, value === null ? 'not set' : `\`${value}\``]
+
+  it('is what `node tools/configuration-doc.ts` writes, and has every setting once', () => {
+    assert.equal(text, withTables(text))
+    const names = [...text.matchAll(/^\| `([A-Z_]+)` \|/gm)].map(([, name]) => name)
+    assert.deepEqual(names.toSorted(), Object.keys(SETTINGS).toSorted())
   })
-  assert.deepEqual(rows.toSorted(), defaults.toSorted())
+
+  it('is out of date if a default, a meaning or a row differs, and no table may be missing', () => {
+    const row = '| `PREPAINT_API_PORT` | `3000` | Port; 0 uses any free port |\n'
+    assert.ok(text.includes(row))
+    for (const other of [row.replace('3000', '3001'), row.replace('any free', 'a free'), '', row + row]) {
+      assert.equal(withTables(text.replace(row, other)), text)
+    }
+    assert.throws(() => withTables(text.replace('## Mail\n', '## Post\n')), /no table in "Mail"/)
+  })
 })
 
 const ignored = (env: Record<string, string>) => loadConfig(env).ignored.map(({ setting }) => setting)

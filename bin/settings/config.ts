@@ -1,4 +1,3 @@
-import { isIP } from 'node:net'
 import { availableParallelism, homedir, totalmem } from 'node:os'
 import path from 'node:path'
 import type { EdgeTarget } from '@prepaint/contract/settings/edge-target.ts'
@@ -7,16 +6,15 @@ import type { AllowedRange } from '@prepaint/outbound/address-range'
 import type { AddressRanges } from '@prepaint/runtime/http/client-address.ts'
 import type { ClientLimits } from '@prepaint/runtime/http/client-limits.ts'
 import { ownUid } from '@prepaint/runtime/system-user.ts'
-import { type MasterKeys, parseMasterKeys } from '@prepaint/service/certificates/vault/master-key.ts'
-import { type MailSettings, parseMailFrom, parseSmtpUrl } from '@prepaint/service/mail/mail-settings.ts'
+import type { MasterKeys } from '@prepaint/service/certificates/vault/master-key.ts'
+import { type MailSettings, parseMailFrom } from '@prepaint/service/mail/mail-settings.ts'
 import manifest from '../../package.json' with { type: 'json' }
 import { type IgnoredSetting, ignoredSettings } from './ignored-settings.ts'
 import { readPlans } from './plans.ts'
-import { type Environment, SettingsReader } from './settings.ts'
+import { type Environment, isGiven, readSettings } from './settings.ts'
+import type { NodeRole, SettingValues } from './table.ts'
 
-export type NodeRole = 'edge' | 'api' | 'render'
-
-/** All settings (docs/configuration.md). Only this file reads the environment. A malformed value stops the start. */
+/** What the settings mean (`table.ts`). Only this file reads the environment. A malformed value stops the start. */
 export type Config = {
   version: string
   /** Null: a private PostgreSQL in the data directory. */
@@ -85,106 +83,89 @@ export class ConfigError extends Error {
   override name = 'ConfigError'
 }
 
-/** The operator's own proxies and NAT: everyone behind them would share a limit. */
-const OWN_NETWORKS =
-  '127.0.0.0/8, ::1, 10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16, 169.254.0.0/16, 100.64.0.0/10, fc00::/7, fe80::/10'
-
 export function loadConfig(env: Environment = process.env): Config {
-  const settings = new SettingsReader(env)
-  const config = {
-    ...readConfig(settings),
-    underNpm: ['start', 'demo', 'npx'].includes(env['npm_lifecycle_event'] ?? ''),
-  }
-  if (settings.problems.length > 0) throw new ConfigError(settings.problems.join('; '))
-  return Object.freeze({ ...config, ignored: ignoredSettings(config, (name) => settings.isGiven(name)) })
+  const { values, problems } = readSettings(env)
+  problems.push(...mailProblems(values, env))
+  const plans = readPlanCatalogue(values.PREPAINT_PLANS_FILE, problems)
+  if (problems.length > 0) throw new ConfigError(problems.join('; '))
+  // Without problems, no value is missing.
+  const config = configOf(values as SettingValues, plans, env)
+  return Object.freeze({ ...config, ignored: ignoredSettings(config, env) })
 }
 
-/** Defaults by setting; null: none, or it depends on the machine. */
-export function settingDefaults(): ReadonlyMap<string, string | number | null> {
-  const settings = new SettingsReader({})
-  readConfig(settings)
-  return settings.defaults
-}
-
-function readConfig(settings: SettingsReader): Omit<Config, 'underNpm' | 'ignored'> {
-  const trustedProxies = settings.addressRanges('PREPAINT_TRUSTED_PROXIES', 'none')
-  const publicUrl = settings.url('PREPAINT_PUBLIC_URL', ['http:', 'https:'])
-  if (publicUrl !== null && /[?#]/.test(publicUrl))
-    settings.problems.push('PREPAINT_PUBLIC_URL must not have a query or a fragment')
+function configOf(values: SettingValues, plans: PlanCatalogue, env: Environment): Omit<Config, 'ignored'> {
+  const tlsPortGiven = isGiven(env, 'PREPAINT_EDGE_TLS_PORT')
+  // With any free port for HTTP, TLS gets any free port as well.
+  const isAnyPort = values.PREPAINT_EDGE_PORT === 0 && !tlsPortGiven
   return {
     version: manifest.version,
-    databaseUrl: settings.url('DATABASE_URL', ['postgres:', 'postgresql:']),
-    dataDir: readDataDir(settings),
-    roles: readRoles(settings),
-    api: {
-      host: settings.text('PREPAINT_API_HOST', '127.0.0.1'),
-      port: settings.port('PREPAINT_API_PORT', 3000),
+    databaseUrl: values.DATABASE_URL,
+    dataDir: dataDirOf(values.PREPAINT_DATA_DIR, values.XDG_DATA_HOME),
+    roles: values.PREPAINT_ROLES,
+    api: { host: values.PREPAINT_API_HOST, port: values.PREPAINT_API_PORT },
+    edge: {
+      host: values.PREPAINT_EDGE_HOST,
+      port: values.PREPAINT_EDGE_PORT,
+      tlsPort: isAnyPort ? 0 : values.PREPAINT_EDGE_TLS_PORT,
+      tlsPortGiven,
+      sharePort: values.PREPAINT_EDGE_SHARE_PORT,
+      memoryBytes: values.PREPAINT_EDGE_MEMORY_BYTES,
+      liveWaitMs: values.PREPAINT_LIVE_WAIT_MS,
     },
-    edge: readEdge(settings),
-    secretKeys: settings.parsed(
-      'PREPAINT_SECRET_KEY',
-      parseMasterKeys,
-      () =>
-        'PREPAINT_SECRET_KEY must be 32 bytes in base64 (openssl rand -base64 32), several separated by commas',
-    ),
-    acme: readAcme(settings),
-    crawlers: readCrawlers(settings),
-    publicUrl: publicUrl?.replace(/\/+$/, '') ?? null,
-    mail: readMail(settings, publicUrl !== null),
-    notifySpeed: settings.integer('PREPAINT_NOTIFY_SPEED', 1, { min: 1, max: 10_000 }),
-    edgeTarget: settings.parsed(
-      'PREPAINT_EDGE_TARGET',
-      parseEdgeTarget,
-      (raw) => `PREPAINT_EDGE_TARGET takes a host name, or addresses separated by commas, got "${raw}"`,
-    ),
-    egressAddresses:
-      settings.parsed(
-        'PREPAINT_EGRESS_ADDRESSES',
-        parseEgressAddresses,
-        (raw) => `PREPAINT_EGRESS_ADDRESSES takes addresses or CIDR ranges separated by commas, got "${raw}"`,
-      ) ?? [],
-    contact: settings.parsed(
-      'PREPAINT_CONTACT',
-      (raw) => (isContact(raw) ? raw : null),
-      (raw) => `PREPAINT_CONTACT must be an e-mail address or an http or https URL, got "${raw}"`,
-    ),
-    plans: readPlanCatalogue(settings),
-    allowedPrivateOrigins: settings.allowedRanges('PREPAINT_ALLOW_PRIVATE_ORIGINS'),
-    trustedProxies,
-    clients: readClients(settings, trustedProxies),
+    secretKeys: values.PREPAINT_SECRET_KEY,
+    acme: {
+      directory: values.PREPAINT_ACME_DIRECTORY,
+      email: values.PREPAINT_ACME_EMAIL,
+      selfCheck: values.PREPAINT_ACME_SELF_CHECK,
+      ordersPerHour: values.PREPAINT_ACME_ORDERS_PER_HOUR,
+    },
+    crawlers: {
+      verify: values.PREPAINT_VERIFY_CRAWLERS,
+      rangesDir: values.PREPAINT_CRAWLER_RANGES_DIR,
+    },
+    publicUrl: values.PREPAINT_PUBLIC_URL,
+    mail: mailOf(values),
+    notifySpeed: values.PREPAINT_NOTIFY_SPEED,
+    edgeTarget: values.PREPAINT_EDGE_TARGET,
+    egressAddresses: values.PREPAINT_EGRESS_ADDRESSES ?? [],
+    contact: values.PREPAINT_CONTACT,
+    plans,
+    allowedPrivateOrigins: values.PREPAINT_ALLOW_PRIVATE_ORIGINS ?? [],
+    trustedProxies: values.PREPAINT_TRUSTED_PROXIES,
+    clients: {
+      connections: values.PREPAINT_CLIENT_CONNECTIONS,
+      requests: values.PREPAINT_CLIENT_REQUESTS,
+      failures: values.PREPAINT_CLIENT_FAILURES,
+      connectionsInTotal: values.PREPAINT_CONNECTIONS,
+      unlimited: values.PREPAINT_UNLIMITED_CLIENTS,
+      trustedProxies: values.PREPAINT_TRUSTED_PROXIES,
+    },
     render: {
-      chromium: settings.given('PREPAINT_CHROMIUM'),
-      slots: readSlots(settings),
-      timeoutMs: settings.integer('PREPAINT_RENDER_TIMEOUT_MS', 20_000, { min: 100, max: 300_000 }),
-      requireSandbox: settings.flag('PREPAINT_REQUIRE_SANDBOX', false),
+      chromium: values.PREPAINT_CHROMIUM,
+      slots: values.PREPAINT_RENDER_SLOTS ?? defaultSlots(thisMachine()),
+      timeoutMs: values.PREPAINT_RENDER_TIMEOUT_MS,
+      requireSandbox: values.PREPAINT_REQUIRE_SANDBOX,
     },
-    preload: settings.flag('PREPAINT_PRELOAD', true),
-    indexNowUrl: settings.urlOrOff('PREPAINT_INDEXNOW_URL', 'https://api.indexnow.org/indexnow', [
-      'http:',
-      'https:',
-    ]),
-    accessLog: settings.oneOf('PREPAINT_ACCESS_LOG', ['renders', 'all', 'none'], 'renders'),
-    metricsToken: settings.parsed(
-      'PREPAINT_METRICS_TOKEN',
-      (raw) => (/^[\x21-\x2b\x2d-\x7e]{16,200}$/.test(raw) ? raw : null),
-      () => 'PREPAINT_METRICS_TOKEN must be 16 to 200 printable characters without spaces and commas',
-    ),
-    logLevel: settings.oneOf(
-      'PREPAINT_LOG_LEVEL',
-      ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'],
-      'info',
-    ),
+    preload: values.PREPAINT_PRELOAD,
+    indexNowUrl: values.PREPAINT_INDEXNOW_URL,
+    metricsToken: values.PREPAINT_METRICS_TOKEN,
+    accessLog: values.PREPAINT_ACCESS_LOG,
+    logLevel: values.PREPAINT_LOG_LEVEL,
+    underNpm: ['start', 'demo', 'npx'].includes(env['npm_lifecycle_event'] ?? ''),
   }
 }
 
 /** The npm package is compiled; a checkout runs its source. */
 const IS_INSTALLED = import.meta.filename.endsWith('.js')
 
-/** `installed`: for tests. */
-export function readDataDir(settings: SettingsReader, installed = IS_INSTALLED, uid = ownUid()): string {
-  const dir = settings.given('PREPAINT_DATA_DIR', '.prepaint')
-  const share = settings.given('XDG_DATA_HOME')
-  if (dir !== null) return path.resolve(dir)
+/** `given`: PREPAINT_DATA_DIR; `share`: XDG_DATA_HOME. The others are for tests. */
+export function dataDirOf(
+  given: string | null,
+  share: string | null,
+  installed = IS_INSTALLED,
+  uid = ownUid(),
+): string {
+  if (given !== null) return path.resolve(given)
   if (!installed) return path.resolve('.prepaint')
   if (uid === 0) return '/var/lib/prepaint'
   // The specification ignores relative ones.
@@ -192,107 +173,36 @@ export function readDataDir(settings: SettingsReader, installed = IS_INSTALLED, 
   return path.join(homedir(), '.local/share/prepaint')
 }
 
-function readRoles(settings: SettingsReader): ReadonlySet<NodeRole> {
-  const known: readonly NodeRole[] = ['edge', 'api', 'render']
-  const names = settings
-    .text('PREPAINT_ROLES', known.join(','))
-    .split(',')
-    .map((name) => name.trim())
-  const wrong = names.filter((name) => !(known as readonly string[]).includes(name))
-  if (wrong.length > 0)
-    settings.problems.push(`PREPAINT_ROLES knows ${known.join(', ')}, got "${wrong.join(',')}"`)
-  return new Set(names as NodeRole[])
-}
-
-function readEdge(settings: SettingsReader): Config['edge'] {
-  const port = settings.port('PREPAINT_EDGE_PORT', 8080)
-  return {
-    host: settings.text('PREPAINT_EDGE_HOST', '127.0.0.1'),
-    port,
-    // With any free port for HTTP, TLS gets any free port as well.
-    tlsPort: settings.port('PREPAINT_EDGE_TLS_PORT', port === 0 ? 0 : 8443),
-    tlsPortGiven: settings.isGiven('PREPAINT_EDGE_TLS_PORT'),
-    sharePort: settings.flag('PREPAINT_EDGE_SHARE_PORT', false),
-    memoryBytes: settings.integer('PREPAINT_EDGE_MEMORY_BYTES', 256 * MIB, { min: 0, max: 2 ** 40 }),
-    liveWaitMs: settings.integer('PREPAINT_LIVE_WAIT_MS', 10_000, { min: 0, max: 300_000 }),
+/** Settings that require each other. */
+function mailProblems({ PREPAINT_MAIL_FROM: from }: Partial<SettingValues>, env: Environment): string[] {
+  if (!isGiven(env, 'PREPAINT_SMTP_URL')) {
+    return isGiven(env, 'PREPAINT_MAIL_FROM') ? ['PREPAINT_MAIL_FROM needs PREPAINT_SMTP_URL'] : []
   }
-}
-
-function readAcme(settings: SettingsReader): Config['acme'] {
-  return {
-    directory: settings.url('PREPAINT_ACME_DIRECTORY', ['https:']),
-    email: settings.parsed(
-      'PREPAINT_ACME_EMAIL',
-      (raw) => (/^[^\s@<>",]{1,64}@[^\s@<>",]{1,255}$/.test(raw) ? raw : null),
-      (raw) => `PREPAINT_ACME_EMAIL must be an e-mail address, got "${raw}"`,
-    ),
-    selfCheck: settings.flag('PREPAINT_ACME_SELF_CHECK', true),
-    ordersPerHour: settings.integer('PREPAINT_ACME_ORDERS_PER_HOUR', 100, { min: 1, max: 100_000 }),
-  }
-}
-
-function readCrawlers(settings: SettingsReader): Config['crawlers'] {
-  const dir = settings.given('PREPAINT_CRAWLER_RANGES_DIR')
-  return {
-    verify: settings.flag('PREPAINT_VERIFY_CRAWLERS', false),
-    rangesDir: dir === null ? null : path.resolve(dir),
-  }
-}
-
-function readClients(settings: SettingsReader, trustedProxies: AddressRanges): Config['clients'] {
-  const count = (name: string, fallback: number) =>
-    settings.integer(name, fallback, { min: 1, max: 1_000_000 })
-  return {
-    connections: count('PREPAINT_CLIENT_CONNECTIONS', 1_024),
-    requests: count('PREPAINT_CLIENT_REQUESTS', 256),
-    failures: count('PREPAINT_CLIENT_FAILURES', 100),
-    connectionsInTotal: count('PREPAINT_CONNECTIONS', 10_000),
-    unlimited: settings.addressRanges('PREPAINT_UNLIMITED_CLIENTS', OWN_NETWORKS),
-    trustedProxies,
-  }
-}
-
-function readMail(settings: SettingsReader, hasPublicUrl: boolean): MailSettings | null {
-  const { problems } = settings
-  const url = settings.given('PREPAINT_SMTP_URL')
-  const rawFrom = settings.given('PREPAINT_MAIL_FROM')
-  if (url === null) {
-    if (rawFrom !== null) problems.push('PREPAINT_MAIL_FROM needs PREPAINT_SMTP_URL')
-    return null
-  }
-  const server = parseSmtpUrl(url)
-  if (server === null)
-    problems.push(
-      'PREPAINT_SMTP_URL must be smtp:// or smtps:// with a host, and with user and password or neither',
-    )
-  const from = rawFrom === null ? null : parseMailFrom(rawFrom)
-  if (from === null)
+  const problems: string[] = []
+  if (from == null || parseMailFrom(from) === null)
     problems.push('PREPAINT_SMTP_URL needs PREPAINT_MAIL_FROM, an address or "Name <address>"')
   // Links in mails must not depend on a request.
-  if (!hasPublicUrl) problems.push('PREPAINT_SMTP_URL needs PREPAINT_PUBLIC_URL')
+  if (!isGiven(env, 'PREPAINT_PUBLIC_URL')) problems.push('PREPAINT_SMTP_URL needs PREPAINT_PUBLIC_URL')
+  return problems
+}
+
+function mailOf({
+  PREPAINT_SMTP_URL: server,
+  PREPAINT_MAIL_FROM: rawFrom,
+}: SettingValues): MailSettings | null {
+  const from = rawFrom === null ? null : parseMailFrom(rawFrom)
   return server === null || from === null ? null : { ...server, from }
 }
 
-function readPlanCatalogue(settings: SettingsReader): PlanCatalogue {
-  const file = settings.given('PREPAINT_PLANS_FILE')
-  if (file === null) return DEFAULT_PLANS
+/** Adds what is wrong with the file to `problems`. */
+function readPlanCatalogue(file: string | null | undefined, problems: string[]): PlanCatalogue {
+  if (file == null) return DEFAULT_PLANS
   try {
     return readPlans(file)
   } catch (error) {
-    settings.problems.push(`PREPAINT_PLANS_FILE: ${(error as Error).message}`)
+    problems.push(`PREPAINT_PLANS_FILE: ${(error as Error).message}`)
     return DEFAULT_PLANS
   }
-}
-
-function readSlots(settings: SettingsReader): number {
-  const name = 'PREPAINT_RENDER_SLOTS'
-  const slots = settings.integer(name, defaultSlots(thisMachine()), { min: 1, max: 256 })
-  settings.defaults.set(name, null)
-  return slots
-}
-
-function isContact(raw: string): boolean {
-  return /^[^\s@<>"]{1,64}@[^\s@<>"]{1,255}$/.test(raw) || (URL.canParse(raw) && /^https?:\/\//i.test(raw))
 }
 
 const MIB = 2 ** 20
@@ -314,25 +224,4 @@ export function thisMachine(): Machine {
 export function defaultSlots({ cores, memoryBytes }: Machine): number {
   const fitting = Math.floor((memoryBytes - BASE_BYTES) / SLOT_BYTES)
   return Math.max(1, Math.min(Math.ceil(cores * 1.5), fitting))
-}
-
-function parseEgressAddresses(raw: string): string[] | null {
-  const parts = raw.split(',').map((part) => part.trim())
-  const isRange = (part: string) => {
-    const [address = '', bits, ...more] = part.split('/')
-    const most = isIP(address) === 6 ? 128 : 32
-    const hasBits = bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= most)
-    return isIP(address) !== 0 && hasBits && more.length === 0
-  }
-  return parts.every(isRange) ? parts : null
-}
-
-/** `edge.example.net`, or `203.0.113.5,2001:db8::5`; null: neither. */
-export function parseEdgeTarget(raw: string): EdgeTarget | null {
-  const parts = raw.split(',').map((part) => part.trim())
-  if (parts.every((part) => isIP(part) !== 0)) return { host: null, addresses: parts }
-  const isName =
-    parts.length === 1 &&
-    /^(?=.{4,253}$)([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,63}$/i.test(raw.trim())
-  return isName ? { host: raw.trim().toLowerCase(), addresses: [] } : null
 }
