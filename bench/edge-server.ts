@@ -13,8 +13,8 @@ import { CONNECTION_DEFAULTS } from '@prepaint/postgres/connection.ts'
 import { systemClock } from '@prepaint/runtime/clock.ts'
 import { silentLog } from '@prepaint/runtime/log.ts'
 import { createSelfSigned } from '@prepaint/runtime/self-signed.ts'
-import { createEdgeMetrics } from '@prepaint/service/insight/metrics/edge-metrics.ts'
-import { createTraffic } from '@prepaint/service/insight/traffic/visit-counter.ts'
+import { EdgeMetrics } from '@prepaint/service/insight/metrics/edge-metrics.ts'
+import { TrafficCounter } from '@prepaint/service/insight/traffic/visit-counter.ts'
 import { domainByHost } from '@prepaint/service/sites/domains.ts'
 import ipaddr from 'ipaddr.js'
 import pg from 'pg'
@@ -49,11 +49,11 @@ function edge(): { plain: net.Server; secure: net.Server | null } {
   const { privateKey, certificate } = createSelfSigned('shop.example')
   const key = privateKey.export({ type: 'pkcs8', format: 'pem' })
   const context = createSecureContext({ key, cert: certificate })
-  const metrics = createEdgeMetrics(new Registry())
+  const metrics = new EdgeMetrics(new Registry())
   const loopback = [{ cidr: ipaddr.parseCIDR('127.0.0.1/32'), port: null }]
   const pool = task.connection === null ? null : poolTo(task.connection)
   const log = silentLog()
-  const traffic = pool === null ? null : createTraffic({ pool, clock: systemClock, log })
+  const traffic = pool === null ? null : new TrafficCounter(pool, systemClock, log)
   const backend = madeHere()
   if (pool !== null) {
     backend.findDomain = (host) => domainByHost(pool, host, () => [])

@@ -14,7 +14,7 @@ import { TaskRunner } from '@prepaint/postgres/tasks'
 import { type Clock, systemClock } from '@prepaint/runtime/clock.ts'
 import type { Log } from '@prepaint/runtime/log.ts'
 import { createVault, type Vault } from '@prepaint/service/certificates/vault/vault.ts'
-import { startDatabaseClock } from '@prepaint/service/insight/fleet/database-clock.ts'
+import { DatabaseClock } from '@prepaint/service/insight/fleet/database-clock.ts'
 import type { Registration } from '@prepaint/service/insight/fleet/registration.ts'
 import type { Metrics } from '@prepaint/service/insight/metrics/metrics.ts'
 import { createOpenOriginHeaders } from '@prepaint/service/sites/origin-headers.ts'
@@ -95,24 +95,21 @@ export async function startNode(start: Start): Promise<Node> {
     const isServing = config.roles.has('edge') || config.roles.has('api')
     const waiter = isServing ? createJobWaiter(base.listener, base.database.pool, log) : null
     const rendering = engine && (await openRendering(base, await engine.started, waiter))
-    registration = await wireRegistration({
-      config,
-      pool: base.database.pool,
-      log,
-      id: base.id,
-      isDraining: base.isDraining,
-      apiPort: () => apiPort,
+    const joined = await wireRegistration(config, base.database.pool, log, base.id, () => ({
+      isDraining: draining,
+      apiPort,
       worker: rendering?.worker ?? null,
       renderer: rendering?.engine ?? null,
-    })
-    opened.add('registration', registration.close)
+    }))
+    registration = joined
+    opened.add('registration', () => joined.close())
     const addresses = await openServers(base, rendering, waiter, ports)
     // Last, because tasks use what was opened before, such as the edge, which responds to the CA.
     base.tasks.start()
     opened.add('tasks', () => base.tasks.close())
     apiPort = Number(new URL(addresses.api).port || 80)
-    void registration.beat()
-    return { ...addresses, pool: base.database.pool, outdated: registration.outdated, close }
+    void joined.beat()
+    return { ...addresses, pool: base.database.pool, outdated: joined.outdated, close }
   } catch (error) {
     await close()
     throw error
@@ -143,14 +140,14 @@ async function openBase(start: Start, opened: Base['opened'], isDraining: () => 
   await migrate(connection, SCHEMA, log)
   const timeouts = new DatabaseTimeouts({ pool, connection, log })
   opened.add('database timeouts', async () => timeouts.close())
-  const clock = await startDatabaseClock({ pool, log })
+  const clock = await DatabaseClock.start(pool, log)
   opened.add('clock', async () => clock.close())
   const listener = await createListener(connection, log)
   opened.add('listener', () => listener.close())
   const tasks = new TaskRunner(pool, listener, log)
   tasks.add(new Retention(pool, clock, log))
   const guard = createAddressGuard(config.allowedPrivateOrigins)
-  const metrics = wireMetrics({ config, pool, listener, clock, log })
+  const metrics = wireMetrics(config, pool, listener, clock, log)
   const vault = createVault({ pool, keys: config.secretKeys, dataDir })
   await checkMasterKey({ config, vault, log })
   signal.throwIfAborted()
@@ -255,7 +252,7 @@ async function openServers(
 function openApi(base: Base, rendering: Rendering, live: ReturnType<typeof wireEdge> | null) {
   const { config, database, metrics } = base
   const renderer = rendering?.engine ?? null
-  const checkReadiness = createReadinessCheck({ pool: database.pool, renderer, isDraining: base.isDraining })
+  const checkReadiness = createReadinessCheck(database.pool, renderer, base.isDraining)
   if (config.roles.has('api') && live !== null) {
     const { integrations, robots, server } = live
     const edgePort = () => (server.address() as AddressInfo | null)?.port ?? null
@@ -266,10 +263,10 @@ function openApi(base: Base, rendering: Rendering, live: ReturnType<typeof wireE
       integrations,
       robots,
       edgePort,
-      readMetrics: metrics.text,
+      readMetrics: () => metrics.text(),
     })
   }
-  const server = createReadinessServer(checkReadiness, metrics.text, config.metricsToken)
+  const server = createReadinessServer(checkReadiness, () => metrics.text(), config.metricsToken)
   return { server, endStreams: () => {}, close: async () => {} }
 }
 

@@ -9,7 +9,7 @@ const { pool } = await openTestDatabase({ empty: true })
 it('a node is ready when its database answers and its browser runs; one that does not render needs none', async () => {
   let draining = false
   const found = (renderer: { healthy: boolean } | null) =>
-    createReadinessCheck({ pool, renderer, isDraining: () => draining })()
+    createReadinessCheck(pool, renderer, () => draining)()
   const whole = { ready: true, state: 'serving', database: 'ok', browser: 'ok' }
   assert.deepEqual(await found({ healthy: true }), whole)
   assert.deepEqual(await found({ healthy: false }), { ...whole, ready: false, browser: 'broken' })
@@ -18,9 +18,9 @@ it('a node is ready when its database answers and its browser runs; one that doe
   assert.deepEqual(await found(null), { ...whole, ready: false, state: 'draining', browser: 'none' })
 })
 
-it('is not given without the database, and 503 says so', async (t) => {
+it('a node whose database does not answer is not ready: /readyz answers 503', async (t) => {
   const gone = { query: () => Promise.reject(new Error('connection refused')) }
-  const check = createReadinessCheck({ pool: gone, renderer: null, isDraining: () => false })
+  const check = createReadinessCheck(gone, null, () => false)
   const server = createReadinessServer(check, async () => ({ body: 'metrics', type: 'text/plain' }), null)
   t.after(() => {
     server.closeAllConnections()

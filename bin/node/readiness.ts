@@ -3,20 +3,22 @@ import { checkOperator } from '@prepaint/api/http/session-access.ts'
 import type { CheckReadiness, Readiness, ReadMetrics } from '@prepaint/api/service/health.ts'
 import { publicError } from '@prepaint/contract/errors.ts'
 import { within } from '@prepaint/runtime/within.ts'
+import { browserState } from './wire-fleet.ts'
 
 type Pool = { query(sql: string): Promise<unknown> }
 
 const DATABASE_TIMEOUT_MS = 2_000
 
-export function createReadinessCheck(deps: {
-  pool: Pool
-  renderer: { readonly healthy: boolean } | null
-  isDraining(): boolean
-}): CheckReadiness {
+/** `renderer` is null on a node that does not render. */
+export function createReadinessCheck(
+  pool: Pool,
+  renderer: { readonly healthy: boolean } | null,
+  isDraining: () => boolean,
+): CheckReadiness {
   return async () => {
-    const browser = deps.renderer === null ? 'none' : deps.renderer.healthy ? 'ok' : 'broken'
-    const database = (await responds(deps.pool)) ? 'ok' : 'unreachable'
-    const state: Readiness['state'] = deps.isDraining() ? 'draining' : 'serving'
+    const browser = browserState(renderer)
+    const database = (await responds(pool)) ? 'ok' : 'unreachable'
+    const state: Readiness['state'] = isDraining() ? 'draining' : 'serving'
     return {
       ready: state === 'serving' && database === 'ok' && browser !== 'broken',
       state,
@@ -34,7 +36,7 @@ function responds(pool: Pool): Promise<boolean> {
   return within(DATABASE_TIMEOUT_MS, response, false)
 }
 
-/** Without the API: `GET /healthz`, `GET /readyz` and `GET /metrics`; 404 for all else. */
+/** The server of a node without the API: it knows `GET /healthz`, `GET /readyz` and `GET /metrics`. */
 export function createReadinessServer(
   checkReadiness: CheckReadiness,
   readMetrics: ReadMetrics,

@@ -10,7 +10,7 @@ import type { Clock } from '@prepaint/runtime/clock.ts'
 import { createClientReader } from '@prepaint/runtime/http/client-address.ts'
 import type { Log } from '@prepaint/runtime/log.ts'
 import type { Vault } from '@prepaint/service/certificates/vault/vault.ts'
-import { createEvents } from '@prepaint/service/insight/events/events.ts'
+import { Events } from '@prepaint/service/insight/events/events.ts'
 import { createMailer } from '@prepaint/service/mail/mailer.ts'
 import { checkEndpointUrl } from '@prepaint/service/notifications/delivery/endpoint-url.ts'
 import { CHECK_RATE, createChecks } from '@prepaint/service/sites/reachability/checks.ts'
@@ -40,7 +40,7 @@ export async function wireApi(deps: {
 }): Promise<{ server: Server; endStreams(): void; close(): Promise<void> }> {
   const { config, listener, guard, timeouts } = deps
   const mailer = config.mail === null ? null : await createMailer(config.mail, deps.log)
-  const events = createEvents({ ...deps, plans: config.plans })
+  const events = new Events(deps.pool, listener, deps.clock, deps.log, { plans: config.plans })
   const app = await createApiServer({
     ...deps,
     plans: config.plans,
@@ -49,7 +49,7 @@ export async function wireApi(deps: {
     readClient: createClientReader(config.trustedProxies),
     checkEndpoint: (raw) => checkEndpointUrl(raw, guard),
     checkOrigin: (raw) => checkOriginUrl(raw, guard, { timeoutMs: NAME_SERVERS_WITHIN_MS }),
-    subscribe: events.subscribe,
+    subscribe: (...stream) => events.subscribe(...stream),
     ...(mailer && { mailer }),
     checks: createChecks({
       clock: deps.clock,
@@ -70,7 +70,7 @@ export async function wireApi(deps: {
   })
   return {
     server: app.server,
-    endStreams: events.close,
+    endStreams: () => events.close(),
     close: async () => {
       await app.close()
       await mailer?.close()

@@ -8,6 +8,8 @@ import { DatabaseTimeouts } from '@prepaint/postgres/database-timeouts.ts'
 import { createListener } from '@prepaint/postgres/listener.ts'
 import { systemClock } from '@prepaint/runtime/clock.ts'
 import { silentLog } from '@prepaint/runtime/log.ts'
+import { EdgeMetrics } from '@prepaint/service/insight/metrics/edge-metrics.ts'
+import { Registry } from 'prom-client'
 import { openTestDatabase } from '../../test/support/database.ts'
 import { GPTBOT, request } from '../../test/support/edge.ts'
 import { openFolder } from '../../test/support/folder.ts'
@@ -39,7 +41,7 @@ async function verdict(env: Record<string, string>): Promise<string | undefined>
     openHeaders: () => [],
     clock: systemClock,
     log,
-    metrics: { answered: () => {}, holds: () => {} },
+    metrics: new EdgeMetrics(new Registry()),
     waiter: createJobWaiter(listener, pool, log),
     enqueueLive: null,
   })

@@ -20,7 +20,7 @@ import { invalidateOn } from '@prepaint/runtime/invalidation.ts'
 import type { Log } from '@prepaint/runtime/log.ts'
 import type { EdgeMetrics } from '@prepaint/service/insight/metrics/edge-metrics.ts'
 import { Compliance } from '@prepaint/service/insight/traffic/compliance.ts'
-import { createTraffic } from '@prepaint/service/insight/traffic/visit-counter.ts'
+import { TrafficCounter } from '@prepaint/service/insight/traffic/visit-counter.ts'
 import type pg from 'pg'
 import type { Config } from '../settings/config.ts'
 import { NodeBackend } from './edge-backend.ts'
@@ -52,8 +52,8 @@ export function wireEdge(deps: {
   const { db } = deps.timeouts
   const origins = createClient(deps.guard)
   const accessLog = createAccessLog(log, config.accessLog)
-  const traffic = createTraffic({ pool, clock, log })
-  const knownPaths = createAskedPaths({ db: pool, nowMs: clock.nowMs, log })
+  const traffic = new TrafficCounter(pool, clock, log)
+  const knownPaths = createAskedPaths({ db: pool, nowMs: () => clock.nowMs(), log })
   const lastVisits = createLastVisits({ pool, log })
   const redirectUses = createRedirectUses({ db: pool, log })
   const { verify, rangesDir } = config.crawlers
@@ -64,7 +64,7 @@ export function wireEdge(deps: {
   let answeredAtOnce = 0
   const get = { origins, userAgent: 'Prepaint' }
   const robots = new RobotsFiles({ db, pool, get, openHeaders: deps.openHeaders, clock, log })
-  const compliance = new Compliance({ pool, robots, clock, log })
+  const compliance = new Compliance(pool, robots, clock, log)
   const backend = new NodeBackend({
     clock,
     log,

@@ -5,9 +5,10 @@ import type { Listener } from '@prepaint/postgres/listener.ts'
 import { lastMigration } from '@prepaint/postgres/migrate.ts'
 import type { Clock } from '@prepaint/runtime/clock.ts'
 import type { Log } from '@prepaint/runtime/log.ts'
-import { type Registration, startRegistration } from '@prepaint/service/insight/fleet/registration.ts'
+import type { BrowserState, NodePulse, NodeSelf } from '@prepaint/service/insight/fleet/node.ts'
+import { Registration } from '@prepaint/service/insight/fleet/registration.ts'
 import { readFleetFigures } from '@prepaint/service/insight/metrics/fleet-metrics.ts'
-import { createMetrics, type Metrics } from '@prepaint/service/insight/metrics/metrics.ts'
+import { Metrics } from '@prepaint/service/insight/metrics/metrics.ts'
 import { treeMemory } from '@prepaint/service/insight/metrics/tree-memory.ts'
 import type pg from 'pg'
 import type { Config } from '../settings/config.ts'
@@ -20,66 +21,83 @@ export function nodeId(): string {
 /** Reading the memory of all processes takes some milliseconds. */
 const BEATS_PER_MEMORY_READING = 6
 
-export function wireRegistration(deps: {
-  config: Config
-  pool: pg.Pool
-  log: Log
-  id: string
-  isDraining(): boolean
-  apiPort(): number | null
-  worker: { readonly running: number } | null
-  renderer: { readonly healthy: boolean; readonly browsers: { alive: number; started: number } } | null
-}): Promise<Registration> {
-  const { config, pool, log, id, isDraining, apiPort, worker, renderer } = deps
-  let beats = 0
-  let memoryBytes = 0
-  const pulse = () => {
-    if (beats++ % BEATS_PER_MEMORY_READING === 0) {
-      memoryBytes = Object.values(treeMemory()).reduce((sum, bytes) => sum + bytes, 0)
-    }
-    return {
-      apiPort: apiPort(),
-      draining: isDraining(),
-      running: worker?.running ?? 0,
-      load: loadavg()[0] ?? 0,
-      memoryBytes,
-      browser:
-        renderer === null ? ('none' as const) : renderer.healthy ? ('ok' as const) : ('broken' as const),
-      ...(renderer !== null && { browsers: renderer.browsers }),
-    }
-  }
-  return startRegistration(
-    { pool, log, pulse },
-    {
-      id,
-      host: hostname(),
-      version: config.version,
-      roles: [...config.roles],
-      cores: availableParallelism(),
-      slots: config.roles.has('render') ? config.render.slots : 0,
-      schema: lastMigration(),
-    },
-  )
+/** What changes of a node while it runs. */
+export type NodeState = {
+  readonly isDraining: boolean
+  /** Null until the API listens. */
+  readonly apiPort: number | null
+  /** Both are null on a node that does not render. */
+  readonly worker: { readonly running: number } | null
+  readonly renderer: {
+    readonly healthy: boolean
+    readonly browsers: { alive: number; started: number }
+  } | null
 }
 
-export function wireMetrics(deps: {
-  config: Config
-  pool: pg.Pool
-  listener: Listener
-  clock: Clock
-  log: Log
-}): Metrics {
-  const { config, pool, listener, clock, log } = deps
+export function wireRegistration(
+  config: Config,
+  pool: pg.Pool,
+  log: Log,
+  id: string,
+  readState: () => NodeState,
+): Promise<Registration> {
+  const self: NodeSelf = {
+    id,
+    host: hostname(),
+    version: config.version,
+    roles: [...config.roles],
+    cores: availableParallelism(),
+    slots: slotsOf(config),
+    schema: lastMigration(),
+  }
+  const memory = new MemoryReading()
+  return Registration.start(pool, log, self, (): NodePulse => {
+    const { isDraining, apiPort, worker, renderer } = readState()
+    return {
+      apiPort,
+      draining: isDraining,
+      running: worker?.running ?? 0,
+      load: loadavg()[0] ?? 0,
+      memoryBytes: memory.next(),
+      browser: browserState(renderer),
+      browsers: renderer?.browsers,
+    }
+  })
+}
+
+/** Resident bytes of the node with its browsers, read again at every sixth beat. */
+class MemoryReading {
+  #beats = 0
+  #bytes = 0
+
+  next(): number {
+    if (this.#beats % BEATS_PER_MEMORY_READING === 0) {
+      this.#bytes = Object.values(treeMemory()).reduce((sum, bytes) => sum + bytes, 0)
+    }
+    this.#beats++
+    return this.#bytes
+  }
+}
+
+export function browserState(renderer: { readonly healthy: boolean } | null): BrowserState {
+  if (renderer === null) return 'none'
+  return renderer.healthy ? 'ok' : 'broken'
+}
+
+function slotsOf({ roles, render }: Config): number {
+  return roles.has('render') ? render.slots : 0
+}
+
+export function wireMetrics(
+  config: Config,
+  pool: pg.Pool,
+  listener: Listener,
+  clock: Clock,
+  log: Log,
+): Metrics {
   const limits = Object.fromEntries(
     Object.entries(config.plans).map(([name, plan]) => [name, plan.monthly_render_limit]),
   )
-  return createMetrics(
-    { version: config.version, pool, listener },
-    { slots: config.roles.has('render') ? config.render.slots : 0 },
-    {
-      read: () => readFleetFigures(pool, utcMonth(clock.nowMs()), limits),
-      nowMs: clock.nowMs,
-      onFault: (error) => log.warn({ err: error }, 'the fleet metrics could not be read'),
-    },
-  )
+  const readFleet = () => readFleetFigures(pool, utcMonth(clock.nowMs()), limits)
+  return new Metrics({ version: config.version, pool, listener }, slotsOf(config), readFleet, clock, log)
 }

@@ -70,7 +70,7 @@ export async function wireWorker(deps: {
       notifications: listener,
       ...(ended && { ended }),
       canRender: () => engine.healthy,
-      render: metrics.measured((request: RenderRequest) => engine.render(request), clock.nowMs),
+      render: metrics.measured((request: RenderRequest) => engine.render(request), clock),
       draw: (request) => engine.inspect(request),
       openHeaders,
       prober: {

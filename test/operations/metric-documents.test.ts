@@ -3,7 +3,8 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { it } from 'node:test'
-import { createMetrics } from '@prepaint/service/insight/metrics/metrics.ts'
+import { silentLog } from '@prepaint/runtime/log.ts'
+import { Metrics } from '@prepaint/service/insight/metrics/metrics.ts'
 import { parse } from 'yaml'
 import { FLEET_FIGURES } from '../support/metrics.ts'
 
@@ -23,19 +24,20 @@ const expressions = [
   ...rules.map(({ alert, expr }) => ({ where: alert, expr })),
 ]
 
-const metrics = createMetrics(
-  { version: '1', pool: { totalCount: 1, idleCount: 1, waitingCount: 0 }, listener: { connected: true } },
-  { slots: 1 },
-  { read: async () => FLEET_FIGURES, nowMs: () => 0, onFault: assert.fail },
-)
+const node = {
+  version: '1',
+  pool: { totalCount: 1, idleCount: 1, waitingCount: 0 },
+  listener: { connected: true },
+}
+const clock = { nowMs: () => 0 }
+const log = silentLog()
+log.warn = assert.fail
+const metrics = new Metrics(node, 1, async () => FLEET_FIGURES, clock, log)
 metrics.edge.answered({ verdict: 'hit', crawler: 'search', seconds: 0 })
 metrics.edge.holds(() => ({ pages: 1, bytes: 1 }))
 metrics.render.watches({ healthy: true, browsers: { alive: 1, started: 1 } })
 const rendering = { outcome: { kind: 'rendered' }, record: { requests: { made: 1 } } }
-const render = metrics.render.measured(
-  async () => rendering,
-  () => 0,
-)
+const render = metrics.render.measured(async () => rendering, clock)
 await render(null)
 // Two looks: the event loop's figures are of the time in between.
 await metrics.text()

@@ -19,7 +19,7 @@ import { createKey } from '@prepaint/service/accounts/keys.ts'
 import { startSession } from '@prepaint/service/accounts/sign-in/sessions.ts'
 import { parseMasterKeys } from '@prepaint/service/certificates/vault/master-key.ts'
 import { createVault, type Vault } from '@prepaint/service/certificates/vault/vault.ts'
-import { createEvents, type EventTimes } from '@prepaint/service/insight/events/events.ts'
+import { Events, type EventTimes } from '@prepaint/service/insight/events/events.ts'
 import type { StreamLimits } from '@prepaint/service/insight/events/streams.ts'
 import { checkEndpointUrl } from '@prepaint/service/notifications/delivery/endpoint-url.ts'
 import { createDomain } from '@prepaint/service/sites/domain-changes.ts'
@@ -87,7 +87,7 @@ export async function startTestApi({
   const lookup = async (name: string) => names[name] ?? ['93.184.216.34']
 
   const listener = eventLimits && (await createListener(database.connection, silentLog()))
-  const events = listener && createEvents({ pool, plans, listener, clock, log: silentLog(), ...eventLimits })
+  const events = listener && new Events(pool, listener, clock, silentLog(), { plans, ...eventLimits })
   await listener?.settled()
 
   // Only origins on loopback can be reached.
@@ -108,7 +108,7 @@ export async function startTestApi({
           : { state: 'elsewhere', addresses: ['93.184.216.34'], aliases: [] },
       tryOrigin: async () => ({ status: 200, problem: null }),
     }),
-    ...(events && { subscribe: events.subscribe }),
+    subscribe: events && ((...stream) => events.subscribe(...stream)),
     plans,
     clock,
     log: silentLog(),

@@ -3,7 +3,7 @@ import type { Form } from '@prepaint/contract/outcome/form.ts'
 import type { Verdict } from '@prepaint/contract/outcome/verdict.ts'
 import { pageId } from '@prepaint/contract/page/page-id.ts'
 import { silentLog } from '@prepaint/runtime/log.ts'
-import { createTraffic, type TrafficCounter } from '@prepaint/service/insight/traffic/visit-counter.ts'
+import { TrafficCounter } from '@prepaint/service/insight/traffic/visit-counter.ts'
 import type { CountLimits } from '../../packages/service/src/insight/traffic/visit-counts.ts'
 import { insertDomain, type TestDatabase } from './database.ts'
 
@@ -15,7 +15,7 @@ export const NOON_MS = Date.UTC(2026, 10, 15, 12, 30)
 
 export type TestVisit = {
   verdict?: string
-  /** Absent: category `search`. null: no crawler. */
+  /** The crawler's category, which is `search` if absent. Null if the visitor is no crawler. */
   crawler?: string | null
   agent?: string
   path?: string
@@ -26,35 +26,32 @@ export type TestVisit = {
   form?: Form
 }
 
+/** A counter that writes only when it is told to. */
+class TestTraffic extends TrafficCounter {
+  /** Counts a visit. Absent fields are those of a hit by Googlebot. */
+  visit(domain: DomainId, visit: TestVisit = {}): void {
+    const { verdict = 'hit', crawler = 'search', agent = GOOGLEBOT } = visit
+    const { path, url, via, form, status = 200, seconds = 0.001 } = visit
+    this.count(
+      { url, headers: { 'user-agent': agent, via } },
+      {
+        verdict: verdict as Verdict,
+        crawler,
+        seconds,
+        status,
+        domain: { id: domain, query: 'keep' },
+        page: path === undefined ? null : pageId(domain, path as PagePath),
+        form,
+      },
+    )
+  }
+}
+
 export function startTestTraffic(
   pool: TestDatabase['pool'],
-  options: { nowMs?: () => number; limits?: CountLimits } = {},
-): TrafficCounter & { visit(domain: DomainId, visit?: TestVisit): void } {
-  const traffic = createTraffic({
-    pool,
-    clock: { nowMs: options.nowMs ?? (() => NOON_MS) },
-    log: silentLog(),
-    flushEveryMs: 3_600_000,
-    ...(options.limits && { limits: options.limits }),
-  })
-  return {
-    ...traffic,
-    visit(domain, { verdict = 'hit', crawler = 'search', agent = GOOGLEBOT, ...visit } = {}) {
-      const { path, url, via, form, status = 200, seconds = 0.001 } = visit
-      traffic.count(
-        { url, headers: { 'user-agent': agent, via } },
-        {
-          verdict: verdict as Verdict,
-          crawler,
-          seconds,
-          status,
-          domain: { id: domain, query: 'keep' },
-          page: path === undefined ? null : pageId(domain, path as PagePath),
-          form,
-        },
-      )
-    },
-  }
+  { nowMs = () => NOON_MS, limits }: { nowMs?: () => number; limits?: CountLimits } = {},
+): TestTraffic {
+  return new TestTraffic(pool, { nowMs }, silentLog(), { flushEveryMs: 3_600_000, limits })
 }
 
 export function addTestDomain(pool: TestDatabase['pool'], name: string): Promise<DomainId> {

@@ -71,7 +71,7 @@ export function inspections(app: ApiApp, deps: ApiDeps): void {
         rendersOfPage(pool, page),
         listDigests(pool, page),
         lastInspection(pool, page),
-        readFormRequests(pool, page, clock.nowMs()),
+        readFormRequests(pool, page.domain, page.path, clock.nowMs()),
       ])
       const isNamed = page.variant !== 'desktop' || (query.form ?? 'html') !== 'html'
       if (snapshot === null && isNamed) throw new AppError('page_not_found')

@@ -116,7 +116,7 @@ class QueueWorker implements Worker {
     this.#claimLive = createClaimLive(deps, node, rules)
     this.#enqueueOnly = createEnqueueLive({ ...deps, db: pool, liveWaitMs })
     this.#runOptions = { ...deps, complete: createComplete(deps), leaseMs }
-    this.#preemption = new Preemption({ ...rules, pool, nowMs: clock.nowMs })
+    this.#preemption = new Preemption({ ...rules, pool, nowMs: () => clock.nowMs() })
     this.#afterRender = new AfterRender(deps)
 
     const reap = createReaper(pool)

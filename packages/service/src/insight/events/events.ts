@@ -11,22 +11,24 @@ import type { Log } from '@prepaint/runtime/log.ts'
 import type pg from 'pg'
 import { stillAllowed } from '../../accounts/access.ts'
 import { INCIDENT_CHANNEL } from '../../notifications/incidents/incidents.ts'
-import { createGathering, type Gathered } from './gathering.ts'
+import { type Gathered, Gathering } from './gathering.ts'
 import { readEvents } from './read-events.ts'
 import {
-  createStreams,
   type OpenStream,
   type Sink,
   STREAM_LIMITS,
   type StreamLimits,
+  Streams,
   type Subscriber,
 } from './streams.ts'
 
-/** Payload: an account that lost a session or key, or whose plan, role or suspension changed (packages/service/src/accounts/functions.sql). */
+/** The payload is an account that lost a session or key, or whose plan, role or suspension changed (packages/service/src/accounts/functions.sql). */
 const ACCESS_ENDED_CHANNEL = 'access_ended'
 
 export type EventTimes = {
+  /** Changes are read this long after the first one. */
   gatherMs: number
+  /** Time between comments that keep streams open. */
   beatMs: number
 }
 
@@ -35,118 +37,142 @@ const SENT_AT_ONCE = 100
 
 const TIMES: EventTimes = { gatherMs: 250, beatMs: 15_000 }
 
-export type Events = {
-  /** Throws `too_many_streams`, or `events_unavailable` if this node has too many streams or no notifications. */
-  subscribe(subscriber: Subscriber, begin: () => Sink, resumed: boolean): void
-  readonly open: number
-  close(): void
-}
+type EventOptions = { plans: PlanCatalogue; limits?: StreamLimits; times?: EventTimes }
 
 /** Live updates from this node's notifications. Without subscribers it reads nothing from the database. */
-export function createEvents(deps: {
-  pool: pg.Pool
-  plans: PlanCatalogue
-  listener: Notifications
-  clock: Clock
-  log: Log
-  limits?: StreamLimits
-  times?: EventTimes
-}): Events {
-  const { pool, plans, listener, clock, log, times = TIMES } = deps
-  const streams = createStreams(randomBytes(6).toString('hex'), deps.limits ?? STREAM_LIMITS)
-  const gathering = createGathering()
-  let gatherTimer: NodeJS.Timeout | null = null
-  let isReading = false
-  let closed = false
+export class Events {
+  readonly #pool: pg.Pool
+  readonly #listener: Notifications
+  readonly #clock: Clock
+  readonly #log: Log
+  readonly #plans: PlanCatalogue
+  readonly #times: EventTimes
+  readonly #streams: Streams
+  readonly #gathering = new Gathering()
+  readonly #beating: NodeJS.Timeout
+  #gatherTimer: NodeJS.Timeout | null = null
+  #isReading = false
+  #isClosed = false
 
-  const whileOpen = (take: (payload: string) => void) => (payload: string) => {
-    if (streams.count === 0) return
-    take(payload)
-    plan()
-  }
-  listener.on(JOB_DONE_CHANNEL, whileOpen(gathering.job))
-  listener.on(INVALIDATE_CHANNEL, whileOpen(gathering.invalidation))
-  listener.on(WARM_CHANNEL, whileOpen(gathering.warm))
-  listener.on(WARM_MOVED_CHANNEL, whileOpen(gathering.warm))
-  listener.on(INCIDENT_CHANNEL, whileOpen(gathering.incident))
-  listener.on(VISITED_CHANNEL, whileOpen(gathering.visited))
-  listener.on(ACCESS_ENDED_CHANNEL, (account) => {
-    void check(streams.all().filter(({ subscriber }) => String(subscriber.account) === account))
-  })
-  // Clients reconnect, here or at another node.
-  listener.onLost(() => endAll(streams.all(), 'node'))
-
-  const beating = setInterval(() => {
-    streams.beat()
-    void check(streams.all())
-  }, times.beatMs).unref()
-
-  return {
-    subscribe(subscriber, begin, resumed) {
-      if (closed || !listener.connected) throw new AppError('events_unavailable')
-      if (streams.count === 0) gathering.take()
-      const opened = streams.open(subscriber, begin, resumed)
-      if (opened === 'account-full') throw new AppError('too_many_streams')
-      if (opened === 'node-full') throw new AppError('events_unavailable')
-    },
-    get open() {
-      return streams.count
-    },
-    close() {
-      closed = true
-      clearInterval(beating)
-      if (gatherTimer !== null) clearTimeout(gatherTimer)
-      endAll(streams.all(), 'node')
-    },
+  constructor(
+    pool: pg.Pool,
+    listener: Notifications,
+    clock: Clock,
+    log: Log,
+    { plans, limits = STREAM_LIMITS, times = TIMES }: EventOptions,
+  ) {
+    this.#pool = pool
+    this.#listener = listener
+    this.#clock = clock
+    this.#log = log
+    this.#plans = plans
+    this.#times = times
+    this.#streams = new Streams(randomBytes(6).toString('hex'), limits)
+    this.#listen()
+    this.#beating = setInterval(() => {
+      this.#streams.beat()
+      void this.#endRefused(this.#streams.all())
+    }, times.beatMs).unref()
   }
 
-  function plan(): void {
-    if (closed || isReading || gatherTimer !== null) return
-    gatherTimer = setTimeout(() => {
-      gatherTimer = null
-      isReading = true
-      void send(gathering.take()).finally(() => {
-        isReading = false
-        if (streams.count > 0 && gathering.pending()) plan()
-      })
-    }, times.gatherMs).unref()
+  /** How many streams are open. */
+  get open(): number {
+    return this.#streams.count
   }
 
-  async function send(gathered: Gathered): Promise<void> {
-    const { jobsEnded: jobs_ended, overflown } = gathered
-    if (jobs_ended > 0) streams.send({ event: 'fleet', data: { jobs_ended } }, ({ fleet }) => fleet)
+  /** Throws `too_many_streams`, or `events_unavailable` if this node has too many streams or no notifications. */
+  subscribe(subscriber: Subscriber, begin: () => Sink, resumed: boolean): void {
+    if (this.#isClosed || !this.#listener.connected) throw new AppError('events_unavailable')
+    // What came before the first subscriber is of no use to it.
+    if (this.#streams.count === 0) this.#gathering.take()
+    const opened = this.#streams.open(subscriber, begin, resumed)
+    if (opened === 'account-full') throw new AppError('too_many_streams')
+    if (opened === 'node-full') throw new AppError('events_unavailable')
+  }
+
+  close(): void {
+    this.#isClosed = true
+    clearInterval(this.#beating)
+    if (this.#gatherTimer !== null) clearTimeout(this.#gatherTimer)
+    this.#endAll(this.#streams.all(), 'node')
+  }
+
+  #listen(): void {
+    const gathering = this.#gathering
+    this.#gatherFrom(JOB_DONE_CHANNEL, (payload) => gathering.addJob(payload))
+    this.#gatherFrom(INVALIDATE_CHANNEL, (payload) => gathering.addInvalidation(payload))
+    this.#gatherFrom(WARM_CHANNEL, (payload) => gathering.addWarm(payload))
+    this.#gatherFrom(WARM_MOVED_CHANNEL, (payload) => gathering.addWarm(payload))
+    this.#gatherFrom(INCIDENT_CHANNEL, (payload) => gathering.addIncident(payload))
+    this.#gatherFrom(VISITED_CHANNEL, (payload) => gathering.addVisited(payload))
+    this.#listener.on(ACCESS_ENDED_CHANNEL, (account) => {
+      const ofAccount = this.#streams.all().filter(({ subscriber }) => String(subscriber.account) === account)
+      void this.#endRefused(ofAccount)
+    })
+    // Clients reconnect, here or at another node.
+    this.#listener.onLost(() => this.#endAll(this.#streams.all(), 'node'))
+  }
+
+  #gatherFrom(channel: string, add: (payload: string) => void): void {
+    this.#listener.on(channel, (payload) => {
+      if (this.#streams.count === 0) return
+      add(payload)
+      this.#plan()
+    })
+  }
+
+  /** Sends what was gathered after `gatherMs`, and one such batch at a time. */
+  #plan(): void {
+    if (this.#isClosed || this.#isReading || this.#gatherTimer !== null) return
+    this.#gatherTimer = setTimeout(() => {
+      this.#gatherTimer = null
+      void this.#sendGathered()
+    }, this.#times.gatherMs).unref()
+  }
+
+  async #sendGathered(): Promise<void> {
+    this.#isReading = true
     try {
-      if (overflown) return streams.send(REREAD, () => true)
-      const view = { plans, nowMs: clock.nowMs() }
-      const found = Map.groupBy(
-        await readEvents(pool, streams.accounts(), gathered, view),
-        (each) => each.account,
-      )
-      for (const [account, owned] of found) {
-        const sent = owned.length > SENT_AT_ONCE ? [REREAD] : owned.map(({ event }) => event)
-        for (const event of sent) streams.send(event, (subscriber) => subscriber.account === account)
-      }
+      await this.#send(this.#gathering.take())
     } catch (error) {
-      log.warn({ err: error }, 'events could not be read; subscribers are told to reread everything')
-      streams.send(REREAD, () => true)
+      this.#log.warn({ err: error }, 'events could not be read; subscribers are told to reread everything')
+      this.#streams.send(REREAD, () => true)
+    }
+    this.#isReading = false
+    if (this.#streams.count > 0 && !this.#gathering.isEmpty) this.#plan()
+  }
+
+  async #send(gathered: Gathered): Promise<void> {
+    const { jobsEnded: jobs_ended, overflown } = gathered
+    if (jobs_ended > 0) this.#streams.send({ event: 'fleet', data: { jobs_ended } }, ({ fleet }) => fleet)
+    if (overflown) {
+      this.#streams.send(REREAD, () => true)
+      return
+    }
+    const view = { plans: this.#plans, nowMs: this.#clock.nowMs() }
+    const found = await readEvents(this.#pool, this.#streams.accounts(), gathered, view)
+    for (const [account, owned] of Map.groupBy(found, (event) => event.account)) {
+      const events = owned.length > SENT_AT_ONCE ? [REREAD] : owned.map(({ event }) => event)
+      for (const event of events) {
+        this.#streams.send(event, (subscriber) => subscriber.account === account)
+      }
     }
   }
 
-  async function check(checked: readonly OpenStream[]): Promise<void> {
+  /** Ends the streams whose session or key is no longer allowed. */
+  async #endRefused(checked: readonly OpenStream[]): Promise<void> {
     if (checked.length === 0) return
     try {
       const subscribers = checked.map(({ subscriber }) => subscriber)
-      const isAllowed = await stillAllowed(pool, plans, subscribers, clock.nowMs())
-      endAll(
-        checked.filter(({ subscriber }) => !isAllowed(subscriber)),
-        'access',
-      )
+      const isAllowed = await stillAllowed(this.#pool, this.#plans, subscribers, this.#clock.nowMs())
+      const refused = checked.filter(({ subscriber }) => !isAllowed(subscriber))
+      this.#endAll(refused, 'access')
     } catch (error) {
-      log.warn({ err: error }, 'the access of event streams could not be checked')
+      this.#log.warn({ err: error }, 'the access of event streams could not be checked')
     }
   }
 
-  function endAll(ended: readonly OpenStream[], reason: 'access' | 'node'): void {
-    for (const stream of ended) streams.end(stream, reason)
+  #endAll(ended: readonly OpenStream[], reason: 'access' | 'node'): void {
+    for (const stream of ended) this.#streams.end(stream, reason)
   }
 }

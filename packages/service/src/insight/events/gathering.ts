@@ -4,90 +4,97 @@ import { parseInvalidation } from '@prepaint/runtime/invalidation.ts'
 
 export type Gathered = {
   jobs: Set<JobId>
-  /** Null: several paths of the domain. */
+  /** The changed path of each domain, or null if several changed. */
   pages: Map<DomainId, PagePath | null>
   hosts: Set<string>
   accounts: Set<number>
   warms: Set<DomainId>
   visited: Set<DomainId>
-  /** As they came; `record_incident` of packages/service/src/notifications/functions.sql. */
+  /** Payloads as they came from `record_incident` (packages/service/src/notifications/functions.sql). */
   incidents: Set<string>
   jobsEnded: number
-  /** Over the limit, or not understood by this version. */
+  /** There was too much, or something that this version does not understand. */
   overflown: boolean
 }
 
-type Gathering = {
-  job(payload: string): void
-  invalidation(payload: string): void
-  warm(payload: string): void
-  visited(payload: string): void
-  incident(payload: string): void
-  take(): Gathered
-  pending(): boolean
-}
-
+/** Domains with visits are few bytes each, so more of them are kept. */
 const VISITED_LIMIT = 100_000
 
-/** Keeps at most `most` items while the database is slow. */
-export function createGathering(most = 2_000): Gathering {
-  let now = nothing()
-  const room = () => {
-    now.overflown ||=
-      now.incidents.size + now.jobs.size + now.pages.size + now.hosts.size + now.accounts.size >= most
-    return !now.overflown
+/** Collects what notifications tell until it is taken. Keeps at most `most` items while the database is slow. */
+export class Gathering {
+  readonly #most: number
+  #gathered = nothing()
+
+  constructor(most = 2_000) {
+    this.#most = most
   }
-  return {
-    job(payload) {
-      now.jobsEnded++
-      const id = parseJobId(payload)
-      if (id !== null && room()) now.jobs.add(id)
-    },
-    invalidation(payload) {
-      const what = parseInvalidation(payload)
-      switch (what.kind) {
-        case 'page': {
-          const known = now.pages.get(what.domain)
-          if (known === undefined && room()) now.pages.set(what.domain, what.page.path)
-          else if (known !== what.page.path) now.pages.set(what.domain, null)
-          return
-        }
-        case 'prefix':
-        case 'domain':
-          if (room()) now.pages.set(what.domain, null)
-          return
-        case 'host':
-          if (room()) now.hosts.add(what.host)
-          return
-        case 'account':
-          if (room()) now.accounts.add(what.account)
-          return
-        case 'everything':
-          now.overflown = true
+
+  get isEmpty(): boolean {
+    const { jobsEnded, overflown, ...sets } = this.#gathered
+    return !overflown && jobsEnded === 0 && Object.values(sets).every(({ size }) => size === 0)
+  }
+
+  addJob(payload: string): void {
+    this.#gathered.jobsEnded++
+    const id = parseJobId(payload)
+    if (id !== null && this.#takeRoom()) this.#gathered.jobs.add(id)
+  }
+
+  addInvalidation(payload: string): void {
+    const what = parseInvalidation(payload)
+    const { pages, hosts, accounts } = this.#gathered
+    switch (what.kind) {
+      case 'page': {
+        const known = pages.get(what.domain)
+        if (known === undefined && this.#takeRoom()) pages.set(what.domain, what.page.path)
+        else if (known !== what.page.path) pages.set(what.domain, null)
+        return
       }
-    },
-    warm(payload) {
-      const domain = Number(payload)
-      if (Number.isInteger(domain) && room()) now.warms.add(domain as DomainId)
-    },
-    visited(payload) {
-      for (const domain of parseVisited(payload) ?? []) {
-        // Beyond the limit, clients see visits at their next request.
-        if (now.visited.size < VISITED_LIMIT) now.visited.add(domain)
-      }
-    },
-    incident(payload) {
-      if (room()) now.incidents.add(payload)
-    },
-    take() {
-      const taken = now
-      now = nothing()
-      return taken
-    },
-    pending() {
-      const { jobsEnded, overflown, ...sets } = now
-      return overflown || jobsEnded > 0 || Object.values(sets).some(({ size }) => size > 0)
-    },
+      case 'prefix':
+      case 'domain':
+        if (this.#takeRoom()) pages.set(what.domain, null)
+        return
+      case 'host':
+        if (this.#takeRoom()) hosts.add(what.host)
+        return
+      case 'account':
+        if (this.#takeRoom()) accounts.add(what.account)
+        return
+      case 'everything':
+        this.#gathered.overflown = true
+    }
+  }
+
+  addWarm(payload: string): void {
+    const domain = Number(payload)
+    if (Number.isInteger(domain) && this.#takeRoom()) this.#gathered.warms.add(domain as DomainId)
+  }
+
+  addVisited(payload: string): void {
+    const { visited } = this.#gathered
+    for (const domain of parseVisited(payload) ?? []) {
+      // Beyond the limit, clients see visits at their next request.
+      if (visited.size < VISITED_LIMIT) visited.add(domain)
+    }
+  }
+
+  addIncident(payload: string): void {
+    if (this.#takeRoom()) this.#gathered.incidents.add(payload)
+  }
+
+  /** Returns everything and begins anew. */
+  take(): Gathered {
+    const taken = this.#gathered
+    this.#gathered = nothing()
+    return taken
+  }
+
+  /** Returns whether one more item may be added. If not, the gathered is marked as overflown. */
+  #takeRoom(): boolean {
+    const { incidents, jobs, pages, hosts, accounts } = this.#gathered
+    const size = incidents.size + jobs.size + pages.size + hosts.size + accounts.size
+    if (size >= this.#most) this.#gathered.overflown = true
+    return !this.#gathered.overflown
   }
 }
 

@@ -29,68 +29,69 @@ type JobRow = {
   outcome: JobOutcome | null
 }
 
-/** Events for `accounts`, filtered in SQL. At most three statements for any number of notifications. */
+/** Reads the events of `accounts`, filtered in SQL. Uses at most three statements for any number of notifications. */
 export async function readEvents(
   db: Queryable,
   accounts: readonly AccountId[],
-  { jobs, pages, hosts, accounts: changed, warms, visited, incidents }: Gathered,
+  gathered: Gathered,
   { plans, nowMs }: { plans: PlanCatalogue; nowMs: number },
 ): Promise<OwnedEvent[]> {
-  const ended = jobs.size === 0 ? [] : await readJobs(db, accounts, [...jobs])
-  const moved = new Set([...warms, ...ended.filter(isBulk).map(({ domain_id }) => domain_id)])
-  const counted = new Set(
-    ended.filter(({ outcome }) => outcome !== null && STORED.includes(outcome)).map((job) => job.domain_id),
-  )
-  const ids = [...new Set([...pages.keys(), ...moved, ...counted, ...visited])]
-  const domains =
-    ids.length + hosts.size === 0 ? [] : await readDomains(db, accounts, ids, [...hosts], utcMonth(nowMs))
-  const owned = new Map(domains.map((domain) => [domain.id, domain]))
-  const progress = await readProgress(
-    db,
-    [...moved].filter((id) => owned.has(id)),
-  )
-
-  return [
-    ...ended.map(({ account_id, custom_domain: domain, path, priority, state, outcome }) =>
-      of(account_id, {
-        event: 'render',
-        data: { domain, path, priority: PRIORITIES[priority] ?? 'warm', state, outcome },
-      }),
-    ),
-    ...domains.flatMap((domain) => [...eventsOf(domain)]),
-    ...[...incidents]
-      .map((payload) => JSON.parse(payload) as { account: AccountId; data: IncidentData })
-      .filter(({ account }) => accounts.includes(account))
-      .map(({ account, data }) => of(account, { event: 'incident', data })),
-    ...[...changed]
-      .filter((account) => (accounts as readonly number[]).includes(account))
-      .map((account) => of(account as AccountId, { event: 'account', data: {} })),
-  ]
-
-  function* eventsOf({ id, account_id, custom_domain: domain, ...row }: DomainRow): Generator<OwnedEvent> {
-    if (pages.has(id)) yield of(account_id, { event: 'pages', data: { domain, path: pages.get(id) ?? null } })
-    if (visited.has(id)) yield of(account_id, { event: 'visits', data: { domain } })
-    if (counted.has(id)) {
-      const { monthly_render_limit } = planNamed(plans, row.plan)
-      yield of(account_id, {
-        event: 'quota',
-        data: { domain, renders_used: row.renders_used, monthly_render_limit },
-      })
-    }
-    const state = progress.get(id)
-    if (state !== undefined) yield of(account_id, { event: 'warm', data: { domain, ...state } })
-    if (hosts.has(domain)) {
-      const certificate_ends_at = row.not_after?.toISOString() ?? null
-      yield of(account_id, {
-        event: 'domain',
-        data: { domain, is_active: row.is_active, certificate_ends_at },
-      })
-    }
+  const { pages, hosts, visited } = gathered
+  const jobs = gathered.jobs.size === 0 ? [] : await readJobs(db, accounts, [...gathered.jobs])
+  const warmed = new Set(gathered.warms)
+  const counted = new Set<DomainId>()
+  for (const job of jobs) {
+    if (isBulk(job)) warmed.add(job.domain_id)
+    if (job.outcome !== null && STORED.includes(job.outcome)) counted.add(job.domain_id)
   }
+  const ids = new Set([...pages.keys(), ...warmed, ...counted, ...visited])
+  const isNeeded = ids.size + hosts.size > 0
+  const domains = isNeeded ? await readDomains(db, accounts, [...ids], [...hosts], utcMonth(nowMs)) : []
+  const warmedOfAccounts = domains.map(({ id }) => id).filter((id) => warmed.has(id))
+  const progress = await readProgress(db, warmedOfAccounts)
+
+  const events = jobs.map(renderEvent)
+  for (const row of domains) {
+    const { id, account_id: account, custom_domain: domain } = row
+    const path = pages.get(id)
+    if (path !== undefined) events.push({ account, event: { event: 'pages', data: { domain, path } } })
+    if (visited.has(id)) events.push({ account, event: { event: 'visits', data: { domain } } })
+    if (counted.has(id)) events.push(quotaEvent(row, plans))
+    const state = progress.get(id)
+    if (state !== undefined) events.push({ account, event: { event: 'warm', data: { domain, ...state } } })
+    if (hosts.has(domain)) events.push(domainEvent(row))
+  }
+  for (const payload of gathered.incidents) {
+    const { account, data } = JSON.parse(payload) as { account: AccountId; data: IncidentData }
+    if (accounts.includes(account)) events.push({ account, event: { event: 'incident', data } })
+  }
+  for (const account of accounts) {
+    if (gathered.accounts.has(account)) events.push({ account, event: { event: 'account', data: {} } })
+  }
+  return events
 }
 
-function of(account: AccountId, event: LiveEvent): OwnedEvent {
-  return { account, event }
+function renderEvent({ account_id, custom_domain, path, priority, state, outcome }: JobRow): OwnedEvent {
+  const data = { domain: custom_domain, path, priority: PRIORITIES[priority] ?? 'warm', state, outcome }
+  return { account: account_id, event: { event: 'render', data } }
+}
+
+function quotaEvent(
+  { account_id, custom_domain, plan, renders_used }: DomainRow,
+  plans: PlanCatalogue,
+): OwnedEvent {
+  const { monthly_render_limit } = planNamed(plans, plan)
+  const data = { domain: custom_domain, renders_used, monthly_render_limit }
+  return { account: account_id, event: { event: 'quota', data } }
+}
+
+function domainEvent({ account_id, custom_domain, is_active, not_after }: DomainRow): OwnedEvent {
+  const data = {
+    domain: custom_domain,
+    is_active,
+    certificate_ends_at: not_after?.toISOString() ?? null,
+  }
+  return { account: account_id, event: { event: 'domain', data } }
 }
 
 function isBulk({ priority }: JobRow): boolean {

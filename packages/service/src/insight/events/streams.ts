@@ -1,7 +1,7 @@
 import { frameOf, HELLO, type LiveEvent, REREAD } from '@prepaint/contract/events/event.ts'
 import type { AccountId } from '@prepaint/contract/ids.ts'
 
-/** `by`: the session or key that gives access. */
+/** A client of live updates. `by` is the session or key that gives it access; `fleet` is true for operators. */
 export type Subscriber = {
   account: AccountId
   by: { session: number } | { key: number }
@@ -28,68 +28,76 @@ export const STREAM_LIMITS: StreamLimits = { perAccount: 20, perNode: 1_000, buf
 
 export type OpenStream = { readonly subscriber: Subscriber; readonly sink: Sink }
 
-export type Streams = {
+/** The open event streams of this node. `name` begins the ids of the events that it sends. */
+export class Streams {
+  readonly #name: string
+  readonly #limits: StreamLimits
+  readonly #open = new Set<OpenStream>()
+  #sent = 0
+
+  constructor(name: string, limits: StreamLimits) {
+    this.#name = name
+    this.#limits = limits
+  }
+
+  get count(): number {
+    return this.#open.size
+  }
+
+  all(): OpenStream[] {
+    return [...this.#open]
+  }
+
+  /** Accounts with a stream, each once. */
+  accounts(): AccountId[] {
+    return [...new Set(this.all().map(({ subscriber }) => subscriber.account))]
+  }
+
   /** Calls `begin` unless there are too many streams. `resumed`: the client may have missed events. */
   open(
     subscriber: Subscriber,
     begin: () => Sink,
     resumed: boolean,
-  ): 'open' | 'gone' | 'account-full' | 'node-full'
-  send(event: LiveEvent, isFor: (subscriber: Subscriber) => boolean): void
+  ): 'open' | 'gone' | 'account-full' | 'node-full' {
+    const ofAccount = this.all().filter((stream) => stream.subscriber.account === subscriber.account)
+    if (ofAccount.length >= this.#limits.perAccount) return 'account-full'
+    if (this.#open.size >= this.#limits.perNode) return 'node-full'
+    const sink = begin()
+    // The client disconnected during the access check.
+    if (sink.destroyed) return 'gone'
+    const stream = { subscriber, sink }
+    this.#open.add(stream)
+    sink.once('close', () => this.#open.delete(stream))
+    this.#sendTo(stream, resumed ? REREAD : HELLO)
+    return 'open'
+  }
+
+  send(event: LiveEvent, isFor: (subscriber: Subscriber) => boolean): void {
+    for (const stream of this.#open) if (isFor(stream.subscriber)) this.#sendTo(stream, event)
+  }
+
   /** Sends a comment, so that clients and proxies keep quiet streams open. */
-  beat(): void
-  end(stream: OpenStream, reason: 'access' | 'node'): void
-  accounts(): AccountId[]
-  all(): OpenStream[]
-  readonly count: number
-}
+  beat(): void {
+    for (const stream of this.#open) this.#write(stream, ':\n\n')
+  }
 
-export function createStreams(name: string, limits: StreamLimits): Streams {
-  const open = new Set<OpenStream>()
-  let sent = 0
+  end(stream: OpenStream, reason: 'access' | 'node'): void {
+    if (!this.#open.has(stream)) return
+    this.#sendTo(stream, { event: 'end', data: { reason } })
+    this.#open.delete(stream)
+    stream.sink.end()
+  }
 
-  function write(stream: OpenStream, text: string): void {
+  #sendTo(stream: OpenStream, event: LiveEvent): void {
+    this.#sent++
+    this.#write(stream, frameOf(event, `${this.#name}-${this.#sent}`))
+  }
+
+  #write(stream: OpenStream, text: string): void {
     stream.sink.write(text)
-    if (stream.sink.writableLength <= limits.bufferBytes) return
+    if (stream.sink.writableLength <= this.#limits.bufferBytes) return
     // A client that does not read must reconnect.
-    open.delete(stream)
+    this.#open.delete(stream)
     stream.sink.destroy()
-  }
-
-  function send(stream: OpenStream, event: LiveEvent): void {
-    write(stream, frameOf(event, `${name}-${++sent}`))
-  }
-
-  return {
-    open(subscriber, begin, resumed) {
-      const ofAccount = [...open].filter((each) => each.subscriber.account === subscriber.account)
-      if (ofAccount.length >= limits.perAccount) return 'account-full'
-      if (open.size >= limits.perNode) return 'node-full'
-      const sink = begin()
-      // Disconnected during the access check.
-      if (sink.destroyed) return 'gone'
-      const stream = { subscriber, sink }
-      open.add(stream)
-      sink.once('close', () => open.delete(stream))
-      send(stream, resumed ? REREAD : HELLO)
-      return 'open'
-    },
-    send(event, isFor) {
-      for (const stream of open) if (isFor(stream.subscriber)) send(stream, event)
-    },
-    beat() {
-      for (const stream of open) write(stream, ':\n\n')
-    },
-    end(stream, reason) {
-      if (!open.has(stream)) return
-      send(stream, { event: 'end', data: { reason } })
-      open.delete(stream)
-      stream.sink.end()
-    },
-    accounts: () => [...new Set([...open].map(({ subscriber }) => subscriber.account))],
-    all: () => [...open],
-    get count() {
-      return open.size
-    },
   }
 }

@@ -3,7 +3,7 @@ import type { Queryable } from '@prepaint/postgres/transaction.ts'
 
 type NodeState = (typeof NODE_STATES)[number]
 
-type BrowserState = (typeof BROWSER_STATES)[number]
+export type BrowserState = (typeof BROWSER_STATES)[number]
 
 export type NodeSelf = {
   id: string
@@ -11,23 +11,23 @@ export type NodeSelf = {
   version: string
   roles: readonly string[]
   cores: number
-  /** 0: this node does not render. */
+  /** Pages that it renders at once, 0 if it does not render. */
   slots: number
   schema: string
 }
 
 export type NodePulse = {
-  /** Of the API or /readyz. null or missing: not listening yet. */
+  /** The port of the API or /readyz. Null or missing until the node listens. */
   apiPort?: number | null
   draining: boolean
   running: number
   /** Machine load over the last minute. */
   load: number
-  /** Resident, including browsers and private PostgreSQL. */
+  /** Resident bytes, including browsers and private PostgreSQL. */
   memoryBytes: number
   browser: BrowserState
   /** Missing if the node does not render. */
-  browsers?: { readonly alive: number; readonly started: number }
+  browsers?: undefined | { readonly alive: number; readonly started: number }
 }
 
 export type FleetNode = {
@@ -66,7 +66,7 @@ type Row = Omit<FleetNode, 'started_at' | 'seen_at' | 'memory_bytes'> & {
   memory_bytes: string
 }
 
-/** Includes recently dead nodes; by host, the oldest first. */
+/** Lists all nodes by host, the oldest first. Nodes that died in the last ten minutes are among them. */
 export async function readFleet(db: Queryable): Promise<Fleet> {
   const { rows } = await db.query<Row>(
     `select id, host, api_port, version, roles, started_at, seen_at, slots, running, cores, load, memory_bytes, browser, browsers, browsers_started,

@@ -1,28 +1,35 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { lastMigration } from '@prepaint/postgres/migrate.ts'
-import { systemClock } from '@prepaint/runtime/clock.ts'
 import { silentLog } from '@prepaint/runtime/log.ts'
-import { until } from '../../../../../test/support/condition.ts'
-import { openTestDatabase, type TestDatabase } from '../../../../../test/support/database.ts'
-import { startDatabaseClock } from './database-clock.ts'
-import { type NodePulse, readFleet } from './node.ts'
-import { startRegistration } from './registration.ts'
+import { openTestDatabase } from '../../../../../test/support/database.ts'
+import { type NodePulse, type NodeSelf, readFleet } from './node.ts'
+import { Registration } from './registration.ts'
 
 const { pool } = await openTestDatabase()
 const log = silentLog()
 
-const self = (id: string) => ({
-  ...{ id, host: 'amber', version: '1.2.3', roles: ['edge', 'render'] },
-  ...{ cores: 2, slots: 3, schema: lastMigration() },
+const self = (id: string): NodeSelf => ({
+  id,
+  host: 'amber',
+  version: '1.2.3',
+  roles: ['edge', 'render'],
+  cores: 2,
+  slots: 3,
+  schema: lastMigration(),
 })
 const quiet: NodePulse = {
-  ...{ draining: false, running: 0, load: 0.5, memoryBytes: 3e9 },
-  ...{ browser: 'ok', browsers: { alive: 1, started: 4 } },
+  draining: false,
+  running: 0,
+  load: 0.5,
+  memoryBytes: 3e9,
+  browser: 'ok',
+  browsers: { alive: 1, started: 4 },
 }
 
+/** Registers a node that beats only when it is told to. */
 const join = (id: string, pulse = () => quiet) =>
-  startRegistration({ pool, log, pulse }, self(id), { beatMs: 600_000 })
+  Registration.start(pool, log, self(id), pulse, { beatMs: 600_000 })
 
 /** As if the node had last been heard of so long ago. */
 async function silence(id: string, seconds: number): Promise<void> {
@@ -33,15 +40,21 @@ async function silence(id: string, seconds: number): Promise<void> {
 const listed = async () => (await readFleet(pool)).nodes
 const stateOf = async (id: string) => (await listed()).find((node) => node.id === id)?.state ?? 'absent'
 
-it('a node is listed with what it says, from its start to its end', async () => {
+it('a node is listed with its last pulse from its start until it closes', async () => {
   let pulse = quiet
   const node = await join('one', () => pulse)
   const [found] = await listed()
   const { started_at, seen_at, ...rest } = found!
   assert.deepEqual(rest, {
     ...self('one'),
-    ...{ api_port: null, state: 'serving', running: 0, load: 0.5, memory_bytes: 3e9 },
-    ...{ browsers: 1, browsers_started: 4, browser: 'ok' },
+    api_port: null,
+    state: 'serving',
+    running: 0,
+    load: 0.5,
+    memory_bytes: 3e9,
+    browsers: 1,
+    browsers_started: 4,
+    browser: 'ok',
   })
   assert.equal((await readFleet(pool)).schema, lastMigration())
 
@@ -56,7 +69,7 @@ it('a node is listed with what it says, from its start to its end', async () => 
   assert.deepEqual(await listed(), [])
 })
 
-it('after three missed beats a node is dead; it lives again with the next; after ten minutes it is gone', async () => {
+it('a node is dead after three missed beats, lives again with the next beat, and is removed after ten minutes', async () => {
   const node = await join('silent')
   const other = await join('other')
   await silence('silent', 14)
@@ -79,7 +92,7 @@ it('after three missed beats a node is dead; it lives again with the next; after
   await Promise.all([node.close(), other.close()])
 })
 
-it('a node learns of a migration that it cannot work with, and of no other', async () => {
+it('a node learns of a breaking migration that it does not know, and of no other migration', async () => {
   const node = await join('outdated')
   // A beat that PostgreSQL does not take fails nothing.
   await pool.query('alter table node rename to elsewhere')
@@ -98,52 +111,4 @@ it('a node learns of a migration that it cannot work with, and of no other', asy
   await node.beat()
   assert.equal(await node.outdated, '9002-breaks.sql')
   await node.close()
-})
-
-it('the time is that of the database, whatever the machine says', async () => {
-  const machine = { nowMs: () => systemClock.nowMs() + 600_000 }
-  const clock = await startDatabaseClock({ pool, log, machine })
-  // A query to the database, whose machine is ours, takes less than two seconds.
-  assert(Math.abs(clock.nowMs() - systemClock.nowMs()) < 2_000)
-  assert(Math.abs(clock.machineAheadMs - 600_000) < 2_000)
-  assert(Number.isInteger(clock.nowMs()))
-  clock.close()
-})
-
-it('the time goes on while the database is away, and is set right when it is back', async () => {
-  /** A database whose clock is so far ahead of the monotonic one. */
-  const state = { aheadMs: 1e12, monotonicMs: 0, away: false, asked: 0 }
-  const query = async () => {
-    state.asked++
-    if (state.away) throw new Error('away')
-    return { rows: [{ ms: state.monotonicMs + state.aheadMs }] }
-  }
-  const clock = await startDatabaseClock(
-    {
-      ...{ pool: { query } as object as TestDatabase['pool'], log },
-      ...{ stopwatch: () => state.monotonicMs / 1_000, machine: { nowMs: () => 0 } },
-    },
-    { everyMs: 5 },
-  )
-  const looked = async () => {
-    const { asked } = state
-    await until('the database was asked again', () => state.asked >= asked + 2)
-  }
-  assert.equal(clock.nowMs(), 1e12)
-  state.away = true
-  state.monotonicMs = 60_000
-  await looked()
-  assert.equal(clock.nowMs(), 1e12 + 60_000)
-  state.aheadMs += 30_000
-  state.away = false
-  await looked()
-  assert.equal(clock.nowMs(), 1e12 + 90_000)
-  // A small step back is waited out, a large one is taken.
-  state.aheadMs -= 999
-  await looked()
-  assert.equal(clock.nowMs(), 1e12 + 90_000)
-  state.aheadMs -= 600_000
-  await looked()
-  assert.equal(clock.nowMs(), 1e12 + 90_000 - 600_999)
-  clock.close()
 })

@@ -2,14 +2,6 @@ import type { Log } from '@prepaint/runtime/log.ts'
 import type pg from 'pg'
 import { BEAT_MS, type NodePulse, type NodeSelf, REMOVED_AFTER_MS } from './node.ts'
 
-export type Registration = {
-  /** Call to publish changes at once, such as draining. */
-  beat(): Promise<void>
-  /** Settles with a breaking migration that this node does not know. */
-  outdated: Promise<string>
-  close(): Promise<void>
-}
-
 const QUERY_TIMEOUT_MS = 4_000
 
 // Asynchronous commit: the next beat comes in five seconds. Also deletes the rows of dead nodes, which cannot, and returns the
@@ -28,66 +20,110 @@ const BEAT = `
     browsers = excluded.browsers, browsers_started = excluded.browsers_started, api_port = excluded.api_port)
   select name from schema_migration where breaking and name > $7 collate "C" order by name limit 1`
 
-/** Updates this node's row every five seconds. Logs later errors: others see the node as dead until the next beat. */
-export async function startRegistration(
-  deps: { pool: pg.Pool; pulse(): NodePulse; log: Log },
-  self: NodeSelf,
-  { beatMs = BEAT_MS }: { beatMs?: number } = {},
-): Promise<Registration> {
-  const { pool, pulse, log } = deps
-  const { promise: outdated, resolve: becomeOutdated } = Promise.withResolvers<string>()
-  let beating: Promise<void> | null = null
-  let failing = false
+/**
+ * This node's row in the list of nodes, updated every five seconds. Later errors are logged: other nodes see this one as
+ * dead until its next beat.
+ */
+export class Registration {
+  readonly #pool: pg.Pool
+  readonly #log: Log
+  readonly #self: NodeSelf
+  readonly #pulse: () => NodePulse
+  readonly #outdated = Promise.withResolvers<string>()
+  #beating: Promise<void> | null = null
+  #isFailing = false
+  #timer: NodeJS.Timeout | undefined
 
-  async function write(): Promise<void> {
-    const { id, host, version, roles, cores, slots, schema } = self
-    const { draining, running, load, memoryBytes, browser, browsers, apiPort = null } = pulse()
-    const once = [id, host, version, [...roles], cores, slots, schema]
-    const now = [draining, running, load, Math.round(memoryBytes), browser]
-    const values = [...once, ...now, browsers?.alive ?? 0, browsers?.started ?? 0, apiPort, REMOVED_AFTER_MS]
-    const [tooNew] = await query(BEAT, values)
-    if (tooNew?.name !== undefined) becomeOutdated(tooNew.name)
+  private constructor(pool: pg.Pool, log: Log, self: NodeSelf, pulse: () => NodePulse) {
+    this.#pool = pool
+    this.#log = log
+    this.#self = self
+    this.#pulse = pulse
   }
 
-  async function query(text: string, values: unknown[]): Promise<{ name?: string }[]> {
+  /** `pulse` tells how the node is, at each beat. Rejects if the first beat fails. */
+  static async start(
+    pool: pg.Pool,
+    log: Log,
+    self: NodeSelf,
+    pulse: () => NodePulse,
+    { beatMs = BEAT_MS }: { beatMs?: number } = {},
+  ): Promise<Registration> {
+    const registration = new Registration(pool, log, self, pulse)
+    await registration.#write()
+    registration.#timer = setInterval(() => void registration.#beatOnce(), beatMs).unref()
+    return registration
+  }
+
+  /** Settles with the name of a breaking migration that this node does not know. */
+  get outdated(): Promise<string> {
+    return this.#outdated.promise
+  }
+
+  /** Publishes changes at once, such as draining. */
+  async beat(): Promise<void> {
+    await this.#beating
+    await this.#beatOnce()
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer)
+    await this.#beating
+    try {
+      await this.#query('delete from node where id = $1', [this.#self.id])
+    } catch (error) {
+      this.#log.debug({ err: (error as Error).message }, 'this node could not delete its row; others will')
+    }
+  }
+
+  /** Shares a beat that is under way. Never rejects. */
+  #beatOnce(): Promise<void> {
+    this.#beating ??= this.#tryToWrite().finally(() => {
+      this.#beating = null
+    })
+    return this.#beating
+  }
+
+  async #tryToWrite(): Promise<void> {
+    try {
+      await this.#write()
+      if (this.#isFailing) this.#log.info('this node is in the list of nodes again')
+      this.#isFailing = false
+    } catch (error) {
+      if (!this.#isFailing) {
+        const { message } = error as Error
+        this.#log.warn({ err: message }, 'this node could not update its row in the list of nodes')
+      }
+      this.#isFailing = true
+    }
+  }
+
+  async #write(): Promise<void> {
+    const { id, host, version, roles, cores, slots, schema } = this.#self
+    const { draining, running, load, memoryBytes, browser, browsers, apiPort = null } = this.#pulse()
+    const [tooNew] = await this.#query(BEAT, [
+      id,
+      host,
+      version,
+      [...roles],
+      cores,
+      slots,
+      schema,
+      draining,
+      running,
+      load,
+      Math.round(memoryBytes),
+      browser,
+      browsers?.alive ?? 0,
+      browsers?.started ?? 0,
+      apiPort,
+      REMOVED_AFTER_MS,
+    ])
+    if (tooNew?.name !== undefined) this.#outdated.resolve(tooNew.name)
+  }
+
+  async #query(text: string, values: unknown[]): Promise<{ name?: string }[]> {
     const config = { text, values, query_timeout: QUERY_TIMEOUT_MS }
-    return (await pool.query<{ name?: string }>(config)).rows
-  }
-
-  function beat(): Promise<void> {
-    beating ??= write()
-      .then(
-        () => {
-          if (failing) log.info('this node is in the list of nodes again')
-          failing = false
-        },
-        (error: Error) => {
-          if (!failing)
-            log.warn({ err: error.message }, 'this node could not update its row in the list of nodes')
-          failing = true
-        },
-      )
-      .finally(() => {
-        beating = null
-      })
-    return beating
-  }
-
-  await write()
-  const timer = setInterval(() => void beat(), beatMs)
-  timer.unref()
-  return {
-    outdated,
-    async beat() {
-      await beating
-      await beat()
-    },
-    async close() {
-      clearInterval(timer)
-      await beating
-      await query('delete from node where id = $1', [self.id]).catch((error: Error) => {
-        log.debug({ err: error.message }, 'this node could not delete its row; others will')
-      })
-    },
+    return (await this.#pool.query<{ name?: string }>(config)).rows
   }
 }

@@ -1,11 +1,12 @@
-import { Gauge, type Registry } from 'prom-client'
+import type { Registry } from 'prom-client'
+import { addGauge } from './gauge.ts'
 import { type Count, Counts, type Timing, Timings } from './histograms.ts'
 
-/** `verdict`: as in `X-Prepaint`. `crawler`: the category. */
+/** `verdict` is what `X-Prepaint` says; `crawler` is the crawler's category, or null. */
 export type AnsweredRequest = {
   verdict: string
   crawler: string | null
-  /** Until sent; for hits from memory until handed to Node. */
+  /** Time until the answer was sent, or for hits from memory until Node had it. */
   seconds: number
 }
 
@@ -17,63 +18,67 @@ const SECONDS = [
 
 type Lines = { kind: string; why: string; timing: Timing; counts: Map<string | null, Count> }
 
-export function createEdgeMetrics(registry: Registry) {
-  const requests = new Counts({
-    name: 'prepaint_edge_requests_total',
-    help: 'Live requests by verdict, by why they passed to the origin, and by category of the crawler',
-    labelNames: ['verdict', 'why', 'crawler'],
-    registers: [registry],
-  })
-  const seconds = new Timings({
-    name: 'prepaint_edge_request_seconds',
-    help: 'Time of live requests; hit and stale: of our own work; else until the answer had gone out',
-    labelNames: ['verdict'],
-    buckets: SECONDS,
-  })
-  registry.registerMetric(seconds)
-  const timings = new Map<string, Timing>()
-  const verdicts = new Map<string, Lines>()
+/** What this node's edge answered, and what it holds in memory. */
+export class EdgeMetrics {
+  readonly #registry: Registry
+  readonly #requests: Counts<'verdict' | 'why' | 'crawler'>
+  readonly #seconds: Timings<'verdict'>
+  /** By the first word of a verdict. */
+  readonly #timings = new Map<string, Timing>()
+  readonly #verdicts = new Map<string, Lines>()
 
-  function linesOf(verdict: string): Lines {
-    const known = verdicts.get(verdict)
+  constructor(registry: Registry) {
+    this.#registry = registry
+    this.#requests = new Counts({
+      name: 'prepaint_edge_requests_total',
+      help: 'Live requests by verdict, by why they passed to the origin, and by category of the crawler',
+      labelNames: ['verdict', 'why', 'crawler'],
+      registers: [registry],
+    })
+    this.#seconds = new Timings({
+      name: 'prepaint_edge_request_seconds',
+      help: 'Time of live requests; hit and stale: of our own work; else until the answer had gone out',
+      labelNames: ['verdict'],
+      buckets: SECONDS,
+    })
+    registry.registerMetric(this.#seconds)
+  }
+
+  /** Counts a request. Called for every one, so it only looks up and adds. */
+  answered({ verdict, crawler, seconds }: AnsweredRequest): void {
+    const lines = this.#verdicts.get(verdict) ?? this.#addLines(verdict)
+    const count = lines.counts.get(crawler) ?? this.#addCount(lines, crawler)
+    count.value++
+    lines.timing(seconds)
+  }
+
+  /** Registers what the memory holds. Call it once: each scrape calls `held`. */
+  holds(held: () => { pages: number; bytes: number }): void {
+    addGauge(
+      this.#registry,
+      'prepaint_edge_pages_in_memory',
+      'Pages and redirects in memory',
+      () => held().pages,
+    )
+    addGauge(this.#registry, 'prepaint_edge_memory_bytes', 'Bytes of the pages in memory', () => held().bytes)
+  }
+
+  /** Verdicts beyond the limit share one line. */
+  #addLines(verdict: string): Lines {
+    const name = this.#verdicts.size < MOST_VERDICTS ? verdict : 'other'
+    const known = this.#verdicts.get(name)
     if (known !== undefined) return known
-    if (verdicts.size >= MOST_VERDICTS && verdict !== 'other') return linesOf('other')
-    const [kind = '', why = ''] = verdict.split('; ')
-    const timing = timings.get(kind) ?? seconds.line({ verdict: kind })
-    timings.set(kind, timing)
+    const [kind = '', why = ''] = name.split('; ')
+    const timing = this.#timings.get(kind) ?? this.#seconds.line({ verdict: kind })
+    this.#timings.set(kind, timing)
     const lines = { kind, why, timing, counts: new Map() }
-    verdicts.set(verdict, lines)
+    this.#verdicts.set(name, lines)
     return lines
   }
 
-  function countOf({ kind, why, counts }: Lines, crawler: string | null): Count {
-    const made = requests.line({ verdict: kind, why, crawler: crawler ?? 'none' })
-    counts.set(crawler, made)
-    return made
-  }
-
-  return {
-    answered({ verdict, crawler, seconds: took }: AnsweredRequest): void {
-      const lines = verdicts.get(verdict) ?? linesOf(verdict)
-      const count = lines.counts.get(crawler) ?? countOf(lines, crawler)
-      count.value++
-      lines.timing(took)
-    },
-    /** Call once. Each scrape calls `held`. */
-    holds(held: () => { pages: number; bytes: number }): void {
-      const gauge = (name: string, help: string, read: () => number) =>
-        new Gauge({
-          name,
-          help,
-          registers: [registry],
-          collect() {
-            this.set(read())
-          },
-        })
-      gauge('prepaint_edge_pages_in_memory', 'Pages and redirects in memory', () => held().pages)
-      gauge('prepaint_edge_memory_bytes', 'Bytes of the pages in memory', () => held().bytes)
-    },
+  #addCount({ kind, why, counts }: Lines, crawler: string | null): Count {
+    const count = this.#requests.line({ verdict: kind, why, crawler: crawler ?? 'none' })
+    counts.set(crawler, count)
+    return count
   }
 }
-
-export type EdgeMetrics = ReturnType<typeof createEdgeMetrics>

@@ -1,113 +1,131 @@
 import { type KindState, readTaskKinds } from '@prepaint/postgres/tasks'
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
+import type { Clock } from '@prepaint/runtime/clock.ts'
+import type { Log } from '@prepaint/runtime/log.ts'
 import { Gauge, type Registry } from 'prom-client'
 
 /** Scrapes within this time share one reading. */
 const CACHED_MS = 5_000
 
-/** Gauges of the whole fleet. Missing while PostgreSQL is away. */
-export function createFleetMetrics(
-  registry: Registry,
-  deps: { read(): Promise<FleetFigures>; nowMs(): number; onFault(error: unknown): void },
-): { refresh(): Promise<void> } {
+/** Gauges of the whole fleet. They are missing while PostgreSQL cannot be reached. */
+export class FleetMetrics {
+  readonly #readFigures: () => Promise<FleetFigures>
+  readonly #clock: Clock
+  readonly #log: Log
+  readonly #gauges: FleetGauges
+  #readAtMs = Number.NEGATIVE_INFINITY
+  #reading: Promise<void> | null = null
+
+  constructor(registry: Registry, readFigures: () => Promise<FleetFigures>, clock: Clock, log: Log) {
+    this.#gauges = createGauges(registry)
+    this.#readFigures = readFigures
+    this.#clock = clock
+    this.#log = log
+  }
+
+  /** Reads the figures, unless they were read in the last seconds. Never rejects. */
+  async refresh(): Promise<void> {
+    if (this.#clock.nowMs() - this.#readAtMs < CACHED_MS) return
+    this.#reading ??= this.#read()
+    await this.#reading
+  }
+
+  async #read(): Promise<void> {
+    try {
+      setGauges(this.#gauges, await this.#readFigures())
+    } catch (error) {
+      clearGauges(this.#gauges)
+      this.#log.warn({ err: error }, 'the fleet metrics could not be read')
+    }
+    this.#readAtMs = this.#clock.nowMs()
+    this.#reading = null
+  }
+}
+
+type FleetGauges = ReturnType<typeof createGauges>
+
+function createGauges(registry: Registry) {
   const gauge = <Label extends string>(name: string, help: string, labelNames: Label[] = []) =>
     new Gauge({ name, help, labelNames, registers: [registry] })
-  const queued = gauge('prepaint_queue_jobs', 'Jobs that wait, by priority (at most 100000 are counted)', [
-    'priority',
-  ])
-  const age = gauge('prepaint_queue_head_age_seconds', 'How long the job that is next has waited', [
-    'priority',
-  ])
-  const running = gauge('prepaint_jobs_running', 'Jobs that run, over all nodes')
-  const domains = gauge(
-    'prepaint_domains',
-    'Domains with renders this month, by percent of what their plan allows',
-    ['used'],
-  )
-  const renders = gauge('prepaint_renders_month', 'Renders counted against quotas in this UTC month')
-  const nodes = gauge(
-    'prepaint_nodes',
-    'Nodes that share the database, by state; dead ones for ten minutes',
-    ['state'],
-  )
-  const certificates = gauge('prepaint_certificates', 'Certificates of active domains')
-  const soonestEnd = gauge(
-    'prepaint_certificate_soonest_end_seconds',
-    'Until the first certificate of an active domain ends',
-  )
-  const failing = gauge('prepaint_certificate_orders_failing', 'Active domains whose last order failed')
-  const incidents = gauge('prepaint_incidents_open', 'Open incidents of all accounts, by kind', ['kind'])
-  const waiting = gauge(
-    'prepaint_deliveries_waiting',
-    'Deliveries of events and e-mails that wait (at most 100000 are counted)',
-  )
-  const oldest = gauge(
-    'prepaint_delivery_oldest_seconds',
-    'How long the oldest delivery has waited; 0: none waits',
-  )
-  const tasksWaiting = gauge('prepaint_tasks_waiting', 'Background tasks that are due and wait, by kind', [
-    'kind',
-  ])
-  const tasksRunning = gauge('prepaint_tasks_running', 'Background tasks that nodes work on, by kind', [
-    'kind',
-  ])
-  const tasksFailing = gauge('prepaint_tasks_failing', 'Background tasks whose last run failed, by kind', [
-    'kind',
-  ])
-  const tasksOldest = gauge(
-    'prepaint_tasks_oldest_seconds',
-    'How long the oldest due background task has waited, by kind; 0: none waits',
-    ['kind'],
-  )
-  const ofTasks = [tasksWaiting, tasksRunning, tasksFailing, tasksOldest]
-  const alone = [waiting, oldest, running, renders, certificates, soonestEnd, failing]
-  const all = [...ofTasks, incidents, queued, age, domains, nodes, ...alone]
-  let readMs = Number.NEGATIVE_INFINITY
-  let reading: Promise<void> | null = null
-
-  async function read(): Promise<void> {
-    try {
-      const figures = await deps.read()
-      for (const { priority, queued: count, headAgeSeconds } of figures.queue) {
-        queued.set({ priority }, count)
-        age.set({ priority }, headAgeSeconds)
-      }
-      for (const used of QUOTA_RANGES) domains.set({ used }, figures.quota[used])
-      for (const state of NODE_STATES) nodes.set({ state }, figures.nodes[state])
-      incidents.reset()
-      for (const { kind, count } of figures.incidents) incidents.set({ kind }, count)
-      for (const each of ofTasks) each.reset()
-      for (const { kind, ...state } of figures.tasks) {
-        tasksWaiting.set({ kind }, state.waiting)
-        tasksRunning.set({ kind }, state.running)
-        tasksFailing.set({ kind }, state.failing)
-        tasksOldest.set({ kind }, state.oldestSeconds)
-      }
-      waiting.set(figures.deliveries.waiting)
-      oldest.set(figures.deliveries.oldestSeconds)
-      running.set(figures.running)
-      renders.set(figures.rendersThisMonth)
-      certificates.set(figures.certificates.stored)
-      failing.set(figures.certificates.failing)
-      const { soonestEndSeconds } = figures.certificates
-      if (soonestEndSeconds === null) soonestEnd.remove()
-      else soonestEnd.set(soonestEndSeconds)
-    } catch (error) {
-      for (const each of all) each.reset()
-      for (const each of alone) each.remove()
-      deps.onFault(error)
-    }
-    readMs = deps.nowMs()
-    reading = null
-  }
-
   return {
-    async refresh() {
-      if (deps.nowMs() - readMs < CACHED_MS) return
-      reading ??= read()
-      await reading
+    tasks: {
+      waiting: gauge('prepaint_tasks_waiting', 'Background tasks that are due and wait, by kind', ['kind']),
+      running: gauge('prepaint_tasks_running', 'Background tasks that nodes work on, by kind', ['kind']),
+      failing: gauge('prepaint_tasks_failing', 'Background tasks whose last run failed, by kind', ['kind']),
+      oldest: gauge(
+        'prepaint_tasks_oldest_seconds',
+        'How long the oldest due background task has waited, by kind; 0: none waits',
+        ['kind'],
+      ),
+    },
+    byLabel: {
+      incidents: gauge('prepaint_incidents_open', 'Open incidents of all accounts, by kind', ['kind']),
+      queued: gauge('prepaint_queue_jobs', 'Jobs that wait, by priority (at most 100000 are counted)', [
+        'priority',
+      ]),
+      age: gauge('prepaint_queue_head_age_seconds', 'How long the job that is next has waited', ['priority']),
+      domains: gauge(
+        'prepaint_domains',
+        'Domains with renders this month, by percent of what their plan allows',
+        ['used'],
+      ),
+      nodes: gauge('prepaint_nodes', 'Nodes that share the database, by state; dead ones for ten minutes', [
+        'state',
+      ]),
+    },
+    single: {
+      running: gauge('prepaint_jobs_running', 'Jobs that run, over all nodes'),
+      renders: gauge('prepaint_renders_month', 'Renders counted against quotas in this UTC month'),
+      certificates: gauge('prepaint_certificates', 'Certificates of active domains'),
+      soonestEnd: gauge(
+        'prepaint_certificate_soonest_end_seconds',
+        'Until the first certificate of an active domain ends',
+      ),
+      failing: gauge('prepaint_certificate_orders_failing', 'Active domains whose last order failed'),
+      waiting: gauge(
+        'prepaint_deliveries_waiting',
+        'Deliveries of events and e-mails that wait (at most 100000 are counted)',
+      ),
+      oldest: gauge(
+        'prepaint_delivery_oldest_seconds',
+        'How long the oldest delivery has waited; 0: none waits',
+      ),
     },
   }
+}
+
+function setGauges({ tasks, byLabel, single }: FleetGauges, figures: FleetFigures): void {
+  for (const gauge of Object.values(tasks)) gauge.reset()
+  for (const { kind, waiting, running, failing, oldestSeconds } of figures.tasks) {
+    tasks.waiting.set({ kind }, waiting)
+    tasks.running.set({ kind }, running)
+    tasks.failing.set({ kind }, failing)
+    tasks.oldest.set({ kind }, oldestSeconds)
+  }
+  for (const { priority, queued, headAgeSeconds } of figures.queue) {
+    byLabel.queued.set({ priority }, queued)
+    byLabel.age.set({ priority }, headAgeSeconds)
+  }
+  for (const used of QUOTA_RANGES) byLabel.domains.set({ used }, figures.quota[used])
+  for (const state of NODE_STATES) byLabel.nodes.set({ state }, figures.nodes[state])
+  byLabel.incidents.reset()
+  for (const { kind, count } of figures.incidents) byLabel.incidents.set({ kind }, count)
+  single.waiting.set(figures.deliveries.waiting)
+  single.oldest.set(figures.deliveries.oldestSeconds)
+  single.running.set(figures.running)
+  single.renders.set(figures.rendersThisMonth)
+  single.certificates.set(figures.certificates.stored)
+  single.failing.set(figures.certificates.failing)
+  const { soonestEndSeconds } = figures.certificates
+  if (soonestEndSeconds === null) single.soonestEnd.remove()
+  else single.soonestEnd.set(soonestEndSeconds)
+}
+
+function clearGauges({ tasks, byLabel, single }: FleetGauges): void {
+  for (const gauge of Object.values(tasks)) gauge.reset()
+  for (const gauge of Object.values(byLabel)) gauge.reset()
+  // `reset` would set a gauge without labels to 0.
+  for (const gauge of Object.values(single)) gauge.remove()
 }
 
 export type FleetFigures = {
@@ -129,10 +147,10 @@ type NodeState = (typeof NODE_STATES)[number]
 export const QUOTA_RANGES = ['under_80', '80_to_100', '100_to_120', '120'] as const
 type QuotaRange = (typeof QUOTA_RANGES)[number]
 
-/** For each priority, to keep scrapes of long queues cheap. */
+/** At most so many jobs of a priority are counted, to keep scrapes of long queues cheap. */
 const MAX_COUNTED = 100_000
 
-// `age`: of the oldest waiting job.
+// `age` is that of the oldest waiting job.
 const QUEUE = `
   select p.name as priority,
          (select count(*)::int from (select from job where state = 'queued' and priority = p.number limit ${MAX_COUNTED}) j) as queued,
@@ -212,10 +230,10 @@ export async function readFleetFigures(
   }
 }
 
-/** Active domains only; others may have moved away. */
+/** Counts active domains only, as others may have moved away. */
 type CertificateFigures = {
   stored: number
-  /** Until the first certificate ends, at least 0; null: no certificates. */
+  /** Time until the first certificate ends, at least 0. Null if there are no certificates. */
   soonestEndSeconds: number | null
   failing: number
 }

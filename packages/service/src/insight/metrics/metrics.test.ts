@@ -1,33 +1,30 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { silentLog } from '@prepaint/runtime/log.ts'
 import { openTestDatabase } from '../../../../../test/support/database.ts'
 import { FLEET_FIGURES } from '../../../../../test/support/metrics.ts'
 import { addTestDomain } from '../../../../../test/support/traffic.ts'
 import { QUOTA_RANGES, readFleetFigures } from './fleet-metrics.ts'
-import { createMetrics } from './metrics.ts'
+import { Metrics } from './metrics.ts'
 
 const { pool } = await openTestDatabase()
 for (const n of [1, 2, 3, 4, 5]) await addTestDomain(pool, `d${n}.example`)
 function world() {
   const faults: unknown[] = []
   const state = { nowMs: 0, reads: 0, away: false }
-  const metrics = createMetrics(
-    {
-      version: '1.2.3',
-      pool: { totalCount: 5, idleCount: 2, waitingCount: 7 },
-      listener: { connected: true },
-    },
-    { slots: 4 },
-    {
-      async read() {
-        state.reads++
-        if (state.away) throw new Error('away')
-        return FLEET_FIGURES
-      },
-      nowMs: () => state.nowMs,
-      onFault: (error) => faults.push(error),
-    },
-  )
+  const node = {
+    version: '1.2.3',
+    pool: { totalCount: 5, idleCount: 2, waitingCount: 7 },
+    listener: { connected: true },
+  }
+  const readFleet = async () => {
+    state.reads++
+    if (state.away) throw new Error('away')
+    return FLEET_FIGURES
+  }
+  const log = silentLog()
+  log.warn = (fault: unknown) => faults.push(fault)
+  const metrics = new Metrics(node, 4, readFleet, { nowMs: () => state.nowMs }, log)
   /** The values of a metric, by their labels as they are written. */
   const values = async (name: string): Promise<Record<string, number>> => {
     const lines = (await metrics.text()).body.split('\n')
@@ -95,7 +92,7 @@ it('metrics of renders are taken around the renderer, also when it throws', asyn
       if (kind === 'held') await held.promise
       return { outcome: { kind }, record: { requests: { made: 7 } } }
     },
-    () => nowMs,
+    { nowMs: () => nowMs },
   )
   await render('blank')
   await assert.rejects(render('throws'))

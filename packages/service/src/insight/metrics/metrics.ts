@@ -1,33 +1,36 @@
+import type { Clock } from '@prepaint/runtime/clock.ts'
+import type { Log } from '@prepaint/runtime/log.ts'
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client'
-import { createEdgeMetrics, type EdgeMetrics } from './edge-metrics.ts'
-import type { FleetFigures } from './fleet-metrics.ts'
-import { createFleetMetrics } from './fleet-metrics.ts'
-import { createRenderMetrics, type RenderMetrics } from './render-metrics.ts'
+import { EdgeMetrics } from './edge-metrics.ts'
+import { type FleetFigures, FleetMetrics } from './fleet-metrics.ts'
+import { addGauge } from './gauge.ts'
+import { RenderMetrics } from './render-metrics.ts'
 import { PROCESS_KINDS, treeMemory } from './tree-memory.ts'
 
-export type Metrics = {
-  edge: EdgeMetrics
-  render: RenderMetrics
-  /** Prometheus format. Does not need the database. */
-  text(): Promise<{ body: string; type: string }>
-}
+/** What a node shows at `GET /metrics`. Labels never contain a domain, an account or a path: see docs/operations.md. */
+export class Metrics {
+  readonly edge: EdgeMetrics
+  readonly render: RenderMetrics
+  readonly #registry = new Registry()
+  readonly #fleet: FleetMetrics
 
-/** Labels never contain a domain, an account or a path: see docs/operations.md. */
-export function createMetrics(
-  node: WatchedNode,
-  options: { slots: number },
-  fleet: { read(): Promise<FleetFigures>; nowMs(): number; onFault(error: unknown): void },
-): Metrics {
-  const registry = new Registry()
-  createNodeMetrics(registry, node)
-  const { refresh } = createFleetMetrics(registry, fleet)
-  return {
-    edge: createEdgeMetrics(registry),
-    render: createRenderMetrics(registry, options.slots),
-    async text() {
-      await refresh()
-      return { body: await registry.metrics(), type: registry.contentType }
-    },
+  constructor(
+    node: WatchedNode,
+    slots: number,
+    readFleet: () => Promise<FleetFigures>,
+    clock: Clock,
+    log: Log,
+  ) {
+    addNodeMetrics(this.#registry, node)
+    this.#fleet = new FleetMetrics(this.#registry, readFleet, clock, log)
+    this.edge = new EdgeMetrics(this.#registry)
+    this.render = new RenderMetrics(this.#registry, slots)
+  }
+
+  /** Returns all metrics in the format of Prometheus. Does not need the database. */
+  async text(): Promise<{ body: string; type: string }> {
+    await this.#fleet.refresh()
+    return { body: await this.#registry.metrics(), type: this.#registry.contentType }
   }
 }
 
@@ -37,7 +40,7 @@ type WatchedNode = {
   listener: { readonly connected: boolean }
 }
 
-function createNodeMetrics(registry: Registry, { version, pool, listener }: WatchedNode): void {
+function addNodeMetrics(registry: Registry, { version, pool, listener }: WatchedNode): void {
   const registers = [registry]
   collectDefaultMetrics({ register: registry })
   new Gauge({ name: 'prepaint_build_info', help: 'Always 1', labelNames: ['version'], registers }).set(
@@ -65,12 +68,7 @@ function createNodeMetrics(registry: Registry, { version, pool, listener }: Watc
       this.set({ state: 'waiting' }, pool.waitingCount)
     },
   })
-  new Gauge({
-    name: 'prepaint_listener_connected',
-    help: '1 while notifications of PostgreSQL arrive',
-    registers,
-    collect() {
-      this.set(Number(listener.connected))
-    },
-  })
+  addGauge(registry, 'prepaint_listener_connected', '1 while notifications of PostgreSQL arrive', () =>
+    Number(listener.connected),
+  )
 }

@@ -5,7 +5,7 @@ export type Part = (typeof PROCESS_KINDS)[number]
 
 const PAGE_BYTES = 4_096
 
-/** Resident bytes of this process and its descendants. Shared memory counts for each. Zeros except on Linux. */
+/** Returns the resident bytes of this process and its descendants. Shared memory counts for each. All are 0 except on Linux. */
 export function treeMemory(): Record<Part, number> {
   const bytes: Record<Part, number> = { node: 0, browsers: 0, database: 0 }
   const children = new Map<number, { pid: number; name: string }[]>()
@@ -14,13 +14,17 @@ export function treeMemory(): Record<Part, number> {
     if (siblings === undefined) children.set(parent, [entry])
     else siblings.push(entry)
   }
-  const add = (of: { pid: number; name: string }) => {
-    const part = /postgres/.test(of.name) ? 'database' : /chrom|headless/.test(of.name) ? 'browsers' : 'node'
-    bytes[part] += residentBytes(of.pid)
-    for (const child of children.get(of.pid) ?? []) add(child)
+  const addTree = (pid: number, name: string) => {
+    bytes[partOf(name)] += residentBytes(pid)
+    for (const child of children.get(pid) ?? []) addTree(child.pid, child.name)
   }
-  add({ pid: process.pid, name: 'node' })
+  addTree(process.pid, 'node')
   return bytes
+}
+
+function partOf(name: string): Part {
+  if (/postgres/.test(name)) return 'database'
+  return /chrom|headless/.test(name) ? 'browsers' : 'node'
 }
 
 function* processes(): Generator<{ pid: number; parent: number; name: string }> {

@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import type { AccountId, DomainId, PagePath } from '@prepaint/contract/ids.ts'
-import { pageId } from '@prepaint/contract/page/page-id.ts'
 import { parseRobots } from '@prepaint/contract/site-files/robots-rules.ts'
 import { silentLog } from '@prepaint/runtime/log.ts'
 import { until } from '../../../../../test/support/condition.ts'
@@ -30,8 +29,9 @@ const edge = await openEdge({
     },
   },
 })
-const parts = { clock: { nowMs: edge.nowMs }, log: silentLog(), flushEveryMs: 3_600_000 }
-const compliance = new Compliance({ ...parts, pool: edge.pool, robots: edge.robots })
+const clock = { nowMs: edge.nowMs }
+const never = { flushEveryMs: 3_600_000 }
+const compliance = new Compliance(edge.pool, edge.robots, clock, silentLog(), never)
 const traffic = startTestTraffic(edge.pool, { nowMs: edge.nowMs })
 after(async () => {
   await traffic.close()
@@ -81,8 +81,7 @@ it('pages that were served are counted by device and form; passed requests by no
   const { variants, forms } = await readTraffic(edge.pool, of, range)
   const totals = [...variants, ...forms].map(({ name, total }) => `${name} ${total}`)
   assert.deepEqual(totals, ['desktop 5', 'mobile 2', 'html 3', 'markdown 3', 'card 1'])
-  const requests = (path: string) =>
-    readFormRequests(edge.pool, pageId(domain, path as PagePath), edge.nowMs())
+  const requests = (path: string) => readFormRequests(edge.pool, domain, path as PagePath, edge.nowMs())
   assert.deepEqual(await requests('/'), { html: 3, markdown: 2, card: 1 })
   assert.deepEqual(await requests('/new'), { html: 0, markdown: 1, card: 0 })
 })
@@ -134,7 +133,7 @@ describe('compliance with robots.txt', () => {
     const rules = async () => parseRobots(`User-agent: *\n${'Disallow: /\n'.repeat(lines)}`)
     const written: { crawler: string; visits: number }[] = []
     const query = async ({ values }: { values: string[] }) => void written.push(...JSON.parse(values[2]!))
-    const counts = new Compliance({ ...parts, pool: { query } as never, robots: { rules } })
+    const counts = new Compliance({ query } as never, { rules } as never, clock, silentLog(), never)
     const site = (id: number) => ({ id, account: id, name: `d${id}`, isActive: true }) as never
     const ask = (domain: number, path: number) => counts.note(site(domain), 'search', GOOGLEBOT, `/${path}`)
     const flushed = async () => {

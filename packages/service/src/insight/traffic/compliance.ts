@@ -8,10 +8,11 @@ import { judgePath, type RobotsText } from '@prepaint/contract/site-files/robots
 import type { TimeRange } from '@prepaint/contract/traffic/time-range.ts'
 import type { RobotsFiles, RobotsSite } from '@prepaint/pages/site-files/robots-files.ts'
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
+import type { Clock } from '@prepaint/runtime/clock.ts'
 import type { Log } from '@prepaint/runtime/log.ts'
 import { within } from '@prepaint/runtime/within.ts'
 import { CRAWLER_NAMES, crawlerNumber, OTHER_CRAWLER } from './crawler-numbers.ts'
-import type { TrafficOf } from './read-traffic.ts'
+import type { TrafficOwner } from './read-traffic.ts'
 
 const FLUSH_EVERY_MS = 5_000
 /** Visits by domains whose robots.txt is slow are counted with a later flush. */
@@ -24,7 +25,7 @@ export const LIMITS = {
   paths: 20_000,
   pathsOfDomain: 1_000,
   pathChars: 2_048,
-  /** Pieces of rules that are compared for a domain in a flush: about 2 ms. */
+  /** Pieces of rules that are compared for a domain in a flush, which takes about 2 ms. */
   checks: 50_000,
 }
 const EXAMPLES = 3
@@ -34,31 +35,35 @@ type Asked = { userAgent: string; category: string; crawler: string; path: strin
 type Site = RobotsSite & { account: number; isActive: boolean }
 type Visited = { site: Site; asked: Map<string, Asked> }
 
-type Parts = {
-  pool: Queryable
-  robots: Pick<RobotsFiles, 'rules'>
-  clock: { nowMs(): number }
-  log: Log
-  flushEveryMs?: number
-}
-
 /**
  * Counts visits to paths that robots.txt forbids the crawler. Judges each crawler and path once a flush, between requests.
  * Visits whose robots.txt cannot be read, or that cannot be written, are lost.
  */
 export class Compliance {
-  readonly #parts: Parts
+  readonly #pool: Queryable
+  readonly #robots: RobotsFiles
+  readonly #clock: Clock
+  readonly #log: Log
   readonly #timer: NodeJS.Timeout
   readonly #visited = new Map<DomainId, Visited>()
   #paths = 0
   #round: Promise<void> | null = null
 
-  constructor(parts: Parts) {
-    this.#parts = parts
-    this.#timer = setInterval(() => void this.flush(), parts.flushEveryMs ?? FLUSH_EVERY_MS).unref()
+  constructor(
+    pool: Queryable,
+    robots: RobotsFiles,
+    clock: Clock,
+    log: Log,
+    { flushEveryMs = FLUSH_EVERY_MS }: { flushEveryMs?: number } = {},
+  ) {
+    this.#pool = pool
+    this.#robots = robots
+    this.#clock = clock
+    this.#log = log
+    this.#timer = setInterval(() => void this.flush(), flushEveryMs).unref()
   }
 
-  /** Three look-ups in memory. */
+  /** Counts a visit that the next flush judges. Costs three look-ups in memory. */
   note(site: Site, category: string, userAgent: string, url: string): void {
     if (!site.isActive) return
     let visited = this.#visited.get(site.id)
@@ -81,6 +86,7 @@ export class Compliance {
     this.#paths++
   }
 
+  /** Judges and writes the visits that were noted. Shares a flush that is under way. */
   flush(): Promise<void> {
     this.#round ??= this.#judgeAll().finally(() => {
       this.#round = null
@@ -88,7 +94,7 @@ export class Compliance {
     return this.#round
   }
 
-  /** Visits of the last seconds are not judged: a node that stops asks no origin. */
+  /** Waits for a flush that is under way. Later visits are not judged: a node that stops asks no origin. */
   close(): Promise<void> {
     clearInterval(this.#timer)
     return within(ROUND_MS, this.#round ?? Promise.resolve(), undefined)
@@ -96,15 +102,14 @@ export class Compliance {
 
   /** Accounts side by side, so that slow origins of one do not keep the others waiting. */
   async #judgeAll(): Promise<void> {
-    const { clock, log } = this.#parts
     const accounts = Map.groupBy(this.#visited.values(), ({ site }) => site.account).values()
     const judgeNext = async (): Promise<void> => {
       for (const ofAccount of accounts) {
-        const untilMs = clock.nowMs() + ROUND_MS
+        const untilMs = this.#clock.nowMs() + ROUND_MS
         for (const visited of ofAccount) {
-          if (clock.nowMs() > untilMs) break
+          if (this.#clock.nowMs() > untilMs) break
           await this.#judge(visited).catch((error: Error) =>
-            log.warn({ err: error }, 'visits that robots.txt forbids could not be counted'),
+            this.#log.warn({ err: error }, 'visits that robots.txt forbids could not be counted'),
           )
           await othersFirst()
         }
@@ -114,9 +119,8 @@ export class Compliance {
   }
 
   async #judge({ site, asked }: Visited): Promise<void> {
-    const { pool, robots, clock } = this.#parts
-    const rules = await robots.rules(site, RULES_KEPT_MS)
-    // The rest with the next flush.
+    const rules = await this.#robots.rules(site, RULES_KEPT_MS)
+    // The next flush judges the rest.
     const now = rules === null ? [...asked] : [...asked].slice(0, Math.ceil(LIMITS.checks / checksOf(rules)))
     const groupsOf = new Map<string, string[]>()
     const forbidden: Asked[] = []
@@ -129,7 +133,7 @@ export class Compliance {
     }
     this.#paths -= now.length
     if (asked.size === 0) this.#visited.delete(site.id)
-    if (forbidden.length > 0) await addForbidden(pool, site.id, utcDay(clock.nowMs()), forbidden)
+    if (forbidden.length > 0) await addForbidden(this.#pool, site.id, utcDay(this.#clock.nowMs()), forbidden)
   }
 }
 
@@ -137,7 +141,7 @@ function checksOf({ groups }: RobotsText): number {
   return groups.flatMap(({ rules }) => rules).reduce((sum, { pieces }) => sum + pieces.length, 1)
 }
 
-/** In key order, to avoid deadlocks. */
+/** Adds rows in the order of their keys, to avoid deadlocks. */
 async function addForbidden(
   db: Queryable,
   domain: DomainId,
@@ -184,10 +188,10 @@ const READ = `
     from visited v full join forbidden f using (category, crawler)
    order by forbidden desc, visits desc, name, category`
 
-/** All crawlers of whole UTC days, the most disobedient first. */
+/** Reads all crawlers of whole UTC days, the most disobedient first. */
 export async function readCompliance(
   db: Queryable,
-  { account, domain }: TrafficOf,
+  { account, domain }: TrafficOwner,
   { fromMs, toMs }: TimeRange,
 ): Promise<(Row & { purpose: string | null })[]> {
   const { rows } = await db.query<Row>({

@@ -3,7 +3,7 @@ import type { AccountId, DomainName } from '@prepaint/contract/ids.ts'
 import type { PlanCatalogue } from '@prepaint/contract/settings/plans.ts'
 import { quotaEnd } from '@prepaint/pages/quota.ts'
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
-import type { TrafficOf } from './read-traffic.ts'
+import type { TrafficOwner } from './read-traffic.ts'
 
 const DAY_MS = 86_400_000
 
@@ -31,11 +31,11 @@ type Row = {
   domain: DomainName
   created_at: Date
   used: number
-  /** By UTC day, since `historyStart`. */
+  /** Renders by UTC day, since `historyStart`. */
   days: Record<string, number>
 }
 
-/** All domains by name, without days. One query. */
+/** Reads all domains by name, without days, in one query. */
 export async function readMonths(
   db: Queryable,
   account: AccountId,
@@ -49,21 +49,21 @@ export async function readMonths(
 
 export async function readRenders(
   db: Queryable,
-  of: TrafficOf,
+  owner: TrafficOwner,
   limit: number,
   nowMs: number,
   plans: PlanCatalogue = {},
 ): Promise<MonthOfRenders[]> {
   const monthOf = months(limit, nowMs, plans)
   const days = daysBetween(utcMonth(nowMs), nowMs)
-  return (await read(db, of, nowMs)).map((row) => ({
+  return (await read(db, owner, nowMs)).map((row) => ({
     ...monthOf(row),
     days: days.map(({ day }) => ({ day, renders: row.days[day] ?? 0 })),
   }))
 }
 
-async function read(db: Queryable, of: TrafficOf, nowMs: number): Promise<Row[]> {
-  const values = [of.account, of.domain, utcMonth(nowMs), historyStart(nowMs)]
+async function read(db: Queryable, owner: TrafficOwner, nowMs: number): Promise<Row[]> {
+  const values = [owner.account, owner.domain, utcMonth(nowMs), historyStart(nowMs)]
   return (await db.query<Row>({ name: 'traffic-renders', text: RENDERS, values })).rows
 }
 
@@ -89,7 +89,7 @@ function months(limit: number, nowMs: number, plans: PlanCatalogue): (row: Row) 
   }
 }
 
-/** First day of the month in which a forecast's history begins. */
+/** Returns the first day of the month in which a forecast's history begins. */
 function historyStart(nowMs: number): string {
   return utcMonth(nowMs - FORECAST_DAYS * DAY_MS)
 }
@@ -107,15 +107,15 @@ const FORECAST_DAYS = 7
 
 export type Forecast = {
   per_day: number
-  /** In this month, including the rest of today. */
+  /** Days left in this month, including the rest of today. */
   days_left: number
-  /** At the end of the month: until now, plus `per_day` for each day left. */
+  /** Renders at the end of the month: those until now, and `per_day` for each day left. */
   renders: number
-  /** UTC day; null: not in this month. */
+  /** The UTC day on which the limit is reached, or null if that is not in this month. */
   reaches_limit_on: string | null
 }
 
-/** `days`: the last 7 whole ones. Null: none yet. The median ignores a deploy that renders the whole site. */
+/** `days` are renders of the last 7 whole days; without any it returns null. The median ignores a deploy that renders the whole site. */
 export function forecastRenders(month: {
   used: number
   limit: number
@@ -145,6 +145,7 @@ function reachedOn(left: number, perDay: number, nowMs: number, endMs: number): 
 
 function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b)
-  const [low, high] = [sorted[(sorted.length - 1) >> 1]!, sorted[sorted.length >> 1]!]
+  const low = sorted[(sorted.length - 1) >> 1]!
+  const high = sorted[sorted.length >> 1]!
   return (low + high) / 2
 }

@@ -1,10 +1,9 @@
 import { utcDay } from '@prepaint/contract/dates.ts'
-import type { AccountId, DomainName, PagePath } from '@prepaint/contract/ids.ts'
+import type { AccountId, DomainId, DomainName, PagePath } from '@prepaint/contract/ids.ts'
 import type { Form } from '@prepaint/contract/outcome/form.ts'
-import type { PageId } from '@prepaint/contract/page/page-id.ts'
 import { broadCategory } from '@prepaint/contract/settings/domain-settings.ts'
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
-import type { TrafficOf } from './read-traffic.ts'
+import type { TrafficOwner } from './read-traffic.ts'
 
 export type TrafficSummary = {
   domain: DomainName
@@ -46,7 +45,7 @@ type Row = {
   week_hits: number
 }
 
-/** All domains by name; the last 24 hours and 7 days, in whole hours. One query. */
+/** Reads all domains by name, with their last 24 hours and 7 days in whole hours, in one query. */
 export async function readSummaries(
   db: Queryable,
   account: AccountId,
@@ -73,10 +72,11 @@ function ratio(hits: number, pages: number): number | null {
   return pages === 0 ? null : Math.round((hits / pages) * 10_000) / 10_000
 }
 
-/** Of the last seven days and today. Only the most requested paths of a day are counted. */
+/** Counts requests of the last seven days and today. Only the most requested paths of a day are counted. */
 export async function readFormRequests(
   db: Queryable,
-  { domain, path }: Pick<PageId, 'domain' | 'path'>,
+  domain: DomainId,
+  path: PagePath,
   nowMs: number,
 ): Promise<Record<Form, number>> {
   const { rows } = await db.query<Record<Form, number>>({
@@ -91,7 +91,7 @@ export async function readFormRequests(
 
 type PathVisits = { path: string; visits: number; verdict: string; status: number }
 
-/** `others`: visits to paths that are no longer counted separately. */
+/** `others` counts visits to paths that are no longer counted separately. */
 export type PathsView = { top: PathVisits[]; failing: PathVisits[]; others: { top: number; failing: number } }
 
 const PATHS = `
@@ -107,20 +107,22 @@ const PATHS = `
    where rank <= $5
    order by is_failing, visits desc, path`
 
-/** Paths with the most crawler visits and failures; at most `limit` of each. */
+/** Reads the paths with the most crawler visits and with the most failures, at most `limit` of each. */
 export async function readPaths(
   db: Queryable,
-  of: TrafficOf,
+  owner: TrafficOwner,
   days: { from: string; to: string },
   limit: number,
 ): Promise<PathsView> {
   const { rows } = await db.query<PathVisits & { is_failing: boolean }>({
     name: 'traffic-paths',
     text: PATHS,
-    values: [of.account, of.domain, days.from, days.to, limit],
+    values: [owner.account, owner.domain, days.from, days.to, limit],
   })
   const listed = (failing: boolean) =>
-    rows.flatMap(({ is_failing, ...each }) => (is_failing === failing && each.path !== '' ? [each] : []))
+    rows
+      .filter(({ is_failing, path }) => is_failing === failing && path !== '')
+      .map(({ path, visits, verdict, status }) => ({ path, visits, verdict, status }))
   const others = (failing: boolean) =>
     rows.find(({ is_failing, path }) => is_failing === failing && path === '')?.visits ?? 0
   return {
@@ -130,14 +132,15 @@ export async function readPaths(
   }
 }
 
-/** By crawlers, in the last week; `/` if they asked for none. */
+/** Returns the paths that crawlers asked for most in the last week, or `/` if they asked for none. */
 export async function mostAskedPaths(
   db: Queryable,
-  of: TrafficOf,
+  owner: TrafficOwner,
   nowMs: number,
   limit: number,
 ): Promise<PagePath[]> {
-  const days = { from: utcDay(nowMs - 7 * 86_400_000), to: utcDay(nowMs) }
-  const { top } = await readPaths(db, of, days, limit)
-  return (top.length === 0 ? ['/'] : top.map(({ path }) => path)) as PagePath[]
+  const days = { from: utcDay(nowMs - 7 * DAY_MS), to: utcDay(nowMs) }
+  const { top } = await readPaths(db, owner, days, limit)
+  const paths = top.length === 0 ? ['/'] : top.map(({ path }) => path)
+  return paths as PagePath[]
 }

@@ -25,7 +25,7 @@ type Series = { visits: number[]; total: number }
 /** Lists have one value for each of `times`. */
 export type TrafficView = {
   times: string[]
-  /** Crawlers only, except `people`. `pages`: requests for pages, the base of the hit ratio. */
+  /** Counts crawlers only, except `people`. `pages` counts requests for pages, which the hit ratio is of. */
   totals: VisitsByKind & {
     visits: number
     pages: number
@@ -35,13 +35,13 @@ export type TrafficView = {
     p95_ms: number | null
   }
   categories: (Series & { name: string })[]
-  /** AI crawlers of known purpose. */
+  /** Visits of AI crawlers whose purpose is known. */
   purposes: (Series & { name: string })[]
   crawlers: (Series & { name: string; category: string; purpose: string | null })[]
   verdicts: (Series & { name: string; kind: VerdictKind; p50_ms: number | null; p95_ms: number | null })[]
-  /** Responses to crawlers; `none`: the client disconnected before. */
+  /** Responses to crawlers. `none` counts clients that disconnected before. */
   statuses: (Series & { name: '2xx' | '3xx' | '4xx' | '5xx' | 'none' })[]
-  /** Of pages that Prepaint served. */
+  /** Visits to pages that Prepaint served, by form. */
   forms: (Series & { name: Form })[]
   variants: (Series & { name: PageVariant })[]
   hit_ratio: (number | null)[]
@@ -102,12 +102,16 @@ type CountRow = {
 
 type TimesRow = { at: Date | null; is_page: boolean | null; verdict: string | null; times: (number | null)[] }
 
-/** Null: all domains of the account. */
-export type TrafficOf = { account: AccountId; domain: DomainId | null }
+/** Whose traffic is read. Without a domain it is that of all domains of the account. */
+export type TrafficOwner = { account: AccountId; domain: DomainId | null }
 
-export async function readTraffic(db: Queryable, of: TrafficOf, range: TimeRange): Promise<TrafficView> {
+export async function readTraffic(
+  db: Queryable,
+  { account, domain }: TrafficOwner,
+  range: TimeRange,
+): Promise<TrafficView> {
   const { step } = range
-  const values = [of.account, of.domain, new Date(range.fromMs), new Date(range.toMs), NO_PAGES]
+  const values = [account, domain, new Date(range.fromMs), new Date(range.toMs), NO_PAGES]
   const counts = await db.query<CountRow>({ name: `traffic-counts-${step}`, text: COUNTS[step], values })
   const times = await db.query<TimesRow>({ name: `traffic-times-${step}`, text: TIMES[step], values })
   return shape(startsOf(range), counts.rows, times.rows)
@@ -136,46 +140,47 @@ function shape(times: string[], counts: readonly CountRow[], timed: readonly Tim
     if (category === PEOPLE) {
       if (verdict !== null) add(people, at, visits)
     } else if (crawler !== null) {
-      const [broad, purpose] = [broadCategory(category), purposeOf(category)]
-      const made = () => ({ name: crawler, category: broad, purpose, ...none() })
+      const broad = broadCategory(category)
+      const purpose = purposeOf(category)
       const ofCategory = upsert(categories, broad, () => ({ name: broad, ...none() }))
       add(ofCategory, at, visits)
       if (purpose !== null) {
         const ofPurpose = upsert(purposes, purpose, () => ({ name: purpose, ...none() }))
         add(ofPurpose, at, visits)
       }
-      add(upsert(crawlers, `${category} ${crawler}`, made), at, visits)
+      const ofCrawler = upsert(crawlers, `${category} ${crawler}`, () => ({
+        name: crawler,
+        category: broad,
+        purpose,
+        ...none(),
+      }))
+      add(ofCrawler, at, visits)
     } else if (verdict !== null) {
       const kind = kindOfVerdict(verdict)
-      add(
-        upsert(verdicts, verdict, () => ({ name: verdict, kind, ...none() })),
-        at,
-        visits,
-      )
+      const ofVerdict = upsert(verdicts, verdict, () => ({ name: verdict, kind, ...none() }))
+      add(ofVerdict, at, visits)
       kinds[kind] += visits
       byStep[placeOf(at)]![kind] += visits
       const { markdown, cards, mobile } = row
       const isServed = kind === 'hit' || kind === 'stale' || kind === 'rendered'
-      const given = { html: isServed ? visits - markdown - cards : 0, markdown, card: cards }
-      const made = { ...given, desktop: isServed ? visits - mobile : 0, mobile }
-      for (const series of [...forms, ...variants]) add(series, at, made[series.name])
+      const byForm = { html: isServed ? visits - markdown - cards : 0, markdown, card: cards }
+      for (const series of forms) add(series, at, byForm[series.name])
+      const byVariant = { desktop: isServed ? visits - mobile : 0, mobile }
+      for (const series of variants) add(series, at, byVariant[series.name])
       const { status_3xx, status_4xx, status_5xx, unanswered } = row
-      const others = status_3xx + status_4xx + status_5xx + unanswered
-      for (const [place, count] of [
-        visits - others,
-        status_3xx,
-        status_4xx,
-        status_5xx,
-        unanswered,
-      ].entries()) {
-        add(statuses[place]!, at, count)
+      const byStatus = {
+        '2xx': visits - status_3xx - status_4xx - status_5xx - unanswered,
+        '3xx': status_3xx,
+        '4xx': status_4xx,
+        '5xx': status_5xx,
+        none: unanswered,
       }
+      for (const series of statuses) add(series, at, byStatus[series.name])
     }
   }
 
-  const ofVerdict = new Map(
-    timed.flatMap((row) => (row.verdict === null ? [] : [[row.verdict, numbers(row)]])),
-  )
+  const timesOfVerdicts = new Map<string, number[]>()
+  for (const row of timed) if (row.verdict !== null) timesOfVerdicts.set(row.verdict, numbers(row))
   const ofPages = times.map((): number[] => [])
   const allPages = new Array<number>(TIME_STEPS).fill(0)
   for (const row of timed) {
@@ -197,14 +202,14 @@ function shape(times: string[], counts: readonly CountRow[], timed: readonly Tim
     categories: sorted(categories),
     purposes: sorted(purposes),
     crawlers: sorted(crawlers),
-    verdicts: sorted(verdicts).map((each) => ({ ...each, ...quantiles(ofVerdict.get(each.name)) })),
+    verdicts: sorted(verdicts).map((each) => ({ ...each, ...quantiles(timesOfVerdicts.get(each.name)) })),
     statuses,
     forms,
     variants,
     hit_ratio: byStep.map(hitRatio),
     p50_ms: ofPages.map((each) => quantiles(each).p50_ms),
     p95_ms: ofPages.map((each) => quantiles(each).p95_ms),
-    people: { ...people, ...quantiles(ofVerdict.get('pass; not-a-crawler')) },
+    people: { ...people, ...quantiles(timesOfVerdicts.get('pass; not-a-crawler')) },
   }
 }
 

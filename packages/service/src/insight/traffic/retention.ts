@@ -31,7 +31,7 @@ const BATCHES = `
      limit $1 for update skip locked)
   delete from traffic_batch t using old where t.node = old.node`
 
-/** `kept`: days, of renders months. */
+/** `kept` is in days, and in months for renders. */
 const OLD: readonly [statement: string, kept: number][] = [
   [oldOf('traffic_hour', 'hour', 'now() - make_interval(days => $2)', LINE), HOURS_KEPT_DAYS],
   [oldOf('traffic_day', 'day', BEFORE_DAY, LINE), DAYS_KEPT],
@@ -66,26 +66,32 @@ const TRIM = `
   select $1, $2, is_failing, '', sum(visits), '', 0 from dropped group by is_failing
   on conflict (domain_id, day, is_failing, path) do update set visits = t.visits + excluded.visits`
 
-/** Domain-days whose new paths are counted; beyond that, all counts restart. */
+/** So many days of domains are counted. Beyond that, all counts begin anew. */
 const COUNTED_DAYS = 20_000
 
-/** Merges a day's rarest paths after every `PATHS_KEPT` new ones. `added`: paths just stored. */
-export function createTrimPaths(
-  pool: pg.Pool,
-): (added: readonly { domain_id: DomainId; day: string; is_new: boolean }[]) => Promise<void> {
-  const newPaths = new Map<string, number>()
+/** Merges a day's rarest paths after every `PATHS_KEPT` new ones. */
+export class PathTrimmer {
+  readonly #pool: pg.Pool
+  /** New paths since the last trim, by `<domain> <day>`. */
+  readonly #newPaths = new Map<string, number>()
 
-  return async (added) => {
-    for (const { domain_id, day, is_new } of added) {
+  constructor(pool: pg.Pool) {
+    this.#pool = pool
+  }
+
+  /** Call it with the paths that were just stored. */
+  async trim(stored: readonly { domain_id: DomainId; day: string; is_new: boolean }[]): Promise<void> {
+    for (const { domain_id, day, is_new } of stored) {
       if (!is_new) continue
       const name = `${domain_id} ${day}`
-      newPaths.set(name, (newPaths.get(name) ?? 0) + 1)
+      this.#newPaths.set(name, (this.#newPaths.get(name) ?? 0) + 1)
     }
-    for (const [name, count] of newPaths) {
+    for (const [name, count] of this.#newPaths) {
       if (count < PATHS_KEPT) continue
-      newPaths.delete(name)
-      await pool.query({ name: 'traffic-trim-paths', text: TRIM, values: [...name.split(' '), PATHS_KEPT] })
+      this.#newPaths.delete(name)
+      const [domain, day] = name.split(' ')
+      await this.#pool.query({ name: 'traffic-trim-paths', text: TRIM, values: [domain, day, PATHS_KEPT] })
     }
-    if (newPaths.size > COUNTED_DAYS) newPaths.clear()
+    if (this.#newPaths.size > COUNTED_DAYS) this.#newPaths.clear()
   }
 }

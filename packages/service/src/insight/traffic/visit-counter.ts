@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { DomainId, PagePath } from '@prepaint/contract/ids.ts'
 import type { Form } from '@prepaint/contract/outcome/form.ts'
 import type { NoVerdict, Verdict } from '@prepaint/contract/outcome/verdict.ts'
@@ -10,7 +11,7 @@ import type { Log } from '@prepaint/runtime/log.ts'
 import pg from 'pg'
 import { crawlerNumber, OTHER_CRAWLER } from './crawler-numbers.ts'
 import { type CountLimits, type DomainHour, keyOf, PEOPLE, VisitCounts } from './visit-counts.ts'
-import { createWriteCounts } from './write-counts.ts'
+import { CountsWriter } from './write-counts.ts'
 
 type CountedRequest = {
   url?: string | undefined
@@ -23,53 +24,64 @@ type CountedAnswer = {
   verdict: Verdict | NoVerdict
   crawler: string | null
   seconds: number
-  /** 0: nothing was sent. */
+  /** The status that was sent, or 0 if nothing was. */
   status: number
   domain: { id: DomainId; query: QueryRule } | null
   page: PageId | null
-  /** Of a page that we served. */
+  /** The form of the page that Prepaint served. */
   form?: Form | undefined
-}
-
-export type TrafficCounter = {
-  /** No SQL, no waiting; never throws. Whether a crawler's visit was counted. */
-  count(req: CountedRequest, answer: CountedAnswer): boolean
-  flush(): Promise<void>
-  close(): Promise<void>
 }
 
 const FLUSH_EVERY_MS = 5_000
 const LAST_TRIES = 3
 const LAST_RETRY_MS = 300
 
-/** Writes every few seconds in one transaction, no batch twice. Without PostgreSQL, `VisitCounts` limits apply. */
-export function createTraffic(deps: {
-  pool: pg.Pool
-  clock: Clock
-  log: Log
-  flushEveryMs?: number
-  limits?: CountLimits
-}): TrafficCounter {
-  const { pool, clock, log, flushEveryMs = FLUSH_EVERY_MS } = deps
-  const counts = new VisitCounts(deps.limits)
-  const write = createWriteCounts({ pool, node: randomUUID(), named: counts.named })
-  let batch = 0
-  let waiting: { batch: number; hours: DomainHour[] } | null = null
-  let flushing: Promise<boolean> | null = null
-  const timer = setInterval(() => void flush(), flushEveryMs).unref()
+type Batch = { number: number; hours: DomainHour[] }
 
-  function count(req: CountedRequest, answer: CountedAnswer): boolean {
+type CounterOptions = { flushEveryMs?: number; limits?: CountLimits }
+
+/**
+ * Counts visits in memory and writes them every few seconds in one transaction, no batch twice. While PostgreSQL cannot
+ * be reached, the limits of `VisitCounts` apply.
+ */
+export class TrafficCounter {
+  readonly #clock: Clock
+  readonly #log: Log
+  readonly #counts: VisitCounts
+  readonly #writer: CountsWriter
+  readonly #timer: NodeJS.Timeout
+  #lastBatch = 0
+  /** The batch that is being written, or whose write failed. */
+  #waiting: Batch | null = null
+  #flushing: Promise<boolean> | null = null
+
+  constructor(
+    pool: pg.Pool,
+    clock: Clock,
+    log: Log,
+    { flushEveryMs = FLUSH_EVERY_MS, limits }: CounterOptions = {},
+  ) {
+    this.#clock = clock
+    this.#log = log
+    this.#counts = new VisitCounts(limits)
+    this.#writer = new CountsWriter(pool, randomUUID(), this.#counts)
+    this.#timer = setInterval(() => void this.flush(), flushEveryMs).unref()
+  }
+
+  /** Returns whether it counted a visit of a crawler. Uses no SQL, does not wait and never throws. */
+  count(request: CountedRequest, answer: CountedAnswer): boolean {
     const { verdict, crawler, seconds, status, domain, page, form } = answer
-    const { headers } = req
-    // Requests of the renderer, if an origin is itself behind Prepaint.
+    const { headers } = request
+    // The renderer's own requests come here if an origin is itself behind Prepaint.
     if (domain === null || (headers.via !== undefined && isOurs(headers.via))) return false
-    const nowMs = clock.nowMs()
-    const of = counts.hourOf(domain.id, nowMs)
-    if (of === null) return false
+    const nowMs = this.#clock.nowMs()
+    const counts = this.#counts
+    const hour = counts.takeHour(domain.id, nowMs)
+    if (hour === null) return false
     // People are redirected and read site files too.
     const isOfPeople = crawler === null && (verdict === 'redirect' || verdict === 'site-file')
     if (verdict === 'pass; not-a-crawler' || isOfPeople) {
-      counts.add(of, keyOf(PEOPLE, OTHER_CRAWLER, counts.verdictNumber(verdict)), status, seconds)
+      counts.add(hour, keyOf(PEOPLE, OTHER_CRAWLER, counts.takeVerdictNumber(verdict)), status, seconds)
       return false
     }
     // A sitemap is not a page, however it was served.
@@ -77,74 +89,78 @@ export function createTraffic(deps: {
     const isSitemap = verdict === 'pass; sitemap' || (isOfCache && page === null)
     const counted: CountedVerdict = isSitemap ? 'sitemap' : withoutCategory(verdict)
     const name = crawlerNumber(headers['user-agent'])
-    const key = keyOf(crawler ?? 'other', name, counts.verdictNumber(counted))
+    const key = keyOf(crawler ?? 'other', name, counts.takeVerdictNumber(counted))
     const isServed = isOfCache || verdict === 'rendered'
-    counts.add(of, key, status, seconds, form, isServed ? page?.variant : undefined)
+    counts.add(hour, key, status, seconds, form, isServed ? page?.variant : undefined)
     // A tool that asks for Markdown counts as `other`, but is no crawler.
     if (crawler !== null) {
-      of.lastKey = key
-      of.lastMs = nowMs
+      hour.lastKey = key
+      hour.lastMs = nowMs
     }
-    const path = page?.path ?? (hasFailed(counted) ? normalisePath(req.url ?? '/', domain.query) : null)
-    if (path !== null) countPath(of, path, counted, status, form)
+    const path = page?.path ?? (hasFailed(counted) ? normalisePath(request.url ?? '/', domain.query) : null)
+    if (path !== null) countPath(hour, path, counted, status, form)
     return true
   }
 
-  return { count, flush: async () => void (await flush()), close }
-
-  async function flush(): Promise<boolean> {
-    if (flushing !== null) await flushing
-    flushing ??= writeAll().finally(() => {
-      flushing = null
+  /** Writes what was counted until now. Returns whether everything is written. */
+  async flush(): Promise<boolean> {
+    if (this.#flushing !== null) await this.#flushing
+    this.#flushing ??= this.#writeAll().finally(() => {
+      this.#flushing = null
     })
-    return flushing
+    return this.#flushing
   }
 
-  async function writeAll(): Promise<boolean> {
+  /** Writes the last counts. Gives up after three tries. */
+  async close(): Promise<void> {
+    clearInterval(this.#timer)
+    for (let tries = 1; !(await this.flush()); tries++) {
+      if (tries === LAST_TRIES) {
+        this.#log.error('the last traffic counts of this node are lost')
+        return
+      }
+      await sleep(LAST_RETRY_MS)
+    }
+  }
+
+  async #writeAll(): Promise<boolean> {
     try {
-      if (waiting !== null) await writeWaiting(waiting)
-      if (counts.isEmpty) return true
-      const { hours, lost } = counts.take()
-      if (lost > 0) log.warn({ lost }, 'more kinds of visits than the limit: some were not counted')
-      waiting = { batch: ++batch, hours }
-      await writeWaiting(waiting)
+      if (this.#waiting !== null) await this.#write(this.#waiting)
+      if (this.#counts.isEmpty) return true
+      const { hours, lost } = this.#counts.take()
+      if (lost > 0) this.#log.warn({ lost }, 'more kinds of visits than the limit: some were not counted')
+      this.#lastBatch++
+      this.#waiting = { number: this.#lastBatch, hours }
+      await this.#write(this.#waiting)
       return true
     } catch (error) {
-      log.warn({ err: error }, 'traffic counts could not be written; trying again')
+      this.#log.warn({ err: error }, 'traffic counts could not be written; trying again')
       return false
     }
   }
 
-  async function writeWaiting(kept: { batch: number; hours: DomainHour[] }): Promise<void> {
+  async #write(batch: Batch): Promise<void> {
     try {
-      await write(kept.batch, kept.hours, clock.nowMs())
+      await this.#writer.write(batch.number, batch.hours, this.#clock.nowMs())
     } catch (error) {
       // Class 22 (data exception): a retry would fail as well.
       const isHopeless = error instanceof pg.DatabaseError && error.code?.startsWith('22') === true
       if (!isHopeless) throw error
-      log.error({ err: error }, 'traffic counts that cannot be stored were dropped')
+      this.#log.error({ err: error }, 'traffic counts that cannot be stored were dropped')
     }
-    waiting = null
-  }
-
-  async function close(): Promise<void> {
-    clearInterval(timer)
-    for (let tries = 1; !(await flush()); tries++) {
-      if (tries === LAST_TRIES) return void log.error('the last traffic counts of this node are lost')
-      await new Promise((resolve) => setTimeout(resolve, LAST_RETRY_MS))
-    }
+    this.#waiting = null
   }
 }
 
 function countPath(
-  of: DomainHour,
+  hour: DomainHour,
   path: PagePath,
   verdict: CountedVerdict,
   status: number,
   form: Form | undefined,
 ): void {
-  of.top.add(path, verdict, status, form)
-  if (hasFailed(verdict) || status >= 400) of.failing.add(path, verdict, status, form)
+  hour.top.add(path, verdict, status, form)
+  if (hasFailed(verdict) || status >= 400) hour.failing.add(path, verdict, status, form)
 }
 
 /** The category has a column of its own. */

@@ -12,9 +12,9 @@ const PEOPLE_AT = CATEGORIES.length - 1
 const HOUR_MS = 3_600_000
 
 export type CountLimits = {
-  /** Per domain and hour. Further crawlers count as `other`. */
+  /** Lines of a domain in an hour. Further crawlers count as `other`. */
   domainLines: number
-  /** For all domains. Visits that need further lines are counted only as lost. */
+  /** Lines of all domains. Visits that need further lines are counted only as lost. */
   lines: number
   domainPaths: number
   paths: number
@@ -27,9 +27,15 @@ const MOST_VERDICTS = 100
 
 /** Columns of `traffic_hour` and `traffic_day`. */
 export const COUNTS = [
-  ...(['visits', 'status_3xx', 'status_4xx', 'status_5xx', 'unanswered'] as const),
-  ...(['markdown', 'cards', 'mobile'] as const),
-]
+  'visits',
+  'status_3xx',
+  'status_4xx',
+  'status_5xx',
+  'unanswered',
+  'markdown',
+  'cards',
+  'mobile',
+] as const
 
 export class Line {
   visits = 0
@@ -64,18 +70,18 @@ export class Line {
 export type DomainHour = {
   domain: DomainId
   hour: number
-  /** Keys are packed; `named` unpacks them. */
+  /** Lines by packed key, which `nameOf` unpacks. */
   lines: Map<number, Line>
   /** Pages with the most crawler visits. */
   top: HeavyHitters
   /** Pages with the most visits without a finished page, or with an error. */
   failing: HeavyHitters
-  /** The last crawler's line; -1: none. */
+  /** The key of the last crawler's line, or -1 before the first crawler. */
   lastKey: number
   lastMs: number
 }
 
-/** Bounded: the excess counts as `other` or lost. Numbers for crawlers and verdicts avoid strings on the hot path. */
+/** Visits since the last `take`. It is bounded: the excess counts as `other` or as lost. Numbers for crawlers and verdicts avoid strings on the hot path. */
 export class VisitCounts {
   readonly #limits: CountLimits
   readonly #verdicts: string[] = []
@@ -96,18 +102,19 @@ export class VisitCounts {
     return this.#hours.size === 0 && this.#lost === 0
   }
 
-  verdictNumber(verdict: string): number {
+  /** Returns the verdict's number, and gives it one at its first visit. */
+  takeVerdictNumber(verdict: string): number {
     const known = this.#verdictNumbers.get(verdict)
     if (known !== undefined) return known
     const isFull = this.#verdicts.length >= MOST_VERDICTS && verdict !== 'pass; other'
-    if (isFull) return this.verdictNumber('pass; other')
+    if (isFull) return this.takeVerdictNumber('pass; other')
     this.#verdicts.push(verdict)
     this.#verdictNumbers.set(verdict, this.#verdicts.length - 1)
     return this.#verdicts.length - 1
   }
 
-  /** Null: no room left, and the visit counts as lost. */
-  hourOf(domain: DomainId, nowMs: number): DomainHour | null {
+  /** Returns the domain's current hour, which it begins if necessary. If there is no room, counts the visit as lost and returns null. */
+  takeHour(domain: DomainId, nowMs: number): DomainHour | null {
     const hour = Math.floor(nowMs / HOUR_MS)
     const found = this.#hours.get(domain)
     // If the clock was set back, the current hour continues.
@@ -122,7 +129,7 @@ export class VisitCounts {
     else line.add(...visit)
   }
 
-  /** Returns and clears the counts; `lost`: the number of lost visits. */
+  /** Returns the counts and begins anew. `lost` is the number of lost visits. */
   take(): { hours: DomainHour[]; lost: number } {
     const taken = { hours: [...this.#earlier, ...this.#hours.values()], lost: this.#lost }
     this.#hours = new Map()
@@ -133,11 +140,14 @@ export class VisitCounts {
     return taken
   }
 
-  readonly named = (key: number) => ({
-    category: CATEGORIES[key & 15]!,
-    crawler: (key & 15) === PEOPLE_AT ? '' : CRAWLER_NAMES[(key >> 4) & 255]!,
-    verdict: this.#verdicts[key >> 12]!,
-  })
+  /** Returns what a packed key stands for. The crawler of people is the empty string. */
+  nameOf(key: number): { category: string; crawler: string; verdict: string } {
+    return {
+      category: CATEGORIES[key & 15]!,
+      crawler: (key & 15) === PEOPLE_AT ? '' : CRAWLER_NAMES[(key >> 4) & 255]!,
+      verdict: this.#verdicts[key >> 12]!,
+    }
+  }
 
   #begin(domain: DomainId, hour: number): DomainHour | null {
     if (this.#linesLeft === 0) return null
@@ -168,7 +178,7 @@ export class VisitCounts {
   }
 }
 
-/** Bits: four for the category, eight for the crawler, the rest for the verdict. */
+/** Packs a line's key: four bits for the category, eight for the crawler, the rest for the verdict. */
 export function keyOf(category: string, crawler: number, verdict: number): number {
   return (verdict << 12) | (crawler << 4) | CATEGORIES.indexOf(category)
 }
@@ -185,7 +195,7 @@ type Hitter = {
   cards: number
   verdict: string
   status: number
-  /** Count of the replaced path: this one may have had as many unseen visits. */
+  /** The count of the path that it replaced. It may have had as many visits before. */
   readonly floor: number
 }
 
@@ -193,7 +203,7 @@ type Hitter = {
 class HeavyHitters {
   readonly paths = new Map<string, Hitter>()
   others = 0
-  /** Some had the rank `#lowest` when they were looked for; newer paths have a higher one. */
+  /** Paths that had the rank `#lowest` when they were looked for. Newer paths have a higher rank. */
   readonly #rarest: string[] = []
   #lowest = 0
   readonly #most: number
@@ -225,7 +235,7 @@ class HeavyHitters {
     else this.paths.set(path, { ...first, verdict, status, floor })
   }
 
-  /** Returns its rank; null: empty. Paths of the lowest rank are looked for once, not for each of them. */
+  /** Returns the rank of the dropped path, or null if there is none. Paths of the lowest rank are looked for once, not for each of them. */
   #dropRarest(): number | null {
     for (let isSearched = false; ; isSearched = true) {
       for (let path = this.#rarest.pop(); path !== undefined; path = this.#rarest.pop()) {

@@ -3,12 +3,12 @@ import { notifyVisited } from '@prepaint/pages/store/last-visits.ts'
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
 import { retriedTransaction } from '@prepaint/postgres/transaction.ts'
 import type pg from 'pg'
-import { createTrimPaths } from './retention.ts'
+import { PathTrimmer } from './retention.ts'
 import { COUNTS, type DomainHour, Line, type VisitCounts } from './visit-counts.ts'
 
 const HOUR_MS = 3_600_000
 
-/** No row: the batch was already written, but the result of its commit was lost. */
+/** Returns no row if the batch was already written, but the result of its commit was lost. */
 const FENCE = `
   insert into traffic_batch as b (node, batch, written_at) values ($1, $2, $3)
   on conflict (node) do update set batch = excluded.batch, written_at = excluded.written_at
@@ -51,51 +51,57 @@ const ADD_LAST = `
     crawler = excluded.crawler, category = excluded.category, seen_at = excluded.seen_at
     where t.seen_at < excluded.seen_at`
 
-type WriteCounts = (batch: number, hours: readonly DomainHour[], nowMs: number) => Promise<void>
+/** Writes batches of counts for one run of a node. */
+export class CountsWriter {
+  readonly #pool: pg.Pool
+  readonly #node: string
+  readonly #counts: VisitCounts
+  readonly #pathTrimmer: PathTrimmer
 
-/** Adds a batch in one transaction. `batch` increases; a batch is never written twice. */
-export function createWriteCounts(deps: {
-  pool: pg.Pool
-  node: string
-  named: VisitCounts['named']
-}): WriteCounts {
-  const { pool, node, named } = deps
-  const trimPaths = createTrimPaths(pool)
-
-  return async (batch, hours, nowMs) => {
-    const added = await retriedTransaction(pool, async (client) => {
-      const { rowCount } = await client.query(FENCE, [node, batch, new Date(nowMs)])
-      if (rowCount === 0) return []
-      await addLines(client, ADD_HOURS, hours.map(linesOfHour))
-      await addLines(client, ADD_DAYS, linesOfDays(hours))
-      await client.query('select note_live($1)', [domainsAnswered(hours)])
-      const paths = await addPaths(client, hours)
-      await addLast(client, hours)
-      await notifyVisited(
-        client,
-        hours.map(({ domain }) => domain),
-      )
-      return paths
-    })
-    await trimPaths(added)
+  /** `counts` are those from which the batches are taken. */
+  constructor(pool: pg.Pool, node: string, counts: VisitCounts) {
+    this.#pool = pool
+    this.#node = node
+    this.#counts = counts
+    this.#pathTrimmer = new PathTrimmer(pool)
   }
 
-  async function addLines(
+  /** Adds a batch in one transaction. `batch` increases with each; a batch that was already written is skipped. */
+  async write(batch: number, hours: readonly DomainHour[], nowMs: number): Promise<void> {
+    const addedPaths = await retriedTransaction(this.#pool, async (client) => {
+      const { rowCount } = await client.query(FENCE, [this.#node, batch, new Date(nowMs)])
+      if (rowCount === 0) return []
+      await this.#addLines(client, ADD_HOURS, hours.map(linesOfHour))
+      await this.#addLines(client, ADD_DAYS, linesOfDays(hours))
+      await client.query('select note_live($1)', [domainsAnswered(hours)])
+      const paths = await addPaths(client, hours)
+      await this.#addLast(client, hours)
+      const domains = hours.map(({ domain }) => domain)
+      await notifyVisited(client, domains)
+      return paths
+    })
+    await this.#pathTrimmer.trim(addedPaths)
+  }
+
+  async #addLines(
     client: Queryable,
     statement: { name: string; text: string },
     all: readonly LinesOfStep[],
   ): Promise<void> {
-    const rows = all.flatMap(({ lines, ...of }) =>
-      [...lines].map(([key, line]) => ({ ...of, ...named(key), ...line, times: withoutLastZeros(line) })),
-    )
+    const rows: object[] = []
+    for (const { lines, ...columns } of all) {
+      for (const [key, line] of lines) {
+        rows.push({ ...columns, ...this.#counts.nameOf(key), ...line, times: withoutLastZeros(line) })
+      }
+    }
     await client.query({ ...statement, values: [JSON.stringify(rows)] })
   }
 
-  async function addLast(client: Queryable, hours: readonly DomainHour[]): Promise<void> {
+  async #addLast(client: Queryable, hours: readonly DomainHour[]): Promise<void> {
     const last = new Map<DomainId, object>()
     for (const { domain, lastKey, lastMs } of hours) {
       if (lastKey === -1) continue
-      last.set(domain, { domain_id: domain, ...named(lastKey), seen_at: new Date(lastMs) })
+      last.set(domain, { domain_id: domain, ...this.#counts.nameOf(lastKey), seen_at: new Date(lastMs) })
     }
     if (last.size === 0) return
     await client.query({
@@ -106,7 +112,7 @@ export function createWriteCounts(deps: {
   }
 }
 
-/** Those that answered a request below 500. */
+/** Returns the domains that answered a request with a status below 500. */
 function domainsAnswered(hours: readonly DomainHour[]): DomainId[] {
   const answered = hours.filter(({ lines }) =>
     [...lines.values()].some(({ visits, status_5xx, unanswered }) => visits > status_5xx + unanswered),
@@ -120,17 +126,17 @@ function linesOfHour({ domain, hour, lines }: DomainHour): LinesOfStep {
   return { domain_id: domain, hour: new Date(hour * HOUR_MS).toISOString(), lines }
 }
 
-/** One row a day, because a statement must not change a row twice. */
+/** Joins the hours of each day, because a statement must not change a row twice. */
 function linesOfDays(hours: readonly DomainHour[]): LinesOfStep[] {
   const days = new Map<string, LinesOfStep>()
   for (const { domain, hour, lines } of hours) {
-    const of = { domain_id: domain, day: dayOf(hour), lines: new Map<number, Line>() }
-    const name = `${domain} ${of.day}`
-    const day = days.get(name) ?? of
-    days.set(name, day)
+    const day = dayOf(hour)
+    const name = `${domain} ${day}`
+    const ofDay = days.get(name) ?? { domain_id: domain, day, lines: new Map<number, Line>() }
+    days.set(name, ofDay)
     for (const [key, line] of lines) {
-      const sum = day.lines.get(key) ?? new Line()
-      day.lines.set(key, sum)
+      const sum = ofDay.lines.get(key) ?? new Line()
+      ofDay.lines.set(key, sum)
       sum.addAll(line)
     }
   }
@@ -141,6 +147,7 @@ function dayOf(hour: number): string {
   return new Date(hour * HOUR_MS).toISOString().slice(0, 10)
 }
 
+/** The row with the path '' counts visits to paths that are not kept. */
 const OTHERS = { verdict: '', status: 0, markdown: 0, cards: 0 }
 
 type AddedPath = { domain_id: DomainId; day: string; is_new: boolean }
@@ -148,9 +155,10 @@ type AddedPath = { domain_id: DomainId; day: string; is_new: boolean }
 async function addPaths(client: Queryable, hours: readonly DomainHour[]): Promise<AddedPath[]> {
   const rows = hours.flatMap(({ domain, hour, top, failing }) =>
     [top, failing].flatMap((hitters) => {
-      const of = { domain_id: domain, day: dayOf(hour), is_failing: hitters === failing }
-      const paths = [...hitters.paths].map(([path, hitter]) => ({ ...of, path, ...hitter }))
-      return hitters.others === 0 ? paths : [...paths, { ...of, path: '', ...OTHERS, visits: hitters.others }]
+      const columns = { domain_id: domain, day: dayOf(hour), is_failing: hitters === failing }
+      const paths: object[] = [...hitters.paths].map(([path, hitter]) => ({ ...columns, path, ...hitter }))
+      if (hitters.others > 0) paths.push({ ...columns, path: '', ...OTHERS, visits: hitters.others })
+      return paths
     }),
   )
   if (rows.length === 0) return []

@@ -105,7 +105,7 @@ export class Sender {
     const isOn = row.channel_state === 'confirmed' || isAsked
     if (!planNamed(plans, row.plan).webhooks || !isOn) return { end: 'cancelled' }
     const secret = vault.open(channelPurpose(row.channel_id), row.key_sealed!)
-    const around = { userAgent: `Prepaint/${version}`, nowMs: clock.nowMs, signal }
+    const around = { userAgent: `Prepaint/${version}`, nowMs: () => clock.nowMs(), signal }
     return attemptDelivery(this.#client, row, { secret, ...around })
   }
 }
