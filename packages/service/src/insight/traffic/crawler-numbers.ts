@@ -2,8 +2,11 @@ import { KNOWN_CRAWLERS, knownCrawlerIndex, READ_CHARS } from '@prepaint/contrac
 import { RecentMap } from '@prepaint/runtime/recent-map.ts'
 
 /** The index is the crawler's number. Unknown user agents are `other`, so invented ones create no names. */
-export const CRAWLER_NAMES: readonly string[] = [...KNOWN_CRAWLERS.map(({ name }) => name), 'other']
+export const CRAWLER_NAMES: readonly string[] = [...new Set(KNOWN_CRAWLERS.map(({ name }) => name)), 'other']
 export const OTHER_CRAWLER = CRAWLER_NAMES.length - 1
+
+/** By the index in the table, where a crawler with several user agents has several entries. */
+const NUMBERS = KNOWN_CRAWLERS.map(({ name }) => CRAWLER_NAMES.indexOf(name))
 
 const REMEMBERED = 10_000
 
@@ -13,8 +16,7 @@ const remembered = new RecentMap<number>({ limit: REMEMBERED })
 export function crawlerNumber(userAgent = ''): number {
   const known = remembered.get(userAgent)
   if (known !== undefined) return known
-  const index = knownCrawlerIndex(userAgent)
-  const number = index === -1 ? OTHER_CRAWLER : index
+  const number = NUMBERS[knownCrawlerIndex(userAgent)] ?? OTHER_CRAWLER
   if (userAgent.length <= READ_CHARS) remembered.set(userAgent, number)
   return number
 }
