@@ -51,9 +51,9 @@ const HTML = [{ name: 'Content-Type', value: 'text/html' }]
 const judge = (status: number) => judgeMainResponse('https://red.example/', status, HTML, site)
 
 it('a status that is about the moment and not about the page is nothing to keep', () => {
-  for (const status of [408, 425, 429, 500, 503, 599])
+  for (const status of [401, 408, 425, 429, 500, 503, 599])
     assert.deepEqual(judge(status), { kind: 'origin-error', status })
-  for (const status of [200, 401, 403, 404, 410, 428, 430, 499])
+  for (const status of [200, 400, 403, 404, 410, 428, 430, 499])
     assert.equal(judge(status), null, `${status}`)
 })
 
@@ -125,4 +125,42 @@ describe('letters as bytes of UTF-8 in a header', () => {
     assert(outcome.kind === 'rendered')
     assert.equal(new Map(outcome.headers).get('link'), bytes('</ü>; rel=next'))
   })
+})
+
+describe('a content type', () => {
+  const kindOf = (value: string) =>
+    judgeMainResponse('https://red.example/', 200, [{ name: 'Content-Type', value }], site)?.kind ?? 'page'
+
+  it('that browsers understand as HTML is a page', () => {
+    for (const type of [
+      'text/html',
+      'TEXT/HTML;charset=utf-8',
+      ' text/html charset=utf-8',
+      'text/html(shop);q=1',
+      'text/html,text/html;charset=utf-8',
+      'application/xhtml+xml; a="b"',
+    ])
+      assert.equal(kindOf(type), 'page', type)
+  })
+
+  it('that says nothing is left to the browser', () => {
+    for (const type of ['', '*/*', 'unknown/unknown', 'application/unknown;a', 'html', ';charset=utf-8'])
+      assert.equal(kindOf(type), 'page', type)
+  })
+
+  it('of anything else is no page', () => {
+    for (const type of ['text/plain', 'application/json', 'text/html5', 'image/svg+xml', 'text/xml', 'text/'])
+      assert.equal(kindOf(type), 'not-html', type)
+  })
+})
+
+it('a page that is not labelled is what its bytes are', async () => {
+  renderer.routes.set('/bytes', (_request, response) =>
+    response.writeHead(200, { 'content-type': '*/*' }).end('<!doctype html><p>a page'),
+  )
+  assert.equal((await renderer.page('/bytes')).kind, 'rendered')
+  renderer.routes.set('/bytes', (_request, response) =>
+    response.writeHead(200, { 'content-type': 'unknown/unknown' }).end('no page'),
+  )
+  assert.equal((await renderer.page('/bytes')).kind, 'not-html')
 })

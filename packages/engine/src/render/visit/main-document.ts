@@ -166,16 +166,28 @@ export function judgeMainResponse(
   }
   const challenger = challengerOf(headers)
   if (challenger !== null) return { kind: 'challenge', mark: challenger }
-  if (isTemporaryError(status)) return { kind: 'origin-error', status }
+  // Only with its `WWW-Authenticate` does a client know how to answer: it gets the origin's own response.
+  if (isTemporaryError(status) || status === 401) return { kind: 'origin-error', status }
 
   const contentType = headerOf(headers, 'content-type') ?? ''
   const isAttachment = /^\s*attachment\b/i.test(headerOf(headers, 'content-disposition') ?? '')
-  const isHtml = /^\s*(text\/html|application\/xhtml\+xml)\s*(;|$)/i.test(contentType)
+  const type = typeOf(contentType)
+  const isHtml = type === 'text/html' || type === 'application/xhtml+xml'
   // Without a type Chromium examines the bytes; the snapshot shows what it found.
-  if (isAttachment || BODILESS.has(status) || (contentType !== '' && !isHtml)) {
+  if (isAttachment || BODILESS.has(status) || !(isHtml || isExamined(type))) {
     return { kind: 'not-html', contentType }
   }
   return null
+}
+
+/** As Chromium reads it (`ParseContentTypeHeaderValue`): to the first space, parameter, comment or further type. */
+function typeOf(contentType: string): string {
+  return (/^\s*([^\s;(,]*)/.exec(contentType)?.[1] ?? '').toLowerCase()
+}
+
+/** Types that say nothing (MIME Sniffing, section 7), and what is no type. */
+function isExamined(type: string): boolean {
+  return !type.includes('/') || ['*/*', 'unknown/unknown', 'application/unknown'].includes(type)
 }
 
 /** What the origin says; `Cache-Control` itself is the gateway's. */
