@@ -90,7 +90,7 @@ type Details = ErrorOptions & {
   /** The fields of the request that are refused. */
   problems?: readonly Problem[]
   headers?: Record<string, string>
-  /** For the log only. */
+  /** Stands in the log only. */
   detail?: string
 }
 
@@ -135,7 +135,7 @@ export function publicError(error: unknown): PublicError {
   return { status, body, headers: known.headers }
 }
 
-/** For the `default` of a switch over a union: a new member fails to compile. */
+/** Use it in the `default` of a switch over a union: a new member fails to compile. */
 export function unreachable(value: never): never {
   throw new Error(`Unreachable: ${JSON.stringify(value)}`)
 }

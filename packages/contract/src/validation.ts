@@ -50,7 +50,7 @@ const wordsFor: z.core.$ZodErrorMap = (issue) => {
   }
 }
 
-/** Of a body that has several forms: the problems of the form with the fewest, unless two are as near. */
+/** Returns, for a body that has several forms, the problems of the form with the fewest, unless two are as near. */
 function nearestOptionOf(issue: z.core.$ZodIssue): z.core.$ZodIssue[] {
   if (issue.code !== 'invalid_union' || issue.path.length > 0) return [issue]
   const [nearest, next] = issue.errors.toSorted((a, b) => a.length - b.length)

@@ -111,7 +111,7 @@ export const reportSchema = z
   })
   .meta({ id: 'Report' })
 
-/** As in the API and in events. */
+/** The kinds as the API and events name them. */
 export const incidentSchema = z
   .object({
     id: z.int(),

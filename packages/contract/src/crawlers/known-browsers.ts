@@ -62,7 +62,7 @@ const ANDROID_DEVICE =
 /** A crawler that names itself beside a phone does so with an address, a version or the word `compatible`. */
 const NAMES_A_CRAWLER = /compatible|https?:|www\.|@|(?:bot|spider|crawler|fetcher|preview)\/v?\d/i
 
-/** Without the name of the phone, which may be `Spider 8` or `M bot 54`. */
+/** Returns the user agent without the name of the phone, which may be `Spider 8` or `M bot 54`. */
 export function withoutDevice(userAgent: string): string {
   const device = ANDROID_DEVICE.exec(userAgent)?.[0]
   if (device === undefined || NAMES_A_CRAWLER.test(device)) return userAgent

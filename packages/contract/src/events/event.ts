@@ -25,7 +25,7 @@ export type LiveEvent =
   /** Opened, changed or resolved. */
   | { event: 'incident'; data: { id: number; domain: DomainName; kind: string; state: 'open' | 'resolved' } }
   | { event: 'account'; data: Record<never, never> }
-  /** For operators: ended jobs of all accounts. */
+  /** Ended jobs of all accounts, which only operators see. */
   | { event: 'fleet'; data: { jobs_ended: number } }
   | { event: 'hello'; data: Record<never, never> }
   /** Events may have been missed: read everything again. */

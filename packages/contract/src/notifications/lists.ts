@@ -10,7 +10,7 @@ const wholeNumber = (most: number) =>
     .transform(Number)
     .pipe(z.number().min(1).max(most))
 
-/** Of lists that are read page by page. */
+/** The query of lists that are read page by page. */
 export const pageQuery = z.object({
   limit: wholeNumber(200).default(100).describe('1 to 200; default 100'),
   after: wholeNumber(Number.MAX_SAFE_INTEGER).optional().describe('`next` of the page before'),
@@ -18,7 +18,7 @@ export const pageQuery = z.object({
 
 export const nextField = z.int().nullable().describe('For `after`')
 
-/** Of `limit` rows and one more, if there are more. `next`: the last id. */
+/** Makes a page of `limit` rows. `rows` has one more if there are more; then `next` is the last id of the page. */
 export function pageOf<Row extends { id: number }>(
   rows: readonly Row[],
   limit: number,

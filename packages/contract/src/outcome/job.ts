@@ -51,7 +51,7 @@ export type JobOutcome =
   | 'domain-inactive'
   | 'cancelled'
 
-/** Of jobs that stored a page. */
+/** The outcomes of jobs that stored a page. */
 export const STORED: readonly string[] = ['rendered', 'static'] satisfies JobOutcome[]
 
 export type JobEnd = { state: 'done' | 'failed' | 'cancelled'; outcome: JobOutcome }
@@ -59,12 +59,12 @@ export type JobEnd = { state: 'done' | 'failed' | 'cancelled'; outcome: JobOutco
 export const JOB_QUEUED_CHANNEL = 'job_queued'
 export const JOB_DONE_CHANNEL = 'job_done'
 
-/** For its account. Times are ISO 8601 in UTC with milliseconds. */
+/** A job as its account sees it. Times are ISO 8601 in UTC with milliseconds. */
 export type JobView = {
   jobId: JobId
   domain: DomainName
   path: PagePath
-  /** null: both. */
+  /** Is null for both variants. */
   variant: PageVariant | null
   priority: Priority
   state: JobState

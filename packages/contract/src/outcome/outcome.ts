@@ -72,13 +72,13 @@ export type RenderOutcome =
       application?: string | null
       /** The address that scripts set without loading it; null: none. */
       movedTo?: string | null
-      /** Without scripts and handlers. */
+      /** The document without scripts and handlers. */
       unscripted?: boolean
       /** The document was complete as it came: no browser was asked. */
       isStatic?: boolean
       /** Requests that stayed unanswered for the whole render. */
       missing?: string
-      /** As the page's rule wants it, after `html` was judged; absent: no rule. */
+      /** The page as its rule wants it, after `html` was judged. It is absent if there is no rule. */
       changed?: Omit<GivenPage, 'status'> & { changes: RuleChanges }
     } & GivenPage)
   /**
@@ -104,7 +104,7 @@ export type RenderOutcome =
 
 /** What a rule changed, for the owner. Elements are counted by selector. */
 export type RuleChanges = {
-  /** Of the rule in the domain's list, from 0. */
+  /** The place of the rule in the domain's list, counted from 0. */
   rule: number
   removed: { selector: string; elements: number }[]
   /** Consent banners and their overlays. */

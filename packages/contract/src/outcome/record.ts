@@ -6,7 +6,7 @@ import type { RenderOutcome, RuleChanges } from './outcome.ts'
  */
 export type CaptureReason = 'ready-signal' | 'budget' | 'idle' | 'cap' | 'deadline'
 
-/** In order. `settled`: waiting ended. `snapshot`: the outcome was known. */
+/** The marks of a render, in order. At `settled` waiting ended; at `snapshot` the outcome was known. */
 export const PHASES = ['slot', 'tab', 'navigate', 'firstResponse', 'settled', 'snapshot'] as const
 export type Phase = (typeof PHASES)[number]
 
@@ -16,7 +16,7 @@ export type Trouble = { url: string; kind: 'blocked' | 'failed' | 'missing'; rea
 export type RenderRecord = {
   /** Real milliseconds since the render was requested; null: not reached. */
   phases: Record<Phase, number | null>
-  /** null: the render ended before the snapshot. */
+  /** Is null if the render ended before the snapshot. */
   capture: CaptureReason | null
   /**
    * `made` includes `blocked`, `failed`, `missing` (unanswered at the capture) and `preloaded` (fetched early by the

@@ -10,7 +10,7 @@ export interface Renderer {
   inspect(request: InspectionRequest): Promise<Inspected>
   /** Returns the CSS selectors that the browser refuses. Rejects if there is no browser to ask. */
   checkSelectors(selectors: readonly string[]): Promise<SelectorProblem[]>
-  /** Whether pages can be rendered at this moment. */
+  /** Says whether pages can be rendered at this moment. */
   readonly healthy: boolean
 }
 
@@ -36,7 +36,7 @@ export type Inspected = {
   url: string
   /** WebP. */
   picture: Buffer
-  /** Whether the page goes on below its picture. */
+  /** Says whether the page goes on below its picture. */
   isCut: boolean
   /** The document when the picture was taken; null if it was given, is too large or is not HTML. */
   html: string | null

@@ -36,7 +36,7 @@ export type Verdict =
   | `${'blocked' | 'payment'}; ${CrawlerCategory}`
   | `pass; ${PassReason}`
 
-/** Without a site: unknown host, lookup failed, refused, or redirected to https. */
+/** The verdicts without a site: unknown host, lookup failed, refused, or redirected to https. */
 export type NoVerdict =
   | 'none; unknown-host'
   | 'none; bad-request'
@@ -52,7 +52,7 @@ export type Handled = {
   verdict: Verdict | NoVerdict
   domain: HandledDomain | null
   page: PageId | null
-  /** null: a person or a tool. */
+  /** Is null for a person or a tool. */
   crawler: CrawlerCategory | null
   /** Absent: no page of ours was served. */
   form?: Form

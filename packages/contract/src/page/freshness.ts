@@ -1,4 +1,4 @@
-/** In milliseconds. */
+/** All times are in milliseconds. */
 export type Lifetimes = { freshMs: number; staleMs: number; keepMs: number }
 
 export type Freshness =

@@ -1,6 +1,6 @@
 import type { DomainId, PagePath } from '../ids.ts'
 
-/** In the order in which a job renders them. */
+/** The variants of a page, in the order in which a job renders them. */
 export const PAGE_VARIANTS = ['desktop', 'mobile'] as const
 /** The device that a page is rendered for. */
 export type PageVariant = (typeof PAGE_VARIANTS)[number]
@@ -24,7 +24,7 @@ export function pageId(domain: DomainId, path: PagePath, variant: PageVariant = 
   return { domain, path, variant, key: variant === 'desktop' ? key : `${key} ${variant}` }
 }
 
-/** Of the desktop page; the keys of all variants begin with it. */
+/** Returns the key of the desktop page. The keys of all variants begin with it. */
 export function pageKey(domain: DomainId, path: string): string {
   return `${domain}${path}`
 }

@@ -49,14 +49,14 @@ it('two pages are never one path: spelt by other characters, slashes, names or o
   }
 })
 
-it('no path that we store: other sites, control characters, broken text', () => {
+it('other sites, control characters and broken text are no stored path', () => {
   const raws = ['a', '', 'https://red.example/', '//evil.example/x', '/.//evil.example/x']
   raws.push('/a/..//evil.example/x', '/a\0b', '/a%00b', '/a%7F', '/\ud83d')
   raws.push('/a\r\nSet-Cookie: x', '/a?x=%0d%0A')
   for (const raw of raws) assert.equal(normalisePath(raw), null, raw)
 })
 
-it('no path that we store: one character past the limit, counted in the one spelling', () => {
+it('a path is stored at the limit of length, and not one character past it, in its one spelling', () => {
   const long = `/${'a'.repeat(PATH_LIMIT_CHARS - 1)}`
   assert.equal(normalisePath(long), long)
   assert.equal(normalisePath(`${long}a`), null)
@@ -82,7 +82,7 @@ describe('click-tracking parameters', () => {
   const file = path.join(import.meta.dirname, 'click-tracking.json')
   const { names, prefixes } = JSON.parse(readFileSync(file, 'utf8')) as Record<string, object>
 
-  it('each is removed, in any case, with or without a value', () => {
+  it('each click-tracking parameter is removed, in any case, with or without a value', () => {
     for (const name of Object.keys({ ...names, ...prefixes })) {
       const whole = name in prefixes! ? `${name}x` : name
       assert.equal(normalisePath(`/a?${whole}=1&id=7&${whole.toUpperCase()}`), '/a?id=7', name)
@@ -90,7 +90,7 @@ describe('click-tracking parameters', () => {
     }
   })
 
-  it('words that sites use themselves stay', () => {
+  it('parameters that sites use themselves stay', () => {
     const words = 'ref source campaign_id campid clickid cmpid cx igsh spm __s ga_x utm gclid2 __proto__'
     for (const word of words.split(' ')) assert.equal(normalisePath(`/a?${word}=1`), `/a?${word}=1`)
   })
@@ -107,7 +107,7 @@ describe('properties, over paths made of awkward pieces', () => {
     return `/${Array.from({ length }, () => pick(random, pieces)).join('')}`
   })
 
-  it('is idempotent, and its results are clean', () => {
+  it('a normalised path stays as it is when it is normalised again, and is clean', () => {
     let stored = 0
     for (const raw of raws) {
       const path = normalisePath(raw)
@@ -152,11 +152,11 @@ const NO_PAGE_URLS = [
   ...['https://user:password@shop.example/', 'https://shop.example\\@other.example/'],
   ...['https://shop example/', ' https://shop.example/', 'javascript://shop.example/%0aalert(1)'],
 ]
-it('the URL of a page is no other text', () => {
+it('a text that is no URL of a page is refused', () => {
   for (const url of NO_PAGE_URLS) assert.equal(parsePageUrl(url), null, url)
 })
 
-it('spells a prefix as the stored paths are spelt', () => {
+it('a prefix is spelt as stored paths are', () => {
   assert.equal(normalisePrefix('/caf%c3%a9/'), '/caf%C3%A9/')
   assert.equal(normalisePrefix('/a/../b'), '/b')
   assert.equal(normalisePrefix('/a?'), '/a?')

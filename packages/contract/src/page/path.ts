@@ -7,7 +7,8 @@ export type QueryRule = 'keep' | 'ignore' | readonly string[]
 export const PATH_LIMIT_CHARS = 2_048
 
 /**
- * null: not stored; the request goes to the origin unchanged. Idempotent. `raw` is text, not Latin-1 bytes.
+ * Returns the one spelling of a path under which its page is stored, or null if no page is stored for it: the request
+ * goes to the origin unchanged. Is idempotent. `raw` is text, not Latin-1 bytes.
  * Merges only spellings that RFC 3986 calls equivalent, and the order of differently named parameters. `/a//b`,
  * `/a/`, `%2F` and `+` stay: origins distinguish them.
  */
@@ -42,7 +43,7 @@ export function spellingOf(raw: string, query: QueryRule = 'keep'): PagePath | n
   return whole.length <= PATH_LIMIT_CHARS ? (whole as PagePath) : null
 }
 
-/** Without the `*`. */
+/** Returns the one spelling of the prefix of paths, which is given and returned without the `*`. */
 export function normalisePrefix(raw: string): string | null {
   if (!readable(raw)) return null
   const [rawPath, rawQuery] = split(raw)
@@ -71,10 +72,11 @@ function decodeName(name: string): string {
 }
 
 function compare(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0
+  if (a === b) return 0
+  return a < b ? -1 : 1
 }
 
-/** Much of the input may be click tracking. */
+/** A longer path is not stored. Much of the input may be click tracking. */
 const RAW_LIMIT_CHARS = 16_384
 
 // Raw or percent-encoded. No page needs control characters, and they are unsafe in headers, logs and SQL.
@@ -105,7 +107,7 @@ function spell(text: string, foreign: RegExp): string {
   })
 }
 
-/** RFC 3986, section 5.2.4. Empty segments stay; `..` cannot leave the root. */
+/** Removes dot segments (RFC 3986, section 5.2.4). Empty segments stay; `..` cannot leave the root. */
 function withoutDotSegments(path: string): string {
   if (!path.includes('/.')) return path
   const segments = path.split('/').slice(1)
@@ -143,16 +145,16 @@ export type PageUrl = {
   scheme: 'http' | 'https'
   /** May have a port. */
   host: string
-  /** As spelt in the URL, beginning with `/`; ASCII. */
+  /** The path as spelt in the URL, in ASCII; it begins with `/`. */
   path: string
 }
 
 const URL_FORM = /^(https?):\/\/([^/?#@\\\s]+)([/?][^#]*)?(?:#.*)?$/is
 
-/** Of Google's AJAX crawling scheme (2009). */
+/** Finds the empty flag of Google's AJAX crawling scheme (2009). */
 const EMPTY_ESCAPED_FRAGMENT = /([?&])_escaped_fragment_(?:=(?:&|$)|&|$)/
 
-/** null: not the http or https URL of a page. */
+/** Returns null if the text is not the http or https URL of a page. */
 export function parsePageUrl(text: string): PageUrl | null {
   const [, scheme = '', host = '', rest = '/'] = URL_FORM.exec(text) ?? []
   if (host === '') return null

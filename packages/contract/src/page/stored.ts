@@ -8,17 +8,17 @@ export type StoredPage = {
   headers: readonly (readonly [name: string, value: string])[]
   bodyBr: Buffer
   htmlBytes: number
-  /** Without quotes; letters, digits, `-` and `_`. */
+  /** Has no quotes, only letters, digits, `-` and `_`. */
   etag: string
   renderedAtMs: number
   staleSinceMs: number | null
   /** The page links to Markdown of the site's own. */
   ownMarkdown?: boolean
-  /** Absent: when it was rendered. */
+  /** Is absent if the page changed when it was rendered. */
   changedAtMs?: number
   /** The uncompressed body, if a crawler waits for this render. */
   bodyHtml?: Buffer | undefined
-  /** Names what a rule did to its render; empty: nothing. */
+  /** Names what a rule did to its render, and is empty if none did anything. */
   ruleEffect?: string
   ruleChanges?: unknown
 }

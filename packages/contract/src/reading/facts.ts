@@ -9,7 +9,7 @@ export type PageFacts = {
   title: string | null
   description: string | null
   canonical: string | null
-  /** As the value of an `X-Robots-Tag` header: `index, googlebot: noindex`. */
+  /** Is written as the value of an `X-Robots-Tag` header: `index, googlebot: noindex`. */
   robots: string | null
   lang: string | null
   headings: string[]

@@ -9,7 +9,7 @@ export type PageReading = {
   /** The first `title` with a text. Titles inside of SVG are those of drawings. */
   title: string | null
   description: string | null
-  /** As the `lang` of `html` says it. */
+  /** The language that `lang` of `html` names. */
   language: string | null
   /** The first `link` of the head with the token `canonical` and an address of http or https; absolute. */
   canonical: string | null
@@ -20,7 +20,7 @@ export type PageReading = {
   headings: string[]
   /** `og:title`, `twitter:card` and the like, the first of each. */
   social: Record<string, string>
-  /** Types of its JSON-LD, each once. */
+  /** The types of its JSON-LD, each once. */
   structuredTypes: string[]
   /** How many links lead to an address of http or https. */
   links: number
@@ -30,7 +30,7 @@ export type PageReading = {
   textChars: number
   /** SHA-256 of title, description and text, in hexadecimal. Tags, scripts and white space do not count. */
   textHash: string
-  /** For the comparison with a site's page for missing pages; null: the page is too long to be one. */
+  /** The words that are compared with a site's page for missing pages, or null if the page is too long to be one. */
   words: PageWords | null
   /** It links to Markdown of the site's own. */
   hasOwnMarkdown: boolean

@@ -4,7 +4,7 @@ export type RobotsRules = { all: string | null; byCrawler: Record<string, string
 const CRAWLERS_LIMIT = 20
 const RULES_CHARS = 2_000
 
-/** Names of meta elements that address one crawler: `googlebot`, `googlebot-news`, `baiduspider`. */
+/** Finds names of meta elements that address one crawler: `googlebot`, `googlebot-news`, `baiduspider`. */
 const CRAWLER =
   /^(?!robots?$)(?:[a-z][a-z0-9-]{0,40}bot(?:-[a-z]{1,20}){0,2}|[a-z]{2,40}spider|slurp|yandex)$/
 

@@ -61,24 +61,24 @@ describe('limits of a rule, tested at each and one past it', () => {
     ['header name', (_, text) => ({ change: { headers: { [text]: '' } } }), 100],
   ]
   for (const [name, rule, most] of takes) {
-    it(name, () => {
+    it(`${name} is accepted at the limit of ${most} and refused one past it`, () => {
       assert.equal(problem(rule(most, 'a'.repeat(most))), null)
       assert.notEqual(problem(rule(most + 1, 'a'.repeat(most + 1))), null)
     })
   }
 
-  it('the least that is taken', () => {
+  it('the smallest lifetimes, waits and viewports are accepted', () => {
     const least = { wait_ms: 0, viewport: { width: 200, height: 200 } }
     assert.equal(problem({ keep_seconds: 0, render: least }), null)
   })
 
-  it('rules', () => {
+  it('as many rules as allowed are accepted, and one more is refused', () => {
     const rules = Array(MAX_RULES).fill({ path: '/a', action: 'pass' })
     assert(givenRules.safeParse(rules).success)
     assert(!givenRules.safeParse([...rules, rules[0]]).success)
   })
 
-  it('rules together', () => {
+  it('rules of the allowed length as JSON are accepted, and one character more is refused', () => {
     const wide = (chars: number, letter: string) => {
       const remove = Array(50).fill(letter.repeat(500))
       const rules = Array(5).fill({ path: `/${'c'.repeat(800)}`, change: { remove } })
@@ -114,7 +114,7 @@ describe('what is wrong is named', () => {
     Clear-Site-Data X-Prepaint X-Prepaint-Variant X-Request-Id Vary Cache-Control Access-Control-Allow-Origin Upgrade
     Strict-Transport-Security Refresh Cache-Status Report-To NEL Repr-Digest No-Vary-Search X-Prerender-Throttled`
   const sets = (name: string) => problem({ change: { headers: { [name]: 'a' } } })
-  it('headers that no rule sets, and some that one may', () => {
+  it('a rule may not set headers of the connection or our own, and may set others', () => {
     for (const name of never.split(/\s+/)) {
       assert.equal(sets(name), `change.headers.${name} must not be set by a rule`)
     }

@@ -11,8 +11,14 @@ export const MAX_RULES = 200
 
 /** `ai` includes the purposes of AI crawlers. */
 export const RULE_CATEGORIES = [
-  ...(['search', 'ai', 'social', 'seo', 'other'] as const),
-  ...(['ai-training', 'ai-search', 'ai-user'] as const),
+  'search',
+  'ai',
+  'social',
+  'seo',
+  'other',
+  'ai-training',
+  'ai-search',
+  'ai-user',
 ] as const
 
 const RULE_ACTIONS = ['pass', 'render', 'not-found', 'gone', 'no-store'] as const
@@ -30,12 +36,12 @@ const knownTo = (make: (name: string) => unknown) => (name: string) => {
   }
 }
 
-/** In CSS pixels. */
+/** The limits of a viewport, in CSS pixels. */
 export const VIEWPORT_SIDE = { min: 200, max: 4_000 }
 
 const viewportSide = z.int().min(VIEWPORT_SIDE.min).max(VIEWPORT_SIDE.max)
 
-/** As whom the browser visits. Absent fields have the default. */
+/** The visitor that the browser plays. Absent fields have the default. */
 export const visitorFields = {
   user_agent: z
     .string()
@@ -73,9 +79,9 @@ const text = (most: number) =>
 
 const whenSchema = z.strictObject({
   categories: z.array(z.enum(RULE_CATEGORIES)).min(1).max(RULE_CATEGORIES.length).optional(),
-  /** Of the render. Without it: of both. */
+  /** The variant of the render. Without it the rule is for both. */
   variant: z.enum(['desktop', 'mobile']).optional(),
-  /** Of the stored path; `*` takes every value. */
+  /** The query of the stored path. `*` takes every value. */
   query: z
     .record(z.string().min(1).max(200), z.string().max(500))
     .refine((query) => Object.keys(query).length <= 10, 'must have at most 10 entries')
@@ -134,7 +140,7 @@ const answerHeaders = z.record(z.string(), z.string().max(2_048)).superRefine((h
   }
 })
 
-/** Each costs a search in each new URL. */
+/** Limits the `*` of a pattern: each costs a search in each new URL. */
 const MAX_WILDCARDS = 20
 
 const SELECTOR_LIMIT_CHARS = 500
@@ -163,7 +169,7 @@ const ruleSchema = z
       .strictObject({
         /** The capture waits until an element matches. */
         wait_for: selector.optional(),
-        /** Of the page's clock, after it is otherwise ready. */
+        /** The capture waits this long by the page's clock, after it is otherwise ready. */
         wait_ms: z.int().min(0).max(30_000).optional(),
         block: z.array(block).max(50).optional(),
         ...visitorFields,
@@ -184,13 +190,13 @@ const ruleSchema = z
     'must have an action, a lifetime, render or change',
   )
 
-/** As they are stored: a hostile list costs a node little to read. */
+/** The rules as they are stored. A hostile list costs a node little to read. */
 export const storedRules = z.array(ruleSchema).max(MAX_RULES)
 
-/** As JSON. Each claim of a job and each node reads them, and the server parses their selectors. */
+/** Limits the rules as JSON. Each claim of a job and each node reads them, and the server parses their selectors. */
 export const RULES_LIMIT_CHARS = 131_072
 
-/** As a client sends them. The server also checks their selectors. */
+/** The rules as a client sends them. The server also checks their selectors. */
 export const givenRules = storedRules.superRefine((rules, context) => {
   if (JSON.stringify(rules).length > RULES_LIMIT_CHARS) {
     const message = `must have at most ${RULES_LIMIT_CHARS} characters as JSON`
@@ -211,7 +217,10 @@ export type Rule = z.infer<typeof storedRules>[number]
 export type RuleRender = NonNullable<Rule['render']>
 export type RuleChange = NonNullable<Rule['change']>
 
-/** Blocking the domain itself would leave no page. `path` begins with `rules`; null: no problem. */
+/**
+ * Finds a rule that blocks the domain itself, which would leave no page. The path of the problem begins with `rules`.
+ * Returns null if there is no such rule.
+ */
 export function ownBlockProblem(rules: readonly Rule[], domain: string): Problem | null {
   for (const [at, { render }] of rules.entries()) {
     const place = render?.block?.indexOf(domain) ?? -1

@@ -6,7 +6,7 @@ import type { DomainSettings } from './domain-settings.ts'
 
 export type ComparedPage = { path: string; differs: boolean }
 
-/** Whether phones have pages of their own. A path that was not compared is like its first segment, or the domain. */
+/** Knows which paths have pages of their own for phones. A path that was not compared is like its first segment, or the domain. */
 export class Devices {
   readonly #setting: DomainSettings['devices']
   readonly #findings = new Map<string, boolean>()
@@ -31,7 +31,7 @@ export class Devices {
   }
 }
 
-/** Of `/a/b?c`: `a`. */
+/** Returns `a` for `/a/b?c`. */
 export function firstSegment(path: string): string {
   return path.split(/[/?]/, 2)[1] ?? ''
 }

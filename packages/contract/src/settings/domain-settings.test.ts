@@ -75,7 +75,7 @@ const label = (chars: number) => 'a'.repeat(chars)
 const LONGEST = `${label(63)}.${label(63)}.${label(63)}.${label(61)}`
 
 // Proves decided "Domain names"
-it('names that are taken, in their one spelling', () => {
+it('domain names are accepted in their one spelling', () => {
   for (const [raw, name] of [
     ['example.com', 'example.com'],
     [' Shop.EXAMPLE.com ', 'shop.example.com'],

@@ -96,7 +96,7 @@ const renderSchema = z.strictObject(visitorFields)
 
 const MAX_ORIGIN_HEADERS = 10
 
-/** As header names: of the connection, of what is sent, about the client, or our own. */
+/** Owners may not set these: they are about the connection, what is sent, or the client, or are our own. */
 const NOT_OWNERS =
   /^(?:connection|keep-alive|te|trailers?|transfer-encoding|upgrade|http2-settings|host|cookie|via|forwarded|x-real-ip|x-request-id|x-prerender|expect|range|accept-encoding|max-forwards|(?:content|proxy|if|sec|x-forwarded|x-prepaint|access-control)(?:-.*)?)$/i
 
@@ -106,15 +106,15 @@ const originHeaderName = z
   .regex(/^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,100}$/, 'is not a header name')
   .refine((given) => !NOT_OWNERS.test(given), 'must not be set by an owner')
 
-/** `all`: requests that are passed to the origin carry it too. */
+/** With `all`, requests that are passed to the origin carry the header too. */
 const audience = z.enum(['renders', 'all'])
 
-/** As it is shown. */
+/** The headers as they are shown: without their values. */
 const shownOriginHeaders = z.array(
   z.strictObject({ name: z.string(), value: z.null(), set: z.literal(true), for: audience }),
 )
 
-/** As a client sends it. `value` null: as before. */
+/** The headers as a client sends them. A `value` of null leaves the value as it was. */
 const givenOriginHeaders = z
   .array(
     z.strictObject({
@@ -209,7 +209,7 @@ export const DEFAULT_DOMAIN_SETTINGS: DomainSettings = Object.freeze<DomainSetti
   origin_headers: [],
 })
 
-/** Absent and unreadable fields have the default: an older version can run beside a newer one. */
+/** Reads stored settings. Absent and unreadable fields have the default: an older version can run beside a newer one. */
 export function readDomainSettings(stored: unknown): DomainSettings {
   const merged: Record<string, unknown> = { ...DEFAULT_DOMAIN_SETTINGS }
   if (typeof stored === 'object' && stored !== null) {
@@ -221,7 +221,7 @@ export function readDomainSettings(stored: unknown): DomainSettings {
   return merged as DomainSettings
 }
 
-/** A purpose's own entry wins over `ai`, which also covers AI crawlers of unknown purpose. */
+/** Returns how the owner treats the category. A purpose's own entry wins over `ai`, which also covers AI crawlers of unknown purpose. */
 export function treatmentOf(categories: DomainSettings['categories'], category: CrawlerCategory): Treatment {
   return categories[category] ?? (purposeOf(category) === null ? undefined : categories.ai) ?? 'render'
 }

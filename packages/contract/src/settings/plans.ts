@@ -26,7 +26,7 @@ export const DEFAULT_PLANS: PlanCatalogue = {
   enterprise: { site_limit: null, monthly_render_limit: 1_000_000, api_keys: true, webhooks: true },
 }
 
-/** For plans removed from the catalogue: accounts keep what they have. */
+/** Accounts keep a plan that was removed from the catalogue. */
 const NO_PLAN: Plan = { site_limit: 0, monthly_render_limit: 0, api_keys: false, webhooks: false }
 
 /** An unknown name gives a plan that allows nothing. */

@@ -11,7 +11,7 @@ export type ServedDomain = {
   originUrl: string
   /** Headers that the origin gets with all requests, as name and value by turns. */
   originHeaders: readonly string[]
-  /** False also while the account is suspended. */
+  /** Is false also while the account is suspended. */
   isActive: boolean
   settings: DomainSettings
   /** End of the current certificate, which may be in the past (ms since the epoch); null: there is none. */
@@ -19,7 +19,7 @@ export type ServedDomain = {
   redirects: readonly Redirect[]
   /** The owner's text for robots.txt. */
   robotsText: string
-  /** null: IndexNow was never switched on. */
+  /** Is null if IndexNow was never switched on. */
   indexNowKey: string | null
   comparedPages: readonly ComparedPage[]
 }

@@ -121,7 +121,7 @@ describe('a list of redirects', () => {
     assert.deepEqual(errors(to('/a/', '/b'), to('/a/*', '/a/')), [], 'it ends at once')
   })
 
-  it('takes 10,000 entries and no more', () => {
+  it('accepts 10,000 entries and refuses one more', () => {
     const many = Array.from({ length: 10_001 }, (_, n) => to(`/a${n}`, '/b'))
     assert(checkRedirects({ redirects: many.slice(1) }, SITE).ok)
     const whole = (message: string) => {
@@ -142,7 +142,7 @@ describe('a list of redirects', () => {
     }
   })
 
-  it('names the line of a CSV file', () => {
+  it('is refused with the line of the CSV file', () => {
     assert.deepEqual(linesOf('from,to,status\n\n"/a\n",/b,\n/c,/d,9x9\n'), [3, 5])
     assert.deepEqual(linesOf('to,status\n/a,301'), [1])
     assert.deepEqual(linesOf('from,to\n/a,"/b'), [2])

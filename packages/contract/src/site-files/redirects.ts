@@ -3,14 +3,14 @@ import { normalisePath } from '../page/path.ts'
 export const REDIRECT_STATUSES = [301, 302, 307, 308, 410] as const
 type RedirectStatus = (typeof REDIRECT_STATUSES)[number]
 
-/** As its owner wrote it. `to`: null only with 410. */
+/** A redirect as its owner wrote it. Only a 410 has `to` null. */
 export type Redirect = { from: string; to: string | null; status: RedirectStatus }
 
 export type CompiledRedirect = {
   status: RedirectStatus
   /** The normalised `from`, under which hits are counted. */
   name: string
-  /** Without the `*`. */
+  /** The path without the `*`. */
   path: string
   isWildcard: boolean
   /** ASCII; null: 410. */
@@ -30,7 +30,7 @@ export function barePath(url: string): string | null {
 /** Look-up in time that does not depend on the number of entries, but for the logarithm of the wildcards. */
 export class RedirectMap {
   readonly #exact = new Map<string, CompiledRedirect>()
-  /** By path. */
+  /** The exact redirects, by path. */
   readonly #wildcards: Wildcard[] = []
   /** Roughly what it takes in memory. */
   readonly chars: number
@@ -54,7 +54,7 @@ export class RedirectMap {
     }
   }
 
-  /** Of a stored path, with any query. */
+  /** Finds the redirect of a stored path, with any query. */
   covers(path: string): boolean {
     return this.find(path.split('?', 1)[0]!) !== null
   }
@@ -87,12 +87,12 @@ export function isForMachines(path: string): boolean {
   return path === '/robots.txt' || path.startsWith('/.well-known/')
 }
 
-/** Of a domain's own host, also with the dot of a full name. */
+/** Returns whether the host is the domain's own, also with the dot of a full name. */
 export function isOwnHost(url: URL | null, name: string): boolean {
   return url?.host.replace(/\.$/, '') === name
 }
 
-/** null: it matches nothing. */
+/** Returns null if the path matches nothing. */
 export function compile({ from, to, status }: Redirect): CompiledRedirect | null {
   const isWildcard = from.endsWith('*')
   const path = barePath(isWildcard ? from.slice(0, -1) : from)
@@ -101,7 +101,7 @@ export function compile({ from, to, status }: Redirect): CompiledRedirect | null
   return { name, path, isWildcard, status, to: to === null ? null : ascii(to) }
 }
 
-/** As written, but for characters that no header can carry. */
+/** Returns the target as written, but for characters that no header can carry. */
 function ascii(to: string): string {
   if (/^[\x21-\x7e]*$/.test(to)) return to
   const [, scheme = '', host = '', rest = ''] = /^(?:(https?:\/\/)([^/?#]*))?(.*)$/is.exec(to)!

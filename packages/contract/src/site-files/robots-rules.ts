@@ -22,16 +22,16 @@ type Rule = {
   hasQuery: boolean
   /** Ends with `$`. */
   isWhole: boolean
-  /** In octets: the longest match decides (section 2.2.2). */
+  /** The length in octets: the longest match decides (section 2.2.2). */
   length: number
-  /** From 1. */
+  /** The line, counted from 1. */
   line: number
   text: string
 }
 
 export type RobotsVerdict = {
   allowed: boolean
-  /** Of the rule that decided, from 1; null: none did. */
+  /** The line of the rule that decided, counted from 1, or null if none did. */
   line: number | null
   /** That line as it stands. */
   rule: string | null

@@ -70,7 +70,7 @@ export function membersOf(preferences: Preferences, { names, words }: Vocabulary
   })
 }
 
-/** In every group, because a crawler reads only its own. A group keeps a line of its own. */
+/** Adds lines to every group, because a crawler reads only its own. A group keeps a line of its own. */
 function withPreferences(text: string, preferences: Preferences): string {
   const wanted = VOCABULARIES.flatMap((vocabulary) => {
     const { field } = vocabulary

@@ -3,7 +3,7 @@ import { normalisePath, type QueryRule } from '../page/path.ts'
 
 export type Origin = {
   protocol: 'http:' | 'https:'
-  /** As in a URL: IPv6 with brackets. */
+  /** Is written as in a URL: IPv6 with brackets. */
   hostname: string
   port: number
   authority: string

@@ -40,7 +40,7 @@ describe('the range that is asked for', () => {
   })
 
   // Proves decided "Traffic"
-  it('at the longest and one step past it, in each step', () => {
+  it('is accepted at its longest and refused one step past it, in each step', () => {
     for (const [step, ms] of [
       ['hour', HOUR_MS],
       ['day', DAY_MS],
@@ -53,7 +53,7 @@ describe('the range that is asked for', () => {
     }
   })
 
-  it('what is wrong is named', () => {
+  it('is refused with the name of the wrong field', () => {
     const words = 'must be a day (2026-11-01) or a moment in UTC (2026-11-01T12:00:00Z)'
     const wrong = 'yesterday 2026-11-1 2026-02-31 0000-01-01T00:00:00Z 2026-11-01T12:00:00+01:00'
     for (const from of ['', ...wrong.split(' ')]) assert.equal(found({ from }), `from ${words}`, from)
@@ -79,7 +79,7 @@ it('quantiles are right to within a fifth; of nothing there is none', () => {
   assert.deepEqual([12.3456, 0.071_23, 1_234, null].map(roundedMs), [12.3, 0.0712, 1230, null])
 })
 
-it('each verdict is of one kind', () => {
+it('each verdict belongs to exactly one kind', () => {
   const kinds = {
     hit: ['hit'],
     stale: ['stale'],

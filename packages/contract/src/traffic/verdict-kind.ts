@@ -42,7 +42,7 @@ export function noVisits(): VisitsByKind {
   return { hit: 0, stale: 0, rendered: 0, failed: 0, passed: 0, sitemap: 0 }
 }
 
-/** Of requests for pages; null: no requests. */
+/** Returns the share of hits among requests for pages, or null if there were none. */
 export function hitRatio({ hit, stale, rendered, failed }: VisitsByKind): number | null {
   const pages = hit + stale + rendered + failed
   return pages === 0 ? null : Math.round(((hit + stale) / pages) * 10_000) / 10_000
