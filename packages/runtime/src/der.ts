@@ -12,12 +12,12 @@ export function sequence(...content: readonly Buffer[]): Buffer {
   return der(0x30, ...content)
 }
 
-/** Not sorted: for sets of one member. */
+/** Makes a set of one member: several would have to be sorted. */
 export function setOf(...content: readonly Buffer[]): Buffer {
   return der(0x31, ...content)
 }
 
-/** A positive number: the first byte is below 0x80. */
+/** Encodes a positive number, whose first byte must be below 0x80. */
 export function integer(bytes: Buffer): Buffer {
   return der(0x02, bytes)
 }
@@ -36,12 +36,12 @@ function utf8(text: string): Buffer {
 
 export const TRUE = der(0x01, Buffer.of(0xff))
 
-/** `[number]` around a tagged value. */
+/** Puts `[number]` around a tagged value. */
 export function explicit(number: number, ...content: readonly Buffer[]): Buffer {
   return der(0xa0 | number, ...content)
 }
 
-/** `[number]` instead of the tag of a simple value. */
+/** Puts `[number]` in place of the tag of a simple value. */
 export function implicit(number: number, bytes: Buffer): Buffer {
   return der(0x80 | number, bytes)
 }
@@ -56,7 +56,7 @@ export function objectId(dotted: string): Buffer {
   return der(0x06, Buffer.from(bytes))
 }
 
-/** Years 1950 to 2049, in seconds (RFC 5280, section 4.1.2.5). */
+/** Encodes a time of the years 1950 to 2049 to the second (RFC 5280, section 4.1.2.5). */
 export function utcTime(atMs: number): Buffer {
   const digits = new Date(atMs).toISOString().replace(/\.\d+|[-:T]/g, '')
   return der(0x17, Buffer.from(digits.slice(2), 'ascii'))
@@ -79,7 +79,7 @@ export type DerValue = {
   whole: Buffer
 }
 
-/** The consecutive values in `bytes`. Throws RangeError if a length is wrong. */
+/** Returns the consecutive values in `bytes`. Throws RangeError if a length is wrong. */
 export function readDer(bytes: Buffer): DerValue[] {
   const values: DerValue[] = []
   for (let at = 0; at < bytes.length; ) {

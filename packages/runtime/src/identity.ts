@@ -1,6 +1,6 @@
 export const BOT_PAGE_PATH = '/bot'
 
-/** The user agent's end: `Prepaint/1.2.3 (+https://render.example/bot)`. Never contains a password of the URL. */
+/** Returns the end of the user agent: `Prepaint/1.2.3 (+https://render.example/bot)`. Never contains a password of the URL. */
 export function identityOf({ version, publicUrl }: { version: string; publicUrl: string | null }): string {
   if (publicUrl === null) return `Prepaint/${version}`
   const { protocol, host, pathname } = new URL(publicUrl)

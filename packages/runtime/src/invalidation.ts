@@ -1,10 +1,10 @@
 import type { DomainId, PagePath } from '@prepaint/contract/ids.ts'
 import { type PageId, pageId } from '@prepaint/contract/page/page-id.ts'
 
-/** Sent by NOTIFY on the channel `invalidate`. */
+/** What changed, as NOTIFY tells it on the channel `invalidate`. */
 export type Invalidation =
   | { kind: 'domain'; domain: DomainId }
-  /** All variants. `purged`: redirects were deleted too. `storedMs`: keep entries as new as this; null: keep none. */
+  /** All variants of a page. If `purged`, redirects were deleted too. Entries as new as `storedMs` stay; if it is null, none do. */
   | { kind: 'page'; domain: DomainId; page: PageId; purged: boolean; storedMs: number | null }
   | { kind: 'prefix'; domain: DomainId; prefix: string }
   | { kind: 'host'; host: string }

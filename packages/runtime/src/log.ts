@@ -2,10 +2,14 @@ import { type DestinationStream, type Logger, pino } from 'pino'
 
 export type Log = Logger
 
-/** JSON on stderr, readable at a terminal. Redacts secrets by field name and removes query strings (tokens). */
+/** Logs JSON on stderr, or readable lines at a terminal. Redacts secrets by field name and removes query strings (tokens). */
 export function createLog(level: string, readable = process.stderr.isTTY === true): Log {
   const lines = pino.destination({ fd: 2, sync: true })
-  const words: DestinationStream = { write: (line) => void lines.write(readableLine(line)) }
+  const words: DestinationStream = {
+    write(line) {
+      lines.write(readableLine(line))
+    },
+  }
   return pino(
     {
       level,
@@ -46,16 +50,15 @@ const LEVELS: Readonly<Record<number, string>> = {
   60: 'fatal',
 }
 
-/** Time (UTC), level unless `info`, message, fields. An error's stack follows on its own lines. */
+/** Writes the time (UTC), the level unless it is `info`, message and fields. An error's stack follows on its own lines. */
 export function readableLine(line: string): string {
   const { level, time, msg, err, ...fields } = JSON.parse(line) as Record<string, unknown>
   const { message, stack } = typeof err === 'object' && err !== null ? (err as Record<string, unknown>) : {}
   const cause = message ?? err
   const name = LEVELS[Number(level)] ?? String(level)
-  const words = [
-    `${String(time).slice(11, 19)}${name === 'info' ? '' : ` ${name}:`} ${printable(msg ?? '')}`,
-    ...(cause === undefined ? [] : [`: ${printable(cause)}`]),
-  ].join('')
+  const shownLevel = name === 'info' ? '' : ` ${name}:`
+  let words = `${String(time).slice(11, 19)}${shownLevel} ${printable(msg ?? '')}`
+  if (cause !== undefined) words += `: ${printable(cause)}`
   const details = Object.entries(fields).map(([field, value]) => `${field} ${printable(value)}`)
   const trace = typeof stack === 'string' && Number(level) >= 50 ? `\n${printable(stack, true)}` : ''
   return `${words}${details.length === 0 ? '' : ` (${details.join(', ')})`}${trace}\n`

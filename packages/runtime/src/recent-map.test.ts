@@ -5,7 +5,7 @@ import { RecentMap } from './recent-map.ts'
 const keys = (map: RecentMap<unknown>) => map.entries().map(([key]) => key)
 
 describe('recent map', () => {
-  it('holds as many as it may; the one set longest ago goes', () => {
+  it('removes the entry that was set longest ago, past its limit', () => {
     const map = new RecentMap<number>({ limit: 3 })
     for (const [at, key] of ['a', 'b', 'c'].entries()) map.set(key, at)
     assert.deepEqual(keys(map), ['a', 'b', 'c'])
@@ -14,7 +14,7 @@ describe('recent map', () => {
     assert.deepEqual([map.get('a'), map.get('b'), map.size, map.weight], [undefined, 1, 3, 3])
   })
 
-  it('one that was asked for has another turn, looking at it is not asking', () => {
+  it('keeps an entry that was read for another turn; peeking does not count', () => {
     const map = new RecentMap<number>({ limit: 3 })
     for (const key of ['a', 'b', 'c']) map.set(key, 0)
     map.get('a')
@@ -41,7 +41,7 @@ describe('recent map', () => {
     assert.deepEqual([map.weight, keys(map)], [10, ['c', 'b']])
   })
 
-  it('keeps nothing that is heavier than all may be, neither what stood there before', () => {
+  it('keeps no entry that is heavier than the limit, and removes the entry of that key', () => {
     const gone: string[] = []
     const map = new RecentMap<number>({ limit: 10, weigh: (value) => value, gone: (key) => gone.push(key) })
     map.set('a', 10)

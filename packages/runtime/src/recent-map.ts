@@ -2,13 +2,13 @@ type Kept<V> = { value: V; weight: number; wasAsked: boolean }
 
 type RecentMapOptions<V> = {
   limit: number
-  /** Weight of an entry, by default 1. Read when it is set. */
+  /** Returns the weight of an entry, by default 1. Called when the entry is set. */
   weigh?(value: V, key: string): number
   /** Called for each removed entry, but not for a replaced one. */
   gone?(key: string): void
 }
 
-/** Second chances for each removal, to bound its time. */
+/** Limits the second chances for each removal, to bound its time. */
 const MOST_TURNS = 100
 
 /** CLOCK (second chance): unlike LRU, reads move nothing in memory, which saves about five cache misses each. */

@@ -78,7 +78,7 @@ describe('a rule for some requests of its paths', () => {
     [{ query: { q: 'a b&c' } }, '/a?q=a%20b%26c', 'search', true],
     [{ query: { a: '1', b: '2' } }, '/?a=1', 'search', false],
   ]
-  it('matches where all that it asks for is so', () => {
+  it('matches if category, variant and query are all as it asks', () => {
     for (const [when, path, category, match] of rows) {
       assert.equal(matches(when, path, category), match, `${JSON.stringify(when)} ${path} ${category}`)
     }
@@ -124,7 +124,7 @@ describe('rules that never match', () => {
     ['with any value first', [asked({ a: '*' }), asked({ a: '1', b: '2' })], [[1, 0]]],
     ['for phones first', [{ path: '/*', when: { variant: 'mobile' } }, { path: '/a' }], []],
   ]
-  it('are found', () => {
+  it('are found by their index and that of the rule before them', () => {
     for (const [name, rules, expected] of rows) {
       const found = coveredRules(rules).map(({ rule, covered_by }) => [rule, covered_by])
       assert.deepEqual(found, expected, name)

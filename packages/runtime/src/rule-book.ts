@@ -4,10 +4,13 @@ import type { PageVariant } from '@prepaint/contract/page/page-id.ts'
 import { normalisePath } from '@prepaint/contract/page/path.ts'
 import { RULE_CATEGORIES, type Rule } from '@prepaint/contract/rules/schema.ts'
 
-/** Of renders for no particular crawler: refreshes and warms. */
+/** The category of renders for no particular crawler: refreshes and warms. */
 export const USUAL_CATEGORY = 'search'
 
-/** `effect` names what it does to the render, empty: nothing; two rules with the same effect make the same page. `index` counts from 0. */
+/**
+ * `effect` names what the rule does to the render, and is empty if it does nothing; two rules with the same effect make the
+ * same page. `index` counts from 0.
+ */
 export type ChosenRule = { rule: Rule; effect: string; index: number }
 
 type Entry = { chosen: ChosenRule; glob: Glob; query: readonly QueryTest[] }
@@ -16,7 +19,7 @@ type QueryTest = { parameter: string; isAnyValue: boolean }
 /** A domain's rules, ready to be asked for each path. */
 export class RuleBook {
   readonly #entries: readonly Entry[]
-  /** Whether a path may have different rules for different crawlers. */
+  /** Says whether a path may have different rules for different crawlers. */
   readonly tellsCrawlersApart: boolean
 
   constructor(rules: readonly Rule[]) {
@@ -28,12 +31,12 @@ export class RuleBook {
     this.tellsCrawlersApart = rules.some(({ when }) => when?.categories !== undefined)
   }
 
-  /** The first rule that matches decides alone; null: none. `path`: as it is stored. */
+  /** Returns the first rule that matches, which decides alone, or null. `path` is spelt as it is stored. */
   chosen(path: string, category = USUAL_CATEGORY, variant: PageVariant = 'desktop'): ChosenRule | null {
     return this.ofPath(path)(category, variant)
   }
 
-  /** `chosen` for several visitors of a path. */
+  /** Returns a function that answers as `chosen` does for several visitors of a path. */
   ofPath(path: string): (category: string, variant: PageVariant) => ChosenRule | null {
     let given: Parameters | undefined
     const isGiven = ({ parameter, isAnyValue }: QueryTest) => {
@@ -47,11 +50,11 @@ export class RuleBook {
       matching.find(({ chosen }) => isFor(chosen.rule, category, variant))?.chosen ?? null
   }
 
-  /** What other crawlers' rules do to renders of the path. */
+  /** Returns what other crawlers' rules do to renders of the path. */
   otherEffects(path: string, category: string, variant: PageVariant = 'desktop'): ReadonlySet<string> {
     if (!this.tellsCrawlersApart) return new Set()
     const chosen = this.ofPath(path)
-    const effect = (of: string) => chosen(of, variant)?.effect ?? ''
+    const effect = (visitor: string) => chosen(visitor, variant)?.effect ?? ''
     const effects = new Set(RULE_CATEGORIES.map(effect))
     effects.delete(effect(category))
     return effects
@@ -62,7 +65,7 @@ function isFor({ when = {} }: Rule, category: string, variant: PageVariant): boo
   return includesCategory(when.categories, category) && (when.variant ?? variant) === variant
 }
 
-/** Whether desktop renders for no particular crawler follow it. */
+/** Returns whether desktop renders for no particular crawler follow the rule. */
 export function isForUsual(rule: Rule): boolean {
   return isFor(rule, USUAL_CATEGORY, 'desktop')
 }
@@ -72,11 +75,12 @@ function includesCategory(categories: readonly string[] | undefined, category: s
   return category.startsWith('ai-') && categories.includes('ai')
 }
 
-/** In the spelling of stored paths. */
+/** Returns what the rule asks of the query, in the spelling of stored paths. */
 export function queryTests({ when }: Rule): QueryTest[] {
   return Object.entries(when?.query ?? {}).map(([name, value]) => {
     const isAnyValue = value === '*'
-    const raw = [name, ...(isAnyValue ? [] : [value])].map(encodeURIComponent).join('=')
+    const encodedName = encodeURIComponent(name)
+    const raw = isAnyValue ? encodedName : `${encodedName}=${encodeURIComponent(value)}`
     // `keep` would drop click tracking, which the owner asks for here.
     return { parameter: normalisePath(`/?${raw}`, [name])?.slice(2) ?? raw, isAnyValue }
   })
@@ -90,11 +94,13 @@ function parametersOf(path: string): Parameters {
   return { names: new Set(given.map((one) => one.split('=', 1)[0]!)), whole: new Set(given) }
 }
 
-/** A hash of what the render depends on. */
+/** Returns a hash of what the render depends on. */
 function effectOf({ when, render = {}, change = {} }: Rule): string {
   // Only such a rule changes the screen and user agent of phones.
   const ofPhones = when?.variant === 'mobile' && (render.user_agent ?? render.viewport) !== undefined
-  const parts = Object.entries({ ...render, ...change, ...(ofPhones && { phones: true }) })
+  const effects: Record<string, unknown> = { ...render, ...change }
+  if (ofPhones) effects['phones'] = true
+  const parts = Object.entries(effects)
     .filter(([, value]) => value !== undefined)
     .sort(([one], [other]) => (one < other ? -1 : 1))
   if (parts.length === 0) return ''
@@ -103,13 +109,13 @@ function effectOf({ when, render = {}, change = {} }: Rule): string {
 
 type Ages = { fresh_seconds: number; stale_seconds: number; keep_seconds: number }
 
-/** In milliseconds. */
+/** Returns the lifetimes in milliseconds: those of the rule, or the usual ones. */
 export function lifetimesOf(usual: Ages, rule: Rule | null) {
   const ms = (age: keyof Ages) => (rule?.[age] ?? usual[age]) * 1_000
   return { freshMs: ms('fresh_seconds'), staleMs: ms('stale_seconds'), keepMs: ms('keep_seconds') }
 }
 
-/** Rules that never match, because an earlier one takes all that they could. Both count from 0. */
+/** Returns the rules that never match, because an earlier one takes all that they could. Both numbers count from 0. */
 export function coveredRules(rules: readonly Rule[]): { rule: number; covered_by: number }[] {
   const reaches = rules.map(({ path, when = {} }) => ({
     when,

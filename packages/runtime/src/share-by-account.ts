@@ -8,7 +8,7 @@ export class ShareByAccount {
     this.#limit = limit
   }
 
-  /** Returns the function to release the place (repeatable); null: the account has its share. */
+  /** Returns the function that releases the place, which may be called again, or null if the account has its share. */
   enter(account: number): (() => void) | null {
     const own = this.#heldBy.get(account) ?? 0
     if (own >= this.#limit - this.#held) return null

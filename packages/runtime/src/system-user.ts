@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto'
 import { chmodSync, chownSync, mkdirSync, readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
 
-/** Null: not root. Separate users, never root: an exploit in Chromium must not open the database's socket. */
+/** The user of a child process, or null if we are not root. Each has a user of its own, never root: an exploit in Chromium must not
+ * open the database's socket. */
 export type SystemUser = { uid: number; gid: number } | null
 
 export function ownUid(): number {
@@ -26,7 +27,7 @@ export function reachableDir(dataDir: string, name: string, user: SystemUser): s
   return madeDir(dataDir, name, user, { owner: user, mode: 0o700 })
 }
 
-/** For programs: `user` cannot change them, so an exploit cannot persist in the binary. */
+/** Creates a directory for programs. `user` cannot change them, so an exploit cannot persist in the binary. */
 export function readableDir(dataDir: string, name: string, user: SystemUser): string {
   const owner = user === null ? null : { uid: ownUid(), gid: 0 }
   return madeDir(dataDir, name, user, { owner, mode: user === null ? 0o700 : 0o755 })
@@ -51,11 +52,13 @@ function madeDir(
   return dir
 }
 
-/** Whether `user` may enter `dir` and its parents, by permission bits (no ACLs). */
+/** Returns whether `user` may enter `dir` and its parents, by permission bits (no ACLs). */
 export function canTraverse(dir: string, user: { uid: number; gid: number }): boolean {
   for (let at = path.resolve(dir); ; at = path.dirname(at)) {
     const { mode, uid, gid } = statSync(at)
-    const bit = uid === user.uid ? 0o100 : gid === user.gid ? 0o010 : 0o001
+    let bit = 0o001
+    if (uid === user.uid) bit = 0o100
+    else if (gid === user.gid) bit = 0o010
     if ((mode & bit) === 0) return false
     if (at === path.dirname(at)) return true
   }
@@ -85,7 +88,7 @@ export function makeDir(dir: string, mode: number): void {
   }
 }
 
-/** mkdir reports errors. */
+/** Returns false for any error: mkdir reports it. */
 function isDir(dir: string): boolean {
   try {
     return statSync(dir).isDirectory()

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { within } from './within.ts'
 
-it('gives what the promise settles to, or `late` when the time is up; a later failure is not heard of', async (t) => {
+it('within returns what the promise settles to, or `late` when the time is up, and ignores a later failure', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   assert.equal(await within(1_000, Promise.resolve('in time'), 'late'), 'in time')
   await assert.rejects(within(1_000, Promise.reject(new Error('failed')), 'late'), /failed/)

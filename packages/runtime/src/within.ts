@@ -1,4 +1,4 @@
-/** Resolves to `late` after `ms`. Does not cancel `promise`; ignores a later rejection. */
+/** Returns what `promise` gives, or `late` after `ms`. Does not cancel `promise`; ignores a later rejection. */
 export async function within<T, L>(ms: number, promise: Promise<T>, late: L): Promise<T | L> {
   let timer: NodeJS.Timeout | undefined
   const timeUp = new Promise<L>((resolve) => {

@@ -68,7 +68,7 @@ describe('connections of one client', () => {
     assert.equal(gate.counts, 2)
   })
 
-  it('nothing is kept of clients who have gone', async (t) => {
+  it('nothing is remembered about clients that have disconnected', async (t) => {
     const { connect, gate, accepted } = await start(t)
     const sockets = await Promise.all(['127.0.0.1', '127.0.0.2'].map(connect))
     await until('both are accepted', () => accepted.length === 2)
@@ -134,7 +134,7 @@ describe('requests of one client', () => {
 })
 
 describe('clients that are not limited', () => {
-  it('have neither limit', async (t) => {
+  it('are refused by neither limit', async (t) => {
     const { connect, gate, accepted } = await start(t, { unlimited: [ipaddr.parseCIDR('127.0.0.0/29')] })
     for (let at = 0; at < 5; at++) await connect()
     await until('all are accepted', () => accepted.length === 5)

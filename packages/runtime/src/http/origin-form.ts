@@ -10,11 +10,11 @@ type Asked = {
   socket: object
 }
 
-/** Connections with an ambiguous request. Node may have parsed more requests behind it. */
+/** Remembers connections with an ambiguous request. Node may have parsed more requests behind it. */
 const misread = new WeakSet<object>()
 
 /**
- * Rewrites `GET http://host/path` to `/path` with that Host (RFC 9112, section 3.2.2). False for other targets and
+ * Rewrites `GET http://host/path` to `/path` with that Host (RFC 9112, section 3.2.2). Returns false for other targets and
  * ambiguous requests: refuse them and close the connection.
  */
 export function toOriginForm(req: Asked): boolean {
