@@ -48,11 +48,11 @@ export interface EdgeBackend {
   noteVisit(visit: CrawlerVisit): void
   /** The owner's redirect of this name answered a request. Cheap, never throws. */
   noteRedirect(domain: DomainId, name: string, atMs: number): void
-  /** For metrics, traffic and the access log. Called for every request: cheap, never throws. */
+  /** Tells metrics, traffic and the access log. Called for every request: cheap, never throws. */
   answered(request: RequestHead, answer: Answered): void
 }
 
-/** `crawler`: the kind of crawler, where rules tell crawlers apart. */
+/** `crawler` is the kind of crawler where rules tell crawlers apart, and else null. */
 export type LiveRequest = { page: AskedPage; requestId: string; crawler: string | null }
 
 export type LiveEnd = 'over-quota' | 'queue-full' | 'late' | LiveRendered
@@ -60,7 +60,7 @@ export type LiveEnd = 'over-quota' | 'queue-full' | 'late' | LiveRendered
 export type LiveRendered = JobEnd & {
   /** What was stored, if this node stored it and it differs from before. */
   page: StoredPage | null
-  /** What was made only for the crawlers that wait; null: there is no such page. */
+  /** The page that was made only for the crawlers that wait, or null if there is none. */
   unstored: StoredPage | null
 }
 
@@ -70,9 +70,9 @@ export type FormRequest = {
   form: DerivedForm
   domain: { account: number; name: string }
   page: PageId
-  /** Of the stored HTML. */
+  /** The entity tag of the stored HTML. */
   etag: string
-  /** False: the page is given once, and so are its forms. */
+  /** If false, the page is given once, and so are its forms. */
   isStored: boolean
   changedAtMs: number
   html(): Promise<string>
@@ -98,6 +98,9 @@ export interface SiteFiles {
   keptRobots(site: Site): Promise<string | null>
   /** A good answer of the origin. */
   rememberRobots(site: Site, text: string): Promise<unknown>
-  /** `file` null: the whole, or the index. Returns null if there is no such file; without pieces it has no page. */
+  /**
+   * `file` counts from 0; null stands for the whole, or the index. Returns null if there is no such file. A file without
+   * pieces has no page.
+   */
   sitemap(domain: EdgeDomain, file: number | null): Promise<AsyncGenerator<string> | null>
 }

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { LIST_LIMIT_BYTES, NotAnAddressList, parseAddressList, RANGES_LIMIT } from './address-list.ts'
 
 describe('a list of ranges', () => {
-  it('in the form of each owner, or a range on each line', () => {
+  it('is read in the JSON of each owner, and as text with a range on each line', () => {
     const forms = {
       'Google, Bing, OpenAI, Perplexity, Apple, DuckDuckGo, Common Crawl': JSON.stringify({
         creationTime: '2026-01-01T00:00:00.000000',
@@ -26,7 +26,7 @@ describe('a list of ranges', () => {
     }
   })
 
-  it('has what it says: addresses alone, behind a byte order mark; IPv4 as IPv4, however it is written', () => {
+  it('contains a single address, an address behind a byte order mark, and IPv4 addresses that are written as IPv6', () => {
     const found = (list: string, ...asked: string[]) => asked.filter((one) => parseAddressList(list).has(one))
     const one = '\uFEFF{"ips": [{"ip_address": "192.0.2.7"}]}'
     assert.deepEqual(found(one, '192.0.2.7', '192.0.2.8'), ['192.0.2.7'])
@@ -36,7 +36,7 @@ describe('a list of ranges', () => {
     assert.deepEqual(found(mapped, ...asked), ['192.0.2.1', '198.51.100.7'])
   })
 
-  it('is refused where it is none, or too wide', () => {
+  it('is refused if it is no list of ranges, or if a range is too wide', () => {
     const refused: [text: string, why: RegExp][] = [
       ['', /has no ranges/],
       ['{"prefixes": [', /is no JSON/],
@@ -51,7 +51,7 @@ describe('a list of ranges', () => {
       assert.throws(() => parseAddressList(text), { name: 'NotAnAddressList', message })
   })
 
-  it('has limits, tested at each and one past it', () => {
+  it('is read at its limits of length and ranges, and refused one past them', () => {
     assert.equal(parseAddressList('8.0.0.0/8\n::ffff:8.0.0.0/104\n2000::/19').ranges, 3)
     const many = (count: number) =>
       parseAddressList(Array.from({ length: count }, (_, at) => `10.${at >> 8}.${at & 255}.0/24`).join('\n'))

@@ -35,7 +35,7 @@ async function ranges(t: TestContext, files: Record<string, string>, options: Op
 }
 
 describe('ranges of crawlers', () => {
-  it('come from files, several for one owner; without a directory there are none', async (t) => {
+  it('are read from several files of an owner, and there are none without a directory', async (t) => {
     const { rangesOf, has } = await ranges(t, {
       'googlebot.json': google('192.0.2.0/24'),
       'googlebot.special.json': google('198.51.100.0/24'),
@@ -50,7 +50,7 @@ describe('ranges of crawlers', () => {
     await assert.rejects(ranges(t, {}, { dir: '/nonexistent' }), RangesError)
   })
 
-  it('come from addresses; until all of an owner came, none are believed, and those that failed are soon fetched again', async (t) => {
+  it('are fetched from URLs; an owner has none until all of its URLs were fetched, and failed ones are soon fetched again', async (t) => {
     const [one, two] = [`${site.origin}/one`, `${site.origin}/two`]
     const files = sources({ googlebot: [one, two], bingbot: [one] })
     site.answers['/one'] = google('192.0.2.0/24')
@@ -65,7 +65,7 @@ describe('ranges of crawlers', () => {
     assert.equal(has('bingbot', '192.0.2.1'), true)
   })
 
-  it('stay as they were while an address fails or says nonsense, and follow it afterwards', async (t) => {
+  it('stay as they were while a URL fails or returns nonsense, and are replaced afterwards', async (t) => {
     site.answers['/'] = google('192.0.2.0/24')
     const { has, refresh } = await ranges(t, GPTBOT)
     await refresh()
@@ -89,7 +89,7 @@ describe('ranges of crawlers', () => {
     assert.deepEqual(site.asked, [])
   })
 
-  it('are fetched again by themselves', async (t) => {
+  it('are fetched again after a day', async (t) => {
     t.mock.timers.enable({ apis: ['setInterval'] })
     const fetchText = t.mock.fn(async () => '')
     await ranges(t, GPTBOT, { fetchText })
@@ -97,7 +97,7 @@ describe('ranges of crawlers', () => {
     assert.equal(fetchText.mock.callCount(), 1)
   })
 
-  it('stop the start where they are wrong', async (t) => {
+  it('stop the startup with the file and the reason if they are invalid', async (t) => {
     const many = Array(11).fill('https://a.example/')
     const refused: [files: Record<string, string>, why: RegExp][] = [
       [{ 'google.json': google('192.0.2.0/24') }, /google\.json: no crawler is called "google"; known are /],

@@ -63,7 +63,7 @@ it('crawlers of the table that no list of bots knows have their category', () =>
     assert.equal(categoryOf(userAgent), category, userAgent)
 })
 
-it('a listed tool that calls itself a crawler is one; a watch for outages is none', () => {
+it('a listed tool that calls itself a crawler is one; an uptime monitor is none', () => {
   for (const crawler of [
     'CapterraBot/1.0',
     'Mozilla/5.0 (compatible; Heronlybot/2.0)',
@@ -77,7 +77,7 @@ it('a listed tool that calls itself a crawler is one; a watch for outages is non
     assert.equal(categoryOf(tool), null, tool)
 })
 
-describe('what a domain says', () => {
+describe('a user agent in the lists of a domain', () => {
   const own = ownCrawlers({
     add: [
       { pattern: 'MyShop/', category: 'other' },
@@ -87,7 +87,7 @@ describe('what a domain says', () => {
     remove: ['ahrefs', 'MyShop/9'],
   })
 
-  it('counts before everything else, in any case', () => {
+  it('is decided by the lists of the domain before everything else, in upper or lower case', () => {
     const rows: [string, string | null][] = [
       ['MyShop/3.2.1', 'other'],
       ['myshop/3.2.1', 'other'],
@@ -101,14 +101,14 @@ describe('what a domain says', () => {
     for (const [agent, category] of [...rows, ...rows]) assert.equal(categoryOf(agent, own), category, agent)
   })
 
-  it('is compared with the first 512 characters', () => {
+  it('is decided by the first 512 characters of the user agent', () => {
     const padded = (length: number) => `${'x'.repeat(length)}MyShop/1`
     assert.equal(categoryOf(padded(505), own), 'other')
     assert.equal(categoryOf(padded(506), own), null)
   })
 })
 
-it('reads the first 512 characters and no further; none are of no crawler', () => {
+it('a user agent is read up to its 512th character, and an empty one is no crawler', () => {
   assert.deepEqual([categoryOf(''), categoryOf(undefined)], [null, null])
   const padded = (length: number) => `${PEOPLE_AGENTS[0]!.padEnd(length, ' x')} Twitterbot/1.0`
   assert.equal(categoryOf(padded(512 - ' Twitterbot/1.0'.length)), 'social')

@@ -32,7 +32,7 @@ function verifier(owners: readonly string[], says: Standing | Promise<Standing> 
   return { verify, asked, wait }
 }
 
-it('verified by published ranges, or unknown where nobody publishes anything: without a question and without a promise', () => {
+it('a crawler inside of published ranges is verified at once, and one whose owner publishes nothing is unknown, without DNS', () => {
   const { verify, asked } = verifier(['googlebot'])
   assert.equal(verify(GOOGLEBOT, IN_RANGE), 'verified')
   assert.equal(verify(GPTBOT, OUTSIDE), 'unknown')
@@ -42,14 +42,14 @@ it('verified by published ranges, or unknown where nobody publishes anything: wi
 })
 
 // Proves decided "Forged crawlers"
-it('forged outside of them, unless addresses of the owner have names, which are looked up', async () => {
+it('a crawler outside of published ranges is forged, or is looked up in DNS if the owner has host names', async () => {
   assert.equal(verifier(['gptbot']).verify(GPTBOT, OUTSIDE), 'forged')
   assert.equal(await verifier(['googlebot'], 'verified').verify(GOOGLEBOT, OUTSIDE), 'verified')
   assert.equal(await verifier(['googlebot'], 'forged').verify(GOOGLEBOT, OUTSIDE), 'forged')
   assert.equal(await verifier([], 'unknown').verify(GOOGLEBOT, OUTSIDE), 'unknown')
 })
 
-it('an answer is kept for its time, for that address and owner', async () => {
+it('a result is used again for its time, for the same address and owner only', async () => {
   for (const standing of ['verified', 'forged', 'unknown'] as const) {
     const { verify, asked, wait } = verifier([], standing)
     assert.equal(await verify(GOOGLEBOT, OUTSIDE), standing)
@@ -64,7 +64,7 @@ it('an answer is kept for its time, for that address and owner', async () => {
   }
 })
 
-it('an answer that does not come in time is unknown, and known once it came; those who ask together ask once', async (t) => {
+it('a crawler is unknown while its lookup takes too long, and known once it ends; concurrent requests share a lookup', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const { promise, resolve } = Promise.withResolvers<Standing>()
   const { verify, asked } = verifier([], promise)
@@ -77,7 +77,7 @@ it('an answer that does not come in time is unknown, and known once it came; tho
   assert.equal(await verify(GOOGLEBOT, OUTSIDE), 'forged')
 })
 
-it('so many addresses of an account are looked up at a time; one more is unknown, without a question', async () => {
+it('at the limit of concurrent lookups of an account crawlers are looked up; one more is unknown, without DNS', async () => {
   const { promise, resolve } = Promise.withResolvers<Standing>()
   const { verify, asked } = verifier([], promise)
   const open = Array.from({ length: LOOKUPS_LIMIT / 2 }, (_, at) => verify(GOOGLEBOT, `203.0.113.${at}`))
@@ -117,23 +117,23 @@ describe('forward-confirmed reverse DNS', () => {
     ['a server that cannot say the addresses of the name', 'unknown', [GOOD], { [GOOD]: 'fails' }],
   ]
   for (const [what, standing, names, addresses] of rows) {
-    it(`${what}: ${standing}`, async (t) => {
+    it(`${what} makes a crawler ${standing}`, async (t) => {
       assert.equal(await standingOf(t, { [ADDRESS]: names, ...addresses }), standing)
     })
   }
 
-  it('IPv6, in any spelling', async (t) => {
+  it('an IPv6 address is verified in any spelling', async (t) => {
     const full = '2001:0db8:0000:0000:0000:0000:0000:0001'
     const zone = { [full]: ['six.google.com'], 'six.google.com': ['2001:db8:0:0:0:0:0:1'] }
     assert.equal(await standingOf(t, zone, '2001:db8::1'), 'verified')
   })
 
-  it('no name, or one that does not exist: forged', async (t) => {
+  it('an address without a name, or with a name that does not exist, is forged', async (t) => {
     assert.equal(await standingOf(t, {}), 'forged')
     assert.equal(await standingOf(t, { [ADDRESS]: ['gone.googlebot.com'] }), 'forged')
   })
 
-  it('no address, a failing or a silent server: unknown', async (t) => {
+  it('a text that is no address is unknown, and so is any address while the name server fails or is silent', async (t) => {
     assert.equal(await standingOf(t, { [ADDRESS]: 'fails' }), 'unknown')
     const silent = dgram.createSocket('udp4').bind(0, '127.0.0.1')
     await once(silent, 'listening')

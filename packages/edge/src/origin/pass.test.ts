@@ -180,7 +180,7 @@ describe('answers of the origin', () => {
 
 describe('methods', () => {
   // Proves decided "Methods that are not passed on"
-  it('TRACE goes no further, nor does CONNECT: 405', async () => {
+  it('TRACE and CONNECT get 405 and are not passed on', async () => {
     originAnswers()
     for (const line of ['TRACE /', 'CONNECT red.example:443']) {
       const got = await raw(`${line} HTTP/1.1\r\nHost: red.example\r\nConnection: close\r\n\r\n`)
@@ -310,7 +310,7 @@ describe('when one side goes away', () => {
 
 describe('origins that fail get people a page of ours', () => {
   // Proves decided "Origin failure"
-  it('502: nobody listens, or at an address that no origin may have; neither is told', async () => {
+  it('502 if nothing listens, or at an address that no origin may have; the page does not say which', async () => {
     for (const [url, told] of [
       [`http://127.0.0.1:${await freePort()}`, /cannot be reached/],
       [edge.origin.replace('127.0.0.1', '127.0.0.2'), /may not be contacted/],
@@ -324,7 +324,7 @@ describe('origins that fail get people a page of ours', () => {
     await edge.set(`origin_url = '${edge.origin}'`)
   })
 
-  it('502, with a reference: a request that may not be sent twice is not', async () => {
+  it('502 with a reference if the connection breaks; a request that may not be sent twice is sent once', async () => {
     let posts = 0
     // On a connection that is kept: only there anything is sent again.
     answer = (_req, res) => res.end('kept')
@@ -339,7 +339,7 @@ describe('origins that fail get people a page of ours', () => {
   })
 
   // Proves decided "Origin failure"
-  it('504: it is silent for too long', async () => {
+  it('504 if the origin is silent for too long', async () => {
     answer = () => {}
     const { status, body } = await ask('/')
     assert.equal(status, 504)

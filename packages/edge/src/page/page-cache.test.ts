@@ -187,7 +187,7 @@ describe('notifications', () => {
     })
   }
 
-  it('between a read and its end win over the read', async () => {
+  it('win over a read that began before them', async () => {
     for (const payload of [{ domain: 1, path: '/a' }, {}]) {
       const cache = startCache()
       store('/a', 'old')

@@ -9,7 +9,7 @@ const edge = await openEdge()
 const ask = (headers: Record<string, string> = {}) => edge.ask('/lamp', { headers })
 
 // Proves decided "Headers of the origin"
-it('headers are those of the contract, and stored ones where they are safe and still true', async () => {
+it('an answer has the headers of the contract, and stored headers that are safe and still true', async () => {
   const kept = { 'Content-Language': 'de', 'X-Robots-Tag': 'noarchive' }
   const unsafe = {
     ...{ 'X-Break': 'a\r\nX-Injected: 1', 'X-Breaks\r\nX-Injected': '1', 'X-Wide': '☃' },
@@ -62,7 +62,7 @@ describe('conditions', () => {
   })
 
   // Proves decided "Conditional and range requests"
-  it('a range gets the whole, whatever its condition', async () => {
+  it('a request for a range gets the whole page, whatever its condition', async () => {
     const { etag } = (await ask()).headers
     const unconditional = { range: 'bytes=0-9' }
     for (const headers of [unconditional, { ...unconditional, 'if-range': etag! }]) {
@@ -72,7 +72,7 @@ describe('conditions', () => {
     }
   })
 
-  it('a page that is gone is not conditional', async () => {
+  it('a page with status 410 is sent whole, whatever the condition', async () => {
     edge.script({ kind: 'rendered', status: 404, headers: [], html: 'gone' })
     await edge.ask('/gone')
     assert.equal((await edge.ask('/gone', { headers: { 'if-none-match': '*' } })).status, 404)

@@ -99,7 +99,7 @@ describe('a sitemap', () => {
     assert(String(person.body).includes(edge.origin))
   })
 
-  it('is served as gzip to who takes it, with its own ETag, and 304', async () => {
+  it('is served as gzip to clients that accept it, with its own ETag, and as 304', async () => {
     site['/sitemap.xml'] = { body: atOrigin('/a') }
     const plain = await edge.ask('/sitemap.xml')
     const packed = await edge.ask('/sitemap.xml', { headers: { 'accept-encoding': 'br, gzip' } })
@@ -185,7 +185,7 @@ it('an origin that forces https, and moved its sitemap, gets its sitemap and rob
   assert.equal(await secure.verdict('/map'), 'pass; sitemap')
 })
 
-it('so many are fetched at once for one account, and one more is passed; another account is served at once', async (t) => {
+it('at the limit of an account sitemaps are fetched, one more is passed, and another account is served', async (t) => {
   const share = FETCHING_LIMIT / 2
   const passed: string[] = []
   const held: (() => void)[] = []
@@ -211,7 +211,7 @@ it('so many are fetched at once for one account, and one more is passed; another
 })
 
 describe('a sitemap that only its naming tells', () => {
-  it('by robots.txt, under either host, relative or not, whatever the path looks like', async () => {
+  it('is found by robots.txt, under either host, relative or not, whatever its path looks like', async () => {
     const lines = ['User-agent: *', `Sitemap: ${edge.origin}/map-of-everything`, ' sitemap:/second # here']
     lines.push(`Sitemap: ${edge.origin}/my-map.xml`, 'Sitemap: https://else.example/third')
     site['/robots.txt'] = { type: 'text/plain', body: lines.join('\n') }
@@ -224,7 +224,7 @@ describe('a sitemap that only its naming tells', () => {
     assert.deepEqual(await known(), named.map((map) => `${map}/a`).sort())
   })
 
-  it('by an index, which names no pages', async () => {
+  it('is found by an index, which names no pages', async () => {
     const index = `<sitemapindex><sitemap><loc>${edge.origin}/products</loc></sitemap></sitemapindex>`
     site['/sitemap_index.xml'] = { body: index }
     site['/products'] = { body: atOrigin('/p/1') }

@@ -9,9 +9,9 @@ import type { Target } from './target.ts'
 
 export type Refusal = { treatment: Extract<Treatment, 'block' | 'payment'>; crawler: CrawlerCategory }
 
-/** null: the owner lets this crawler in, or the path is open to every crawler. */
+/** Returns null if the owner lets this crawler in, or if the path is open to every crawler. */
 export function refusalOf(
-  domain: Pick<EdgeDomain, 'isActive' | 'treatments' | 'termsPath'>,
+  domain: EdgeDomain,
   crawler: CrawlerCategory | null,
   { url, target }: { url: string; target: Target },
 ): Refusal | null {
@@ -28,11 +28,11 @@ const ENDINGS = {
   payment: [402, 'payment', 'may read this site only for payment. The owner of the site decided this.'],
 } as const
 
-/** Names the crawler by our own table: a user agent is the client's text. */
+/** Sends the refusal. Names the crawler by our own table, because a user agent is the client's text. */
 export function sendRefusal(
   req: EdgeRequest,
   res: EdgeResponse,
-  { termsUrl }: Pick<EdgeDomain, 'termsUrl'>,
+  { termsUrl }: EdgeDomain,
   { treatment, crawler }: Refusal,
 ): Verdict {
   const [status, word, words] = ENDINGS[treatment]

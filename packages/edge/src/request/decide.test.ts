@@ -8,7 +8,7 @@ import { Targets } from './target.ts'
 const domain = (settings: object = {}): EdgeDomain => edgeDomain(servedDomain({ settings }))
 const targets = new Targets()
 
-describe('what a URL stands for', () => {
+describe('the kind of a URL', () => {
   const rows: Record<string, string[]> = {
     page: ['/', '/a', '/a/', '/a.html', '/a.php?x=1', '/v1.2', '/john.doe', '/a?file=x.js', '/js'],
     asset: ['/app.js', '/a/b.CSS', '/a.js?v=1', '/data.json', '/x.tar.gz', '/m.woff2', '/b.pdf'],
@@ -18,13 +18,13 @@ describe('what a URL stands for', () => {
     path: ['//else.example', '/%00', `/${'a'.repeat(2_048)}`, '*', '/\xe9'],
   }
   for (const [kind, urls] of Object.entries(rows)) {
-    it(kind, () => {
+    it(`is ${kind} for ${urls.length} examples`, () => {
       for (const url of urls) assert.equal(targets.of(domain(), url).kind, kind, url)
     })
   }
 
   // Proves decided "Rules of a domain"
-  it('by a rule: a page of a file, where it says so; a page with its own lifetimes; never what is for machines', () => {
+  it('a rule can pass a page, render a file and set lifetimes, but never renders robots.txt', () => {
     const by = (url: string, rule: Omit<Rule, 'path'>) =>
       targets.of(domain({ rules: [{ path: '/*', ...rule }] }), url)
     assert.equal(by('/cart', { action: 'pass' }).kind, 'rule')

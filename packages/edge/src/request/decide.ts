@@ -11,14 +11,14 @@ type Decision = PageTarget | MissingTarget | { kind: 'pass'; why: PassReason }
 
 /**
  * Who asks, and for which form. A tool is no crawler and asks for Markdown: it is served like crawlers of category
- * `other`. `as` null: a person.
+ * `other`. A person has `as` null.
  */
 export type Asking = { crawler: CrawlerCategory | null; as: CrawlerCategory | null; form: Form }
 
 export function askingOf(
-  { headers }: Pick<RequestHead, 'headers'>,
+  { headers }: RequestHead,
   crawler: CrawlerCategory | null,
-  domain: Pick<EdgeDomain, 'markdown' | 'cards'>,
+  domain: EdgeDomain,
 ): Asking {
   if (domain.markdown && prefersMarkdown(headers.accept)) {
     return { crawler, as: crawler ?? 'other', form: 'markdown' }
@@ -26,11 +26,11 @@ export function askingOf(
   return { crawler, as: crawler, form: domain.cards && crawler === 'social' ? 'card' : 'html' }
 }
 
-/** Page or pass. */
+/** Decides whether the request gets a page, and otherwise why it is passed to the origin. */
 export function decide(
-  { method, headers }: Pick<RequestHead, 'method' | 'headers'>,
+  { method, headers }: RequestHead,
   { crawler, as }: Asking,
-  domain: Pick<EdgeDomain, 'isActive' | 'treatments'>,
+  domain: EdgeDomain,
   target: Target,
 ): Decision {
   if (as === null) return pass('not-a-crawler')
@@ -48,7 +48,7 @@ export function decide(
   return target
 }
 
-/** How often `Via` names us (RFC 9110, section 7.6.3). */
+/** Returns how often `Via` names us (RFC 9110, section 7.6.3). */
 export function timesThroughUs(via: string | undefined): number {
   return via === undefined ? 0 : via.split(',').filter((hop) => hop.trim().split(' ')[1] === VIA_NAME).length
 }

@@ -27,7 +27,7 @@ export type EdgeDomain = {
   name: DomainName
   origin: Origin
   isActive: boolean
-  /** Redirect to https until the certificate ends (ms since epoch); 0: disabled or no certificate. */
+  /** Requests are redirected to https until the certificate ends (ms since epoch). 0 if disabled or without certificate. */
   httpsUntilMs: number
   query: QueryRule
   rules: RuleBook
@@ -35,17 +35,17 @@ export type EdgeDomain = {
   crawlers: OwnCrawlers | null
   treatments: Readonly<Record<CrawlerCategory, Treatment>>
   termsUrl: string | null
-  /** Of `termsUrl`, if it is on this domain: open to crawlers that shall pay. */
+  /** The path of `termsUrl`, if it is on this domain. It is open to crawlers that shall pay. */
   termsPath: string | null
   usage: Usage | null
   markdown: boolean
   cards: boolean
   files: FilesOf['files']
-  /** null: never made. */
+  /** Is null if no key was ever made. */
   indexNowKey: string | null
   indexNow: boolean
   ages: Pick<DomainSettings, 'fresh_seconds' | 'stale_seconds' | 'keep_seconds'>
-  /** null: none, or the domain is inactive. */
+  /** Is null if there are none, or if the domain is inactive. */
   redirects: RedirectMap | null
   crawlerWaitMs: number
 }
@@ -84,8 +84,8 @@ export function edgeDomain(domain: ServedDomain): EdgeDomain {
 }
 
 function treatmentsOf(categories: DomainSettings['categories']): EdgeDomain['treatments'] {
-  const each = CRAWLER_CATEGORIES.map((category) => [category, treatmentOf(categories, category)])
-  return Object.fromEntries(each) as EdgeDomain['treatments']
+  const entries = CRAWLER_CATEGORIES.map((category) => [category, treatmentOf(categories, category)])
+  return Object.fromEntries(entries) as EdgeDomain['treatments']
 }
 
 /** Caches domains, also unknown ones. Outdated entries are used only while the backend does not answer. */
@@ -93,11 +93,11 @@ export class Domains {
   readonly #backend: EdgeBackend
   readonly #known = new RecentMap<EdgeDomain>({
     limit: 100_000,
-    // In about 2 kB: 200 MB in all.
+    // A unit is about 2 kB, so that the limit is 200 MB in all.
     weigh: ({ redirects, files: { robots } }) =>
       1 + Math.ceil(((redirects?.chars ?? 0) + (robots.text?.length ?? 0)) / 2_000),
   })
-  /** Apart from the known ones, so that a scan of random names evicts no domain. */
+  /** Unknown names are apart, so that a scan of random names evicts no domain. */
   readonly #unknown = new RecentMap<true>({ limit: 10_000 })
   readonly #trust: CacheTrust
   readonly held: Held
@@ -170,7 +170,7 @@ export class Domains {
   }
 }
 
-/** Lower case, without port and trailing dot. */
+/** Returns the name in lower case, without port and trailing dot. */
 function nameOf(hostHeader: string): string {
   return hostHeader.toLowerCase().replace(/:\d*$/, '').replace(/\.$/, '')
 }

@@ -37,7 +37,7 @@ it('a forged crawler gets the origin, and causes no render', async (t) => {
 })
 
 // Proves decided "Forged crawlers"
-it('a forged crawler gets what is fresh, unasked; what is stale, without a refresh; not what is kept for failures', async (t) => {
+it('a forged crawler gets a fresh page without being verified, a stale page without a refresh, and no page that is kept for failures', async (t) => {
   await names(t, OWN)
   assert.equal(await edge.verdict('/a'), 'rendered')
   const asked = await names(t, FORGED)
@@ -58,7 +58,7 @@ it('a forged crawler gets what is fresh, unasked; what is stale, without a refre
   assert.equal(await edge.verdict('/a'), 'pass; forged')
 })
 
-it('integrations: the address is that of the front and proves nothing', async (t) => {
+it('a crawler behind a front is not verified: the address is that of the front', async (t) => {
   await names(t, FORGED)
   const url = parsePageUrl('https://red.example/page')!
   const { port, close } = await serve((req, res) =>
@@ -69,7 +69,7 @@ it('integrations: the address is that of the front and proves nothing', async (t
 })
 
 // Proves decided "Forged crawlers"
-it('a crawler that cannot be told is rendered for', async (t) => {
+it('a crawler that cannot be verified gets a render', async (t) => {
   await names(t, { [CLIENT]: 'fails' })
   assert.equal(await edge.verdict('/unknown'), 'rendered')
   await names(t, FORGED)

@@ -63,7 +63,7 @@ it('a tool that is no crawler gets Markdown, rendered once and kept', async () =
   assert.deepEqual(edge.rendered, [`red.example${at()}`])
 })
 
-it('names when the text last changed, not the HTML, nor when it was rendered', async () => {
+it('Markdown names when its text last changed, not when the HTML changed or was rendered', async () => {
   const modified = async (body: string) => {
     await edge.purge({ kind: 'path', path: at() }).then(edge.settled)
     edge.wait(3_600_000)
@@ -116,7 +116,7 @@ describe('what the head of a page says', () => {
   })
 })
 
-it('is stored, and a second node reads what the first one made', async () => {
+it('Markdown is stored, and a second node reads what the first one made', async () => {
   edge.script(page('two nodes'))
   await tool(at())
   const stored = async () => (await edge.pool.query('select * from page_form where path = $1', [at()])).rows
@@ -133,7 +133,7 @@ it('is stored, and a second node reads what the first one made', async () => {
   assert.equal((await stored()).length, 0)
 })
 
-it('dates are honoured for HTML only', async () => {
+it('If-Modified-Since gets 304 for HTML and the whole page for Markdown', async () => {
   edge.script(page('conditions'))
   for (const [agent, headers, dated] of [
     [AGENT, MD, 200],
@@ -158,7 +158,7 @@ it('cards are for social crawlers, those of the domain too; HTML, whatever the p
   assert.equal((await edge.ask(at(), { agent: FACEBOOK })).headers['x-prepaint-form'], undefined)
 })
 
-it('passes what passes for crawlers, and people', async () => {
+it('a request for Markdown is passed where one of a crawler is, and people get the origin', async () => {
   edge.script(page('passes'))
   await tool(at())
   const why = async (path: string, options: AskOptions) => (await tool(path, options)).verdict
@@ -190,7 +190,7 @@ it('a site with Markdown of its own, named by a header or an element, gives its 
   assert.deepEqual([html.verdict, html.headers.link], ['hit', link])
 })
 
-it('names one canonical address, the public one if that of the page is unusable', async () => {
+it('Markdown names one canonical address: that of the page, or the public one if that is unusable', async () => {
   for (const href of ['', 'javascript:x>; rel="next', `/${'x'.repeat(10_000)}`]) {
     counted++
     edge.script(page('unusable', { head: `<link rel="canonical" href="${href.replaceAll('"', '&quot;')}">` }))

@@ -36,18 +36,21 @@ export type HandlerParts = HitParts & {
   forms: PageForms
 }
 
-/** Where requests come from: clients, or a site's own front (`integrations.ts`). */
+/** The way by which requests come: from clients, or from a site's own front (`integrations.ts`). */
 export type Entrance = {
-  /** null: a person or a tool. */
+  /** Returns null for a person or a tool. */
   categoryOf(userAgent: string | undefined, own: OwnCrawlers | null): CrawlerCategory | null
   isInsecure(req: RequestHead, domain: EdgeDomain): boolean
   /** A forged crawler gets stored pages only and causes no render. Never rejects. */
   isForged(req: RequestHead, domain: EdgeDomain): boolean | Promise<boolean>
   frontOf: FrontOf
   pass: Pass
-  /** Redirects and site files: not at a site's own front, which sees people too. */
+  /** Redirects and site files are not served at a site's own front, which sees people too. */
   servesOwnAnswers: boolean
 }
+
+/** A stored page, or null if there is none. */
+type FoundPage = Served | null | 'unreadable'
 
 type Exchange = {
   req: EdgeRequest
@@ -148,7 +151,7 @@ export class EdgeHandler {
     return this.#pass(req, res, domain, crawler, rendered, { waitedMs: clock.nowMs() - exchange.nowMs })
   }
 
-  /** For a phone whose page could not be rendered. */
+  /** Finds the desktop page for a phone whose page could not be rendered. */
   async #desktopFor(
     { target, nowMs }: Exchange,
     why: PassReason,
@@ -161,15 +164,12 @@ export class EdgeHandler {
     return { page, verdict: freshness === 'fresh' ? 'hit' : 'stale' }
   }
 
-  /** Synchronous if in memory. null also for a page that another rule made, for other crawlers. */
-  #storedFor(target: PageTarget): Served | null | Promise<Served | null | 'unreadable'> {
-    const ownOnly = <T>(found: T | Served) =>
-      typeof found === 'object' &&
-      found !== null &&
-      'effect' in found &&
-      target.otherEffects.has(found.effect)
-        ? null
-        : found
+  /** Returns at once what is in memory. Returns null also for a page that another rule made, for other crawlers. */
+  #storedFor(target: PageTarget): FoundPage | Promise<FoundPage> {
+    const ownOnly = (found: FoundPage) => {
+      if (found === null || found === 'unreadable' || found.kind !== 'page') return found
+      return target.otherEffects.has(found.effect) ? null : found
+    }
     const read = this.#findStored(target)
     return read instanceof Promise ? read.then(ownOnly) : ownOnly(read)
   }
@@ -207,8 +207,8 @@ export class EdgeHandler {
     return { verdict: 'rule', domain, page, crawler: asking.crawler }
   }
 
-  /** Synchronous if in memory. Never rejects. */
-  #findStored({ page }: Pick<PageTarget, 'page'>): Served | Promise<Served | null | 'unreadable'> {
+  /** Returns at once what is in memory. Never rejects. */
+  #findStored({ page }: PageTarget | MissingTarget): Served | Promise<Served | null | 'unreadable'> {
     const read = this.#parts.pages.find(page)
     if (!(read instanceof Promise)) return read
     return read.catch((error: Error) => {
@@ -245,7 +245,7 @@ export class EdgeHandler {
     }
   }
 
-  /** By name. The origin is asked for names only for what looks like a sitemap. */
+  /** Returns whether the site names it as a sitemap. The origin is asked only for what looks like one. */
   #isSitemap(domain: EdgeDomain, target: Target): boolean | Promise<boolean> {
     const { sitemaps } = this.#parts
     if (target.kind === 'xml') return sitemaps.isNamed(domain, target.page.path)
@@ -277,7 +277,7 @@ export class EdgeHandler {
 /** A crawler that waited its whole time for a render gets an origin that answers at once. */
 const LAST_WAIT_MS = 1_000
 
-/** For requests without an origin. */
+/** Answers a request that has no origin. */
 function refuse(res: EdgeResponse, page: 'bad-request' | 'unknown-host'): Handled {
   // The next bytes on this connection may not be a request.
   if (page === 'bad-request') res.shouldKeepAlive = false
@@ -285,7 +285,7 @@ function refuse(res: EdgeResponse, page: 'bad-request' | 'unknown-host'): Handle
   return handledAs(`none; ${page}`)
 }
 
-/** 308 preserves methods other than GET and HEAD (RFC 9110, section 15.4.9); every crawler knows 301. */
+/** Redirects. 308 preserves methods other than GET and HEAD (RFC 9110, section 15.4.9); every crawler knows 301. */
 function redirectToHttps(req: EdgeRequest, res: EdgeResponse, { name }: EdgeDomain): Handled {
   const safe = req.method === 'GET' || req.method === 'HEAD'
   // An unread body would be parsed as the next request.

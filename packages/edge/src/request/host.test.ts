@@ -44,7 +44,7 @@ it('the same site, whatever its case, port and dot: the origin is asked, and for
 })
 
 describe('no site', () => {
-  it('by a host that is none, or two', async () => {
+  it('an unknown host gets 404, and a request with two hosts 400', async () => {
     const hosts = ['', ' ', '.red.example', 'red.example..', 'red.example:80:80', 'blue.example@red.example']
     hosts.push('red.example/blue.example', 'red.example,blue.example', 'red.example blue.example')
     hosts.push('red.example%2e', '[::1]', '127.0.0.1:80', 'localhost', 'b\xc3\xbccher.example')
@@ -52,7 +52,7 @@ describe('no site', () => {
     for (const host of hosts) await assertRefused(host)
   })
 
-  it('is said in a short plain page, to people and crawlers', async () => {
+  it('people and crawlers get a short plain page', async () => {
     for (const agent of [PERSON, GOOGLEBOT]) {
       const { status, verdict, body } = await edge.ask('/a', { host: 'nobody.example', agent })
       assert.deepEqual([status, verdict], [404, 'none; unknown-host'])
@@ -62,19 +62,19 @@ describe('no site', () => {
 })
 
 describe('a whole URL as target', () => {
-  it('its host counts, whatever the header says, and the origin is told that one', async () => {
+  it('the host of the target wins over the Host header, and is told to the origin', async () => {
     assert.equal(await statusFor('nobody.example', 'http://red.example/a?b'), 200)
     assert.deepEqual(asked, [{ url: '/a?b', host: new URL(edge.origin).host, forwardedHost: 'red.example' }])
     assert.equal(await statusFor('red.example', 'http://nobody.example/'), 404)
   })
 
-  it('is refused where it could be read in two ways', async () => {
+  it('a target that could be read in two ways is refused', async () => {
     const targets = ['http://blue.example@red.example/', 'http:///', 'http:red.example/', 'red.example/', '*']
     targets.push('http://red.example#/', 'http://red.example?x', 'gopher://red.example/')
     for (const target of targets) await assertRefused('red.example', target)
   })
 
-  it('of a WebSocket handshake is read the same way', async () => {
+  it('the target of a WebSocket handshake is read the same way', async () => {
     const upgrade = async (target: string) => {
       const key = 'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n'
       return statusOf(await get(target, 'red.example', `Upgrade: websocket\r\nConnection: Upgrade\r\n${key}`))

@@ -40,7 +40,7 @@ const offer = (path: string, how?: How) => ask('offer', path, { method: 'POST', 
 /** What an edge worker reads of an answer. */
 const seen = ({ status, headers, verdict }: Answer) => [status, headers['x-prepaint-status'], verdict]
 
-it('gives Markdown to who prefers it: by Accept of a middleware, by `accept` of an edge worker', async () => {
+it('a visitor who prefers Markdown gets it: by Accept of a middleware, by `accept` of an edge worker', async () => {
   const accept = 'text/markdown'
   const type = ({ headers }: Answer) => headers['content-type']
   const markdown = 'text/markdown; charset=utf-8'
@@ -62,7 +62,7 @@ describe('the middleware integration', () => {
     assert.deepEqual(edge.rendered, ['red.example/a', 'red.example/b?a=1&b=2'])
   })
 
-  it('a category that the owner passes gets the origin, one that he blocks is refused', async () => {
+  it('a category that the owner passes gets the origin, and one that the owner blocks is refused', async () => {
     await edge.settings({ categories: { ai: 'pass', 'ai-training': 'block' } })
     const agent = 'Mozilla/5.0 (compatible; YouBot/1.0)'
     assert.equal((await answer('/a', { agent })).verdict, 'pass; category')
@@ -114,7 +114,7 @@ describe('the middleware integration', () => {
 
 describe('the edge worker integration', () => {
   // Proves decided "Edge worker integration"
-  it('200 with the page, its own status beside it; a redirect with where it leads', async () => {
+  it('gets 200 with the page and its status in X-Prepaint-Status, also for a redirect with its Location', async () => {
     const html = '<h1>no such page</h1>'
     edge.script({ kind: 'rendered', status: 404, headers: [['x-robots-tag', 'noindex']], html })
     edge.script({ kind: 'redirect', status: 301, location: 'https://other.example/new' })
@@ -129,7 +129,7 @@ describe('the edge worker integration', () => {
     }
   })
 
-  it('nothing of the request but the accepted encodings has a say: no condition, no header', async () => {
+  it('reads nothing of the request but the accepted encodings: no condition, no other header', async () => {
     const first = await offer('/a', { agent: null, headers: { 'accept-encoding': 'gzip' } })
     assert.equal(first.headers['content-encoding'], 'gzip')
     const headers = { 'if-none-match': '*', via: '1.1 prepaint', 'accept-encoding': 'br' }
@@ -138,7 +138,7 @@ describe('the edge worker integration', () => {
   })
 
   // Proves decided "Edge worker integration"
-  it('204 for all that the worker is to ask its origin; the origin is not asked by us', async () => {
+  it('gets 204 for all that the worker shall ask its origin for, and we do not ask the origin', async () => {
     const cases: [path: string, how: How, verdict: string][] = [
       ['/a', { agent: PERSON }, 'pass; not-a-crawler'],
       ['/a', { agent: RENDERER }, 'pass; not-a-crawler'],
@@ -154,7 +154,7 @@ describe('the edge worker integration', () => {
     assert.deepEqual(edge.rendered, [])
   })
 
-  it('204 when the render fails, is late, the month is used up, or the domain has gone in between', async () => {
+  it('gets 204 if the render fails or is late, the quota is used up, or the domain was deleted meanwhile', async () => {
     edge.script({ kind: 'timed-out', afterMs: 1 })
     assert.equal((await offer('/a')).verdict, 'pass; timed-out')
     edge.script('hang')

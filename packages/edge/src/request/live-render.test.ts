@@ -46,7 +46,7 @@ function start({ render = forEver, liveWaitMs = 60_000 }: { render?: RenderLive;
 }
 
 describe('crawlers that wait for renders', () => {
-  it('of one account are limited: one past its share is passed; one more, or one of another account, is not', async () => {
+  it('are limited by account: at its share a crawler waits, one past it is passed, and another account still waits', async () => {
     const { renders, asked } = start()
     const connections = Array.from({ length: SHARE }, connection)
     const first = connections[0]!
@@ -66,7 +66,7 @@ describe('crawlers that wait for renders', () => {
     assert(asked.includes('/more') && asked.includes('/theirs'))
   })
 
-  it('for one page share one job, which is waited for until the last has gone', async () => {
+  it('share one job for a page, which is waited for until the last of them has gone', async () => {
     let signalled: AbortSignal | undefined
     const { renders, asked } = start({
       render: (_request, signal) => {
@@ -86,12 +86,12 @@ describe('crawlers that wait for renders', () => {
     assert.deepEqual(asked, ['/a'])
   })
 
-  it('are told at the deadline, also when the backend answers nothing at all', async () => {
+  it('stop waiting at the deadline, also if the backend never answers', async () => {
     const { renders } = start({ liveWaitMs: 10 })
     assert.equal(await renders.render(domain, key('/a'), connection()), 'late')
   })
 
-  it('hear a plain word of every end', async () => {
+  it('get the page or the reason for every way in which a render ends', async () => {
     const ends: [LiveEnd | Error, string][] = [
       [ended('failed', 'crashed'), 'crashed'],
       [ended('cancelled', 'cancelled'), 'cancelled'],

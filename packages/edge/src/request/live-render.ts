@@ -11,18 +11,19 @@ import { prepareUnstored, type Served } from '../page/prepared-page.ts'
 import type { EdgeResponse } from '../server/exchange.ts'
 import type { EdgeDomain } from './domain.ts'
 
-/** Waiting crawlers per node; each holds a connection. */
+/** Limits the crawlers that wait at a node; each holds a connection. */
 export const WAITING_LIMIT = 2_000
 
 /** Renders with these outcomes made a page that only the waiting crawlers get. */
 const NOT_KEPT: ReadonlySet<string> = new Set(['site-error', 'no-store', 'incomplete'] satisfies JobOutcome[])
 
-/** Where rules tell crawlers apart: the kind of crawler, what its rule does to the render, and what others do. */
+/** The kind of crawler where rules tell crawlers apart, what its rule does to the render, and what others do. */
 type RenderedFor = { crawler: string | null; effect: string; otherEffects: ReadonlySet<string> }
 const FOR_ALL: RenderedFor = { crawler: null, effect: '', otherEffects: new Set() }
 
 type Attempt = { waiting: number; abandoned: AbortController; result: Promise<Served | PassReason> }
 
+/** Renders pages for crawlers that wait. Crawlers that ask for the same page share a render. */
 export class LiveRenders {
   readonly #backend: EdgeBackend
   readonly #pages: PageCache<Served>

@@ -49,14 +49,14 @@ describe('a page that is not complete when its crawler has to be answered', () =
   const queued = `job where path = '/a' and priority = 1`
   const isQueuedNext = () => until('the next render is queued', async () => (await count(queued)) === 1)
 
-  it('is given to who waits and not kept; the whole one is rendered at once, in the background', async () => {
+  it('is given to the crawlers that wait and not kept; the whole page is rendered at once in the background', async () => {
     edge.script({ ...HALF, page: HALF_PAGE })
     assert.deepEqual(await given('/a'), [200, 'rendered', HALF_PAGE.html])
     await isQueuedNext()
     assert.equal(await count('page'), 0)
   })
 
-  it('with nothing to see, the origin answers', async () => {
+  it('is passed to the origin if there is nothing to see', async () => {
     edge.script({ ...HALF, page: null })
     assert.equal(await edge.verdict('/a'), 'pass; incomplete')
     await isQueuedNext()
@@ -65,7 +65,7 @@ describe('a page that is not complete when its crawler has to be answered', () =
 
 describe('a page that says itself that it is an error of the moment', () => {
   // Proves decided "Temporary errors set by a page"
-  it('is given with its status to who waits, and rendered anew for the next', async () => {
+  it('is given with its status to the crawlers that wait, and rendered anew for the next', async () => {
     edge.script(SORRY, SORRY)
     assert.deepEqual(await given('/a'), [503, 'rendered', SORRY.html])
     const { headers } = await edge.ask('/a')
@@ -75,7 +75,7 @@ describe('a page that says itself that it is an error of the moment', () => {
   })
 
   // Proves decided "Temporary errors set by a page"
-  it('also where the renderer is at another node, to all who wait at any', async (t) => {
+  it('is given to all crawlers that wait at any node, also if another node renders', async (t) => {
     const other = await edge.node()
     t.after(() => other.close())
     const before = waiting

@@ -215,7 +215,7 @@ describe('a generated sitemap at the edge', () => {
     )
   const at = (path: string) => edge.ask(path, { agent: PERSON })
 
-  it('has what is listed, in order; not what robots.txt forbids, a redirect or a rule takes away, or is too old', async () => {
+  it('has the listed pages in order, without those that robots.txt forbids, a redirect or a rule takes away, or are too old', async () => {
     await version('robots', { mode: 'replace', text: 'User-agent: *\nDisallow: /p000002' })
     await redirects({ from: '/p000003', to: '/x', status: 301 })
     const rules = [{ path: '/p000005*', action: 'gone' }]
@@ -240,7 +240,7 @@ describe('a generated sitemap at the edge', () => {
     await edge.pool.query('delete from page_fact')
   })
 
-  it('is an index above 50,000 pages', async () => {
+  it('is an index if there are more than 50,000 pages', async () => {
     await redirects()
     await edge.settings({ sitemap: 'generate' })
     const urls = async (path: string) => String((await at(path)).body).split('<loc>').length - 1
@@ -271,7 +271,7 @@ describe('https_redirect', () => {
     (await of.ask(path, { agent: PERSON, ...asking })).status
 
   // Proves decided "Plain HTTP"
-  it('people and crawlers are sent to the same address by https, also from a page that lies ready; other methods with what they carry', async () => {
+  it('people and crawlers are redirected to the same URL by https, also from a page in memory; other methods keep their body', async () => {
     await certify(-1)
     for (const verdict of ['rendered', 'hit'])
       assert.deepEqual(await given('/ready'), [200, undefined, verdict])
@@ -287,7 +287,7 @@ describe('https_redirect', () => {
     assert.equal((await given('//evil.example/'))[1], 'https://red.example//evil.example/')
   })
 
-  it('not other domains, nor without a certificate, nor past its end', async () => {
+  it('does not redirect other domains, a domain without a certificate, or one whose certificate has ended', async () => {
     await edge.pool.query('delete from certificate')
     await edge.settings({ https_redirect: true })
     assert.equal(await status('/x'), 200)
@@ -299,7 +299,7 @@ describe('https_redirect', () => {
     assert.equal(await status('/y'), 200)
   })
 
-  it('a proxy that is trusted says by what its client came; whoever else says so is not believed', async (t) => {
+  it('the scheme that a trusted proxy names counts, and that of another client does not', async (t) => {
     const forwarded = { headers: { 'x-forwarded-proto': 'https', 'x-forwarded-for': '192.0.2.1' } }
     await certify(60_000)
     assert.equal(await status('/z', forwarded), 301)
@@ -311,7 +311,7 @@ describe('https_redirect', () => {
   })
 
   // Proves decided "Plain HTTP"
-  it('a CA that asks is answered before all that; what is not ours goes on like everything else', async () => {
+  it('a CA that asks for our proof gets it before any redirect, and other tokens are handled as usual', async () => {
     await certify(60_000)
     const challenge = `/.well-known/acme-challenge/${TOKEN}`
     const proof = await edge.ask(challenge, { host: 'RED.example.:80', agent: null })

@@ -17,7 +17,7 @@ import type { EdgeRequest, EdgeResponse } from '../server/exchange.ts'
 import type { EdgeDomain } from './domain.ts'
 import type { OwnAnswer } from './target.ts'
 
-/** The owner's redirects and site files, for people and crawlers. */
+/** Sends the owner's redirects and site files to people and crawlers. */
 export class OwnAnswers {
   readonly #backend: EdgeBackend
   readonly #clock: Clock
@@ -29,7 +29,10 @@ export class OwnAnswers {
     this.#log = log
   }
 
-  /** A watch: nothing was sent, and the request is passed on with it. null: nothing to do here. Never rejects. */
+  /**
+   * Returns a verdict if it has answered. A watch means that nothing was sent, and that the request must be passed on with
+   * it. Null means that there is nothing to do here. Never rejects.
+   */
   async send(
     req: EdgeRequest,
     res: EdgeResponse,
@@ -48,7 +51,7 @@ export class OwnAnswers {
     return sendFile(req, res, domain.indexNowKey ?? '')
   }
 
-  /** null: the request goes to the origin, which may have a file of this name. */
+  /** Returns null if the request shall go to the origin, which may have a file of this name. */
   async #sitemap(
     req: EdgeRequest,
     res: EdgeResponse,
@@ -104,7 +107,7 @@ function watchRobots(
 ): PassWatch {
   const parts: Buffer[] = []
   let bytes = 0
-  /** Of an answer that is remembered. */
+  /** The head of an answer that is remembered. */
   let good: { status: number; headers: ReturnType<typeof byName> } | null = null
   return {
     takes({ statusCode: status, rawHeaders }) {
@@ -132,7 +135,7 @@ function watchRobots(
   }
 }
 
-/** Empty where it cannot be read, or is longer than the limit. */
+/** Returns an empty text if the body cannot be read, or is longer than the limit. */
 function decoded(body: Buffer, encoding = ''): string {
   const limit = { maxOutputLength: ROBOTS_LIMIT_BYTES }
   try {
@@ -151,7 +154,7 @@ function sendFile(req: EdgeRequest, res: EdgeResponse, text: string): Verdict {
     : sendText(req, res, { ...answer, status: 200, body: text })
 }
 
-/** Permanent ones are cached for minutes only, because the owner may change them. */
+/** Permanent redirects are cached for minutes only, because the owner may change them. */
 const LASTING: ReadonlySet<number> = new Set([301, 308, 410])
 
 function sendRedirect(req: EdgeRequest, res: EdgeResponse, redirect: CompiledRedirect): Verdict {

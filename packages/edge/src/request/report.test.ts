@@ -71,7 +71,7 @@ it('what crawlers ask for is known, also where it brings no page, but no 404', a
 })
 
 describe('X-Request-Id', () => {
-  it('stands once in every kind of answer, and is another each time', async () => {
+  it('is once in every kind of answer, and differs each time', async () => {
     edge.script(
       { kind: 'rendered', status: 200, headers: [], html: '<h1>a</h1>' },
       { kind: 'redirect', status: 301, location: 'https://red.example/new' },
@@ -99,7 +99,7 @@ describe('X-Request-Id', () => {
     assert.deepEqual(rows, [{ request_id: rendered.headers['x-request-id'] }])
   })
 
-  it('of a trusted proxy is its own, as is the address of the client', async (t) => {
+  it('is that of the trusted proxy if it sent one, as is the address of the client', async (t) => {
     const addresses: string[] = []
     const verifyCrawler = (_agent: string, address: string) => {
       addresses.push(address)
@@ -129,14 +129,14 @@ describe('the access log', () => {
   const RENDERS = ['rendered', 'stale', 'pass; late', 'none; fault']
   const VERDICTS = ['hit', 'pass; not-a-crawler', 'pass; asset', ...RENDERS]
 
-  it('has, unless told otherwise, the requests that a render was for; else all of them, or none', () => {
+  it('has the requests that needed a render by default, and all or none if so configured', () => {
     const logged = linesOf('renders', VERDICTS).map(({ verdict }) => verdict)
     assert.deepEqual(logged, RENDERS)
     assert.equal(linesOf('all', VERDICTS).length, VERDICTS.length)
     assert.equal(linesOf('none', VERDICTS).length, 0)
   })
 
-  it('says what was asked and how it ended, without the query', () => {
+  it('says what was requested and how it ended, without the query', () => {
     const request = { requestId: 'request-1', method: 'GET', host: 'red.example', path: '/a' }
     const answered = { verdict: 'hit', crawler: 'search', ms: 12.35, msg: 'request' }
     assert.deepEqual(linesOf('all', ['hit']), [{ level: 30, ...request, ...answered }])

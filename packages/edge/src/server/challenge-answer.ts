@@ -1,23 +1,26 @@
 import type { EdgeRequest, EdgeResponse } from './exchange.ts'
 
-/** RFC 8555, section 8.3 */
+/** The path of proofs (RFC 8555, section 8.3). */
 const PREFIX = '/.well-known/acme-challenge/'
 const TOKEN = /^[\w-]{22,255}$/
 
-/** The proof for a host (lower case, no port) and token; null: not ours. */
+/** Returns the proof for a host (lower case, no port) and token, or null if they are not ours. */
 export type FindChallenge = (host: string, token: string) => Promise<string | null>
 
 /** Runs before all other checks. Unknown tokens pass on: origins may order their own certificates. */
 export function createChallengeAnswer(find: FindChallenge | null) {
   return (req: EdgeRequest, res: EdgeResponse, goOn: () => void): void => {
     const token = tokenOf(req)
-    if (find === null || token === null) goOn()
-    else
-      find(hostOf(req), token).then(
-        (proof) => (proof === null ? goOn() : send(req, res, proof)),
-        // Without the database, continue as usual.
-        () => goOn(),
-      )
+    if (find === null || token === null) {
+      goOn()
+      return
+    }
+    const answer = (proof: string | null) => {
+      if (proof === null) goOn()
+      else send(req, res, proof)
+    }
+    // Without the database, continue as usual.
+    find(hostOf(req), token).then(answer, () => goOn())
   }
 }
 

@@ -83,7 +83,7 @@ it('WebSockets of one client: those that the origin has not answered are request
 })
 
 describe('requests of one client in all', () => {
-  it('so many, and one more is 429, whatever it asks for; a crawler of another address gets its page', async () => {
+  it('at the limit requests are answered, and one more gets 429, whatever it asks for; another address gets its page', async () => {
     const asked = [
       ...(await hang('203.0.113.3', MOST_OF_ONE_CLIENT)),
       ...(await hang('203.0.113.3', REQUESTS - MOST_OF_ONE_CLIENT, 'blue.example')),

@@ -56,7 +56,7 @@ it(`${STREAMS} streams at once; one more is refused, and may be sent again`, asy
   assert.equal(frames.filter(({ type }) => type === FRAME.reset).length, 1)
 })
 
-it('headers of 16 KiB in all; more is 431, and the origin hears nothing of it', async (t) => {
+it('headers of 16 KiB are passed on, and longer ones get 431 without asking the origin', async (t) => {
   // What a request has besides, with two bytes for each name and value.
   const around = ':methodGET:schemehttps:authorityred.example:path/x-0'.length + 2 * 10
   const session = edge.session(t)

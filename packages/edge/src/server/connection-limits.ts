@@ -9,19 +9,19 @@ import type { Socket } from 'node:net'
 import type { Clock } from '@prepaint/runtime/clock.ts'
 import type { Http2Request, Http2Response } from './http2-exchange.ts'
 
-/** Header lines per request; browsers send each cookie as one. */
+/** A request may have this many header lines. Browsers send each cookie as one. */
 export const HEADER_LINES = 200
-/** Beyond this: 431. Beyond twice this, the header is not read. */
+/** A longer header gets 431. Beyond twice this length it is not read. */
 export const HEADER_BYTES = 16 * 1024
 export const STREAMS = 100
-/** Pings and settings per connection within `CONTROL_WINDOW_MS`; each needs a response. */
+/** A connection with more pings and settings than this within `CONTROL_WINDOW_MS` is ended: each needs a response. */
 export const CONTROL_FRAMES = 200
 const CONTROL_WINDOW_MS = 10_000
-/** Streams that a client may open and reset at once, and then per second (CVE-2023-44487). */
+/** A client may open and reset this many streams at once, and then some per second (CVE-2023-44487). */
 export const RESETS_AT_ONCE = 200
 const RESETS_PER_SECOND = 20
 
-/** Per connection. nghttp2 itself limits CONTINUATION frames to 8. */
+/** The limits of each connection. nghttp2 itself limits CONTINUATION frames to 8. */
 export const HTTP2_LIMITS = {
   settings: {
     maxConcurrentStreams: STREAMS,
@@ -47,101 +47,134 @@ export const HTTP2_LIMITS = {
   strictSingleValueFields: boolean
 }
 
+/** A client has this time to read the last frames of a stream or session. */
 const LAST_FRAMES_MS = 2_000
 
 /** Counts what was written to a stream, whether the client has read it or not. */
 type Written = { readonly handedBytes: number }
 
+type SessionOptions = { idleMs: number; keepAliveMs: number }
+
 /** Time limits of HTTP/2 sessions and streams that Node lacks. */
-export function createSessionWatch(options: { clock: Clock; idleMs: number; keepAliveMs: number }) {
-  const { clock, idleMs, keepAliveMs } = options
-  const sessions = new Set<ServerHttp2Session>()
+export class SessionWatch {
+  readonly #clock: Clock
+  readonly #options: SessionOptions
+  readonly #sessions = new Set<ServerHttp2Session>()
 
-  /** Closes idle sessions like idle HTTP/1.1 connections; pings do not count. Call `opened` for each stream. */
-  function session(one: ServerHttp2Session): { opened(stream: ServerHttp2Stream, written: Written): void } {
-    sessions.add(one)
-    one.on('error', () => {})
-    const open = new Map<ServerHttp2Stream, { written: Written; takenBytes: number }>()
-    const idle = setTimeout(() => open.size === 0 && end(one), keepAliveMs)
-    // Node's own stream timeout restarts with any frame of the session, for example pings.
-    const look = setInterval(() => {
-      for (const [stream, watched] of open) {
-        const waitingBytes = stream.bufferSize
-        const takenBytes = watched.written.handedBytes - waitingBytes
-        if (waitingBytes > 0 && takenBytes === watched.takenBytes)
-          stream.destroy(new Error('nothing of it was taken'))
-        watched.takenBytes = takenBytes
-      }
-    }, idleMs)
-    one.once('close', () => {
-      sessions.delete(one)
-      clearTimeout(idle)
-      clearInterval(look)
-    })
-
-    let since = clock.nowMs()
-    let frames = 0
-    const control = () => {
-      if (clock.nowMs() - since > CONTROL_WINDOW_MS) {
-        since = clock.nowMs()
-        frames = 0
-      }
-      frames += 1
-      if (frames > CONTROL_FRAMES)
-        one.destroy(new Error('too many pings or settings'), constants.NGHTTP2_ENHANCE_YOUR_CALM)
-    }
-    one.on('ping', control)
-    one.on('remoteSettings', control)
-
-    return {
-      opened(stream, written) {
-        open.set(stream, { written, takenBytes: Number.NaN })
-        stream.once('close', () => {
-          open.delete(stream)
-          if (open.size === 0 && !one.destroyed) idle.refresh()
-        })
-      },
-    }
+  constructor(clock: Clock, options: SessionOptions) {
+    this.#clock = clock
+    this.#options = options
   }
 
-  /** Ends a stream whose body is not wanted, or does not end, behind its response. */
-  function body(one: ServerHttp2Stream, req: Http2Request, res: Http2Response): void {
-    res.once('finish', () => {
-      if (req.complete || one.destroyed) return
-      if (!req.reading) return req.endStream()
-      const late = setTimeout(() => req.endStream(), LAST_FRAMES_MS)
-      one.once('close', () => clearTimeout(late))
-    })
+  /** Call for each session, and `opened` of the result for each of its streams. */
+  watch(session: ServerHttp2Session): WatchedSession {
+    this.#sessions.add(session)
+    session.once('close', () => this.#sessions.delete(session))
+    return new WatchedSession(session, this.#clock, this.#options)
   }
 
-  function end(one: ServerHttp2Session): void {
-    if (one.destroyed) return
-    one.close()
-    // The client does not read the GOAWAY.
-    const cut = setTimeout(() => one.destroy(), LAST_FRAMES_MS)
-    one.once('close', () => clearTimeout(cut))
-  }
-
-  return {
-    session,
-    body,
-    /**
-     * Sends GOAWAY with the last request (RFC 9113, section 6.8) and finishes open ones. No early GOAWAY: Node
-     * silently drops new streams after any.
-     */
-    endAll(): void {
-      for (const one of sessions) if (!one.destroyed && !one.closed) one.close()
-    },
+  /**
+   * Sends GOAWAY with the last request (RFC 9113, section 6.8) and finishes open ones. No early GOAWAY: Node
+   * silently drops new streams after any.
+   */
+  endAll(): void {
+    for (const session of this.#sessions) if (!session.destroyed && !session.closed) session.close()
   }
 }
 
-/** Pipelined requests per connection; equals the limit of HTTP/2 streams. */
+/** Closes an idle session like an idle HTTP/1.1 connection; pings do not count. */
+class WatchedSession {
+  readonly #session: ServerHttp2Session
+  readonly #clock: Clock
+  readonly #open = new Map<ServerHttp2Stream, { written: Written; takenBytes: number }>()
+  readonly #idle: NodeJS.Timeout
+  #controlSinceMs: number
+  #controlFrames = 0
+
+  constructor(session: ServerHttp2Session, clock: Clock, { idleMs, keepAliveMs }: SessionOptions) {
+    this.#session = session
+    this.#clock = clock
+    this.#controlSinceMs = clock.nowMs()
+    this.#idle = setTimeout(() => this.#endIfIdle(), keepAliveMs)
+    // Node's own stream timeout restarts with any frame of the session, for example pings.
+    const look = setInterval(() => this.#endStuckStreams(), idleMs)
+    session.on('error', () => {})
+    session.once('close', () => {
+      clearTimeout(this.#idle)
+      clearInterval(look)
+    })
+    session.on('ping', () => this.#countControl())
+    session.on('remoteSettings', () => this.#countControl())
+  }
+
+  opened(stream: ServerHttp2Stream, written: Written): void {
+    this.#open.set(stream, { written, takenBytes: Number.NaN })
+    stream.once('close', () => {
+      this.#open.delete(stream)
+      if (this.#open.size === 0 && !this.#session.destroyed) this.#idle.refresh()
+    })
+  }
+
+  #endIfIdle(): void {
+    const session = this.#session
+    if (this.#open.size > 0 || session.destroyed) return
+    session.close()
+    // The client does not read the GOAWAY.
+    const cut = setTimeout(() => session.destroy(), LAST_FRAMES_MS)
+    session.once('close', () => clearTimeout(cut))
+  }
+
+  /** Ends the streams of which the client has taken nothing since the last look. */
+  #endStuckStreams(): void {
+    for (const [stream, watched] of this.#open) {
+      const waitingBytes = stream.bufferSize
+      const takenBytes = watched.written.handedBytes - waitingBytes
+      if (waitingBytes > 0 && takenBytes === watched.takenBytes) {
+        stream.destroy(new Error('nothing of it was taken'))
+      }
+      watched.takenBytes = takenBytes
+    }
+  }
+
+  #countControl(): void {
+    const nowMs = this.#clock.nowMs()
+    if (nowMs - this.#controlSinceMs > CONTROL_WINDOW_MS) {
+      this.#controlSinceMs = nowMs
+      this.#controlFrames = 0
+    }
+    this.#controlFrames++
+    if (this.#controlFrames <= CONTROL_FRAMES) return
+    this.#session.destroy(new Error('too many pings or settings'), constants.NGHTTP2_ENHANCE_YOUR_CALM)
+  }
+}
+
+/** Ends a stream whose body is not wanted, or does not end, behind its response. */
+export function endBodyBehindResponse(
+  stream: ServerHttp2Stream,
+  req: Http2Request,
+  res: Http2Response,
+): void {
+  res.once('finish', () => {
+    if (req.complete || stream.destroyed) return
+    if (!req.reading) {
+      req.endStream()
+      return
+    }
+    const late = setTimeout(() => req.endStream(), LAST_FRAMES_MS)
+    stream.once('close', () => clearTimeout(late))
+  })
+}
+
+/** A connection may have this many pipelined requests, as many as HTTP/2 streams. */
 export const MOST_PIPELINED = 100
 
 const behind = new WeakMap<Socket, number>()
 
-/** Limits pipelining (RFC 9112, section 9.3.2), because each waiting request takes memory. */
-export function mayWait(req: http.IncomingMessage, res: http.ServerResponse): boolean {
+/**
+ * Counts a request that waits behind others of its connection (RFC 9112, section 9.3.2). Returns false past the limit,
+ * because each waiting request takes memory.
+ */
+export function enterPipeline(req: http.IncomingMessage, res: http.ServerResponse): boolean {
   if (res.socket !== null) return true
   const count = behind.get(req.socket) ?? 0
   if (count >= MOST_PIPELINED) return false

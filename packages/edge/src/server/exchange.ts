@@ -16,7 +16,7 @@ export type RequestHead = {
 export type EdgeRequest = Readable &
   RequestHead & {
     httpVersion: string
-    /** Flat, without HTTP/2 pseudo headers. */
+    /** Names and values by turns, without HTTP/2 pseudo headers. */
     rawHeaders: string[]
     rawTrailers: string[]
     complete: boolean
@@ -29,7 +29,7 @@ export type EdgeRequest = Readable &
 export type EdgeResponse = Writable & {
   readonly headersSent: boolean
   readonly statusCode: number
-  /** False: close after this response. No effect in HTTP/2. */
+  /** If false, the connection is closed after this response. Has no effect in HTTP/2. */
   shouldKeepAlive: boolean
   /** Throws on an invalid status or header. */
   writeHead(status: number, headers: string[]): EdgeResponse

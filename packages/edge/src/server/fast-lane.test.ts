@@ -162,7 +162,7 @@ describe('a page that lies ready is answered without node’s parser, with the s
 })
 
 describe('everything else is node’s, from the first byte on', () => {
-  it('a page whose status has no body', async (t) => {
+  it('a page whose status has no body is answered by Node', async (t) => {
     edge.script(rendered('<p>nothing</p>', 204))
     for (const _ of [1, 2]) await edge.ask('/none')
     byNode = 0
@@ -173,7 +173,7 @@ describe('everything else is node’s, from the first byte on', () => {
     assert.equal(byNode, 2)
   })
 
-  it('several at once: each is answered, in order', async (t) => {
+  it('several requests in one piece are each answered, in order', async (t) => {
     const { socket, answer } = connect(t)
     socket.write(hit + hit + personal + hit)
     for (const verdict of ['hit', 'hit', 'pass; not-a-crawler', 'hit'])
@@ -181,7 +181,7 @@ describe('everything else is node’s, from the first byte on', () => {
     assert.equal(byNode, 4)
   })
 
-  it('one in pieces, of whatever size', async (t) => {
+  it('a request that comes in pieces of any size is answered', async (t) => {
     for (const at of [1, hit.length - 1]) {
       const { socket, ask, answer, served } = connect(t)
       await ask(hit)
@@ -195,7 +195,7 @@ describe('everything else is node’s, from the first byte on', () => {
     }
   })
 
-  it('one that comes before the client has taken its answer', async (t) => {
+  it('a request that comes before the client has read the last answer is answered', async (t) => {
     const client = connect(t)
     await beginLarge(client)
     client.socket.write(hit)
@@ -235,7 +235,7 @@ describe('a connection with nothing but hits on it', { concurrency: true }, () =
     await closed
   })
 
-  it('408 where nothing is said, after the time for a head', async (t) => {
+  it('a connection without a request gets 408 after the time for a head', async (t) => {
     const { answer, rest, closed } = connect(t)
     await closed
     assert.equal(rest(), 'HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n')
@@ -244,7 +244,7 @@ describe('a connection with nothing but hits on it', { concurrency: true }, () =
 })
 
 describe('what one client may hold', () => {
-  it('answers that it has not taken count: so many, and one more is 429', async (t) => {
+  it('answers that the client has not read count: at the limit a request is answered, and one more gets 429', async (t) => {
     const open = () => connect(t, { at: limited.port })
     const from = (client: string) => head('/large', `X-Forwarded-For: ${client}\r\n`)
     const held = [open(), open()]
@@ -261,7 +261,7 @@ describe('what one client may hold', () => {
     assert.match(await open().ask(from('203.0.113.1')), /^HTTP\/1\.1 200 /)
   })
 
-  it('over HTTP/2 too, until the stream ends', async (t) => {
+  it('answers over HTTP/2 count until the stream ends', async (t) => {
     for (const _ of [1, 2]) await limited.ask('/small')
     const { send, until: frameIs, socket } = await rawHttp2(limited.tlsPort)
     t.after(() => void socket.destroy())
@@ -364,7 +364,7 @@ async function readByNode(text: string): Promise<SimpleHead | null> {
 const asPlain = (head: SimpleHead | null) => head && { ...head, headers: { ...head.headers } }
 
 describe('a simple head', () => {
-  it('is read as node reads it, and nothing else is', async () => {
+  it('is read as Node reads it, and any other head is left to Node', async () => {
     for (const [what, text] of READ) {
       const head = read(text)
       assert.notEqual(head, null, what)

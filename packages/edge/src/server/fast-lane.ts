@@ -9,7 +9,7 @@ export type HitLaneOptions = {
   /** Close connections that have not read any of their response for this time. */
   idleMs: number
   keepAliveMs: number
-  /** False: not answered, no side effects. */
+  /** Returns false, and has had no side effects, if it has not answered. */
   answer(req: RequestHead, send: SendAnswer): boolean
   /** Passes the connection to Node with the unanswered bytes. */
   handOver(socket: Socket): void
@@ -21,7 +21,7 @@ const GRACE_MS = 1_000
 /** The same response as Node's for a late head. */
 const TOO_SLOW = 'HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n'
 
-/** Hits a third cheaper, without Node's parser and streams. Any other request moves the connection to Node. */
+/** Answers hits a third cheaper, without Node's parser and streams. Any other request moves the connection to Node. */
 export function createHitLane(options: HitLaneOptions) {
   const { headersMs, idleMs, keepAliveMs, answer, handOver } = options
   const conversations = new Map<Socket, { endBehindAnswer(): void }>()
@@ -93,13 +93,22 @@ export function createHitLane(options: HitLaneOptions) {
     }
 
     function late(): void {
-      if (answers > 0) return void socket.destroy()
+      if (answers > 0) {
+        socket.destroy()
+        return
+      }
       socket.off('data', read)
       socket.end(TOO_SLOW, () => socket.destroy())
     }
-    const end = () => void socket.end()
-    const fail = () => void socket.destroy()
-    const forget = () => void conversations.delete(socket)
+    const end = () => {
+      socket.end()
+    }
+    const fail = () => {
+      socket.destroy()
+    }
+    const forget = () => {
+      conversations.delete(socket)
+    }
 
     /** A connection without any request may still send one, as with Node. */
     function endBehindAnswer(): void {
@@ -174,8 +183,8 @@ const NOT_SIMPLE: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Parses a head that all HTTP/1.1 servers read alike (RFC 9112); null: use Node's parser. Copies each string, because
- * a slice would keep the whole head in memory.
+ * Parses a head that all HTTP/1.1 servers read alike (RFC 9112). Returns null if Node's parser must read it. Copies each
+ * string, because a slice would keep the whole head in memory.
  */
 export function readSimpleHead(bytes: Buffer): SimpleHead | null {
   if (bytes.length > SIMPLE_HEAD_BYTES) return null
@@ -186,7 +195,8 @@ export function readSimpleHead(bytes: Buffer): SimpleHead | null {
   const headers: IncomingHttpHeaders = {}
   const end = text.length - 2
   for (let at = end - parts[3]!.length; at < end; ) {
-    const [colon, next] = [text.indexOf(':', at), text.indexOf('\r', at)]
+    const colon = text.indexOf(':', at)
+    const next = text.indexOf('\r', at)
     const name = text.slice(at, colon).toLowerCase()
     if (NOT_SIMPLE.has(name) || headers[name] !== undefined) return null
     headers[name] = withoutSpace(bytes, colon + 1, next)
@@ -195,7 +205,8 @@ export function readSimpleHead(bytes: Buffer): SimpleHead | null {
   if (headers.host === undefined) return null
   const { connection } = headers
   if (connection !== undefined && connection.toLowerCase() !== 'keep-alive') return null
-  const [method, target] = [parts[1] as SimpleHead['method'], parts[2]!]
+  const method = parts[1] as SimpleHead['method']
+  const target = parts[2]!
   const targetAt = method.length + 1
   return { method, url: bytes.toString('latin1', targetAt, targetAt + target.length), headers }
 }
@@ -222,9 +233,10 @@ export function encodeTarget(bytes: Buffer): Buffer {
 
 const LINE_FEED = 0x0a
 
-/** RFC 9112, section 5.1 */
+/** Returns the value of a header without the space around it (RFC 9112, section 5.1). */
 function withoutSpace(bytes: Buffer, from: number, to: number): string {
-  let [start, end] = [from, to]
+  let start = from
+  let end = to
   while (start < end && isSpace(bytes[start]!)) start++
   while (end > start && isSpace(bytes[end - 1]!)) end--
   return bytes.toString('latin1', start, end)

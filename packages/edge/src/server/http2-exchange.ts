@@ -5,7 +5,7 @@ import { Readable, Writable } from 'node:stream'
 import { HEADER_BYTES } from './connection-limits.ts'
 import type { EdgeRequest, EdgeResponse, RequestHead, SendAnswer } from './exchange.ts'
 
-/** A separate object, because the session forgets the address when it closes. */
+/** The address of a client, in an object of its own, because the session forgets it when it closes. */
 type Http2Peer = { remoteAddress: string | undefined; encrypted: true }
 
 export function headerBytes(raw: readonly string[]): number {
@@ -14,7 +14,10 @@ export function headerBytes(raw: readonly string[]): number {
   return bytes
 }
 
-/** Of a request without a body in which each header stands once, from Node's `headers`; null for any other. */
+/**
+ * Returns the head of a request without a body in which each header stands once. Returns null for any other request.
+ * Writes `host` into Node's `headers`, because a copy would cost each hit.
+ */
 export function simpleHead(
   headers: Http2Headers,
   raw: readonly string[],
@@ -82,7 +85,9 @@ export class Http2Request extends Readable implements EdgeRequest {
     stream.on('trailers', (_headers, _flags, ...rest: unknown[]) => {
       if (Array.isArray(rest[0])) this.rawTrailers.push(...(rest[0] as string[]))
     })
-    stream.once('end', () => this.#ended || this.push(null))
+    stream.once('end', () => {
+      if (!this.#ended) this.push(null)
+    })
     // A reset without an error closes a stream only after all data was read.
     stream.once('aborted', () => {
       this.#discard()
@@ -190,7 +195,10 @@ export class Http2Response extends Writable implements EdgeResponse {
   }
 
   override _write(part: Buffer, _encoding: BufferEncoding, done: (error?: Error | null) => void): void {
-    if (this.#stream.writableEnded) return void done()
+    if (this.#stream.writableEnded) {
+      done()
+      return
+    }
     this.handedBytes += part.length
     this.#stream.write(part, done)
   }
@@ -220,7 +228,8 @@ function inWordsOfHttp1(raw: readonly string[]): { pseudo: Map<string, string>; 
   const rawHeaders: string[] = []
   const cookies: string[] = []
   for (let at = 0; at < raw.length; at += 2) {
-    const [name, value] = [raw[at]!, raw[at + 1]!]
+    const name = raw[at]!
+    const value = raw[at + 1]!
     if (name.startsWith(':')) {
       pseudo.set(name, value)
       if (name === ':authority') rawHeaders.unshift('host', value)
@@ -244,7 +253,8 @@ const FIRST_COUNTS = new Set([
 function joined(raw: readonly string[]): IncomingHttpHeaders {
   const headers: IncomingHttpHeaders = Object.create(null)
   for (let at = 0; at < raw.length; at += 2) {
-    const [name, value] = [raw[at]!, raw[at + 1]!]
+    const name = raw[at]!
+    const value = raw[at + 1]!
     const before = headers[name]
     if (before === undefined) headers[name] = value
     else if (!FIRST_COUNTS.has(name)) headers[name] = `${before}, ${value}`
@@ -256,7 +266,9 @@ function grouped(pairs: readonly [string, string][]): Map<string, string[]> {
   const groups = new Map<string, string[]>()
   for (const [name, value] of pairs) {
     const lower = name.toLowerCase()
-    groups.set(lower, [...(groups.get(lower) ?? []), value])
+    const values = groups.get(lower)
+    if (values === undefined) groups.set(lower, [value])
+    else values.push(value)
   }
   return groups
 }

@@ -7,20 +7,26 @@ import tls, { type SecureContext } from 'node:tls'
 import type { Clock } from '@prepaint/runtime/clock.ts'
 import type { Handshake } from '../origin/upgrade.ts'
 import { type PlainPage, pageMessage, sendPlainPage } from '../page/plain-page.ts'
-import { createSessionWatch, HEADER_BYTES, HTTP2_LIMITS, mayWait } from './connection-limits.ts'
+import {
+  endBodyBehindResponse,
+  enterPipeline,
+  HEADER_BYTES,
+  HTTP2_LIMITS,
+  SessionWatch,
+} from './connection-limits.ts'
 import type { EdgeRequest, EdgeResponse, RequestHead, SendAnswer } from './exchange.ts'
 import { createHitLane, type HitLane, type HitLaneOptions } from './fast-lane.ts'
 import { Http2Request, Http2Response, headerBytes, sendHit, simpleHead } from './http2-exchange.ts'
 
 type EdgeHandlers = {
   request(req: EdgeRequest, res: EdgeResponse): void
-  /** False: not a hit, use `request`. */
+  /** Returns false if the request is not a hit: use `request`. */
   readyHit?(req: RequestHead, send: SendAnswer): boolean
   upgrade(handshake: Handshake): void
 }
 
 export type EdgeTls = {
-  /** null fails the handshake. `protocol`: the earlier choice of `alpn`. */
+  /** Null fails the handshake. `protocol` is the earlier choice of `alpn`. */
   contextFor(
     serverName: string,
     protocol: string | null,
@@ -34,7 +40,7 @@ export type EdgeTls = {
 
 type ServerOptions = {
   clock: Clock
-  /** For a whole request head, from the connection or the previous response on. */
+  /** Limits the time for a whole request head, from the connection or the previous response on. */
   headersMs: number
   /** Close connections that have not read any of their response for this time. */
   idleMs: number
@@ -46,11 +52,11 @@ export type EdgeServers = {
   plain: http.Server
   /** TLS with HTTP/2 and HTTP/1.1, not listening yet; null without certificates. */
   secure: tls.Server | null
-  /** For shutdown: sends `Connection: close` or GOAWAY, and finishes open requests. */
+  /** Call at shutdown: sends `Connection: close` or GOAWAY, and finishes open requests. */
   endSessions(): void
 }
 
-/** Timeout checks per limit; Node's default is every 30 s. */
+/** Node checks its time limits this often within each limit, instead of every 30 s. */
 const LOOKS_PER_LIMIT = 5
 const HANDSHAKE_MS = 10_000
 
@@ -75,9 +81,12 @@ export function createEdgeServers(
   if (certificates === null) return { plain, secure: null, endSessions: lastAnswers }
 
   const sessions = http2.createServer(HTTP2_LIMITS)
-  const watch = createSessionWatch(options)
-  /** On an error the request is handled in the usual way: it fails again there, gives 503 and is logged. */
-  function isHit(stream: ServerHttp2Stream, head: RequestHead | null): boolean {
+  const watch = new SessionWatch(options.clock, options)
+  /**
+   * Returns false if the request is not a hit. After an error it is handled in the usual way: it fails again there, gives
+   * 503 and is logged.
+   */
+  function answerHit(stream: ServerHttp2Stream, head: RequestHead | null): boolean {
     try {
       return head !== null && handlers.readyHit?.(head, sendHit(stream)) === true
     } catch (error) {
@@ -87,20 +96,22 @@ export function createEdgeServers(
   }
   sessions.on('session', (session) => {
     const peer = { remoteAddress: session.socket.remoteAddress, encrypted: true as const }
-    const watched = watch.session(session)
+    const watched = watch.watch(session)
     // With a listener here, Node creates no request objects of its own.
     session.on('stream', (...given) => {
       const [stream, headers, flags] = given
       const raw = rawOf(given)
       stream.on('error', () => {})
       const hasBody = (flags & END_STREAM) === 0
-      if (!hasBody && isHit(stream, simpleHead(headers, raw, peer)))
-        return watched.opened(stream, { handedBytes: 0 })
+      if (!hasBody && answerHit(stream, simpleHead(headers, raw, peer))) {
+        watched.opened(stream, { handedBytes: 0 })
+        return
+      }
       const isConnect = headers[':method'] === 'CONNECT'
       const req = new Http2Request(stream, raw, !hasBody, peer)
       const res = new Http2Response(stream, req)
       watched.opened(stream, res)
-      if (hasBody) watch.body(stream, req, res)
+      if (hasBody) endBodyBehindResponse(stream, req, res)
       if (headerBytes(raw) > HEADER_BYTES) sendPlainPage(res, 'headers-too-large', 'none; headers-too-large')
       else if (!isConnect) handlers.request(req, res)
       else sendPlainPage(res, 'method-not-allowed', 'none; method')
@@ -218,7 +229,7 @@ function createPlain(
   // Close connections that have not read any of the response for `idleMs`.
   server.setTimeout(idleMs)
   server.on('request', (req, res) => {
-    if (mayWait(req, res)) handlers.request(req, res)
+    if (enterPipeline(req, res)) handlers.request(req, res)
     else req.socket.destroy()
   })
   server.on('clientError', refuseUnreadable)
@@ -247,7 +258,7 @@ const UNREADABLE: Readonly<Record<string, PlainPage>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 'slow-request',
 }
 
-/** As Node's default, with our page: nothing is written into a response that is under way. */
+/** Refuses as Node does, but with our page. Writes nothing into a response that is under way. */
 function refuseUnreadable(error: NodeJS.ErrnoException, socket: AnsweringSocket): void {
   if (socket.writable && socket._httpMessage?.headersSent !== true) {
     const page = UNREADABLE[error.code ?? ''] ?? 'bad-request'
@@ -266,10 +277,7 @@ const KEPT_MS = 12 * 3_600_000
  * Replaces the session ticket key twice a day. Older tickets, or those of other nodes, only cost a full handshake. A
  * stored shared key could decrypt TLS 1.2 sessions.
  */
-export function renewTicketKeys(
-  server: Pick<tls.Server, 'setTicketKeys'>,
-  everyMs = KEPT_MS,
-): { close(): void } {
+export function renewTicketKeys(server: tls.Server, everyMs = KEPT_MS): { close(): void } {
   const timer = setInterval(() => server.setTicketKeys(randomBytes(KEY_BYTES)), everyMs)
   timer.unref()
   return { close: () => clearInterval(timer) }

@@ -43,7 +43,7 @@ function openConnections(server: net.Server): Promise<number> {
   )
 }
 
-it('a head that does not end: 408, one byte after another', async (t) => {
+it('a head that comes byte by byte without an end gets 408', async (t) => {
   const { socket, ended } = rawClient(t, edge.port)
   socket.write('GET / HTTP/1.1\r\nHost: red.example\r\nX-A: ')
   drip(socket, 20, 'x')
@@ -53,7 +53,7 @@ it('a head that does not end: 408, one byte after another', async (t) => {
 describe('a body that does not end', () => {
   const head = 'POST /upload HTTP/1.1\r\nHost: red.example\r\nContent-Length: 1000000\r\n\r\n'
 
-  it('408 below the least pace, and the connection to the origin is free again', async (t) => {
+  it('gets 408 below the minimum pace, and the connection to the origin is free again', async (t) => {
     const { socket, ended } = rawClient(t, edge.port)
     socket.write(head)
     drip(socket, BODY_LOOK_MS / 10, 'x')
@@ -61,7 +61,7 @@ describe('a body that does not end', () => {
     await until('the origin has none', async () => (await openConnections(edge.originServer)) === 0)
   })
 
-  it('at the least pace it may take as long as it takes, longer than the origin may be silent', async (t) => {
+  it('takes as long as it needs at the minimum pace, longer than the origin may be silent', async (t) => {
     const { socket, ended } = rawClient(t, edge.port)
     const [parts, part] = [16, 'x'.repeat(LEAST_BYTES / 2)]
     socket.write(

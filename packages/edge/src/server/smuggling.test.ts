@@ -60,7 +60,7 @@ describe('a body that could be read in two ways is refused, and nothing of it re
     }
   })
 
-  it('two Hosts: 400, and the connection ends; no Host: 400', async () => {
+  it('a request with two Hosts gets 400 and ends the connection; one without a Host gets 400', async () => {
     const got = await raw(`GET / HTTP/1.1\r\nHost: red.example\r\nHost: blue.example\r\n\r\n${SMUGGLED}`)
     assert.equal([...got.matchAll(/^HTTP\/1\.1 400/gm)].length, 1)
     assert.deepEqual(asked, [])
@@ -75,7 +75,7 @@ describe('a body that could be read in two ways is refused, and nothing of it re
     assert.match(await ended, /the beginning\r\n$/)
   })
 
-  it('chunks in HTTP/1.0: 400, and the connection ends', async () => {
+  it('a chunked request of HTTP/1.0 gets 400 and ends the connection', async () => {
     const head =
       'POST / HTTP/1.0\r\nHost: red.example\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n'
     assert.match(await raw(`${head}0\r\n\r\n${SMUGGLED}`), /^HTTP\/1\.1 400 /)
@@ -104,7 +104,7 @@ describe('a body that nobody reads is not taken for the next request', () => {
   }
 })
 
-it('request lines that are none: 400', async () => {
+it('a malformed request line gets 400', async () => {
   for (const line of ['nonsense', ...Object.values(BAD_REQUEST_LINES)]) {
     const got = await raw(`${line}\r\nHost: red.example\r\nConnection: close\r\n\r\n`)
     assert.match(got, refused(400, 'bad-request'), line)
@@ -113,7 +113,7 @@ it('request lines that are none: 400', async () => {
 })
 
 describe('size', () => {
-  it('of the head: its last byte is read, one more is 431', async () => {
+  it('a head at the limit is read, and one byte more gets 431', async () => {
     // The target, names and values count; of 16 KiB the last byte is one too many.
     const counted = '/Hostnob.exampleConnectioncloseX-A'.length
     // Nobody's: an origin's own limit would be met before, by what is added on the way.
@@ -124,12 +124,12 @@ describe('size', () => {
     assert.deepEqual(asked, [])
   })
 
-  it('of the path: 431 past it, also when no end comes', async () => {
+  it('a path past the limit gets 431, also if it does not end', async () => {
     assert.match(await raw(`GET /${'x'.repeat(20_000)}`), refused(431, 'headers-too-large'))
     assert.deepEqual(asked, [])
   })
 
-  it('of very many headers: 431, none is left out, and with it what says how long the body is', async () => {
+  it('a request with too many headers gets 431, so that none is left out that says how long the body is', async () => {
     const many = (count: number) =>
       `POST /many HTTP/1.1\r\nHost: red.example\r\n${'A:\r\n'.repeat(count)}Connection: close\r\nContent-Length: 3\r\n\r\nabc`
     await raw(many(900))
