@@ -4,12 +4,18 @@ import { migrate } from '@prepaint/postgres/migrate.ts'
 import { hasDatabase } from '@prepaint/postgres/private-postgres/home.ts'
 import { databaseNow } from '@prepaint/postgres/transaction.ts'
 import { silentLog } from '@prepaint/runtime/log.ts'
+import type pg from 'pg'
 import { SCHEMA } from '../node/schema.ts'
 import type { Config } from '../settings/config.ts'
 import { CommandError, type Surroundings } from './command.ts'
 
 /** `applied`: the migrations that this opening has applied. */
-export type OpenStore = Database & { nowMs: number; applied: readonly string[] }
+export type OpenStore = {
+  pool: pg.Pool
+  connection: pg.ClientConfig
+  nowMs: number
+  applied: readonly string[]
+}
 
 /** `create`: a missing private database is created. Otherwise it is an error: the data directory is probably wrong. */
 type Missing = { create?: boolean }
@@ -23,7 +29,8 @@ export async function withDatabase<T>(
   const database = await openCommandDatabase(config, say, options)
   try {
     const applied = await migrate(database.connection, SCHEMA, silentLog())
-    return await work({ ...database, applied, nowMs: (await databaseNow(database.pool)).getTime() })
+    const { pool, connection } = database
+    return await work({ pool, connection, applied, nowMs: (await databaseNow(pool)).getTime() })
   } finally {
     await database.close()
   }

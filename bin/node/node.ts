@@ -138,7 +138,7 @@ async function openBase(start: Start, opened: Base['opened'], isDraining: () => 
   signal.throwIfAborted()
   const { pool, connection } = database
   await migrate(connection, SCHEMA, log)
-  const timeouts = new DatabaseTimeouts({ pool, connection, log })
+  const timeouts = new DatabaseTimeouts(pool, connection, log)
   opened.add('database timeouts', async () => timeouts.close())
   const clock = await DatabaseClock.start(pool, log)
   opened.add('clock', async () => clock.close())

@@ -34,7 +34,7 @@ async function verdict(env: Record<string, string>): Promise<string | undefined>
   const edge = wireEdge({
     config,
     pool,
-    timeouts: new DatabaseTimeouts({ pool, connection, log }),
+    timeouts: new DatabaseTimeouts(pool, connection, log),
     listener,
     guard: createAddressGuard(config.allowedPrivateOrigins),
     certificates: null,

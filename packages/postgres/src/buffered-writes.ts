@@ -1,6 +1,6 @@
 import type { Log } from '@prepaint/runtime/log.ts'
 
-/** Keys in memory; further ones are dropped until there is room. */
+/** The most keys in memory. Further ones are dropped until there is room. */
 export const BUFFER_LIMIT = 20_000
 const BATCH = 1_000
 const FLUSH_EVERY_MS = 5_000
@@ -33,7 +33,7 @@ export class BufferedWrites<T> {
     this.#timer ??= setTimeout(() => void this.flush(), this.#flushEveryMs).unref()
   }
 
-  /** What would be written now. */
+  /** Returns the value that waits to be written, if there is one. */
   waiting(key: string): T | undefined {
     return this.#waiting.get(key)
   }

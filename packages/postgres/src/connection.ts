@@ -1,7 +1,7 @@
 import { within } from '@prepaint/runtime/within.ts'
 import pg from 'pg'
 
-/** `date` stays text: a Date would be midnight in this machine's time zone. */
+/** A column of type `date` stays text, because a Date would be midnight in this machine's time zone. */
 export const CONNECTION_DEFAULTS: pg.ClientConfig = {
   application_name: 'prepaint',
   connectionTimeoutMillis: 10_000,
@@ -15,15 +15,24 @@ export const CONNECTION_DEFAULTS: pg.ClientConfig = {
   },
 }
 
-/** PostgreSQL's error code, such as `3D000` (no such database); '' for other errors. */
+/** Returns PostgreSQL's error code, such as `3D000` (no such database), or '' for other errors. */
 export function errorCode(error: unknown): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
 }
 
 const NOT_UP_YET = new Set([
-  ...['ECONNREFUSED', 'ECONNRESET', 'ENOENT', 'ENOTFOUND', 'EAI_AGAIN', 'ETIMEDOUT', 'EHOSTUNREACH', 'EPIPE'],
-  // cannot_connect_now, admin_shutdown, crash_shutdown, too_many_connections
-  ...['57P03', '57P01', '57P02', '53300'],
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ENOENT',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'ETIMEDOUT',
+  'EHOSTUNREACH',
+  'EPIPE',
+  '57P03', // cannot_connect_now
+  '57P01', // admin_shutdown
+  '57P02', // crash_shutdown
+  '53300', // too_many_connections
 ])
 
 export function isNotUpYet(error: unknown): boolean {

@@ -21,7 +21,7 @@ export class DatabaseUnresponsive extends Error {
 export type TimeoutSettings = {
   queryMs: number
   pollMs: number
-  /** Time for responses on older connections, once it responds again. */
+  /** Older connections have this long for their responses, once the database responds again. */
   graceMs: number
 }
 
@@ -44,10 +44,7 @@ export class DatabaseTimeouts {
   #acquired = 0
   #unresponsive = false
 
-  constructor(
-    { pool, connection, log }: { pool: pg.Pool; connection: pg.ClientConfig; log: Log },
-    times: TimeoutSettings = DEFAULTS,
-  ) {
+  constructor(pool: pg.Pool, connection: pg.ClientConfig, log: Log, times: TimeoutSettings = DEFAULTS) {
     this.#pool = pool
     this.#connection = connection
     this.#log = log
@@ -81,14 +78,14 @@ export class DatabaseTimeouts {
     const { pollMs, graceMs } = this.#times
     this.#unresponsive = true
     const before = this.#acquired
-    let polls = 1
+    let isSaid = false
     while (!signal.aborted && !(await this.#responds())) {
-      if (polls++ === 1)
-        this.#log.warn('the database does not respond: serving from memory, the API returns 500')
+      if (!isSaid) this.#log.warn('the database does not respond: serving from memory, the API returns 500')
+      isSaid = true
       await sleep(pollMs, undefined, { signal, ref: false }).catch(() => {})
     }
     this.#unresponsive = false
-    if (polls > 1) this.#log.info('the database responds again')
+    if (isSaid) this.#log.info('the database responds again')
     await sleep(graceMs, undefined, { signal, ref: false }).catch(() => {})
     if (!signal.aborted) await this.#closeDead([...this.#busy].filter(([, order]) => order <= before))
   }
@@ -108,12 +105,14 @@ export class DatabaseTimeouts {
     }
   }
 
-  #responds(): Promise<boolean> {
+  async #responds(): Promise<boolean> {
     const { queryMs } = this.#times
     const limits = { connectionTimeoutMillis: queryMs, query_timeout: queryMs }
-    return withClient({ ...this.#connection, ...limits }, (client) => client.query('select')).then(
-      () => true,
-      () => false,
-    )
+    try {
+      await withClient({ ...this.#connection, ...limits }, (client) => client.query('select'))
+      return true
+    } catch {
+      return false
+    }
   }
 }

@@ -16,7 +16,7 @@ describe('database timeouts', async () => {
   const database = await openTestDatabase({ empty: true })
   const proxy = await startDatabaseProxy(database.connection)
   const pool = createPool(proxy.connection, silentLog())
-  const timeouts = new DatabaseTimeouts({ pool, connection: proxy.connection, log: silentLog() }, TIMES)
+  const timeouts = new DatabaseTimeouts(pool, proxy.connection, silentLog(), TIMES)
   after(() => {
     timeouts.close()
     proxy.close()

@@ -2,49 +2,56 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Log } from '@prepaint/runtime/log.ts'
 import pg from 'pg'
 import { CONNECTION_DEFAULTS, DatabaseError, errorCode, isNotUpYet, withClient } from './connection.ts'
-import { openPrivatePostgres } from './private-postgres/private-postgres.ts'
+import { openPrivatePostgres, type PrivatePostgres } from './private-postgres/private-postgres.ts'
 
-export type Database = {
-  pool: pg.Pool
-  connection: pg.ClientConfig
+/** A pool of connections, and the private PostgreSQL if there is one. */
+export class Database {
+  readonly connection: pg.ClientConfig
+  readonly pool: pg.Pool
+  readonly #own: PrivatePostgres | null
+  #closing: Promise<void> | undefined
+
+  constructor(connection: pg.ClientConfig, pool: pg.Pool, own: PrivatePostgres | null) {
+    this.connection = connection
+    this.pool = pool
+    this.#own = own
+  }
+
   /** Closes the pool, then stops the private PostgreSQL if this process started it. */
-  close(): Promise<void>
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async #close(): Promise<void> {
+    try {
+      await this.pool.end()
+    } finally {
+      await this.#own?.close()
+    }
+  }
 }
 
 type DatabaseOptions = {
-  /** Null: the private PostgreSQL in `dataDir`. */
+  /** Without one, the private PostgreSQL in `dataDir` is used. */
   databaseUrl: string | null
   dataDir: string
   log: Log
-  /** For commands: share a running private PostgreSQL. Otherwise a directory in use is an error. */
+  /** Commands share a running private PostgreSQL. Without it, a directory in use is an error. */
   attach?: boolean
   onLongStep?(line: string): void
   waitMs?: number
 }
 
-/** Throws DatabaseError. */
+/** Throws DatabaseError if there is no usable server. */
 export async function openDatabase(options: DatabaseOptions): Promise<Database> {
   const { databaseUrl, dataDir, log, attach = false, onLongStep = () => {}, waitMs = 20_000 } = options
-  const server =
-    databaseUrl === null
-      ? await openPrivatePostgres({ dataDir, log, attach, onLongStep })
-      : {
-          connection: await reachGivenServer(databaseUrl, waitMs, onLongStep),
-          close: async () => {},
-        }
-  const pool = createPool(server.connection, log)
-  let closing: Promise<void> | undefined
-  return {
-    pool,
-    connection: server.connection,
-    close() {
-      closing ??= pool.end().then(server.close, async (error) => {
-        await server.close()
-        throw error
-      })
-      return closing
-    },
+  if (databaseUrl !== null) {
+    const connection = await reachGivenServer(databaseUrl, waitMs, onLongStep)
+    return new Database(connection, createPool(connection, log), null)
   }
+  const own = await openPrivatePostgres({ dataDir, log, attach, onLongStep })
+  return new Database(own.connection, createPool(own.connection, log), own)
 }
 
 const OLDEST_MAJOR = 15
@@ -121,10 +128,10 @@ function nameOf(databaseUrl: string): string {
   return `the database ${database ?? ''} at ${host.startsWith('/') ? host : `${host}:${port}`}`
 }
 
-/** Per node; default servers (100 connections) can serve several. */
+/** The connections of a node. A server with the default of 100 connections can serve several nodes. */
 const POOL_MAX = 16
 
-/** Cancels long statements, because they keep a connection and locks. */
+/** Creates a pool that cancels long statements, because they keep a connection and locks. */
 export function createPool(connection: pg.ClientConfig, log: Log): pg.Pool {
   const pool = new pg.Pool({
     ...connection,

@@ -5,7 +5,7 @@ import { within } from '@prepaint/runtime/within.ts'
 import pg from 'pg'
 
 export type ListenerTimes = {
-  /** Between checks of an idle connection, which can die silently. */
+  /** The time between checks of an idle connection, which can die silently. */
   heartbeatMs: number
   /** A connection without a response for this long counts as lost. */
   responseMs: number
@@ -33,8 +33,14 @@ export async function createListener(
   return listener
 }
 
+/** What is heard of other nodes. A test may hear nothing. */
+export interface Notifications {
+  on(channel: string, handle: (payload: string) => void): void
+  onLost(handle: () => void): void
+}
+
 /** Reconnects with back-off. PostgreSQL keeps no notifications for a disconnected listener: handle `onLost`. */
-export class Listener {
+export class Listener implements Notifications {
   readonly #connection: pg.ClientConfig
   readonly #log: Log
   readonly #times: ListenerTimes
@@ -215,7 +221,7 @@ function discard(client: pg.Client): void {
 
 /** Sends a token to itself: earlier commits arrive first. One token at a time; later callers share the next one. */
 class CatchUp {
-  /** False: no connection. Else the token or `lost` follows. */
+  /** Returns false without a connection. Otherwise the token or `lost` follows. */
   readonly #send: (token: string) => Promise<boolean>
   readonly #limitMs: number
   #sent = 0

@@ -1,14 +1,14 @@
 import type { Queryable } from './transaction.ts'
 
-/** In PostgreSQL's syntax. Deleting a million pages takes minutes. */
+/** The time limit in PostgreSQL's syntax. Deleting a million pages takes minutes. */
 const LIMIT = '15min'
 const LIMIT_MS = 900_000
 const LOCK_LIMIT_MS = 30_000
-/** Long transactions in the fleet, because each uses a pool connection. Advisory lock (7230, <slot>). */
+/** The most long transactions in the fleet, because each uses a pool connection. Each holds the advisory lock (7230, <slot>). */
 export const LONG_AT_ONCE = 4
 
 /** Allows 15 minutes per statement, unless `LONG_AT_ONCE` run already. The returned object has a longer timeout. */
-export async function letTakeLong(client: Queryable): Promise<Pick<Queryable, 'query'>> {
+export async function letTakeLong(client: Queryable): Promise<Queryable> {
   const { rows } = await client.query<{ already: boolean }>(
     `select current_setting('statement_timeout') = $1 as already`,
     [LIMIT],

@@ -24,7 +24,7 @@ type FunctionSet = {
   files: readonly string[]
   /** Raised with each change. A node applies its set only to a database with a lower number. */
   number: number
-  /** Of the files, as `checksumOf` makes it. */
+  /** The checksum of the files, as `checksumOf` makes it. */
   checksum: string
 }
 
@@ -248,7 +248,7 @@ async function refuseBesideOlderNodes(client: pg.Client, { name }: Migration): P
   )
 }
 
-/** `lock_not_available`, `deadlock_detected`. */
+/** The errors `lock_not_available` and `deadlock_detected`. */
 const IN_USE: ReadonlySet<string> = new Set(['55P03', '40P01'])
 /** Below PostgreSQL's deadlock timeout, so the migration gives way instead of a query. */
 const LOCK_WITHIN_MS = 500

@@ -4,6 +4,7 @@ import type pg from 'pg'
 /** Rows expire `keptDays` after the indexed column `at`. The names go into SQL: constants only. */
 export type Age = { table: string; at: string; keptDays: number }
 
+/** `step`: the most rows that a statement deletes. */
 export type Steps = { step?: number; signal?: AbortSignal }
 
 export function removeOld(pool: pg.Pool, { table, at, keptDays }: Age, steps: Steps = {}): Promise<number> {
@@ -18,7 +19,7 @@ export function removeOld(pool: pg.Pool, { table, at, keptDays }: Age, steps: St
   )
 }
 
-/** For tables with the key (domain, path), whose time index begins with the domain. */
+/** Deletes from a table with the key (domain, path), whose time index begins with the domain. */
 export function removeOldPaths(
   pool: pg.Pool,
   { table, at, keptDays }: Age,
@@ -38,10 +39,10 @@ export function removeOldPaths(
   )
 }
 
-/** Rows per step: a few milliseconds. */
+/** The rows of a step, which takes a few milliseconds. */
 const STEP = 1_000
 
-/** Pause between full steps, for live traffic and vacuum. */
+/** The pause between full steps leaves time to live traffic and vacuum. */
 const REST_MS = 20
 
 /** Returns the number of rows. `sql` deletes at most `$1` rows and skips locked ones, for parallel nodes. */
@@ -49,9 +50,8 @@ export async function deleteInSteps(
   pool: pg.Pool,
   sql: string,
   values: readonly unknown[] = [],
-  options: { step?: number; signal?: AbortSignal } = {},
+  { step = STEP, signal }: Steps = {},
 ): Promise<number> {
-  const { step = STEP, signal } = options
   let deleted = 0
   while (!signal?.aborted) {
     const { rowCount } = await pool.query(sql, [step, ...values])

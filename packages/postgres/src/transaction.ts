@@ -24,7 +24,7 @@ export async function transaction<T>(pool: pg.Pool, work: (client: pg.PoolClient
   }
 }
 
-/** deadlock_detected, serialization_failure */
+/** The errors `deadlock_detected` and `serialization_failure`. */
 const RETRYABLE: ReadonlySet<string> = new Set(['40P01', '40001'])
 const TRIES = 5
 /** Without a pause, the retry locks the row before the waiting transaction does: the same deadlock again. */
@@ -50,7 +50,7 @@ export async function retried<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** The database's time in whole milliseconds. Running nodes use packages/service/src/insight/fleet/database-clock.ts. */
+/** Reads the database's time, in whole milliseconds. Running nodes use packages/service/src/insight/fleet/database-clock.ts. */
 export async function databaseNow(db: Queryable): Promise<Date> {
   const { rows } = await db.query<{ now: Date }>('select clock_timestamp() as now')
   return rows[0]!.now

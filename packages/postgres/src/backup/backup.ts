@@ -8,7 +8,7 @@ export type BackupHead = {
   version: string
   made_at: string
   migrations: string[]
-  /** Id of the key that encrypts its secrets; null: no secrets. */
+  /** The id of the key that encrypts its secrets, or null if there are none. */
   master_key_id: string | null
   master_key: string | null
   pages: boolean
@@ -16,20 +16,22 @@ export type BackupHead = {
 export type TableLine = { table: string; columns: string[] }
 export type EndLine = { end: Record<string, number> }
 
+/** `masterKey`: put into the backup, unless it is null. `pages`: with what can be rendered again. */
+type BackupOptions = { version: string; masterKey: string | null; pages: boolean }
+
 const CACHE: ReadonlySet<string> = new Set(
   'page page_form redirect sitemap unstored_page render_record'.split(' '),
 )
 
-/** Approximate bytes per fetch. */
+/** A fetch reads about this many bytes. */
 const FETCH_BYTES = 4 * 1024 * 1024
 const FETCH_MOST = 5_000
 
-/** A consistent snapshot, taken when the first piece is read. */
+/** Reads a consistent snapshot, which is taken when the first piece is asked for. */
 export async function* readBackup(
   connection: pg.ClientConfig,
-  options: { version: string; masterKey: string | null; pages: boolean },
+  options: BackupOptions,
 ): AsyncGenerator<string> {
-  const { version, masterKey, pages } = options
   const client = new pg.Client(connection)
   // The query also reports a broken connection.
   client.on('error', () => {})
@@ -37,10 +39,10 @@ export async function* readBackup(
   try {
     await client.query('set statement_timeout = 0; set idle_in_transaction_session_timeout = 0')
     await client.query('begin isolation level repeatable read read only')
-    yield `${JSON.stringify(await headOf(client, { version, master_key: masterKey, pages }))}\n`
+    yield `${JSON.stringify(await headOf(client, options))}\n`
     const end: Record<string, number> = {}
     for (const { name, columns } of await tablesInOrder(client)) {
-      if (!pages && CACHE.has(name)) continue
+      if (!options.pages && CACHE.has(name)) continue
       yield `${JSON.stringify({ table: name, columns } satisfies TableLine)}\n`
       end[name] = yield* rowsOf(client, name)
     }
@@ -50,10 +52,7 @@ export async function* readBackup(
   }
 }
 
-async function headOf(
-  client: pg.Client,
-  given: Pick<BackupHead, 'version' | 'master_key' | 'pages'>,
-): Promise<BackupHead> {
+async function headOf(client: pg.Client, { version, masterKey, pages }: BackupOptions): Promise<BackupHead> {
   const { rows: migrations } = await client.query<{ name: string }>(
     'select name from schema_migration order by name collate "C"',
   )
@@ -62,10 +61,12 @@ async function headOf(
   return {
     prepaint: 'backup',
     format: 1,
+    version,
     made_at: now[0]!.now.toISOString(),
     migrations: migrations.map(({ name }) => name),
     master_key_id: keys[0]?.id ?? null,
-    ...given,
+    master_key: masterKey,
+    pages,
   }
 }
 
@@ -99,7 +100,7 @@ export const EXCLUDED: ReadonlySet<string> = new Set([
   'task',
 ])
 
-/** All tables in foreign-key order, with their columns except generated ones. */
+/** Lists all tables in foreign-key order, with their columns except generated ones. */
 export async function tablesInOrder(db: Queryable): Promise<BackupTable[]> {
   const { rows: tables } = await db.query<BackupTable>(
     `select c.relname as name, array_agg(a.attname::text order by a.attnum) as columns

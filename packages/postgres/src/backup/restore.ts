@@ -34,7 +34,7 @@ export async function restoreBackup(
     await client.query(`truncate ${tables.map(({ name }) => client.escapeIdentifier(name)).join(', ')}`)
     // The backup contains the rows that triggers wrote.
     await setTriggers(client, tables, 'disable')
-    const rows = await insertAll(client, reader, new Set(tables.map(({ name }) => name)))
+    const rows = await new Insertion(client, new Set(tables.map(({ name }) => name))).insertAll(reader)
     await setTriggers(client, tables, 'enable')
     // The nodes that were running when the backup was made have sent them.
     await client.query(`update delivery set state = 'cancelled', lease = null where state = 'waiting'`)
@@ -98,50 +98,67 @@ async function setTriggers(
   }
 }
 
-async function insertAll(
-  client: pg.Client,
-  reader: AsyncIterator<string>,
-  known: ReadonlySet<string>,
-): Promise<Record<string, number>> {
-  const counts: Record<string, number> = {}
+/** Inserts the rows of a backup, many at once. */
+class Insertion {
+  readonly #client: pg.Client
+  readonly #known: ReadonlySet<string>
+  readonly #counts: Record<string, number> = {}
   /** `sql` is null for tables that are not restored: 0.2.0 puts them into backups of an upgraded database. */
-  let into: { table: string; sql: string | null } | null = null
-  let batch: string[] = []
-  let chars = 0
+  #into: { table: string; sql: string | null } | null = null
+  #batch: string[] = []
+  #chars = 0
 
-  const flush = async () => {
-    if (into !== null && batch.length > 0) {
-      if (into.sql !== null) await client.query(into.sql, [`[${batch.join(',')}]`])
-      counts[into.table] = (counts[into.table] ?? 0) + batch.length
-    }
-    batch = []
-    chars = 0
+  constructor(client: pg.Client, known: ReadonlySet<string>) {
+    this.#client = client
+    this.#known = known
   }
-  for (let next = await reader.next(); !next.done; next = await reader.next()) {
-    const line = next.value
-    // No column has this name; rows are not parsed here.
-    if (line.startsWith('{"table":')) {
-      await flush()
-      const { table, columns } = parsed<TableLine>(line)
-      const isLeftOut = EXCLUDED.has(table)
-      if (!isLeftOut && !known.has(table)) {
-        throw new DatabaseError(`The backup has a table ${table} that is unknown here.`)
+
+  /** Returns how many rows each table has. Throws DatabaseError if lines are missing or of an unknown table. */
+  async insertAll(reader: AsyncIterator<string>): Promise<Record<string, number>> {
+    for (let next = await reader.next(); !next.done; next = await reader.next()) {
+      const line = next.value
+      // No column has this name; rows are not parsed here.
+      if (line.startsWith('{"table":')) {
+        await this.#flush()
+        this.#begin(parsed<TableLine>(line))
+      } else if (line.startsWith('{"end":')) {
+        await this.#flush()
+        this.#checkCounts(parsed<EndLine>(line))
+        return this.#counts
+      } else {
+        this.#batch.push(line)
+        this.#chars += line.length
+        if (this.#batch.length >= BATCH_ROWS || this.#chars >= BATCH_CHARS) await this.#flush()
       }
-      counts[table] = 0
-      into = { table, sql: isLeftOut ? null : insertion(client, table, columns) }
-    } else if (line.startsWith('{"end":')) {
-      await flush()
-      const { end } = parsed<EndLine>(line)
-      const wrong = Object.keys({ ...end, ...counts }).find((table) => end[table] !== counts[table])
-      if (wrong === undefined) return counts
-      throw new DatabaseError(`The backup is damaged: ${wrong} has ${counts[wrong]} rows of ${end[wrong]}.`)
-    } else {
-      batch.push(line)
-      chars += line.length
-      if (batch.length >= BATCH_ROWS || chars >= BATCH_CHARS) await flush()
     }
+    throw new DatabaseError('The backup is incomplete.')
   }
-  throw new DatabaseError('The backup is incomplete.')
+
+  #begin({ table, columns }: TableLine): void {
+    const isLeftOut = EXCLUDED.has(table)
+    if (!isLeftOut && !this.#known.has(table)) {
+      throw new DatabaseError(`The backup has a table ${table} that is unknown here.`)
+    }
+    this.#counts[table] = 0
+    this.#into = { table, sql: isLeftOut ? null : insertion(this.#client, table, columns) }
+  }
+
+  async #flush(): Promise<void> {
+    if (this.#into !== null && this.#batch.length > 0) {
+      const { table, sql } = this.#into
+      if (sql !== null) await this.#client.query(sql, [`[${this.#batch.join(',')}]`])
+      this.#counts[table] = (this.#counts[table] ?? 0) + this.#batch.length
+    }
+    this.#batch = []
+    this.#chars = 0
+  }
+
+  #checkCounts({ end }: EndLine): void {
+    const counts = this.#counts
+    const wrong = Object.keys({ ...end, ...counts }).find((table) => end[table] !== counts[table])
+    if (wrong === undefined) return
+    throw new DatabaseError(`The backup is damaged: ${wrong} has ${counts[wrong]} rows of ${end[wrong]}.`)
+  }
 }
 
 function insertion(client: pg.Client, table: string, columns: readonly string[]): string {

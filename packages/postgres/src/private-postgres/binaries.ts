@@ -40,7 +40,8 @@ export function findBinaries(options: Options): Binaries {
     env: CHILD_ENVIRONMENT,
     cwd: '/',
     encoding: 'utf8',
-    ...(user === null ? {} : { uid: user.uid, gid: user.gid }),
+    uid: user?.uid,
+    gid: user?.gid,
   })
   if (status !== 0) {
     throw new DatabaseError(
@@ -58,7 +59,7 @@ type Package = {
   version: string
 }
 
-/** The folder from which `user` can run them: the package, or a copy. */
+/** Returns the folder from which `user` can run the programs: that of the package, or a copy. */
 export function preparedBinaries(
   { native, version }: Package,
   { user, copyTo, onLongStep }: Options,
@@ -108,7 +109,7 @@ function readLinks(native: string): { file: string; to: string }[] {
   }))
 }
 
-/** npm's umask may have been 077. */
+/** Whether `user` can read and run all files. With a umask of 077, npm makes files that only their owner can read. */
 function isOpenTo(native: string, user: SystemUser): boolean {
   if (user === null) return true
   if (!canTraverse(native, user)) return false

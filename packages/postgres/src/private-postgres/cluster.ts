@@ -14,7 +14,7 @@ import path from 'node:path'
 import type { SystemUser } from '@prepaint/runtime/system-user.ts'
 import { DatabaseError } from '../connection.ts'
 import type { Binaries } from './binaries.ts'
-import { startWatchedChild } from './watched-child.ts'
+import { WatchedChild } from './watched-child.ts'
 
 export const PRIVATE_USER = 'prepaint'
 
@@ -28,7 +28,7 @@ export async function prepareCluster(options: {
   onLongStep(line: string): void
   args?: readonly string[]
 }): Promise<string> {
-  const { home, user, binaries, onLongStep } = options
+  const { home, user, binaries, onLongStep, args = [] } = options
   const data = path.join(home, 'data')
   removeUnfinished(home)
   if (existsSync(data)) {
@@ -37,15 +37,22 @@ export async function prepareCluster(options: {
   }
   onLongStep('Creating the database (first start) ...')
   const unfinished = path.join(home, UNFINISHED + randomUUID())
-  const { status, lastWords } = await startWatchedChild({
+  const { status, lastWords } = await new WatchedChild({
     command: binaries.initdb,
     args: [
-      ...['-D', unfinished, '-U', PRIVATE_USER, '-E', 'UTF8'],
+      '-D',
+      unfinished,
+      '-U',
+      PRIVATE_USER,
+      '-E',
+      'UTF8',
       // The same sort order and case mapping on every machine.
-      ...['--locale-provider=builtin', '--locale=C.UTF-8'],
+      '--locale-provider=builtin',
+      '--locale=C.UTF-8',
       // The mode of the socket's directory (0700) controls access.
-      ...['--auth=trust', '--no-instructions'],
-      ...(options.args ?? []),
+      '--auth=trust',
+      '--no-instructions',
+      ...args,
     ],
     user,
     signal: 'TERM',

@@ -26,7 +26,10 @@ export type DatabaseHome = { dir: string; user: SystemUser }
 
 const NAME = 'postgres'
 
-/** `<data dir>/postgres`; a link to /var/lib/prepaint if unreachable. Throws if an existing database is unusable. */
+/**
+ * Returns `<data dir>/postgres`, which links to /var/lib/prepaint if the server's user cannot reach the data directory.
+ * Throws if an existing database is unusable.
+ */
 export function databaseHome(dataDir: string): DatabaseHome {
   try {
     return findHome(dataDir) ?? createHome(dataDir)
@@ -96,16 +99,19 @@ function userOf(dir: string, owner: { uid: number; gid: number }): SystemUser {
 /** PostgreSQL names the socket after the port, although it opens no port. */
 const SOCKET_NAME = '.s.PGSQL.5432'
 
-/** Length of sun_path in <sys/un.h>, without the final NUL. */
+/** The length of sun_path in <sys/un.h>, without the final NUL. */
 const SOCKET_PATH_MAX_BYTES = 107
 
-/** Mode 0700, because socket access means superuser access. Elsewhere if the home's path is too long for a socket. */
+/**
+ * Creates the directory of the socket with mode 0700, because socket access means superuser access. It is outside of the home
+ * if that has too long a path for a socket.
+ */
 export function prepareSocketDir(home: string, user: SystemUser): string {
   const id = createHash('sha256').update(home).digest('hex').slice(0, 12)
   const uid = user?.uid ?? ownUid()
   const places = [
     path.join(home, 'socket'),
-    ...(ownUid() === 0 ? [`/run/prepaint/${id}`] : [`/run/user/${uid}/prepaint-${id}`]),
+    ownUid() === 0 ? `/run/prepaint/${id}` : `/run/user/${uid}/prepaint-${id}`,
     path.join(tmpdir(), `prepaint-${uid}-${id}`),
     `/tmp/prepaint-${uid}-${id}`,
   ]
@@ -129,7 +135,7 @@ function fitsSocket(dir: string): boolean {
   return Buffer.byteLength(path.join(dir, SOCKET_NAME)) <= SOCKET_PATH_MAX_BYTES
 }
 
-/** Creates or reuses a directory that only `user` can enter. False: impossible, or another user's. */
+/** Creates or reuses a directory that only `user` can enter. Returns false if it cannot, or if another user has it. */
 export function makePrivate(dir: string, user: SystemUser): boolean {
   try {
     makeDir(path.dirname(dir), 0o711)

@@ -22,7 +22,9 @@ export type OwnerLock = { release(): void }
 
 const CONFLICT = 1
 
-/** Null if locked by another process. Uses the command `flock`; the kernel releases the lock on process death. */
+/**
+ * Returns null if another process has the lock. Uses the command `flock`; the kernel releases the lock when this process ends.
+ */
 export function takeOwnerLock(file: string, kind: OwnerKind, user: SystemUser): OwnerLock | null {
   // As root, follow no link in a directory that the database's user owns.
   const fd = openSync(file, constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW, 0o600)
@@ -47,10 +49,12 @@ export function takeOwnerLock(file: string, kind: OwnerKind, user: SystemUser): 
   return { release: () => closeSync(fd) }
 }
 
+/** Returns null if the owner has not written who it is yet. */
 export function readOwner(file: string): Owner | null {
   const match = /^(\d+) (node|command) (.*)\n$/.exec(readFileSync(file, 'utf8'))
-  const [, pid, kind, host] = match ?? []
-  return match === null ? null : { pid: Number(pid), kind: kind as OwnerKind, host: host ?? '' }
+  if (match === null) return null
+  const [, pid, kind, host = ''] = match
+  return { pid: Number(pid), kind: kind as OwnerKind, host }
 }
 
 type PidFile = {
@@ -59,6 +63,7 @@ type PidFile = {
   ready: boolean
 }
 
+/** Returns null if there is no pid file, or if PostgreSQL has not written it to its end yet. */
 export function readPidFile(data: string): PidFile | null {
   let text: string
   try {
@@ -73,7 +78,7 @@ export function readPidFile(data: string): PidFile | null {
   return { pid: Number(pid), socketDir: socketDir || null, ready: status?.trim() === 'ready' }
 }
 
-/** Which process has the pid now. After a container restart it is often another program. */
+/** Tells which process has the pid now. After a container restart it is often another program. */
 export function holderOf(pid: number, data: string): 'none' | 'postgres' | 'other' {
   try {
     process.kill(pid, 0)

@@ -7,7 +7,7 @@ import type { SystemUser } from '@prepaint/runtime/system-user.ts'
 import { DatabaseError } from '../connection.ts'
 import type { Binaries } from './binaries.ts'
 import { holderOf, readPidFile } from './owner-lock.ts'
-import { type ChildEnd, startWatchedChild, type WatchedChild } from './watched-child.ts'
+import { type ChildEnd, WatchedChild } from './watched-child.ts'
 
 export type PostmasterOptions = {
   binaries: Binaries
@@ -16,11 +16,11 @@ export type PostmasterOptions = {
   user: SystemUser
   log: Log
   settings: Readonly<Record<string, string>>
-  /** For tests: stop without a checkpoint, and remove this directory even if this process is killed. */
+  /** Tests set it: the server stops without a checkpoint, and this directory is removed even if this process is killed. */
   removeAfter?: string
 }
 
-export type Postmaster = {
+type Postmaster = {
   readonly ended: Promise<ChildEnd>
   stop(): Promise<void>
 }
@@ -77,20 +77,20 @@ export async function startPostmaster(options: PostmasterOptions): Promise<Postm
 }
 
 function launch(options: PostmasterOptions, otherPid: number | null) {
-  const { binaries, data, socketDir, user, settings, log } = options
-  const child = startWatchedChild({
+  const { binaries, data, socketDir, user, settings, log, removeAfter } = options
+  const args = ['-D', data, '-c', `unix_socket_directories=${quoted(socketDir)}`]
+  for (const [name, value] of Object.entries(settings)) args.push('-c', `${name}=${value}`)
+  const env: Record<string, string> = {}
+  // Marks the pid in a stale lock file as not a server (pg_ctl does this for its shell).
+  if (otherPid !== null) env['PG_GRANDPARENT_PID'] = String(otherPid)
+  const child = new WatchedChild({
     command: binaries.postgres,
-    args: [
-      ...['-D', data, '-c', `unix_socket_directories=${quoted(socketDir)}`],
-      ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
-    ],
+    args,
     user,
-    ...(options.removeAfter === undefined
-      ? { signal: 'INT' }
-      : { signal: 'QUIT', removeAfter: options.removeAfter }),
+    signal: removeAfter === undefined ? 'INT' : 'QUIT',
+    removeAfter,
     onLine: (line) => logLine(log, line),
-    // Marks the pid in a stale lock file as not a server (pg_ctl does this for its shell).
-    ...(otherPid === null ? {} : { env: { PG_GRANDPARENT_PID: String(otherPid) } }),
+    env,
   })
   return { child, ready: untilReady(data, child.ended, otherPid) }
 }
@@ -146,54 +146,66 @@ const BACK_OFF_MAX_MS = 10_000
 /** The back-off starts over after this uptime. */
 const STABLE_AFTER_MS = 60_000
 
-/** Starts the server and restarts it with back-off. Rejects if the first start fails. */
-export async function superviseServer(options: PostmasterOptions): Promise<Pick<Postmaster, 'stop'>> {
-  const { log } = options
-  const stopping = new AbortController()
-  let current = await startPostmaster(options)
-  let restarting = false
-  const supervised = supervise()
+/** A server that is started again, with back-off, whenever it ends. */
+export class SupervisedServer {
+  readonly #options: PostmasterOptions
+  readonly #stopping = new AbortController()
+  readonly #supervised: Promise<void>
+  #current: Postmaster
+  #isRestarting = false
 
-  async function supervise(): Promise<void> {
+  /** Rejects if the first start fails. */
+  static async start(options: PostmasterOptions): Promise<SupervisedServer> {
+    return new SupervisedServer(options, await startPostmaster(options))
+  }
+
+  private constructor(options: PostmasterOptions, first: Postmaster) {
+    this.#options = options
+    this.#current = first
+    this.#supervised = this.#supervise()
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort()
+    // A restart in progress stops itself; stopping it here would look like a failed start.
+    if (!this.#isRestarting) await this.#current.stop()
+    await this.#supervised
+  }
+
+  async #supervise(): Promise<void> {
+    const { signal } = this.#stopping
     let backOffMs = BACK_OFF_FIRST_MS
     for (;;) {
       const stable = setTimeout(() => {
         backOffMs = BACK_OFF_FIRST_MS
       }, STABLE_AFTER_MS).unref()
-      const { status, lastWords } = await current.ended
+      const { status, lastWords } = await this.#current.ended
       clearTimeout(stable)
-      if (stopping.signal.aborted) return
-      log.error({ status, lastWords: lastWords.trim().slice(-500) }, 'PostgreSQL ended; starting it again')
-      restarting = true
-      while (restarting) {
-        await sleep(backOffMs, undefined, { signal: stopping.signal }).catch(() => {})
+      if (signal.aborted) return
+      const reason = lastWords.trim().slice(-500)
+      this.#options.log.error({ status, lastWords: reason }, 'PostgreSQL ended; starting it again')
+      this.#isRestarting = true
+      while (this.#isRestarting) {
+        await sleep(backOffMs, undefined, { signal }).catch(() => {})
         // The previous server may still run if its watchdog was killed.
-        if (stopping.signal.aborted) return current.stop()
+        if (signal.aborted) return this.#current.stop()
         backOffMs = Math.min(backOffMs * 2, BACK_OFF_MAX_MS)
-        restarting = !(await restart())
+        this.#isRestarting = !(await this.#restart())
       }
     }
   }
 
-  async function restart(): Promise<boolean> {
+  async #restart(): Promise<boolean> {
+    const { log } = this.#options
     try {
-      current = await startPostmaster(options)
-      if (stopping.signal.aborted) await current.stop()
+      this.#current = await startPostmaster(this.#options)
+      if (this.#stopping.signal.aborted) await this.#current.stop()
       else log.info('PostgreSQL runs again')
       return true
     } catch (error) {
       log.error({ err: (error as Error).message }, 'PostgreSQL could not be started again')
       return false
     }
-  }
-
-  return {
-    async stop() {
-      stopping.abort()
-      // A restart in progress stops itself; stopping it here would look like a failed start.
-      if (!restarting) await current.stop()
-      await supervised
-    },
   }
 }
 

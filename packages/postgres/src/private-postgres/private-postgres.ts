@@ -6,10 +6,10 @@ import { CONNECTION_DEFAULTS, DatabaseError, errorCode, isNotUpYet, withClient }
 import { findBinaries } from './binaries.ts'
 import { PRIVATE_USER, prepareCluster } from './cluster.ts'
 import { type DatabaseHome, databaseHome, prepareSocketDir, removeSocketDir } from './home.ts'
-import { type OwnerLock, readOwner, readPidFile, takeOwnerLock } from './owner-lock.ts'
-import { PRIVATE_SETTINGS, superviseServer } from './postmaster.ts'
+import { type Owner, type OwnerLock, readOwner, readPidFile, takeOwnerLock } from './owner-lock.ts'
+import { PRIVATE_SETTINGS, SupervisedServer } from './postmaster.ts'
 
-type PrivatePostgres = {
+export type PrivatePostgres = {
   connection: pg.ClientConfig
   close(): Promise<void>
 }
@@ -31,7 +31,7 @@ const UNUSED_WAIT_MS = 10_000
 const SLOW_START_MS = 3_000
 const UNNAMED_WAIT_MS = 1_000
 
-/** Starts PostgreSQL on a data directory or (`attach`) shares it. DatabaseError if another node has it. */
+/** Starts PostgreSQL on a data directory or (`attach`) shares it. Throws DatabaseError if another node has it. */
 export async function openPrivatePostgres(options: PrivatePostgresOptions): Promise<PrivatePostgres> {
   const { dataDir, attach, onLongStep } = options
   const home = databaseHome(dataDir)
@@ -42,25 +42,31 @@ export async function openPrivatePostgres(options: PrivatePostgresOptions): Prom
     const running = attach ? await connectToRunning(home.dir) : null
     if (running !== null) return running
     const owner = readOwner(lockFile)
-    const limitMs = attach
-      ? ATTACH_WAIT_MS
-      : owner === null
-        ? UNNAMED_WAIT_MS
-        : owner.kind === 'command'
-          ? COMMAND_WAIT_MS
-          : 0
-    if (waitedMs >= limitMs) {
-      const who = owner === null ? 'another process' : `process ${owner.pid} on ${owner.host}`
-      throw new DatabaseError(
-        attach
-          ? `The database in ${dataDir} is in use by ${who} and did not become ready in ${ATTACH_WAIT_MS / 1_000} s.`
-          : `The data directory ${dataDir} is in use by another Prepaint (${who}). ` +
-              'Stop that one first, or set PREPAINT_DATA_DIR to another directory.',
-      )
-    }
+    if (waitedMs >= waitLimitMs(owner, attach)) throw inUse(dataDir, owner, attach)
     if (waitedMs === UNNAMED_WAIT_MS) onLongStep('Waiting for another process to free the database ...')
     await sleep(POLL_MS)
   }
+}
+
+/** How long to wait for the owner of the lock. */
+function waitLimitMs(owner: Owner | null, attach: boolean): number {
+  if (attach) return ATTACH_WAIT_MS
+  if (owner === null) return UNNAMED_WAIT_MS
+  return owner.kind === 'command' ? COMMAND_WAIT_MS : 0
+}
+
+function inUse(dataDir: string, owner: Owner | null, attach: boolean): DatabaseError {
+  const who = owner === null ? 'another process' : `process ${owner.pid} on ${owner.host}`
+  if (attach) {
+    const limit = `${ATTACH_WAIT_MS / 1_000} s`
+    return new DatabaseError(
+      `The database in ${dataDir} is in use by ${who} and did not become ready in ${limit}.`,
+    )
+  }
+  return new DatabaseError(
+    `The data directory ${dataDir} is in use by another Prepaint (${who}). ` +
+      'Stop that one first, or set PREPAINT_DATA_DIR to another directory.',
+  )
 }
 
 async function start(
@@ -75,7 +81,7 @@ async function start(
     const socketDir = prepareSocketDir(dir, user)
     const server = await reportIfSlow(
       onLongStep,
-      superviseServer({ binaries, data, socketDir, user, log, settings: PRIVATE_SETTINGS }),
+      SupervisedServer.start({ binaries, data, socketDir, user, log, settings: PRIVATE_SETTINGS }),
     )
     const connection = connectionTo(socketDir)
     try {
@@ -87,7 +93,7 @@ async function start(
     return {
       connection,
       async close() {
-        if (attach) await stopWhenUnused(connection, UNUSED_WAIT_MS, server.stop)
+        if (attach) await stopWhenUnused(connection, UNUSED_WAIT_MS, server)
         else await server.stop()
         removeSocketDir(socketDir, dir)
         lock.release()
@@ -123,7 +129,7 @@ async function createDatabase(connection: pg.ClientConfig): Promise<void> {
   })
 }
 
-/** Null: the server is not ready yet, or about to stop. */
+/** Returns null if the server is not ready yet, or about to stop. */
 async function connectToRunning(home: string): Promise<PrivatePostgres | null> {
   const file = readPidFile(path.join(home, 'data'))
   if (!file?.ready || file.socketDir === null) return null
@@ -137,9 +143,10 @@ async function connectToRunning(home: string): Promise<PrivatePostgres | null> {
   }
 }
 
-/** Commands that share a server lock it shared. The one that started it locks it exclusively before stopping it. */
+/** Commands that share a server hold this lock shared. The command that started it takes it exclusively before stopping it. */
 const ATTACHED_LOCK = 7_226_411_029
 
+/** Returns null if the server is about to stop. */
 async function attachCommand(connection: pg.ClientConfig): Promise<pg.Client | null> {
   const client = new pg.Client(connection)
   client.on('error', () => {})
@@ -161,7 +168,7 @@ async function attachCommand(connection: pg.ClientConfig): Promise<pg.Client | n
 async function stopWhenUnused(
   connection: pg.ClientConfig,
   limitMs: number,
-  stop: () => Promise<void>,
+  server: SupervisedServer,
 ): Promise<void> {
   const client = new pg.Client(connection)
   client.on('error', () => {})
@@ -172,6 +179,6 @@ async function stopWhenUnused(
   } catch {
     // Another command takes longer, or the server is gone: stop it in any case.
   }
-  await stop()
+  await server.stop()
   await client.end().catch(() => {})
 }

@@ -4,20 +4,13 @@ import type { SystemUser } from '@prepaint/runtime/system-user.ts'
 
 export type ChildEnd = { status: number | null; lastWords: string }
 
-export type WatchedChild = {
-  readonly ended: Promise<ChildEnd>
-  stop(): void
-  /** Lets the event loop end while the child runs, until `stop`. */
-  background(): void
-}
-
 type WatchedCommand = {
   command: string
   args: readonly string[]
   user: SystemUser
-  /** INT: fast shutdown of PostgreSQL. TERM: other programs. */
+  /** PostgreSQL shuts down fast at INT. Other programs get TERM. */
   signal: 'INT' | 'TERM' | 'QUIT'
-  removeAfter?: string
+  removeAfter?: string | undefined
   env?: Readonly<Record<string, string>>
   onLine?: (line: string) => void
 }
@@ -57,56 +50,73 @@ exit $status
 
 const LAST_WORDS_CHARS = 4_000
 
-/** Starts a child in its own session (no Ctrl-C). It ends seconds after this process, even after kill -9. */
-export function startWatchedChild(options: WatchedCommand): WatchedChild {
-  const { command, args, user, signal, removeAfter, onLine } = options
-  const child: ChildProcess = spawn(
-    '/bin/sh',
-    ['-c', WATCHDOG, 'prepaint-watchdog', signal, removeAfter ?? '', command, ...args],
-    {
-      stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
-      detached: true,
-      cwd: '/',
-      env: { ...CHILD_ENVIRONMENT, ...options.env },
-      ...(user === null ? {} : { uid: user.uid, gid: user.gid }),
-    },
-  )
-  const lifeline = child.stdio[3] as Duplex | null
-  lifeline?.on('error', () => {})
-  const stderr = child.stderr
+/** A child in a session of its own (no Ctrl-C). It ends seconds after this process, even after kill -9. */
+export class WatchedChild {
+  readonly ended: Promise<ChildEnd>
+  readonly #child: ChildProcess
+  readonly #lifeline: Duplex | null
+  #lastWords = ''
+  #unfinishedLine = ''
 
-  let lastWords = ''
-  let line = ''
-  stderr?.setEncoding('utf8')
-  stderr?.on('data', (text: string) => {
-    lastWords = (lastWords + text).slice(-LAST_WORDS_CHARS)
-    const lines = (line + text).split('\n')
-    line = (lines.pop() ?? '').slice(-LAST_WORDS_CHARS)
-    for (const whole of lines) onLine?.(whole)
-  })
+  constructor({
+    command,
+    args,
+    user,
+    signal,
+    removeAfter = '',
+    env = {},
+    onLine = () => {},
+  }: WatchedCommand) {
+    this.#child = spawn(
+      '/bin/sh',
+      ['-c', WATCHDOG, 'prepaint-watchdog', signal, removeAfter, command, ...args],
+      {
+        stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
+        detached: true,
+        cwd: '/',
+        env: { ...CHILD_ENVIRONMENT, ...env },
+        uid: user?.uid,
+        gid: user?.gid,
+      },
+    )
+    this.#lifeline = this.#child.stdio[3] as Duplex | null
+    this.#lifeline?.on('error', () => {})
+    this.#child.stderr?.setEncoding('utf8')
+    this.#child.stderr?.on('data', (text: string) => this.#hear(text, onLine))
+    this.ended = this.#end()
+  }
 
-  const ended = new Promise<ChildEnd>((resolve) => {
-    child.once('error', (error) => resolve({ status: null, lastWords: error.message }))
-    child.once('exit', (status) => {
-      // If only the watchdog was killed, the watcher now stops the child.
-      lifeline?.destroy()
-      // The child still has stderr open: do not wait long for the rest.
-      const end = () => resolve({ status, lastWords })
-      child.once('close', end)
-      setTimeout(end, 300).unref()
+  stop(): void {
+    this.#child.ref()
+    this.#lifeline?.destroy()
+  }
+
+  /** Lets the event loop end while the child runs, until `stop`. */
+  background(): void {
+    this.#child.unref()
+    unref(this.#lifeline)
+    unref(this.#child.stderr)
+  }
+
+  #hear(text: string, onLine: (line: string) => void): void {
+    this.#lastWords = (this.#lastWords + text).slice(-LAST_WORDS_CHARS)
+    const lines = (this.#unfinishedLine + text).split('\n')
+    this.#unfinishedLine = (lines.pop() ?? '').slice(-LAST_WORDS_CHARS)
+    for (const line of lines) onLine(line)
+  }
+
+  #end(): Promise<ChildEnd> {
+    return new Promise((resolve) => {
+      this.#child.once('error', (error) => resolve({ status: null, lastWords: error.message }))
+      this.#child.once('exit', (status) => {
+        // If only the watchdog was killed, the watcher now stops the child.
+        this.#lifeline?.destroy()
+        // The child still has stderr open: do not wait long for the rest.
+        const end = () => resolve({ status, lastWords: this.#lastWords })
+        this.#child.once('close', end)
+        setTimeout(end, 300).unref()
+      })
     })
-  })
-  return {
-    ended,
-    stop() {
-      child.ref()
-      lifeline?.destroy()
-    },
-    background() {
-      child.unref()
-      unref(lifeline)
-      unref(stderr)
-    },
   }
 }
 
@@ -115,7 +125,7 @@ function unref(stream: object | null): void {
   if (stream !== null && 'unref' in stream && typeof stream.unref === 'function') stream.unref()
 }
 
-/** Nothing else: PGDATA and PGOPTIONS change behaviour, locales translate messages, DATABASE_URL is secret. */
+/** Children get no other variables: PGDATA and PGOPTIONS change behaviour, locales translate messages, DATABASE_URL is secret. */
 export const CHILD_ENVIRONMENT: Readonly<Record<string, string>> = {
   PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
   LC_ALL: 'C',
