@@ -11,9 +11,9 @@ import { parseArgs } from 'node:util'
 import type { AccountId, DomainId, PagePath } from '@prepaint/contract/ids.ts'
 import { pageId } from '@prepaint/contract/page/page-id.ts'
 import { DEFAULT_PLANS } from '@prepaint/contract/settings/plans.ts'
-import { createJobWaiter } from '@prepaint/pages/queue/jobs/await.ts'
+import { JobWaiter } from '@prepaint/pages/queue/jobs/await.ts'
 import { enqueue } from '@prepaint/pages/queue/jobs/enqueue.ts'
-import { startWorker, type Worker } from '@prepaint/pages/queue/jobs/worker.ts'
+import { QueueWorker, type Worker } from '@prepaint/pages/queue/jobs/worker.ts'
 import { createListener } from '@prepaint/postgres/listener.ts'
 import { systemClock } from '@prepaint/runtime/clock.ts'
 import { silentLog } from '@prepaint/runtime/log.ts'
@@ -44,7 +44,7 @@ const site = await openSite('shop')
 const queue = await testQueue()
 const log = silentLog()
 const listener = await createListener(queue.connection, log)
-const waiter = createJobWaiter(listener, queue.pool, log)
+const waiter = new JobWaiter(listener, queue.pool, log)
 
 type Node = { worker: Worker; close(): Promise<void> }
 const nodes: Node[] = []
@@ -91,7 +91,7 @@ async function startNode(): Promise<Node> {
   const renderer = await startTestRenderer({ slots })
   renderer.routes.set('/never-ready', scripted('window.prerenderReady = false'))
   renderer.routes.set('/loops', scripted('while (true);'))
-  const worker = await startWorker(
+  const worker = await QueueWorker.start(
     {
       ...{ pool: queue.pool, connection: queue.connection, notifications: listener, ended: waiter.ended },
       ...{ plans: DEFAULT_PLANS, clock: systemClock, log, canRender: () => renderer.healthy },

@@ -10,9 +10,9 @@ import { parseArgs } from 'node:util'
 import type { DomainId, PagePath } from '@prepaint/contract/ids.ts'
 import type { RenderOutcome } from '@prepaint/contract/outcome/outcome.ts'
 import { DEFAULT_PLANS } from '@prepaint/contract/settings/plans.ts'
-import { createJobWaiter } from '@prepaint/pages/queue/jobs/await.ts'
+import { JobWaiter } from '@prepaint/pages/queue/jobs/await.ts'
 import { enqueue } from '@prepaint/pages/queue/jobs/enqueue.ts'
-import { startWorker } from '@prepaint/pages/queue/jobs/worker.ts'
+import { QueueWorker } from '@prepaint/pages/queue/jobs/worker.ts'
 import { openDatabase } from '@prepaint/postgres/database.ts'
 import { createListener } from '@prepaint/postgres/listener.ts'
 import { migrate } from '@prepaint/postgres/migrate.ts'
@@ -71,7 +71,7 @@ console.log(
 console.log('\na live job, ms p50 / p95')
 console.log('warm jobs queued    until its render begins    until its asker hears of its end')
 const listener = await createListener(connection, log)
-const waiter = createJobWaiter(listener, pool, log)
+const waiter = new JobWaiter(listener, pool, log)
 const pickUps = new Map<number, number>()
 for (const size of SIZES) pickUps.set(size, await live(size))
 
@@ -112,7 +112,7 @@ function judge(): void {
 async function live(size: number): Promise<number> {
   await fill(size)
   const begun = new Map<string, number>()
-  const worker = await startWorker(
+  const worker = await QueueWorker.start(
     {
       ...{ pool, connection, log, notifications: listener, plans: DEFAULT_PLANS, clock: systemClock },
       canRender: () => true,

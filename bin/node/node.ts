@@ -4,7 +4,7 @@ import type { InspectionRequest } from '@prepaint/contract/outcome/renderer.ts'
 import type { Engine } from '@prepaint/engine'
 import { type AddressGuard, createAddressGuard, type OpenOriginHeaders } from '@prepaint/outbound'
 import { InspectionWorker } from '@prepaint/pages/inspection/inspection-worker.ts'
-import { createJobWaiter, type JobWaiter } from '@prepaint/pages/queue/jobs/await.ts'
+import { JobWaiter } from '@prepaint/pages/queue/jobs/await.ts'
 import type { Worker } from '@prepaint/pages/queue/jobs/worker.ts'
 import { type Database, openDatabase } from '@prepaint/postgres/database.ts'
 import { DatabaseTimeouts } from '@prepaint/postgres/database-timeouts.ts'
@@ -93,7 +93,7 @@ export async function startNode(start: Start): Promise<Node> {
     engine?.useClock(base.clock)
     // Integrations request pages through the API, so it needs the waiter as well.
     const isServing = config.roles.has('edge') || config.roles.has('api')
-    const waiter = isServing ? createJobWaiter(base.listener, base.database.pool, log) : null
+    const waiter = isServing ? new JobWaiter(base.listener, base.database.pool, log) : null
     const rendering = engine && (await openRendering(base, await engine.started, waiter))
     const joined = await wireRegistration(config, base.database.pool, log, base.id, () => ({
       isDraining: draining,

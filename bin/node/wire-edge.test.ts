@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { it } from 'node:test'
 import { createAddressGuard } from '@prepaint/outbound'
-import { createJobWaiter } from '@prepaint/pages/queue/jobs/await.ts'
+import { JobWaiter } from '@prepaint/pages/queue/jobs/await.ts'
 import { DatabaseTimeouts } from '@prepaint/postgres/database-timeouts.ts'
 import { createListener } from '@prepaint/postgres/listener.ts'
 import { systemClock } from '@prepaint/runtime/clock.ts'
@@ -42,7 +42,7 @@ async function verdict(env: Record<string, string>): Promise<string | undefined>
     clock: systemClock,
     log,
     metrics: new EdgeMetrics(new Registry()),
-    waiter: createJobWaiter(listener, pool, log),
+    waiter: new JobWaiter(listener, pool, log),
     enqueueLive: null,
   })
   const found = await request(await listening(edge.server), '/', { agent: GPTBOT })

@@ -4,9 +4,9 @@ import { type Engine, startEngine } from '@prepaint/engine'
 import { createAddressGuard, type GetOptions, type OpenOriginHeaders } from '@prepaint/outbound'
 import { createClient } from '@prepaint/outbound/client'
 import type { Ended } from '@prepaint/pages/queue/jobs/await.ts'
-import { startWorker, type Worker } from '@prepaint/pages/queue/jobs/worker.ts'
-import { createProber } from '@prepaint/pages/queue/judging/prober.ts'
-import { createDeployWatch } from '@prepaint/pages/queue/upkeep/deploy.ts'
+import { QueueWorker, type Worker } from '@prepaint/pages/queue/jobs/worker.ts'
+import { Prober } from '@prepaint/pages/queue/judging/prober.ts'
+import { DeployWatch } from '@prepaint/pages/queue/upkeep/deploy.ts'
 import { DeviceChecks } from '@prepaint/pages/queue/upkeep/device-checks.ts'
 import { RefreshAhead } from '@prepaint/pages/queue/upkeep/refresh-ahead.ts'
 import { WarmReading } from '@prepaint/pages/queue/warm/warm-read.ts'
@@ -61,21 +61,21 @@ export async function wireWorker(deps: {
   const { node, ended } = deps
   const { pool, connection } = database
   metrics.watches(engine)
-  const prober = createProber(pool, randomBytes)
-  const deploys = createDeployWatch({ pool, clock, log })
-  const worker = await startWorker(
+  const prober = new Prober(pool, randomBytes)
+  const deploys = new DeployWatch(pool, clock, log)
+  const worker = await QueueWorker.start(
     {
       pool,
       connection,
       notifications: listener,
-      ...(ended && { ended }),
+      ended,
       canRender: () => engine.healthy,
       render: metrics.measured((request: RenderRequest) => engine.render(request), clock),
       draw: (request) => engine.inspect(request),
       openHeaders,
-      prober: {
+      sites: {
         async after(job, found, end, nowMs) {
-          await deploys.after(job, found, end)
+          await deploys.after(job.page, found, end)
           return prober.after(job, found, end, nowMs)
         },
       },

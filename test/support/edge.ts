@@ -12,7 +12,7 @@ import type { EdgeTls } from '@prepaint/edge/server/servers.ts'
 import { createAddressGuard } from '@prepaint/outbound'
 import { createClient } from '@prepaint/outbound/client'
 import { Converter } from '@prepaint/pages/forms/converter.ts'
-import { createJobWaiter, type Ended } from '@prepaint/pages/queue/jobs/await.ts'
+import { type Ended, JobWaiter } from '@prepaint/pages/queue/jobs/await.ts'
 import { createEnqueueLive } from '@prepaint/pages/queue/jobs/enqueue.ts'
 import { RobotsFiles } from '@prepaint/pages/site-files/robots-files.ts'
 import { createAskedPaths } from '@prepaint/pages/store/known-paths.ts'
@@ -25,7 +25,7 @@ import { createSelfSigned } from '@prepaint/runtime/self-signed.ts'
 import ipaddr from 'ipaddr.js'
 import { NodeBackend, type NodeBackendParts } from '../../bin/node/edge-backend.ts'
 import { type ClaimedJob, createClaim } from '../../packages/pages/src/queue/jobs/claim.ts'
-import { createComplete } from '../../packages/pages/src/queue/jobs/complete.ts'
+import { JobCompleter } from '../../packages/pages/src/queue/jobs/complete.ts'
 import { insertDomain, testDatabase } from './database.ts'
 import { listening, serve } from './loopback.ts'
 import { readOutcome, type UnreadOutcome } from './outcome.ts'
@@ -115,7 +115,7 @@ export async function startTestEdge(
   const enqueueLive = createEnqueueLive({ db: pool, pool, plans: DEFAULT_PLANS, clock, liveWaitMs: 10_000 })
 
   async function work(ended: Ended): Promise<void> {
-    const complete = createComplete({ pool, plans: DEFAULT_PLANS, clock, ended })
+    const completer = new JobCompleter(pool, DEFAULT_PLANS, clock, ended)
     const job = await claimOne()
     if (job === null) return
     const url = `${job.customDomain}${job.page.path}`
@@ -123,12 +123,12 @@ export async function startTestEdge(
     const html = `<h1>${url}</h1><p>render ${rendered.length}</p>`
     const page: UnreadOutcome = { kind: 'rendered', status: 200, headers: [], html }
     const outcome = scripted.shift() ?? (await options.render?.(job)) ?? page
-    if (outcome !== 'hang') await complete(job, readOutcome(outcome, `https://${url}`))
+    if (outcome !== 'hang') await completer.complete(job, readOutcome(outcome, `https://${url}`))
   }
 
   async function node() {
     const listener = await createListener(connection, log)
-    const waiter = createJobWaiter(listener, pool, log)
+    const waiter = new JobWaiter(listener, pool, log)
     const asked = createAskedPaths({ db: pool, nowMs: clock.nowMs, log, flushEveryMs: 60_000 })
     const get = { origins, userAgent: 'Prepaint' }
     const db = options.queries === undefined ? pool : seenQueries(pool, options.queries)

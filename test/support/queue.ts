@@ -4,9 +4,10 @@ import type { AccountId, DomainId, PagePath } from '@prepaint/contract/ids.ts'
 import type { Priority } from '@prepaint/contract/outcome/job.ts'
 import type { RenderOutcome } from '@prepaint/contract/outcome/outcome.ts'
 import { pageId } from '@prepaint/contract/page/page-id.ts'
-import { DEFAULT_PLANS } from '@prepaint/contract/settings/plans.ts'
+import { DEFAULT_PLANS, type PlanCatalogue } from '@prepaint/contract/settings/plans.ts'
+import type { Ended } from '@prepaint/pages/queue/jobs/await.ts'
 import { enqueue } from '@prepaint/pages/queue/jobs/enqueue.ts'
-import type { Prober } from '@prepaint/pages/queue/judging/prober.ts'
+import type { SiteWatch } from '@prepaint/pages/queue/judging/prober.ts'
 import { lastRenders } from '@prepaint/pages/queue/judging/render-records.ts'
 import { deletePages, type PurgeWhat } from '@prepaint/pages/store/purge.ts'
 import { readStored } from '@prepaint/pages/store/stored-page.ts'
@@ -16,8 +17,8 @@ import { type Clock, systemClock } from '@prepaint/runtime/clock.ts'
 import { silentLog } from '@prepaint/runtime/log.ts'
 import { AfterRender } from '../../packages/pages/src/queue/jobs/after-render.ts'
 import { type ClaimedJob, createClaim } from '../../packages/pages/src/queue/jobs/claim.ts'
-import { createComplete } from '../../packages/pages/src/queue/jobs/complete.ts'
-import { type RunJobOptions, runJob } from '../../packages/pages/src/queue/jobs/run-job.ts'
+import { JobCompleter } from '../../packages/pages/src/queue/jobs/complete.ts'
+import { type RunJobParts, runJob } from '../../packages/pages/src/queue/jobs/run-job.ts'
 import { insertDomain, testDatabase } from './database.ts'
 import { readOutcome, type UnreadFound } from './outcome.ts'
 
@@ -73,9 +74,10 @@ export async function testQueue() {
     )
   }
   /** Ends jobs as a worker does, with other plans or another clock. */
-  const completer = (options: Partial<Parameters<typeof createComplete>[0]> = {}) => {
-    const complete = createComplete({ pool, plans: DEFAULT_PLANS, clock: systemClock, ...options })
-    return (job: ClaimedJob, found: UnreadFound) => complete(job, readOutcome(found))
+  const completer = (options: { plans?: PlanCatalogue; clock?: Clock; ended?: Ended } = {}) => {
+    const { plans = DEFAULT_PLANS, clock = systemClock, ended } = options
+    const jobs = new JobCompleter(pool, plans, clock, ended)
+    return (job: ClaimedJob, found: UnreadFound) => jobs.complete(job, readOutcome(found))
   }
   return {
     ...database,
@@ -144,23 +146,25 @@ export async function testQueue() {
 /** Runs the job that is first, with all that follows, as a worker does. */
 export async function runNext(
   { claim, pool }: TestQueue,
-  render: RunJobOptions['render'],
-  { clock = systemClock, prober }: { clock?: Clock; prober?: Prober } = {},
+  render: RunJobParts['render'],
+  { clock = systemClock, prober }: { clock?: Clock; prober?: SiteWatch } = {},
 ): Promise<ClaimedJob | null> {
   const [job] = await claim({ slots: 1 })
   if (job === undefined) return null
-  const complete = createComplete({ pool, plans: DEFAULT_PLANS, clock })
+  const completer = new JobCompleter(pool, DEFAULT_PLANS, clock)
   const all = {
     render,
-    complete,
+    completer,
     pool,
-    prober,
     plans: DEFAULT_PLANS,
     clock,
     log: silentLog(),
     leaseMs: 1_000,
   }
-  await new AfterRender(all).follow(job, await runJob(all, job, new AbortController()))
+  await new AfterRender(pool, clock, silentLog(), prober).follow(
+    job,
+    await runJob(all, job, new AbortController()),
+  )
   return job
 }
 

@@ -34,13 +34,13 @@ export async function createListener(
 }
 
 /** What is heard of other nodes. A test may hear nothing. */
-export interface Notifications {
+export interface NotificationSource {
   on(channel: string, handle: (payload: string) => void): void
   onLost(handle: () => void): void
 }
 
 /** Reconnects with back-off. PostgreSQL keeps no notifications for a disconnected listener: handle `onLost`. */
-export class Listener implements Notifications {
+export class Listener implements NotificationSource {
   readonly #connection: pg.ClientConfig
   readonly #log: Log
   readonly #times: ListenerTimes

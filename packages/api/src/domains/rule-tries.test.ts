@@ -12,7 +12,7 @@ import { readOutcome } from '../../../../test/support/outcome.ts'
 import { renderRecord } from '../../../../test/support/render-record.ts'
 import { AfterRender } from '../../../pages/src/queue/jobs/after-render.ts'
 import { createClaim } from '../../../pages/src/queue/jobs/claim.ts'
-import { createComplete } from '../../../pages/src/queue/jobs/complete.ts'
+import { JobCompleter } from '../../../pages/src/queue/jobs/complete.ts'
 import { runJob } from '../../../pages/src/queue/jobs/run-job.ts'
 import type { Draw } from '../../../pages/src/queue/tries/try-rules.ts'
 
@@ -34,7 +34,7 @@ async function work(answer = usualPage): Promise<RenderRequest[]> {
   const { clock } = api.deps
   const caps = { accountCap: 100, domainCap: 100, domainBackgroundCap: 100 }
   const claim = createClaim(pool, 'node', { ...caps, leaseMs: 60_000, liveWaitMs: 10_000 })
-  const complete = createComplete({ pool, plans: DEFAULT_PLANS, clock })
+  const completer = new JobCompleter(pool, DEFAULT_PLANS, clock)
   const sent: RenderRequest[] = []
   const render = async (request: RenderRequest) => {
     sent.push(request)
@@ -45,8 +45,8 @@ async function work(answer = usualPage): Promise<RenderRequest[]> {
     if (path === '/hidden') throw new Error('it took too long')
     return { picture: Buffer.from(`${visitor?.locale}: ${given.html}`) }
   }
-  const run = { pool, render, draw, complete, plans: DEFAULT_PLANS, clock, log: silentLog(), leaseMs: 0 }
-  const follow = new AfterRender({ pool, clock, log: silentLog() })
+  const run = { pool, render, draw, completer, plans: DEFAULT_PLANS, clock, log: silentLog(), leaseMs: 0 }
+  const follow = new AfterRender(pool, clock, silentLog())
   for (const job of await claim({ slots: 100, backgroundSlots: 100, occupied: [] }, clock.nowMs())) {
     assert.equal(job.priority, 'refresh')
     await follow.follow(job, await runJob(run, job, new AbortController()))

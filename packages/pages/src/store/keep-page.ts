@@ -108,7 +108,7 @@ export type NewPage = {
 type Fence = { id: JobId; node: string; attempts: number }
 
 /** `taken-away`: also after a purge. `judge-again`: there is a newer probe. */
-type KeepResult = 'taken-away' | 'judge-again' | 'over-quota' | 'unchanged' | 'stored'
+export type KeepResult = 'taken-away' | 'judge-again' | 'over-quota' | 'unchanged' | 'stored'
 
 // Stores pages of one domain in one statement, because crawlers wait for them (docs/decisions). All of it succeeds for
 // a page, or its row says why not. The jobs' rows are locked first. A later purge waits and deletes the stored pages;

@@ -18,9 +18,9 @@ import {
   pageMatch,
 } from './list-pages.ts'
 import {
-  createDigester,
   DIGEST_LIMIT_CHARS,
   DIGESTS_A_PAGE,
+  Digester,
   keepDigests,
   listDigests,
   removeOldDigests,
@@ -241,7 +241,7 @@ describe('the history of a page', () => {
   })
 
   it('beside the renders, it keeps one after the other; so many wait, and larger ones have no history', async () => {
-    const digester = createDigester({ pool, log: silentLog() })
+    const digester = new Digester(pool, silentLog())
     const count = WAITING_LIMIT + 1
     for (let n = 0; n < count; n++) await store(`/${n}`, page(`${n}`))
     for (let n = 0; n < count; n++) digester.note(stored(`/${n}`, page(`${n}`)))

@@ -14,7 +14,7 @@ export const DIGESTS_A_PAGE = 5
 const KEPT_DAYS = 30
 /** Larger documents have no history: reading them takes as long as a render. */
 export const DIGEST_LIMIT_CHARS = 2_000_000
-/** Further pages get no digest. */
+/** The most pages that wait. Further pages get no digest. */
 export const WAITING_LIMIT = 50
 const FACTS_LIMIT_BYTES = 1_000_000
 
@@ -30,25 +30,37 @@ export type Stored = { page: PageId; customDomain: DomainName; html: string }
 
 const MOST_AT_ONCE = 16
 
-export function createDigester({ pool, log }: { pool: pg.Pool; log: Log }) {
-  const keep = joined((all: readonly Stored[]) => keepDigests(pool, all), { most: MOST_AT_ONCE, underWay: 1 })
-  const waiting = new Set<Promise<unknown>>()
+/** Keeps digests of pages beside the renders, one batch after the other. */
+export class Digester {
+  readonly #log: Log
+  readonly #keep
+  readonly #waiting = new Set<Promise<unknown>>()
 
-  function note(stored: Stored): void {
-    if (waiting.size >= WAITING_LIMIT || stored.html.length > DIGEST_LIMIT_CHARS) return
-    const kept = keep(stored)
+  constructor(pool: pg.Pool, log: Log) {
+    this.#log = log
+    this.#keep = joined((all: readonly Stored[]) => keepDigests(pool, all), {
+      most: MOST_AT_ONCE,
+      underWay: 1,
+    })
+  }
+
+  note(stored: Stored): void {
+    if (this.#waiting.size >= WAITING_LIMIT || stored.html.length > DIGEST_LIMIT_CHARS) return
+    const kept = this.#keep(stored)
       .catch((error: Error) =>
-        log.warn({ err: error, domain: stored.customDomain }, 'what a page says could not be kept'),
+        this.#log.warn({ err: error, domain: stored.customDomain }, 'what a page says could not be kept'),
       )
-      .finally(() => waiting.delete(kept))
-    waiting.add(kept)
+      .finally(() => this.#waiting.delete(kept))
+    this.#waiting.add(kept)
   }
 
   /** Resolves when everything noted so far is stored or dropped. */
-  return { note, close: () => Promise.all(waiting) }
+  async close(): Promise<void> {
+    await Promise.all(this.#waiting)
+  }
 }
 
-/** Whether each page's was kept: not if it was replaced, or equals the last digest. */
+/** Returns whether the digest of each page was kept. It is not if the page was replaced, or equals the last digest. */
 export async function keepDigests(db: Queryable, all: readonly Stored[]): Promise<boolean[]> {
   const asked = all.map((stored) => ({ ...stored, etag: etagOf(stored.html) }))
   const { rows } = await db.query<{ at: number }>({
@@ -101,6 +113,7 @@ function valuesOf(all: readonly { page: PageId; etag: string }[]): unknown[] {
   ]
 }
 
+/** Lists the digests of a page, newest first. */
 export async function listDigests(db: Queryable, page: PageId): Promise<Digest[]> {
   const { rows } = await db.query<{
     etag: string

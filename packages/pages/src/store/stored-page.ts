@@ -145,7 +145,7 @@ function redirectOf(row: Row, variant: PageVariant, status: number): StoredRedir
 }
 
 function pageOf(row: PageRow, variant: PageVariant, status: number): StoredPage {
-  return {
+  const page: StoredPage = {
     kind: 'page',
     variant,
     status,
@@ -157,8 +157,12 @@ function pageOf(row: PageRow, variant: PageVariant, status: number): StoredPage 
     staleSinceMs: row.stale_since?.getTime() ?? null,
     ownMarkdown: row.own_markdown,
     changedAtMs: (row.changed_at ?? row.rendered_at).getTime(),
-    ...(row.rule_effect !== '' && { ruleEffect: row.rule_effect, ruleChanges: row.rule_changes }),
   }
+  if (row.rule_effect !== '') {
+    page.ruleEffect = row.rule_effect
+    page.ruleChanges = row.rule_changes
+  }
+  return page
 }
 
 function headerPairs(stored: unknown): [string, string][] {

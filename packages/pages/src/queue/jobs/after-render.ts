@@ -4,38 +4,34 @@ import type { Clock } from '@prepaint/runtime/clock.ts'
 import type { Log } from '@prepaint/runtime/log.ts'
 import type pg from 'pg'
 import { factsForSitemap, type NotedPage, notePageGone, notePages } from '../../site-files/page-facts.ts'
-import { createDigester } from '../../store/page-digests.ts'
-import { detailOf } from '../judging/effect.ts'
-import type { Prober } from '../judging/prober.ts'
-import { createRecordKeeper } from '../judging/render-records.ts'
+import { Digester } from '../../store/page-digests.ts'
+import { detailOf, type Found } from '../judging/effect.ts'
+import type { SiteWatch } from '../judging/prober.ts'
+import { RecordKeeper } from '../judging/render-records.ts'
 import type { ClaimedJob } from './claim.ts'
+import type { Completion } from './complete.ts'
 import type { JobRun } from './run-job.ts'
-
-type AfterRenderOptions = {
-  pool: pg.Pool
-  /** Absent: sites are not probed for soft 404s. */
-  prober?: Prober | undefined
-  clock: Clock
-  log: Log
-}
 
 /** The work after a job ends and its crawlers are answered: log line, due probe, render record, page digest. */
 export class AfterRender {
-  readonly #options: AfterRenderOptions
-  readonly #digester
-  readonly #keepRecord
+  readonly #pool: pg.Pool
+  readonly #clock: Clock
+  readonly #log: Log
+  readonly #sites: SiteWatch | undefined
+  readonly #digester: Digester
+  readonly #records: RecordKeeper
   readonly #notePage
   readonly #pending = new Set<Promise<void>>()
 
-  constructor(options: AfterRenderOptions) {
-    this.#options = options
-    this.#digester = createDigester(options)
-    this.#keepRecord = createRecordKeeper(options.pool)
-    const note = async (pages: readonly NotedPage[]) => {
-      await notePages(options.pool, pages)
-      return undefined
-    }
-    this.#notePage = joined<NotedPage, void>(note, { most: 50, underWay: 1 })
+  /** Without `sites`, nothing is learnt about sites: they are not probed for soft 404s. */
+  constructor(pool: pg.Pool, clock: Clock, log: Log, sites?: SiteWatch) {
+    this.#pool = pool
+    this.#clock = clock
+    this.#log = log
+    this.#sites = sites
+    this.#digester = new Digester(pool, log)
+    this.#records = new RecordKeeper(pool)
+    this.#notePage = joined<NotedPage, void>((pages) => this.#notePages(pages), { most: 50, underWay: 1 })
   }
 
   follow(job: ClaimedJob, run: JobRun): Promise<void> {
@@ -52,32 +48,30 @@ export class AfterRender {
     await this.#digester.close()
   }
 
-  /** For the generated sitemap and IndexNow. Never rejects. */
-  async #noteFacts(
-    job: ClaimedJob,
-    found: JobRun['found'],
-    outcome: string,
-    isStored: boolean,
-  ): Promise<void> {
-    const { pool, clock, log } = this.#options
+  async #notePages(pages: readonly NotedPage[]): Promise<undefined> {
+    await notePages(this.#pool, pages)
+  }
+
+  /** Notes what the generated sitemap and IndexNow need to know. Never rejects. */
+  async #noteFacts(job: ClaimedJob, found: Found, outcome: string, isStored: boolean): Promise<void> {
     const { page, customDomain, query } = job
     try {
       if (isStored && found.kind === 'rendered' && !job.isProbe && page.variant === 'desktop') {
         const { reading, headers } = found.changed ?? found
         const address = { name: customDomain, path: page.path, query }
         const facts = factsForSitemap(reading, headers, address)
-        await this.#notePage({ page, facts, nowMs: clock.nowMs() })
-      } else if (outcome === 'redirect' && page.variant === 'desktop')
-        await notePageGone(pool, page, clock.nowMs())
+        await this.#notePage({ page, facts, nowMs: this.#clock.nowMs() })
+      } else if (outcome === 'redirect' && page.variant === 'desktop') {
+        await notePageGone(this.#pool, page, this.#clock.nowMs())
+      }
     } catch (error) {
-      log.warn({ err: error, job: job.id }, 'the facts of a page could not be kept')
+      this.#log.warn({ err: error, job: job.id }, 'the facts of a page could not be kept')
     }
   }
 
   async #follow(job: ClaimedJob, { startedMs, found, completion, record }: JobRun): Promise<void> {
-    const { prober, clock, log } = this.#options
     const { id, customDomain, page, priority, attempts, requestId } = job
-    const storedMs = clock.nowMs() - startedMs
+    const storedMs = this.#clock.nowMs() - startedMs
     const outcome = 'outcome' in completion ? completion.outcome : found.kind
     const isStored = completion.state === 'done' && STORED.includes(completion.outcome)
     if (isStored && found.kind === 'rendered')
@@ -93,23 +87,33 @@ export class AfterRender {
       priority,
       attempts,
       outcome,
+      // The log leaves out what is undefined.
+      requestId: requestId ?? undefined,
+      state: completion.state,
+      ms: storedMs,
     }
-    log.info(
-      { ...line, ...(requestId !== null && { requestId }), state: completion.state, ms: storedMs },
-      'job',
-    )
+    this.#log.info(line, 'job')
 
     if (job.tried !== null) return
-    const learnt = await prober?.after(job, found, completion, clock.nowMs()).catch((error: Error) => {
-      log.warn({ err: error, job: id }, 'a site could not be probed')
-      return null
-    })
+    const learnt = await this.#learn(job, found, completion)
     if (record === null) return
     const own = 'detail' in completion ? completion.detail : undefined
     const detail = (learnt ?? own ?? detailOf(found)) || null
     const explained = { outcome, detail, claimedMs: startedMs, storedMs, record }
-    await this.#keepRecord(job, explained).catch((error: Error) =>
-      log.warn({ err: error, job: id }, 'the record of a render could not be stored'),
-    )
+    await this.#records
+      .keep(job, explained)
+      .catch((error: Error) =>
+        this.#log.warn({ err: error, job: id }, 'the record of a render could not be stored'),
+      )
+  }
+
+  /** Returns what the owner is told, if there is something. Never rejects. */
+  async #learn(job: ClaimedJob, found: Found, completion: Completion): Promise<string | null> {
+    try {
+      return (await this.#sites?.after(job, found, completion, this.#clock.nowMs())) ?? null
+    } catch (error) {
+      this.#log.warn({ err: error, job: job.id }, 'a site could not be probed')
+      return null
+    }
   }
 }

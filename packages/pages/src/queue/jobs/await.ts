@@ -1,7 +1,7 @@
 import type { JobId } from '@prepaint/contract/ids.ts'
 import { JOB_DONE_CHANNEL, type JobEnd } from '@prepaint/contract/outcome/job.ts'
 import type { StoredPage } from '@prepaint/contract/page/stored.ts'
-import type { Listener } from '@prepaint/postgres/listener.ts'
+import type { NotificationSource } from '@prepaint/postgres/listener.ts'
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
 import type { Log } from '@prepaint/runtime/log.ts'
 import type pg from 'pg'
@@ -12,121 +12,119 @@ export type WaitedFor = JobEnd & { page?: StoredPage | null }
 /** Called after the commit; `page`: what was stored, if it differs from before. */
 export type Ended = (job: JobId, end: JobEnd, page: StoredPage | null) => void
 
-export type JobWaiter = {
-  /** Resolves with `late` if `signal` is aborted first. A deleted job counts as cancelled. */
-  wait(jobId: JobId, signal: AbortSignal): Promise<WaitedFor | 'late'>
-  /** Call from the worker of this node: saves a round trip and a read of the page. */
-  ended: Ended
-  readonly waiting: number
-  close(): void
-}
-
-/** In case a notification was lost. */
+/** NotificationSource can be lost, so rows are read this often too while something waits. */
 const POLL_MS = 500
 
+type Tell = (end: WaitedFor | 'late') => void
+
 /**
- * Notifications only say which row to read. Rows are also read when a wait begins, after a lost connection, and every
- * `pollMs`.
- * Ends at this node are reported directly, for speed.
+ * Waits for the ends of jobs. NotificationSource only say which row to read. Rows are also read when a wait begins, after a lost
+ * connection, and every `pollMs`. Ends at this node are reported directly, for speed.
  */
-export function createJobWaiter(
-  notifications: Pick<Listener, 'on' | 'onLost'>,
-  pool: pg.Pool,
-  log: Log,
-  pollMs: number = POLL_MS,
-): JobWaiter {
-  const waiters = new Map<JobId, Set<(end: WaitedFor | 'late') => void>>()
-  const leaveStatement = readStatement('leave')
-  const toRead = new Set<JobId>()
-  let left: JobId[] = []
-  let reading = false
-  let poll: NodeJS.Timeout | undefined
+export class JobWaiter {
+  readonly #pool: pg.Pool
+  readonly #log: Log
+  readonly #pollMs: number
+  readonly #leave = readStatement('leave')
+  readonly #waiters = new Map<JobId, Set<Tell>>()
+  readonly #toRead = new Set<JobId>()
+  #left: JobId[] = []
+  #isReading = false
+  #poll: NodeJS.Timeout | undefined
 
-  notifications.on(JOB_DONE_CHANNEL, (id) => {
-    if (waiters.has(id as JobId)) look([id as JobId])
-  })
-  notifications.onLost(() => look(waiters.keys()))
+  constructor(notifications: NotificationSource, pool: pg.Pool, log: Log, pollMs: number = POLL_MS) {
+    this.#pool = pool
+    this.#log = log
+    this.#pollMs = pollMs
+    notifications.on(JOB_DONE_CHANNEL, (id) => {
+      if (this.#waiters.has(id as JobId)) this.#look([id as JobId])
+    })
+    notifications.onLost(() => this.#look(this.#waiters.keys()))
+  }
 
-  function look(ids: Iterable<JobId>): void {
-    for (const id of ids) toRead.add(id)
-    if (!reading && toRead.size > 0) {
-      reading = true
-      setImmediate(() => void read())
+  get waiting(): number {
+    return this.#waiters.size
+  }
+
+  /** Resolves with `late` if `signal` is aborted first. A deleted job counts as cancelled. */
+  async wait(jobId: JobId, signal: AbortSignal): Promise<WaitedFor | 'late'> {
+    if (signal.aborted) {
+      this.#reportLeft(jobId)
+      return 'late'
+    }
+    const { promise, resolve } = Promise.withResolvers<WaitedFor | 'late'>()
+    const group = this.#waiters.get(jobId) ?? new Set()
+    this.#waiters.set(jobId, group.add(resolve))
+    const late = () => {
+      this.#reportLeft(jobId)
+      resolve('late')
+    }
+    signal.addEventListener('abort', late)
+    this.#poll ??= setInterval(() => this.#look(this.#waiters.keys()), this.#pollMs)
+    this.#look([jobId])
+    try {
+      return await promise
+    } finally {
+      signal.removeEventListener('abort', late)
+      this.#forget(jobId, resolve)
     }
   }
 
-  async function read(): Promise<void> {
+  /** Call from the worker of this node: saves a round trip and a read of the page. */
+  readonly ended: Ended = (job, end, page) => this.#settle(job, { ...end, page })
+
+  close(): void {
+    for (const id of this.#waiters.keys()) this.#settle(id, 'late')
+  }
+
+  #look(ids: Iterable<JobId>): void {
+    for (const id of ids) this.#toRead.add(id)
+    if (this.#isReading || this.#toRead.size === 0) return
+    this.#isReading = true
+    setImmediate(() => this.#read())
+  }
+
+  async #read(): Promise<void> {
     try {
-      while (toRead.size > 0) {
-        const ids = [...toRead]
-        toRead.clear()
-        for (const [id, end] of await readEnds(pool, ids)) settle(id, end)
+      while (this.#toRead.size > 0) {
+        const ids = [...this.#toRead]
+        this.#toRead.clear()
+        for (const [id, end] of await readEnds(this.#pool, ids)) this.#settle(id, end)
       }
     } catch (error) {
       // The poll retries.
-      log.debug({ err: error }, 'ends of jobs could not be read')
+      this.#log.debug({ err: error }, 'ends of jobs could not be read')
     } finally {
-      reading = false
+      this.#isReading = false
     }
   }
 
-  function leave(id: JobId): void {
-    if (left.push(id) === 1) setImmediate(() => void reportLeft())
+  /** Crawlers that leave in one turn of the event loop share a statement. */
+  #reportLeft(id: JobId): void {
+    this.#left.push(id)
+    if (this.#left.length === 1) setImmediate(() => this.#writeLeft())
   }
 
-  async function reportLeft(): Promise<void> {
-    const ids = left
-    left = []
-    await pool.query({ ...leaveStatement, values: [ids] }).catch((error: Error) => {
+  async #writeLeft(): Promise<void> {
+    const ids = this.#left
+    this.#left = []
+    await this.#pool.query({ ...this.#leave, values: [ids] }).catch((error: Error) => {
       // The job counts them until its `wait_until`.
-      log.debug({ err: error }, 'crawlers that left could not be reported')
+      this.#log.debug({ err: error }, 'crawlers that left could not be reported')
     })
   }
 
-  function settle(id: JobId, end: WaitedFor | 'late'): void {
-    for (const tell of waiters.get(id) ?? []) tell(end)
+  #settle(id: JobId, end: WaitedFor | 'late'): void {
+    for (const tell of this.#waiters.get(id) ?? []) tell(end)
   }
 
-  function forget(id: JobId, tell: (end: WaitedFor | 'late') => void): void {
-    const group = waiters.get(id)
+  #forget(id: JobId, tell: Tell): void {
+    const group = this.#waiters.get(id)
     group?.delete(tell)
-    if (group?.size === 0) waiters.delete(id)
-    if (waiters.size > 0) return
-    clearInterval(poll)
-    poll = undefined
-  }
-
-  return {
-    async wait(id, signal) {
-      if (signal.aborted) {
-        leave(id)
-        return 'late'
-      }
-      const { promise, resolve } = Promise.withResolvers<WaitedFor | 'late'>()
-      const group = waiters.get(id)
-      if (group === undefined) waiters.set(id, new Set([resolve]))
-      else group.add(resolve)
-      const late = () => {
-        leave(id)
-        resolve('late')
-      }
-      signal.addEventListener('abort', late)
-      poll ??= setInterval(() => look(waiters.keys()), pollMs)
-      look([id])
-      try {
-        return await promise
-      } finally {
-        signal.removeEventListener('abort', late)
-        forget(id, resolve)
-      }
-    },
-    ended: (id, end, page) => settle(id, { ...end, page }),
-    get waiting() {
-      return waiters.size
-    },
-    close() {
-      for (const id of waiters.keys()) settle(id, 'late')
-    },
+    if (group?.size === 0) this.#waiters.delete(id)
+    if (this.#waiters.size > 0) return
+    clearInterval(this.#poll)
+    this.#poll = undefined
   }
 }
 

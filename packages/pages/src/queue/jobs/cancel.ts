@@ -2,7 +2,10 @@ import type { DomainId, JobId } from '@prepaint/contract/ids.ts'
 import { PAGE_VARIANTS, type PageVariant } from '@prepaint/contract/page/page-id.ts'
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
 
-/** Operator only: not limited to an account. A running render continues briefly, but its result is rejected. */
+/**
+ * Only for the operator, because it is not limited to an account. A running render continues briefly, but its result is rejected.
+ * Returns false if there is no such open job.
+ */
 export async function cancelJob(db: Queryable, id: JobId): Promise<boolean> {
   const { rows } = await db.query(
     `with cancelled as (
@@ -40,7 +43,7 @@ export async function cancelJobs(
   return rows[0]?.cancelled ?? 0
 }
 
-/** As `cancelJobs`. Open jobs of both variants render the desktop page only. */
+/** Cancels jobs of phones, as `cancelJobs` does. Open jobs of both variants then render the desktop page only. */
 export async function cancelMobileJobs(client: Queryable, domain: DomainId): Promise<void> {
   await client.query('select pg_advisory_xact_lock(7227, $1)', [domain])
   const open = `domain_id = $1 and state in ('queued', 'running')`

@@ -15,7 +15,7 @@ import {
   RENDERED,
   testQueue,
 } from '../../../../../test/support/queue.ts'
-import { createJobWaiter } from './await.ts'
+import { JobWaiter } from './await.ts'
 import { BROUGHT, captureByMs, createClaimLive } from './claim.ts'
 import { enqueue, enqueueLive } from './enqueue.ts'
 
@@ -73,7 +73,7 @@ describe('the order of claims', () => {
     const left = await enqueueLive(queue.pool, pageId(domain, '/left' as PagePath), 'one', 60_000)
     const late = await enqueueLive(queue.pool, pageId(domain, '/late' as PagePath), 'two', 0)
     await enqueueLive(queue.pool, pageId(domain, '/waits' as PagePath), 'three', 60_000)
-    const waiter = createJobWaiter({ on() {}, onLost() {} }, queue.pool, silentLog())
+    const waiter = new JobWaiter({ on() {}, onLost() {} }, queue.pool, silentLog())
     assert.equal(await waiter.wait(left, AbortSignal.abort()), 'late')
     const waiters = () => queue.column('select waiters from job where id = $1', left)
     await until('it is noted', async () => (await waiters())[0] === 0)
@@ -202,7 +202,7 @@ describe('a miss at a node that renders: queued and claimed in one step', () => 
       ...{ accountCap: 100, domainCap: cap, domainBackgroundCap: cap },
       ...{ leaseMs: 60_000, liveWaitMs: 10_000 },
     }
-    const ask = createClaimLive({ pool: queue.pool, plans: DEFAULT_PLANS }, 'node', rules)
+    const ask = createClaimLive(queue.pool, DEFAULT_PLANS, 'node', rules)
     const want = { slots, backgroundSlots: slots - 1, occupied: [] }
     return ask({ page: pageId(domain, path), requestId: 'request' }, want, systemClock.nowMs())
   }

@@ -19,7 +19,7 @@ export type ClaimedJob = {
   attempts: number
   faults: number
   priority: Priority
-  /** Capture by then, for the crawler that waits; milliseconds since the Unix epoch. null: no hurry. */
+  /** When to capture for the crawler that waits, in milliseconds since the Unix epoch. Null if there is no hurry. */
   captureByMs: number | null
   page: PageId
   /** How the last crawler spelt the path. */
@@ -29,24 +29,24 @@ export type ClaimedJob = {
   originUrl: string
   isActive: boolean
   query: QueryRule
-  /** The domain's, for desktops. */
+  /** The domain's settings for desktops. */
   visitor: DomainSettings['render']
-  /** That of the path. null: none, or no page is stored. */
+  /** The rule of the path. Null if there is none, or if no page is stored. */
   rule: ChosenRule | null
   /** Renders this path under two rules, for an owner who tries them. Nothing is stored. */
   tried: TriedRules | null
   /** The path is compared on desktops and phones: packages/pages/src/queue/judging/compare-devices.ts. */
   isCompared: boolean
-  /** That of the path for desktops. */
+  /** The rule of the path for desktops. */
   desktopRule: ChosenRule | null
-  /** For the origin; null: none. */
+  /** Headers that the origin gets, or null if there are none. */
   sealedHeaders: Buffer | null
   /** Finds out how the site responds where it has no page. Nothing is stored. */
   isProbe: boolean
   /** Whose slot it shares: its own, or that of another job of its domain. Then it may not ask for the browser. */
   lead: JobId
   respectsNoStore: boolean
-  /** Of the crawler's request that queued it, for the log; null: none. */
+  /** The id of the crawler's request that queued it, for the log. Null if no request did. */
   requestId: string | null
   plan: string
   rendersUsed: number
@@ -64,7 +64,7 @@ export type TriedRules = {
 type ClaimRules = {
   /** Slots of this node that one account may hold, unless it is the only account. */
   accountCap: number
-  /** Over all nodes. */
+  /** Renders of a domain, over all nodes. */
   domainCap: number
   /** `refresh` and `warm` start only below this number, to leave room for a crawler. */
   domainBackgroundCap: number
@@ -95,7 +95,7 @@ type ClaimedRow = {
   rules: unknown
   crawler: string | null
   tried: TriedRules | null
-  /** null: a probe's domain was deleted. */
+  /** Null if the domain of a probe was deleted. */
   variant: PageVariant | null
   is_compared: boolean
   sealed_headers: Buffer | null
@@ -142,13 +142,14 @@ export function createClaim(pool: pg.Pool, node: string, rules: ClaimRules): Cla
   }
 }
 
-/** For the snapshot, its judgement, and the way to the crawler. */
+/** The snapshot, its judgement, and the way to the crawler take about this long. */
 const ANSWER_MS = 1_000
-/** With less time the crawler is lost: render for the next one. */
+/** With less time the crawler is lost: the page is rendered for the next one. */
 const LEAST_MS = 1_500
 
+/** Returns null if no crawler waits long enough. */
 export function captureByMs(
-  row: Pick<ClaimedRow, 'priority' | 'queued_ms' | 'wait_left_ms'>,
+  row: { priority: number; queued_ms: number; wait_left_ms: number | null },
   liveWaitMs: number,
   nowMs: number,
 ): number | null {
@@ -192,10 +193,7 @@ function claimedJob(row: ClaimedRow, node: string, captureByMs: number | null): 
   }
 }
 
-function jobRule(
-  { rules, path, crawler }: Pick<ClaimedRow, 'rules' | 'path' | 'crawler'>,
-  variant: PageVariant,
-): ChosenRule | null {
+function jobRule({ rules, path, crawler }: ClaimedRow, variant: PageVariant): ChosenRule | null {
   if (!Array.isArray(rules) || rules.length === 0) return null
   return new RuleBook(readDomainSettings({ rules }).rules).chosen(path, crawler ?? USUAL_CATEGORY, variant)
 }
@@ -208,30 +206,28 @@ type Row = { is_over: boolean; asked_id: JobId | null } & (ClaimedRow | { job_id
 
 /** `EnqueueLive` and `Claim` in one round trip. Throws `queue_full` or `domain_not_found`. */
 export function createClaimLive(
-  deps: { pool: pg.Pool; plans: PlanCatalogue },
+  pool: pg.Pool,
+  plans: PlanCatalogue,
   node: string,
   rules: ClaimRules,
 ): (miss: Miss, want: FreeSlots, nowMs: number) => Promise<ClaimedLive> {
   const statement = readStatement('claim-live')
   const { accountCap, domainCap, domainBackgroundCap, leaseMs } = rules
   const limits = JSON.stringify(
-    Object.fromEntries(Object.entries(deps.plans).map(([name, plan]) => [name, plan.monthly_render_limit])),
+    Object.fromEntries(Object.entries(plans).map(([name, plan]) => [name, plan.monthly_render_limit])),
   )
   return async ({ page, requestId, crawler = null }, { slots, backgroundSlots, occupied }, nowMs) => {
-    await rememberSpelling(deps.pool, page)
-    const miss = [
-      page.domain,
-      page.path,
-      LIVE_BOUND,
-      requestId,
-      limits,
-      utcMonth(nowMs),
-      countedWaitMs(rules.liveWaitMs),
-    ]
-    const { rows } = await deps.pool.query<Row>({
+    await rememberSpelling(pool, page)
+    const { rows } = await pool.query<Row>({
       ...statement,
       values: [
-        ...miss,
+        page.domain,
+        page.path,
+        LIVE_BOUND,
+        requestId,
+        limits,
+        utcMonth(nowMs),
+        countedWaitMs(rules.liveWaitMs),
         node,
         slots,
         backgroundSlots,

@@ -19,11 +19,11 @@ import { columns, HOME, openQueue, paths, RENDERED } from '../../../../../test/s
 import { deletePages } from '../../store/purge.ts'
 import { htmlOf } from '../../store/stored-page.ts'
 import type { Found } from '../judging/effect.ts'
-import { createJobWaiter } from './await.ts'
+import { JobWaiter } from './await.ts'
 import { cancelJobs } from './cancel.ts'
 import { createReaper } from './complete.ts'
 import { enqueue } from './enqueue.ts'
-import { startLease } from './lease.ts'
+import { Lease } from './lease.ts'
 import { renderSpelling, SPELLINGS_LIMIT } from './run-job.ts'
 
 const queue = await openQueue()
@@ -209,8 +209,8 @@ describe('a redirect to another spelling of the page', () => {
 })
 
 const reap = createReaper(queue.pool)
-const leaseOf = (node: string, runs: Parameters<typeof startLease>[2] = []) =>
-  startLease(queue.connection, { node, leaseMs: 60_000, renewMs: 60_000 }, runs, silentLog())
+const leaseOf = (node: string, runs: Parameters<typeof Lease.start>[2] = []) =>
+  Lease.start(queue.connection, { node, leaseMs: 60_000, renewMs: 60_000 }, runs, silentLog())
 
 describe('reaping', () => {
   it('takes nothing from a node that lives and renews, what it did not renew, and all once it has gone', async () => {
@@ -280,7 +280,7 @@ async function finishAll(): Promise<void> {
 
 describe('awaiting a job', () => {
   it('is told by its own node with the page as it is read from the store, and once', async () => {
-    const waiter = createJobWaiter(DEAF, queue.pool, silentLog(), NO_POLL_MS)
+    const waiter = new JobWaiter(DEAF, queue.pool, silentLog(), NO_POLL_MS)
     const complete = queue.completer({ ended: waiter.ended })
     const domain = await queue.domain()
     const [job, other] = [await queue.running(domain), await queue.running(domain, '/other')]
@@ -310,7 +310,7 @@ describe('awaiting a job', () => {
   })
 
   it('no end is missed, whenever it comes', async () => {
-    const waiter = createJobWaiter(listener, queue.pool, silentLog(), NO_POLL_MS)
+    const waiter = new JobWaiter(listener, queue.pool, silentLog(), NO_POLL_MS)
     for (let round = 0; round < 30; round++) {
       const id = await newJob()
       const [end] = await Promise.all([waiter.wait(id, AbortSignal.timeout(5_000)), finishAll()])
@@ -319,7 +319,7 @@ describe('awaiting a job', () => {
   })
 
   it('looks again when the listener connection was lost', async () => {
-    const waiter = createJobWaiter(await queue.listener(), queue.pool, silentLog(), NO_POLL_MS)
+    const waiter = new JobWaiter(await queue.listener(), queue.pool, silentLog(), NO_POLL_MS)
     const waiting = newJob().then((id) => waiter.wait(id, patience()))
     await until('it waits', () => waiter.waiting === 1)
     await queue.pool.query(
@@ -330,7 +330,7 @@ describe('awaiting a job', () => {
   })
 
   it('is late when the signal comes first, or the waiter is closed, and nothing of it stays behind', async () => {
-    const waiter = createJobWaiter(listener, queue.pool, silentLog())
+    const waiter = new JobWaiter(listener, queue.pool, silentLog())
     const id = await newJob()
     const control = new AbortController()
     const [patient, impatient] = [waiter.wait(id, patience()), waiter.wait(id, control.signal)]
@@ -348,7 +348,7 @@ describe('awaiting a job', () => {
   })
 
   it('tells how it ended: cancelled, or gone with its domain', async () => {
-    const waiter = createJobWaiter(listener, queue.pool, silentLog(), 20)
+    const waiter = new JobWaiter(listener, queue.pool, silentLog(), 20)
     const [one, two] = [await queue.domain(), await queue.domain()]
     const jobs = [one, two].map((domain) => enqueue(queue.pool, domain, [HOME], 'live'))
     const waits = (await Promise.all(jobs)).map(([job]) => waiter.wait(job!.jobId, patience()))
@@ -366,7 +366,7 @@ describe('awaiting a job', () => {
     const query = t.mock.method(queue.pool, 'query')
     for (const call of [0, 1])
       query.mock.mockImplementationOnce(() => Promise.reject(new Error('away')), call)
-    const waiter = createJobWaiter(DEAF, queue.pool, silentLog(), 20)
+    const waiter = new JobWaiter(DEAF, queue.pool, silentLog(), 20)
     assert.deepEqual(await waiter.wait(id, patience()), DONE)
     assert(query.mock.callCount() > 2)
   })

@@ -7,8 +7,8 @@ import type pg from 'pg'
 import { takeRender } from '../../quota.ts'
 import { keepRedirect, keepUnstored, noteRefusal } from '../../store/keep-page.ts'
 import { deletePages } from '../../store/purge.ts'
-import { effectOf, type Found, lookOf, MAX_FAULTS } from '../judging/effect.ts'
-import { createPageKeeper } from '../judging/judge-page.ts'
+import { type Effect, effectOf, type Found, lookOf, MAX_FAULTS } from '../judging/effect.ts'
+import { type Kept, PageKeeper } from '../judging/judge-page.ts'
 import { readStatement, type Statement } from '../statement.ts'
 import { keepTried } from '../tries/rule-tries.ts'
 import type { Ended } from './await.ts'
@@ -21,111 +21,127 @@ export type Completion =
   /** The job is no longer this node's: nothing was stored. */
   | { state: 'taken-away' }
 
-export type Complete = (job: ClaimedJob, found: Found) => Promise<Completion>
-
 const FAULT_BACK_OFF_MS = 500
 
-type CompleteDeps = { pool: pg.Pool; plans: PlanCatalogue; clock: Clock; ended?: Ended }
-
-/**
- * One transaction. Crawlers and caches are notified at the commit. Only a better page replaces the last good copy.
- */
-export function createComplete(deps: CompleteDeps): Complete {
-  const { pool, plans, clock, ended: tell = () => {} } = deps
-  const sql = {
+/** Ends jobs. Only a better page replaces the last good copy. */
+export class JobCompleter {
+  readonly #pool: pg.Pool
+  readonly #plans: PlanCatalogue
+  readonly #clock: Clock
+  readonly #tell: Ended
+  readonly #keeper: PageKeeper
+  readonly #sql = {
     fence: readStatement('fence'),
     requeue: readStatement('requeue'),
     end: readStatement('end'),
     storeProbe: readStatement('store-probe'),
   }
 
-  const keeper = createPageKeeper(deps)
+  /** `tell` is called after the commit. */
+  constructor(pool: pg.Pool, plans: PlanCatalogue, clock: Clock, tell: Ended = () => {}) {
+    this.#pool = pool
+    this.#plans = plans
+    this.#clock = clock
+    this.#tell = tell
+    this.#keeper = new PageKeeper(pool, plans, clock)
+  }
 
-  return async function complete(job, found) {
+  /** One transaction. Crawlers and caches are notified at the commit. */
+  async complete(job: ClaimedJob, found: Found): Promise<Completion> {
     // Compress and judge before the transaction, which holds locks.
-    const judging = found.kind === 'rendered' ? keeper.judge(job, lookOf(job, found)) : null
+    const judging = found.kind === 'rendered' ? this.#keeper.judge(job, lookOf(job.page.path, found)) : null
     const [effect, judgement] = await Promise.all([effectOf(job, found), judging])
-    const kept = effect.do === 'store-page' ? await keeper.keep(job, effect, judgement) : null
+    const kept = effect.do === 'store-page' ? await this.#keeper.keep(job, effect, judgement) : null
     if (kept?.kept === 'stored') {
       const end: JobEnd = { state: 'done', outcome: kept.outcome }
-      tell(job.id, end, kept.page)
+      this.#tell(job.id, end, kept.page)
       return kept.page === null ? { ...end, detail: 'unchanged' } : end
     }
-    const completion = await retriedTransaction(pool, async (client): Promise<Completion> => {
-      const fence = await run(client, sql.fence, [job.id, job.node, job.attempts])
-      if (fence.rows[0] === undefined) return { state: 'taken-away' }
-      if (fence.rows[0]['superseded']) return requeue(client, false)
-
-      const nowMs = clock.nowMs()
-      switch (effect.do) {
-        case 'store-page': {
-          if (kept?.kept !== 'refused') throw new Error('a job that was lost is there again')
-          const { outcome, detail } = kept
-          if (kept.isWorse) await noteRefusal(client, job.page, nowMs)
-          return {
-            ...(await end(client, { state: 'failed', outcome }, detail)),
-            ...(detail !== '' && { detail }),
-          }
-        }
-        case 'store-probe': {
-          const finding = effect.finding && JSON.stringify(effect.finding)
-          await run(client, sql.storeProbe, [job.page.domain, job.id, finding, new Date(nowMs)])
-          return end(client, { state: 'done', outcome: 'probed' }, effect.detail)
-        }
-        case 'store-try':
-          await keepTried(client, job.id, effect)
-          return end(client, { state: 'done', outcome: 'tried' })
-        case 'store-redirect':
-          await keepRedirect(client, job.page, effect, nowMs)
-          return end(client, { state: 'done', outcome: 'redirect' })
-        case 'give-once': {
-          if (effect.outcome === 'no-store') {
-            const which = { kind: 'page', page: job.page } as const
-            await deletePages(client, job.page.domain, which, 'must-not-be-stored')
-          }
-          const isAwaited = fence.rows[0]['priority'] === 0
-          const isGiven =
-            isAwaited && effect.page !== null && (await keepUnstored(client, job, effect.page, nowMs))
-          const counts = !isGiven || (await isWithinQuota(client))
-          const outcome = counts ? effect.outcome : 'over-quota'
-          return end(client, { state: 'failed', outcome }, effect.detail)
-        }
-        case 'end':
-          return end(client, { state: effect.state, outcome: found.kind }, effect.detail)
-        case 'requeue':
-          return requeue(client, effect.fault)
-        default:
-          return unreachable(effect)
-      }
+    const completion = await retriedTransaction(this.#pool, async (client): Promise<Completion> => {
+      const fence = await run(client, this.#sql.fence, [job.id, job.node, job.attempts])
+      const [locked] = fence.rows
+      if (locked === undefined) return { state: 'taken-away' }
+      if (locked['superseded']) return this.#requeue(client, job, false)
+      const isAwaited = locked['priority'] === 0
+      return this.#carryOut(client, job, { found, effect, kept, isAwaited })
     })
-    if ('outcome' in completion) tell(job.id, completion, null)
+    if ('outcome' in completion) this.#tell(job.id, completion, null)
     // The crawler could not wait for the whole page; this render can.
-    if (found.kind === 'incomplete' && job.priority === 'live' && completion.state === 'failed')
-      await enqueue(pool, job.page.domain, [job.page.path], 'refresh', job.page).catch(onlyExpected)
+    if (found.kind === 'incomplete' && job.priority === 'live' && completion.state === 'failed') {
+      const { domain, path, variant } = job.page
+      await enqueue(this.#pool, domain, [path], 'refresh', { variant }).catch(throwUnlessExpected)
+    }
     return completion
+  }
 
-    function isWithinQuota(client: Queryable): Promise<boolean> {
-      return takeRender(
-        client,
-        job.page.domain,
-        planNamed(plans, job.plan).monthly_render_limit,
-        clock.nowMs(),
-      )
+  async #carryOut(
+    client: Queryable,
+    job: ClaimedJob,
+    {
+      found,
+      effect,
+      kept,
+      isAwaited,
+    }: { found: Found; effect: Effect; kept: Kept | null; isAwaited: boolean },
+  ): Promise<Completion> {
+    const nowMs = this.#clock.nowMs()
+    switch (effect.do) {
+      case 'store-page': {
+        if (kept?.kept !== 'refused') throw new Error('a job that was lost is there again')
+        const { outcome, detail } = kept
+        if (kept.isWorse) await noteRefusal(client, job.page, nowMs)
+        const ended = await this.#end(client, job, { state: 'failed', outcome }, detail)
+        return detail === '' ? ended : { ...ended, detail }
+      }
+      case 'store-probe': {
+        const finding = effect.finding && JSON.stringify(effect.finding)
+        await run(client, this.#sql.storeProbe, [job.page.domain, job.id, finding, new Date(nowMs)])
+        return this.#end(client, job, { state: 'done', outcome: 'probed' }, effect.detail)
+      }
+      case 'store-try':
+        await keepTried(client, job.id, effect)
+        return this.#end(client, job, { state: 'done', outcome: 'tried' })
+      case 'store-redirect':
+        await keepRedirect(client, job.page, effect, nowMs)
+        return this.#end(client, job, { state: 'done', outcome: 'redirect' })
+      case 'give-once': {
+        if (effect.outcome === 'no-store') {
+          const which = { kind: 'page', page: job.page } as const
+          await deletePages(client, job.page.domain, which, 'must-not-be-stored')
+        }
+        const isGiven =
+          isAwaited && effect.page !== null && (await keepUnstored(client, job, effect.page, nowMs))
+        const isCounted = !isGiven || (await this.#takeRender(client, job))
+        const outcome = isCounted ? effect.outcome : 'over-quota'
+        return this.#end(client, job, { state: 'failed', outcome }, effect.detail)
+      }
+      case 'end':
+        return this.#end(client, job, { state: effect.state, outcome: found.kind }, effect.detail)
+      case 'requeue':
+        return this.#requeue(client, job, effect.fault)
+      default:
+        return unreachable(effect)
     }
+  }
 
-    async function end(client: Queryable, ended: JobEnd, detail = ''): Promise<JobEnd> {
-      await run(client, sql.end, [job.id, ended.state, ended.outcome, detail === '' ? null : detail])
-      return ended
-    }
+  /** Counts a render. Returns false, and counts nothing, if it is over the quota. */
+  #takeRender(client: Queryable, job: ClaimedJob): Promise<boolean> {
+    const limit = planNamed(this.#plans, job.plan).monthly_render_limit
+    return takeRender(client, job.page.domain, limit, this.#clock.nowMs())
+  }
 
-    async function requeue(client: Queryable, fault: boolean): Promise<{ state: 'queued' }> {
-      await run(client, sql.requeue, [job.id, fault ? FAULT_BACK_OFF_MS : 0, fault ? 1 : 0])
-      return { state: 'queued' }
-    }
+  async #end(client: Queryable, job: ClaimedJob, ended: JobEnd, detail = ''): Promise<JobEnd> {
+    await run(client, this.#sql.end, [job.id, ended.state, ended.outcome, detail === '' ? null : detail])
+    return ended
+  }
+
+  async #requeue(client: Queryable, job: ClaimedJob, isFault: boolean): Promise<Completion> {
+    await run(client, this.#sql.requeue, [job.id, isFault ? FAULT_BACK_OFF_MS : 0, isFault ? 1 : 0])
+    return { state: 'queued' }
   }
 }
 
-function onlyExpected(error: unknown): void {
+function throwUnlessExpected(error: unknown): void {
   if (!(error instanceof AppError)) throw error
 }
 

@@ -11,10 +11,10 @@ import { readDevices } from '../../store/device-pages.ts'
 import { deletePages } from '../../store/purge.ts'
 import { rememberSpelling } from './spelling.ts'
 
-/** Of the whole fleet. Crawlers would not wait for a longer queue. */
+/** The most live jobs of the whole fleet. Crawlers would not wait for a longer queue. */
 export const LIVE_BOUND = 10_000
 
-/** Of the whole fleet. `refresh` and `warm` share one limit. */
+/** The most jobs of the whole fleet. `refresh` and `warm` share one limit. */
 const BOUND: Readonly<Record<Priority, number>> = { live: LIVE_BOUND, refresh: 1_000_000, warm: 1_000_000 }
 
 // SQL functions of packages/pages/src/queue/functions.sql, because they take a lock before they read.
@@ -29,8 +29,8 @@ const ENQUEUE_LIVE = {
 
 /**
  * Returns one job per path, in the given order without duplicates; joins open jobs and raises their priority. A
- * running job does not run again (a purge repeats it). Without `variant` the domain's devices decide. Throws `queue_full` if not all fit, and queues none;
- * `domain_not_found`. Several paths lock out other bulk enqueues of the domain until the transaction ends.
+ * running job does not run again (a purge repeats it). Without `variant` the domain's devices decide.
+ * Throws `queue_full` if not all fit, and queues none; or `domain_not_found`. Several paths lock out other bulk enqueues of the domain until the transaction ends.
  */
 export async function enqueue(
   db: Queryable,
@@ -75,19 +75,21 @@ export type EnqueueLive = (
   crawler?: string | null,
 ) => Promise<JobId | 'over-quota'>
 
-/** For a node that does not render. `db` has database timeouts, see packages/postgres/src/database-timeouts.ts. */
-export function createEnqueueLive(deps: {
+type EnqueueParts = {
   db: Queryable
   pool: Queryable
   plans: PlanCatalogue
   clock: Clock
   liveWaitMs: number
-}): EnqueueLive {
+}
+
+/** Enqueues at a node that does not render. `db` has database timeouts, see packages/postgres/src/database-timeouts.ts. */
+export function createEnqueueLive({ db, pool, plans, clock, liveWaitMs }: EnqueueParts): EnqueueLive {
   return async (page, requestId, crawler) => {
-    const quota = await readQuota(deps.db, deps.plans, page.domain, deps.clock.nowMs())
+    const quota = await readQuota(db, plans, page.domain, clock.nowMs())
     if (quota !== null && overQuota(quota)) return 'over-quota'
-    await rememberSpelling(deps.pool, page)
-    return enqueueLive(deps.pool, page, requestId, deps.liveWaitMs, crawler)
+    await rememberSpelling(pool, page)
+    return enqueueLive(pool, page, requestId, liveWaitMs, crawler)
   }
 }
 
@@ -114,12 +116,12 @@ export async function enqueueLive(
   return job
 }
 
-/** For a crashed edge: twice a crawler's wait, because a second crawler may have joined. */
+/** How long a crawler of a crashed edge counts: twice its wait, because a second crawler may have joined. */
 export function countedWaitMs(liveWaitMs: number): number {
   return 2 * liveWaitMs
 }
 
-/** For domains that may have just been deleted. */
+/** Throws `domain_not_found` if the domain has just been deleted. */
 async function ofDomain<T>(statement: Promise<T>): Promise<T> {
   return statement.catch((cause) => {
     // foreign_key_violation

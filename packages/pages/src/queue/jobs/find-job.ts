@@ -37,12 +37,15 @@ export function jobView(row: JobRow): JobView {
 
 const JOB_KEPT_DAYS = 7
 
-/** Returns how many. */
+/** Returns how many were removed. */
 export function removeOldJobs(pool: pg.Pool, steps?: Steps): Promise<number> {
   return removeOld(pool, { table: 'job', at: 'finished_at', keptDays: JOB_KEPT_DAYS }, steps)
 }
 
-/** With the job that follows it, if that is open. null: unknown, of another account, or ended more than a week ago. */
+/**
+ * Finds a job, with the state of the job that follows it if that is open. Returns null if there is no such job, if it belongs to
+ * another account, or if it ended more than a week ago.
+ */
 export async function findJob(db: Queryable, account: AccountId, jobId: JobId): Promise<JobView | null> {
   const { rows } = await db.query<JobRow & { following: JobState | null }>(
     `select ${JOB_COLUMNS}, next.state as following

@@ -23,12 +23,23 @@ type RunningJob = {
   jobId: JobId
   domain: DomainName
   path: string
-  /** null: both. */
+  /** Null for a job of both variants. */
   variant: PageVariant | null
   priority: Priority
   node: string
   running_seconds: number
   attempts: number
+}
+
+type RunningRow = {
+  id: JobId
+  custom_domain: DomainName
+  path: string
+  variant: PageVariant | null
+  priority: number
+  node: string
+  attempts: number
+  running_seconds: number
 }
 
 export async function readFleetQueue(db: Queryable): Promise<FleetQueue> {
@@ -41,13 +52,7 @@ export async function readFleetQueue(db: Queryable): Promise<FleetQueue> {
        from (values (0), (1), (2)) as p (number) order by p.number`,
     [COUNTED_AT_MOST],
   )
-  const { rows: running } = await db.query<
-    Omit<RunningJob, 'jobId' | 'domain' | 'priority'> & {
-      id: JobId
-      custom_domain: DomainName
-      priority: number
-    }
-  >(
+  const { rows: running } = await db.query<RunningRow>(
     `select j.id, d.custom_domain, j.path, case when not j.is_both then j.variant end as variant, j.priority, coalesce(j.node, '') as node, j.attempts,
             extract(epoch from clock_timestamp() - j.started_at)::float8 as running_seconds
        from job j join domain d on d.id = j.domain_id

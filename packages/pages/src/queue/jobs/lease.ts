@@ -11,12 +11,6 @@ type LeaseOptions = {
   renewMs: number
 }
 
-export type Lease = {
-  /** False while other nodes may take over this node's jobs: do not claim new ones. */
-  readonly held: boolean
-  close(): Promise<void>
-}
-
 type LeasedJob = { job: { id: JobId; attempts: number }; abort: AbortController }
 
 const BACK_OFF_FIRST_MS = 50
@@ -25,20 +19,56 @@ const BACK_OFF_MAX_MS = 2_000
 /**
  * Uses its own connection, which holds an advisory lock on the node's name. If the process dies, PostgreSQL frees the
  * lock and the reaper sees it. If the node hangs, its leases expire by the database's clock. Aborts a render whose
- * job was taken away, at the next renewal. Rejects if the first connection fails.
+ * job was taken away, at the next renewal.
  */
-export async function startLease(
-  connection: pg.ClientConfig,
-  { node, leaseMs, renewMs }: LeaseOptions,
-  runs: Iterable<LeasedJob>,
-  log: Log,
-): Promise<Lease> {
-  const renew = readStatement('renew')
-  const closing = new AbortController()
-  let client: pg.Client | null = null
+export class Lease {
+  readonly #connection: pg.ClientConfig
+  readonly #options: LeaseOptions
+  readonly #runs: Iterable<LeasedJob>
+  readonly #log: Log
+  readonly #renew = readStatement('renew')
+  readonly #closing = new AbortController()
+  #client: pg.Client | null = null
+  #kept: Promise<void> = Promise.resolve()
 
-  async function connect(): Promise<pg.Client> {
-    const fresh = new pg.Client({ ...connection, query_timeout: Math.min(leaseMs, 10_000) })
+  /** Rejects if the first connection fails. */
+  static async start(
+    connection: pg.ClientConfig,
+    options: LeaseOptions,
+    runs: Iterable<LeasedJob>,
+    log: Log,
+  ): Promise<Lease> {
+    const lease = new Lease(connection, options, runs, log)
+    lease.#client = await lease.#connect()
+    lease.#kept = lease.#keep()
+    return lease
+  }
+
+  private constructor(
+    connection: pg.ClientConfig,
+    options: LeaseOptions,
+    runs: Iterable<LeasedJob>,
+    log: Log,
+  ) {
+    this.#connection = connection
+    this.#options = options
+    this.#runs = runs
+    this.#log = log
+  }
+
+  /** False while other nodes may take over this node's jobs: do not claim new ones. */
+  get held(): boolean {
+    return this.#client !== null
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort()
+    await this.#kept
+  }
+
+  async #connect(): Promise<pg.Client> {
+    const { node, leaseMs } = this.#options
+    const fresh = new pg.Client({ ...this.#connection, query_timeout: Math.min(leaseMs, 10_000) })
     fresh.on('error', () => {})
     try {
       await fresh.connect()
@@ -50,55 +80,53 @@ export async function startLease(
     }
   }
 
-  /** Returns when the connection fails or `close` was called. */
-  async function renewOn(current: pg.Client): Promise<void> {
-    const lost = new AbortController()
-    const end = () => lost.abort()
-    current.once('end', end)
-    closing.signal.addEventListener('abort', end)
-    while (!lost.signal.aborted) {
-      try {
-        const before = [...runs]
-        const { rows } = await current.query<LeasedJob['job']>({ ...renew, values: [node, leaseMs] })
-        const ours = new Set(rows.map(({ id, attempts }) => `${id} ${attempts}`))
-        for (const { job, abort } of before) if (!ours.has(`${job.id} ${job.attempts}`)) abort.abort()
-      } catch (error) {
-        log.warn({ err: (error as Error).message }, 'the leases of running jobs could not be renewed')
-        break
-      }
-      await sleep(renewMs, undefined, { signal: lost.signal, ref: false }).catch(() => {})
-    }
-    closing.signal.removeEventListener('abort', end)
-  }
-
-  async function keep(first: pg.Client): Promise<void> {
-    client = first
+  /** Renews, and connects again with back-off when the connection fails, until `close`. */
+  async #keep(): Promise<void> {
+    const { signal } = this.#closing
     for (let backOffMs = BACK_OFF_FIRST_MS; ; ) {
-      if (client !== null) {
+      if (this.#client !== null) {
         backOffMs = BACK_OFF_FIRST_MS
-        await renewOn(client)
-        discard(client)
-        client = null
+        await this.#renewOn(this.#client)
+        discard(this.#client)
+        this.#client = null
       }
-      await sleep(backOffMs, undefined, { signal: closing.signal, ref: false }).catch(() => {})
-      if (closing.signal.aborted) return
+      await sleep(backOffMs, undefined, { signal, ref: false }).catch(() => {})
+      if (signal.aborted) return
       backOffMs = Math.min(backOffMs * 2, BACK_OFF_MAX_MS)
-      client = await connect().catch((error: Error) => {
-        log.debug({ err: error.message }, 'the lease connection is not back yet')
+      this.#client = await this.#connect().catch((error: Error) => {
+        this.#log.debug({ err: error.message }, 'the lease connection is not back yet')
         return null
       })
     }
   }
 
-  const kept = keep(await connect())
-  return {
-    get held() {
-      return client !== null
-    },
-    async close() {
-      closing.abort()
-      await kept
-    },
+  /** Returns when the connection fails or `close` was called. */
+  async #renewOn(client: pg.Client): Promise<void> {
+    const lost = new AbortController()
+    const end = () => lost.abort()
+    client.once('end', end)
+    this.#closing.signal.addEventListener('abort', end)
+    while (!lost.signal.aborted) {
+      try {
+        await this.#renewOnce(client)
+      } catch (error) {
+        this.#log.warn({ err: (error as Error).message }, 'the leases of running jobs could not be renewed')
+        break
+      }
+      const { renewMs } = this.#options
+      await sleep(renewMs, undefined, { signal: lost.signal, ref: false }).catch(() => {})
+    }
+    this.#closing.signal.removeEventListener('abort', end)
+  }
+
+  async #renewOnce(client: pg.Client): Promise<void> {
+    const { node, leaseMs } = this.#options
+    const before = [...this.#runs]
+    const { rows } = await client.query<LeasedJob['job']>({ ...this.#renew, values: [node, leaseMs] })
+    const ours = new Set(rows.map(({ id, attempts }) => `${id} ${attempts}`))
+    for (const { job, abort } of before) {
+      if (!ours.has(`${job.id} ${job.attempts}`)) abort.abort()
+    }
   }
 }
 

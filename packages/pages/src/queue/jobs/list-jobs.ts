@@ -6,7 +6,9 @@ import { JOB_COLUMNS, type JobRow, jobView } from './find-job.ts'
 
 // For operators only: jobs of every account.
 
-/** Of all domains together: a large fleet has tens of millions a week. A list of one domain reads all. */
+/**
+ * A list of all domains reads so many ended jobs: a large fleet has tens of millions a week. A list of one domain reads all.
+ */
 export const ENDED_READ = 100_000
 
 export type JobsWanted = {
@@ -18,7 +20,7 @@ export type JobsWanted = {
 const OPEN: readonly JobState[] = ['queued', 'running']
 const COLUMNS = 'id, domain_id, path, variant, is_both, priority, state, outcome, created_at, finished_at'
 
-/** Newest first. */
+/** Lists jobs, newest first. */
 export async function listJobs(
   db: Queryable,
   { domain, state, limit }: JobsWanted,
@@ -38,7 +40,7 @@ export async function listJobs(
   return rows.map(jobView)
 }
 
-/** `isWhole` false: only the last ended jobs were counted. */
+/** `isWhole` is false if only the last ended jobs were counted. */
 export async function countJobs(
   db: Queryable,
   domain: DomainId | null,
@@ -87,7 +89,7 @@ export type Progress = {
   warming: boolean
 }
 
-/** `since`: by the database's clock, see `databaseNow`. */
+/** `since` is a time of the database's clock, see `databaseNow`. */
 export async function readProgress(db: Queryable, domain: DomainId, since: Date): Promise<Progress> {
   const { rows } = await db.query<Progress>(
     `select (select count(*)::int from job where domain_id = $1 and state = 'queued') as queued,

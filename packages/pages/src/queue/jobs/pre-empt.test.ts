@@ -16,10 +16,11 @@ const queue = await openQueue()
 const clock = { atMs: 0 }
 
 const preemption = (accountCap = 100) =>
-  new Preemption({
-    ...{ pool: queue.pool, node: NODE, accountCap, domainCap: CAP, preemptAfterMs: PATIENCE_MS },
-    nowMs: () => clock.atMs,
-  })
+  new Preemption(
+    queue.pool,
+    { nowMs: () => clock.atMs },
+    { node: NODE, accountCap, domainCap: CAP, preemptAfterMs: PATIENCE_MS },
+  )
 
 const running = (job: ClaimedJob): Run => ({
   ...{ job, abort: new AbortController(), startedMs: clock.atMs, ended: Promise.resolve() },

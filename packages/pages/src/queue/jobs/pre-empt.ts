@@ -1,4 +1,5 @@
 import type { AccountId, DomainId, JobId } from '@prepaint/contract/ids.ts'
+import type { Clock } from '@prepaint/runtime/clock.ts'
 import type pg from 'pg'
 import { readStatement } from '../statement.ts'
 import type { ClaimedJob } from './claim.ts'
@@ -6,9 +7,9 @@ import type { ClaimedJob } from './claim.ts'
 /** Runs that share a slot share `abort`. */
 export type Run = { job: ClaimedJob; abort: AbortController; startedMs: number; ended: Promise<void> }
 
-/** Per account: the most that could get a slot at once. */
+/** The most waiting jobs of an account that are looked at: the most that could get a slot at once. */
 const WAITING_LIMIT = 16
-/** Then it is rendered to its end. */
+/** A render that was given back so often is rendered to its end. */
 export const GIVEN_BACK_LIMIT = 5
 /** Ten times a usual render: it is not about to end. */
 export const LONG_RENDER_MS = 1_000
@@ -18,13 +19,11 @@ export const CLAIM_GRACE_MS = 20
 type WaitingJob = { id: JobId; account_id: AccountId; domain_id: DomainId; running: number }
 
 type PreemptionOptions = {
-  pool: pg.Pool
   node: string
   accountCap: number
   domainCap: number
   /** After this wait, a live job takes the slot of any render that may be given back. */
   preemptAfterMs: number
-  nowMs(): number
 }
 
 /**
@@ -37,6 +36,8 @@ type PreemptionOptions = {
 export class Preemption {
   /** When this node first saw them wait: a job that was raised to `live` is older than its crawler's wait. */
   #firstSeenMs = new Map<JobId, number>()
+  readonly #pool: pg.Pool
+  readonly #clock: Clock
   readonly #options: PreemptionOptions
   readonly #sql = {
     waiting: readStatement('waiting-live'),
@@ -44,18 +45,23 @@ export class Preemption {
     makeRoom: readStatement('make-room'),
   }
 
-  constructor(options: PreemptionOptions) {
+  constructor(pool: pg.Pool, clock: Clock, options: PreemptionOptions) {
+    this.#pool = pool
+    this.#clock = clock
     this.#options = options
   }
 
-  /** Returns the milliseconds after which to call it again; null: nothing waits. */
+  /** Returns the milliseconds after which to call it again, or null if nothing waits. */
   async makeRoom(runs: readonly Run[], freeSlots: number): Promise<number | null> {
-    const { pool, node, preemptAfterMs, nowMs } = this.#options
-    const { rows: waiting } = await pool.query<WaitingJob>({ ...this.#sql.waiting, values: [WAITING_LIMIT] })
-    const now = nowMs()
-    this.#firstSeenMs = new Map(waiting.map(({ id }) => [id, this.#firstSeenMs.get(id) ?? now]))
+    const { node, preemptAfterMs } = this.#options
+    const { rows: waiting } = await this.#pool.query<WaitingJob>({
+      ...this.#sql.waiting,
+      values: [WAITING_LIMIT],
+    })
+    const nowMs = this.#clock.nowMs()
+    this.#firstSeenMs = new Map(waiting.map(({ id }) => [id, this.#firstSeenMs.get(id) ?? nowMs]))
     if (waiting.length === 0) return null
-    const { rows } = await pool.query<{ id: JobId }>({ ...this.#sql.abandoned, values: [node] })
+    const { rows } = await this.#pool.query<{ id: JobId }>({ ...this.#sql.abandoned, values: [node] })
     const abandoned = new Set(rows.map(({ id }) => id))
 
     const plan = new Plan(runs, freeSlots)
@@ -65,9 +71,9 @@ export class Preemption {
         plan.add(job)
         continue
       }
-      const waitedMs = now - (this.#firstSeenMs.get(job.id) ?? now)
+      const waitedMs = nowMs - (this.#firstSeenMs.get(job.id) ?? nowMs)
       const dueInMs = (run: Run) => {
-        const longInMs = Math.max(CLAIM_GRACE_MS - waitedMs, run.startedMs + longRenderMs(run) - now)
+        const longInMs = Math.max(CLAIM_GRACE_MS - waitedMs, run.startedMs + longRenderMs(run) - nowMs)
         return mayGo(run, abandoned) ? Math.min(preemptAfterMs - waitedMs, longInMs) : longInMs
       }
       const candidates = this.#candidates(job, plan, abandoned)
@@ -84,7 +90,7 @@ export class Preemption {
     return againMs
   }
 
-  /** Youngest first: they lose the least work. */
+  /** Lists the runs that may lose their slots to the job, youngest first: they lose the least work. */
   #candidates(job: WaitingJob, plan: Plan, abandoned: ReadonlySet<JobId>): Run[] {
     const youngest = plan.staying.toReversed()
     const free = youngest.filter((run) => mayGo(run, abandoned))
@@ -108,10 +114,9 @@ export class Preemption {
   }
 
   async #giveBack(run: Run, abandoned: ReadonlySet<JobId>): Promise<boolean> {
-    const { pool, node } = this.#options
     const { id, attempts } = run.job
-    const values = [id, node, attempts, !mayGo(run, abandoned)]
-    const { rowCount } = await pool.query({ ...this.#sql.makeRoom, values })
+    const values = [id, this.#options.node, attempts, !mayGo(run, abandoned)]
+    const { rowCount } = await this.#pool.query({ ...this.#sql.makeRoom, values })
     if (rowCount === 1) run.abort.abort()
     return rowCount === 1
   }
@@ -119,14 +124,18 @@ export class Preemption {
 
 /** What this node will run when the jobs first in line have taken the free slots. */
 class Plan {
-  staying: Run[]
+  #staying: Run[]
   #room: number
   readonly #added: WaitingJob[] = []
   readonly #removed: Run[] = []
 
   constructor(runs: readonly Run[], freeSlots: number) {
-    this.staying = runs.filter(({ abort }) => !abort.signal.aborted)
-    this.#room = freeSlots + runs.length - this.staying.length
+    this.#staying = runs.filter(({ abort }) => !abort.signal.aborted)
+    this.#room = freeSlots + runs.length - this.#staying.length
+  }
+
+  get staying(): readonly Run[] {
+    return this.#staying
   }
 
   hasRoomFor(job: WaitingJob, caps: { domainCap: number; accountCap: number }): boolean {
@@ -140,13 +149,13 @@ class Plan {
   }
 
   remove(run: Run): void {
-    this.staying = this.staying.filter((other) => other !== run)
+    this.#staying = this.#staying.filter((other) => other !== run)
     this.#removed.push(run)
     this.#room++
   }
 
   ofAccount(account: AccountId): number {
-    const staying = this.staying.filter(({ job }) => job.account === account)
+    const staying = this.#staying.filter(({ job }) => job.account === account)
     return staying.length + this.#added.filter(({ account_id }) => account_id === account).length
   }
 
@@ -156,7 +165,7 @@ class Plan {
   }
 }
 
-/** As far as this node knows; the database decides. */
+/** Whether a render may be given back, as far as this node knows. The database decides. */
 function mayGo(run: Run, abandoned: ReadonlySet<JobId>): boolean {
   const isBackground = run.job.priority !== 'live' || abandoned.has(run.job.id)
   return isBackground && timesGivenBack(run) < GIVEN_BACK_LIMIT
@@ -166,7 +175,7 @@ function longRenderMs(run: Run): number {
   return LONG_RENDER_MS * 2 ** timesGivenBack(run)
 }
 
-/** Claims that were no fault: it was given back or purged. */
+/** Counts the claims that were no fault: the job was given back or purged. */
 function timesGivenBack({ job }: Run): number {
   return job.attempts - 1 - job.faults
 }

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { PagePath } from '@prepaint/contract/ids.ts'
-import type { RenderOutcome, RenderRequest } from '@prepaint/contract/outcome/outcome.ts'
+import type { DomainName, PagePath } from '@prepaint/contract/ids.ts'
+import type { GivenPage, RenderOutcome, RenderRequest } from '@prepaint/contract/outcome/outcome.ts'
 import type { Rendering, RenderRecord } from '@prepaint/contract/outcome/record.ts'
-import { pageId } from '@prepaint/contract/page/page-id.ts'
-import { normalisePath } from '@prepaint/contract/page/path.ts'
+import { type PageId, type PageVariant, pageId } from '@prepaint/contract/page/page-id.ts'
+import { normalisePath, type QueryRule } from '@prepaint/contract/page/path.ts'
 import { visitorFor } from '@prepaint/contract/settings/devices.ts'
 import { type PlanCatalogue, planNamed } from '@prepaint/contract/settings/plans.ts'
 import type { OpenOriginHeaders } from '@prepaint/outbound'
@@ -16,16 +16,16 @@ import { overQuota } from '../../quota.ts'
 import { compareDevices } from '../judging/compare-devices.ts'
 import type { Found } from '../judging/effect.ts'
 import { probeSite } from '../judging/prober.ts'
-import { type Draw, type DrawTried, type RenderTried, tryRules } from '../tries/try-rules.ts'
-import type { ClaimedJob } from './claim.ts'
-import type { Complete, Completion } from './complete.ts'
+import { type Draw, type RenderedTry, tryRules } from '../tries/try-rules.ts'
+import type { ClaimedJob, TriedRules } from './claim.ts'
+import type { Completion, JobCompleter } from './complete.ts'
 
 export type JobRun = { startedMs: number; found: Found; completion: Completion; record: RenderRecord | null }
 
-export type RunJobOptions = {
+export type RunJobParts = {
   pool: pg.Pool
   render(request: RenderRequest): Promise<Rendering>
-  complete: Complete
+  completer: JobCompleter
   /** Absent: tries of rules have no pictures. */
   draw?: Draw
   openHeaders?: OpenOriginHeaders
@@ -35,92 +35,134 @@ export type RunJobOptions = {
   leaseMs: number
 }
 
-/** Never rejects. */
-export async function runJob(
-  options: RunJobOptions,
-  job: ClaimedJob,
-  abort: AbortController,
-): Promise<JobRun> {
-  const startedMs = options.clock.nowMs()
-  const { found, record } = await renderJob(options, job, abort)
-  const completion = await storeResult(options, job, found, abort.signal)
+/** Renders a job and stores what was found. Never rejects. */
+export async function runJob(parts: RunJobParts, job: ClaimedJob, abort: AbortController): Promise<JobRun> {
+  const startedMs = parts.clock.nowMs()
+  const { found, record } = await new JobRender(parts, job, abort).run()
+  const completion = await storeResult(parts, job, found, abort.signal)
   return { startedMs, found, completion, record }
 }
 
-async function renderJob(
-  { pool, render, draw, openHeaders, plans, clock, log }: RunJobOptions,
-  job: ClaimedJob,
-  abort: AbortController,
-): Promise<{ found: Found; record: RenderRecord | null }> {
-  const { account, customDomain, originUrl, visitor, captureByMs } = job
-  const originHeaders = openHeaders?.(job.page.domain, job.sealedHeaders, 'renders')
-  const withoutBrowser = job.lead !== job.id
-  const toRender = {
-    account,
-    customDomain,
-    originUrl,
-    originHeaders,
-    captureByMs,
-    withoutBrowser,
-    signal: abort.signal,
+/** A claimed job in the renderer. */
+class JobRender {
+  readonly #parts: RunJobParts
+  readonly #job: ClaimedJob
+  readonly #abort: AbortController
+  readonly #originHeaders: readonly string[] | undefined
+  /** The record of the last render. */
+  #record: RenderRecord | null = null
+
+  constructor(parts: RunJobParts, job: ClaimedJob, abort: AbortController) {
+    this.#parts = parts
+    this.#job = job
+    this.#abort = abort
+    this.#originHeaders = parts.openHeaders?.(job.page.domain, job.sealedHeaders, 'renders')
   }
-  let record: RenderRecord | null = null
-  const renderOne = async (path: PagePath, rule = job.rule, variant = job.page.variant) => {
-    const wanted = visitorFor(variant, visitor, rule?.rule)
-    const request = { ...toRender, path, visitor: wanted, ...underRule(rule) }
-    const rendered = await renderWithLimit(render, request, abort)
-    record = rendered.record
-    return rendered.outcome
+
+  /** Renders, and compares desktops and phones if the job asks for it. Never rejects. */
+  async run(): Promise<{ found: Found; record: RenderRecord | null }> {
+    const job = this.#job
+    try {
+      const found = await this.#find()
+      const record = this.#record
+      if (job.isCompared && job.page.variant === 'mobile') await this.#compareDevices(found)
+      return { found, record }
+    } catch (error) {
+      this.#parts.log.error({ err: error, job: job.id }, 'the renderer failed')
+      return { found: { kind: 'crashed', reason: 'the renderer failed' }, record: this.#record }
+    }
   }
-  const find = async (): Promise<Found> => {
+
+  async #find(): Promise<Found> {
+    const job = this.#job
     // Owners try rules on domains without traffic too, and for nothing.
-    if (job.tried !== null) return tryRules(job.tried, renderTried, drawTried)
+    if (job.tried !== null) return this.#tryRules(job.tried)
     if (!job.isActive) return { kind: 'domain-inactive' }
-    const limit = planNamed(plans, job.plan).monthly_render_limit
+    const limit = planNamed(this.#parts.plans, job.plan).monthly_render_limit
     if (overQuota({ used: job.rendersUsed, limit })) return { kind: 'over-quota' }
-    return job.isProbe ? probeSite(job, renderOne) : renderSpelling(job, renderOne)
+    const render = (path: PagePath) => this.#renderOne(path, job.rule, job.page.variant)
+    return job.isProbe ? probeSite(job, render) : renderSpelling(job, render)
   }
-  const renderDesktop = () =>
-    renderSpelling(job, (spelling) => renderOne(spelling, job.desktopRule, 'desktop'))
-  const compareWith = (found: Found) =>
-    compareDevices(pool, job, found, renderDesktop).catch((error: Error) =>
-      log.warn({ err: error, job: job.id }, 'the pages for desktops and phones could not be compared'),
+
+  async #renderOne(path: PagePath, rule: ChosenRule | null, variant: PageVariant): Promise<RenderOutcome> {
+    const { account, customDomain, originUrl, captureByMs, visitor, lead, id } = this.#job
+    const request: RenderRequest = {
+      account,
+      customDomain,
+      originUrl,
+      originHeaders: this.#originHeaders,
+      captureByMs,
+      withoutBrowser: lead !== id,
+      signal: this.#abort.signal,
+      path,
+      visitor: visitorFor(variant, visitor, rule?.rule),
+    }
+    if (rule !== null && rule.effect !== '') applyRule(request, rule)
+    const { outcome, record } = await renderWithLimit(this.#parts.render, request, this.#abort)
+    this.#record = record
+    return outcome
+  }
+
+  async #compareDevices(found: Found): Promise<void> {
+    const job = this.#job
+    const renderDesktop = () =>
+      renderSpelling(job, (spelling) => this.#renderOne(spelling, job.desktopRule, 'desktop'))
+    try {
+      await compareDevices(this.#parts.pool, job, found, renderDesktop)
+    } catch (error) {
+      const reason = 'the pages for desktops and phones could not be compared'
+      this.#parts.log.warn({ err: error, job: job.id }, reason)
+    }
+  }
+
+  #tryRules(tried: TriedRules): Promise<Found> {
+    return tryRules(
+      tried,
+      (rule) => this.#renderTried(tried, rule),
+      (page, rule) => this.#drawTried(tried, page, rule),
     )
-  const renderTried: RenderTried = async ({ path, variant }, rule) => {
+  }
+
+  async #renderTried({ path, variant }: TriedRules, rule: ChosenRule | null): Promise<RenderedTry> {
+    const { clock } = this.#parts
     const beganMs = clock.nowMs()
-    const address = { ...job, page: pageId(job.page.domain, path), spelling: path }
-    const outcome = await renderSpelling(address, (spelling) => renderOne(spelling, rule, variant))
-    return { outcome, ms: clock.nowMs() - beganMs, requests: record?.requests.made ?? 0 }
+    const address = { ...this.#job, page: pageId(this.#job.page.domain, path), spelling: path }
+    const outcome = await renderSpelling(address, (spelling) => this.#renderOne(spelling, rule, variant))
+    return { outcome, ms: clock.nowMs() - beganMs, requests: this.#record?.requests.made ?? 0 }
   }
-  const drawTried: DrawTried = async ({ status, html }, rule) => {
-    const { path, variant } = job.tried!
-    const seenBy = visitorFor(variant, visitor, rule?.rule)
-    const page = { customDomain, originUrl, originHeaders, path, visitor: seenBy, given: { status, html } }
-    return draw === undefined ? null : (await draw({ ...page, signal: abort.signal })).picture
-  }
-  try {
-    const found = await find()
-    const kept = record
-    if (job.isCompared && job.page.variant === 'mobile') await compareWith(found)
-    return { found, record: kept }
-  } catch (error) {
-    log.error({ err: error, job: job.id }, 'the renderer failed')
-    return { found: { kind: 'crashed', reason: 'the renderer failed' }, record }
+
+  async #drawTried(
+    { path, variant }: TriedRules,
+    { status, html }: GivenPage,
+    rule: ChosenRule | null,
+  ): Promise<Buffer | null> {
+    const { draw } = this.#parts
+    if (draw === undefined) return null
+    const { customDomain, originUrl, visitor } = this.#job
+    const { picture } = await draw({
+      customDomain,
+      originUrl,
+      originHeaders: this.#originHeaders,
+      path,
+      visitor: visitorFor(variant, visitor, rule?.rule),
+      given: { status, html },
+      signal: this.#abort.signal,
+    })
+    return picture
   }
 }
 
-function underRule(found: ChosenRule | null): Pick<RenderRequest, 'rule' | 'block'> {
-  const { render = {}, change } = found?.rule ?? {}
-  const { wait_for: waitFor, wait_ms: waitMs, block } = render
-  if (found === null || found.effect === '') return {}
-  return { rule: { index: found.index, waitFor, waitMs, change }, block }
+function applyRule(request: RenderRequest, { index, rule }: ChosenRule): void {
+  const { wait_for: waitFor, wait_ms: waitMs, block } = rule.render ?? {}
+  request.rule = { index, waitFor, waitMs, change: rule.change ?? {} }
+  request.block = block
 }
 
 const RETRY_MS = 500
 
 /** Retries for `leaseMs` while the database fails: the job may still be this node's. */
 async function storeResult(
-  { complete, log, leaseMs }: RunJobOptions,
+  { completer, log, leaseMs }: RunJobParts,
   job: ClaimedJob,
   found: Found,
   signal: AbortSignal,
@@ -128,7 +170,7 @@ async function storeResult(
   let result = found
   for (let waitedMs = 0; waitedMs <= leaseMs; waitedMs += RETRY_MS) {
     try {
-      return await complete(job, result)
+      return await completer.complete(job, result)
     } catch (error) {
       log.warn({ err: error, job: job.id }, 'the result of a job could not be stored')
       if (signal.aborted) break
@@ -163,9 +205,10 @@ async function renderWithLimit(
   }
 }
 
+/** After so many redirects to another spelling, the outcome is `redirect-loop`. */
 export const SPELLINGS_LIMIT = 3
 
-type PageAddress = Pick<ClaimedJob, 'customDomain' | 'page' | 'query' | 'spelling'>
+type PageAddress = { customDomain: DomainName; page: PageId; query: QueryRule; spelling: PagePath }
 
 /**
  * Follows redirects to another spelling of the same stored path. All spellings share one entry: a crawler would

@@ -9,16 +9,16 @@ import { systemClock } from '@prepaint/runtime/clock.ts'
 import { silentLog } from '@prepaint/runtime/log.ts'
 import { until } from '../../../../../test/support/condition.ts'
 import { columns, HOME, openQueue, paths, RENDERED } from '../../../../../test/support/queue.ts'
-import { createJobWaiter } from './await.ts'
+import { JobWaiter } from './await.ts'
 import { cancelJobs } from './cancel.ts'
 import { BROUGHT } from './claim.ts'
 import { createReaper } from './complete.ts'
 import { enqueue } from './enqueue.ts'
-import { startWorker, type WorkerDeps, type WorkerOptions } from './worker.ts'
+import { QueueWorker, type WorkerOptions, type WorkerParts } from './worker.ts'
 
 const queue = await openQueue()
 const listener = await queue.listener()
-const waiter = createJobWaiter(listener, queue.pool, silentLog())
+const waiter = new JobWaiter(listener, queue.pool, silentLog())
 const DONE = { state: 'done', outcome: 'rendered' }
 
 const ask = async (domain: DomainId, path: PagePath = HOME, priority: Priority = 'live') => {
@@ -200,7 +200,7 @@ it('pages that need no browser share a slot; they go back to the queue where one
   assert.deepEqual([job?.state, job?.outcome, job?.faults], ['done', 'rendered', 0])
 })
 
-type Options = Partial<WorkerOptions> & Partial<Pick<WorkerDeps, 'canRender' | 'clock'>>
+type Options = Partial<WorkerOptions> & Partial<Pick<WorkerParts, 'canRender' | 'clock'>>
 /** `held`: renders end when released or aborted. `stuck`: never, whatever they are told. */
 type Render = 'held' | 'stuck' | ((request: RenderRequest) => RenderOutcome)
 
@@ -220,10 +220,10 @@ async function start(t: TestContext, options: Options = {}, render: Render = () 
   let running = 0
   let most = 0
   const { pool, connection } = queue
-  const worker = await startWorker(
+  const worker = await QueueWorker.start(
     {
       ...{ pool, connection, notifications: listener, plans: DEFAULT_PLANS, log: silentLog() },
-      ...{ prober: { after: async () => null }, canRender, clock },
+      ...{ sites: { after: async () => null }, canRender, clock },
       async render(request) {
         requests.push(request)
         most = Math.max(most, ++running)

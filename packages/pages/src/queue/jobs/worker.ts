@@ -4,22 +4,22 @@ import type { RenderRequest } from '@prepaint/contract/outcome/outcome.ts'
 import type { Rendering } from '@prepaint/contract/outcome/record.ts'
 import type { PlanCatalogue } from '@prepaint/contract/settings/plans.ts'
 import type { OpenOriginHeaders } from '@prepaint/outbound'
-import type { Listener } from '@prepaint/postgres/listener.ts'
+import type { NotificationSource } from '@prepaint/postgres/listener.ts'
 import type { Clock } from '@prepaint/runtime/clock.ts'
 import type { Log } from '@prepaint/runtime/log.ts'
 import { within } from '@prepaint/runtime/within.ts'
 import type pg from 'pg'
-import type { Prober } from '../judging/prober.ts'
+import type { SiteWatch } from '../judging/prober.ts'
 import { readStatement } from '../statement.ts'
 import type { Draw } from '../tries/try-rules.ts'
 import { AfterRender } from './after-render.ts'
 import type { Ended } from './await.ts'
 import { type ClaimedJob, createClaim, createClaimLive, type FreeSlots } from './claim.ts'
-import { createComplete, createReaper } from './complete.ts'
+import { createReaper, JobCompleter } from './complete.ts'
 import { createEnqueueLive, type EnqueueLive } from './enqueue.ts'
-import { type Lease, startLease } from './lease.ts'
+import { Lease } from './lease.ts'
 import { Preemption, type Run } from './pre-empt.ts'
-import { type RunJobOptions, runJob } from './run-job.ts'
+import { type RunJobParts, runJob } from './run-job.ts'
 
 export type Worker = {
   readonly running: number
@@ -29,10 +29,10 @@ export type Worker = {
   close(deadlineMs: number): Promise<void>
 }
 
-export type WorkerDeps = {
+export type WorkerParts = {
   pool: pg.Pool
   connection: pg.ClientConfig
-  notifications: Pick<Listener, 'on' | 'onLost'>
+  notifications: NotificationSource
   plans: PlanCatalogue
   clock: Clock
   log: Log
@@ -41,55 +41,72 @@ export type WorkerDeps = {
   openHeaders?: OpenOriginHeaders
   /** False while there is no browser: other nodes take the jobs. */
   canRender(): boolean
-  ended?: Ended
-  /** Absent: sites are not probed for soft 404s. */
-  prober?: Prober
+  ended?: Ended | undefined
+  /** Without it, sites are not probed for soft 404s. */
+  sites?: SiteWatch
 }
 
+/** Caps are counted over all nodes: all nodes need the same values. */
 export type WorkerOptions = {
-  /** Never reused by another run. */
+  /** The name of this run of the node, never used by another run. */
   node: string
   /** Concurrent renders; one slot is for `live` only, unless there is just one. */
   slots: number
-} & Partial<typeof WORKER_DEFAULTS>
-
-/** Caps are counted over all nodes: all nodes need the same values. */
-const WORKER_DEFAULTS = {
   /** Limits the load on a domain's origin. */
-  domainCap: 4,
+  domainCap?: number
   /** Leaves room for a crawler of the same domain. */
-  domainBackgroundCap: 3,
-  leaseMs: 60_000,
-  renewMs: 20_000,
-  reapMs: 5_000,
+  domainBackgroundCap?: number
+  leaseMs?: number
+  renewMs?: number
+  reapMs?: number
   /** One background render starts this often even if live renders fill the slots. */
-  backgroundEveryMs: 1_000,
+  backgroundEveryMs?: number
   /** A live job that has waited this long takes the slot of a background render. */
-  preemptAfterMs: 250,
-  /** In case a notification was lost, and for jobs whose back-off ends. */
-  pollMs: 1_000,
-  liveWaitMs: 10_000,
+  preemptAfterMs?: number
+  /** The queue is looked at this often, in case a notification was lost, and for jobs whose back-off ends. */
+  pollMs?: number
+  liveWaitMs?: number
 }
 
-export async function startWorker(deps: WorkerDeps, options: WorkerOptions): Promise<Worker> {
-  const settled = { ...WORKER_DEFAULTS, ...options }
-  const runs = new Set<Run>()
-  const lease = await startLease(deps.connection, settled, runs, deps.log)
-  return new QueueWorker(deps, settled, runs, lease)
+function withDefaults({
+  node,
+  slots,
+  domainCap = 4,
+  domainBackgroundCap = 3,
+  leaseMs = 60_000,
+  renewMs = 20_000,
+  reapMs = 5_000,
+  backgroundEveryMs = 1_000,
+  preemptAfterMs = 250,
+  pollMs = 1_000,
+  liveWaitMs = 10_000,
+}: WorkerOptions): Required<WorkerOptions> {
+  return {
+    node,
+    slots,
+    domainCap,
+    domainBackgroundCap,
+    leaseMs,
+    renewMs,
+    reapMs,
+    backgroundEveryMs,
+    preemptAfterMs,
+    pollMs,
+    liveWaitMs,
+  }
 }
 
-type Settled = typeof WORKER_DEFAULTS & { node: string; slots: number }
-
-class QueueWorker implements Worker {
-  readonly #deps: WorkerDeps
-  readonly #options: Settled
+/** Claims jobs while slots are free, and runs them. */
+export class QueueWorker implements Worker {
+  readonly #parts: WorkerParts
+  readonly #options: Required<WorkerOptions>
   readonly #lease: Lease
   readonly #runs: Set<Run>
   readonly #plain = new PlainDomains()
   readonly #claim
   readonly #claimLive
   readonly #enqueueOnly: EnqueueLive
-  readonly #runOptions: RunJobOptions
+  readonly #runParts: RunJobParts
   readonly #preemption: Preemption
   readonly #afterRender: AfterRender
   readonly #timers: NodeJS.Timeout[]
@@ -103,35 +120,43 @@ class QueueWorker implements Worker {
   #mayBeQueued = true
   #backgroundBegunMs = Number.NEGATIVE_INFINITY
 
-  constructor(deps: WorkerDeps, options: Settled, runs: Set<Run>, lease: Lease) {
-    const { pool, clock } = deps
-    const { node, slots, leaseMs, liveWaitMs } = options
-    this.#deps = deps
+  static async start(parts: WorkerParts, options: WorkerOptions): Promise<QueueWorker> {
+    const settled = withDefaults(options)
+    const runs = new Set<Run>()
+    const lease = await Lease.start(parts.connection, settled, runs, parts.log)
+    return new QueueWorker(parts, settled, runs, lease)
+  }
+
+  private constructor(parts: WorkerParts, options: Required<WorkerOptions>, runs: Set<Run>, lease: Lease) {
+    const { pool, plans, clock, log, ended, sites, notifications } = parts
+    const { node, slots, leaseMs, liveWaitMs, pollMs, reapMs } = options
+    this.#parts = parts
     this.#options = options
     this.#runs = runs
     this.#lease = lease
     // An account leaves one slot to the others.
     const rules = { ...options, accountCap: Math.max(1, slots - 1) }
     this.#claim = createClaim(pool, node, rules)
-    this.#claimLive = createClaimLive(deps, node, rules)
-    this.#enqueueOnly = createEnqueueLive({ ...deps, db: pool, liveWaitMs })
-    this.#runOptions = { ...deps, complete: createComplete(deps), leaseMs }
-    this.#preemption = new Preemption({ ...rules, pool, nowMs: () => clock.nowMs() })
-    this.#afterRender = new AfterRender(deps)
+    this.#claimLive = createClaimLive(pool, plans, node, rules)
+    this.#enqueueOnly = createEnqueueLive({ db: pool, pool, plans, clock, liveWaitMs })
+    this.#runParts = { ...parts, completer: new JobCompleter(pool, plans, clock, ended), leaseMs }
+    this.#preemption = new Preemption(pool, clock, rules)
+    this.#afterRender = new AfterRender(pool, clock, log, sites)
 
     const reap = createReaper(pool)
+    const poll = () => {
+      if (this.#mayBeQueued) this.#wakeForCrawlers()
+    }
     this.#timers = [
-      setInterval(() => {
-        if (this.#mayBeQueued) this.#wakeForCrawlers()
-      }, options.pollMs),
-      setInterval(() => void this.#lookAtQueue(reap).catch((error) => this.#complain(error)), options.reapMs),
+      setInterval(poll, pollMs),
+      setInterval(() => this.#lookAtQueue(reap).catch((error) => this.#complain(error)), reapMs),
     ]
-    deps.notifications.on(JOB_QUEUED_CHANNEL, (priority) => {
+    notifications.on(JOB_QUEUED_CHANNEL, (priority) => {
       if (priority === LIVE) this.#mayPreempt = true
       this.#mayBeQueued = true
       this.#wake()
     })
-    deps.notifications.onLost(() => {
+    notifications.onLost(() => {
       this.#mayBeQueued = true
       this.#wakeForCrawlers()
     })
@@ -143,7 +168,7 @@ class QueueWorker implements Worker {
   }
 
   enqueueLive: EnqueueLive = async (page, requestId, crawler = null) => {
-    const canClaim = !this.#isClaiming && !this.#isClosing && this.#lease.held && this.#deps.canRender()
+    const canClaim = !this.#isClaiming && !this.#isClosing && this.#lease.held && this.#parts.canRender()
     if (!canClaim || this.#slotsInUse().length >= this.#options.slots) {
       this.#mayBeQueued = true
       const job = await this.#enqueueOnly(page, requestId, crawler)
@@ -153,7 +178,7 @@ class QueueWorker implements Worker {
     const claiming = this.#claimLive(
       { page, requestId, crawler },
       this.#freeSlots(),
-      this.#deps.clock.nowMs(),
+      this.#parts.clock.nowMs(),
     )
     this.#isClaiming = true
     this.#claimed = claiming
@@ -171,7 +196,7 @@ class QueueWorker implements Worker {
   }
 
   async close(deadlineMs: number): Promise<void> {
-    const { pool } = this.#deps
+    const { pool } = this.#parts
     this.#isClosing = true
     for (const timer of this.#timers) clearInterval(timer)
     clearTimeout(this.#preemptAgain)
@@ -189,7 +214,7 @@ class QueueWorker implements Worker {
 
   /** Also finds what was queued while a notification was lost. */
   async #lookAtQueue(reap: () => Promise<number>): Promise<void> {
-    const { rows } = await this.#deps.pool.query<{ queued: boolean; running: boolean }>(QUEUE_STATE)
+    const { rows } = await this.#parts.pool.query<{ queued: boolean; running: boolean }>(QUEUE_STATE)
     const { queued, running } = rows[0]!
     if (running) await reap()
     this.#mayBeQueued = queued || running
@@ -209,10 +234,10 @@ class QueueWorker implements Worker {
   async #fillSlots(): Promise<void> {
     this.#isClaiming = true
     try {
-      while (this.#isWoken && !this.#isClosing && this.#lease.held && this.#deps.canRender()) {
+      while (this.#isWoken && !this.#isClosing && this.#lease.held && this.#parts.canRender()) {
         this.#isWoken = false
         const want = this.#freeSlots()
-        if (want.slots > 0) this.#begin(await this.#claim(want, this.#deps.clock.nowMs()))
+        if (want.slots > 0) this.#begin(await this.#claim(want, this.#parts.clock.nowMs()))
         if (this.#mayPreempt && !this.#isClosing) await this.#preempt()
       }
     } catch (error) {
@@ -233,7 +258,7 @@ class QueueWorker implements Worker {
     }
   }
 
-  /** One run of each. */
+  /** Lists one run of each slot. */
   #slotsInUse(): Run[] {
     return [...new Map([...this.#runs].map((run) => [run.abort, run])).values()]
   }
@@ -246,7 +271,7 @@ class QueueWorker implements Worker {
     const left = slots - 1 - inUse.length
     const background = inUse.filter(({ job }) => job.priority !== 'live').length
     if (left > 0 || background > 0) return left
-    const isDue = this.#deps.clock.nowMs() - this.#backgroundBegunMs >= backgroundEveryMs
+    const isDue = this.#parts.clock.nowMs() - this.#backgroundBegunMs >= backgroundEveryMs
     return inUse.length === 0 || isDue ? 1 : 0
   }
 
@@ -264,7 +289,7 @@ class QueueWorker implements Worker {
     if (this.#isClosing) return
     const aborts = new Map(jobs.map(({ lead }) => [lead, new AbortController()]))
     for (const job of jobs) {
-      const startedMs = this.#deps.clock.nowMs()
+      const startedMs = this.#parts.clock.nowMs()
       if (job.priority !== 'live') this.#backgroundBegunMs = startedMs
       const run: Run = { job, abort: aborts.get(job.lead)!, startedMs, ended: Promise.resolve() }
       run.ended = this.#run(run)
@@ -274,7 +299,7 @@ class QueueWorker implements Worker {
 
   async #run(run: Run): Promise<void> {
     const { job, abort } = run
-    const ran = await runJob(this.#runOptions, job, abort)
+    const ran = await runJob(this.#runParts, job, abort)
     this.#plain.note(job.page.domain, ran.found.kind === 'rendered' && ran.found.isStatic === true)
     const following = this.#afterRender.follow(job, ran)
     // The slot waits for the after-render work only if that piles up.
@@ -291,11 +316,11 @@ class QueueWorker implements Worker {
   }
 
   #complain(error: unknown): void {
-    this.#deps.log.warn({ err: error }, 'the queue could not be worked on')
+    this.#parts.log.warn({ err: error }, 'the queue could not be worked on')
   }
 }
 
-/** Pages in a row without a browser before a domain counts as plain. */
+/** So many pages in a row without a browser make a domain plain. */
 const PLAIN_AFTER = 8
 const PLAIN_LIMIT = 200
 

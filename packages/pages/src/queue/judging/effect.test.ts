@@ -20,7 +20,7 @@ import {
 import type { ClaimedJob } from '../jobs/claim.ts'
 import { enqueue } from '../jobs/enqueue.ts'
 import { forbidsStoring, MAX_FAULTS } from './effect.ts'
-import { createRecordKeeper, RECORDS_A_PAGE, RECORDS_SHOWN, removeOldRecords } from './render-records.ts'
+import { RECORDS_A_PAGE, RECORDS_SHOWN, RecordKeeper, removeOldRecords } from './render-records.ts'
 
 const queue = await openQueue()
 
@@ -208,13 +208,13 @@ describe('an error of the moment: a page that is given once', () => {
 })
 
 describe('what is kept of renders', () => {
-  const keep = createRecordKeeper(queue.pool)
+  const records = new RecordKeeper(queue.pool)
   const explained = { detail: null, claimedMs: systemClock.nowMs(), storedMs: 7.4, record }
 
   /** As many renders of a page as there are details. */
   async function rendered(domain: DomainId, path: PagePath, ...details: (string | null)[]): Promise<void> {
     const job = await queue.running(domain, path)
-    for (const detail of details) await keep(job, { ...explained, outcome: 'blank', detail })
+    for (const detail of details) await records.keep(job, { ...explained, outcome: 'blank', detail })
     await queue.complete(job, { kind: 'blank' })
   }
 
@@ -239,7 +239,7 @@ describe('what is kept of renders', () => {
       ['/b', 'rendered'],
     ]) {
       const job = await queue.running(domain, path)
-      for (const outcome of outcomes) await keep(job, { ...explained, outcome })
+      for (const outcome of outcomes) await records.keep(job, { ...explained, outcome })
     }
     const last = () =>
       queue.column(

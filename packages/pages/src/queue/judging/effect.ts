@@ -1,10 +1,12 @@
 import { unreachable } from '@prepaint/contract/errors.ts'
+import type { PagePath } from '@prepaint/contract/ids.ts'
 import type { GivenPage, RenderOutcome } from '@prepaint/contract/outcome/outcome.ts'
+import type { PageId } from '@prepaint/contract/page/page-id.ts'
+import type { ChosenRule } from '@prepaint/runtime/rule-book.ts'
 import type { NewPage } from '../../store/keep-page.ts'
 import type { UnstoredPage } from '../../store/stored-page.ts'
 import { hasOwnMarkdown, pageBody } from '../../store/stored-page.ts'
 import { packReading } from '../../store/stored-reading.ts'
-import type { ClaimedJob } from '../jobs/claim.ts'
 import type { Tried } from '../tries/try-rules.ts'
 import { probeDetail } from './prober.ts'
 import type { Finding, Look } from './soft-404.ts'
@@ -15,16 +17,16 @@ export type Found =
   | { kind: 'domain-inactive' }
   /** The site redirects between spellings of this page and never serves it. */
   | { kind: 'redirect-loop'; location: string }
-  /** The job was a probe. `finding` null: it failed, see `why`. */
+  /** The job was a probe. `finding` is null if it failed, for the reason `why`. */
   | { kind: 'probed'; finding: Finding | null; why?: string }
   /** The job tried rules. */
   | ({ kind: 'tried' } & Tried)
 
 /** Decided before checking that the job is still this node's. */
 export type Effect =
-  /** `look` null: nothing is compared with the site's page for missing pages. */
+  /** `look` is null if nothing is compared with the site's page for missing pages. */
   | (NewPage & { do: 'store-page'; look: Look | null; missing: string | null })
-  /** `page` null: nothing to give, or a redirect, which the crawler gets from the origin. */
+  /** `page` is null if there is nothing to give, or for a redirect, which the crawler gets from the origin. */
   | {
       do: 'give-once'
       outcome: 'site-error' | 'no-store' | 'incomplete'
@@ -40,11 +42,11 @@ export type Effect =
 export const MAX_FAULTS = 2
 const DETAIL_LIMIT_CHARS = 500
 
+/** What is asked about a job to know what becomes of its outcome. */
+type JudgedJob = { page: PageId; faults: number; respectsNoStore: boolean; rule: ChosenRule | null }
+
 /** Faults are retried, outcomes are final. */
-export async function effectOf(
-  job: Pick<ClaimedJob, 'faults' | 'page' | 'respectsNoStore' | 'rule'>,
-  found: Found,
-): Promise<Effect> {
+export async function effectOf(job: JudgedJob, found: Found): Promise<Effect> {
   switch (found.kind) {
     case 'rendered': {
       // What the origin says counts, not what a rule adds.
@@ -58,13 +60,15 @@ export async function effectOf(
       const body = pageBody(given.html, { ownMarkdown: hasOwnMarkdown(given.reading, headers) })
       // Later renders are compared with the page as it was, not as the rule wants it.
       const { textChars } = found.reading
-      const look = lookOf(job, found)
+      const look = lookOf(job.page.path, found)
       const rule = { effect: job.rule?.effect ?? '', changes: found.changed?.changes ?? null }
       const outcome = found.isStatic ? 'static' : 'rendered'
       const readingBr = await packReading(given.reading)
-      const page = {
+      return {
+        do: 'store-page',
         status,
         headers,
+        body: await body,
         readingBr,
         textChars,
         application,
@@ -72,8 +76,7 @@ export async function effectOf(
         look,
         missing,
         rule,
-      } as const
-      return { do: 'store-page', ...page, body: await body }
+      }
     }
     case 'site-error':
       return { do: 'give-once', outcome: found.kind, page: await givenOnce(found), detail: detailOf(found) }
@@ -120,7 +123,8 @@ async function givenOnce(page: GivenPage): Promise<UnstoredPage> {
   return { status: page.status, headers, body }
 }
 
-export function lookOf({ page: { path } }: Pick<ClaimedJob, 'page'>, found: Found): Look | null {
+/** Returns null if the outcome is not compared with the site's page for missing pages. */
+export function lookOf(path: PagePath, found: Found): Look | null {
   if (found.kind !== 'rendered' || found.status !== 200 || path === '/') return null
   return { path, words: found.reading.words, application: found.application ?? null }
 }
@@ -185,7 +189,7 @@ export function forbidsStoring(headers: readonly (readonly [name: string, value:
 
 const FORBIDS = new Set(['no-store', 'private'])
 
-/** Lower case, with arguments: `private="set-cookie"` is about that field alone. */
+/** Returns the directives in lower case, with arguments: `private="set-cookie"` is about that field alone. */
 function directives(value: string): string[] {
   // An unclosed quote goes to the end, which keeps the time linear.
   return (value.match(/(?:"(?:\\.|[^"\\])*"?|[^,"])+/g) ?? []).map((one) => one.trim().toLowerCase())

@@ -9,7 +9,7 @@ import { type UnreadOutcome, withReading } from '../../../../../test/support/out
 import { HOME, openQueue, RENDERED } from '../../../../../test/support/queue.ts'
 import type { LastGood } from '../../store/keep-page.ts'
 import { effectOf } from './effect.ts'
-import { createPageKeeper, REFUSED_FOR_MS, refusalOf, SHRINK_FROM_CHARS } from './judge-page.ts'
+import { PageKeeper, REFUSED_FOR_MS, refusalOf, SHRINK_FROM_CHARS } from './judge-page.ts'
 import { findingOf, isSoft404, type Look, readsLike } from './soft-404.ts'
 
 const HOUR = 3_600_000
@@ -153,7 +153,7 @@ it('a page is judged by what becomes known of its site while it is being compres
   const job = await queue.running(domain, '/p')
   const effect = await effectOf(job, RENDERED)
   assert(effect.do === 'store-page' && RENDERED.kind === 'rendered')
-  const keeper = createPageKeeper({ pool: queue.pool, plans: DEFAULT_PLANS, clock: systemClock })
+  const keeper = new PageKeeper(queue.pool, DEFAULT_PLANS, systemClock)
   const known = await keeper.judge(job, effect.look)
   const words = wordsOf(RENDERED.html)
   await queue.pool.query(

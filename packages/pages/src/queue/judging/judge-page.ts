@@ -1,5 +1,5 @@
 import type { JobOutcome } from '@prepaint/contract/outcome/job.ts'
-import type { PageId } from '@prepaint/contract/page/page-id.ts'
+import type { PageId, PageVariant } from '@prepaint/contract/page/page-id.ts'
 import type { StoredPage } from '@prepaint/contract/page/stored.ts'
 import { type PlanCatalogue, planNamed } from '@prepaint/contract/settings/plans.ts'
 import { joined } from '@prepaint/postgres/joined.ts'
@@ -8,6 +8,7 @@ import type { Clock } from '@prepaint/runtime/clock.ts'
 import type pg from 'pg'
 import {
   type Keeping,
+  type KeepResult,
   type KnownOfPage,
   keepPages,
   type LastGood,
@@ -26,9 +27,9 @@ type Judgement = {
 }
 
 export type Kept =
-  /** The job has ended. `page` null: the same content, with a longer life. */
+  /** The job has ended. `page` is null if it has the same content as before, with a longer life. */
   | { kept: 'stored'; outcome: NewPage['outcome']; page: StoredPage | null }
-  /** The job has not ended yet. `isWorse`: than the last good copy. */
+  /** The job has not ended yet. `isWorse`: the render is worse than the last good copy. */
   | { kept: 'refused'; outcome: JobOutcome; detail: string; isWorse: boolean }
   | { kept: 'nothing' }
 
@@ -37,46 +38,57 @@ const TRIES = 5
 
 /** Background pages of a domain share statements: half of the processor time of one for each. */
 const MOST_AT_ONCE = 16
-const SHARED = { most: MOST_AT_ONCE, underWay: 2 }
+const UNDER_WAY = 2
 
-/** Takes two statements because a crawler waits; the first runs while the page is compressed. */
-export function createPageKeeper(deps: { pool: pg.Pool; plans: PlanCatalogue; clock: Clock }) {
-  const { pool, plans, clock } = deps
-  const read = (pages: readonly PageId[]) => readJudgements<Finding>(pool, pages)
-  const store = (pages: readonly Keeping[]) => retried(() => keepPages(pool, pages))
-  const readShared = joined<PageId, KnownOfPage<Finding> | null>(read, {
-    ...SHARED,
-    groupOf: ({ domain }) => String(domain),
-  })
-  const storeShared = joined(store, {
-    ...SHARED,
-    groupOf: ({ domain, terms }) => `${domain} ${terms.limit} ${terms.probe}`,
-  })
+/** Judges pages and stores the good ones. Takes two statements because a crawler waits; the first runs while the page is compressed. */
+export class PageKeeper {
+  readonly #pool: pg.Pool
+  readonly #plans: PlanCatalogue
+  readonly #clock: Clock
+  readonly #readShared
+  readonly #storeShared
 
-  /** May be called before the page is compressed. null: the domain was deleted. */
-  async function judge({ page, priority }: ClaimedJob, look: Look | null): Promise<Judgement | null> {
-    const known = priority === 'live' ? (await read([page]))[0] : await readShared(page)
+  constructor(pool: pg.Pool, plans: PlanCatalogue, clock: Clock) {
+    this.#pool = pool
+    this.#plans = plans
+    this.#clock = clock
+    this.#readShared = joined<PageId, KnownOfPage<Finding> | null>((pages) => this.#read(pages), {
+      most: MOST_AT_ONCE,
+      underWay: UNDER_WAY,
+      groupOf: ({ domain }) => String(domain),
+    })
+    this.#storeShared = joined((pages: readonly Keeping[]) => this.#store(pages), {
+      most: MOST_AT_ONCE,
+      underWay: UNDER_WAY,
+      groupOf: ({ domain, terms }) => `${domain} ${terms.limit} ${terms.probe}`,
+    })
+  }
+
+  /** May be called before the page is compressed. Returns null if the domain was deleted. */
+  async judge({ page, priority }: ClaimedJob, look: Look | null): Promise<Judgement | null> {
+    const known = priority === 'live' ? (await this.#read([page]))[0] : await this.#readShared(page)
     if (known == null) return null
     const { finding, ...others } = known
     return { ...others, soft404: soft404Of(finding, look) }
   }
 
-  async function keep(
+  async keep(
     job: ClaimedJob,
     rendered: NewPage & { look: Look | null; missing: string | null },
     first: Judgement | null,
   ): Promise<Kept> {
-    const limit = planNamed(plans, job.plan).monthly_render_limit
+    const limit = planNamed(this.#plans, job.plan).monthly_render_limit
     let judgement = first
     for (let tries = 1; tries <= TRIES && judgement !== null; tries++) {
-      const nowMs = clock.nowMs()
+      const nowMs = this.#clock.nowMs()
       const { last, probe, soft404, answers404 } = judgement
       if (soft404 !== null && !answers404) return { kept: 'refused', ...soft404, isWorse: false }
       const page = soft404 === null ? rendered : { ...rendered, status: 404 }
       const refusal = refusalOf(page, last, nowMs)
       if (refusal !== null) return { kept: 'refused', ...refusal, isWorse: true }
       const keeping = { job, domain: job.page.domain, page, terms: { probe, limit, nowMs } }
-      const result = job.priority === 'live' ? (await store([keeping]))[0] : await storeShared(keeping)
+      const isLive = job.priority === 'live'
+      const result = isLive ? (await this.#store([keeping]))[0] : await this.#storeShared(keeping)
       switch (result) {
         case 'taken-away':
           return { kept: 'nothing' }
@@ -84,33 +96,39 @@ export function createPageKeeper(deps: { pool: pg.Pool; plans: PlanCatalogue; cl
           return { kept: 'refused', outcome: 'over-quota', detail: '', isWorse: false }
         case 'unchanged':
           return { kept: 'stored', outcome: page.outcome, page: null }
-        case 'stored': {
-          const { status, headers, body, rule } = page
-          const times = { renderedAtMs: nowMs, changedAtMs: nowMs, staleSinceMs: null }
-          const ruleEffect = rule?.effect ?? ''
-          return {
-            kept: 'stored',
-            outcome: page.outcome,
-            page: {
-              kind: 'page',
-              variant: job.page.variant,
-              status,
-              headers,
-              ...body,
-              ...times,
-              ...(ruleEffect !== '' && { ruleEffect }),
-            },
-          }
-        }
+        case 'stored':
+          return { kept: 'stored', outcome: page.outcome, page: storedPage(page, job.page.variant, nowMs) }
         case 'judge-again':
-          judgement = await judge(job, rendered.look)
+          judgement = await this.judge(job, rendered.look)
       }
     }
     if (judgement === null) return { kept: 'nothing' }
     throw new Error('a page could not be judged')
   }
 
-  return { judge, keep }
+  #read(pages: readonly PageId[]): Promise<(KnownOfPage<Finding> | null)[]> {
+    return readJudgements<Finding>(this.#pool, pages)
+  }
+
+  #store(pages: readonly Keeping[]): Promise<KeepResult[]> {
+    return retried(() => keepPages(this.#pool, pages))
+  }
+}
+
+function storedPage(page: NewPage, variant: PageVariant, nowMs: number): StoredPage {
+  const { status, headers, body, rule } = page
+  const stored: StoredPage = {
+    kind: 'page',
+    variant,
+    status,
+    headers,
+    ...body,
+    renderedAtMs: nowMs,
+    changedAtMs: nowMs,
+    staleSinceMs: null,
+  }
+  if (rule !== undefined && rule.effect !== '') stored.ruleEffect = rule.effect
+  return stored
 }
 
 type Refusal = { outcome: Extract<JobOutcome, 'shrunk' | 'origin-error' | 'incomplete'>; detail: string }
@@ -124,7 +142,7 @@ export const REFUSED_FOR_MS = 5 * 60_000
 
 /** Refuses a far worse render, as when only the back end is down. Accepts 404 and 410 at once. */
 export function refusalOf(
-  fresh: Pick<NewPage, 'status' | 'textChars'> & { missing?: string | null },
+  fresh: { status: number; textChars: number; missing?: string | null },
   last: LastGood | null,
   nowMs: number,
 ): Refusal | null {

@@ -10,7 +10,7 @@ import { readStatement } from '../statement.ts'
 
 export const RECORDS_A_PAGE = 20
 const RECORDS_KEPT_DAYS = 7
-/** Per domain. */
+/** The most records that are shown of a domain. */
 export const RECORDS_SHOWN = 50
 
 /** `claimedMs`: when the node claimed it; `storedMs`: the duration since then. */
@@ -22,36 +22,41 @@ type Explained = {
   record: RenderRecord
 }
 
-export type KeepRecord = (job: ClaimedJob, explained: Explained) => Promise<void>
+type Ended = Explained & { job: ClaimedJob }
 
-/** Jobs that end together share a statement. */
-const SHARED = { most: 50, underWay: 1 }
+/** Stores the records of renders. Jobs that end together share a statement. */
+export class RecordKeeper {
+  readonly #pool: pg.Pool
+  readonly #statement = readStatement('keep-record')
+  readonly #store
 
-export function createRecordKeeper(pool: pg.Pool): KeepRecord {
-  const statement = readStatement('keep-record')
-  const keep = joined<Explained & { job: ClaimedJob }, void>(
-    async (ended: readonly (Explained & { job: ClaimedJob })[]) => {
-      await pool.query({
-        ...statement,
-        values: [
-          ended.map(({ job }) => job.id),
-          ended.map(({ outcome }) => outcome),
-          ended.map(({ detail }) => detail),
-          ended.map(({ claimedMs }) => new Date(claimedMs)),
-          ended.map(({ storedMs }) => Math.round(storedMs)),
-          ended.map(({ record }) => JSON.stringify(record)),
-          ended.map(({ job }) => job.page.variant),
-          RECORDS_A_PAGE,
-        ],
-      })
-      return undefined
-    },
-    SHARED,
-  )
-  return (job, explained) => keep({ ...explained, job })
+  constructor(pool: pg.Pool) {
+    this.#pool = pool
+    this.#store = joined<Ended, void>((ended) => this.#storeAll(ended), { most: 50, underWay: 1 })
+  }
+
+  keep(job: ClaimedJob, explained: Explained): Promise<void> {
+    return this.#store({ ...explained, job })
+  }
+
+  async #storeAll(ended: readonly Ended[]): Promise<undefined> {
+    await this.#pool.query({
+      ...this.#statement,
+      values: [
+        ended.map(({ job }) => job.id),
+        ended.map(({ outcome }) => outcome),
+        ended.map(({ detail }) => detail),
+        ended.map(({ claimedMs }) => new Date(claimedMs)),
+        ended.map(({ storedMs }) => Math.round(storedMs)),
+        ended.map(({ record }) => JSON.stringify(record)),
+        ended.map(({ job }) => job.page.variant),
+        RECORDS_A_PAGE,
+      ],
+    })
+  }
 }
 
-/** For the owner. Times are ISO 8601 in UTC with milliseconds. */
+/** What the owner sees of a render. Times are ISO 8601 in UTC with milliseconds. */
 export type RenderView = {
   jobId: JobId
   path: PagePath
@@ -62,15 +67,16 @@ export type RenderView = {
   queued_ms: number
   stored_ms: number
   record: RenderRecord
-  /** `X-Request-Id` of the crawler's request that queued it; null: none. */
+  /** `X-Request-Id` of the crawler's request that queued it, or null if no request did. */
   requestId: string | null
 }
 
-/** Newest first. */
+/** Lists the last renders of a domain, newest first. */
 export async function lastRenders(db: Queryable, domain: DomainId): Promise<RenderView[]> {
   return rendersWhere(db, '', [domain, RECORDS_SHOWN])
 }
 
+/** Lists the last renders of a page, newest first. */
 export async function rendersOfPage(db: Queryable, page: PageId): Promise<RenderView[]> {
   const values = [page.domain, RECORDS_A_PAGE, page.path, page.variant]
   return rendersWhere(db, 'and path = $3 and variant = $4', values)
@@ -86,7 +92,7 @@ async function rendersWhere(db: Queryable, where: string, values: unknown[]): Pr
   return rows.map((row) => ({ ...row, ended_at: row.ended_at.toISOString() }))
 }
 
-/** Pages whose last render stored them; `complete`: without a browser. `folders`: complete but for those rendered first. */
+/** Counts pages whose last render stored them. `complete` ones needed no browser; `folders` need none but for those rendered first. */
 export type CompletePages = { stored: number; complete: number; folders: string[] }
 
 const PAGES_READ = 20_000
@@ -108,13 +114,16 @@ export async function completePages(db: Queryable, domain: DomainId): Promise<Co
   return rows[0]!
 }
 
+/** Returns how many rows. */
 export async function removeOldRecords(pool: pg.Pool, steps?: Steps): Promise<number> {
   const age = { table: 'render_record', at: 'ended_at', keptDays: RECORDS_KEPT_DAYS }
-  return (await removeOld(pool, age, steps)) + (await deleteInSteps(pool, OLD_TALLIES, [], steps))
+  const records = await removeOld(pool, age, steps)
+  const counts = await deleteInSteps(pool, OLD_COUNTS, [], steps)
+  return records + counts
 }
 
-// By domain, to use the primary key.
-const OLD_TALLIES = `
+// Goes through the domains, to use the primary key.
+const OLD_COUNTS = `
   with old as materialized (
     select o.* from domain d cross join lateral (
       select domain_id, day, outcome from render_outcome_day t

@@ -7,7 +7,7 @@ import { systemClock } from '@prepaint/runtime/clock.ts'
 import { openQueue, runNext } from '../../../../../test/support/queue.ts'
 import { openRenderer } from '../../../../../test/support/renderer.ts'
 import { enqueue } from '../jobs/enqueue.ts'
-import { createProber, SWEEP_LIMIT } from './prober.ts'
+import { Prober, SWEEP_LIMIT } from './prober.ts'
 
 const MINUTE = 60_000
 const DAY = 86_400_000
@@ -31,7 +31,7 @@ origin.removeAllListeners('request').on('request', (req, res) => {
 })
 const clock = { atMs: systemClock.nowMs(), nowMs: () => clock.atMs }
 let letter = 0
-const prober = createProber(queue.pool, (bytes) => new Uint8Array(bytes).map(() => letter++ * 7))
+const prober = new Prober(queue.pool, (bytes) => new Uint8Array(bytes).map(() => letter++ * 7))
 beforeEach(() => {
   Object.assign(site, { build: site.build + 1, show: shows(SORRY) })
   asked.length = 0

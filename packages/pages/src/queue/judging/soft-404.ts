@@ -1,6 +1,6 @@
 import { type PageWords, wordsOfPath } from '@prepaint/contract/reading/words.ts'
 
-/** `none`: by status, or not detectable (`why` is for the owner). `soft`: with status 200 and these words. */
+/** How a site answers where it has no page: `none` is by status, or not detectable (`why` is for the owner); `soft` is with status 200 and these words. */
 export type Finding =
   | { kind: 'none'; why: string }
   | {
@@ -34,7 +34,7 @@ export function findingOf(one: Look, other: Look, home: Look): Finding {
 }
 
 /** A page is a soft 404 if it has all the finding's words and at most `spare` others. */
-export function readsLike(finding: Finding, page: Pick<Look, 'path' | 'words'>): boolean {
+export function readsLike(finding: Finding, page: { path: string; words: PageWords | null }): boolean {
   if (finding.kind === 'none') return false
   const found = page.words
   if (found === null || found.length < finding.words.length) return false
@@ -71,7 +71,7 @@ function withoutPath(words: PageWords, path: string): PageWords {
   return words.filter((word) => !own.has(word))
 }
 
-/** Both are sorted. */
+/** Returns the words of `all` that are not in `part`. Both are sorted. */
 function rest(all: PageWords, part: PageWords): number[] {
   let at = 0
   return all.filter((word) => {

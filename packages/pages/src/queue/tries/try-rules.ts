@@ -9,32 +9,28 @@ import type { InspectionDeps } from '../../inspection/inspection-worker.ts'
 import type { TriedRules } from '../jobs/claim.ts'
 import { detailOf, type Found } from '../judging/effect.ts'
 
-/** `ms`: of the render under the new rules; null: these render nothing. */
+/** `ms`: how long the render under the new rules took, or null if these render nothing. */
 export type TriedResult = {
   outcome: string
   ms: number | null
   differences: { of: (typeof DIFFERENCES)[number]; before: string; after: string }[]
 }
 
-/** `pictures`: WebP, where the pages differ; null: none. */
+/** `pictures`: WebP where the pages differ, otherwise null. */
 export type Tried = { result: TriedResult; pictures: Record<'before' | 'after', Buffer | null> }
 
-/** `requests`: made by the page. */
-type Rendered = { outcome: Found; ms: number; requests: number }
+/** `requests`: how many the page made. */
+export type RenderedTry = { outcome: Found; ms: number; requests: number }
 
-export type RenderTried = (
-  page: Pick<TriedRules, 'path' | 'variant'>,
-  rule: ChosenRule | null,
-) => Promise<Rendered>
-
-export type DrawTried = (page: GivenPage, rule: ChosenRule | null) => Promise<Buffer | null>
+type RenderTry = (rule: ChosenRule | null) => Promise<RenderedTry>
+type DrawTry = (page: GivenPage, rule: ChosenRule | null) => Promise<Buffer | null>
 
 /** Shows a document as a browser does. */
 export type Draw = (
   request: Parameters<InspectionDeps['look']>[0] & { given: { html: string } },
 ) => Promise<{ picture: Buffer }>
 
-/** What crawlers get under a rule. `page` null: none to compare. `status` null: the origin's. */
+/** What crawlers get under a rule. `page` is null if there is none to compare, `status` if it is the origin's. */
 type Answer = {
   outcome: string
   detail: string
@@ -48,9 +44,9 @@ const READ_CHARS = 4_000_000
 const TEXT_CHARS = 20_000
 
 /** Renders under both rules. Returns a fault, which is retried, as it is. */
-export async function tryRules(tried: TriedRules, render: RenderTried, draw: DrawTried): Promise<Found> {
+export async function tryRules(tried: TriedRules, render: RenderTry, draw: DrawTry): Promise<Found> {
   // Rules with the same effect make the same page.
-  const renders = new Map<string, Promise<Rendered>>()
+  const renders = new Map<string, Promise<RenderedTry>>()
   const after = await answerUnder(tried.after)
   if ('kind' in after) return after
   const before = await answerUnder(tried.before)
@@ -71,7 +67,7 @@ export async function tryRules(tried: TriedRules, render: RenderTried, draw: Dra
     const own = ownAnswer(tried.path, rule?.rule.action)
     if (own !== null) return { ...own, detail: '', ms: null, requests: 0, page: null }
     const effect = rule?.effect ?? ''
-    const rendering = renders.get(effect) ?? render(tried, rule)
+    const rendering = renders.get(effect) ?? render(rule)
     renders.set(effect, rendering)
     const { outcome: found, ms, requests } = await rendering
     if (found.kind === 'aborted' || found.kind === 'crashed') return found
@@ -87,7 +83,7 @@ function pageOf(found: Found): GivenPage | null {
   return found.kind === 'site-error' ? found : null
 }
 
-/** null: it is rendered. */
+/** Returns what the action answers by itself, or null if the page is rendered. */
 function ownAnswer(path: string, action: Rule['action']) {
   switch (action) {
     case 'pass':
@@ -118,7 +114,7 @@ function compared(before: Answer, after: Answer, path: string): TriedResult['dif
 
 type Description = Partial<Record<(typeof DIFFERENCES)[number], string>>
 
-/** Of what can be compared. */
+/** Describes what can be compared. */
 function described({ outcome, detail, requests, status, page }: Answer, path: string): Description {
   const lines = (all: readonly string[]) => all.join('\n').slice(0, TEXT_CHARS)
   const always: Description = { outcome: detail === '' ? outcome : `${outcome}: ${detail}` }

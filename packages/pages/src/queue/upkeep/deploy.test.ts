@@ -9,13 +9,13 @@ import { readOutcome } from '../../../../../test/support/outcome.ts'
 import { openQueue, paths } from '../../../../../test/support/queue.ts'
 import { askForSubjects, runDueTasks } from '../../../../../test/support/tasks.ts'
 import { enqueue } from '../jobs/enqueue.ts'
-import { AGREEING_PAGES, createDeployWatch, DEPLOYS_A_DAY } from './deploy.ts'
+import { AGREEING_PAGES, DEPLOYS_A_DAY, DeployWatch } from './deploy.ts'
 import { AHEAD_AT_ONCE, RefreshAhead } from './refresh-ahead.ts'
 
 const queue = await openQueue()
 
 const clock = { atMs: Date.now() - 86_400_000, nowMs: () => clock.atMs }
-const watch = createDeployWatch({ pool: queue.pool, clock, log: silentLog() })
+const watch = new DeployWatch(queue.pool, clock, silentLog())
 const complete = queue.completer({ clock })
 
 const found = (application: string | null, html = '') =>
@@ -28,7 +28,7 @@ async function stored(domain: DomainId, path: string, application: string | null
   const rendered = found(application, `<p>${clock.atMs}`)
   assert.equal((await complete(job, rendered)).state, 'done')
   const done = { state: 'done', outcome: 'rendered' } as const
-  await watch.after({ page: pageId(domain, path as PagePath) }, found(application), done)
+  await watch.after(pageId(domain, path as PagePath), found(application), done)
 }
 async function site(pages: number, application = 'one'): Promise<DomainId> {
   const domain = await queue.domain()

@@ -1,11 +1,11 @@
 import type { DomainId } from '@prepaint/contract/ids.ts'
+import type { PageId } from '@prepaint/contract/page/page-id.ts'
 import { Rate } from '@prepaint/postgres/rates'
 import { transaction } from '@prepaint/postgres/transaction.ts'
 import type { Clock } from '@prepaint/runtime/clock.ts'
 import type { Log } from '@prepaint/runtime/log.ts'
 import type pg from 'pg'
 import { buildBefore, compareBuilds, markBuildStale } from '../../store/stale-pages.ts'
-import type { ClaimedJob } from '../jobs/claim.ts'
 import type { Completion } from '../jobs/complete.ts'
 import type { Found } from '../judging/effect.ts'
 import { REFRESH_AHEAD_TASK } from './refresh-ahead.ts'
@@ -17,47 +17,51 @@ const MIXED_LIMIT = 20
 /** Later deploys within 24 hours are ignored. */
 export const DEPLOYS_A_DAY = 4
 const A_DAY = new Rate({ what: 'deploy', most: DEPLOYS_A_DAY, withinMs: 86_400_000, window: 'sliding' })
-/** Of the nodes that see a deploy at the same time, one acts on it. */
+/** Several nodes may see a deploy at the same time. One of them acts on it. */
 const A_MINUTE = new Rate({ what: 'deploy at once', most: 1, withinMs: 60_000, window: 'sliding' })
 
-export type DeployWatch = {
-  after(job: Pick<ClaimedJob, 'page'>, found: Found, end: Completion): Promise<void>
-}
-
 /**
- * One page proves nothing: its document may vary or be part of an A/B test. Several pages must have changed, and the
- * old build must not have been seen since.
+ * Finds deploys of sites. One page proves nothing: its document may vary or be part of an A/B test. Several pages must have
+ * changed, and the old build must not have been seen since.
  */
-export function createDeployWatch(deps: { pool: pg.Pool; clock: Clock; log: Log }): DeployWatch {
-  const { pool, clock, log } = deps
-  return {
-    async after({ page }, found, end) {
-      if (end.state !== 'done' || found.kind !== 'rendered') return
-      const fresh = found.application ?? null
-      if (fresh === null) return
-      const { domain } = page
-      const old = await buildBefore(pool, page, fresh)
-      if (old === null) return
-      const limits = { replaced: AGREEING_PAGES * MIXED_LIMIT, mixed: MIXED_LIMIT }
-      const { replaced, mixed } = await compareBuilds(pool, domain, { old, fresh }, limits)
-      if (mixed === MIXED_LIMIT || replaced < AGREEING_PAGES * (1 + mixed)) return
-      if (!(await beginDeploy(pool, domain))) return
-      const marked = await markBuildStale(pool, domain, old, clock.nowMs())
-      await pool.query(
-        `select record_event(d.account_id, d.id, null, 'deploy.detected',
-                             'deploy ' || d.id || ' ' || extract(epoch from f.deploys[cardinality(f.deploys)]),
-                             json_build_object('domain', d.custom_domain, 'pages', $2::integer))
-           from domain d join freshness f on f.domain_id = d.id where d.id = $1`,
-        [domain, marked],
-      )
-      log.info({ domain, marked }, 'a site was deployed: pages of its old build are stale')
-    },
+export class DeployWatch {
+  readonly #pool: pg.Pool
+  readonly #clock: Clock
+  readonly #log: Log
+
+  constructor(pool: pg.Pool, clock: Clock, log: Log) {
+    this.#pool = pool
+    this.#clock = clock
+    this.#log = log
+  }
+
+  /** Call after a job ends. Marks the pages of the old build as stale after a deploy. */
+  async after(page: PageId, found: Found, end: Completion): Promise<void> {
+    if (end.state !== 'done' || found.kind !== 'rendered') return
+    const fresh = found.application ?? null
+    if (fresh === null) return
+    const { domain } = page
+    const old = await buildBefore(this.#pool, page, fresh)
+    if (old === null) return
+    const limits = { replaced: AGREEING_PAGES * MIXED_LIMIT, mixed: MIXED_LIMIT }
+    const { replaced, mixed } = await compareBuilds(this.#pool, domain, { old, fresh }, limits)
+    if (mixed === MIXED_LIMIT || replaced < AGREEING_PAGES * (1 + mixed)) return
+    if (!(await beginDeploy(this.#pool, domain))) return
+    const marked = await markBuildStale(this.#pool, domain, old, this.#clock.nowMs())
+    await this.#pool.query(
+      `select record_event(d.account_id, d.id, null, 'deploy.detected',
+                           'deploy ' || d.id || ' ' || extract(epoch from f.deploys[cardinality(f.deploys)]),
+                           json_build_object('domain', d.custom_domain, 'pages', $2::integer))
+         from domain d join freshness f on f.domain_id = d.id where d.id = $1`,
+      [domain, marked],
+    )
+    this.#log.info({ domain, marked }, 'a site was deployed: pages of its old build are stale')
   }
 }
 
 /**
- * Counts the deploy and makes the domain's refreshes due. False: it is another node's, or one too many. What it leaves
- * undone is done again with the next page after a minute.
+ * Counts the deploy and makes the domain's refreshes due. Returns false if another node acts on it, or if it is one too many.
+ * What it leaves undone is done again with the next page after a minute.
  */
 async function beginDeploy(pool: pg.Pool, domain: DomainId): Promise<boolean> {
   return transaction(pool, async (client) => {
