@@ -1,7 +1,7 @@
 /** Pieces between `*`, which matches any characters or none. */
 export type Glob = readonly Piece[]
 
-/** `fallbacks` null: short, so that `indexOf` is fast whatever the text is. */
+/** A short piece has no `fallbacks` (null), because `indexOf` is fast whatever the text is. */
 type Piece = { text: string; fallbacks: Uint32Array | null }
 
 const SHORT_CHARS = 16
@@ -11,7 +11,7 @@ export function parseGlob(pattern: string): Glob {
   return texts.map((text) => ({ text, fallbacks: text.length <= SHORT_CHARS ? null : fallbacksOf(text) }))
 }
 
-/** Matches the whole text. Customers' patterns take linear time. */
+/** Returns whether the pattern matches the whole text. Customers' patterns take linear time. */
 export function matchesWhole(glob: Glob, text: string): boolean {
   const first = glob[0]!.text
   if (glob.length === 1) return text === first
@@ -26,7 +26,7 @@ export function matchesWithin(glob: Glob, text: string): boolean {
   return endOf(glob, { from: 0, to: glob.length }, text, 0) !== -1
 }
 
-/** Where the first place of these pieces ends, in their order; -1: there is none. */
+/** Returns where the first place of these pieces, in their order, ends, or -1 if there is none. */
 function endOf(glob: Glob, { from, to }: { from: number; to: number }, text: string, start: number): number {
   let end = start
   for (let piece = from; piece < to; piece++) {
@@ -47,7 +47,7 @@ function indexOf({ text: wanted, fallbacks }: Piece, text: string, start: number
   return -1
 }
 
-/** After each character: how much of the start of the text ends there too (Knuth, Morris and Pratt). */
+/** Returns for each character how much of the start of the text ends there too (Knuth, Morris and Pratt). */
 function fallbacksOf(text: string): Uint32Array {
   const fallbacks = new Uint32Array(text.length)
   for (let at = 1; at < text.length; at++) {

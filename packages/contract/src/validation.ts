@@ -4,7 +4,7 @@ import { fieldName, type Problem, problemText } from './problem.ts'
 /** Further problems of a request are not listed. */
 export const PROBLEMS_LIMIT = 100
 
-/** How `schema` finds `value` wrong, in the order of the schema's fields; empty: it does not. */
+/** Returns what `schema` finds wrong with `value`, in the order of the schema's fields. */
 export function problemsOf(schema: z.core.$ZodType, value: unknown): Problem[] {
   const parsed = z.safeParse(schema, value, { error: wordsFor })
   const problems = new Map<string, Problem>()
@@ -19,7 +19,7 @@ export function problemsOf(schema: z.core.$ZodType, value: unknown): Problem[] {
   return [...problems.values()].slice(0, PROBLEMS_LIMIT)
 }
 
-/** The first problem as a sentence; null: there is none. `whole` names the value itself. */
+/** Returns the first problem as a sentence, or null if there is none. `whole` names the value itself. */
 export function firstProblem(schema: z.core.$ZodType, value: unknown, whole = 'body'): string | null {
   const [first] = problemsOf(schema, value)
   return first === undefined ? null : problemText(first, whole)

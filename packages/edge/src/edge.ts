@@ -37,7 +37,7 @@ export type EdgeParts = {
   clock: Clock
   log: Log
   origins: OriginPool
-  /** Without it (null) crawlers are taken for what they say. */
+  /** Null takes crawlers for what they say they are. */
   verifyCrawler: VerifyCrawler | null
   tls: EdgeTls | null
   /** Finds ACME proofs for the plain port; null if the node orders no certificates. */

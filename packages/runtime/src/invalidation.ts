@@ -4,7 +4,10 @@ import { type PageId, pageId } from '@prepaint/contract/page/page-id.ts'
 /** What changed, as NOTIFY tells it on the channel `invalidate`. */
 export type Invalidation =
   | { kind: 'domain'; domain: DomainId }
-  /** All variants of a page. If `purged`, redirects were deleted too. Entries as new as `storedMs` stay; if it is null, none do. */
+  /**
+   * All variants of a page. If `purged`, redirects were deleted too. Entries as new as `storedMs` stay; if it is null, none
+   * do.
+   */
   | { kind: 'page'; domain: DomainId; page: PageId; purged: boolean; storedMs: number | null }
   | { kind: 'prefix'; domain: DomainId; prefix: string }
   | { kind: 'host'; host: string }
@@ -36,18 +39,20 @@ export type Notifications = {
   readonly connected: boolean
 }
 
+/** A cache that hears of changes. */
 export type Held = {
   invalidate(what: Invalidation): void
   lost(): void
 }
 
+/** Tells the caches of each change from now on, and when notifications were lost. */
 export function invalidateOn(notifications: Notifications, held: readonly Held[]): void {
   notifications.on(INVALIDATE_CHANNEL, (payload) => {
     const what = parseInvalidation(payload)
-    for (const each of held) each.invalidate(what)
+    for (const cache of held) cache.invalidate(what)
   })
   notifications.onLost(() => {
-    for (const each of held) each.lost()
+    for (const cache of held) cache.lost()
   })
 }
 

@@ -2,8 +2,10 @@ import { createHash } from 'node:crypto'
 import { chmodSync, chownSync, mkdirSync, readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
 
-/** The user of a child process, or null if we are not root. Each has a user of its own, never root: an exploit in Chromium must not
- * open the database's socket. */
+/**
+ * The user of a child process, or null if we are not root. Each has a user of its own, never root: an exploit in Chromium
+ * must not open the database's socket.
+ */
 export type SystemUser = { uid: number; gid: number } | null
 
 export function ownUid(): number {

@@ -111,7 +111,7 @@ export const reportSchema = z
   })
   .meta({ id: 'Report' })
 
-/** The kinds as the API and events name them. */
+/** An incident as the API and events describe it. */
 export const incidentSchema = z
   .object({
     id: z.int(),

@@ -12,7 +12,7 @@ export type LiveEvent =
         outcome: string | null
       }
     }
-  /** Stored or purged; `path` null: several pages. */
+  /** A page was stored or purged. `path` is null for several pages. */
   | { event: 'pages'; data: { domain: DomainName; path: PagePath | null } }
   /** Jobs of a domain; `warming`: a warm will queue more. */
   | { event: 'warm'; data: { domain: DomainName; queued: number; running: number; warming: boolean } }

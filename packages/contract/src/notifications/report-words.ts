@@ -18,7 +18,7 @@ export function reportFacts(report: Report): [title: string, text: string][] {
   ]
 }
 
-/** Of one domain. */
+/** The figures of one domain. */
 export const REPORT_FIGURES: { title: string; of(domain: Report['domains'][number]): string }[] = [
   { title: 'Requests', of: ({ visits }) => count(visits) },
   { title: 'Hits', of: (domain) => percent(domain.hit_ratio) },

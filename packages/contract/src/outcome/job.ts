@@ -64,7 +64,7 @@ export type JobView = {
   jobId: JobId
   domain: DomainName
   path: PagePath
-  /** Is null for both variants. */
+  /** Is null if the job is for both variants. */
   variant: PageVariant | null
   priority: Priority
   state: JobState

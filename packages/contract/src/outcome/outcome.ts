@@ -3,7 +3,7 @@ import type { PageReading } from '../reading/page-reading.ts'
 import type { RuleChange } from '../rules/schema.ts'
 
 export type RenderRequest = {
-  /** Absent: `prepaint render`. */
+  /** Is absent for `prepaint render`. */
   account?: AccountId
   /** Renders of one domain share a browser context; two domains never do. */
   customDomain: DomainName
@@ -11,11 +11,11 @@ export type RenderRequest = {
   originUrl: string
   path: PagePath
   visitor?: Visitor | undefined
-  /** That of the path; absent: it does nothing to renders. */
+  /** The rule of the path. It is absent if it does nothing to renders. */
   rule?: RenderRule | undefined
   /** Lists and patterns of hosts that the page must not reach; part of the browser context. */
   block?: readonly string[] | undefined
-  /** Names and values by turns, sent to the origin only; part of the browser context. */
+  /** Headers for the origin only, names and values by turns. They are part of the browser context. */
   originHeaders?: readonly string[] | undefined
   /** A crawler waits until then: what is there is captured, as `incomplete`. Milliseconds since the Unix epoch. */
   captureByMs?: number | null
@@ -25,7 +25,7 @@ export type RenderRequest = {
   signal: AbortSignal
 }
 
-/** `index`: in the domain's list, from 0. */
+/** `index` is the place in the domain's list, counted from 0. */
 export type RenderRule = {
   index: number
   waitFor?: string | undefined
@@ -34,7 +34,7 @@ export type RenderRule = {
 }
 
 export type Visitor = {
-  /** `mobile`: the screen, touch, user agent and client hints of a phone. Absent: a desktop. */
+  /** `mobile` has the screen, touch, user agent and client hints of a phone. Without it the visitor is a desktop. */
   device?: 'mobile' | undefined
   userAgent?: string | undefined
   viewport?: { width: number; height: number } | undefined
@@ -57,7 +57,7 @@ export type Excess =
   | 'snapshot-bytes'
   | 'memory'
 
-/** `reading`: made by the engine with the snapshot. */
+/** The engine makes `reading` with the snapshot. */
 export type GivenPage = {
   status: number
   headers: [name: string, value: string][]
@@ -70,9 +70,9 @@ export type RenderOutcome =
       kind: 'rendered'
       /** Names the site's build by its scripts and style sheets. */
       application?: string | null
-      /** The address that scripts set without loading it; null: none. */
+      /** The address that scripts set without loading it, or null if they set none. */
       movedTo?: string | null
-      /** The document without scripts and handlers. */
+      /** Is true if scripts and handlers were taken out of the document. */
       unscripted?: boolean
       /** The document was complete as it came: no browser was asked. */
       isStatic?: boolean
@@ -83,7 +83,7 @@ export type RenderOutcome =
     } & GivenPage)
   /**
    * Something that belongs to the page did not come in time; `reason` says what. `page` is served to the waiting
-   * crawler, never stored; null: there is nothing to see yet.
+   * crawler, never stored. It is null if there is nothing to see yet.
    */
   | { kind: 'incomplete'; reason: string; page: GivenPage | null }
   | { kind: 'redirect'; status: RedirectStatus; location: string; cacheControl?: string }
@@ -122,7 +122,7 @@ export type PageLimits = {
   unpackedBytes: number
   /** Events that Chromium sends about the page; one browser thread writes them for all pages. */
   eventBytes: number
-  /** In the document and its shadow roots, at the snapshot. */
+  /** Elements in the document and its shadow roots, at the snapshot. */
   elements: number
   /** Attached to the page during the render, whether they stay or not. */
   frames: number

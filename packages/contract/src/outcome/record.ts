@@ -14,7 +14,7 @@ export type Trouble = { url: string; kind: 'blocked' | 'failed' | 'missing'; rea
 
 /** Explains one render's outcome. Every list and text is bounded. */
 export type RenderRecord = {
-  /** Real milliseconds since the render was requested; null: not reached. */
+  /** Real milliseconds since the render was requested, or null for a mark that was not reached. */
   phases: Record<Phase, number | null>
   /** Is null if the render ended before the snapshot. */
   capture: CaptureReason | null
@@ -33,7 +33,7 @@ export type RenderRecord = {
   troubles: Trouble[]
   consoleErrors: { count: number; texts: string[] }
   htmlBytes: number | null
-  /** What the page's rule changed; absent: no rule. */
+  /** What the page's rule changed. It is absent if there is no rule. */
   rule?: RuleChanges
 }
 

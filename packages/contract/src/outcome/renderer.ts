@@ -20,7 +20,7 @@ export type InspectionRequest = {
   originUrl: string
   path: PagePath
   visitor?: Visitor | undefined
-  /** Names and values by turns, sent to the origin only. */
+  /** Headers for the origin only, names and values by turns. */
   originHeaders?: readonly string[] | undefined
   given?: GivenDocument | undefined
   signal: AbortSignal
@@ -34,7 +34,7 @@ export type Inspected = {
   status: number | null
   /** The address after redirects. */
   url: string
-  /** WebP. */
+  /** The picture in WebP. */
   picture: Buffer
   /** Says whether the page goes on below its picture. */
   isCut: boolean

@@ -5,7 +5,7 @@ import type { Site } from '../site-files/site.ts'
 import type { Form } from './form.ts'
 import type { JobOutcome } from './job.ts'
 
-/** Passed by rule, without a page, or after a failed render. */
+/** Why a request was passed: by rule, without a page, or after a failed render. */
 export type PassReason =
   | 'not-a-crawler'
   | 'method'
@@ -54,7 +54,7 @@ export type Handled = {
   page: PageId | null
   /** Is null for a person or a tool. */
   crawler: CrawlerCategory | null
-  /** Absent: no page of ours was served. */
+  /** Is absent if no page of ours was served. */
   form?: Form
 }
 

@@ -16,7 +16,7 @@ export type PageFacts = {
   text: string[]
   /** The length of all lines of text, before the limit. */
   textChars: number
-  /** Each address once; without the origin if it is the site's own. */
+  /** Has each address once, and without the origin if that is the site's own. */
   links: { href: string; text: string }[]
   linkCount: number
   structured: { kind: 'json-ld' | 'microdata'; types: string[]; json: string; isBroken: boolean }[]
@@ -40,7 +40,7 @@ const BLOCK = new Set(
   ),
 )
 
-/** Reads `html` as serialized by a browser. `url`: the base of relative links. */
+/** Reads `html` as serialized by a browser. `url` is the base of relative links. */
 export function factsOf(html: string, url: string, limits: FactLimits = WHOLE_FACTS): PageFacts {
   return readContents(html, url, limits).facts
 }

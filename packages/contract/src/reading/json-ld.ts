@@ -4,7 +4,7 @@ export type JsonLd = { types: string[]; value: unknown; isBroken: boolean }
 
 const TYPES_LIMIT = 50
 
-/** Reads the content of a JSON-LD script. `types`: the first 50. */
+/** Reads the content of a JSON-LD script, with its first 50 types. */
 export function readJsonLd(contents: string): JsonLd {
   try {
     const value: unknown = JSON.parse(contents)
@@ -20,7 +20,8 @@ function typesOf(value: unknown): string[] {
     .flatMap((thing: unknown) => {
       if (typeof thing !== 'object' || thing === null) return []
       const { '@type': type, '@graph': graph } = thing as Record<string, unknown>
-      const own = (Array.isArray(type) ? type : [type]).filter((each) => typeof each === 'string')
+      const types: unknown[] = Array.isArray(type) ? type : [type]
+      const own = types.filter((name) => typeof name === 'string')
       return Array.isArray(graph) ? [...own, ...typesOf(graph)] : own
     })
     .map((type) => shortLine(type, 100))

@@ -13,7 +13,7 @@ export type PageReading = {
   language: string | null
   /** The first `link` of the head with the token `canonical` and an address of http or https; absolute. */
   canonical: string | null
-  /** What relative addresses are relative to: the first `base` with an `href`; null: the page's own address. */
+  /** The first `base` with an `href`, to which addresses are relative. If it is null, they are relative to the page's own address. */
   base: string | null
   robots: RobotsRules
   /** The first `h1` and `h2`: `h1: Rakes`. */

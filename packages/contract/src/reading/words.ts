@@ -7,7 +7,7 @@ export const WORDS_LIMIT = 3_000
 /** About six characters a word. */
 const TEXT_LIMIT_CHARS = WORDS_LIMIT * 20
 
-/** Returns null for more than `WORDS_LIMIT` words. `media`: addresses of what the page shows besides its text. */
+/** Returns null for more than `WORDS_LIMIT` words. `media` are the addresses of what the page shows besides its text. */
 export function wordsOfText(text: string, media: readonly string[]): number[] | null {
   if (text.length >= TEXT_LIMIT_CHARS || media.length > WORDS_LIMIT) return null
   const words = splitWords(text)

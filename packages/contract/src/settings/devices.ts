@@ -6,7 +6,10 @@ import type { DomainSettings } from './domain-settings.ts'
 
 export type ComparedPage = { path: string; differs: boolean }
 
-/** Knows which paths have pages of their own for phones. A path that was not compared is like its first segment, or the domain. */
+/**
+ * Knows which paths have pages of their own for phones. A path that was not compared is like its first segment, or the
+ * domain.
+ */
 export class Devices {
   readonly #setting: DomainSettings['devices']
   readonly #findings = new Map<string, boolean>()

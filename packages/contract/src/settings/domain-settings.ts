@@ -8,12 +8,12 @@ export type CrawlerCategory = (typeof CRAWLER_CATEGORIES)[number]
 
 const AI_PURPOSES = ['training', 'search', 'user'] as const
 
-/** null: none, or unknown. */
+/** Returns the purpose of an AI crawler, or null if there is none or it is unknown. */
 export function purposeOf(category: string): (typeof AI_PURPOSES)[number] | null {
   return AI_PURPOSES.find((purpose) => category === `ai-${purpose}`) ?? null
 }
 
-/** Without the purpose. */
+/** Returns the category without the purpose. */
 export function broadCategory(category: string): string {
   return purposeOf(category) === null ? category : 'ai'
 }
@@ -25,7 +25,7 @@ const agentPattern = z
   .regex(/^[\x20-\x7e]*$/, 'must be printable ASCII')
   .refine((pattern) => pattern.replaceAll('*', '').trim().length >= 3, 'must have 3 characters other than *')
 
-/** Of a domain, in each of both lists. */
+/** Each of the two lists of a domain may have this many patterns. */
 export const MAX_PATTERNS = 100
 
 /** Replaced as a whole. */
@@ -221,7 +221,10 @@ export function readDomainSettings(stored: unknown): DomainSettings {
   return merged as DomainSettings
 }
 
-/** Returns how the owner treats the category. A purpose's own entry wins over `ai`, which also covers AI crawlers of unknown purpose. */
+/**
+ * Returns how the owner treats the category. A purpose's own entry wins over `ai`, which also covers AI crawlers of
+ * unknown purpose.
+ */
 export function treatmentOf(categories: DomainSettings['categories'], category: CrawlerCategory): Treatment {
   return categories[category] ?? (purposeOf(category) === null ? undefined : categories.ai) ?? 'render'
 }

@@ -2,7 +2,7 @@ import { z } from 'zod'
 
 const planSchema = z.strictObject({
   site_limit: z.int().min(0).nullable(),
-  /** Per domain and UTC month. */
+  /** Limits the renders of a domain in a UTC month. */
   monthly_render_limit: z.int().min(0),
   api_keys: z.boolean(),
   webhooks: z.boolean(),
@@ -26,7 +26,7 @@ export const DEFAULT_PLANS: PlanCatalogue = {
   enterprise: { site_limit: null, monthly_render_limit: 1_000_000, api_keys: true, webhooks: true },
 }
 
-/** Accounts keep a plan that was removed from the catalogue. */
+/** Stands for a plan that was removed from the catalogue. Accounts keep what they have, and get no more. */
 const NO_PLAN: Plan = { site_limit: 0, monthly_render_limit: 0, api_keys: false, webhooks: false }
 
 /** An unknown name gives a plan that allows nothing. */

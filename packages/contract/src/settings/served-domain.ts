@@ -14,7 +14,7 @@ export type ServedDomain = {
   /** Is false also while the account is suspended. */
   isActive: boolean
   settings: DomainSettings
-  /** End of the current certificate, which may be in the past (ms since the epoch); null: there is none. */
+  /** The end of the current certificate, which may be in the past (ms since the epoch), or null if there is none. */
   certificateEndsAtMs: number | null
   redirects: readonly Redirect[]
   /** The owner's text for robots.txt. */

@@ -10,7 +10,7 @@ export type LineError = { line: number; error: string }
 
 type Row = { line: number; cells: string[] }
 
-/** RFC 4180, with LF or CRLF. Empty lines are skipped. `line`: where a record begins. */
+/** Reads CSV (RFC 4180) with LF or CRLF. Empty lines are skipped. `line` is where a record begins. */
 export function csvRows(text: string): Row[] | LineError {
   const rows: Row[] = []
   const field = /(?:"([^"]*(?:""[^"]*)*)"|([^",\r\n][^,\r\n]*)?)(,|\r?(?:\n|$))/y

@@ -153,7 +153,7 @@ function ends(path: string | null, map: RedirectMap, site: RedirectSite): boolea
   return true
 }
 
-/** Where a redirect leads on the site; null: nowhere, or to another site. */
+/** Returns where a redirect leads on the site, or null if it leads nowhere or to another site. */
 function nextPath(redirect: CompiledRedirect | null, path: string, { name }: RedirectSite): string | null {
   const location = redirect === null ? null : locationOf(redirect, path)
   if (location === null) return null

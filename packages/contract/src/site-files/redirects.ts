@@ -13,7 +13,7 @@ export type CompiledRedirect = {
   /** The path without the `*`. */
   path: string
   isWildcard: boolean
-  /** ASCII; null: 410. */
+  /** The target in ASCII, or null for a 410. */
   to: string | null
 }
 
@@ -22,15 +22,15 @@ type Wildcard = CompiledRedirect & {
   outer: Wildcard | null
 }
 
-/** A path as pages are stored, without a query. null: matches nothing. */
+/** Returns the path as pages are stored, without a query, or null if it matches nothing. */
 export function barePath(url: string): string | null {
   return normalisePath(url.split(/[?#]/, 1)[0]!, 'ignore')
 }
 
-/** Look-up in time that does not depend on the number of entries, but for the logarithm of the wildcards. */
+/** Finds redirects in a time that does not depend on their number, but for the logarithm of the wildcards. */
 export class RedirectMap {
   readonly #exact = new Map<string, CompiledRedirect>()
-  /** The exact redirects, by path. */
+  /** The wildcards, sorted by path. */
   readonly #wildcards: Wildcard[] = []
   /** Roughly what it takes in memory. */
   readonly chars: number
@@ -54,17 +54,18 @@ export class RedirectMap {
     }
   }
 
-  /** Finds the redirect of a stored path, with any query. */
+  /** Returns whether there is a redirect for the stored path, with any query. */
   covers(path: string): boolean {
     return this.find(path.split('?', 1)[0]!) !== null
   }
 
-  /** `path`: of `barePath`. Exact before wildcard, the longest wildcard first. */
+  /** Finds the redirect of a path that `barePath` made: an exact one before wildcards, and of these the longest. */
   find(path: string): CompiledRedirect | null {
     const exact = this.#exact.get(path)
     if (exact !== undefined) return exact
     if (this.#wildcards.length === 0 || isForMachines(path)) return null
-    let [low, high] = [0, this.#wildcards.length]
+    let low = 0
+    let high = this.#wildcards.length
     while (low < high) {
       const middle = (low + high) >> 1
       if (this.#wildcards[middle]!.path <= path) low = middle + 1
@@ -77,7 +78,7 @@ export class RedirectMap {
   }
 }
 
-/** The path of a domain's IndexNow key. */
+/** Returns the path of a domain's IndexNow key. */
 export function keyFileOf(key: string | null | undefined): string | null {
   return key == null ? null : `/${key}.txt`
 }
@@ -109,7 +110,7 @@ function ascii(to: string): string {
   return `${scheme}${name}${rest.replace(/[^\x21-\x7e]/gu, (character) => encodeURIComponent(character))}`
 }
 
-/** The value of `Location`; the request's query is appended unless `to` has one. null: 410. */
+/** Returns the value of `Location`, or null for a 410. The request's query is appended unless `to` has one. */
 export function locationOf({ path, isWildcard, to }: CompiledRedirect, url: string): string | null {
   if (to === null) return null
   const mark = url.indexOf('?')

@@ -9,7 +9,7 @@ export type Origin = {
   authority: string
   /** Key of the connection pool (owner, scheme, authority). Customers never share connections. */
   key: string
-  /** The owner's, as name and value by turns. Sent to this address only. */
+  /** Headers of the owner, as name and value by turns. Sent to this address only. */
   headers?: readonly string[]
 }
 
@@ -20,7 +20,7 @@ export type Site = {
   query: QueryRule
 }
 
-/** Stored path of an address on the site or its origin; null: another host or scheme, or an invalid path. */
+/** Returns the stored path of an address on the site or its origin. Returns null for another host or scheme, or an invalid path. */
 export function pathOn(
   { name, origin, query }: Omit<Site, 'id'>,
   address: string,
@@ -32,7 +32,7 @@ export function pathOn(
   return isOwn ? normalisePath(`${url.pathname}${url.search}`, query) : null
 }
 
-/** Moves an absolute address from the origin's host to the custom domain; null for other addresses. */
+/** Moves an absolute address from the origin's host to the custom domain. Returns null for other addresses. */
 export function publicUrl({ origin, name }: Site, address: string): string | null {
   const url = URL.parse(address)
   if (url === null || (url.host !== origin.authority && url.host !== origin.hostname)) return null

@@ -29,8 +29,10 @@ export function statusOf(page: PlainPage): number {
   return PAGES[page][0]
 }
 
-/** Returns the headers, as names and values by turns, and the body of our own page, which is never cacheable. People see
- * `reference`, which finds the log line. */
+/**
+ * Returns the headers, as names and values by turns, and the body of our own page, which is never cacheable. People see
+ * `reference`, which finds the log line.
+ */
 export function plainPage(
   page: PlainPage,
   verdict: string,

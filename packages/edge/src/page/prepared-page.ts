@@ -105,7 +105,7 @@ function preparePage(page: StoredPage): ServedPage {
     isStored: true,
     usage,
     ownMarkdown: page.ownMarkdown === true,
-    forms: { html: prepareForm(page, { headers: stored, described, grow }) },
+    forms: { html: prepareForm(page, { headers: stored, described }, grow) },
     addForm(form, made, publicUrl) {
       if (made === null) {
         served.forms[form] = null
@@ -114,7 +114,7 @@ function preparePage(page: StoredPage): ServedPage {
       const headers = formHeaders(form, made, { page, stored, publicUrl })
       const kept = form === 'card' ? [...described, 'X-Prepaint-Form', 'card'] : described
       const { variant } = page
-      served.forms[form] = prepareForm({ ...made, variant }, { headers, described: kept, grow })
+      served.forms[form] = prepareForm({ ...made, variant }, { headers, described: kept }, grow)
       grow(made.bodyBr.length + 3_000)
     },
     html: async () => String(await encode(page.bodyBr, page.bodyHtml, 'identity')),
@@ -122,11 +122,21 @@ function preparePage(page: StoredPage): ServedPage {
   return served
 }
 
-type FormParts = { headers: readonly string[]; described: readonly string[]; grow(bytes: number): void }
+type FormBody = {
+  bodyBr: Buffer
+  bodyHtml?: Buffer | undefined
+  etag: string
+  variant: StoredPage['variant']
+}
 
+/** `described` are the headers of every answer; `headers` are left out of a 304. */
+type FormHeaders = { headers: readonly string[]; described: readonly string[] }
+
+/** Calls `grow` with the bytes that another encoding takes. */
 function prepareForm(
-  { bodyBr, bodyHtml, etag, variant }: Pick<StoredPage, 'bodyBr' | 'bodyHtml' | 'etag' | 'variant'>,
-  { headers, described, grow }: FormParts,
+  { bodyBr, bodyHtml, etag, variant }: FormBody,
+  { headers, described }: FormHeaders,
+  grow: (bytes: number) => void,
 ): Encodings {
   const tag = variant === 'desktop' ? etag : `${etag}-${variant}`
   const represent = (encoding: Encoding, body: Buffer): Representation => {

@@ -178,15 +178,16 @@ export class EdgeHandler {
   async #missing(
     req: EdgeRequest,
     res: EdgeResponse,
-    { domain, asking, target }: Pick<Exchange, 'domain' | 'asking'> & { target: MissingTarget },
+    { domain, asking, target }: { domain: EdgeDomain; asking: Asking; target: MissingTarget },
   ): Promise<Handled> {
     const { status, page, lifetimes } = target
+    const handled: Handled = { verdict: 'rule', domain, page, crawler: asking.crawler }
     const stored = await this.#findStored(target)
     const nowMs = this.#parts.clock.nowMs()
     const isUsable =
       stored !== null && stored !== 'unreadable' && freshnessOf(stored, lifetimes, nowMs) !== 'gone'
-    try {
-      if (isUsable && stored.kind === 'page') {
+    if (isUsable && stored.kind === 'page') {
+      try {
         const id = pageId(domain.id, page.path, stored.variant)
         const form = await this.#parts.forms.find(domain, id, stored, asking.form)
         const given = {
@@ -196,15 +197,14 @@ export class EdgeHandler {
         }
         const stamp = stampOf(stored, lifetimes, nowMs, 'rule')
         await servePage(req, res, given, stamp, { ...domain, usage: null })
-      } else sendPlainPage(res, status === 404 ? 'not-found' : 'gone', 'rule')
-    } catch (error) {
-      this.#parts.log.error(
-        { err: error, domain: domain.name, path: page.path },
-        'a stored page cannot be served',
-      )
-      sendPlainPage(res, status === 404 ? 'not-found' : 'gone', 'rule')
+        return handled
+      } catch (error) {
+        const where = { domain: domain.name, path: page.path }
+        this.#parts.log.error({ err: error, ...where }, 'a stored page cannot be served')
+      }
     }
-    return { verdict: 'rule', domain, page, crawler: asking.crawler }
+    sendPlainPage(res, status === 404 ? 'not-found' : 'gone', 'rule')
+    return handled
   }
 
   /** Returns at once what is in memory. Never rejects. */
