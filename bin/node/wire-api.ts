@@ -11,11 +11,10 @@ import { createClientReader } from '@prepaint/runtime/http/client-address.ts'
 import type { Log } from '@prepaint/runtime/log.ts'
 import type { Vault } from '@prepaint/service/certificates/vault/vault.ts'
 import { Events } from '@prepaint/service/insight/events/events.ts'
-import { createMailer } from '@prepaint/service/mail/mailer.ts'
+import { Mailer } from '@prepaint/service/mail/mailer.ts'
 import { checkEndpointUrl } from '@prepaint/service/notifications/delivery/endpoint-url.ts'
-import { CHECK_RATE, createChecks } from '@prepaint/service/sites/reachability/checks.ts'
-import { readDnsState } from '@prepaint/service/sites/reachability/dns-state.ts'
-import { publishAnswer } from '@prepaint/service/sites/reachability/published-answer.ts'
+import { CHECK_RATE, Checks } from '@prepaint/service/sites/reachability/checks.ts'
+import { checkDns } from '@prepaint/service/sites/reachability/dns-state.ts'
 import { tryOrigin } from '@prepaint/service/sites/reachability/try-origin.ts'
 import type pg from 'pg'
 import type { Config } from '../settings/config.ts'
@@ -39,7 +38,7 @@ export async function wireApi(deps: {
   vault: Vault
 }): Promise<{ server: Server; endStreams(): void; close(): Promise<void> }> {
   const { config, listener, guard, timeouts } = deps
-  const mailer = config.mail === null ? null : await createMailer(config.mail, deps.log)
+  const mailer = config.mail === null ? null : await Mailer.start(config.mail, deps.log)
   const events = new Events(deps.pool, listener, deps.clock, deps.log, { plans: config.plans })
   const app = await createApiServer({
     ...deps,
@@ -51,11 +50,8 @@ export async function wireApi(deps: {
     checkOrigin: (raw) => checkOriginUrl(raw, guard, { timeoutMs: NAME_SERVERS_WITHIN_MS }),
     subscribe: (...stream) => events.subscribe(...stream),
     ...(mailer && { mailer }),
-    checks: createChecks({
-      clock: deps.clock,
-      take: (account) => CHECK_RATE.take(deps.pool, `account ${account}`),
-      readDns: (account, name) =>
-        readDnsState({ guard, publish: (...whose) => publishAnswer(deps.pool, ...whose) }, account, name),
+    checks: new Checks(deps.clock, (account) => CHECK_RATE.take(deps.pool, `account ${account}`), {
+      checkDns: (account, name) => checkDns(deps.pool, guard, account, name),
       tryOrigin: (url) => tryOrigin(url, { guard }),
     }),
     // Edge and integrations cache what a change invalidates.

@@ -4,11 +4,10 @@ import type { TaskRunner } from '@prepaint/postgres/tasks'
 import type { Clock } from '@prepaint/runtime/clock.ts'
 import type { Log } from '@prepaint/runtime/log.ts'
 import type { Vault } from '@prepaint/service/certificates/vault/vault.ts'
-import { createMailer } from '@prepaint/service/mail/mailer.ts'
+import { Mailer } from '@prepaint/service/mail/mailer.ts'
 import { Sender } from '@prepaint/service/notifications/delivery/sender.ts'
 import { Evaluation } from '@prepaint/service/notifications/incidents/evaluator.ts'
-import { readDnsState } from '@prepaint/service/sites/reachability/dns-state.ts'
-import { publishAnswer } from '@prepaint/service/sites/reachability/published-answer.ts'
+import { checkDns } from '@prepaint/service/sites/reachability/dns-state.ts'
 import { tryOrigin } from '@prepaint/service/sites/reachability/try-origin.ts'
 import type pg from 'pg'
 import type { Config } from '../settings/config.ts'
@@ -26,7 +25,7 @@ export async function wireNotifications(deps: {
 }): Promise<{ close(): Promise<void> }> {
   const { config, pool, guard } = deps
   const { plans, version, publicUrl, notifySpeed: speed } = config
-  const mailer = config.mail === null ? null : await createMailer(config.mail, deps.log)
+  const mailer = config.mail === null ? null : await Mailer.start(config.mail, deps.log)
   // Settings with a mail server have a public URL.
   const sender = new Sender({ ...deps, plans, version, speed, mailer, publicUrl: publicUrl ?? '' })
   const evaluation = new Evaluation({
@@ -36,8 +35,7 @@ export async function wireNotifications(deps: {
     speed,
     log: deps.log,
     tryOrigin: (url) => tryOrigin(url, { guard }),
-    readDns: (account, name) =>
-      readDnsState({ guard, publish: (...whose) => publishAnswer(pool, ...whose) }, account, name),
+    readDns: (account, name) => checkDns(pool, guard, account, name),
   })
   for (const kind of [...sender.kinds, evaluation]) deps.tasks.add(kind)
   return {

@@ -23,7 +23,7 @@ import { Events, type EventTimes } from '@prepaint/service/insight/events/events
 import type { StreamLimits } from '@prepaint/service/insight/events/streams.ts'
 import { checkEndpointUrl } from '@prepaint/service/notifications/delivery/endpoint-url.ts'
 import { createDomain } from '@prepaint/service/sites/domain-changes.ts'
-import { CHECK_RATE, createChecks } from '@prepaint/service/sites/reachability/checks.ts'
+import { CHECK_RATE, Checks } from '@prepaint/service/sites/reachability/checks.ts'
 import { publishAnswer } from '@prepaint/service/sites/reachability/published-answer.ts'
 import ipaddr from 'ipaddr.js'
 import type pg from 'pg'
@@ -99,10 +99,8 @@ export async function startTestApi({
   const deps: ApiDeps = {
     egressAddresses: ['203.0.113.5', '2001:db8::/48'],
     pool,
-    checks: createChecks({
-      clock,
-      take: (account) => CHECK_RATE.take(pool, `account ${account}`),
-      readDns: async (account, name) =>
+    checks: new Checks(clock, (account) => CHECK_RATE.take(pool, `account ${account}`), {
+      checkDns: async (account, name) =>
         (await publishAnswer(pool, account, name)) === null
           ? null
           : { state: 'elsewhere', addresses: ['93.184.216.34'], aliases: [] },

@@ -1,5 +1,5 @@
 import { ClientGate, NO_CLIENT_LIMITS } from '@prepaint/runtime/http/client-limits.ts'
-import { createLastUse } from '@prepaint/service/accounts/last-use.ts'
+import { LastUse } from '@prepaint/service/accounts/last-use.ts'
 import Fastify from 'fastify'
 import { serializerCompiler } from 'fastify-type-provider-zod'
 import { links } from './account/links.ts'
@@ -68,7 +68,7 @@ export async function createApiServer(deps: ApiDeps): Promise<ApiApp> {
   app.setValidatorCompiler(checkAgainstSchema)
   app.setSerializerCompiler(serializerCompiler)
 
-  const lastUse = createLastUse(deps.pool, deps.clock, deps.log)
+  const lastUse = new LastUse(deps.pool, deps.clock, deps.log)
   app.addHook('onClose', () => lastUse.settled())
 
   sendSecurityHeaders(app)

@@ -6,7 +6,7 @@ import type { Clock } from '@prepaint/runtime/clock.ts'
 import { findKeyOwner, findTokenOwner, type TokenOwner } from '@prepaint/service/accounts/access.ts'
 import { keyName } from '@prepaint/service/accounts/keys.ts'
 import type { LastUse } from '@prepaint/service/accounts/last-use.ts'
-import { readSession, type Session } from '@prepaint/service/accounts/sign-in/sessions.ts'
+import { type Session, takeSession } from '@prepaint/service/accounts/sign-in/sessions.ts'
 import { WEBHOOK_RATE } from '@prepaint/service/accounts/webhook-window.ts'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { ApiApp } from './app.ts'
@@ -137,7 +137,7 @@ async function ofSession(
 ): Promise<Caller | null> {
   if (request.headers['x-api-key'] !== undefined) return null
   const token = sessionToken(request.headers.cookie, deps.publicUrl)
-  const found = token === undefined ? null : await readSession(deps.pool, token, deps.clock.nowMs())
+  const found = token === undefined ? null : await takeSession(deps.pool, token, deps.clock.nowMs())
   if (token === undefined || found === null) return null
   checkSameSite(request)
   const { session, renewed } = found

@@ -23,7 +23,7 @@ export type TokenOwner = {
   lastUsedAt: Date | null
 }
 
-/** Null: unknown, revoked or expired. Never cached, because a cache would outlive a revocation on another node. */
+/** Returns null if the key is unknown, revoked or expired. Never cached, because a cache would outlive a revocation on another node. */
 export async function findKeyOwner(db: Queryable, raw: string, nowMs: number): Promise<KeyOwner | null> {
   if (!isSecret('pp_live_', raw)) return null
   const { rows } = await db.query<KeyOwner>({
@@ -37,7 +37,7 @@ export async function findKeyOwner(db: Queryable, raw: string, nowMs: number): P
   return rows[0] ?? null
 }
 
-/** Null: unknown or revoked. */
+/** Returns null if the token is unknown or revoked. */
 export async function findTokenOwner(db: Queryable, raw: string): Promise<TokenOwner | null> {
   if (!isSecret('pp_wh_', raw)) return null
   const { rows } = await db.query<TokenOwner>({
@@ -52,12 +52,12 @@ export async function findTokenOwner(db: Queryable, raw: string): Promise<TokenO
   return rows[0] ?? null
 }
 
-/** The session or key (by id) that opened an event stream. `fleet`: for operators. */
+/** The session or key (by id) that opened an event stream. `fleet` is true for operators. */
 export type OpenAccess = { by: { session: number } | { key: number }; fleet: boolean }
 
 type Standing = { plan: string; role: string }
 
-/** Whether each stream is still allowed: valid session or key, active account, still an operator. */
+/** Returns a function that tells whether a stream is still allowed: its session or key is valid, its account is active, and an operator is one still. */
 export async function stillAllowed(
   db: Queryable,
   plans: PlanCatalogue,
@@ -68,7 +68,7 @@ export async function stillAllowed(
     db,
     `select s.id, a.plan, a.role from sign_in_session s join account a on a.id = s.account_id
       where s.id = any ($1::integer[]) and s.expires_at > $2 and a.suspended_at is null`,
-    opened.flatMap(({ by }) => ('session' in by ? [by.session] : [])),
+    opened.map(({ by }) => ('session' in by ? by.session : null)).filter((id) => id !== null),
     nowMs,
   )
   const keys = await standings(
@@ -76,7 +76,7 @@ export async function stillAllowed(
     `select k.id, a.plan, a.role from api_key k join account a on a.id = k.account_id
       where k.id = any ($1::integer[]) and k.revoked_at is null and a.suspended_at is null
         and (k.expires_at is null or k.expires_at > $2)`,
-    opened.flatMap(({ by }) => ('key' in by ? [by.key] : [])),
+    opened.map(({ by }) => ('key' in by ? by.key : null)).filter((id) => id !== null),
     nowMs,
   )
   return ({ by, fleet }) => {

@@ -16,7 +16,7 @@ export type Role = 'owner' | 'operator'
 
 export type Account = { id: AccountId; email: string; plan: string; role: Role; created_at: string }
 
-type AccountRow = Omit<Account, 'created_at'> & { created_at: Date }
+type AccountRow = { id: AccountId; email: string; plan: string; role: Role; created_at: Date }
 
 const FIELDS = 'id, email, plan, role, created_at'
 
@@ -27,7 +27,7 @@ export function createAccount(pool: pg.Pool, plans: PlanCatalogue, input: NewAcc
   return transaction(pool, (client) => addAccount(client, plans, input))
 }
 
-/** `createAccount`, in the transaction of `client`. */
+/** Does what `createAccount` does in the transaction of `client`. */
 export async function addAccount(
   client: pg.PoolClient,
   plans: PlanCatalogue,
@@ -114,7 +114,7 @@ async function cancelWork(pool: pg.Pool, account: AccountId): Promise<void> {
   }
 }
 
-/** For operators only. */
+/** Lists all accounts by e-mail address. For operators only. */
 export async function listAccounts(db: Queryable): Promise<Account[]> {
   const { rows } = await db.query<AccountRow>(`select ${FIELDS} from account order by email`)
   return rows.map(toAccount)
@@ -122,7 +122,7 @@ export async function listAccounts(db: Queryable): Promise<Account[]> {
 
 type AccountUse = { can_sign_in: boolean; suspended: boolean; domains: number; renders_used: number }
 
-/** For operators only. */
+/** Lists all accounts by e-mail address, with what they use in this UTC month. For operators only. */
 export async function listAccountsWithUse(db: Queryable, nowMs: number): Promise<(Account & AccountUse)[]> {
   const { rows } = await db.query<AccountRow & AccountUse>(
     `select a.id, a.email, a.plan, a.role, a.created_at,

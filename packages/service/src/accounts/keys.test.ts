@@ -10,7 +10,7 @@ import { createDomain } from '../sites/domain-changes.ts'
 import { findKeyOwner, findTokenOwner } from './access.ts'
 import { createAccount } from './accounts.ts'
 import * as keys from './keys.ts'
-import { createLastUse } from './last-use.ts'
+import { LastUse } from './last-use.ts'
 import { createSecret, hashSecret, parseSecretName } from './secrets.ts'
 
 const database = await openTestDatabase()
@@ -154,12 +154,12 @@ it('webhook tokens: only its SHA-256 is stored; they are listed with their state
 })
 
 // Proves interface 2/20
-it('follows the use of a key, at most once a minute', async () => {
+it('last_used_at of a key follows its use, at most once a minute', async () => {
   const owner = await account()
   const { id, key } = await newKey(owner, null, NOW_MS)
 
   let atMs = NOW_MS
-  const lastUse = createLastUse(pool, { nowMs: () => atMs }, silentLog())
+  const lastUse = new LastUse(pool, { nowMs: () => atMs }, silentLog())
   const use = async (when: number) => {
     atMs = when
     lastUse.note('api_key', id, (await findKeyOwner(pool, key, when))!.lastUsedAt)

@@ -10,7 +10,7 @@ import { createSecret, parseSecretName } from './secrets.ts'
 export const ACTIVE_KEY_LIMIT = 5
 export const ACTIVE_TOKEN_LIMIT = 5
 
-/** `owner`: the column that the limit counts by. `ofAccount`: a condition on rows `s` with the account as $1. */
+/** `owner` is the column that the limit counts by; `ofAccount` is a condition on rows `s` with the account as $1. */
 const KINDS = {
   api_key: {
     owner: 'account_id',
@@ -32,23 +32,24 @@ const KINDS = {
 
 type Kind = keyof typeof KINDS
 
-/** Without the hash. Times are ISO 8601 UTC. */
-export type WebhookToken = {
+/** What owners see of a secret, which is not its hash. Times are ISO 8601 UTC. */
+type ShownSecret = {
   id: number
   name: string
   hint: string
-  state: 'active' | 'revoked'
   created_at: string
   last_used_at: string | null
   revoked_at: string | null
 }
 
-export type ApiKey = Omit<WebhookToken, 'state'> & {
+export type WebhookToken = ShownSecret & { state: 'active' | 'revoked' }
+
+export type ApiKey = ShownSecret & {
   state: 'active' | 'expired' | 'revoked'
   expires_at: string | null
 }
 
-/** Names a change made with the key. */
+/** Returns the name of the key, which names changes that were made with it. */
 export async function keyName(db: Queryable, account: AccountId, id: number): Promise<string> {
   const { rows } = await db.query<{ name: string }>(
     'select name from api_key where account_id = $1 and id = $2',
@@ -57,7 +58,7 @@ export async function keyName(db: Queryable, account: AccountId, id: number): Pr
   return rows[0]?.name ?? `${id}`
 }
 
-/** `expiresAt` null: never. Throws `invalid_field`, `account_not_found`, `plan_without_api`, `api_key_limit`. */
+/** The key never expires if `expiresAt` is null. Throws `invalid_field`, `account_not_found`, `plan_without_api`, `api_key_limit`. */
 export async function createKey(
   pool: pg.Pool,
   account: AccountId,
@@ -117,7 +118,7 @@ export async function createToken(
   })
 }
 
-/** Lock the owner's row before. Throws `api_key_limit` or `webhook_token_limit`. */
+/** The caller has locked the owner's row. Throws `api_key_limit` or `webhook_token_limit`. */
 async function checkLimit(
   client: Queryable,
   kind: Kind,
@@ -133,20 +134,22 @@ async function checkLimit(
   if (rows[0]!.count >= most) throw new AppError(limitReached)
 }
 
-/** Oldest first; includes ended keys until `retention.ts` removes them. */
+/** Lists the keys of an account, the oldest first. Ended ones are among them until `retention.ts` removes them. */
 export async function listKeys(db: Queryable, account: AccountId, nowMs: number): Promise<ApiKey[]> {
   const rows = await list(db, 'api_key', account)
-  return rows.map((row) => {
-    const isExpired = row.expires_at !== null && row.expires_at.getTime() <= nowMs
-    return {
-      ...shown(row),
-      state: row.revoked_at !== null ? 'revoked' : isExpired ? 'expired' : 'active',
-      expires_at: row.expires_at?.toISOString() ?? null,
-    }
-  })
+  return rows.map((row) => ({
+    ...shown(row),
+    state: keyState(row, nowMs),
+    expires_at: row.expires_at?.toISOString() ?? null,
+  }))
 }
 
-/** Oldest first; includes revoked tokens until they are removed. Throws `domain_not_found`. */
+function keyState({ revoked_at, expires_at }: Row, nowMs: number): ApiKey['state'] {
+  if (revoked_at !== null) return 'revoked'
+  return expires_at !== null && expires_at.getTime() <= nowMs ? 'expired' : 'active'
+}
+
+/** Lists the tokens of a domain, the oldest first. Revoked ones are among them until they are removed. Throws `domain_not_found`. */
 export async function listTokens(
   db: Queryable,
   account: AccountId,
@@ -161,8 +164,14 @@ export async function listTokens(
   return rows.map((row) => ({ ...shown(row), state: row.revoked_at === null ? 'active' : 'revoked' }))
 }
 
-type Row = Pick<ApiKey, 'id' | 'name' | 'hint'> & {
-  [time in 'created_at' | 'expires_at' | 'last_used_at' | 'revoked_at']: Date | null
+type Row = {
+  id: number
+  name: string
+  hint: string
+  created_at: Date
+  expires_at: Date | null
+  last_used_at: Date | null
+  revoked_at: Date | null
 }
 
 async function list(db: Queryable, kind: Kind, owner: AccountId | DomainId): Promise<Row[]> {
@@ -174,12 +183,12 @@ async function list(db: Queryable, kind: Kind, owner: AccountId | DomainId): Pro
   return rows
 }
 
-function shown({ id, name, hint, created_at, last_used_at, revoked_at }: Row): Omit<WebhookToken, 'state'> {
+function shown({ id, name, hint, created_at, last_used_at, revoked_at }: Row): ShownSecret {
   return {
     id,
     name,
     hint,
-    created_at: created_at!.toISOString(),
+    created_at: created_at.toISOString(),
     last_used_at: last_used_at?.toISOString() ?? null,
     revoked_at: revoked_at?.toISOString() ?? null,
   }
@@ -210,25 +219,30 @@ async function revoke(
   if (rowCount === 0) throw new AppError(notFound)
 }
 
-/** Throws `api_key_not_found`. For operators only. */
+/** Returns the account of a key. Throws `api_key_not_found`. For operators only. */
 export function ownerOfKey(db: Queryable, id: number): Promise<AccountId> {
-  return owner(db, 'select account_id from api_key where id = $1::bigint', id, 'api_key_not_found')
+  return readOwner(db, 'select account_id from api_key where id = $1::bigint', id, 'api_key_not_found')
 }
 
-/** Throws `webhook_token_not_found`. For operators only. */
+/** Returns the account of a token. Throws `webhook_token_not_found`. For operators only. */
 export function ownerOfToken(db: Queryable, id: number): Promise<AccountId> {
   const sql =
     'select account_id from webhook_token t join domain d on d.id = t.domain_id where t.id = $1::bigint'
-  return owner(db, sql, id, 'webhook_token_not_found')
+  return readOwner(db, sql, id, 'webhook_token_not_found')
 }
 
-/** Throws `domain_not_found`. For operators only. */
+/** Returns the account of a domain. Throws `domain_not_found`. For operators only. */
 export function ownerOfDomain(db: Queryable, name: DomainName): Promise<AccountId> {
-  return owner(db, 'select account_id from domain where custom_domain = $1', name, 'domain_not_found')
+  return readOwner(db, 'select account_id from domain where custom_domain = $1', name, 'domain_not_found')
 }
 
-async function owner(db: Queryable, sql: string, of: unknown, notFound: ErrorCode): Promise<AccountId> {
-  const { rows } = await db.query<{ account_id: AccountId }>(sql, [of])
+async function readOwner(
+  db: Queryable,
+  sql: string,
+  subject: number | string,
+  notFound: ErrorCode,
+): Promise<AccountId> {
+  const { rows } = await db.query<{ account_id: AccountId }>(sql, [subject])
   if (rows[0] === undefined) throw new AppError(notFound)
   return rows[0].account_id
 }

@@ -1,13 +1,9 @@
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
+import type { Clock } from '@prepaint/runtime/clock.ts'
 import type { Log } from '@prepaint/runtime/log.ts'
 
 /** Resolution of `last_used_at`, so that a busy key does not rewrite its row per request. */
 const GRAIN_MS = 60_000
-
-export type LastUse = {
-  note(kind: 'api_key' | 'webhook_token', id: number, lastUsedAt: Date | null): void
-  settled(): Promise<void>
-}
 
 const UPDATE = {
   api_key:
@@ -16,25 +12,42 @@ const UPDATE = {
     'update webhook_token set last_used_at = $2 where id = $1 and (last_used_at is null or last_used_at <= $3)',
 } as const
 
-export function createLastUse(db: Queryable, clock: { nowMs(): number }, log: Log): LastUse {
-  const running = new Map<string, Promise<void>>()
-  return {
-    note(kind, id, lastUsedAt) {
-      const nowMs = clock.nowMs()
-      const due = nowMs - GRAIN_MS
-      const name = `${kind} ${id}`
-      if ((lastUsedAt !== null && lastUsedAt.getTime() > due) || running.has(name)) return
-      const stored = db
-        .query(UPDATE[kind], [id, new Date(nowMs), new Date(due)])
-        .then(
-          () => {},
-          (error: unknown) => log.warn({ err: error }, 'last_used_at could not be stored'),
-        )
-        .finally(() => running.delete(name))
-      running.set(name, stored)
-    },
-    async settled() {
-      await Promise.all(running.values())
-    },
+/** Stores when keys and tokens were last used, at most once a minute for each. */
+export class LastUse {
+  readonly #db: Queryable
+  readonly #clock: Clock
+  readonly #log: Log
+  /** Writes under way, by kind and id. */
+  readonly #running = new Map<string, Promise<void>>()
+
+  constructor(db: Queryable, clock: Clock, log: Log) {
+    this.#db = db
+    this.#clock = clock
+    this.#log = log
+  }
+
+  /** Stores the time of this use in the background, unless `lastUsedAt` is less than a minute ago. */
+  note(kind: 'api_key' | 'webhook_token', id: number, lastUsedAt: Date | null): void {
+    const nowMs = this.#clock.nowMs()
+    const dueMs = nowMs - GRAIN_MS
+    const name = `${kind} ${id}`
+    if ((lastUsedAt !== null && lastUsedAt.getTime() > dueMs) || this.#running.has(name)) return
+    const stored = this.#store(kind, [id, new Date(nowMs), new Date(dueMs)]).finally(() =>
+      this.#running.delete(name),
+    )
+    this.#running.set(name, stored)
+  }
+
+  /** Resolves when all writes under way have ended. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#running.values())
+  }
+
+  async #store(kind: keyof typeof UPDATE, values: unknown[]): Promise<void> {
+    try {
+      await this.#db.query(UPDATE[kind], values)
+    } catch (error) {
+      this.#log.warn({ err: error }, 'last_used_at could not be stored')
+    }
   }
 }

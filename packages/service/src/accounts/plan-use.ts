@@ -5,6 +5,7 @@ import type { Queryable } from '@prepaint/postgres/transaction.ts'
 /** What an account uses of its plan. `renders` counts those of all its domains in one UTC month; keys and tokens are the active ones. */
 type PlanUse = { plan: string; domains: number; renders: number; keys: number; tokens: number }
 
+/** Throws if the account is gone. */
 export async function readUse(db: Queryable, account: AccountId, nowMs: number): Promise<PlanUse> {
   const { rows } = await db.query<PlanUse>(
     `select a.plan,

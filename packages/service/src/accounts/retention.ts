@@ -3,7 +3,7 @@ import type pg from 'pg'
 import { FAILURE_WINDOW_MS } from './sign-in/attempts.ts'
 import { WEBHOOK_WINDOW_MS } from './webhook-window.ts'
 
-/** Besides the current month. */
+/** Months that are kept besides the current one. */
 const MONTHS_KEPT = 12
 
 export async function removeOldCounts(
@@ -45,7 +45,7 @@ export async function removeOldCounts(
 /** Since the last crawler asked; the stored page goes earlier, or is asked for in the order of its path. */
 const SPELLINGS_KEPT_DAYS = 90
 
-/** Equals the retention of hourly traffic. */
+/** Ended keys and tokens are kept as long as hourly traffic. */
 export const ENDED_SECRETS_KEPT_DAYS = 90
 
 /** Unknown and revoked secrets get the same response, so old ones can be removed. */

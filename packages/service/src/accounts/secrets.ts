@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { invalidField } from '@prepaint/contract/errors.ts'
 
-/** 256 bits: 43 URL-safe characters. */
+/** A secret has 256 random bits, written as 43 URL-safe characters. */
 const RANDOM_BYTES = 32
 
 const HINT_CHARS = 4
@@ -14,6 +14,7 @@ type NewSecret = {
   hint: string
 }
 
+/** `hint` is the beginning of the secret, which its owner sees later. */
 export function createSecret(prefix: SecretPrefix): NewSecret {
   const raw = prefix + randomBytes(RANDOM_BYTES).toString('base64url')
   return { raw, hash: hashSecret(raw), hint: raw.slice(0, prefix.length + HINT_CHARS) }

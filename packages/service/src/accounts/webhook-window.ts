@@ -1,6 +1,6 @@
 import { Rate } from '@prepaint/postgres/rates'
 
-/** Per domain and window, over all tokens and nodes. */
+/** Requests of a domain in a window, over all tokens and nodes. */
 export const WEBHOOK_WINDOW_REQUESTS = 10
 export const WEBHOOK_WINDOW_MS = 3_600_000
 

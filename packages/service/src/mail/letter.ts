@@ -8,27 +8,12 @@ const BUTTON =
   'background:#0f6d5e;border-radius:6px;color:#fff;display:inline-block;padding:9px 16px;text-decoration:none'
 const COLOURS = { bad: '#b3261e', good: '#0f6d5e' }
 
-/** As text and as HTML, without pictures or anything remote. The foot is small; as text it does not repeat links. */
+/** Writes a letter as text and as HTML, without pictures or anything remote. The foot is small; as text it does not repeat links. */
 export function compose(
   subject: string,
   blocks: readonly Block[],
   foot: readonly { text: string; link?: Link }[],
 ): Letter {
-  const shown = new Set(blocks.map(({ link }) => link?.url))
-  const text = [
-    ...blocks.flatMap(({ heading, lines = [], link }) => [
-      ...(heading === undefined ? [] : [heading, '']),
-      ...lines,
-      ...(link === undefined ? [] : ['', link.url]),
-      '',
-    ]),
-    '--',
-    ...foot.flatMap((each) => {
-      if (each.link === undefined) return [each.text]
-      return shown.has(each.link.url) ? [] : [`${each.text} ${each.link.url}`]
-    }),
-    '',
-  ].join('\n')
   const html = `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${escaped(subject)}</title></head>
 <body style="font:16px/1.5 sans-serif;color:#17211f;background:#fff;max-width:36em;margin:2em auto;padding:0 1em;overflow-wrap:anywhere">
@@ -38,7 +23,25 @@ ${foot.map(({ text: words, link }) => `<p>${escaped(words)} ${link ? anchor(link
 </div>
 </body></html>
 `
-  return { subject, text, html }
+  return { subject, text: asText(blocks, foot), html }
+}
+
+function asText(blocks: readonly Block[], foot: readonly { text: string; link?: Link }[]): string {
+  const shown = new Set(blocks.map(({ link }) => link?.url))
+  const text: string[] = []
+  for (const { heading, lines = [], link } of blocks) {
+    if (heading !== undefined) text.push(heading, '')
+    text.push(...lines)
+    if (link !== undefined) text.push('', link.url)
+    text.push('')
+  }
+  text.push('--')
+  for (const { text: words, link } of foot) {
+    if (link === undefined) text.push(words)
+    else if (!shown.has(link.url)) text.push(`${words} ${link.url}`)
+  }
+  text.push('')
+  return text.join('\n')
 }
 
 function blockHtml({ heading, tone, lines = [], link }: Block): string {

@@ -1,20 +1,22 @@
 import net from 'node:net'
 
-export type MailSettings = {
+type MailServer = {
   host: string
   port: number
   secure: boolean
   /** Refuses to send without TLS. False only for a server on this machine. */
   requireTls: boolean
   auth: { user: string; pass: string } | null
-  /** `Name <address>` or an address. */
+}
+
+export type MailSettings = MailServer & {
   from: { name: string; address: string }
 }
 
 const ADDRESS = /^[^\s@<>",;:\\()[\]]{1,64}@[^\s@<>",;:\\()[\]]{1,255}$/
 
-/** `smtp://user:password@host:587` or `smtps://host`; null: invalid. */
-export function parseSmtpUrl(raw: string): Omit<MailSettings, 'from'> | null {
+/** Parses a URL such as `smtp://user:password@host:587` or `smtps://host`. Returns null if it is invalid. */
+export function parseSmtpUrl(raw: string): MailServer | null {
   if (!URL.canParse(raw)) return null
   const url = new URL(raw)
   const secure = url.protocol === 'smtps:'
@@ -23,18 +25,20 @@ export function parseSmtpUrl(raw: string): Omit<MailSettings, 'from'> | null {
   if (host === '' || (url.pathname !== '' && url.pathname !== '/') || url.search !== '' || url.hash !== '')
     return null
   if ((url.username === '') !== (url.password === '')) return null
-  const [user, pass] = [url.username, url.password].map(decoded)
+  const user = decoded(url.username)
+  const pass = decoded(url.password)
   if (user === undefined || pass === undefined) return null
+  const standardPort = secure ? 465 : 587
   return {
     host,
-    port: url.port === '' ? (secure ? 465 : 587) : Number(url.port),
+    port: Number(url.port || standardPort),
     secure,
     requireTls: !isThisMachine(host),
     auth: user === '' ? null : { user, pass },
   }
 }
 
-/** `Prepaint <prepaint@example.com>` or `prepaint@example.com`; null: invalid. */
+/** Parses `Prepaint <prepaint@example.com>` or `prepaint@example.com`. Returns null if it is invalid. */
 export function parseMailFrom(raw: string): MailSettings['from'] | null {
   const match = /^(?:([^<>"\r\n]{0,100}?)\s*<([^<>\s]+)>|([^<>\s]+))$/.exec(raw.trim())
   const address = match?.[2] ?? match?.[3]

@@ -3,7 +3,7 @@ import { after, it } from 'node:test'
 import { silentLog } from '@prepaint/runtime/log.ts'
 import { createTestCa } from '../../../../test/support/certificate-authority.ts'
 import { startTestSmtp, type TestSmtpOptions } from '../../../../test/support/smtp-server.ts'
-import { createMailer, type Mail, write } from './mailer.ts'
+import { type Mail, Mailer, write } from './mailer.ts'
 
 const ca = createTestCa('mail', Date.now())
 const good = ca.leaf({ names: ['localhost'] })
@@ -21,9 +21,12 @@ const LETTER = write({
 async function world(options: TestSmtpOptions = {}, requireTls = options.tls !== undefined, ms = 4_000) {
   const smtp = await startTestSmtp(options)
   closing.push(smtp.close)
-  const mailer = await createMailer(
+  const mailer = await Mailer.start(
     {
-      ...{ host: 'localhost', port: smtp.port, secure: false, requireTls },
+      host: 'localhost',
+      port: smtp.port,
+      secure: false,
+      requireTls,
       auth: { user: 'us', pass: 'secret' },
       from: { name: 'Our Agency', address: 'prepaint@example.com' },
     },

@@ -1,5 +1,6 @@
 import type { Log } from '@prepaint/runtime/log.ts'
 import { within } from '@prepaint/runtime/within.ts'
+import type { Transporter } from 'nodemailer'
 import { compose, type Letter } from './letter.ts'
 import type { MailSettings } from './mail-settings.ts'
 
@@ -9,91 +10,97 @@ export type Mail = Letter & {
   headers?: Record<string, string>
 }
 
-/** `sent`: the server accepted it. `refused`: by the server, for good (5xx for this recipient or this message). */
+/** The server accepted it, refused it for good (5xx for this recipient or this message), or sending failed. */
 type MailOutcome = 'sent' | 'refused' | 'failed'
-
-export type Mailer = {
-  /** Never rejects: errors are logged. */
-  send(mail: Mail): Promise<MailOutcome>
-  close(): Promise<void>
-}
 
 const TIMES = { connectMs: 5_000, silentMs: 10_000, wholeMs: 20_000 }
 /** Concurrent e-mails, as many as a node sends notifications at once; more are refused. */
 const AT_ONCE = 32
 
-/**
- * The certificate must be valid. Bypasses the address guard: the operator's server may have a private address. Loads the
- * library, which most nodes do not need.
- */
-export async function createMailer(
-  { host, port, secure, requireTls, auth, from }: MailSettings,
-  log: Log,
-  times = TIMES,
-  ca?: string,
-): Promise<Mailer> {
-  const { createTransport } = await import('nodemailer')
-  const transport = createTransport({
-    host,
-    port,
-    secure,
-    requireTLS: requireTls,
-    ...(auth && { auth }),
-    tls: { rejectUnauthorized: true, minVersion: 'TLSv1.2', ...(ca !== undefined && { ca }) },
-    connectionTimeout: times.connectMs,
-    dnsTimeout: times.connectMs,
-    greetingTimeout: times.silentMs,
-    socketTimeout: times.silentMs,
-    disableFileAccess: true,
-    disableUrlAccess: true,
-  })
-  const underWay = new Set<Promise<unknown>>()
+/** Sends e-mail by the operator's SMTP server. */
+export class Mailer {
+  readonly #transport: Transporter
+  readonly #settings: MailSettings
+  readonly #log: Log
+  readonly #wholeMs: number
+  readonly #underWay = new Set<Promise<unknown>>()
 
-  async function send({ to, subject, text, html, messageId, headers = {} }: Mail): Promise<MailOutcome> {
+  private constructor(transport: Transporter, settings: MailSettings, log: Log, wholeMs: number) {
+    this.#transport = transport
+    this.#settings = settings
+    this.#log = log
+    this.#wholeMs = wholeMs
+  }
+
+  /**
+   * The server's certificate must be valid. Bypasses the address guard, as the operator's server may have a private
+   * address. Loads the library here, because most nodes do not need it.
+   */
+  static async start(settings: MailSettings, log: Log, times = TIMES, ca?: string): Promise<Mailer> {
+    const { createTransport } = await import('nodemailer')
+    const { host, port, secure, requireTls, auth } = settings
+    const transport = createTransport({
+      host,
+      port,
+      secure,
+      requireTLS: requireTls,
+      auth: auth ?? undefined,
+      tls: { rejectUnauthorized: true, minVersion: 'TLSv1.2', ca },
+      connectionTimeout: times.connectMs,
+      dnsTimeout: times.connectMs,
+      greetingTimeout: times.silentMs,
+      socketTimeout: times.silentMs,
+      disableFileAccess: true,
+      disableUrlAccess: true,
+    })
+    return new Mailer(transport, settings, log, times.wholeMs)
+  }
+
+  /** Never rejects: errors are logged. */
+  async send({ to, subject, text, html, messageId, headers = {} }: Mail): Promise<MailOutcome> {
+    const { host, port, from } = this.#settings
     // Prevents header injection, in addition to earlier validation.
     if (/[\r\n\0<>,;"]/.test(to) || /[\r\n\0]/.test(subject)) {
-      log.warn(
+      this.#log.warn(
         'an e-mail was not sent: its address or subject has characters that are not allowed in a header',
       )
       return 'refused'
     }
-    if (underWay.size >= AT_ONCE) {
-      log.warn('an e-mail was not sent: too many are being sent')
+    if (this.#underWay.size >= AT_ONCE) {
+      this.#log.warn('an e-mail was not sent: too many are being sent')
       return 'failed'
     }
-    const sending = transport.sendMail({
+    const sending = this.#transport.sendMail({
       from,
       to: { name: '', address: to },
       subject,
       text,
       html,
-      ...(messageId !== undefined && { messageId }),
+      messageId,
       headers: { ...headers, 'Auto-Submitted': 'auto-generated' },
     })
-    underWay.add(sending)
+    this.#underWay.add(sending)
     try {
-      if ((await within(times.wholeMs, sending, 'late')) !== 'late') return 'sent'
-      log.warn({ host, port }, 'an e-mail was not sent: the server took too long')
+      if ((await within(this.#wholeMs, sending, 'late')) !== 'late') return 'sent'
+      this.#log.warn({ host, port }, 'an e-mail was not sent: the server took too long')
       return 'failed'
     } catch (error) {
       // The log must not reveal who has an account.
-      log.warn({ host, port, reason: reasonOf(error) }, 'an e-mail was not sent')
+      this.#log.warn({ host, port, reason: reasonOf(error) }, 'an e-mail was not sent')
       return isForGood(error) ? 'refused' : 'failed'
     } finally {
-      void sending.catch(() => {}).finally(() => underWay.delete(sending))
+      void sending.catch(() => {}).finally(() => this.#underWay.delete(sending))
     }
   }
 
-  return {
-    send,
-    async close() {
-      await Promise.allSettled(underWay)
-      transport.close()
-    },
+  /** Waits for the e-mails that are being sent. */
+  async close(): Promise<void> {
+    await Promise.allSettled(this.#underWay)
+    this.#transport.close()
   }
 }
 
-/** Not after `AUTH` or `MAIL FROM`: those are about our settings. */
+/** Errors after `AUTH` or `MAIL FROM` are about our settings, so they are not for good. */
 function isForGood(error: unknown): boolean {
   const { responseCode, command } = error as { responseCode?: unknown; command?: unknown }
   return Number(responseCode) >= 500 && (command === 'RCPT TO' || command === 'DATA')

@@ -15,7 +15,7 @@ export const checkedSettingsPatch = domainSettingsPatchSchema.superRefine(({ rul
   refuseSelectors(rules ?? [], context, ['rules']),
 )
 
-/** For `superRefine` of a schema whose value has rules at `path`. Adds the first problem only: checking takes long. */
+/** Checks selectors in `superRefine` of a schema whose value has rules at `path`. Adds the first problem only, as checking takes long. */
 export function refuseSelectors(
   rules: readonly Rule[],
   context: Pick<z.RefinementCtx, 'addIssue'>,
@@ -45,7 +45,7 @@ function selectorsOf({ render, change }: Pick<Rule, 'render' | 'change'>) {
 
 type DomainUpdate = z.output<typeof updateDomainBody>
 
-/** For `superRefine` of the body of `PUT /api/domains/:domain`. */
+/** Checks selectors in `superRefine` of the body of `PUT /api/domains/:domain`. */
 export function refuseSelectorsOfUpdate(
   { settings }: DomainUpdate,
   context: Pick<z.RefinementCtx, 'addIssue'>,

@@ -36,7 +36,7 @@ export type DeletedDomain = {
 type DomainChange = {
   originUrl?: string | undefined
   isActive?: boolean | undefined
-  /** As versions name it. */
+  /** The name of who made the change, which its versions keep. */
   author?: string | undefined
   settings?: ChangedSettings | undefined
   /** Seals `settings.origin_headers`. */
@@ -49,6 +49,7 @@ type ChangedSettings = {
     | undefined
 }
 
+/** Throws `site_limit` if the account has as many domains as its plan allows. */
 export async function checkSiteLimit(db: Queryable, plans: PlanCatalogue, account: AccountId): Promise<void> {
   const { rows } = await db.query<{ plan: string; current: number }>(
     `select plan, (select count(*)::int from domain where account_id = $1) as current
@@ -92,7 +93,7 @@ export async function createDomain(
   })
 }
 
-/** Throws `domain_not_found` also for another account's. */
+/** Changes a domain. Throws `domain_not_found` also for a domain of another account. */
 export async function updateDomain(
   pool: pg.Pool,
   account: AccountId,
@@ -216,7 +217,7 @@ async function keepVersions(
 
 /**
  * Deletes jobs first: a completing render locks its job and then the domain. The other order would deadlock.
- * Throws `domain_not_found` also for another account's.
+ * Throws `domain_not_found` also for a domain of another account.
  */
 export async function deleteDomain(
   pool: pg.Pool,

@@ -15,7 +15,7 @@ export type Domain = {
   custom_domain: DomainName
   origin_url: string
   ssl_enabled: boolean
-  /** In the current UTC month. */
+  /** Renders in the current UTC month. */
   renders_used: number
   monthly_render_limit: number
   is_active: boolean
@@ -23,7 +23,7 @@ export type Domain = {
   updated_at: string
 }
 
-/** `indexnow_key` null: never switched on. */
+/** `indexnow_key` is null if IndexNow was never switched on. */
 export type DomainWithSettings = Domain & { settings: DomainSettings; indexnow_key: string | null }
 
 export type DomainView = { plans: PlanCatalogue; nowMs: number }
@@ -45,7 +45,7 @@ export async function listDomains(db: Queryable, account: AccountId, view: Domai
   return rows.map((row) => toDomain(row, view))
 }
 
-/** null: unknown or another account's. */
+/** Returns null if the domain is unknown or another account's. */
 export async function findDomain(
   db: Queryable,
   account: AccountId,
@@ -62,7 +62,7 @@ export async function findDomain(
   return { ...toDomain(row, view), indexnow_key, settings: readDomainSettings(settings) }
 }
 
-/** Operator only: domains of every account. */
+/** Lists the domains of all accounts. For operators only. */
 export async function listAllDomains(
   db: Queryable,
   view: DomainView,
@@ -74,7 +74,7 @@ export async function listAllDomains(
   return rows.map((row) => ({ ...toDomain(row, view), email: row.email }))
 }
 
-/** null: unknown or another account's. */
+/** Returns null if the domain is unknown or another account's. */
 export async function findOwnedDomain(
   db: Queryable,
   account: AccountId,
@@ -90,7 +90,7 @@ export async function findOwnedDomain(
   return row === undefined ? null : toOwnedDomain(row)
 }
 
-/** By id: the order in which their rows are locked. */
+/** Lists domains by id, the order in which their rows are locked. */
 export async function listOwnedDomains(db: Queryable, account: AccountId): Promise<OwnedDomain[]> {
   const { rows } = await db.query<OwnedRow>(
     'select id, custom_domain, is_active, origin_url, settings, indexnow_key from domain where account_id = $1 order by id',
@@ -99,10 +99,14 @@ export async function listOwnedDomains(db: Queryable, account: AccountId): Promi
   return rows.map(toOwnedDomain)
 }
 
-type OwnedRow = Pick<
-  DomainRow,
-  'id' | 'custom_domain' | 'is_active' | 'origin_url' | 'settings' | 'indexnow_key'
->
+type OwnedRow = {
+  id: DomainId
+  custom_domain: DomainName
+  is_active: boolean
+  origin_url: string
+  settings: unknown
+  indexnow_key: string | null
+}
 
 function toOwnedDomain(row: OwnedRow): OwnedDomain {
   return {
@@ -115,14 +119,8 @@ function toOwnedDomain(row: OwnedRow): OwnedDomain {
   }
 }
 
-type DomainRow = {
-  id: DomainId
-  custom_domain: DomainName
-  origin_url: string
+type DomainRow = OwnedRow & {
   ssl_enabled: boolean
-  is_active: boolean
-  settings: unknown
-  indexnow_key: string | null
   created_at: Date
   updated_at: Date
   email: string
@@ -155,7 +153,7 @@ function toDomain(row: DomainRow, view: DomainView): Domain {
   }
 }
 
-/** Reveals nothing new: registering the name would show the same. */
+/** Tells whether any account has the name. Reveals nothing new, as registering the name would show the same. */
 export async function isTaken(db: Queryable, name: DomainName): Promise<boolean> {
   const { rowCount } = await db.query('select from domain where custom_domain = $1', [name])
   return rowCount !== 0
@@ -176,7 +174,7 @@ type HostedDomain = {
   sealed_headers: Buffer | null
 }
 
-/** `host`: lower case, without a port. Returns null if nobody has registered it. */
+/** `host` is in lower case, without a port. Returns null if no account has registered it. */
 export async function domainByHost(
   db: Queryable,
   host: string,

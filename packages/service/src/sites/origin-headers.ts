@@ -11,7 +11,7 @@ import { originHeadersPurpose, type Vault } from '../certificates/vault/vault.ts
 type SealedHeader = { name: string; value: string; for: 'renders' | 'all' }
 
 /**
- * The domain's row is locked, and `vault.admit()` has run. Throws `invalid_field` for a value that was never given,
+ * The caller has locked the domain's row and run `vault.admit()`. Throws `invalid_field` for a value that was never given,
  * `secrets_unavailable` without the master key.
  */
 export async function keepOriginHeaders(
@@ -57,15 +57,15 @@ function openHeaders(vault: Vault, domain: number, sealed: Buffer): SealedHeader
   return JSON.parse(vault.open(originHeadersPurpose(domain), sealed).toString()) as SealedHeader[]
 }
 
-/** Without the master key no header is sent: the origin refuses. */
+/** Returns a function that opens sealed headers. Without the master key it gives none, and the origin refuses. */
 export function createOpenOriginHeaders(vault: Vault, log: Log): OpenOriginHeaders {
-  return (domain, sealed, of) => {
+  return (domain, sealed, audience) => {
     if (sealed === null) return []
     try {
       const headers = openHeaders(vault, domain, sealed)
-      return headers.flatMap((header) =>
-        of === 'renders' || header.for === 'all' ? [header.name, header.value] : [],
-      )
+      return headers
+        .filter((header) => audience === 'renders' || header.for === 'all')
+        .flatMap(({ name, value }) => [name, value])
     } catch (error) {
       log.error({ err: error, domain }, "the headers for a domain's origin cannot be decrypted")
       return []
@@ -73,7 +73,7 @@ export function createOpenOriginHeaders(vault: Vault, log: Log): OpenOriginHeade
   }
 }
 
-/** For owners whose headers open the origin to everybody. */
+/** Returns a warning for each header that opens the origin to everybody. */
 export function openToAll(given: GivenOriginHeaders): { origin_header: string; message: string }[] {
   const message = 'everybody who asks the edge gets the origin with this header'
   return given.filter((header) => header.for === 'all').map(({ name }) => ({ origin_header: name, message }))

@@ -3,30 +3,72 @@ import type { CssNode, SelectorList } from 'css-tree'
 import parse from 'css-tree/selector-parser'
 
 export const SELECTOR_LIMIT_CHARS = 500
-/** Of a selector inside a pseudo-class inside a pseudo-class and so on. */
+/** How deep a selector may stand in pseudo-classes inside pseudo-classes. */
 const NESTING_LIMIT = 3
 
-/** Without arguments, as Chromium knows them. */
+/** The pseudo-classes without arguments that Chromium knows. */
 const PLAIN = new Set([
-  ...['active', 'any-link', 'autofill', 'buffering', 'checked', 'default', 'defined', 'disabled', 'empty'],
-  ...['enabled', 'first-child', 'first-of-type', 'focus', 'focus-visible', 'focus-within', 'fullscreen'],
-  ...['hover', 'in-range', 'indeterminate', 'invalid', 'last-child', 'last-of-type', 'link', 'modal'],
-  ...['only-child', 'only-of-type', 'open', 'optional', 'out-of-range', 'paused', 'picture-in-picture'],
-  ...['placeholder-shown', 'playing', 'popover-open', 'read-only', 'read-write', 'required', 'root'],
-  ...['scope', 'target', 'user-invalid', 'user-valid', 'valid', 'visited'],
+  'active',
+  'any-link',
+  'autofill',
+  'buffering',
+  'checked',
+  'default',
+  'defined',
+  'disabled',
+  'empty',
+  'enabled',
+  'first-child',
+  'first-of-type',
+  'focus',
+  'focus-visible',
+  'focus-within',
+  'fullscreen',
+  'hover',
+  'in-range',
+  'indeterminate',
+  'invalid',
+  'last-child',
+  'last-of-type',
+  'link',
+  'modal',
+  'only-child',
+  'only-of-type',
+  'open',
+  'optional',
+  'out-of-range',
+  'paused',
+  'picture-in-picture',
+  'placeholder-shown',
+  'playing',
+  'popover-open',
+  'read-only',
+  'read-write',
+  'required',
+  'root',
+  'scope',
+  'target',
+  'user-invalid',
+  'user-valid',
+  'valid',
+  'visited',
 ])
 const WITH_ARGUMENTS = /^(?:is|where|not|has|lang|dir|nth(?:-last)?-(?:child|of-type))$/
 
 /** The parser takes parts in any order; browsers do not. */
 const LETTERS: Partial<Record<CssNode['type'], string>> = {
-  ...{ Combinator: 'c', TypeSelector: 't', ClassSelector: 's', IdSelector: 's' },
-  ...{ AttributeSelector: 's', PseudoClassSelector: 's' },
+  Combinator: 'c',
+  TypeSelector: 't',
+  ClassSelector: 's',
+  IdSelector: 's',
+  AttributeSelector: 's',
+  PseudoClassSelector: 's',
 }
 /** `*|a` and `|a` name none. */
 const HAS_NAMESPACE = /^[^|*]+\|/
 const ORDER = /^(?:t|t?s+)(?:c(?:t|t?s+))*$/
 
-/** Why a browser would refuse the selector, or why it would take long; null: it is taken. */
+/** Returns why a browser would refuse the selector or take long for it, or null if it may be used. */
 export function selectorProblem(text: string): string | null {
   const problems: string[] = []
   let searches = 0

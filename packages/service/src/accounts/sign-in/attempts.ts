@@ -6,10 +6,10 @@ import { parseEmail } from '../email.ts'
 
 export const FAILURE_WINDOW_MS = 15 * 60_000
 
-/** Wrong passwords per window: per IP and account, per IP, per account. */
+/** The most wrong passwords in a window: from an IP address to an account, from an IP address, and to an account. */
 export const MOST_FAILURES = { pair: 5, address: 20, account: 100 } as const
 
-/** Reset requests per client IP, and e-mails per account, in a window. */
+/** The most reset requests of an IP address, and e-mails to an account, in a window. */
 export const MOST_RESETS = { address: 10, account: 3 } as const
 
 /** Everyone locks their rows in this order, so that attempts at once do not wait for each other in a circle. */
@@ -63,7 +63,7 @@ export async function countedAttempt<T>(
   }
 }
 
-/** Throws `too_many_resets` per client IP. False: enough e-mails were sent to the account. */
+/** Returns false if enough e-mails were sent to the account. Throws `too_many_resets` for too many requests of the client's IP address. */
 export async function countResetRequest(db: Queryable, attempt: Attempt, nowMs: number): Promise<boolean> {
   const { address, account } = subjectsOf(attempt)
   const refusal = await RESETS.address.take(db, address, { nowMs })

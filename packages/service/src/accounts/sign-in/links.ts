@@ -8,7 +8,7 @@ import { emailOf, parseEmail } from '../email.ts'
 import { createSecret, hashSecret } from '../secrets.ts'
 import { setPassword } from './passwords.ts'
 
-/** `first`: a new installation's operator. `reset`: a new password. */
+/** `first` creates the operator of a new installation; `reset` sets a new password. */
 type LinkKind = 'first' | 'invitation' | 'reset'
 
 export type NewLink =
@@ -18,7 +18,7 @@ export type NewLink =
 
 export type CreatedLink = { token: string; expires_at: string }
 
-/** `email` null: the user chooses one. */
+/** The user chooses an address if `email` is null. */
 type LinkView = { kind: LinkKind; email: string | null; expires_at: string }
 
 const HOUR_MS = 3_600_000
@@ -32,7 +32,7 @@ const OPERATORS = `select from account where role = 'operator' and password_hash
 /** The first link was shown in a terminal or log, so it ends once an operator can sign in. */
 const IS_VALID = `(l.kind <> 'first' or not exists (${OPERATORS}))`
 
-/** Single-use; ends earlier links of its kind for the person. Throws `invalid_field` or `account_exists`. */
+/** Creates a link that works once, and ends earlier links of its kind for the person. Throws `invalid_field` or `account_exists`. */
 export async function createLink(
   pool: pg.Pool,
   plans: PlanCatalogue,
@@ -43,7 +43,7 @@ export async function createLink(
   const plan = link.kind === 'reset' ? null : link.plan
   if (plan !== null) checkPlan(plans, plan)
   const account = link.kind === 'reset' ? link.account : null
-  const role: Role = link.kind === 'first' ? 'operator' : link.kind === 'invitation' ? link.role : 'owner'
+  const role = roleOf(link)
   const secret = createSecret('pp_in_')
   const expiresAt = new Date(nowMs + LIFE_MS[link.kind])
   await transaction(pool, async (client) => {
@@ -63,6 +63,11 @@ export async function createLink(
     )
   })
   return { token: secret.raw, expires_at: expiresAt.toISOString() }
+}
+
+function roleOf(link: NewLink): Role {
+  if (link.kind === 'first') return 'operator'
+  return link.kind === 'invitation' ? link.role : 'owner'
 }
 
 /** Throws `link_not_found` if the link is unknown, used or expired. */
@@ -113,12 +118,13 @@ export async function useLink(
   })
 }
 
+/** Tells whether an operator can sign in with a password. */
 export async function hasOperator(db: Queryable): Promise<boolean> {
   const { rowCount } = await db.query(`${OPERATORS} limit 1`)
   return rowCount !== 0
 }
 
-/** The account to send a reset link to; null: none, or suspended. */
+/** Returns the account to send a reset link to, or null if there is none or it is suspended. */
 export async function findResetAccount(
   db: Queryable,
   email: string,

@@ -37,7 +37,7 @@ export async function signIn(
   return started
 }
 
-/** Ends all other sessions and renews this token. Throws `wrong_password` or `invalid_field`. */
+/** Ends all other sessions, renews the token of this one and returns it. Throws `wrong_password` or `invalid_field`. */
 export async function changePassword(
   pool: pg.Pool,
   session: Session,
@@ -88,7 +88,7 @@ export async function hashPassword(password: string): Promise<string> {
   return `${salt}:${(await derive(password, salt)).toString('hex')}`
 }
 
-/** Runs in constant time. */
+/** Compares in constant time. */
 export async function verifyPassword(password: string, hash: string): Promise<boolean> {
   const [salt, key] = hash.split(':')
   if (salt === undefined || key === undefined || !/^[0-9a-f]{128}$/.test(key)) return false

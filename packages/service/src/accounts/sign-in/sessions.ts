@@ -18,12 +18,13 @@ const DAY_MS = 86_400_000
 export const IDLE_DAYS = 7
 const SESSION_DAYS = 30
 
-/** End of a session used at `$n`. */
+/** SQL for when a session ends that is used at `usedAt`. */
 const expiry = (usedAt: string, createdAt: string) =>
   `least(${usedAt}::timestamptz + interval '${IDLE_DAYS} days', ${createdAt}::timestamptz + interval '${SESSION_DAYS} days')`
 
 /**
- * `token` goes into the cookie; only its hash is stored. Null: account gone, suspended, or its password changed.
+ * `token` goes into the cookie; only its hash is stored. Returns null if the account is gone or suspended, or its password
+ * has changed.
  * Locks the account, so a concurrent suspension or password change ends the session.
  */
 export async function startSession(
@@ -50,10 +51,10 @@ export async function startSession(
 }
 
 /**
- * Read for every request, so ended sessions are refused at once on every node. Null: unknown or ended. `renewed`: the
- * idle time was extended (once a day). Throws `account_suspended`.
+ * Runs for every request, so ended sessions are refused at once on every node. Extends the idle time once a day, which
+ * `renewed` tells. Returns null if the session is unknown or ended. Throws `account_suspended`.
  */
-export async function readSession(
+export async function takeSession(
   db: Queryable,
   token: string,
   nowMs: number,
@@ -81,7 +82,7 @@ export async function readSession(
   return { session, renewed }
 }
 
-/** After a password change: ends all other sessions and renews this token. Call in the same transaction. */
+/** Ends all other sessions after a password change, and returns a new token for this one. Call in the same transaction. */
 export async function replaceSession(
   client: Queryable,
   { account, id }: Session,
@@ -105,16 +106,20 @@ type ListedSession = {
   user_agent: string
 }
 
-/** Active sessions, newest first. `current`: id of the calling session. */
+/** Lists active sessions, the newest first. `current` is the id of the calling session. */
 export async function listSessions(
   db: Queryable,
   account: AccountId,
   current: number,
   nowMs: number,
 ): Promise<ListedSession[]> {
-  const { rows } = await db.query<
-    Pick<ListedSession, 'id' | 'address' | 'user_agent'> & { created_at: Date; used_at: Date }
-  >(
+  const { rows } = await db.query<{
+    id: number
+    address: string
+    user_agent: string
+    created_at: Date
+    used_at: Date
+  }>(
     `select id, created_at, used_at, address, user_agent from sign_in_session
       where account_id = $1 and expires_at > $2 order by id desc`,
     [account, new Date(nowMs)],
@@ -127,6 +132,7 @@ export async function listSessions(
   }))
 }
 
+/** Returns whether the account had such a session. */
 export async function endSession(db: Queryable, account: AccountId, id: number): Promise<boolean> {
   const { rowCount } = await db.query(
     'delete from sign_in_session where account_id = $1 and id = $2::bigint',
@@ -135,7 +141,7 @@ export async function endSession(db: Queryable, account: AccountId, id: number):
   return rowCount !== 0
 }
 
-/** Returns how many. */
+/** Ends all sessions of an account and returns how many there were. */
 export async function endSessions(db: Queryable, account: AccountId): Promise<number> {
   const { rowCount } = await db.query('delete from sign_in_session where account_id = $1', [account])
   return rowCount ?? 0

@@ -11,7 +11,7 @@ import { createAccount, findAccount, setSuspended } from '../accounts.ts'
 import { countedAttempt, FAILURE_WINDOW_MS, MOST_FAILURES } from './attempts.ts'
 import { createLink, type NewLink, readLink, useLink } from './links.ts'
 import { changePassword, hashPassword, setPassword, signIn, verifyPassword } from './passwords.ts'
-import { readSession, startSession } from './sessions.ts'
+import { startSession, takeSession } from './sessions.ts'
 
 const PASSWORD = 'correct horse'
 const NOW = Date.parse('2026-11-15T12:30:00.000Z')
@@ -33,7 +33,7 @@ describe('sessions', async () => {
   }
   const start = (email = 'owner@example.com', password = PASSWORD) =>
     signIn(pool, { email, password }, CLIENT, NOW)
-  const read = (token: string, atMs = NOW) => readSession(pool, token, atMs)
+  const read = (token: string, atMs = NOW) => takeSession(pool, token, atMs)
   const reset = (account: AccountId, password: string): Promise<void> =>
     transaction(pool, (client) => setPassword(client, account, password))
   const wrongCredentials = { code: 'wrong_credentials' }

@@ -9,7 +9,7 @@ import { assertAnswer, startTestApi, type TestAccount, valuesOf } from '../../..
 import { until } from '../../../../../test/support/condition.ts'
 import { startSending } from '../../../../../test/support/sending.ts'
 import { startTestSmtp, type TestSmtpOptions } from '../../../../../test/support/smtp-server.ts'
-import { createMailer } from '../../mail/mailer.ts'
+import { Mailer } from '../../mail/mailer.ts'
 import { evaluate } from '../incidents/evaluator.ts'
 import { createEndpoint } from './endpoints.ts'
 import { recordReports } from './report.ts'
@@ -19,7 +19,7 @@ const smtpOptions: TestSmtpOptions = {}
 
 const smtp = await startTestSmtp(smtpOptions)
 const server = { host: '127.0.0.1', port: smtp.port, secure: false, requireTls: false, auth: null }
-const mailer = await createMailer(
+const mailer = await Mailer.start(
   { ...server, from: { name: 'Prepaint', address: 'p@example.com' } },
   silentLog(),
 )

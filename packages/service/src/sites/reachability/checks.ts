@@ -6,7 +6,7 @@ import { LRUCache } from 'lru-cache'
 import type { DnsState } from './dns-state.ts'
 import type { TriedOrigin } from './try-origin.ts'
 
-/** Per account, over all nodes; cached results are free. */
+/** Checks of an account in a minute, over all nodes. Cached results are free. */
 export const CHECKS_A_MINUTE = 60
 export const CHECKS_AT_ONCE = 16
 /** A name that leads here stays for a while; another one may be changing now. */
@@ -21,63 +21,75 @@ export const CHECK_RATE = new Rate({
 
 type CheckedDns = DnsState & { checked_at: string }
 
-export type Checks = {
-  /** Null: the account has no such domain. Throws `too_many_checks`. */
-  dns(account: AccountId, name: DomainName): Promise<CheckedDns | null>
-  origin(account: AccountId, originUrl: string): Promise<TriedOrigin>
-  count(account: AccountId): Promise<void>
+/** Counts a check of the account. Returns null, or what the response of a refused one says. */
+type TakeCheck = (account: AccountId) => Promise<{ headers: Refusal['headers'] } | null>
+
+/** What sends requests to other servers. */
+type Probes = {
+  checkDns(account: AccountId, name: DomainName): Promise<DnsState | null>
+  tryOrigin(originUrl: string): Promise<TriedOrigin>
 }
 
-/** Limits the requests that owners' checks send to other servers. */
-export function createChecks(deps: {
-  clock: Clock
-  /** Counts a check. Returns null, or how long to wait for the next one. */
-  take(account: AccountId): Promise<Pick<Refusal, 'headers'> | null>
-  readDns(account: AccountId, name: DomainName): Promise<DnsState | null>
-  tryOrigin(originUrl: string): Promise<TriedOrigin>
-}): Checks {
-  const { clock } = deps
-  const known = new LRUCache<string, { endsMs: number; found: Promise<CheckedDns | null> }>({ max: 5_000 })
-  let underWay = 0
+/** Limits the requests that owners' checks send to other servers. All methods throw `too_many_checks`. */
+export class Checks {
+  readonly #clock: Clock
+  readonly #take: TakeCheck
+  readonly #probes: Probes
+  readonly #known = new LRUCache<string, { endsMs: number; found: Promise<CheckedDns | null> }>({
+    max: 5_000,
+  })
+  #underWay = 0
 
-  async function count(account: AccountId): Promise<void> {
-    const refusal = await deps.take(account)
+  constructor(clock: Clock, take: TakeCheck, probes: Probes) {
+    this.#clock = clock
+    this.#take = take
+    this.#probes = probes
+  }
+
+  /** Counts a check that runs elsewhere. */
+  async count(account: AccountId): Promise<void> {
+    const refusal = await this.#take(account)
     if (refusal !== null) throw new AppError('too_many_checks', { headers: refusal.headers })
   }
 
-  async function limited<T>(account: AccountId, run: () => Promise<T>): Promise<T> {
-    await count(account)
-    if (underWay >= CHECKS_AT_ONCE) throw new AppError('too_many_checks', { headers: { 'Retry-After': '1' } })
-    underWay++
+  origin(account: AccountId, originUrl: string): Promise<TriedOrigin> {
+    return this.#limited(account, () => this.#probes.tryOrigin(originUrl))
+  }
+
+  /** Returns null if the account has no such domain. A result is kept for a while, and checks at once share one. */
+  async dns(account: AccountId, name: DomainName): Promise<CheckedDns | null> {
+    const key = JSON.stringify([account, name])
+    const kept = this.#known.get(key)
+    if (kept !== undefined && kept.endsMs > this.#clock.nowMs()) return kept.found
+    const found = this.#limited(account, () => this.#checkDns(account, name))
+    const entry = { endsMs: Number.POSITIVE_INFINITY, found }
+    this.#known.set(key, entry)
+    try {
+      const { state = null } = (await found) ?? {}
+      entry.endsMs = this.#clock.nowMs() + (state === 'reaches-us' ? KEPT_MS.good : KEPT_MS.other)
+      if (state === null) this.#known.delete(key)
+    } catch (error) {
+      this.#known.delete(key)
+      throw error
+    }
+    return found
+  }
+
+  async #checkDns(account: AccountId, name: DomainName): Promise<CheckedDns | null> {
+    const state = await this.#probes.checkDns(account, name)
+    return state === null ? null : { ...state, checked_at: new Date(this.#clock.nowMs()).toISOString() }
+  }
+
+  async #limited<T>(account: AccountId, run: () => Promise<T>): Promise<T> {
+    await this.count(account)
+    if (this.#underWay >= CHECKS_AT_ONCE) {
+      throw new AppError('too_many_checks', { headers: { 'Retry-After': '1' } })
+    }
+    this.#underWay++
     try {
       return await run()
     } finally {
-      underWay--
+      this.#underWay--
     }
-  }
-
-  return {
-    count,
-    origin: (account, originUrl) => limited(account, () => deps.tryOrigin(originUrl)),
-    async dns(account, name) {
-      const key = JSON.stringify([account, name])
-      const kept = known.get(key)
-      if (kept !== undefined && kept.endsMs > clock.nowMs()) return kept.found
-      const found = limited(account, async (): Promise<CheckedDns | null> => {
-        const state = await deps.readDns(account, name)
-        return state === null ? null : { ...state, checked_at: new Date(clock.nowMs()).toISOString() }
-      })
-      const entry = { endsMs: Number.POSITIVE_INFINITY, found }
-      known.set(key, entry)
-      try {
-        const { state = null } = (await found) ?? {}
-        entry.endsMs = clock.nowMs() + (state === 'reaches-us' ? KEPT_MS.good : KEPT_MS.other)
-        if (state === null) known.delete(key)
-      } catch (error) {
-        known.delete(key)
-        throw error
-      }
-      return found
-    },
   }
 }

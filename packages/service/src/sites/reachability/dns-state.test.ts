@@ -3,13 +3,13 @@ import { once } from 'node:events'
 import http from 'node:http'
 import { after, describe, it } from 'node:test'
 import type { AccountId, DomainName } from '@prepaint/contract/ids.ts'
-import { createAddressGuard } from '@prepaint/outbound'
+import { type AddressGuard, createAddressGuard } from '@prepaint/outbound'
 import type { Refusal } from '@prepaint/postgres/rates'
 import { loadConfig } from '../../../../../bin/settings/config.ts'
 import { serve } from '../../../../../test/support/loopback.ts'
 import { openQueue } from '../../../../../test/support/queue.ts'
-import { CHECK_RATE, CHECKS_A_MINUTE, CHECKS_AT_ONCE, createChecks } from './checks.ts'
-import { type DnsDeps, type DnsState, readDnsState } from './dns-state.ts'
+import { CHECK_RATE, CHECKS_A_MINUTE, CHECKS_AT_ONCE, Checks } from './checks.ts'
+import { checkDns, type DnsOptions, type DnsState } from './dns-state.ts'
 import { findAnswer, publishAnswer } from './published-answer.ts'
 import { tryOrigin } from './try-origin.ts'
 
@@ -29,20 +29,18 @@ const ours = await serve(async (req, res) => {
 const other = await serve((_req, res) => res.end('I am somebody else'))
 after(() => Promise.all([ours.close(), other.close()]))
 
-function look(port: number, more: Partial<DnsDeps> = {}, whose = one) {
-  return readDnsState(
-    {
-      guard: allowed(port),
-      publish: (...of) => publishAnswer(pool, ...of),
-      records: async () => ({ addresses: ['93.184.216.34', '10.0.0.7'], aliases: ['edge.example.net'] }),
-      lookup: async () => ['127.0.0.1'],
-      ports: { http: port, https: port },
-      timeoutMs: 2_000,
-      ...more,
-    },
-    whose,
-    name,
-  )
+function look(
+  port: number,
+  { guard = allowed(port), ...more }: DnsOptions & { guard?: AddressGuard } = {},
+  account = one,
+) {
+  return checkDns(pool, guard, account, name, {
+    records: async () => ({ addresses: ['93.184.216.34', '10.0.0.7'], aliases: ['edge.example.net'] }),
+    lookup: async () => ['127.0.0.1'],
+    ports: { http: port, https: port },
+    timeoutMs: 2_000,
+    ...more,
+  })
 }
 
 // Proves decided "DNS state"
@@ -112,13 +110,13 @@ describe('checks of an account', () => {
   ) {
     const clock = { atMs: 0, nowMs: () => clock.atMs }
     const seen = { asked: 0, held: Promise.resolve() }
-    const checks = createChecks({
-      ...{ clock, take, tryOrigin: async () => ({ status: 200, problem: null }) },
-      readDns: async () => {
+    const checks = new Checks(clock, take, {
+      checkDns: async () => {
         seen.asked++
         await seen.held
         return { state, addresses: [], aliases: [] }
       },
+      tryOrigin: async () => ({ status: 200, problem: null }),
     })
     return { clock, seen, checks }
   }

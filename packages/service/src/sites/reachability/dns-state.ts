@@ -10,44 +10,47 @@ import {
   type Lookup,
   lookupAddresses,
 } from '@prepaint/outbound'
-import type { PublishedAnswer } from './published-answer.ts'
+import type { Queryable } from '@prepaint/postgres/transaction.ts'
+import { publishAnswer } from './published-answer.ts'
 
 export type DnsState = {
   state: (typeof DNS_STATES)[number]
-  /** Public ones only. If only some lead here: the others. */
+  /** Public addresses of the name. If only some lead here, those that do not. */
   addresses: string[]
-  /** CNAME targets, in order. */
+  /** Targets of CNAME records, in order. */
   aliases: string[]
 }
 
-export type DnsDeps = {
-  guard: AddressGuard
-  publish(account: AccountId, name: DomainName): Promise<PublishedAnswer | null>
+/** What tests replace. */
+export type DnsOptions = {
   records?: DnsRecords
   lookup?: Lookup
   ports?: { http: number; https: number }
   timeoutMs?: number
 }
 
-/** Rejects when the name servers do not answer. */
+/** Reads the records of a name. Rejects when the name servers do not answer. */
 type DnsRecords = (name: string) => Promise<{ addresses: string[]; aliases: string[] }>
 
 const MOST_SHOWN = 8
 
-/** Requests a published answer at each address, over http and then TLS, as a CA does. */
-export async function readDnsState(
+/**
+ * Publishes an answer and requests it at each address of the name, over http and then TLS, as a CA does. Returns null if
+ * the account has no such domain.
+ */
+export async function checkDns(
+  db: Queryable,
+  guard: AddressGuard,
+  account: AccountId,
+  name: DomainName,
   {
-    guard,
-    publish,
     records = dnsRecords,
     lookup = lookupAddresses,
     ports = { http: 80, https: 443 },
     timeoutMs = 3_000,
-  }: DnsDeps,
-  account: AccountId,
-  name: DomainName,
+  }: DnsOptions = {},
 ): Promise<DnsState | null> {
-  const published = await publish(account, name)
+  const published = await publishAnswer(db, account, name)
   if (published === null) return null
   const found = await records(name).catch((error: unknown) => (isNothing(error) ? 'none' : 'no-answer'))
   if (found === 'none') return { state: 'no-record', addresses: [], aliases: [] }
@@ -77,7 +80,7 @@ export async function readDnsState(
   return { state: isUnknown ? 'not-checked' : 'elsewhere', ...shown }
 }
 
-/** The system's name servers, without the hosts file: visitors do not have it. */
+/** Asks the system's name servers, without the hosts file, which visitors do not have. */
 const dnsRecords: DnsRecords = async (name) => {
   const resolver = new Resolver({ timeout: 2_000, tries: 1 })
   const [v4, v6, alias] = await Promise.allSettled([

@@ -9,7 +9,7 @@ export type PublishedAnswer = { path: string; answer: string }
 const PREFIX = '/.well-known/acme-challenge/'
 const KEPT_SECONDS = 60
 
-/** null: the account has no such domain. */
+/** Publishes a new answer for a minute. Returns null if the account has no such domain. */
 export async function publishAnswer(
   db: Queryable,
   account: AccountId,
@@ -28,6 +28,7 @@ export async function publishAnswer(
   return rowCount === 0 ? null : { path: PREFIX + token, answer }
 }
 
+/** Returns null if no such answer is published now. */
 export async function findAnswer(db: Queryable, host: string, token: string): Promise<string | null> {
   const { rows } = await db.query<{ answer: string }>({
     name: 'reachability-answer',
