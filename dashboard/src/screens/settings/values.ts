@@ -131,7 +131,7 @@ export function aheadPerDay(domain: { monthly_render_limit: number }, percent: n
   return Math.floor((domain.monthly_render_limit * (Number(percent) || 0)) / 100 / 30)
 }
 
-export function seconds(value: number | string, unit: number): number {
+function seconds(value: number | string, unit: number): number {
   return Math.round(Number(value) * unit)
 }
 

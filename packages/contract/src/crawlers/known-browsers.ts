@@ -9,7 +9,7 @@ export type KnownBrowser = {
 }
 
 /** Browsers and applications of people whose user agents hold a word of crawlers, such as the name of a search engine. */
-export const KNOWN_BROWSERS: readonly KnownBrowser[] = [
+const KNOWN_BROWSERS: readonly KnownBrowser[] = [
   {
     name: 'Sogou browser for Android',
     pattern: 'sogoumobilebrowser',
