@@ -80,20 +80,27 @@ export function createEdgeServers(
   const { server: plain, lastAnswers } = createPlain(handlers, options)
   if (certificates === null) return { plain, secure: null, endSessions: lastAnswers }
 
-  const sessions = http2.createServer(HTTP2_LIMITS)
   const watch = new SessionWatch(options.clock, options)
-  /**
-   * Returns false if the request is not a hit. After an error it is handled in the usual way: it fails again there, gives
-   * 503 and is logged.
-   */
-  function answerHit(stream: ServerHttp2Stream, head: RequestHead | null): boolean {
-    try {
-      return head !== null && handlers.readyHit?.(head, sendHit(stream)) === true
-    } catch (error) {
-      if (stream.headersSent) throw error
-      return false
-    }
+  const sessions = createSessions(handlers, watch)
+  const secure = createSecure(certificates)
+  secure.on('secureConnection', (socket) => {
+    socket.on('error', () => socket.destroy())
+    if (socket.alpnProtocol === 'h2') sessions.emit('connection', socket)
+    else if (socket.alpnProtocol === false || socket.alpnProtocol === 'http/1.1')
+      plain.emit('connection', socket)
+    else socket.end()
+  })
+  secure.on('tlsClientError', (_error, socket) => socket.destroy())
+  const endSessions = () => {
+    lastAnswers()
+    watch.endAll()
   }
+  return { plain, secure, endSessions }
+}
+
+/** Makes the server that takes connections of HTTP/2 from the TLS server. */
+function createSessions(handlers: EdgeHandlers, watch: SessionWatch): http2.Http2Server {
+  const sessions = http2.createServer(HTTP2_LIMITS)
   sessions.on('session', (session) => {
     const peer = { remoteAddress: session.socket.remoteAddress, encrypted: true as const }
     const watched = watch.watch(session)
@@ -103,24 +110,40 @@ export function createEdgeServers(
       const raw = rawOf(given)
       stream.on('error', () => {})
       const hasBody = (flags & END_STREAM) === 0
-      if (!hasBody && answerHit(stream, simpleHead(headers, raw, peer))) {
+      if (!hasBody && answerHit(handlers, stream, simpleHead(headers, raw, peer))) {
         watched.opened(stream, { handedBytes: 0 })
         return
       }
-      const isConnect = headers[':method'] === 'CONNECT'
       const req = new Http2Request(stream, raw, !hasBody, peer)
       const res = new Http2Response(stream, req)
       watched.opened(stream, res)
       if (hasBody) endBodyBehindResponse(stream, req, res)
       if (headerBytes(raw) > HEADER_BYTES) sendPlainPage(res, 'headers-too-large', 'none; headers-too-large')
-      else if (!isConnect) handlers.request(req, res)
-      else sendPlainPage(res, 'method-not-allowed', 'none; method')
+      else if (req.method === 'CONNECT') sendPlainPage(res, 'method-not-allowed', 'none; method')
+      else handlers.request(req, res)
     })
   })
+  return sessions
+}
 
+/**
+ * Returns false if the request is not a hit. After an error it is handled in the usual way: it fails again there, gives
+ * 503 and is logged.
+ */
+function answerHit(handlers: EdgeHandlers, stream: ServerHttp2Stream, head: RequestHead | null): boolean {
+  try {
+    return head !== null && handlers.readyHit?.(head, sendHit(stream)) === true
+  } catch (error) {
+    if (stream.headersSent) throw error
+    return false
+  }
+}
+
+/** Makes the TLS server, which finds a certificate and a protocol for each handshake. */
+function createSecure(certificates: EdgeTls): tls.Server {
   // OpenSSL asks for the protocol before the certificate in TLS 1.3, and after it in TLS 1.2.
   const others = new WeakMap<tls.TLSSocket, string>()
-  const secure = tls.createServer({
+  return tls.createServer({
     ...TLS_OPTIONS,
     SNICallback(this: tls.TLSSocket, name, done) {
       const finding = async () => certificates.contextFor(name, others.get(this) ?? null)
@@ -141,19 +164,6 @@ export function createEdgeServers(
       return ['h2', 'http/1.1'].find((protocol) => protocols.includes(protocol))
     },
   })
-  secure.on('secureConnection', (socket) => {
-    socket.on('error', () => socket.destroy())
-    if (socket.alpnProtocol === 'h2') sessions.emit('connection', socket)
-    else if (socket.alpnProtocol === false || socket.alpnProtocol === 'http/1.1')
-      plain.emit('connection', socket)
-    else socket.end()
-  })
-  secure.on('tlsClientError', (_error, socket) => socket.destroy())
-  const endSessions = () => {
-    lastAnswers()
-    watch.endAll()
-  }
-  return { plain, secure, endSessions }
 }
 
 const END_STREAM = http2.constants.NGHTTP2_FLAG_END_STREAM
