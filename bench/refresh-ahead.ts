@@ -4,7 +4,7 @@
  */
 import { parseArgs } from 'node:util'
 import type { DomainId } from '@prepaint/contract/ids.ts'
-import { createStaleFinder } from '@prepaint/pages/store/last-visits.ts'
+import { StaleFinder } from '@prepaint/pages/store/last-visits.ts'
 import { withClient } from '@prepaint/postgres/connection.ts'
 import pg from 'pg'
 import { testDatabase } from '../test/support/database.ts'
@@ -38,9 +38,9 @@ try {
       let found = 0
       for (let run = 0; run < Number(values.runs); run++) {
         for (const which of run % 2 === 0 ? ([0, 1] as const) : ([1, 0] as const)) {
-          const stalest = which === 0 ? createStaleFinder(UNBOUNDED) : createStaleFinder()
+          const stalest = which === 0 ? new StaleFinder(UNBOUNDED) : new StaleFinder()
           const beganMs = performance.now()
-          const { paths } = await stalest(pool, {
+          const { paths } = await stalest.find(pool, {
             domain: (at + 1) as DomainId,
             freshSeconds,
             limit: 20,

@@ -10,9 +10,9 @@ import { Converter } from '@prepaint/pages/forms/converter.ts'
 import type { JobWaiter } from '@prepaint/pages/queue/jobs/await.ts'
 import { createEnqueueLive, type EnqueueLive } from '@prepaint/pages/queue/jobs/enqueue.ts'
 import { RobotsFiles } from '@prepaint/pages/site-files/robots-files.ts'
-import { createRedirectUses } from '@prepaint/pages/site-files/stored-redirects.ts'
-import { createAskedPaths } from '@prepaint/pages/store/known-paths.ts'
-import { createLastVisits } from '@prepaint/pages/store/last-visits.ts'
+import { RedirectUses } from '@prepaint/pages/site-files/stored-redirects.ts'
+import { AskedPaths } from '@prepaint/pages/store/known-paths.ts'
+import { LastVisits } from '@prepaint/pages/store/last-visits.ts'
 import type { DatabaseTimeouts } from '@prepaint/postgres/database-timeouts.ts'
 import type { Listener } from '@prepaint/postgres/listener.ts'
 import type { Clock } from '@prepaint/runtime/clock.ts'
@@ -53,9 +53,9 @@ export function wireEdge(deps: {
   const origins = createClient(deps.guard)
   const accessLog = createAccessLog(log, config.accessLog)
   const traffic = new TrafficCounter(pool, clock, log)
-  const knownPaths = createAskedPaths({ db: pool, nowMs: () => clock.nowMs(), log })
-  const lastVisits = createLastVisits({ pool, log })
-  const redirectUses = createRedirectUses({ db: pool, log })
+  const knownPaths = new AskedPaths(pool, clock, log)
+  const lastVisits = new LastVisits(pool, log)
+  const redirectUses = new RedirectUses(pool, log)
   const { verify, rangesDir } = config.crawlers
   const fetchText = createFetchText(origins)
   const ranges = new CrawlerRanges(verify ? rangesDir : null, fetchText, log)

@@ -15,7 +15,7 @@ import { Converter } from '@prepaint/pages/forms/converter.ts'
 import { type Ended, JobWaiter } from '@prepaint/pages/queue/jobs/await.ts'
 import { createEnqueueLive } from '@prepaint/pages/queue/jobs/enqueue.ts'
 import { RobotsFiles } from '@prepaint/pages/site-files/robots-files.ts'
-import { createAskedPaths } from '@prepaint/pages/store/known-paths.ts'
+import { AskedPaths } from '@prepaint/pages/store/known-paths.ts'
 import { deletePages, type PurgeWhat } from '@prepaint/pages/store/purge.ts'
 import { createListener } from '@prepaint/postgres/listener.ts'
 import { type Queryable, transaction } from '@prepaint/postgres/transaction.ts'
@@ -129,7 +129,7 @@ export async function startTestEdge(
   async function node() {
     const listener = await createListener(connection, log)
     const waiter = new JobWaiter(listener, pool, log)
-    const asked = createAskedPaths({ db: pool, nowMs: clock.nowMs, log, flushEveryMs: 60_000 })
+    const asked = new AskedPaths(pool, clock, log, { flushEveryMs: 60_000 })
     const get = { origins, userAgent: 'Prepaint' }
     const db = options.queries === undefined ? pool : seenQueries(pool, options.queries)
     const openHeaders = options.parts?.openHeaders ?? (() => [])

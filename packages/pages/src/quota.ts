@@ -23,7 +23,7 @@ export function overQuota({ used, limit }: Quota): boolean {
   return used >= quotaEnd(limit)
 }
 
-/** Use in the month of `nowMs`; null if the domain was deleted. */
+/** Reads the use in the month of `nowMs`. Returns null if the domain was deleted. */
 export async function readQuota(
   db: Queryable,
   plans: PlanCatalogue,
@@ -62,7 +62,7 @@ export function countRender(of: { from: string; month: string; limit: string; da
   )`
 }
 
-/** False: over quota. Call in the transaction that uses the render. */
+/** Counts a render. Returns false, and counts nothing, if it is over the quota. Call in the transaction that uses the render. */
 export async function takeRender(
   client: Queryable,
   domain: DomainId,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { DomainId } from '@prepaint/contract/ids.ts'
-import { createRedirectUses } from '@prepaint/pages/site-files/stored-redirects.ts'
+import { RedirectUses } from '@prepaint/pages/site-files/stored-redirects.ts'
 import { silentLog } from '@prepaint/runtime/log.ts'
 import { assertAnswer, openApi, storePages, valuesOf } from '../../../../test/support/api.ts'
 
@@ -43,7 +43,7 @@ it('the list of redirects: gives the list as it was put, with uses, other hosts 
 it('the list of redirects: adds up uses, also beside a domain that is gone, and keeps those of what stays', async () => {
   const redirects = ['/old', '/shop/*'].map((from) => ({ from, to: '/other' }))
   await put('/redirects', { redirects })
-  const uses = createRedirectUses({ db: api.pool, log: silentLog() })
+  const uses = new RedirectUses(api.pool, silentLog())
   const nowMs = Date.parse('2026-01-02T03:04:05Z')
   uses.note(id, '/old', nowMs - 1_000)
   uses.note(id, '/old', nowMs)

@@ -19,7 +19,7 @@ const METAS = [
 const CANONICAL = /(?:^| )canonical(?: |$)/i
 const ICON = /(?:^| )(?:icon|apple-touch-icon(?:-precomposed)?|mask-icon)(?: |$)/i
 
-/** What link previews read of a page at `url`, in at most 32 KiB: nothing is invented. */
+/** Returns what link previews read of a page at `url`, in at most 32 KiB. Nothing is invented. */
 export function pageCard(html: string, url: string, reading: StoredReading): string {
   const page = readTree(html)
   const named = (name: string) => page.tags.filter(({ tagName }) => tagName === name)
@@ -55,7 +55,9 @@ export function pageCard(html: string, url: string, reading: StoredReading): str
 
 const ATTRIBUTES = ['property', 'name', 'content', 'rel', 'type', 'sizes', 'media', 'title', 'href'] as const
 
-/** None, if a value is too long or data. `base`: of the page, if links need one, because a card has none. */
+/**
+ * Writes a tag, or nothing if a value is too long or data. `base` is that of the page, if links need one, because a card has none.
+ */
 function written(one: Element, base: string | null): string[] {
   const line = lineOf(one)
   if (one.tagName === 'title') return line === '' || !isShort(line) ? [] : [`<title>${escaped(line)}</title>`]

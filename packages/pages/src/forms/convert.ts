@@ -11,11 +11,11 @@ export type Conversion = {
   html: string
   /** The public URL: base of relative links. */
   url: string
-  /** null: the page is not stored, or was stored by an older version. */
+  /** Null if the page is not stored, or if an older version stored it. */
   reading: StoredReading | null
   /** When the page's HTML last changed, ISO 8601. */
   changedAt: string
-  /** The hash of the text that the path last had, and when it got that. null: unknown. */
+  /** The hash of the text that the path last had, and when it got that. Null if that is unknown. */
   textChange: { hash: string; changedAt: string } | null
 }
 

@@ -6,7 +6,7 @@ import type { Conversion, Converted } from './convert.ts'
 
 const CONVERSION_LIMIT_MS = 2_000
 const THREADS = 2
-/** Waiting conversions of one account. */
+/** The most waiting conversions of one account. */
 export const WAITING_LIMIT = 50
 
 type Asked = { account: number; conversion: Conversion }
@@ -14,8 +14,7 @@ type Asked = { account: number; conversion: Conversion }
 /** One page after another in worker threads; accounts take turns, each with one thread at most. */
 export class Converter {
   readonly limitMs: number
-  /** False while the first thread loads its code, half a second. */
-  isReady = false
+  #isReady = false
   readonly #idle: Worker[] = []
   readonly #asked = new Counter(1 + WAITING_LIMIT)
   readonly #inThread = joined<Conversion, Converted | null>(
@@ -31,7 +30,12 @@ export class Converter {
     this.limitMs = limitMs
   }
 
-  /** null: it failed or took too long. `busy`: too many of this account are waiting. Never rejects. */
+  /** False while the first thread loads its code, which takes half a second. */
+  get isReady(): boolean {
+    return this.#isReady
+  }
+
+  /** Returns null if it failed or took too long, and `busy` if too many of this account are waiting. Never rejects. */
   async convert(account: number, conversion: Conversion): Promise<Converted | 'busy' | null> {
     if (!this.#asked.enter(String(account))) return 'busy'
     const converted = await this.#inTurn({ account, conversion })
@@ -43,7 +47,7 @@ export class Converter {
     let worker = this.#idle.pop()
     try {
       worker ??= await startWorker()
-      this.isReady = true
+      this.#isReady = true
       const answered = once(worker, 'message', { signal: AbortSignal.timeout(this.limitMs) })
       worker.postMessage(conversion)
       const [converted] = (await answered) as [Converted | null]

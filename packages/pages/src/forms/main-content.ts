@@ -6,7 +6,9 @@ const LEFT_OUT = /^(?:navigation|banner|contentinfo|complementary|search|dialog|
 /** Inside of these a `header` or `footer` is not the page's (HTML, "the header element"). */
 const SECTIONS = new Set(['article', 'aside', 'main', 'nav', 'section'])
 
-/** What the page marks as its content, else all but what it marks as something else, with the first `h1` in any case. */
+/**
+ * Returns what the page marks as its content, or all but what it marks as something else. The first `h1` is there in any case.
+ */
 export function mainContent({ body, firstH1, drawn }: PageTree): Root {
   const all = body.children as ElementContent[]
   const choices = [outermostMains(all), withoutSurroundings(all), all]
@@ -32,7 +34,7 @@ function outermostMains(nodes: readonly RootContent[]): Element[] {
   })
 }
 
-/** `inside`: the sections around. */
+/** `inside` names the sections around the nodes. */
 function withoutSurroundings(
   nodes: readonly RootContent[],
   inside: readonly string[] = [],

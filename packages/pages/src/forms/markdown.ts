@@ -44,7 +44,7 @@ function quoted(text: string): string {
 
 const UNSAFE_LINK = /^(?:javascript|vbscript|data|blob|about):/i
 
-/** null: not a link. */
+/** Returns null if it is not a link that may be followed. */
 function absolute(raw: unknown, base: string): string | null {
   const url = typeof raw === 'string' ? URL.parse(raw, base) : null
   return url === null || UNSAFE_LINK.test(url.protocol) ? null : url.href
@@ -192,7 +192,8 @@ const cell: Handle = (state, node) => {
   const children = inline(made.children)
   const isInk = (one: PhrasingContent) => one.type !== 'text' || one.value.trim() !== ''
   const shown = children.slice(children.findIndex(isInk), children.findLastIndex(isInk) + 1)
-  const [first, last] = [shown[0], shown.at(-1)]
+  const first = shown[0]
+  const last = shown.at(-1)
   if (first?.type === 'text') first.value = first.value.trimStart()
   if (last?.type === 'text') last.value = last.value.trimEnd()
   return { ...made, children: shown } as ReturnType<Handle>
@@ -224,11 +225,15 @@ function writable<Node extends Nodes>(node: Node): Node {
       else if (child.value.trim() !== '') kept.push(child)
     } else if (child.type === 'emphasis' || child.type === 'strong' || child.type === 'delete') {
       const words = wordsOf(child)
-      const [before, after] = [wordsOf(children[at - 1]).at(-1) ?? ' ', wordsOf(children[at + 1])[0] ?? ' ']
+      const before = wordsOf(children[at - 1]).at(-1) ?? ' '
+      const after = wordsOf(children[at + 1])[0] ?? ' '
       const isWord = /^[\p{L}\p{N}]/u.test(words) && /[\p{L}\p{N}]$/u.test(words)
       const isAlone = !/[\p{L}\p{N}]/u.test(before) && !/[\p{L}\p{N}]/u.test(after)
-      kept.push(...(isWord || (isAlone && /^\S(?:.*\S)?$/s.test(words)) ? [child] : child.children))
-    } else kept.push(child)
+      if (isWord || (isAlone && /^\S(?:.*\S)?$/s.test(words))) kept.push(child)
+      else kept.push(...child.children)
+    } else {
+      kept.push(child)
+    }
   }
   return { ...node, children: kept }
 }

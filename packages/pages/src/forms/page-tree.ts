@@ -25,7 +25,7 @@ export function readTree(html: string): PageTree {
 
 const HEAD_TAGS = new Set(['title', 'meta', 'link'])
 
-/** In document order. SVG has titles of its own. */
+/** Finds elements in document order, but not in SVG, which has titles of its own. */
 export function findAll(node: Nodes, test: (element: Element) => boolean): Element[] {
   if (node.type === 'element' && node.tagName === 'svg') return []
   const below = 'children' in node ? node.children.flatMap((child) => findAll(child, test)) : []
@@ -41,14 +41,15 @@ export function lineOf(node: Nodes): string {
   return toText(node).replace(/\s+/g, ' ').trim()
 }
 
-/** One line. null: absent or empty. */
+/** Returns the value on one line, or null if it is absent or empty. */
 export function attribute({ properties }: Element, name: keyof Properties): string | null {
   const value = properties[name]
-  const text = Array.isArray(value) ? value.join(' ') : value === undefined ? '' : String(value)
+  if (value === undefined) return null
+  const text = Array.isArray(value) ? value.join(' ') : String(value)
   return text.replace(/\s+/g, ' ').trim() || null
 }
 
-/** Without what is not rendered. `display: none` counts inline only: style sheets are not read. */
+/** Whether an element is not rendered. `display: none` counts inline only: style sheets are not read. */
 function isHidden(element: Element): boolean {
   const { tagName, properties } = element
   if (NOT_RENDERED.has(tagName) || (properties['hidden'] !== undefined && properties['hidden'] !== false))

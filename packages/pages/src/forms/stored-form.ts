@@ -9,23 +9,23 @@ import type { Converter } from './converter.ts'
 
 export type FindParts = {
   log: Log
-  /** For reads that a request waits for. */
+  /** Reads that a request waits for go here. */
   db: Queryable
-  /** For the write in the background. */
+  /** Writes in the background go here. */
   pool: Queryable
   converter: Converter
 }
 
 type FormOf = {
-  /** Of the stored HTML. */
+  /** The ETag of the stored HTML. */
   etag: string
-  /** False: the page is given once, and so are its forms. */
+  /** False for a page that is given once, as its forms are then. */
   isStored: boolean
   changedAtMs: number
   html(): Promise<string>
 }
 
-/** Reads or makes a form of a stored page. null: there is none; `busy`: ask again later. */
+/** Reads or makes a form of a stored page. Returns null if there is none, and `busy` if it is to be asked for again later. */
 export async function findForm(
   { log, db, pool, converter }: FindParts,
   domain: { account: number; name: string },
@@ -57,7 +57,7 @@ export async function findForm(
   return made
 }
 
-/** null: not made yet of the page's stored snapshot, which `pageEtag` names. */
+/** Returns null if the form was not made yet of the page's stored snapshot, which `pageEtag` names. */
 async function readForm(
   db: Queryable,
   page: PageId,
@@ -73,7 +73,7 @@ async function readForm(
   return rows[0] ?? null
 }
 
-/** Kept when a page is purged. */
+/** Reads when the text of a path last changed. That is kept when a page is purged. */
 async function readTextChange(db: Queryable, { domain, path }: PageId): Promise<Conversion['textChange']> {
   const { rows } = await db.query<{ hash: string; changed_at: Date }>({
     name: 'page-text-change-read',
@@ -83,7 +83,7 @@ async function readTextChange(db: Queryable, { domain, path }: PageId): Promise<
   return rows[0] === undefined ? null : { hash: rows[0].hash, changedAt: rows[0].changed_at.toISOString() }
 }
 
-/** Unless the page has gone or has another snapshot by now. */
+/** Stores a form, unless the page has gone or has another snapshot by now. */
 async function storeForm(
   db: Queryable,
   page: PageId,

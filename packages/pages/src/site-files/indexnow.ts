@@ -4,6 +4,7 @@ import { readDomainSettings } from '@prepaint/contract/settings/domain-settings.
 import { readOrigin } from '@prepaint/outbound'
 import { type OriginPool, sendRequest } from '@prepaint/outbound/client'
 import type { Task, TaskKind } from '@prepaint/postgres/tasks'
+import type { Queryable } from '@prepaint/postgres/transaction.ts'
 import type { Clock } from '@prepaint/runtime/clock.ts'
 import type { Log } from '@prepaint/runtime/log.ts'
 import { RuleBook } from '@prepaint/runtime/rule-book.ts'
@@ -15,7 +16,7 @@ import { redirectMapOf } from './stored-redirects.ts'
 
 /** The protocol's limit of a batch. */
 const BATCH = 10_000
-/** While a node sends, and the first pause after a failure. */
+/** Nothing else is sent for this long while a node sends. It is also the first pause after a failure. */
 const SENDING_MS = 60_000
 const HOUR_MS = 3_600_000
 const RETRIED_MS = 24 * HOUR_MS
@@ -33,7 +34,7 @@ export type IndexNowParts = {
 
 type Changed = { path: string; untold_at: Date; is_covered: boolean }
 
-/** `isOn` false: switched off since it was noted, or inactive. */
+/** `isOn` is false if telling was switched off since pages were noted, or if the domain is inactive. */
 type Batch = {
   id: DomainId
   name: DomainName
@@ -123,7 +124,7 @@ export class IndexNow implements TaskKind {
   }
 }
 
-/** Without pages that no sitemap would list and none has listed. */
+/** Returns the addresses of changed pages, without those that no sitemap would list and none has listed. */
 async function urlsOf(parts: IndexNowParts, batch: Batch, changed: readonly Changed[]): Promise<string[]> {
   const settings = readDomainSettings(batch.settings)
   const redirects = await redirectMapOf(parts.pool, batch.id)
@@ -158,7 +159,7 @@ async function post(
   return statusCode
 }
 
-/** Those that changed again meanwhile are told again. */
+/** Forgets pages that were told. Those that changed again meanwhile are told again. */
 async function forget(pool: pg.Pool, domain: DomainId, changed: readonly Changed[]): Promise<void> {
   await pool.query(
     `with told as (
@@ -171,9 +172,9 @@ async function forget(pool: pg.Pool, domain: DomainId, changed: readonly Changed
   )
 }
 
-/** `status` null: no answer, or nothing was sent yet. */
+/** `status` is null if there was no answer, or if nothing was sent yet. */
 export async function readIndexNow(
-  db: Pick<pg.Pool, 'query'>,
+  db: Queryable,
   domain: DomainId,
 ): Promise<{ waiting: number; sent_at: string | null; status: number | null }> {
   const { rows } = await db.query<{ waiting: number; sent_at: Date | null; status: number | null }>(

@@ -5,10 +5,11 @@ import type { PageReading } from '@prepaint/contract/reading/page-reading.ts'
 import { mayBeIndexed } from '@prepaint/contract/reading/robots.ts'
 import { deleteInSteps } from '@prepaint/postgres/remove-old.ts'
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
+import type pg from 'pg'
 
 type Headers = readonly (readonly [name: string, value: string])[]
 
-/** What a sitemap needs to know of a render. `textHash`: that of its reading. */
+/** What a sitemap needs to know of a render. `textHash` is that of its reading. */
 export type PageFacts = { textHash: string; isIndexable: boolean }
 
 type Address = { name: string; path: string; query: QueryRule }
@@ -42,7 +43,7 @@ export const askToTell = (noted: string) =>
 
 export type NotedPage = { page: PageId; facts: PageFacts; nowMs: number }
 
-/** After pages were stored. One that was stored with another status than 200 is not listed. */
+/** Notes pages after they were stored. A page with another status than 200 is not listed. */
 export async function notePages(db: Queryable, all: readonly NotedPage[]): Promise<void> {
   // A statement writes a row once.
   const noted = new Map(all.map((one) => [one.page.key, one])).values()
@@ -80,7 +81,7 @@ export async function notePages(db: Queryable, all: readonly NotedPage[]): Promi
   })
 }
 
-/** After a redirect: the path is no page. */
+/** Notes that a path is no page any more, after a redirect. */
 export async function notePageGone(db: Queryable, page: PageId, nowMs: number): Promise<void> {
   await db.query(
     `with gone as (
@@ -94,11 +95,10 @@ export async function notePageGone(db: Queryable, page: PageId, nowMs: number): 
   )
 }
 
-/** No domain may keep pages longer than its `keep_seconds`, at most ten years; the list itself looks at those. */
-export function removeOldFacts(
-  pool: Parameters<typeof deleteInSteps>[0],
-  signal: AbortSignal,
-): Promise<number> {
+/**
+ * Removes facts of pages that were not rendered for the domain's `keep_seconds`. Returns how many.
+ */
+export function removeOldFacts(pool: pg.Pool, signal: AbortSignal): Promise<number> {
   return deleteInSteps(
     pool,
     `delete from page_fact where ctid in (

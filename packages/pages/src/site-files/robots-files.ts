@@ -20,7 +20,7 @@ export async function ownRobotsText(db: Queryable, domain: DomainId): Promise<st
   return content?.text ?? ''
 }
 
-/** As the API shows it. */
+/** Describes robots.txt as the API shows it. */
 export async function robotsView(db: Queryable, robots: RobotsFiles | undefined, domain: Domain) {
   const { mode } = domain.settings.robots
   const text = await ownRobotsText(db, domain.id)
@@ -37,18 +37,18 @@ const KEPT_MS = 86_400_000
 const FETCH_WITHIN_MS = 5_000
 const MEMORY_LIMIT_CHARS = 32 * 1024 * 1024
 
-export type RobotsFilesDeps = {
-  /** For reads that a request waits for. */
+export type RobotsFilesParts = {
+  /** Reads that a request waits for go here. */
   db: Queryable
   pool: Queryable
   get: GetOptions
-  /** Absent: none are sent. */
+  /** Without it, no headers of the owner are sent to the origin. */
   openHeaders?: OpenOriginHeaders | undefined
   clock: Clock
   log: Log
 }
 
-/** An origin's. `text` null: no good copy is known. */
+/** What is known of an origin's robots.txt. `text` is null if no good copy is known. */
 type Held = { text: string | null; fetchedMs: number; triedMs: number }
 
 const NEVER = Number.NEGATIVE_INFINITY
@@ -56,27 +56,27 @@ const NOTHING: Held = { text: null, fetchedMs: NEVER, triedMs: NEVER }
 
 /** What is served as /robots.txt now. The origin's is fetched at most once a minute, or remembered as it passes. */
 export class RobotsFiles {
-  readonly #deps: RobotsFilesDeps
-  /** By `keyOf`. */
+  readonly #parts: RobotsFilesParts
+  /** What is held, by `keyOf`. */
   readonly #held = new LRUCache<string, Held>({
     maxSize: MEMORY_LIMIT_CHARS,
     sizeCalculation: ({ text }) => 200 + (text?.length ?? 0),
   })
   readonly #fetching = new Map<string, Promise<Held>>()
-  /** By text. */
+  /** The rules, by text. */
   readonly #parsed = new LRUCache<string, RobotsText>({
     maxSize: MEMORY_LIMIT_CHARS,
     sizeCalculation: (_robots, text) => 500 + 6 * text.length,
     memoMethod: (text) => parseRobots(text),
   })
 
-  constructor(deps: RobotsFilesDeps) {
-    this.#deps = deps
+  constructor(parts: RobotsFilesParts) {
+    this.#parts = parts
   }
 
-  /** As the edge has it: with the owner's text, and headers for the origin. */
+  /** Reads a site as the edge has it: with the owner's text, and headers for the origin. */
   async siteOf({ id, name, originUrl, settings }: Domain): Promise<RobotsSite> {
-    const { db, openHeaders } = this.#deps
+    const { db, openHeaders } = this.#parts
     const { rows } = await db.query<{ sealed: Buffer }>(
       'select key_sealed as sealed from origin_header where domain_id = $1',
       [id],
@@ -87,20 +87,20 @@ export class RobotsFiles {
     return { id, name, origin, query: settings.query, files: { ...settings, robots } }
   }
 
-  /** null: the origin cannot be reached. `maxAgeMs`: of the origin's part. Never rejects. */
+  /** Returns null if the origin cannot be reached. `maxAgeMs` is about the origin's part. Never rejects. */
   async served(site: RobotsSite, maxAgeMs?: number): Promise<string | null> {
     const origin = site.files.robots.mode === 'replace' ? '' : await this.ofOrigin(site, maxAgeMs)
     return origin === null ? null : servedRobots(site, origin)
   }
 
-  /** `served`, read. */
+  /** Returns the rules of `served`. */
   async rules(site: RobotsSite, maxAgeMs?: number): Promise<RobotsText | null> {
     const text = await this.served(site, maxAgeMs)
     return text === null ? null : this.#parsed.memo(text)
   }
 
   /**
-   * null: the origin cannot be reached, and there is no copy of the last day. `maxAgeMs`: how old a copy may be; at
+   * Returns null if the origin cannot be reached and there is no copy of the last day. `maxAgeMs`: how old a copy may be, at
    * least a minute. Never rejects.
    */
   async ofOrigin(site: Site, maxAgeMs = FETCH_EVERY_MS): Promise<string | null> {
@@ -116,14 +116,14 @@ export class RobotsFiles {
     return this.#textOf(held)
   }
 
-  /** The origin's last good one of the last day, without asking the origin. Never rejects. */
+  /** Returns the origin's last good copy of the last day, without asking the origin. Never rejects. */
   async kept(site: Site): Promise<string | null> {
     return this.#textOf(this.#held.get(keyOf(site)) ?? (await this.#stored(site)))
   }
 
-  /** A good answer of the origin. Never rejects. */
+  /** Remembers a good answer of the origin. Never rejects. */
   async remember(site: Site, text: string): Promise<Held> {
-    const { pool, clock, log } = this.#deps
+    const { pool, clock, log } = this.#parts
     const nowMs = clock.nowMs()
     const before = this.#held.get(keyOf(site))
     const held = this.#hold(site, { text, fetchedMs: nowMs, triedMs: nowMs })
@@ -143,20 +143,21 @@ export class RobotsFiles {
   }
 
   async #ask(site: Site): Promise<Held> {
-    const { get, clock, log } = this.#deps
+    const { get, clock, log } = this.#parts
     const triedMs = clock.nowMs()
     try {
       const fetched = await fetchRobots(get, site, AbortSignal.timeout(FETCH_WITHIN_MS))
       return await this.remember(site, servableRobots(fetched))
     } catch (error) {
       log.debug({ err: error, domain: site.name }, 'robots.txt of an origin could not be read')
-      return this.#hold(site, { ...(this.#held.get(keyOf(site)) ?? NOTHING), triedMs })
+      const held = this.#held.get(keyOf(site)) ?? NOTHING
+      return this.#hold(site, { ...held, triedMs })
     }
   }
 
-  /** What is in memory if nothing can be read. */
+  /** Reads what is stored. Returns what is in memory if nothing can be read. */
   async #stored(site: Site): Promise<Held> {
-    const read = this.#deps.db.query<{ text: string; fetched_at: Date }>(
+    const read = this.#parts.db.query<{ text: string; fetched_at: Date }>(
       'select text, fetched_at from origin_robots where domain_id = $1 and origin = $2',
       [site.id, site.origin.authority],
     )
@@ -174,16 +175,16 @@ export class RobotsFiles {
   }
 
   #isCurrent({ fetchedMs, triedMs }: Held, maxAgeMs: number): boolean {
-    const nowMs = this.#deps.clock.nowMs()
+    const nowMs = this.#parts.clock.nowMs()
     return nowMs - fetchedMs < maxAgeMs || nowMs - triedMs < FETCH_EVERY_MS
   }
 
   #textOf({ text, fetchedMs }: Held): string | null {
-    return this.#deps.clock.nowMs() - fetchedMs < KEPT_MS ? text : null
+    return this.#parts.clock.nowMs() - fetchedMs < KEPT_MS ? text : null
   }
 }
 
-/** A new origin begins without a copy. */
+/** The key has the origin in it, so that a new origin begins without a copy. */
 function keyOf({ id, origin }: Site): string {
   return `${id} ${origin.authority}`
 }

@@ -9,40 +9,36 @@ import type { RuleBook } from '@prepaint/runtime/rule-book.ts'
 /** The sitemap protocol's limits. */
 export const URLS_A_FILE = 50_000
 const LOCATION_LIMIT_CHARS = 2_048
-/** Read at once, a part of a file's limit; a slow reader holds no connection in between. */
+/** So many pages are read at once, a part of a file's limit. A slow reader holds no connection in between. */
 const BATCH = 1_000
 
 type Listed = { path: string; changed_at: Date }
 
-type SitemapSite = {
-  id: DomainId
-  name: string
-  /** Rendered since then. */
-  sinceMs: number
-  redirects: RedirectMap | null
-  robots: RobotsText | null
-  rules: RuleBook
-}
+/** What keeps paths out of a sitemap. Redirects and robots.txt are null if there are none, or if they are not known. */
+type Closures = { redirects: RedirectMap | null; robots: RobotsText | null; rules: RuleBook }
+
+/** Pages are listed that were rendered since `sinceMs`. */
+type SitemapSite = Closures & { id: DomainId; name: string; sinceMs: number }
 
 const LISTED = 'domain_id = $1 and is_listed and rendered_at >= $2'
 
-/** By redirects, robots.txt and rules that answer 404 or 410; null: there are none, or they are not known. */
-export function isOpen(
-  path: string,
-  { redirects, robots, rules }: Pick<SitemapSite, 'redirects' | 'robots' | 'rules'>,
-): boolean {
+/** Whether neither redirects, nor robots.txt, nor a rule that answers 404 or 410 keeps the path out. */
+export function isOpen(path: string, { redirects, robots, rules }: Closures): boolean {
   const action = rules.chosen(path)?.rule.action
   if (action === 'not-found' || action === 'gone' || redirects?.covers(path)) return false
   return robots === null || judgeCrawler(robots, 'Googlebot', path).allowed
 }
 
-/** A file in pieces, or for null the whole or the index; null: there is no such file. Without pieces: no page. */
+/**
+ * Returns a file in pieces, or the whole sitemap or its index if `file` is null. Returns null if there is no such file. A sitemap
+ * without a page has no pieces.
+ */
 export async function sitemapFile(
   db: Queryable,
   site: SitemapSite,
   file: number | null,
 ): Promise<AsyncGenerator<string> | null> {
-  // With those that robots.txt or a redirect takes out.
+  // Counts also what robots.txt or a redirect takes out.
   const { rows } = await db.query<{ pages: number }>(
     `select count(*)::int as pages from page_fact where ${LISTED}`,
     [site.id, new Date(site.sinceMs)],

@@ -22,12 +22,12 @@ export type ListedRedirect = Redirect & {
 
 type Domain = { id: DomainId; name: DomainName }
 
-/** In the order of the last change. */
+/** Reads the redirects in the order of the last change. */
 async function readRedirects(db: Queryable, domain: DomainId): Promise<Redirect[]> {
   return ((await newestContent(db, domain, 'redirects')) ?? []) as Redirect[]
 }
 
-/** null: the domain has none. */
+/** Returns null if the domain has no redirects. */
 export async function redirectMapOf(db: Queryable, domain: DomainId): Promise<RedirectMap | null> {
   const redirects = await readRedirects(db, domain)
   return redirects.length === 0 ? null : new RedirectMap(redirects)
@@ -65,7 +65,7 @@ function nameOf(redirect: Redirect): string {
   return compile(redirect)?.name ?? ''
 }
 
-/** With quotes; of the list without its figures. */
+/** Returns the ETag of the list without its figures, with quotes. */
 export function redirectsETag(redirects: readonly Redirect[]): string {
   return `"${etagOf(JSON.stringify(redirects.map(({ from, to, status }) => [from, to, status])))}"`
 }
@@ -86,7 +86,8 @@ export async function replaceRedirects(
     }
     const content = redirects.map(({ from, to, status }) => ({ from, to, status }))
     if (!(await addVersion(client, domain.id, { kind: 'redirects', content, author, before: [] }))) return
-    const [earlier, now] = [new Set(before.map(nameOf)), new Set(redirects.map(nameOf))]
+    const earlier = new Set(before.map(nameOf))
+    const now = new Set(redirects.map(nameOf))
     const uses = 'delete from redirect_use where domain_id = $1 and path <> all ($2)'
     await client.query(uses, [domain.id, [...now]])
     await forgetVisits(client, domain.id, [...now].flatMap(coveredRanges))
@@ -111,7 +112,7 @@ function coveredRanges(name: string): Covered[] {
   ]
 }
 
-/** Of a change of redirects; the others are not told. */
+/** A change of redirects tells of so many pages. The others are not told. */
 const COVERED_LIMIT = 100_000
 
 /** Tells search engines of listed pages whose redirects appeared or went. */
@@ -131,7 +132,7 @@ async function noteCovered(db: Queryable, domain: DomainId, covered: readonly Co
   )
 }
 
-/** RFC 9110, section 13.1.1 */
+/** Whether `If-Match` names the ETag (RFC 9110, section 13.1.1). */
 function namesTag(ifMatch: string, etag: string): boolean {
   return ifMatch.trim() === '*' || ifMatch.split(',').some((tag) => tag.trim() === etag)
 }
@@ -139,22 +140,26 @@ function namesTag(ifMatch: string, etag: string): boolean {
 type Use = { domain: DomainId; name: string; hits: number; last: Date }
 
 /** Counts in memory and writes every few seconds. A batch that cannot be written is lost. */
-export function createRedirectUses({ db, log }: { db: Queryable; log: Log }) {
-  const failed = 'uses of redirects could not be counted'
-  const writes = new BufferedWrites<Use>((uses) => addUses(db, uses), { log, failed })
-  return {
-    note(domain: DomainId, name: string, nowMs: number): void {
-      const key = `${domain}${name}`
-      const hits = (writes.waiting(key)?.hits ?? 0) + 1
-      writes.note(key, { domain, name, hits, last: new Date(nowMs) })
-    },
-    flush: () => writes.flush(),
+export class RedirectUses {
+  readonly #writes: BufferedWrites<Use>
+
+  constructor(db: Queryable, log: Log) {
+    const failed = 'uses of redirects could not be counted'
+    this.#writes = new BufferedWrites((uses: readonly Use[]) => addUses(db, uses), { log, failed })
+  }
+
+  note(domain: DomainId, name: string, nowMs: number): void {
+    const key = `${domain}${name}`
+    const hits = (this.#writes.waiting(key)?.hits ?? 0) + 1
+    this.#writes.note(key, { domain, name, hits, last: new Date(nowMs) })
+  }
+
+  flush(): Promise<void> {
+    return this.#writes.flush()
   }
 }
 
-export type RedirectUses = ReturnType<typeof createRedirectUses>
-
-/** In key order, to avoid deadlocks. */
+/** Writes the uses in key order, to avoid deadlocks. */
 async function addUses(db: Queryable, uses: readonly Use[]): Promise<void> {
   await db.query(
     `insert into redirect_use as u (domain_id, path, hits, last_used_at)

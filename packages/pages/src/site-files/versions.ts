@@ -19,9 +19,9 @@ const VERSIONS_KEPT = 20
 
 type Row = { id: number; kind: VersionKind; author: string; created_at: Date; content: unknown }
 
-/** The newest content of a kind; null: never changed. */
+/** Returns the newest content of a kind, or null if it was never changed. */
 export async function newestContent(db: Queryable, domain: DomainId, kind: VersionKind): Promise<unknown> {
-  const { rows } = await db.query<Pick<Row, 'content'>>(
+  const { rows } = await db.query<{ content: unknown }>(
     'select content from site_version where domain_id = $1 and kind = $2 order by id desc limit 1',
     [domain, kind],
   )
@@ -30,7 +30,7 @@ export async function newestContent(db: Queryable, domain: DomainId, kind: Versi
 
 /**
  * Adds a version unless it equals the newest, and drops the oldest ones. Call in the transaction of the change, with
- * the domain's row locked. `before`: what was in force if there is no version yet.
+ * the domain's row locked. `before`: what was in force if there is no version yet. Returns whether there is a new version.
  */
 export async function addVersion(
   client: Queryable,
@@ -51,7 +51,7 @@ export async function addVersion(
   return true
 }
 
-/** Newest first. `domain` was found through its account. */
+/** Lists versions, newest first. The caller has found `domain` through its account. */
 export async function listVersions(db: Queryable, domain: DomainId, kind: VersionKind): Promise<Version[]> {
   const { rows } = await db.query<Row>(
     `select id, kind, author, created_at from site_version where domain_id = $1 and kind = $2 order by id desc`,
@@ -60,7 +60,7 @@ export async function listVersions(db: Queryable, domain: DomainId, kind: Versio
   return rows.map(versionOf)
 }
 
-/** Throws `version_not_found`: also for another domain's, or one that is no longer kept. */
+/** Throws `version_not_found`, also for a version of another domain, and for one that is no longer kept. */
 export async function readVersion(db: Queryable, domain: DomainId, id: number): Promise<VersionWithContent> {
   const { rows } = await db.query<Row>(
     'select id, kind, author, created_at, content from site_version where domain_id = $1 and id = $2',

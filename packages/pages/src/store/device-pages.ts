@@ -9,7 +9,7 @@ import { type DomainSettings, readDomainSettings } from '@prepaint/contract/sett
 import { announceHost } from '@prepaint/postgres/announce.ts'
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
 
-/** In a query on `domain d`. */
+/** A column of compared pages, for a query on `domain d`. */
 export const DEVICE_PAGES = `
   (select json_agg(json_build_object('path', c.path, 'differs', cardinality(c.differences) > 0))
      from device_page c where c.domain_id = d.id and c.checked_at is not null)`
@@ -23,7 +23,7 @@ export async function readDevices(db: Queryable, domain: DomainId): Promise<Devi
   return new Devices(readDomainSettings(rows[0]?.settings).devices, rows[0]?.pages ?? [])
 }
 
-/** By path. Also paths whose first comparison is under way. */
+/** Lists compared pages by path, also those whose first comparison is under way. */
 export async function listDevicePages(db: Queryable, domain: DomainId): Promise<DevicePage[]> {
   const { rows } = await db.query<DevicePage>(
     `select path, requested_at as "requestedAt", checked_at as "checkedAt", differences
@@ -67,7 +67,7 @@ export async function recordComparison(
   if (rowCount === 1) await announceHost(db, name)
 }
 
-/** As the API gives it. */
+/** Describes the devices of a domain as the API gives them. */
 export async function devicesView(
   db: Queryable,
   { id, name, settings }: { id: DomainId; name: DomainName; settings: DomainSettings },

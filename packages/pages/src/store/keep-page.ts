@@ -14,7 +14,7 @@ import {
   type UnstoredPage,
 } from './stored-page.ts'
 
-/** `textChars` null: stored by an older version. */
+/** The last good copy of a page. `textChars` is null if an older version stored it. */
 export type LastGood = {
   status: number
   textChars: number | null
@@ -55,7 +55,7 @@ const LAST_GOOD = `select page.status, page.text_chars, page.rendered_at, page.r
  order by asked.at`
 
 /**
- * `finding` null: the owner disabled soft-404 checks. `answers404`: such pages are stored with status 404. `probe`
+ * `finding` is null if the owner disabled soft-404 checks. With `answers404`, such pages are stored with status 404. `probe`
  * identifies the finding for `keepPages`.
  */
 export type KnownOfPage<Finding> = {
@@ -65,7 +65,7 @@ export type KnownOfPage<Finding> = {
   answers404: boolean
 }
 
-/** Of pages of one domain, in their order; null: domain deleted. */
+/** Reads what pages of one domain are judged by, in their order. An entry is null if the domain was deleted. */
 export async function readJudgements<Finding>(
   db: Queryable,
   pages: readonly PageId[],
@@ -96,18 +96,18 @@ export type NewPage = {
   body: PageBody
   /** The packed reading of the page as it is stored. */
   readingBr: Buffer
-  /** Of the page as it was judged. */
+  /** The text of the page as it was judged. */
   textChars: number
   application: string | null
-  /** Of the job. */
+  /** The outcome of the job. */
   outcome: 'rendered' | 'static'
-  /** What a rule did to it; `changes` as in its render's record. */
+  /** What a rule did to it, with `changes` as in its render's record. */
   rule?: { effect: string; changes: object | null }
 }
 
 type Fence = { id: JobId; node: string; attempts: number }
 
-/** `taken-away`: also after a purge. `judge-again`: there is a newer probe. */
+/** `taken-away` is also the result after a purge. With `judge-again` there is a newer probe. */
 export type KeepResult = 'taken-away' | 'judge-again' | 'over-quota' | 'unchanged' | 'stored'
 
 // Stores pages of one domain in one statement, because crawlers wait for them (docs/decisions). All of it succeeds for
@@ -171,7 +171,7 @@ export type Keeping = {
   terms: { probe: string | null; limit: number; nowMs: number }
 }
 
-/** Pages of one domain that were judged alike, each all or nothing; results in their order. */
+/** Stores pages of one domain that were judged alike, each as a whole or not at all. The results are in their order. */
 export async function keepPages(pool: pg.Pool, all: readonly Keeping[]): Promise<KeepResult[]> {
   const { probe, limit, nowMs } = all[0]!.terms
   // Locked in the same order everywhere.
@@ -215,10 +215,16 @@ export async function keepPages(pool: pg.Pool, all: readonly Keeping[]): Promise
   for (const one of all) {
     const result = results.get(one.job.id) ?? 'taken-away'
     // The quota has no room for all: maybe for some.
-    if (result === 'over-quota' && all.length > 1) kept.push(...(await keepPages(pool, [one])))
-    else kept.push(result)
+    const isAlone = all.length === 1
+    if (result !== 'over-quota' || isAlone) kept.push(result)
+    else kept.push(await keepPage(pool, one))
   }
   return kept
+}
+
+async function keepPage(pool: pg.Pool, page: Keeping): Promise<KeepResult> {
+  const [result] = await keepPages(pool, [page])
+  return result!
 }
 
 function resultOf(row: { superseded: boolean; is_judged: boolean; unchanged: boolean | null }): KeepResult {
@@ -236,7 +242,10 @@ export async function noteRefusal(client: Queryable, page: PageId, atMs: number)
   )
 }
 
-/** Pages are too large for a notification. False: there is a good copy. Call in the transaction that ends the job. */
+/**
+ * Keeps a page for the crawlers that wait for it, because pages are too large for a notification. Returns false if it is too large
+ * to be kept, or if there is a good copy. Call in the transaction that ends the job.
+ */
 export async function keepUnstored(
   client: Queryable,
   { id, page }: { id: JobId; page: PageId },
@@ -246,7 +255,6 @@ export async function keepUnstored(
   if (body.bodyBr.length > UNSTORED_LIMIT_BYTES) return false
   const last = (await readJudgements(client, [page]))[0]?.last ?? null
   if (last !== null && last.status < 400 && nowMs - last.renderedAtMs < last.keepMs) return false
-  const columns = [status, JSON.stringify(headers), body.bodyBr, body.htmlBytes, body.etag, body.ownMarkdown]
   // Also deletes expired ones and all but the newest of this domain; skips locked rows.
   await client.query({
     name: 'store-keep-unstored',
@@ -262,14 +270,23 @@ export async function keepUnstored(
      values ($1, $2, $3, $4, $5, $6, $7, $8, $11)
      on conflict (job_id) do nothing`,
     values: [
-      ...[id, page.domain, ...columns],
-      ...[new Date(nowMs - UNSTORED_MS), UNSTORED_A_DOMAIN, new Date(nowMs)],
+      id,
+      page.domain,
+      status,
+      JSON.stringify(headers),
+      body.bodyBr,
+      body.htmlBytes,
+      body.etag,
+      body.ownMarkdown,
+      new Date(nowMs - UNSTORED_MS),
+      UNSTORED_A_DOMAIN,
+      new Date(nowMs),
     ],
   })
   return true
 }
 
-/** Temporary redirects (maintenance, sign-in) must not delete good copies. */
+/** Stores a redirect beside the page: temporary ones (maintenance, sign-in) must not delete good copies. */
 export async function keepRedirect(
   client: Queryable,
   page: PageId,

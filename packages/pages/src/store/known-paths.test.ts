@@ -8,12 +8,11 @@ import { notifiedBy } from '../../../../test/support/database.ts'
 import { columns, HOME, openQueue, paths } from '../../../../test/support/queue.ts'
 import { countKnownPages, nextKnownPages, recordKnown } from './known-paths.ts'
 import {
-  createLastVisits,
-  createStaleFinder,
-  type FindStale,
+  LastVisits,
   notifyVisited,
   parseVisited,
   removeOldVisits,
+  StaleFinder,
   VISITED_CHANNEL,
   type VisitBounds,
 } from './last-visits.ts'
@@ -92,7 +91,7 @@ it('paths that crawlers ask for are written again once their row is older than a
 const visit = (path: string, crawler: string, atMs: number, of = domain) => ({
   ...{ page: pageId(of, path as PagePath), crawler, category: 'search' as const, atMs },
 })
-const start = () => createLastVisits({ pool, log: silentLog() })
+const start = () => new LastVisits(pool, silentLog())
 const stored = () =>
   queue.column<string>(
     `select concat_ws(' ', path, crawler, extract(epoch from visited_at)::integer) from last_visit order by path`,
@@ -172,22 +171,22 @@ async function render(domain: DomainId, pages: readonly number[], hoursAgo = 0):
   )
 }
 
-async function look(stalest: FindStale, domain: DomainId, limit = 3): Promise<[number[], boolean]> {
-  const { paths, isMore } = await stalest(pool, { domain, freshSeconds: FRESH_SECONDS, limit, nowMs })
+async function look(stalest: StaleFinder, domain: DomainId, limit = 3): Promise<[number[], boolean]> {
+  const { paths, isMore } = await stalest.find(pool, { domain, freshSeconds: FRESH_SECONDS, limit, nowMs })
   return [paths.map((path) => Number(path.slice(2))), isMore]
 }
 
 describe('the stalest pages', () => {
   it('are those of the newest visits, while these have enough of them', async () => {
     const domain = await site([1, 2, 5, 30, 50])
-    assert.deepEqual(await look(createStaleFinder(LARGE), domain, 3), [[1, 2, 5], true])
-    const whole = createStaleFinder({ all: PAGES, piece: 10 })
+    assert.deepEqual(await look(new StaleFinder(LARGE), domain, 3), [[1, 2, 5], true])
+    const whole = new StaleFinder({ all: PAGES, piece: 10 })
     assert.deepEqual(await look(whole, domain, 20), [[1, 2, 5, 30, 50], false])
   })
 
   it('of a large site are found a piece at a time, behind the newest, and all of them in a round', async () => {
     const domain = await site([0, 9, 10, 19, 33, 34, 35, 36, 59])
-    const stalest = createStaleFinder(LARGE)
+    const stalest = new StaleFinder(LARGE)
     const looks: [string, boolean][] = []
     for (let n = 0; n < 11; n++) {
       const [found, isMore] = await look(stalest, domain)

@@ -3,6 +3,7 @@ import { oneForEachPath, type PageId, pageKey } from '@prepaint/contract/page/pa
 import { BufferedWrites } from '@prepaint/postgres/buffered-writes.ts'
 import { deleteInSteps } from '@prepaint/postgres/remove-old.ts'
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
+import type { Clock } from '@prepaint/runtime/clock.ts'
 import type { Log } from '@prepaint/runtime/log.ts'
 import type pg from 'pg'
 
@@ -52,18 +53,27 @@ export async function recordInSitemap(
   )
 }
 
-export function createAskedPaths(options: {
-  db: Queryable
-  nowMs(): number
-  log: Log
-  flushEveryMs?: number
-}) {
-  const { db, nowMs } = options
-  const failed = 'paths that crawlers asked for could not be noted'
-  const record = (pages: readonly PageId[]) => recordKnown(db, 'crawler', pages, nowMs())
-  const writes = new BufferedWrites<PageId>(record, { ...options, failed })
-  const flush = () => writes.flush()
-  return { note: (page: PageId) => writes.note(pageKey(page.domain, page.path), page), flush, close: flush }
+/** Notes in memory which paths crawlers ask for, and writes every few seconds. */
+export class AskedPaths {
+  readonly #writes: BufferedWrites<PageId>
+
+  constructor(db: Queryable, clock: Clock, log: Log, options: { flushEveryMs?: number } = {}) {
+    const failed = 'paths that crawlers asked for could not be noted'
+    const write = (pages: readonly PageId[]) => recordKnown(db, 'crawler', pages, clock.nowMs())
+    this.#writes = new BufferedWrites(write, { log, failed, ...options })
+  }
+
+  note(page: PageId): void {
+    this.#writes.note(pageKey(page.domain, page.path), page)
+  }
+
+  flush(): Promise<void> {
+    return this.#writes.flush()
+  }
+
+  close(): Promise<void> {
+    return this.#writes.flush()
+  }
 }
 
 /**
@@ -104,7 +114,7 @@ type Row = {
   lastmod: Date | null
 }
 
-/** In byte order. Each part reads at most one batch. */
+/** Lists the known pages after a path, in byte order. Each part reads at most one batch. */
 export async function nextKnownPages(
   db: Queryable,
   domain: DomainId,
@@ -149,5 +159,3 @@ export async function countKnownPages(db: Queryable, domain: DomainId): Promise<
   )
   return rows[0]!.n
 }
-
-export type AskedPaths = ReturnType<typeof createAskedPaths>

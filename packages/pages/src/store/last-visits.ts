@@ -17,29 +17,37 @@ export type Visit = {
 
 const VISITS_KEPT_DAYS = 30
 
-export function createLastVisits({ pool, ...options }: { pool: pg.Pool; log: Log; flushEveryMs?: number }) {
-  const failed = 'the last visits of crawlers could not be noted'
-  const writes = new BufferedWrites<Visit>(
-    async (visits) => {
-      await record(pool, visits)
-      await notifyVisited(
-        pool,
-        visits.map(({ page }) => page.domain),
-      )
-    },
-    { ...options, failed },
-  )
-  const flush = () => writes.flush()
-  return {
-    note: (visit: Visit) => writes.note(pageKey(visit.page.domain, visit.page.path), visit),
-    flush,
-    close: flush,
+/** Notes the last visit of each page in memory, and writes every few seconds. */
+export class LastVisits {
+  readonly #pool: pg.Pool
+  readonly #writes: BufferedWrites<Visit>
+
+  constructor(pool: pg.Pool, log: Log) {
+    this.#pool = pool
+    const failed = 'the last visits of crawlers could not be noted'
+    this.#writes = new BufferedWrites((visits: readonly Visit[]) => this.#write(visits), { log, failed })
+  }
+
+  note(visit: Visit): void {
+    this.#writes.note(pageKey(visit.page.domain, visit.page.path), visit)
+  }
+
+  flush(): Promise<void> {
+    return this.#writes.flush()
+  }
+
+  close(): Promise<void> {
+    return this.#writes.flush()
+  }
+
+  async #write(visits: readonly Visit[]): Promise<void> {
+    await record(this.#pool, visits)
+    const domains = visits.map(({ page }) => page.domain)
+    await notifyVisited(this.#pool, domains)
   }
 }
 
-export type LastVisits = ReturnType<typeof createLastVisits>
-
-/** In key order, to avoid deadlocks. */
+/** Writes the visits in key order, to avoid deadlocks. */
 async function record(db: Queryable, visits: readonly Visit[]): Promise<void> {
   await db.query(
     `with quick as (select set_config('synchronous_commit', 'off', true))
@@ -75,12 +83,12 @@ export async function forgetVisits(
   )
 }
 
-/** Returns how many. */
+/** Returns how many were removed. */
 export function removeOldVisits(pool: pg.Pool, steps?: Steps): Promise<number> {
   return removeOldPaths(pool, { table: 'last_visit', at: 'visited_at', keptDays: VISITS_KEPT_DAYS }, steps)
 }
 
-/** Payload: domain ids separated by commas. */
+/** The payload has ids of domains, separated by commas. */
 export const VISITED_CHANNEL = 'visited'
 
 /** A payload holds 8,000 bytes, an id has up to ten digits. */
@@ -97,13 +105,14 @@ export async function notifyVisited(db: Queryable, domains: Iterable<DomainId>):
   )
 }
 
+/** Returns null for a malformed payload. */
 export function parseVisited(payload: string): DomainId[] | null {
   return /^\d+(,\d+)*$/.test(payload) ? payload.split(',').map((id) => Number(id) as DomainId) : null
 }
 
-/** Wait before retrying a refresh that failed. */
+/** A refresh that failed is not tried again for this long. */
 const AGAIN_AFTER_MINUTES = 60
-/** Other domains start their scan again. */
+/** The most domains whose position is remembered. Other domains start their scan again. */
 const REMEMBERED = 1_000
 
 /** Above `all` visits a domain is scanned in pieces: the newest `piece` visits and as many older ones. */
@@ -115,41 +124,42 @@ const FIRST: Place = { visitedAt: 'infinity', path: '' }
 
 type StaleWanted = { domain: DomainId; freshSeconds: number; limit: number; nowMs: number }
 
-/** Last visited first, without pages queued or tried recently. `isMore`: older visits were not scanned yet. */
-export type FindStale = (
-  db: Queryable,
-  wanted: StaleWanted,
-) => Promise<{ paths: PagePath[]; isMore: boolean }>
-
 /**
- * Scanning a million visits takes seconds (`bench/refresh-ahead.ts`), so large sites are scanned in pieces.
- * The position is kept in memory only; losing it costs one more round.
+ * Finds stale pages for which crawlers came. Scanning a million visits takes seconds (`bench/refresh-ahead.ts`), so large sites
+ * are scanned in pieces. The position is kept in memory only; losing it costs one more round.
  */
-export function createStaleFinder(bounds: VisitBounds = BOUNDS): FindStale {
-  const places = new RecentMap<Place>({ limit: REMEMBERED })
+export class StaleFinder {
+  readonly #bounds: VisitBounds
+  readonly #places = new RecentMap<Place>({ limit: REMEMBERED })
 
-  return async (db, wanted) => {
+  constructor(bounds: VisitBounds = BOUNDS) {
+    this.#bounds = bounds
+  }
+
+  /** Lists paths, last visited first, without pages queued or tried recently. `isMore`: older visits were not scanned yet. */
+  async find(db: Queryable, wanted: StaleWanted): Promise<{ paths: PagePath[]; isMore: boolean }> {
     const { domain, limit } = wanted
+    const { all, piece } = this.#bounds
     const key = String(domain)
-    if ((await placeBehind(db, domain, FIRST, bounds.all)) === null) {
-      places.delete(key)
+    if ((await placeBehind(db, domain, FIRST, all)) === null) {
+      this.#places.delete(key)
       return { paths: await among(db, wanted, FIRST, null), isMore: false }
     }
-    const newest = await among(db, wanted, FIRST, bounds.piece)
+    const newest = await among(db, wanted, FIRST, piece)
     if (newest.length === limit) return { paths: newest, isMore: true }
-    const from = places.get(key) ?? (await placeBehind(db, domain, FIRST, bounds.piece))
+    const from = this.#places.get(key) ?? (await placeBehind(db, domain, FIRST, piece))
     if (from === null) return { paths: newest, isMore: false }
-    const older = await among(db, { ...wanted, limit: limit - newest.length }, from, bounds.piece)
+    const older = await among(db, { ...wanted, limit: limit - newest.length }, from, piece)
     // Repeat a piece that had results: there may have been more than fitted, and the queue may refuse them.
-    const next = older.length > 0 ? from : await placeBehind(db, domain, from, bounds.piece)
-    if (next === null) places.delete(key)
-    else places.set(key, next)
+    const next = older.length > 0 ? from : await placeBehind(db, domain, from, piece)
+    if (next === null) this.#places.delete(key)
+    else this.#places.set(key, next)
     // The newest visits can reach past the remembered place, so both lists can contain a path.
     return { paths: [...new Set([...newest, ...older])], isMore: next !== null }
   }
 }
 
-/** Where `count` visits after a place end; null: there are fewer. */
+/** Returns where `count` visits after a place end, or null if there are fewer. */
 async function placeBehind(
   db: Queryable,
   domain: DomainId,
@@ -168,18 +178,21 @@ async function placeBehind(
   return rows[0] ?? null
 }
 
+/** Lists stale pages among the visits after a place, or among all visits if `piece` is null. */
 async function among(
   db: Queryable,
   { domain, freshSeconds, limit, nowMs }: StaleWanted,
   from: Place,
   piece: number | null,
 ): Promise<PagePath[]> {
-  const visits =
-    piece === null
-      ? 'last_visit'
-      : `(select domain_id, path, visited_at from last_visit
+  let visits = 'last_visit'
+  const values: unknown[] = [domain, limit, new Date(nowMs), freshSeconds, AGAIN_AFTER_MINUTES]
+  if (piece !== null) {
+    visits = `(select domain_id, path, visited_at from last_visit
            where domain_id = $1 and (visited_at, path) < ($6::timestamptz, $7)
            order by visited_at desc, path desc limit $8)`
+    values.push(from.visitedAt, from.path, piece)
+  }
   const { rows } = await db.query<{ path: PagePath }>(
     `select v.path from ${visits} v join page p on p.domain_id = v.domain_id and p.path = v.path
       where v.domain_id = $1 and p.status < 400 and ${oneForEachPath('p')}
@@ -189,10 +202,7 @@ async function among(
         and not exists (select from last_render r where r.domain_id = $1 and r.path = v.path and r.outcome not in ('rendered', 'static')
                          and r.ended_at > now() - make_interval(mins => $5))
       order by v.visited_at desc limit $2`,
-    [
-      ...[domain, limit, new Date(nowMs), freshSeconds, AGAIN_AFTER_MINUTES],
-      ...(piece === null ? [] : [from.visitedAt, from.path, piece]),
-    ],
+    values,
   )
   return rows.map(({ path }) => path)
 }

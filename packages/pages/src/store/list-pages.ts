@@ -14,12 +14,12 @@ import { isForUsual, lifetimesOf, queryTests, RuleBook } from '@prepaint/runtime
 
 type PageOrder = (typeof PAGE_ORDERS)[number]
 
-/** The row after which a list continues. `key` null: among the last rows, which have no sort key. */
+/** The row after which a list continues. `key` is null among the last rows, which have no sort key. */
 export type ListPlace = { key: string | null; path: string }
 
 export type ListedPage = {
   path: PagePath
-  /** Of which the desktop page is described, if there is one. */
+  /** The stored variants. The desktop page is described, if there is one. */
   variants: PageVariant[]
   status: number
   htmlBytes: number
@@ -33,7 +33,7 @@ export type ListedPage = {
 
 export type ListWanted = {
   match: PageMatch | null
-  /** Absent: one row for each path. */
+  /** Without it, the list has one row for each path. */
   variant?: PageVariant
   order: PageOrder
   direction: 'asc' | 'desc'
@@ -61,7 +61,8 @@ export async function listPages(
   }
   if (beside !== null && rows.length < limit) {
     const from = after?.key === null ? after : null
-    rows = [...rows, ...(await query(db, domain, { ...wanted, after: from }, limit - rows.length, 'without'))]
+    const others = await query(db, domain, { ...wanted, after: from }, limit - rows.length, 'without')
+    rows = rows.concat(others)
   }
   const last = rows.at(-1)
   const rules = new RuleBook(domain.settings.rules)
@@ -119,7 +120,7 @@ type Row = Omit<ListedPage, 'freshUntilMs' | 'freshness' | 'lastCrawler' | 'last
   endedAt: Date
 }
 
-/** Finds rows on an index alone and reads only those shown. `with`, `without`: a row in the other table. */
+/** Finds rows on an index alone and reads only those shown. `with` and `without` tell whether the other table has a row. */
 async function query(
   db: Queryable,
   domain: { id: DomainId; settings: DomainSettings },
@@ -200,18 +201,15 @@ function freshSeconds(settings: DomainSettings, put: (value: unknown) => string)
   const usual = `${put(settings.fresh_seconds)}::float8`
   const rules = settings.rules.filter(isForUsual)
   const last = rules.findLastIndex((rule) => rule.fresh_seconds !== undefined)
-  const cases = rules
-    .slice(0, last + 1)
-    .map(
-      (rule) =>
-        `when ${[`f.path like ${put(likePattern(rule.path))}`, ...querySql(rule, put)].join(' and ')} then ${
-          rule.fresh_seconds === undefined ? usual : `${put(rule.fresh_seconds)}::float8`
-        }`,
-    )
+  const cases = rules.slice(0, last + 1).map((rule) => {
+    const conditions = [`f.path like ${put(likePattern(rule.path))}`, ...querySql(rule, put)]
+    const seconds = rule.fresh_seconds === undefined ? usual : `${put(rule.fresh_seconds)}::float8`
+    return `when ${conditions.join(' and ')} then ${seconds}`
+  })
   return cases.length === 0 ? usual : `case ${cases.join(' ')} else ${usual} end`
 }
 
-/** As `matchesQuery` of packages/contract/src/rules/rule-book.ts. */
+/** The conditions on the query, as `matchesQuery` of packages/contract/src/rules/rule-book.ts has them. */
 function querySql(rule: Rule, put: (value: unknown) => string): string[] {
   return queryTests(rule).map(({ parameter, isAnyValue }) => {
     const holds = (part: string) => `strpos('&' || split_part(f.path, '?', 2) || '&', ${put(part)}) > 0`
@@ -254,7 +252,7 @@ function parameters(domain: DomainId) {
 
 export type PageMatch = { kind: 'prefix' | 'contains'; text: string }
 
-/** Spells a person's input as stored paths are: ASCII, with `%C3%A9` for `é`. null: nothing to search for. */
+/** Spells a person's input as stored paths are: ASCII, with `%C3%A9` for `é`. Returns null if there is nothing to search for. */
 export function pageMatch(kind: PageMatch['kind'], typed: string): PageMatch | null {
   const text = typed
     .trim()
@@ -263,7 +261,9 @@ export function pageMatch(kind: PageMatch['kind'], typed: string): PageMatch | n
   return text === '' ? null : { kind, text }
 }
 
-/** A condition that an index on paths can answer alone; empty: none. `put` returns the parameter name of a value. */
+/**
+ * Returns a condition that an index on paths can answer alone, or '' without a match. `put` returns the parameter name of a value.
+ */
 export function matchCondition(
   match: PageMatch | null,
   path: string,

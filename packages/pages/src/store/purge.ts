@@ -136,12 +136,15 @@ export async function deletePages(
   )
   let deleted = rows[0]!.pages
   if (deletion.redirects === 'of the domain') {
-    deleted += (await db.query('delete from redirect where domain_id = $1', [domain])).rowCount ?? 0
+    const { rowCount } = await db.query('delete from redirect where domain_id = $1', [domain])
+    deleted += rowCount ?? 0
   } else if (deletion.redirects === 'of the pages') {
-    deleted += (await db.query(`delete from redirect where ${where}`, values)).rowCount ?? 0
+    const { rowCount } = await db.query(`delete from redirect where ${where}`, values)
+    deleted += rowCount ?? 0
   }
   if (deletion.sitemaps) {
-    deleted += (await db.query('delete from sitemap where domain_id = $1', [domain])).rowCount ?? 0
+    const { rowCount } = await db.query('delete from sitemap where domain_id = $1', [domain])
+    deleted += rowCount ?? 0
   }
   for (const derived of deletion.derived) await db.query(`${DELETE_DERIVED[derived]} ${where}`, values)
   const payloads = invalidations(domain, which, rows[0]!.paths, deletion.redirects === 'of the domain')
@@ -190,7 +193,7 @@ function condition(domain: DomainId, which: DeletedPages): { where: string; valu
   }
 }
 
-/** `purged`: redirects and sitemaps of the whole domain are deleted too. */
+/** What nodes drop from memory. With `purged`, redirects and sitemaps of the whole domain are deleted too. */
 function invalidations(
   domain: DomainId,
   which: DeletedPages,
@@ -235,8 +238,8 @@ const deleteStep = (why: PurgeReason) => `
     from (select) always left join (select * from piece order by path desc, variant desc limit 1) last on true`
 
 /**
- * Call `deletePages` next: until then nodes serve cached pages. Returns how many pages.
- * In one transaction a million pages would block the domain's renders for minutes.
+ * Deletes the pages of a large purge in steps, because a million pages in one transaction would block the domain's renders for
+ * minutes. Call `deletePages` next: until then nodes serve cached pages. Returns how many pages were deleted.
  */
 export async function purgeAhead(
   db: Queryable,
@@ -252,20 +255,19 @@ export async function purgeAhead(
   )
   if (isLarge === 0) return 0
   let deleted = 0
-  type Step = { deleted: number; path: string | null; variant: string }
-  for (let after: Pick<Step, 'path' | 'variant'> = { path: '', variant: '' }; after.path !== null; ) {
-    const { rows }: { rows: Step[] } = await db.query(deleteStep(why), [
-      domain,
-      prefix,
-      after.path,
-      STEP,
-      after.variant,
-    ])
-    deleted += rows[0]!.deleted
-    after = rows[0]!
+  let after = { path: '', variant: '' }
+  for (;;) {
+    const values = [domain, prefix, after.path, STEP, after.variant]
+    const { rows } = await db.query<{ deleted: number; path: string | null; variant: string }>(
+      deleteStep(why),
+      values,
+    )
+    const { deleted: inStep, path, variant } = rows[0]!
+    deleted += inStep
     await sleep(REST_MS)
+    if (path === null) return deleted
+    after = { path, variant }
   }
-  return deleted
 }
 
 /** The entries are those that a purge of all domains would delete now. */

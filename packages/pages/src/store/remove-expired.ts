@@ -61,11 +61,8 @@ const STEPS: readonly { sql: string; values: readonly unknown[] }[] = [
   },
 ]
 
-/** Returns how many rows. A page that is being rendered again stays. */
-export async function removeExpired(
-  pool: pg.Pool,
-  options: { step?: number; signal?: AbortSignal } = {},
-): Promise<number> {
+/** Returns how many rows were removed. A page that is being rendered again stays. */
+export async function removeExpired(pool: pg.Pool, options: Steps = {}): Promise<number> {
   let removed = 0
   for (const { sql, values } of STEPS) removed += await deleteInSteps(pool, sql, values, options)
   return removed
@@ -73,7 +70,7 @@ export async function removeExpired(
 
 const LAST_RENDER_KEPT_DAYS = 30
 
-/** Returns how many. */
+/** Returns how many rows were removed. */
 export function removeOldLastRenders(pool: pg.Pool, steps?: Steps): Promise<number> {
   return removeOldPaths(
     pool,

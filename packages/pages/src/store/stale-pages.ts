@@ -9,7 +9,7 @@ import type pg from 'pg'
 
 const STEP = 2_000
 
-/** null: no other page has the old build, or the owner disabled deploy detection. */
+/** Returns the build that a page had before, or null if no other page has it, or if the owner disabled deploy detection. */
 export async function buildBefore(pool: pg.Pool, page: PageId, build: string): Promise<string | null> {
   const { rows } = await pool.query<{ old: string }>({
     name: 'store-build-before',
@@ -25,7 +25,8 @@ export async function buildBefore(pool: pg.Pool, page: PageId, build: string): P
 }
 
 /**
- * `replaced`: changed since the old build was last seen. `mixed`: old build, rendered after the first of the new one.
+ * Counts pages. `replaced` ones have changed since the old build was last seen; `mixed` ones have the old build, and were
+ * rendered after the first page of the new one.
  */
 export async function compareBuilds(
   pool: pg.Pool,
@@ -67,7 +68,7 @@ export async function markBuildStale(
     marked += rowCount ?? 0
     if ((rowCount ?? 0) < STEP) break
   }
-  await pool.query(`select pg_notify('invalidate', json_build_object('domain', $1::integer)::text)`, [domain])
+  await announceDomain(pool, domain)
   return marked
 }
 
@@ -76,18 +77,53 @@ const RULES_STEP = 1_000
 const BREATH_ROWS = 10
 
 /**
- * Counts the pages that were rendered under other rules. `staleAtMs`: makes those stale too, which are still fresh.
- * Pages that no crawler gets rendered any more (`pass` and such) are not counted.
+ * Counts the pages that were rendered under other rules. Pages that no crawler gets rendered any more (`pass` and such) are not
+ * counted.
  */
-export async function outdatedPages(
+export async function countOutdated(
   pool: pg.Pool,
   domain: DomainId,
   rules: readonly Rule[],
-  staleAtMs: number | null,
 ): Promise<number> {
-  const book = new RuleBook(rules)
   let outdated = 0
-  for (let after = { path: '', variant: '' }; ; ) {
+  for await (const pages of outdatedPages(pool, domain, rules)) outdated += pages.length
+  return outdated
+}
+
+/** Makes those pages stale that `countOutdated` counts. Returns how many, with those that were stale already. */
+export async function markOutdated(
+  pool: pg.Pool,
+  domain: DomainId,
+  rules: readonly Rule[],
+  atMs: number,
+): Promise<number> {
+  let outdated = 0
+  for await (const pages of outdatedPages(pool, domain, rules)) {
+    outdated += pages.length
+    await pool.query(
+      `update page set stale_since = coalesce(stale_since, $4)
+        where domain_id = $1 and (path, variant) in (select * from unnest($2::text[], $3::text[]))`,
+      [domain, pages.map(({ path }) => path), pages.map(({ variant }) => variant), new Date(atMs)],
+    )
+  }
+  if (outdated > 0) await announceDomain(pool, domain)
+  return outdated
+}
+
+/** Every node drops the domain's pages from memory. */
+async function announceDomain(pool: pg.Pool, domain: DomainId): Promise<void> {
+  await pool.query(`select pg_notify('invalidate', json_build_object('domain', $1::integer)::text)`, [domain])
+}
+
+/** Reads a batch of pages at a time, and yields those of them that were rendered under other rules, if there are any. */
+async function* outdatedPages(
+  pool: pg.Pool,
+  domain: DomainId,
+  rules: readonly Rule[],
+): AsyncGenerator<readonly RuledRow[]> {
+  const book = new RuleBook(rules)
+  let after = { path: '', variant: '' }
+  for (;;) {
     const { rows } = await pool.query<RuledRow>(
       `select path, variant, rule_effect from page where domain_id = $1 and (path, variant) > ($2, $3)
         order by path, variant limit $4`,
@@ -98,24 +134,11 @@ export async function outdatedPages(
       if (at % BREATH_ROWS === 0) await breathe()
       if (isOutdated(book, row)) found.push(row)
     }
-    outdated += found.length
-    if (staleAtMs !== null && found.length > 0) {
-      await pool.query(
-        `update page set stale_since = coalesce(stale_since, $4)
-          where domain_id = $1 and (path, variant) in (select * from unnest($2::text[], $3::text[]))`,
-        [domain, found.map(({ path }) => path), found.map(({ variant }) => variant), new Date(staleAtMs)],
-      )
-    }
+    if (found.length > 0) yield found
     const last = rows.at(-1)
-    if (last === undefined || rows.length < RULES_STEP) break
+    if (last === undefined || rows.length < RULES_STEP) return
     after = last
   }
-  if (staleAtMs !== null && outdated > 0) {
-    await pool.query(`select pg_notify('invalidate', json_build_object('domain', $1::integer)::text)`, [
-      domain,
-    ])
-  }
-  return outdated
 }
 
 type RuledRow = { path: string; variant: PageVariant; rule_effect: string }

@@ -4,7 +4,8 @@ import type { StoredSitemap } from '@prepaint/contract/site-files/stored-sitemap
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
 
 type Row = {
-  headers: Partial<Omit<StoredSitemap, 'bodyGzip' | 'fetchedAtMs'>>
+  /** Older versions left some out. */
+  headers: { contentType?: string; gzipFile?: boolean; etag?: string; names?: StoredSitemap['names'] }
   body: Buffer
   fetched_at: Date
 }
@@ -35,7 +36,7 @@ export async function storeSitemap(
   )
 }
 
-/** Deletes it only if it is still the one fetched at that time. */
+/** Deletes a sitemap, but only if it is still the one that was fetched at that time. */
 export async function dropSitemap(db: Queryable, page: PageId, fetchedAtMs: number): Promise<void> {
   await db.query('delete from sitemap where domain_id = $1 and path = $2 and fetched_at = $3', [
     page.domain,

@@ -11,7 +11,7 @@ import { cancelJobs, cancelMobileJobs, deleteJobs } from '@prepaint/pages/queue/
 import { REFRESH_AHEAD_TASK } from '@prepaint/pages/queue/upkeep/refresh-ahead.ts'
 import { addVersion } from '@prepaint/pages/site-files/versions.ts'
 import { deletePages, purgeAhead } from '@prepaint/pages/store/purge.ts'
-import { outdatedPages } from '@prepaint/pages/store/stale-pages.ts'
+import { countOutdated, markOutdated } from '@prepaint/pages/store/stale-pages.ts'
 import { announceAccount, announceHost } from '@prepaint/postgres/announce.ts'
 import { letTakeLong } from '@prepaint/postgres/long-statements.ts'
 import { askTask } from '@prepaint/postgres/tasks'
@@ -160,10 +160,13 @@ export async function updateWithNotes(
   const domain = await updateDomain(pool, account, name, change, view)
   const { rules, origin_headers: headers } = change.settings ?? {}
   if (rules === undefined) return { domain, ...(headers && { warnings: openToAll(headers) }) }
+  const outdated = refreshes
+    ? await markOutdated(pool, domain.id, rules, view.nowMs)
+    : await countOutdated(pool, domain.id, rules)
   return {
     domain,
     warnings: [...coveredRules(rules), ...openToAll(headers ?? [])],
-    outdated_pages: await outdatedPages(pool, domain.id, rules, refreshes ? view.nowMs : null),
+    outdated_pages: outdated,
   }
 }
 

@@ -8,7 +8,7 @@ import { htmlOf, readStored } from '../../store/stored-page.ts'
 import type { ClaimedJob } from '../jobs/claim.ts'
 import type { Found } from './effect.ts'
 
-/** What a crawler gets: a page or a redirect. */
+/** A page or a redirect, as a crawler gets it. */
 type Answer = { status: number; location: string | null; facts: PageFacts | null }
 
 /**
@@ -36,14 +36,16 @@ export async function compareDevices(
   await recordComparison(db, { domain: page.domain, name: customDomain, path: page.path }, differences)
 }
 
-async function answerOf(of: Found | StoredEntry, url: string): Promise<Answer | null> {
-  if (of.kind === 'redirect') return { status: of.status, location: of.location, facts: null }
-  if (of.kind !== 'rendered' && of.kind !== 'page') return null
-  const html = of.kind === 'page' ? await htmlOf(of) : (of.changed ?? of).html
-  return { status: of.status, location: null, facts: factsOf(html, url) }
+/** Returns null if a crawler gets neither a page nor a redirect. */
+async function answerOf(found: Found | StoredEntry, url: string): Promise<Answer | null> {
+  const { kind } = found
+  if (kind === 'redirect') return { status: found.status, location: found.location, facts: null }
+  if (kind !== 'rendered' && kind !== 'page') return null
+  const html = kind === 'page' ? await htmlOf(found) : (found.changed ?? found).html
+  return { status: found.status, location: null, facts: factsOf(html, url) }
 }
 
-/** Of the words in order, and of the links. */
+/** Pages are alike if they have this share of the words in order, and of the links, in common. */
 const ALIKE = 0.95
 
 /** `again`: another render of `desktop`; what differs between the two is not compared. */
@@ -75,7 +77,7 @@ function structuredOf(facts: PageFacts | null): string {
 
 type ReadWords = (lines: readonly string[]) => readonly string[]
 
-/** Of desktops, phones, and desktops again: phones may differ as much as the two others do. */
+/** Compares what desktops, phones, and desktops again get. Phones may differ as much as the two others do. */
 function areAlike([desktop = [], mobile = [], again = []]: string[][], read: ReadWords): boolean {
   const both = new Set(again)
   const common = read(desktop.filter((line) => both.has(line)))
@@ -102,7 +104,8 @@ function haveInCommon(one: readonly string[], other: readonly string[], least: n
   const middle = edits + 1
   for (let edit = 0; edit <= edits; edit++) {
     for (let diagonal = -edit; diagonal <= edit; diagonal += 2) {
-      const [below, above] = [furthest[middle + diagonal + 1]!, furthest[middle + diagonal - 1]!]
+      const below = furthest[middle + diagonal + 1]!
+      const above = furthest[middle + diagonal - 1]!
       let x = diagonal === -edit || (diagonal !== edit && above < below) ? below : above + 1
       while (x < one.length && x - diagonal < other.length && one[x] === other[x - diagonal]) x++
       if (x >= one.length && x - diagonal >= other.length) return true

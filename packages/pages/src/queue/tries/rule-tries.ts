@@ -7,7 +7,6 @@ import type { DomainId, DomainName, JobId, PagePath } from '@prepaint/contract/i
 import type { JobState } from '@prepaint/contract/outcome/job.ts'
 import { PAGE_VARIANTS } from '@prepaint/contract/page/page-id.ts'
 import { ownBlockProblem, RULE_CATEGORIES, type Rule } from '@prepaint/contract/rules/schema.ts'
-import type { DomainSettings } from '@prepaint/contract/settings/domain-settings.ts'
 import { Rate } from '@prepaint/postgres/rates'
 import { removeOld, type Steps } from '@prepaint/postgres/remove-old.ts'
 import { type Queryable, transaction } from '@prepaint/postgres/transaction.ts'
@@ -18,20 +17,20 @@ import type { TriedRules } from '../jobs/claim.ts'
 import { enqueue } from '../jobs/enqueue.ts'
 import type { Tried, TriedResult } from './try-rules.ts'
 
-/** Pages of a domain. */
+/** The most pages of a domain. */
 export const TRIED_A_DAY = 200
 const RATE = new Rate({ what: 'rule try', most: TRIED_A_DAY, withinMs: 86_400_000, window: 'sliding' })
 const IS_KEPT = `requested_at > now() - interval '1 day'`
 
 type TrySide = (typeof TRY_SIDES)[number]
 
-/** Of the jobs that try: no page of a site. */
+/** The paths of jobs that try rules begin with it: they are no pages of a site. */
 const PATH_PREFIX = '/prepaint-try-'
 
 /** `paths`: all different. Returns its id. Throws `invalid_field`, `rule_try_limit`, `queue_full` and `domain_not_found`. */
 export async function requestTry(
   pool: pg.Pool,
-  domain: { id: DomainId; name: DomainName; settings: Pick<DomainSettings, 'rules'> },
+  domain: { id: DomainId; name: DomainName; settings: { rules: readonly Rule[] } },
   rules: readonly Rule[],
   paths: readonly PagePath[],
 ): Promise<string> {
@@ -61,7 +60,7 @@ export async function requestTry(
 }
 
 /**
- * For each path the first visitor for whom it has another rule afterwards, search crawlers and desktops before others.
+ * Finds for each path the first visitor for whom it has another rule afterwards, search crawlers and desktops before others.
  * Others have their turn between paths: hostile rules take 15 ms for one.
  */
 export async function visitorsToTry(
@@ -69,14 +68,16 @@ export async function visitorsToTry(
   after: readonly Rule[],
   paths: readonly PagePath[],
 ): Promise<TriedRules[]> {
-  const [present, wanted] = [new RuleBook(before), new RuleBook(after)]
+  const present = new RuleBook(before)
+  const wanted = new RuleBook(after)
   const visitors = PAGE_VARIANTS.flatMap((variant) =>
     RULE_CATEGORIES.map((category) => ({ category, variant })),
   )
   const found: TriedRules[] = []
   for (const path of paths) {
     await breathe()
-    const [was, is] = [present.ofPath(path), wanted.ofPath(path)]
+    const was = present.ofPath(path)
+    const is = wanted.ofPath(path)
     const seen = visitors.map(({ category, variant }) => {
       return { path, category, variant, before: was(category, variant), after: is(category, variant) }
     })
@@ -95,7 +96,7 @@ type Row = {
 
 export type RuleTry = NonNullable<Awaited<ReturnType<typeof findTry>>>
 
-/** null: unknown, another account's, or removed. */
+/** Returns null if there is no such try, if it belongs to another domain, or if it was removed. */
 export async function findTry(db: Queryable, domain: DomainId, id: string) {
   const { rows } = await db.query<Row>(
     `select p.tried, p.result, j.state, j.outcome,
@@ -107,16 +108,14 @@ export async function findTry(db: Queryable, domain: DomainId, id: string) {
     [domain, id],
   )
   if (rows.length === 0) return null
-  const isOver = ({ result, state }: Row) => result !== null || !(state === 'queued' || state === 'running')
-  const hasBegun = rows.some((row) => isOver(row) || row.state === 'running')
   return {
-    /** Of the whole. */
-    state: rows.every(isOver) ? ('done' as const) : hasBegun ? ('running' as const) : ('queued' as const),
+    state: stateOf(rows),
     pages: rows.map((row) => {
       const { before, after, ...page } = row.tried
-      // Of the rules, counting from 0; null: none.
-      const [rule_before, rule_after] = [before?.index ?? null, after?.index ?? null]
-      // null: not rendered yet. A job that was cancelled or crashed has no result.
+      // Rules count from 0. Null means that no rule applies.
+      const rule_before = before?.index ?? null
+      const rule_after = after?.index ?? null
+      // The outcome is null before the render. A job that was cancelled or crashed has no result.
       const outcome = isOver(row) ? (row.outcome ?? 'cancelled') : null
       const result = row.result ?? { outcome, ms: null, differences: [] }
       return { ...page, pictures: row.pictures, rule_before, rule_after, ...result }
@@ -124,7 +123,17 @@ export async function findTry(db: Queryable, domain: DomainId, id: string) {
   }
 }
 
-/** WebP. null: unknown, of another domain, or removed. */
+/** The state of a whole try. */
+function stateOf(rows: readonly Row[]): 'queued' | 'running' | 'done' {
+  if (rows.every(isOver)) return 'done'
+  return rows.some((row) => isOver(row) || row.state === 'running') ? 'running' : 'queued'
+}
+
+function isOver({ result, state }: Row): boolean {
+  return result !== null || !(state === 'queued' || state === 'running')
+}
+
+/** Returns a picture as WebP, or null if there is none, if it belongs to another domain, or if it was removed. */
 export async function findTryPicture(
   db: Queryable,
   domain: DomainId,

@@ -12,7 +12,7 @@ import { listDevicePages, requestComparison } from '../../store/device-pages.ts'
 import { lastRenderedPaths } from '../../store/keep-page.ts'
 import { enqueue } from '../jobs/enqueue.ts'
 
-/** With different first segments, and as often. */
+/** So many pages with different first segments are compared, as often as `COMPARED_MS` says. */
 export const COMPARED_PAGES = 5
 const COMPARED_MS = 7 * 86_400_000
 /** A page that could not be compared costs a render each time. */
@@ -31,7 +31,7 @@ export async function checkDevices(
 }
 
 /**
- * For domains with `devices: "auto"`: some pages soon after the first crawler, and every week. One task for all domains.
+ * Compares pages of domains with `devices: "auto"`: some soon after the first crawler, and every week. One task for all domains.
  * A node of version 0.2.0 does the same beside: the same paths join the same jobs.
  */
 export class DeviceChecks implements TaskKind {
@@ -86,10 +86,12 @@ async function duePaths(db: Queryable, domain: DomainId, nowMs: number): Promise
   // First again what was compared before, so that its finding is renewed.
   const candidates = [...compared.map(({ path }) => path), '/' as PagePath, ...stored]
   const taken = new Set(recent.map(({ path }) => firstSegment(path)))
-  const due = candidates.filter((path) => {
+  const due: PagePath[] = []
+  for (const path of candidates) {
     const segment = firstSegment(path)
-    return !taken.has(segment) && taken.add(segment)
-  })
+    if (!taken.has(segment)) due.push(path)
+    taken.add(segment)
+  }
   // Nothing is rendered before the first crawler.
   return stored.length === 0 ? [] : due.slice(0, room)
 }

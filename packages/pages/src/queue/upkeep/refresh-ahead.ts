@@ -9,7 +9,7 @@ import type { Clock } from '@prepaint/runtime/clock.ts'
 import type pg from 'pg'
 import { readQuota } from '../../quota.ts'
 import { redirectMapOf } from '../../site-files/stored-redirects.ts'
-import { createStaleFinder, type FindStale } from '../../store/last-visits.ts'
+import { StaleFinder } from '../../store/last-visits.ts'
 import { enqueue } from '../jobs/enqueue.ts'
 
 /** Queued refreshes per domain, so that crawler requests are never far behind them. */
@@ -35,7 +35,7 @@ export class RefreshAhead implements TaskKind {
   readonly #pool: pg.Pool
   readonly #plans: PlanCatalogue
   readonly #clock: Clock
-  readonly #findStale: FindStale = createStaleFinder()
+  readonly #stale = new StaleFinder()
 
   constructor(pool: pg.Pool, plans: PlanCatalogue, clock: Clock) {
     this.#pool = pool
@@ -60,7 +60,7 @@ export class RefreshAhead implements TaskKind {
     const room = await roomOf(client, { plans: this.#plans, nowMs }, site)
     if (room <= 0) return LATER_MS
     const { domain, freshSeconds } = site
-    const { paths, isMore } = await this.#findStale(client, { domain, freshSeconds, limit: room, nowMs })
+    const { paths, isMore } = await this.#stale.find(client, { domain, freshSeconds, limit: room, nowMs })
     const redirects = paths.length === 0 ? null : await redirectMapOf(client, domain)
     const wanted = paths.filter((path) => !redirects?.covers(path))
     if (wanted.length > 0) {
