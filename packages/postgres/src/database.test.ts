@@ -155,7 +155,7 @@ describe('listener', async () => {
     await Promise.all(many)
   })
 
-  it('catching up takes no longer than it may', async (t) => {
+  it('catching up ends at its time limit', async (t) => {
     const proxy = await startDatabaseProxy(database.connection)
     t.after(() => proxy.close())
     const { listener, lost } = await open(t, { catchUpMs: 1, responseMs: 1_000 }, proxy.connection)
@@ -176,12 +176,12 @@ describe('a server given by DATABASE_URL', async () => {
   const refused = (databaseUrl: string, message: RegExp, waitMs?: number) =>
     assert.rejects(open(databaseUrl, waitMs), { name: 'DatabaseError', message })
 
-  it('without the database named: says which one, and what to do', async () => {
+  it('a server without the named database is refused, with its name and what to do', async () => {
     const url = database.url.replace(/test_\d+_\d+/, 'absent')
     await refused(url, /Cannot use the database absent at .*Create the database/)
   })
 
-  it('that is still starting is waited for, with a line that says so', async (t) => {
+  it('a server that is still starting is waited for, with a line that says so', async (t) => {
     const proxy = await startDatabaseProxy(database.connection)
     t.after(() => proxy.close())
     proxy.set('refuse')
@@ -193,13 +193,13 @@ describe('a server given by DATABASE_URL', async () => {
     assert.match(lines.join(), /^Waiting for the database test_\w+ at 127\.0\.0\.1:\d+ \.\.\.$/)
   })
 
-  it('that does not come up in time: says where, and never the password', async () => {
+  it('a server that does not come up in time is an error that says where, and never the password', async () => {
     const port = await freePort()
     const words = /^(?!.*geheim).*Cannot use the database db at 127\.0\.0\.1:\d+: .*ECONNREFUSED/s
     await refused(`postgres://someone:geheim@127.0.0.1:${port}/db`, words, 300)
   })
 
-  it('of PostgreSQL 15 is taken; of 14.99, in another encoding, a replica, or a URL that means nothing, is refused', async (t) => {
+  it('PostgreSQL 15 is used; 14.99, another encoding, a replica and a malformed URL are refused', async (t) => {
     await (await open(await pretending(t, { server_version_num: '150000' }))).close()
     const old = await pretending(t, { server_version: '14.99', server_version_num: '140099' })
     await refused(old, /^the database .* is PostgreSQL 14\.99; Prepaint needs PostgreSQL 15 or newer\.$/)

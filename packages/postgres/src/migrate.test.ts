@@ -174,7 +174,7 @@ describe('the function set', () => {
   const answer = async () => (await database.column<number>('select answer()'))[0]
   const appliedNumber = () => database.column<number>('select number from schema_functions')
 
-  it('of a new database is applied after its tables', async () => {
+  it('functions of a new database are applied after its tables', async () => {
     const version = versionWith({ tables: 'create table three (n integer);', answer: 7 })
     writeFileSync(
       version.functions.files[0]!,
@@ -184,7 +184,7 @@ describe('the function set', () => {
     assert.equal(await answer(), 7)
   })
 
-  it('of an older database is applied after its migrations', async () => {
+  it('functions of an older database are applied after its migrations', async () => {
     await applyFirst()
     const version = versionWith()
     writeFileSync(
@@ -195,7 +195,7 @@ describe('the function set', () => {
     assert.equal(await answer(), 2)
   })
 
-  it('of a newer version replaces the older one, and an older node that starts later puts nothing back', async () => {
+  it('functions of a newer version replace older ones, and an older node that starts later puts nothing back', async () => {
     const older = versionWith({ answer: 1, number: 3 })
     const newer = versionWith({ answer: 2, number: 4 })
     await apply(older)
@@ -207,7 +207,7 @@ describe('the function set', () => {
     assert.deepEqual(await appliedNumber(), [4])
   })
 
-  it('is applied once by three nodes that start at once', async () => {
+  it('functions are applied once by three nodes that start at once', async () => {
     await apply(versionWith({ number: 1 }))
     const newer = versionWith({ answer: 2, number: 2 })
     const counting = `create table if not exists times (n integer); insert into times values (1);`
@@ -217,7 +217,7 @@ describe('the function set', () => {
     assert.deepEqual(await database.column('select n from times'), [1])
   })
 
-  it('is refused if its number stands for other functions in the database', async () => {
+  it('functions are refused if their number stands for other functions in the database', async () => {
     await apply(versionWith({ answer: 1, number: 5 }))
     await assert.rejects(apply(versionWith({ answer: 2, number: 5 })), {
       name: 'DatabaseError',
@@ -226,7 +226,7 @@ describe('the function set', () => {
     assert.equal(await answer(), 1)
   })
 
-  it('that fails is undone whole, and can be tried again', async () => {
+  it('functions that fail are undone whole, and can be tried again', async () => {
     await apply(versionWith({ answer: 1, number: 1 }))
     const broken = versionWith({ answer: 2, number: 2 })
     const failing = putElsewhere('failing.sql', 'select 1 / 0;')
@@ -238,13 +238,13 @@ describe('the function set', () => {
     assert.equal(await answer(), 2)
   })
 
-  it('is left out while an older backup is restored', async () => {
+  it('functions are left out while an older backup is restored', async () => {
     await applyFirst()
     assert.deepEqual(await appliedNumber(), [])
     assert.deepEqual(await database.column(`select proname from pg_proc where proname = 'answer'`), [])
   })
 
-  it('waits for a table that is in use', async () => {
+  it('functions wait for a table that is in use', async () => {
     await applyFirst()
     await apply()
     const trigger = `create or replace function nothing() returns trigger language plpgsql as 'begin return null; end';

@@ -35,7 +35,7 @@ describe('transactions', async () => {
     assert.equal(database.pool.idleCount, database.pool.totalCount, 'their connections are given back')
   })
 
-  it('retried, two that lock rows in opposite orders both get through', async () => {
+  it('two retried transactions that lock rows in opposite orders both get through', async () => {
     let runs = 0
     const bothHoldOne = Promise.withResolvers<void>()
     let holding = 0
@@ -87,7 +87,7 @@ describe('long statements', async () => {
     await assert.rejects(hasty.query(SLOW), isCutOff)
   })
 
-  it('so many at a time; for one more the usual limits hold; asking twice takes no second place', async () => {
+  it('one more than the limit of long statements has the usual limits, and asking twice takes no second place', async () => {
     const clients = await Promise.all(Array.from({ length: LONG_AT_ONCE + 1 }, () => database.pool.connect()))
     const limit = async (client: pg.PoolClient) => {
       await client.query('begin')
@@ -127,13 +127,13 @@ function statements(options: Parameters<typeof joined<string, string>>[1], isFre
 }
 
 describe('joined calls', () => {
-  it('of one turn share a statement with so many inputs, and each gets its own output', async () => {
+  it('calls of one turn share statements up to their limit, and each gets its own output', async () => {
     const { batches, call } = statements({ most: 3 })
     assert.deepEqual(await Promise.all(['a', 'b', 'c', 'd'].map(call)), ['A', 'B', 'C', 'D'])
     assert.deepEqual(batches, ['a b c', 'd'])
   })
 
-  it('wait while so many statements of their group run, and share the next', async () => {
+  it('calls wait while the limit of statements of their group run, and share the next', async () => {
     const { batches, call, go } = statements({ most: 9, underWay: 1, groupOf: (name) => name[0]! }, false)
     const all = [call('a1')]
     await turn()
@@ -151,7 +151,7 @@ describe('joined calls', () => {
     assert.deepEqual(await Promise.all(all), ['A1', 'A2', 'B1', 'A3'])
   })
 
-  it('suffer nothing from the content of another one', async () => {
+  it('a call succeeds although the content of another one is rejected', async () => {
     const { batches, call } = statements({ most: 9 })
     const ends = await Promise.allSettled(['a', '22P05', 'b', '23503'].map(call))
     assert.deepEqual(
@@ -161,7 +161,7 @@ describe('joined calls', () => {
     assert.equal(batches.length, 5)
   })
 
-  it('fail together where the database fails, and later ones do not', async () => {
+  it('calls fail together where the database fails, and later ones do not', async () => {
     const { batches, call } = statements({ most: 9, underWay: 1 })
     const ends = await Promise.allSettled(['a', '57P01'].map(call))
     assert.deepEqual([ends.map(({ status }) => status), batches.length], [['rejected', 'rejected'], 1])

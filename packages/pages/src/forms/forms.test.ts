@@ -14,7 +14,7 @@ const content = (body: string) =>
     .trimEnd()
 
 describe('Markdown of a page', () => {
-  it('front matter: one JSON string a line, only what the page has', () => {
+  it('the front matter has one JSON string a line, and only what the page has', () => {
     const html = `<html lang="de"><head><title>A "b"\u2028\u0085c\n d</title><meta name="description" content="x: y">
       <base href="/base/"><link rel="canonical" href="javascript:c"><link rel="canonical" href="c">
       <script type="application/ld+json">{"@graph":[{"@type":"Product"},{"@type":["A","Product"]}]}</script>
@@ -94,7 +94,7 @@ describe('cards', () => {
     const html = `<head>${head}</head><body>${body}</body>`
     return pageCard(html, url, readPage(html, url))
   }
-  it('hold what link previews read, in order, as the page says it', () => {
+  it('a card holds what link previews read, in order, as the page says it', () => {
     const head = `<style>a{}</style><link rel="icon" href="/i.png"><meta name="theme-color" content="#f00"><meta property="og:image" content="/1.png">
       <meta name="twitter:card" content="summary"><meta property="og:image" content="/2.png"><meta property="article:author" content="A &lt;b&gt; &quot;c&quot;">
       <link rel="alternate" type="application/json+oembed" href="/o"><script>x</script><meta name="viewport" content="x"><link rel="canonical" href="/c">
@@ -105,7 +105,7 @@ describe('cards', () => {
     )
   })
 
-  it('have links that are right without the base of the page', () => {
+  it('links of a card are right without the base of the page', () => {
     const head =
       '<base href="/app/"><link rel="icon" href="i.png"><link rel="canonical" href="https://a.example/">'
     assert.match(
@@ -114,7 +114,7 @@ describe('cards', () => {
     )
   })
 
-  it('leave out long values and data, and too large ones lose their end first', () => {
+  it('a card leaves out long values and data, and loses its end first if it is too large', () => {
     const og = (value: string) => `<meta property="og:x" content="${value}">`
     const isKept = (value: string) => card(og(value)).includes('og:x')
     const long = 'x'.repeat(CARD_VALUE_CHARS)
@@ -143,7 +143,7 @@ describe('conversions in threads', () => {
   })
   const deep = '<b>'.repeat(200_000)
 
-  it('what fails or takes too long has no such form, and the next one has', async () => {
+  it('a page whose conversion fails or takes too long has no such form, and the next page has one', async () => {
     const converter = new Converter(60_000)
     assert.equal(await converter.convert(1, conversion(deep)), null)
     const made = await converter.convert(1, conversion('<p>a</p>'))
@@ -153,7 +153,7 @@ describe('conversions in threads', () => {
     assert.equal(await hasty.convert(1, conversion('<p>a</p>'.repeat(50_000))), null)
   })
 
-  it('an account may have so many waiting, and others are not refused', async () => {
+  it('an account at its limit of waiting conversions is refused, and others are not', async () => {
     const converter = new Converter(60_000)
     const first = converter.convert(1, conversion('<p>a</p>'))
     const waiting = Array.from({ length: WAITING_LIMIT }, () => converter.convert(1, conversion('<p>a</p>')))

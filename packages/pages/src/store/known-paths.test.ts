@@ -44,7 +44,7 @@ async function walk(domain: DomainId, limit: number): Promise<PagePath[]> {
 
 describe('known paths', () => {
   // Proves decided "Purged paths"
-  it('stay known from the moment that they were stored: also when they are purged at once', async () => {
+  it('a stored path stays known, also when it is purged at once', async () => {
     const domain = await queue.domain()
     await store(domain, ['/a', '/b/1', '/b/2', '/c'])
     await know(domain, 'crawler', ['/c'], '31 days')
@@ -56,7 +56,7 @@ describe('known paths', () => {
   })
 
   // Proves interface 4.3/7
-  it('are those that are stored, in sitemaps, or were asked for in the last 30 days; each once, in order', async () => {
+  it('known paths are stored, in sitemaps, or were asked for in the last 30 days, each once and in order', async () => {
     const [domain, other] = [await queue.domain(), await queue.domain()]
     await store(domain, ['/stored', '/both'])
     await know(domain, 'crawler', ['/asked', '/both', '/B'])
@@ -98,7 +98,7 @@ const stored = () =>
   )
 
 describe('last visits', () => {
-  it('the last of each page is written; an older one of another node does not replace it, a deleted domain costs nothing', async () => {
+  it('the last visit of each page is written; an older one of another node does not replace it, and one of a deleted domain is dropped', async () => {
     const [one, other] = [start(), start()]
     one.note(visit('/gone', 'Googlebot', 1_000, 987_654 as DomainId))
     one.note(visit('/b', 'Bingbot', 1_000))
@@ -111,7 +111,7 @@ describe('last visits', () => {
     assert.deepEqual(await stored(), ['/a Googlebot 3', '/b GPTBot 2'])
   })
 
-  it('memory is bounded, and a database that is away costs only what waited', async () => {
+  it('visits in memory are bounded, and a failed write loses only what waited', async () => {
     const visits = start()
     await pool.query('alter table last_visit rename to elsewhere')
     visits.note(visit('/lost', 'Googlebot', 1_000))
@@ -126,7 +126,7 @@ describe('last visits', () => {
   })
 
   // Proves decided "Last crawler of a page"
-  it('those of more than 30 days ago are removed', async () => {
+  it('visits of more than 30 days ago are removed', async () => {
     await pool.query(
       `insert into last_visit values ($1, '/old', 'a', 'ai', now() - interval '30 days 1 minute'),
                                      ($1, '/kept', 'a', 'ai', now() - interval '29 days 23 hours')`,
@@ -177,14 +177,14 @@ async function look(stalest: StaleFinder, domain: DomainId, limit = 3): Promise<
 }
 
 describe('the stalest pages', () => {
-  it('are those of the newest visits, while these have enough of them', async () => {
+  it('stale pages come from the newest visits while these have enough of them', async () => {
     const domain = await site([1, 2, 5, 30, 50])
     assert.deepEqual(await look(new StaleFinder(LARGE), domain, 3), [[1, 2, 5], true])
     const whole = new StaleFinder({ all: PAGES, piece: 10 })
     assert.deepEqual(await look(whole, domain, 20), [[1, 2, 5, 30, 50], false])
   })
 
-  it('of a large site are found a piece at a time, behind the newest, and all of them in a round', async () => {
+  it('stale pages of a large site are found a piece at a time behind the newest visits, and all of them in a round', async () => {
     const domain = await site([0, 9, 10, 19, 33, 34, 35, 36, 59])
     const stalest = new StaleFinder(LARGE)
     const looks: [string, boolean][] = []

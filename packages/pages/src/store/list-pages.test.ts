@@ -109,7 +109,7 @@ describe(`a list of ${MANY} pages`, () => {
   }
 
   // Proves decided "Lists of pages"
-  it('is searched by beginnings and by parts, and counted', async () => {
+  it('a list is searched by the beginning and by parts of paths, and counted', async () => {
     const cases = [
       [pageMatch('prefix', '/p/599'), 11],
       [pageMatch('contains', '/P/599'), 11],
@@ -131,7 +131,7 @@ describe(`a list of ${MANY} pages`, () => {
   })
 
   // Proves decided "Lists of pages"
-  it('goes on where it was, whatever is purged meanwhile', async () => {
+  it('a list goes on where it was, whatever is purged meanwhile', async () => {
     const first = await listPages(pool, domain(1), wanted({ order: 'size', limit: 500 }))
     const last = first.pages.at(-1)!
     await pool.query(`delete from page where domain_id = 1 and path = $1`, [last.path])
@@ -203,7 +203,7 @@ describe('the history of a page', () => {
   beforeEach(() => pool.query('truncate page, page_digest, redirect, sitemap cascade'))
 
   // Proves decided "Page details"
-  it('has what each different snapshot said, newest first, and so many of them', async () => {
+  it('the history has what each different snapshot said, newest first, up to its limit', async () => {
     for (let n = 0; n < DIGESTS_A_PAGE; n++) assert.equal(await render('/', page(`${n}`)), true)
     assert.equal(await render('/', page('4')), false, 'the same document again')
     assert.deepEqual(await titles('/'), ['4', '3', '2', '1', '0'])
@@ -217,7 +217,7 @@ describe('the history of a page', () => {
     assert.deepEqual(await titles('/other'), [])
   })
 
-  it('a purge takes it along, and does not count it; a refresh leaves it; nothing is kept of what is not stored', async () => {
+  it('a purge deletes the history and does not count it, a refresh leaves it, and a page that is not stored has none', async () => {
     await render('/', page('1'))
     await deletePages(pool, SITE, { kind: 'paths', paths: [path('/')] }, 'refresh')
     assert.deepEqual(await titles('/'), ['1'])
@@ -229,7 +229,7 @@ describe('the history of a page', () => {
     assert.deepEqual(await keepDigests(pool, neither), [false, false])
   })
 
-  it('is kept for 30 days', async () => {
+  it('the history is kept for 30 days', async () => {
     await render('/', page('1'))
     await render('/', page('2'))
     await pool.query(
@@ -240,7 +240,7 @@ describe('the history of a page', () => {
     assert.deepEqual(await titles('/'), ['2'])
   })
 
-  it('beside the renders, it keeps one after the other; so many wait, and larger ones have no history', async () => {
+  it('digests are kept beside the renders; those past the limit of waiting ones, and of larger pages, are dropped', async () => {
     const digester = new Digester(pool, silentLog())
     const count = WAITING_LIMIT + 1
     for (let n = 0; n < count; n++) await store(`/${n}`, page(`${n}`))

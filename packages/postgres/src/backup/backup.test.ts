@@ -55,7 +55,7 @@ it('every row of every table comes back as it was, byte by byte', async (t) => {
   assert.ok((await to.column<number>(insert))[0]! > 2)
 })
 
-it('it shows one moment, whatever is changed while it is read; without pages, it has all but the render cache', async (t) => {
+it('a backup shows one moment, whatever is changed while it is read; without pages, it has all but the render cache', async (t) => {
   const from = await opened(t)
   await fill(from)
   const to = await opened(t, { empty: true })
@@ -91,7 +91,7 @@ it('a backup that 0.2.0 made of an upgraded database is restored without the rec
 })
 
 // Proves decided "Backup"
-it('one that is not whole, or of a newer version, leaves nothing', async (t) => {
+it('a backup that is not whole, or of a newer version, leaves nothing', async (t) => {
   const from = await opened(t)
   await fill(from)
   const lines: string[] = []

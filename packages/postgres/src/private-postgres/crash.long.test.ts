@@ -34,7 +34,7 @@ async function hasKept(n: number): Promise<void> {
 }
 
 describe('kill -9', () => {
-  it('of us: PostgreSQL ends in order within seconds, what was committed is there at the next start', async () => {
+  it('of the node: PostgreSQL ends in order within seconds, what was committed is there at the next start', async () => {
     const node = await open()
     await node.query('create table kept (n integer primary key); insert into kept values (1)')
     await node.kill()

@@ -88,7 +88,7 @@ describe('the binaries of PostgreSQL', () => {
     return target
   }
 
-  it('get their links, which npm without scripts leaves out', () => {
+  it('the binaries get their links, which npm without scripts leaves out', () => {
     const dir = testDataDir()
     const native = copyOfPackage(dir)
     execFileSync('find', [path.join(native, 'lib'), '-type', 'l', '-delete'])
@@ -99,7 +99,7 @@ describe('the binaries of PostgreSQL', () => {
 
   const user = databaseUser()
   if (user !== null) {
-    it('are copied, once, when their user cannot reach them, and the copies of other versions go', () => {
+    it('the binaries are copied once if their user cannot reach them, and copies of other versions are removed', () => {
       const dir = testDataDir()
       const native = copyOfPackage(dir)
       execFileSync('chmod', ['-R', 'go-rwx', native])

@@ -23,7 +23,7 @@ const queue = await openQueue()
 
 describe('the order of claims', () => {
   // Proves interface 4.2/12
-  it('live before refresh before warm, whenever they came', async () => {
+  it('live jobs are claimed before refreshes, and those before warms, whenever they came', async () => {
     const domain = await queue.domain()
     await enqueue(queue.pool, domain, paths(2, '/warm'), 'warm')
     await enqueue(queue.pool, domain, paths(2, '/refresh'), 'refresh')
@@ -34,7 +34,7 @@ describe('the order of claims', () => {
     assert.deepEqual(await queue.claim(), [])
   })
 
-  it('who asks for one page again and again does not overtake who has a line', async () => {
+  it('an account that asks for one page again and again does not overtake an account with a line', async () => {
     const [line, nagger, capped] = [await queue.domain(), await queue.domain(), await queue.domain()]
     // A domain that is at its cap stands in front with the lowest turns, and the clock must not stand with it.
     await enqueue(queue.pool, capped, paths(20), 'warm')
@@ -113,7 +113,7 @@ it('renders of an account on one node are not capped while no other account has 
 })
 
 describe('the cap of renders at once', () => {
-  it('holds exactly with eight claimers at once, and is reached', async () => {
+  it('eight claimers at once reach the cap exactly, and never pass it', async () => {
     const domains = [await queue.domain(), await queue.domain(), await queue.domain()]
     for (const domain of domains) await enqueue(queue.pool, domain, paths(60), 'warm')
     let most = 0
@@ -207,7 +207,7 @@ describe('a miss at a node that renders: queued and claimed in one step', () => 
     return ask({ page: pageId(domain, path), requestId: 'request' }, want, systemClock.nowMs())
   }
 
-  it('is queued, with the name of its request, and claimed with all that its render needs, a second before its crawler has to be answered', async () => {
+  it('a missed page is queued with the id of its request, and claimed with all that its render needs, to be captured a second before the crawler must be answered', async () => {
     const domain = await queue.domain()
     const beganMs = systemClock.nowMs()
     const { job, claimed } = await miss(domain)
@@ -222,7 +222,7 @@ describe('a miss at a node that renders: queued and claimed in one step', () => 
     assert.deepEqual(await miss(domain), { job, claimed: [] }, 'a second one joins what runs')
   })
 
-  it('takes its turn: what is claimed is whoever is first, and others as far as there is room', async () => {
+  it('a missed page takes its turn: the jobs that are first are claimed, as far as there is room', async () => {
     const [domain, other] = [await queue.domain(), await queue.domain()]
     await enqueue(queue.pool, domain, paths(2), 'live')
     const one = await miss(domain, '/a' as PagePath, 1)
@@ -234,7 +234,7 @@ describe('a miss at a node that renders: queued and claimed in one step', () => 
     assert.deepEqual(pathsOf((await miss(domain, '/c' as PagePath, 4, 4)).claimed), [HOME])
   })
 
-  it('at 120 % of its month nothing is queued, nor claimed for anybody; one render before it is', async () => {
+  it('at 120 % of the quota a missed page is neither queued nor claimed; one render below it is', async () => {
     const [domain, other] = [await queue.domain({ plan: 'starter' }), await queue.domain()]
     await queue.useRenders(domain, 1_200)
     await enqueue(queue.pool, other, [HOME], 'live')

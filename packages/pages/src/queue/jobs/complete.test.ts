@@ -31,7 +31,7 @@ const listener = await queue.listener()
 const DONE = { state: 'done', outcome: 'rendered' } as const
 
 describe('what an outcome does', () => {
-  it('rendered: stored as it is served, counted, told', async () => {
+  it('a rendered page is stored as it is served, counted, and told to the other nodes', async () => {
     const domain = await queue.domain()
     await queue.pool.query(
       `insert into redirect (domain_id, path, status, location, stored_at) values ($1, '/', 301, '/new', now())`,
@@ -57,7 +57,7 @@ describe('what an outcome does', () => {
     assert.deepEqual(ends, [job.id])
   })
 
-  it('redirect: into the redirect cache, free, and the page that is stored stays', async () => {
+  it('a redirect is stored and not counted, and the stored page stays', async () => {
     const domain = await queue.domain()
     await queue.complete(await queue.running(domain), RENDERED)
     const job = await queue.running(domain)
@@ -68,7 +68,7 @@ describe('what an outcome does', () => {
     assert.deepEqual(await queue.stored(domain), ['/'])
   })
 
-  it('crashed: once more after a back-off, then failed', async () => {
+  it('a crashed render is tried once more after a back-off, then it has failed', async () => {
     const domain = await queue.domain()
     const crash = { kind: 'crashed', reason: 'the tab died' } as const
     assert.deepEqual(await queue.complete(await queue.running(domain), crash), { state: 'queued' })
@@ -194,13 +194,13 @@ describe('a redirect to another spelling of the page', () => {
   }
 
   // Proves decided "Redirects to the page itself"
-  it('round in circles: an end, and no redirect', async () => {
+  it('redirects in a circle end the job, and no redirect is stored', async () => {
     const { asked, found } = await play('/a', [to(`${SITE}/a?utm_source=1`)])
     assert.equal(asked.length, SPELLINGS_LIMIT)
     assert.deepEqual(found, { kind: 'redirect-loop', location: `${SITE}/a?utm_source=1` })
   })
 
-  it('one hop fewer than a circle, or another page from there: that is the answer', async () => {
+  it('a redirect to another page, or one hop fewer than a circle, is the answer', async () => {
     const hops = Array.from({ length: SPELLINGS_LIMIT - 1 }, (_, at) => to(`${SITE}/a?utm_source=${at}`))
     assert.equal((await play('/a', [...hops, PAGE])).found, PAGE)
     const { found } = await play('/a', [to(`${SITE}/a?utm_source=1`), to(`${SITE}/b`)])
@@ -213,7 +213,7 @@ const leaseOf = (node: string, runs: Parameters<typeof Lease.start>[2] = []) =>
   Lease.start(queue.connection, { node, leaseMs: 60_000, renewMs: 60_000 }, runs, silentLog())
 
 describe('reaping', () => {
-  it('takes nothing from a node that lives and renews, what it did not renew, and all once it has gone', async () => {
+  it('the reaper takes nothing from a node that renews, what the node did not renew, and all once the node has gone', async () => {
     const node = randomUUID()
     const lease = await leaseOf(node)
     await enqueue(queue.pool, await queue.domain(), [HOME], 'live')
@@ -230,7 +230,7 @@ describe('reaping', () => {
     await until('the lock of the node is free', async () => (await reap()) === 1)
   })
 
-  it('gives up on a job that outlives its third node; the page for phones follows all the same', async () => {
+  it('the reaper gives up on a job that outlives its third node; the page for phones follows all the same', async () => {
     const domain = await queue.domain()
     await enqueue(queue.pool, domain, [HOME], 'live', { variant: 'both' })
     const states: unknown[] = []
@@ -279,7 +279,7 @@ async function finishAll(): Promise<void> {
 }
 
 describe('awaiting a job', () => {
-  it('is told by its own node with the page as it is read from the store, and once', async () => {
+  it('an end at this node is told once, with the page as it is read from the store', async () => {
     const waiter = new JobWaiter(DEAF, queue.pool, silentLog(), NO_POLL_MS)
     const complete = queue.completer({ ended: waiter.ended })
     const domain = await queue.domain()
@@ -318,7 +318,7 @@ describe('awaiting a job', () => {
     }
   })
 
-  it('looks again when the listener connection was lost', async () => {
+  it('an end is read after the listener connection was lost', async () => {
     const waiter = new JobWaiter(await queue.listener(), queue.pool, silentLog(), NO_POLL_MS)
     const waiting = newJob().then((id) => waiter.wait(id, patience()))
     await until('it waits', () => waiter.waiting === 1)
@@ -329,7 +329,7 @@ describe('awaiting a job', () => {
     assert.deepEqual(await waiting, DONE)
   })
 
-  it('is late when the signal comes first, or the waiter is closed, and nothing of it stays behind', async () => {
+  it('a wait ends as late when its signal comes first or the waiter is closed, and leaves nothing behind', async () => {
     const waiter = new JobWaiter(listener, queue.pool, silentLog())
     const id = await newJob()
     const control = new AbortController()
@@ -347,7 +347,7 @@ describe('awaiting a job', () => {
     assert.equal(await last, 'late')
   })
 
-  it('tells how it ended: cancelled, or gone with its domain', async () => {
+  it('a job that is cancelled, or deleted with its domain, is told as cancelled', async () => {
     const waiter = new JobWaiter(listener, queue.pool, silentLog(), 20)
     const [one, two] = [await queue.domain(), await queue.domain()]
     const jobs = [one, two].map((domain) => enqueue(queue.pool, domain, [HOME], 'live'))
@@ -360,7 +360,7 @@ describe('awaiting a job', () => {
     ])
   })
 
-  it('outlives a database that does not answer', async (t) => {
+  it('a wait outlives a database that does not answer', async (t) => {
     const id = await newJob()
     await finishAll()
     const query = t.mock.method(queue.pool, 'query')

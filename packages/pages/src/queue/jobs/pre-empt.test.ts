@@ -53,7 +53,7 @@ async function patiently(runs: readonly Run[], freeSlots = 0, accountCap = 100):
 
 describe('a live job without a slot', () => {
   // Proves decided "Live renders before background work"
-  it('is patient for a while; then the youngest background render goes back into the queue, without a fault', async () => {
+  it('a live job waits for a while, then the youngest background render goes back into the queue, without a fault', async () => {
     const domain = await queue.domain()
     const runs = await run(domain, ['/old', '/young'], 'warm')
     const other = await queue.domain()
@@ -79,7 +79,7 @@ describe('a live job without a slot', () => {
     assert.deepEqual(columns(claimed, 'attempts').flat(), [1, 2])
   })
 
-  it('one goes for each that waits, refresh as well as warm, but for none that a free slot is about to take', async () => {
+  it('one background render goes back for each waiting live job, but for none that a free slot is about to take', async () => {
     const domain = await queue.domain()
     const runs = [...(await run(domain, ['/a'], 'refresh')), ...(await run(domain, ['/b', '/c'], 'warm'))]
     await live(await queue.domain(), '/one')
@@ -91,7 +91,7 @@ describe('a live job without a slot', () => {
   })
 
   // Proves decided "Live renders before background work"
-  it('a live render never goes, nor one that a crawler has come to wait for', async () => {
+  it('a live render never goes back, nor one that a crawler has come to wait for', async () => {
     const domain = await queue.domain()
     const runs = [...(await run(domain, ['/live'], 'live')), ...(await run(domain, ['/warm'], 'warm'))]
     await live(domain, '/warm')
@@ -100,7 +100,7 @@ describe('a live job without a slot', () => {
     assert.deepEqual(await jobs(domain), ['/live running 0', '/warm running 0'])
   })
 
-  it('a render that has gone so often stays', async () => {
+  it('a render that went back as often as it may stays', async () => {
     const [again] = await run(await queue.domain(), ['/again'], 'warm')
     await live(await queue.domain(), '/live')
     const after = async (attempts: number) => {
@@ -113,7 +113,7 @@ describe('a live job without a slot', () => {
 })
 
 describe('a long render', () => {
-  it('that no crawler waits for goes at once, but for the time that another node needs to claim', async () => {
+  it('a long render that no crawler waits for goes back at once, after the time that another node needs to claim', async () => {
     const runs = await run(await queue.domain(), ['/a'], 'warm')
     clock.atMs += LONG_RENDER_MS - CLAIM_GRACE_MS
     await live(await queue.domain(), '/live')
@@ -124,7 +124,7 @@ describe('a long render', () => {
     assert.deepEqual(aborted(runs), ['/a'])
   })
 
-  it('whose crawlers have left goes, and is a refresh then', async () => {
+  it('a long render whose crawlers have left goes back as a refresh', async () => {
     const domain = await queue.domain()
     const runs = await run(domain, ['/left'], 'live')
     await queue.pool.query('update job set wait_until = now()')
@@ -134,7 +134,7 @@ describe('a long render', () => {
   })
 
   // Proves decided "Fair shares of render slots"
-  it('of the account with most of them goes for an account that has none, and stays live', async () => {
+  it('a long live render of the account with most renders goes back for an account without one, and stays live', async () => {
     const [many, one] = [await queue.domain(), await queue.domain()]
     const runs = [...(await run(many, ['/a', '/b'], 'live')), ...(await run(one, ['/c'], 'live'))]
     await live(many, '/more')
@@ -146,7 +146,7 @@ describe('a long render', () => {
   })
 
   // Proves decided "Fair shares of render slots"
-  it('that was given back may take twice as long the next time', async () => {
+  it('a long render that was given back may take twice as long the next time', async () => {
     const [first] = await run(await queue.domain(), ['/slow'], 'live')
     await queue.pool.query('update job set attempts = 2')
     const runs = [running({ ...first!.job, attempts: 2 })]
@@ -159,7 +159,7 @@ describe('a long render', () => {
 })
 
 describe('a live job', () => {
-  it('whose account is at its cap has a render of its own account make room, also where a slot is free', async () => {
+  it('a live job whose account is at its cap has a render of its own account make room, also where a slot is free', async () => {
     const [capped, other] = [await queue.domain(), await queue.domain()]
     const second = await queue.domain({ account: await queue.accountOf(capped) })
     const runs = [...(await run(capped, ['/a'], 'warm')), ...(await run(other, ['/other'], 'warm'))]
@@ -168,7 +168,7 @@ describe('a live job', () => {
   })
 
   // Proves decided "Live renders before background work"
-  it('whose domain is at its cap has a render of its own domain make room, also where slots are free', async () => {
+  it('a live job whose domain is at its cap has a render of its own domain make room, also where slots are free', async () => {
     const [capped, other] = [await queue.domain(), await queue.domain()]
     const runs = [...(await run(capped, paths(CAP), 'warm')), ...(await run(other, ['/other'], 'warm'))]
     await live(capped, '/live')

@@ -71,7 +71,7 @@ describe('two answers', () => {
   const links = (count: number, token = '') =>
     TEXT + Array.from({ length: count }, (_, at) => `<a href="/${at}${token}">l</a>`).join('')
 
-  it('differ in what is named', () => {
+  it('two answers differ in what is named', () => {
     assert.deepEqual(differ(TEXT, TEXT), [])
     assert.deepEqual(differ(links(20), links(19)), [])
     assert.deepEqual(differ(links(20), links(18)), ['links'])
@@ -92,7 +92,7 @@ describe('two answers', () => {
     assert.deepEqual(differencesOf(of(TEXT), moved('/m')), ['status'])
   })
 
-  it('are alike but for numbers and dates, and for what changes each time', () => {
+  it('two answers are alike if only numbers, dates, and what changes each time differ', () => {
     const until = (visits: number, date: string) =>
       `${TEXT}<p>${visits} visits until ${date} GMT+0000 (UTC)</p>`
     assert.deepEqual(differ(until(7, 'Mon Jan 05 2026 10:15:02'), until(19, 'Tue Feb 17 2026 11:07:59')), [])
@@ -139,7 +139,7 @@ describe('a comparison: two renders that count, and a third one where they diffe
     })
   }
 
-  it('under another spelling of the path', async () => {
+  it('pages are compared although they are stored under another spelling of the path', async () => {
     const domain = await queue.domain()
     await checkDevices(queue.pool, domain, ['/a' as PagePath])
     for (let turn = 0; turn < 2; turn++)

@@ -116,7 +116,7 @@ describe('an error of the moment: a page that is given once', () => {
     return { clock, complete: queue.completer({ clock }) }
   }
 
-  it('is there for who waited, with its status and headers; not stored; counted, for it was served; not where nobody waits', async () => {
+  it('an error page is given to the crawlers that wait, with its status and headers, counted and not stored; without a crawler it is dropped', async () => {
     const domain = await queue.domain()
     const job = await queue.running(domain)
     assert.deepEqual(await queue.complete(job, SORRY), { state: 'failed', outcome: 'site-error' })
@@ -136,7 +136,7 @@ describe('an error of the moment: a page that is given once', () => {
   })
 
   // Proves decided "Temporary errors set by a page"
-  it('not beside a good copy, which is served on until the end of its keep time', async () => {
+  it('an error page is not given beside a good copy, which is served on until the end of its keep time', async () => {
     const domain = await queue.domain()
     const { clock, complete } = clocked()
     await complete(await queue.running(domain), RENDERED)
@@ -150,7 +150,7 @@ describe('an error of the moment: a page that is given once', () => {
     assert.equal(await rows(domain), 1)
   })
 
-  it('an incomplete page: given and counted, rendered again behind it; a background render is not', async () => {
+  it('an incomplete page is given, counted and rendered again in the background; that of a background render is not', async () => {
     const page = { status: 200, headers: [], html: '<!doctype html><h1>half</h1>' }
     const half = { kind: 'incomplete', reason: 'no answer to GET /data', page } as const
     const domain = await queue.domain()
@@ -167,7 +167,7 @@ describe('an error of the moment: a page that is given once', () => {
     assert.equal(await queue.page(domain), null)
   })
 
-  it('not when it is larger than an error page ever is', async () => {
+  it('a page that is larger than error pages ever are is not given', async () => {
     // Random text packs to three quarters of its length.
     const letters = randomBytes(UNSTORED_LIMIT_BYTES).toString('base64')
     const sized = async (chars: number) => {
@@ -179,7 +179,7 @@ describe('an error of the moment: a page that is given once', () => {
     assert.equal(await sized(letters.length), 0)
   })
 
-  it(`at most ${UNSTORED_A_DOMAIN} of a domain: the oldest goes for a new one`, async () => {
+  it(`a domain has at most ${UNSTORED_A_DOMAIN} such pages, of which the oldest goes for a new one`, async () => {
     const domain = await queue.domain()
     const { clock, complete } = clocked(1_000)
     const jobs: ClaimedJob[] = []
@@ -193,7 +193,7 @@ describe('an error of the moment: a page that is given once', () => {
     for (const { id } of jobs.slice(1)) assert.notEqual(await readUnstored(queue.pool, domain, id), null)
   })
 
-  it('goes after a minute, by the next one of any domain and by the tidying', async () => {
+  it('a given page is removed after a minute, by the next one of any domain and by retention', async () => {
     const { clock, complete } = clocked()
     const [first, second] = [await queue.domain(), await queue.domain()]
     await complete(await queue.running(first), SORRY)
@@ -219,7 +219,7 @@ describe('what is kept of renders', () => {
   }
 
   // Proves decided "Render log"
-  it('the last of each page are kept, others untouched', async () => {
+  it('the last records of each page are kept, those of other pages are untouched', async () => {
     const domain = await queue.domain()
     await rendered(domain, '/b' as PagePath, 'other')
     await rendered(domain, HOME, ...Array.from({ length: RECORDS_A_PAGE + 1 }, (_, at) => `${at}`))
@@ -231,7 +231,7 @@ describe('what is kept of renders', () => {
   })
 
   // Proves decided "Last crawler of a page"
-  it('how the last one of a path ended is known for 30 days, not of probes', async () => {
+  it('how the last render of a path ended is known for 30 days, but not that of a probe', async () => {
     const domain = await queue.domain()
     for (const [path, ...outcomes] of [
       ['/', 'timed-out', 'blank'],
@@ -255,7 +255,7 @@ describe('what is kept of renders', () => {
     assert.deepEqual(await last(), ['/b rendered'])
   })
 
-  it('are shown newest first, and so many', async () => {
+  it('records are shown newest first, up to their limit', async () => {
     const domain = await queue.domain()
     for (const path of paths(RECORDS_SHOWN)) await rendered(domain, path, null)
     await rendered(domain, HOME, 'why')
@@ -265,7 +265,7 @@ describe('what is kept of renders', () => {
   })
 
   // Proves decided "Render log"
-  it('go after a week, in steps', async () => {
+  it('records are removed after a week, in steps', async () => {
     const domain = await queue.domain()
     await rendered(domain, HOME, ...Array<null>(5).fill(null))
     const age = (interval: string) =>

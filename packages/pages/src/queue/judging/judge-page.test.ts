@@ -40,7 +40,7 @@ describe('what is refused', () => {
   const outcome = (status: number, textChars: number, last: Partial<LastGood> = {}, nowMs = 1) =>
     refusalOf({ status, textChars }, { ...LAST, ...last }, nowMs)?.outcome ?? null
 
-  it('less than a third of the text, of a page that has some', () => {
+  it('a render with less than a third of the text is refused, if the last good copy has some', () => {
     assert.equal(outcome(200, 299), 'shrunk')
     assert.equal(outcome(200, 300), null)
     assert.equal(outcome(200, 1, { textChars: SHRINK_FROM_CHARS }), 'shrunk')
@@ -49,7 +49,7 @@ describe('what is refused', () => {
     assert.equal(refusalOf({ status: 200, textChars: 1 }, null, 1), null)
   })
 
-  it('less text than before where requests stayed unanswered', () => {
+  it('a render with less text is refused where requests stayed unanswered', () => {
     const missing = 'no answer to GET /data'
     const fresh = { status: 200, textChars: 899, missing }
     assert.deepEqual(refusalOf(fresh, LAST, 1), { outcome: 'incomplete', detail: missing })
@@ -59,7 +59,7 @@ describe('what is refused', () => {
     assert.equal(refusalOf(fresh, { ...LAST, refusedAtMs: 0 }, REFUSED_FOR_MS), null)
   })
 
-  it('an error status where there was none; but a page that is gone is gone', () => {
+  it('an error status is refused where there was none, but 404 and 410 are accepted', () => {
     assert.equal(outcome(403, 900), 'origin-error')
     assert.equal(outcome(404, 1), null)
     assert.equal(outcome(410, 1), null)
@@ -76,7 +76,7 @@ describe('a render that is far worse than the last good copy', () => {
   const end = async (domain: DomainId, found: UnreadOutcome) => (await render(domain, found)).end
 
   // Proves decided "Bad renders"
-  it('leaves it, is not counted, and why is written with the job', async () => {
+  it('a far worse render leaves the last good copy, is not counted, and its job says why', async () => {
     const domain = await queue.domain()
     const whole = await render(domain, FULL)
     assert.equal(whole.end, 'done rendered')
@@ -90,7 +90,7 @@ describe('a render that is far worse than the last good copy', () => {
   })
 
   // Proves decided "Bad renders"
-  it('is taken the second time, when the page really shrank', async () => {
+  it('a far worse render is stored when it persists, because the page really shrank', async () => {
     const domain = await queue.domain()
     await render(domain, FULL)
     assert.equal(await end(domain, SHELL), 'failed shrunk')
@@ -106,7 +106,7 @@ describe('a render that is far worse than the last good copy', () => {
     assert.equal(await end(domain, SHELL), 'failed shrunk')
   })
 
-  it('is taken when the keep time of the domain is over, and when its owner purges', async () => {
+  it('a far worse render is stored when the keep time of the domain is over, and after a purge', async () => {
     const domain = await queue.domain()
     await queue.set(domain, { keep_seconds: 60 })
     await render(domain, FULL)
@@ -206,10 +206,10 @@ describe('what reads like a page that does not exist', () => {
     it(`${isSoft ? 'none' : 'a page'}: ${name}`, () =>
       assert.equal(isSoft404(finding, look(path, main, build)), isSoft, JSON.stringify(finding)))
 
-  it('whatever its build: only what it reads counts for what is stored', () =>
+  it('a stored page is compared by its words alone, whatever its build', () =>
     assert.equal(readsLike(PLAIN, look('/x', '<h1>Page not found</h1>', 'build 2')), true))
 
-  it('a site that cannot be judged, and why', () => {
+  it('a site that cannot be judged has a finding that says why', () => {
     const why = (finding: ReturnType<typeof probed>) => (finding.kind === 'none' ? finding.why : 'soft')
     const wall = () => '<h1>Please sign in</h1>'
     const odd = (path: string) => (path === A ? words('left', 40) : words('right', 40))
@@ -229,7 +229,7 @@ describe('what reads like a page that does not exist', () => {
     for (const [reason, finding] of CASES) assert.equal(why(finding), reason)
   })
 
-  it('words of any script, and of broken addresses', () => {
+  it('words of any script and of malformed addresses are found', () => {
     assert.equal(wordsOf('<body>Ünïcödé 日本語 слово</body>')?.length, 3)
     assert.equal(wordsOfPath('/%ff/a').size, 2)
   })

@@ -104,7 +104,7 @@ describe('a new domain', () => {
   })
 
   // Proves decided "Soft 404"
-  it('is not looked at while its owner wants such pages stored, nor judged', async () => {
+  it('a domain whose owner wants such pages stored is neither probed nor judged', async () => {
     const domain = await newDomain({ soft_404: 'store' })
     assert.deepEqual(await render(domain, '/gone'), ['rendered'])
     const judged = await newDomain()
@@ -130,7 +130,7 @@ it('a page that reads like none is refused, the reason is kept, the last good co
   assert.deepEqual(await render(domain, '/cups'), ['rendered'])
 })
 
-it('not judged: a site whose router leads from unknown addresses to a page', async () => {
+it('a site whose router leads from unknown addresses to a page is not judged', async () => {
   site.show = `if (!['/', '/bags'].includes(location.pathname)) history.replaceState({}, '', '/bags'); ${shows(SORRY)}`
   const domain = await newDomain()
   assert.deepEqual(await render(domain, '/'), ['rendered', 'probed'])

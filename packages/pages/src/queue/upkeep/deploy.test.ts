@@ -45,7 +45,7 @@ const later = (domain: DomainId, interval: string) =>
 
 describe('a deploy', () => {
   // Proves decided "Deploy detection"
-  it('is seen when three pages have the new build; then those of the old one are stale, and every node hears of it', async () => {
+  it('three pages of a new build are a deploy: pages of the old build are stale, and every node hears of it', async () => {
     const [domain, other] = [await site(6), await site(6)]
     // A part of the site with an application of its own stays as it is.
     for (let n = 0; n < 4; n++) await stored(domain, `/blog${n}`, 'blog')
@@ -71,7 +71,7 @@ describe('a deploy', () => {
 })
 
 describe('no deploy', () => {
-  it('documents that are never the same twice', async () => {
+  it('documents that are never the same twice are no deploy', async () => {
     const domain = await site(0)
     for (let round = 0; round < 3; round++) {
       for (let n = 0; n < 6; n++) await stored(domain, `/p${n}`, `nonce-${round}-${n}`)
@@ -79,14 +79,14 @@ describe('no deploy', () => {
     assert.deepEqual(await stale(domain), [])
   })
 
-  it('two variants, one here and one there', async () => {
+  it('two variants of an A/B test are no deploy', async () => {
     const domain = await site(40)
     for (let n = 0; n < 60; n++) await stored(domain, `/p${n % 20}`, n % 2 === 0 ? 'variant' : 'one')
     assert.deepEqual(await stale(domain), [])
   })
 
   // Proves decided "Deploy detection"
-  it('where the owner does not want it', async () => {
+  it('a new build is no deploy if the owner disabled detection', async () => {
     const domain = await site(5)
     await queue.set(domain, { refresh_on_deploy: false })
     for (let n = 0; n < 4; n++) await stored(domain, `/p${n}`, 'two')
@@ -97,7 +97,7 @@ describe('no deploy', () => {
   })
 
   // Proves decided "Deploy detection"
-  it('more than so many a day: then pages grow old as without', async () => {
+  it('a deploy past the limit of a day is ignored, and pages grow old as without it', async () => {
     const domain = await site(6, 'build-0')
     for (let deploy = 1; deploy <= DEPLOYS_A_DAY + 1; deploy++) {
       for (let n = 0; n < 6; n++) await stored(domain, `/p${n}`, `build-${deploy - 1}`)
@@ -135,7 +135,7 @@ describe('refreshing ahead', () => {
   const thirty = (count: number) => Array<number>(count).fill(30)
 
   // Proves decided "Refresh ahead"
-  it('stale pages, those that a crawler asked for last come first; none that nobody asks for', async () => {
+  it('stale pages are refreshed, last visited first, but none that no crawler asks for', async () => {
     await site([30, 2, 40, 1])
     await queue.pool.query(`update page set stale_since = now() - interval '1 minute' where path = '/p3'`)
     await queue.pool.query(`delete from last_visit where path = '/p2'`)
@@ -149,7 +149,7 @@ describe('refreshing ahead', () => {
     assert.deepEqual(await look(), [])
   })
 
-  it('nothing where the queue is full, until there is room again', async () => {
+  it('nothing is refreshed while the queue is full, until there is room again', async () => {
     await site([30])
     await queue.pool.query(`update queue_depth set queued = 1000000, counted_at = now() + interval '1 hour'`)
     assert.deepEqual(await look(), [])
@@ -158,7 +158,7 @@ describe('refreshing ahead', () => {
     assert.deepEqual(await look(), ['/p0'])
   })
 
-  it('by the age that the owner has set, and for both devices where they are told apart; not for an inactive domain', async () => {
+  it('pages are refreshed at the age that the owner has set, for both devices where they are told apart, and not for an inactive domain', async () => {
     const [domain, inactive] = [await site([3, 1]), await site([30])]
     await queue.set(domain, { fresh_seconds: 7_200, devices: 'both' })
     await queue.pool.query('update domain set is_active = false where id = $1', [inactive])
@@ -166,7 +166,7 @@ describe('refreshing ahead', () => {
     assert.deepEqual(await queue.column('select is_both from job'), [true])
   })
 
-  it('so many at a time, of which those that crawlers have asked for take their part', async () => {
+  it('only so many refreshes are queued at a time, and those that crawlers asked for count', async () => {
     const domain = await site(thirty(AHEAD_AT_ONCE + 5))
     await enqueue(queue.pool, domain, paths(3, '/own'), 'refresh')
     for (let looks = 0; looks < 2; looks++) {
@@ -189,7 +189,7 @@ describe('refreshing ahead', () => {
     clock.atMs -= 86_400_000
   })
 
-  it('the share is the owner’s to say, and 0 turns it off', async () => {
+  it('the owner sets the share of the quota, and 0 turns refreshing ahead off', async () => {
     await queue.set(await site(thirty(30), 'starter'), { refresh_ahead_percent: 0 })
     assert.deepEqual(await look(), [])
     await queue.set(await site(thirty(30), 'starter'), { refresh_ahead_percent: 50 })
