@@ -123,8 +123,7 @@ describe('links that let somebody in', () => {
   })
 
   it('the first account: a link with the largest plan for as long as no operator can sign in, each start a new one', async () => {
-    const line = () =>
-      firstAccountLine({ pool, plans: DEFAULT_PLANS, clock: systemClock }, 'http://127.0.0.1:3000')
+    const line = () => firstAccountLine(pool, DEFAULT_PLANS, systemClock, 'http://127.0.0.1:3000')
     assert.equal(await line(), null)
     await pool.query('update account set password_hash = null')
     const token = async () => /http:\/\/127\.0\.0\.1:3000\/welcome#(\S+)/.exec((await line())!)![1]!

@@ -23,9 +23,9 @@ const accountCreate = defineCommand({
     if (values.password !== null && values['password-stdin']) {
       throw new UsageError('Give --password or --password-stdin, not both')
     }
-    const password = values['password-stdin']
-      ? await readStdin()
-      : (values.password ?? (canAsk() && !around.json ? await askPassword() : null))
+    let { password } = values
+    if (values['password-stdin']) password = await readStdin()
+    else if (password === null && canAsk() && !around.json) password = await askPassword()
     const account = await withDatabase(
       around,
       ({ pool }) =>
@@ -40,7 +40,7 @@ const accountCreate = defineCommand({
   },
 })
 
-/** Enter alone: an account without a password, for API keys only. */
+/** Returns null if Enter alone was pressed: such an account has no password and is for API keys only. */
 async function askPassword(): Promise<string | null> {
   const answers: string[] = []
   await askHidden('Password for the dashboard (Enter for none): ', (answer) => {

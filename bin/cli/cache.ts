@@ -6,7 +6,7 @@ import { refreshPages } from '@prepaint/pages/queue/jobs/enqueue.ts'
 import { cancelWarm, pauseWarm, resumeWarm, startWarm } from '@prepaint/pages/queue/warm/warm.ts'
 import { readWarm } from '@prepaint/pages/queue/warm/warm-progress.ts'
 import { listStoredPaths } from '@prepaint/pages/store/list-pages.ts'
-import { deletePages, type PurgeWhat, purgeAhead } from '@prepaint/pages/store/purge.ts'
+import { type PurgeWhat, purgeDomains } from '@prepaint/pages/store/purge.ts'
 import { databaseNow, retriedTransaction, transaction } from '@prepaint/postgres/transaction.ts'
 import { CommandError, type Commands, defineCommand, UsageError } from '../command-line/command.ts'
 import { DOMAIN_OPTION, withDomain } from '../command-line/options.ts'
@@ -38,9 +38,7 @@ const cachePurge = defineCommand({
   async run(values, around) {
     return withDomain(values.domain, around, async ({ id, name, settings }, { pool }) => {
       const what = purgeWhat(values.path, settings.query)
-      const ahead = await purgeAhead(pool, id, what)
-      const keysDeleted =
-        ahead + (await transaction(pool, (client) => deletePages(client, id, what, 'purge')))
+      const keysDeleted = await purgeDomains(pool, [id], what)
       const deleted = `Deleted ${keysDeleted} stored ${keysDeleted === 1 ? 'entry' : 'entries'} of ${name}.`
       const hint = keysDeleted === 0 ? nothingPurged(what, name) : ''
       return { json: { domain: name, keysDeleted }, text: deleted + hint }
@@ -62,11 +60,19 @@ function purgeWhat(raw: string | null, query: QueryRule): PurgeWhat {
   if (raw.endsWith('*')) {
     const prefix = normalisePrefix(raw.slice(0, -1))
     if (prefix !== null) return { kind: 'prefix', prefix }
-  } else {
-    const path = normalisePath(raw, query)
-    if (path !== null) return { kind: 'path', path }
+    throw new UsageError(pathProblem(raw))
   }
-  throw new UsageError(`--path must be a path that begins with /, got "${raw}"`)
+  return { kind: 'path', path: pathOption(raw, query) }
+}
+
+function pathOption(raw: string, query: QueryRule): PagePath {
+  const path = normalisePath(raw, query)
+  if (path === null) throw new UsageError(pathProblem(raw))
+  return path
+}
+
+function pathProblem(raw: string): string {
+  return `--path must be a path that begins with /, got "${raw}"`
 }
 
 const cacheRefresh = defineCommand({
@@ -80,11 +86,7 @@ const cacheRefresh = defineCommand({
     return withDomain(values.domain, around, async (domain, { pool }) => {
       const { name } = domain
       if (!domain.isActive) throw new AppError('domain_inactive')
-      const paths = raw.map((text) => {
-        const path = normalisePath(text, domain.settings.query)
-        if (path === null) throw new UsageError(`--path must be a path that begins with /, got "${text}"`)
-        return path
-      })
+      const paths = raw.map((text) => pathOption(text, domain.settings.query))
       const since = await databaseNow(pool)
       const jobs = await retriedTransaction(pool, (client) => refreshPages(client, domain.id, paths))
       const words = `Queued ${jobs.length} ${jobs.length === 1 ? 'page' : 'pages'} of ${name}.`

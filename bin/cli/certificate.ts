@@ -36,11 +36,11 @@ const certificateForget = defineCommand({
     })
     const words = [
       `Deleted ${ordered.length + supplied.length} certificates. The next node that starts registers a master key.`,
-      ...(ordered.length > 0
-        ? ['Certificates from the CA are ordered again if PREPAINT_ACME_DIRECTORY is set.']
-        : []),
-      ...(supplied.length > 0 ? [`Owners must supply these again: ${supplied.join(', ')}.`] : []),
     ]
+    if (ordered.length > 0) {
+      words.push('Certificates from the CA are ordered again if PREPAINT_ACME_DIRECTORY is set.')
+    }
+    if (supplied.length > 0) words.push(`Owners must supply these again: ${supplied.join(', ')}.`)
     return { json: { ordered, supplied }, text: words.join('\n') }
   },
 })
@@ -98,34 +98,28 @@ const certificateShow = defineCommand({
     }),
 })
 
-function certificateText(
-  domain: string,
-  { certificate, order }: CertificateView,
-  { acme }: Pick<Config, 'acme'>,
-): string {
-  const shown =
-    certificate === null
-      ? [['certificate', 'none'] as const]
-      : ([
-          ['certificate', certificate.source === 'own' ? 'supplied by the owner' : 'ordered by ACME'],
-          ['names', certificate.names.join(', ')],
-          ['issuer', certificate.issuer],
-          ['key', certificate.key],
-          ['serial', certificate.serial],
-          ['from', certificate.not_before],
-          ['until', certificate.not_after],
-        ] as const)
-  const trouble =
-    order.last_error === null
-      ? []
-      : [[`failed (${order.failures})`, `${order.last_error_at}: ${order.last_error}`] as const]
-  const nextOrder =
-    certificate?.source === 'own'
-      ? 'none: your own certificate is used'
-      : acme.directory === null
-        ? 'none: this command runs without PREPAINT_ACME_DIRECTORY'
-        : (order.next_attempt_at ?? 'none')
-  return fields([['domain', domain], ...shown, ['next order', nextOrder], ...trouble])
+function certificateText(domain: string, { certificate, order }: CertificateView, { acme }: Config): string {
+  const lines: [name: string, value: string][] = [['domain', domain]]
+  if (certificate === null) lines.push(['certificate', 'none'])
+  else {
+    lines.push(
+      ['certificate', certificate.source === 'own' ? 'supplied by the owner' : 'ordered by ACME'],
+      ['names', certificate.names.join(', ')],
+      ['issuer', certificate.issuer],
+      ['key', certificate.key],
+      ['serial', certificate.serial],
+      ['from', certificate.not_before],
+      ['until', certificate.not_after],
+    )
+  }
+  if (certificate?.source === 'own') lines.push(['next order', 'none: your own certificate is used'])
+  else if (acme.directory === null) {
+    lines.push(['next order', 'none: this command runs without PREPAINT_ACME_DIRECTORY'])
+  } else lines.push(['next order', order.next_attempt_at ?? 'none'])
+  if (order.last_error !== null) {
+    lines.push([`failed (${order.failures})`, `${order.last_error_at}: ${order.last_error}`])
+  }
+  return fields(lines)
 }
 
 export const commands: Commands = {

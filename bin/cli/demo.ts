@@ -27,7 +27,7 @@ const demo = defineCommand({
   },
   async run({ check }, { config, json, say }) {
     const shutdown = watchForShutdown(config)
-    const demo = await startUnlessStopped(shutdown, (signal) => startDemo({ config, say, signal }))
+    const demo = await startUnlessStopped(shutdown, (signal) => startDemo(config, say, signal))
     if (demo === null) return null
     try {
       if (check) return await checked(demo.addresses)
@@ -43,12 +43,7 @@ const demo = defineCommand({
 
 type Demo = { addresses: Addresses; shopUrl: string; password: string; close(): Promise<void> }
 
-async function startDemo(deps: {
-  config: Config
-  say(line: string): void
-  signal: AbortSignal
-}): Promise<Demo> {
-  const { config, say, signal } = deps
+async function startDemo(config: Config, say: (line: string) => void, signal: AbortSignal): Promise<Demo> {
   const shop = await startShop({ port: 0, onLongStep: say })
   try {
     const demoConfig = await configOfDemo(config, Number(new URL(shop.url).port))

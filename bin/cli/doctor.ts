@@ -27,21 +27,20 @@ const doctor = defineCommand({
       memory(process.availableMemory(), renders ? render.slots : 0),
       dataDirCheck,
       diskSpace(dataDir),
-      // Both need the data directory and would repeat its problem.
-      ...(dataDirCheck.state === 'problem'
-        ? []
-        : [await databaseWorks(config), ...(renders ? [await browserWorks(config)] : [])]),
-      ...(renders ? [userNamespaces()] : []),
-      await portFree({ ...api, setting: 'PREPAINT_API' }),
-      ...(roles.has('edge')
-        ? [
-            await portFree({ host: edge.host, port: edge.port, setting: 'PREPAINT_EDGE' }),
-            await tlsPort(config),
-            await acmeDirectory(config),
-          ]
-        : []),
-      masterKey(config),
     ]
+    // Database and browser need the data directory and would repeat its problem.
+    if (dataDirCheck.state !== 'problem') {
+      findings.push(await databaseWorks(config))
+      if (renders) findings.push(await browserWorks(config))
+    }
+    if (renders) findings.push(userNamespaces())
+    findings.push(await portFree({ ...api, setting: 'PREPAINT_API' }))
+    if (roles.has('edge')) {
+      findings.push(await portFree({ host: edge.host, port: edge.port, setting: 'PREPAINT_EDGE' }))
+      findings.push(await tlsPort(config))
+      findings.push(await acmeDirectory(config))
+    }
+    findings.push(masterKey(config))
     const good = findings.every(({ state }) => state !== 'problem')
     return { json: { ok: good, checks: findings }, text: report(findings), exitCode: good ? 0 : 1 }
   },
@@ -49,10 +48,11 @@ const doctor = defineCommand({
 
 function report(findings: readonly CheckResult[]): string {
   const width = Math.max(...findings.map(({ name }) => name.length))
-  const lines = findings.flatMap(({ name, state, found, advice }) => [
-    `${state.padEnd(7)}  ${name.padEnd(width)}  ${found}`,
-    ...(advice === null ? [] : [`${' '.repeat(9 + width + 2)}-> ${advice}`]),
-  ])
+  const lines: string[] = []
+  for (const { name, state, found, advice } of findings) {
+    lines.push(`${state.padEnd(7)}  ${name.padEnd(width)}  ${found}`)
+    if (advice !== null) lines.push(`${' '.repeat(9 + width + 2)}-> ${advice}`)
+  }
   const problems = findings.filter(({ state }) => state === 'problem').length
   const words =
     problems === 0

@@ -171,11 +171,15 @@ const devicesCheck = defineCommand({
   },
 })
 
-function textOf(pages: Awaited<ReturnType<typeof devicesView>>['pages']): string {
-  const rows = pages.map(({ path, alike, differences }) => [
-    path,
-    alike === null ? 'could not be compared' : alike ? 'alike' : differences.join(', '),
-  ])
+type Compared = Awaited<ReturnType<typeof devicesView>>['pages'][number]
+
+function resultOf({ alike, differences }: Compared): string {
+  if (alike === null) return 'could not be compared'
+  return alike ? 'alike' : differences.join(', ')
+}
+
+function textOf(pages: readonly Compared[]): string {
+  const rows = pages.map((page) => [page.path, resultOf(page)])
   return table(['path', 'desktop and mobile differ in'], rows, '')
 }
 

@@ -111,8 +111,9 @@ async function pageAt(raw: string, { config }: Surroundings): Promise<Page> {
 function allowHint(url: URL): string {
   const port = url.port || (url.protocol === 'https:' ? '443' : '80')
   const host = url.hostname.replace(/^\[|\]$/g, '')
-  const range =
-    isIP(host) === 6 ? `[${host}/128]:${port}` : `${isIP(host) === 4 ? host : '127.0.0.1'}/32:${port}`
+  const isV6 = isIP(host) === 6
+  const v4 = isIP(host) === 4 ? host : '127.0.0.1'
+  const range = isV6 ? `[${host}/128]:${port}` : `${v4}/32:${port}`
   return ` If the site is yours, allow its address: PREPAINT_ALLOW_PRIVATE_ORIGINS=${range} (CIDR:port)`
 }
 

@@ -43,12 +43,12 @@ function keepCompiled({ dataDir }: Config): void {
   }
 }
 
-/** For people; programs read stdout. */
+/** Returns the line that people read; programs read stdout. */
 function greeting({ api, edge }: Node, { roles }: Config): string {
-  const addresses = [
-    ...(edge === null ? [] : [`live traffic at ${edge}`]),
-    roles.has('api') ? `API at ${api}, documentation at ${api}/docs` : `readiness at ${api}/readyz`,
-  ]
+  const addresses: string[] = []
+  if (edge !== null) addresses.push(`live traffic at ${edge}`)
+  if (roles.has('api')) addresses.push(`API at ${api}, documentation at ${api}/docs`)
+  else addresses.push(`readiness at ${api}/readyz`)
   return `Prepaint is ready: ${addresses.join('; ')}. Ctrl-C stops it.`
 }
 

@@ -89,7 +89,7 @@ const robotsShow = defineCommand({
       const json = await withRobots(around.config, store, (robots) => robotsView(store.pool, robots, domain))
       const { served } = json
       const text = served?.trimEnd() ?? 'The origin cannot be reached.'
-      return { json, text, ...(served === null && { exitCode: 1 }) }
+      return { json, text, exitCode: served === null ? 1 : 0 }
     }),
 })
 

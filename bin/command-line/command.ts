@@ -43,7 +43,7 @@ export type Command = {
   run(values: Values<Options>, operand: string, around: Surroundings): Promise<Result | null>
 }
 
-/** By full name, such as `key create`. */
+/** Commands by their full names, such as `key create`. */
 export type Commands = Readonly<Record<string, Command>>
 
 /** `run` returns null if it has printed everything (`serve` prints its ready line). */
@@ -59,12 +59,12 @@ export function defineCommand<const O extends Options>(spec: {
   }
 }
 
-/** Exit code 2. The message names the argument. */
+/** Ends the program with exit code 2. The message names the argument. */
 export class UsageError extends Error {
   override name = 'UsageError'
 }
 
-/** Exit code 1. */
+/** Ends the program with exit code 1. */
 export class CommandError extends Error {
   override name = 'CommandError'
 }
@@ -79,17 +79,14 @@ export const COMMON_OPTIONS: Readonly<Record<string, OptionSpec>> = {
 /** Throws UsageError for an argument that is unknown, repeated, missing or without a value. */
 export function parseArguments(command: Command, args: readonly string[]): Parsed {
   const known: Record<string, OptionSpec> = { ...COMMON_OPTIONS, ...command.options }
+  const parseOptions: Record<string, { type: 'boolean' | 'string'; short?: string }> = {}
+  for (const [name, { value }] of Object.entries(known)) {
+    parseOptions[name] = { type: value === null ? 'boolean' : 'string' }
+  }
+  parseOptions['help'] = { type: 'boolean', short: 'h' }
   const { tokens } = parseArgs({
     args: [...args],
-    options: Object.fromEntries(
-      Object.entries(known).map(([name, { value }]) => [
-        name,
-        {
-          type: value === null ? ('boolean' as const) : ('string' as const),
-          ...(name === 'help' && { short: 'h' }),
-        },
-      ]),
-    ),
+    options: parseOptions,
     strict: false,
     allowPositionals: true,
     tokens: true,
@@ -132,12 +129,15 @@ export function parseArguments(command: Command, args: readonly string[]): Parse
     if (operands.length > wanted) throw new UsageError(`Unexpected argument "${operands[wanted]}"`)
   }
 
-  const values = Object.entries(known).map(([name, { value, many }]) => {
+  const values: Record<string, boolean | string | null | readonly string[]> = {}
+  for (const [name, { value, many }] of Object.entries(known)) {
     const all = given.get(name) ?? []
-    return [name, value === null ? all.length > 0 : many === true ? all : (all[0] ?? null)]
-  })
+    if (value === null) values[name] = all.length > 0
+    else if (many === true) values[name] = all
+    else values[name] = all[0] ?? null
+  }
   return {
-    values: Object.fromEntries(values) as Values<Record<string, OptionSpec>>,
+    values: values as Values<Record<string, OptionSpec>>,
     operand: operands[0] ?? '',
     help,
   }

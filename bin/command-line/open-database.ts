@@ -9,7 +9,7 @@ import { SCHEMA } from '../node/schema.ts'
 import type { Config } from '../settings/config.ts'
 import { CommandError, type Surroundings } from './command.ts'
 
-/** `applied`: the migrations that this opening has applied. */
+/** `applied` are the migrations that this opening has applied. */
 export type OpenStore = {
   pool: pg.Pool
   connection: pg.ClientConfig
@@ -17,7 +17,7 @@ export type OpenStore = {
   applied: readonly string[]
 }
 
-/** `create`: a missing private database is created. Otherwise it is an error: the data directory is probably wrong. */
+/** `create` creates a private database that is missing. Otherwise that is an error, as the data directory is probably wrong. */
 type Missing = { create?: boolean }
 
 /** Migrates the database and runs `work`. Without DATABASE_URL: the private PostgreSQL, started if not running. */

@@ -77,7 +77,7 @@ export function parseJsonOption(option: string, text: string): unknown {
   }
 }
 
-/** `-`: standard input. */
+/** Reads a file, or standard input if its name is `-`. */
 export async function readFileOption(file: string): Promise<string> {
   if (file === '-') return text(process.stdin)
   try {
@@ -116,7 +116,7 @@ export async function withDomain<T>(
   return withDatabase(around, async (store) => work(await domainNamed(store.pool, name), store))
 }
 
-/** As the API shows it. Throws `domain_not_found`. */
+/** Returns a domain as the API shows it. Throws `domain_not_found`. */
 export async function shownDomain(
   { pool, nowMs }: OpenStore,
   name: DomainName,

@@ -5,7 +5,7 @@ import { CommandError } from './command.ts'
 
 type Column = string | { heading: string; right: true }
 
-/** `none`: text without rows. Replaces control characters in customers' names, which could move the cursor. */
+/** Returns `none` if there are no rows. Replaces control characters in customers' names, which could move the cursor. */
 export function table(
   columns: readonly Column[],
   rows: readonly (readonly string[])[],

@@ -14,7 +14,7 @@ import { fields } from './output.ts'
 
 const HELP: readonly string[] = ['help', '--help', '-h']
 
-/** Never rejects. Null: the command has printed everything. `environment`: for tests. */
+/** Never rejects. Returns null if the command has printed everything. Tests give an `environment`. */
 export async function runCommandLine(
   args: readonly string[],
   environment?: Record<string, string>,
@@ -110,17 +110,15 @@ export function commandHelp(name: string, command: Command): string {
       (many === true ? ' ...' : ''),
   )
   const operand = command.operand === null ? [] : [command.operand.name]
+  const listed: [name: string, text: string][] = []
+  if (command.operand !== null) listed.push([command.operand.name, command.operand.text])
+  for (const [option, { value, text }] of options) listed.push([withValue(option, value), text])
   return [
     `Usage: prepaint ${[name, ...operand, ...usage].join(' ')}`,
     '',
     `${COMMANDS[name]?.summary ?? ''}.`,
     '',
-    indented(
-      fields([
-        ...(command.operand === null ? [] : [[command.operand.name, command.operand.text] as const]),
-        ...options.map(([option, { value, text }]) => [withValue(option, value), text] as const),
-      ]),
-    ),
+    indented(fields(listed)),
   ].join('\n')
 }
 

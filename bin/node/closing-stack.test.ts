@@ -11,7 +11,7 @@ import { silentLog } from '@prepaint/runtime/log.ts'
 import { until } from '../../test/support/condition.ts'
 import { GOOGLEBOT, openEdge } from '../../test/support/edge.ts'
 import { openSocket, serve } from '../../test/support/loopback.ts'
-import { createClosingStack, type Deadline, drainable } from './closing-stack.ts'
+import { ClosingStack, type Deadline, drainable } from './closing-stack.ts'
 
 const FAR_OFF: Deadline = { signal: new AbortController().signal, remainingMs: () => 60_000 }
 
@@ -160,7 +160,7 @@ describe('draining a server', () => {
 it('closes in reverse, all of it also when one part fails, against one deadline', async () => {
   let nowMs = 1_000
   const closed: string[] = []
-  const stack = createClosingStack({ clock: { nowMs: () => nowMs }, log: silentLog() })
+  const stack = new ClosingStack({ nowMs: () => nowMs }, silentLog())
   stack.add('database', async ({ remainingMs }) => {
     closed.push(`database ${remainingMs()}`)
   })

@@ -11,30 +11,36 @@ export type Deadline = {
 
 type Close = (deadline: Deadline) => Promise<void>
 
-/** Closes in reverse order of adding. Logs parts that fail to close. */
-export function createClosingStack(deps: { clock: Clock; log: Log }): {
-  add(what: string, close: Close): void
-  closeAll(withinMs: number): Promise<void>
-} {
-  const { clock, log } = deps
-  const opened: { what: string; close: Close }[] = []
-  return {
-    add: (what, close) => opened.push({ what, close }),
-    async closeAll(withinMs) {
-      const endMs = clock.nowMs() + withinMs
-      const deadline: Deadline = {
-        signal: AbortSignal.timeout(withinMs),
-        remainingMs: () => Math.max(0, endMs - clock.nowMs()),
+/** The open parts of a node. They close in reverse order of adding; those that fail to close are logged. */
+export class ClosingStack {
+  readonly #clock: Clock
+  readonly #log: Log
+  readonly #opened: { what: string; close: Close }[] = []
+
+  constructor(clock: Clock, log: Log) {
+    this.#clock = clock
+    this.#log = log
+  }
+
+  add(what: string, close: Close): void {
+    this.#opened.push({ what, close })
+  }
+
+  /** Closes all parts, which share the time. */
+  async closeAll(withinMs: number): Promise<void> {
+    const endMs = this.#clock.nowMs() + withinMs
+    const deadline: Deadline = {
+      signal: AbortSignal.timeout(withinMs),
+      remainingMs: () => Math.max(0, endMs - this.#clock.nowMs()),
+    }
+    for (let part = this.#opened.pop(); part !== undefined; part = this.#opened.pop()) {
+      try {
+        this.#log.debug({ part: part.what }, 'closing')
+        await part.close(deadline)
+      } catch (error) {
+        this.#log.error({ err: error, part: part.what }, 'did not close')
       }
-      for (let part = opened.pop(); part !== undefined; part = opened.pop()) {
-        try {
-          log.debug({ part: part.what }, 'closing')
-          await part.close(deadline)
-        } catch (error) {
-          log.error({ err: error, part: part.what }, 'did not close')
-        }
-      }
-    },
+    }
   }
 }
 
@@ -42,7 +48,7 @@ const POLL_MS = 50
 /** Requests that arrive when draining begins still get a response. */
 const LAST_REQUESTS_MS = 200
 
-/** At `deadline` cuts everything left, also upgraded connections. `begin` tells clients about the shutdown. */
+/** Returns a drain for the servers, which cuts everything that is left at its deadline, also upgraded connections. `begin` tells clients about the shutdown. */
 export function drainable(
   server: Server,
   { secure = null, begin = () => {} }: { secure?: net.Server | null; begin?: () => void } = {},

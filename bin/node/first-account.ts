@@ -3,12 +3,16 @@ import type { Clock } from '@prepaint/runtime/clock.ts'
 import { createLink, hasOperator } from '@prepaint/service/accounts/sign-in/links.ts'
 import type pg from 'pg'
 
-/** One-day, single-use link for the first account; each start replaces it. Null: an operator can already sign in. */
+/**
+ * Creates a link for the first account, which works once and for a day; each start replaces it. Returns null if an operator
+ * can already sign in.
+ */
 export async function firstAccountLine(
-  deps: { pool: pg.Pool; plans: PlanCatalogue; clock: Clock },
+  pool: pg.Pool,
+  plans: PlanCatalogue,
+  clock: Clock,
   baseUrl: string,
 ): Promise<string | null> {
-  const { pool, plans, clock } = deps
   if (await hasOperator(pool)) return null
   const { token } = await createLink(pool, plans, { kind: 'first', plan: largestPlan(plans) }, clock.nowMs())
   return `No operator can sign in to the dashboard yet. Create the operator's account: ${welcomeUrl(baseUrl, token)} (works once, for a day)`

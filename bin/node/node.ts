@@ -22,7 +22,7 @@ import type pg from 'pg'
 import { CommandError } from '../command-line/command.ts'
 import type { Config } from '../settings/config.ts'
 import { warnOfSettings } from '../settings/ignored-settings.ts'
-import { createClosingStack, drainable } from './closing-stack.ts'
+import { ClosingStack, drainable } from './closing-stack.ts'
 import { firstAccountLine } from './first-account.ts'
 import { checkPorts, type ListenWhere, listen } from './listen.ts'
 import { startPeopleFirst } from './people-first.ts'
@@ -53,7 +53,7 @@ type Start = { config: Config; log: Log; say(line: string): void; signal: AbortS
 type Ports = { api: ListenWhere; edge: ListenWhere; tls: ListenWhere }
 type Base = Start & {
   id: string
-  opened: ReturnType<typeof createClosingStack>
+  opened: ClosingStack
   database: Database
   timeouts: DatabaseTimeouts
   clock: Clock
@@ -77,7 +77,7 @@ export async function startNode(start: Start): Promise<Node> {
   await checkPorts(neededPorts(config, ports))
   signal.throwIfAborted()
 
-  const opened = createClosingStack({ clock: systemClock, log })
+  const opened = new ClosingStack(systemClock, log)
   let draining = false
   let registration: Registration | null = null
   let apiPort: number | null = null
@@ -272,7 +272,7 @@ function openApi(base: Base, rendering: Rendering, live: ReturnType<typeof wireE
 
 async function sayFirstAccount({ config, database, clock, say }: Base, api: string): Promise<void> {
   const { plans, publicUrl } = config
-  const line = await firstAccountLine({ pool: database.pool, plans, clock }, publicUrl ?? api)
+  const line = await firstAccountLine(database.pool, plans, clock, publicUrl ?? api)
   if (line !== null) say(line)
 }
 

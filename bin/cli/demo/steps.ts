@@ -7,7 +7,7 @@ import { table } from '../../command-line/output.ts'
 export const DEMO_DOMAIN = 'shop.localhost'
 
 const PAGE = '/product/morning-mug'
-/** In the rendered page, but not in the shop's HTML. */
+/** A text of the rendered page that the shop's HTML does not have. */
 const TEXT = 'A heavy stoneware mug'
 
 const CRAWLER = 'Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)'

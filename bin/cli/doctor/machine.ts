@@ -3,7 +3,7 @@ import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs
 import path from 'node:path'
 
 import { browserUser } from '@prepaint/runtime/system-user.ts'
-/** `warning`: it works, but not as well or as safely as it could. */
+/** A `warning` says that it works, but not as well or as safely as it could. */
 export type CheckResult = {
   name: string
   state: 'ok' | 'warning' | 'problem'
@@ -101,7 +101,7 @@ export function userNamespaces(): CheckResult {
   const { status, error, stderr } = spawnSync('unshare', ['--user', '--', 'true'], {
     encoding: 'utf8',
     cwd: '/',
-    ...(user ?? {}),
+    ...user,
   })
   if (status === 0) return ok('user namespaces', 'an unprivileged user can create one')
   if (error !== undefined) {

@@ -48,7 +48,7 @@ export async function acmeDirectory(
   const transport = createTransport({
     userAgent: `Prepaint/${version}`,
     timeoutMs: CA_TIMEOUT_MS,
-    ...(ca !== undefined && { ca }),
+    ca,
   })
   const advice =
     'Check PREPAINT_ACME_DIRECTORY and the connection to it; for a private CA, set NODE_EXTRA_CA_CERTS to its root'
@@ -148,10 +148,15 @@ function tryToListen({ host, port }: { host: string; port: number }): Promise<No
   })
 }
 
+/** Returns the host of a URL that leads to a server which listens on `host`. */
+function reachableHost(host: string): string {
+  if (host === '0.0.0.0' || host === '::') return 'localhost'
+  return host.includes(':') ? `[${host}]` : host
+}
+
 async function isNode({ host, port, setting }: ListenWhere): Promise<boolean> {
-  const at = host === '0.0.0.0' || host === '::' ? 'localhost' : host.includes(':') ? `[${host}]` : host
   try {
-    const answer = await fetch(`http://${at}:${port}/readyz`, {
+    const answer = await fetch(`http://${reachableHost(host)}:${port}/readyz`, {
       signal: AbortSignal.timeout(NODE_TIMEOUT_MS),
     })
     return setting === 'PREPAINT_API' ? answer.status < 600 : answer.headers.has('x-prepaint')

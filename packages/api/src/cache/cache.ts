@@ -15,7 +15,7 @@ import { AppError, invalidField } from '@prepaint/contract/errors.ts'
 import { normalisePath, normalisePrefix } from '@prepaint/contract/page/path.ts'
 import { refreshPages } from '@prepaint/pages/queue/jobs/enqueue.ts'
 import { listStoredPaths } from '@prepaint/pages/store/list-pages.ts'
-import { countStored, deletePages, type PurgeWhat, purgeAhead } from '@prepaint/pages/store/purge.ts'
+import { countStored, type PurgeWhat, purgeDomains } from '@prepaint/pages/store/purge.ts'
 import { retriedTransaction } from '@prepaint/postgres/transaction.ts'
 import { listOwnedDomains, type OwnedDomain } from '@prepaint/service/sites/domains.ts'
 import type { z } from 'zod'
@@ -67,9 +67,7 @@ export function cache(app: ApiApp, deps: ApiDeps): void {
     handler: async (account, request) => {
       const domain = await ownedDomain(pool, account, request.body.domain)
       const what = whatToPurge(domain, request.body.path)
-      const ahead = await purgeAhead(pool, domain.id, what)
-      const rest = await retriedTransaction(pool, (client) => deletePages(client, domain.id, what, 'purge'))
-      const keysDeleted = ahead + rest
+      const keysDeleted = await purgeDomains(pool, [domain.id], what)
       await caughtUp()
       return { message: `Purged ${countText(keysDeleted, 'cache entry')} of ${domain.name}`, keysDeleted }
     },
@@ -80,13 +78,8 @@ export function cache(app: ApiApp, deps: ApiDeps): void {
     response: { 200: jsonResponse('Deleted', purgedSchema) },
     handler: async (account) => {
       const owned = await listOwnedDomains(pool, account)
-      let ahead = 0
-      for (const { id } of owned) ahead += await purgeAhead(pool, id, { kind: 'all' })
-      const keysDeleted = await retriedTransaction(pool, async (client) => {
-        let deleted = ahead
-        for (const { id } of owned) deleted += await deletePages(client, id, { kind: 'all' }, 'purge')
-        return deleted
-      })
+      const ids = owned.map(({ id }) => id)
+      const keysDeleted = await purgeDomains(pool, ids, { kind: 'all' })
       await caughtUp()
       return {
         message: `Purged ${countText(keysDeleted, 'cache entry')} of ${countText(owned.length, 'domain')}`,

@@ -2,7 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { AccountId, DomainId, PagePath } from '@prepaint/contract/ids.ts'
 import type { PageId } from '@prepaint/contract/page/page-id.ts'
 import { letTakeLong } from '@prepaint/postgres/long-statements.ts'
-import type { Queryable } from '@prepaint/postgres/transaction.ts'
+import { type Queryable, retriedTransaction } from '@prepaint/postgres/transaction.ts'
+import type pg from 'pg'
 import { matchCondition, type PageMatch } from './list-pages.ts'
 
 /** What a purge may delete. */
@@ -268,6 +269,21 @@ export async function purgeAhead(
     if (path === null) return deleted
     after = { path, variant }
   }
+}
+
+/** Deletes what is stored of the domains, many pages in steps. Returns how many entries were deleted. */
+export async function purgeDomains(
+  pool: pg.Pool,
+  domains: readonly DomainId[],
+  what: PurgeWhat,
+): Promise<number> {
+  let ahead = 0
+  for (const domain of domains) ahead += await purgeAhead(pool, domain, what)
+  return retriedTransaction(pool, async (client) => {
+    let deleted = ahead
+    for (const domain of domains) deleted += await deletePages(client, domain, what, 'purge')
+    return deleted
+  })
 }
 
 /** The entries are those that a purge of all domains would delete now. */
