@@ -1,11 +1,12 @@
 import type { DomainId, PagePath } from '@prepaint/contract/ids.ts'
-import { oneForEachPath, type PageId, pageKey } from '@prepaint/contract/page/page-id.ts'
+import { type PageId, pageKey } from '@prepaint/contract/page/page-id.ts'
 import { BufferedWrites } from '@prepaint/postgres/buffered-writes.ts'
 import { deleteInSteps } from '@prepaint/postgres/remove-old.ts'
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
 import type { Clock } from '@prepaint/runtime/clock.ts'
 import type { Log } from '@prepaint/runtime/log.ts'
 import type pg from 'pg'
+import { oneForEachPath } from './one-for-each-path.ts'
 
 type KnownSource = 'crawler' | 'sitemap'
 

@@ -1,5 +1,5 @@
 import type { DomainId, PagePath } from '@prepaint/contract/ids.ts'
-import { oneForEachPath, type PageId, pageKey } from '@prepaint/contract/page/page-id.ts'
+import { type PageId, pageKey } from '@prepaint/contract/page/page-id.ts'
 import type { CrawlerCategory } from '@prepaint/contract/settings/domain-settings.ts'
 import { BufferedWrites } from '@prepaint/postgres/buffered-writes.ts'
 import { removeOldPaths, type Steps } from '@prepaint/postgres/remove-old.ts'
@@ -7,6 +7,7 @@ import type { Queryable } from '@prepaint/postgres/transaction.ts'
 import type { Log } from '@prepaint/runtime/log.ts'
 import { RecentMap } from '@prepaint/runtime/recent-map.ts'
 import type pg from 'pg'
+import { oneForEachPath } from './one-for-each-path.ts'
 
 export type Visit = {
   page: PageId

@@ -6,11 +6,12 @@ import {
   freshUntil,
   NOT_FOUND_FRESH_MS,
 } from '@prepaint/contract/page/freshness.ts'
-import { oneForEachPath, type PageId, type PageVariant } from '@prepaint/contract/page/page-id.ts'
+import type { PageId, PageVariant } from '@prepaint/contract/page/page-id.ts'
 import type { Rule } from '@prepaint/contract/rules/schema.ts'
 import { broadCategory, type DomainSettings } from '@prepaint/contract/settings/domain-settings.ts'
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
 import { isForUsual, lifetimesOf, queryTests, RuleBook } from '@prepaint/runtime/rule-book.ts'
+import { oneForEachPath } from './one-for-each-path.ts'
 
 type PageOrder = (typeof PAGE_ORDERS)[number]
 

@@ -2,7 +2,6 @@
 import type { CssNode, SelectorList } from 'css-tree'
 import parse from 'css-tree/selector-parser'
 
-export const SELECTOR_LIMIT_CHARS = 500
 /** How deep a selector may stand in pseudo-classes inside pseudo-classes. */
 const NESTING_LIMIT = 3
 
