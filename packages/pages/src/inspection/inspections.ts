@@ -33,7 +33,7 @@ export type Inspection = {
   reason: string | null
   requestedAt: Date
   finishedAt: Date | null
-  /** null: nothing is stored, not done yet, or no longer kept. */
+  /** Null if nothing is stored, if it is not done yet, or if it is no longer kept. */
   crawler: Side | NoSide | null
   person: Side | NoSide | null
 }
@@ -99,7 +99,7 @@ export async function requestInspection(
   })
 }
 
-/** null: unknown, of another domain, or removed. */
+/** Returns null if there is no such inspection, if it belongs to another domain, or if it was removed. */
 export async function findInspection(
   db: Queryable,
   domain: DomainId,

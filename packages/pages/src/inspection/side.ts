@@ -6,11 +6,11 @@ import type { Queryable } from '@prepaint/postgres/transaction.ts'
 import { htmlOf, readStored } from '../store/stored-page.ts'
 
 export type Side = {
-  /** Of the main response; null: none came. */
+  /** The status of the main response, or null if none came. */
   status: number | null
   /** After redirects. */
   url: string
-  /** Until the load event; null: it never came. */
+  /** The time until the load event, or null if it never came. */
   loadedMs: number | null
   /** The page is longer than its picture. */
   isCut: boolean

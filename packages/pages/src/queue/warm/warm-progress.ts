@@ -20,16 +20,16 @@ export type WarmProgress = {
   /** 0 until the sitemaps have been read. */
   known: number
   done: number
-  /** Of `done`: the same snapshot as before. */
+  /** Those of `done` with the same snapshot as before. */
   unchanged: number
   failed: number
   /** Skipped: by robots.txt, by a rule of the domain, or because the stored copy is good. */
   forbidden: number
   passed: number
   fresh: number
-  /** null while sitemaps are read. */
+  /** Null while sitemaps are read. */
   left: number | null
-  /** In the last minute; null: nothing was rendered. */
+  /** The pages of the last minute, or null if nothing was rendered. */
   pages_per_second: number | null
   seconds_left: number | null
 }

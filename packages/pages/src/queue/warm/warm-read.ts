@@ -120,7 +120,7 @@ async function read(
   return false
 }
 
-/** null: not all sitemaps were read. */
+/** Returns null if not all sitemaps were read. */
 async function readAllSince(pool: pg.Pool, domain: DomainId): Promise<number | null> {
   const { rows } = await pool.query<{ started_at: Date }>(
     `select started_at from warm where domain_id = $1
@@ -131,7 +131,7 @@ async function readAllSince(pool: pg.Pool, domain: DomainId): Promise<number | n
   return rows[0]?.started_at.getTime() ?? null
 }
 
-/** null: robots.txt forbids everything, and the run has ended. */
+/** Returns null if robots.txt could not be read, so that nothing is allowed and the run has ended. */
 async function robotsOf(
   { pool, get }: WarmReadDeps,
   { domain, run, site }: Reading,

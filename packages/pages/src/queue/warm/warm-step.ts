@@ -154,7 +154,7 @@ async function queueFor(client: Queryable, { domain, run }: Run, paths: readonly
 
 type Moved = { after?: PagePath | undefined; isLast?: boolean; chosen?: Record<WarmChoice, PagePath[]> }
 
-/** To the end of the line. */
+/** Moves the run to the end of the line, and counts what it has chosen. */
 async function move(
   client: Queryable,
   domain: DomainId,
