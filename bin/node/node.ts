@@ -243,9 +243,8 @@ async function openServers(
   const edge = await listen(live.server, ports.edge)
   opened.add('edge server', edgeServer.drain)
   const edgeTls = live.secure === null ? null : await listenForTls(live.secure, ports.tls, base)
-  // Ordering needs the edge, which responds to the CA.
   const ordering = wireOrdering({ ...base, pool })
-  if (ordering !== null) opened.add('certificates', ordering.close)
+  if (ordering !== null) opened.add('certificates', () => ordering.close())
   return { api, edge, edgeTls }
 }
 

@@ -1,6 +1,7 @@
 import type { EdgeTls } from '@prepaint/edge/server/servers.ts'
 import type { AddressGuard } from '@prepaint/outbound'
 import type { Listener } from '@prepaint/postgres/listener.ts'
+import type { TaskRunner } from '@prepaint/postgres/tasks'
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
 import type { Clock } from '@prepaint/runtime/clock.ts'
 import type { Held } from '@prepaint/runtime/invalidation.ts'
@@ -8,7 +9,7 @@ import type { Log } from '@prepaint/runtime/log.ts'
 import { findHttpChallenge } from '@prepaint/service/certificates/acme/challenge.ts'
 import { createTransport } from '@prepaint/service/certificates/acme/transport.ts'
 import { createContexts } from '@prepaint/service/certificates/contexts.ts'
-import { type Ordering, startOrdering } from '@prepaint/service/certificates/orders/ordering.ts'
+import { Ordering } from '@prepaint/service/certificates/orders/ordering.ts'
 import { reachesUs } from '@prepaint/service/certificates/orders/reachability.ts'
 import { readServedCertificate } from '@prepaint/service/certificates/stored-certificate.ts'
 import { MasterKeyError } from '@prepaint/service/certificates/vault/master-key.ts'
@@ -78,11 +79,20 @@ export function wireCertificates({
   }
 }
 
-export function wireOrdering({ config, pool, listener, guard, vault, clock, log }: Deps): Ordering | null {
+export function wireOrdering({
+  config,
+  pool,
+  listener,
+  tasks,
+  guard,
+  vault,
+  clock,
+  log,
+}: Deps & { tasks: TaskRunner }): Ordering | null {
   const { directory, email, selfCheck, ordersPerHour } = config.acme
   if (directory === null) return null
   const transport = createTransport({ userAgent: `Prepaint/${config.version}` })
-  return startOrdering(
+  const ordering = new Ordering(
     {
       pool,
       listener,
@@ -94,4 +104,7 @@ export function wireOrdering({ config, pool, listener, guard, vault, clock, log 
     },
     { directoryUrl: directory, email, perHour: ordersPerHour },
   )
+  tasks.add(ordering)
+  ordering.start()
+  return ordering
 }

@@ -4,16 +4,16 @@ import tls from 'node:tls'
 import type { AccountId, DomainId, DomainName } from '@prepaint/contract/ids.ts'
 import { createEdgeServers } from '@prepaint/edge/server/servers.ts'
 import { createListener } from '@prepaint/postgres/listener.ts'
+import { TaskRunner, type TaskRunnerOptions } from '@prepaint/postgres/tasks'
 import { invalidateOn } from '@prepaint/runtime/invalidation.ts'
 import { silentLog } from '@prepaint/runtime/log.ts'
 import { findHttpChallenge } from '@prepaint/service/certificates/acme/challenge.ts'
 import { createTransport } from '@prepaint/service/certificates/acme/transport.ts'
 import { createContexts } from '@prepaint/service/certificates/contexts.ts'
 import {
-  type Ordering,
+  Ordering,
   type OrderingDeps,
   type OrderingOptions,
-  startOrdering,
 } from '@prepaint/service/certificates/orders/ordering.ts'
 import { readServedCertificate, viewCertificate } from '@prepaint/service/certificates/stored-certificate.ts'
 import { parseMasterKeys } from '@prepaint/service/certificates/vault/master-key.ts'
@@ -22,10 +22,14 @@ import { createChallengeAnswer } from '../../packages/edge/src/server/challenge-
 import type { TestAcme } from './acme-server.ts'
 import { insertDomain, testDatabase } from './database.ts'
 import { listening } from './loopback.ts'
+import { bringForward } from './tasks.ts'
 
 // Nodes on one database that serve and may order certificates, with real edge servers and a manual clock.
 
 const TEST_MASTER_KEY = Buffer.alloc(32, 7).toString('base64')
+
+/** `wake`: as if every domain had been announced. `close`: as a node does. */
+export type TestOrdering = { wake(): void; close(): Promise<void> }
 
 export type Handshake = { serial: string; protocol: string | false | null; authorized: boolean }
 
@@ -64,7 +68,7 @@ export async function testFleet() {
     const servers = createEdgeServers({ request, upgrade: () => {} }, contexts, limits)
     const secure = servers.secure!
     const ports = { http: await listening(servers.plain), tls: await listening(secure) }
-    const orderings: Ordering[] = []
+    const orderings: TestOrdering[] = []
     closers.push(async () => {
       for (const ordering of orderings) await ordering.close()
       servers.plain.closeAllConnections()
@@ -95,19 +99,30 @@ export async function testFleet() {
       order(
         acme: Pick<TestAcme, 'directoryUrl' | 'ca'>,
         deps: Partial<OrderingDeps> = {},
-        options: Partial<OrderingOptions> = {},
-      ): Ordering {
+        { pollMs = 100, leaseMs = 60_000, ...options }: Partial<OrderingOptions> & TaskRunnerOptions = {},
+      ): TestOrdering {
         const transport = createTransport({ userAgent: 'test', ca: acme.ca, timeoutMs: 5_000 })
         const reach = async () => ({ kind: 'http-01' as const })
-        const ordering = startOrdering(
+        const ordering = new Ordering(
           { pool, listener, vault, transport, clock, log: silentLog(), reach, ...deps },
           {
             ...{ directoryUrl: acme.directoryUrl, email: 'operator@example.com', perHour: 100 },
-            ...{ pollMs: 100, leaseMs: 60_000, times: { pollMs: 20, limitMs: 20_000 }, ...options },
+            ...{ times: { pollMs: 20, limitMs: 20_000 }, ...options },
           },
         )
-        orderings.push(ordering)
-        return ordering
+        const tasks = new TaskRunner(pool, listener, deps.log ?? silentLog(), { pollMs, leaseMs })
+        tasks.add(ordering)
+        ordering.start()
+        tasks.start()
+        const running = {
+          wake: () => ordering.askForAll(),
+          async close() {
+            await tasks.close()
+            await ordering.close()
+          },
+        }
+        orderings.push(running)
+        return running
       },
     }
   }
@@ -119,8 +134,9 @@ export async function testFleet() {
     account: account!,
     addDomain,
     node,
-    turn: (ms: number) => {
+    async turn(ms: number) {
       aheadMs += ms
+      await bringForward(pool, ms)
     },
     view: async (name: string) => (await viewCertificate(pool, account!, name as DomainName))!,
     async close() {

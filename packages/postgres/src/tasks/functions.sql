@@ -30,8 +30,11 @@ create or replace function drop_task(of_kind text, of_key text) returns void lan
 $$;
 
 -- Takes at most `room` due tasks of a kind. Tasks that failed come last; accounts take turns, and those with the fewest
--- tasks under way come first; an account has at most `per_account` under way over all nodes.
-create or replace function claim_tasks(of_kind text, room integer, per_account integer, lease_for interval)
+-- tasks under way come first; an account has at most `per_account` under way over all nodes. `recent`: numbers by account;
+-- an account takes its turn as if it had at least so many under way.
+create or replace function claim_tasks(
+  of_kind text, room integer, per_account integer, lease_for interval, recent jsonb default '{}'
+)
 returns setof task language plpgsql
 -- Statistics lag behind what waits.
 set enable_seqscan = off
@@ -70,12 +73,13 @@ begin
         order by t.due_at limit room) first
      where a.account_id is not null
   ), placed as (
-    select d.*, coalesce(b.under_way, 0) + row_number() over (
-             partition by d.account_id order by d.has_failed, d.due_at, d.key) as turn
+    select d.*, coalesce(b.under_way, 0) as under_way,
+           row_number() over (partition by d.account_id order by d.has_failed, d.due_at, d.key) as place
       from due d left join busy b on b.account_id = d.account_id
   ), chosen as materialized (
-    select p.kind, p.key from placed p where p.turn <= per_account
-     order by p.has_failed, p.turn, p.due_at, p.key limit room
+    select p.kind, p.key from placed p where p.under_way + p.place <= per_account
+     order by p.has_failed,
+              greatest(p.under_way, coalesce((recent ->> p.account_id::text)::integer, 0)) + p.place, p.due_at, p.key limit room
   ), free as materialized (
     -- A transaction that asks for a task has it locked: it is taken after that.
     select t.kind, t.key from task t join chosen c on c.kind = t.kind and c.key = t.key for update of t skip locked

@@ -225,6 +225,29 @@ describe('times', () => {
     assert.equal(runs, 2)
   })
 
+  it('a kind that counts failures itself names the next run and the failures', async (t) => {
+    let runs = 0
+    const kind = kindOf(async () => {
+      runs++
+      return { againMs: 600_000, failures: 4 - runs }
+    })
+    await startRunner(t, kind, { pollMs: 20 })
+    await ask('a')
+    const state = (failures: number) =>
+      until(`${failures} failures`, async () => {
+        const found = await column(
+          `select due_at > clock_timestamp() + interval '9 minutes' from task where lease is null and failures = $1`,
+          failures,
+        )
+        return found.length > 0 && found
+      })
+    assert.deepEqual(await state(3), [true])
+    await ask('a')
+    assert.deepEqual(await state(3), [true], 'asking does not shorten the wait')
+    await pass(600_000)
+    assert.deepEqual(await state(2), [true])
+  })
+
   it('without a back-off of its own, a kind retries after 5 seconds, then 10, and at most every 10 minutes', async (t) => {
     await startRunner(
       t,
@@ -416,6 +439,17 @@ describe('fairness', () => {
     )
     const claim = () => column<string>(`select key from claim_tasks('test', 1, 9, '1 minute')`)
     assert.deepEqual([await claim(), await claim(), await claim()].flat(), ['new', 'other', 'failed'])
+  })
+
+  it('accounts take turns as if their recent tasks were under way, which does not count against their limit', async () => {
+    await pool.query(
+      `insert into task (kind, key, account_id, due_at)
+       select 'test', 'recent ' || n, 1, now() - interval '1 hour' from generate_series(1, 3) n
+       union all select 'test', 'other', 2, now()`,
+    )
+    const claim = () => column<string>(`select key from claim_tasks('test', 1, 2, '1 minute', '{"1": 1}')`)
+    const claimed = [await claim(), await claim(), await claim(), await claim()]
+    assert.deepEqual(claimed, [['other'], ['recent 1'], ['recent 2'], []])
   })
 
   it('a kind that a runner does not know is left to others', async (t) => {

@@ -28,6 +28,12 @@ export type Task = {
   readonly lease: string
 }
 
+/**
+ * The next run of a task whose kind counts failures itself. Above 0, the task comes after those that did not fail, and
+ * asking does not shorten the wait.
+ */
+export type NextRun = { againMs: number; failures: number }
+
 export type TaskKind = {
   /** Its name in the table, in metrics, and for operators. */
   readonly name: string
@@ -43,10 +49,15 @@ export type TaskKind = {
    */
   readonly subjects: string
   /**
+   * A query with the columns `account_id` and `count`. An account takes its turn as if it had at least so many tasks under
+   * way. Default: only tasks under way count.
+   */
+  readonly recent?: string
+  /**
    * Resolves with the milliseconds until the next run, or null if nothing is left to do. A rejection is a failure.
    * `signal` aborts when the node closes, or when another node has taken the task.
    */
-  run(task: Task, signal: AbortSignal): Promise<number | null>
+  run(task: Task, signal: AbortSignal): Promise<number | NextRun | null>
   /** Milliseconds until a failed run is repeated. Default: 5 seconds, doubled with each failure, at most 10 minutes. */
   retryMs?(failures: number): number
 }
@@ -238,12 +249,13 @@ export class TaskRunner {
   }
 
   async #claim(kind: TaskKind): Promise<number> {
-    const { name, slots, perAccount } = kind
+    const { name, slots, perAccount, recent = 'select 0 as account_id, 0 as count where false' } = kind
     const room = slots - this.#running.get(name)!.size
     const { rows } = await this.#pool.query<Row>({
-      name: 'claim-tasks',
+      name: `claim-tasks-${name}`,
       text: `select kind, key, account_id, payload, failures, lease
-               from claim_tasks($1, $2, $3, $4 * interval '1 millisecond')`,
+               from claim_tasks($1, $2, $3, $4 * interval '1 millisecond',
+                                (select coalesce(jsonb_object_agg(r.account_id, r.count), '{}') from (${recent}) r))`,
       values: [name, room, perAccount, this.#leaseMs],
     })
     for (const { account_id: accountId, ...row } of rows) this.#begin(kind, { ...row, accountId })
@@ -268,9 +280,9 @@ export class TaskRunner {
   async #run(kind: TaskKind, { task, lost }: Run): Promise<void> {
     const closing = this.#closing.signal
     if (closing.aborted) return this.#giveBack(task)
-    let nextMs: number | null
+    let next: number | NextRun | null
     try {
-      nextMs = await kind.run(task, AbortSignal.any([closing, lost.signal]))
+      next = await kind.run(task, AbortSignal.any([closing, lost.signal]))
     } catch (error) {
       if (lost.signal.aborted) return
       if (closing.aborted) return this.#giveBack(task)
@@ -278,7 +290,8 @@ export class TaskRunner {
       const failures = task.failures + 1
       return this.#end(task, kind.retryMs?.(failures) ?? usualRetryMs(failures), failures)
     }
-    await this.#end(task, nextMs, 0)
+    if (typeof next === 'object' && next !== null) await this.#end(task, next.againMs, next.failures)
+    else await this.#end(task, next, 0)
   }
 
   /** If PostgreSQL is away, the lease ends by itself. */

@@ -7,3 +7,13 @@ end
 $$;
 create or replace trigger domain_expects_certificate after insert on domain
   for each row execute function expect_certificate();
+
+-- The order of a deleted domain takes its task along: the node that works on it stops when it renews the lease.
+create or replace function delete_certificate_order_task() returns trigger language plpgsql as $$
+begin
+  perform drop_task('certificate-order', old.domain_id::text);
+  return null;
+end
+$$;
+create or replace trigger certificate_order_deletes_task after delete on certificate_order
+  for each row execute function delete_certificate_order_task();

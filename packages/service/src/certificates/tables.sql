@@ -18,8 +18,7 @@ create table certificate (
 );
 alter table certificate alter column key_sealed set storage plain;
 
--- When each domain's next certificate is ordered, and why the last attempt failed. A node works on it under a lease;
--- its result counts only while it has the lease.
+-- When each domain's next certificate is ordered, and why the last attempt failed. A task (`certificate-order`) is due then.
 create table certificate_order (
   domain_id   integer primary key references domain on delete cascade,
   next_at     timestamptz not null default now(),
@@ -30,6 +29,7 @@ create table certificate_order (
   failure     text,
   reason      text,
   failed_at   timestamptz,
+  -- Nodes of 0.2.0 claim orders by it. Both go in the release after 0.3.0.
   lease       uuid,
   lease_until timestamptz
 ) with (fillfactor = 80);

@@ -1,20 +1,47 @@
 import type { AccountId, DomainId, DomainName } from '@prepaint/contract/ids.ts'
 import { Rate } from '@prepaint/postgres/rates'
+import { lockLease, type NextRun, type Task } from '@prepaint/postgres/tasks'
 import { type Queryable, transaction } from '@prepaint/postgres/transaction.ts'
 import type pg from 'pg'
 import type { FailureKind } from './back-off.ts'
 
-/** A domain that one node works on until the lease ends. */
+/** The kind of the task of a domain's order; its key is the id of the domain. */
+export const ORDER_TASK = 'certificate-order'
+
+/**
+ * Nodes of 0.2.0 claim orders by `certificate_order.lease`. While a task runs, this lease is there, the same for all nodes
+ * with tasks: which of them works on the order is a matter of the task. Goes in the release after 0.3.0.
+ */
+const LEASE_AGAINST_OLDER_NODES = '00000000-0000-0000-0000-000000000000'
+/** Longer than an order and storing its certificate take. Past it, a node of 0.2.0 may begin, and nothing is stored here. */
+const AGAINST_OLDER_NODES_MINUTES = 15
+/** Between two readings of the clock. */
+const SAME_TIME_MS = 5_000
+
+/** A domain that one node works on until the lease of the task ends. */
 export type OrderTask = {
+  /** Results are stored only while the node has its lease. */
+  task: Task
   domain: { id: DomainId; name: DomainName }
   account: AccountId
-  /** Results are stored only while the row has this lease. */
-  lease: string
   failures: number
   /** The kind of the last failure. */
   failure: FailureKind | null
   current: { chain: string; notBeforeMs: number; notAfterMs: number; renewAtMs: number } | null
 }
+
+/** An inactive domain gets renewals only: its visitors still use the edge. */
+const IS_WANTED = '(d.is_active or exists (select from certificate c where c.domain_id = d.id))'
+
+/** The tasks that should exist: `TaskKind.subjects`. */
+export const ORDER_SUBJECTS = `
+  select o.domain_id as key, d.account_id, o.next_at as due_at
+    from certificate_order o join domain d on d.id = o.domain_id where ${IS_WANTED}`
+
+/** The orders of the last hour: accounts with the fewest come first. */
+export const RECENT_ORDERS = `
+  select account_id, count(*)::integer as count from acme_order
+   where ordered_at > clock_timestamp() - interval '1 hour' and account_id is not null group by account_id`
 
 /** The first certificate of a new domain is due at once. Call in the transaction that creates the domain. */
 export async function expectCertificate(client: Queryable, domain: DomainId): Promise<void> {
@@ -25,14 +52,39 @@ export async function expectCertificate(client: Queryable, domain: DomainId): Pr
 }
 
 /**
- * Takes up to `limit` due domains: previously failed ones last, then accounts with the fewest recent orders first,
- * then the longest waiting. Own certificates are kept until they end (`next_at`).
- * An inactive domain gets renewals only: its visitors still use the edge.
+ * Asks for the tasks of orders that have none, and again for those that are due earlier than their task. `names`: of these
+ * domains; null: of all.
  */
-export async function takeOrderTasks(
+export async function askForOrders(
   db: Queryable,
-  options: { lease: string; leaseMs: number; limit: number; nowMs: number },
-): Promise<OrderTask[]> {
+  { names, nowMs }: { names: readonly string[] | null; nowMs: number },
+): Promise<void> {
+  const values = [ORDER_TASK, new Date(nowMs), names]
+  // The task of an order that failed keeps its back-off when it is asked for. The owner or another CA made it due.
+  await db.query(
+    `select drop_task(t.kind, t.key)
+       from certificate_order o
+       join domain d on d.id = o.domain_id
+       join task t on t.kind = $1 and t.key = o.domain_id::text
+      where t.lease is null and t.due_at > clock_timestamp() + (o.next_at - $2::timestamptz) + $4 * interval '1 millisecond'
+        and ($3::text[] is null or d.custom_domain = any ($3))`,
+    [...values, SAME_TIME_MS],
+  )
+  await db.query(
+    `select ask_task($1, o.domain_id::text, d.account_id, clock_timestamp() + (o.next_at - $2::timestamptz))
+       from certificate_order o
+       join domain d on d.id = o.domain_id
+      where not exists (select from task t where t.kind = $1 and t.key = o.domain_id::text)
+        and ($3::text[] is null or d.custom_domain = any ($3)) and ${IS_WANTED}`,
+    values,
+  )
+}
+
+/**
+ * Begins the order of a task, so that nodes of 0.2.0 leave it alone. Returns null if it is not due, if a node of 0.2.0 works
+ * on it, or if there is nothing to order.
+ */
+export async function beginOrder(db: Queryable, task: Task, nowMs: number): Promise<OrderTask | null> {
   const { rows } = await db.query<{
     id: DomainId
     custom_domain: DomainName
@@ -44,73 +96,59 @@ export async function takeOrderTasks(
     not_before: Date
     not_after: Date
   }>({
-    name: 'take-order-tasks',
-    text: `with ranked as (
-             select o.domain_id,
-                    row_number() over (partition by d.account_id, o.failures > 0 order by o.next_at)
-                      + coalesce(p.placed, 0) as turn
-               from certificate_order o
-               join domain d on d.id = o.domain_id
-               left join (select account_id, count(*) as placed from acme_order
-                           where ordered_at > $1::timestamptz - interval '1 hour' group by account_id) p
-                 on p.account_id = d.account_id
-              where o.next_at <= $1
-                and (d.is_active or exists (select from certificate c where c.domain_id = d.id))
-                and (o.lease_until is null or o.lease_until < clock_timestamp())),
-           due as (
-             select o.domain_id
-               from certificate_order o
-               join ranked r on r.domain_id = o.domain_id
-              where o.next_at <= $1 and (o.lease_until is null or o.lease_until < clock_timestamp())
-              order by o.failures > 0, r.turn, o.next_at
-              limit $2
-                for update of o skip locked),
-           taken as (
+    name: 'begin-order',
+    text: `with taken as (
              update certificate_order o
-                set lease = $3, lease_until = clock_timestamp() + make_interval(secs => $4)
-               from due where o.domain_id = due.domain_id
+                set lease = $3, lease_until = clock_timestamp() + make_interval(mins => $4)
+               from domain d
+              where o.domain_id = $1 and d.id = o.domain_id and o.next_at <= $2 and ${IS_WANTED}
+                and (o.lease_until is null or o.lease_until < clock_timestamp() or o.lease = $3)
              returning o.*)
            select d.id, d.custom_domain, d.account_id, t.failures, t.failure, t.renew_at, c.chain, c.not_before, c.not_after
              from taken t
              join domain d on d.id = t.domain_id
              left join certificate c on c.domain_id = t.domain_id and c.source = 'acme'`,
-    values: [new Date(options.nowMs), options.limit, options.lease, options.leaseMs / 1_000],
+    values: [Number(task.key), new Date(nowMs), LEASE_AGAINST_OLDER_NODES, AGAINST_OLDER_NODES_MINUTES],
   })
-  return rows.map((row) => ({
+  const [row] = rows
+  if (row === undefined) return null
+  let current: OrderTask['current'] = null
+  if (row.chain !== null) {
+    current = {
+      chain: row.chain,
+      notBeforeMs: row.not_before.getTime(),
+      notAfterMs: row.not_after.getTime(),
+      renewAtMs: row.renew_at?.getTime() ?? 0,
+    }
+  }
+  return {
+    task,
     domain: { id: row.id, name: row.custom_domain },
     account: row.account_id,
-    lease: options.lease,
     failures: row.failures,
     failure: row.failure,
-    current:
-      row.chain === null
-        ? null
-        : {
-            chain: row.chain,
-            notBeforeMs: row.not_before.getTime(),
-            notAfterMs: row.not_after.getTime(),
-            renewAtMs: row.renew_at?.getTime() ?? 0,
-          },
-  }))
+    current,
+  }
 }
 
-export async function renewLease(
-  db: Queryable,
-  { domain, lease }: OrderTask,
-  leaseMs: number,
-): Promise<boolean> {
-  const { rowCount } = await db.query(
-    `update certificate_order set lease_until = clock_timestamp() + make_interval(secs => $3)
-      where domain_id = $1 and lease = $2`,
-    [domain.id, lease, leaseMs / 1_000],
-  )
-  return rowCount === 1
+/** When a task runs next: when its order is due, or when the lease of a node of 0.2.0 ends. Returns null if nothing is to do. */
+export async function readNextRun(db: Queryable, task: Task, nowMs: number): Promise<NextRun | null> {
+  const { rows } = await db.query<NextRun>({
+    name: 'next-run-of-order',
+    text: `select o.failures, 1000 * extract(epoch from greatest(
+                    interval '0', o.next_at - $2::timestamptz,
+                    case when o.lease <> $3 then o.lease_until - clock_timestamp() end))::float8 as "againMs"
+             from certificate_order o join domain d on d.id = o.domain_id
+            where o.domain_id = $1 and ${IS_WANTED}`,
+    values: [Number(task.key), new Date(nowMs), LEASE_AGAINST_OLDER_NODES],
+  })
+  return rows[0] ?? null
 }
 
-/** Ends a task without a certificate, until `nextAtMs`. No effect after losing the lease. */
-export async function endOrderTask(
-  db: Queryable,
-  { domain, lease }: OrderTask,
+/** Ends an order without a certificate, until `nextAtMs`. No effect after losing the lease. */
+export async function endOrder(
+  pool: pg.Pool,
+  order: OrderTask,
   result:
     | {
         kind: 'failed'
@@ -123,41 +161,47 @@ export async function endOrderTask(
     | { kind: 'later'; nextAtMs: number; renewAtMs?: number },
 ): Promise<void> {
   const failed = result.kind === 'failed'
-  await db.query(
-    `update certificate_order
-        set next_at = $3, lease = null, lease_until = null,
-            failures = coalesce($9, failures),
-            reason = case when $4 then $5 else reason end,
-            failure = case when $4 then $8 else failure end,
-            failed_at = case when $4 then $6::timestamptz else failed_at end,
-            renew_at = coalesce($7::timestamptz, renew_at)
-      where domain_id = $1 and lease = $2`,
-    [
-      domain.id,
-      lease,
-      new Date(result.nextAtMs),
-      failed,
-      failed ? result.reason : null,
-      failed ? new Date(result.nowMs) : null,
-      result.kind === 'later' && result.renewAtMs !== undefined ? new Date(result.renewAtMs) : null,
-      failed ? result.failure : null,
-      failed ? result.failures : null,
-    ],
-  )
+  await withLease(pool, order, async (client) => {
+    await client.query(
+      `update certificate_order
+          set next_at = $2, lease = null, lease_until = null,
+              failures = coalesce($8, failures),
+              reason = case when $3 then $4 else reason end,
+              failure = case when $3 then $7 else failure end,
+              failed_at = case when $3 then $5::timestamptz else failed_at end,
+              renew_at = coalesce($6::timestamptz, renew_at)
+        where domain_id = $1`,
+      [
+        order.domain.id,
+        new Date(result.nextAtMs),
+        failed,
+        failed ? result.reason : null,
+        failed ? new Date(result.nowMs) : null,
+        result.kind === 'later' && result.renewAtMs !== undefined ? new Date(result.renewAtMs) : null,
+        failed ? result.failure : null,
+        failed ? result.failures : null,
+      ],
+    )
+  })
 }
 
-/** Runs `store` in a transaction with the lease locked. False: the lease is lost, and nothing was done. */
+/**
+ * Runs `store` in a transaction with the lease of the task locked. Returns false if another node has the order, or if it was
+ * begun anew, because the owner supplied or removed a certificate: then nothing was done.
+ */
 export async function withLease(
   pool: pg.Pool,
-  { domain, lease }: OrderTask,
+  { task, domain }: Pick<OrderTask, 'task' | 'domain'>,
   store: (client: Queryable) => Promise<void>,
 ): Promise<boolean> {
   return transaction(pool, async (client) => {
+    // The order's row first, as everybody who changes an order does, to avoid deadlocks.
     const { rowCount } = await client.query(
       'select from certificate_order where domain_id = $1 and lease = $2 for update',
-      [domain.id, lease],
+      [domain.id, LEASE_AGAINST_OLDER_NODES],
     )
     if (rowCount !== 1) return false
+    if (!(await lockLease(client, task))) return false
     await store(client)
     return true
   })
@@ -176,7 +220,7 @@ export async function takeBudget(
   return transaction(pool, async (client) => {
     const refusal = await budget.take(client, 'fleet', { nowMs })
     if (refusal !== null) return { taken: false, nextAtMs: nowMs + refusal.waitMs + AFTER_BUDGET_MS }
-    // Accounts with the fewest recent orders come first: see `takeOrderTasks`.
+    // Accounts with the fewest recent orders come first: `RECENT_ORDERS`.
     await client.query('delete from acme_order where ordered_at <= $1', [new Date(nowMs - HOUR_MS)])
     await client.query('insert into acme_order (ordered_at, account_id) values ($1, $2)', [
       new Date(nowMs),

@@ -1,7 +1,6 @@
-import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Listener } from '@prepaint/postgres/listener.ts'
-
+import type { NextRun, Task, TaskKind } from '@prepaint/postgres/tasks'
 import type { Clock } from '@prepaint/runtime/clock.ts'
 import { INVALIDATE_CHANNEL, parseInvalidation } from '@prepaint/runtime/invalidation.ts'
 import type { Log } from '@prepaint/runtime/log.ts'
@@ -15,18 +14,22 @@ import { storeCertificate } from '../stored-certificate.ts'
 import type { Vault } from '../vault/vault.ts'
 import { backOffMs, renewalBackOffMs } from './back-off.ts'
 import {
-  endOrderTask,
+  askForOrders,
+  beginOrder,
+  endOrder,
+  ORDER_SUBJECTS,
+  ORDER_TASK,
   type OrderTask,
-  renewLease,
+  RECENT_ORDERS,
+  readNextRun,
   takeBudget,
-  takeOrderTasks,
   withLease,
 } from './order-book.ts'
 import { type OrderTaskDeps, type OrderTaskEnd, runOrderTask } from './order-task.ts'
 
 export type OrderingDeps = {
   pool: pg.Pool
-  listener: Pick<Listener, 'on' | 'caughtUp'>
+  listener: Pick<Listener, 'on' | 'onLost' | 'caughtUp'>
   vault: Vault
   transport: Transport
   clock: Clock
@@ -39,44 +42,48 @@ export type OrderingOptions = {
   directoryUrl: string
   email: string | null
   perHour: number
-  /** Another node takes over the tasks of a dead node after this time. */
-  leaseMs?: number
-  pollMs?: number
+  /** How many orders this node works on at once. */
   slots?: number
   times?: IssueTimes
 }
 
-/** After a registration, because others may follow. */
+/** After a host was announced, because others may follow. */
 const SOON_MS = 250
 /** Five minutes. The lease prevents storing if another node has taken over. */
 const STORE_TRIES = 300
 const STORE_RETRY_MS = 1_000
+/** After a database failure. */
+const ASK_RETRY_MS = 15_000
 
-export function startOrdering(deps: OrderingDeps, options: OrderingOptions): Ordering {
-  const ordering = new Ordering(deps, options)
-  ordering.start()
-  return ordering
-}
-
-/** Each domain is one node's task at a time, under a lease. Failures never affect certificates in use. */
-export class Ordering {
+/**
+ * Orders certificates: a task for each domain, due when its order is (`certificate_order.next_at`). Failures never affect
+ * certificates in use. Tasks are asked for here and not where domains are created: without a CA there are none.
+ */
+export class Ordering implements TaskKind {
+  readonly name = ORDER_TASK
+  readonly slots: number
+  /** No limit: orders are few, and accounts take turns at the budget. */
+  readonly perAccount = 10_000
+  readonly faultMessage = 'the result of an order was not stored'
+  readonly subjects = ORDER_SUBJECTS
+  readonly recent = RECENT_ORDERS
   readonly #deps: OrderingDeps
-  readonly #options: Required<Pick<OrderingOptions, 'leaseMs' | 'pollMs' | 'slots'>> & OrderingOptions
+  readonly #options: OrderingOptions
   readonly #random: () => number
   readonly #taskDeps: OrderTaskDeps
-  readonly #closing = new AbortController()
-  readonly #running = new Set<Promise<void>>()
-  #timer: NodeJS.Timeout | undefined
+  /** Domains that changed, until their orders are looked at; null: all. */
+  #changed: Set<string> | null = new Set()
   #soon: NodeJS.Timeout | undefined
-  #taking: Promise<void> | null = null
-  #takeAgain = false
+  #asking: Promise<void> = Promise.resolve()
+  #isClosed = false
   #session: Promise<AcmeSession> | null = null
   #ready: Promise<void> = Promise.resolve()
 
   constructor(deps: OrderingDeps, options: OrderingOptions) {
     const { pool, listener, clock, log, reach, random = Math.random } = deps
     this.#deps = deps
-    this.#options = { leaseMs: 60_000, pollMs: 15_000, slots: 4, ...options }
+    this.#options = options
+    this.slots = options.slots ?? 4
     this.#random = random
     this.#taskDeps = {
       clock,
@@ -93,38 +100,63 @@ export class Ordering {
     }
   }
 
+  /** Add it to the runner of tasks, too. */
   start(): void {
     const { listener, log } = this.#deps
-    this.#timer = setInterval(this.wake, this.#options.pollMs)
     listener.on(INVALIDATE_CHANNEL, (payload) => {
-      if (parseInvalidation(payload).kind !== 'host' || this.#closing.signal.aborted) return
-      this.#soon ??= setTimeout(() => {
-        this.#soon = undefined
-        this.wake()
-      }, SOON_MS)
+      const changed = parseInvalidation(payload)
+      if (changed.kind !== 'host') return
+      this.#changed?.add(changed.host)
+      this.#askSoon()
     })
+    listener.onLost(() => this.askForAll())
     // First, because a new CA makes more certificates due.
-    this.#ready = this.#acmeSession().then(this.wake, (error: unknown) => {
-      log.error({ err: error }, 'there is no account at the CA yet')
-      this.wake()
-    })
+    this.#ready = this.#acmeSession().then(
+      () => this.askForAll(),
+      (error: unknown) => {
+        log.error({ err: error }, 'there is no account at the CA yet')
+        this.askForAll()
+      },
+    )
   }
 
-  readonly wake = (): void => {
-    this.#takeAgain = true
-    this.#taking ??= this.#takeTasks().finally(() => {
-      this.#taking = null
-    })
+  /** Looks at the orders of all domains: which have no task, or one that is due too late. */
+  askForAll(): void {
+    this.#changed = null
+    this.#askSoon()
   }
 
-  /** Releases running tasks, so another node can take them at once. */
-  readonly close = async (): Promise<void> => {
-    this.#closing.abort(new Error('the node is shutting down'))
-    clearInterval(this.#timer)
+  /** Close the runner of tasks first: it ends the orders under way. */
+  async close(): Promise<void> {
+    this.#isClosed = true
     clearTimeout(this.#soon)
     await this.#ready
-    await this.#taking
-    await Promise.all(this.#running)
+    await this.#asking
+  }
+
+  #askSoon(): void {
+    if (this.#isClosed) return
+    this.#soon ??= setTimeout(() => {
+      this.#soon = undefined
+      this.#asking = this.#asking.then(() => this.#ask())
+    }, SOON_MS)
+  }
+
+  async #ask(): Promise<void> {
+    const { pool, clock, log } = this.#deps
+    const names = this.#changed && [...this.#changed]
+    this.#changed = new Set()
+    try {
+      await askForOrders(pool, { names, nowMs: clock.nowMs() })
+    } catch (error) {
+      if (this.#isClosed) return
+      log.warn({ err: error }, 'due certificates could not be read')
+      this.#changed = null
+      this.#soon ??= setTimeout(() => {
+        this.#soon = undefined
+        this.askForAll()
+      }, ASK_RETRY_MS)
+    }
   }
 
   #acmeSession(): Promise<AcmeSession> {
@@ -139,90 +171,56 @@ export class Ordering {
     return this.#session
   }
 
-  async #takeTasks(): Promise<void> {
-    const { pool, clock, log } = this.#deps
-    const { leaseMs, slots } = this.#options
-    while (this.#takeAgain && this.#running.size < slots && !this.#closing.signal.aborted) {
-      this.#takeAgain = false
-      try {
-        const limit = slots - this.#running.size
-        // New each time, so that a lost task cannot end a later one.
-        const lease = randomUUID()
-        const tasks = await takeOrderTasks(pool, { lease, leaseMs, limit, nowMs: clock.nowMs() })
-        for (const task of tasks) this.#begin(task)
-        this.#takeAgain ||= tasks.length > 0
-      } catch (error) {
-        log.warn({ err: error }, 'due certificates could not be read')
-      }
-    }
-  }
-
-  #begin(task: OrderTask): void {
-    const run = this.#run(task)
-      .catch((error: unknown) => {
-        this.#deps.log.warn({ err: error, domain: task.domain.name }, 'the result of an order was not stored')
-      })
-      .finally(() => {
-        this.#running.delete(run)
-        this.wake()
-      })
-    this.#running.add(run)
-  }
-
-  async #run(task: OrderTask): Promise<void> {
+  async run(task: Task, signal: AbortSignal): Promise<NextRun | null> {
     const { pool, clock } = this.#deps
-    const lost = new AbortController()
-    const renewing = setInterval(() => {
-      renewLease(pool, task, this.#options.leaseMs).then(
-        (ours) => {
-          if (!ours) lost.abort(new Error('the lease is lost'))
-        },
-        () => {},
-      )
-    }, this.#options.leaseMs / 3)
-    try {
-      const signal = AbortSignal.any([this.#closing.signal, lost.signal])
-      const end = await runOrderTask(this.#taskDeps, task, signal).catch((): null => null)
-      if (lost.signal.aborted) return
-      // Only while we have the lease: the next node publishes its own challenge.
-      await withLease(pool, task, (client) => withdrawChallenges(client, task.domain)).catch(() => {})
-      if (end === null) await endOrderTask(pool, task, { kind: 'later', nextAtMs: clock.nowMs() })
-      else await this.#store(task, end)
-    } finally {
-      clearInterval(renewing)
+    const order = await beginOrder(pool, task, clock.nowMs())
+    if (order !== null) await this.#order(order, signal)
+    return readNextRun(pool, task, clock.nowMs())
+  }
+
+  async #order(order: OrderTask, signal: AbortSignal): Promise<void> {
+    const { pool, clock } = this.#deps
+    // It rejects only with the reason of the signal.
+    const end = await runOrderTask(this.#taskDeps, order, signal).catch((): null => null)
+    // Only while we have the lease: the next node publishes its own challenge.
+    await withLease(pool, order, (client) => withdrawChallenges(client, order.domain)).catch(() => {})
+    if (end === null) {
+      await endOrder(pool, order, { kind: 'later', nextAtMs: clock.nowMs() })
+      signal.throwIfAborted()
+    } else {
+      await this.#store(order, end, signal)
     }
   }
 
-  async #store(task: OrderTask, end: OrderTaskEnd): Promise<void> {
+  async #store(order: OrderTask, end: OrderTaskEnd, signal: AbortSignal): Promise<void> {
     const { pool, vault, clock, log } = this.#deps
-    const { domain } = task
+    const { domain } = order
     const nowMs = clock.nowMs()
     if (end.kind === 'issued') {
       const { certificate, ...times } = end
-      const stored = await this.#retried(domain.name, () =>
-        withLease(pool, task, (client) =>
+      const stored = await this.#retried(domain.name, signal, () =>
+        withLease(pool, order, (client) =>
           storeCertificate(client, vault, domain, 'acme', certificate, times),
         ),
       )
       if (stored) log.info({ domain: domain.name, until: certificate.notAfterMs }, 'certificate in use')
       return
     }
-    if (end.kind === 'later') return endOrderTask(pool, task, end)
+    if (end.kind === 'later') return endOrder(pool, order, end)
 
     const { failure, reason, wantedMs } = end
     // The CA has not heard of names that pointed elsewhere: its first refusal waits as the first.
-    const isFirst = task.failure === 'not-here' && failure !== 'not-here'
-    const failures = isFirst ? 1 : task.failures + 1
+    const isFirst = order.failure === 'not-here' && failure !== 'not-here'
+    const failures = isFirst ? 1 : order.failures + 1
     const waitMs = backOffMs(failure, failures, this.#random, wantedMs)
-    const leftMs = task.current === null ? null : task.current.notAfterMs - nowMs
+    const leftMs = order.current === null ? null : order.current.notAfterMs - nowMs
     const nextAtMs = nowMs + (leftMs === null ? waitMs : renewalBackOffMs(waitMs, leftMs, wantedMs))
     log.warn({ domain: domain.name, failure, reason, next: nextAtMs }, 'no new certificate')
-    await endOrderTask(pool, task, { kind: 'failed', nextAtMs, failures, failure, reason, nowMs })
+    await endOrder(pool, order, { kind: 'failed', nextAtMs, failures, failure, reason, nowMs })
   }
 
   /** Retries, because an issued certificate counts against the CA's limits. */
-  async #retried<T>(domain: string, store: () => Promise<T>): Promise<T> {
-    const { signal } = this.#closing
+  async #retried<T>(domain: string, signal: AbortSignal, store: () => Promise<T>): Promise<T> {
     for (let tries = 1; ; tries++) {
       try {
         return await store()

@@ -1,15 +1,15 @@
 /** What can go wrong with orders, with a CA that fails on request. */
 import assert from 'node:assert/strict'
-import { randomUUID } from 'node:crypto'
 import { after, afterEach, describe, it } from 'node:test'
+import type { Task, TaskRunnerOptions } from '@prepaint/postgres/tasks'
 import { silentLog } from '@prepaint/runtime/log.ts'
 import { startTestAcme } from '../../../../../test/support/acme-server.ts'
-import { type TestNode, testFleet } from '../../../../../test/support/certificate-fleet.ts'
+import { type TestNode, type TestOrdering, testFleet } from '../../../../../test/support/certificate-fleet.ts'
 import { until } from '../../../../../test/support/condition.ts'
 import { renewalMs, suggestedMs } from '../acme/renewal.ts'
 import { backOffMs, renewalBackOffMs } from './back-off.ts'
-import { renewLease, takeOrderTasks, withLease } from './order-book.ts'
-import type { Ordering, OrderingDeps, OrderingOptions } from './ordering.ts'
+import { askForOrders, beginOrder, endOrder, ORDER_TASK, readNextRun, withLease } from './order-book.ts'
+import type { OrderingDeps, OrderingOptions } from './ordering.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 3_600_000
@@ -18,20 +18,24 @@ const DAY_MS = 86_400_000
 const fleet = await testFleet()
 const [one, two] = [await fleet.node(), await fleet.node()]
 const acme = await startTestAcme(two.ports)
-let orderings: Ordering[] = []
+let orderings: TestOrdering[] = []
 afterEach(async () => {
   for (const ordering of orderings) await ordering.close()
   orderings = []
   Object.assign(acme, { fault: null, retryAfter: '7200', window: null, lifetimeMs: 90 * DAY_MS })
   acme.beforeJudging = async () => {}
-  await fleet.pool.query('delete from domain; delete from acme_order; delete from rate')
+  await fleet.pool.query('delete from domain; delete from acme_order; delete from rate; delete from task')
 })
 after(async () => {
   await fleet.close()
   await acme.close()
 })
 
-const order = (node: TestNode, deps: Partial<OrderingDeps> = {}, options: Partial<OrderingOptions> = {}) => {
+const order = (
+  node: TestNode,
+  deps: Partial<OrderingDeps> = {},
+  options: Partial<OrderingOptions> & TaskRunnerOptions = {},
+) => {
   const ordering = node.order(acme, { random: () => 0, ...deps }, options)
   orderings.push(ordering)
   return ordering
@@ -53,12 +57,12 @@ const ordersOf = (name: string) => acme.orders.filter((each) => each === name).l
 const waitOf = (it: { next_attempt_at: string | null; last_error_at: string | null }) =>
   Date.parse(it.next_attempt_at ?? '') - Date.parse(it.last_error_at ?? '')
 /** The time of the next attempt has come. */
-const nextAttempt = async (name: string, ordering: Ordering) => {
+const nextAttempt = async (name: string, ordering: TestOrdering) => {
   const { order: due } = await fleet.view(name)
-  fleet.turn(Date.parse(due.next_attempt_at!) - fleet.clock.nowMs() + 1)
+  await fleet.turn(Date.parse(due.next_attempt_at!) - fleet.clock.nowMs() + 1)
   ordering.wake()
 }
-const renewNow = async (ordering: Ordering) => {
+const renewNow = async (ordering: TestOrdering) => {
   const now = new Date(fleet.clock.nowMs())
   await fleet.pool.query('update certificate_order set next_at = $1, renew_at = $1', [now])
   ordering.wake()
@@ -150,7 +154,7 @@ it('the budget of the fleet: one order more than it allows waits for the hour to
     return more.length === 0 && waitMs > 59 * MINUTE_MS ? left : null
   })
   assert.equal(waiting.order.failures, 0)
-  fleet.turn(61 * MINUTE_MS)
+  await fleet.turn(61 * MINUTE_MS)
   ordering.wake()
   for (const name of names) await issued(name)
 })
@@ -210,9 +214,9 @@ it('a renewal that fails keeps the old certificate until its end', async () => {
   assert.equal(waitOf(await failed('kept.example', 2)), 2 * DAY_MS)
   assert.equal((await two.handshake('kept.example')).serial, serial)
   // This clock runs on by itself.
-  fleet.turn(Date.parse(end) - fleet.clock.nowMs() - 5_000)
+  await fleet.turn(Date.parse(end) - fleet.clock.nowMs() - 5_000)
   assert.equal((await two.handshake('kept.example')).serial, serial)
-  fleet.turn(5_000)
+  await fleet.turn(5_000)
   await assert.rejects(two.handshake('kept.example'))
 })
 
@@ -256,7 +260,7 @@ it('a node that is lost in the middle of an order: another takes it up, and all 
   assert.equal(ordersOf('orphan.example'), 1)
   const token = async () => (await fleet.pool.query('select token from acme_challenge')).rows[0]?.token
   const first = await token()
-  await fleet.pool.query(`update certificate_order set lease = gen_random_uuid(), lease_until = now()`)
+  await fleet.pool.query(`update task set lease = gen_random_uuid(), lease_until = now()`)
   order(two)
   await until('another proof', async () => (await token()) !== first)
   assert.equal(ordersOf('orphan.example'), 2)
@@ -269,14 +273,122 @@ it('a node that is lost in the middle of an order: another takes it up, and all 
   await until('no challenge is left', async () => (await challenges()).rowCount === 0)
 })
 
-it('what a node brings after it lost its lease is dropped', async () => {
-  const domain = await fleet.addDomain('late.example')
-  const taking = { lease: randomUUID(), leaseMs: 60_000, limit: 1, nowMs: fleet.clock.nowMs() }
-  const [task] = await takeOrderTasks(fleet.pool, taking)
-  assert.equal(task?.domain.id, domain.id)
-  await fleet.pool.query('update certificate_order set lease = gen_random_uuid()')
-  assert.equal(await withLease(fleet.pool, task, () => assert.fail('it is stored')), false)
-  assert.equal(await renewLease(fleet.pool, task, 60_000), false)
+/** Takes the next order as a node with one free place does. */
+async function claim(): Promise<Task | undefined> {
+  const { rows } = await fleet.pool.query<Task>(
+    `select kind, key, account_id as "accountId", payload, failures, lease
+       from claim_tasks($1, 1, 100, interval '1 minute')`,
+    [ORDER_TASK],
+  )
+  return rows[0]
+}
+const ask = () => askForOrders(fleet.pool, { names: null, nowMs: fleet.clock.nowMs() })
+const begin = (task: Task) => beginOrder(fleet.pool, task, fleet.clock.nowMs())
+const nextRun = (task: Task) => readNextRun(fleet.pool, task, fleet.clock.nowMs())
+
+for (const [what, sql] of [
+  ['another node has taken its task', 'update task set lease = gen_random_uuid()'],
+  ['its task is gone', 'delete from task'],
+  ['a node of 0.2.0 has taken the order', 'update certificate_order set lease = gen_random_uuid()'],
+  ['the owner has removed a certificate', 'update certificate_order set lease = null, lease_until = null'],
+] as const) {
+  it(`what a node brings is dropped if ${what}`, async () => {
+    const domain = await fleet.addDomain('late.example')
+    await ask()
+    const begun = await begin((await claim())!)
+    assert.equal(begun?.domain.id, domain.id)
+    assert.equal(await withLease(fleet.pool, begun, async () => {}), true)
+    await fleet.pool.query(sql)
+    assert.equal(await withLease(fleet.pool, begun, () => assert.fail('it is stored')), false)
+    const nextAtMs = fleet.clock.nowMs() + DAY_MS
+    await endOrder(fleet.pool, begun, { kind: 'later', nextAtMs })
+    const { order: left } = await fleet.view('late.example')
+    assert(Date.parse(left.next_attempt_at!) < nextAtMs)
+  })
+}
+
+describe('beside nodes of 0.2.0', () => {
+  /** Takes due orders as they do. */
+  const takenByOlder = async () => {
+    const { rows } = await fleet.pool.query<{ domain_id: number }>(
+      `update certificate_order set lease = gen_random_uuid(), lease_until = clock_timestamp() + interval '1 minute'
+        where next_at <= $1 and (lease_until is null or lease_until < clock_timestamp()) returning domain_id`,
+      [new Date(fleet.clock.nowMs())],
+    )
+    return rows.map(({ domain_id }) => domain_id)
+  }
+
+  it('an order that a node with tasks works on is not taken by them, until it is given back', async () => {
+    const domain = await fleet.addDomain('ours.example')
+    await ask()
+    const begun = await begin((await claim())!)
+    assert.deepEqual(await takenByOlder(), [])
+    await endOrder(fleet.pool, begun!, { kind: 'later', nextAtMs: fleet.clock.nowMs() })
+    assert.deepEqual(await takenByOlder(), [domain.id])
+  })
+
+  it('an order that one of them works on is not begun, and is looked at again when its lease ends', async () => {
+    await fleet.addDomain('theirs.example')
+    assert.equal((await takenByOlder()).length, 1)
+    await ask()
+    const task = (await claim())!
+    assert.equal(await begin(task), null)
+    const { againMs } = (await nextRun(task))!
+    assert(againMs > 30_000 && againMs <= MINUTE_MS, `${againMs}`)
+    await fleet.pool.query('update certificate_order set lease_until = clock_timestamp()')
+    assert.notEqual(await begin(task), null)
+  })
+
+  it('a dead node with tasks holds up no other node with tasks', async () => {
+    await fleet.addDomain('taken-over.example')
+    await ask()
+    await begin((await claim())!)
+    await fleet.pool.query('update task set lease_until = now()')
+    assert.notEqual(await begin((await claim())!), null)
+  })
+})
+
+describe('asking for orders', () => {
+  const due = () =>
+    fleet.database.column<[string, number]>(
+      `select json_build_array(d.custom_domain, round(extract(epoch from t.due_at - clock_timestamp()) / 3600))
+         from task t join domain d on d.id::text = t.key order by d.custom_domain`,
+    )
+
+  it('an order that became due earlier than its task, also after a failure, is due at once', async () => {
+    const { id } = await fleet.addDomain('sooner.example')
+    const nextAt = (hours: number) =>
+      fleet.pool.query('update certificate_order set next_at = $2 where domain_id = $1', [
+        id,
+        new Date(fleet.clock.nowMs() + hours * HOUR_MS),
+      ])
+    await nextAt(9)
+    await ask()
+    assert.deepEqual(await due(), [['sooner.example', 9]])
+    await fleet.pool.query('update task set failures = 3')
+    await ask()
+    assert.deepEqual(await fleet.database.column('select failures from task'), [3])
+    await nextAt(0)
+    await ask()
+    assert.deepEqual(await due(), [['sooner.example', 0]])
+  })
+
+  it('it is for the named domains only', async () => {
+    await fleet.addDomain('named.example')
+    await fleet.addDomain('not-named.example')
+    await askForOrders(fleet.pool, { names: ['named.example'], nowMs: fleet.clock.nowMs() })
+    assert.deepEqual(
+      (await due()).map(([name]) => name),
+      ['named.example'],
+    )
+  })
+
+  it('a deleted domain takes its task along', async () => {
+    const { id } = await fleet.addDomain('gone.example')
+    await ask()
+    await fleet.pool.query('delete from domain where id = $1', [id])
+    assert.deepEqual(await fleet.database.column('select key from task'), [])
+  })
 })
 
 it('a domain that is deleted and registered by another while an order runs: he gets one of his own', async () => {
@@ -307,7 +419,7 @@ it('an inactive domain is not ordered for, and is once it is active', async () =
 
   // Switched off again, it passes its visitors: they shall not find its certificate ended one day.
   await fleet.pool.query(`update domain set is_active = false where custom_domain = 'idle.example'`)
-  fleet.turn(61 * DAY_MS)
+  await fleet.turn(61 * DAY_MS)
   ordering.wake()
   await renewed('idle.example', serial)
 })
@@ -338,15 +450,21 @@ it('a domain that failed the last time holds up no other; then the one that wait
     const sql = 'update certificate_order set failures = $2, next_at = $3 where domain_id = $1'
     await fleet.pool.query(sql, [id, failures, at])
   }
+  await ask()
+  // Its last run told the task of the failures.
+  const failing = `key = (select id::text from domain where custom_domain = 'failed-long-ago.example')`
+  const [key] = await fleet.database.column<string>(`select key from task where ${failing}`)
+  const next = await nextRun({
+    ...{ kind: ORDER_TASK, key: key!, accountId: 0 },
+    ...{ payload: {}, failures: 0, lease: '' },
+  })
+  assert.deepEqual(next, { againMs: 0, failures: 3 })
+  await fleet.pool.query(`update task set failures = $1 where ${failing}`, [next.failures])
   const taken: string[] = []
   for (;;) {
-    const [task, ...more] = await takeOrderTasks(fleet.pool, {
-      ...{ lease: randomUUID(), leaseMs: 60_000, limit: 1 },
-      nowMs: fleet.clock.nowMs(),
-    })
-    assert.equal(more.length, 0)
+    const task = await claim()
     if (task === undefined) break
-    taken.push(task.domain.name)
+    taken.push((await begin(task))!.domain.name)
   }
   assert.deepEqual(taken, ['renewal.example', 'new.example', 'failed-long-ago.example'])
 })
