@@ -25,6 +25,7 @@ const [major, minor] = process.versions.node.split('.').map(Number)
 const runsTypeScript = major > 22 || (major === 22 && minor >= 18)
 if (!existsSync(path.join(modules, 'vite'))) {
   console.log('Prepaint: the dashboard was not built, as vite is not installed (--omit=dev).')
+  console.log('Without development dependencies, a checkout has no Markdown and no cards either.')
 } else if (!existsSync(node) && !runsTypeScript) {
   console.log('Prepaint: the dashboard was not built, as that takes Node 22.18 or newer; run npm run build.')
 } else {

@@ -88,6 +88,13 @@ function npmImports(files: readonly { text: string }[]): { values: Set<string>; 
   return { values, types }
 }
 
+/** Bundled with their npm packages, which users do not install: docs/decisions/0050-bundled-converter.md. */
+const BUNDLED_NAMES = 'convert|card|main-content|markdown|page-tree'
+
+function isBundled(file: string): boolean {
+  return new RegExp(`^packages/pages/src/forms/(?:${BUNDLED_NAMES})\\.ts$`).test(file)
+}
+
 describe('repository rules', () => {
   for (const [rule, pattern, allowed] of PATTERNS) {
     it(rule, () => {
@@ -156,6 +163,21 @@ describe('repository rules', () => {
     assert.doesNotMatch(JSON.stringify(overrides), /"(npm|file|git):/)
   })
 
+  // Their npm packages are development dependencies, because the packer bundles them. It throws if anything else that is
+  // packed imports one: `checkImports` in bin/package/build.ts.
+  it('only `convert.ts` leads to the modules that are bundled with their npm packages', () => {
+    const inside = new RegExp(
+      `from '(?:[^']*/)?forms/(?:${BUNDLED_NAMES})\\.ts'|from '\\./(?:${BUNDLED_NAMES})\\.ts'`,
+    )
+    const importers = production.filter(({ file, text }) => {
+      const values = text.replace(/^import type [^;]*? from '[^']*'$/gm, '')
+      return file.startsWith('packages/') && !isBundled(file) && inside.test(values)
+    })
+    none(importers.map(({ file }) => file))
+    assert.equal(production.filter(({ file }) => isBundled(file)).length, 5)
+    assert.match(read('bin/package/build.ts'), /^const CONVERTER = 'packages\/pages\/src\/forms\/convert'$/m)
+  })
+
   // The root's manifest is the one that is published: what a package lacks there is missing where Prepaint is installed.
   it("each package's manifest lists the npm packages that its code imports, and the root's is their union", () => {
     const root = readManifest('package.json')
@@ -166,10 +188,15 @@ describe('repository rules', () => {
     const problems: string[] = []
     for (const file of tree.filter((each) => /^packages\/[a-z]+\/package\.json$/.test(each))) {
       const folder = path.dirname(file)
-      const { values, types } = npmImports(
-        production.filter((source) => source.file.startsWith(`${folder}/`)),
-      )
+      const own = production.filter((source) => source.file.startsWith(`${folder}/`))
+      const { values, types } = npmImports(own.filter((source) => !isBundled(source.file)))
+      const bundled = npmImports(own.filter((source) => isBundled(source.file)))
       const { version, dependencies = {}, devDependencies = {} } = readManifest(file)
+      for (const name of bundled.types) types.add(name)
+      for (const name of bundled.values) {
+        if (!(name in dependencies) && !(name in devDependencies)) problems.push(`${folder} lacks ${name}`)
+        if (name in dependencies && !values.has(name)) problems.push(`${folder}: ${name} is bundled`)
+      }
       if (version !== root.version) problems.push(`${folder}: version ${version}`)
       const listed = Object.keys(dependencies).filter((name) => !name.startsWith('@prepaint/'))
       for (const name of values) if (!(name in dependencies)) problems.push(`${folder} lacks ${name}`)
@@ -189,7 +216,7 @@ describe('repository rules', () => {
       }
     }
     none(problems)
-    assert(union.has('zod') && union.has('hast-util-to-text') && union.has('@sparticuz/chromium'))
+    assert(union.has('zod') && union.has('lru-cache') && union.has('@sparticuz/chromium'))
     assert.deepEqual(Object.keys(root.dependencies ?? {}).sort(), [...union].sort())
   })
 

@@ -17,10 +17,10 @@ export type Bill = {
   dependencies: { ref: string; dependsOn?: string[] }[]
 }
 type Lock = { packages: Record<string, { version?: string }> }
-/** Written by vite for each package in the dashboard. */
+/** A package that is compiled in. Vite writes these for the dashboard. */
 type Bundled = { name: string; version: string; identifier?: string; text?: string }
 
-/** Of npm's list of all installed packages: those that a node loads, and those compiled into the dashboard and the demo shop. */
+/** Of npm's list of all installed packages: those that a node loads, and those compiled in. */
 export function billOfMaterials(listed: string, compiledIn: readonly Bundled[]): Bill {
   const bill = JSON.parse(listed) as Bill
   const bundled = new Set(compiledIn.map(({ name, version }) => `${name}@${version}`))
@@ -62,6 +62,16 @@ export function licenceTexts(root: string, { components }: Bill, bundled: readon
 
 export function readBundled(file: string): Bundled[] {
   return JSON.parse(readFileSync(file, 'utf8')) as Bundled[]
+}
+
+/** The packages of npm that the modules of a bundle are from. */
+export function bundledModules(files: readonly string[]): Bundled[] {
+  const folders = files.flatMap((file) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(file)?.[0] ?? [])
+  return [...new Set(folders)].sort().map((folder) => {
+    const manifest = readFileSync(path.join(folder, 'package.json'), 'utf8')
+    const { name, version } = JSON.parse(manifest) as { name: string; version: string }
+    return { name, version, text: textIn(folder) }
+  })
 }
 
 /** The workspaces are compiled into the package: they are no third parties. */
