@@ -9,13 +9,12 @@ import { openDatabase } from '@prepaint/postgres/database.ts'
 import { createListener } from '@prepaint/postgres/listener.ts'
 import { migrate } from '@prepaint/postgres/migrate.ts'
 import { systemClock } from '@prepaint/runtime/clock.ts'
-import { createClientReader } from '@prepaint/runtime/http/client-address.ts'
 import { silentLog } from '@prepaint/runtime/log.ts'
 import { findKeyOwner } from '@prepaint/service/accounts/access.ts'
 import { createAccount } from '@prepaint/service/accounts/accounts.ts'
 import { createKey } from '@prepaint/service/accounts/keys.ts'
-import { createVault } from '@prepaint/service/certificates/vault/vault.ts'
 import { SCHEMA } from '../bin/node/schema.ts'
+import { standInParts, TEST_OPTIONS } from '../test/support/api-parts.ts'
 
 export type Order =
   | { order: 'watch-memory' }
@@ -64,22 +63,10 @@ for (const size of LIST_SIZES) {
 }
 await pool.query('analyze')
 
-const app = await createApiServer({
-  pool,
-  plans: DEFAULT_PLANS,
-  clock: systemClock,
-  log,
-  checkEndpoint: async () => {},
-  checkOrigin: async (raw) => ({ ok: true, originUrl: raw }),
-  vault: createVault({ pool, keys: null, dataDir: tmpdir() }),
-  readClient: createClientReader([]),
-  integrations: { answer: () => {}, offer: () => {} },
-  caughtUp: listener.caughtUp,
-  checkReadiness: async () => ({ ready: true, state: 'serving', database: 'ok', browser: 'none' }),
-  version: 'bench',
-  publicUrl: null,
-  contact: null,
-})
+const app = await createApiServer(
+  { ...standInParts(pool, systemClock), caughtUp: listener.caughtUp },
+  TEST_OPTIONS,
+)
 await app.listen({ host: '127.0.0.1', port: 0 })
 
 let base = 0

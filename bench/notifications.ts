@@ -37,12 +37,12 @@ const receiver = http.createServer(() => {}).listen(0, '127.0.0.1')
 await once(receiver, 'listening')
 const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hangs`
 const api = await startTestApi()
-const { pool, deps } = api
+const { pool, parts: apiParts } = api
 const listener = await createListener(api.database.connection, silentLog())
 const guard = createAddressGuard([parseAllowedRange('127.0.0.1/32')!])
 const owner = await api.account()
 const { id: domain } = await api.domain(owner, 'bench.example.com')
-const endpoint = await createEndpoint(pool, deps.vault, owner.id, { url })
+const endpoint = await createEndpoint(pool, apiParts.vault, owner.id, { url })
 await enqueue(
   pool,
   domain,
@@ -97,7 +97,7 @@ await listener.close()
 await api.close()
 
 async function measure(): Promise<Map<string, number[]>> {
-  const parts = { pool, guard, vault: deps.vault, plans: DEFAULT_PLANS, clock: systemClock }
+  const parts = { pool, guard, vault: apiParts.vault, plans: DEFAULT_PLANS, clock: systemClock }
   const sender = startSending(listener, {
     ...parts,
     log: silentLog(),
@@ -131,7 +131,7 @@ async function measure(): Promise<Map<string, number[]>> {
 async function fill(): Promise<void> {
   for (let n = 0; n < ACCOUNTS; n++) {
     const account = n === 0 ? owner : await api.account()
-    const { id } = n === 0 ? endpoint : await createEndpoint(pool, deps.vault, account.id, { url })
+    const { id } = n === 0 ? endpoint : await createEndpoint(pool, apiParts.vault, account.id, { url })
     await pool.query(
       `with made as (
          insert into event (account_id, type, key, body)

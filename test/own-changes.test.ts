@@ -4,10 +4,9 @@ import { after, it } from 'node:test'
 import { createApiServer } from '@prepaint/api/server.ts'
 import type { DomainName } from '@prepaint/contract/ids.ts'
 import { DEFAULT_PLANS } from '@prepaint/contract/settings/plans.ts'
-import { createClientReader } from '@prepaint/runtime/http/client-address.ts'
-import { silentLog } from '@prepaint/runtime/log.ts'
 import { createKey, createToken } from '@prepaint/service/accounts/keys.ts'
-import { testIntegrations, testVault } from './support/api.ts'
+import { testVault } from './support/api.ts'
+import { standInParts, TEST_OPTIONS } from './support/api-parts.ts'
 import { openEdge } from './support/edge.ts'
 import { listening } from './support/loopback.ts'
 
@@ -15,25 +14,14 @@ const edge = await openEdge()
 const { pool, listener } = edge
 /** How often the API waited for what it had changed to be heard here: a slow client would not notice. */
 let waited = 0
-const api = await createApiServer({
-  pool,
-  plans: DEFAULT_PLANS,
-  clock: { nowMs: edge.nowMs },
-  log: silentLog(),
-  integrations: testIntegrations,
-  vault: testVault(pool),
-  readClient: createClientReader([]),
-  caughtUp: async () => {
-    waited++
-    await listener.caughtUp()
-  },
-  checkReadiness: async () => ({ ready: true, state: 'serving', database: 'ok', browser: 'none' }),
-  checkEndpoint: async () => {},
-  checkOrigin: async (originUrl) => ({ ok: true, originUrl }),
-  version: '0.0.0-test',
-  publicUrl: null,
-  contact: null,
-})
+const caughtUp = async () => {
+  waited++
+  await listener.caughtUp()
+}
+const api = await createApiServer(
+  { ...standInParts(pool, { nowMs: edge.nowMs }), caughtUp, vault: testVault(pool) },
+  TEST_OPTIONS,
+)
 const url = `http://127.0.0.1:${await listening(api.server)}`
 after(async () => {
   await api.close()

@@ -40,22 +40,32 @@ export async function wireApi(deps: {
   const { config, listener, guard, timeouts } = deps
   const mailer = config.mail === null ? null : await Mailer.start(config.mail, deps.log)
   const events = new Events(deps.pool, listener, deps.clock, deps.log, { plans: config.plans })
-  const app = await createApiServer({
-    ...deps,
-    plans: config.plans,
+  const parts: Parameters<typeof createApiServer>[0] = {
+    pool: deps.pool,
+    clock: deps.clock,
+    log: deps.log,
+    vault: deps.vault,
+    mailer,
+    robots: deps.robots,
+    integrations: deps.integrations,
+    checkReadiness: deps.checkReadiness,
+    readMetrics: deps.readMetrics,
+    edgePort: deps.edgePort,
     // Responds with 500 if the key cannot be looked up in time.
     accessDb: timeouts.db,
     readClient: createClientReader(config.trustedProxies),
     checkEndpoint: (raw) => checkEndpointUrl(raw, guard),
     checkOrigin: (raw) => checkOriginUrl(raw, guard, { timeoutMs: NAME_SERVERS_WITHIN_MS }),
     subscribe: (...stream) => events.subscribe(...stream),
-    ...(mailer && { mailer }),
     checks: new Checks(deps.clock, (account) => CHECK_RATE.take(deps.pool, `account ${account}`), {
       checkDns: (account, name) => checkDns(deps.pool, guard, account, name),
       tryOrigin: (url) => tryOrigin(url, { guard }),
     }),
     // Edge and integrations cache what a change invalidates.
     caughtUp: listener.caughtUp,
+  }
+  const app = await createApiServer(parts, {
+    plans: config.plans,
     version: config.version,
     publicUrl: config.publicUrl,
     contact: config.contact,

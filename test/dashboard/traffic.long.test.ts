@@ -180,7 +180,7 @@ describe('incidents and notifications', () => {
       `select id, confirm_round from channel where address = 'team@example.org'`,
     )
     const { id, confirm_round: round } = rows[0]!
-    const token = linkToken(await secretOf(api.pool, api.deps.vault, id), id, round)
+    const token = linkToken(await secretOf(api.pool, api.parts.vault, id), id, round)
     await open(`/confirm#${token}`)
     assert.equal(await run('location.hash'), '')
     await isClean()

@@ -12,7 +12,6 @@ import { checkOriginUrl, createAddressGuard } from '@prepaint/outbound'
 import { createClient } from '@prepaint/outbound/client'
 import { RobotsFiles } from '@prepaint/pages/site-files/robots-files.ts'
 import { createListener } from '@prepaint/postgres/listener.ts'
-import { createClientReader } from '@prepaint/runtime/http/client-address.ts'
 import { silentLog } from '@prepaint/runtime/log.ts'
 import { createAccount } from '@prepaint/service/accounts/accounts.ts'
 import { createKey } from '@prepaint/service/accounts/keys.ts'
@@ -27,9 +26,10 @@ import { CHECK_RATE, Checks } from '@prepaint/service/sites/reachability/checks.
 import { publishAnswer } from '@prepaint/service/sites/reachability/published-answer.ts'
 import ipaddr from 'ipaddr.js'
 import type pg from 'pg'
-import type { ApiDeps } from '../../packages/api/src/http/app.ts'
+import type { ApiOptions, ApiParts } from '../../packages/api/src/http/app.ts'
 import type { PageIntegrations } from '../../packages/api/src/pages/integration.ts'
 import { readContract, readDocument } from './api-contract.ts'
+import { standInParts, TEST_OPTIONS } from './api-parts.ts'
 import { testDatabase } from './database.ts'
 
 // The whole API on loopback over its own database. Checks every response against the OpenAPI document.
@@ -62,14 +62,23 @@ export function testVault(pool: pg.Pool): Vault {
   return createVault({ pool, keys, dataDir: '/nowhere' })
 }
 
-type Given = Partial<Pick<ApiDeps, 'plans' | 'clients' | 'dashboardDir' | 'mailer' | 'publicUrl'>>
+type Given = {
+  mailer?: ApiParts['mailer']
+  plans?: ApiOptions['plans']
+  clients?: ApiOptions['clients']
+  dashboardDir?: string
+  publicUrl?: string
+}
 
 /** `events`: for event streams; absent: none, and no connection listens. */
 export async function startTestApi({
   events: eventLimits,
-  ...given
+  mailer = null,
+  plans = DEFAULT_PLANS,
+  clients = TEST_OPTIONS.clients,
+  dashboardDir,
+  publicUrl,
 }: Given & { events?: { limits?: StreamLimits; times?: EventTimes } } = {}) {
-  const { plans = DEFAULT_PLANS, publicUrl = null } = given
   const database = await testDatabase()
   const { pool } = database
   const clock = { atMs: TEST_START_MS, nowMs: () => clock.atMs }
@@ -96,9 +105,9 @@ export async function startTestApi({
   })
   const get = { origins, userAgent: 'Prepaint' }
 
-  const deps: ApiDeps = {
-    egressAddresses: ['203.0.113.5', '2001:db8::/48'],
-    pool,
+  const parts: ApiParts = {
+    ...standInParts(pool, clock),
+    mailer,
     checks: new Checks(clock, (account) => CHECK_RATE.take(pool, `account ${account}`), {
       checkDns: async (account, name) =>
         (await publishAnswer(pool, account, name)) === null
@@ -106,15 +115,9 @@ export async function startTestApi({
           : { state: 'elsewhere', addresses: ['93.184.216.34'], aliases: [] },
       tryOrigin: async () => ({ status: 200, problem: null }),
     }),
-    subscribe: events && ((...stream) => events.subscribe(...stream)),
-    plans,
-    clock,
-    log: silentLog(),
-    caughtUp: async () => {},
     integrations: testIntegrations,
     robots: new RobotsFiles({ db: pool, pool, get, clock, log: silentLog() }),
     vault: testVault(pool),
-    readClient: createClientReader([]),
     checkReadiness: async () => {
       readiness.asked++
       await readiness.held
@@ -122,12 +125,18 @@ export async function startTestApi({
     },
     checkEndpoint: (raw) => checkEndpointUrl(raw, guard, lookup),
     checkOrigin: (raw) => checkOriginUrl(raw, guard, { lookup, timeoutMs: 1_000 }),
-    version: '0.0.0-test',
-    publicUrl,
-    contact: 'render@example.com',
-    ...given,
   }
-  const app = await createApiServer(deps)
+  if (events !== undefined) parts.subscribe = (...stream) => events.subscribe(...stream)
+  const options: ApiOptions = {
+    ...TEST_OPTIONS,
+    plans,
+    clients,
+    publicUrl: publicUrl ?? null,
+    contact: 'render@example.com',
+    egressAddresses: ['203.0.113.5', '2001:db8::/48'],
+    dashboardDir,
+  }
+  const app = await createApiServer(parts, options)
   await app.listen({ host: '127.0.0.1', port: 0 })
   const url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`
   const contract = readContract(await readDocument(url))
@@ -158,7 +167,8 @@ export async function startTestApi({
 
   return {
     app,
-    deps,
+    parts,
+    options,
     events,
     url,
     pool,
@@ -182,7 +192,7 @@ export async function startTestApi({
       const client = { address: '127.0.0.1', userAgent: 'test' }
       const started = await startSession(pool, id, client, clock.nowMs())
       assert(started !== null)
-      return `${cookieName(publicUrl)}=${started.token}`
+      return `${cookieName(options.publicUrl)}=${started.token}`
     },
 
     /** Inserts a domain without HTTP. */

@@ -1,4 +1,4 @@
-import { ClientGate, NO_CLIENT_LIMITS } from '@prepaint/runtime/http/client-limits.ts'
+import { ClientGate } from '@prepaint/runtime/http/client-limits.ts'
 import { LastUse } from '@prepaint/service/accounts/last-use.ts'
 import Fastify from 'fastify'
 import { serializerCompiler } from 'fastify-type-provider-zod'
@@ -19,7 +19,7 @@ import { egress } from './domains/egress.ts'
 import { renders } from './domains/renders.ts'
 import { ruleTries } from './domains/rule-tries.ts'
 import { guardRoutes } from './http/access.ts'
-import type { ApiApp, ApiDeps } from './http/app.ts'
+import type { ApiApp, ApiOptions, ApiParts } from './http/app.ts'
 import { handleErrors, refuseUnknownRoutes, sendClientError, sendError } from './http/errors.ts'
 import { limitFailedAttempts } from './http/failed-attempts.ts'
 import {
@@ -49,8 +49,8 @@ import { siteFiles } from './site-files/site-files.ts'
 import { traffic } from './traffic/traffic.ts'
 
 /** Not listening yet. Hooks run in registration order: headers, unknown routes, access, body, route. */
-export async function createApiServer(deps: ApiDeps): Promise<ApiApp> {
-  const gate = new ClientGate(deps.clients ?? NO_CLIENT_LIMITS)
+export async function createApiServer(parts: ApiParts, options: ApiOptions): Promise<ApiApp> {
+  const gate = new ClientGate(options.clients)
   const app: ApiApp = Fastify({
     logger: false,
     bodyLimit: BODY_LIMIT_BYTES,
@@ -62,75 +62,70 @@ export async function createApiServer(deps: ApiDeps): Promise<ApiApp> {
     clientErrorHandler: sendClientError,
     frameworkErrors: (error, request, reply) => {
       setSecurityHeaders(reply)
-      sendError(error, request, reply, deps.log)
+      sendError(error, request, reply, parts.log)
     },
   })
   app.setValidatorCompiler(checkAgainstSchema)
   app.setSerializerCompiler(serializerCompiler)
 
-  const lastUse = new LastUse(deps.pool, deps.clock, deps.log)
+  const lastUse = new LastUse(parts.pool, parts.clock, parts.log)
   app.addHook('onClose', () => lastUse.settled())
 
   sendSecurityHeaders(app)
-  handleErrors(app, deps.log)
+  handleErrors(app, parts.log)
   refuseUnknownRoutes(app)
   limitFailedAttempts(app, {
     clientOf: (request) => gate.clientOf(request),
-    clock: deps.clock,
-    most: deps.clients?.failures,
+    clock: parts.clock,
+    most: options.clients.failures,
   })
-  guardRoutes(app, {
-    ...deps,
-    pool: deps.accessDb ?? deps.pool,
-    lastUse,
-    operatorToken: deps.metricsToken ?? null,
-  })
+  guardRoutes(app, parts, lastUse, options)
   readJsonBodies(app)
-  await describeRoutes(app, deps)
+  await describeRoutes(app, options)
 
   // Resources of an account, by API key or session.
-  domains(app, deps) // /api/domains, /api/domains/:domain
-  devices(app, deps) // /api/domains/:domain/devices, .../devices/check
-  dns(app, deps) // /api/domains/check, /api/domains/:domain/dns
-  egress(app, deps) // /api/egress
-  certificates(app, deps) // /api/domains/:domain/certificate
-  renders(app, deps) // /api/domains/:domain/renders
-  ruleTries(app, deps) // /api/domains/:domain/rules/try
-  pages(app, deps) // /api/domains/:domain/pages, .../pages/purge, .../pages/refresh
-  inspections(app, deps) // /api/domains/:domain/pages/details, .../pages/source, /api/domains/:domain/inspections
-  warms(app, deps) // /api/domains/:domain/warm
-  cache(app, deps) // /api/cache/list, stats, purge, purge-all, refresh, refresh-all
-  renderJobs(app, deps) // /api/jobs/:jobId
-  siteFiles(app, deps) // /api/domains/:domain/redirects, robots, versions, indexnow
-  traffic(app, deps) // /api/traffic, /api/traffic/domains, /api/domains/:domain/traffic, .../compliance
-  plan(app, deps) // /api/plan
-  notifications(app, deps) // /api/incidents, /api/notifications, /api/report
-  endpoints(app, deps) // /api/endpoints, /api/deliveries/:id/replay
-  unsubscribePage(app, deps) // /unsubscribe/:token
-  events(app, deps) // /api/events, /api/operator/events
+  domains(app, parts, options) // /api/domains, /api/domains/:domain
+  devices(app, parts) // /api/domains/:domain/devices, .../devices/check
+  dns(app, parts, options) // /api/domains/check, /api/domains/:domain/dns
+  egress(app, options) // /api/egress
+  certificates(app, parts) // /api/domains/:domain/certificate
+  renders(app, parts) // /api/domains/:domain/renders
+  ruleTries(app, parts) // /api/domains/:domain/rules/try
+  pages(app, parts) // /api/domains/:domain/pages, .../pages/purge, .../pages/refresh
+  inspections(app, parts) // /api/domains/:domain/pages/details, .../pages/source, /api/domains/:domain/inspections
+  warms(app, parts, options) // /api/domains/:domain/warm
+  cache(app, parts) // /api/cache/list, stats, purge, purge-all, refresh, refresh-all
+  renderJobs(app, parts) // /api/jobs/:jobId
+  siteFiles(app, parts, options) // /api/domains/:domain/redirects, robots, versions, indexnow
+  traffic(app, parts, options) // /api/traffic, /api/traffic/domains, /api/domains/:domain/traffic, .../compliance
+  plan(app, parts) // /api/plan
+  notifications(app, parts) // /api/incidents, /api/notifications, /api/report
+  endpoints(app, parts) // /api/endpoints, /api/deliveries/:id/replay
+  unsubscribePage(app, parts) // /unsubscribe/:token
+  events(app, parts) // /api/events, /api/operator/events
 
   // By webhook token.
-  webhook(app, deps) // /api/webhook/refresh
+  webhook(app, parts, options) // /api/webhook/refresh
 
   // Pages for crawlers, asked for by a site's own server or CDN.
-  integrations(app, deps) // /page/:url, /api/render
+  integrations(app, parts) // /page/:url, /api/render
 
   // The dashboard: sign-in, and what only sessions may do.
-  sessions(app, deps) // /api/session, /api/sessions
-  passwords(app, deps) // /api/password, /api/password-reset
-  links(app, deps) // /api/links/read, /api/links/use
-  keys(app, deps) // /api/keys
-  tokens(app, deps) // /api/domains/:domain/tokens, /api/tokens/:id
-  dashboard(app, deps) // /, its pages and files, /docs
+  sessions(app, parts, options) // /api/session, /api/sessions
+  passwords(app, parts, options) // /api/password, /api/password-reset
+  links(app, parts, options) // /api/links/read, /api/links/use
+  keys(app, parts, options) // /api/keys
+  tokens(app, parts, options) // /api/domains/:domain/tokens, /api/tokens/:id
+  dashboard(app, options) // /, its pages and files, /docs
 
-  operatorAccounts(app, deps) // /api/operator/accounts, /api/operator/invitations
-  operatorNodes(app, deps) // /api/operator/nodes
-  operatorQueue(app, deps) // /api/operator/queue, jobs, failures
+  operatorAccounts(app, parts, options) // /api/operator/accounts, /api/operator/invitations
+  operatorNodes(app, parts) // /api/operator/nodes
+  operatorQueue(app, parts) // /api/operator/queue, jobs, failures
 
   // Without authentication.
-  health(app, deps) // /healthz, /readyz, /metrics
+  health(app, parts) // /healthz, /readyz, /metrics
   docs(app) // /openapi.json
-  bot(app, deps) // /bot
+  bot(app, options) // /bot
 
   await app.ready()
   return app

@@ -3,13 +3,13 @@ import { AppError } from '@prepaint/contract/errors.ts'
 import { planNamed } from '@prepaint/contract/settings/plans.ts'
 import { readLink, useLink } from '@prepaint/service/accounts/sign-in/links.ts'
 import { startSession } from '@prepaint/service/accounts/sign-in/sessions.ts'
-import { type ApiApp, type ApiDeps, clientOf } from '../http/app.ts'
+import { type ApiApp, type ApiOptions, type ApiParts, clientOf } from '../http/app.ts'
 import { jsonResponse } from '../http/responses.ts'
 import { checkSameSite, setSessionCookie } from '../http/session-access.ts'
 import { me } from './me.ts'
 
-export function links(app: ApiApp, deps: ApiDeps): void {
-  const { clock, plans, pool, publicUrl, readClient } = deps
+export function links(app: ApiApp, parts: ApiParts, { plans, publicUrl }: ApiOptions): void {
+  const { clock, pool, readClient } = parts
 
   app.route({
     method: 'POST',

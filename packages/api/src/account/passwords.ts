@@ -9,14 +9,14 @@ import { createLink, findResetAccount } from '@prepaint/service/accounts/sign-in
 import { changePassword } from '@prepaint/service/accounts/sign-in/passwords.ts'
 import { type Mailer, type SignInLetter, write } from '@prepaint/service/mail/mailer.ts'
 import { sessionCaller } from '../http/access.ts'
-import { type ApiApp, type ApiDeps, clientOf } from '../http/app.ts'
+import { type ApiApp, type ApiOptions, type ApiParts, clientOf } from '../http/app.ts'
 import { emptyResponse, jsonResponse } from '../http/responses.ts'
 import { accountRoutes } from '../http/routes.ts'
 import { checkSameSite, setSessionCookie } from '../http/session-access.ts'
 
-export function passwords(app: ApiApp, deps: ApiDeps): void {
+export function passwords(app: ApiApp, parts: ApiParts, { plans, publicUrl }: ApiOptions): void {
   const add = accountRoutes(app, 'Signing in', 'session')
-  const { clock, log, mailer, plans, pool, publicUrl, readClient } = deps
+  const { clock, log, mailer, pool, readClient } = parts
 
   add('PUT', '/api/password', 'changePassword', {
     summary: 'Change the password and end all other sessions',
@@ -36,7 +36,7 @@ export function passwords(app: ApiApp, deps: ApiDeps): void {
     },
   })
 
-  const canSend = mailer !== undefined && publicUrl !== null
+  const canSend = mailer !== null && publicUrl !== null
 
   app.route({
     method: 'GET',
@@ -66,7 +66,7 @@ export function passwords(app: ApiApp, deps: ApiDeps): void {
     },
     handler: async (request, reply) => {
       checkSameSite(request)
-      if (mailer === undefined || publicUrl === null) throw new AppError('not_found')
+      if (mailer === null || publicUrl === null) throw new AppError('not_found')
       const { email } = request.body
       const { address } = clientOf(readClient, request)
       const mayBeSent = await countResetRequest(pool, { email, address }, clock.nowMs())

@@ -6,14 +6,13 @@ import { ACTIVE_KEY_LIMIT, ACTIVE_TOKEN_LIMIT } from '@prepaint/service/accounts
 import { readUse } from '@prepaint/service/accounts/plan-use.ts'
 import { WEBHOOK_WINDOW_REQUESTS } from '@prepaint/service/accounts/webhook-window.ts'
 import { callerOf } from '../http/access.ts'
-import type { ApiApp, ApiDeps } from '../http/app.ts'
+import type { ApiApp, ApiParts } from '../http/app.ts'
 import { BODY_LIMIT_BYTES } from '../http/http-server.ts'
 import { jsonResponse } from '../http/responses.ts'
 import { accountRoutes } from '../http/routes.ts'
 
-export function plan(app: ApiApp, deps: ApiDeps): void {
+export function plan(app: ApiApp, { clock, pool }: ApiParts): void {
   const add = accountRoutes(app, 'Plan', 'key')
-  const { clock, pool } = deps
 
   add('GET', '/api/plan', 'getPlan', {
     summary: 'The plan of the account, its limits, and how much of them is in use',

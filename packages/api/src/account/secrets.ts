@@ -17,14 +17,13 @@ import {
   revokeToken,
 } from '@prepaint/service/accounts/keys.ts'
 import { ENDED_SECRETS_KEPT_DAYS } from '@prepaint/service/accounts/retention.ts'
-import { type ApiApp, type ApiDeps, numberFrom } from '../http/app.ts'
+import { type ApiApp, type ApiOptions, type ApiParts, numberFrom } from '../http/app.ts'
 import { domainNameFrom } from '../http/owned-domain.ts'
 import { emptyResponse, jsonResponse } from '../http/responses.ts'
 import { accountRoutes } from '../http/routes.ts'
 
-export function keys(app: ApiApp, deps: ApiDeps): void {
+export function keys(app: ApiApp, { clock, pool }: ApiParts, { plans }: ApiOptions): void {
   const add = accountRoutes(app, 'API keys', 'session')
-  const { clock, plans, pool } = deps
 
   add('GET', '/api/keys', 'listKeys', {
     summary: 'The API keys of the account, oldest first',
@@ -66,9 +65,8 @@ export function keys(app: ApiApp, deps: ApiDeps): void {
   })
 }
 
-export function tokens(app: ApiApp, deps: ApiDeps): void {
+export function tokens(app: ApiApp, { clock, pool }: ApiParts, { plans }: ApiOptions): void {
   const add = accountRoutes(app, 'Webhooks', 'session')
-  const { clock, plans, pool } = deps
 
   add('GET', '/api/domains/:domain/tokens', 'listTokens', {
     summary: 'The webhook tokens of the domain, oldest first',

@@ -12,15 +12,15 @@ import { countedAttempt } from '@prepaint/service/accounts/sign-in/attempts.ts'
 import { signIn } from '@prepaint/service/accounts/sign-in/passwords.ts'
 import { endSession, endSessions, listSessions } from '@prepaint/service/accounts/sign-in/sessions.ts'
 import { sessionCaller } from '../http/access.ts'
-import { type ApiApp, type ApiDeps, clientOf, numberFrom } from '../http/app.ts'
+import { type ApiApp, type ApiOptions, type ApiParts, clientOf, numberFrom } from '../http/app.ts'
 import { emptyResponse, jsonResponse } from '../http/responses.ts'
 import { accountRoutes } from '../http/routes.ts'
 import { checkSameSite, setSessionCookie } from '../http/session-access.ts'
 import { me } from './me.ts'
 
-export function sessions(app: ApiApp, deps: ApiDeps): void {
+export function sessions(app: ApiApp, parts: ApiParts, { plans, publicUrl }: ApiOptions): void {
   const add = accountRoutes(app, 'Signing in', 'session')
-  const { clock, plans, pool, publicUrl, readClient } = deps
+  const { clock, pool, readClient } = parts
 
   app.route({
     method: 'POST',

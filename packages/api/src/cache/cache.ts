@@ -19,14 +19,13 @@ import { countStored, type PurgeWhat, purgeDomains } from '@prepaint/pages/store
 import { retriedTransaction } from '@prepaint/postgres/transaction.ts'
 import { listOwnedDomains, type OwnedDomain } from '@prepaint/service/sites/domains.ts'
 import type { z } from 'zod'
-import { type ApiApp, type ApiDeps, countText } from '../http/app.ts'
+import { type ApiApp, type ApiParts, countText } from '../http/app.ts'
 import { ownedDomain } from '../http/owned-domain.ts'
 import { jsonResponse } from '../http/responses.ts'
 import { accountRoutes } from '../http/routes.ts'
 import { pagePathsOf } from '../pages/page-choice.ts'
 
-export function cache(app: ApiApp, deps: ApiDeps): void {
-  const { caughtUp, pool } = deps
+export function cache(app: ApiApp, { caughtUp, pool }: ApiParts): void {
   const add = accountRoutes(app, 'Cache')
 
   add('GET', '/api/cache/list/:domain', 'listCachedPages', {

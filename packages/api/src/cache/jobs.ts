@@ -2,12 +2,11 @@ import { getJobParams, jobSchema } from '@prepaint/contract/api/cache.ts'
 import { AppError } from '@prepaint/contract/errors.ts'
 import { parseJobId } from '@prepaint/contract/ids.ts'
 import { findJob } from '@prepaint/pages/queue/jobs/find-job.ts'
-import type { ApiApp, ApiDeps } from '../http/app.ts'
+import type { ApiApp, ApiParts } from '../http/app.ts'
 import { jsonResponse } from '../http/responses.ts'
 import { accountRoutes } from '../http/routes.ts'
 
-export function renderJobs(app: ApiApp, deps: ApiDeps): void {
-  const { pool } = deps
+export function renderJobs(app: ApiApp, { pool }: ApiParts): void {
   const add = accountRoutes(app, 'Jobs')
 
   add('GET', '/api/jobs/:jobId', 'getJob', {

@@ -4,12 +4,11 @@ import { cancelWarm, pauseWarm, resumeWarm, startWarm } from '@prepaint/pages/qu
 import { readWarm } from '@prepaint/pages/queue/warm/warm-progress.ts'
 import { limitReached, readQuota } from '@prepaint/pages/quota.ts'
 import { retriedTransaction } from '@prepaint/postgres/transaction.ts'
-import type { ApiApp, ApiDeps } from '../http/app.ts'
+import type { ApiApp, ApiOptions, ApiParts } from '../http/app.ts'
 import { jsonResponse } from '../http/responses.ts'
 import { domainRoutes } from '../http/routes.ts'
 
-export function warms(app: ApiApp, deps: ApiDeps): void {
-  const { clock, plans, pool } = deps
+export function warms(app: ApiApp, { clock, pool }: ApiParts, { plans }: ApiOptions): void {
   const add = domainRoutes(app, pool, 'Cache')
 
   add('GET', 'warm', 'getWarm', {

@@ -7,16 +7,13 @@ import { refreshPages } from '@prepaint/pages/queue/jobs/enqueue.ts'
 import { startWarm } from '@prepaint/pages/queue/warm/warm.ts'
 import { limitReached, readQuota } from '@prepaint/pages/quota.ts'
 import { retriedTransaction } from '@prepaint/postgres/transaction.ts'
-import type { TokenOwner } from '@prepaint/service/accounts/access.ts'
 import { tokenOwnerOf } from '../http/access.ts'
-import { type ApiApp, type ApiDeps, countText } from '../http/app.ts'
+import { type ApiApp, type ApiOptions, type ApiParts, countText } from '../http/app.ts'
 import { jsonResponse } from '../http/responses.ts'
 
 type WebhookBody = { kind: 'urls'; urls: readonly unknown[] } | { kind: 'all' }
 
-export function webhook(app: ApiApp, deps: ApiDeps): void {
-  const { caughtUp, pool } = deps
-
+export function webhook(app: ApiApp, { caughtUp, clock, pool }: ApiParts, { plans }: ApiOptions): void {
   app.route({
     method: 'POST',
     url: '/api/webhook/refresh',
@@ -47,7 +44,10 @@ export function webhook(app: ApiApp, deps: ApiDeps): void {
       const wanted = readWebhookBody(request.body)
       const sorted =
         wanted.kind === 'all' ? null : sortUrls(wanted.urls, readDomainSettings(owner.settings).query)
-      await checkQuota(deps, owner)
+      const quota = await readQuota(pool, plans, owner.domain, clock.nowMs())
+      // The domain and its tokens were just deleted.
+      if (quota === null) throw new AppError('invalid_token')
+      if (limitReached(quota)) throw new AppError('render_limit')
 
       if (sorted === null) {
         await startWarm(pool, owner.domain)
@@ -57,12 +57,12 @@ export function webhook(app: ApiApp, deps: ApiDeps): void {
         refreshPages(client, owner.domain, sorted.paths),
       )
       await caughtUp()
-      return {
+      const answer = {
         message: `Queued ${countText(jobs.length, 'page')} of ${owner.name} for refresh`,
         domain: owner.name,
         pagesQueued: jobs.length,
-        ...(sorted.ignored.length === 0 ? {} : { ignored: sorted.ignored }),
       }
+      return sorted.ignored.length === 0 ? answer : { ...answer, ignored: sorted.ignored }
     },
   })
 }
@@ -88,11 +88,4 @@ function sortUrls(urls: readonly unknown[], query: QueryRule): { paths: PagePath
   }
   if (paths.size === 0) throw new AppError('webhook_no_valid_paths')
   return { paths: [...paths], ignored }
-}
-
-async function checkQuota(deps: ApiDeps, owner: TokenOwner): Promise<void> {
-  const quota = await readQuota(deps.pool, deps.plans, owner.domain, deps.clock.nowMs())
-  // The domain and its tokens were just deleted.
-  if (quota === null) throw new AppError('invalid_token')
-  if (limitReached(quota)) throw new AppError('render_limit')
 }

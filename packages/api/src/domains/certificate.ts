@@ -9,13 +9,12 @@ import {
   supplyCertificate,
   withdrawCertificate,
 } from '@prepaint/service/certificates/own-certificate.ts'
-import type { ApiApp, ApiDeps } from '../http/app.ts'
+import type { ApiApp, ApiParts } from '../http/app.ts'
 import { domainNameFrom } from '../http/owned-domain.ts'
 import { jsonResponse } from '../http/responses.ts'
 import { accountRoutes } from '../http/routes.ts'
 
-export function certificates(app: ApiApp, deps: ApiDeps): void {
-  const { caughtUp, clock, pool } = deps
+export function certificates(app: ApiApp, { caughtUp, clock, pool, vault }: ApiParts): void {
   const add = accountRoutes(app, 'Certificates')
 
   add('GET', '/api/domains/:domain/certificate', 'getCertificate', {
@@ -38,7 +37,7 @@ export function certificates(app: ApiApp, deps: ApiDeps): void {
     handler: async (account, request) => {
       const { certificate_chain: chain, private_key: key } = request.body
       const domain = domainNameFrom(request.params.domain)
-      const view = await supplyCertificate(deps, account, domain, { chain, key }, clock.nowMs())
+      const view = await supplyCertificate({ pool, vault }, account, domain, { chain, key }, clock.nowMs())
       await caughtUp()
       return { domain, ...view }
     },

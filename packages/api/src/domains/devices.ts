@@ -4,12 +4,12 @@ import { COMPARED_PAGES, checkDevices } from '@prepaint/pages/queue/upkeep/devic
 import { devicesView } from '@prepaint/pages/store/device-pages.ts'
 import { transaction } from '@prepaint/postgres/transaction.ts'
 import { mostAskedPaths } from '@prepaint/service/insight/traffic/read-summaries.ts'
-import type { ApiApp, ApiDeps } from '../http/app.ts'
+import type { ApiApp, ApiParts } from '../http/app.ts'
 import { jsonResponse } from '../http/responses.ts'
 import { domainRoutes } from '../http/routes.ts'
 import { pagePathsOf } from '../pages/page-choice.ts'
 
-export function devices(app: ApiApp, { caughtUp, clock, pool }: ApiDeps): void {
+export function devices(app: ApiApp, { caughtUp, clock, pool }: ApiParts): void {
   const add = domainRoutes(app, pool, 'Domains')
 
   add('GET', 'devices', 'getDevices', {

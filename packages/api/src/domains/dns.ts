@@ -4,18 +4,14 @@ import { AppError } from '@prepaint/contract/errors.ts'
 import { parseDomainName } from '@prepaint/contract/settings/domain-name.ts'
 import { isTaken } from '@prepaint/service/sites/domains.ts'
 import type { Checks } from '@prepaint/service/sites/reachability/checks.ts'
-import type { ApiApp, ApiDeps } from '../http/app.ts'
+import type { ApiApp, ApiOptions, ApiParts } from '../http/app.ts'
 import { domainNameFrom } from '../http/owned-domain.ts'
 import { jsonResponse } from '../http/responses.ts'
 import { accountRoutes } from '../http/routes.ts'
 
-export function dns(app: ApiApp, deps: ApiDeps): void {
-  const { pool, checkOrigin, edgeTarget: target = null } = deps
+export function dns(app: ApiApp, parts: ApiParts, { edgeTarget: target }: ApiOptions): void {
+  const { checkOrigin, checks, edgePort, pool } = parts
   const add = accountRoutes(app, 'Domains')
-  const checks = () => {
-    if (deps.checks === undefined) throw new AppError('not_ready')
-    return deps.checks
-  }
 
   add('GET', '/api/domains/:domain/dns', 'getDns', {
     summary: 'Where the DNS records of a domain point now',
@@ -26,9 +22,9 @@ export function dns(app: ApiApp, deps: ApiDeps): void {
     response: { 200: jsonResponse('The DNS state', dnsStateSchema) },
     handler: async (account, request) => {
       const domain = domainNameFrom(request.params.domain)
-      const found = await checks().dns(account, domain)
+      const found = await checks.dns(account, domain)
       if (found === null) throw new AppError('domain_not_found')
-      return { domain, ...found, target, edge_port: deps.edgePort?.() ?? null }
+      return { domain, ...found, target, edge_port: edgePort() }
     },
   })
 
@@ -39,7 +35,7 @@ export function dns(app: ApiApp, deps: ApiDeps): void {
     response: { 200: jsonResponse('The result for each field of the request', domainCheckSchema) },
     handler: async (account, request) => {
       const { custom_domain: name, origin_url: origin } = request.body
-      await checks().count(account)
+      await checks.count(account)
       return {
         custom_domain: name === undefined ? null : await checkedName(name),
         origin_url: origin === undefined ? null : await checkedOrigin(account, origin),
@@ -59,7 +55,7 @@ export function dns(app: ApiApp, deps: ApiDeps): void {
   async function checkedOrigin(account: Parameters<Checks['origin']>[0], raw: string) {
     const checked = await checkOrigin(raw)
     if (!checked.ok) return { url: null, problem: checked.reason, status: null, warning: null }
-    const { status, problem } = await checks().origin(account, checked.originUrl)
+    const { status, problem } = await checks.origin(account, checked.originUrl)
     return { url: checked.originUrl, problem: null, status, warning: problem }
   }
 }

@@ -72,7 +72,7 @@ it('200: headers for the origin are sealed, shown without values, and kept where
     { name: 'Authorization', value: null, set: true, for: 'renders' },
     { name: 'X-Edge', value: null, set: true, for: 'all' },
   ])
-  const open = createOpenOriginHeaders(api.deps.vault, silentLog())
+  const open = createOpenOriginHeaders(api.parts.vault, silentLog())
   const opened = async (of: 'renders' | 'all') => {
     const found = await domainByHost(api.pool, NAME, (id, sealed) => open(id, sealed, of))
     return found!.originHeaders
@@ -235,7 +235,7 @@ describe('the certificate of a domain', () => {
   // Proves decided "Wrong master key"
   it('503: at a node whose master key is not that of the database', async () => {
     const vault = createVault({ pool: api.pool, keys: null, dataDir: '/nowhere' })
-    const other = await createApiServer({ ...api.deps, vault })
+    const other = await createApiServer({ ...api.parts, vault }, api.options)
     const headers = { 'x-api-key': key }
     const answer = await other.inject({ method: 'PUT', url: AT, headers, payload: bodyOf(middle.leaf()) })
     assert.equal(answer.statusCode, 503)

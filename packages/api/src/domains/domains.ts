@@ -21,7 +21,7 @@ import {
 } from '@prepaint/service/sites/domain-changes.ts'
 import { findDomain, listDomains } from '@prepaint/service/sites/domains.ts'
 import { authorOf, callerOf } from '../http/access.ts'
-import type { ApiApp, ApiDeps, CheckOrigin } from '../http/app.ts'
+import type { ApiApp, ApiOptions, ApiParts, CheckOrigin } from '../http/app.ts'
 import { domainNameFrom, ownedDomain } from '../http/owned-domain.ts'
 import { jsonResponse } from '../http/responses.ts'
 import { accountRoutes } from '../http/routes.ts'
@@ -31,8 +31,9 @@ const checkedUpdate = updateDomainBody
   .superRefine(refuseSelectorsOfUpdate)
   .describe(updateDomainBody.description ?? '')
 
-export function domains(app: ApiApp, deps: ApiDeps): void {
-  const { caughtUp, checkOrigin, clock, plans, pool, vault } = deps
+export function domains(app: ApiApp, parts: ApiParts, options: ApiOptions): void {
+  const { caughtUp, checkOrigin, clock, pool, vault } = parts
+  const { plans } = options
   const add = accountRoutes(app, 'Domains')
   const view = () => ({ plans, nowMs: clock.nowMs() })
 

@@ -1,13 +1,11 @@
 import { completeSchema, renderSchema } from '@prepaint/contract/api/renders.ts'
 import { completePages, lastRenders } from '@prepaint/pages/queue/judging/render-records.ts'
 import { z } from 'zod'
-import type { ApiApp, ApiDeps } from '../http/app.ts'
+import type { ApiApp, ApiParts } from '../http/app.ts'
 import { jsonResponse } from '../http/responses.ts'
 import { domainRoutes } from '../http/routes.ts'
 
-export function renders(app: ApiApp, deps: ApiDeps): void {
-  const { pool } = deps
-
+export function renders(app: ApiApp, { pool }: ApiParts): void {
   domainRoutes(app, pool, 'Jobs')('GET', 'renders', 'listRenders', {
     summary: 'The last 50 renders of a domain, newest first; kept for a week, 20 for each page',
     response: {

@@ -31,7 +31,7 @@ function usualPage({ path, rule }: RenderRequest): RenderOutcome {
 /** Runs all queued jobs as a rendering node does. */
 async function work(answer = usualPage): Promise<RenderRequest[]> {
   const { pool } = api
-  const { clock } = api.deps
+  const { clock } = api
   const caps = { accountCap: 100, domainCap: 100, domainBackgroundCap: 100 }
   const claim = createClaim(pool, 'node', { ...caps, leaseMs: 60_000, liveWaitMs: 10_000 })
   const completer = new JobCompleter(pool, DEFAULT_PLANS, clock)

@@ -11,7 +11,7 @@ import { parseJobId } from '@prepaint/contract/ids.ts'
 import { findTry, findTryPicture, requestTry } from '@prepaint/pages/queue/tries/rule-tries.ts'
 import { mostAskedPaths } from '@prepaint/service/insight/traffic/read-summaries.ts'
 import { refuseSelectors } from '@prepaint/service/sites/checked-rules.ts'
-import type { ApiApp, ApiDeps } from '../http/app.ts'
+import type { ApiApp, ApiParts } from '../http/app.ts'
 import { jsonResponse, pictureResponse } from '../http/responses.ts'
 import { domainRoutes } from '../http/routes.ts'
 import { CUSTOMER_CONTENT_POLICY } from '../pages/inspection.ts'
@@ -22,7 +22,7 @@ const checkedTry = tryRulesBody.superRefine(({ rules }, context) =>
   refuseSelectors(rules, context, ['rules']),
 )
 
-export function ruleTries(app: ApiApp, { clock, pool }: ApiDeps): void {
+export function ruleTries(app: ApiApp, { clock, pool }: ApiParts): void {
   const add = domainRoutes(app, pool, 'Domains')
 
   add('POST', 'rules/try', 'tryRules', {

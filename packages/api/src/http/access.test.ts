@@ -108,7 +108,10 @@ it('500 at authentication when the database is away: nothing of what went wrong 
   const log = pino({ level: 'trace' }, { write: (line: string) => void lines.push(line) })
   const away = new pg.Pool({ host: '/nowhere', user: 'u', password: 'database-password' })
   for (const pool of [api.pool, away]) {
-    const app = await createApiServer({ ...api.deps, pool, vault: testVault(pool), log })
+    const app = await createApiServer(
+      { ...api.parts, pool, accessDb: pool, vault: testVault(pool), log },
+      api.options,
+    )
     const headers = { 'x-api-key': key, authorization: `Bearer ${token}`, cookie: 'session=cookie-secret' }
     const ask = (method: 'GET' | 'POST', url: string, payload = '') =>
       app.inject({ method, url, headers: { ...headers, 'content-type': 'application/json' }, payload })

@@ -9,7 +9,7 @@ import type { LastUse } from '@prepaint/service/accounts/last-use.ts'
 import { type Session, takeSession } from '@prepaint/service/accounts/sign-in/sessions.ts'
 import { WEBHOOK_RATE } from '@prepaint/service/accounts/webhook-window.ts'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { ApiApp } from './app.ts'
+import type { ApiApp, ApiOptions, ApiParts } from './app.ts'
 import {
   bearerToken,
   checkOperator,
@@ -51,17 +51,9 @@ declare module 'fastify' {
   }
 }
 
-type AccessDeps = {
-  pool: Queryable
-  plans: PlanCatalogue
-  clock: Clock
-  lastUse: LastUse
-  publicUrl: string | null
-  operatorToken: string | null
-}
-
 /** Checks every route before reading its body. Routes without `config.access` fail at startup. */
-export function guardRoutes(app: ApiApp, deps: AccessDeps): void {
+export function guardRoutes(app: ApiApp, parts: ApiParts, lastUse: LastUse, options: ApiOptions): void {
+  const checks = new AccessChecks(parts, lastUse, options)
   app.decorateRequest('caller', null)
   app.decorateRequest('tokenOwner', null)
 
@@ -74,28 +66,28 @@ export function guardRoutes(app: ApiApp, deps: AccessDeps): void {
     switch (access) {
       case 'key':
         request.caller =
-          (await ofSession(deps, request, reply)) ?? (await checkKey(deps, request.headers['x-api-key']))
+          (await checks.session(request, reply)) ?? (await checks.key(request.headers['x-api-key']))
         return
       case 'session':
-        request.caller = await ofSession(deps, request, reply)
+        request.caller = await checks.session(request, reply)
         if (request.caller === null) throw new AppError('sign_in_required')
         return
       case 'operator':
-        request.caller = await ofSession(deps, request, reply)
+        request.caller = await checks.session(request, reply)
         if (request.caller === null) throw new AppError('sign_in_required')
         if (request.caller.session?.role !== 'operator') throw new AppError('operator_required')
         return
       case 'bearer-key':
-        request.caller = await checkKey(deps, bearerToken(request.headers) ?? request.headers['x-api-key'])
+        request.caller = await checks.key(bearerToken(request.headers) ?? request.headers['x-api-key'])
         return
       case 'prerender-key':
-        request.caller = await checkKey(deps, request.headers['x-prerender-token'])
+        request.caller = await checks.key(request.headers['x-prerender-token'])
         return
       case 'token':
-        request.tokenOwner = await checkToken(deps, request)
+        request.tokenOwner = await checks.token(request)
         return
       case 'scrape':
-        checkOperator(request.raw, deps.operatorToken)
+        checkOperator(request.raw, options.metricsToken)
         return
       case 'open':
         return
@@ -129,46 +121,61 @@ export function sessionCaller(request: FastifyRequest): Caller & { session: Sess
   return caller
 }
 
-/** The caller by session cookie, on any plan. Null: not signed in, or an API key was sent. Throws `cross_site`. */
-async function ofSession(
-  deps: AccessDeps,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): Promise<Caller | null> {
-  if (request.headers['x-api-key'] !== undefined) return null
-  const token = sessionToken(request.headers.cookie, deps.publicUrl)
-  const found = token === undefined ? null : await takeSession(deps.pool, token, deps.clock.nowMs())
-  if (token === undefined || found === null) return null
-  checkSameSite(request)
-  const { session, renewed } = found
-  if (renewed) setSessionCookie(reply, deps.publicUrl, token)
-  return { account: session.account, plan: planNamed(deps.plans, session.plan), session, keyId: null }
-}
+class AccessChecks {
+  readonly #db: Queryable
+  readonly #clock: Clock
+  readonly #lastUse: LastUse
+  readonly #plans: PlanCatalogue
+  readonly #publicUrl: string | null
 
-async function checkKey(deps: AccessDeps, raw: string | string[] | undefined): Promise<Caller> {
-  if (raw === undefined || raw === '') throw new AppError('api_key_required')
-  const owner = typeof raw === 'string' ? await findKeyOwner(deps.pool, raw, deps.clock.nowMs()) : null
-  if (owner === null) throw new AppError('invalid_api_key')
-  if (owner.suspended) throw new AppError('account_suspended')
+  constructor({ accessDb, clock }: ApiParts, lastUse: LastUse, { plans, publicUrl }: ApiOptions) {
+    this.#db = accessDb
+    this.#clock = clock
+    this.#lastUse = lastUse
+    this.#plans = plans
+    this.#publicUrl = publicUrl
+  }
 
-  const plan = planNamed(deps.plans, owner.plan)
-  if (!plan.api_keys) throw new AppError('plan_without_api')
-  deps.lastUse.note('api_key', owner.keyId, owner.lastUsedAt)
-  return { account: owner.account, plan, session: null, keyId: owner.keyId }
-}
+  /** Returns the caller by session cookie, on any plan. Null if not signed in, or if an API key was sent. Throws `cross_site`. */
+  async session(request: FastifyRequest, reply: FastifyReply): Promise<Caller | null> {
+    if (request.headers['x-api-key'] !== undefined) return null
+    const token = sessionToken(request.headers.cookie, this.#publicUrl)
+    if (token === undefined) return null
+    const found = await takeSession(this.#db, token, this.#clock.nowMs())
+    if (found === null) return null
+    checkSameSite(request)
+    const { session, renewed } = found
+    if (renewed) setSessionCookie(reply, this.#publicUrl, token)
+    return { account: session.account, plan: planNamed(this.#plans, session.plan), session, keyId: null }
+  }
 
-/** The order is part of the API contract. Requests count from the rate check on, whatever the body contains. */
-async function checkToken(deps: AccessDeps, request: FastifyRequest): Promise<TokenOwner> {
-  const raw = bearerToken(request.headers)
-  if (raw === undefined) throw new AppError('webhook_header_missing')
-  const owner = await findTokenOwner(deps.pool, raw)
-  if (owner === null) throw new AppError('invalid_token')
-  if (owner.suspended) throw new AppError('account_suspended')
-  if (!planNamed(deps.plans, owner.plan).webhooks) throw new AppError('plan_without_webhooks')
-  if (!owner.isActive) throw new AppError('domain_inactive')
+  async key(raw: string | string[] | undefined): Promise<Caller> {
+    if (raw === undefined || raw === '') throw new AppError('api_key_required')
+    const owner = typeof raw === 'string' ? await findKeyOwner(this.#db, raw, this.#clock.nowMs()) : null
+    if (owner === null) throw new AppError('invalid_api_key')
+    if (owner.suspended) throw new AppError('account_suspended')
 
-  const refusal = await WEBHOOK_RATE.take(deps.pool, `domain ${owner.domain}`, { nowMs: deps.clock.nowMs() })
-  if (refusal !== null) throw new AppError('webhook_rate', { headers: refusal.headers })
-  deps.lastUse.note('webhook_token', owner.tokenId, owner.lastUsedAt)
-  return owner
+    const plan = planNamed(this.#plans, owner.plan)
+    if (!plan.api_keys) throw new AppError('plan_without_api')
+    this.#lastUse.note('api_key', owner.keyId, owner.lastUsedAt)
+    return { account: owner.account, plan, session: null, keyId: owner.keyId }
+  }
+
+  /** The order is part of the API contract. Requests count from the rate check on, whatever the body contains. */
+  async token(request: FastifyRequest): Promise<TokenOwner> {
+    const raw = bearerToken(request.headers)
+    if (raw === undefined) throw new AppError('webhook_header_missing')
+    const owner = await findTokenOwner(this.#db, raw)
+    if (owner === null) throw new AppError('invalid_token')
+    if (owner.suspended) throw new AppError('account_suspended')
+    if (!planNamed(this.#plans, owner.plan).webhooks) throw new AppError('plan_without_webhooks')
+    if (!owner.isActive) throw new AppError('domain_inactive')
+
+    const refusal = await WEBHOOK_RATE.take(this.#db, `domain ${owner.domain}`, {
+      nowMs: this.#clock.nowMs(),
+    })
+    if (refusal !== null) throw new AppError('webhook_rate', { headers: refusal.headers })
+    this.#lastUse.note('webhook_token', owner.tokenId, owner.lastUsedAt)
+    return owner
+  }
 }

@@ -33,45 +33,53 @@ export type ApiApp = FastifyInstance<
   ZodTypeProvider
 >
 
-export type ApiDeps = {
+/** What has a life. The caller starts these objects, and closes them after the server. */
+export type ApiParts = {
   pool: pg.Pool
-  /** For keys, tokens and sessions. Default: the pool. */
-  accessDb?: Queryable
-  plans: PlanCatalogue
+  /** Looks up keys, tokens and sessions. */
+  accessDb: Queryable
   clock: Clock
   log: Log
+  vault: Vault
+  /** Null if e-mail is not configured. */
+  mailer: Pick<Mailer, 'send'> | null
+  /** Knows what is served as robots.txt. */
+  robots: RobotsFiles
+  /** Checks names and origins from outside. */
+  checks: Checks
+  integrations: PageIntegrations
+  readClient: ReadClient
+  subscribe: Subscribe
+  caughtUp: CaughtUp
   checkOrigin: CheckOrigin
   /** Throws `invalid_endpoint`. */
   checkEndpoint(url: string): Promise<void>
   checkReadiness: CheckReadiness
-  caughtUp: CaughtUp
-  integrations: PageIntegrations
-  /** What is served as robots.txt. Absent: only texts that are sent along are judged. */
-  robots?: RobotsFiles
-  mailer?: Pick<Mailer, 'send'>
-  /** Absent: names and origins are not checked. */
-  checks?: Checks
-  /** Live updates. Absent: none. */
-  subscribe?: Subscribe
-  readClient: ReadClient
-  vault: Vault
-  readMetrics?: ReadMetrics
-  version: string
-  /** Base URL for users; null: relative. */
-  publicUrl: string | null
-  clients?: ClientLimits & { failures: number }
-  /** Where domains' DNS records must point. Absent or null: not configured. */
-  edgeTarget?: EdgeTarget | null
-  /** HTTP port of this node's edge. Absent or null: none. */
-  edgePort?(): number | null
-  /** From which nodes reach origins. Absent: not told. */
-  egressAddresses?: readonly string[]
-  /** E-mail or URL on `/bot`; null: none. */
-  contact: string | null
-  /** For `GET /metrics`; null or absent: only from this machine. */
-  metricsToken?: string | null
-  dashboardDir?: string
+  readMetrics: ReadMetrics
+  /** Returns the HTTP port of this node's edge, or null if no edge listens here. */
+  edgePort(): number | null
 }
+
+export type ApiOptions = {
+  plans: PlanCatalogue
+  version: string
+  /** Base URL for users. URLs are relative if it is null. */
+  publicUrl: string | null
+  clients: ApiClientLimits
+  /** Domains' DNS records must point here. Null if it is not configured. */
+  edgeTarget: EdgeTarget | null
+  /** Nodes reach origins from these addresses. Empty if they are not configured. */
+  egressAddresses: readonly string[]
+  /** E-mail address or URL on `/bot`. The page names no contact if it is null. */
+  contact: string | null
+  /** `GET /metrics` requires it. If it is null, only this machine gets metrics. */
+  metricsToken: string | null
+  /** Directory of the built dashboard. Default: the one of this checkout or package. */
+  dashboardDir?: string | undefined
+}
+
+/** `failures`: requests with invalid secrets per client and window; further ones are refused. */
+export type ApiClientLimits = ClientLimits & { failures: number }
 
 /** Call after a commit: resolves once this node has processed earlier notifications. Bounded; never rejects. */
 type CaughtUp = () => Promise<void>

@@ -11,19 +11,18 @@ export const WINDOW_SECONDS = 600
 const REMEMBERED = 10_000
 const SECRET_HEADERS = ['x-api-key', 'authorization', 'x-prerender-token'] as const
 
-type FailedAttemptDeps = {
+type FailedAttemptOptions = {
   clientOf(request: FastifyRequest['raw']): string | null
   clock: Clock
-  /** Per client and window; undefined: no limit. */
-  most: number | undefined
+  /** Requests with invalid secrets per client and window. */
+  most: number
 }
 
 /**
  * Refuses clients with too many invalid secrets before the database lookup. Previously valid secrets still pass,
  * because clients may share an address. Register before the access checks.
  */
-export function limitFailedAttempts(app: ApiApp, { clientOf, clock, most }: FailedAttemptDeps): void {
-  if (most === undefined) return
+export function limitFailedAttempts(app: ApiApp, { clientOf, clock, most }: FailedAttemptOptions): void {
   const failures = new MemoryRate(clock, { most, withinMs: WINDOW_SECONDS * 1_000, subjects: REMEMBERED })
   const good = new LRUCache<string, true>({ max: REMEMBERED })
 

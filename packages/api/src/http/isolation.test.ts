@@ -58,7 +58,7 @@ async function world(withAmber: boolean): Promise<World> {
 
 /** A domain with something of every kind, all of which carries the colour. */
 async function furnish(api: TestApi, account: TestAccount, colour: string): Promise<Furnished> {
-  const { pool, deps } = api
+  const { pool, parts } = api
   await setPassword(pool, account.id, PASSWORD)
   const domain = await api.domain(account, `${colour}.example.com`)
   await storePages(api, domain.id, ['/', `/${colour}-1`, `/${colour}-2`])
@@ -99,7 +99,7 @@ async function furnish(api: TestApi, account: TestAccount, colour: string): Prom
     ...[account.id, colour, { count: 1, pages: [], changes: [], level: null, advice: '', url }],
   )
 
-  const { id: endpoints } = await createEndpoint(pool, deps.vault, account.id, { url })
+  const { id: endpoints } = await createEndpoint(pool, parts.vault, account.id, { url })
   const { id: deliveries } = await testEndpoint(pool, account.id, endpoints)
   await pool.query(`update delivery set state = 'failed', answer = $2 where id = $1`, [deliveries, colour])
   const spare = { name: `${colour} spare`, expiresAt: null }

@@ -38,7 +38,7 @@ import { readReport } from '@prepaint/service/notifications/delivery/report.ts'
 import { listIncidents } from '@prepaint/service/notifications/incidents/incidents.ts'
 import { z } from 'zod'
 import { callerOf } from '../http/access.ts'
-import { type ApiApp, type ApiDeps, numberFrom } from '../http/app.ts'
+import { type ApiApp, type ApiParts, numberFrom } from '../http/app.ts'
 import { ownedDomain } from '../http/owned-domain.ts'
 import { jsonResponse } from '../http/responses.ts'
 import { accountRoutes } from '../http/routes.ts'
@@ -49,10 +49,9 @@ const oneDelivery = { 202: jsonResponse('The delivery', z.object({ delivery: del
 const endpointOf = (request: { params: { id: string } }) =>
   numberFrom(request.params.id, 'endpoint_not_found')
 
-export function notifications(app: ApiApp, deps: ApiDeps): void {
-  const { pool, vault } = deps
+export function notifications(app: ApiApp, { mailer, pool, vault }: ApiParts): void {
   const add = accountRoutes(app, 'Notifications')
-  const by_mail = deps.mailer !== undefined
+  const by_mail = mailer !== null
 
   add('GET', '/api/incidents', 'listIncidents', {
     summary: 'Incidents of the account of the last 400 days: open first, newest first',
@@ -112,7 +111,7 @@ export function notifications(app: ApiApp, deps: ApiDeps): void {
   })
 }
 
-export function endpoints(app: ApiApp, { pool, checkEndpoint, vault }: ApiDeps): void {
+export function endpoints(app: ApiApp, { pool, checkEndpoint, vault }: ApiParts): void {
   const add = accountRoutes(app, 'Notifications')
 
   add('GET', '/api/endpoints', 'listEndpoints', {

@@ -1,10 +1,10 @@
 import { AppError } from '@prepaint/contract/errors.ts'
 import { readLink, unsubscribe } from '@prepaint/service/notifications/delivery/addresses.ts'
-import type { ApiApp, ApiDeps } from '../http/app.ts'
+import type { ApiApp, ApiParts } from '../http/app.ts'
 import { escapeHtml, htmlPage, pageStyle } from '../service/static-page.ts'
 
 /** GET changes nothing, because mail programs open links; POST is RFC 8058's one click. */
-export function unsubscribePage(app: ApiApp, { pool, vault }: ApiDeps): void {
+export function unsubscribePage(app: ApiApp, { pool, vault }: ApiParts): void {
   const { style, policy } = pageStyle()
   app.register(async (page) => {
     // What the form says is not read.

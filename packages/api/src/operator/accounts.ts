@@ -21,13 +21,13 @@ import { emailOf } from '@prepaint/service/accounts/email.ts'
 import { type CreatedLink, createLink } from '@prepaint/service/accounts/sign-in/links.ts'
 import { type SignInLetter, write } from '@prepaint/service/mail/mailer.ts'
 import type { z } from 'zod'
-import { type ApiApp, type ApiDeps, numberFrom } from '../http/app.ts'
+import { type ApiApp, type ApiOptions, type ApiParts, numberFrom } from '../http/app.ts'
 import { jsonResponse } from '../http/responses.ts'
 import { accountRoutes } from '../http/routes.ts'
 
-export function operatorAccounts(app: ApiApp, deps: ApiDeps): void {
+export function operatorAccounts(app: ApiApp, parts: ApiParts, { plans, publicUrl }: ApiOptions): void {
   const add = accountRoutes(app, 'Operator', 'operator')
-  const { caughtUp, clock, mailer, plans, pool, publicUrl } = deps
+  const { caughtUp, clock, mailer, pool } = parts
 
   add('GET', '/api/operator/accounts', 'listAccounts', {
     summary: 'All accounts, by e-mail',
@@ -99,7 +99,7 @@ export function operatorAccounts(app: ApiApp, deps: ApiDeps): void {
   ): Promise<{ link: CreatedLink & { url: string }; mail: z.infer<typeof mailSchema> }> {
     const url = linkUrl(publicUrl, request, made.token)
     const link = { ...made, url }
-    if (mailer === undefined || publicUrl === null) return { link, mail: 'off' }
+    if (mailer === null || publicUrl === null) return { link, mail: 'off' }
     const outcome = await mailer.send(write({ ...letter, url, endsAt: made.expires_at }))
     return { link, mail: outcome === 'sent' ? 'sent' : 'failed' }
   }

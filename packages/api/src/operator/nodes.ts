@@ -1,10 +1,10 @@
 import { fleetSchema } from '@prepaint/contract/api/operator.ts'
 import { readFleet } from '@prepaint/service/insight/fleet/node.ts'
-import type { ApiApp, ApiDeps } from '../http/app.ts'
+import type { ApiApp, ApiParts } from '../http/app.ts'
 import { jsonResponse } from '../http/responses.ts'
 import { accountRoutes } from '../http/routes.ts'
 
-export function operatorNodes(app: ApiApp, { pool }: ApiDeps): void {
+export function operatorNodes(app: ApiApp, { pool }: ApiParts): void {
   const add = accountRoutes(app, 'Operator', 'operator')
   add('GET', '/api/operator/nodes', 'listNodes', {
     summary: 'All nodes, with their load and version',

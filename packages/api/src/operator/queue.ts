@@ -3,11 +3,11 @@ import { AppError } from '@prepaint/contract/errors.ts'
 import { parseJobId } from '@prepaint/contract/ids.ts'
 import { cancelJob } from '@prepaint/pages/queue/jobs/cancel.ts'
 import { readFleetFailures, readFleetQueue } from '@prepaint/pages/queue/jobs/fleet.ts'
-import type { ApiApp, ApiDeps } from '../http/app.ts'
+import type { ApiApp, ApiParts } from '../http/app.ts'
 import { emptyResponse, jsonResponse } from '../http/responses.ts'
 import { accountRoutes } from '../http/routes.ts'
 
-export function operatorQueue(app: ApiApp, { pool }: ApiDeps): void {
+export function operatorQueue(app: ApiApp, { pool }: ApiParts): void {
   const add = accountRoutes(app, 'Operator', 'operator')
   add('GET', '/api/operator/queue', 'readQueue', {
     summary: 'The queue of the fleet: depth, age, running jobs, longest waits',

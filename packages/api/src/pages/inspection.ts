@@ -27,7 +27,7 @@ import { listDigests } from '@prepaint/pages/store/page-digests.ts'
 import { htmlOf } from '@prepaint/pages/store/stored-page.ts'
 import { readFormRequests } from '@prepaint/service/insight/traffic/read-summaries.ts'
 import { z } from 'zod'
-import type { ApiApp, ApiDeps } from '../http/app.ts'
+import type { ApiApp, ApiParts } from '../http/app.ts'
 import { jsonResponse, pictureResponse, textResponse } from '../http/responses.ts'
 import { domainRoutes } from '../http/routes.ts'
 import { digestView, inspectionView } from './inspection-view.ts'
@@ -37,8 +37,7 @@ import { listedPageView } from './pages.ts'
 /** Forbids scripts in customers' content on our address. */
 export const CUSTOMER_CONTENT_POLICY = "sandbox; default-src 'none'; frame-ancestors 'none'"
 
-export function inspections(app: ApiApp, deps: ApiDeps): void {
-  const { clock, log, pool } = deps
+export function inspections(app: ApiApp, { clock, log, pool }: ApiParts): void {
   const parts = { db: pool, pool, log, converter: new Converter() }
   const add = domainRoutes(app, pool, 'Pages')
 

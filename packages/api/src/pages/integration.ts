@@ -3,7 +3,7 @@ import { getPageParams, renderBody } from '@prepaint/contract/api/pages.ts'
 import { invalidField } from '@prepaint/contract/errors.ts'
 import { type PageUrl, parsePageUrl } from '@prepaint/contract/page/path.ts'
 import { callerOf } from '../http/access.ts'
-import type { ApiApp, ApiDeps } from '../http/app.ts'
+import type { ApiApp, ApiParts } from '../http/app.ts'
 import { ownedDomain } from '../http/owned-domain.ts'
 import { emptyResponse, htmlResponse } from '../http/responses.ts'
 
@@ -19,9 +19,7 @@ type PageIntegration = (
   page: { url: PageUrl; userAgent: string | null; accept?: string | undefined },
 ) => void
 
-export function integrations(app: ApiApp, deps: ApiDeps): void {
-  const { pool } = deps
-
+export function integrations(app: ApiApp, { integrations: edge, pool }: ApiParts): void {
   app.route({
     method: 'GET',
     url: '/page/:url',
@@ -38,7 +36,7 @@ export function integrations(app: ApiApp, deps: ApiDeps): void {
     handler: async (request, reply) => {
       const url = await ownedPage(pool, callerOf(request).account, request.params.url)
       reply.hijack()
-      deps.integrations.answer(request.raw, reply.raw, {
+      edge.answer(request.raw, reply.raw, {
         url,
         userAgent: request.headers['user-agent'] ?? null,
       })
@@ -69,7 +67,7 @@ export function integrations(app: ApiApp, deps: ApiDeps): void {
       const url = await ownedPage(pool, callerOf(request).account, raw)
       reply.hijack()
       // An explicit null is not a crawler.
-      deps.integrations.offer(request.raw, reply.raw, { url, userAgent: userAgent ?? null, accept })
+      edge.offer(request.raw, reply.raw, { url, userAgent: userAgent ?? null, accept })
       return reply
     },
   })

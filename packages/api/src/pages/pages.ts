@@ -21,7 +21,7 @@ import { deletePages, type PurgeWhat } from '@prepaint/pages/store/purge.ts'
 import { errorCode } from '@prepaint/postgres/connection.ts'
 import { retriedTransaction } from '@prepaint/postgres/transaction.ts'
 import type { z } from 'zod'
-import { type ApiApp, type ApiDeps, countText } from '../http/app.ts'
+import { type ApiApp, type ApiParts, countText } from '../http/app.ts'
 import { jsonResponse } from '../http/responses.ts'
 import { domainRoutes } from '../http/routes.ts'
 import { pagePathsOf, searchOf } from './page-choice.ts'
@@ -42,8 +42,7 @@ export const PURGE_LIMIT = 100_000
 /** Pages per search. All are deleted and queued in one transaction. */
 export const REFRESH_LIMIT = 10_000
 
-export function pages(app: ApiApp, deps: ApiDeps): void {
-  const { caughtUp, clock, pool } = deps
+export function pages(app: ApiApp, { caughtUp, clock, pool }: ApiParts): void {
   const add = domainRoutes(app, pool, 'Cache')
 
   add('GET', 'pages', 'listPages', {

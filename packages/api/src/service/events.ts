@@ -1,9 +1,8 @@
-import { AppError } from '@prepaint/contract/errors.ts'
 import type { Subscriber } from '@prepaint/service/insight/events/streams.ts'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { callerOf } from '../http/access.ts'
-import type { ApiApp, ApiDeps } from '../http/app.ts'
+import type { ApiApp, ApiParts } from '../http/app.ts'
 import type { ResponseContent } from '../http/responses.ts'
 
 export type Subscribe = (subscriber: Subscriber, begin: () => FastifyReply['raw'], resumed: boolean) => void
@@ -29,7 +28,7 @@ const DESCRIPTION = `Server-sent events with JSON data, without the content of p
 With \`Last-Event-ID\` the first event is \`reread\`: past events are not stored. A comment line is sent every 15 seconds.
 Clients that leave 512 KiB unread are disconnected. Limit: 20 streams per account and node.`
 
-export function events(app: ApiApp, { subscribe }: ApiDeps): void {
+export function events(app: ApiApp, { subscribe }: ApiParts): void {
   app.route({
     method: 'GET',
     url: '/api/events',
@@ -72,7 +71,6 @@ export function events(app: ApiApp, { subscribe }: ApiDeps): void {
       raw.setHeader('X-Accel-Buffering', 'no')
       return raw
     }
-    if (subscribe === undefined) throw new AppError('events_unavailable')
     subscribe({ account, by, fleet }, begin, request.headers['last-event-id'] !== undefined)
   }
 }

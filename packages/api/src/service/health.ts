@@ -1,6 +1,6 @@
 import { AppError, publicError } from '@prepaint/contract/errors.ts'
 import { z } from 'zod'
-import type { ApiApp, ApiDeps } from '../http/app.ts'
+import type { ApiApp, ApiParts } from '../http/app.ts'
 import { jsonResponse } from '../http/responses.ts'
 
 const readinessSchema = z.object({
@@ -17,9 +17,7 @@ export type CheckReadiness = () => Promise<Readiness>
 
 export type ReadMetrics = () => Promise<{ body: string; type: string }>
 
-export function health(app: ApiApp, deps: ApiDeps): void {
-  const { checkReadiness, readMetrics } = deps
-
+export function health(app: ApiApp, { checkReadiness, readMetrics }: ApiParts): void {
   app.route({
     method: 'GET',
     url: '/healthz',
@@ -61,7 +59,6 @@ export function health(app: ApiApp, deps: ApiDeps): void {
     config: { access: 'scrape' },
     schema: { hide: true },
     handler: async (_request, reply) => {
-      if (readMetrics === undefined) throw new AppError('not_found')
       const { body, type } = await readMetrics()
       return reply.type(type).send(body)
     },

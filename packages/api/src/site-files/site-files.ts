@@ -27,23 +27,23 @@ import { restoreVersion } from '@prepaint/service/sites/restore-version.ts'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { authorOf } from '../http/access.ts'
-import { type ApiApp, type ApiDeps, numberFrom } from '../http/app.ts'
+import { type ApiApp, type ApiOptions, type ApiParts, numberFrom } from '../http/app.ts'
 import { csvResponse, sendCsv, wantsCsv } from '../http/csv.ts'
 import { jsonResponse } from '../http/responses.ts'
 import { domainRoutes } from '../http/routes.ts'
 
-export function siteFiles(app: ApiApp, deps: ApiDeps): void {
-  redirects(app, deps)
-  robots(app, deps)
-  versions(app, deps)
-  indexNow(app, deps)
+export function siteFiles(app: ApiApp, parts: ApiParts, options: ApiOptions): void {
+  redirects(app, parts)
+  robots(app, parts)
+  versions(app, parts, options)
+  indexNow(app, parts)
 }
 
 const TAG = 'Site files'
 
 const BODY_LIMIT_BYTES = 8 * 1_048_576
 
-function redirects(app: ApiApp, { caughtUp, pool }: ApiDeps): void {
+function redirects(app: ApiApp, { caughtUp, pool }: ApiParts): void {
   const add = domainRoutes(app, pool, TAG)
   const query = z.object({ format: formatParam })
   type Asked = FastifyRequest & { query: z.infer<typeof query> }
@@ -86,7 +86,7 @@ function redirects(app: ApiApp, { caughtUp, pool }: ApiDeps): void {
   })
 }
 
-function robots(app: ApiApp, { pool, robots: files }: ApiDeps): void {
+function robots(app: ApiApp, { pool, robots: files }: ApiParts): void {
   const add = domainRoutes(app, pool, TAG)
 
   add('GET', 'robots', 'getRobots', {
@@ -101,14 +101,14 @@ function robots(app: ApiApp, { pool, robots: files }: ApiDeps): void {
     refuses: ['origin_not_reached'],
     response: { 200: jsonResponse('The verdict', robotsVerdictSchema) },
     handler: async (domain, { body: { path, crawler, text } }) => {
-      const judged = text ?? (await files?.served(await files.siteOf(domain)))
-      if (judged == null) throw new AppError('origin_not_reached')
+      const judged = text ?? (await files.served(await files.siteOf(domain)))
+      if (judged === null) throw new AppError('origin_not_reached')
       return judgeCrawler(judged, crawler, path)
     },
   })
 }
 
-function indexNow(app: ApiApp, { pool }: ApiDeps): void {
+function indexNow(app: ApiApp, { pool }: ApiParts): void {
   domainRoutes(app, pool, TAG)('GET', 'indexnow', 'getIndexNow', {
     summary: 'Whether search engines are told of changed pages, and how they answered',
     response: { 200: jsonResponse('The state', indexNowSchema) },
@@ -120,7 +120,7 @@ function indexNow(app: ApiApp, { pool }: ApiDeps): void {
   })
 }
 
-function versions(app: ApiApp, { caughtUp, clock, plans, pool }: ApiDeps): void {
+function versions(app: ApiApp, { caughtUp, clock, pool }: ApiParts, { plans }: ApiOptions): void {
   const add = domainRoutes(app, pool, TAG)
   const params = z.object({ id: z.string().describe('Of a version') })
   const refuses = ['version_not_found'] as const

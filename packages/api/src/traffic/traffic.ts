@@ -18,14 +18,13 @@ import { readMonths, readRenders } from '@prepaint/service/insight/traffic/read-
 import { readPaths, readSummaries } from '@prepaint/service/insight/traffic/read-summaries.ts'
 import { readTraffic } from '@prepaint/service/insight/traffic/read-traffic.ts'
 import { callerOf } from '../http/access.ts'
-import type { ApiApp, ApiDeps } from '../http/app.ts'
+import type { ApiApp, ApiOptions, ApiParts } from '../http/app.ts'
 import { csvResponse, sendCsv, wantsCsv } from '../http/csv.ts'
 import { jsonResponse } from '../http/responses.ts'
 import { accountRoutes, domainRoutes } from '../http/routes.ts'
 import { pathsCsv, rendersCsv, trafficCsv } from './traffic-csv.ts'
 
-export function traffic(app: ApiApp, deps: ApiDeps): void {
-  const { clock, plans, pool } = deps
+export function traffic(app: ApiApp, { clock, pool }: ApiParts, { plans }: ApiOptions): void {
   const addOfAccount = accountRoutes(app, 'Traffic')
   const add = domainRoutes(app, pool, 'Traffic')
 

@@ -21,13 +21,13 @@ export async function ownRobotsText(db: Queryable, domain: DomainId): Promise<st
 }
 
 /** Describes robots.txt as the API shows it. */
-export async function robotsView(db: Queryable, robots: RobotsFiles | undefined, domain: Domain) {
+export async function robotsView(db: Queryable, robots: RobotsFiles, domain: Domain) {
   const { mode } = domain.settings.robots
   const text = await ownRobotsText(db, domain.id)
-  const view = { domain: domain.name, mode, text, origin: null, served: null }
-  if (robots === undefined) return view
   const site = await robots.siteOf(domain)
-  return { ...view, origin: await robots.ofOrigin(site), served: await robots.served(site) }
+  const origin = await robots.ofOrigin(site)
+  const served = await robots.served(site)
+  return { domain: domain.name, mode, text, origin, served }
 }
 
 /** Minimum interval between fetches of an origin. */

@@ -27,7 +27,7 @@ const guard = createAddressGuard([parseAllowedRange('127.0.0.1/32')!])
 const api = await startTestApi()
 const { pool } = api
 const listener = await createListener(api.database.connection, silentLog())
-const parts = { pool, guard, vault: api.deps.vault, plans: DEFAULT_PLANS, clock: systemClock }
+const parts = { pool, guard, vault: api.parts.vault, plans: DEFAULT_PLANS, clock: systemClock }
 const of = { log: silentLog(), version: '1.2.3', speed: 100_000, mailer: null, publicUrl: '' }
 // Two nodes: each event is still sent once.
 const senders = [1, 2].map(() => startSending(listener, { ...parts, ...of }))
@@ -52,7 +52,7 @@ async function receiver(answer: (res: http.ServerResponse, n: number) => void = 
 }
 
 const endpointOf = ({ id }: TestAccount, url: string, format: Endpoint['format'] = 'standard') =>
-  createEndpoint(pool, api.deps.vault, id, { url, format })
+  createEndpoint(pool, api.parts.vault, id, { url, format })
 /** An account with an endpoint at a receiver that answers so. */
 async function endpointThat(answer?: Parameters<typeof receiver>[0], format?: Endpoint['format']) {
   const account = await api.account()

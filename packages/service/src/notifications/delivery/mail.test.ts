@@ -27,7 +27,7 @@ const api = await startTestApi({ mailer, publicUrl: PUBLIC_URL })
 const { pool } = api
 const { column } = api.database
 const listener = await createListener(api.database.connection, silentLog())
-const parts = { pool, mailer, vault: api.deps.vault, guard: createAddressGuard([]) }
+const parts = { pool, mailer, vault: api.parts.vault, guard: createAddressGuard([]) }
 const of = { publicUrl: PUBLIC_URL, plans: DEFAULT_PLANS, clock: systemClock, version: '1', speed: 200 }
 const senders = [1, 2].map(() => startSending(listener, { ...parts, ...of, log: silentLog() }))
 after(async () => {
@@ -193,7 +193,7 @@ it('an address that the server refuses', async (t) => {
 
 it('an open incident is repeated by e-mail after 24 hours, once, and not to endpoints', async () => {
   const account = await api.account()
-  await createEndpoint(pool, api.deps.vault, account.id, { url: 'https://hooks.example.com/' })
+  await createEndpoint(pool, api.parts.vault, account.id, { url: 'https://hooks.example.com/' })
   const id = await incidents(account, ['eight.example.com'])
   const round = () => evaluate({ pool, plans: DEFAULT_PLANS, publicUrl: PUBLIC_URL, speed: 1 })
   const reminders = () =>

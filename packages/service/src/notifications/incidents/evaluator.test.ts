@@ -64,7 +64,7 @@ const events = ({ id }: TestAccount) =>
 
 it('renders that fail: one incident with evidence, two events, and its end', async () => {
   const { account, id, name } = await site()
-  await createEndpoint(api.pool, api.deps.vault, account.id, { url: 'https://hooks.example.com/' })
+  await createEndpoint(api.pool, api.parts.vault, account.id, { url: 'https://hooks.example.com/' })
   await api.pool.query(
     `insert into freshness (domain_id, deploys) values ($1, array[now() - interval '1 hour'])`,
     [id],

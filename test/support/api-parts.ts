@@ -1,0 +1,56 @@
+import { AppError } from '@prepaint/contract/errors.ts'
+import { DEFAULT_PLANS } from '@prepaint/contract/settings/plans.ts'
+import { createAddressGuard } from '@prepaint/outbound'
+import { createClient } from '@prepaint/outbound/client'
+import { RobotsFiles } from '@prepaint/pages/site-files/robots-files.ts'
+import type { Clock } from '@prepaint/runtime/clock.ts'
+import { createClientReader } from '@prepaint/runtime/http/client-address.ts'
+import { NO_CLIENT_LIMITS } from '@prepaint/runtime/http/client-limits.ts'
+import { silentLog } from '@prepaint/runtime/log.ts'
+import { createVault } from '@prepaint/service/certificates/vault/vault.ts'
+import { Checks } from '@prepaint/service/sites/reachability/checks.ts'
+import type pg from 'pg'
+import type { ApiOptions, ApiParts } from '../../packages/api/src/http/app.ts'
+
+export const TEST_OPTIONS: ApiOptions = {
+  plans: DEFAULT_PLANS,
+  clients: { ...NO_CLIENT_LIMITS, failures: Number.POSITIVE_INFINITY },
+  version: '0.0.0-test',
+  publicUrl: null,
+  contact: null,
+  edgeTarget: null,
+  egressAddresses: [],
+  metricsToken: null,
+}
+
+/** The parts of an API with nothing around it but a database: no edge, no origins, no mail, no live updates. */
+export function standInParts(pool: pg.Pool, clock: Clock): ApiParts {
+  const log = silentLog()
+  const get = { origins: createClient(createAddressGuard([])), userAgent: 'Prepaint' }
+  return {
+    pool,
+    accessDb: pool,
+    clock,
+    log,
+    vault: createVault({ pool, keys: null, dataDir: '/nowhere' }),
+    mailer: null,
+    robots: new RobotsFiles({ db: pool, pool, get, clock, log }),
+    checks: new Checks(clock, async () => null, {
+      checkDns: async () => null,
+      tryOrigin: async () => ({ status: 200, problem: null }),
+    }),
+    integrations: { answer: () => {}, offer: () => {} },
+    readClient: createClientReader([]),
+    subscribe: () => {
+      throw new AppError('events_unavailable')
+    },
+    caughtUp: async () => {},
+    checkOrigin: async (originUrl) => ({ ok: true, originUrl }),
+    checkEndpoint: async () => {},
+    checkReadiness: async () => ({ ready: true, state: 'serving', database: 'ok', browser: 'none' }),
+    readMetrics: async () => {
+      throw new AppError('not_found')
+    },
+    edgePort: () => null,
+  }
+}
