@@ -4,7 +4,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 
 import { certificateQuery, domainQuery, domainUrl } from '../../api/queries.ts'
-import { request } from '../../api/request.ts'
+import { ApiError, request } from '../../api/request.ts'
 import type { Certificate } from '../../api/types.ts'
 import { ConfirmDialog, FormDialog } from '../../parts/dialog.tsx'
 import { notifyDone } from '../../parts/notifications.tsx'
@@ -92,8 +92,10 @@ function NewCertificate(props: { name: string; onClose: () => void; onDone: () =
       await props.onDone()
     },
     onError: (error) => {
-      const [, field, problem] = /^(certificate_chain|private_key) (.*)$/.exec(error.message) ?? []
-      if (problem !== undefined) form.setFieldError(field === 'private_key' ? 'key' : 'chain', problem)
+      if (!(error instanceof ApiError)) return
+      for (const { path, message } of error.problems) {
+        form.setFieldError(path[0] === 'private_key' ? 'key' : 'chain', message)
+      }
     },
   })
   const input = { rows: 6, spellCheck: false, required: true }
