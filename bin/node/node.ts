@@ -134,7 +134,7 @@ async function openBase(start: Start, opened: Base['opened'], isDraining: () => 
   const { config, log, say, signal } = start
   const { databaseUrl, dataDir } = config
   const database = await openDatabase({ databaseUrl, dataDir, log, onLongStep: say })
-  opened.add('database', database.close)
+  opened.add('database', () => database.close())
   signal.throwIfAborted()
   const { pool, connection } = database
   await migrate(connection, SCHEMA, log)
