@@ -1,8 +1,10 @@
 // Fonts are not downloaded. The page sees each font of the network as loaded.
 if (window.FontFace && document.fonts) {
-  const { FontFace, FontFaceSet } = window
+  const { FontFace } = window
   const { fonts } = document
-  const { forEach } = FontFaceSet.prototype
+  // Older browsers have no global of this name.
+  const fontFaceSet = /** @type {FontFaceSet} */ (Object.getPrototypeOf(fonts))
+  const { forEach } = fontFaceSet
   const nativeStatus = Object.getOwnPropertyDescriptor(FontFace.prototype, 'status')?.get
 
   /** Faces that no browser could load: of the page's own bytes, or written wrongly. @type {WeakSet<FontFace>} */
@@ -50,14 +52,14 @@ if (window.FontFace && document.fonts) {
     })
     return found
   }
-  intercept(FontFaceSet.prototype, 'load', (native, self, given) =>
+  intercept(fontFaceSet, 'load', (native, self, given) =>
     then.call(apply(native, self, given), undefined, (/** @type {DOMException} */ error) => {
       if (error.name === 'SyntaxError') throw error
       return facesOf(`${given[0]}`).filter(isRefused)
     }),
   )
   intercept(
-    FontFaceSet.prototype,
+    fontFaceSet,
     'check',
     (native, self, given) => apply(native, self, given) || facesOf(`${given[0]}`).some(isRefused),
   )
