@@ -20,6 +20,7 @@ import { invalidateOn } from '@prepaint/runtime/invalidation.ts'
 import type { Log } from '@prepaint/runtime/log.ts'
 import type { EdgeMetrics } from '@prepaint/service/insight/metrics/edge-metrics.ts'
 import { Compliance } from '@prepaint/service/insight/traffic/compliance.ts'
+import { UnrecognisedClients } from '@prepaint/service/insight/traffic/unrecognised.ts'
 import { TrafficCounter } from '@prepaint/service/insight/traffic/visit-counter.ts'
 import type pg from 'pg'
 import type { Config } from '../settings/config.ts'
@@ -65,6 +66,7 @@ export function wireEdge(deps: {
   const get = { origins, userAgent: 'Prepaint' }
   const robots = new RobotsFiles({ db, pool, get, openHeaders: deps.openHeaders, clock, log })
   const compliance = new Compliance(pool, robots, clock, log)
+  const unrecognised = new UnrecognisedClients(pool, clock, log)
   const backend = new NodeBackend({
     clock,
     log,
@@ -83,7 +85,10 @@ export function wireEdge(deps: {
       if (answer.verdict !== 'rendered') answeredAtOnce++
       metrics.answered(answer)
       const isVisit = traffic.count(request, answer)
-      const { domain, crawler } = answer
+      const { domain, crawler, automatic } = answer
+      if (domain !== null && automatic !== undefined) {
+        unrecognised.note(domain, automatic, request.headers['user-agent'] ?? '')
+      }
       if (isVisit && domain !== null && crawler !== null) {
         compliance.note(domain, crawler, request.headers['user-agent'] ?? '', request.url ?? '/')
       }
@@ -120,6 +125,7 @@ export function wireEdge(deps: {
       await knownPaths.close()
       await traffic.close()
       await compliance.close()
+      await unrecognised.close()
       await lastVisits.close()
       await redirectUses.flush()
       origins.close()

@@ -152,6 +152,7 @@ function createEntrance(
   const crawlerTest = new CrawlerTest()
   return {
     categoryOf: (userAgent, own) => crawlerTest.categoryOf(userAgent, own),
+    automaticOf: (userAgent, own) => crawlerTest.automaticOf(userAgent, own),
     isInsecure: (req, domain) => domain.httpsUntilMs > clock.nowMs() && readClient(req).scheme === 'http',
     async isForged(req, domain) {
       const userAgent = req.headers['user-agent'] ?? ''

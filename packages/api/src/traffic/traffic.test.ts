@@ -236,3 +236,36 @@ it('GET /api/plan: 200: what the plan allows and how much of it is in use', asyn
     requests: { paths_per_refresh: 1_000, body_bytes: 1_048_576 },
   })
 })
+
+it('/traffic/unrecognised: 200: automatic clients of the last 30 days, with the newest user agent; 404 of another account', async () => {
+  const day = new Date(TEST_START_MS).toISOString().slice(0, 10)
+  await api.pool.query(
+    `insert into traffic_unrecognised values
+       ($1, $2, 'curl', 'tool', 7, 'curl/8.5.0', '2026-11-15T10:00:00Z'), ($1, $2, '', 'unknown', 2, '', '2026-11-15T10:00:00Z'),
+       ($1, $2::date - 1, 'curl', 'tool', 1, 'curl/7', '2026-11-14T10:00:00Z'),
+       ($1, $2, 'Acme', 'unknown', 3, 'Acme/1', '2026-11-15T11:00:00Z')`,
+    [shop, day],
+  )
+  const { status, body } = await get(`${OF_SHOP}/unrecognised`)
+  assert.equal(status, 200)
+  assert.deepEqual(body, {
+    domain: 'shop.example.com',
+    from: '2026-10-16',
+    to: '2026-11-15',
+    clients: [
+      ...[{ name: 'curl', kind: 'tool', visits: 8, user_agent: 'curl/8.5.0' }].map((client) => ({
+        ...client,
+        last_seen_at: '2026-11-15T10:00:00.000Z',
+      })),
+      {
+        ...{ name: 'Acme', kind: 'unknown', visits: 3, user_agent: 'Acme/1' },
+        last_seen_at: '2026-11-15T11:00:00.000Z',
+      },
+    ],
+    others: 2,
+  })
+  assert.deepEqual((await get(`${OF_SHOP}/unrecognised?from=2026-11-15&limit=1`)).body['others'], 5)
+  assertAnswer(await get(`${OF_SHOP}/unrecognised?limit=101`), 400, 'limit must be at most 100')
+  const foreign = await get('/api/domains/other.example.com/traffic/unrecognised')
+  assertAnswer(foreign, 404, 'Domain not found')
+})

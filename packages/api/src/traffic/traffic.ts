@@ -10,6 +10,8 @@ import {
   rangeQuery,
   trafficPathsQuery,
   trafficPathsSchema,
+  unrecognisedClientsQuery,
+  unrecognisedClientsSchema,
 } from '@prepaint/contract/api/traffic.ts'
 import { utcDay } from '@prepaint/contract/dates.ts'
 import { AppError } from '@prepaint/contract/errors.ts'
@@ -17,6 +19,7 @@ import { readCompliance } from '@prepaint/service/insight/traffic/compliance.ts'
 import { readMonths, readRenders } from '@prepaint/service/insight/traffic/read-renders.ts'
 import { readPaths, readSummaries } from '@prepaint/service/insight/traffic/read-summaries.ts'
 import { readTraffic } from '@prepaint/service/insight/traffic/read-traffic.ts'
+import { readUnrecognised } from '@prepaint/service/insight/traffic/unrecognised.ts'
 import { callerOf } from '../http/access.ts'
 import type { ApiApp, ApiOptions, ApiParts } from '../http/app.ts'
 import { csvResponse, sendCsv, wantsCsv } from '../http/csv.ts'
@@ -70,6 +73,27 @@ export function traffic(app: ApiApp, { clock, pool }: ApiParts, { plans }: ApiOp
       const crawlers = await readCompliance(pool, { account: domain.account, domain: domain.id }, range)
       const { from, to } = rangeFields(range)
       return { domain: domain.name, from, to, crawlers }
+    },
+  })
+
+  add('GET', 'traffic/unrecognised', 'getUnrecognisedClients', {
+    summary: 'Clients that look automatic and are taken for no crawler, in whole UTC days',
+    description:
+      'They get the origin, as people do. `settings.crawlers` makes a client a crawler (`add`) or a person (`remove`): ' +
+      'then it is no longer listed. Kept for 90 days. Default: the last 30 days.',
+    query: unrecognisedClientsQuery,
+    response: { 200: jsonResponse('The clients, those with most visits first', unrecognisedClientsSchema) },
+    handler: async (domain, request) => {
+      const { limit, ...asked } = request.query
+      const range = rangeOf({ ...asked, step: 'day' }, clock.nowMs())
+      const owner = { account: domain.account, domain: domain.id }
+      const { clients, others } = await readUnrecognised(pool, owner, range, limit)
+      const days = { from: utcDay(range.fromMs), to: utcDay(range.toMs - 1) }
+      const shown = clients.map(({ last_seen_at: seenAt, ...client }) => ({
+        ...client,
+        last_seen_at: seenAt.toISOString(),
+      }))
+      return { domain: domain.name, ...days, clients: shown, others }
     },
   })
 

@@ -147,6 +147,27 @@ export const complianceSchema = apiSchema(
   }),
 )
 
+export const unrecognisedClientsSchema = apiSchema(
+  'UnrecognisedClients',
+  z.object({
+    domain: z.string(),
+    from: z.string().describe('The first UTC day'),
+    to: z.string().describe('The last UTC day'),
+    clients: z.array(
+      z.object({
+        name: z.string().describe('A word of the user agent, without its version'),
+        kind: z
+          .enum(['tool', 'unknown'])
+          .describe('`tool`: an HTTP library, a monitor or a browser that a program drives'),
+        visits: z.number(),
+        user_agent: z.string().describe('The newest user agent of this name'),
+        last_seen_at: time,
+      }),
+    ),
+    others: z.number().describe('Visits by all other names: only 100 names of a day are counted separately'),
+  }),
+)
+
 export const monthOfRendersSchema = apiSchema(
   'MonthOfRenders',
   z.object({
@@ -196,6 +217,18 @@ export const trafficPathsQuery = rangeQuery.omit({ step: true }).extend({
     .max(MOST_PATHS)
     .default(USUAL_PATHS)
     .describe(`Paths in each list, 1 to ${MOST_PATHS}; default ${USUAL_PATHS}`),
+})
+
+const MOST_NAMES = 100
+
+export const unrecognisedClientsQuery = rangeQuery.pick({ from: true, to: true }).extend({
+  limit: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(MOST_NAMES)
+    .default(USUAL_PATHS)
+    .describe(`Clients in the list, 1 to ${MOST_NAMES}; default ${USUAL_PATHS}`),
 })
 
 export const getTrafficAnswer = z.object({ domain: z.string(), ...rangeFieldsSchema, traffic: trafficSchema })

@@ -48,6 +48,9 @@ export type NoVerdict =
 /** What is told of the domain of a request. */
 export type HandledDomain = Site & FilesOf & { account: number; isActive: boolean }
 
+/** `tool`: an HTTP library, a monitor or a browser that a program drives. `name` is a word of the user agent. */
+export type AutomaticClient = { kind: 'tool' | 'unknown'; name: string }
+
 export type Handled = {
   verdict: Verdict | NoVerdict
   domain: HandledDomain | null
@@ -56,6 +59,8 @@ export type Handled = {
   crawler: CrawlerCategory | null
   /** Is absent if no page of ours was served. */
   form?: Form
+  /** Is absent if the client is a crawler, or looks like a person. */
+  automatic?: AutomaticClient
 }
 
 export function handledAs(verdict: NoVerdict): Handled {

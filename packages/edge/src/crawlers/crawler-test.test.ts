@@ -114,3 +114,28 @@ it('a user agent is read up to its 512th character, and an empty one is no crawl
   assert.equal(categoryOf(padded(512 - ' Twitterbot/1.0'.length)), 'social')
   assert.equal(categoryOf(padded(512)), null)
 })
+
+describe('a client that is neither a crawler nor a browser', () => {
+  const rows: Record<string, string | null> = {
+    'curl/8.5.0': 'tool curl',
+    'python-requests/2.31.0': 'tool python-requests',
+    'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 HeadlessChrome/140.0.0.0 Safari/537.36':
+      'tool HeadlessChrome',
+    'Acme-Reader/2.1': 'unknown Acme-Reader',
+    '': 'unknown no user agent',
+    [PEOPLE_AGENTS[0]!]: null,
+    [CRAWLER_AGENTS.seo[0]!]: null,
+  }
+  for (const [userAgent, name] of Object.entries(rows))
+    it(`is named ${name} for "${userAgent.slice(0, 40)}"`, () => {
+      const found = crawlerTest.automaticOf(userAgent)
+      assert.equal(found && `${found.kind} ${found.name}`, name)
+    })
+
+  it('is not named where the owner says what it is', () => {
+    const own = ownCrawlers({ add: [{ pattern: 'curl', category: 'seo' }], remove: ['wget'] })
+    assert.equal(crawlerTest.automaticOf('curl/8', own), null)
+    assert.equal(crawlerTest.automaticOf('Wget/1.21', own), null)
+    assert.equal(crawlerTest.automaticOf('python-requests/2', own)?.kind, 'tool')
+  })
+})

@@ -1,9 +1,10 @@
 import { isKnownBrowser, withoutDevice } from '@prepaint/contract/crawlers/known-browsers.ts'
-import { knownCrawler, READ_CHARS } from '@prepaint/contract/crawlers/known-crawlers.ts'
+import { CRAWLER_NAME_CHARS, knownCrawler, READ_CHARS } from '@prepaint/contract/crawlers/known-crawlers.ts'
 import { type Glob, matchesWithin, parseGlob } from '@prepaint/contract/glob.ts'
+import type { AutomaticClient } from '@prepaint/contract/outcome/verdict.ts'
 import type { CrawlerCategory, DomainSettings } from '@prepaint/contract/settings/domain-settings.ts'
 import crawlerUserAgents from 'crawler-user-agents'
-import { isbot } from 'isbot'
+import { isbot, isbotMatch } from 'isbot'
 import { LRUCache } from 'lru-cache'
 
 const CATEGORY_OF_TAG: readonly (readonly [tag: string, category: CrawlerCategory])[] = [
@@ -35,12 +36,17 @@ const REMEMBERED = 10_000
 /** Limits the size of a key; longer user agents are not found again. */
 const KEY_CHARS = 4_096
 
+/** `automatic` is null for a crawler and for a person. */
+type Judged = { category: CrawlerCategory | null; automatic: AutomaticClient | null }
+
+const PERSON: Judged = { category: null, automatic: null }
+
 /** Tells crawlers from people and tools by the user agent. */
 export class CrawlerTest {
   readonly #tagged = CATEGORY_OF_TAG.map(([tag, category]) => ({ pattern: patternOf([tag]), category }))
   readonly #tools = patternOf(TOOL_TAGS)
   readonly #others = patternOf(OTHER_TAGS)
-  readonly #seen = new LRUCache<string, { category: CrawlerCategory | null }>({ max: REMEMBERED })
+  readonly #seen = new LRUCache<string, Judged>({ max: REMEMBERED })
 
   /**
    * Returns null for a person or a tool. Asks in this order: the domain's lists, browsers of people, our table, isbot
@@ -49,27 +55,52 @@ export class CrawlerTest {
   categoryOf(userAgent: string | undefined, own: OwnCrawlers | null = null): CrawlerCategory | null {
     if (userAgent === undefined || userAgent === '') return null
     const said = own?.categoryOf(userAgent)
-    return said === undefined ? this.#find(userAgent) : said
+    return said === undefined ? this.#judge(userAgent).category : said
   }
 
-  #find(userAgent: string): CrawlerCategory | null {
+  /**
+   * Returns what a client looks like that is neither a crawler nor a browser of a person. Returns null for those, and for
+   * a client that the owner's lists name.
+   */
+  automaticOf(userAgent: string | undefined, own: OwnCrawlers | null = null): AutomaticClient | null {
+    if (userAgent === undefined || userAgent === '') return NAMELESS
+    return own?.categoryOf(userAgent) === undefined ? this.#judge(userAgent).automatic : null
+  }
+
+  #judge(userAgent: string): Judged {
     const found = this.#seen.get(userAgent)
-    if (found !== undefined) return found.category
-    const category = this.#look(userAgent.slice(0, READ_CHARS))
-    this.#seen.set(userAgent.slice(0, KEY_CHARS), { category })
-    return category
+    if (found !== undefined) return found
+    const judged = this.#look(userAgent.slice(0, READ_CHARS))
+    this.#seen.set(userAgent.slice(0, KEY_CHARS), judged)
+    return judged
   }
 
-  #look(userAgent: string): CrawlerCategory | null {
-    if (isKnownBrowser(userAgent)) return null
+  #look(userAgent: string): Judged {
+    if (isKnownBrowser(userAgent)) return PERSON
     const known = knownCrawler(userAgent)
-    if (known !== undefined) return known.category
+    if (known !== undefined) return { category: known.category, automatic: null }
     const words = withoutDevice(userAgent)
-    if (!isbot(words)) return null
-    for (const { pattern, category } of this.#tagged) if (pattern.test(words)) return category
-    if (TOOLS.test(words) || (this.#tools.test(words) && !NAMES_ITSELF.test(words))) return null
-    return SAYS_SO.test(words) || this.#others.test(words) ? 'other' : null
+    if (!isbot(words)) return PERSON
+    for (const { pattern, category } of this.#tagged) {
+      if (pattern.test(words)) return { category, automatic: null }
+    }
+    const isTool = TOOLS.test(words) || (this.#tools.test(words) && !NAMES_ITSELF.test(words))
+    if (isTool) return { category: null, automatic: { kind: 'tool', name: automaticName(words) } }
+    if (SAYS_SO.test(words) || this.#others.test(words)) return { category: 'other', automatic: null }
+    return { category: null, automatic: { kind: 'unknown', name: automaticName(words) } }
   }
+}
+
+const NAMELESS: AutomaticClient = { kind: 'unknown', name: 'no user agent' }
+
+/** Returns the word because of which a user agent looks automatic, without its version, in ASCII. */
+function automaticName(userAgent: string): string {
+  const match = isbotMatch(userAgent) ?? ''
+  const at = Math.max(0, userAgent.indexOf(match) + match.search(/[a-z0-9]/i))
+  const before = /[a-z0-9._-]*$/i.exec(userAgent.slice(0, at))?.[0] ?? ''
+  const after = /^[a-z0-9._-]*/i.exec(userAgent.slice(at))?.[0] ?? ''
+  const name = `${before}${after}`.replace(/[._-]*\d[\d._-]*$/, '')
+  return name.slice(0, CRAWLER_NAME_CHARS) || 'unnamed'
 }
 
 function patternOf(tags: readonly string[]): RegExp {

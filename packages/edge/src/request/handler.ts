@@ -1,4 +1,5 @@
 import {
+  type AutomaticClient,
   type Handled,
   handledAs,
   type PassReason,
@@ -40,6 +41,8 @@ export type HandlerParts = HitParts & {
 export type Entrance = {
   /** Returns null for a person or a tool. */
   categoryOf(userAgent: string | undefined, own: OwnCrawlers | null): CrawlerCategory | null
+  /** Returns null for a crawler and for a person. */
+  automaticOf(userAgent: string | undefined, own: OwnCrawlers | null): AutomaticClient | null
   isInsecure(req: RequestHead, domain: EdgeDomain): boolean
   /** A forged crawler gets stored pages only and causes no render. Never rejects. */
   isForged(req: RequestHead, domain: EdgeDomain): boolean | Promise<boolean>
@@ -264,7 +267,12 @@ export class EdgeHandler {
     const { watch, waitedMs = 0 } = how
     const headWithinMs = crawler === null ? null : Math.max(domain.crawlerWaitMs - waitedMs, LAST_WAIT_MS)
     if (!res.destroyed) this.#entrance.pass(req, res, domain, verdict, { watch, headWithinMs })
-    return { verdict, domain, page: null, crawler }
+    const handled: Handled = { verdict, domain, page: null, crawler }
+    if (why === 'not-a-crawler') {
+      const automatic = this.#entrance.automaticOf(req.headers['user-agent'], domain.crawlers)
+      if (automatic !== null) handled.automatic = automatic
+    }
+    return handled
   }
 
   async #sitemap({ req, res, domain, asking: { crawler }, target }: Exchange): Promise<Handled> {

@@ -52,11 +52,13 @@ export function createIntegrations(
       const isRemoved = userAgent !== undefined && own?.categoryOf(userAgent) === null
       return isRemoved ? null : (edge.categoryOf(userAgent, own) ?? 'other')
     },
+    automaticOf: () => null,
     pass: createPass({ ...passOptions, frontOf }),
   })
   const offering = new EdgeHandler(parts, {
     ...entrance,
     categoryOf: (userAgent, own) => (userAgent === undefined ? 'other' : edge.categoryOf(userAgent, own)),
+    automaticOf: (userAgent, own) => edge.automaticOf(userAgent, own),
     pass(_req, res, _domain, verdict) {
       if (res instanceof OfferedResponse) res.leaveToOrigin(verdict)
     },

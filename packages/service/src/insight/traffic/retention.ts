@@ -37,6 +37,7 @@ const OLD: readonly [statement: string, kept: number][] = [
   [oldOf('traffic_day', 'day', BEFORE_DAY, LINE), DAYS_KEPT],
   [oldOf('traffic_path', 'day', BEFORE_DAY, ['is_failing', 'path']), HOURS_KEPT_DAYS],
   [oldOf('traffic_forbidden', 'day', BEFORE_DAY, ['category', 'crawler']), DAYS_KEPT],
+  [oldOf('traffic_unrecognised', 'day', BEFORE_DAY, ['name']), HOURS_KEPT_DAYS],
   [oldOf('traffic_summary', 'day', BEFORE_DAY, ['part']), SUMMARY_DAYS_KEPT],
   [oldOf('render_day', 'day', BEFORE_MONTH), RENDER_MONTHS_KEPT],
   [BATCHES, BATCH_DAYS_KEPT],
