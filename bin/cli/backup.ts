@@ -8,7 +8,7 @@ import { readBackup } from '@prepaint/postgres/backup/backup.ts'
 import { restoreBackup } from '@prepaint/postgres/backup/restore.ts'
 import { silentLog } from '@prepaint/runtime/log.ts'
 import { readMasterKeyText, writeMasterKeyText } from '@prepaint/service/certificates/vault/master-key.ts'
-import { createVault } from '@prepaint/service/certificates/vault/vault.ts'
+import { Vault } from '@prepaint/service/certificates/vault/vault.ts'
 import { CommandError, type Commands, defineCommand } from '../command-line/command.ts'
 import { openCommandDatabase, withDatabase } from '../command-line/open-database.ts'
 import { SCHEMA } from '../node/schema.ts'
@@ -72,7 +72,7 @@ const restore = defineCommand({
         silentLog(),
       )
       if (head.master_key !== null && keys === null) writeMasterKeyText(dataDir, head.master_key)
-      const fits = await createVault({ pool: database.pool, keys, dataDir }).fits()
+      const fits = await new Vault(database.pool, dataDir, keys).fits()
       const count = (table: string) => rows[table] ?? 0
       const words = [
         `Restored the backup of ${head.made_at}: ${count('account')} accounts, ${count('domain')} domains, ${count('page')} pages.`,

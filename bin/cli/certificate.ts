@@ -7,7 +7,7 @@ import {
 } from '@prepaint/service/certificates/own-certificate.ts'
 import type { CertificateView } from '@prepaint/service/certificates/stored-certificate.ts'
 import { deleteSealedSecrets } from '@prepaint/service/certificates/vault/delete-secrets.ts'
-import { createVault } from '@prepaint/service/certificates/vault/vault.ts'
+import { Vault } from '@prepaint/service/certificates/vault/vault.ts'
 import { CommandError, type Commands, defineCommand } from '../command-line/command.ts'
 import { withDatabase } from '../command-line/open-database.ts'
 import { DOMAIN_OPTION, withDomain } from '../command-line/options.ts'
@@ -29,7 +29,7 @@ const certificateForget = defineCommand({
       )
     }
     const { ordered, supplied } = await withDatabase(around, async ({ pool, nowMs }) => {
-      if (await createVault({ pool, keys, dataDir }).fits()) {
+      if (await new Vault(pool, dataDir, keys).fits()) {
         throw new CommandError('The master key of this node decrypts everything here: nothing is lost.')
       }
       return deleteSealedSecrets(pool, nowMs)
@@ -71,7 +71,7 @@ const certificateSet = defineCommand({
     }
     const { dataDir, secretKeys: keys } = around.config
     return withDomain(values.domain, around, async ({ account, name }, { pool, nowMs }) => {
-      const vault = createVault({ pool, keys, dataDir })
+      const vault = new Vault(pool, dataDir, keys)
       const view = await supplyCertificate({ pool, vault }, account, name, supplied, nowMs)
       return { json: { domain: name, ...view }, text: certificateText(name, view, around.config) }
     })

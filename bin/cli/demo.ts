@@ -15,7 +15,7 @@ import ipaddr from 'ipaddr.js'
 import type pg from 'pg'
 import { startShop } from '../../examples/shop/server.ts'
 import { type Commands, defineCommand, type Result } from '../command-line/command.ts'
-import { startNode } from '../node/node.ts'
+import { Node } from '../node/node.ts'
 import { startUnlessStopped, watchForShutdown } from '../node/shutdown.ts'
 import type { Config } from '../settings/config.ts'
 import { type Addresses, asCurl, DEMO_DOMAIN, DEMO_STEPS, runSteps, summary } from './demo/steps.ts'
@@ -48,11 +48,12 @@ async function startDemo(config: Config, say: (line: string) => void, signal: Ab
   try {
     const demoConfig = await configOfDemo(config, Number(new URL(shop.url).port))
     const log = createLog(demoConfig.logLevel)
-    const node = await startNode({ config: demoConfig, log, say, signal })
+    const node = await Node.start({ config: demoConfig, log, say, signal })
     const close = () => node.close().finally(shop.close)
     try {
       const { key, password } = await prepareTenant(node.pool, shop.url)
-      return { addresses: { edge: node.edge ?? '', api: node.api, key }, shopUrl: shop.url, password, close }
+      const { api, edge } = node.addresses
+      return { addresses: { edge: edge ?? '', api, key }, shopUrl: shop.url, password, close }
     } catch (error) {
       await node.close()
       throw error

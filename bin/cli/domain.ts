@@ -6,7 +6,7 @@ import { checkDevices } from '@prepaint/pages/queue/upkeep/device-checks.ts'
 import { devicesView } from '@prepaint/pages/store/device-pages.ts'
 import { transaction } from '@prepaint/postgres/transaction.ts'
 import { findAccount } from '@prepaint/service/accounts/accounts.ts'
-import { createVault } from '@prepaint/service/certificates/vault/vault.ts'
+import { Vault } from '@prepaint/service/certificates/vault/vault.ts'
 import { checkedSettingsPatch } from '@prepaint/service/sites/checked-rules.ts'
 import { createDomain, deleteDomain, updateDomain } from '@prepaint/service/sites/domain-changes.ts'
 import { type DomainWithSettings, listAllDomains, listDomains } from '@prepaint/service/sites/domains.ts'
@@ -104,7 +104,7 @@ const domainSet = defineCommand({
     }
     const { plans, secretKeys: keys, dataDir } = config
     return withDomain(values.domain, around, async ({ account, name }, { pool, nowMs }) => {
-      const sealed = { ...change, vault: createVault({ pool, keys, dataDir }) }
+      const sealed = { ...change, vault: new Vault(pool, dataDir, keys) }
       const domain = await updateDomain(pool, account, name, sealed, { plans, nowMs })
       return { json: { domain }, text: domainText(domain) }
     })

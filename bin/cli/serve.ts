@@ -2,7 +2,7 @@ import { enableCompileCache, flushCompileCache } from 'node:module'
 import { createLog } from '@prepaint/runtime/log.ts'
 import { readableDir } from '@prepaint/runtime/system-user.ts'
 import { type Commands, defineCommand } from '../command-line/command.ts'
-import type { Node } from '../node/node.ts'
+import type { Addresses } from '../node/node.ts'
 import { startUnlessStopped, watchForShutdown } from '../node/shutdown.ts'
 import type { Config } from '../settings/config.ts'
 
@@ -13,13 +13,12 @@ const serve = defineCommand({
     const shutdown = watchForShutdown(config)
     log.info({ version: config.version, data_dir: config.dataDir }, 'starting')
     keepCompiled(config)
-    const { startNode } = await import('../node/node.ts')
-    const node = await startUnlessStopped(shutdown, (signal) => startNode({ config, log, say, signal }))
+    const { Node } = await import('../node/node.ts')
+    const node = await startUnlessStopped(shutdown, (signal) => Node.start({ config, log, say, signal }))
     if (node === null) return null
-    process.stdout.write(
-      `${JSON.stringify({ event: 'ready', api: node.api, edge: node.edge, edge_tls: node.edgeTls })}\n`,
-    )
-    if (process.stderr.isTTY === true) say(greeting(node, config))
+    const { api, edge, edgeTls } = node.addresses
+    process.stdout.write(`${JSON.stringify({ event: 'ready', api, edge, edge_tls: edgeTls })}\n`)
+    if (process.stderr.isTTY === true) say(greeting(node.addresses, config))
     flushCompileCache()
     const newer = await Promise.race([node.outdated, shutdown.requested.then(() => null)])
     if (newer === null) log.info({ reason: await shutdown.requested }, 'shutting down')
@@ -44,7 +43,7 @@ function keepCompiled({ dataDir }: Config): void {
 }
 
 /** Returns the line that people read; programs read stdout. */
-function greeting({ api, edge }: Node, { roles }: Config): string {
+function greeting({ api, edge }: Addresses, { roles }: Config): string {
   const addresses: string[] = []
   if (edge !== null) addresses.push(`live traffic at ${edge}`)
   if (roles.has('api')) addresses.push(`API at ${api}, documentation at ${api}/docs`)

@@ -11,7 +11,7 @@ import { silentLog } from '@prepaint/runtime/log.ts'
 import { until } from '../../test/support/condition.ts'
 import { GOOGLEBOT, openEdge } from '../../test/support/edge.ts'
 import { openSocket, serve } from '../../test/support/loopback.ts'
-import { ClosingStack, type Deadline, drainable } from './closing-stack.ts'
+import { ClosingStack, type Deadline, DrainableServer } from './closing-stack.ts'
 
 const FAR_OFF: Deadline = { signal: new AbortController().signal, remainingMs: () => 60_000 }
 
@@ -28,10 +28,13 @@ async function start(t: TestContext) {
     },
     t,
   )
-  const { drain } = drainable(edge.server, { secure: edge.edge.secure, begin: edge.edge.endSessions })
+  const drainable = new DrainableServer(edge.server, {
+    secure: edge.edge.secure,
+    begin: edge.edge.endSessions,
+  })
   return {
     edge,
-    drain: () => drain(FAR_OFF),
+    drain: () => drainable.drain(FAR_OFF),
     asked: () => until('a request waits', () => waiting.length > 0),
     answer: () => waiting.pop()!.end('late, but whole'),
   }
@@ -125,13 +128,13 @@ describe('draining a server', () => {
   it('waits until a slow client has taken all of an answer that was given whole', async (t) => {
     const body = Buffer.alloc(16 * 1024 * 1024)
     const { server, port } = await serve((_req, res) => res.end(body))
-    const { drain } = drainable(server)
+    const drainable = new DrainableServer(server)
     const [slow, unused] = [openSocket(t, port), openSocket(t, port)]
     await once(unused, 'connect')
     const asked = once(server, 'request')
     slow.pause().write('GET / HTTP/1.1\r\nHost: a\r\n\r\n')
     await asked
-    const drained = drain(FAR_OFF)
+    const drained = drainable.drain(FAR_OFF)
     await once(unused.resume(), 'close')
     assert((await text(slow)).length > body.length)
     await drained
@@ -139,7 +142,7 @@ describe('draining a server', () => {
 
   it('cuts what is left at the deadline, upgraded connections too', async (t) => {
     const { server, port } = await serve(() => {})
-    const { drain } = drainable(server)
+    const drainable = new DrainableServer(server)
     server.on('upgrade', acceptUpgrade)
     const client = openSocket(t, port)
     client.write(`GET / HTTP/1.1\r\nHost: a\r\n${UPGRADE}\r\n`)
@@ -147,7 +150,7 @@ describe('draining a server', () => {
     const closed = once(client, 'close')
     const deadline = new AbortController()
     let over = false
-    const drained = drain({ ...FAR_OFF, signal: deadline.signal }).then(() => {
+    const drained = drainable.drain({ ...FAR_OFF, signal: deadline.signal }).then(() => {
       over = true
     })
     await new Promise((resolve) => setImmediate(resolve))

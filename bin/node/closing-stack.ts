@@ -48,45 +48,60 @@ const POLL_MS = 50
 /** Requests that arrive when draining begins still get a response. */
 const LAST_REQUESTS_MS = 200
 
-/** Returns a drain for the servers, which cuts everything that is left at its deadline, also upgraded connections. `begin` tells clients about the shutdown. */
-export function drainable(
-  server: Server,
-  { secure = null, begin = () => {} }: { secure?: net.Server | null; begin?: () => void } = {},
-): { drain(deadline: Deadline): Promise<void> } {
-  const servers = secure === null ? [server] : [server, secure]
-  const sockets = new Set<net.Socket>()
-  for (const each of servers) {
-    each.on('connection', (socket: net.Socket) => {
-      sockets.add(socket)
-      socket.once('close', () => sockets.delete(socket))
-    })
+/** A server, with the TLS server beside it. `drain` cuts everything that is left at its deadline, also upgraded connections. */
+export class DrainableServer {
+  readonly #server: Server
+  readonly #servers: readonly net.Server[]
+  readonly #begin: () => void
+  readonly #sockets = new Set<net.Socket>()
+
+  /** Call it before the servers listen. `begin` tells clients about the shutdown. */
+  constructor(
+    server: Server,
+    { secure = null, begin = () => {} }: { secure?: net.Server | null; begin?: () => void } = {},
+  ) {
+    this.#server = server
+    this.#servers = secure === null ? [server] : [server, secure]
+    this.#begin = begin
+    for (const each of this.#servers) {
+      each.on('connection', (socket: net.Socket) => {
+        this.#sockets.add(socket)
+        socket.once('close', () => this.#sockets.delete(socket))
+      })
+    }
   }
-  return {
-    async drain({ signal: deadline }) {
-      const listening = servers.filter((each) => each.listening)
-      if (listening.length === 0) return
-      begin()
-      // The servers' own `close` would cut connections on which a request is arriving.
-      const closed = Promise.all(
-        listening.map((each) => new Promise((resolve) => net.Server.prototype.close.call(each, resolve))),
-      )
-      let polls = LAST_REQUESTS_MS / POLL_MS
-      // Repeated, because busy connections become idle after their response.
-      const idle = setInterval(() => {
-        if (--polls > 0) return
-        // Node counts a response as finished before it is sent.
-        if (![...sockets].some(({ writableLength }) => writableLength > 0)) server.closeIdleConnections()
-        // Node does not count a connection without a request as idle.
-        for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy()
-      }, POLL_MS)
-      const cut = () => {
-        for (const socket of sockets) socket.destroy()
-      }
-      if (deadline.aborted) cut()
-      deadline.addEventListener('abort', cut)
-      await closed
-      clearInterval(idle)
-      deadline.removeEventListener('abort', cut)
-    },
+
+  async drain({ signal: deadline }: Deadline): Promise<void> {
+    const listening = this.#servers.filter((each) => each.listening)
+    if (listening.length === 0) return
+    this.#begin()
+    const closed = Promise.all(listening.map(stopListening))
+    let polls = LAST_REQUESTS_MS / POLL_MS
+    // Repeated, because busy connections become idle after their response.
+    const idle = setInterval(() => {
+      polls--
+      if (polls <= 0) this.#closeIdle()
+    }, POLL_MS)
+    const cut = () => {
+      for (const socket of this.#sockets) socket.destroy()
+    }
+    if (deadline.aborted) cut()
+    deadline.addEventListener('abort', cut)
+    await closed
+    clearInterval(idle)
+    deadline.removeEventListener('abort', cut)
   }
+
+  #closeIdle(): void {
+    // Node counts a response as finished before it is sent.
+    const isSending = [...this.#sockets].some(({ writableLength }) => writableLength > 0)
+    if (!isSending) this.#server.closeIdleConnections()
+    // Node does not count a connection without a request as idle.
+    for (const socket of this.#sockets) if (socket.bytesRead === 0) socket.destroy()
+  }
+}
+
+/** The servers' own `close` would cut connections on which a request is arriving. */
+function stopListening(server: net.Server): Promise<unknown> {
+  return new Promise((resolve) => net.Server.prototype.close.call(server, resolve))
 }

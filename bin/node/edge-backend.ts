@@ -20,15 +20,12 @@ import type { EdgeDomain } from '@prepaint/edge/request/domain.ts'
 import type { Answered } from '@prepaint/edge/request/report.ts'
 import type { RequestHead } from '@prepaint/edge/server/exchange.ts'
 import type { OpenOriginHeaders } from '@prepaint/outbound'
-import type { Converter } from '@prepaint/pages/forms/converter.ts'
-import { findForm } from '@prepaint/pages/forms/stored-form.ts'
-import type { JobWaiter } from '@prepaint/pages/queue/jobs/await.ts'
+import type { PageForms } from '@prepaint/pages/forms/stored-form.ts'
+import type { WaitedFor } from '@prepaint/pages/queue/jobs/await.ts'
 import { type EnqueueLive, enqueue } from '@prepaint/pages/queue/jobs/enqueue.ts'
 import type { RobotsFiles } from '@prepaint/pages/site-files/robots-files.ts'
 import { sitemapFile } from '@prepaint/pages/site-files/sitemap.ts'
-import type { RedirectUses } from '@prepaint/pages/site-files/stored-redirects.ts'
-import { type AskedPaths, recordKnown } from '@prepaint/pages/store/known-paths.ts'
-import type { LastVisits } from '@prepaint/pages/store/last-visits.ts'
+import { recordKnown } from '@prepaint/pages/store/known-paths.ts'
 import { createStoredReader, readUnstored } from '@prepaint/pages/store/stored-page.ts'
 import {
   dropSitemap,
@@ -39,155 +36,171 @@ import {
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
 import type { Clock } from '@prepaint/runtime/clock.ts'
 import type { Notifications } from '@prepaint/runtime/invalidation.ts'
-import type { Log } from '@prepaint/runtime/log.ts'
 import { domainByHost } from '@prepaint/service/sites/domains.ts'
 
-export type NodeBackendParts = {
-  clock: Clock
-  log: Log
-  /** For queries that requests wait for; has time limits. */
-  db: Queryable
-  /** For writes in the background. */
-  pool: Queryable
-  changes: Notifications
-  enqueueLive: EnqueueLive
-  waiter: Pick<JobWaiter, 'wait'>
-  openHeaders: OpenOriginHeaders
-  robots: RobotsFiles
-  converter: Converter
-  knownPaths: Pick<AskedPaths, 'note'>
-  lastVisits: Pick<LastVisits, 'note'>
-  redirectUses: Pick<RedirectUses, 'note'>
+/** What is noted of the edge's requests: `RequestRecords` keeps it, tests look at it. Nothing of it may throw. */
+export interface Recorder {
+  noteAsked(page: PageId): void
+  noteVisit(visit: CrawlerVisit): void
+  noteRedirect(domain: DomainId, name: string, atMs: number): void
   answered(request: RequestHead, answer: Answered): void
+}
+
+/** Waits for the end of a job. `JobWaiter` does; a test may decide the end. */
+interface Waiter {
+  wait(job: JobId, signal: AbortSignal): Promise<WaitedFor | 'late'>
 }
 
 /** What the edge of a node asks of PostgreSQL and of the render queue. */
 export class NodeBackend implements EdgeBackend {
-  readonly #parts: NodeBackendParts
+  readonly #db: Queryable
+  readonly #pool: Queryable
+  readonly #openHeaders: OpenOriginHeaders
+  readonly #enqueueLive: EnqueueLive
+  readonly #waiter: Waiter
+  readonly #forms: PageForms
+  readonly #recorder: Recorder
   readonly changes: Notifications
   readonly sitemaps: SitemapStore
   readonly siteFiles: SiteFiles
   readonly readPage: (page: PageId) => Promise<StoredEntry | null>
-  readonly answered: EdgeBackend['answered']
 
-  constructor(parts: NodeBackendParts) {
-    this.#parts = parts
-    this.changes = parts.changes
-    this.readPage = createStoredReader(parts.db)
-    this.answered = parts.answered
-    this.sitemaps = new StoredSitemaps(parts)
-    this.siteFiles = new OwnFiles(parts)
+  /** `db` has time limits, for queries that requests wait for; `pool` is for writes in the background. */
+  constructor(
+    db: Queryable,
+    pool: Queryable,
+    changes: Notifications,
+    openHeaders: OpenOriginHeaders,
+    enqueueLive: EnqueueLive,
+    waiter: Waiter,
+    forms: PageForms,
+    robots: RobotsFiles,
+    recorder: Recorder,
+    clock: Clock,
+  ) {
+    this.#db = db
+    this.#pool = pool
+    this.#openHeaders = openHeaders
+    this.#enqueueLive = enqueueLive
+    this.#waiter = waiter
+    this.#forms = forms
+    this.#recorder = recorder
+    this.changes = changes
+    this.sitemaps = new StoredSitemaps(db, pool, clock)
+    this.siteFiles = new OwnFiles(db, robots, clock)
+    this.readPage = createStoredReader(db)
   }
 
   async findDomain(host: string): Promise<ServedDomain | null> {
-    return domainByHost(this.#parts.db, host, this.#parts.openHeaders)
+    return domainByHost(this.#db, host, this.#openHeaders)
   }
 
   async refresh(page: PageId): Promise<void> {
-    await enqueue(this.#parts.pool, page.domain, [page.path], 'refresh', page)
+    await enqueue(this.#pool, page.domain, [page.path], 'refresh', page)
   }
 
   async renderLive({ page, requestId, crawler }: LiveRequest, signal: AbortSignal): Promise<LiveEnd> {
-    const queued = await this.#enqueueLive({ page, requestId, crawler })
-    if (typeof queued === 'string') return queued
-    const { job } = queued
-    const end = await this.#parts.waiter.wait(job, signal)
-    if (end === 'late') return end
-    const { state, outcome } = end
-    const isForWaiting = outcome === 'site-error' || outcome === 'no-store' || outcome === 'incomplete'
-    const unstored = isForWaiting ? await readUnstored(this.#parts.db, page.domain, job, page.variant) : null
-    return { state, outcome, page: end.page ?? null, unstored }
-  }
-
-  async #enqueueLive({
-    page,
-    requestId,
-    crawler,
-  }: LiveRequest): Promise<{ job: JobId } | 'over-quota' | 'queue-full'> {
+    let job: JobId | 'over-quota'
     try {
-      const job = await this.#parts.enqueueLive(page, requestId, crawler)
-      if (job === 'over-quota') return 'over-quota'
-      return { job }
+      job = await this.#enqueueLive(page, requestId, crawler)
     } catch (error) {
       if (error instanceof AppError && error.code === 'queue_full') return 'queue-full'
       throw error
     }
+    if (job === 'over-quota') return 'over-quota'
+    const end = await this.#waiter.wait(job, signal)
+    if (end === 'late') return end
+    const { state, outcome } = end
+    const isForWaiting = outcome === 'site-error' || outcome === 'no-store' || outcome === 'incomplete'
+    const unstored = isForWaiting ? await readUnstored(this.#db, page.domain, job, page.variant) : null
+    return { state, outcome, page: end.page ?? null, unstored }
   }
 
-  async readForm({ form, domain, page, ...source }: FormRequest): Promise<StoredForm | 'busy' | null> {
-    return findForm(this.#parts, domain, page, source, form)
+  readForm({ form, domain, page, ...source }: FormRequest): Promise<StoredForm | 'busy' | null> {
+    return this.#forms.find(form, domain, page, source)
   }
 
   get formWaitMs(): number | null {
-    const { isReady, limitMs } = this.#parts.converter
-    return isReady ? limitMs : null
+    return this.#forms.waitMs
   }
 
   noteAsked(page: PageId): void {
-    this.#parts.knownPaths.note(page)
+    this.#recorder.noteAsked(page)
   }
 
   noteVisit(visit: CrawlerVisit): void {
-    this.#parts.lastVisits.note(visit)
+    this.#recorder.noteVisit(visit)
   }
 
   noteRedirect(domain: DomainId, name: string, atMs: number): void {
-    this.#parts.redirectUses.note(domain, name, atMs)
+    this.#recorder.noteRedirect(domain, name, atMs)
+  }
+
+  answered(request: RequestHead, answer: Answered): void {
+    this.#recorder.answered(request, answer)
   }
 }
 
 class StoredSitemaps implements SitemapStore {
-  readonly #parts: NodeBackendParts
+  readonly #db: Queryable
+  readonly #pool: Queryable
+  readonly #clock: Clock
 
-  constructor(parts: NodeBackendParts) {
-    this.#parts = parts
+  constructor(db: Queryable, pool: Queryable, clock: Clock) {
+    this.#db = db
+    this.#pool = pool
+    this.#clock = clock
   }
 
   read(page: PageId) {
-    return readSitemap(this.#parts.db, page)
+    return readSitemap(this.#db, page)
   }
 
   store(page: PageId, sitemap: StoredSitemap) {
-    return storeSitemap(this.#parts.pool, page, sitemap)
+    return storeSitemap(this.#pool, page, sitemap)
   }
 
   drop(page: PageId, fetchedAtMs: number) {
-    return dropSitemap(this.#parts.pool, page, fetchedAtMs)
+    return dropSitemap(this.#pool, page, fetchedAtMs)
   }
 
   namedInIndexes(domain: DomainId) {
-    return namedInIndexes(this.#parts.db, domain)
+    return namedInIndexes(this.#db, domain)
   }
 
   recordNamed(domain: DomainId, paths: readonly PagePath[]) {
     const known = paths.map((path) => pageId(domain, path))
-    return recordKnown(this.#parts.pool, 'sitemap', known, this.#parts.clock.nowMs())
+    return recordKnown(this.#pool, 'sitemap', known, this.#clock.nowMs())
   }
 }
 
 class OwnFiles implements SiteFiles {
-  readonly #parts: NodeBackendParts
+  readonly #db: Queryable
+  readonly #robots: RobotsFiles
+  readonly #clock: Clock
 
-  constructor(parts: NodeBackendParts) {
-    this.#parts = parts
+  constructor(db: Queryable, robots: RobotsFiles, clock: Clock) {
+    this.#db = db
+    this.#robots = robots
+    this.#clock = clock
   }
 
   servedRobots(site: Site & FilesOf) {
-    return this.#parts.robots.served(site)
+    return this.#robots.served(site)
   }
 
   keptRobots(site: Site) {
-    return this.#parts.robots.kept(site)
+    return this.#robots.kept(site)
   }
 
   rememberRobots(site: Site, text: string) {
-    return this.#parts.robots.remember(site, text)
+    return this.#robots.remember(site, text)
   }
 
   async sitemap(domain: EdgeDomain, file: number | null) {
     const { id, name, redirects, rules, ages } = domain
-    const robots = await this.#parts.robots.rules(domain)
-    const sinceMs = this.#parts.clock.nowMs() - ages.keep_seconds * 1_000
-    return sitemapFile(this.#parts.db, { id, name, redirects, robots, rules, sinceMs }, file)
+    const robots = await this.#robots.rules(domain)
+    const sinceMs = this.#clock.nowMs() - ages.keep_seconds * 1_000
+    return sitemapFile(this.#db, { id, name, redirects, robots, rules, sinceMs }, file)
   }
 }

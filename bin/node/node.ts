@@ -1,122 +1,620 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import type { Server } from 'node:http'
 import type net from 'node:net'
 import type { AddressInfo } from 'node:net'
-import type { InspectionRequest } from '@prepaint/contract/outcome/renderer.ts'
-import type { Engine } from '@prepaint/engine'
-import { type AddressGuard, createAddressGuard, type OpenOriginHeaders } from '@prepaint/outbound'
+import { availableParallelism, hostname, loadavg } from 'node:os'
+import { createApiServer } from '@prepaint/api/server.ts'
+import { utcMonth } from '@prepaint/contract/dates.ts'
+import { CrawlerRanges } from '@prepaint/edge/crawlers/crawler-ranges.ts'
+import { checkReverseDns } from '@prepaint/edge/crawlers/reverse-dns.ts'
+import { CrawlerVerifier } from '@prepaint/edge/crawlers/verify-crawler.ts'
+import { createEdge, type Edge } from '@prepaint/edge/edge.ts'
+import { renewTicketKeys } from '@prepaint/edge/server/servers.ts'
+import { type Engine, startEngine } from '@prepaint/engine'
+import {
+  type AddressGuard,
+  checkOriginUrl,
+  createAddressGuard,
+  createFetchText,
+  type OpenOriginHeaders,
+} from '@prepaint/outbound'
+import { createClient } from '@prepaint/outbound/client'
+import { Converter } from '@prepaint/pages/forms/converter.ts'
+import { PageForms } from '@prepaint/pages/forms/stored-form.ts'
 import { InspectionWorker } from '@prepaint/pages/inspection/inspection-worker.ts'
 import { JobWaiter } from '@prepaint/pages/queue/jobs/await.ts'
-import type { Worker } from '@prepaint/pages/queue/jobs/worker.ts'
+import { createEnqueueLive, type EnqueueLive } from '@prepaint/pages/queue/jobs/enqueue.ts'
+import { QueueWorker } from '@prepaint/pages/queue/jobs/worker.ts'
+import { Prober } from '@prepaint/pages/queue/judging/prober.ts'
+import { DeployWatch } from '@prepaint/pages/queue/upkeep/deploy.ts'
+import { DeviceChecks } from '@prepaint/pages/queue/upkeep/device-checks.ts'
+import { RefreshAhead } from '@prepaint/pages/queue/upkeep/refresh-ahead.ts'
+import { WarmReading } from '@prepaint/pages/queue/warm/warm-read.ts'
+import { WarmSteps } from '@prepaint/pages/queue/warm/warm-step.ts'
+import { IndexNow } from '@prepaint/pages/site-files/indexnow.ts'
+import { RobotsFiles } from '@prepaint/pages/site-files/robots-files.ts'
 import { type Database, openDatabase } from '@prepaint/postgres/database.ts'
 import { DatabaseTimeouts } from '@prepaint/postgres/database-timeouts.ts'
 import { createListener, type Listener } from '@prepaint/postgres/listener.ts'
-import { migrate } from '@prepaint/postgres/migrate.ts'
+import { lastMigration, migrate } from '@prepaint/postgres/migrate.ts'
 import { TaskRunner } from '@prepaint/postgres/tasks'
+import type { Queryable } from '@prepaint/postgres/transaction.ts'
 import { type Clock, systemClock } from '@prepaint/runtime/clock.ts'
+import { createClientReader } from '@prepaint/runtime/http/client-address.ts'
+import { identityOf } from '@prepaint/runtime/identity.ts'
+import { invalidateOn } from '@prepaint/runtime/invalidation.ts'
 import type { Log } from '@prepaint/runtime/log.ts'
-import { createVault, type Vault } from '@prepaint/service/certificates/vault/vault.ts'
+import { findHttpChallenge } from '@prepaint/service/certificates/acme/challenge.ts'
+import { createTransport } from '@prepaint/service/certificates/acme/transport.ts'
+import { Contexts } from '@prepaint/service/certificates/contexts.ts'
+import { Ordering } from '@prepaint/service/certificates/orders/ordering.ts'
+import { reachesUs } from '@prepaint/service/certificates/orders/reachability.ts'
+import { readServedCertificate } from '@prepaint/service/certificates/stored-certificate.ts'
+import { Vault } from '@prepaint/service/certificates/vault/vault.ts'
+import { Events } from '@prepaint/service/insight/events/events.ts'
 import { DatabaseClock } from '@prepaint/service/insight/fleet/database-clock.ts'
-import type { Registration } from '@prepaint/service/insight/fleet/registration.ts'
-import type { Metrics } from '@prepaint/service/insight/metrics/metrics.ts'
+import type { NodePulse } from '@prepaint/service/insight/fleet/node.ts'
+import { Registration } from '@prepaint/service/insight/fleet/registration.ts'
+import { readFleetFigures } from '@prepaint/service/insight/metrics/fleet-metrics.ts'
+import { Metrics } from '@prepaint/service/insight/metrics/metrics.ts'
+import { Mailer } from '@prepaint/service/mail/mailer.ts'
+import { checkEndpointUrl } from '@prepaint/service/notifications/delivery/endpoint-url.ts'
+import { Sender } from '@prepaint/service/notifications/delivery/sender.ts'
+import { Evaluation } from '@prepaint/service/notifications/incidents/evaluator.ts'
 import { createOpenOriginHeaders } from '@prepaint/service/sites/origin-headers.ts'
+import { CHECK_RATE, Checks } from '@prepaint/service/sites/reachability/checks.ts'
+import { checkDns } from '@prepaint/service/sites/reachability/dns-state.ts'
+import { findAnswer } from '@prepaint/service/sites/reachability/published-answer.ts'
+import { tryOrigin } from '@prepaint/service/sites/reachability/try-origin.ts'
+import ipaddr from 'ipaddr.js'
 import type pg from 'pg'
 import { CommandError } from '../command-line/command.ts'
 import type { Config } from '../settings/config.ts'
 import { warnOfSettings } from '../settings/ignored-settings.ts'
-import { ClosingStack, drainable } from './closing-stack.ts'
+import { checkMasterKey } from './check-master-key.ts'
+import { ClosingStack, DrainableServer } from './closing-stack.ts'
+import { NodeBackend } from './edge-backend.ts'
 import { firstAccountLine } from './first-account.ts'
 import { checkPorts, type ListenWhere, listen } from './listen.ts'
-import { startPeopleFirst } from './people-first.ts'
-import { createReadinessCheck, createReadinessServer } from './readiness.ts'
+import { MemoryReading } from './memory-reading.ts'
+import { PeopleFirst } from './people-first.ts'
+import { browserState, checkReadiness, createReadinessServer } from './readiness.ts'
+import { RequestRecords } from './request-records.ts'
 import { Retention } from './retention.ts'
 import { SCHEMA } from './schema.ts'
-import { wireApi } from './wire-api.ts'
-import { checkMasterKey, wireCertificates, wireOrdering } from './wire-certificates.ts'
-import { wireEdge } from './wire-edge.ts'
-import { nodeId, wireMetrics, wireRegistration } from './wire-fleet.ts'
-import { wireNotifications } from './wire-notifications.ts'
-import { wireEngine, wireWorker } from './wire-renderer.ts'
 
-export type Node = {
+/** `say` prints a line for the person who started the node. The start ends early if `signal` is aborted. */
+type Start = { config: Config; log: Log; say(line: string): void; signal: AbortSignal }
+
+export type Addresses = {
   /** `http://host:port`. A node without the role `api` serves /readyz there. */
   api: string
-  /** Null: no role `edge`. */
+  /** Null on a node without the role `edge`. */
   edge: string | null
-  /** Null: no edge, or the default TLS port was in use. */
+  /** Null without an edge, or if the default TLS port was in use. */
   edgeTls: string | null
-  pool: pg.Pool
-  /** Settles when a migration is applied that this version cannot work with. */
-  outdated: Promise<string>
-  close(): Promise<void>
 }
 
-type Start = { config: Config; log: Log; say(line: string): void; signal: AbortSignal }
-type Ports = { api: ListenWhere; edge: ListenWhere; tls: ListenWhere }
-type Base = Start & {
-  id: string
-  opened: ClosingStack
-  database: Database
-  timeouts: DatabaseTimeouts
-  clock: Clock
-  listener: Listener
-  tasks: TaskRunner
-  guard: AddressGuard
-  metrics: Metrics
-  vault: Vault
-  openHeaders: OpenOriginHeaders
-  isDraining(): boolean
-}
-type Rendering = { engine: Engine; worker: Worker } | null
+/** The edge of a node. One that is only an API has it too, without ports: integrations ask it for pages. */
+type OpenEdge = { edge: Edge; robots: RobotsFiles; records: RequestRecords; close(): Promise<void> }
+
+type OpenApi = { server: Server; endStreams(): void; close(): Promise<void> }
 
 const DRAIN_MS = 10_000
+const NAME_SERVERS_WITHIN_MS = 5_000
 
-/** Closes the parts in reverse order, ports first; also if a part fails to start or `signal` aborts. */
-export async function startNode(start: Start): Promise<Node> {
-  const { config, log, signal } = start
-  warnOfSettings(config, log)
-  const ports = portsOf(config)
-  await checkPorts(neededPorts(config, ports))
-  signal.throwIfAborted()
+/**
+ * A running node. This file is read from top to bottom: `start` opens what every role uses, `#open` the roles, in order.
+ * Everything that is opened is closed in reverse order, ports first.
+ */
+export class Node {
+  readonly #config: Config
+  readonly #log: Log
+  readonly #say: (line: string) => void
+  readonly #signal: AbortSignal
+  readonly #opened: ClosingStack
+  readonly #database: Database
+  readonly #pool: pg.Pool
+  /** The pool with time limits, for queries that a request waits for. */
+  readonly #db: Queryable
+  readonly #clock: Clock
+  readonly #listener: Listener
+  readonly #tasks: TaskRunner
+  readonly #guard: AddressGuard
+  readonly #metrics: Metrics
+  readonly #vault: Vault
+  readonly #openHeaders: OpenOriginHeaders
+  /** Unique for each run, because it names leases; process ids repeat in containers. */
+  readonly #id = `${hostname()}:${process.pid}:${randomUUID()}`
+  readonly #memory = new MemoryReading()
+  #engine: Engine | null = null
+  #worker: QueueWorker | null = null
+  #registration: Registration | null = null
+  #addresses: Addresses | null = null
+  #isDraining = false
 
-  const opened = new ClosingStack(systemClock, log)
-  let draining = false
-  let registration: Registration | null = null
-  let apiPort: number | null = null
-  const close = async () => {
-    draining = true
-    void registration?.beat()
-    await opened.closeAll(DRAIN_MS)
+  /** Also closes what was opened if a part fails to start, or if the signal is aborted. */
+  static async start({ config, log, say, signal }: Start): Promise<Node> {
+    warnOfSettings(config, log)
+    await checkPorts(neededPorts(config))
+    signal.throwIfAborted()
+    const opened = new ClosingStack(systemClock, log)
+    try {
+      const engine = config.roles.has('render') ? new StartingEngine(config, log, say) : null
+      if (engine !== null) opened.add('renderer', () => engine.close())
+
+      const { databaseUrl, dataDir } = config
+      const database = await openDatabase({ databaseUrl, dataDir, log, onLongStep: say })
+      opened.add('database', () => database.close())
+      signal.throwIfAborted()
+      await migrate(database.connection, SCHEMA, log)
+      const timeouts = new DatabaseTimeouts(database.pool, database.connection, log)
+      opened.add('database timeouts', async () => timeouts.close())
+      const clock = await DatabaseClock.start(database.pool, log)
+      opened.add('clock', async () => clock.close())
+      engine?.useClock(clock)
+      const listener = await createListener(database.connection, log)
+      opened.add('listener', () => listener.close())
+
+      const node = new Node({ config, log, say, signal }, opened, database, timeouts, clock, listener)
+      await node.#open(engine).catch(async (error: unknown) => {
+        await node.close()
+        throw error
+      })
+      return node
+    } catch (error) {
+      await opened.closeAll(DRAIN_MS)
+      throw error
+    }
   }
-  try {
-    // Takes as long as the database's start.
-    const engine = config.roles.has('render') ? beginEngine(start, opened) : null
-    const base = await openBase(start, opened, () => draining)
-    engine?.useClock(base.clock)
-    // Integrations request pages through the API, so it needs the waiter as well.
-    const isServing = config.roles.has('edge') || config.roles.has('api')
-    const waiter = isServing ? new JobWaiter(base.listener, base.database.pool, log) : null
-    const rendering = engine && (await openRendering(base, await engine.started, waiter))
-    const joined = await wireRegistration(config, base.database.pool, log, base.id, () => ({
-      isDraining: draining,
-      apiPort,
-      worker: rendering?.worker ?? null,
-      renderer: rendering?.engine ?? null,
-    }))
-    registration = joined
-    opened.add('registration', () => joined.close())
-    const addresses = await openServers(base, rendering, waiter, ports)
+
+  private constructor(
+    { config, log, say, signal }: Start,
+    opened: ClosingStack,
+    database: Database,
+    timeouts: DatabaseTimeouts,
+    clock: Clock,
+    listener: Listener,
+  ) {
+    const { pool } = database
+    this.#config = config
+    this.#log = log
+    this.#say = say
+    this.#signal = signal
+    this.#opened = opened
+    this.#database = database
+    this.#pool = pool
+    this.#db = timeouts.db
+    this.#clock = clock
+    this.#listener = listener
+    this.#tasks = new TaskRunner(pool, listener, log)
+    this.#tasks.add(new Retention(pool, clock, log))
+    this.#guard = createAddressGuard(config.allowedPrivateOrigins)
+    this.#metrics = createMetrics(config, pool, listener, clock, log)
+    this.#vault = new Vault(pool, config.dataDir, config.secretKeys)
+    this.#openHeaders = createOpenOriginHeaders(this.#vault, log)
+  }
+
+  get addresses(): Addresses {
+    if (this.#addresses === null) throw new Error('this node has not started')
+    return this.#addresses
+  }
+
+  get pool(): pg.Pool {
+    return this.#pool
+  }
+
+  /** Settles when a migration is applied that this version cannot work with. */
+  get outdated(): Promise<string> {
+    return this.#registration?.outdated ?? Promise.reject(new Error('this node has not started'))
+  }
+
+  async close(): Promise<void> {
+    this.#isDraining = true
+    void this.#registration?.beat()
+    await this.#opened.closeAll(DRAIN_MS)
+  }
+
+  async #open(engine: StartingEngine | null): Promise<void> {
+    const { roles } = this.#config
+    await checkMasterKey(this.#config, this.#vault, this.#log)
+    this.#signal.throwIfAborted()
+
+    // Integrations request pages through the API, so it needs an edge as well.
+    const waiter =
+      roles.has('edge') || roles.has('api') ? new JobWaiter(this.#listener, this.#pool, this.#log) : null
+    if (engine !== null) await this.#startRendering(await engine.started, waiter)
+    await this.#register()
+
+    const contexts = roles.has('edge') ? this.#createContexts() : null
+    const edge = waiter === null ? null : this.#openEdge(waiter, contexts)
+    const api = roles.has('api') && edge !== null ? await this.#openApi(edge) : this.#openReadiness()
+    this.#opened.add('API', () => api.close())
+    if (edge !== null) this.#opened.add('edge', () => edge.close())
+    if (edge !== null && this.#engine !== null) {
+      const peopleFirst = new PeopleFirst(() => edge.records.answeredAtOnce, this.#engine)
+      this.#opened.add('people first', () => peopleFirst.close())
+    }
+    await this.#listener.settled()
+    this.#signal.throwIfAborted()
+
+    if (roles.has('api')) await this.#startNotifications()
+    this.#addresses = await this.#listen(api, edge)
+    if (roles.has('edge')) this.#startOrdering()
     // Last, because tasks use what was opened before, such as the edge, which responds to the CA.
-    base.tasks.start()
-    opened.add('tasks', () => base.tasks.close())
-    apiPort = Number(new URL(addresses.api).port || 80)
-    void joined.beat()
-    return { ...addresses, pool: base.database.pool, outdated: joined.outdated, close }
-  } catch (error) {
-    await close()
-    throw error
+    this.#tasks.start()
+    this.#opened.add('tasks', () => this.#tasks.close())
+    void this.#registration?.beat()
+  }
+
+  /** Works on the render queue, and on what is due for pages. `waiter` is told of the ends of jobs of this node. */
+  async #startRendering(engine: Engine, waiter: JobWaiter | null): Promise<void> {
+    const { plans, render, edge, allowedPrivateOrigins, indexNowUrl } = this.#config
+    const pool = this.#pool
+    const clock = this.#clock
+    const log = this.#log
+    const openHeaders = this.#openHeaders
+    this.#engine = engine
+    this.#metrics.render.watches(engine)
+    const prober = new Prober(pool, randomBytes)
+    const deploys = new DeployWatch(pool, clock, log)
+    const worker = await QueueWorker.start(
+      {
+        pool,
+        connection: this.#database.connection,
+        notifications: this.#listener,
+        ended: waiter?.ended,
+        canRender: () => engine.healthy,
+        render: this.#metrics.render.measured((request) => engine.render(request), clock),
+        draw: (request) => engine.inspect(request),
+        openHeaders,
+        sites: {
+          async after(job, found, end, nowMs) {
+            await deploys.after(job.page, found, end)
+            return prober.after(job, found, end, nowMs)
+          },
+        },
+        plans,
+        clock,
+        log,
+      },
+      { node: this.#id, slots: render.slots, liveWaitMs: edge.liveWaitMs },
+    )
+    this.#worker = worker
+    const origins = createClient(createAddressGuard(allowedPrivateOrigins))
+    this.#opened.add('worker', async ({ remainingMs }) => {
+      origins.close()
+      await worker.close(remainingMs())
+    })
+
+    const get = { origins, userAgent: identityOf(this.#config) }
+    this.#tasks.add(new WarmReading({ pool, get, openHeaders, clock, log }))
+    this.#tasks.add(new WarmSteps({ pool, plans, clock }))
+    this.#tasks.add(new RefreshAhead(pool, plans, clock))
+    this.#tasks.add(new DeviceChecks(pool, plans, clock))
+    this.#tasks.add(new InspectionWorker({ pool, look: (request) => engine.inspect(request), openHeaders }))
+    if (indexNowUrl === null) return
+    // The endpoint is the operator's, who may have it at any address.
+    const anywhere = ['0.0.0.0/0', '::/0'].map((cidr) => ({ cidr: ipaddr.parseCIDR(cidr), port: null }))
+    const endpoint = createClient(createAddressGuard(anywhere))
+    this.#opened.add('IndexNow', async () => endpoint.close())
+    const robots = new RobotsFiles({ db: pool, pool, get, openHeaders, clock, log })
+    this.#tasks.add(new IndexNow({ pool, url: indexNowUrl, origins: endpoint, robots, clock, log }))
+  }
+
+  /** Adds this node to the list of nodes. */
+  async #register(): Promise<void> {
+    const { version, roles } = this.#config
+    const self = {
+      id: this.#id,
+      host: hostname(),
+      version,
+      roles: [...roles],
+      cores: availableParallelism(),
+      slots: slotsOf(this.#config),
+      schema: lastMigration(),
+    }
+    const registration = await Registration.start(this.#pool, this.#log, self, () => this.#nextPulse())
+    this.#registration = registration
+    this.#opened.add('registration', () => registration.close())
+  }
+
+  #nextPulse(): NodePulse {
+    return {
+      apiPort: this.#addresses === null ? null : Number(new URL(this.#addresses.api).port || 80),
+      draining: this.#isDraining,
+      running: this.#worker?.running ?? 0,
+      load: loadavg()[0] ?? 0,
+      memoryBytes: this.#memory.next(),
+      browser: browserState(this.#engine),
+      browsers: this.#engine?.browsers,
+    }
+  }
+
+  /** The certificates of domains, for connections to the edge's TLS port. */
+  #createContexts(): Contexts {
+    const db = this.#db
+    const contexts = new Contexts(
+      (name) => readServedCertificate(db, name),
+      () => this.#listener.connected,
+      this.#vault,
+      this.#clock,
+      this.#log,
+    )
+    invalidateOn(this.#listener, [contexts.held])
+    return contexts
+  }
+
+  /** `contexts` is null on a node that serves no TLS. */
+  #openEdge(waiter: JobWaiter, contexts: Contexts | null): OpenEdge {
+    const { plans, clients, accessLog, crawlers } = this.#config
+    const { memoryBytes, liveWaitMs } = this.#config.edge
+    const db = this.#db
+    const pool = this.#pool
+    const clock = this.#clock
+    const log = this.#log
+    const openHeaders = this.#openHeaders
+    const enqueueLive: EnqueueLive =
+      this.#worker?.enqueueLive ?? createEnqueueLive({ db, pool, plans, clock, liveWaitMs })
+    const origins = createClient(this.#guard)
+    const get = { origins, userAgent: 'Prepaint' }
+    const robots = new RobotsFiles({ db, pool, get, openHeaders, clock, log })
+    const records = new RequestRecords(pool, robots, this.#metrics.edge, accessLog, clock, log)
+    const forms = new PageForms(db, pool, new Converter(), log)
+    const backend = new NodeBackend(
+      db,
+      pool,
+      this.#listener,
+      openHeaders,
+      enqueueLive,
+      waiter,
+      forms,
+      robots,
+      records,
+      clock,
+    )
+
+    const rangesDir = crawlers.verify ? crawlers.rangesDir : null
+    const ranges = new CrawlerRanges(rangesDir, createFetchText(origins), log)
+    void ranges.refresh()
+    const verifier = new CrawlerVerifier(clock, (owner) => ranges.rangesOf(owner), checkReverseDns)
+    const edge = createEdge(
+      backend,
+      {
+        clock,
+        log,
+        origins,
+        verifyCrawler: crawlers.verify ? (...asked) => verifier.verify(...asked) : null,
+        tls: contexts,
+        findChallenge: contexts === null ? null : (host, token) => this.#findChallenge(host, token),
+      },
+      { memoryBytes, liveWaitMs, clients },
+    )
+    const tickets = edge.secure === null ? null : renewTicketKeys(edge.secure)
+    this.#metrics.edge.holds(edge.pagesInMemory)
+    return {
+      edge,
+      robots,
+      records,
+      async close() {
+        tickets?.close()
+        ranges.close()
+        waiter.close()
+        await records.close()
+        origins.close()
+      },
+    }
+  }
+
+  /** Finds what this fleet has published under `/.well-known/acme-challenge/`, for a CA or for its own checks. */
+  async #findChallenge(host: string, token: string): Promise<string | null> {
+    return (await findHttpChallenge(this.#db, host, token)) ?? findAnswer(this.#db, host, token)
+  }
+
+  async #openApi({ edge, robots }: OpenEdge): Promise<OpenApi> {
+    const config = this.#config
+    const pool = this.#pool
+    const clock = this.#clock
+    const log = this.#log
+    const guard = this.#guard
+    const mailer = config.mail === null ? null : await Mailer.start(config.mail, log)
+    const events = new Events(pool, this.#listener, clock, log, { plans: config.plans })
+    const app = await createApiServer(
+      {
+        pool,
+        // Responds with 500 if a key cannot be looked up in time.
+        accessDb: this.#db,
+        clock,
+        log,
+        vault: this.#vault,
+        mailer,
+        robots,
+        checks: new Checks(clock, (account) => CHECK_RATE.take(pool, `account ${account}`), {
+          checkDns: (account, name) => checkDns(pool, guard, account, name),
+          tryOrigin: (url) => tryOrigin(url, { guard }),
+        }),
+        integrations: edge.integrations,
+        readClient: createClientReader(config.trustedProxies),
+        subscribe: (...stream) => events.subscribe(...stream),
+        // Edge and integrations cache what a change invalidates.
+        caughtUp: this.#listener.caughtUp,
+        checkOrigin: (raw) => checkOriginUrl(raw, guard, { timeoutMs: NAME_SERVERS_WITHIN_MS }),
+        checkEndpoint: (raw) => checkEndpointUrl(raw, guard),
+        checkReadiness: () => checkReadiness(pool, this.#engine, this.#isDraining),
+        readMetrics: () => this.#metrics.text(),
+        edgePort: () => (edge.server.address() as AddressInfo | null)?.port ?? null,
+      },
+      {
+        plans: config.plans,
+        version: config.version,
+        publicUrl: config.publicUrl,
+        contact: config.contact,
+        edgeTarget: config.edgeTarget,
+        egressAddresses: config.egressAddresses,
+        clients: config.clients,
+        metricsToken: config.metricsToken,
+      },
+    )
+    return {
+      server: app.server,
+      endStreams: () => events.close(),
+      async close() {
+        await app.close()
+        await mailer?.close()
+      },
+    }
+  }
+
+  /** What a node without the role `api` has at the API's port. */
+  #openReadiness(): OpenApi {
+    const server = createReadinessServer(
+      () => checkReadiness(this.#pool, this.#engine, this.#isDraining),
+      () => this.#metrics.text(),
+      this.#config.metricsToken,
+    )
+    return { server, endStreams: () => {}, close: async () => {} }
+  }
+
+  /** Every node with an API evaluates and sends; the database decides which one does what. */
+  async #startNotifications(): Promise<void> {
+    const { plans, version, publicUrl, notifySpeed: speed, mail } = this.#config
+    const pool = this.#pool
+    const log = this.#log
+    const guard = this.#guard
+    const mailer = mail === null ? null : await Mailer.start(mail, log)
+    const sender = new Sender({
+      pool,
+      guard,
+      vault: this.#vault,
+      plans,
+      clock: this.#clock,
+      log,
+      version,
+      speed,
+      // Settings with a mail server have a public URL.
+      publicUrl: publicUrl ?? '',
+      mailer,
+    })
+    const evaluation = new Evaluation({
+      pool,
+      plans,
+      publicUrl,
+      speed,
+      log,
+      tryOrigin: (url) => tryOrigin(url, { guard }),
+      readDns: (account, name) => checkDns(pool, guard, account, name),
+    })
+    for (const kind of [...sender.kinds, evaluation]) this.#tasks.add(kind)
+    this.#opened.add('notifications', async () => {
+      await evaluation.close()
+      sender.close()
+      await mailer?.close()
+    })
+  }
+
+  /** Ports open last and close first. */
+  async #listen(api: OpenApi, open: OpenEdge | null): Promise<Addresses> {
+    const ports = portsOf(this.#config)
+    const apiServer = new DrainableServer(api.server, { begin: () => api.endStreams() })
+    const apiUrl = await listen(api.server, ports.api)
+    this.#opened.add('API server', (deadline) => apiServer.drain(deadline))
+    if (this.#config.roles.has('api')) await this.#sayFirstAccount(apiUrl)
+    if (open === null || !this.#config.roles.has('edge')) return { api: apiUrl, edge: null, edgeTls: null }
+
+    const { server, secure, endSessions } = open.edge
+    const edgeServer = new DrainableServer(server, { secure, begin: endSessions })
+    const edgeUrl = await listen(server, ports.edge)
+    this.#opened.add('edge server', (deadline) => edgeServer.drain(deadline))
+    const edgeTls = secure === null ? null : await this.#listenForTls(secure, ports.tls)
+    return { api: apiUrl, edge: edgeUrl, edgeTls }
+  }
+
+  async #sayFirstAccount(apiUrl: string): Promise<void> {
+    const { plans, publicUrl } = this.#config
+    const line = await firstAccountLine(this.#pool, plans, this.#clock, publicUrl ?? apiUrl)
+    if (line !== null) this.#say(line)
+  }
+
+  /** Returns null if another program has the default port: the node serves no TLS then. */
+  async #listenForTls(server: net.Server, where: ListenWhere): Promise<string | null> {
+    try {
+      return await listen(server, where)
+    } catch (error) {
+      if (this.#config.edge.tlsPortGiven || !(error instanceof CommandError)) throw error
+      this.#log.warn({ reason: error.message }, 'this node serves no TLS')
+      return null
+    }
+  }
+
+  #startOrdering(): void {
+    const { version, acme } = this.#config
+    if (acme.directory === null) return
+    const guard = this.#guard
+    const ordering = new Ordering(
+      {
+        pool: this.#pool,
+        listener: this.#listener,
+        vault: this.#vault,
+        transport: createTransport({ userAgent: `Prepaint/${version}` }),
+        clock: this.#clock,
+        log: this.#log,
+        reach: acme.selfCheck ? (name, publish, signal) => reachesUs({ guard }, name, publish, signal) : null,
+      },
+      { directoryUrl: acme.directory, email: acme.email, perHour: acme.ordersPerHour },
+    )
+    this.#tasks.add(ordering)
+    ordering.start()
+    this.#opened.add('certificates', () => ordering.close())
   }
 }
 
-function portsOf({ api, edge }: Config): Ports {
+/** Chromium, which starts while PostgreSQL does. Its clock is the system's until PostgreSQL's is known. */
+class StartingEngine implements Clock {
+  readonly started: Promise<Engine>
+  #clock: Clock = systemClock
+
+  constructor(config: Config, log: Log, say: (line: string) => void) {
+    this.started = startEngine({
+      ...config.render,
+      dataDir: config.dataDir,
+      identity: identityOf(config),
+      allowedPrivateOrigins: config.allowedPrivateOrigins,
+      preload: config.preload,
+      clock: this,
+      log,
+      onLongStep: say,
+    })
+    // The start of the node awaits it later, and rejects then.
+    this.started.catch(() => {})
+  }
+
+  nowMs(): number {
+    return this.#clock.nowMs()
+  }
+
+  useClock(clock: Clock): void {
+    this.#clock = clock
+  }
+
+  async close(): Promise<void> {
+    const engine = await this.started.catch(() => null)
+    await engine?.close()
+  }
+}
+
+function createMetrics(config: Config, pool: pg.Pool, listener: Listener, clock: Clock, log: Log): Metrics {
+  const limits = Object.fromEntries(
+    Object.entries(config.plans).map(([name, plan]) => [name, plan.monthly_render_limit]),
+  )
+  const readFleet = () => readFleetFigures(pool, utcMonth(clock.nowMs()), limits)
+  return new Metrics({ version: config.version, pool, listener }, slotsOf(config), readFleet, clock, log)
+}
+
+function slotsOf({ roles, render }: Config): number {
+  return roles.has('render') ? render.slots : 0
+}
+
+function portsOf({ api, edge }: Config): { api: ListenWhere; edge: ListenWhere; tls: ListenWhere } {
   const { host, port, tlsPort, sharePort: shared } = edge
   return {
     api: { ...api, setting: 'PREPAINT_API' },
@@ -125,167 +623,8 @@ function portsOf({ api, edge }: Config): Ports {
   }
 }
 
-function neededPorts({ roles, edge }: Config, ports: Ports): ListenWhere[] {
-  if (!roles.has('edge')) return [ports.api]
-  return edge.tlsPortGiven ? [ports.api, ports.edge, ports.tls] : [ports.api, ports.edge]
-}
-
-async function openBase(start: Start, opened: Base['opened'], isDraining: () => boolean): Promise<Base> {
-  const { config, log, say, signal } = start
-  const { databaseUrl, dataDir } = config
-  const database = await openDatabase({ databaseUrl, dataDir, log, onLongStep: say })
-  opened.add('database', () => database.close())
-  signal.throwIfAborted()
-  const { pool, connection } = database
-  await migrate(connection, SCHEMA, log)
-  const timeouts = new DatabaseTimeouts(pool, connection, log)
-  opened.add('database timeouts', async () => timeouts.close())
-  const clock = await DatabaseClock.start(pool, log)
-  opened.add('clock', async () => clock.close())
-  const listener = await createListener(connection, log)
-  opened.add('listener', () => listener.close())
-  const tasks = new TaskRunner(pool, listener, log)
-  tasks.add(new Retention(pool, clock, log))
-  const guard = createAddressGuard(config.allowedPrivateOrigins)
-  const metrics = wireMetrics(config, pool, listener, clock, log)
-  const vault = createVault({ pool, keys: config.secretKeys, dataDir })
-  await checkMasterKey({ config, vault, log })
-  signal.throwIfAborted()
-  return {
-    ...start,
-    id: nodeId(),
-    opened,
-    database,
-    timeouts,
-    clock,
-    listener,
-    tasks,
-    guard,
-    metrics,
-    vault,
-    openHeaders: createOpenOriginHeaders(vault, log),
-    isDraining,
-  }
-}
-
-function beginEngine({ config, log, say }: Start, opened: Base['opened']) {
-  let clock: Clock = systemClock
-  const started = wireEngine({ config, log, say, clock: { nowMs: () => clock.nowMs() } })
-  const ended = started.then(
-    (engine) => () => engine.close(),
-    () => async () => {},
-  )
-  opened.add('renderer', async () => (await ended)())
-  return {
-    started,
-    useClock(given: Clock) {
-      clock = given
-    },
-  }
-}
-
-async function openRendering(
-  base: Base,
-  engine: Engine,
-  waiter: JobWaiter | null,
-): Promise<NonNullable<Rendering>> {
-  const { config, opened, database, tasks, listener, clock, log, id: node } = base
-  const { pool } = database
-  const worker = await wireWorker({
-    config,
-    database,
-    tasks,
-    listener,
-    engine,
-    clock,
-    log,
-    node,
-    metrics: base.metrics.render,
-    openHeaders: base.openHeaders,
-    ...(waiter && { ended: waiter.ended }),
-  })
-  opened.add('worker', ({ remainingMs }) => worker.close(remainingMs()))
-  const look = (request: InspectionRequest) => engine.inspect(request)
-  tasks.add(new InspectionWorker({ pool, look, openHeaders: base.openHeaders }))
-  return { engine, worker }
-}
-
-/** Their ports open last and close first. */
-async function openServers(
-  base: Base,
-  rendering: Rendering,
-  waiter: JobWaiter | null,
-  ports: Ports,
-): Promise<Pick<Node, 'api' | 'edge' | 'edgeTls'>> {
-  const { config, opened, listener, signal } = base
-  const { roles } = config
-  const certificates = roles.has('edge') ? wireCertificates({ ...base, db: base.timeouts.db }) : null
-  const { pool } = base.database
-  const enqueueLive = rendering?.worker.enqueueLive ?? null
-  const live =
-    waiter && wireEdge({ ...base, pool, certificates, metrics: base.metrics.edge, waiter, enqueueLive })
-  const apiHttp = await openApi(base, rendering, live)
-  opened.add('API', apiHttp.close)
-  if (live !== null) opened.add('edge', live.close)
-  if (live !== null && rendering !== null)
-    opened.add('people first', startPeopleFirst(live.answeredAtOnce, rendering.engine).close)
-  await listener.settled()
-  signal.throwIfAborted()
-
-  if (roles.has('api')) opened.add('notifications', (await wireNotifications({ ...base, pool })).close)
-
-  const apiServer = drainable(apiHttp.server, { begin: apiHttp.endStreams })
-  const api = await listen(apiHttp.server, ports.api)
-  opened.add('API server', apiServer.drain)
-  if (roles.has('api')) await sayFirstAccount(base, api)
-  if (live === null || !roles.has('edge')) return { api, edge: null, edgeTls: null }
-  const edgeServer = drainable(live.server, { secure: live.secure, begin: live.endSessions })
-  const edge = await listen(live.server, ports.edge)
-  opened.add('edge server', edgeServer.drain)
-  const edgeTls = live.secure === null ? null : await listenForTls(live.secure, ports.tls, base)
-  const ordering = wireOrdering({ ...base, pool })
-  if (ordering !== null) opened.add('certificates', () => ordering.close())
-  return { api, edge, edgeTls }
-}
-
-function openApi(base: Base, rendering: Rendering, live: ReturnType<typeof wireEdge> | null) {
-  const { config, database, metrics } = base
-  const renderer = rendering?.engine ?? null
-  const checkReadiness = createReadinessCheck(database.pool, renderer, base.isDraining)
-  if (config.roles.has('api') && live !== null) {
-    const { integrations, robots, server } = live
-    const edgePort = () => (server.address() as AddressInfo | null)?.port ?? null
-    return wireApi({
-      ...base,
-      pool: database.pool,
-      checkReadiness,
-      integrations,
-      robots,
-      edgePort,
-      readMetrics: () => metrics.text(),
-    })
-  }
-  const server = createReadinessServer(checkReadiness, () => metrics.text(), config.metricsToken)
-  return { server, endStreams: () => {}, close: async () => {} }
-}
-
-async function sayFirstAccount({ config, database, clock, say }: Base, api: string): Promise<void> {
-  const { plans, publicUrl } = config
-  const line = await firstAccountLine(database.pool, plans, clock, publicUrl ?? api)
-  if (line !== null) say(line)
-}
-
-/** Another program on the default port: run without TLS. */
-async function listenForTls(
-  server: net.Server,
-  where: ListenWhere,
-  { config, log }: Base,
-): Promise<string | null> {
-  try {
-    return await listen(server, where)
-  } catch (error) {
-    if (config.edge.tlsPortGiven || !(error instanceof CommandError)) throw error
-    log.warn({ reason: error.message }, 'this node serves no TLS')
-    return null
-  }
+function neededPorts(config: Config): ListenWhere[] {
+  const { api, edge, tls } = portsOf(config)
+  if (!config.roles.has('edge')) return [api]
+  return config.edge.tlsPortGiven ? [api, edge, tls] : [api, edge]
 }

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { startPeopleFirst } from './people-first.ts'
+import { PeopleFirst } from './people-first.ts'
 
 it('browsers yield from ten requests in a second on, and no longer at nine', async (t) => {
   t.mock.timers.enable({ apis: ['setInterval'] })
   const yielding: boolean[] = []
   let answered = 100
-  const watch = startPeopleFirst(() => answered, { yieldCores: (yes) => void yielding.push(yes) })
+  const watch = new PeopleFirst(() => answered, { yieldCores: (yes) => void yielding.push(yes) })
   for (const more of [10, 9, 0, 11]) {
     answered += more
     t.mock.timers.tick(1_000)

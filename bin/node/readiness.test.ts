@@ -2,25 +2,23 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { openTestDatabase } from '../../test/support/database.ts'
 import { listening } from '../../test/support/loopback.ts'
-import { createReadinessCheck, createReadinessServer } from './readiness.ts'
+import { checkReadiness, createReadinessServer } from './readiness.ts'
 
 const { pool } = await openTestDatabase({ empty: true })
 
 it('a node is ready when its database answers and its browser runs; one that does not render needs none', async () => {
-  let draining = false
-  const found = (renderer: { healthy: boolean } | null) =>
-    createReadinessCheck(pool, renderer, () => draining)()
+  const found = (renderer: { healthy: boolean } | null, isDraining = false) =>
+    checkReadiness(pool, renderer, isDraining)
   const whole = { ready: true, state: 'serving', database: 'ok', browser: 'ok' }
   assert.deepEqual(await found({ healthy: true }), whole)
   assert.deepEqual(await found({ healthy: false }), { ...whole, ready: false, browser: 'broken' })
   assert.deepEqual(await found(null), { ...whole, browser: 'none' })
-  draining = true
-  assert.deepEqual(await found(null), { ...whole, ready: false, state: 'draining', browser: 'none' })
+  assert.deepEqual(await found(null, true), { ...whole, ready: false, state: 'draining', browser: 'none' })
 })
 
 it('a node whose database does not answer is not ready: /readyz answers 503', async (t) => {
   const gone = { query: () => Promise.reject(new Error('connection refused')) }
-  const check = createReadinessCheck(gone, null, () => false)
+  const check = () => checkReadiness(gone, null, false)
   const server = createReadinessServer(check, async () => ({ body: 'metrics', type: 'text/plain' }), null)
   t.after(() => {
     server.closeAllConnections()

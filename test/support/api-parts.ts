@@ -7,7 +7,7 @@ import type { Clock } from '@prepaint/runtime/clock.ts'
 import { createClientReader } from '@prepaint/runtime/http/client-address.ts'
 import { NO_CLIENT_LIMITS } from '@prepaint/runtime/http/client-limits.ts'
 import { silentLog } from '@prepaint/runtime/log.ts'
-import { createVault } from '@prepaint/service/certificates/vault/vault.ts'
+import { Vault } from '@prepaint/service/certificates/vault/vault.ts'
 import { Checks } from '@prepaint/service/sites/reachability/checks.ts'
 import type pg from 'pg'
 import type { ApiOptions, ApiParts } from '../../packages/api/src/http/app.ts'
@@ -32,7 +32,7 @@ export function standInParts(pool: pg.Pool, clock: Clock): ApiParts {
     accessDb: pool,
     clock,
     log,
-    vault: createVault({ pool, keys: null, dataDir: '/nowhere' }),
+    vault: new Vault(pool, '/nowhere', null),
     mailer: null,
     robots: new RobotsFiles({ db: pool, pool, get, clock, log }),
     checks: new Checks(clock, async () => null, {

@@ -17,7 +17,7 @@ import { createAccount } from '@prepaint/service/accounts/accounts.ts'
 import { createKey } from '@prepaint/service/accounts/keys.ts'
 import { startSession } from '@prepaint/service/accounts/sign-in/sessions.ts'
 import { parseMasterKeys } from '@prepaint/service/certificates/vault/master-key.ts'
-import { createVault, type Vault } from '@prepaint/service/certificates/vault/vault.ts'
+import { Vault } from '@prepaint/service/certificates/vault/vault.ts'
 import { Events, type EventTimes } from '@prepaint/service/insight/events/events.ts'
 import type { StreamLimits } from '@prepaint/service/insight/events/streams.ts'
 import { checkEndpointUrl } from '@prepaint/service/notifications/delivery/endpoint-url.ts'
@@ -59,7 +59,7 @@ export const testIntegrations: PageIntegrations = { answer: sendTestPage, offer:
 
 export function testVault(pool: pg.Pool): Vault {
   const keys = parseMasterKeys(Buffer.alloc(32, 7).toString('base64'))
-  return createVault({ pool, keys, dataDir: '/nowhere' })
+  return new Vault(pool, '/nowhere', keys)
 }
 
 type Given = {

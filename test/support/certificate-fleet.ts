@@ -9,7 +9,7 @@ import { invalidateOn } from '@prepaint/runtime/invalidation.ts'
 import { silentLog } from '@prepaint/runtime/log.ts'
 import { findHttpChallenge } from '@prepaint/service/certificates/acme/challenge.ts'
 import { createTransport } from '@prepaint/service/certificates/acme/transport.ts'
-import { createContexts } from '@prepaint/service/certificates/contexts.ts'
+import { Contexts } from '@prepaint/service/certificates/contexts.ts'
 import {
   Ordering,
   type OrderingDeps,
@@ -17,7 +17,7 @@ import {
 } from '@prepaint/service/certificates/orders/ordering.ts'
 import { readServedCertificate, viewCertificate } from '@prepaint/service/certificates/stored-certificate.ts'
 import { parseMasterKeys } from '@prepaint/service/certificates/vault/master-key.ts'
-import { createVault } from '@prepaint/service/certificates/vault/vault.ts'
+import { Vault } from '@prepaint/service/certificates/vault/vault.ts'
 import { createChallengeAnswer } from '../../packages/edge/src/server/challenge-answer.ts'
 import type { TestAcme } from './acme-server.ts'
 import { insertDomain, testDatabase } from './database.ts'
@@ -51,14 +51,9 @@ export async function testFleet() {
 
   async function node() {
     const listener = await createListener(connection, silentLog())
-    const vault = createVault({ pool, keys: parseMasterKeys(TEST_MASTER_KEY), dataDir: '/nowhere' })
-    const contexts = createContexts({
-      read: (name) => readServedCertificate(pool, name),
-      vault,
-      connected: () => listener.connected,
-      clock,
-      log: silentLog(),
-    })
+    const vault = new Vault(pool, '/nowhere', parseMasterKeys(TEST_MASTER_KEY))
+    const readCertificate = (name: string) => readServedCertificate(pool, name)
+    const contexts = new Contexts(readCertificate, () => listener.connected, vault, clock, silentLog())
     invalidateOn(listener, [contexts.held])
     await listener.settled()
     const answerChallenge = createChallengeAnswer((host, token) => findHttpChallenge(pool, host, token))

@@ -5,15 +5,16 @@ import { buffer } from 'node:stream/consumers'
 import { after } from 'node:test'
 import { createSecureContext } from 'node:tls'
 import { utcMonth } from '@prepaint/contract/dates.ts'
-import type { AccountId, DomainId, PagePath } from '@prepaint/contract/ids.ts'
+import type { AccountId, DomainId, JobId, PagePath } from '@prepaint/contract/ids.ts'
 import { DEFAULT_PLANS } from '@prepaint/contract/settings/plans.ts'
 import { createEdge, type EdgeOptions, type EdgeParts } from '@prepaint/edge/edge.ts'
 import type { EdgeTls } from '@prepaint/edge/server/servers.ts'
-import { createAddressGuard } from '@prepaint/outbound'
+import { createAddressGuard, type OpenOriginHeaders } from '@prepaint/outbound'
 import { createClient } from '@prepaint/outbound/client'
 import { Converter } from '@prepaint/pages/forms/converter.ts'
-import { type Ended, JobWaiter } from '@prepaint/pages/queue/jobs/await.ts'
-import { createEnqueueLive } from '@prepaint/pages/queue/jobs/enqueue.ts'
+import { PageForms } from '@prepaint/pages/forms/stored-form.ts'
+import { type Ended, JobWaiter, type WaitedFor } from '@prepaint/pages/queue/jobs/await.ts'
+import { createEnqueueLive, type EnqueueLive } from '@prepaint/pages/queue/jobs/enqueue.ts'
 import { RobotsFiles } from '@prepaint/pages/site-files/robots-files.ts'
 import { AskedPaths } from '@prepaint/pages/store/known-paths.ts'
 import { deletePages, type PurgeWhat } from '@prepaint/pages/store/purge.ts'
@@ -23,7 +24,7 @@ import type { Notifications } from '@prepaint/runtime/invalidation.ts'
 import { silentLog } from '@prepaint/runtime/log.ts'
 import { createSelfSigned } from '@prepaint/runtime/self-signed.ts'
 import ipaddr from 'ipaddr.js'
-import { NodeBackend, type NodeBackendParts } from '../../bin/node/edge-backend.ts'
+import { NodeBackend, type Recorder } from '../../bin/node/edge-backend.ts'
 import { type ClaimedJob, createClaim } from '../../packages/pages/src/queue/jobs/claim.ts'
 import { JobCompleter } from '../../packages/pages/src/queue/jobs/complete.ts'
 import { insertDomain, testDatabase } from './database.ts'
@@ -54,10 +55,16 @@ export type AskOptions = {
 
 export type Scripted = UnreadOutcome | 'hang'
 
+type TestParts = {
+  openHeaders: OpenOriginHeaders
+  enqueueLive: EnqueueLive
+  waiter: { wait(job: JobId, signal: AbortSignal): Promise<WaitedFor | 'late'> }
+}
+
 /** Uses real PostgreSQL and the real queue. Render outcomes are scripted, the clock is manual. */
 export async function startTestEdge(
   options: Partial<EdgeOptions> & {
-    parts?: Partial<EdgeParts & NodeBackendParts>
+    parts?: Partial<EdgeParts & Recorder & TestParts>
     /** For making Markdown or a card. */
     conversionMs?: number
     origin?: http.RequestListener
@@ -145,31 +152,35 @@ export async function startTestEdge(
       },
       onLost: (react) => listener.onLost(react),
     }
-    const backend = new NodeBackend({
-      clock,
-      log,
-      db,
-      pool: seenQueries(pool, ({ name, values }) => {
-        if (name === 'queue-enqueue') refreshed.push(...(values[1] as string[]))
-      }),
-      changes,
-      enqueueLive: async (page, requestId, crawler) => {
-        const job = await enqueueLive(page, requestId, crawler)
-        if (job === 'over-quota') return job
-        if (scripted[0] === 'hang') scripted.shift()
-        else void work(options.ended ?? waiter.ended)
-        return job
-      },
-      waiter,
-      openHeaders,
-      robots,
-      converter: new Converter(options.conversionMs),
-      knownPaths: asked,
-      lastVisits: { note: () => {} },
-      redirectUses: { note: () => {} },
+    const seenPool = seenQueries(pool, ({ name, values }) => {
+      if (name === 'queue-enqueue') refreshed.push(...(values[1] as string[]))
+    })
+    const enqueueAndWork: EnqueueLive = async (page, requestId, crawler) => {
+      const job = await enqueueLive(page, requestId, crawler)
+      if (job === 'over-quota') return job
+      if (scripted[0] === 'hang') scripted.shift()
+      else void work(options.ended ?? waiter.ended)
+      return job
+    }
+    const recorder: Recorder = {
+      noteAsked: (page) => asked.note(page),
+      noteVisit: () => {},
+      noteRedirect: () => {},
       answered: () => {},
       ...options.parts,
-    })
+    }
+    const backend = new NodeBackend(
+      db,
+      seenPool,
+      changes,
+      openHeaders,
+      options.parts?.enqueueLive ?? enqueueAndWork,
+      options.parts?.waiter ?? waiter,
+      new PageForms(db, seenPool, new Converter(options.conversionMs), log),
+      robots,
+      recorder,
+      clock,
+    )
     const edge = createEdge(
       backend,
       {

@@ -2,7 +2,7 @@ import { EVENT_TYPES, endpointSchema } from '@prepaint/contract/api/notification
 import { planNamed } from '@prepaint/contract/settings/plans.ts'
 import { createAddressGuard } from '@prepaint/outbound'
 import { findAccount } from '@prepaint/service/accounts/accounts.ts'
-import { createVault } from '@prepaint/service/certificates/vault/vault.ts'
+import { Vault } from '@prepaint/service/certificates/vault/vault.ts'
 import { testEndpoint } from '@prepaint/service/notifications/delivery/deliveries.ts'
 import { checkEndpointUrl } from '@prepaint/service/notifications/delivery/endpoint-url.ts'
 import {
@@ -50,7 +50,7 @@ const endpointAdd = defineCommand({
     const made = await withDatabase(around, async ({ pool }) => {
       const account = await findAccount(pool, email)
       requireEndpoints(planNamed(config.plans, account.plan))
-      const vault = createVault({ pool, keys: config.secretKeys, dataDir: config.dataDir })
+      const vault = new Vault(pool, config.dataDir, config.secretKeys)
       return createEndpoint(pool, vault, account.id, { url, format, events })
     })
     around.say('Secret to verify deliveries with, shown only once:')

@@ -4,7 +4,7 @@ import {
 } from '@prepaint/contract/settings/domain-settings.ts'
 import { firstProblem } from '@prepaint/contract/validation.ts'
 import { ownerOfDomain } from '@prepaint/service/accounts/keys.ts'
-import { createVault } from '@prepaint/service/certificates/vault/vault.ts'
+import { Vault } from '@prepaint/service/certificates/vault/vault.ts'
 import { updateWithNotes } from '@prepaint/service/sites/domain-changes.ts'
 import type { DomainWithSettings } from '@prepaint/service/sites/domains.ts'
 import { openToAll } from '@prepaint/service/sites/origin-headers.ts'
@@ -74,7 +74,7 @@ async function change(
     const given = decide(others, others.length < before.length)
     const problem = firstProblem(domainSettingsPatchSchema, { origin_headers: given }, 'settings')
     if (problem !== null) throw new UsageError(problem)
-    const vault = createVault({ pool, keys, dataDir })
+    const vault = new Vault(pool, dataDir, keys)
     const settings = { origin_headers: given }
     const owner = await ownerOfDomain(pool, name)
     const change = { settings, vault, refreshes: false }

@@ -4,7 +4,7 @@ import { CHAIN_LIMIT_CHARS, KEY_LIMIT_CHARS } from '@prepaint/contract/api/certi
 import { DEFAULT_DOMAIN_SETTINGS } from '@prepaint/contract/settings/domain-settings.ts'
 import { readBackup } from '@prepaint/postgres/backup/backup.ts'
 import { silentLog } from '@prepaint/runtime/log.ts'
-import { createVault } from '@prepaint/service/certificates/vault/vault.ts'
+import { Vault } from '@prepaint/service/certificates/vault/vault.ts'
 import { domainByHost } from '@prepaint/service/sites/domains.ts'
 import { createOpenOriginHeaders } from '@prepaint/service/sites/origin-headers.ts'
 import { assertAnswer, openApi, TEST_START_MS, valuesOf } from '../../../../test/support/api.ts'
@@ -234,7 +234,7 @@ describe('the certificate of a domain', () => {
 
   // Proves decided "Wrong master key"
   it('503: at a node whose master key is not that of the database', async () => {
-    const vault = createVault({ pool: api.pool, keys: null, dataDir: '/nowhere' })
+    const vault = new Vault(api.pool, '/nowhere', null)
     const other = await createApiServer({ ...api.parts, vault }, api.options)
     const headers = { 'x-api-key': key }
     const answer = await other.inject({ method: 'PUT', url: AT, headers, payload: bodyOf(middle.leaf()) })

@@ -13,7 +13,7 @@ import { parseJobId } from '@prepaint/contract/ids.ts'
 import type { Form } from '@prepaint/contract/outcome/form.ts'
 import type { PageId } from '@prepaint/contract/page/page-id.ts'
 import { Converter } from '@prepaint/pages/forms/converter.ts'
-import { findForm } from '@prepaint/pages/forms/stored-form.ts'
+import { PageForms } from '@prepaint/pages/forms/stored-form.ts'
 import {
   findInspection,
   findPicture,
@@ -38,21 +38,21 @@ import { listedPageView } from './pages.ts'
 export const CUSTOMER_CONTENT_POLICY = "sandbox; default-src 'none'; frame-ancestors 'none'"
 
 export function inspections(app: ApiApp, { clock, log, pool }: ApiParts): void {
-  const parts = { db: pool, pool, log, converter: new Converter() }
+  const forms = new PageForms(pool, pool, new Converter(), log)
   const add = domainRoutes(app, pool, 'Pages')
 
   /** Throws `page_not_found` for a page that is not stored, or has no such form. */
   async function textOf(
-    domain: Parameters<typeof findForm>[1],
-    id: PageId,
+    domain: { account: number; name: string },
+    page: PageId,
     form: Form = 'html',
   ): Promise<string> {
-    const stored = await readSnapshot(pool, id)
+    const stored = await readSnapshot(pool, page)
     if (stored?.kind !== 'page') throw new AppError('page_not_found')
     if (form === 'html') return stored.html
     const changedAtMs = stored.changedAtMs ?? stored.renderedAtMs
-    const page = { etag: stored.etag, isStored: true, changedAtMs, html: async () => stored.html }
-    const found = await findForm(parts, domain, id, page, form)
+    const source = { etag: stored.etag, isStored: true, changedAtMs, html: async () => stored.html }
+    const found = await forms.find(form, domain, page, source)
     if (found === null || found === 'busy') throw new AppError('page_not_found')
     return htmlOf(found)
   }

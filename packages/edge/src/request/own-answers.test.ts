@@ -22,7 +22,7 @@ const edge = await openEdge({
     else res.end(`from the origin ${req.url}`)
   },
   parts: {
-    redirectUses: { note: (_domain, name) => void uses.push(name) },
+    noteRedirect: (_domain, name) => void uses.push(name),
     openHeaders: (_domain, sealed) => (sealed === null ? [] : ['X-Key', String(sealed)]),
     findChallenge: async (host, token) => (host === 'red.example' && token === TOKEN ? 'proof' : null),
   },

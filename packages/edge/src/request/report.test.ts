@@ -23,10 +23,8 @@ const edge = await openEdge({
   parts: {
     answered: (_req, { verdict, crawler, domain, page, status }) =>
       told.push(`${verdict} ${crawler} ${domain?.name} ${page?.path} ${status}`),
-    knownPaths: { note: ({ path }) => void known.push(path) },
-    lastVisits: {
-      note: ({ page, crawler, category }) => void visits.push(`${page.path} ${crawler} ${category}`),
-    },
+    noteAsked: ({ path }) => void known.push(path),
+    noteVisit: ({ page, crawler, category }) => void visits.push(`${page.path} ${crawler} ${category}`),
   },
 })
 beforeEach(async () => {

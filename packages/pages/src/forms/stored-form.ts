@@ -7,16 +7,7 @@ import { findReading } from '../store/stored-reading.ts'
 import type { Conversion } from './convert.ts'
 import type { Converter } from './converter.ts'
 
-export type FindParts = {
-  log: Log
-  /** Reads that a request waits for go here. */
-  db: Queryable
-  /** Writes in the background go here. */
-  pool: Queryable
-  converter: Converter
-}
-
-type FormOf = {
+type FormSource = {
   /** The ETag of the stored HTML. */
   etag: string
   /** False for a page that is given once, as its forms are then. */
@@ -25,36 +16,59 @@ type FormOf = {
   html(): Promise<string>
 }
 
-/** Reads or makes a form of a stored page. Returns null if there is none, and `busy` if it is to be asked for again later. */
-export async function findForm(
-  { log, db, pool, converter }: FindParts,
-  domain: { account: number; name: string },
-  id: PageId,
-  { etag, isStored, changedAtMs, html }: FormOf,
-  form: DerivedForm,
-): Promise<StoredForm | 'busy' | null> {
-  const stored = isStored ? await readForm(db, id, form, etag).catch(() => null) : null
-  if (stored !== null) return stored
-  // Without them the form is the same, but for the time of the last change.
-  const reading = isStored ? await findReading(db, id, etag).catch(() => null) : null
-  const textChange = isStored && form === 'markdown' ? await readTextChange(db, id).catch(() => null) : null
-  const converted = await converter.convert(domain.account, {
-    form,
-    html: await html(),
-    url: `https://${domain.name}${id.path}`,
-    reading,
-    changedAt: new Date(changedAtMs).toISOString(),
-    textChange,
-  })
-  if (converted === 'busy' || converted === null) return converted
-  const body = await pageBody(converted.text)
-  const made = { bodyBr: body.bodyBr, etag: `${body.etag}-${form}`, facts: converted.facts }
-  if (isStored) {
-    storeForm(pool, id, form, etag, made).catch((error: Error) =>
-      log.warn({ err: error, domain: domain.name, path: id.path, form }, 'a form could not be stored'),
-    )
+/** Forms of stored pages: read, or made and kept. */
+export class PageForms {
+  readonly #db: Queryable
+  readonly #pool: Queryable
+  readonly #converter: Converter
+  readonly #log: Log
+
+  /** `db` is for reads that a request waits for, `pool` for writes in the background. */
+  constructor(db: Queryable, pool: Queryable, converter: Converter, log: Log) {
+    this.#db = db
+    this.#pool = pool
+    this.#converter = converter
+    this.#log = log
   }
-  return made
+
+  /** How long a form takes at most, in ms. Returns null while the code that makes forms is loaded, once. */
+  get waitMs(): number | null {
+    const { isReady, limitMs } = this.#converter
+    return isReady ? limitMs : null
+  }
+
+  /** Returns null if the page has no such form, and `busy` if it is to be asked for again later. */
+  async find(
+    form: DerivedForm,
+    domain: { account: number; name: string },
+    page: PageId,
+    { etag, isStored, changedAtMs, html }: FormSource,
+  ): Promise<StoredForm | 'busy' | null> {
+    const stored = isStored ? await readForm(this.#db, page, form, etag).catch(() => null) : null
+    if (stored !== null) return stored
+    // Without them the form is the same, but for the time of the last change.
+    const reading = isStored ? await findReading(this.#db, page, etag).catch(() => null) : null
+    const isDated = isStored && form === 'markdown'
+    const textChange = isDated ? await readTextChange(this.#db, page).catch(() => null) : null
+    const converted = await this.#converter.convert(domain.account, {
+      form,
+      html: await html(),
+      url: `https://${domain.name}${page.path}`,
+      reading,
+      changedAt: new Date(changedAtMs).toISOString(),
+      textChange,
+    })
+    if (converted === 'busy' || converted === null) return converted
+    const body = await pageBody(converted.text)
+    const made = { bodyBr: body.bodyBr, etag: `${body.etag}-${form}`, facts: converted.facts }
+    if (isStored) {
+      storeForm(this.#pool, page, form, etag, made).catch((error: Error) => {
+        const details = { err: error, domain: domain.name, path: page.path, form }
+        this.#log.warn(details, 'a form could not be stored')
+      })
+    }
+    return made
+  }
 }
 
 /** Returns null if the form was not made yet of the page's stored snapshot, which `pageEtag` names. */

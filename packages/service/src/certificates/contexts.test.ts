@@ -3,12 +3,13 @@ import { it } from 'node:test'
 import type { SecureContext } from 'node:tls'
 import type { DomainId } from '@prepaint/contract/ids.ts'
 import { silentLog } from '@prepaint/runtime/log.ts'
+import pg from 'pg'
 import { createTestCa } from '../../../../test/support/certificate-authority.ts'
 import { ACME_TLS } from './acme/alpn-certificate.ts'
-import { createContexts } from './contexts.ts'
+import { Contexts } from './contexts.ts'
 import type { ServedCertificate } from './stored-certificate.ts'
 import { parseMasterKeys } from './vault/master-key.ts'
-import { certificatePurpose, seal, unseal } from './vault/vault.ts'
+import { certificatePurpose, seal, Vault } from './vault/vault.ts'
 
 const START_MS = Date.UTC(2026, 10, 21)
 const DAY_MS = 86_400_000
@@ -34,19 +35,17 @@ function world() {
     stored: { domain, certificate: certificate(), challenge: null } as ServedCertificate | null,
     certificate,
   }
-  const contexts = createContexts({
-    async read(name) {
-      it_.reads++
-      const { stored } = it_
-      await it_.held
-      if (it_.fails) throw new Error('the database is away')
-      return name === NAME ? stored : null
-    },
-    vault: { open: (purpose, sealed) => unseal(keys, purpose, sealed) },
-    connected: () => it_.connected,
-    clock: { nowMs: () => it_.nowMs },
-    log: silentLog(),
-  })
+  const read = async (name: string) => {
+    it_.reads++
+    const { stored } = it_
+    await it_.held
+    if (it_.fails) throw new Error('the database is away')
+    return name === NAME ? stored : null
+  }
+  // It opens with the given keys, so that nothing asks the database.
+  const vault = new Vault(new pg.Pool(), '/nowhere', keys)
+  const clock = { nowMs: () => it_.nowMs }
+  const contexts = new Contexts(read, () => it_.connected, vault, clock, silentLog())
   const ask = async (name = NAME, protocol: string | null = null): Promise<SecureContext | null> =>
     contexts.contextFor(name, protocol)
   return Object.assign(it_, {

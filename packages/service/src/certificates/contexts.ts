@@ -9,14 +9,6 @@ import { keyPem } from './certificate.ts'
 import type { ServedCertificate } from './stored-certificate.ts'
 import { certificatePurpose, type Vault } from './vault/vault.ts'
 
-type ContextsDeps = {
-  read(name: string): Promise<ServedCertificate | null>
-  vault: Pick<Vault, 'open'>
-  connected(): boolean
-  clock: Clock
-  log: Log
-}
-
 type Entry = {
   context: SecureContext | null
   notAfterMs: number
@@ -28,12 +20,11 @@ const MAX_CONTEXTS = 5_000
 const MAX_NAME_CHARS = 253
 
 /** Caches contexts and unknown names. Never serves expired certificates; outdated ones only without PostgreSQL. */
-export function createContexts(deps: ContextsDeps): Contexts {
-  return new Contexts(deps)
-}
-
 export class Contexts {
-  readonly #deps: ContextsDeps
+  readonly #read: (name: string) => Promise<ServedCertificate | null>
+  readonly #vault: Vault
+  readonly #clock: Clock
+  readonly #log: Log
   readonly #known = new LRUCache<string, Entry>({ max: MAX_CONTEXTS })
   // Separate, so that a scan of random names evicts no certificate.
   readonly #unknown = new LRUCache<string, true>({ max: 10_000 })
@@ -41,9 +32,19 @@ export class Contexts {
   readonly #challenges = new LRUCache<string, SecureContext>({ max: 1_000 })
   readonly #trust: CacheTrust
 
-  constructor(deps: ContextsDeps) {
-    this.#deps = deps
-    this.#trust = new CacheTrust(deps.connected, () => this.#clear())
+  /** `isConnected`: notifications about changed certificates arrive. */
+  constructor(
+    read: (name: string) => Promise<ServedCertificate | null>,
+    isConnected: () => boolean,
+    vault: Vault,
+    clock: Clock,
+    log: Log,
+  ) {
+    this.#read = read
+    this.#vault = vault
+    this.#clock = clock
+    this.#log = log
+    this.#trust = new CacheTrust(isConnected, () => this.#clear())
   }
 
   /** Null: nothing is served under this name. Rejects if it cannot be read. */
@@ -87,7 +88,7 @@ export class Contexts {
     const began = this.#trust.begin()
     let entry: Entry | null
     try {
-      const found = await this.#deps.read(name)
+      const found = await this.#read(name)
       entry = found === null ? null : this.#entryOf(name, found)
     } catch (error) {
       const known = this.#known.get(name)
@@ -106,7 +107,7 @@ export class Contexts {
     return {
       context: certificate === null ? null : this.#contextOf(name, domain, certificate),
       notAfterMs: certificate?.notAfterMs ?? 0,
-      challenge: challenge === null ? null : alpnContext(name, challenge, this.#deps.clock.nowMs()),
+      challenge: challenge === null ? null : alpnContext(name, challenge, this.#clock.nowMs()),
     }
   }
 
@@ -116,10 +117,10 @@ export class Contexts {
     { chain, keySealed }: NonNullable<ServedCertificate['certificate']>,
   ): SecureContext | null {
     try {
-      const key = this.#deps.vault.open(certificatePurpose(domain), keySealed)
+      const key = this.#vault.open(certificatePurpose(domain), keySealed)
       return createSecureContext({ cert: chain, key: keyPem(key) })
     } catch (error) {
-      this.#deps.log.error({ err: error, domain: name }, 'a certificate cannot be served')
+      this.#log.error({ err: error, domain: name }, 'a certificate cannot be served')
       return null
     }
   }
@@ -128,7 +129,7 @@ export class Contexts {
     if (entry === null) return null
     const { context, notAfterMs, challenge } = entry
     // The start was checked when stored; the CA's clock may be minutes ahead.
-    const isValid = this.#deps.clock.nowMs() < notAfterMs
+    const isValid = this.#clock.nowMs() < notAfterMs
     // With TLS 1.2 the CA is recognised only later. Other clients do not trust the challenge's certificate.
     return (isValid ? context : null) ?? challenge
   }

@@ -6,7 +6,7 @@ import { beforeEach, describe, it } from 'node:test'
 import { openTestDatabase } from '../../../../../test/support/database.ts'
 import { openFolder } from '../../../../../test/support/folder.ts'
 import { MasterKeyError, type MasterKeys, parseMasterKeys } from './master-key.ts'
-import { accountPurpose, createVault, SealError, seal, unseal } from './vault.ts'
+import { accountPurpose, SealError, seal, unseal, Vault } from './vault.ts'
 
 const database = await openTestDatabase()
 const dataDir = openFolder()
@@ -61,8 +61,7 @@ describe('the vault of a node', () => {
     await database.pool.query('truncate master_key, acme_account')
     rmSync(path.join(dataDir, 'secret-key'), { force: true })
   })
-  const vault = (keys: MasterKeys | null = null, dir = dataDir) =>
-    createVault({ pool: database.pool, keys, dataDir: dir })
+  const vault = (keys: MasterKeys | null = null, dir = dataDir) => new Vault(database.pool, dir, keys)
   const keep = async (from: ReturnType<typeof vault>, secret: string) =>
     database.pool.query(
       `insert into acme_account (directory, key_sealed) values ('d', $1)

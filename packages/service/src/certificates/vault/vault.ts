@@ -3,25 +3,6 @@ import { type Queryable, transaction } from '@prepaint/postgres/transaction.ts'
 import type pg from 'pg'
 import { createMasterKeyFile, MasterKeyError, type MasterKeys, readMasterKeyFile } from './master-key.ts'
 
-/** Encrypts (seals) and decrypts (opens) secrets. The key id in the database detects a wrong master key first. */
-export type Vault = {
-  /** Throws MasterKeyError if this node does not have the database's master key. */
-  seal(purpose: string, secret: Buffer): Promise<Buffer>
-  /** Throws SealError or MasterKeyError. */
-  open(purpose: string, sealed: Buffer): Buffer
-  /** Creates and registers keys if missing; re-encrypts everything after a key change. Throws as `seal` does. */
-  admit(): Promise<void>
-  /** Whether this node can decrypt the secrets. Creates and registers nothing. */
-  fits(): Promise<boolean>
-}
-
-type VaultOptions = {
-  pool: pg.Pool
-  /** From the settings; null: from the data directory, created when needed. */
-  keys: MasterKeys | null
-  dataDir: string
-}
-
 const SEALED_COLUMNS = [
   { table: 'certificate', id: 'domain_id', purposeOf: (id: string) => certificatePurpose(Number(id)) },
   { table: 'acme_account', id: 'directory', purposeOf: (id: string) => accountPurpose(id) },
@@ -29,25 +10,66 @@ const SEALED_COLUMNS = [
   { table: 'origin_header', id: 'domain_id', purposeOf: (id: string) => originHeadersPurpose(Number(id)) },
 ] as const
 
-export function createVault({ pool, keys: given, dataDir }: VaultOptions): Vault {
-  let keys = given
-  let admitted: Promise<MasterKeys> | null = null
+/** Encrypts (seals) and decrypts (opens) secrets. The key id in the database detects a wrong master key first. */
+export class Vault {
+  readonly #pool: pg.Pool
+  readonly #dataDir: string
+  /** Null until the file in the data directory is read or made. */
+  #keys: MasterKeys | null
+  #admitted: Promise<MasterKeys> | null = null
 
-  function admit(): Promise<MasterKeys> {
-    admitted ??= register().catch((error: unknown) => {
-      admitted = null
-      throw error
-    })
-    return admitted
+  /** `keys` are those of the settings. Without them the key is in the data directory, where it is created when needed. */
+  constructor(pool: pg.Pool, dataDir: string, keys: MasterKeys | null) {
+    this.#pool = pool
+    this.#dataDir = dataDir
+    this.#keys = keys
   }
 
-  async function register(): Promise<MasterKeys> {
-    return transaction(pool, async (client) => {
+  /** Throws MasterKeyError if this node does not have the database's master key. */
+  async seal(purpose: string, secret: Buffer): Promise<Buffer> {
+    return seal(await this.#admittedKeys(), purpose, secret)
+  }
+
+  /** Throws SealError or MasterKeyError. */
+  open(purpose: string, sealed: Buffer): Buffer {
+    const keys = this.#findKeys()
+    if (keys === null) throw new MasterKeyError(mismatch(null))
+    return unseal(keys, purpose, sealed)
+  }
+
+  /** Creates and registers keys if missing; re-encrypts everything after a key change. Throws as `seal` does. */
+  async admit(): Promise<void> {
+    await this.#admittedKeys()
+  }
+
+  /** Whether this node can decrypt the secrets. Creates and registers nothing. */
+  async fits(): Promise<boolean> {
+    const id = await registeredId(this.#pool)
+    if (id === null) return true
+    return this.#findKeys()?.some((key) => key.id === id) ?? false
+  }
+
+  /** Remembers keys that were read from the file. */
+  #findKeys(): MasterKeys | null {
+    this.#keys ??= readMasterKeyFile(this.#dataDir)
+    return this.#keys
+  }
+
+  /** Tried again at the next call if it failed. */
+  #admittedKeys(): Promise<MasterKeys> {
+    this.#admitted ??= this.#register().catch((error: unknown) => {
+      this.#admitted = null
+      throw error
+    })
+    return this.#admitted
+  }
+
+  #register(): Promise<MasterKeys> {
+    return transaction(this.#pool, async (client) => {
       const registered = await registeredId(client)
-      keys ??= readMasterKeyFile(dataDir)
-      if (keys === null && registered !== null) throw new MasterKeyError(mismatch(registered))
-      keys ??= createMasterKeyFile(dataDir)
-      const own = keys
+      if (this.#findKeys() === null && registered !== null) throw new MasterKeyError(mismatch(registered))
+      this.#keys ??= createMasterKeyFile(this.#dataDir)
+      const own = this.#keys
       await client.query('insert into master_key (id) values ($1) on conflict do nothing', [own[0].id])
       const { rows } = await client.query<{ id: string }>('select id from master_key for update')
       const id = rows[0]?.id ?? ''
@@ -55,24 +77,6 @@ export function createVault({ pool, keys: given, dataDir }: VaultOptions): Vault
       if (id !== own[0].id) await reseal(client, own)
       return own
     })
-  }
-
-  function known(): MasterKeys {
-    keys ??= readMasterKeyFile(dataDir)
-    if (keys === null) throw new MasterKeyError(mismatch(null))
-    return keys
-  }
-
-  return {
-    seal: async (purpose, secret) => seal(await admit(), purpose, secret),
-    open: (purpose, sealed) => unseal(known(), purpose, sealed),
-    admit: async () => void (await admit()),
-    async fits() {
-      const id = await registeredId(pool)
-      if (id === null) return true
-      keys ??= readMasterKeyFile(dataDir)
-      return keys?.some((key) => key.id === id) ?? false
-    },
   }
 }
 
