@@ -10,11 +10,11 @@ import type pg from 'pg'
 type Headers = readonly (readonly [name: string, value: string])[]
 
 /** What a sitemap needs to know of a render. `textHash` is that of its reading. */
-export type PageFacts = { textHash: string; isIndexable: boolean }
+export type SitemapFacts = { textHash: string; isIndexable: boolean }
 
 type Address = { name: string; path: string; query: QueryRule }
 
-export function factsForSitemap(reading: PageReading, headers: Headers, address: Address): PageFacts {
+export function factsForSitemap(reading: PageReading, headers: Headers, address: Address): SitemapFacts {
   const linked = headerLinks(headers).find(({ rels }) => rels.includes('canonical'))
   const canonical = reading.canonical ?? linked?.target ?? null
   const isIndexable =
@@ -41,7 +41,7 @@ export const askToTell = (noted: string) =>
   `select ask_task('${INDEXNOW_TASK}', d.id::text, d.account_id, clock_timestamp() + interval '10 seconds')
      from domain d where d.id in (select domain_id from ${noted})`
 
-export type NotedPage = { page: PageId; facts: PageFacts; nowMs: number }
+export type NotedPage = { page: PageId; facts: SitemapFacts; nowMs: number }
 
 /** Notes pages after they were stored. A page with another status than 200 is not listed. */
 export async function notePages(db: Queryable, all: readonly NotedPage[]): Promise<void> {

@@ -101,50 +101,76 @@ export async function updateDomain(
   change: DomainChange,
   view: DomainView,
 ): Promise<DomainWithSettings> {
-  const { vault, settings: { origin_headers: headers, ...settings } = {} } = change
-  const blocked = ownBlockProblem(settings.rules ?? [], name)
-  if (blocked !== null) throw invalidField(['settings', ...blocked.path], blocked.message)
-  // Before the transaction: it may register the master key in one of its own.
-  if (headers !== undefined && headers.length > 0) {
-    await vault?.admit().catch((cause) => {
-      throw new AppError('secrets_unavailable', { cause })
-    })
-  }
+  checkOwnBlocks(change, name)
+  await admitSecrets(change)
   return retriedTransaction(pool, async (client) => {
-    const { id, wasActive, before } = await lockedDomain(client, account, name)
-    if (headers !== undefined) await keepOriginHeaders(client, vault, id, headers)
-    await client.query(
-      `update domain
-       set origin_url = coalesce($3, origin_url), is_active = coalesce($4, is_active),
-           settings = settings || $5::jsonb, updated_at = now()
-       where account_id = $1 and custom_domain = $2`,
-      [
-        account,
-        name,
-        change.originUrl ?? null,
-        change.isActive ?? null,
-        JSON.stringify(storedSettings(settings)),
-      ],
-    )
-    let changed = await foundDomain(client, account, name, view)
-    checkTerms(changed.settings)
-    if (changed.settings.indexnow && changed.indexnow_key === null) {
-      await client.query(
-        `update domain set indexnow_key = replace(gen_random_uuid()::text, '-', '') where id = $1`,
-        [changed.id],
-      )
-      changed = await foundDomain(client, account, name, view)
-    }
-    await keepVersions(client, changed, change, before)
-    if (change.isActive === false) await cancelJobs(client, changed.id)
-    if (wasActive && change.isActive === false) await stopFollowing(client, changed.id)
-    if (before.devices !== 'one' && changed.settings.devices === 'one') {
-      await cancelMobileJobs(client, changed.id)
-      await deletePages(client, changed.id, { kind: 'mobile' }, 'one-device')
-    }
+    const before = await lockDomain(client, account, name)
+    await writeChange(client, before.id, change)
+    const after = await foundDomain(client, account, name, view)
+    checkTerms(after.settings)
+    await keepVersions(client, after, change, before.settings)
+    await endWhatIsOver(client, before, after, change)
     await announceHost(client, name)
-    return changed
+    return after
   })
+}
+
+/** Throws `invalid_field` for a rule that blocks the domain itself, which would leave no page. */
+function checkOwnBlocks({ settings }: DomainChange, name: DomainName): void {
+  const problem = ownBlockProblem(settings?.rules ?? [], name)
+  if (problem !== null) throw invalidField(['settings', ...problem.path], problem.message)
+}
+
+/** Prepares the vault for headers that are to be sealed. Call it before a transaction: it may need one of its own. */
+async function admitSecrets({ vault, settings }: DomainChange): Promise<void> {
+  if ((settings?.origin_headers ?? []).length === 0) return
+  await vault?.admit().catch((cause) => {
+    throw new AppError('secrets_unavailable', { cause })
+  })
+}
+
+type LockedDomain = { id: DomainId; isActive: boolean; settings: DomainSettings }
+
+/** Locks the domain, so that versions are in the order of the changes. Throws `domain_not_found`. */
+async function lockDomain(client: Queryable, account: AccountId, name: DomainName): Promise<LockedDomain> {
+  const { rows } = await client.query<{ id: DomainId; is_active: boolean; settings: unknown }>(
+    'select id, is_active, settings from domain where account_id = $1 and custom_domain = $2 for no key update',
+    [account, name],
+  )
+  if (rows[0] === undefined) throw new AppError('domain_not_found')
+  const { id, is_active: isActive, settings } = rows[0]
+  return { id, isActive, settings: readDomainSettings(settings) }
+}
+
+/** The domain gets its key for IndexNow when that is switched on first. */
+async function writeChange(client: Queryable, id: DomainId, change: DomainChange): Promise<void> {
+  const { origin_headers: headers, ...settings } = change.settings ?? {}
+  if (headers !== undefined) await keepOriginHeaders(client, change.vault, id, headers)
+  await client.query(
+    `update domain
+     set origin_url = coalesce($2, origin_url), is_active = coalesce($3, is_active),
+         settings = settings || $4::jsonb, updated_at = now(),
+         indexnow_key = case when (settings || $4::jsonb)->'indexnow' = 'true'
+                             then coalesce(indexnow_key, replace(gen_random_uuid()::text, '-', ''))
+                             else indexnow_key end
+     where id = $1`,
+    [id, change.originUrl ?? null, change.isActive ?? null, JSON.stringify(storedSettings(settings))],
+  )
+}
+
+/** Jobs, incidents and stored pages that the domain has no use for after the change. */
+async function endWhatIsOver(
+  client: Queryable,
+  before: LockedDomain,
+  after: DomainWithSettings,
+  change: DomainChange,
+): Promise<void> {
+  if (change.isActive === false) await cancelJobs(client, after.id)
+  if (before.isActive && change.isActive === false) await stopFollowing(client, after.id)
+  if (before.settings.devices !== 'one' && after.settings.devices === 'one') {
+    await cancelMobileJobs(client, after.id)
+    await deletePages(client, after.id, { kind: 'mobile' }, 'one-device')
+  }
 }
 
 type Warning = ReturnType<typeof coveredRules>[number] | ReturnType<typeof openToAll>[number]
@@ -156,33 +182,15 @@ export async function updateWithNotes(
   name: DomainName,
   { refreshes, ...change }: DomainChange & { refreshes: boolean },
   view: DomainView,
-): Promise<{ domain: DomainWithSettings; warnings?: Warning[]; outdated_pages?: number }> {
+): Promise<{ domain: DomainWithSettings; warnings?: Warning[] | undefined; outdated_pages?: number }> {
   const domain = await updateDomain(pool, account, name, change, view)
   const { rules, origin_headers: headers } = change.settings ?? {}
-  if (rules === undefined) return { domain, ...(headers && { warnings: openToAll(headers) }) }
+  if (rules === undefined) return { domain, warnings: headers && openToAll(headers) }
   const outdated = refreshes
     ? await markOutdated(pool, domain.id, rules, view.nowMs)
     : await countOutdated(pool, domain.id, rules)
-  return {
-    domain,
-    warnings: [...coveredRules(rules), ...openToAll(headers ?? [])],
-    outdated_pages: outdated,
-  }
-}
-
-/** Locks the domain, so that versions are in the order of the changes. Throws `domain_not_found`. */
-async function lockedDomain(
-  client: Queryable,
-  account: AccountId,
-  name: DomainName,
-): Promise<{ id: DomainId; wasActive: boolean; before: DomainSettings }> {
-  const { rows } = await client.query<{ id: DomainId; is_active: boolean; settings: unknown }>(
-    'select id, is_active, settings from domain where account_id = $1 and custom_domain = $2 for no key update',
-    [account, name],
-  )
-  if (rows[0] === undefined) throw new AppError('domain_not_found')
-  const { id, is_active: wasActive, settings } = rows[0]
-  return { id, wasActive, before: readDomainSettings(settings) }
+  const warnings = [...coveredRules(rules), ...openToAll(headers ?? [])]
+  return { domain, warnings, outdated_pages: outdated }
 }
 
 /** The text of robots.txt is in its version only. */
