@@ -33,8 +33,8 @@ import { WarmReading } from '@prepaint/pages/queue/warm/warm-read.ts'
 import { WarmSteps } from '@prepaint/pages/queue/warm/warm-step.ts'
 import { IndexNow } from '@prepaint/pages/site-files/indexnow.ts'
 import { RobotsFiles } from '@prepaint/pages/site-files/robots-files.ts'
+import { Availability } from '@prepaint/postgres/availability.ts'
 import { type Database, openDatabase } from '@prepaint/postgres/database.ts'
-import { DatabaseTimeouts } from '@prepaint/postgres/database-timeouts.ts'
 import { createListener, type Listener } from '@prepaint/postgres/listener.ts'
 import { lastMigration, migrate } from '@prepaint/postgres/migrate.ts'
 import { TaskRunner } from '@prepaint/postgres/tasks'
@@ -114,6 +114,7 @@ export class Node {
   readonly #signal: AbortSignal
   readonly #opened: ClosingStack
   readonly #database: Database
+  readonly #availability: Availability
   readonly #pool: pg.Pool
   /** The pool with time limits, for queries that a request waits for. */
   readonly #db: Queryable
@@ -148,15 +149,17 @@ export class Node {
       opened.add('database', () => database.close())
       signal.throwIfAborted()
       await migrate(database.connection, SCHEMA, log)
-      const timeouts = new DatabaseTimeouts(database.pool, database.connection, log)
-      opened.add('database timeouts', async () => timeouts.close())
-      const clock = await DatabaseClock.start(database.pool, log)
+      const availability = new Availability(database.pool, database.connection, log)
+      opened.add('availability', () => availability.close())
+      const clock = await DatabaseClock.start(database.pool, availability.log)
       opened.add('clock', async () => clock.close())
       engine?.useClock(clock)
-      const listener = await createListener(database.connection, log)
+      const listener = await createListener(database.connection, availability.log)
       opened.add('listener', () => listener.close())
+      availability.watch(listener)
+      listener.onServerLeaving(() => availability.leaveServer())
 
-      const node = new Node({ config, log, say, signal }, opened, database, timeouts, clock, listener)
+      const node = new Node({ config, log, say, signal }, opened, database, availability, clock, listener)
       await node.#open(engine).catch(async (error: unknown) => {
         await node.close()
         throw error
@@ -169,14 +172,15 @@ export class Node {
   }
 
   private constructor(
-    { config, log, say, signal }: Start,
+    { config, say, signal }: Start,
     opened: ClosingStack,
     database: Database,
-    timeouts: DatabaseTimeouts,
+    availability: Availability,
     clock: Clock,
     listener: Listener,
   ) {
     const { pool } = database
+    const { log } = availability
     this.#config = config
     this.#log = log
     this.#say = say
@@ -184,7 +188,8 @@ export class Node {
     this.#opened = opened
     this.#database = database
     this.#pool = pool
-    this.#db = timeouts.db
+    this.#availability = availability
+    this.#db = availability.db
     this.#clock = clock
     this.#listener = listener
     this.#tasks = new TaskRunner(pool, listener, log)
@@ -413,7 +418,7 @@ export class Node {
 
   async #openApi({ edge, robots }: OpenEdge): Promise<OpenApi> {
     const config = this.#config
-    const pool = this.#pool
+    const { pool } = this.#availability
     const clock = this.#clock
     const log = this.#log
     const guard = this.#guard
@@ -422,7 +427,7 @@ export class Node {
     const app = await createApiServer(
       {
         pool,
-        // Responds with 500 if a key cannot be looked up in time.
+        // Responds with 503 if a key cannot be looked up in time.
         accessDb: this.#db,
         clock,
         log,
@@ -440,7 +445,7 @@ export class Node {
         caughtUp: this.#listener.caughtUp,
         checkOrigin: (raw) => checkOriginUrl(raw, guard, { timeoutMs: NAME_SERVERS_WITHIN_MS }),
         checkEndpoint: (raw) => checkEndpointUrl(raw, guard),
-        checkReadiness: () => checkReadiness(pool, this.#engine, this.#isDraining),
+        checkReadiness: () => checkReadiness(this.#availability, this.#engine, this.#isDraining),
         readMetrics: () => this.#metrics.text(),
         edgePort: () => (edge.server.address() as AddressInfo | null)?.port ?? null,
       },
@@ -468,7 +473,7 @@ export class Node {
   /** What a node without the role `api` has at the API's port. */
   #openReadiness(): OpenApi {
     const server = createReadinessServer(
-      () => checkReadiness(this.#pool, this.#engine, this.#isDraining),
+      () => checkReadiness(this.#availability, this.#engine, this.#isDraining),
       () => this.#metrics.text(),
       this.#config.metricsToken,
     )

@@ -8,7 +8,7 @@ const { pool } = await openTestDatabase({ empty: true })
 
 it('a node is ready when its database answers and its browser runs; one that does not render needs none', async () => {
   const found = (renderer: { healthy: boolean } | null, isDraining = false) =>
-    checkReadiness(pool, renderer, isDraining)
+    checkReadiness({ isAway: false, db: pool }, renderer, isDraining)
   const whole = { ready: true, state: 'serving', database: 'ok', browser: 'ok' }
   assert.deepEqual(await found({ healthy: true }), whole)
   assert.deepEqual(await found({ healthy: false }), { ...whole, ready: false, browser: 'broken' })
@@ -17,8 +17,8 @@ it('a node is ready when its database answers and its browser runs; one that doe
 })
 
 it('a node whose database does not answer is not ready: /readyz answers 503', async (t) => {
-  const gone = { query: () => Promise.reject(new Error('connection refused')) }
-  const check = () => checkReadiness(gone, null, false)
+  const db = { query: () => Promise.reject(new Error('connection refused')) }
+  const check = () => checkReadiness({ isAway: false, db }, null, false)
   const server = createReadinessServer(check, async () => ({ body: 'metrics', type: 'text/plain' }), null)
   t.after(() => {
     server.closeAllConnections()

@@ -5,22 +5,23 @@ import { publicError } from '@prepaint/contract/errors.ts'
 import { within } from '@prepaint/runtime/within.ts'
 import type { BrowserState } from '@prepaint/service/insight/fleet/node.ts'
 
-type Pool = { query(sql: string): Promise<unknown> }
+/** What `Availability` knows of the database. */
+type DatabaseState = { readonly isAway: boolean; readonly db: { query(sql: string): Promise<unknown> } }
 
 const DATABASE_TIMEOUT_MS = 2_000
 
 /** `renderer` is null on a node that does not render. */
 export async function checkReadiness(
-  pool: Pool,
+  database: DatabaseState,
   renderer: { readonly healthy: boolean } | null,
   isDraining: boolean,
 ): Promise<Readiness> {
   const browser = browserState(renderer)
-  const database = (await responds(pool)) ? 'ok' : 'unreachable'
+  const isThere = !database.isAway && (await responds(database.db))
   return {
-    ready: !isDraining && database === 'ok' && browser !== 'broken',
+    ready: !isDraining && isThere && browser !== 'broken',
     state: isDraining ? 'draining' : 'serving',
-    database,
+    database: isThere ? 'ok' : 'unreachable',
     browser,
   }
 }
@@ -30,8 +31,8 @@ export function browserState(renderer: { readonly healthy: boolean } | null): Br
   return renderer.healthy ? 'ok' : 'broken'
 }
 
-function responds(pool: Pool): Promise<boolean> {
-  const response = pool.query('select').then(
+function responds(db: DatabaseState['db']): Promise<boolean> {
+  const response = db.query('select').then(
     () => true,
     () => false,
   )

@@ -5,8 +5,11 @@ import { listening } from './loopback.ts'
 
 // A network between a node and PostgreSQL that can fail.
 
-/** `swallow`: drops everything silently; `refuse`: breaks every connection. */
-type State = 'through' | 'swallow' | 'refuse'
+/**
+ * `swallow`: drops everything silently; `refuse`: breaks every connection. A code is PostgreSQL's error for each new
+ * connection; open ones stay.
+ */
+type State = 'through' | 'swallow' | 'refuse' | '57P03' | '53300'
 
 export type DatabaseProxy = Awaited<ReturnType<typeof startDatabaseProxy>>
 
@@ -27,8 +30,16 @@ export async function startDatabaseProxy(connection: pg.ClientConfig) {
     // Dropped bytes never arrive: the connection is dead, as after a cut cable.
     let isDead = false
     const pass = (to: net.Socket) => (chunk: Buffer) => {
-      isDead ||= state !== 'through'
+      isDead ||= state === 'swallow'
       if (!isDead) to.write(chunk)
+    }
+    if (state === '57P03' || state === '53300') {
+      const code = state
+      near.once('data', () => near.end(errorResponse(code)))
+      near.on('error', () => {})
+      pairs.delete(pair)
+      far.destroy()
+      return
     }
     near.on('data', pass(far))
     far.on('data', pass(near))
@@ -59,4 +70,13 @@ export async function startDatabaseProxy(connection: pg.ClientConfig) {
       breakAll()
     },
   }
+}
+
+/** The message `ErrorResponse` of PostgreSQL's protocol. */
+function errorResponse(code: string): Buffer {
+  const fields = Buffer.from(`SFATAL\0VFATAL\0C${code}\0Mthe proxy says so\0\0`)
+  const head = Buffer.alloc(5)
+  head.write('E')
+  head.writeInt32BE(fields.length + 4, 1)
+  return Buffer.concat([head, fields])
 }

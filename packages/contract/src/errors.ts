@@ -75,6 +75,7 @@ const PUBLIC_ERRORS = {
   headers_too_large: { status: 431, text: 'Request headers too large' },
   origin_not_reached: { status: 502, text: 'Origin cannot be reached' },
   internal: { status: 500, text: 'Internal error' },
+  database_unavailable: { status: 503, text: 'Database is unavailable, try again later' },
   events_unavailable: { status: 503, text: 'Live updates are not available now, try again later' },
   not_ready: { status: 503, text: 'Not ready' },
   certificates_unavailable: { status: 503, text: 'Certificates cannot be stored at this node' },

@@ -1,5 +1,6 @@
 import { within } from '@prepaint/runtime/within.ts'
 import pg from 'pg'
+import { awayKind, markSocketErrors } from './away/errors.ts'
 
 /** A column of type `date` stays text, because a Date would be midnight in this machine's time zone. */
 export const CONNECTION_DEFAULTS: pg.ClientConfig = {
@@ -20,33 +21,25 @@ export function errorCode(error: unknown): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
 }
 
-const NOT_UP_YET = new Set([
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'ENOENT',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'ETIMEDOUT',
-  'EHOSTUNREACH',
-  'EPIPE',
-  '57P03', // cannot_connect_now
-  '57P01', // admin_shutdown
-  '57P02', // crash_shutdown
-  '53300', // too_many_connections
-])
-
+/** A server that is starting, restarting or moving. What is waited for: reading and disk space are not. */
 export function isNotUpYet(error: unknown): boolean {
-  if (error instanceof AggregateError) return error.errors.some(isNotUpYet)
-  if (NOT_UP_YET.has(errorCode(error))) return true
-  // pg sets no code on these.
-  return error instanceof Error && /Connection terminated|timeout expired|not queryable/.test(error.message)
+  const kind = awayKind(error)
+  return kind !== null && kind !== 'full' && kind !== 'read-only'
+}
+
+/** Its socket's errors are known as PostgreSQL's. */
+export class DatabaseClient extends pg.Client {
+  constructor(config?: pg.ClientConfig) {
+    super(config)
+    markSocketErrors(this)
+  }
 }
 
 export async function withClient<T>(
   connection: pg.ClientConfig,
   work: (client: pg.Client) => Promise<T>,
 ): Promise<T> {
-  const client = new pg.Client(connection)
+  const client = new DatabaseClient(connection)
   // The query also reports a broken connection.
   client.on('error', () => {})
   try {

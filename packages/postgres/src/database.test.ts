@@ -1,78 +1,13 @@
 import assert from 'node:assert/strict'
-import { after, beforeEach, describe, it, type TestContext } from 'node:test'
+import { describe, it, type TestContext } from 'node:test'
 import { silentLog } from '@prepaint/runtime/log.ts'
 import type pg from 'pg'
 import { until } from '../../../test/support/condition.ts'
 import { openTestDatabase, testDatabase } from '../../../test/support/database.ts'
 import { startDatabaseProxy } from '../../../test/support/database-proxy.ts'
 import { freePort } from '../../../test/support/loopback.ts'
-import { createPool, openDatabase } from './database.ts'
-import { DatabaseTimeouts, DatabaseUnresponsive, type TimeoutSettings } from './database-timeouts.ts'
+import { openDatabase } from './database.ts'
 import { createListener, type ListenerTimes } from './listener.ts'
-
-const TIMES: TimeoutSettings = { queryMs: 1_000, pollMs: 20, graceMs: 20 }
-
-describe('database timeouts', async () => {
-  const database = await openTestDatabase({ empty: true })
-  const proxy = await startDatabaseProxy(database.connection)
-  const pool = createPool(proxy.connection, silentLog())
-  const timeouts = new DatabaseTimeouts(pool, proxy.connection, silentLog(), TIMES)
-  after(() => {
-    timeouts.close()
-    proxy.close()
-    return pool.end()
-  })
-  beforeEach(() => proxy.set('through'))
-
-  const ask = () => timeouts.run(() => pool.query<{ n: number }>('select 1 as n'))
-
-  /** In time, sooner or later: a busy machine may take longer than this limit for one of them. */
-  const answered = () => until('it is answered', async () => (await ask()).rows[0]?.n === 1, 30_000)
-
-  it("gives the query's own error, which is no silence", async () => {
-    const isTold = () =>
-      timeouts
-        .run(() => pool.query('select 1 / 0'))
-        .catch((error: Error) => error.message === 'division by zero')
-    await until('its error is given', async () => (await isTold()) === true, 30_000)
-    assert.equal(timeouts.unresponsive, false)
-  })
-
-  it('one query that takes long is given up, and nobody else suffers', async () => {
-    const slow = pool.query('select pg_sleep(4)')
-    const refused = timeouts.run(() => slow)
-    await assert.rejects(refused, DatabaseUnresponsive)
-    await until('it is not called silent', () => !timeouts.unresponsive)
-    await answered()
-    // It was not cut off.
-    assert.equal((await slow).rowCount, 1)
-  })
-
-  it('when a network swallows, the first waits and the others do not; it heals, with the connections that hung', async () => {
-    await Promise.all([answered(), answered(), answered()])
-    proxy.set('swallow')
-    const hanging = [1, 2, 3].map(() => pool.query('select 2'))
-    const cut = Promise.allSettled(hanging)
-    await assert.rejects(ask(), /no response from the database in 1000 ms/)
-    assert.equal(timeouts.unresponsive, true)
-    const refused = timeouts.run(async () => assert.fail('it was asked'))
-    await assert.rejects(refused, /does not respond/)
-
-    proxy.set('through')
-    await until('it answers again', () => !timeouts.unresponsive)
-    await answered()
-    // Long before their time of 45 s is over.
-    for (const { status } of await cut) assert.equal(status, 'rejected')
-  })
-
-  it('a server that is gone refuses at once: that is no silence', async () => {
-    proxy.set('refuse')
-    await assert.rejects(ask(), (error) => !(error instanceof DatabaseUnresponsive))
-    assert.equal(timeouts.unresponsive, false)
-    proxy.set('through')
-    await answered()
-  })
-})
 
 const LISTENER_TIMES: ListenerTimes = {
   ...{ heartbeatMs: 60_000, responseMs: 5_000, backOffFirstMs: 5, backOffMaxMs: 50, catchUpMs: 5_000 },

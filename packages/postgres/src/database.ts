@@ -1,7 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Log } from '@prepaint/runtime/log.ts'
 import pg from 'pg'
-import { CONNECTION_DEFAULTS, DatabaseError, errorCode, isNotUpYet, withClient } from './connection.ts'
+import {
+  CONNECTION_DEFAULTS,
+  DatabaseClient,
+  DatabaseError,
+  errorCode,
+  isNotUpYet,
+  withClient,
+} from './connection.ts'
 import { openPrivatePostgres, type PrivatePostgres } from './private-postgres/private-postgres.ts'
 
 /** A pool of connections, and the private PostgreSQL if there is one. */
@@ -135,6 +142,7 @@ const POOL_MAX = 16
 export function createPool(connection: pg.ClientConfig, log: Log): pg.Pool {
   const pool = new pg.Pool({
     ...connection,
+    Client: DatabaseClient,
     max: POOL_MAX,
     // A connection that has seen all statements holds 9 MiB of the server.
     idleTimeoutMillis: 10_000,
@@ -148,7 +156,7 @@ export function createPool(connection: pg.ClientConfig, log: Log): pg.Pool {
   // Without a handler, a broken idle connection would end the process.
   pool.on('error', (error) => {
     // `end` does not wait for connections, and a stopping server cuts them.
-    if (!pool.ending) log.warn({ err: error.message }, 'an idle database connection broke')
+    if (!pool.ending) log.debug({ err: error.message }, 'an idle database connection broke')
   })
   // The same for a connection between two queries of a transaction.
   pool.on('connect', (client) => client.on('error', () => {}))

@@ -1,8 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { systemStopwatch } from '@prepaint/runtime/clock.ts'
 import type { Log } from '@prepaint/runtime/log.ts'
 import { within } from '@prepaint/runtime/within.ts'
 import pg from 'pg'
+import type { ListenerConnection } from './away/availability.ts'
+import { onServerLeaving } from './away/errors.ts'
+import { checkPrimary } from './away/probe.ts'
+import { DatabaseClient } from './connection.ts'
 
 export type ListenerTimes = {
   /** The time between checks of an idle connection, which can die silently. */
@@ -16,12 +21,13 @@ export type ListenerTimes = {
 
 const TIMES: ListenerTimes = {
   heartbeatMs: 10_000,
-  responseMs: 5_000,
+  responseMs: 3_000,
   backOffFirstMs: 50,
-  backOffMaxMs: 5_000,
+  backOffMaxMs: 2_000,
   catchUpMs: 500,
 }
 const SETTLE_POLL_MS = 10
+const WARN_EVERY_MS = 60_000
 
 export async function createListener(
   connection: pg.ClientConfig,
@@ -39,19 +45,25 @@ export interface NotificationSource {
   onLost(handle: () => void): void
 }
 
-/** Reconnects with back-off. PostgreSQL keeps no notifications for a disconnected listener: handle `onLost`. */
-export class Listener implements NotificationSource {
+/**
+ * Listens at the primary server only, and reconnects with back-off. PostgreSQL keeps no notifications for a disconnected
+ * listener: handle `onLost`.
+ */
+export class Listener implements NotificationSource, ListenerConnection {
   readonly #connection: pg.ClientConfig
   readonly #log: Log
   readonly #times: ListenerTimes
   readonly #handlers = new Map<string, ((payload: string) => void)[]>()
   readonly #lostHandlers: (() => void)[] = []
+  readonly #leavingHandlers: (() => void)[] = []
   readonly #closing = new AbortController()
   readonly #ownChannel = `own_${randomUUID()}`
   readonly #catchUp: CatchUp
   #client: pg.Client | null = null
   #lastStatement: Promise<unknown> = Promise.resolve()
   #maintained: Promise<void> = Promise.resolve()
+  #warnedMs = Number.NEGATIVE_INFINITY
+  #backOff: { end(): void; attempt: Promise<void> } | null = null
 
   constructor(connection: pg.ClientConfig, log: Log, times: ListenerTimes) {
     this.#connection = connection
@@ -61,8 +73,14 @@ export class Listener implements NotificationSource {
     this.#handlers.set(this.#ownChannel, [(token) => this.#catchUp.receive(token)])
   }
 
+  /** Rejects if the first connection fails. */
   async start(): Promise<void> {
     await this.#connect()
+    this.#maintained = this.#maintain()
+  }
+
+  /** As `start`, but goes on trying if there is no server yet. */
+  startTrying(): void {
     this.#maintained = this.#maintain()
   }
 
@@ -89,8 +107,23 @@ export class Listener implements NotificationSource {
     this.#lostHandlers.push(handle)
   }
 
+  /** Calls `handle` when the server says that it stops, or that it takes no writes. */
+  onServerLeaving(handle: () => void): void {
+    this.#leavingHandlers.push(handle)
+  }
+
   get connected(): boolean {
     return this.#client !== null
+  }
+
+  drop(): void {
+    if (this.#client !== null) discard(this.#client)
+  }
+
+  async hurry(): Promise<void> {
+    const backOff = this.#backOff
+    backOff?.end()
+    await backOff?.attempt
   }
 
   async settled(): Promise<void> {
@@ -140,7 +173,7 @@ export class Listener implements NotificationSource {
 
   async #connect(): Promise<void> {
     const { responseMs } = this.#times
-    const client = new pg.Client({
+    const client = new DatabaseClient({
       ...this.#connection,
       connectionTimeoutMillis: responseMs,
       query_timeout: responseMs,
@@ -153,6 +186,10 @@ export class Listener implements NotificationSource {
     })
     try {
       await client.connect()
+      await checkPrimary(client)
+      onServerLeaving(client, () => {
+        for (const handle of this.#leavingHandlers) this.#guarded('handler of a leaving server', handle)
+      })
       // Includes channels added meanwhile. There is no await between the end of the loop and the assignment.
       for (const channel of this.#handlers.keys()) await listen(client, channel)
       this.#client = client
@@ -164,18 +201,28 @@ export class Listener implements NotificationSource {
 
   async #maintain(): Promise<void> {
     for (;;) {
-      const client = this.#client!
-      await this.#untilLost(client)
-      this.#client = null
-      discard(client)
-      if (this.#closing.signal.aborted) return
-      this.#log.warn('the listener connection to the database was lost')
-      this.#notificationsMissed()
+      const client = this.#client
+      if (client !== null) {
+        await this.#untilLost(client)
+        this.#client = null
+        discard(client)
+        if (this.#closing.signal.aborted) return
+        this.#logLoss()
+        this.#notificationsMissed()
+      }
       await this.#reconnect()
       if (this.#closing.signal.aborted) return
       this.#log.info('the listener connection to the database is back')
       this.#notificationsMissed()
     }
+  }
+
+  /** A flapping server must not flood the log. */
+  #logLoss(): void {
+    const nowMs = systemStopwatch() * 1_000
+    const level = nowMs - this.#warnedMs < WARN_EVERY_MS ? 'debug' : 'warn'
+    if (level === 'warn') this.#warnedMs = nowMs
+    this.#log[level]('the listener connection to the database was lost')
   }
 
   async #untilLost(client: pg.Client): Promise<void> {
@@ -188,7 +235,7 @@ export class Listener implements NotificationSource {
     while (!lost.signal.aborted) {
       await sleep(this.#times.heartbeatMs, undefined, { signal: lost.signal, ref: false }).catch(() => {})
       if (lost.signal.aborted) break
-      await this.#inTurn(() => client.query('select')).catch(end)
+      await this.#inTurn(() => checkPrimary(client)).catch(end)
     }
     closing.removeEventListener('abort', end)
   }
@@ -196,17 +243,26 @@ export class Listener implements NotificationSource {
   async #reconnect(): Promise<void> {
     const { backOffFirstMs, backOffMaxMs } = this.#times
     for (let backOffMs = backOffFirstMs; ; backOffMs = Math.min(backOffMs * 2, backOffMaxMs)) {
-      if (await this.#closedWithin(backOffMs)) return
+      const { promise: attempt, resolve: attempted } = Promise.withResolvers<void>()
+      const hurried = new AbortController()
+      this.#backOff = { end: () => hurried.abort(), attempt }
       try {
+        if (await this.#closedWithin(backOffMs, hurried.signal)) return
         return await this.#connect()
       } catch (error) {
         this.#log.debug({ err: (error as Error).message }, 'the listener could not connect yet')
+      } finally {
+        this.#backOff = null
+        attempted()
       }
     }
   }
 
-  async #closedWithin(ms: number): Promise<boolean> {
-    await sleep(ms, undefined, { signal: this.#closing.signal, ref: false }).catch(() => {})
+  /** Returns whether the listener was closed in this time, which `hurried` ends early. */
+  async #closedWithin(ms: number, hurried?: AbortSignal): Promise<boolean> {
+    const closing = this.#closing.signal
+    const signal = hurried === undefined ? closing : AbortSignal.any([closing, hurried])
+    await sleep(ms, undefined, { signal, ref: false }).catch(() => {})
     return this.#closing.signal.aborted
   }
 }

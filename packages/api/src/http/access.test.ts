@@ -4,11 +4,12 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { beforeEach, describe, it } from 'node:test'
 import { DEFAULT_PLANS } from '@prepaint/contract/settings/plans.ts'
+import { createPool } from '@prepaint/postgres/database.ts'
 import { NO_CLIENT_LIMITS } from '@prepaint/runtime/http/client-limits.ts'
+import { silentLog } from '@prepaint/runtime/log.ts'
 import { setPlan } from '@prepaint/service/accounts/accounts.ts'
 import { createKey, createToken, listKeys, revokeKey } from '@prepaint/service/accounts/keys.ts'
 import ipaddr from 'ipaddr.js'
-import pg from 'pg'
 import { pino } from 'pino'
 import { assertAnswer, openApi, testVault, valuesOf } from '../../../../test/support/api.ts'
 import { until } from '../../../../test/support/condition.ts'
@@ -102,11 +103,11 @@ it('routes that need no key: signing in, confirming an address, and the state of
 })
 
 // Proves interface 5/14
-it('500 at authentication when the database is away: nothing of what went wrong is told, and no secret is logged', async () => {
+it('503 at authentication while the database is away: nothing of what went wrong is told, and no secret is logged', async () => {
   const { key } = await newKey()
   const lines: string[] = []
   const log = pino({ level: 'trace' }, { write: (line: string) => void lines.push(line) })
-  const away = new pg.Pool({ host: '/nowhere', user: 'u', password: 'database-password' })
+  const away = createPool({ host: '/nowhere', user: 'u', password: 'database-password' }, silentLog())
   for (const pool of [api.pool, away]) {
     const app = await createApiServer(
       { ...api.parts, pool, accessDb: pool, vault: testVault(pool), log },
@@ -121,8 +122,11 @@ it('500 at authentication when the database is away: nothing of what went wrong 
       await ask('POST', `/api/webhook/refresh?token=${token}`, body),
       await ask('POST', '/api/domains', body),
     ]) {
-      if (pool === away)
-        assert.deepEqual([answer.statusCode, answer.json()], [500, { error: 'Internal error' }])
+      if (pool === away) {
+        const error = 'Database is unavailable, try again later'
+        assert.deepEqual([answer.statusCode, answer.json()], [503, { error }])
+        assert.equal(answer.headers['retry-after'], '5')
+      }
     }
     await ask('GET', `/nothing/${key}`)
     // What needs no database is still answered.

@@ -1,6 +1,7 @@
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { AppError, type ErrorCode, publicError } from '@prepaint/contract/errors.ts'
+import { isAway } from '@prepaint/postgres/away.ts'
 import type { Log } from '@prepaint/runtime/log.ts'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { ApiApp } from './app.ts'
@@ -32,7 +33,13 @@ export function sendError(
   return reply.code(status).headers(headers).type('application/json; charset=utf-8').send(body)
 }
 
+/** The database's absence is no fault of the request. Its listener logs it. */
+export function databaseUnavailable(cause: unknown): AppError {
+  return new AppError('database_unavailable', { cause, headers: { 'Retry-After': '5' } })
+}
+
 function toAppError(error: unknown, takesCsv: boolean): unknown {
+  if (isAway(error)) return databaseUnavailable(error)
   if (error instanceof AppError || !(error instanceof Error)) return error
   const { code, statusCode } = error as Error & { code?: unknown; statusCode?: unknown }
   const row = typeof code === 'string' ? FRAMEWORK_ERRORS[code] : undefined

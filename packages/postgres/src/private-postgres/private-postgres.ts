@@ -1,8 +1,15 @@
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Log } from '@prepaint/runtime/log.ts'
-import pg from 'pg'
-import { CONNECTION_DEFAULTS, DatabaseError, errorCode, isNotUpYet, withClient } from '../connection.ts'
+import type pg from 'pg'
+import {
+  CONNECTION_DEFAULTS,
+  DatabaseClient,
+  DatabaseError,
+  errorCode,
+  isNotUpYet,
+  withClient,
+} from '../connection.ts'
 import { findBinaries } from './binaries.ts'
 import { PRIVATE_USER, prepareCluster } from './cluster.ts'
 import { type DatabaseHome, databaseHome, prepareSocketDir, removeSocketDir } from './home.ts'
@@ -148,7 +155,7 @@ const ATTACHED_LOCK = 7_226_411_029
 
 /** Returns null if the server is about to stop. */
 async function attachCommand(connection: pg.ClientConfig): Promise<pg.Client | null> {
-  const client = new pg.Client(connection)
+  const client = new DatabaseClient(connection)
   client.on('error', () => {})
   await client.connect()
   try {
@@ -170,7 +177,7 @@ async function stopWhenUnused(
   limitMs: number,
   server: SupervisedServer,
 ): Promise<void> {
-  const client = new pg.Client(connection)
+  const client = new DatabaseClient(connection)
   client.on('error', () => {})
   try {
     await client.connect()

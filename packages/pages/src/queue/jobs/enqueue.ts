@@ -83,7 +83,7 @@ type EnqueueParts = {
   liveWaitMs: number
 }
 
-/** Enqueues at a node that does not render. `db` has database timeouts, see packages/postgres/src/database-timeouts.ts. */
+/** Enqueues at a node that does not render. `db` has a time limit, see packages/postgres/src/away/availability.ts. */
 export function createEnqueueLive({ db, pool, plans, clock, liveWaitMs }: EnqueueParts): EnqueueLive {
   return async (page, requestId, crawler) => {
     const quota = await readQuota(db, plans, page.domain, clock.nowMs())

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { JobId } from '@prepaint/contract/ids.ts'
+import { DatabaseClient } from '@prepaint/postgres/connection.ts'
 import type { Log } from '@prepaint/runtime/log.ts'
-import pg from 'pg'
+import type pg from 'pg'
 import { readStatement } from '../statement.ts'
 
 type LeaseOptions = {
@@ -68,7 +69,7 @@ export class Lease {
 
   async #connect(): Promise<pg.Client> {
     const { node, leaseMs } = this.#options
-    const fresh = new pg.Client({ ...this.#connection, query_timeout: Math.min(leaseMs, 10_000) })
+    const fresh = new DatabaseClient({ ...this.#connection, query_timeout: Math.min(leaseMs, 10_000) })
     fresh.on('error', () => {})
     try {
       await fresh.connect()
