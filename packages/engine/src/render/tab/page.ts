@@ -44,6 +44,8 @@ const NEW_DOCUMENT_SCRIPTS = [
   'animations.js',
   'resize-observer.js',
   'frame-events.js',
+  'asides.js',
+  'script-text.js',
   'floods.js',
   'service-worker.js',
   'calls.js',

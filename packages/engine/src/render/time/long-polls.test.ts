@@ -28,6 +28,25 @@ it('is known by site, method and pattern, for an hour, or until it is answered',
   assert.equal(polls.isKnown('GET', POLL), false)
 })
 
+it('a suspect is none of the known, until it is learnt, answered, or an hour has passed', () => {
+  const clock = { ms: 0 }
+  const polls = new LongPolls(() => clock.ms).of(site(1))
+  const standing = () => [polls.isSuspected('GET', POLL), polls.isKnown('GET', POLL)]
+  polls.suspect('GET', 'https://a.example/poll/17')
+  assert.deepEqual(standing(), [true, false])
+  polls.learn('GET', POLL)
+  assert.deepEqual(standing(), [false, true])
+  polls.suspect('GET', POLL)
+  assert.deepEqual(standing(), [false, true], 'a suspicion does not weaken what is known')
+  polls.forget('GET', POLL)
+  assert.deepEqual(standing(), [false, false])
+  polls.suspect('GET', POLL)
+  clock.ms = KEPT_MS - 1
+  assert.deepEqual(standing(), [true, false])
+  clock.ms = KEPT_MS
+  assert.deepEqual(standing(), [false, false])
+})
+
 it('an account that has many forgets its own, and no other account loses any', () => {
   const all = new LongPolls(() => 0)
   all.of(site(1)).learn('GET', POLL)

@@ -11,11 +11,17 @@ const PATTERN_LIMIT_CHARS = 300
 /** What one site's requests are known for. */
 export type SitePolls = {
   isKnown(method: string, url: string): boolean
+  /** Returns whether no render that could wait longer has looked at it since `suspect`. */
+  isSuspected(method: string, url: string): boolean
   /** It stayed unanswered for a whole render. */
   learn(method: string, url: string): void
+  /** It stayed unanswered for as long as a crawler waits. */
+  suspect(method: string, url: string): void
   /** It was answered after all. */
   forget(method: string, url: string): void
 }
+
+type Standing = { is: 'known' | 'suspected'; untilMs: number }
 
 /**
  * Requests that no render can wait for, by account, site, method and path pattern. In memory: another node learns them
@@ -23,7 +29,7 @@ export type SitePolls = {
  */
 export class LongPolls {
   readonly #nowMs: () => number
-  readonly #accounts = new RecentMap<RecentMap<number>>({ limit: ACCOUNTS })
+  readonly #accounts = new RecentMap<RecentMap<Standing>>({ limit: ACCOUNTS })
 
   constructor(nowMs: () => number) {
     this.#nowMs = nowMs
@@ -32,12 +38,21 @@ export class LongPolls {
   of({ account = 0, customDomain }: { account?: AccountId | 0; customDomain: DomainName }): SitePolls {
     const name = String(account)
     const keyOf = (method: string, url: string) => JSON.stringify([customDomain, method, patternOf(url)])
+    const standingOf = (method: string, url: string) => {
+      const standing = this.#accounts.get(name)?.get(keyOf(method, url))
+      return standing !== undefined && standing.untilMs > this.#nowMs() ? standing.is : null
+    }
+    const keep = (method: string, url: string, is: Standing['is']) => {
+      const polls = this.#accounts.get(name) ?? new RecentMap<Standing>({ limit: POLLS_AN_ACCOUNT })
+      polls.set(keyOf(method, url), { is, untilMs: this.#nowMs() + KEPT_MS })
+      this.#accounts.set(name, polls)
+    }
     return {
-      isKnown: (method, url) => (this.#accounts.get(name)?.get(keyOf(method, url)) ?? 0) > this.#nowMs(),
-      learn: (method, url) => {
-        const polls = this.#accounts.get(name) ?? new RecentMap<number>({ limit: POLLS_AN_ACCOUNT })
-        polls.set(keyOf(method, url), this.#nowMs() + KEPT_MS)
-        this.#accounts.set(name, polls)
+      isKnown: (method, url) => standingOf(method, url) === 'known',
+      isSuspected: (method, url) => standingOf(method, url) === 'suspected',
+      learn: (method, url) => keep(method, url, 'known'),
+      suspect: (method, url) => {
+        if (standingOf(method, url) === null) keep(method, url, 'suspected')
       },
       forget: (method, url) => void this.#accounts.peek(name)?.delete(keyOf(method, url)),
     }

@@ -8,6 +8,8 @@ type Given = {
   delivered?: readonly string[]
   /** Late answers are awaited; these are known long polls. */
   polls?: readonly string[]
+  /** A crawler waits, and these are suspected to be long polls. */
+  suspects?: readonly string[]
 }
 
 const addressOf = (id: string) => (id.startsWith('blob:') ? id : `https://a.example/${id}`)
@@ -16,18 +18,20 @@ const addressOf = (id: string) => (id.startsWith('blob:') ? id : `https://a.exam
  * Steps are parted by commas: `at 100` is the time from there on, `start 1 Fetch` a request, `part 1` a piece of its
  * answer, `is busy` and `not busy` what is asked, `busy until 400` that it is so to the last millisecond before.
  */
-function play(story: string, { delivered = [], polls }: Given = {}) {
+function play(story: string, { delivered = [], polls, suspects }: Given = {}) {
   const clock = { ms: 0 }
   const forgotten: string[] = []
   const known = {
     isKnown: (_method: string, url: string) => polls?.some((id) => addressOf(id) === url) === true,
+    isSuspected: (_method: string, url: string) => suspects?.some((id) => addressOf(id) === url) === true,
     learn: () => {},
+    suspect: () => {},
     forget: (_method: string, url: string) => void forgotten.push(url),
   }
   const activity = new NetworkActivity(
     () => clock.ms,
     (url) => delivered.some((id) => addressOf(id) === url),
-    polls && { untilMs: 18_500, polls: known },
+    polls && { untilMs: 18_500, polls: known, isLive: suspects !== undefined },
   )
   const questions: Record<string, () => boolean> = {
     busy: () => activity.isBusy(),
@@ -49,6 +53,7 @@ function play(story: string, { delivered = [], polls }: Given = {}) {
     end: (id) => activity.finished(id),
     send: (id) => activity.messageSent(id),
     hear: (word) => activity.hear(word),
+    'tell-aside': (id) => activity.hear(`aside GET ${addressOf(id)}`),
     'clock-runs-out': () => activity.clockRanOut(),
     'worker-starts': () => activity.workerStarted(),
     'worker-is-loaded': () => activity.workerLoaded(),
@@ -169,11 +174,73 @@ describe('streams hold nothing but a moment', () => {
   })
 })
 
+const LIVE: Given = { polls: [], suspects: ['old', 'old.js'] }
+
+describe('a request that outlives the page holds it for a second', () => {
+  tell({
+    'and is not awaited then': [
+      'tell-aside 1, start 1 Fetch, at 999, is busy, at 1000, not busy, not awaiting, is held',
+      LIVE,
+    ],
+    'also where it is redirected':
+      'tell-aside 1, start 1 Fetch, at 500, start 1 Fetch, at 1499, is busy, at 1500, not busy',
+    'once: the same request without the word is waited for':
+      'tell-aside 1, start 1 Fetch, end 1, start 1 Fetch, at 4999, is busy',
+  })
+})
+
+describe('while a crawler waits', () => {
+  tell({
+    'an answer that has begun is a stream after 5 s': [
+      'at 100, start 1 XHR, part 1, at 5099, is awaiting, at 5100, not awaiting',
+      LIVE,
+    ],
+    'and without one it is awaited to its end': [
+      'at 100, start 1 XHR, part 1, at 18499, is awaiting',
+      { polls: [] },
+    ],
+    'a suspected long poll holds the clock for 5 s, and is not awaited': [
+      'start old Fetch, at 4999, is busy, at 5000, not busy, not awaiting',
+      LIVE,
+    ],
+    'a suspected script as well, any other 10 s': [
+      'start old.js Script, busy until 5000, end old.js, start 1 Script, at 14999, is busy, at 15000, not busy',
+      LIVE,
+    ],
+    'the document of a frame holds the clock for 5 s': ['start 1 Document, busy until 5000', LIVE],
+    'and without one for 10 s': ['start 1 Document, busy until 10000', { polls: [] }],
+  })
+
+  it('what is suspected is missing all the same', () => {
+    const { activity } = play('start old Fetch, start old.js Script, at 6000', LIVE)
+    const found = activity.missing().map(({ url, isSuspected, isCode }) => [url, isSuspected, isCode])
+    assert.deepEqual(found, [
+      [addressOf('old'), true, false],
+      [addressOf('old.js'), true, true],
+    ])
+  })
+})
+
+it('a script that brings data for a callback is waited for as data is', () => {
+  let ms = 0
+  const activity = new NetworkActivity(() => ms)
+  activity.started('1', { method: 'GET', url: 'https://a.example/poll?x=1&callback=cb7', type: 'Script' })
+  ms = 4_999
+  assert.equal(activity.isBusy(), true)
+  ms = 5_000
+  assert.equal(activity.isBusy(), false)
+})
+
+it('a stream that the page reads piece by piece keeps it busy for 5 s', () => {
+  play(`hear draining, start 1 Fetch, ${pieces(0, 5_300, 'busy')}`)
+})
+
 describe('late answers are awaited', () => {
   it('until the limit', () => {
     const story = `start 1 XHR, at 18499, is awaiting, not busy, is held, at 18500, not awaiting`
     const { activity } = play(story, { polls: [] })
-    assert.deepEqual(activity.missing(), [{ method: 'GET', url: addressOf('1'), ageMs: 18_500 }])
+    const isNone = { isSuspected: false, isCode: false }
+    assert.deepEqual(activity.missing(), [{ method: 'GET', url: addressOf('1'), ageMs: 18_500, ...isNone }])
   })
 
   it('neither streams nor beacons nor blobs nor known long polls', () => {

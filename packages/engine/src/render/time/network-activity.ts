@@ -1,6 +1,7 @@
 import type { Protocol } from 'devtools-protocol'
 import type { CdpListeners } from '../browser/cdp.ts'
 import type { SitePolls } from './long-polls.ts'
+import { RequestHistory } from './request-history.ts'
 
 /** The clock stands this long for a data response. Then it goes on, and the response is *awaited* in real time. */
 const ANSWER_MS = 5_000
@@ -8,6 +9,10 @@ const ANSWER_MS = 5_000
 const CODE_ANSWER_MS = 10_000
 /** A response that paused this often is a stream, and no longer awaited. */
 const PAUSES_OF_STREAM = 3
+/** While a crawler waits, a response that has begun and still has no end after this time is a stream. */
+const STREAM_MS = 5_000
+/** A page hardly ever needs the answer to a `keepalive` request, and then soon. */
+const ASIDE_MS = 1_000
 /** Responses that end when the page leaves. */
 const ENDLESS =
   /^(?:text\/event-stream|multipart\/x-mixed-replace|application\/(?:x-)?(?:ndjson|jsonl|grpc-web.*))$/i
@@ -34,13 +39,16 @@ const WORKER_OPENED_MS = 1_000
 const STREAMS_LIMIT_MS = 2_000
 /** Maximum wait for workers that compute or wait for requests. */
 const WORKERS_LIMIT_MS = 8_000
-/** A request repeated more often than this is a poll and is not waited for ... */
-const POLL_AFTER = 8
-/** ... and so is one that differs only in query or body, as long polls do. */
-const VARIED_POLL_AFTER = 30
 
 const CODE_TYPES = new Set(['Script', 'Stylesheet', 'Document'])
-const STREAM_TYPES = new Set(['EventSource', 'WebSocket', 'Ping', 'CSPViolationReport', 'Preflight'])
+const STREAM_TYPES = new Set([
+  'EventSource',
+  'WebSocket',
+  'Ping',
+  'CSPViolationReport',
+  'Preflight',
+  'Prefetch',
+])
 
 type Request = { method: string; url: string; postData?: string | undefined; type: string }
 
@@ -48,8 +56,9 @@ type Pending = {
   method: string
   url: string
   type: string
-  kind: 'request' | 'stream' | 'poll'
+  kind: 'request' | 'stream' | 'poll' | 'aside'
   sinceMs: number
+  begunMs: number | null
   answeredMs: number | null
   isUnread: boolean
   /** Its end may never be reported: of this browser's own, known as a long poll, or of a type that says so. */
@@ -58,11 +67,34 @@ type Pending = {
 }
 
 /** How long requests are awaited, and which never are. */
-export type Patience = { untilMs: number; polls: SitePolls }
+export type Patience = {
+  untilMs: number
+  polls: SitePolls
+  /** A crawler waits: what is probably a long poll or a stream is not awaited. A later render looks again. */
+  isLive: boolean
+}
 
 const NO_PATIENCE: Patience = {
   untilMs: Number.NEGATIVE_INFINITY,
-  polls: { isKnown: () => false, learn: () => {}, forget: () => {} },
+  polls: {
+    isKnown: () => false,
+    isSuspected: () => false,
+    learn: () => {},
+    suspect: () => {},
+    forget: () => {},
+  },
+  isLive: false,
+}
+
+/** A request without an answer that content may depend on. */
+export type MissingAnswer = {
+  method: string
+  url: string
+  ageMs: number
+  /** It was unanswered in an earlier render, too, for as long as a crawler waits. */
+  isSuspected: boolean
+  /** A script or style sheet, not data. */
+  isCode: boolean
 }
 
 /** Decides which requests content may depend on. Chromium's virtual clock would wait for endless ones, too. */
@@ -71,7 +103,9 @@ export class NetworkActivity {
   readonly #isDelivered: (url: string) => boolean
   readonly #patience: Patience
   readonly #pending = new Map<string, Pending>()
-  readonly #timesRequested = new Map<string, number>()
+  readonly #history: RequestHistory
+  /** Requests that the page is about to send without waiting for them, by method and address. */
+  readonly #asides = new Set<string>()
   #lastEventMs: number
   #working = 0
   #workSinceMs = 0
@@ -97,6 +131,7 @@ export class NetworkActivity {
     this.#nowMs = nowMs
     this.#isDelivered = isDelivered
     this.#patience = patience
+    this.#history = new RequestHistory(nowMs)
     this.#lastEventMs = nowMs()
   }
 
@@ -109,11 +144,17 @@ export class NetworkActivity {
     return this.#nowMs() < this.#patience.untilMs && this.#some((request) => this.#isAwaited(request))
   }
 
-  /** Unanswered requests that content may depend on, with their ages. */
-  missing(): { method: string; url: string; ageMs: number }[] {
+  /** Unanswered requests that content may depend on. */
+  missing(): MissingAnswer[] {
     return [...this.#pending.values()]
-      .filter((request) => this.#isAwaited(request))
-      .map(({ method, url, sinceMs }) => ({ method, url, ageMs: this.#nowMs() - sinceMs }))
+      .filter((request) => this.#isAwaited(request) || this.#isSuspected(request))
+      .map((request) => ({
+        method: request.method,
+        url: request.url,
+        ageMs: this.#nowMs() - request.sinceMs,
+        isSuspected: this.#isSuspected(request),
+        isCode: CODE_TYPES.has(request.type),
+      }))
   }
 
   isClockHeld(): boolean {
@@ -148,17 +189,34 @@ export class NetworkActivity {
     return !this.#mustLeave && this.#working === 0 && this.#pending.size === 0
   }
 
-  started(id: string, { method, url, postData = '', type }: Request): void {
-    const isPoll =
-      this.#countOf(`${method} ${url} ${postData}`) > POLL_AFTER ||
-      this.#countOf(`${method} ${url.split(/[?#]/, 1)[0]}`) > VARIED_POLL_AFTER
-    const kind = STREAM_TYPES.has(type) ? 'stream' : isPoll ? 'poll' : 'request'
-    // The blob of a worker that computes from its first line.
-    const isEndless = /^(?:blob|data):/.test(url) || this.#patience.polls.isKnown(method, url)
-    const state = { answeredMs: null, isUnread: false, isEndless, pauses: 0 }
-    this.#pending.set(id, { method, url, type, kind, sinceMs: this.#nowMs(), ...state })
+  started(id: string, { method, url, postData = '', type: given }: Request): void {
+    const type = given === 'Script' && isJsonp(url) ? 'XHR' : given
+    const kind = this.#kindOf(id, { method, url, postData, type })
+    this.#pending.set(id, {
+      method,
+      url,
+      type,
+      kind,
+      sinceMs: this.#nowMs(),
+      begunMs: null,
+      answeredMs: null,
+      isUnread: false,
+      // The blob of a worker that computes from its first line.
+      isEndless: /^(?:blob|data):/.test(url) || this.#patience.polls.isKnown(method, url),
+      pauses: 0,
+    })
     if (kind === 'request') this.#lastEventMs = this.#nowMs()
     else if (type === 'EventSource' || type === 'WebSocket') this.#streamOpened()
+  }
+
+  #kindOf(id: string, request: Request & { postData: string }): Pending['kind'] {
+    const isRepeated = this.#history.started(id, request)
+    if (STREAM_TYPES.has(request.type)) return 'stream'
+    // A redirect has the id of the request that led to it.
+    const isAside =
+      this.#asides.delete(`${request.method} ${request.url}`) || this.#pending.get(id)?.kind === 'aside'
+    if (isAside) return 'aside'
+    return isRepeated ? 'poll' : 'request'
   }
 
   progressed(id: string): void {
@@ -167,9 +225,12 @@ export class NetworkActivity {
     const isFirst = request.answeredMs === null
     if (this.#nowMs() - (request.answeredMs ?? Number.POSITIVE_INFINITY) >= SILENCE_MS) request.pauses++
     if (isFirst) this.#cameLate(request)
+    request.begunMs ??= this.#nowMs()
     request.answeredMs = this.#nowMs()
     request.isUnread = false
-    if (request.kind === 'request') this.#lastEventMs = this.#nowMs()
+    // A stream that a page reads piece by piece would else keep it busy for ever.
+    const isYoung = this.#nowMs() - request.begunMs < bodyMsOf(request.type)
+    if (request.kind === 'request' && isYoung) this.#lastEventMs = this.#nowMs()
     if (request.kind === 'stream' && isFirst) this.#streamOpened()
     else if (request.kind === 'stream') this.messageReceived()
   }
@@ -184,6 +245,7 @@ export class NetworkActivity {
       this.#lastEventMs = this.#nowMs()
       this.#cameLate(request)
     }
+    this.#history.ended(id)
     this.#pending.delete(id)
   }
 
@@ -262,10 +324,11 @@ export class NetworkActivity {
     return Math.max(0, this.#firstWorkerMs + WORKERS_LIMIT_MS - this.#nowMs())
   }
 
-  /** A message from in-page/real-time.js or history.js. */
+  /** A message from in-page/real-time.js, asides.js or history.js. */
   hear(word: string): void {
     const [verb, object = ''] = word.split(' ', 2)
-    if (verb === 'worker') this.workerStarted()
+    if (verb === 'aside') this.#asides.add(word.slice('aside '.length))
+    else if (verb === 'worker') this.workerStarted()
     else if (verb === 'ended') this.workerEnded(object)
     else if (verb === 'asked') this.workerAsked()
     else if (verb === 'spoke') this.messageReceived()
@@ -321,21 +384,42 @@ export class NetworkActivity {
     return false
   }
 
-  #isRecent({ type, kind, sinceMs, answeredMs, isUnread }: Pending, slowness = 1): boolean {
-    if (kind !== 'request' || isUnread) return false
-    // `slowness` applies to silence, not to the age of a request.
-    const ageMs = this.#nowMs() - sinceMs
-    if (answeredMs === null) return ageMs < (CODE_TYPES.has(type) ? CODE_ANSWER_MS : ANSWER_MS)
-    const [bodyMs, silenceMs] =
-      type === 'Document' ? [DOCUMENT_BODY_MS, DOCUMENT_SILENCE_MS] : [BODY_MS, SILENCE_MS]
-    return ageMs < bodyMs && (this.#nowMs() - answeredMs) / slowness < silenceMs
+  /** How long a request without an answer may hold the clock. */
+  #answerMs(request: Pending): number {
+    if (!CODE_TYPES.has(request.type)) return ANSWER_MS
+    // A crawler waits less than ten seconds: not for a frame, nor for code that never came before.
+    const isHopeless = request.type === 'Document' || request.isEndless || this.#isSuspected(request)
+    return this.#patience.isLive && isHopeless ? ANSWER_MS : CODE_ANSWER_MS
   }
 
-  #isAwaited({ type, kind, answeredMs, isUnread, isEndless, pauses }: Pending): boolean {
-    if (kind !== 'request' || isUnread || isEndless || pauses >= PAUSES_OF_STREAM) return false
-    if (answeredMs === null) return AWAITED_TYPES.has(type)
+  #isRecent(request: Pending, slowness = 1): boolean {
+    const { type, kind, sinceMs, answeredMs, isUnread } = request
+    // `slowness` applies to silence, not to the age of a request.
+    const ageMs = this.#nowMs() - sinceMs
+    if (kind === 'aside') return answeredMs === null && ageMs < ASIDE_MS
+    if (kind !== 'request' || isUnread) return false
+    if (answeredMs === null) return ageMs < this.#answerMs(request)
+    const silenceMs = type === 'Document' ? DOCUMENT_SILENCE_MS : SILENCE_MS
+    return ageMs < bodyMsOf(type) && (this.#nowMs() - answeredMs) / slowness < silenceMs
+  }
+
+  #isAwaited(request: Pending): boolean {
+    const { type, answeredMs, begunMs } = request
+    if (!this.#mayBeAwaited(request) || this.#isSuspected(request)) return false
+    if (answeredMs === null || begunMs === null) return AWAITED_TYPES.has(type)
+    if (this.#patience.isLive && this.#nowMs() - begunMs >= STREAM_MS) return false
     // Chromium does not tell whether the page reads the rest of a fetch.
     return type === 'Fetch' ? this.#reading + this.#draining > 0 : AWAITED_TYPES.has(type)
+  }
+
+  #mayBeAwaited({ kind, isUnread, isEndless, pauses }: Pending): boolean {
+    return kind === 'request' && !isUnread && !isEndless && pauses < PAUSES_OF_STREAM
+  }
+
+  #isSuspected(request: Pending): boolean {
+    const { type, method, url, answeredMs } = request
+    if (!this.#patience.isLive || answeredMs !== null || !AWAITED_TYPES.has(type)) return false
+    return this.#mayBeAwaited(request) && this.#patience.polls.isSuspected(method, url)
   }
 
   #isWorking(): boolean {
@@ -360,10 +444,14 @@ export class NetworkActivity {
     this.#firstStreamMs = Math.min(this.#firstStreamMs, this.#nowMs())
     this.#streamDueMs = Math.max(this.#streamDueMs, this.#nowMs() + openedMs)
   }
+}
 
-  #countOf(key: string): number {
-    const times = (this.#timesRequested.get(key) ?? 0) + 1
-    this.#timesRequested.set(key, times)
-    return times
-  }
+/** How long the body of a response may hold the clock. */
+function bodyMsOf(type: string): number {
+  return type === 'Document' ? DOCUMENT_BODY_MS : BODY_MS
+}
+
+/** Scripts that bring data: a page may ask for them again and again, as by `fetch`. */
+function isJsonp(url: string): boolean {
+  return /[?&](?:_?callback|jsonp|jsoncallback|jsonpcallback|cb)=/i.test(url)
 }

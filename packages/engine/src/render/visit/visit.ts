@@ -7,7 +7,7 @@ import { OUT_OF_MEMORY, type Page, TOO_MANY_EVENTS } from '../tab/page.ts'
 import type { Tab } from '../tab/tab.ts'
 import { Workers } from '../tab/workers.ts'
 import type { LongPolls, SitePolls } from '../time/long-polls.ts'
-import { NetworkActivity } from '../time/network-activity.ts'
+import { type MissingAnswer, NetworkActivity } from '../time/network-activity.ts'
 import type { RenderClock } from '../time/virtual-clock.ts'
 import { ReadySignal, runUntilSettled } from '../time/virtual-time.ts'
 import { badnessOf } from './bad-page.ts'
@@ -25,9 +25,14 @@ import { pageHeaders } from './page-headers.ts'
 import { mergeListeners, type Recorder } from './recorder.ts'
 import { changeOf, doesWait, lackOfRule, withChanges } from './rule.ts'
 import { type Snapshot, takeSnapshot } from './snapshot.ts'
+import { standsAlone } from './stands-alone.ts'
 
 /** The end of a render's time is kept for the snapshot. */
 const LAST_MS = 1_500
+/** A crawler's last moment is for the capture. A page that only waited for answers is not busy then. */
+const LAST_LIVE_MS = 250
+/** A request that is unanswered for less time may be answered in any moment. */
+const SUSPECTED_AFTER_MS = 5_000
 
 /** A page that reloads more often than this never becomes ready. */
 const RELOAD_LIMIT = 3
@@ -62,6 +67,7 @@ class Visit {
   readonly #main: MainDocument
   readonly #workers: Workers
   readonly #ended = Promise.withResolvers<RenderOutcome>()
+  #hasScriptText = false
 
   constructor(tab: Tab, request: RenderRequest, options: VisitOptions) {
     const { page, site } = tab
@@ -70,13 +76,17 @@ class Visit {
     this.#request = request
     this.#options = options
     this.#url = `https://${request.customDomain}${request.path}`
-    this.#awaitUntilMs = clock.nowMs() + timeoutMs - Math.min(LAST_MS, timeoutMs / 4)
+    this.#awaitUntilMs = Math.min(
+      clock.nowMs() + timeoutMs - Math.min(LAST_MS, timeoutMs / 4),
+      (request.captureByMs ?? Number.POSITIVE_INFINITY) - LAST_LIVE_MS,
+    )
     this.#polls = longPolls.of(request)
     this.#scope = new RenderScope(page)
     const isDelivered = (address: string) => site.isDelivered(address)
     this.#activity = new NetworkActivity(clock.nowMs, isDelivered, {
       untilMs: this.#awaitUntilMs,
       polls: this.#polls,
+      isLive: request.captureByMs !== null,
     })
     this.#ready = new ReadySignal(!doesWait(request))
     this.#main = new MainDocument(page.frameId, request, recorder, this.#ended.resolve)
@@ -126,6 +136,12 @@ class Visit {
         this.#workers.listeners,
         this.#activity.listeners,
         this.#ready.listeners,
+        {
+          // A message from in-page/script-text.js.
+          'Runtime.bindingCalled': ({ payload }) => {
+            if (payload === 'wrote') this.#hasScriptText = true
+          },
+        },
       ]),
     )
   }
@@ -159,7 +175,8 @@ class Visit {
       clock.nowMs,
       captureByMs,
     )
-    recorder.captured(capture)
+    const isLate = captureByMs !== null && capture !== 'ready-signal' && this.#isAnswerMissing()
+    recorder.captured(isLate ? 'deadline' : capture)
     const lack = await lackOfRule(request, {
       session,
       page,
@@ -177,9 +194,29 @@ class Visit {
     const outcome = this.#judge(snapshot)
     const reason = reasonOfLack(missing, this.#ready.state)
     if (lack !== null) return withLack(outcome, lack)
+    this.#learn(missing)
     if (capture === 'deadline') return withLack(outcome, reason ?? 'the page was still busy')
-    for (const { method, url } of missing) this.#polls.learn(method, url)
-    return reason !== null && outcome.kind === 'rendered' ? { ...outcome, missing: reason } : outcome
+    if (reason === null) return outcome
+    if (captureByMs !== null && !this.#stands(outcome, missing)) return withLack(outcome, reason)
+    return outcome.kind === 'rendered' ? { ...outcome, missing: reason } : outcome
+  }
+
+  /** Returns whether a request is unanswered that no earlier render suspects to be a long poll. */
+  #isAnswerMissing(): boolean {
+    return this.#activity.missing().some(({ isSuspected }) => !isSuspected)
+  }
+
+  #stands(outcome: RenderOutcome, missing: readonly MissingAnswer[]): boolean {
+    if (outcome.kind !== 'rendered') return false
+    return standsAlone(outcome.html, missing, { hasScriptText: this.#hasScriptText })
+  }
+
+  /** Only a render that nobody waits for can tell a long poll from an answer that takes long. */
+  #learn(missing: readonly MissingAnswer[]): void {
+    for (const { method, url, ageMs } of missing) {
+      if (this.#request.captureByMs === null) this.#polls.learn(method, url)
+      else if (ageMs >= SUSPECTED_AFTER_MS) this.#polls.suspect(method, url)
+    }
   }
 
   /** Judges the response to the page's own request before the browser gets it. */

@@ -55,6 +55,7 @@ export class JobCompleter {
     if (kept?.kept === 'stored') {
       const end: JobEnd = { state: 'done', outcome: kept.outcome }
       this.#tell(job.id, end, kept.page)
+      await this.#renderLonger(job, found)
       return kept.page === null ? { ...end, detail: 'unchanged' } : end
     }
     const completion = await retriedTransaction(this.#pool, async (client): Promise<Completion> => {
@@ -66,12 +67,17 @@ export class JobCompleter {
       return this.#carryOut(client, job, { found, effect, kept, isAwaited })
     })
     if ('outcome' in completion) this.#tell(job.id, completion, null)
-    // The crawler could not wait for the whole page; this render can.
-    if (found.kind === 'incomplete' && job.priority === 'live' && completion.state === 'failed') {
-      const { domain, path, variant } = job.page
-      await enqueue(this.#pool, domain, [path], 'refresh', { variant }).catch(throwUnlessExpected)
-    }
+    if (completion.state === 'failed') await this.#renderLonger(job, found)
     return completion
+  }
+
+  /** Queues a render that can wait for what the crawler could not wait for: the whole page, or a probable long poll. */
+  async #renderLonger(job: ClaimedJob, found: Found): Promise<void> {
+    const isProbablyWhole =
+      found.kind === 'rendered' && found.missing !== undefined && job.captureByMs !== null
+    if (job.priority !== 'live' || !(found.kind === 'incomplete' || isProbablyWhole)) return
+    const { domain, path, variant } = job.page
+    await enqueue(this.#pool, domain, [path], 'refresh', { variant }).catch(throwUnlessExpected)
   }
 
   async #carryOut(

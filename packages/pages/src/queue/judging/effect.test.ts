@@ -167,6 +167,18 @@ describe('an error of the moment: a page that is given once', () => {
     assert.equal(await queue.page(domain), null)
   })
 
+  it('a page that a crawler got without a probable long poll is stored, and rendered again in the background', async () => {
+    const domain = await queue.domain()
+    const missing = 'no answer to GET /poll'
+    const job = await queue.running(domain)
+    await queue.complete({ ...job, captureByMs: 9_000 }, { ...SORRY, kind: 'rendered', missing })
+    assert.notEqual(await queue.page(domain), null)
+    const jobs = async () => columns(await queue.jobs(domain), 'state', 'priority').map(String)
+    assert.deepEqual(await jobs(), ['done,0', 'queued,1'])
+    await queue.complete((await queue.claim())[0]!, { ...SORRY, kind: 'rendered', missing })
+    assert.deepEqual(await jobs(), ['done,0', 'done,1'])
+  })
+
   it('a page that is larger than error pages ever are is not given', async () => {
     // Random text packs to three quarters of its length.
     const letters = randomBytes(UNSTORED_LIMIT_BYTES).toString('base64')
