@@ -45,7 +45,7 @@ import { identityOf } from '@prepaint/runtime/identity.ts'
 import { invalidateOn } from '@prepaint/runtime/invalidation.ts'
 import type { Log } from '@prepaint/runtime/log.ts'
 import { findHttpChallenge } from '@prepaint/service/certificates/acme/challenge.ts'
-import { createTransport } from '@prepaint/service/certificates/acme/transport.ts'
+import { Transport } from '@prepaint/service/certificates/acme/transport.ts'
 import { Contexts } from '@prepaint/service/certificates/contexts.ts'
 import { Ordering } from '@prepaint/service/certificates/orders/ordering.ts'
 import { reachesUs } from '@prepaint/service/certificates/orders/reachability.ts'
@@ -554,17 +554,14 @@ export class Node {
   #startOrdering(): void {
     const { version, acme } = this.#config
     if (acme.directory === null) return
-    const guard = this.#guard
     const ordering = new Ordering(
-      {
-        pool: this.#pool,
-        listener: this.#listener,
-        vault: this.#vault,
-        transport: createTransport({ userAgent: `Prepaint/${version}` }),
-        clock: this.#clock,
-        log: this.#log,
-        reach: acme.selfCheck ? (name, publish, signal) => reachesUs({ guard }, name, publish, signal) : null,
-      },
+      this.#pool,
+      this.#listener,
+      this.#vault,
+      new Transport({ userAgent: `Prepaint/${version}` }),
+      acme.selfCheck ? (name, publish, signal) => reachesUs(this.#guard, name, publish, signal) : null,
+      this.#clock,
+      this.#log,
       { directoryUrl: acme.directory, email: acme.email, perHour: acme.ordersPerHour },
     )
     this.#tasks.add(ordering)

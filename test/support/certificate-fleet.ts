@@ -6,15 +6,12 @@ import { createEdgeServers } from '@prepaint/edge/server/servers.ts'
 import { createListener } from '@prepaint/postgres/listener.ts'
 import { TaskRunner, type TaskRunnerOptions } from '@prepaint/postgres/tasks'
 import { invalidateOn } from '@prepaint/runtime/invalidation.ts'
-import { silentLog } from '@prepaint/runtime/log.ts'
+import { type Log, silentLog } from '@prepaint/runtime/log.ts'
 import { findHttpChallenge } from '@prepaint/service/certificates/acme/challenge.ts'
-import { createTransport } from '@prepaint/service/certificates/acme/transport.ts'
+import { Transport } from '@prepaint/service/certificates/acme/transport.ts'
 import { Contexts } from '@prepaint/service/certificates/contexts.ts'
-import {
-  Ordering,
-  type OrderingDeps,
-  type OrderingOptions,
-} from '@prepaint/service/certificates/orders/ordering.ts'
+import { Ordering, type OrderingOptions } from '@prepaint/service/certificates/orders/ordering.ts'
+import type { CheckReach } from '@prepaint/service/certificates/orders/reachability.ts'
 import { readServedCertificate, viewCertificate } from '@prepaint/service/certificates/stored-certificate.ts'
 import { parseMasterKeys } from '@prepaint/service/certificates/vault/master-key.ts'
 import { Vault } from '@prepaint/service/certificates/vault/vault.ts'
@@ -27,6 +24,9 @@ import { bringForward } from './tasks.ts'
 // Nodes on one database that serve and may order certificates, with real edge servers and a manual clock.
 
 const TEST_MASTER_KEY = Buffer.alloc(32, 7).toString('base64')
+
+export type TestOrderingOptions = Partial<OrderingOptions> &
+  TaskRunnerOptions & { reach?: CheckReach | null; log?: Log }
 
 /** `wake`: as if every domain had been announced. `close`: as a node does. */
 export type TestOrdering = { wake(): void; close(): Promise<void> }
@@ -93,19 +93,23 @@ export async function testFleet() {
       /** Orders from that CA. The name points to us unless `reach` says otherwise. */
       order(
         acme: Pick<TestAcme, 'directoryUrl' | 'ca'>,
-        deps: Partial<OrderingDeps> = {},
-        { pollMs = 100, leaseMs = 60_000, ...options }: Partial<OrderingOptions> & TaskRunnerOptions = {},
+        {
+          reach = async () => ({ kind: 'http-01' }),
+          log = silentLog(),
+          pollMs = 100,
+          leaseMs = 60_000,
+          ...options
+        }: TestOrderingOptions = {},
       ): TestOrdering {
-        const transport = createTransport({ userAgent: 'test', ca: acme.ca, timeoutMs: 5_000 })
-        const reach = async () => ({ kind: 'http-01' as const })
-        const ordering = new Ordering(
-          { pool, listener, vault, transport, clock, log: silentLog(), reach, ...deps },
-          {
-            ...{ directoryUrl: acme.directoryUrl, email: 'operator@example.com', perHour: 100 },
-            ...{ times: { pollMs: 20, limitMs: 20_000 }, ...options },
-          },
-        )
-        const tasks = new TaskRunner(pool, listener, deps.log ?? silentLog(), { pollMs, leaseMs })
+        const transport = new Transport({ userAgent: 'test', ca: acme.ca, timeoutMs: 5_000 })
+        const ordering = new Ordering(pool, listener, vault, transport, reach, clock, log, {
+          directoryUrl: acme.directoryUrl,
+          email: 'operator@example.com',
+          perHour: 100,
+          times: { pollMs: 20, limitMs: 20_000 },
+          ...options,
+        })
+        const tasks = new TaskRunner(pool, listener, log, { pollMs, leaseMs })
         tasks.add(ordering)
         ordering.start()
         tasks.start()

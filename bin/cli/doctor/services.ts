@@ -5,7 +5,7 @@ import path from 'node:path'
 import { checkBrowser } from '@prepaint/engine/browser'
 import { openDatabase } from '@prepaint/postgres/database.ts'
 import { silentLog } from '@prepaint/runtime/log.ts'
-import { createTransport } from '@prepaint/service/certificates/acme/transport.ts'
+import { Transport } from '@prepaint/service/certificates/acme/transport.ts'
 import { explained, type ListenWhere } from '../../node/listen.ts'
 import type { Config } from '../../settings/config.ts'
 import { type CheckResult, ok, problem, warning } from './machine.ts'
@@ -45,16 +45,12 @@ export async function acmeDirectory(
   const { directory, email } = acme
   const name = 'certificates (ACME)'
   if (directory === null) return ok(name, 'off: PREPAINT_ACME_DIRECTORY is not set')
-  const transport = createTransport({
-    userAgent: `Prepaint/${version}`,
-    timeoutMs: CA_TIMEOUT_MS,
-    ca,
-  })
+  const transport = new Transport({ userAgent: `Prepaint/${version}`, timeoutMs: CA_TIMEOUT_MS, ca })
   const advice =
     'Check PREPAINT_ACME_DIRECTORY and the connection to it; for a private CA, set NODE_EXTRA_CA_CERTS to its root'
   try {
     const signal = AbortSignal.timeout(2 * CA_TIMEOUT_MS)
-    const { status, body } = await transport({ method: 'GET', url: directory, signal })
+    const { status, body } = await transport.send({ method: 'GET', url: directory, signal })
     if (status !== 200 || !body.includes('newOrder')) {
       return problem(name, `${directory} is not the directory of a CA (status ${status})`, advice)
     }

@@ -5,7 +5,7 @@ import { after, it } from 'node:test'
 import { createTestCa } from '../../../../../test/support/certificate-authority.ts'
 import { listening } from '../../../../../test/support/loopback.ts'
 import { AcmeProblem, problemFrom } from './problem.ts'
-import { createTransport } from './transport.ts'
+import { Transport } from './transport.ts'
 
 const LIMIT_BYTES = 1_000
 const ca = createTestCa()
@@ -21,10 +21,10 @@ after(() => {
   server.close()
 })
 const options = { userAgent: 'test', timeoutMs: 10_000, limitBytes: LIMIT_BYTES, ca: ca.certificate }
-type Options = Parameters<typeof createTransport>[0]
+type Options = ConstructorParameters<typeof Transport>[0]
 const { signal } = new AbortController()
 const get = (path: string, given: Options = options) =>
-  createTransport(given)({ method: 'GET', url: path.includes(':') ? path : base + path, signal })
+  new Transport(given).send({ method: 'GET', url: path.includes(':') ? path : base + path, signal })
 const unreachable = (words: RegExp) => (error: Error) =>
   error instanceof AcmeProblem && error.kind === 'unreachable' && words.test(error.message)
 

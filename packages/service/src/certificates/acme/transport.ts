@@ -13,8 +13,6 @@ export type AcmeRequest = {
   signal: AbortSignal
 }
 
-export type Transport = (request: AcmeRequest) => Promise<AcmeAnswer>
-
 type TransportOptions = {
   userAgent: string
   timeoutMs?: number
@@ -23,46 +21,56 @@ type TransportOptions = {
   ca?: string
 }
 
-/** No address guard: a CA may be private. No redirects. Rejects with AcmeProblem or the signal's reason. */
-export function createTransport(options: TransportOptions): Transport {
-  const { userAgent, timeoutMs = 20_000, limitBytes = 1_048_576, ca } = options
-  return async ({ method, url, body, signal }) => {
-    const within = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)])
+/** Requests to a CA. There is no address guard, because a CA may be private, and no redirect is followed. */
+export class Transport {
+  readonly #userAgent: string
+  readonly #timeoutMs: number
+  readonly #limitBytes: number
+  readonly #ca: string | undefined
+
+  constructor({ userAgent, timeoutMs = 20_000, limitBytes = 1_048_576, ca }: TransportOptions) {
+    this.#userAgent = userAgent
+    this.#timeoutMs = timeoutMs
+    this.#limitBytes = limitBytes
+    this.#ca = ca
+  }
+
+  /** Rejects with AcmeProblem or the signal's reason. */
+  async send({ method, url, body, signal }: AcmeRequest): Promise<AcmeAnswer> {
+    const within = AbortSignal.any([signal, AbortSignal.timeout(this.#timeoutMs)])
     if (!/^https:\/\//i.test(url) || !URL.canParse(url)) {
       throw new AcmeProblem('unreachable', 'the CA names an address that is not https')
     }
+    const headers: http.OutgoingHttpHeaders = { 'User-Agent': this.#userAgent }
+    if (body !== undefined) {
+      headers['Content-Type'] = 'application/jose+json'
+      headers['Content-Length'] = Buffer.byteLength(body)
+    }
     try {
-      const request = https.request(url, {
-        method,
-        agent: false,
-        signal: within,
-        headers: {
-          'User-Agent': userAgent,
-          ...(body !== undefined && {
-            'Content-Type': 'application/jose+json',
-            'Content-Length': Buffer.byteLength(body),
-          }),
-        },
-        ...(ca !== undefined && { ca }),
-      })
+      const request = https.request(url, { method, agent: false, signal: within, headers, ca: this.#ca })
       request.on('error', () => {})
       request.on('response', (answer) => answer.on('error', () => {}))
       request.end(body)
       const [response] = (await once(request, 'response', { signal: within })) as [http.IncomingMessage]
-      const parts: Buffer[] = []
-      let bytes = 0
-      for await (const part of response as AsyncIterable<Buffer>) {
-        bytes += part.length
-        if (bytes > limitBytes) throw new Error(`its answer has more than ${limitBytes} bytes`)
-        parts.push(part)
-      }
-      return { status: response.statusCode ?? 0, headers: response.headers, body: Buffer.concat(parts) }
+      const { statusCode = 0, headers: answered } = response
+      return { status: statusCode, headers: answered, body: await readBody(response, this.#limitBytes) }
     } catch (cause) {
       signal.throwIfAborted()
-      const why = within.aborted ? `no answer within ${timeoutMs / 1_000} s` : wordsOf(cause)
+      const why = within.aborted ? `no answer within ${this.#timeoutMs / 1_000} s` : wordsOf(cause)
       throw new AcmeProblem('unreachable', `the CA cannot be reached: ${why}`, { cause })
     }
   }
+}
+
+async function readBody(response: http.IncomingMessage, limitBytes: number): Promise<Buffer> {
+  const parts: Buffer[] = []
+  let bytes = 0
+  for await (const part of response as AsyncIterable<Buffer>) {
+    bytes += part.length
+    if (bytes > limitBytes) throw new Error(`its answer has more than ${limitBytes} bytes`)
+    parts.push(part)
+  }
+  return Buffer.concat(parts)
 }
 
 /** Omits the CA's address, which only the log has. */

@@ -6,9 +6,9 @@ import { INVALIDATE_CHANNEL, parseInvalidation } from '@prepaint/runtime/invalid
 import type { Log } from '@prepaint/runtime/log.ts'
 import type pg from 'pg'
 import { accountKey } from '../acme/account.ts'
-import { publishChallenge, withdrawChallenges } from '../acme/challenge.ts'
+import { withdrawChallenges } from '../acme/challenge.ts'
 import type { IssueTimes } from '../acme/issue.ts'
-import { type AcmeSession, createAcmeSession } from '../acme/session.ts'
+import { AcmeSession } from '../acme/session.ts'
 import type { Transport } from '../acme/transport.ts'
 import { storeCertificate } from '../stored-certificate.ts'
 import type { Vault } from '../vault/vault.ts'
@@ -22,29 +22,19 @@ import {
   type OrderTask,
   RECENT_ORDERS,
   readNextRun,
-  takeBudget,
   withLease,
 } from './order-book.ts'
-import { type OrderTaskDeps, type OrderTaskEnd, runOrderTask } from './order-task.ts'
-
-export type OrderingDeps = {
-  pool: pg.Pool
-  listener: Pick<Listener, 'on' | 'onLost' | 'caughtUp'>
-  vault: Vault
-  transport: Transport
-  clock: Clock
-  log: Log
-  random?: () => number
-  reach: OrderTaskDeps['reach']
-}
+import { OrderRunner, type OrderTaskEnd } from './order-task.ts'
+import type { CheckReach } from './reachability.ts'
 
 export type OrderingOptions = {
   directoryUrl: string
   email: string | null
   perHour: number
   /** How many orders this node works on at once. */
-  slots?: number
-  times?: IssueTimes
+  slots?: number | undefined
+  times?: IssueTimes | undefined
+  random?: (() => number) | undefined
 }
 
 /** After a host was announced, because others may follow. */
@@ -67,10 +57,16 @@ export class Ordering implements TaskKind {
   readonly faultMessage = 'the result of an order was not stored'
   readonly subjects = ORDER_SUBJECTS
   readonly recent = RECENT_ORDERS
-  readonly #deps: OrderingDeps
-  readonly #options: OrderingOptions
+  readonly #pool: pg.Pool
+  readonly #listener: Listener
+  readonly #vault: Vault
+  readonly #transport: Transport
+  readonly #clock: Clock
+  readonly #log: Log
+  readonly #directoryUrl: string
+  readonly #email: string | null
   readonly #random: () => number
-  readonly #taskDeps: OrderTaskDeps
+  readonly #runner: OrderRunner
   /** Domains that changed, until their orders are looked at; null: all. */
   #changed: Set<string> | null = new Set()
   #soon: NodeJS.Timeout | undefined
@@ -79,42 +75,46 @@ export class Ordering implements TaskKind {
   #session: Promise<AcmeSession> | null = null
   #ready: Promise<void> = Promise.resolve()
 
-  constructor(deps: OrderingDeps, options: OrderingOptions) {
-    const { pool, listener, clock, log, reach, random = Math.random } = deps
-    this.#deps = deps
-    this.#options = options
-    this.slots = options.slots ?? 4
+  /** Without `reach`, names are not checked before an order. */
+  constructor(
+    pool: pg.Pool,
+    listener: Listener,
+    vault: Vault,
+    transport: Transport,
+    reach: CheckReach | null,
+    clock: Clock,
+    log: Log,
+    { directoryUrl, email, perHour, slots = 4, times, random = Math.random }: OrderingOptions,
+  ) {
+    this.#pool = pool
+    this.#listener = listener
+    this.#vault = vault
+    this.#transport = transport
+    this.#clock = clock
+    this.#log = log
+    this.#directoryUrl = directoryUrl
+    this.#email = email
+    this.slots = slots
     this.#random = random
-    this.#taskDeps = {
-      clock,
-      log,
-      random,
-      reach,
-      session: () => this.#acmeSession(),
-      takeBudget: (account) => takeBudget(pool, { perHour: options.perHour, account, nowMs: clock.nowMs() }),
-      publish: async (domain, challenge) => {
-        await publishChallenge(pool, domain, challenge)
-        await listener.caughtUp()
-      },
-      ...(options.times !== undefined && { times: options.times }),
-    }
+    const session = () => this.#acmeSession()
+    const options = { perHour, times, random }
+    this.#runner = new OrderRunner(pool, listener.caughtUp, session, reach, clock, log, options)
   }
 
   /** Add it to the runner of tasks, too. */
   start(): void {
-    const { listener, log } = this.#deps
-    listener.on(INVALIDATE_CHANNEL, (payload) => {
+    this.#listener.on(INVALIDATE_CHANNEL, (payload) => {
       const changed = parseInvalidation(payload)
       if (changed.kind !== 'host') return
       this.#changed?.add(changed.host)
       this.#askSoon()
     })
-    listener.onLost(() => this.askForAll())
+    this.#listener.onLost(() => this.askForAll())
     // First, because a new CA makes more certificates due.
     this.#ready = this.#acmeSession().then(
       () => this.askForAll(),
       (error: unknown) => {
-        log.error({ err: error }, 'there is no account at the CA yet')
+        this.#log.error({ err: error }, 'there is no account at the CA yet')
         this.askForAll()
       },
     )
@@ -143,14 +143,13 @@ export class Ordering implements TaskKind {
   }
 
   async #ask(): Promise<void> {
-    const { pool, clock, log } = this.#deps
     const names = this.#changed && [...this.#changed]
     this.#changed = new Set()
     try {
-      await askForOrders(pool, { names, nowMs: clock.nowMs() })
+      await askForOrders(this.#pool, { names, nowMs: this.#clock.nowMs() })
     } catch (error) {
       if (this.#isClosed) return
-      log.warn({ err: error }, 'due certificates could not be read')
+      this.#log.warn({ err: error }, 'due certificates could not be read')
       this.#changed = null
       this.#soon ??= setTimeout(() => {
         this.#soon = undefined
@@ -160,10 +159,9 @@ export class Ordering implements TaskKind {
   }
 
   #acmeSession(): Promise<AcmeSession> {
-    const { pool, vault, transport, clock } = this.#deps
-    const { directoryUrl, email } = this.#options
-    this.#session ??= accountKey(pool, vault, directoryUrl, clock.nowMs())
-      .then((key) => createAcmeSession(key, { directoryUrl, email, transport, nowMs: () => clock.nowMs() }))
+    const directoryUrl = this.#directoryUrl
+    this.#session ??= accountKey(this.#pool, this.#vault, directoryUrl, this.#clock.nowMs())
+      .then((key) => new AcmeSession(key, this.#transport, this.#clock, { directoryUrl, email: this.#email }))
       .catch((error: unknown) => {
         this.#session = null
         throw error
@@ -172,20 +170,18 @@ export class Ordering implements TaskKind {
   }
 
   async run(task: Task, signal: AbortSignal): Promise<NextRun | null> {
-    const { pool, clock } = this.#deps
-    const order = await beginOrder(pool, task, clock.nowMs())
+    const order = await beginOrder(this.#pool, task, this.#clock.nowMs())
     if (order !== null) await this.#order(order, signal)
-    return readNextRun(pool, task, clock.nowMs())
+    return readNextRun(this.#pool, task, this.#clock.nowMs())
   }
 
   async #order(order: OrderTask, signal: AbortSignal): Promise<void> {
-    const { pool, clock } = this.#deps
     // It rejects only with the reason of the signal.
-    const end = await runOrderTask(this.#taskDeps, order, signal).catch((): null => null)
+    const end = await this.#runner.run(order, signal).catch((): null => null)
     // Only while we have the lease: the next node publishes its own challenge.
-    await withLease(pool, order, (client) => withdrawChallenges(client, order.domain)).catch(() => {})
+    await withLease(this.#pool, order, (client) => withdrawChallenges(client, order.domain)).catch(() => {})
     if (end === null) {
-      await endOrder(pool, order, { kind: 'later', nextAtMs: clock.nowMs() })
+      await endOrder(this.#pool, order, { kind: 'later', nextAtMs: this.#clock.nowMs() })
       signal.throwIfAborted()
     } else {
       await this.#store(order, end, signal)
@@ -193,20 +189,19 @@ export class Ordering implements TaskKind {
   }
 
   async #store(order: OrderTask, end: OrderTaskEnd, signal: AbortSignal): Promise<void> {
-    const { pool, vault, clock, log } = this.#deps
     const { domain } = order
-    const nowMs = clock.nowMs()
+    const nowMs = this.#clock.nowMs()
     if (end.kind === 'issued') {
       const { certificate, ...times } = end
       const stored = await this.#retried(domain.name, signal, () =>
-        withLease(pool, order, (client) =>
-          storeCertificate(client, vault, domain, 'acme', certificate, times),
+        withLease(this.#pool, order, (client) =>
+          storeCertificate(client, this.#vault, domain, 'acme', certificate, times),
         ),
       )
-      if (stored) log.info({ domain: domain.name, until: certificate.notAfterMs }, 'certificate in use')
+      if (stored) this.#log.info({ domain: domain.name, until: certificate.notAfterMs }, 'certificate in use')
       return
     }
-    if (end.kind === 'later') return endOrder(pool, order, end)
+    if (end.kind === 'later') return endOrder(this.#pool, order, end)
 
     const { failure, reason, wantedMs } = end
     // The CA has not heard of names that pointed elsewhere: its first refusal waits as the first.
@@ -215,8 +210,8 @@ export class Ordering implements TaskKind {
     const waitMs = backOffMs(failure, failures, this.#random, wantedMs)
     const leftMs = order.current === null ? null : order.current.notAfterMs - nowMs
     const nextAtMs = nowMs + (leftMs === null ? waitMs : renewalBackOffMs(waitMs, leftMs, wantedMs))
-    log.warn({ domain: domain.name, failure, reason, next: nextAtMs }, 'no new certificate')
-    await endOrder(pool, order, { kind: 'failed', nextAtMs, failures, failure, reason, nowMs })
+    this.#log.warn({ domain: domain.name, failure, reason, next: nextAtMs }, 'no new certificate')
+    await endOrder(this.#pool, order, { kind: 'failed', nextAtMs, failures, failure, reason, nowMs })
   }
 
   /** Retries, because an issued certificate counts against the CA's limits. */
@@ -226,7 +221,7 @@ export class Ordering implements TaskKind {
         return await store()
       } catch (error) {
         if (tries === STORE_TRIES || signal.aborted) throw error
-        this.#deps.log.warn({ err: error, domain }, 'a new certificate could not be stored yet')
+        this.#log.warn({ err: error, domain }, 'a new certificate could not be stored yet')
         await sleep(STORE_RETRY_MS, undefined, { signal }).catch(() => {})
       }
     }

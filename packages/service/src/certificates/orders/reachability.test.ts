@@ -26,7 +26,7 @@ const publish = async (challenge: Challenge) => {
   await node.listener.caughtUp()
 }
 const look = (ports: { http: number; tls: number }, name = NAME, by = guard, timeoutMs = 10_000) =>
-  reachesUs({ guard: by, ports, timeoutMs }, name, publish, NEVER)
+  reachesUs(by, name, publish, NEVER, { ports, timeoutMs })
 
 it('by the plain port', async () => {
   assert.deepEqual(await look(node.ports), { kind: 'http-01' })
@@ -54,7 +54,8 @@ it('a server that repeats what it is asked is not us, nor one that is slow', asy
 
 it('only where each of its addresses does at which somebody answers', async (t) => {
   const lookup = async () => ['127.0.0.1', '127.0.0.2']
-  const by = () => reachesUs({ guard, ports: node.ports, timeoutMs: 5_000, lookup }, NAME, publish, NEVER)
+  const options = { ports: node.ports, timeoutMs: 5_000, lookup }
+  const by = () => reachesUs(guard, NAME, publish, NEVER, options)
   assert.deepEqual(await by(), { kind: 'http-01' }, 'nobody is at the other')
   const other = http.createServer((_req, res) => res.end('hello')).listen(node.ports.http, '127.0.0.2')
   t.after(() => other.close())

@@ -13,21 +13,24 @@ import {
 import { ACME_TLS, alpnDigest } from '../acme/alpn-certificate.ts'
 import { CHALLENGE_PREFIX, type Challenge, type ChallengeKind } from '../acme/challenge.ts'
 
-type ReachDeps = {
-  guard: AddressGuard
-  ports?: { http: number; tls: number }
-  timeoutMs?: number
-  lookup?: Lookup
-}
-
 export type Reach = { kind: ChallengeKind } | { unreachable: string }
 
-/** Requests a random published token, as a CA would. Returns the usable challenge if only this fleet responds. */
-export async function reachesUs(
-  { guard, ports = { http: 80, tls: 443 }, timeoutMs = 10_000, lookup = lookupAddresses }: ReachDeps,
+/** Finds out whether a name leads here, and for which challenge. */
+export type CheckReach = (
   name: string,
   publish: (challenge: Challenge) => Promise<void>,
   signal: AbortSignal,
+) => Promise<Reach>
+
+type ReachOptions = { ports?: { http: number; tls: number }; timeoutMs?: number; lookup?: Lookup }
+
+/** Requests a random published token, as a CA would. Returns the usable challenge if only this fleet responds. */
+export async function reachesUs(
+  guard: AddressGuard,
+  name: string,
+  publish: (challenge: Challenge) => Promise<void>,
+  signal: AbortSignal,
+  { ports = { http: 80, tls: 443 }, timeoutMs = 10_000, lookup = lookupAddresses }: ReachOptions = {},
 ): Promise<Reach> {
   const token = randomBytes(24).toString('base64url')
   const word = `${token}.${randomBytes(24).toString('base64url')}`

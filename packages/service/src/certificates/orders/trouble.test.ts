@@ -1,15 +1,19 @@
 /** What can go wrong with orders, with a CA that fails on request. */
 import assert from 'node:assert/strict'
 import { after, afterEach, describe, it } from 'node:test'
-import type { Task, TaskRunnerOptions } from '@prepaint/postgres/tasks'
+import type { Task } from '@prepaint/postgres/tasks'
 import { silentLog } from '@prepaint/runtime/log.ts'
 import { startTestAcme } from '../../../../../test/support/acme-server.ts'
-import { type TestNode, type TestOrdering, testFleet } from '../../../../../test/support/certificate-fleet.ts'
+import {
+  type TestNode,
+  type TestOrdering,
+  type TestOrderingOptions,
+  testFleet,
+} from '../../../../../test/support/certificate-fleet.ts'
 import { until } from '../../../../../test/support/condition.ts'
 import { renewalMs, suggestedMs } from '../acme/renewal.ts'
 import { backOffMs, renewalBackOffMs } from './back-off.ts'
 import { askForOrders, beginOrder, endOrder, ORDER_TASK, readNextRun, withLease } from './order-book.ts'
-import type { OrderingDeps, OrderingOptions } from './ordering.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 3_600_000
@@ -31,12 +35,8 @@ after(async () => {
   await acme.close()
 })
 
-const order = (
-  node: TestNode,
-  deps: Partial<OrderingDeps> = {},
-  options: Partial<OrderingOptions> & TaskRunnerOptions = {},
-) => {
-  const ordering = node.order(acme, { random: () => 0, ...deps }, options)
+const order = (node: TestNode, options: TestOrderingOptions = {}) => {
+  const ordering = node.order(acme, { random: () => 0, ...options })
   orderings.push(ordering)
   return ordering
 }
@@ -144,7 +144,7 @@ it('without a look beforehand, the other challenge is tried after a failure', as
 })
 
 it('the budget of the fleet: one order more than it allows waits for the hour to pass', async () => {
-  const ordering = order(one, {}, { perHour: 2 })
+  const ordering = order(one, { perHour: 2 })
   const names = ['b1.example', 'b2.example', 'b3.example']
   for (const name of names) await fleet.addDomain(name)
   const waiting = await until('the third is told to wait', async () => {
@@ -169,7 +169,7 @@ it("the budget is everybody's: an account with many new names does not keep out 
     [rows[0]!.id],
   )
   await fleet.addDomain('only.example')
-  order(one, {}, { perHour: 2, slots: 1 })
+  order(one, { perHour: 2, slots: 1 })
   await issued('only.example')
   assert.match(acme.orders.slice(-2).sort().join(), /^many-\d\.example,only\.example$/)
   await fleet.pool.query('delete from account where id = $1', [rows[0]!.id])
@@ -430,7 +430,7 @@ it('what was issued while the database could not take it is stored a moment late
   }
   const said: string[] = []
   const warn = (_: unknown, words: string) => said.push(words)
-  order(one, { log: Object.assign(silentLog(), { warn }) }, { pollMs: 600_000 })
+  order(one, { log: Object.assign(silentLog(), { warn }), pollMs: 600_000 })
   await fleet.addDomain('stored-late.example')
   await until('it was not stored', () => said.includes('a new certificate could not be stored yet'))
   await fleet.pool.query('alter table put_away rename to certificate')
