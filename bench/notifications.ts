@@ -18,6 +18,7 @@ import { createListener } from '@prepaint/postgres/listener.ts'
 import { systemClock } from '@prepaint/runtime/clock.ts'
 import { silentLog } from '@prepaint/runtime/log.ts'
 import { createEndpoint } from '@prepaint/service/notifications/delivery/endpoints.ts'
+import { Sender } from '@prepaint/service/notifications/delivery/sender.ts'
 import { createClaim } from '../packages/pages/src/queue/jobs/claim.ts'
 import { takeDeliveries } from '../packages/service/src/notifications/delivery/claim.ts'
 import { startTestApi } from '../test/support/api.ts'
@@ -97,15 +98,9 @@ await listener.close()
 await api.close()
 
 async function measure(): Promise<Map<string, number[]>> {
-  const parts = { pool, guard, vault: apiParts.vault, plans: DEFAULT_PLANS, clock: systemClock }
-  const sender = startSending(listener, {
-    ...parts,
-    log: silentLog(),
-    version: 'bench',
-    speed: 1,
-    mailer: null,
-    publicUrl: '',
-  })
+  const options = { plans: DEFAULT_PLANS, version: 'bench', speed: 1, publicUrl: '' }
+  const sender = new Sender(pool, guard, apiParts.vault, null, systemClock, silentLog(), options)
+  const sending = startSending(pool, listener, sender)
   const took = new Map(Object.keys(WHAT).map((what) => [what, [] as number[]]))
   for (let round = -20; round < ROUNDS; round++) {
     for (const [what, act] of Object.entries(WHAT)) {
@@ -123,7 +118,7 @@ async function measure(): Promise<Map<string, number[]>> {
     )
   }
   receiver.closeAllConnections()
-  await sender.close()
+  await sending.close()
   return took
 }
 

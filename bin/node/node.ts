@@ -62,7 +62,7 @@ import { checkEndpointUrl } from '@prepaint/service/notifications/delivery/endpo
 import { Sender } from '@prepaint/service/notifications/delivery/sender.ts'
 import { Evaluation } from '@prepaint/service/notifications/incidents/evaluator.ts'
 import { createOpenOriginHeaders } from '@prepaint/service/sites/origin-headers.ts'
-import { CHECK_RATE, Checks } from '@prepaint/service/sites/reachability/checks.ts'
+import { CHECK_RATE, Checks, type Probes } from '@prepaint/service/sites/reachability/checks.ts'
 import { checkDns } from '@prepaint/service/sites/reachability/dns-state.ts'
 import { findAnswer } from '@prepaint/service/sites/reachability/published-answer.ts'
 import { tryOrigin } from '@prepaint/service/sites/reachability/try-origin.ts'
@@ -125,6 +125,8 @@ export class Node {
   readonly #metrics: Metrics
   readonly #vault: Vault
   readonly #openHeaders: OpenOriginHeaders
+  /** Look at owners' names and origins. */
+  readonly #probes: Probes
   /** Unique for each run, because it names leases; process ids repeat in containers. */
   readonly #id = `${hostname()}:${process.pid}:${randomUUID()}`
   readonly #memory = new MemoryReading()
@@ -198,6 +200,10 @@ export class Node {
     this.#metrics = createMetrics(config, pool, listener, clock, log)
     this.#vault = new Vault(pool, config.dataDir, config.secretKeys)
     this.#openHeaders = createOpenOriginHeaders(this.#vault, log)
+    this.#probes = {
+      checkDns: (account, name) => checkDns(pool, this.#guard, account, name),
+      tryOrigin: (url) => tryOrigin(url, { guard: this.#guard }),
+    }
   }
 
   get addresses(): Addresses {
@@ -434,10 +440,7 @@ export class Node {
         vault: this.#vault,
         mailer,
         robots,
-        checks: new Checks(clock, (account) => CHECK_RATE.take(pool, `account ${account}`), {
-          checkDns: (account, name) => checkDns(pool, guard, account, name),
-          tryOrigin: (url) => tryOrigin(url, { guard }),
-        }),
+        checks: new Checks(clock, (account) => CHECK_RATE.take(pool, `account ${account}`), this.#probes),
         integrations: edge.integrations,
         readClient: createClientReader(config.trustedProxies),
         subscribe: (...stream) => events.subscribe(...stream),
@@ -483,32 +486,16 @@ export class Node {
   /** Every node with an API evaluates and sends; the database decides which one does what. */
   async #startNotifications(): Promise<void> {
     const { plans, version, publicUrl, notifySpeed: speed, mail } = this.#config
-    const pool = this.#pool
     const log = this.#log
-    const guard = this.#guard
     const mailer = mail === null ? null : await Mailer.start(mail, log)
-    const sender = new Sender({
-      pool,
-      guard,
-      vault: this.#vault,
+    const sender = new Sender(this.#pool, this.#guard, this.#vault, mailer, this.#clock, log, {
       plans,
-      clock: this.#clock,
-      log,
       version,
-      speed,
       // Settings with a mail server have a public URL.
       publicUrl: publicUrl ?? '',
-      mailer,
-    })
-    const evaluation = new Evaluation({
-      pool,
-      plans,
-      publicUrl,
       speed,
-      log,
-      tryOrigin: (url) => tryOrigin(url, { guard }),
-      readDns: (account, name) => checkDns(pool, guard, account, name),
     })
+    const evaluation = new Evaluation(this.#pool, this.#probes, log, { plans, publicUrl, speed })
     for (const kind of [...sender.kinds, evaluation]) this.#tasks.add(kind)
     this.#opened.add('notifications', async () => {
       await evaluation.close()

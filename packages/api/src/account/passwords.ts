@@ -7,7 +7,7 @@ import { AppError } from '@prepaint/contract/errors.ts'
 import { countedAttempt, countResetRequest } from '@prepaint/service/accounts/sign-in/attempts.ts'
 import { createLink, findResetAccount } from '@prepaint/service/accounts/sign-in/links.ts'
 import { changePassword } from '@prepaint/service/accounts/sign-in/passwords.ts'
-import { type Mailer, type SignInLetter, write } from '@prepaint/service/mail/mailer.ts'
+import { type MailSender, type SignInLetter, write } from '@prepaint/service/mail/mailer.ts'
 import { sessionCaller } from '../http/access.ts'
 import { type ApiApp, type ApiOptions, type ApiParts, clientOf } from '../http/app.ts'
 import { emptyResponse, jsonResponse } from '../http/responses.ts'
@@ -80,7 +80,7 @@ export function passwords(app: ApiApp, parts: ApiParts, { plans, publicUrl }: Ap
     },
   })
 
-  async function sendLink(by: Pick<Mailer, 'send'>, base: string, email: string): Promise<void> {
+  async function sendLink(by: MailSender, base: string, email: string): Promise<void> {
     const account = await findResetAccount(pool, email)
     if (account === null) return
     const { token, expires_at } = await createLink(

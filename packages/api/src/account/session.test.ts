@@ -4,13 +4,13 @@ import { DEFAULT_PLANS } from '@prepaint/contract/settings/plans.ts'
 import { createAccount, setRole } from '@prepaint/service/accounts/accounts.ts'
 import { MOST_RESETS } from '@prepaint/service/accounts/sign-in/attempts.ts'
 import { createLink } from '@prepaint/service/accounts/sign-in/links.ts'
-import type { Mail, Mailer } from '@prepaint/service/mail/mailer.ts'
+import type { Mail, MailSender } from '@prepaint/service/mail/mailer.ts'
 import { assertAnswer, cookieOf, openApi } from '../../../../test/support/api.ts'
 import { until } from '../../../../test/support/condition.ts'
 
 const HOME = { 'sec-fetch-site': 'same-origin' }
 const mails: Mail[] = []
-const mailer: Pick<Mailer, 'send'> = {
+const mailer: MailSender = {
   send: async (mail) => {
     mails.push(mail)
     return 'sent'

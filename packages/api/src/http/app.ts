@@ -9,7 +9,7 @@ import type { ClientLimits } from '@prepaint/runtime/http/client-limits.ts'
 import type { Log } from '@prepaint/runtime/log.ts'
 import type { SessionClient } from '@prepaint/service/accounts/sign-in/sessions.ts'
 import type { Vault } from '@prepaint/service/certificates/vault/vault.ts'
-import type { Mailer } from '@prepaint/service/mail/mailer.ts'
+import type { MailSender } from '@prepaint/service/mail/mailer.ts'
 import type { Checks } from '@prepaint/service/sites/reachability/checks.ts'
 import type {
   FastifyBaseLogger,
@@ -42,7 +42,7 @@ export type ApiParts = {
   log: Log
   vault: Vault
   /** Null if e-mail is not configured. */
-  mailer: Pick<Mailer, 'send'> | null
+  mailer: MailSender | null
   /** Knows what is served as robots.txt. */
   robots: RobotsFiles
   /** Checks names and origins from outside. */

@@ -17,8 +17,13 @@ const TIMES = { connectMs: 5_000, silentMs: 10_000, wholeMs: 20_000 }
 /** Concurrent e-mails, as many as a node sends notifications at once; more are refused. */
 const AT_ONCE = 32
 
+/** What sends e-mails. A test may keep them instead. */
+export interface MailSender {
+  send(mail: Mail): Promise<MailOutcome>
+}
+
 /** Sends e-mail by the operator's SMTP server. */
-export class Mailer {
+export class Mailer implements MailSender {
   readonly #transport: Transporter
   readonly #settings: MailSettings
   readonly #log: Log

@@ -108,7 +108,7 @@ export function linkToken(secret: Buffer, address: number, round: number): strin
   return [address, round, mac].join('.')
 }
 
-/** Null: not genuine. */
+/** Returns null if the link is not genuine. */
 export async function readLink(
   db: Queryable,
   vault: Vault,
@@ -129,7 +129,7 @@ export async function readLink(
   }
 }
 
-/** At once and as often as asked. The address; null: it was removed. */
+/** Works at once and as often as it is asked for. Returns the address, or null if it was removed. */
 export async function unsubscribe(db: Queryable, address: number): Promise<string | null> {
   const { rows } = await db.query<{ email: string }>(
     `update channel set state = 'unsubscribed', confirm_until = null where id = $1 returning address as email`,
@@ -139,7 +139,7 @@ export async function unsubscribe(db: Queryable, address: number): Promise<strin
   return rows[0]?.email ?? null
 }
 
-/** Once, within seven days. The address; null: used, ended, or never was one. */
+/** Works once, within seven days. Returns the address, or null if the link was used, has ended or never was one. */
 export async function confirm(db: Queryable, vault: Vault, token: string): Promise<string | null> {
   const link = await readLink(db, vault, token)
   const { rows } = await db.query<{ email: string }>(

@@ -9,30 +9,34 @@ const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const GATHER_MS = MINUTE_MS
 
+/** What is sent to an endpoint. */
+export type EndpointRequest = {
+  channel_id: number
+  address: string
+  format: Endpoint['format'] | 'mail'
+  event_id: string
+  body: string
+  /** Unix time of this attempt. */
+  seconds: number
+}
+
 /** A row of the view `claimed`. Rows with one lease are one attempt. */
-export type ClaimedRow = {
+export type ClaimedRow = EndpointRequest & {
   id: string
   lease: string
   account_id: number
-  channel_id: number
   attempts: number
   age_ms: number
-  /** Unix time of this attempt. */
-  seconds: number
   replay_of: string | null
-  event_id: string
   type: string
-  body: string
   plan: string
-  address: string
-  format: Endpoint['format'] | 'mail'
-  /** `confirmed`: it gets events. */
+  /** Events are sent only where it is `confirmed`. */
   channel_state: string
   key_sealed: Buffer | null
   confirm_round: number
 }
 
-/** What is due of a channel, within its limits. One array for each attempt, the oldest first. */
+/** Takes what is due of a channel, within its limits. Returns one array for each attempt, the oldest first. */
 export async function takeDeliveries(db: Queryable, channel: number, speed: number): Promise<ClaimedRow[][]> {
   const { rows } = await db.query<ClaimedRow>({
     name: 'take-deliveries',
@@ -42,7 +46,7 @@ export async function takeDeliveries(db: Queryable, channel: number, speed: numb
   return [...Map.groupBy(rows, ({ lease }) => lease).values()]
 }
 
-/** Milliseconds until a delivery of the channel is due, 0 if one is. Null: none waits. */
+/** Returns the milliseconds until a delivery of the channel is due, 0 if one is, or null if none waits. */
 export async function msUntilDue(db: Queryable, channel: number, speed: number): Promise<number | null> {
   const { rows } = await db.query<{ ms: number | null }>({
     name: 'next-delivery',
@@ -63,20 +67,26 @@ export async function msUntilDue(db: Queryable, channel: number, speed: number):
 
 /** After the first, second, ... failed attempt; the last one repeats. */
 const PAUSES_MS = [
-  ...[5_000, 30_000, 2 * MINUTE_MS, 10 * MINUTE_MS, 30 * MINUTE_MS],
-  ...[HOUR_MS, 2 * HOUR_MS, 4 * HOUR_MS],
+  5_000,
+  30_000,
+  2 * MINUTE_MS,
+  10 * MINUTE_MS,
+  30 * MINUTE_MS,
+  HOUR_MS,
+  2 * HOUR_MS,
+  4 * HOUR_MS,
 ]
 const GIVE_UP_AFTER_MS = 24 * HOUR_MS
 
-/** Milliseconds until the next attempt, or null: more than 24 h after the event. `random` is in 0..1. */
+/** Returns the milliseconds until the next attempt, or null if that is more than 24 hours after the event. `random` is in 0..1. */
 export function nextPause(
-  of: { attempts: number; ageMs: number; retryAfterMs: number },
+  { attempts, ageMs, retryAfterMs }: { attempts: number; ageMs: number; retryAfterMs: number },
   speed: number,
   random: () => number,
 ): number | null {
-  const pause = PAUSES_MS[Math.min(of.attempts, PAUSES_MS.length) - 1]! * (0.9 + 0.2 * random())
-  const waitMs = Math.max(pause, of.retryAfterMs) / speed
-  return of.ageMs + waitMs > GIVE_UP_AFTER_MS / speed ? null : waitMs
+  const pause = PAUSES_MS[Math.min(attempts, PAUSES_MS.length) - 1]! * (0.9 + 0.2 * random())
+  const waitMs = Math.max(pause, retryAfterMs) / speed
+  return ageMs + waitMs > GIVE_UP_AFTER_MS / speed ? null : waitMs
 }
 
 /** What becomes of the delivery, and what came back. */
@@ -89,7 +99,7 @@ export type Attempt = {
   retryAfterMs?: number
 }
 
-/** Of the rows of one attempt, while the lease is ours. What was cancelled meanwhile is not tried again. */
+/** Stores what came of the rows of one attempt, while the lease is ours. What was cancelled meanwhile is not tried again. */
 export async function storeAttempt(
   pool: pg.Pool,
   rows: readonly ClaimedRow[],
@@ -99,9 +109,12 @@ export async function storeAttempt(
   const { lease, type, attempts, age_ms: ageMs, channel_id: channel, format } = rows[0]!
   // Tests are tried once, and count for nothing.
   const isTest = type === 'endpoint.test'
-  const pause =
-    end === 'retry' && !isTest ? nextPause({ attempts, ageMs, retryAfterMs }, speed, Math.random) : null
-  const state = end === 'retry' ? (pause === null ? 'failed' : 'waiting') : end
+  const isAgain = end === 'retry' && !isTest
+  const pause = isAgain ? nextPause({ attempts, ageMs, retryAfterMs }, speed, Math.random) : null
+  let state: 'waiting' | Exclude<Attempt['end'], 'retry'>
+  if (end !== 'retry') state = end
+  else if (pause === null) state = 'failed'
+  else state = 'waiting'
   await retriedTransaction(pool, async (client) => {
     // The endpoint first: switching it off locks its deliveries afterwards.
     if (format !== 'mail' && !isTest && end !== 'cancelled') {

@@ -21,16 +21,16 @@ import { startSending } from '../../../../../test/support/sending.ts'
 import { nextPause } from './claim.ts'
 import { type Delivery, testEndpoint } from './deliveries.ts'
 import { createEndpoint, type Endpoint, listEndpoints } from './endpoints.ts'
-import { attemptDelivery } from './sender.ts'
+import { attemptDelivery, Sender } from './sender.ts'
 
 const guard = createAddressGuard([parseAllowedRange('127.0.0.1/32')!])
 const api = await startTestApi()
 const { pool } = api
 const listener = await createListener(api.database.connection, silentLog())
-const parts = { pool, guard, vault: api.parts.vault, plans: DEFAULT_PLANS, clock: systemClock }
-const of = { log: silentLog(), version: '1.2.3', speed: 100_000, mailer: null, publicUrl: '' }
+const options = { plans: DEFAULT_PLANS, version: '1.2.3', speed: 100_000, publicUrl: '' }
+const newSender = () => new Sender(pool, guard, api.parts.vault, null, systemClock, silentLog(), options)
 // Two nodes: each event is still sent once.
-const senders = [1, 2].map(() => startSending(listener, { ...parts, ...of }))
+const senders = [1, 2].map(() => startSending(pool, listener, newSender()))
 const closing: (() => void)[] = []
 after(async () => {
   for (const close of closing) close()
@@ -171,13 +171,14 @@ it('what goes wrong is said', async () => {
 it('slow heads and bodies, and what Retry-After says', async () => {
   const client = createClient(guard, {})
   closing.push(() => client.close())
-  const nowMs = () => Date.parse('2026-11-22T20:00:00Z')
+  const clock = { nowMs: () => Date.parse('2026-11-22T20:00:00Z') }
   const attempt = async (answer: (res: http.ServerResponse) => void) => {
     const { url: address } = await receiver(answer)
     const event = { event_id: 'evt_1', body: '{}', seconds: 1 }
     const row = { ...event, channel_id: 1, format: 'standard', address } as const
-    const around = { secret: Buffer.alloc(32), userAgent: 'x', nowMs, signal: new AbortController().signal }
-    return attemptDelivery(client, row, { ...around, headMs: 1_000, bodyMs: 200 })
+    const { signal } = new AbortController()
+    const times = { clock, signal, headMs: 1_000, bodyMs: 200 }
+    return attemptDelivery(client, row, { secret: Buffer.alloc(32), userAgent: 'x', ...times })
   }
   const drips = await attempt((res) => {
     res.socket!.write('HTTP/1.1 200 OK\r\n')

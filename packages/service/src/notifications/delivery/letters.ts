@@ -5,7 +5,7 @@ import { type Block, compose, type Letter } from '../../mail/letter.ts'
 import type { Incident } from '../incidents/incidents.ts'
 import type { Report } from './report.ts'
 
-/** Of e-mails only. Without a public URL, links to screens are left out. */
+/** The links of an e-mail. Without a public URL, links to screens are left out. */
 type Links = { publicUrl?: string; confirm?: string }
 
 type Event = {
@@ -32,7 +32,9 @@ export function letterOf(bodies: readonly string[], links: Links & { unsubscribe
 /** One message of Slack, from an event's body. The same body gives the same text. */
 export function slackText(body: string): string {
   const { heading, lines = [], link } = tell(JSON.parse(body) as Event, {})
-  const text = [heading, ...lines, ...(link ? [link.url] : [])].join('\n')
+  const said = [heading, ...lines]
+  if (link !== undefined) said.push(link.url)
+  const text = said.join('\n')
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 }
 
@@ -48,7 +50,7 @@ const STATES: Record<string, string> = {
 function tell({ type, data }: Event, { publicUrl, confirm = '' }: Links): Told {
   const { incident, report, url, domain } = data
   const linkTo = (path: string, label: string) =>
-    publicUrl === undefined ? {} : { link: { url: publicUrl + path, label } }
+    publicUrl === undefined ? undefined : { url: publicUrl + path, label }
   switch (type) {
     case 'mail.confirmation':
       return {
@@ -67,7 +69,7 @@ function tell({ type, data }: Event, { publicUrl, confirm = '' }: Links): Told {
           `Events could not be delivered to ${clean(url)}. It answered with status 410, or not once in three days.`,
           'What was waiting is cancelled. Switch it on again when it works.',
         ],
-        ...linkTo('/notifications', 'Show the deliveries'),
+        link: linkTo('/notifications', 'Show the deliveries'),
       }
     case 'report.weekly':
       return {
@@ -80,7 +82,7 @@ function tell({ type, data }: Event, { publicUrl, confirm = '' }: Links): Told {
             return `– ${each.domain}: ${figures.join(', ')}`
           }),
         ],
-        ...linkTo(`/report?week=${report.week}`, 'Open the report'),
+        link: linkTo(`/report?week=${report.week}`, 'Open the report'),
       }
     case 'domain.live':
       return { heading: `${domain} is live.` }

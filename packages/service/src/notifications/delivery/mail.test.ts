@@ -13,6 +13,7 @@ import { Mailer } from '../../mail/mailer.ts'
 import { evaluate } from '../incidents/evaluator.ts'
 import { createEndpoint } from './endpoints.ts'
 import { recordReports } from './report.ts'
+import { Sender } from './sender.ts'
 
 const PUBLIC_URL = 'https://prepaint.example'
 const smtpOptions: TestSmtpOptions = {}
@@ -27,9 +28,10 @@ const api = await startTestApi({ mailer, publicUrl: PUBLIC_URL })
 const { pool } = api
 const { column } = api.database
 const listener = await createListener(api.database.connection, silentLog())
-const parts = { pool, mailer, vault: api.parts.vault, guard: createAddressGuard([]) }
-const of = { publicUrl: PUBLIC_URL, plans: DEFAULT_PLANS, clock: systemClock, version: '1', speed: 200 }
-const senders = [1, 2].map(() => startSending(listener, { ...parts, ...of, log: silentLog() }))
+const options = { publicUrl: PUBLIC_URL, plans: DEFAULT_PLANS, version: '1', speed: 200 }
+const guard = createAddressGuard([])
+const newSender = () => new Sender(pool, guard, api.parts.vault, mailer, systemClock, silentLog(), options)
+const senders = [1, 2].map(() => startSending(pool, listener, newSender()))
 after(async () => {
   await Promise.all(senders.map((sender) => sender.close()))
   await mailer.close()
@@ -195,7 +197,7 @@ it('an open incident is repeated by e-mail after 24 hours, once, and not to endp
   const account = await api.account()
   await createEndpoint(pool, api.parts.vault, account.id, { url: 'https://hooks.example.com/' })
   const id = await incidents(account, ['eight.example.com'])
-  const round = () => evaluate({ pool, plans: DEFAULT_PLANS, publicUrl: PUBLIC_URL, speed: 1 })
+  const round = () => evaluate(pool, { plans: DEFAULT_PLANS, publicUrl: PUBLIC_URL, speed: 1 })
   const reminders = () =>
     column(
       `select c.format from event e join delivery d on d.event_id = e.id join channel c on c.id = d.channel_id

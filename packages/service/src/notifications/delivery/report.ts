@@ -7,12 +7,15 @@ import { FAILING } from '../incidents/facts.ts'
 
 export type Report = z.infer<typeof reportSchema>
 
-/** Of requests for pages; null: none. */
+/** The share of requests for pages that were hits. It is null without such requests. */
 const hitRatio = (since: string) =>
   `round(sum(visits) filter (where ${since} and verdict in ('hit', 'stale'))::numeric
          / nullif(sum(visits) filter (where ${since} and is_for_page(category, verdict)), 0), 4)::float8 as hit_ratio`
 
-/** The 50 domains with the most visits, and the 10 crawlers. `week` null: the last whole one. Null: no such week. */
+/**
+ * Has the 50 domains with the most visits, and the 10 crawlers. Without `week` it is about the last whole one. Returns null if
+ * there is no such week.
+ */
 export async function readReport(
   db: Queryable,
   account: AccountId,

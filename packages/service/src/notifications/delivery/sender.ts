@@ -9,9 +9,16 @@ import type { Log } from '@prepaint/runtime/log.ts'
 import { within } from '@prepaint/runtime/within.ts'
 import type pg from 'pg'
 import { channelPurpose, type Vault } from '../../certificates/vault/vault.ts'
-import type { Mailer } from '../../mail/mailer.ts'
+import type { MailSender } from '../../mail/mailer.ts'
 import { linkToken, secretOf } from './addresses.ts'
-import { type Attempt, type ClaimedRow, msUntilDue, storeAttempt, takeDeliveries } from './claim.ts'
+import {
+  type Attempt,
+  type ClaimedRow,
+  type EndpointRequest,
+  msUntilDue,
+  storeAttempt,
+  takeDeliveries,
+} from './claim.ts'
 import type { DeliveryError } from './deliveries.ts'
 import { letterOf, slackText } from './letters.ts'
 
@@ -19,19 +26,13 @@ const AT_ONCE = 32
 /** Pause of a channel that has something due and no room for it. */
 const HELD_UP_MS = 250
 
-export type SenderParts = {
-  pool: pg.Pool
-  guard: AddressGuard
-  vault: Vault
+export type SenderOptions = {
   plans: PlanCatalogue
-  clock: Clock
-  log: Log
   version: string
+  /** Links in e-mails begin with it. */
+  publicUrl: string
   /** Divides the times of docs/notifications.md. */
   speed: number
-  publicUrl: string
-  /** Null: no SMTP server; e-mails wait. */
-  mailer: Pick<Mailer, 'send'> | null
 }
 
 /**
@@ -42,14 +43,33 @@ export type SenderParts = {
 export class Sender {
   /** `mail` only if there is an SMTP server. */
   readonly kinds: readonly TaskKind[]
-  readonly #parts: SenderParts
+  readonly #pool: pg.Pool
   readonly #client: OriginPool
+  readonly #vault: Vault
+  readonly #mailer: MailSender | null
+  readonly #clock: Clock
+  readonly #log: Log
+  readonly #options: SenderOptions
 
-  constructor(parts: SenderParts) {
-    this.#parts = parts
-    this.#client = createClient(parts.guard, { connectTimeoutMs: CONNECT_MS })
+  /** Without `mailer` there is no SMTP server, and e-mails wait. */
+  constructor(
+    pool: pg.Pool,
+    guard: AddressGuard,
+    vault: Vault,
+    mailer: MailSender | null,
+    clock: Clock,
+    log: Log,
+    options: SenderOptions,
+  ) {
+    this.#pool = pool
+    this.#client = createClient(guard, { connectTimeoutMs: CONNECT_MS })
+    this.#vault = vault
+    this.#mailer = mailer
+    this.#clock = clock
+    this.#log = log
+    this.#options = options
     const endpoints = this.#kind('delivery', `c.format <> 'mail'`)
-    this.kinds = parts.mailer === null ? [endpoints] : [endpoints, this.#kind('mail', `c.format = 'mail'`)]
+    this.kinds = mailer === null ? [endpoints] : [endpoints, this.#kind('mail', `c.format = 'mail'`)]
   }
 
   /** Call when no task runs any more. */
@@ -72,71 +92,67 @@ export class Sender {
 
   /** One round of attempts, so that the accounts take turns. */
   async #sendDue(channel: number, signal: AbortSignal): Promise<number | null> {
-    const { pool, speed } = this.#parts
-    const attempts = await takeDeliveries(pool, channel, speed)
+    const { speed } = this.#options
+    const attempts = await takeDeliveries(this.#pool, channel, speed)
     await Promise.all(attempts.map((rows) => this.#send(rows, signal)))
     signal.throwIfAborted()
-    const nextMs = await msUntilDue(pool, channel, speed)
+    const nextMs = await msUntilDue(this.#pool, channel, speed)
     // Due, and not taken: the account is at its limit, or a node that died had it.
     const isHeldUp = attempts.length === 0 && nextMs !== null
     return isHeldUp ? Math.max(nextMs, HELD_UP_MS / Math.min(speed, 10)) : nextMs
   }
 
   async #send(rows: readonly ClaimedRow[], signal: AbortSignal): Promise<void> {
-    const { pool, log, speed } = this.#parts
     const [first] = rows as [ClaimedRow]
-    const attempt = await (first.format === 'mail'
-      ? mail(this.#parts, rows)
-      : this.#post(first, signal)
-    ).catch((error: unknown) => {
-      log.error({ err: error }, 'a delivery could not be sent from this node')
+    const sent = first.format === 'mail' ? this.#mail(rows) : this.#post(first, signal)
+    const attempt = await sent.catch((error: unknown) => {
+      this.#log.error({ err: error }, 'a delivery could not be sent from this node')
       return { end: 'retry' } as const
     })
     // The lease ends, and another node sends it.
     if (signal.aborted && attempt.end === 'retry') return
-    await storeAttempt(pool, rows, attempt, speed).catch((error: unknown) =>
-      log.warn({ err: error }, 'the result of a delivery was not stored'),
+    await storeAttempt(this.#pool, rows, attempt, this.#options.speed).catch((error: unknown) =>
+      this.#log.warn({ err: error }, 'the result of a delivery was not stored'),
     )
   }
 
   async #post(row: ClaimedRow, signal: AbortSignal): Promise<Attempt> {
-    const { plans, vault, clock, version } = this.#parts
+    const { plans, version } = this.#options
     const isAsked = row.type === 'endpoint.test' || row.replay_of !== null
     const isOn = row.channel_state === 'confirmed' || isAsked
     if (!planNamed(plans, row.plan).webhooks || !isOn) return { end: 'cancelled' }
-    const secret = vault.open(channelPurpose(row.channel_id), row.key_sealed!)
-    const around = { userAgent: `Prepaint/${version}`, nowMs: () => clock.nowMs(), signal }
-    return attemptDelivery(this.#client, row, { secret, ...around })
+    const secret = this.#vault.open(channelPurpose(row.channel_id), row.key_sealed!)
+    const userAgent = `Prepaint/${version}`
+    return attemptDelivery(this.#client, row, { secret, userAgent, clock: this.#clock, signal })
   }
-}
 
-/** One e-mail for the claimed rows of one address, oldest first. */
-async function mail(
-  { pool, vault, publicUrl, mailer }: Pick<SenderParts, 'pool' | 'vault' | 'publicUrl' | 'mailer'>,
-  rows: readonly ClaimedRow[],
-): Promise<Attempt> {
-  const [{ channel_id: id, type, address: to, channel_state: state, confirm_round: round }] = rows as [
-    ClaimedRow,
-  ]
-  if (mailer === null) return { end: 'retry' }
-  if (type !== 'mail.confirmation' && state !== 'confirmed') return { end: 'cancelled' }
-  const secret = await secretOf(pool, vault, id)
-  const unsubscribe = `${publicUrl}/unsubscribe/${linkToken(secret, id, 0)}`
-  const confirm = `${publicUrl}/confirm#${linkToken(secret, id, round)}`
-  const bodies = rows.map(({ body }) => body)
-  const outcome = await mailer.send({
-    to,
-    ...letterOf(bodies, { unsubscribe, confirm, publicUrl }),
-    // Made from the newest event: a repetition after a crash is recognised, and one that holds more is another e-mail.
-    messageId: `<${rows.at(-1)!.event_id}.${id}@${new URL(publicUrl).hostname}>`,
-    headers: {
-      'List-Unsubscribe': `<${unsubscribe}>`,
-      'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
-    },
-  })
-  if (outcome !== 'refused') return { end: outcome === 'sent' ? 'delivered' : 'retry' }
-  await pool.query(`update channel set state = 'refused' where id = $1 and state <> 'unsubscribed'`, [id])
-  return { end: 'failed' }
+  /** Sends one e-mail for the claimed rows of one address, oldest first. */
+  async #mail(rows: readonly ClaimedRow[]): Promise<Attempt> {
+    const [first] = rows as [ClaimedRow]
+    const { channel_id: id, address: to, confirm_round: round } = first
+    const { publicUrl } = this.#options
+    if (this.#mailer === null) return { end: 'retry' }
+    if (first.type !== 'mail.confirmation' && first.channel_state !== 'confirmed') return { end: 'cancelled' }
+    const secret = await secretOf(this.#pool, this.#vault, id)
+    const unsubscribe = `${publicUrl}/unsubscribe/${linkToken(secret, id, 0)}`
+    const confirm = `${publicUrl}/confirm#${linkToken(secret, id, round)}`
+    const bodies = rows.map(({ body }) => body)
+    const outcome = await this.#mailer.send({
+      to,
+      ...letterOf(bodies, { unsubscribe, confirm, publicUrl }),
+      // Made from the newest event: a repetition after a crash is recognised, and one that holds more is another e-mail.
+      messageId: `<${rows.at(-1)!.event_id}.${id}@${new URL(publicUrl).hostname}>`,
+      headers: {
+        'List-Unsubscribe': `<${unsubscribe}>`,
+        'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
+      },
+    })
+    if (outcome !== 'refused') return { end: outcome === 'sent' ? 'delivered' : 'retry' }
+    await this.#pool.query(`update channel set state = 'refused' where id = $1 and state <> 'unsubscribed'`, [
+      id,
+    ])
+    return { end: 'failed' }
+  }
 }
 
 const CONNECT_MS = 5_000
@@ -146,11 +162,11 @@ const BODY_BYTES = 16 * 1024
 const ANSWER_CHARS = 1_000
 const RETRY_AFTER_LIMIT_MS = 4 * 3_600_000
 
-/** `secret`: raw bytes. */
-type Around = {
+type AttemptOptions = {
+  /** The raw bytes that the receiver has too. */
   secret: Buffer
   userAgent: string
-  nowMs(): number
+  clock: Clock
   signal: AbortSignal
   headMs?: number
   bodyMs?: number
@@ -159,19 +175,20 @@ type Around = {
 /** Does not reject. On a connection of its own, so that the address is checked each time; follows no redirect. */
 export async function attemptDelivery(
   client: OriginPool,
-  row: Pick<ClaimedRow, 'channel_id' | 'address' | 'format' | 'event_id' | 'body' | 'seconds'>,
-  { secret, userAgent, nowMs, signal, headMs = HEAD_MS, bodyMs = BODY_MS }: Around,
+  request: EndpointRequest,
+  { secret, userAgent, clock, signal, headMs = HEAD_MS, bodyMs = BODY_MS }: AttemptOptions,
 ): Promise<Attempt> {
-  const { address, format, event_id: id, seconds } = row
-  const startedMs = nowMs()
+  const { address, format, event_id: id, seconds } = request
+  const startedMs = clock.nowMs()
   const ended = (end: Attempt['end'], found: Partial<Attempt>): Attempt => {
-    return { end, status: null, error: null, ms: Math.round(nowMs() - startedMs), ...found }
+    return { end, status: null, error: null, ms: Math.round(clock.nowMs() - startedMs), ...found }
   }
-  const body = Buffer.from(format === 'slack' ? JSON.stringify({ text: slackText(row.body) }) : row.body)
+  const text = format === 'slack' ? JSON.stringify({ text: slackText(request.body) }) : request.body
+  const body = Buffer.from(text)
   // Standard Webhooks: HMAC-SHA256 over `<id>.<timestamp>.<body>`.
   const mac = createHmac('sha256', secret).update(`${id}.${seconds}.`).update(body).digest('base64')
   const { protocol, host, pathname, search } = new URL(address)
-  const origin = readOrigin(`${protocol}//${host}`, `endpoint ${row.channel_id}`)
+  const origin = readOrigin(`${protocol}//${host}`, `endpoint ${request.channel_id}`)
   const headers = ['Host', origin.authority, 'User-Agent', userAgent, 'Content-Type', 'application/json']
   headers.push('Content-Length', String(body.length), 'Accept', '*/*', 'Connection', 'close')
   headers.push('webhook-id', id, 'webhook-timestamp', String(seconds), 'webhook-signature', `v1,${mac}`)
@@ -189,12 +206,12 @@ export async function attemptDelivery(
     const response = await within(headMs, sent.response, null)
     if (response === null) return ended('retry', { error: 'timed-out' })
     const { statusCode: status, headers: answered } = response
-    const text = await readStart(response.body, bodyMs)
-    const wantedMs = retryAfterMs(answered['retry-after'], nowMs()) ?? 0
-    return ended(status >= 200 && status < 300 ? 'delivered' : status === 410 ? 'failed' : 'retry', {
+    const answer = plainText(await readStart(response.body, bodyMs), ANSWER_CHARS)
+    const wantedMs = retryAfterMs(answered['retry-after'], clock.nowMs()) ?? 0
+    return ended(endOf(status), {
       status,
       error: status >= 300 && status < 400 ? 'redirect' : null,
-      answer: plainText(text, ANSWER_CHARS),
+      answer,
       retryAfterMs: Math.min(wantedMs, RETRY_AFTER_LIMIT_MS),
     })
   } catch (error) {
@@ -204,7 +221,13 @@ export async function attemptDelivery(
   }
 }
 
-/** What came of a body until then, also if it breaks off. */
+/** A receiver that answers with 410 wants nothing any more. */
+function endOf(status: number): Attempt['end'] {
+  if (status >= 200 && status < 300) return 'delivered'
+  return status === 410 ? 'failed' : 'retry'
+}
+
+/** Returns what came of a body until then, also if it breaks off. */
 async function readStart(body: Readable, withinMs: number): Promise<string> {
   const parts: Buffer[] = []
   let bytes = 0

@@ -4,6 +4,7 @@ import type { DomainId } from '@prepaint/contract/ids.ts'
 import { DEFAULT_PLANS } from '@prepaint/contract/settings/plans.ts'
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
 import { assertAnswer, openApi, type TestAccount, valuesOf } from '../../../../../test/support/api.ts'
+import type { Probes } from '../../sites/reachability/checks.ts'
 import { createEndpoint } from '../delivery/endpoints.ts'
 import { evaluate, lookAtSites } from './evaluator.ts'
 import { type Incident, listIncidents } from './incidents.ts'
@@ -13,7 +14,7 @@ const api = await openApi()
 /** Holding and quiet times become fractions of a millisecond: each round is later than them. */
 const SPEED = 10_000_000
 const round = (speed = SPEED) =>
-  evaluate({ pool: api.pool, plans: DEFAULT_PLANS, publicUrl: 'https://prepaint.example', speed })
+  evaluate(api.pool, { plans: DEFAULT_PLANS, publicUrl: 'https://prepaint.example', speed })
 const rounds = async (count = 3) => {
   for (let n = 0; n < count; n++) await round()
 }
@@ -40,10 +41,13 @@ async function rendered(domain: DomainId, outcomes: readonly string[], path = at
   )
 }
 const many = (count: number, outcome: string) => Array<string>(count).fill(outcome)
-const deps = {
-  ...{ pool: api.pool, speed: SPEED },
-  tryOrigin: async () => ({ status: 200, problem: null }),
-  readDns: async () => null,
+/** Looks at the sites that are due. Origins answer with 200 and no name is found, unless `probes` says otherwise. */
+const lookAtDue = async (probes: Partial<Probes>) => {
+  const usual: Probes = {
+    tryOrigin: async () => ({ status: 200, problem: null }),
+    checkDns: async () => null,
+  }
+  await lookAtSites(api.pool, { ...usual, ...probes }, await round(), SPEED)
 }
 
 const incidents = async ({ key }: TestAccount, query = '') =>
@@ -105,7 +109,7 @@ it('an origin that is away is one incident, which the own requests of the node e
   await rounds()
   assert.deepEqual(await kinds(account), [])
   const look = async (status: number | null) =>
-    lookAtSites({ ...deps, tryOrigin: async () => ({ status, problem: null }) }, await round())
+    lookAtDue({ tryOrigin: async () => ({ status, problem: null }) })
   await rendered(id, many(12, 'origin-unreachable'), (n) => `/x${n}`)
   await round()
   await look(null)
@@ -141,7 +145,7 @@ it('a certificate that fails, a name that leads elsewhere, and neither for one t
     api.pool.query(`update certificate_order set ${values} where domain_id = $1`, [id])
   await api.pool.query('update health set live_at = now() where domain_id = $1', [id])
   const looks = async (state: 'reaches-us' | 'elsewhere' | 'not-checked') =>
-    lookAtSites({ ...deps, readDns: async () => ({ state, addresses: [], aliases: [] }) }, await round())
+    lookAtDue({ checkDns: async () => ({ state, addresses: [], aliases: [] }) })
   await failing(`failures = 5, failure = 'not-here'`)
   await looks('elsewhere')
   await looks('elsewhere')

@@ -1,13 +1,11 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { AccountId, DomainName } from '@prepaint/contract/ids.ts'
 import type { PlanCatalogue } from '@prepaint/contract/settings/plans.ts'
 import type { Task, TaskKind } from '@prepaint/postgres/tasks'
 import { type Queryable, retriedTransaction } from '@prepaint/postgres/transaction.ts'
 import { systemStopwatch } from '@prepaint/runtime/clock.ts'
 import type { Log } from '@prepaint/runtime/log.ts'
 import type pg from 'pg'
-import type { DnsState } from '../../sites/reachability/dns-state.ts'
-import type { TriedOrigin } from '../../sites/reachability/try-origin.ts'
+import type { Probes } from '../../sites/reachability/checks.ts'
 import { recordReports } from '../delivery/report.ts'
 import { type Facts, readSamples, type Site, type Usual } from './facts.ts'
 import { writeAction } from './incidents.ts'
@@ -18,15 +16,12 @@ const LEAST_PAUSE_MS = 20
 const BATCH = 200
 const REMIND_AFTER_MS = 24 * 3_600_000
 
-type Deps = {
-  pool: pg.Pool
+export type EvaluationOptions = {
   plans: PlanCatalogue
+  /** Links to the dashboard begin with it. They are relative if it is null. */
   publicUrl: string | null
   /** Divides the times of docs/notifications.md. */
   speed: number
-  log: Log
-  tryOrigin(url: string): Promise<TriedOrigin>
-  readDns(account: AccountId, name: DomainName): Promise<DnsState | null>
 }
 
 /**
@@ -39,19 +34,25 @@ export class Evaluation implements TaskKind {
   readonly perAccount = 1
   readonly faultMessage = 'domains could not be evaluated; trying again'
   readonly subjects = `select 'all' as key, 0 as account_id, now() as due_at`
-  readonly #deps: Deps
+  readonly #pool: pg.Pool
+  readonly #probes: Probes
+  readonly #log: Log
+  readonly #options: EvaluationOptions
   readonly #everyMs: number
   readonly #closing = new AbortController()
   #looking: Promise<unknown> | null = null
 
-  constructor(deps: Deps) {
-    this.#deps = deps
-    this.#everyMs = Math.max(LEAST_PAUSE_MS, EVERY_MS / deps.speed)
+  constructor(pool: pg.Pool, probes: Probes, log: Log, options: EvaluationOptions) {
+    this.#pool = pool
+    this.#probes = probes
+    this.#log = log
+    this.#options = options
+    this.#everyMs = Math.max(LEAST_PAUSE_MS, EVERY_MS / options.speed)
   }
 
   async run(_task: Task, signal: AbortSignal): Promise<number> {
     const startedSeconds = systemStopwatch()
-    const looks = await evaluate(this.#deps, signal)
+    const looks = await evaluate(this.#pool, this.#options, signal)
     // Not awaited: sites that do not answer must not delay the next round.
     if (!signal.aborted) this.#looking ??= this.#look(looks)
     const tookMs = (systemStopwatch() - startedSeconds) * 1_000
@@ -68,22 +69,28 @@ export class Evaluation implements TaskKind {
   }
 
   async #look(looks: readonly Look[]): Promise<void> {
-    await lookAtSites(this.#deps, looks, this.#closing.signal).catch((error: unknown) =>
-      this.#deps.log.warn({ err: error }, 'origins and names could not be looked at'),
-    )
+    try {
+      await lookAtSites(this.#pool, this.#probes, looks, this.#options.speed, this.#closing.signal)
+    } catch (error) {
+      this.#log.warn({ err: error }, 'origins and names could not be looked at')
+    }
     this.#looking = null
   }
 }
 
-type RoundDeps = Pick<Deps, 'pool' | 'plans' | 'publicUrl' | 'speed'>
-
 /** One round over all domains, in short transactions. Returns the sites that are due to be looked at. */
-export async function evaluate(deps: RoundDeps, signal?: AbortSignal): Promise<Look[]> {
-  const { pool, speed } = deps
+export async function evaluate(
+  pool: pg.Pool,
+  options: EvaluationOptions,
+  signal?: AbortSignal,
+): Promise<Look[]> {
   const looks: Look[] = []
-  for (let after: number | undefined = 0; after !== undefined && signal?.aborted !== true; ) {
+  let after: number | null = 0
+  while (after !== null && signal?.aborted !== true) {
     const from: number = after
-    after = await retriedTransaction(pool, (client) => evaluateBatch(client, deps, from, looks))
+    const batch: Batch = await retriedTransaction(pool, (client) => evaluateBatch(client, options, from))
+    looks.push(...batch.looks)
+    after = batch.last
   }
   await pool.query(
     `select stop_following(d.id) from domain d join account a on a.id = d.account_id join health h on h.domain_id = d.id
@@ -97,7 +104,7 @@ export async function evaluate(deps: RoundDeps, signal?: AbortSignal): Promise<L
               || floor(extract(epoch from clock_timestamp() - opened_at) * 1000 / $1) as key
          from incident where state = 'open' and opened_at <= clock_timestamp() - $1 * interval '1 millisecond') due
       where not exists (select from event e where e.key = due.key) order by opened_at limit 1000`,
-    [REMIND_AFTER_MS / speed],
+    [REMIND_AFTER_MS / options.speed],
   )
   await recordReports(pool)
   await pool.query(
@@ -108,13 +115,15 @@ export async function evaluate(deps: RoundDeps, signal?: AbortSignal): Promise<L
   return looks
 }
 
-/** Adds to `looks`. Returns the last domain; undefined: none is left. */
+/** `last`: the last domain of the batch, or null if none is left. */
+type Batch = { looks: Look[]; last: number | null }
+
 async function evaluateBatch(
   client: Queryable,
-  { plans, publicUrl, speed }: RoundDeps,
+  { plans, publicUrl, speed }: EvaluationOptions,
   after: number,
-  looks: Look[],
-): Promise<number | undefined> {
+): Promise<Batch> {
+  const looks: Look[] = []
   const samples = await readSamples(client, plans, { after, limit: BATCH, speed })
   const changed: { id: number; watch: Watch; usual: Usual | null }[] = []
   for (const { facts, site, watch, open, read } of samples) {
@@ -139,14 +148,14 @@ async function evaluateBatch(
        from json_to_recordset($1) n (id integer, watch jsonb, usual jsonb) where h.domain_id = n.id`,
     [JSON.stringify(changed)],
   )
-  return samples.at(-1)?.facts.domain.id
+  return { looks, last: samples.at(-1)?.facts.domain.id ?? null }
 }
 
 /** `checkedMs`: the earliest are looked at first. */
 type Look = Site & Facts['domain'] & { what: 'origin' | 'name'; checkedMs: number }
 
 const AT_ONCE = 16
-/** Of a round. */
+/** Looks of a round. The others are due again at the next. */
 const MOST = 1_000
 const NAME_EVERY_MS = 5 * 60_000
 /** A name that was just lost is looked at again after three minutes. */
@@ -161,8 +170,10 @@ const NOTE_NAME = `
 
 /** Requests `/` of origins, and reads whether names lead here. A look at a name without an answer changes nothing. */
 export async function lookAtSites(
-  { pool, speed, tryOrigin, readDns }: Pick<Deps, 'pool' | 'speed' | 'tryOrigin' | 'readDns'>,
+  pool: pg.Pool,
+  probes: Probes,
   looks: readonly Look[],
+  speed: number,
   signal?: AbortSignal,
 ): Promise<void> {
   const due = looks.toSorted((a, b) => a.checkedMs - b.checkedMs).slice(0, MOST)
@@ -170,11 +181,12 @@ export async function lookAtSites(
     for (let look = due.shift(); look !== undefined && signal?.aborted !== true; look = due.shift()) {
       const { id, what, account, name, originUrl } = look
       if (what === 'origin') {
-        const column = (await tryOrigin(originUrl)).status === null ? 'origin_bad_at' : 'origin_good_at'
+        const column =
+          (await probes.tryOrigin(originUrl)).status === null ? 'origin_bad_at' : 'origin_good_at'
         await pool.query(`update health set ${column} = clock_timestamp() where domain_id = $1`, [id])
       } else {
         await pool.query('update health set dns_checked_at = clock_timestamp() where domain_id = $1', [id])
-        const state = (await readDns(account, name))?.state ?? 'not-checked'
+        const state = (await probes.checkDns(account, name))?.state ?? 'not-checked'
         if (state !== 'not-checked') {
           await pool.query(NOTE_NAME, [id, state, state === 'reaches-us', NAME_AGAIN_MS / speed])
         }

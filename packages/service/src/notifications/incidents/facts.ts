@@ -39,7 +39,13 @@ export type Facts = {
 const UNREACHABLE = ['origin-unreachable', 'timed-out']
 export const FAILING: readonly string[] = [
   ...UNREACHABLE,
-  ...['origin-error', 'site-error', 'blank', 'error-page', 'too-large', 'crashed', 'redirect-loop'],
+  'origin-error',
+  'site-error',
+  'blank',
+  'error-page',
+  'too-large',
+  'crashed',
+  'redirect-loop',
 ]
 const GOOD = [...STORED, 'redirect', 'not-html', 'no-store']
 

@@ -10,7 +10,7 @@ import type { Facts } from './facts.ts'
 import { newestOfPaths } from './rules.ts'
 import type { Action } from './watch.ts'
 
-/** Of an incident that was opened, changed or resolved: `{account, data}` as of its live event (`record_incident`). */
+/** Told when an incident was opened, changed or resolved: `{account, data}` as of its live event (`record_incident`). */
 export const INCIDENT_CHANNEL = 'incident'
 
 const KEPT_DAYS = 400
@@ -83,7 +83,7 @@ export async function writeAction(
     await client.query('select record_incident($1, $2, $3)', [id, event, key])
 }
 
-/** Of the 24 hours before the problem began, and since. */
+/** Lists what changed in the 24 hours before the problem began, and since. */
 async function changesBefore(
   client: Queryable,
   domain: number,

@@ -18,7 +18,7 @@ export type Finding = {
   count: number
   pages: readonly Render[]
   summary: string
-  /** Of `quota_reached`. */
+  /** The level in percent that `quota_reached` has come to. */
   level?: number | null
   /** The usual share of failures, kept while it is open. */
   base?: number
@@ -114,9 +114,10 @@ export const RULES: Record<IncidentKind, Rule> = {
     const week = median(Object.values(texts))
     const isSmall = week !== null && textNow !== null && textNow * 2 < week
     const isMany = shrunk.length >= 5
+    const found = ofRenders(shrunk, isSmall ? nowMs : signMs, isSmall ? 0 : goodMs)
     return {
-      ...ofRenders(shrunk, isSmall ? nowMs : signMs, isSmall ? 0 : goodMs),
-      ...(!isMany && { sinceMs: nowMs }),
+      ...found,
+      sinceMs: isMany ? found.sinceMs : nowMs,
       holds: isMany || isSmall,
       summary: isMany
         ? `${shrunk.length} pages have far less text than before${reasonOf(shrunk)}.`
@@ -178,7 +179,7 @@ export const RULES: Record<IncidentKind, Rule> = {
   },
 }
 
-/** By 20 points and twofold. */
+/** Whether the share of failures is above the usual one by 20 points, and twice as large. */
 function exceeds(some: readonly Render[], base: number): boolean {
   const share = some.length === 0 ? 0 : some.filter(isFailing).length / some.length
   return share >= base + 0.2 && share >= 2 * base
@@ -204,7 +205,7 @@ function ofRenders(pages: readonly Render[], signMs = 0, goodMs = 0): Omit<Findi
   return { sinceMs: pages.at(-1)?.atMs ?? 0, signMs, goodMs, count: pages.length, pages }
 }
 
-/** For conditions that are read at once: each evaluation is a sign. */
+/** The finding about a condition that is read as it is now: each evaluation is a sign. */
 function ofState(holds: boolean, nowMs: number, count: number): Omit<Finding, 'summary'> {
   const signs = holds ? { signMs: nowMs, goodMs: 0 } : { signMs: 0, goodMs: nowMs }
   return { holds, sinceMs: nowMs, ...signs, count, pages: [] }

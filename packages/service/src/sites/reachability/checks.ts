@@ -24,8 +24,8 @@ type CheckedDns = DnsState & { checked_at: string }
 /** Counts a check of the account. Returns null, or what the response of a refused one says. */
 type TakeCheck = (account: AccountId) => Promise<{ headers: Refusal['headers'] } | null>
 
-/** What sends requests to other servers. */
-type Probes = {
+/** What sends requests to other servers. `checkDns` returns null if the account has no such domain. */
+export type Probes = {
   checkDns(account: AccountId, name: DomainName): Promise<DnsState | null>
   tryOrigin(originUrl: string): Promise<TriedOrigin>
 }
