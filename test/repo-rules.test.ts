@@ -243,6 +243,8 @@ const WRITTEN_ELSEWHERE: Record<string, readonly string[]> = {
   'packages/pages/src/queue/sql/keep-record.sql': words('last_render'),
   // Secrets are sealed again with a new master key, and deleted with a lost one.
   'packages/service/src/certificates/vault': words('channel origin_header'),
+  // One class notes when secrets were used.
+  'packages/service/src/accounts/last-use.ts': words('site_token'),
   // Old counts are deleted with everything else that is kept for a time.
   'packages/service/src/accounts/retention.ts': words('render_count page_spelling'),
   // What waited when the backup was made is not delivered again.

@@ -25,6 +25,9 @@ const GROUPS: readonly Group[] = [
       'token create': 'Create a webhook token for a domain and print it once',
       'token list': "List a domain's webhook tokens",
       'token revoke': 'Revoke a webhook token',
+      'site-token create': "Create the token for a site's web server, CDN or middleware, and print it once",
+      'site-token show': 'Show since when a domain has a site token, and when it was last used',
+      'site-token revoke': "End a domain's site token and the one that it replaced",
     },
   ],
   [

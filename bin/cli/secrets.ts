@@ -9,6 +9,7 @@ import {
   revokeKey,
   revokeToken,
 } from '@prepaint/service/accounts/keys.ts'
+import { createSiteToken, findSiteToken, revokeSiteToken } from '@prepaint/service/fronts/site-tokens.ts'
 import { type Commands, defineCommand } from '../command-line/command.ts'
 import { type OpenStore, withDatabase } from '../command-line/open-database.ts'
 import {
@@ -18,7 +19,7 @@ import {
   parseTimeOption,
   withDomain,
 } from '../command-line/options.ts'
-import { table } from '../command-line/output.ts'
+import { fields, table } from '../command-line/output.ts'
 
 const keyCreate = defineCommand({
   options: {
@@ -102,6 +103,49 @@ const tokenCreate = defineCommand({
     }),
 })
 
+const siteTokenCreate = defineCommand({
+  options: {
+    domain: { value: 'D', text: "the domain whose pages the site's front may ask for", required: true },
+  },
+  run: (values, around) =>
+    withDomain(values.domain, around, async ({ account, name }, { pool, nowMs }) => {
+      const made = { author: 'command line', nowMs }
+      const { token, replaces_until: until } = await createSiteToken(pool, account, name, made)
+      around.say(`Site token for ${name}. Shown only once:`)
+      if (until !== null) around.say(`The token before is valid until ${until}.`)
+      return { json: { domain: name, token }, text: token }
+    }),
+})
+
+const siteTokenShow = defineCommand({
+  options: { domain: DOMAIN_OPTION },
+  async run(values, around) {
+    const token = await withDomain(values.domain, around, ({ account, name }, { pool, nowMs }) =>
+      findSiteToken(pool, account, name, nowMs),
+    )
+    if (token === null) return { json: { site_token: null }, text: 'This domain has no site token.' }
+    const text = fields([
+      ['created', token.created_at],
+      ['by', token.created_by],
+      ['last used', token.last_used_at ?? 'never'],
+      ['token before', token.replaces_until === null ? 'none' : `valid until ${token.replaces_until}`],
+    ])
+    return { json: { site_token: token }, text }
+  },
+})
+
+const siteTokenRevoke = defineCommand({
+  options: { domain: DOMAIN_OPTION },
+  run: (values, around) =>
+    withDomain(values.domain, around, async ({ account, name }, { pool, nowMs }) => {
+      await revokeSiteToken(pool, account, name, nowMs)
+      return {
+        json: { deleted: { domain: name } },
+        text: `Site tokens of ${name} are refused from now on: its front sends crawlers the site's own answer.`,
+      }
+    }),
+})
+
 const tokenList = defineCommand({
   options: { domain: DOMAIN_OPTION },
   async run(values, around) {
@@ -139,4 +183,7 @@ export const commands: Commands = {
   'token create': tokenCreate,
   'token list': tokenList,
   'token revoke': tokenRevoke,
+  'site-token create': siteTokenCreate,
+  'site-token show': siteTokenShow,
+  'site-token revoke': siteTokenRevoke,
 }

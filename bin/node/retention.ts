@@ -12,6 +12,7 @@ import type { Task, TaskKind } from '@prepaint/postgres/tasks'
 import type { Clock } from '@prepaint/runtime/clock.ts'
 import type { Log } from '@prepaint/runtime/log.ts'
 import { removeOldCounts, removeOldSecrets, removeOldSignIns } from '@prepaint/service/accounts/retention.ts'
+import { removeOldFronts } from '@prepaint/service/fronts/retention.ts'
 import { removeOldTraffic } from '@prepaint/service/insight/traffic/retention.ts'
 import { removeOldEvents } from '@prepaint/service/notifications/delivery/deliveries.ts'
 import { removeOldIncidents } from '@prepaint/service/notifications/incidents/incidents.ts'
@@ -73,4 +74,5 @@ const REMOVALS: Record<string, Removal> = {
   incidents: removeOldIncidents,
   rates: removeOldRates,
   'sign-ins': removeOldSignIns,
+  fronts: removeOldFronts,
 }

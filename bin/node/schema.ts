@@ -13,6 +13,7 @@ const TABLES = [
   'postgres/src/rates/tables.sql',
   'service/src/sites/tables.sql',
   'service/src/accounts/webhook-tables.sql',
+  'service/src/fronts/tables.sql',
   'service/src/certificates/tables.sql',
   'service/src/insight/fleet/tables.sql',
   'service/src/insight/traffic/tables.sql',

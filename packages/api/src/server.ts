@@ -1,5 +1,6 @@
 import { ClientGate } from '@prepaint/runtime/http/client-limits.ts'
 import { LastUse } from '@prepaint/service/accounts/last-use.ts'
+import { FrontAccountIds } from '@prepaint/service/fronts/front-secret.ts'
 import Fastify from 'fastify'
 import { serializerCompiler } from 'fastify-type-provider-zod'
 import { links } from './account/links.ts'
@@ -18,10 +19,13 @@ import { domains } from './domains/domains.ts'
 import { egress } from './domains/egress.ts'
 import { renders } from './domains/renders.ts'
 import { ruleTries } from './domains/rule-tries.ts'
+import { integrations } from './fronts/integration.ts'
+import { MiddlewareForm } from './fronts/middleware-form.ts'
+import { siteToken } from './fronts/site-token.ts'
 import { guardRoutes } from './http/access.ts'
 import type { ApiApp, ApiOptions, ApiParts } from './http/app.ts'
 import { handleErrors, refuseUnknownRoutes, sendClientError, sendError } from './http/errors.ts'
-import { limitFailedAttempts } from './http/failed-attempts.ts'
+import { FailedAttempts, limitFailedAttempts } from './http/failed-attempts.ts'
 import {
   BODY_LIMIT_BYTES,
   createHttpServer,
@@ -30,6 +34,7 @@ import {
   sendSecurityHeaders,
   setSecurityHeaders,
 } from './http/http-server.ts'
+import { KnownRoutes } from './http/known-routes.ts'
 import { describeRoutes } from './http/openapi.ts'
 import { checkAgainstSchema } from './http/validation.ts'
 import { endpoints, notifications } from './notifications/notifications.ts'
@@ -38,7 +43,6 @@ import { operatorAccounts } from './operator/accounts.ts'
 import { operatorNodes } from './operator/nodes.ts'
 import { operatorQueue } from './operator/queue.ts'
 import { inspections } from './pages/inspection.ts'
-import { integrations, middlewareUrl } from './pages/integration.ts'
 import { pages } from './pages/pages.ts'
 import { bot } from './service/bot.ts'
 import { dashboard } from './service/dashboard.ts'
@@ -51,14 +55,21 @@ import { traffic } from './traffic/traffic.ts'
 /** Not listening yet. Hooks run in registration order: headers, unknown routes, access, body, route. */
 export async function createApiServer(parts: ApiParts, options: ApiOptions): Promise<ApiApp> {
   const gate = new ClientGate(options.clients)
+  const failures = new FailedAttempts(gate, parts.clock, options.clients.failures)
+  const routes = new KnownRoutes()
+  const lastUse = new LastUse(parts.pool, parts.clock, parts.log)
+  const accountIds = new FrontAccountIds(parts.accessDb)
+  const middlewareForm = new MiddlewareForm(
+    { ...parts, gate, routes, failures, lastUse, accountIds },
+    options.plans,
+  )
   const app: ApiApp = Fastify({
     logger: false,
     bodyLimit: BODY_LIMIT_BYTES,
-    serverFactory: (listener) => createHttpServer(listener, gate),
+    serverFactory: (listener) => createHttpServer(listener, gate, middlewareForm),
     // `close()` runs after draining. Node would wait for connections that never carried a request.
     forceCloseConnections: true,
     routerOptions: { maxParamLength: HEADER_LIMIT_BYTES },
-    rewriteUrl: ({ url = '' }) => middlewareUrl(url),
     clientErrorHandler: sendClientError,
     frameworkErrors: (error, request, reply) => {
       setSecurityHeaders(reply)
@@ -68,17 +79,13 @@ export async function createApiServer(parts: ApiParts, options: ApiOptions): Pro
   app.setValidatorCompiler(checkAgainstSchema)
   app.setSerializerCompiler(serializerCompiler)
 
-  const lastUse = new LastUse(parts.pool, parts.clock, parts.log)
+  app.addHook('preClose', async () => middlewareForm.close())
   app.addHook('onClose', () => lastUse.settled())
 
   sendSecurityHeaders(app)
   handleErrors(app, parts.log)
-  refuseUnknownRoutes(app)
-  limitFailedAttempts(app, {
-    clientOf: (request) => gate.clientOf(request),
-    clock: parts.clock,
-    most: options.clients.failures,
-  })
+  refuseUnknownRoutes(app, routes)
+  limitFailedAttempts(app, failures)
   guardRoutes(app, parts, lastUse, options)
   readJsonBodies(app)
   await describeRoutes(app, options)
@@ -108,13 +115,14 @@ export async function createApiServer(parts: ApiParts, options: ApiOptions): Pro
   webhook(app, parts, options) // /api/webhook/refresh
 
   // Pages for crawlers, asked for by a site's own server or CDN.
-  integrations(app, parts) // /page/:url, /api/render
+  integrations(app, parts, middlewareForm) // /page/:url, /api/render
 
   // The dashboard: sign-in, and what only sessions may do.
   sessions(app, parts, options) // /api/session, /api/sessions
   passwords(app, parts, options) // /api/password, /api/password-reset
   links(app, parts, options) // /api/links/read, /api/links/use
   keys(app, parts, options) // /api/keys
+  siteToken(app, parts) // /api/domains/:domain/site-token
   tokens(app, parts, options) // /api/domains/:domain/tokens, /api/tokens/:id
   dashboard(app, options) // /, its pages and files, /docs
 

@@ -17,6 +17,8 @@ const PUBLIC_ERRORS = {
   webhook_too_many_urls: { status: 400, text: 'Too many URLs (maximum 20 per request)' },
   api_key_required: { status: 401, text: 'API key required' },
   invalid_api_key: { status: 401, text: 'Invalid API key' },
+  // Told as the one above; it worked once, so it is no failed attempt.
+  ended_api_key: { status: 401, text: 'Invalid API key' },
   sign_in_required: { status: 401, text: 'Sign in first' },
   wrong_credentials: { status: 401, text: 'Wrong e-mail or password' },
   webhook_header_missing: { status: 401, text: 'Missing or invalid Authorization header' },

@@ -8,7 +8,7 @@
  * - `repr-digest`, `digest`, `want-*-digest`: the edge encodes and changes the bytes.
  * - `report-to`, `nel`, `reporting-endpoints`, `origin-agent-cluster`: browsers remember them for the whole site.
  * - `no-vary-search`: caches would give the page of one path to others.
- * - `cookie`, `x-request-id`, `x-prerender-throttled`: they belong to the request, or are the edge's own words.
+ * - `cookie`, `x-request-id`, `x-prerender-*`: they belong to the request, or are the edge's own words.
  *
  * One difference stays: see `pageMaySet`.
  */
@@ -64,7 +64,10 @@ const DENIED: ReadonlySet<string> = new Set([
   'location',
   'refresh',
   'status',
+  'x-prerender-reject-reason',
+  'x-prerender-requestid',
   'x-prerender-throttled',
+  'x-prerender-user-id',
   'x-request-id',
   // A server in front would send one of its files.
   'x-lighttpd-send-file',

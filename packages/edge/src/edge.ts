@@ -136,6 +136,7 @@ function createPassOptions(
     idleMs: options.idleMs ?? IDLE_MS,
     bodyLookMs: options.bodyLookMs ?? BODY_LOOK_MS,
     frontOf: (req, domain) => ({ ...readClient(req), host: req.headers.host ?? domain.name }),
+    sendOwn: sendPlainPage,
     onFault({ error, ...fault }) {
       const reference = randomBytes(6).toString('hex')
       log.warn({ err: error, reference, ...fault }, 'an origin could not be reached')
@@ -160,6 +161,7 @@ function createEntrance(
     },
     frontOf: passOptions.frontOf,
     pass: createPass(passOptions),
+    sendOwn: passOptions.sendOwn,
     servesOwnAnswers: true,
   }
 }

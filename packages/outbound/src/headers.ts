@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http'
 
 import type { Origin } from '@prepaint/contract/site-files/site.ts'
+import { isOfFront } from '@prepaint/runtime/http/front-form.ts'
 
 export const VIA_NAME = 'prepaint'
 
@@ -63,7 +64,7 @@ export function requestHeaders(req: Message, front: Front, origin: Origin, frami
   const own = origin.headers ?? []
   const ours = own.length === 0 ? OURS_TO_SAY : new Set([...OURS_TO_SAY, ...namesOf(own)])
   const { kept, via, trailer, acceptsTrailers } = withoutHops(req.rawHeaders, ours)
-  headers.push(...kept, ...own)
+  headers.push(...withoutFrontHeaders(kept), ...own)
   headers.push('X-Forwarded-For', front.address)
   headers.push('X-Forwarded-Proto', front.scheme)
   headers.push('X-Forwarded-Host', front.host)
@@ -76,6 +77,12 @@ export function requestHeaders(req: Message, front: Front, origin: Origin, frami
   if (framing.includes('chunked')) headers.push(...trailer)
   headers.push(...framing)
   return headers
+}
+
+/** What a site's front sends us, above all its key, is not for the origin. */
+function withoutFrontHeaders(list: string[]): string[] {
+  const isOurs = (at: number) => isOfFront(list[at - (at % 2)]!.toLowerCase())
+  return list.some((_, at) => at % 2 === 0 && isOurs(at)) ? list.filter((_, at) => !isOurs(at)) : list
 }
 
 function namesOf(headers: RawHeaders): string[] {
@@ -155,7 +162,10 @@ const NOT_FROM_ORIGINS = new Set([
   'x-prepaint',
   'x-prepaint-form',
   'x-prepaint-variant',
+  'x-prerender-reject-reason',
+  'x-prerender-requestid',
   'x-prerender-throttled',
+  'x-prerender-user-id',
   'x-request-id',
   'alt-svc',
 ])

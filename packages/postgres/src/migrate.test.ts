@@ -263,7 +263,7 @@ describe('the function set', () => {
   })
 })
 
-it('what belongs to a domain or a job goes with it; only events stay', async () => {
+it('what belongs to a domain or a job goes with it; only events and the hashes of site tokens stay', async () => {
   const { column, close } = await testDatabase()
   const left = await column(
     `select conrelid::regclass || ', ' || confrelid::regclass as text from pg_constraint where contype = 'f' and confdeltype <> 'c'
@@ -272,6 +272,7 @@ it('what belongs to a domain or a job goes with it; only events stay', async () 
         and not exists (select from pg_constraint where contype = 'f' and conrelid = c.oid and a.attnum = any(conkey))
      order by 1`,
   )
-  assert.deepEqual(left.sort(), ['delivery.domain_id', 'event.domain_id', 'queue_domain.domain_id'])
+  const stays = ['delivery.domain_id', 'event.domain_id', 'queue_domain.domain_id']
+  assert.deepEqual(left.sort(), [...stays, 'site_token, account', 'site_token, domain'])
   await close()
 })

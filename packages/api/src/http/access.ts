@@ -8,7 +8,9 @@ import { keyName } from '@prepaint/service/accounts/keys.ts'
 import type { LastUse } from '@prepaint/service/accounts/last-use.ts'
 import { type Session, takeSession } from '@prepaint/service/accounts/sign-in/sessions.ts'
 import { WEBHOOK_RATE } from '@prepaint/service/accounts/webhook-window.ts'
+import { type FrontKey, findFrontKey } from '@prepaint/service/fronts/front-keys.ts'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { frontKeyOf, mayAsk } from '../fronts/middleware-form.ts'
 import type { ApiApp, ApiOptions, ApiParts } from './app.ts'
 import {
   bearerToken,
@@ -19,15 +21,15 @@ import {
 } from './session-access.ts'
 
 /**
- * What a route requires. Every route names one; there is no default. `bearer-key`: the key as Bearer token;
- * `prerender-key`: in `X-Prerender-Token`; `scrape`: see `checkOperator`.
+ * What a route requires. Every route names one; there is no default. `front-key`: an API key or a site token, as Bearer
+ * token or where middlewares put it; `middleware-form`: checked by `MiddlewareForm`; `scrape`: see `checkOperator`.
  */
 export type Access =
   | 'key'
   | 'session'
   | 'operator'
-  | 'bearer-key'
-  | 'prerender-key'
+  | 'front-key'
+  | 'middleware-form'
   | 'token'
   | 'scrape'
   | 'open'
@@ -48,14 +50,18 @@ declare module 'fastify' {
   interface FastifyRequest {
     caller: Caller | null
     tokenOwner: TokenOwner | null
+    frontKey: WorkingKey | null
   }
 }
+
+type WorkingKey = Extract<FrontKey, { state: 'working' }>
 
 /** Checks every route before reading its body. Routes without `config.access` fail at startup. */
 export function guardRoutes(app: ApiApp, parts: ApiParts, lastUse: LastUse, options: ApiOptions): void {
   const checks = new AccessChecks(parts, lastUse, options)
   app.decorateRequest('caller', null)
   app.decorateRequest('tokenOwner', null)
+  app.decorateRequest('frontKey', null)
 
   app.addHook('onRoute', (route) => {
     if (route.config?.access === undefined) throw new Error(`${route.method} ${route.url} names no access`)
@@ -77,11 +83,10 @@ export function guardRoutes(app: ApiApp, parts: ApiParts, lastUse: LastUse, opti
         if (request.caller === null) throw new AppError('sign_in_required')
         if (request.caller.session?.role !== 'operator') throw new AppError('operator_required')
         return
-      case 'bearer-key':
-        request.caller = await checks.key(bearerToken(request.headers) ?? request.headers['x-api-key'])
+      case 'front-key':
+        request.frontKey = await checks.frontKey(bearerToken(request.headers) ?? frontKeyOf(request.headers))
         return
-      case 'prerender-key':
-        request.caller = await checks.key(request.headers['x-prerender-token'])
+      case 'middleware-form':
         return
       case 'token':
         request.tokenOwner = await checks.token(request)
@@ -113,6 +118,11 @@ export async function authorOf(db: Queryable, request: FastifyRequest): Promise<
 export function tokenOwnerOf(request: FastifyRequest): TokenOwner {
   if (request.tokenOwner === null) throw new Error('this route is not guarded by a token')
   return request.tokenOwner
+}
+
+export function frontKeyOfRoute({ frontKey }: FastifyRequest): WorkingKey {
+  if (frontKey === null) throw new Error("this route is not guarded by a front's key")
+  return frontKey
 }
 
 export function sessionCaller(request: FastifyRequest): Caller & { session: Session } {
@@ -159,6 +169,16 @@ class AccessChecks {
     if (!plan.api_keys) throw new AppError('plan_without_api')
     this.#lastUse.note('api_key', owner.keyId, owner.lastUsedAt)
     return { account: owner.account, plan, session: null, keyId: owner.keyId }
+  }
+
+  async frontKey(raw: string | null): Promise<WorkingKey> {
+    if (raw === null || raw === '') throw new AppError('api_key_required')
+    const key = await findFrontKey(this.#db, raw, this.#clock.nowMs())
+    if (key === null) throw new AppError('invalid_api_key')
+    if (key.state === 'dead') throw new AppError(key.isSuspended ? 'account_suspended' : 'ended_api_key')
+    if (!mayAsk(key, this.#plans)) throw new AppError('plan_without_api')
+    this.#lastUse.note(key.kind, key.id, key.lastUsedAt)
+    return key
   }
 
   /** The order is part of the API contract. Requests count from the rate check on, whatever the body contains. */

@@ -21,7 +21,7 @@ import type {
 } from 'fastify'
 import type { ZodTypeProvider } from 'fastify-type-provider-zod'
 import type pg from 'pg'
-import type { PageIntegrations } from '../pages/integration.ts'
+import type { PageIntegrations } from '../fronts/integration.ts'
 import type { Subscribe } from '../service/events.ts'
 import type { CheckReadiness, ReadMetrics } from '../service/health.ts'
 

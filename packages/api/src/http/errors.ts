@@ -5,6 +5,7 @@ import { isAway } from '@prepaint/postgres/away.ts'
 import type { Log } from '@prepaint/runtime/log.ts'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { ApiApp } from './app.ts'
+import type { KnownRoutes } from './known-routes.ts'
 
 const FRAMEWORK_ERRORS: Readonly<Record<string, ErrorCode>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: 'body_too_large',
@@ -74,27 +75,13 @@ export function errorMessage(code: ErrorCode): string {
 }
 
 /** Before the body is read: 404, or 405 with `Allow` (RFC 9110, section 15.5.6). OPTIONS gets only `Allow`. */
-export function refuseUnknownRoutes(app: ApiApp): void {
-  const methodsOf = new Map<string, Set<string>>()
-  const patterns: { matches: RegExp; url: string }[] = []
-
-  app.addHook('onRoute', ({ url, method }) => {
-    if (!methodsOf.has(url)) {
-      methodsOf.set(url, new Set(['OPTIONS']))
-      patterns.push({
-        matches: new RegExp(`^${url.replaceAll('.', '\\.').replace(/:[a-z]+/gi, '[^/]+')}$`),
-        url,
-      })
-    }
-    for (const each of [method].flat()) methodsOf.get(url)?.add(each)
-  })
+export function refuseUnknownRoutes(app: ApiApp, routes: KnownRoutes): void {
+  app.addHook('onRoute', ({ url, method }) => routes.add(url, [method].flat()))
 
   app.addHook('onRequest', async (request, reply) => {
     if (!request.is404 && !lacksParameter(request.params)) return
-    const path = request.url.split('?', 1)[0] ?? ''
-    const pattern = patterns.find(({ matches }) => matches.test(path))
-    if (pattern === undefined) throw new AppError('not_found')
-    const allow = [...methodsOf.get(pattern.url)!].sort().join(', ')
+    const allow = routes.methodsOf(request.url)
+    if (allow === null) throw new AppError('not_found')
     if (request.method !== 'OPTIONS') throw new AppError('method_not_allowed', { headers: { Allow: allow } })
     return reply.code(204).header('Allow', allow).send()
   })

@@ -3,6 +3,7 @@ import { AppError, type ErrorCode, invalidField, publicError } from '@prepaint/c
 import type { ClientGate } from '@prepaint/runtime/http/client-limits.ts'
 import { toOriginForm } from '@prepaint/runtime/http/origin-form.ts'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { MiddlewareForm } from '../fronts/middleware-form.ts'
 import type { ApiApp } from './app.ts'
 import { errorMessage } from './errors.ts'
 
@@ -19,7 +20,11 @@ const WRITE_IDLE_MS = 120_000
 const CHECK_EVERY_MS = 2_000
 
 /** Returns the server before it listens. Checks client limits and refuses ambiguous requests first. */
-export function createHttpServer(handle: http.RequestListener, gate: ClientGate): http.Server {
+export function createHttpServer(
+  handle: http.RequestListener,
+  gate: ClientGate,
+  middlewareForm: MiddlewareForm,
+): http.Server {
   const server = http.createServer({
     maxHeaderSize: HEADER_LIMIT_BYTES,
     // Checked in `toOriginForm`: Node's own refusal is not JSON.
@@ -30,13 +35,14 @@ export function createHttpServer(handle: http.RequestListener, gate: ClientGate)
     connectionsCheckingInterval: CHECK_EVERY_MS,
   })
   server.setTimeout(WRITE_IDLE_MS)
-  gate.watch(server, errorMessage('too_many_connections'))
+  gate.watch(server, errorMessage('too_many_connections'), { readsHead: true })
 
   const admit: http.RequestListener = (request, response) => {
-    if (!gate.enter(request, response)) refuse(response, 'too_many_requests')
     // The connection is closed, because its next bytes may belong to this request.
-    else if (!toOriginForm(request)) refuse(response, 'malformed_request')
-    else handle(request, response)
+    if (!toOriginForm(request)) refuse(response, 'malformed_request')
+    else if (middlewareForm.isAskedBy(request)) middlewareForm.answer(request, response)
+    else if (gate.enter(request, response)) handle(request, response)
+    else refuse(response, gate.hasRefused(request) ? 'too_many_connections' : 'too_many_requests')
   }
   server.on('request', admit)
   // Unknown expectations are ignored (RFC 9110, section 10.1.1).
@@ -52,7 +58,7 @@ export function createHttpServer(handle: http.RequestListener, gate: ClientGate)
 function refuse(response: http.ServerResponse, code: ErrorCode): void {
   const { status, body } = publicError(new AppError(code))
   response.shouldKeepAlive = false
-  const retry = status === 429 ? { 'Retry-After': '1' } : {}
+  const retry = code === 'too_many_requests' ? { 'Retry-After': '1' } : {}
   const text = JSON.stringify(body)
   response.writeHead(status, {
     ...SECURITY_HEADERS,

@@ -7,6 +7,7 @@ import { DEFAULT_PLANS } from '@prepaint/contract/settings/plans.ts'
 import { createKey, createToken } from '@prepaint/service/accounts/keys.ts'
 import { setPassword } from '@prepaint/service/accounts/sign-in/passwords.ts'
 import { startSession } from '@prepaint/service/accounts/sign-in/sessions.ts'
+import { createSiteToken } from '@prepaint/service/fronts/site-tokens.ts'
 import { testEndpoint } from '@prepaint/service/notifications/delivery/deliveries.ts'
 import { createEndpoint } from '@prepaint/service/notifications/delivery/endpoints.ts'
 import {
@@ -119,6 +120,7 @@ async function furnish(api: TestApi, account: TestAccount, colour: string): Prom
     ),
   }
   await storeInspectedPage(api, account, ids.inspectionId, colour)
+  await createSiteToken(pool, account.id, domain.name, { author: email, nowMs: TEST_START_MS })
   const { token } = await createToken(pool, account.id, domain.name, 'cms', DEFAULT_PLANS)
   return { ...account, token, ids }
 }
@@ -201,13 +203,14 @@ async function rowsOfAmber({ api, amber }: World): Promise<string> {
     'page redirect sitemap known_path webhook_window render_count render_day traffic_hour traffic_day traffic_path ' +
     'traffic_last traffic_forbidden traffic_summary warm warm_count render_record last_visit last_render ' +
     'page_digest device_page inspection rule_try origin_header certificate certificate_order redirect_use ' +
-    'site_version origin_robots page_fact'
+    'site_version origin_robots page_fact integration_way integration_visits integration_refusal integration_check'
   const ofAccount = 'domain incident channel event delivery confirmation'
   const parts: [table: string, where: string, columns?: string][] = [
     ['account', `id = ${amber!.id}`],
     ['api_key', `account_id = ${amber!.id}`, 'id, name, revoked_at'],
     ['sign_in_session', `account_id = ${amber!.id}`, 'id, token_hash, expires_at'],
     ['job', `domain_id ${of}`, 'id, path, priority, state, superseded'],
+    ['site_token', `account_id = ${amber!.id}`, 'id, token_hash, ends_at'],
     ['webhook_token', `domain_id ${of}`, 'id, name, revoked_at'],
     ...ofDomain.split(' ').map((table): [string, string] => [table, `domain_id ${of}`]),
     ...ofAccount.split(' ').map((table): [string, string] => [table, `account_id = ${amber!.id}`]),
@@ -228,7 +231,7 @@ function withoutChance(text: string): string {
     .replace(/"\d{4}-\d\d-\d\dT[\d:.]+Z"/g, '"<time>"')
     .replace(/"(id|replay_of)":\d+/g, '"$1":<n>')
     .replace(/evt_[0-9a-f]{32}|whsec_[A-Za-z0-9+/=]+/g, '<id>')
-    .replace(/pp_(live|wh)_[\w-]+/g, '<secret>')
+    .replace(/pp_(live|wh|site)_[\w-]+/g, '<secret>')
 }
 
 /**

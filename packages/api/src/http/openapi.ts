@@ -19,8 +19,8 @@ const SESSION_ERRORS = ['sign_in_required', 'account_suspended', 'cross_site'] a
 
 const ACCESS: Record<Access, { takes: readonly string[]; refuses: readonly ErrorCode[] }> = {
   key: { takes: ['ApiKey', 'Session'], refuses: KEY_ERRORS },
-  'bearer-key': { takes: ['BearerKey'], refuses: KEY_ERRORS },
-  'prerender-key': { takes: ['PrerenderKey'], refuses: KEY_ERRORS },
+  'front-key': { takes: ['BearerKey', 'PrerenderKey', 'ApiKey'], refuses: [...KEY_ERRORS, 'ended_api_key'] },
+  'middleware-form': { takes: ['PrerenderKey', 'ApiKey'], refuses: [] },
   session: { takes: ['Session'], refuses: SESSION_ERRORS },
   operator: { takes: ['Session'], refuses: [...SESSION_ERRORS, 'operator_required'] },
   token: {

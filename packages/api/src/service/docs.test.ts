@@ -142,7 +142,7 @@ describe('the dashboard', () => {
       const response = await get(url, { accept: 'text/html' })
       assert.deepEqual([response.status, await response.json()], [404, { error: 'Not found' }], url)
     }
-    assert.equal((await get('/https://shop.example.com/domains')).status, 401)
+    assert.equal((await get('/https://shop.example.com/domains')).status, 403)
   })
 
   it('files are for ever, in each encoding that was made, with a strong ETag of its own', async () => {

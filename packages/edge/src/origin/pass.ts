@@ -11,7 +11,7 @@ import {
 } from '@prepaint/outbound/client'
 import { type Front, passedTrailers, requestHeaders, responseHeaders } from '@prepaint/outbound/headers'
 import { requestIdHeader } from '@prepaint/runtime/http/request-id.ts'
-import { PASSED_METHODS, type PlainPage, sendPlainPage } from '../page/plain-page.ts'
+import { PASSED_METHODS, type PlainPage, type sendPlainPage } from '../page/plain-page.ts'
 import { varyOf } from '../page/send-page.ts'
 import { timesThroughUs } from '../request/decide.ts'
 import type { EdgeDomain } from '../request/domain.ts'
@@ -24,9 +24,14 @@ export type PassOptions = {
   idleMs: number
   bodyLookMs: number
   frontOf: FrontOf
+  /** Sends a page of our own instead of the origin's response. */
+  sendOwn: SendOwn
   /** Logs a failed request and returns the reference that people see. */
   onFault(fault: { domain: string; page: PlainPage; error: Error }): string
 }
+
+/** Sends a page of our own, or to a site's front the refusal that stands for it. */
+export type SendOwn = typeof sendPlainPage
 
 export type FrontOf = (req: EdgeRequest, domain: EdgeDomain) => Front
 
@@ -69,8 +74,8 @@ const EXPECTS_BODY = new Set(['POST', 'PUT', 'PATCH'])
  */
 export function createPass(options: PassOptions): Pass {
   return (req, res, domain, verdict, how = {}) => {
-    if (timesThroughUs(req.headers.via) >= MAX_TIMES_THROUGH_US) sendPlainPage(res, 'loop', verdict)
-    else if (NOT_PASSED.has(req.method ?? '')) sendPlainPage(res, 'method-not-allowed', verdict)
+    if (timesThroughUs(req.headers.via) >= MAX_TIMES_THROUGH_US) options.sendOwn(res, 'loop', verdict)
+    else if (NOT_PASSED.has(req.method ?? '')) options.sendOwn(res, 'method-not-allowed', verdict)
     else if (isLastHop(req)) sendMethods(res, verdict)
     else new Attempt(options, { req, res, domain, verdict, how }).start()
   }
@@ -190,7 +195,7 @@ class Attempt implements TakeCall {
     const reference = this.#options.onFault({ domain: domain.name, page, error })
     // The rest of the body would be parsed as the next request.
     if (!req.complete) res.shouldKeepAlive = false
-    sendPlainPage(res, page, verdict, reference)
+    this.#options.sendOwn(res, page, verdict, reference)
   }
 
   /** A request that may not be sent twice needs a connection that the origin has hardly closed meanwhile. */

@@ -270,7 +270,10 @@ const NOT_STORED = new Set([
   'x-prepaint',
   'x-prepaint-form',
   'x-prepaint-variant',
+  'x-prerender-reject-reason',
+  'x-prerender-requestid',
   'x-prerender-throttled',
+  'x-prerender-user-id',
   'x-request-id',
 ])
 

@@ -14,7 +14,7 @@ import { toOriginForm } from '@prepaint/runtime/http/origin-form.ts'
 import { requestIdOf } from '@prepaint/runtime/http/request-id.ts'
 import type { Log } from '@prepaint/runtime/log.ts'
 import type { OwnCrawlers } from '../crawlers/crawler-test.ts'
-import type { FrontOf, Pass, PassWatch } from '../origin/pass.ts'
+import type { FrontOf, Pass, PassWatch, SendOwn } from '../origin/pass.ts'
 import type { PageForms } from '../page/page-forms.ts'
 import { sendPlainPage } from '../page/plain-page.ts'
 import type { Served } from '../page/prepared-page.ts'
@@ -48,6 +48,7 @@ export type Entrance = {
   isForged(req: RequestHead, domain: EdgeDomain): boolean | Promise<boolean>
   frontOf: FrontOf
   pass: Pass
+  sendOwn: SendOwn
   /** Redirects and site files are not served at a site's own front, which sees people too. */
   servesOwnAnswers: boolean
 }
@@ -82,7 +83,7 @@ export class EdgeHandler {
       (handled) => report.endWhenSent(req, res, started, handled),
       (error: Error) => {
         log.error({ err: error, host: req.headers.host, url: req.url }, 'a live request failed')
-        sendPlainPage(res, 'unavailable', 'none; fault')
+        this.#entrance.sendOwn(res, 'unavailable', 'none; fault')
         report.endWhenSent(req, res, started, handledAs('none; fault'))
       },
     )
@@ -91,7 +92,7 @@ export class EdgeHandler {
   /** The whole order of decisions: every outcome is a `return`. */
   async #answer(req: EdgeRequest, res: EdgeResponse): Promise<Handled> {
     const { domains, targets, clock, sitemaps, liveRenders, recorder } = this.#parts
-    if (!toOriginForm(req)) return refuse(res, 'bad-request')
+    if (!toOriginForm(req)) return this.#refuse(res, 'bad-request')
     const hit = readyHit(this.#parts, this.#entrance, req)
     if (hit !== null) {
       sendPageAnswer(res, answerHit(this.#parts, req, hit))
@@ -100,7 +101,7 @@ export class EdgeHandler {
 
     const found = domains.find(req.headers.host ?? '')
     const domain = found instanceof Promise ? await found : found
-    if (domain === null) return refuse(res, 'unknown-host')
+    if (domain === null) return this.#refuse(res, 'unknown-host')
     if (this.#entrance.isInsecure(req, domain)) return redirectToHttps(req, res, domain)
 
     const crawler = this.#entrance.categoryOf(req.headers['user-agent'], domain.crawlers)
@@ -275,6 +276,14 @@ export class EdgeHandler {
     return handled
   }
 
+  /** Answers a request that has no origin. */
+  #refuse(res: EdgeResponse, page: 'bad-request' | 'unknown-host'): Handled {
+    // The next bytes on this connection may not be a request.
+    if (page === 'bad-request') res.shouldKeepAlive = false
+    this.#entrance.sendOwn(res, page, `none; ${page}`)
+    return handledAs(`none; ${page}`)
+  }
+
   async #sitemap({ req, res, domain, asking: { crawler }, target }: Exchange): Promise<Handled> {
     const verdict: Verdict | null = await this.#parts.sitemaps.serve(req, res, domain, target.page)
     if (verdict === null) return this.#pass(req, res, domain, crawler, 'sitemap')
@@ -284,14 +293,6 @@ export class EdgeHandler {
 
 /** A crawler that waited its whole time for a render gets an origin that answers at once. */
 const LAST_WAIT_MS = 1_000
-
-/** Answers a request that has no origin. */
-function refuse(res: EdgeResponse, page: 'bad-request' | 'unknown-host'): Handled {
-  // The next bytes on this connection may not be a request.
-  if (page === 'bad-request') res.shouldKeepAlive = false
-  sendPlainPage(res, page, `none; ${page}`)
-  return handledAs(`none; ${page}`)
-}
 
 /** Redirects. 308 preserves methods other than GET and HEAD (RFC 9110, section 15.4.9); every crawler knows 301. */
 function redirectToHttps(req: EdgeRequest, res: EdgeResponse, { name }: EdgeDomain): Handled {

@@ -10,10 +10,12 @@ const DAY = 86_400_000
 
 /** What the origin was sent last. */
 let atOrigin: http.IncomingMessage | null
+let originHeaders: Record<string, string> = {}
 const edge = await openEdge({
   liveWaitMs: 2_000,
   origin: (req, res) => {
     atOrigin = req
+    for (const [name, value] of Object.entries(originHeaders)) res.setHeader(name, value)
     res.end('<div id="app"></div>')
   },
 })
@@ -29,6 +31,7 @@ after(close)
 beforeEach(async () => {
   await edge.reset()
   atOrigin = null
+  originHeaders = {}
 })
 
 type How = { agent?: string | null; method?: string; headers?: Record<string, string>; scheme?: string }
@@ -94,9 +97,10 @@ describe('the middleware integration', () => {
   it('the origin learns neither the key nor our own headers, is told not to send it back, and what the visitor sees', async () => {
     const secrets = { 'X-Prerender-Token': 'pp_live_secret', 'X-Api-Key': 'pp_live_secret' }
     const headers = { ...secrets, 'X-Prerender-Int-Type': 'Node', Cookie: 'a=1', 'X-Prerender': 'twice' }
-    await answer('/robots.txt', { headers })
+    const named = { 'X-Prerender-Int-Version': '1.0.0', 'X-Prerender-Request-Id': 'named-by-the-front' }
+    await answer('/robots.txt', { headers: { ...headers, ...named } })
     const sent = atOrigin!
-    assert.doesNotMatch(JSON.stringify(sent.rawHeaders), /pp_live_secret|Int-Type/i)
+    assert.doesNotMatch(JSON.stringify(sent.rawHeaders), /pp_live_secret|X-Prerender-/i)
     const { 'user-agent': agent, 'x-prerender': mark, via, cookie } = sent.headers
     assert.deepEqual([agent, mark, via, cookie], [GOOGLEBOT, '1', '1.1 prepaint', 'a=1'])
     assert.equal(sent.headers['x-forwarded-host'], 'red.example')
@@ -109,6 +113,71 @@ describe('the middleware integration', () => {
     assert.equal((await answer('/a', { agent: RENDERER })).verdict, 'pass; loop')
     assert.equal((await answer('/a', { headers: { via: '1.1 prepaint' } })).verdict, 'pass; loop')
     assert.deepEqual(edge.rendered, [])
+  })
+})
+
+describe('an origin behind the middleware integration', () => {
+  const refused = ({ status, headers, verdict, body }: Answer) => [
+    status,
+    headers['x-prerender-reject-reason'],
+    headers['retry-after'],
+    verdict,
+    body.length,
+  ]
+
+  it('that cannot be reached or has a refused address gives a refusal without X-Prepaint, and so does a deleted domain', async () => {
+    await edge.set(`origin_url = 'http://127.0.0.1:1'`)
+    assert.deepEqual(refused(await answer('/robots.txt')), [502, 'connection-error', undefined, undefined, 0])
+    await edge.set(`origin_url = 'http://127.0.0.2:80'`)
+    assert.deepEqual(refused(await answer('/robots.txt')), [503, 'origin-refused', '300', undefined, 0])
+    await edge.set(`origin_url = '${edge.origin}'`)
+    const gone = await request(port, '/answer/https://nobody.example/')
+    assert.deepEqual(refused(gone), [503, 'domain-not-registered', '3600', undefined, 0])
+  })
+
+  it('that is silent gives 504', async () => {
+    const silent = await serve(() => {})
+    await edge.set(`origin_url = '${silent.url}', settings = '{"crawler_wait_seconds": 1}'`)
+    try {
+      assert.deepEqual(refused(await answer('/robots.txt')), [
+        504,
+        'rendering-error',
+        undefined,
+        undefined,
+        0,
+      ])
+    } finally {
+      await edge.set(`origin_url = '${edge.origin}'`)
+      await silent.close()
+    }
+  })
+
+  it('cannot speak for us: what it sends as our headers is removed', async () => {
+    originHeaders = {
+      'X-Prerender-RequestId': 'x',
+      'X-Prerender-User-Id': 'x',
+      'X-Prerender-Reject-Reason': 'x',
+    }
+    const { status, headers } = await answer('/robots.txt')
+    assert.equal(status, 200)
+    for (const name of Object.keys(originHeaders)) assert.equal(headers[name.toLowerCase()], undefined, name)
+    const page = { kind: 'rendered', status: 200, html: '<h1>a</h1>' } as const
+    edge.script({ ...page, headers: Object.entries(originHeaders) })
+    const rendered = await answer('/speaks')
+    assert.equal(rendered.verdict, 'rendered')
+    for (const name of Object.keys(originHeaders))
+      assert.equal(rendered.headers[name.toLowerCase()], undefined)
+  })
+
+  it('gets nothing that a front sends at the edge itself', async () => {
+    const headers = {
+      'X-Prerender-Token': 'pp_live_secret',
+      'X-Prerender-Int-Type': 'nginx',
+      'X-Api-Key': 'own',
+    }
+    await edge.ask('/api/own', { agent: PERSON, headers })
+    assert.doesNotMatch(JSON.stringify(atOrigin!.rawHeaders), /pp_live_secret|nginx/)
+    assert.equal(atOrigin!.headers['x-api-key'], 'own')
   })
 })
 

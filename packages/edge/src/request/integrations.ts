@@ -1,7 +1,14 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import type { PageUrl } from '@prepaint/contract/page/path.ts'
 import type { Front } from '@prepaint/outbound/headers'
-import { createPass, type FrontOf, type PassOptions } from '../origin/pass.ts'
+import {
+  type FrontRefusal,
+  frontRequestId,
+  isOfFront,
+  sendFrontRefusal,
+} from '@prepaint/runtime/http/front-form.ts'
+import { createPass, type FrontOf, type PassOptions, type SendOwn } from '../origin/pass.ts'
+import { type PlainPage, sendPlainPage } from '../page/plain-page.ts'
 import { EdgeHandler, type Entrance, type HandlerParts } from './handler.ts'
 import { OfferedResponse } from './offered-response.ts'
 
@@ -30,8 +37,8 @@ const NOT_AGAIN = 'X-Prerender'
 /** Finds our renderer, in case a front sends its requests back anyway. */
 const OUR_RENDERER = /\bPrepaint\/\d/
 
-/** These headers are hidden from the origin, above all the key. */
-const FRONT_ONLY = new Set(['x-prerender-token', 'x-prerender-int-type', 'x-prerender', 'x-api-key'])
+/** These headers, and those of `isOfFront`, are hidden from the origin, above all the key. */
+const FRONT_ONLY = new Set(['x-prerender', 'x-api-key'])
 
 export function createIntegrations(
   parts: HandlerParts,
@@ -53,12 +60,14 @@ export function createIntegrations(
       return isRemoved ? null : (edge.categoryOf(userAgent, own) ?? 'other')
     },
     automaticOf: () => null,
-    pass: createPass({ ...passOptions, frontOf }),
+    pass: createPass({ ...passOptions, frontOf, sendOwn: sendAsRefusal }),
+    sendOwn: sendAsRefusal,
   })
   const offering = new EdgeHandler(parts, {
     ...entrance,
     categoryOf: (userAgent, own) => (userAgent === undefined ? 'other' : edge.categoryOf(userAgent, own)),
     automaticOf: (userAgent, own) => edge.automaticOf(userAgent, own),
+    sendOwn: sendPlainPage,
     pass(_req, res, _domain, verdict) {
       if (res instanceof OfferedResponse) res.leaveToOrigin(verdict)
     },
@@ -68,7 +77,7 @@ export function createIntegrations(
     answer(req, res, { url, userAgent }) {
       schemes.set(req, url.scheme)
       const rawHeaders = req.rawHeaders.filter(
-        (_, at) => !FRONT_ONLY.has(req.rawHeaders[at - (at % 2)]!.toLowerCase()),
+        (_, at) => !isForFrontOnly(req.rawHeaders[at - (at % 2)]!.toLowerCase()),
       )
       rawHeaders.push(NOT_AGAIN, '1')
       becomePageRequest(req, url, { ...req.headers, ...agentHeaders(userAgent) }, rawHeaders)
@@ -76,6 +85,8 @@ export function createIntegrations(
     },
     offer(req, res, { url, userAgent, accept }) {
       const headers: IncomingHttpHeaders = agentHeaders(userAgent)
+      const frontId = frontRequestId(req.headers)
+      if (frontId !== null) headers['x-prerender-request-id'] = frontId
       const encodings = req.headers['accept-encoding']
       if (encodings !== undefined) headers['accept-encoding'] = encodings
       if (accept !== undefined) headers.accept = accept
@@ -85,6 +96,22 @@ export function createIntegrations(
       offering.handle(req, new OfferedResponse(res))
     },
   }
+}
+
+/** What the front gets instead of a page of our own. An answer of ours without a site is never the site's. */
+const REFUSED_PAGES: Readonly<Partial<Record<PlainPage, FrontRefusal>>> = {
+  'unknown-host': 'domain',
+  'bad-request': 'url',
+  'bad-gateway': 'unreachable-origin',
+  loop: 'unreachable-origin',
+  'gateway-timeout': 'silent-origin',
+  'refused-origin': 'refused-origin',
+}
+
+const sendAsRefusal: SendOwn = (res, page) => sendFrontRefusal(res, REFUSED_PAGES[page] ?? 'unavailable')
+
+function isForFrontOnly(name: string): boolean {
+  return FRONT_ONLY.has(name) || isOfFront(name)
 }
 
 function becomePageRequest(req: IncomingMessage, url: PageUrl, headers: object, rawHeaders: string[]): void {

@@ -1,5 +1,6 @@
 import type { Handled } from '@prepaint/contract/outcome/verdict.ts'
 import type { Stopwatch } from '@prepaint/runtime/clock.ts'
+import { frontRequestId } from '@prepaint/runtime/http/front-form.ts'
 import { requestIdOf } from '@prepaint/runtime/http/request-id.ts'
 import type { Log } from '@prepaint/runtime/log.ts'
 import type { EdgeBackend } from '../backend.ts'
@@ -72,9 +73,11 @@ export function createAccessLog(
     if (logged === 'renders' && QUIET.has(verdict)) return
     const { method, headers, url = '' } = req
     const query = url.indexOf('?')
+    const prerenderRequestId = frontRequestId(headers) ?? undefined
     log.info(
       {
         requestId: requestIdOf(req),
+        prerenderRequestId,
         method,
         host: headers.host,
         path: query === -1 ? url : url.slice(0, query),

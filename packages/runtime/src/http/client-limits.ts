@@ -39,6 +39,9 @@ export const NO_CLIENT_LIMITS: ClientLimits = {
 /** A refused connection is closed after this time, in which the refusal can arrive. */
 const REFUSAL_MS = 1_000
 
+/** An excess connection may send the head of its request in this time. */
+const HEAD_MS = 500
+
 /** Addresses whose key is remembered: parsing an address is the most expensive step of a check. */
 const REMEMBERED = 10_000
 
@@ -63,12 +66,13 @@ export class ClientGate {
 
   /**
    * Counts connections, TLS or not, and ends excess ones with `refusal` (a raw response), or silently without one. Watch
-   * all servers that pass TLS connections on; each connection counts once.
+   * all servers that pass TLS connections on; each connection counts once. With `readsHead`, an excess connection may still
+   * send one request, which must be refused; `hasRefused` tells it.
    */
-  watch(server: Server, refusal: string | null): void {
+  watch(server: Server, refusal: string | null, { readsHead = false }: { readsHead?: boolean } = {}): void {
     // Node closes further connections at once, which bounds memory.
     server.maxConnections = this.#limits.connectionsInTotal
-    server.on('connection', (socket) => this.#admit(socket, refusal))
+    server.on('connection', (socket) => this.#admit(socket, refusal, readsHead))
   }
 
   /** Returns the client's counter key, or null if the client is not limited. */
@@ -79,13 +83,17 @@ export class ClientGate {
 
   /** Counts a request until its response ends. Returns false if the request must be refused. */
   enter(request: Asked, response: NodeJS.EventEmitter): boolean {
-    // The connection was refused: ignore its requests.
     if (this.#refused.has(request.socket)) return false
     const client = this.clientOf(request)
     if (client === null) return true
     if (!this.#requests.enter(client)) return false
     response.on('close', () => this.#requests.leave(client))
     return true
+  }
+
+  /** Returns whether the request came on an excess connection. */
+  hasRefused(request: Asked): boolean {
+    return this.#refused.has(request.socket)
   }
 
   /** Returns whether `enter` would count the request. */
@@ -100,7 +108,7 @@ export class ClientGate {
     return this.#connections.keys + this.#requests.keys
   }
 
-  #admit(socket: Socket, refusal: string | null): void {
+  #admit(socket: Socket, refusal: string | null, readsHead: boolean): void {
     const { address } = this.#readPeer({ headers: {}, socket })
     const isProxy = isAmong(address, this.#limits.trustedProxies)
     const client = isProxy ? null : this.#keyOf(address)
@@ -117,8 +125,15 @@ export class ClientGate {
       return
     }
     socket.on('error', () => socket.destroy())
-    socket.end(refusal)
-    setTimeout(() => socket.destroy(), REFUSAL_MS).unref()
+    if (!readsHead) {
+      socket.end(refusal)
+      setTimeout(() => socket.destroy(), REFUSAL_MS).unref()
+      return
+    }
+    setTimeout(() => {
+      if (socket.writable) socket.end(refusal)
+      setTimeout(() => socket.destroy(), REFUSAL_MS).unref()
+    }, HEAD_MS).unref()
   }
 
   #keyOf(address: string): string | null {

@@ -10,7 +10,11 @@ const UPDATE = {
     'update api_key set last_used_at = $2 where id = $1 and (last_used_at is null or last_used_at <= $3)',
   webhook_token:
     'update webhook_token set last_used_at = $2 where id = $1 and (last_used_at is null or last_used_at <= $3)',
+  site_token:
+    'update site_token set last_used_at = $2 where id = $1 and (last_used_at is null or last_used_at <= $3)',
 } as const
+
+export type UsedSecret = keyof typeof UPDATE
 
 /** Stores when keys and tokens were last used, at most once a minute for each. */
 export class LastUse {
@@ -27,7 +31,7 @@ export class LastUse {
   }
 
   /** Stores the time of this use in the background, unless `lastUsedAt` is less than a minute ago. */
-  note(kind: 'api_key' | 'webhook_token', id: number, lastUsedAt: Date | null): void {
+  note(kind: UsedSecret, id: number, lastUsedAt: Date | null): void {
     const nowMs = this.#clock.nowMs()
     const dueMs = nowMs - GRAIN_MS
     const name = `${kind} ${id}`
@@ -43,7 +47,7 @@ export class LastUse {
     await Promise.all(this.#running.values())
   }
 
-  async #store(kind: keyof typeof UPDATE, values: unknown[]): Promise<void> {
+  async #store(kind: UsedSecret, values: unknown[]): Promise<void> {
     try {
       await this.#db.query(UPDATE[kind], values)
     } catch (error) {

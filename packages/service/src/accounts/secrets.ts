@@ -6,7 +6,7 @@ const RANDOM_BYTES = 32
 
 const HINT_CHARS = 4
 
-type SecretPrefix = 'pp_live_' | 'pp_wh_' | 'pp_in_' | 'pp_se_'
+type SecretPrefix = 'pp_live_' | 'pp_wh_' | 'pp_site_' | 'pp_in_' | 'pp_se_'
 
 type NewSecret = {
   raw: string

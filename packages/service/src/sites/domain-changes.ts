@@ -20,6 +20,7 @@ import { coveredRules } from '@prepaint/runtime/rule-book.ts'
 import type pg from 'pg'
 import { expectCertificate } from '../certificates/orders/order-book.ts'
 import type { Vault } from '../certificates/vault/vault.ts'
+import { endSiteTokens } from '../fronts/site-tokens.ts'
 import { cancelWaitingOfDomain } from '../notifications/delivery/endpoints.ts'
 import { followDomain, stopFollowing } from '../notifications/incidents/follow.ts'
 import { type Domain, type DomainView, type DomainWithSettings, findDomain } from './domains.ts'
@@ -246,6 +247,7 @@ export async function deleteDomain(
     await deletePages(client, id, { kind: 'all' }, 'domain-deleted')
     const patient = await letTakeLong(client)
     await deleteJobs(patient, id)
+    await endSiteTokens(patient, account, id)
     const { rows } = await patient.query<DeletedDomain>(
       `delete from domain where id = $1 and account_id = $2
        returning id, custom_domain, origin_url, is_active`,

@@ -1,0 +1,57 @@
+import { domainParams } from '@prepaint/contract/api/domain.ts'
+import {
+  createSiteTokenAnswer,
+  deleteSiteTokenAnswer,
+  siteTokenAnswer,
+} from '@prepaint/contract/api/fronts.ts'
+import { createSiteToken, findSiteToken, revokeSiteToken } from '@prepaint/service/fronts/site-tokens.ts'
+import { authorOf } from '../http/access.ts'
+import type { ApiApp, ApiParts } from '../http/app.ts'
+import { domainNameFrom } from '../http/owned-domain.ts'
+import { jsonResponse } from '../http/responses.ts'
+import { accountRoutes } from '../http/routes.ts'
+
+const PATH = '/api/domains/:domain/site-token'
+
+/** The token of a domain for its front. It is good for this domain's pages and for nothing else, on any plan. */
+export function siteToken(app: ApiApp, { clock, pool }: ApiParts): void {
+  const addRead = accountRoutes(app, 'Fronts')
+  const add = accountRoutes(app, 'Fronts', 'session')
+
+  addRead('GET', PATH, 'getSiteToken', {
+    summary: "The domain's site token, without its secret part",
+    params: domainParams,
+    response: { 200: jsonResponse('The token, or null if there is none', siteTokenAnswer) },
+    refuses: ['domain_not_found'],
+    handler: async (account, request) => {
+      const domain = domainNameFrom(request.params.domain)
+      return { site_token: await findSiteToken(pool, account, domain, clock.nowMs()) }
+    },
+  })
+
+  add('POST', PATH, 'createSiteToken', {
+    summary: "Create the domain's site token; it is shown only once",
+    description:
+      'For the front of this site: a web server, a CDN, a middleware. The token before stays valid for 7 days.',
+    params: domainParams,
+    response: { 201: jsonResponse('The token', createSiteTokenAnswer) },
+    refuses: ['domain_not_found'],
+    handler: async (account, request, reply) => {
+      const domain = domainNameFrom(request.params.domain)
+      const made = { author: await authorOf(pool, request), nowMs: clock.nowMs() }
+      return reply.code(201).send(await createSiteToken(pool, account, domain, made))
+    },
+  })
+
+  add('DELETE', PATH, 'deleteSiteToken', {
+    summary: "End the domain's site token and the one that it replaced, from the next request on",
+    params: domainParams,
+    response: { 200: jsonResponse('The domain', deleteSiteTokenAnswer) },
+    refuses: ['domain_not_found'],
+    handler: async (account, request) => {
+      const domain = domainNameFrom(request.params.domain)
+      await revokeSiteToken(pool, account, domain, clock.nowMs())
+      return { deleted: { domain } }
+    },
+  })
+}
