@@ -36,7 +36,7 @@ import {
 } from './http/http-server.ts'
 import { KnownRoutes } from './http/known-routes.ts'
 import { describeRoutes } from './http/openapi.ts'
-import { checkAgainstSchema } from './http/validation.ts'
+import { checkAgainstSchema, NO_COMPILERS } from './http/validation.ts'
 import { endpoints, notifications } from './notifications/notifications.ts'
 import { unsubscribePage } from './notifications/unsubscribe.ts'
 import { operatorAccounts } from './operator/accounts.ts'
@@ -69,6 +69,7 @@ export async function createApiServer(parts: ApiParts, options: ApiOptions): Pro
     serverFactory: (listener) => createHttpServer(listener, gate, middlewareForm),
     // `close()` runs after draining. Node would wait for connections that never carried a request.
     forceCloseConnections: true,
+    schemaController: { compilersFactory: NO_COMPILERS },
     routerOptions: { maxParamLength: HEADER_LIMIT_BYTES },
     clientErrorHandler: sendClientError,
     frameworkErrors: (error, request, reply) => {
@@ -76,6 +77,7 @@ export async function createApiServer(parts: ApiParts, options: ApiOptions): Pro
       sendError(error, request, reply, parts.log)
     },
   })
+
   app.setValidatorCompiler(checkAgainstSchema)
   app.setSerializerCompiler(serializerCompiler)
 
@@ -88,7 +90,7 @@ export async function createApiServer(parts: ApiParts, options: ApiOptions): Pro
   limitFailedAttempts(app, failures)
   guardRoutes(app, parts, lastUse, options)
   readJsonBodies(app)
-  await describeRoutes(app, options)
+  const readDocument = describeRoutes(app, options)
 
   // Resources of an account, by API key or session.
   domains(app, parts, options) // /api/domains, /api/domains/:domain
@@ -132,7 +134,7 @@ export async function createApiServer(parts: ApiParts, options: ApiOptions): Pro
 
   // Without authentication.
   health(app, parts) // /healthz, /readyz, /metrics
-  docs(app) // /openapi.json
+  docs(app, readDocument) // /openapi.json
   bot(app, options) // /bot
 
   await app.ready()

@@ -131,11 +131,16 @@ type PublicError = {
 /** Converts any error to a response. Unknown errors reveal nothing. */
 export function publicError(error: unknown): PublicError {
   const known = error instanceof AppError ? error : new AppError('internal')
-  const { status, text } = PUBLIC_ERRORS[known.code]
-  const words = typeof text === 'string' ? text : text(known.word)
-  const body: PublicError['body'] = { error: words, ...known.fields }
+  const { status, text } = statusAndText(known.code, known.word)
+  const body: PublicError['body'] = { error: text, ...known.fields }
   if (known.problems.length > 0) body['problems'] = known.problems
   return { status, body, headers: known.headers }
+}
+
+/** What clients are shown. `word` fills the gap that some texts have. */
+export function statusAndText(code: ErrorCode, word: string): { status: number; text: string } {
+  const { status, text } = PUBLIC_ERRORS[code]
+  return { status, text: typeof text === 'string' ? text : text(word) }
 }
 
 /** Use it in the `default` of a switch over a union: a new member fails to compile. */

@@ -1,5 +1,5 @@
-import { LRUCache } from 'lru-cache'
 import type { Clock } from './clock.ts'
+import { RecentMap } from './recent-map.ts'
 
 export type MemoryRateOptions = {
   most: number
@@ -12,12 +12,12 @@ export type MemoryRateOptions = {
 export class MemoryRate {
   readonly #clock: Clock
   readonly #options: MemoryRateOptions
-  readonly #windows: LRUCache<string, { count: number; endsMs: number }>
+  readonly #windows: RecentMap<{ count: number; endsMs: number }>
 
   constructor(clock: Clock, options: MemoryRateOptions) {
     this.#clock = clock
     this.#options = options
-    this.#windows = new LRUCache({ max: options.subjects })
+    this.#windows = new RecentMap({ limit: options.subjects })
   }
 
   /** Returns the milliseconds until the limit allows another use, or null if it does now. */

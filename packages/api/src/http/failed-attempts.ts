@@ -4,7 +4,7 @@ import { AppError } from '@prepaint/contract/errors.ts'
 import type { Clock } from '@prepaint/runtime/clock.ts'
 import type { ClientGate } from '@prepaint/runtime/http/client-limits.ts'
 import { MemoryRate } from '@prepaint/runtime/memory-rate.ts'
-import { LRUCache } from 'lru-cache'
+import { RecentMap } from '@prepaint/runtime/recent-map.ts'
 import type { ApiApp } from './app.ts'
 
 export const WINDOW_SECONDS = 600
@@ -21,7 +21,7 @@ type Asked = Parameters<ClientGate['clientOf']>[0]
 export class FailedAttempts {
   readonly #gate: ClientGate
   readonly #failures: MemoryRate
-  readonly #good = new LRUCache<string, true>({ max: REMEMBERED })
+  readonly #good = new RecentMap<true>({ limit: REMEMBERED })
 
   /** `most`: requests with invalid secrets per client and window. */
   constructor(gate: ClientGate, clock: Clock, most: number) {
@@ -39,7 +39,7 @@ export class FailedAttempts {
     if (shown === null) return null
     const client = this.#gate.clientOf(request)
     const waitMs = client === null ? null : this.#failures.waitMs(client)
-    return waitMs === null || this.#good.has(hash(shown)) ? null : waitMs
+    return waitMs === null || this.#good.get(hash(shown)) === true ? null : waitMs
   }
 
   countFailure(request: Asked): void {

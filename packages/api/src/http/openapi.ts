@@ -1,11 +1,11 @@
-import swagger from '@fastify/swagger'
 import type { ErrorCode } from '@prepaint/contract/errors.ts'
-import type { RouteOptions } from 'fastify'
-import { jsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod'
+import Fastify, { type RouteOptions } from 'fastify'
+import { jsonSchemaTransform, jsonSchemaTransformObject, serializerCompiler } from 'fastify-type-provider-zod'
 import type { Access } from './access.ts'
 import type { ApiApp } from './app.ts'
 import { errorResponses } from './responses.ts'
 import { cookieName } from './session-access.ts'
+import { checkAgainstSchema, NO_COMPILERS } from './validation.ts'
 
 const KEY_ERRORS = [
   'api_key_required',
@@ -62,22 +62,41 @@ function completeSchema(route: RouteOptions): void {
 
 const BODY_ERRORS = ['invalid_json', 'malformed_request', 'body_too_large', 'content_type'] as const
 
-/** Documents the routes registered after it; `app.swagger()` returns the document. */
-export async function describeRoutes(
-  app: ApiApp,
-  options: { version: string; publicUrl: string | null },
-): Promise<void> {
-  app.addHook('onRoute', completeSchema)
+/** Completes the schemas of the routes that are added later. Returns a function that makes the OpenAPI document of them. */
+export function describeRoutes(app: ApiApp, options: DocumentOptions): () => Promise<object> {
+  const routes: RouteOptions[] = []
+  app.addHook('onRoute', (route) => {
+    completeSchema(route)
+    if (route.method !== 'HEAD') routes.push(route)
+  })
+  let document: Promise<object> | null = null
+  return () => {
+    document ??= documentOf(routes, options)
+    return document
+  }
+}
+
+type DocumentOptions = { version: string; publicUrl: string | null }
+
+/** The library needs 90 modules, for which no start should wait. It documents the routes of an application, so it gets one that serves nobody. */
+async function documentOf(
+  routes: readonly RouteOptions[],
+  { version, publicUrl }: DocumentOptions,
+): Promise<object> {
+  const { default: swagger } = await import('@fastify/swagger')
+  const app = Fastify({ exposeHeadRoutes: false, schemaController: { compilersFactory: NO_COMPILERS } })
+  app.setValidatorCompiler(checkAgainstSchema)
+  app.setSerializerCompiler(serializerCompiler)
   await app.register(swagger, {
     openapi: {
       openapi: '3.1.0',
       info: {
         title: 'Prepaint',
-        version: options.version,
+        version,
         description:
           'Domains, render cache, traffic and webhooks. All bodies are JSON; tables are also available as CSV. Times are UTC.',
       },
-      servers: [{ url: options.publicUrl ?? '/' }],
+      servers: [{ url: publicUrl ?? '/' }],
       components: {
         securitySchemes: {
           ApiKey: { type: 'apiKey', in: 'header', name: 'X-Api-Key' },
@@ -86,7 +105,7 @@ export async function describeRoutes(
           Session: {
             type: 'apiKey',
             in: 'cookie',
-            name: cookieName(options.publicUrl),
+            name: cookieName(publicUrl),
           },
           WebhookToken: { type: 'http', scheme: 'bearer' },
         },
@@ -95,6 +114,11 @@ export async function describeRoutes(
     transform: jsonSchemaTransform,
     transformObject: (document) => cleaned(jsonSchemaTransformObject(document)),
   })
+  for (const { method, url, schema } of routes) {
+    app.route({ method, url, schema, handler: () => {} })
+  }
+  await app.ready()
+  return app.swagger()
 }
 
 /** Removes duplicate request schemas, integer bounds and zod's formats. */

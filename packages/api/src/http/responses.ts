@@ -1,5 +1,5 @@
 import { errorSchema } from '@prepaint/contract/api/error.ts'
-import { AppError, type ErrorCode, publicError } from '@prepaint/contract/errors.ts'
+import { type ErrorCode, statusAndText } from '@prepaint/contract/errors.ts'
 import { z } from 'zod'
 
 /** A response of a route, as the framework and the OpenAPI document take it. */
@@ -39,8 +39,8 @@ export function errorResponses(
   const texts = new Map<number, string[]>()
   for (const code of codes) {
     const word = code === 'invalid_field' ? '<field> ...' : '<reason>'
-    const { status, body } = publicError(new AppError(code, { word }))
-    texts.set(status, [...(texts.get(status) ?? []), `\`${body.error}\``])
+    const { status, text } = statusAndText(code, word)
+    texts.set(status, [...(texts.get(status) ?? []), `\`${text}\``])
   }
   return Object.fromEntries(
     [...texts].map(([status, each]) => [status, jsonResponse(each.join(', '), errorSchema)]),

@@ -16,6 +16,13 @@ export const checkAgainstSchema: FastifySchemaCompiler<z.core.$ZodType> = ({ sch
   }
 }
 
+/** Keeps the framework from loading its compilers of JSON schemas, 110 modules. Set others before the first route. */
+export const NO_COMPILERS = { buildValidator: refuseToBuild, buildSerializer: refuseToBuild }
+
+function refuseToBuild(): never {
+  throw new Error('A compiler of schemas was not set before the first route')
+}
+
 /** For routes that check their body by themselves. */
 export const checkAllButBody: FastifySchemaCompiler<FastifySchema> = (part) => {
   if (part.httpPart === 'body') return () => true

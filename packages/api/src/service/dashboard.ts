@@ -64,7 +64,7 @@ const NOT_BUILT = `<!doctype html>
 
 /** Each file is a separate route, so path traversal is impossible. */
 export function dashboard(app: ApiApp, options: { dashboardDir?: string | undefined }): void {
-  const built = readDashboard(options.dashboardDir ?? DASHBOARD_DIR)
+  const built = findDashboard(options.dashboardDir ?? DASHBOARD_DIR)
 
   for (const file of built?.others ?? []) {
     app.route({
@@ -102,8 +102,9 @@ function sendFile(
   file: DashboardFile,
   policy: string,
 ): FastifyReply {
-  const encoding = chooseEncoding(request.headers['accept-encoding'], [...file.forms.keys()])
-  const { body, etag } = file.forms.get(encoding)!
+  const forms = file.forms()
+  const encoding = chooseEncoding(request.headers['accept-encoding'], [...forms.keys()])
+  const { body, etag } = forms.get(encoding)!
   reply.headers({
     'Content-Security-Policy': policy,
     // Content of hashed names never changes; browsers revalidate the others.
@@ -121,13 +122,29 @@ function isKnown(header: string | undefined, etag: string): boolean {
   return (header ?? '').split(',').some((each) => [etag, `W/${etag}`, '*'].includes(each.trim()))
 }
 
-type DashboardFile = {
-  url: string
-  type: string
-  /** Preferred first. */
-  forms: ReadonlyMap<Encoding, DashboardForm>
+class DashboardFile {
+  readonly url: string
+  readonly type: string
   /** The name changes with the content. */
-  isHashed: boolean
+  readonly isHashed: boolean
+  readonly #file: string
+  #forms: ReadonlyMap<Encoding, DashboardForm> | null = null
+
+  /** Throws for an unknown file type. */
+  constructor(dir: string, file: string) {
+    const type = TYPES[path.extname(file)]
+    if (type === undefined) throw new Error(`${file} is no file of a dashboard`)
+    this.url = `/${path.relative(dir, file).split(path.sep).join('/')}`
+    this.type = type
+    this.isHashed = this.url.startsWith('/assets/')
+    this.#file = file
+  }
+
+  /** Preferred first. Reads the file at the first call, so that no start waits for it. */
+  forms(): ReadonlyMap<Encoding, DashboardForm> {
+    this.#forms ??= readForms(this.#file)
+    return this.#forms
+  }
 }
 
 /** `etag` is strong: each encoding has its own (RFC 9110, section 8.8.3). */
@@ -144,23 +161,21 @@ const TYPES: Record<string, string> = {
 
 const COMPRESSED = { '.br': 'br', '.gz': 'gzip' } as const satisfies Record<string, Encoding>
 
-/** Reads all files once. Null: not built. Throws for an unknown file type. */
-function readDashboard(dir: string): Dashboard | null {
+/** Returns null if it is not built. Throws for an unknown file type. */
+function findDashboard(dir: string): Dashboard | null {
   if (!existsSync(dir)) return null
   const files = readdirSync(dir, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => path.join(entry.parentPath, entry.name))
     .map((file) => (path.extname(file) in COMPRESSED ? file.slice(0, -3) : file))
-  const all = [...new Set(files)].map((file) => readDashboardFile(dir, file))
+  const all = [...new Set(files)].map((file) => new DashboardFile(dir, file))
   const index = all.find(({ url }) => url === '/index.html')
   const apiReference = all.find(({ url }) => url === '/api-reference.html')
   if (index === undefined || apiReference === undefined) return null
   return { index, apiReference, others: all.filter((file) => file !== index && file !== apiReference) }
 }
 
-function readDashboardFile(dir: string, file: string): DashboardFile {
-  const type = TYPES[path.extname(file)]
-  if (type === undefined) throw new Error(`${file} is no file of a dashboard`)
+function readForms(file: string): ReadonlyMap<Encoding, DashboardForm> {
   const forms = new Map<Encoding, DashboardForm>()
   for (const [ending, encoding] of Object.entries(COMPRESSED)) {
     if (existsSync(file + ending)) forms.set(encoding, formOf(readFileSync(file + ending)))
@@ -170,8 +185,7 @@ function readDashboardFile(dir: string, file: string): DashboardFile {
     'identity',
     formOf(existsSync(file) ? readFileSync(file) : gunzipSync(readFileSync(`${file}.gz`))),
   )
-  const url = `/${path.relative(dir, file).split(path.sep).join('/')}`
-  return { url, type, forms, isHashed: url.startsWith('/assets/') }
+  return forms
 }
 
 function formOf(body: Buffer): DashboardForm {

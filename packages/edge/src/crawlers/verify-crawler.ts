@@ -1,9 +1,9 @@
 import { CRAWLER_OWNERS, claimedOwner } from '@prepaint/contract/crawlers/known-crawlers.ts'
 
 import type { Clock } from '@prepaint/runtime/clock.ts'
+import { RecentMap } from '@prepaint/runtime/recent-map.ts'
 import { ShareByAccount } from '@prepaint/runtime/share-by-account.ts'
 import { within } from '@prepaint/runtime/within.ts'
-import { LRUCache } from 'lru-cache'
 import type { AddressList } from './address-list.ts'
 import type { ReverseDns, Standing } from './reverse-dns.ts'
 
@@ -37,7 +37,7 @@ export class CrawlerVerifier {
   readonly #clock: Clock
   readonly #rangesOf: RangesOf
   readonly #reverseDns: ReverseDns
-  readonly #known = new LRUCache<string, { standing: Standing; untilMs: number }>({ max: REMEMBERED })
+  readonly #known = new RecentMap<{ standing: Standing; untilMs: number }>({ limit: REMEMBERED })
   readonly #asking = new Map<string, Promise<Standing>>()
   readonly #lookups = new ShareByAccount(LOOKUPS_LIMIT)
 

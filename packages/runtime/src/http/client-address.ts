@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { isIP } from 'node:net'
 
 import ipaddr from 'ipaddr.js'
-import { LRUCache } from 'lru-cache'
+import { RecentMap } from '../recent-map.ts'
 
 /** Ranges as `ipaddr.parseCIDR` returns them. */
 export type AddressRanges = readonly [ipaddr.IPv4 | ipaddr.IPv6, number][]
@@ -32,7 +32,7 @@ const REMEMBERED = 10_000
  * scheme at the same place in `X-Forwarded-Proto`. Entries further left may be forged. Other headers are never read.
  */
 export function createClientReader(trusted: AddressRanges): ReadClient {
-  const peers = new LRUCache<string, Peer>({ max: REMEMBERED })
+  const peers = new RecentMap<Peer>({ limit: REMEMBERED })
 
   function peerOf(remoteAddress: string): Peer {
     const known = peers.get(remoteAddress)
