@@ -8,7 +8,7 @@ import path from 'node:path'
 import { findBrowser } from '@prepaint/engine/browser'
 import { silentLog } from '@prepaint/runtime/log.ts'
 import ipaddr from 'ipaddr.js'
-import { launchBrowser, startGateway } from '../test/support/engine-parts.ts'
+import { type GatewaySite, launchBrowser, signIn, startGateway } from '../test/support/engine-parts.ts'
 
 const RESOURCES = 20
 const RESOURCE_BYTES = 30_000
@@ -52,8 +52,8 @@ const browser = await launchBrowser({
 console.log(`${browser.product} (${binary.source}), Node ${process.version}, ${pages} pages each way`)
 
 const ways = {
-  direct: await openWay('direct://', `http://127.0.0.1:${port}/`),
-  gateway: await openWay(site.proxyUrl, 'https://shop.example/'),
+  direct: await openWay(null, `http://127.0.0.1:${port}/`),
+  gateway: await openWay(site, 'https://shop.example/'),
 }
 const times: Record<keyof typeof ways, number[]> = { direct: [], gateway: [] }
 const cpu: Record<keyof typeof ways, number> = { direct: 0, gateway: 0 }
@@ -82,15 +82,16 @@ origin.closeAllConnections()
 await rm(dataDir, { recursive: true, force: true })
 
 /** Returns a function that reloads the page in its own context and resolves with milliseconds. */
-async function openWay(proxyServer: string, url: string): Promise<() => Promise<number>> {
+async function openWay(site: GatewaySite | null, url: string): Promise<() => Promise<number>> {
   const { browserContextId } = await browser.cdp.browser.send('Target.createBrowserContext', {
-    proxyServer,
+    proxyServer: site === null ? 'direct://' : site.proxyUrl,
     proxyBypassList: '<-loopback>',
   })
   const { targetId } = await browser.cdp.browser.send('Target.createTarget', {
     url: 'about:blank',
     browserContextId,
   })
+  if (site !== null) await signIn(browser.cdp, targetId, site)
   const { sessionId } = await browser.cdp.browser.send('Target.attachToTarget', { targetId, flatten: true })
   const page = browser.cdp.session(sessionId)
   await page.send('Network.enable', {})

@@ -8,12 +8,12 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { PAGE_LIMITS } from '@prepaint/contract/outcome/outcome.ts'
 import { textOf } from '@prepaint/contract/reading/page-reader.ts'
 import type { BrowserBinary } from '@prepaint/engine/browser'
-import { connectCdp, takeSnapshot } from '../test/support/engine-parts.ts'
+import { connectCdp, type GatewaySite, signIn, takeSnapshot } from '../test/support/engine-parts.ts'
 
 /** A browser with its default settings, as a visitor has it. */
 export type OrdinaryBrowser = {
-  /** The text in a new context, `waitMs` of real time after navigation, and what of it a person sees; null: no page came. */
-  text(url: string, proxyServer: string, waitMs: number): Promise<{ text: string; seen: string } | null>
+  /** The text in a new context behind a gateway, `waitMs` of real time after navigation, and what of it a person sees; null: no page came. */
+  text(url: string, site: GatewaySite, waitMs: number): Promise<{ text: string; seen: string } | null>
   /** The value of `expression` in a document of this HTML. */
   evaluate(html: string, expression: string): Promise<unknown>
   close(): Promise<void>
@@ -68,11 +68,12 @@ export async function startOrdinaryBrowser(
   const { browser } = cdp
 
   return {
-    async text(url, proxyServer, waitMs) {
-      const context = { proxyServer, proxyBypassList: '<-loopback>' }
+    async text(url, site, waitMs) {
+      const context = { proxyServer: site.proxyUrl, proxyBypassList: '<-loopback>' }
       const { browserContextId } = await browser.send('Target.createBrowserContext', context)
       const target = { url: 'about:blank', browserContextId, width: 1280, height: 1024 }
       const { targetId } = await browser.send('Target.createTarget', target)
+      await signIn(cdp, targetId, site)
       const { sessionId } = await browser.send('Target.attachToTarget', { targetId, flatten: true })
       const session = cdp.session(sessionId)
       await session.send('Page.enable')

@@ -42,7 +42,7 @@ for (const name of sites) {
       signal: new AbortController().signal,
     })
     const ours = wordsOf(outcome.kind === 'rendered' ? textOf(outcome.html) : '')
-    const shown = await plain.text(`https://${customDomain}${at}`, proxy.proxyUrl, Number(values['wait-ms']))
+    const shown = await plain.text(`https://${customDomain}${at}`, proxy, Number(values['wait-ms']))
     const theirs = wordsOf(shown?.text ?? '')
     const seen = wordsOf(shown?.seen ?? '')
     const score = similarity(ours, theirs)

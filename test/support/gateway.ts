@@ -10,7 +10,7 @@ import type { Lookup } from '@prepaint/outbound'
 import { silentLog } from '@prepaint/runtime/log.ts'
 import ipaddr from 'ipaddr.js'
 import type { GatewayLimits } from '../../packages/engine/src/gateway/request-counts.ts'
-import { startGateway } from './engine-parts.ts'
+import { type GatewaySite, startGateway } from './engine-parts.ts'
 import { listening, openSocket, serve } from './loopback.ts'
 
 export const CUSTOM_DOMAIN = 'shop.example'
@@ -61,10 +61,14 @@ export async function startTestGateway(
   })
   const proxyPort = Number(new URL(site.proxyUrl).port)
 
+  const proxyAuthorization = proxyAuthorizationOf(site)
+
   /** Sends `CONNECT target` unchanged; returns the status and, with 200, the tunnel. */
   async function connect(target: string): Promise<{ status: number; socket: net.Socket }> {
     const socket = await rawConnection()
-    socket.write(`CONNECT ${target} HTTP/1.1\r\nHost: ${target}\r\n\r\n`)
+    socket.write(
+      `CONNECT ${target} HTTP/1.1\r\nHost: ${target}\r\nProxy-Authorization: ${proxyAuthorization}\r\n\r\n`,
+    )
     const head = await readHead(socket)
     return { status: Number(head.split(' ')[1] ?? 0), socket }
   }
@@ -116,13 +120,24 @@ export async function startTestGateway(
       }
     },
 
-    /** Sends bytes unchanged; returns everything until the connection closes. */
+    proxyAuthorization,
+
+    /** Sends a request unchanged but for the credentials after its first line; returns everything until the connection closes. */
     async raw(bytes: string): Promise<string> {
       const socket = await rawConnection()
-      socket.write(bytes, 'latin1')
+      const end = bytes.indexOf('\r\n')
+      socket.write(
+        `${bytes.slice(0, end)}\r\nProxy-Authorization: ${proxyAuthorization}${bytes.slice(end)}`,
+        'latin1',
+      )
       return readAll(socket)
     },
   }
+}
+
+/** What a browser shows to its gateway, with every request. */
+export function proxyAuthorizationOf({ credentials: { username, password } }: GatewaySite): string {
+  return `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`
 }
 
 export type Answer = { status: number; headers: http2.IncomingHttpHeaders; body: string }

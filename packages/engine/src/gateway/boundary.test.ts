@@ -37,7 +37,16 @@ const gateway = await startTestGateway(
     },
   },
 )
-const { originPort: port, canary, connect, raw, rawConnection, openOwn, openSession } = gateway
+const {
+  originPort: port,
+  canary,
+  connect,
+  raw,
+  rawConnection,
+  openOwn,
+  openSession,
+  proxyAuthorization,
+} = gateway
 const named = await startTestGateway({ after }, { lookup, originHost: 'origin.example' })
 beforeEach(() => {
   seen = []
@@ -123,12 +132,14 @@ describe('CONNECT', () => {
 
   it('cannot be split: a line break in the target ends in an error', async () => {
     for (const target of [
-      `127.0.0.1:${port} HTTP/1.1\r\nHost: a\r\n\r\nCONNECT 127.0.0.2:${port}`,
+      `127.0.0.1:${port} HTTP/1.1\r\nHost: a\r\nProxy-Authorization: ${proxyAuthorization}\r\n\r\nCONNECT 127.0.0.2:${port}`,
       `127.0.0.1\r\n.127.0.0.2:${port}`,
       `127.0.0.1\n:${port}`,
     ]) {
       const socket = await rawConnection()
-      socket.write(`CONNECT ${target} HTTP/1.1\r\nHost: a\r\n\r\n`)
+      socket.write(
+        `CONNECT ${target} HTTP/1.1\r\nHost: a\r\nProxy-Authorization: ${proxyAuthorization}\r\n\r\n`,
+      )
       socket.end()
       await readAll(socket)
     }

@@ -7,6 +7,7 @@ import { makeDataDir, removeDir, testChromium } from '../../../../test/support/d
 import { CUSTOM_DOMAIN, startTestGateway } from '../../../../test/support/gateway.ts'
 import { findBrowser } from '../render/browser/browser-binary.ts'
 import { launchBrowser } from '../render/browser/browser-process.ts'
+import { signIn } from '../render/tab/sign-in.ts'
 
 const { gateway, site, originPort } = await startTestGateway(
   { after },
@@ -36,6 +37,7 @@ const { browserContextId } = await cdp.browser.send('Target.createBrowserContext
 const { targetId } = await cdp.browser.send('Target.createTarget', { url: 'about:blank', browserContextId })
 const { sessionId } = await cdp.browser.send('Target.attachToTarget', { targetId, flatten: true })
 const page = cdp.session(sessionId)
+await signIn(cdp, targetId, site)
 
 async function evaluate(body: string): Promise<unknown> {
   const expression = `(async () => { ${body} })()`

@@ -157,6 +157,12 @@ class Exchange {
   #relay(received: OriginResponse): void {
     const response = this.#response
     const { limits, counts } = this.#parts
+    // A browser would take it for the gateway's own question, and forget its credentials.
+    if (received.statusCode === 407 && 'proxy-authorization' in this.#request.headers) {
+      received.body.destroy()
+      answer(response, 502, 'proxy-status')
+      return
+    }
     if ((received.bodyBytes ?? 0) > limits.responseBytes) {
       counts.exceed('response-bytes')
       received.body.destroy()
@@ -204,9 +210,15 @@ class Exchange {
 }
 
 /** A response of the gateway itself. `why` is for the renderer; pages of other sites cannot read it. */
-export function answer(response: PageResponse, status: number, why: string): void {
+export function answer(
+  response: PageResponse,
+  status: number,
+  why: string,
+  headers: http.OutgoingHttpHeaders = {},
+): void {
   if (response.destroyed || response.writableEnded) return
   writeHead(response, status, {
+    ...headers,
     [GATEWAY_HEADER]: why,
     'content-type': 'text/plain; charset=utf-8',
     'cache-control': 'no-store',

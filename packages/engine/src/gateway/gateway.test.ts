@@ -5,7 +5,14 @@ import type http from 'node:http'
 import { after, describe, it } from 'node:test'
 import { standsAt } from '../../../../test/support/condition.ts'
 import { pour } from '../../../../test/support/edge.ts'
-import { ask, CUSTOM_DOMAIN, readAll, readHead, startTestGateway } from '../../../../test/support/gateway.ts'
+import {
+  ask,
+  CUSTOM_DOMAIN,
+  proxyAuthorizationOf,
+  readAll,
+  readHead,
+  startTestGateway,
+} from '../../../../test/support/gateway.ts'
 import { rawRequest } from '../../../../test/support/raw-request.ts'
 import { createGatewayKey } from './tls-key.ts'
 
@@ -157,8 +164,10 @@ describe('connections to the origin', () => {
     const originUrl = `http://127.0.0.1:${gateway.originPort}`
     const open = (customDomain: string) => gateway.gateway.openSite({ customDomain, originUrl })
     const [red, blue] = [await open('red.example'), await open('blue.example')]
-    const get = ({ proxyUrl }: typeof red, path: string) =>
-      rawRequest(proxyUrl, { path, headers: { host: new URL(path).host } })
+    const get = (site: typeof red, path: string) => {
+      const headers = { host: new URL(path).host, 'proxy-authorization': proxyAuthorizationOf(site) }
+      return rawRequest(site.proxyUrl, { path, headers })
+    }
     for (const site of [red, red, blue]) await get(site, `${originUrl}/`)
     await get(blue, 'http://blue.example/')
     await get(red, 'http://red.example/')
@@ -194,7 +203,9 @@ describe('faults of the origin are told from its answers', () => {
 
 describe('with a name as origin', () => {
   const get = (url: string, host = new URL(url).host) =>
-    named.raw(`GET ${url} HTTP/1.1\r\nHost: ${host}\r\nProxy-Authorization: x\r\nConnection: close\r\n\r\n`)
+    named.raw(
+      `GET ${url} HTTP/1.1\r\nHost: ${host}\r\nProxy-Connection: keep-alive\r\nConnection: close\r\n\r\n`,
+    )
 
   it("the owner's headers go with every request for the custom domain, in place of the page's", async () => {
     const { body } = await named.own('/a', { 'x-secret': 'of-the-page' })

@@ -7,6 +7,7 @@ import { type AddressGuard, guardedConnect, type Lookup } from '@prepaint/outbou
 import { createClient, type OriginPool } from '@prepaint/outbound/client'
 import { headersForOther, headersFromOther, type ProxiedSite } from '@prepaint/outbound/headers'
 import type { Log } from '@prepaint/runtime/log.ts'
+import { ProxyCredentials } from './credentials.ts'
 import { type DocumentJudge, DocumentWatch } from './document-watch.ts'
 import type { Documents, GivenDocument } from './documents.ts'
 import { answer, type ExchangeParts, exchange, explainFault, openUpstream } from './exchange.ts'
@@ -42,6 +43,12 @@ export type GatewayParts = {
   lookup: Lookup | undefined
   ca: string | undefined
 }
+
+/** The gateway answers it itself. A browser asks for it to show its credentials before its pages do. */
+export const SIGN_IN_URL = 'http://gateway.prepaint.invalid/'
+
+/** RFC 9110, section 11.7.1 */
+const CHALLENGE = { 'proxy-authenticate': 'Basic realm="Prepaint gateway"' }
 
 const ESTABLISHED = 'HTTP/1.1 200 Connection established\r\n\r\n'
 
@@ -113,6 +120,21 @@ export class GatewaySite {
     this.#blockedBy = parts.blockedBy
     this.#proxy = parts.proxy
     this.#isPreloading = parts.isPreloading
+  }
+
+  /** What the browser context must show. Without it, the gateway forwards nothing. */
+  get credentials(): ProxyCredentials {
+    return this.#proxy.credentials
+  }
+
+  /** Whether the browser has shown its credentials at `SIGN_IN_URL`. */
+  get isSignedIn(): boolean {
+    return this.#proxy.isSignedIn
+  }
+
+  /** Whether something was refused since then: another program asked, or the browser has lost its credentials. */
+  get hasRefused(): boolean {
+    return this.#proxy.hasRefused
   }
 
   /** Returns the first limit that the page has met, or null. */
@@ -205,9 +227,13 @@ type ProxyParts = ExchangeParts & {
 /**
  * The forward proxy of one browser context. Three kinds of traffic arrive at its listener: CONNECT to the custom domain
  * (TLS ends here, requests go to the origin), CONNECT to any other host (a tunnel after the address check), and whole
- * requests for plain http. Everything else is refused and counted.
+ * requests for plain http. Everything else is refused and counted. Whoever connects must show the credentials of the
+ * context with each request. All programs of the machine can reach a listener on loopback.
  */
 class SiteProxy {
+  readonly credentials = new ProxyCredentials()
+  #isSignedIn = false
+  #hasRefused = false
   readonly #parts: ProxyParts
   readonly #listener: http.Server
   readonly #sockets = new Set<Socket>()
@@ -236,6 +262,14 @@ class SiteProxy {
     })
   }
 
+  get isSignedIn(): boolean {
+    return this.#isSignedIn
+  }
+
+  get hasRefused(): boolean {
+    return this.#hasRefused
+  }
+
   /** Listens on a free port of loopback and returns it. */
   async listen(): Promise<number> {
     this.#listener.listen(0, '127.0.0.1')
@@ -255,9 +289,21 @@ class SiteProxy {
     log.debug({ domain: site.name, target: target.slice(0, 300), why }, 'gateway refused')
   }
 
+  /** Notes each request without credentials, except those before the browser's own first request. */
+  #admit(request: http.IncomingMessage): boolean {
+    if (this.credentials.areIn(request.headers['proxy-authorization'])) return true
+    const { log, site } = this.#parts
+    if (this.#isSignedIn && !this.#hasRefused) {
+      this.#hasRefused = true
+      log.warn({ domain: site.name }, 'the gateway refused a request without the credentials of its browser')
+    }
+    return false
+  }
+
   #connect(request: http.IncomingMessage, near: Duplex, head: Buffer) {
     const { site, ownDomain, blockedBy, counts } = this.#parts
     near.on('error', ignore)
+    if (!this.#admit(request)) return answerRaw(near, 407, 'unauthenticated', CHALLENGE)
     const raw = request.url ?? ''
     const target = connectTarget(raw, site)
     if (head.length > 0) near.unshift(head)
@@ -290,7 +336,9 @@ class SiteProxy {
 
   #request(request: http.IncomingMessage, response: http.ServerResponse) {
     const { site, ownDomain, blockedBy, counts } = this.#parts
+    if (!this.#admit(request)) return answer(response, 407, 'unauthenticated', CHALLENGE)
     const raw = request.url ?? ''
+    if (raw === SIGN_IN_URL) return this.#signIn(response)
     const { target, path } = requestTarget(raw, site)
     switch (target.kind) {
       case 'refused':
@@ -307,6 +355,12 @@ class SiteProxy {
         exchange(request, response, upstream, this.#parts)
       }
     }
+  }
+
+  /** RFC 9110, section 15.3.5: with 204 the browser stays on its page. */
+  #signIn(response: http.ServerResponse): void {
+    this.#isSignedIn = true
+    response.writeHead(204, { 'cache-control': 'no-store' }).end()
   }
 }
 

@@ -62,13 +62,19 @@ export function upgrade(
 }
 
 /** Sends a short response on a bare socket and closes it. */
-export function answerRaw(socket: Duplex, status: number, why: string): void {
+export function answerRaw(
+  socket: Duplex,
+  status: number,
+  why: string,
+  headers: http.OutgoingHttpHeaders = {},
+): void {
   socket.on('error', ignore)
   if (socket.destroyed || !socket.writable) {
     socket.destroy()
     return
   }
   const head = headOf(status, 'Prepaint gateway', {
+    ...headers,
     [GATEWAY_HEADER]: why,
     'content-length': '0',
     connection: 'close',

@@ -1,11 +1,13 @@
 import type { PageLimits, Visitor } from '@prepaint/contract/outcome/outcome.ts'
 import type { GivenDocument, Inspected } from '@prepaint/contract/outcome/renderer.ts'
 import { within } from '@prepaint/runtime/within.ts'
+import type { GatewaySite } from '../gateway/site.ts'
 import type { BrowserProcess } from './browser/browser-process.ts'
 import type { CdpListeners, CdpSession } from './browser/cdp.ts'
 import { untilAborted } from './browser/until-aborted.ts'
 import { blockedUrlPatterns } from './tab/blocked-hosts.ts'
 import { dismissDialogs } from './tab/page.ts'
+import { signIn } from './tab/sign-in.ts'
 import { closeContext, openContext } from './tab/tab.ts'
 import { emulateVisitor, viewportOf } from './tab/visitor.ts'
 import { mergeListeners, Recorder } from './visit/recorder.ts'
@@ -25,14 +27,14 @@ type Wanted = { url: string; visitor?: Visitor | undefined; given?: GivenDocumen
 /** Loads a page in real time in its own context, a given document without scripts. Rejects on failure or abort. */
 export async function inspectPage(
   browser: BrowserProcess,
-  proxyUrl: string,
+  site: GatewaySite,
   wanted: Wanted,
   options: { nowMs: () => number; limits: PageLimits; signal: AbortSignal },
 ): Promise<Inspected> {
-  const contextId = await openContext(browser, proxyUrl)
+  const contextId = await openContext(browser, site.proxyUrl)
   try {
     const lost = browser.ended.then((why) => Promise.reject(new Error(why)))
-    const inspected = Promise.race([load(browser, contextId, wanted, options), lost])
+    const inspected = Promise.race([load(browser, contextId, site, wanted, options), lost])
     return await untilAborted(inspected, options.signal)
   } finally {
     await closeContext(browser, contextId)
@@ -42,6 +44,7 @@ export async function inspectPage(
 async function load(
   browser: BrowserProcess,
   browserContextId: string,
+  site: GatewaySite,
   { url, visitor = {}, given }: Wanted,
   { nowMs, limits }: { nowMs: () => number; limits: PageLimits },
 ): Promise<Inspected> {
@@ -49,6 +52,7 @@ async function load(
   const viewport = viewportOf(visitor)
   const target = { url: 'about:blank', browserContextId, ...viewport }
   const { targetId } = await cdp.browser.send('Target.createTarget', target)
+  await signIn(cdp, targetId, site)
   const { sessionId } = await cdp.browser.send('Target.attachToTarget', { targetId, flatten: true })
   const session = cdp.session(sessionId)
   const recorder = new Recorder(nowMs)

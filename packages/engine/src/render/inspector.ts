@@ -90,7 +90,7 @@ export class Inspector {
     try {
       const page = { url: `https://${customDomain}${path}`, visitor, given }
       const options = { nowMs: this.#clock.nowMs, limits: PAGE_LIMITS, signal }
-      const found = await inspectPage(browser, site.proxyUrl, page, options)
+      const found = await inspectPage(browser, site, page, options)
       const excess = site.excess()
       if (excess !== null) throw new Error(`the page is too large (${excess})`)
       return found

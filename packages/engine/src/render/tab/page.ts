@@ -1,12 +1,14 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { PAGE_LIMITS, type Visitor } from '@prepaint/contract/outcome/outcome.ts'
+import type { GatewaySite } from '../../gateway/site.ts'
 import type { BrowserProcess } from '../browser/browser-process.ts'
 import { type CdpConnection, CdpError, type CdpListeners, type CdpSession } from '../browser/cdp.ts'
 import { PageDate, VirtualClock } from '../time/virtual-clock.ts'
 import { mergeListeners } from '../visit/recorder.ts'
 import { WORLD } from '../visit/snapshot.ts'
 import { blockedUrlPatterns } from './blocked-hosts.ts'
+import { signIn } from './sign-in.ts'
 import type { UserAgent } from './user-agent.ts'
 import { emulateVisitor, userAgentOf, viewportOf } from './visitor.ts'
 import { ATTACH_WORKERS } from './workers.ts'
@@ -66,10 +68,12 @@ export const TOO_MANY_EVENTS = 'the page caused too many events'
 /** `waits`: its rule waits longer than until the page says that it is ready. */
 export type PageKind = { visitor?: Visitor | undefined; waits?: boolean }
 
+/** `site` is the context's gateway; null if the page loads nothing. */
 export async function openPage(
   browser: BrowserProcess,
   browserContextId: string,
   { visitor = {}, waits = false }: PageKind = {},
+  site: GatewaySite | null = null,
 ): Promise<Page> {
   const { cdp } = browser
   const wanted = { url: 'about:blank', browserContextId, ...viewportOf(visitor) }
@@ -80,6 +84,9 @@ export async function openPage(
       if (!(error instanceof CdpError)) throw error
       return cdp.browser.send('Target.createTarget', wanted)
     })
+  const signedIn = site === null || site.isSignedIn ? null : signIn(cdp, targetId, site)
+  // If another step fails first, that one is reported.
+  signedIn?.catch(() => {})
   const { sessionId } = await cdp.browser.send('Target.attachToTarget', { targetId, flatten: true })
   const session = cdp.session(sessionId)
   const clock = await VirtualClock.open(cdp, targetId)
@@ -115,6 +122,7 @@ export async function openPage(
   await Promise.all([setUp(session, userAgent, !waits), clock.pause()])
   await emulateVisitor(session, browser, visitor)
   await prepareNext()
+  await signedIn
 
   return {
     session,

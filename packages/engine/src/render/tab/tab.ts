@@ -95,6 +95,7 @@ export class Tab {
     const used = this.page
     const { session } = used
     if (used.hasCredentials) throw new Error('the context may remember credentials')
+    if (this.site.hasRefused) throw new Error('the context may have lost the credentials of its gateway')
     // Awaited: the page's process handles these commands, the browser's process the next.
     const [heldBytes] = await Promise.all([
       heldBytesOf(session),
@@ -160,7 +161,7 @@ export class Tab {
   }
 
   async #openPage(): Promise<void> {
-    const page = await openPage(this.#browser, this.#contextId, this.#kind)
+    const page = await openPage(this.#browser, this.#contextId, this.#kind, this.site)
     this.#page = page
     void page.lost.then((why) => this.#page === page && this.#loss.abort(why))
   }
