@@ -9,6 +9,7 @@ const ROOT = path.resolve(import.meta.dirname, '../..')
 const FILES = [
   ...globSync('packages/engine/src/render/browser/*.test.ts', { cwd: ROOT }),
   ...['packages/engine/src/render/visit/visit.test.ts', 'packages/engine/src/render/tab/visitor.test.ts'],
+  'test/render/platform/platform.test.ts',
   ...['test/roles.long.test.ts', 'test/security/secrets.long.test.ts'],
 ]
 

@@ -1,5 +1,6 @@
 import { scripted } from '../../support/renderer.ts'
 import { answer, inParts, json, page, script, type Theme } from '../corpus-page.ts'
+import { probePage } from '../platform/probe.ts'
 import { reactClient, streamedByReact } from '../react-page.ts'
 
 const LIST = `<ul id="out"></ul><script>function show(text) { const li = document.createElement('li'); li.textContent = text; out.append(li) }</script>`
@@ -175,6 +176,14 @@ export const platform: Theme = {
       ].map((name) => `knows ${name}`),
     },
   },
+  'what the browser answers, feature by feature': {
+    why: 'docs/platform.md has all answers, and platform.test.ts compares them.',
+    document: probePage(),
+    expect: {
+      reads: ['What this browser answers', 'navigator.webdriver false', 'geolocation prompt'],
+      has: ['<title>answered</title>'],
+    },
+  },
   'what is asked of a person and never answered': {
     document: scripted`show('shown at once'); setTimeout(() => show('and later'), 2000); new AudioContext().resume().then(() => show('wrong'))
           navigator.credentials?.get?.({ mediation: 'conditional', publicKey: { challenge: new Uint8Array(16) } }).catch(() => {})`,
@@ -257,7 +266,7 @@ export const state: Theme = {
           Notification.requestPermission().then((answer) => show('notices ' + answer)); navigator.permissions.query({ name: 'geolocation' }).then(({ state }) => show('geolocation ' + state))
           navigator.mediaDevices.getUserMedia({ video: true }).catch(() => show('no camera')); navigator.clipboard.readText().catch(() => show('no clipboard'))`,
     expect: {
-      reads: ['no position 1', 'notices denied', 'geolocation denied', 'no camera', 'no clipboard'],
+      reads: ['no position 1', 'notices default', 'geolocation prompt', 'no camera', 'no clipboard'],
     },
   },
   'the shims, looked at by the page': {

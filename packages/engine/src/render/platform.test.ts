@@ -113,6 +113,63 @@ const subjects: Record<string, Record<string, Case>> = {
       shows: ['1', '2', '3'],
     },
   },
+  'a person who has decided nothing': {
+    'is asked for each thing, and may do what needs no question': {
+      script: `const states = ['camera', 'geolocation', 'push', 'clipboard-write', 'gyroscope'].map((name) => navigator.permissions.query({ name, userVisibleOnly: true }))
+        Promise.all(states).then((all) => show(all.map((p) => p.state + ' ' + (p instanceof PermissionStatus)).join()))`,
+      shows: ['prompt true,prompt true,prompt true,granted true,granted true'],
+    },
+    'dismisses a question for notifications, also one with a callback': {
+      script: `Notification.requestPermission((answer) => show('called back: ' + answer)).then((answer) => show('resolved: ' + answer)); show('now: ' + Notification.permission)`,
+      shows: ['now: default', 'called back: default', 'resolved: default'],
+    },
+    'dismisses a question for a camera; a wrong question is an error': {
+      script: `navigator.mediaDevices.getUserMedia({ video: { facingMode: 'user' } }).catch((e) => show(e.name + ': ' + e.message))
+        navigator.mediaDevices.getUserMedia({}).catch((e) => show(e.name))`,
+      shows: ['NotAllowedError: Permission dismissed', 'TypeError'],
+    },
+    'has a camera, a microphone and a loudspeaker without names': {
+      script: `navigator.mediaDevices.enumerateDevices().then((all) => show(all.map((d) => [d.kind, d.label === '', d instanceof MediaDeviceInfo].join(' ')).join()))`,
+      shows: ['audioinput true true,videoinput true true,audiooutput true true'],
+    },
+    'keeps the screen awake until it is released': {
+      script: `navigator.wakeLock.request().then(async (lock) => { const before = lock.released; await lock.release(); show([lock.type, before, lock.released, lock instanceof WakeLockSentinel].join()) })`,
+      shows: ['screen,false,true,true'],
+    },
+  },
+  'a browser with a window': {
+    'shows PDF': {
+      script: `show([navigator.pdfViewerEnabled, navigator.plugins.length, navigator.plugins[0].name, navigator.plugins.namedItem('Chrome PDF Viewer') !== null, navigator.mimeTypes['text/pdf'].suffixes].join())
+        show([...navigator.plugins].length + ' ' + (navigator.plugins instanceof PluginArray) + ' ' + navigator.plugins.namedItem('Flash'))`,
+      shows: ['true,5,PDF Viewer,true,pdf', '5 true null'],
+    },
+    'has a global of its name, with the times of the load': {
+      script: `addEventListener('load', () => setTimeout(() => show([typeof chrome.app, chrome.loadTimes().finishLoadTime > 0, chrome.csi().onloadT > 0].join()), 50))`,
+      shows: ['object,true,true'],
+    },
+    'hides the code of its functions': {
+      script: `show([requestAnimationFrame, IntersectionObserver, RTCPeerConnection, PerformanceObserver, fetch].map((of) => /\\[native code\\]/.test(of)).join())
+        show([new IntersectionObserver(() => {}).constructor === IntersectionObserver, new RTCPeerConnection() instanceof RTCPeerConnection].join())`,
+      shows: ['true,true,true,true,true', 'true,true'],
+    },
+  },
+  'a first paint': {
+    'is told to observers of before and of after, each once': {
+      script: `let told = 0; const early = new PerformanceObserver((list) => show('early ' + list.getEntriesByName('first-contentful-paint').length + ' of ' + list.getEntries().length + ', ' + ++told))
+        early.observe({ entryTypes: ['paint', 'mark'] })
+        setTimeout(() => new PerformanceObserver((list, own) => { show('late ' + list.getEntries()[0].entryType); own.disconnect() }).observe({ type: 'largest-contentful-paint', buffered: true }), 500)`,
+      shows: ['early 1 of 2, 1', 'late largest-contentful-paint'],
+    },
+    'is in the list of entries; no observer hears of it once it is disconnected': {
+      script: `const one = new PerformanceObserver(() => show('heard')); one.observe({ type: 'paint' }); one.disconnect()
+        setTimeout(() => show([performance.getEntriesByType('paint').length, performance.getEntriesByName('first-paint').length, performance.getEntriesByType('mark').length, performance.getEntriesByType('paint')[0] instanceof PerformancePaintTiming].join()), 500)`,
+      shows: ['2,1,0,true'],
+    },
+    'leaves other entries to the browser': {
+      script: `new PerformanceObserver((list) => show(list.getEntries().map((e) => e.name).join())).observe({ type: 'mark' }); performance.mark('own')`,
+      shows: ['own'],
+    },
+  },
   'a file of the site’s own host by http': {
     'is loaded: a script, a style sheet and data': {
       head: '<script src="http://shop.example/own.js"></script><link rel="stylesheet" href="http://shop.example/own.css">',
@@ -153,4 +210,9 @@ it('a phone points coarsely and does not hover', async () => {
   assert.deepEqual(await renderer.shown('/page', { visitor: { device: 'mobile' } }), [
     'false,false,true,true',
   ])
+})
+
+it('a phone has no viewer of PDF', async () => {
+  renderer.routes.set('/page', scripted`show(navigator.pdfViewerEnabled + ' ' + navigator.plugins.length)`)
+  assert.deepEqual(await renderer.shown('/page', { visitor: { device: 'mobile' } }), ['false 0'])
 })

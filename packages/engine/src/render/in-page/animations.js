@@ -147,7 +147,7 @@
     if (!('startViewTransition' in owner)) continue
     Object.defineProperty(owner, 'startViewTransition', {
       ...Object.getOwnPropertyDescriptor(owner, 'startViewTransition'),
-      value: startViewTransition,
+      value: asNative(startViewTransition),
     })
   }
   const activeOf = Object.getOwnPropertyDescriptor(Document.prototype, 'activeViewTransition')

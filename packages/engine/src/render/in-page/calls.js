@@ -138,13 +138,15 @@ if (window.RTCPeerConnection) {
     }
   }
 
-  for (const [name, value] of Object.entries({ RTCPeerConnection, RTCDataChannel })) {
-    Object.defineProperty(value.prototype, Symbol.toStringTag, { value: name, configurable: true })
+  for (const [name, own] of Object.entries({ RTCPeerConnection, RTCDataChannel })) {
+    const value = asNative(own)
+    Object.defineProperty(own.prototype, Symbol.toStringTag, { value: name, configurable: true })
+    Object.defineProperty(own.prototype, 'constructor', { value })
     Object.defineProperty(window, name, { value, writable: true, configurable: true })
   }
   if ('webkitRTCPeerConnection' in window)
     Object.defineProperty(window, 'webkitRTCPeerConnection', {
-      value: RTCPeerConnection,
+      value: window.RTCPeerConnection,
       writable: true,
       configurable: true,
     })

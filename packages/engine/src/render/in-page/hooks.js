@@ -3,7 +3,11 @@
 const { apply } = Reflect
 const { then } = Promise.prototype
 const { addEventListener: nativeListen, dispatchEvent: nativeDispatch } = EventTarget.prototype
-const { setInterval: nativeSetInterval, clearInterval: nativeClearInterval } = window
+const {
+  setInterval: nativeSetInterval,
+  clearInterval: nativeClearInterval,
+  EventTarget: NativeTarget,
+} = window
 const now = window.performance.now.bind(window.performance)
 
 /** Sends a message to Node. @type {(word: string) => void} */
@@ -42,6 +46,23 @@ function intercept(owner, name, as) {
   if (native.get) Object.defineProperty(owner, name, { ...native, get: to(native.get) })
   else if (typeof native.value === 'function')
     Object.defineProperty(owner, name, { ...native, value: to(native.value) })
+}
+
+/**
+ * Hides the code of a function or class of ours from `toString`, as that of a browser's own is.
+ * @template {Function} Of @param {Of} of @returns {Of}
+ */
+const asNative = (of) => new Proxy(of, {})
+
+/**
+ * An object of a class that cannot be constructed, with these properties of its own.
+ * @template {object} Class @param {Class} prototype @param {Record<string, unknown>} properties @returns {Class}
+ */
+const objectOf = (prototype, properties, made = new NativeTarget()) => {
+  const target = Object.setPrototypeOf(made, prototype)
+  for (const [name, value] of Object.entries(properties))
+    Object.defineProperty(target, name, { value, writable: true, configurable: true })
+  return target
 }
 
 /** Reports real-time work to Node. Each script counts its own: work that never ends must not hide other work. */

@@ -8,7 +8,13 @@
   const replace = (target, name, value) => {
     if (typeof value === 'function' && value.name === '')
       Object.defineProperty(value, 'name', { value: name })
-    Object.defineProperty(target, name, { value, writable: true, configurable: true, enumerable: true })
+    const shown = typeof value === 'function' ? asNative(value) : value
+    Object.defineProperty(target, name, {
+      value: shown,
+      writable: true,
+      configurable: true,
+      enumerable: true,
+    })
   }
 
   if (window === window.top) {
@@ -166,6 +172,7 @@
     configurable: true,
   })
   replace(window, 'IntersectionObserver', IntersectionObserver)
+  Object.defineProperty(IntersectionObserver.prototype, 'constructor', { value: window.IntersectionObserver })
 
   // Opens closed shadow roots for the snapshot. To the page they stay closed.
   /** @type {WeakSet<ShadowRoot>} */

@@ -1,18 +1,7 @@
 // A service worker would outlive the render and answer the next one. The page sees one that was registered and controls nothing yet.
 if ('ServiceWorkerContainer' in window) {
-  const { ServiceWorkerContainer, ServiceWorkerRegistration, ServiceWorker, EventTarget, DOMException, URL } =
-    window
+  const { ServiceWorkerContainer, ServiceWorkerRegistration, ServiceWorker, DOMException, URL } = window
 
-  /**
-   * An object of a class that cannot be constructed, with these properties of its own.
-   * @template {object} Class @param {Class} prototype @param {Record<string, unknown>} properties @returns {Class}
-   */
-  const objectOf = (prototype, properties) => {
-    const target = Object.setPrototypeOf(new EventTarget(), prototype)
-    for (const [name, value] of Object.entries(properties))
-      Object.defineProperty(target, name, { value, writable: true, configurable: true })
-    return target
-  }
   const refused = () =>
     Promise.reject(new DOMException('Registration failed - permission denied', 'NotAllowedError'))
 

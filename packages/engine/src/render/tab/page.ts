@@ -51,6 +51,9 @@ const NEW_DOCUMENT_SCRIPTS = [
   'floods.js',
   'service-worker.js',
   'calls.js',
+  'prompts.js',
+  'desktop.js',
+  'paint.js',
   'new-document.js',
 ]
   .map((file) => readFileSync(path.join(import.meta.dirname, '../in-page', file), 'utf8'))

@@ -1,0 +1,31 @@
+/** docs/platform.md says what browsers answer by themselves: the packaged one, and Debian's where they are. */
+import assert from 'node:assert/strict'
+import { existsSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import { it } from 'node:test'
+import { findBrowser } from '@prepaint/engine/browser'
+import { makeDataDir, removeDir } from '../../support/data-dir.ts'
+import { measuredIn } from './document.ts'
+import { plainAnswers } from './plain-answers.ts'
+
+/** They measure how fast the machine is. */
+const DEPEND_ON_LOAD = [
+  'a timer of 100 ms takes about that',
+  'requestIdleCallback',
+  'voices of speechSynthesis',
+]
+
+it('the packaged browser answers by itself as docs/platform.md says', async (t) => {
+  const dataDir = makeDataDir()
+  t.after(() => removeDir(dataDir))
+  const binary = await findBrowser({ chromium: null, dataDir, systemDirs: [] })
+  assert(existsSync(binary.executable))
+  const document = readFileSync(path.join(import.meta.dirname, '../../../docs/platform.md'), 'utf8')
+  const expected = { ...measuredIn(document)['packaged shell'] }
+  const answers = await plainAnswers(binary)
+  for (const name of DEPEND_ON_LOAD) {
+    delete expected[name]
+    delete answers[name]
+  }
+  assert.deepEqual(answers, expected)
+})
