@@ -7,6 +7,7 @@ import path from 'node:path'
 import { promisify } from 'node:util'
 
 import { percentile } from './figures.ts'
+import { treeCpuMs } from './tree-meter.ts'
 
 const run = promisify(execFile)
 
@@ -22,18 +23,21 @@ export type Load = {
   who: 'crawler' | 'person'
   seconds: number
   cores: string
+  /** What the client accepts, by default `identity`. */
+  encoding?: 'identity' | 'gzip' | 'br'
   domains?: number
   pages?: number
+  /** Their processor time counts, with all that they started. */
   pids: readonly number[]
 }
 
 export type Burst = { perSecond: number; p99Ms: number; microsARequest: number }
 
 export async function burst(load: Load): Promise<Burst> {
-  const before = processorSeconds(load.pids)
+  const beforeMs = load.pids.reduce((sum, pid) => sum + treeCpuMs(pid), 0)
   const out = load.kind === 'h2' ? await h2load(load) : await wrk(load)
-  const used = processorSeconds(load.pids) - before
-  return { perSecond: out.perSecond, p99Ms: out.p99Ms, microsARequest: (used / out.requests) * 1e6 }
+  const usedMs = load.pids.reduce((sum, pid) => sum + treeCpuMs(pid), 0) - beforeMs
+  return { perSecond: out.perSecond, p99Ms: out.p99Ms, microsARequest: (usedMs / out.requests) * 1e3 }
 }
 
 type Said = { requests: number; perSecond: number; p99Ms: number }
@@ -47,10 +51,11 @@ async function wrk({
   cores,
   domains = 1,
   pages = 1,
+  encoding = 'identity',
 }: Load): Promise<Said> {
   const threads = `${cores.split(',').length}`
   const headers = ['Host: shop.example', `User-Agent: ${who === 'crawler' ? CRAWLER : PERSON}`]
-  headers.push('Accept-Encoding: gzip, deflate, br')
+  headers.push(`Accept-Encoding: ${encoding}`)
   const script = path.join(import.meta.dirname, 'edge-spread.lua')
   const { stdout } = await run('taskset', [
     ...['-c', cores, 'wrk', '-t', threads, '-c', '32', `-d${seconds}s`, '--latency'],
@@ -67,7 +72,7 @@ async function wrk({
   }
 }
 
-async function h2load({ port, path: url, who, seconds, cores }: Load): Promise<Said> {
+async function h2load({ port, path: url, who, seconds, cores, encoding = 'identity' }: Load): Promise<Said> {
   const dir = mkdtempSync(path.join(tmpdir(), 'prepaint-bench-'))
   const log = path.join(dir, 'log')
   try {
@@ -75,7 +80,7 @@ async function h2load({ port, path: url, who, seconds, cores }: Load): Promise<S
       ...['-c', cores, 'h2load', '-t1', '-c16', '-m4', '-D', `${seconds}`, '--log-file', log],
       ...[
         '--header',
-        'accept-encoding: br',
+        `accept-encoding: ${encoding}`,
         '--header',
         `user-agent: ${who === 'crawler' ? CRAWLER : PERSON}`,
       ],

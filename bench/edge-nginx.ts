@@ -1,4 +1,5 @@
 /** Three nginx processes: a static origin, `proxy_cache` and `proxy_pass`. */
+import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import net, { type AddressInfo } from 'node:net'
@@ -17,7 +18,7 @@ export async function writeNginx(
   const ports = { origin: origin!, cache: cache!, cacheTls: cacheTls!, pass: pass!, passTls: passTls! }
   mkdirSync(path.join(dir, 'www'))
   mkdirSync(path.join(dir, 'pages'))
-  for (const size of [8, 60]) writeFileSync(path.join(dir, 'www', `${size}`), Buffer.alloc(size * 1024, 'x'))
+  for (const size of [8, 60]) writeFileSync(path.join(dir, 'www', `${size}`), pageOf(size * 1024))
   writeFileSync(path.join(dir, 'www', 'small'), Buffer.alloc(SMALL_BYTES, 'x'))
   const { privateKey, certificate } = createSelfSigned('shop.example')
   writeFileSync(path.join(dir, 'key.pem'), privateKey.export({ type: 'pkcs8', format: 'pem' }))
@@ -45,7 +46,7 @@ export async function writeNginx(
       origin: write(
         'origin',
         `open_file_cache max=10; default_type "text/html; charset=utf-8";
-         server { listen 127.0.0.1:${ports.origin}; root ${dir}/www; add_header Content-Encoding br;
+         server { listen 127.0.0.1:${ports.origin}; root ${dir}/www;
            location /p { try_files /small =404; } }`,
       ),
       cache: write(
@@ -64,6 +65,32 @@ export async function writeNginx(
          }`,
       ),
     },
+  }
+}
+
+/** An HTML page without scripts, of words that compress as those of a text do. The same at each call. */
+function pageOf(bytes: number): string {
+  const words: string[] = []
+  let seed = 1
+  for (let length = 0; length < bytes; length += words.at(-1)!.length) {
+    seed = (seed * 48_271) % 2_147_483_647
+    const word = (seed % 5_000).toString(36).replaceAll(/\d/g, 'e')
+    words.push(words.length % 12 === 0 ? `</p><p>${word} ` : `${word} `)
+  }
+  const head = '<!doctype html><html><head><title>A page</title></head><body><p>'
+  const tail = '</p></body></html>'
+  return `${`${head}${words.join('')}`.slice(0, bytes - tail.length)}${tail}`
+}
+
+/** Waits until nginx serves. Throws if it ended. */
+export async function waitForAnswer(nginx: ChildProcess, port: number): Promise<void> {
+  for (;;) {
+    if (nginx.exitCode !== null) throw new Error('nginx did not start')
+    const isAnswered = await fetch(`http://127.0.0.1:${port}/8`).then(
+      (response) => response.status < 600,
+      () => false,
+    )
+    if (isAnswered) return
   }
 }
 

@@ -5,7 +5,6 @@ import path from 'node:path'
 import { openDatabase } from '@prepaint/postgres/database.ts'
 import { migrate } from '@prepaint/postgres/migrate.ts'
 import { silentLog } from '@prepaint/runtime/log.ts'
-import type pg from 'pg'
 import { SCHEMA } from '../bin/node/schema.ts'
 import { SMALL_BYTES } from './edge-nginx.ts'
 
@@ -13,7 +12,8 @@ import { SMALL_BYTES } from './edge-nginx.ts'
 const FILL_STEP = 1_000
 
 export type Store = {
-  connection: pg.ClientConfig
+  /** For DATABASE_URL. */
+  url: string
   fill(domains: number, pages: number): Promise<void>
   pids(): Promise<number[]>
   close(): Promise<void>
@@ -50,7 +50,7 @@ export async function openStore(): Promise<Store> {
 
   async function pids(): Promise<number[]> {
     const { rows } = await pool.query<{ pid: number }>(
-      `select pid from pg_stat_activity where application_name = 'edge' and backend_type = 'client backend'`,
+      `select pid from pg_stat_activity where backend_type = 'client backend' and pid <> pg_backend_pid()`,
     )
     return rows.map(({ pid }) => pid).filter(isThere)
   }
@@ -60,9 +60,10 @@ export async function openStore(): Promise<Store> {
     await rm(dataDir, { recursive: true })
   }
 
-  // `types` cannot be sent to another process.
-  const { types: _same, ...sent } = connection
-  return { connection: sent, fill, pids, close }
+  const { host, port, user, database: name } = connection
+  // A node takes a socket's directory as a parameter.
+  const url = `postgres:///${name}?host=${host}&port=${port}&user=${user}`
+  return { url, fill, pids, close }
 }
 
 function isThere(pid: number): boolean {

@@ -1,7 +1,7 @@
 /**
- * `node bench/edge.ts [--quick] [--rounds 3] [--seconds 4] [--only hit,pass,h2,database,spread,growth,workers]`
- * `[--workers 2]`
- * Compares the edge with nginx: throughput, 99th percentile and processor time (which other load affects least), as
+ * `node bench/edge.ts [--quick] [--rounds 3] [--seconds 4] [--only hit,pass,h2,database,spread,growth,processes]`
+ * `[--processes 2]`
+ * Compares the edge of the packaged program, as it is started by default, with nginx: throughput, 99th percentile and processor time (which other load affects least), as
  * medians. Needs wrk, taskset, nginx and h2load (package nghttp2-client). Ends with the table of `bench/RESULTS.md`.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
@@ -12,14 +12,16 @@ import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { parseArgs } from 'node:util'
 
+import { clearDataDir, makeDataDir } from '../test/support/data-dir.ts'
+import { startNodeProcess } from '../test/support/node-process.ts'
 import { askForAll, type Burst, burst, type Load, processorSeconds } from './edge-load.ts'
-import { writeNginx } from './edge-nginx.ts'
-import type { ServerPlace, ServerTask } from './edge-server.ts'
+import { waitForAnswer, writeNginx } from './edge-nginx.ts'
 import { openStore, type Store } from './edge-store.ts'
 import { machineLine, median } from './figures.ts'
+import { pinned, startEdgeNode } from './program/edge-node.ts'
+import { packedProgram } from './program/packed.ts'
 
-const MEMORY_BYTES = 256 * 1024 * 1024
-const ALL = 'hit,pass,h2,database,spread,growth,workers'
+const ALL = 'hit,pass,h2,database,spread,growth,processes'
 
 const { values: given } = parseArgs({
   options: {
@@ -27,7 +29,7 @@ const { values: given } = parseArgs({
     rounds: { type: 'string' },
     seconds: { type: 'string' },
     only: { type: 'string', default: ALL },
-    workers: { type: 'string', default: '2' },
+    processes: { type: 'string', default: '2' },
   },
 })
 const rounds = Number(given.rounds ?? (given.quick ? 1 : 3))
@@ -46,7 +48,9 @@ type Row = { what: string; name: string; figures: Burst; of: Burst }
 
 const dir = mkdtempSync(path.join(tmpdir(), 'prepaint-bench-'))
 const open: ChildProcess[] = []
+const nodes: { close(): Promise<void> }[] = []
 const rows: Row[] = []
+const program = packedProgram()
 console.log(machineLine())
 try {
   const nginx = await writeNginx(dir)
@@ -55,18 +59,9 @@ try {
   for (const name of ['cache', 'pass'] as const) {
     pids[name] = await start(['nginx', '-p', dir, '-c', nginx.files[name]], '0', nginx.ports[name])
   }
-  const task: ServerTask = {
-    ...{
-      kind: 'edge',
-      originPort: nginx.ports.origin,
-      connection: null,
-      memoryBytes: MEMORY_BYTES,
-      port: 0,
-      tlsPort: 0,
-    },
-  }
-  const edge = await serve(task)
-  const bare = await serve({ ...task, kind: 'bare' })
+  const originUrl = `http://127.0.0.1:${nginx.ports.origin}`
+  const edge = await serve(originUrl)
+  const bare = await serveBare(path.join(dir, 'www'))
 
   const on = { kind: 'http1', cores: '1' } as const
   for (const size of [8, 60]) {
@@ -74,6 +69,8 @@ try {
     if (wanted.has('hit')) {
       await compare(`hit from memory, ${size} KB`, [
         { name: 'Prepaint', load: { ...hit, port: edge.port, pids: [edge.pid] } },
+        { name: 'Prepaint, gzip', load: { ...hit, encoding: 'gzip', port: edge.port, pids: [edge.pid] } },
+        { name: 'Prepaint, br', load: { ...hit, encoding: 'br', port: edge.port, pids: [edge.pid] } },
         { name: 'node:http alone', load: { ...hit, port: bare.port, pids: [bare.pid] } },
         { name: 'nginx proxy_cache', load: { ...hit, port: nginx.ports.cache, pids: [pids['cache']!] } },
       ])
@@ -104,12 +101,13 @@ try {
       ])
     }
   }
-  if (wanted.has('workers')) await workers(Number(given.workers), task)
-  if (wanted.has('spread')) await spread(task, { port: nginx.ports.cache, pid: pids['cache']! })
+  if (wanted.has('processes')) await processes(Number(given.processes), originUrl)
+  if (wanted.has('spread')) await spread({ port: nginx.ports.cache, pid: pids['cache']! })
   if (wanted.has('database') || wanted.has('growth')) {
-    await stored(task, { port: nginx.ports.cache, pid: pids['cache']! })
+    await stored({ port: nginx.ports.cache, pid: pids['cache']! })
   }
 } finally {
+  for (const node of nodes) await node.close()
   for (const child of open) child.kill('SIGTERM')
   await Promise.all(
     open.map(async (child) => child.exitCode === null && child.signalCode === null && once(child, 'exit')),
@@ -122,13 +120,10 @@ console.log(
 console.log('|---|---|--:|--:|--:|--:|--:|--:|')
 for (const row of rows) console.log(`| ${cells(row).join(' | ')} |`)
 
-/** First one core, then `count` edges and the client on the same two. */
-async function workers(count: number, task: ServerTask): Promise<void> {
-  const first = await serve(task, '0,1')
-  const shared = [first]
-  while (shared.length < count)
-    shared.push(await serve({ ...task, port: first.port, tlsPort: first.tlsPort }, '0,1'))
-  const alone = await serve(task, '0,1')
+/** All on two cores, with the client. The nodes differ in PREPAINT_EDGE_PROCESSES. */
+async function processes(count: number, originUrl: string): Promise<void> {
+  const several = await serve(originUrl, { PREPAINT_EDGE_PROCESSES: `${count}` }, '0,1')
+  const alone = await serve(originUrl, { PREPAINT_EDGE_PROCESSES: '1' }, '0,1')
   const on = { cores: '0,1', path: '/8' } as const
   const loads: [what: string, Pick<Load, 'kind' | 'who'>][] = [
     ['hit from memory, 8 KB', { kind: 'http1', who: 'crawler' }],
@@ -137,23 +132,25 @@ async function workers(count: number, task: ServerTask): Promise<void> {
   if (isThere('h2load'))
     loads.push(['hit from memory, 8 KB, HTTP/2 with TLS', { kind: 'h2', who: 'crawler' }])
   for (const [what, load] of loads) {
-    const portOf = (place: ServerPlace) => (load.kind === 'h2' ? place.tlsPort : place.port)
+    const loadOf = ({ port, tlsPort, pid }: Served) => ({
+      ...on,
+      ...load,
+      port: load.kind === 'h2' ? tlsPort : port,
+      pids: [pid],
+    })
     await compare(`${what}, all on two cores`, [
-      {
-        name: `${count} edges on one port`,
-        load: { ...on, ...load, port: portOf(first), pids: shared.map(({ pid }) => pid) },
-      },
-      { name: 'one edge', load: { ...on, ...load, port: portOf(alone), pids: [alone.pid] } },
+      { name: `${count} processes`, load: loadOf(several) },
+      { name: 'one process', load: loadOf(alone) },
     ])
   }
 }
 
 /** More pages than the processor's caches hold, and than a domain's most visited paths that are counted. */
-async function spread(task: ServerTask, nginx: { port: number; pid: number }): Promise<void> {
+async function spread(nginx: { port: number; pid: number }): Promise<void> {
   const store = await openStore()
   try {
     await store.fill(SOME.domains, SOME.pages)
-    const edge = await serve({ ...task, connection: store.connection })
+    const edge = await serveStore(store)
     for (const [what, { port, pid }] of [
       ['hit from memory', edge],
       ['the same bytes from nginx', nginx],
@@ -168,25 +165,26 @@ async function spread(task: ServerTask, nginx: { port: number; pid: number }): P
       console.log(`${what}: first reads, us of processor a page | ${micros.toFixed(0)}`)
       await compare(what, rivals)
     }
-    await end(open.splice(-1))
+    await edge.close()
   } finally {
     await store.close()
   }
 }
 
 /** Varies memory, stored pages and requested pages. nginx shows the effect of the machine's own caches. */
-async function stored(task: ServerTask, nginx: { port: number; pid: number }): Promise<void> {
+async function stored(nginx: { port: number; pid: number }): Promise<void> {
   const store = await openStore()
+  const servers: Served[] = []
   try {
-    const { connection } = store
     const found: Record<string, Rival[]> = { memory: [], PostgreSQL: [] }
     for (const size of wanted.has('growth') ? [FEW, MANY] : [FEW]) {
       await store.fill(size.domains, size.pages)
-      for (const [what, memoryBytes] of [
-        ['memory', MEMORY_BYTES],
-        ['PostgreSQL', 0],
+      for (const [what, settings] of [
+        ['memory', {}],
+        ['PostgreSQL', { PREPAINT_EDGE_MEMORY_BYTES: '0' }],
       ] as const) {
-        const server = await serve({ ...task, connection, memoryBytes })
+        const server = await serveStore(store, settings)
+        servers.push(server)
         const beside = what === 'memory' ? [] : await serving(store, server.port)
         const among = `${count(size)} stored, ${size.domains.toLocaleString('en')} domains`
         // Of many pages, two of each domain are in memory and requested.
@@ -208,15 +206,8 @@ async function stored(task: ServerTask, nginx: { port: number; pid: number }): P
       await compare('the same bytes', rivals)
     }
   } finally {
-    await end(open.splice(0))
+    for (const server of servers) await server.close()
     await store.close()
-  }
-}
-
-async function end(children: ChildProcess[]): Promise<void> {
-  for (const child of children) {
-    child.kill('SIGTERM')
-    if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
   }
 }
 
@@ -261,25 +252,43 @@ function cells({ what, name, figures, of }: Row): string[] {
   ]
 }
 
-async function serve(task: ServerTask, cores = '0'): Promise<ServerPlace & { pid: number }> {
-  const file = path.join(import.meta.dirname, 'edge-server.ts')
-  const child = onCore([process.execPath, file, JSON.stringify(task)], cores)
-  for await (const line of createInterface({ input: child.stdout! })) {
-    return { ...(JSON.parse(line) as ServerPlace), pid: child.pid! }
+type Served = { port: number; tlsPort: number; pid: number; close(): Promise<void> }
+
+async function serve(originUrl: string, settings: Record<string, string> = {}, cores = '0'): Promise<Served> {
+  const edge = await startEdgeNode(pinned(program, cores), { originUrl, paths: ['/8', '/60'], settings })
+  nodes.push(edge)
+  return { port: edge.port, tlsPort: edge.tlsPort, pid: edge.node.pid, close: edge.close }
+}
+
+/** A node on the stored pages, which are of the size of a small page. */
+async function serveStore(store: Store, settings: Record<string, string> = {}): Promise<Served> {
+  const dataDir = makeDataDir()
+  const all = { DATABASE_URL: store.url, ...settings }
+  const node = await startNodeProcess(dataDir, all, pinned(program, '0'))
+  return {
+    port: Number(new URL(node.edge).port),
+    tlsPort: Number(new URL(node.edgeTls).port),
+    pid: node.pid,
+    async close() {
+      await node.stop()
+      await clearDataDir(dataDir)
+    },
   }
-  throw new Error('The edge did not start')
+}
+
+/** Only `node:http`, with the same pages. */
+async function serveBare(www: string): Promise<{ port: number; pid: number }> {
+  const child = onCore([process.execPath, path.join(import.meta.dirname, 'bare-server.ts'), www], '0')
+  for await (const line of createInterface({ input: child.stdout! })) {
+    return { port: Number(line), pid: child.pid! }
+  }
+  throw new Error('The server did not start')
 }
 
 async function start(command: string[], core: string, port: number): Promise<number> {
   const child = onCore(command, core)
-  for (;;) {
-    if (child.exitCode !== null) throw new Error(`${command[0]} did not start`)
-    const answered = await fetch(`http://127.0.0.1:${port}/8`).then(
-      (response) => response.status < 600,
-      () => false,
-    )
-    if (answered) return child.pid!
-  }
+  await waitForAnswer(child, port)
+  return child.pid!
 }
 
 function onCore(command: string[], cores: string): ChildProcess {

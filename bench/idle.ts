@@ -1,6 +1,6 @@
 /**
  * `node bench/idle.ts [--minutes 3] [--settle 60] [--acme]`
- * Starts the shipped command on an empty database of its own and sends it nothing. Prints the transactions that PostgreSQL
+ * Starts the packaged program on an empty database of its own and sends it nothing. Prints the transactions that PostgreSQL
  * counts a minute, with those of autovacuum, and the statements of the node a minute, by kind.
  */
 import { readFileSync } from 'node:fs'
@@ -13,6 +13,7 @@ import { startNodeProcess } from '../test/support/node-process.ts'
 import { startTestServer } from '../test/support/postgres-server.ts'
 import { machineLine } from './figures.ts'
 import { markdownTable } from './markdown.ts'
+import { packedProgram } from './program/packed.ts'
 
 const { values } = parseArgs({
   options: { minutes: { type: 'string', default: '3' }, settle: { type: 'string', default: '60' } },
@@ -23,11 +24,15 @@ const server = await startTestServer()
 const dataDir = makeDataDir()
 const counted = path.join(dataDir, 'statements.json')
 try {
-  const node = await startNodeProcess(dataDir, {
-    DATABASE_URL: server.url,
-    BENCH_STATEMENTS: counted,
-    NODE_OPTIONS: `--import=${path.join(import.meta.dirname, 'count-statements.ts')}`,
-  })
+  const node = await startNodeProcess(
+    dataDir,
+    {
+      DATABASE_URL: server.url,
+      BENCH_STATEMENTS: counted,
+      NODE_OPTIONS: `--import=${path.join(import.meta.dirname, 'count-statements.ts')}`,
+    },
+    packedProgram(),
+  )
   await sleep(Number(values.settle) * 1_000)
   const before = await read()
   await sleep(minutes * 60_000)

@@ -1,23 +1,23 @@
 /**
- * `node bench/miss.ts [--checkouts .,../before] [--site shop] [--pages 200]`
- * Measures what a miss costs besides the render. Checkouts take turns, page by page, so other load affects all alike.
- * Prints medians, and medians of the paired differences to the first checkout.
+ * `node bench/miss.ts [--before <git ref>] [--site shop] [--pages 200]`
+ * Measures what a miss costs besides the render, in the packaged program. Versions take turns, page by page, so other load affects all alike.
+ * Prints medians, and medians of the paired differences to the first version.
  */
-import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
 
 import type { RenderView } from '@prepaint/pages/queue/judging/render-records.ts'
+import type { Program } from '../test/support/command-line.ts'
 import { machineLine, median } from './figures.ts'
 import { markdownTable } from './markdown.ts'
-import type { Prepaint, startPrepaint } from './peers/prepaint.ts'
+import { type Prepaint, startPrepaint } from './peers/prepaint.ts'
+import { packedProgram, programAt } from './program/packed.ts'
 import { PARTS, type Parts, partsOf } from './render-parts.ts'
 import { openSite } from './sites.ts'
 
 const { values } = parseArgs({
   options: {
-    checkouts: { type: 'string', default: '.' },
+    before: { type: 'string' },
     site: { type: 'string', default: 'shop' },
     pages: { type: 'string', default: '200' },
   },
@@ -26,16 +26,17 @@ const { values } = parseArgs({
 const STEP = 40
 const WARM_UP_PAGES = 10
 
-type Node = { checkout: string; prepaint: Prepaint; parts: Parts[]; totals: number[] }
+type Node = { version: string; prepaint: Prepaint; parts: Parts[]; totals: number[] }
 
 const site = await openSite(values.site)
 const nodes: Node[] = []
 let asked = 0
 try {
-  for (const checkout of values.checkouts.split(',')) {
-    const file = path.resolve(checkout, 'bench/peers/prepaint.ts')
-    const peer = (await import(pathToFileURL(file).href)) as { startPrepaint: typeof startPrepaint }
-    nodes.push({ checkout, prepaint: await peer.startPrepaint(site), parts: [], totals: [] })
+  const programs = new Map<string, Program>()
+  if (values.before !== undefined) programs.set(values.before, programAt(values.before))
+  programs.set('this checkout', packedProgram())
+  for (const [version, program] of programs) {
+    nodes.push({ version, prepaint: await startPrepaint(site, {}, program), parts: [], totals: [] })
   }
   for (let page = 0; page < WARM_UP_PAGES; page++) {
     for (const { prepaint } of nodes) await prepaint.render(site.page(asked).path)
@@ -83,8 +84,8 @@ async function recordsOf(prepaint: Prepaint, paths: readonly string[]): Promise<
 function report(): void {
   const beside = ({ queue, store, answer }: Parts) => queue + store + answer
   const first = nodes[0]!
-  const rows = nodes.map(({ checkout, parts, totals }) => [
-    checkout,
+  const rows = nodes.map(({ version, parts, totals }) => [
+    version,
     ...PARTS.map((part) => median(parts.map((one) => one[part])).toFixed(1)),
     median(totals).toFixed(1),
     median(parts.map(beside)).toFixed(1),
@@ -95,7 +96,7 @@ function report(): void {
   console.log(
     markdownTable(
       [
-        ...['checkout, ms', ...PARTS, 'whole', 'beside the render'],
+        ...['version, ms', ...PARTS, 'whole', 'beside the render'],
         ...['beside, to the first, pair by pair', 'whole, to the first, pair by pair'],
       ],
       rows,

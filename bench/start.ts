@@ -1,6 +1,6 @@
 /**
  * `node bench/start.ts [--site shop] [--rounds 5]`
- * Times from the command until a node is ready, and until a crawler has its first page, complete; the data directory is
+ * Times the packaged program from the command until a node is ready, and until a crawler has its first page, complete; the data directory is
  * there. Beside it `prerender`, which starts its browser too. In turns, as medians.
  */
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
@@ -15,9 +15,9 @@ import { openAccount, registerDomain } from '../test/support/tenant.ts'
 import { machineLine, median } from './figures.ts'
 import { givenBrowser } from './given-browser.ts'
 import { markdownTable } from './markdown.ts'
-import { AS_STARTED } from './peers/prepaint.ts'
 import { startPrerender } from './peers/prerender.ts'
 import type { PageToRender } from './peers/service.ts'
+import { packedProgram } from './program/packed.ts'
 import { openSite } from './sites.ts'
 
 const { values } = parseArgs({
@@ -26,6 +26,7 @@ const { values } = parseArgs({
 
 type Times = { readyMs: number; pageMs: number }
 
+const program = packedProgram()
 const site = await openSite(values.site)
 const host = `${site.name}.example`
 const dataDir = makeDataDir()
@@ -35,7 +36,7 @@ let asked = 0
 
 try {
   const browser = await givenBrowser(undefined, dir)
-  const first = await startNodeProcess(dataDir, AS_STARTED)
+  const first = await startNodeProcess(dataDir, {}, program)
   const { key } = await openAccount(first, { email: 'bench@example.com', plan: 'enterprise' })
   await registerDomain(first, key, { customDomain: host, originUrl: site.originUrl })
   await first.stop()
@@ -57,7 +58,7 @@ try {
 
 async function startOurs(): Promise<Times> {
   const startedMs = performance.now()
-  const node = await startNodeProcess(dataDir, AS_STARTED)
+  const node = await startNodeProcess(dataDir, {}, program)
   try {
     const page = nextPage()
     const answer = await edgeRequest(node.edge, { host, path: page.path, userAgent: GOOGLEBOT })

@@ -1,9 +1,11 @@
 import type { RenderView } from '@prepaint/pages/queue/judging/render-records.ts'
 import manifest from '../../package.json' with { type: 'json' }
+import type { Program } from '../../test/support/command-line.ts'
 import { clearDataDir, makeDataDir } from '../../test/support/data-dir.ts'
 import { edgeRequest, GOOGLEBOT } from '../../test/support/edge-request.ts'
 import { type NodeProcess, startNodeProcess } from '../../test/support/node-process.ts'
 import { callApi, openAccount, registerDomain } from '../../test/support/tenant.ts'
+import { packedProgram } from '../program/packed.ts'
 import type { Service, Site } from './service.ts'
 
 export type Prepaint = Service & {
@@ -12,15 +14,16 @@ export type Prepaint = Service & {
   lastRenders(): Promise<RenderView[]>
 }
 
-/** As bin/prepaint.js starts a node. */
-export const AS_STARTED = { NODE_COMPILE_CACHE: 'node_modules/.cache/prepaint' }
-
-/** A whole node at its defaults, requested at its edge by a crawler. */
-export async function startPrepaint(site: Site, settings: Record<string, string> = {}): Promise<Prepaint> {
+/** A whole node of the packaged program at its defaults, requested at its edge by a crawler. */
+export async function startPrepaint(
+  site: Site,
+  settings: Record<string, string> = {},
+  program: Program = packedProgram(),
+): Promise<Prepaint> {
   const dataDir = makeDataDir()
   const host = `${site.name}.example`
   try {
-    const node = await startNodeProcess(dataDir, { ...AS_STARTED, ...settings })
+    const node = await startNodeProcess(dataDir, settings, program)
     const { key } = await openAccount(node, { email: 'bench@example.com', plan: 'enterprise' })
     await registerDomain(node, key, { customDomain: host, originUrl: site.originUrl })
     return {

@@ -1,6 +1,6 @@
 import type { ChildProcess } from 'node:child_process'
 import { createInterface } from 'node:readline'
-import { spawnPrepaint } from './command-line.ts'
+import { type Program, spawnPrepaint } from './command-line.ts'
 
 export type NodeProcess = Awaited<ReturnType<typeof startNodeProcess>>
 
@@ -9,8 +9,15 @@ const LOG_BYTES = 64 * 1024
 const READY_MS = 180_000
 const END_MS = 60_000
 
-/** Starts `bin/prepaint.ts serve` on free ports; it ends with this process. Rejects without a ready line. */
-export async function startNodeProcess(dataDir: string, settings: Record<string, string> = {}) {
+/**
+ * Starts `prepaint serve` on free ports, of the checkout by default; it ends with this process. Rejects without a ready
+ * line.
+ */
+export async function startNodeProcess(
+  dataDir: string,
+  settings: Record<string, string> = {},
+  program?: Program,
+) {
   const all: Record<string, string> = {
     PREPAINT_DATA_DIR: dataDir,
     PREPAINT_API_PORT: '0',
@@ -20,7 +27,7 @@ export async function startNodeProcess(dataDir: string, settings: Record<string,
     ...settings,
   }
   const startedMs = performance.now()
-  const child = spawnPrepaint(['serve'], all, ['ignore', 'pipe', 'pipe', 'ipc'])
+  const child = spawnPrepaint(['serve'], all, ['ignore', 'pipe', 'pipe', 'ipc'], program)
   child.channel?.unref()
   // Not at `exit`: its last output may arrive later.
   const exited = new Promise<number | null>((resolve) => child.once('close', (code) => resolve(code)))
@@ -42,6 +49,7 @@ export async function startNodeProcess(dataDir: string, settings: Record<string,
     ...ready,
     pid: child.pid!,
     settings: all,
+    program,
     readyMs,
     log: () => said,
     /** SIGKILL; resolves when it is gone and `log` is complete. */

@@ -13,7 +13,7 @@ export async function openKey(node: NodeProcess, email: string, name: string): P
 }
 
 async function command(node: NodeProcess, email: string, ...args: string[]) {
-  const { code, json } = await runJson([...args, '--email', email], node.settings)
+  const { code, json } = await runJson([...args, '--email', email], node.settings, '', node.program)
   assert.equal(code, 0, JSON.stringify(json))
   return json
 }

@@ -1,0 +1,79 @@
+import { createSelfSigned } from '@prepaint/runtime/self-signed.ts'
+import type { Program } from '../../test/support/command-line.ts'
+import { until } from '../../test/support/condition.ts'
+import { clearDataDir, makeDataDir } from '../../test/support/data-dir.ts'
+import { edgeRequest, GOOGLEBOT } from '../../test/support/edge-request.ts'
+import { type NodeProcess, startNodeProcess } from '../../test/support/node-process.ts'
+import { callApi, openAccount, registerDomain } from '../../test/support/tenant.ts'
+
+export const EDGE_HOST = 'shop.example'
+
+/** A whole node that has `EDGE_HOST` with a certificate, and its pages in memory. */
+export type EdgeNode = {
+  node: NodeProcess
+  key: string
+  port: number
+  tlsPort: number
+  close(): Promise<void>
+}
+
+/** `paths`: pages that are rendered before. `settings`: none, unless the table of the results says so. */
+export async function startEdgeNode(
+  program: Program,
+  {
+    originUrl,
+    paths,
+    settings = {},
+  }: { originUrl: string; paths: readonly string[]; settings?: Record<string, string> },
+): Promise<EdgeNode> {
+  const dataDir = makeDataDir()
+  try {
+    const node = await startNodeProcess(dataDir, settings, program)
+    const { key } = await openAccount(node, { email: 'bench@example.com', plan: 'enterprise' })
+    await registerDomain(node, key, { customDomain: EDGE_HOST, originUrl })
+    await giveCertificate(node, key)
+    for (const path of paths) await renderUntilHit(node.edge, path)
+    return {
+      node,
+      key,
+      port: Number(new URL(node.edge).port),
+      tlsPort: Number(new URL(node.edgeTls).port),
+      async close() {
+        await node.stop()
+        await clearDataDir(dataDir)
+      },
+    }
+  } catch (error) {
+    await clearDataDir(dataDir)
+    throw error
+  }
+}
+
+/** The same program on these cores only, with all processes that it starts. */
+export function pinned(program: Program, cores: string): Program {
+  return { ...program, command: ['taskset', '-c', cores, ...program.command] }
+}
+
+async function giveCertificate(node: NodeProcess, key: string): Promise<void> {
+  const { privateKey, certificate } = createSelfSigned(EDGE_HOST)
+  const answer = await callApi(node, key, {
+    method: 'PUT',
+    path: `/api/domains/${EDGE_HOST}/certificate`,
+    body: {
+      certificate_chain: certificate,
+      private_key: privateKey.export({ type: 'pkcs8', format: 'pem' }),
+    },
+  })
+  if (answer.status !== 200) throw new Error(JSON.stringify(answer.body))
+}
+
+async function renderUntilHit(edge: string, path: string): Promise<void> {
+  await until(
+    `a hit of ${path}`,
+    async () => {
+      const { verdict } = await edgeRequest(edge, { host: EDGE_HOST, path, userAgent: GOOGLEBOT })
+      return verdict.startsWith('hit')
+    },
+    60_000,
+  )
+}
