@@ -1,29 +1,60 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { bytes, duration, milliseconds, stepName } from './format.ts'
-import { domainPath, nextPath, signInPath } from './route-map.ts'
+import { ago, bytes, duration, milliseconds, stepName } from './format.ts'
+import { domainPath, nextPath, pagePath, signInPath } from './route-map.ts'
 
-it('response times, durations and sizes', () => {
-  const said = (of: (value: number) => string, ...values: number[]) => values.map(of).join(', ')
+function written(write: (value: number) => string, ...values: number[]): string {
+  return values.map(write).join(', ')
+}
+
+it('a response time has at most two digits that count, and seconds from 999.5 ms on', () => {
   assert.equal(milliseconds(null), '–')
   assert.equal(
-    said(milliseconds, 0.0712, 1, 9.94, 9.96, 12.34, 999, 999.6, 2_440, 9_999, 92_000),
+    written(milliseconds, 0.0712, 1, 9.94, 9.96, 12.34, 999, 999.6, 2_440, 9_999, 92_000),
     '0.071 ms, 1 ms, 9.9 ms, 10 ms, 12 ms, 999 ms, 1.0 s, 2.4 s, 10 s, 92 s',
-  )
-  assert.equal(
-    said(duration, 0, 0.44, 9.96, 12.4, 119, 120, 7_199, 7_200, 172_800),
-    '0 s, 0.4 s, 10 s, 12 s, 119 s, 2 min, 120 min, 2 h, 2 days',
-  )
-  assert.equal(
-    said(bytes, 0, 1, 1_023, 1_024, 34_240, 231_000, 512 * 1024 ** 2, 1.5 * 1024 ** 3, 2 ** 60),
-    '0 bytes, 1 bytes, 1023 bytes, 1.0 KiB, 33.4 KiB, 226 KiB, 512 MiB, 1.5 GiB, 1048576 TiB',
   )
 })
 
-it('days are UTC, and say so; the address of a domain encodes its name', () => {
+it('a duration is told in the unit in which it is at least 2', () => {
+  assert.equal(
+    written(duration, 0, 0.44, 9.96, 12.4, 119, 120, 7_199, 7_200, 172_800),
+    '0 s, 0.4 s, 10 s, 12 s, 119 s, 2 min, 120 min, 2 h, 2 days',
+  )
+})
+
+it('a size is told in the largest unit in which it is at least 1, and one byte in the singular', () => {
+  assert.equal(
+    written(bytes, 0, 1, 2, 1_023, 1_024, 34_240, 231_000, 512 * 1024 ** 2, 1.5 * 1024 ** 3, 2 ** 60),
+    '0 bytes, 1 byte, 2 bytes, 1023 bytes, 1.0 KiB, 33.4 KiB, 226 KiB, 512 MiB, 1.5 GiB, 1048576 TiB',
+  )
+})
+
+it('a time is told by how long ago it was, and by its date after 45 days', () => {
+  const nowMs = Date.parse('2026-11-15T12:00:00Z')
+  const told = (seconds: number) => ago(new Date(nowMs + seconds * 1_000).toISOString(), nowMs)
+  assert.deepEqual([-59, -60, -3_600, -86_400, 2 * 86_400].map(told), [
+    'just now',
+    '1 minute ago',
+    '1 hour ago',
+    'yesterday',
+    'in 2 days',
+  ])
+  assert.equal(told(-45 * 86_400), '45 days ago')
+  assert.match(told(-45 * 86_400 - 1), /2026/)
+})
+
+it('a day is a UTC day and says so, an hour is one of the viewer', () => {
   assert.match(stepName('2026-11-15T00:00:00.000Z', 'day'), /15.*\(UTC\)$/)
-  assert.equal(domainPath('domainCache', 'a/b'), '/domains/a%2Fb/cache')
   assert.doesNotMatch(stepName('2026-11-15T00:00:00.000Z', 'hour'), /UTC/)
+})
+
+it('an address encodes the names in it, and leaves out what is the default', () => {
+  assert.equal(domainPath('domainCache', 'a/b'), '/domains/a%2Fb/cache')
+  assert.equal(pagePath('a/b', '/x?y=1'), '/domains/a%2Fb/pages?path=%2Fx%3Fy%3D1')
+  assert.equal(
+    pagePath('a', '/', { view: 'facts', variant: 'mobile' }),
+    '/domains/a/pages?path=%2F&view=facts&variant=mobile',
+  )
 })
 
 it('signing in returns to the screen that was left', () => {

@@ -1,6 +1,17 @@
+// Every number, size, duration and time on a screen is written by one of these functions.
+
 const NUMBER = new Intl.NumberFormat('en')
 const COMPACT = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 })
 const PERCENT = new Intl.NumberFormat('en', { style: 'percent', maximumFractionDigits: 1 })
+const SIZES = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB']
+
+const TIME = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
+const TIME_WITH_SECONDS = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
+const DATE = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' })
+const RELATIVE = new Intl.RelativeTimeFormat('en', { numeric: 'auto' })
+const HOUR = new Intl.DateTimeFormat(undefined, { hour: 'numeric', minute: '2-digit' })
+const SHORT_DAY = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short' })
+const SHORT_UTC_DAY = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short', timeZone: 'UTC' })
 const DAY_AND_HOUR = new Intl.DateTimeFormat(undefined, {
   weekday: 'short',
   day: 'numeric',
@@ -14,22 +25,21 @@ const UTC_DAY = new Intl.DateTimeFormat(undefined, {
   month: 'short',
   timeZone: 'UTC',
 })
-const SIZES = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB']
 
-/** `12,345`. */
+/** Writes `12,345`. */
 export const count = (value: number): string => NUMBER.format(value)
 
-/** `1 page`, `2 pages`. */
+/** Writes `1 page` or `2 pages`. */
 export const counted = (value: number, noun: string, plural = `${noun}s`): string =>
   `${count(value)} ${value === 1 ? noun : plural}`
 
-/** `950`, `12.3K`. */
+/** Writes `950` or `12.3K`. */
 export const compact = (value: number): string => COMPACT.format(value)
 
-/** `98.5%`; a dash for null. */
+/** Writes `98.5%`, or a dash for null. */
 export const percent = (share: number | null): string => (share === null ? '–' : PERCENT.format(share))
 
-/** `0.07 ms`, `120 ms`, `2.4 s`; a dash for null. */
+/** Writes `0.07 ms`, `120 ms` or `2.4 s`, or a dash for null. */
 export function milliseconds(ms: number | null): string {
   if (ms === null) return '–'
   if (ms >= 9_949.5) return `${Math.round(ms / 1_000)} s`
@@ -38,7 +48,7 @@ export function milliseconds(ms: number | null): string {
   return `${Number(ms.toPrecision(2))} ms`
 }
 
-/** `0.4 s`, `12 s`, `3 min`, `2 h`, `5 days`. */
+/** Writes `0.4 s`, `12 s`, `3 min`, `2 h` or `5 days`. */
 export function duration(seconds: number): string {
   if (seconds < 10) return `${Math.round(seconds * 10) / 10} s`
   if (seconds < 120) return `${Math.round(seconds)} s`
@@ -47,19 +57,53 @@ export function duration(seconds: number): string {
   return `${Math.round(seconds / 86_400)} days`
 }
 
-/** `812 bytes`, `33.4 KiB`, `512 MiB`. */
+/** Writes `1 byte`, `812 bytes`, `33.4 KiB` or `512 MiB`. */
 export function bytes(value: number): string {
+  if (value === 1) return '1 byte'
   const power = value < 1 ? 0 : Math.min(SIZES.length - 1, Math.floor(Math.log2(value) / 10))
   const scaled = value / 1024 ** power
   return `${scaled < 100 && power > 0 ? scaled.toFixed(1) : Math.round(scaled)} ${SIZES[power]}`
 }
 
-/** An hour in the viewer's time zone, or a UTC day, because days are counted in UTC. */
-export function stepName(iso: string, step: 'hour' | 'day'): string {
+/** Writes date and time in the viewer's time zone. */
+export const exactTime = (iso: string): string => TIME.format(new Date(iso))
+
+/** Writes date and time with seconds, in the viewer's time zone. */
+export const exactTimeWithSeconds = (iso: string): string => TIME_WITH_SECONDS.format(new Date(iso))
+
+const RELATIVE_STEPS = [
+  ['day', 86_400],
+  ['hour', 3_600],
+  ['minute', 60],
+] as const
+
+/** After so many days the date says more than "46 days ago". */
+const RELATIVE_DAYS = 45
+
+/** Writes `3 hours ago` or `in 2 days`, and the date after 45 days. */
+export function ago(iso: string, nowMs = Date.now()): string {
+  const seconds = (Date.parse(iso) - nowMs) / 1_000
+  if (Math.abs(seconds) > RELATIVE_DAYS * 86_400) return DATE.format(new Date(iso))
+  for (const [unit, size] of RELATIVE_STEPS) {
+    if (Math.abs(seconds) >= size) return RELATIVE.format(Math.round(seconds / size), unit)
+  }
+  return 'just now'
+}
+
+export type Step = 'hour' | 'day'
+
+/** Names an hour in the viewer's time zone, or a UTC day, because days are counted in UTC. */
+export function stepName(iso: string, step: Step): string {
   const at = new Date(iso)
   return step === 'hour' ? DAY_AND_HOUR.format(at) : `${UTC_DAY.format(at)} (UTC)`
 }
 
+/** Names a UTC day such as `2026-11-15`. */
 export const dayName = (day: string): string => stepName(`${day}T00:00:00Z`, 'day')
 
-export const FORM_LABELS = { html: 'HTML', markdown: 'Markdown', card: 'Card' } as const
+/** Names a step below the axis of a chart: midnight by its day, and other hours by their time. */
+export function axisName(iso: string, step: Step): string {
+  const at = new Date(iso)
+  if (step === 'day') return SHORT_UTC_DAY.format(at)
+  return at.getHours() === 0 ? SHORT_DAY.format(at) : HOUR.format(at)
+}

@@ -7,7 +7,7 @@ import { QueryClientProvider } from '@tanstack/react-query'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { Router } from 'wouter'
-import { createQueries } from './api/queries.ts'
+import { newQueryClient } from './api/queries.ts'
 import { renewals } from './api/request.ts'
 import { App } from './app.tsx'
 import { guardedNavigation } from './parts/leave-guard.tsx'
@@ -28,7 +28,7 @@ createRoot(root).render(
       withCssVariables={false}
       withGlobalClasses={false}
     >
-      <QueryClientProvider client={createQueries()}>
+      <QueryClientProvider client={newQueryClient()}>
         <Notifications position="bottom-right" />
         <Router aroundNav={guardedNavigation}>
           <ErrorBoundary>

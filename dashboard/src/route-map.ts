@@ -27,15 +27,8 @@ export const ROUTES = {
   operatorFailures: '/operator/failures',
 } as const
 
-export type DomainRoute =
-  | 'domain'
-  | 'domainTraffic'
-  | 'domainCache'
-  | 'domainCrawlers'
-  | 'domainRenders'
-  | 'domainSettings'
-  | 'domainSiteFiles'
-  | 'domainTokens'
+/** The screens of a domain that need nothing but its name. */
+export type DomainRoute = Exclude<Extract<keyof typeof ROUTES, `domain${string}`>, 'domains' | 'domainPages'>
 
 export function domainPath(route: DomainRoute, domain: string): string {
   return ROUTES[route].replace(':domain', encodeURIComponent(domain))
@@ -48,32 +41,32 @@ export function pagePath(
   path: string,
   { view = 'compare', variant = 'desktop' }: { view?: PageView; variant?: 'desktop' | 'mobile' } = {},
 ): string {
-  const query = new URLSearchParams({
-    path,
-    ...(view !== 'compare' && { view }),
-    ...(variant !== 'desktop' && { variant }),
-  })
+  const query = new URLSearchParams({ path })
+  if (view !== 'compare') query.set('view', view)
+  if (variant !== 'desktop') query.set('variant', variant)
   return `${ROUTES.domainPages.replace(':domain', encodeURIComponent(domain))}?${query}`
 }
 
 export type SiteFilesView = 'robots' | 'redirects' | 'sitemap'
 
 export function siteFilesPath(domain: string, view: SiteFilesView = 'robots'): string {
-  return `${domainPath('domainSiteFiles', domain)}${view === 'robots' ? '' : `?view=${view}`}`
+  const path = domainPath('domainSiteFiles', domain)
+  return view === 'robots' ? path : `${path}?view=${view}`
 }
 
+/** `next` is the screen to return to after signing in. */
 export function signInPath(next: string): string {
-  return next === ROUTES.domains || next === '/'
-    ? ROUTES.signIn
-    : `${ROUTES.signIn}?next=${encodeURIComponent(next)}`
+  if (next === ROUTES.domains || next === '/') return ROUTES.signIn
+  return `${ROUTES.signIn}?next=${encodeURIComponent(next)}`
 }
 
-/** Where to go after sign-in: always a dashboard screen, even if a link names another address. */
+const WITHOUT_SESSION: readonly string[] = [ROUTES.signIn, ROUTES.welcome, ROUTES.confirm, ROUTES.forgotten]
+
+/** Returns where to go after sign-in: always a dashboard screen, even if a link names another address. */
 export function nextPath(search: string): string {
   const next = new URLSearchParams(search).get('next') ?? ''
-  const known = Object.values(ROUTES).some((route) =>
+  const isKnown = Object.values(ROUTES).some((route) =>
     new RegExp(`^${route.replace(':domain', '[^/?#]+')}$`).test(next),
   )
-  const withoutSession: string[] = [ROUTES.signIn, ROUTES.welcome, ROUTES.confirm, ROUTES.forgotten]
-  return known && !withoutSession.includes(next) ? next : ROUTES.domains
+  return isKnown && !WITHOUT_SESSION.includes(next) ? next : ROUTES.domains
 }

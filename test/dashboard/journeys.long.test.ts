@@ -58,7 +58,7 @@ it('the checklist leads to the first page, before any DNS change', async () => {
   const state = (title: string, name: string) =>
     steps.getByRole('listitem').filter({ hasText: title }).getByRole('img', { name, exact: true })
   await state('Add a domain', 'Done').waitFor()
-  for (const title of ['See a page', 'Point the DNS', 'See the first crawler']) {
+  for (const title of ['See a page', 'Point the DNS', 'First crawler visit']) {
     await state(title, 'To do').waitFor()
   }
   await isClean()
@@ -148,7 +148,7 @@ it('a rule says what it does, names what is wrong with it, and is saved with wha
   await more.fill('{"path": "/product*", "action": "no-store", "render": {"wait_for": ".price"}}')
   await first!.getByText('get pages only once .price is there').waitFor()
   await button('Save').click()
-  await page.getByText('Rule 2 never matches: rule 1 takes all that it could.').waitFor()
+  await page.getByText('Rule 2 never applies: rule 1 matches the same pages first.').waitFor()
   await isClean()
   await page.reload()
   await open()
@@ -172,8 +172,8 @@ it('rules are tried on pages before they are saved', async () => {
   await button('Try these rules').click()
   const found = region('What the rules change')
   await found.getByText('title: Tried title').waitFor({ timeout: 60_000 })
-  await found.getByText('Search, desktops: no rule now, rule 1 then').waitFor()
-  for (const side of ['now', 'then']) {
+  await found.getByText('Search, desktops: Before: no rule. After: rule 1.').waitFor()
+  for (const side of ['before', 'after']) {
     const shown = `document.querySelector('img[alt="/about ${side}"]')?.naturalWidth > 0`
     await until(`the picture of the page ${side} is there`, () => page.evaluate<boolean>(shown))
   }

@@ -82,7 +82,7 @@ describe('live figures', () => {
       await page.getByRole('link', { name: DOMAIN, exact: true }).click()
       const screens = page.getByRole('navigation', { name: 'This domain' })
       await screens.getByRole('link', { name: 'Traffic' }).click()
-      const verdicts = page.getByRole('slider', { name: /^Verdicts/ })
+      const verdicts = page.getByRole('slider', { name: /^Answers to crawlers/ })
       const hits = async () => /Hit (\d+)/.exec((await verdicts.getAttribute('aria-valuetext')) ?? '')?.[1]
       // One of bingbot, one of Googlebot.
       await until('the hits of before are counted', async () => (await hits()) === '2')
@@ -106,7 +106,7 @@ describe('live figures', () => {
     await page.route('**/events', (route) => route.abort())
     await visit(`/domains/${DOMAIN}/cache`)
     await stayed(page, async () => {
-      await page.getByText('Not live: updated every 15 s').waitFor()
+      await page.getByText('Connection lost. Trying again…').waitFor()
       assert.equal((await crawl('/meanwhile')).verdict, 'rendered')
       await page.unroute('**/events')
       await isLive()

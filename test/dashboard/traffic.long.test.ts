@@ -65,10 +65,10 @@ describe('the traffic of a domain', () => {
       assert(text.includes(words), `${words} in ${text}`)
     }
     const visits = 'Crawler visits by category'
-    assert.match(await press(visits, 'Escape'), /^Whole range: Search 10, AI 1$/)
+    assert.match(await press(visits, 'Escape'), /^Total: Search 10, AI 1$/)
     assert.match(await pressLast(visits), /: Search 10, AI 1$/)
     assert.match(await press(visits, 'Home'), /: Search 0, AI 0$/)
-    assert.match(await pressLast('Verdicts'), /: Hit 9, Rendered 1, Failed 1$/)
+    assert.match(await pressLast('Answers to crawlers'), /: Hit 9, Rendered 1, Failed 1$/)
     assert.match(await pressLast('Hit ratio'), /: Hit ratio 81\.8%$/)
 
     await click('By crawler')
@@ -87,7 +87,7 @@ describe('the traffic of a domain', () => {
     await click('90 days')
     await becomes(`location.search === '?range=90d'`)
     await becomes(`document.querySelector('[role=slider]').getAttribute('aria-valuemax') === '89'`)
-    assert.match(await pressLast('Verdicts'), /\(UTC\): Hit 9, Rendered 1, Failed 1$/)
+    assert.match(await pressLast('Answers to crawlers'), /\(UTC\): Hit 9, Rendered 1, Failed 1$/)
     await open('/domains/shop.example.com/traffic?range=7d')
     assert.equal(await run(`document.querySelector('input:checked').parentElement.textContent`), '7 days')
   })
@@ -185,7 +185,7 @@ describe('incidents and notifications', () => {
     assert.equal(await run('location.hash'), '')
     await isClean()
     await click('Confirm this address')
-    await shows('team@example.org is told from now on.')
+    await shows('team@example.org now gets e-mails about incidents.')
     await isClean()
   })
 })

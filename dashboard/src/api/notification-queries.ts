@@ -4,7 +4,7 @@ import { fieldQuery, wholeQuery } from './queries.ts'
 import { request } from './request.ts'
 import type { Channels, Delivery, Endpoint, Incident, Report } from './types.ts'
 
-/** Of the account, or of one domain: open first. Events of `incident` make it stale. */
+/** The incidents of the account, or of one domain, open ones first. The event `incident` makes them stale. */
 export const incidentsQuery = (domain: string | null = null) => {
   const query = domain === null ? '' : `?domain=${encodeURIComponent(domain)}`
   return fieldQuery<Incident[]>(['incidents', domain], `/api/incidents${query}`, 'incidents')
@@ -14,7 +14,7 @@ export const channelsQuery = wholeQuery<Channels>(['channels'], '/api/notificati
 
 export const endpointsQuery = fieldQuery<Endpoint[]>(['channels', 'endpoints'], '/api/endpoints', 'endpoints')
 
-/** No event tells of deliveries. */
+/** Polled, because there is no event for deliveries. */
 export const deliveriesQuery = (endpoint: number) => ({
   ...fieldQuery<Delivery[]>(
     ['channels', 'deliveries', endpoint],
@@ -27,11 +27,11 @@ export const deliveriesQuery = (endpoint: number) => ({
 export const reportQuery = (week: string | null) =>
   fieldQuery<Report>(['report', week], `/api/report${week === null ? '' : `?week=${week}`}`, 'report')
 
-/** Sends a request, and reads all about channels again. */
+/** Sends a request, and reads all data of channels again. */
 export function useChannelRequest<Answer>() {
   const queries = useQueryClient()
   return useMutation({
-    mutationFn: (sent: Parameters<typeof request>) => request<Answer>(...sent),
+    mutationFn: (parameters: Parameters<typeof request>) => request<Answer>(...parameters),
     onSuccess: () => queries.invalidateQueries({ queryKey: channelsQuery.queryKey }),
     onError: (error) => notifyFailed('That did not work', error),
   })

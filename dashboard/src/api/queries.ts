@@ -1,3 +1,4 @@
+import type { Form } from '@prepaint/contract/outcome/form.ts'
 import { infiniteQueryOptions, QueryCache, QueryClient, queryOptions } from '@tanstack/react-query'
 
 import { isLong } from '../live/changes.ts'
@@ -30,8 +31,8 @@ import type {
   WebhookToken,
 } from './types.ts'
 
-/** Retries twice without a response or after a server error, but not after a refusal. */
-export function createQueries(): QueryClient {
+/** Makes the cache of all answers. It retries twice without a response or after a server error, but not after a refusal. */
+export function newQueryClient(): QueryClient {
   const client: QueryClient = new QueryClient({
     defaultOptions: {
       queries: {
@@ -53,13 +54,18 @@ export function createQueries(): QueryClient {
   return client
 }
 
+/** The data is one field of the answer. */
 export function fieldQuery<Data>(queryKey: readonly (string | number | null)[], path: string, field: string) {
   return queryOptions({
     queryKey,
-    queryFn: async ({ signal }) => (await request<Record<string, Data>>('GET', path, { signal }))[field]!,
+    queryFn: async ({ signal }) => {
+      const answer = await request<Record<string, Data>>('GET', path, { signal })
+      return answer[field]!
+    },
   })
 }
 
+/** The data is the whole answer. */
 export function wholeQuery<Data>(queryKey: readonly string[], path: string) {
   return queryOptions({ queryKey, queryFn: ({ signal }) => request<Data>('GET', path, { signal }) })
 }
@@ -68,7 +74,7 @@ export const domainsQuery = fieldQuery<Domain[]>(['domains'], '/api/domains', 'd
 
 export const domainUrl = (domain: string) => `/api/domains/${encodeURIComponent(domain)}`
 
-/** Keyed below the domain by the parts of `path`. */
+/** The key of the data is below the domain, by the parts of `path`. */
 export const ofDomainQuery = <Data>(domain: string, path: string) =>
   wholeQuery<Data>(['domains', domain, ...path.split('/')], `${domainUrl(domain)}/${path}`)
 
@@ -87,41 +93,35 @@ export const ruleTryQuery = (domain: string, id: string) =>
     refetchInterval: ({ state }) => (state.data?.state === 'done' ? false : 1_500),
   })
 
-/** Keyed below `renders`: a render of the domain invalidates it. */
+/** The key of the data is below `renders`, so that a render of the domain invalidates it. */
 export const inspectionQuery = (domain: string, path: string, variant: PageVariant = 'desktop') =>
   queryOptions({
     queryKey: ['domains', domain, 'renders', 'inspection', path, variant],
-    queryFn: ({ signal }) =>
-      request<PageInspection>(
-        'GET',
-        `${domainUrl(domain)}/pages/details?${new URLSearchParams({ path, variant })}`,
-        {
-          signal,
-        },
-      ),
+    queryFn: ({ signal }) => request<PageInspection>('GET', detailsUrl(domain, path, variant), { signal }),
     refetchInterval: ({ state }) => (isUnderWay(state.data?.inspection ?? null) ? 1_500 : false),
   })
+
+function detailsUrl(domain: string, path: string, variant: PageVariant): string {
+  return `${domainUrl(domain)}/pages/details?${new URLSearchParams({ path, variant })}`
+}
 
 export function isUnderWay(inspection: Inspection | null): boolean {
   return inspection?.state === 'queued' || inspection?.state === 'running'
 }
 
-/** Comparisons end without an event. */
+/** Polled, because comparisons end without an event. */
 export const devicesQuery = (domain: string) =>
   queryOptions({ ...ofDomainQuery<Devices>(domain, 'devices'), refetchInterval: 5_000 })
 
-export type PageForm = 'html' | 'markdown' | 'card'
-export type PageAddress = { path: string; variant: PageVariant; form: PageForm }
+export type PageAddress = { path: string; variant: PageVariant; form: Form }
 
 export const sourceQuery = (domain: string, address: PageAddress, etag: string) =>
   queryOptions({
     queryKey: ['domains', domain, 'source', address, etag],
     queryFn: async ({ signal }) => {
       const response = await fetch(sourceUrl(domain, address), { signal })
-      const text = await response.text()
-      if (!response.ok)
-        throw new ApiError(response.status, 'The page is not cached in this form. Refresh it.')
-      return text
+      if (response.ok) return response.text()
+      throw new ApiError(response.status, 'The page is not cached in this form. Refresh it.')
     },
     staleTime: Number.POSITIVE_INFINITY,
   })
@@ -132,8 +132,10 @@ export const sourceUrl = (domain: string, address: PageAddress) =>
 export const pageCountQuery = (domain: string) =>
   queryOptions({
     queryKey: ['domains', domain, 'page-count'],
-    queryFn: async ({ signal }) =>
-      (await request<PageList>('GET', `${domainUrl(domain)}/pages?limit=1`, { signal })).matching ?? 0,
+    queryFn: async ({ signal }) => {
+      const { matching } = await request<PageList>('GET', `${domainUrl(domain)}/pages?limit=1`, { signal })
+      return matching ?? 0
+    },
   })
 
 export type PageFilter = {
@@ -143,20 +145,28 @@ export type PageFilter = {
   isDescending: boolean
 }
 
-/** 200 at a time. Events mark it as stale; a long list is read again only on request. */
+const PAGES_AT_ONCE = 200
+
+function pagesUrl(domain: string, filter: PageFilter, after: string | null): string {
+  const query = new URLSearchParams({
+    order: filter.by,
+    direction: filter.isDescending ? 'desc' : 'asc',
+    limit: `${PAGES_AT_ONCE}`,
+  })
+  if (filter.search !== '') {
+    query.set('search', filter.search)
+    query.set('match', filter.match)
+  }
+  if (after !== null) query.set('after', after)
+  return `${domainUrl(domain)}/pages?${query}`
+}
+
+/** Reads 200 pages at a time. Events mark the list as stale; a long list is read again only on request. */
 export const pagesQuery = (domain: string, filter: PageFilter) =>
   infiniteQueryOptions({
     queryKey: ['domains', domain, 'pages', filter],
-    queryFn: ({ signal, pageParam }) => {
-      const query = new URLSearchParams({
-        ...(filter.search !== '' && { search: filter.search, match: filter.match }),
-        order: filter.by,
-        direction: filter.isDescending ? 'desc' : 'asc',
-        limit: '200',
-        ...(pageParam !== null && { after: pageParam }),
-      })
-      return request<PageList>('GET', `${domainUrl(domain)}/pages?${query}`, { signal })
-    },
+    queryFn: ({ signal, pageParam }) =>
+      request<PageList>('GET', pagesUrl(domain, filter, pageParam), { signal }),
     initialPageParam: null as string | null,
     getNextPageParam: (last) => last.next,
     staleTime: Number.POSITIVE_INFINITY,
@@ -179,15 +189,20 @@ export const completePagesQuery = (domain: string) => ({
   select: ({ complete }: { complete: CompletePages }) => complete,
 })
 
-/** null: no warm run yet. Polled only without events. */
+const WARM_POLL_MS = 2_000
+
+/** The data is null before the first warm run. It is polled only without events. */
 export const warmQuery = (domain: string) =>
   queryOptions({
     queryKey: ['domains', domain, 'warm'],
-    queryFn: async ({ signal }) =>
-      (await request<{ warm: Warm | null }>('GET', `${domainUrl(domain)}/warm`, { signal })).warm,
-    refetchInterval: ({ state }) => {
-      const isRunning = state.data != null && state.data.ended_at === null && state.data.paused_at === null
-      return isRunning && pollWhileLost() !== false ? 2_000 : pollWhileLost()
+    queryFn: async ({ signal }) => {
+      const { warm } = await request<{ warm: Warm | null }>('GET', `${domainUrl(domain)}/warm`, { signal })
+      return warm
+    },
+    refetchInterval: ({ state: { data } }) => {
+      const pollMs = pollWhileLost()
+      const isRunning = data != null && data.ended_at === null && data.paused_at === null
+      return isRunning && pollMs !== false ? WARM_POLL_MS : pollMs
     },
   })
 
@@ -200,7 +215,7 @@ export const sessionsQuery = fieldQuery<Session[]>(['sessions'], '/api/sessions'
 
 export const planQuery = fieldQuery<Plan>(['plan'], '/api/plan', 'plan')
 
-/** Polled: there is no event for new accounts. */
+/** Polled, because there is no event for new accounts. */
 export const accountsQuery = queryOptions({
   ...wholeQuery<{ accounts: AccountInList[]; plans: string[] }>(['accounts'], '/api/operator/accounts'),
   refetchInterval: 15_000,

@@ -8,7 +8,7 @@ import { RANGES, rangeNamed, rangeParams } from './traffic-queries.ts'
 
 type Asked = { what: string; answer(status: number, body?: unknown): void }
 
-/** A server that answers when it is told to; what was asked, in order. */
+/** Replaces the server by one that answers when the test says so. Returns what was asked, in order. */
 function server(t: TestContext): Asked[] {
   const asked: Asked[] = []
   t.mock.method(globalThis, 'fetch', (path: string, { method }: { method: string }) => {
@@ -38,7 +38,7 @@ it('a request refused while the session cookie is replaced is sent again', async
   assert.deepEqual(await session, { account: 1 })
 })
 
-it('another window waits for the new cookie', async (t) => {
+it('a request of another window that is refused meanwhile waits for the new cookie', async (t) => {
   const asked = server(t)
   const said: unknown[] = []
   const channel: Parameters<typeof renewals.join>[0] = {
@@ -60,7 +60,7 @@ it('another window waits for the new cookie', async (t) => {
   assert.deepEqual(said, ['begins', 'renewed'])
 })
 
-it('other refusals are not retried', async (t) => {
+it('a refusal without a new cookie is not retried', async (t) => {
   const asked = server(t)
   const session = request('GET', '/api/session')
   asked[0]!.answer(401, refusal)
@@ -74,7 +74,7 @@ it('other refusals are not retried', async (t) => {
   assert.equal(asked.length, 3)
 })
 
-it('each range has as many steps as it says, at the server too, at any moment of an hour or day', () => {
+it('each range has as many steps as its name says, for the server too, at any moment of an hour or day', () => {
   for (const name of [null, '1000d']) assert.equal(rangeNamed(name).name, '24h')
   for (const now of ['2026-11-15T12:30:00Z', '2026-11-15T00:00:00.000Z', '2026-11-15T23:59:59.999Z']) {
     const nowMs = Date.parse(now)
@@ -88,7 +88,7 @@ it('each range has as many steps as it says, at the server too, at any moment of
   }
 })
 
-it('another account sees nothing that was read for the one before', () => {
+it('after signing in as another account nothing is left that was read for the one before', () => {
   const queries = new QueryClient()
   queries.setQueryData(['domains'], ['red.example'])
   switchAccount(queries, null)

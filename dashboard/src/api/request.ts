@@ -4,20 +4,17 @@ import type { z } from 'zod'
 
 type ErrorAnswer = z.infer<typeof errorSchema>
 type LineError = { line: number; error: string }
+type Details = { lines?: readonly LineError[]; problems?: readonly Problem[] }
 
 export class ApiError extends Error {
-  /** 0: no response. */
+  /** The status of the response, or 0 if there was none. */
   readonly status: number
-  /** Of a list or file of which lines were refused. */
+  /** The lines of a list or file that were refused. */
   readonly lines: readonly LineError[]
   /** The fields of the request that were refused. */
   readonly problems: readonly Problem[]
 
-  constructor(
-    status: number,
-    message: string,
-    { lines = [], problems = [] }: Pick<Partial<ErrorAnswer>, 'lines' | 'problems'> = {},
-  ) {
+  constructor(status: number, message: string, { lines = [], problems = [] }: Details = {}) {
     super(message)
     this.name = 'ApiError'
     this.status = status
@@ -28,8 +25,15 @@ export class ApiError extends Error {
 
 type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
 
-/** `csv`: the body, instead of `body`. `ifMatch`: the `ETag` of what is replaced. */
-type Options = { body?: unknown; csv?: string; ifMatch?: string; signal?: AbortSignal }
+type Options = {
+  /** The body as JSON. */
+  body?: unknown
+  /** The body as CSV, instead of `body`. */
+  csv?: string
+  /** The `ETag` of what is replaced. */
+  ifMatch?: string
+  signal?: AbortSignal
+}
 
 /** Throws `ApiError`, or the abort reason of `signal`. */
 export async function request<Answer = null>(
@@ -37,34 +41,26 @@ export async function request<Answer = null>(
   path: string,
   options: Options = {},
 ): Promise<Answer> {
-  return (await requestWithTag<Answer>(method, path, options)).answer
+  const { answer } = await requestWithTag<Answer>(method, path, options)
+  return answer
 }
 
-/** `etag`: of the answer; empty: none. */
+/** Returns the `ETag` of the answer too. It is empty if there is none. */
 export async function requestWithTag<Answer>(
   method: Method,
   path: string,
   options: Options = {},
 ): Promise<{ answer: Answer; etag: string }> {
-  const { body, csv, ifMatch, signal } = options
+  const { signal } = options
   const before = renewals.count
-  const headers: Record<string, string> = {}
-  if (body !== undefined) headers['content-type'] = 'application/json'
-  if (csv !== undefined) headers['content-type'] = 'text/csv'
-  if (ifMatch !== undefined) headers['if-match'] = ifMatch
-  const init: RequestInit = { method, headers }
-  if (signal !== undefined) init.signal = signal
-  if (csv !== undefined) init.body = csv
-  else if (body !== undefined) init.body = JSON.stringify(body)
-  const response = await fetch(path, init).catch((error: unknown) => {
+  const response = await fetch(path, initOf(method, options)).catch((error: unknown) => {
     if (signal?.aborted === true) throw error
     throw new ApiError(
       0,
       'The server does not respond. Check your connection, and that the server is running.',
     )
   })
-  const text = await response.text()
-  const answer = parsed(text)
+  const answer = parsed(await response.text())
   if (response.ok) return { answer: answer as Answer, etag: response.headers.get('etag') ?? '' }
   if (response.status === 401 && method === 'GET') {
     await renewals.settled()
@@ -77,6 +73,19 @@ export async function requestWithTag<Answer>(
   )
 }
 
+function initOf(method: Method, { body, csv, ifMatch, signal }: Options): RequestInit {
+  const headers: Record<string, string> = {}
+  if (ifMatch !== undefined) headers['if-match'] = ifMatch
+  if (csv !== undefined) {
+    headers['content-type'] = 'text/csv'
+    return { method, headers, signal, body: csv }
+  }
+  if (body === undefined) return { method, headers, signal }
+  headers['content-type'] = 'application/json'
+  return { method, headers, signal, body: JSON.stringify(body) }
+}
+
+/** Returns null if the text is empty, or not JSON. */
 function parsed(text: string): unknown {
   try {
     return text === '' ? null : JSON.parse(text)
@@ -113,17 +122,22 @@ const RENEWAL_TIMEOUT_MS = 15_000
 
 /** A new password replaces the session cookie. Until it arrives, requests of all windows get 401 and are retried. */
 class Renewals {
-  count = 0
+  #count = 0
   #own: Promise<unknown> = Promise.resolve()
   #others: Promise<void> = Promise.resolve()
   #endOthers = () => {}
   #channel: Channel | null = null
 
+  /** How often the cookie was replaced. */
+  get count(): number {
+    return this.#count
+  }
+
   renew<Answer>(send: () => Promise<Answer>): Promise<Answer> {
     this.#say('begins')
     const sent = send().then(
       (answer) => {
-        this.count += 1
+        this.#count += 1
         this.#say('renewed')
         return answer
       },
@@ -145,7 +159,7 @@ class Renewals {
     this.#channel = channel
     channel.onmessage = ({ data }: { data: Word }) => {
       this.#endOthers()
-      if (data === 'renewed') this.count += 1
+      if (data === 'renewed') this.#count += 1
       if (data !== 'begins') return
       const { promise, resolve } = Promise.withResolvers<void>()
       const timer = setTimeout(resolve, RENEWAL_TIMEOUT_MS)

@@ -31,7 +31,7 @@ export function useMe(): Me {
   return me
 }
 
-/** Of a link in an e-mail. It is a secret: keep it out of the address bar and the history. */
+/** Returns the token of a link in an e-mail. It is a secret, so it is removed from the address bar and the history. */
 export function useLinkToken(): string {
   const [token] = useState(() => location.hash.slice(1))
   useEffect(() => {

@@ -18,33 +18,52 @@ const STEP_MS = { hour: 3_600_000, day: 86_400_000 }
 /** The server's counts lag by some seconds, so frequent polls would show nothing new. */
 const POLL_MS = 30_000
 
+/** The API lists at most so many paths. */
+const MAX_PATHS = 300
+
+/** Returns the first range for an unknown name. */
 export function rangeNamed(name: string | null): Range {
   return RANGES.find((range) => range.name === name) ?? RANGES[0]
 }
 
-export function rangeParams({ steps, step }: Range, nowMs: number): string {
-  const from = Math.floor(nowMs / STEP_MS[step]) * STEP_MS[step] - (steps - 1) * STEP_MS[step]
-  return new URLSearchParams({ from: new Date(from).toISOString(), step }).toString()
+export function rangeParams(range: Range, nowMs: number): string {
+  return new URLSearchParams({ from: startOf(range, nowMs), step: range.step }).toString()
 }
 
-const trafficUrl = (domain: string | null) => (domain === null ? '/api' : domainUrl(domain))
+/** The same without a step, for data that is kept in whole days. */
+function wholeDays(range: Range): string {
+  return new URLSearchParams({ from: startOf(range, Date.now()) }).toString()
+}
 
-export function csvUrl(domain: string | null, part: '' | '/paths' | '/renders', range: Range): string {
-  const params = new URLSearchParams(part === '/renders' ? '' : rangeParams(range, Date.now()))
-  if (part === '/paths') {
-    params.delete('step')
-    params.set('limit', '300')
-  }
-  params.set('format', 'csv')
-  return `${trafficUrl(domain)}/traffic${part}?${params}`
+function startOf({ steps, step }: Range, nowMs: number): string {
+  const lastStepMs = Math.floor(nowMs / STEP_MS[step]) * STEP_MS[step]
+  return new Date(lastStepMs - (steps - 1) * STEP_MS[step]).toISOString()
+}
+
+/** `domain` is null for the whole account. */
+function trafficUrl(domain: string | null): string {
+  return domain === null ? '/api/traffic' : `${domainUrl(domain)}/traffic`
+}
+
+export function trafficCsvUrl(domain: string | null, range: Range): string {
+  return `${trafficUrl(domain)}?${rangeParams(range, Date.now())}&format=csv`
+}
+
+export function pathsCsvUrl(domain: string, range: Range): string {
+  return `${trafficUrl(domain)}/paths?${wholeDays(range)}&limit=${MAX_PATHS}&format=csv`
+}
+
+export function rendersCsvUrl(domain: string): string {
+  return `${trafficUrl(domain)}/renders?format=csv`
 }
 
 export const trafficQuery = (domain: string | null, range: Range) =>
   queryOptions({
     queryKey: ['domains', domain, 'traffic', range.name],
     queryFn: async ({ signal }) => {
-      const url = `${trafficUrl(domain)}/traffic?${rangeParams(range, Date.now())}`
-      return (await request<{ traffic: Traffic }>('GET', url, { signal })).traffic
+      const url = `${trafficUrl(domain)}?${rangeParams(range, Date.now())}`
+      const { traffic } = await request<{ traffic: Traffic }>('GET', url, { signal })
+      return traffic
     },
     refetchInterval: POLL_MS,
     placeholderData: keepPreviousData,
@@ -53,11 +72,8 @@ export const trafficQuery = (domain: string | null, range: Range) =>
 export const trafficPathsQuery = (domain: string, range: Range) =>
   queryOptions({
     queryKey: ['domains', domain, 'traffic-paths', range.name],
-    queryFn: ({ signal }) => {
-      const params = new URLSearchParams(rangeParams(range, Date.now()))
-      params.delete('step')
-      return request<TrafficPaths>('GET', `${domainUrl(domain)}/traffic/paths?${params}`, { signal })
-    },
+    queryFn: ({ signal }) =>
+      request<TrafficPaths>('GET', `${trafficUrl(domain)}/paths?${wholeDays(range)}`, { signal }),
     refetchInterval: POLL_MS,
     placeholderData: keepPreviousData,
   })
@@ -66,10 +82,9 @@ export const complianceQuery = (domain: string, range: Range) =>
   queryOptions({
     queryKey: ['domains', domain, 'compliance', range.name],
     queryFn: async ({ signal }) => {
-      const params = new URLSearchParams(rangeParams(range, Date.now()))
-      params.delete('step')
-      const url = `${domainUrl(domain)}/compliance?${params}`
-      return (await request<Compliance>('GET', url, { signal })).crawlers
+      const url = `${domainUrl(domain)}/compliance?${wholeDays(range)}`
+      const { crawlers } = await request<Compliance>('GET', url, { signal })
+      return crawlers
     },
     refetchInterval: POLL_MS,
     placeholderData: keepPreviousData,
@@ -78,14 +93,15 @@ export const complianceQuery = (domain: string, range: Range) =>
 export const monthOfRendersQuery = (domain: string) =>
   queryOptions({
     queryKey: ['domains', domain, 'traffic-renders'],
-    queryFn: ({ signal }) =>
-      request<MonthOfRenders>('GET', `${domainUrl(domain)}/traffic/renders`, { signal }),
+    queryFn: ({ signal }) => request<MonthOfRenders>('GET', `${trafficUrl(domain)}/renders`, { signal }),
     refetchInterval: POLL_MS,
   })
 
 export const trafficSummariesQuery = queryOptions({
   queryKey: ['traffic-summaries'],
-  queryFn: async ({ signal }) =>
-    (await request<{ domains: TrafficSummary[] }>('GET', '/api/traffic/domains', { signal })).domains,
+  queryFn: async ({ signal }) => {
+    const answer = await request<{ domains: TrafficSummary[] }>('GET', '/api/traffic/domains', { signal })
+    return answer.domains
+  },
   refetchInterval: POLL_MS,
 })

@@ -49,7 +49,7 @@ import type {
   trafficSchema,
 } from '@prepaint/contract/api/traffic.ts'
 import type { warmSchema } from '@prepaint/contract/api/warm.ts'
-import type { LiveEvent as Event } from '@prepaint/contract/events/event.ts'
+import type { LiveEvent } from '@prepaint/contract/events/event.ts'
 import type { z } from 'zod'
 
 export type Delivery = z.infer<typeof deliverySchema>
@@ -60,7 +60,7 @@ export type Channels = z.infer<typeof channelsSchema>
 export type { PageVariant } from '@prepaint/contract/page/page-id.ts'
 export type Egress = z.infer<typeof egressSchema>
 export type RuleTry = z.infer<typeof ruleTrySchema>
-export type LiveEvent = Event
+export type { LiveEvent }
 export type Dns = z.infer<typeof dnsStateSchema>
 export type DomainCheck = z.infer<typeof domainCheckSchema>
 export type Fleet = z.infer<typeof fleetSchema>

@@ -7,19 +7,19 @@ import {
   useRef,
   useState,
 } from 'react'
-import { stepName } from '../format.ts'
-import { DataTable } from '../parts/data-table.tsx'
+import { type Step, stepName } from '../format.ts'
+import { type Column, DataTable } from '../parts/data-table.tsx'
 import classes from './chart.module.css'
 import { Plot, placeAt } from './plot.tsx'
 import type { ChartSeries } from './shape.ts'
 
-/** `layers`: stacked areas. `bars`: stacked columns. `log`: lines on a logarithmic scale, for times. */
+/** `layers` are stacked areas, `bars` stacked columns, and `log` lines on a logarithmic scale, for response times. */
 type ChartKind = 'layers' | 'bars' | 'lines' | 'log'
 
 export type ChartProps = {
   label: string
   times: readonly string[]
-  step: 'hour' | 'day'
+  step: Step
   kind: ChartKind
   series: readonly ChartSeries[]
   format: (value: number) => string
@@ -40,21 +40,17 @@ export function Chart(props: ChartProps) {
     const value = values[shown] ?? null
     return value === null ? '–' : format(value)
   }
-  const when = shown === null ? 'Whole range' : stepName(times[shown]!, step)
+  const when = shown === null ? 'Total' : stepName(times[shown]!, step)
+  const figures = series.map((drawn) => `${drawn.name} ${textOf(drawn)}`)
 
   const point = (event: PointerEvent<HTMLDivElement>) => {
     const { left } = event.currentTarget.getBoundingClientRect()
     setAt(placeAt(event.clientX - left, width, times.length))
   }
   const move = (event: KeyboardEvent) => {
-    const last = times.length - 1
-    const from = shown ?? last + 1
-    const to = { ArrowLeft: from - 1, ArrowRight: shown === null ? 0 : from + 1, Home: 0, End: last }[
-      event.key
-    ]
-    if (to !== undefined) setAt(Math.min(last, Math.max(0, to)))
-    else if (event.key === 'Escape') setAt(null)
-    else return
+    const to = stepAfter(event.key, shown, times.length)
+    if (to === undefined) return
+    setAt(to)
     event.preventDefault()
   }
 
@@ -64,10 +60,10 @@ export function Chart(props: ChartProps) {
         <div>
           <div className={classes.when}>{when}</div>
           <ul className={classes.legend}>
-            {series.map((each) => (
-              <li key={each.name}>
-                <span className={swatchClass(props.kind, each)} />
-                {each.name} <span className={classes.value}>{textOf(each)}</span>
+            {series.map((drawn) => (
+              <li key={drawn.name}>
+                <span className={swatchClass(props.kind, drawn)} />
+                {drawn.name} <span className={classes.value}>{textOf(drawn)}</span>
               </li>
             ))}
           </ul>
@@ -81,7 +77,7 @@ export function Chart(props: ChartProps) {
           aria-valuemin={0}
           aria-valuemax={Math.max(0, times.length - 1)}
           aria-valuenow={shown ?? Math.max(0, times.length - 1)}
-          aria-valuetext={`${when}: ${series.map((each) => `${each.name} ${textOf(each)}`).join(', ')}`}
+          aria-valuetext={`${when}: ${figures.join(', ')}`}
           onPointerMove={point}
           onPointerDown={point}
           onPointerLeave={() => setAt(null)}
@@ -94,6 +90,25 @@ export function Chart(props: ChartProps) {
       </Stack>
     </figure>
   )
+}
+
+/** Returns the step that a key chooses, null for none, and undefined if the key means nothing here. */
+function stepAfter(key: string, shown: number | null, steps: number): number | null | undefined {
+  const last = steps - 1
+  switch (key) {
+    case 'ArrowLeft':
+      return Math.max(0, (shown ?? steps) - 1)
+    case 'ArrowRight':
+      return shown === null ? 0 : Math.min(last, shown + 1)
+    case 'Home':
+      return 0
+    case 'End':
+      return last
+    case 'Escape':
+      return null
+    default:
+      return undefined
+  }
 }
 
 function swatchClass(kind: ChartKind, { colour, isDashed = false }: ChartSeries): string {
@@ -109,6 +124,17 @@ function swatchClass(kind: ChartKind, { colour, isDashed = false }: ChartSeries)
 /** Rendered only when opened: a month of hours has hundreds of rows. */
 function AsTable({ label, times, step, series, format }: ChartProps) {
   const [isOpen, setOpen] = useState(false)
+  const stepColumn: Column<number> = {
+    title: step === 'day' ? 'Day (UTC)' : 'Hour',
+    cell: (at) => stepName(times[at]!, step).replace(' (UTC)', ''),
+  }
+  const valueColumns = series.map(({ name, values }): Column<number> => {
+    const cell = (at: number) => {
+      const value = values[at] ?? null
+      return value === null ? '–' : format(value)
+    }
+    return { title: name, kind: 'number', cell }
+  })
   return (
     <details className={classes.table} onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>Show as a table</summary>
@@ -118,17 +144,7 @@ function AsTable({ label, times, step, series, format }: ChartProps) {
         <section className={classes.scroll} aria-label={`${label}, as a table`} tabIndex={0}>
           <DataTable
             look="compact"
-            columns={[
-              {
-                title: step === 'day' ? 'Day (UTC)' : 'Hour',
-                cell: (at) => stepName(times[at]!, step).replace(' (UTC)', ''),
-              },
-              ...series.map(({ name, values }) => ({
-                title: name,
-                kind: 'number' as const,
-                cell: (at: number) => ((values[at] ?? null) === null ? '–' : format(values[at]!)),
-              })),
-            ]}
+            columns={[stepColumn, ...valueColumns]}
             rows={[...times.keys()]}
             keyOf={(at) => at}
           />
@@ -138,7 +154,7 @@ function AsTable({ label, times, step, series, format }: ChartProps) {
   )
 }
 
-/** Pixels, measured before the first paint; 0 until then. */
+/** Measures the width in CSS pixels before the first paint. It is 0 until then. */
 function useWidth(): [RefObject<HTMLDivElement | null>, number] {
   const ref = useRef<HTMLDivElement>(null)
   const [width, setWidth] = useState(0)

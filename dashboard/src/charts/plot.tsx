@@ -1,3 +1,4 @@
+import { axisName, type Step } from '../format.ts'
 import classes from './chart.module.css'
 import type { ChartProps } from './chart.tsx'
 import {
@@ -11,13 +12,10 @@ import {
   ticksTo,
 } from './shape.ts'
 
-const HOUR = new Intl.DateTimeFormat(undefined, { hour: 'numeric', minute: '2-digit' })
-const LOCAL_DAY = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short' })
-const UTC_DAY = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short', timeZone: 'UTC' })
-
+// Sizes are in CSS pixels.
 const HEIGHT = 224
 const EDGE = { left: 46, right: 10, top: 8, bottom: 22 }
-/** Pixels. Narrower steps are drawn without gaps and outlines. */
+/** Narrower steps are drawn without gaps and outlines. */
 const NARROW = 6
 const LABEL_WIDTH = 76
 
@@ -36,7 +34,7 @@ export function Plot(props: PlotProps) {
   const layers = kind === 'layers' || kind === 'bars' ? stacked(series.filter(isLayer)) : []
   const scale = scaleOf(props, layers)
   const { yOf } = scale
-  const lines = series.filter((each) => layers.length === 0 || !isLayer(each))
+  const lines = layers.length === 0 ? series : series.filter((drawn) => !isLayer(drawn))
   return (
     <svg viewBox={`0 0 ${width} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
       <Axes {...props} xs={xs} band={band} scale={scale} />
@@ -45,7 +43,8 @@ export function Plot(props: PlotProps) {
         if (layer === undefined) return null
         // The future is empty, not 0.
         const shown = xs.slice(0, lengthOf(values))
-        const [low, high] = [layer.low.map(yOf), layer.high.map(yOf)]
+        const low = layer.low.map(yOf)
+        const high = layer.high.map(yOf)
         const path = kind === 'bars' ? barsPath(shown, low, high, band) : areaPath(shown, low, high)
         const look = [classes.layer, classes[`c${colour}`], band < NARROW ? classes.narrow : '']
         return <path key={name} d={path} className={look.join(' ')} />
@@ -116,11 +115,13 @@ function scaleOf(
   { kind, series, most, marks = [] }: ChartProps,
   layers: readonly { high: readonly number[] }[],
 ): Scale {
-  const values = series.flatMap((each) => each.values.filter((value) => value !== null))
-  const [top, height] = [EDGE.top, HEIGHT - EDGE.top - EDGE.bottom]
+  const values = series.flatMap((drawn) => drawn.values.filter((value) => value !== null))
+  const top = EDGE.top
+  const height = HEIGHT - EDGE.top - EDGE.bottom
   if (kind === 'log') {
     const ticks = decades(values)
-    const [low, high] = [Math.log10(ticks[0]!), Math.log10(ticks.at(-1)!)]
+    const low = Math.log10(ticks[0]!)
+    const high = Math.log10(ticks.at(-1)!)
     const shareOf = (value: number) => (Math.log10(Math.max(value, ticks[0]!)) - low) / (high - low)
     return { ticks, yOf: (value) => top + height * (1 - shareOf(value)) }
   }
@@ -141,11 +142,11 @@ function barsPath(
   band: number,
 ): string {
   const half = band >= NARROW ? band * 0.36 : band / 2
-  return xs
-    .map((x, at) =>
-      high[at] === low[at] ? '' : `M${x - half} ${low[at]}V${high[at]}H${x + half}V${low[at]}Z`,
-    )
-    .join('')
+  const bars = xs.map((x, at) => {
+    if (high[at] === low[at]) return ''
+    return `M${x - half} ${low[at]}V${high[at]}H${x + half}V${low[at]}Z`
+  })
+  return bars.join('')
 }
 
 function anchorOf(place: number, count: number, band: number): 'start' | 'middle' | 'end' {
@@ -154,14 +155,8 @@ function anchorOf(place: number, count: number, band: number): 'start' | 'middle
 }
 
 /** The steps that an axis may label. Above two days of hours: only midnights in the viewer's time zone. */
-function nameable(times: readonly string[], step: 'hour' | 'day'): number[] {
+function nameable(times: readonly string[], step: Step): number[] {
   const places = [...times.keys()]
   if (step === 'day' || times.length <= 48) return places
   return places.filter((at) => new Date(times[at]!).getHours() === 0)
-}
-
-function axisName(iso: string, step: 'hour' | 'day'): string {
-  const at = new Date(iso)
-  if (step === 'day') return UTC_DAY.format(at)
-  return at.getHours() === 0 ? LOCAL_DAY.format(at) : HOUR.format(at)
 }

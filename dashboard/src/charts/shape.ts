@@ -1,20 +1,23 @@
-/** null: no value. `colour` is an index into the palette of chart.module.css. */
+/** A value of null is none. `colour` is an index into the palette of chart.module.css. */
 export type ChartSeries = {
   name: string
   values: readonly (number | null)[]
   colour: number
+  /** The figure of all steps together, as text. */
   whole: string
   isDashed?: boolean
 }
 
 export type Named = { name: string; visits: readonly number[]; total: number }
 
+const ROUND_STEPS = [1, 2, 2.5, 5, 10]
+
 /** Round values for about `wanted` grid lines, from 0 to at least `most`. */
 export function ticksTo(most: number, isWhole = true, wanted = 4): number[] {
   if (!(most > 0)) return [0, 1]
   const rough = most / wanted
   const size = 10 ** Math.floor(Math.log10(rough))
-  const step = [1, 2, 2.5, 5, 10].map((each) => each * size).find((each) => each >= rough * 0.999) ?? size
+  const step = ROUND_STEPS.map((round) => round * size).find((round) => round >= rough * 0.999) ?? size
   const whole = isWhole ? Math.ceil(step) : step
   const ticks: number[] = []
   for (let at = 0; at * whole < most + whole * 0.999; at++) ticks.push(Number((at * whole).toPrecision(12)))
@@ -62,7 +65,7 @@ function coordinate(value: number): string {
 }
 
 /** The largest series, and the sum of the others, because colours are limited. */
-export function withRest<Each extends Named>(series: readonly Each[], most: number, rest: string): Named[] {
+export function withRest(series: readonly Named[], most: number, rest: string): Named[] {
   if (series.length <= most) return [...series]
   const kept = series.slice(0, most - 1)
   const others = series.slice(most - 1)

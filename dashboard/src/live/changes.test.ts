@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { QueryClient } from '@tanstack/react-query'
 import type { Domain } from '../api/types.ts'
-import { createChanges, isOutdated, outdatedBy } from './changes.ts'
-import { createLiveStream, type EventStream } from './stream.ts'
+import { Changes, isOutdated, outdatedBy } from './changes.ts'
+import { type EventStream, LiveStream } from './stream.ts'
 
 type Event = Parameters<typeof outdatedBy>[0]
 const domain = 'a' as never
@@ -45,7 +45,7 @@ it('figures in an event are shown at once, and only for their domain', () => {
   const [a, b] = ['a', 'b'].map((custom_domain) => ({ custom_domain, renders_used: 1 }) as Domain)
   queries.setQueryData(['domains'], [a, b])
   queries.setQueryData(['domains', 'a'], a)
-  createChanges(queries).take({ event: 'quota', data: { domain, renders_used: 5, monthly_render_limit: 20 } })
+  new Changes(queries).take({ event: 'quota', data: { domain, renders_used: 5, monthly_render_limit: 20 } })
   const after = { custom_domain: 'a', renders_used: 5, monthly_render_limit: 20 }
   assert.deepEqual(queries.getQueryData(['domains']), [after, b])
   assert.deepEqual(queries.getQueryData(['domains', 'a']), after)
@@ -56,7 +56,7 @@ it('a burst of events refetches once at its start and once at its end', (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const queries = new QueryClient()
   const { mock } = t.mock.method(queries, 'refetchQueries', async () => {})
-  const changes = createChanges(queries)
+  const changes = new Changes(queries)
   for (let n = 0; n < 50; n++) changes.take(render)
   assert.equal(mock.callCount(), 1)
   for (const _pause of [1, 2]) t.mock.timers.tick(2_000)
@@ -83,9 +83,8 @@ function world() {
       },
     }
   }
-  const stream = createLiveStream({
-    connect,
-    take: ({ event }) => seen.push(event),
+  const stream = new LiveStream(connect, {
+    onEvent: ({ event }) => seen.push(event),
     onEnded: () => seen.push('signed out'),
     onState: (state) => seen.push(state),
   })
@@ -94,7 +93,7 @@ function world() {
   return { seen, sources, stream }
 }
 
-it('reconnects after a loss with growing delays, and then has everything read again', (t) => {
+it('the stream reconnects after a loss with growing delays, and then has everything read again', (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const { seen, sources, stream } = world()
   sources[0]!.say('render')
@@ -112,7 +111,7 @@ it('reconnects after a loss with growing delays, and then has everything read ag
   stream.close()
 })
 
-it('reports the end of the session; a stopping node is only a loss', (t) => {
+it('the stream reports the end of the session, but takes a stopping node as a loss', (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const { seen, sources, stream } = world()
   sources[0]!.say('end', { reason: 'node' })
@@ -125,7 +124,7 @@ it('reports the end of the session; a stopping node is only a loss', (t) => {
   assert.equal(sources.length, 2)
 })
 
-it('closed while hidden, it has everything read again when it is opened', () => {
+it('a stream that was closed while the window was hidden has everything read again once it is opened', () => {
   const { seen, sources, stream } = world()
   stream.open()
   stream.close()

@@ -15,15 +15,16 @@ const KINDS = {
   reread: 'all',
 } as const satisfies Partial<Record<LiveEvent['event'], string>>
 
-/** `domain`: null where the data is of the account or the fleet. */
+/** `domain` is null where the data is of the account or the fleet. */
 export type Outdated = { kind: (typeof KINDS)[keyof typeof KINDS]; domain: string | null }
 
-/** null: nothing. */
+/** Returns what the event makes outdated, or null if it is nothing. */
 export function outdatedBy({ event, data }: LiveEvent): Outdated | null {
   if (!(event in KINDS)) return null
   return { kind: KINDS[event as keyof typeof KINDS], domain: 'domain' in data ? data.domain : null }
 }
 
+/** Data of a domain that renders and page changes leave as it is. */
 const SETTLED = ['certificate', 'dns', 'tokens', 'robots', 'redirects', 'versions']
 const COUNTS = ['traffic', 'traffic-paths']
 
@@ -72,49 +73,67 @@ export function isLong({ state }: { state: { data?: unknown } }): boolean {
 
 const PAUSE_MS = 2_000
 
-/** Refetches visible data that events invalidate, at most every two seconds. Shows figures in events at once. */
-export function createChanges(queries: QueryClient): { take(event: LiveEvent): void; close(): void } {
-  const waiting = new Map<string, { timer: ReturnType<typeof setTimeout>; again: boolean }>()
+type Waiting = { timer: ReturnType<typeof setTimeout>; isAskedAgain: boolean }
 
-  function reread(outdated: Outdated): void {
-    const concerns = ({ queryKey }: Query) => isOutdated(outdated, queryKey)
-    void queries.invalidateQueries({ predicate: concerns, refetchType: 'none' })
-    // A long list would take hundreds of requests; the screen offers a reload instead.
-    void queries.refetchQueries({ type: 'active', predicate: (query) => concerns(query) && !isLong(query) })
+/** Refetches visible data that events invalidate, at most every two seconds. Shows figures in events at once. */
+export class Changes {
+  readonly #queries: QueryClient
+  /** What was read within the last two seconds, by its name. */
+  readonly #waiting = new Map<string, Waiting>()
+
+  constructor(queries: QueryClient) {
+    this.#queries = queries
   }
 
-  function soon(outdated: Outdated): void {
-    const name = JSON.stringify(outdated)
-    const known = waiting.get(name)
-    if (known !== undefined) {
-      known.again = true
+  take(event: LiveEvent): void {
+    if (event.event === 'quota') {
+      this.#showQuota(event.data)
       return
     }
-    reread(outdated)
-    const rest = () => {
-      const { again } = waiting.get(name)!
-      waiting.delete(name)
-      if (again) soon(outdated)
-    }
-    waiting.set(name, { timer: setTimeout(rest, PAUSE_MS), again: false })
+    const outdated = outdatedBy(event)
+    if (outdated !== null) this.#rereadSoon(outdated)
   }
 
-  return {
-    take(event) {
-      if (event.event === 'quota') {
-        const { domain, ...figures } = event.data
-        const put = <Each extends Domain>(each: Each | undefined): Each | undefined =>
-          each?.custom_domain === domain ? { ...each, ...figures } : each
-        queries.setQueryData<Domain[]>(['domains'], (list) => list?.map((each) => put(each) ?? each))
-        queries.setQueryData<Domain>(['domains', domain], put)
-        return
-      }
-      const outdated = outdatedBy(event)
-      if (outdated !== null) soon(outdated)
-    },
-    close() {
-      for (const { timer } of waiting.values()) clearTimeout(timer)
-      waiting.clear()
-    },
+  close(): void {
+    for (const { timer } of this.#waiting.values()) clearTimeout(timer)
+    this.#waiting.clear()
+  }
+
+  #showQuota({ domain: name, ...figures }: Extract<LiveEvent, { event: 'quota' }>['data']): void {
+    const withFigures = <Shown extends Domain>(domain: Shown): Shown =>
+      domain.custom_domain === name ? { ...domain, ...figures } : domain
+    this.#queries.setQueryData<Domain[]>(['domains'], (domains) => domains?.map(withFigures))
+    this.#queries.setQueryData<Domain>(['domains', name], (domain) => domain && withFigures(domain))
+  }
+
+  #rereadSoon(outdated: Outdated): void {
+    const name = JSON.stringify(outdated)
+    const known = this.#waiting.get(name)
+    if (known !== undefined) {
+      known.isAskedAgain = true
+      return
+    }
+    this.#reread(outdated)
+    const waiting: Waiting = {
+      timer: setTimeout(() => this.#endPause(outdated, name), PAUSE_MS),
+      isAskedAgain: false,
+    }
+    this.#waiting.set(name, waiting)
+  }
+
+  #endPause(outdated: Outdated, name: string): void {
+    const isAskedAgain = this.#waiting.get(name)?.isAskedAgain
+    this.#waiting.delete(name)
+    if (isAskedAgain) this.#rereadSoon(outdated)
+  }
+
+  #reread(outdated: Outdated): void {
+    const concerns = ({ queryKey }: Query) => isOutdated(outdated, queryKey)
+    void this.#queries.invalidateQueries({ predicate: concerns, refetchType: 'none' })
+    // A long list would take hundreds of requests; the screen offers a reload instead.
+    void this.#queries.refetchQueries({
+      type: 'active',
+      predicate: (query) => concerns(query) && !isLong(query),
+    })
   }
 }

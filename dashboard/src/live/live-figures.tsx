@@ -2,23 +2,26 @@ import { useQueryClient } from '@tanstack/react-query'
 import { useEffect } from 'react'
 
 import { sessionQuery, useMe } from '../api/session.ts'
-import { createChanges } from './changes.ts'
+import { Changes } from './changes.ts'
 import classes from './live-figures.module.css'
-import { createLiveStream, setLiveState, useLiveState } from './stream.ts'
+import { type LiveState, LiveStream, setLiveState, useLiveState } from './stream.ts'
 
 /** A hidden window disconnects after this time: browsers limit connections per server. */
 const HIDDEN_MS = 60_000
 
+/** Keeps the figures on all screens current, by events or, without them, by polling. */
 export function useLiveFigures(): void {
   const queries = useQueryClient()
   const { role } = useMe()
   useEffect(() => {
-    const changes = createChanges(queries)
-    const stream = createLiveStream({
-      connect: () => new EventSource(role === 'operator' ? '/api/operator/events' : '/api/events'),
-      take: changes.take,
-      onEnded: () => void queries.invalidateQueries({ queryKey: sessionQuery.queryKey }),
-      onState: (next) => {
+    const changes = new Changes(queries)
+    const url = role === 'operator' ? '/api/operator/events' : '/api/events'
+    const stream = new LiveStream(() => new EventSource(url), {
+      onEvent: (event) => changes.take(event),
+      onEnded() {
+        void queries.invalidateQueries({ queryKey: sessionQuery.queryKey })
+      },
+      onState(next) {
         setLiveState(next)
         // Queries start polling with their next response.
         if (next === 'lost') void queries.invalidateQueries({ type: 'active' })
@@ -28,7 +31,7 @@ export function useLiveFigures(): void {
     const followVisibility = () => {
       clearTimeout(hiding)
       if (document.visibilityState === 'visible') stream.open()
-      else hiding = setTimeout(stream.close, HIDDEN_MS)
+      else hiding = setTimeout(() => stream.close(), HIDDEN_MS)
     }
     followVisibility()
     document.addEventListener('visibilitychange', followVisibility)
@@ -41,11 +44,19 @@ export function useLiveFigures(): void {
   }, [queries, role])
 }
 
+const STATE_WORDS: Record<LiveState, string> = {
+  off: '',
+  connecting: '',
+  live: 'Live',
+  lost: 'Connection lost. Trying again…',
+}
+
+/** Says whether the figures on the screen follow events. */
 export function LiveMark() {
   const state = useLiveState()
   return (
     <p className={classes.mark} data-state={state} role="status">
-      {state === 'lost' ? 'Not live: updated every 15 s' : state === 'live' ? 'Live' : ''}
+      {STATE_WORDS[state]}
     </p>
   )
 }

@@ -25,83 +25,87 @@ const NAMES = [
 
 const PAUSES_MS = [1_000, 2_000, 5_000, 15_000, 30_000]
 
-export type LiveStream = {
-  open(): void
-  close(): void
-  readonly state: LiveState
+/** What the stream reports to the dashboard. */
+export type StreamListener = {
+  onEvent(event: LiveEvent): void
+  /** The session has ended. */
+  onEnded(): void
+  onState(state: LiveState): void
 }
 
-/** One event stream for the whole dashboard. Emits `reread` after a loss, because events were missed. */
-export function createLiveStream(deps: {
-  connect: () => EventStream
-  take: (event: LiveEvent) => void
-  onEnded: () => void
-  onState: (state: LiveState) => void
-}): LiveStream {
-  let state: LiveState = 'off'
-  let source: EventStream | null = null
-  let timer: ReturnType<typeof setTimeout> | undefined
-  let failures = 0
-  let missed = false
+/** The one event stream of the whole dashboard. Emits `reread` after a loss, because events were missed. */
+export class LiveStream {
+  readonly #connect: () => EventStream
+  readonly #listener: StreamListener
+  #state: LiveState = 'off'
+  #source: EventStream | null = null
+  #timer: ReturnType<typeof setTimeout> | undefined
+  #failures = 0
+  #hasMissed = false
 
-  const become = (next: LiveState) => {
-    if (state === next) return
-    state = next
-    deps.onState(next)
+  constructor(connect: () => EventStream, listener: StreamListener) {
+    this.#connect = connect
+    this.#listener = listener
   }
 
-  function drop(): void {
-    source?.close()
-    source = null
-    clearTimeout(timer)
+  open(): void {
+    if (this.#state !== 'off') return
+    this.#become('connecting')
+    this.#openSource()
   }
 
-  function again(): void {
-    drop()
-    missed = true
-    become('lost')
-    timer = setTimeout(connect, PAUSES_MS[Math.min(failures++, PAUSES_MS.length - 1)])
+  close(): void {
+    this.#drop()
+    if (this.#state !== 'off') this.#hasMissed = true
+    this.#become('off')
   }
 
-  function connect(): void {
-    const current = deps.connect()
-    source = current
+  #openSource(): void {
+    const source = this.#connect()
+    this.#source = source
     const on = (name: string, take: (data: unknown) => void) =>
-      current.addEventListener(name, ({ data }) => {
-        if (source === current) take(data)
+      source.addEventListener(name, ({ data }) => {
+        if (this.#source === source) take(data)
       })
     for (const name of NAMES) {
-      on(name, (data) => deps.take({ event: name, data: JSON.parse(String(data)) } as LiveEvent))
+      on(name, (data) => this.#listener.onEvent({ event: name, data: JSON.parse(String(data)) } as LiveEvent))
     }
-    on('hello', () => {
-      failures = 0
-      become('live')
-      if (missed) deps.take({ event: 'reread', data: {} })
-      missed = false
-    })
+    on('hello', () => this.#begin())
     on('end', (data) => {
       const { reason } = JSON.parse(String(data)) as { reason?: string }
-      if (reason === 'access') deps.onEnded()
-      again()
+      if (reason === 'access') this.#listener.onEnded()
+      this.#reconnect()
     })
     // Replaces the browser's own retry, to control the delay.
-    on('error', again)
+    on('error', () => this.#reconnect())
   }
 
-  return {
-    open() {
-      if (state !== 'off') return
-      become('connecting')
-      connect()
-    },
-    close() {
-      drop()
-      if (state !== 'off') missed = true
-      become('off')
-    },
-    get state() {
-      return state
-    },
+  #begin(): void {
+    this.#failures = 0
+    this.#become('live')
+    if (this.#hasMissed) this.#listener.onEvent({ event: 'reread', data: {} })
+    this.#hasMissed = false
+  }
+
+  #reconnect(): void {
+    this.#drop()
+    this.#hasMissed = true
+    this.#become('lost')
+    const pauseMs = PAUSES_MS[Math.min(this.#failures, PAUSES_MS.length - 1)]
+    this.#failures += 1
+    this.#timer = setTimeout(() => this.#openSource(), pauseMs)
+  }
+
+  #drop(): void {
+    this.#source?.close()
+    this.#source = null
+    clearTimeout(this.#timer)
+  }
+
+  #become(next: LiveState): void {
+    if (this.#state === next) return
+    this.#state = next
+    this.#listener.onState(next)
   }
 }
 
@@ -123,7 +127,7 @@ export function setLiveState(next: LiveState): void {
   for (const watch of watchers) watch()
 }
 
-/** Milliseconds; false while events arrive. */
+/** Returns how often screens poll, in milliseconds, or false while events arrive. */
 export function pollWhileLost(): number | false {
   return shown === 'lost' ? 15_000 : false
 }

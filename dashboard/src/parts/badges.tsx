@@ -1,13 +1,12 @@
 import { Badge } from '@mantine/core'
-
 import { useQuery } from '@tanstack/react-query'
-
 import { dnsQuery } from '../api/queries.ts'
 import type { Dns, ListedPage } from '../api/types.ts'
 
+const GOOD_OUTCOMES: readonly string[] = ['rendered', 'static', 'redirect', 'probed']
+
 export function OutcomeBadge({ outcome }: { outcome: string }) {
-  const isGood = ['rendered', 'static', 'redirect', 'probed'].includes(outcome)
-  return <Badge color={isGood ? 'paint' : 'yellow'}>{outcome}</Badge>
+  return <Badge color={GOOD_OUTCOMES.includes(outcome) ? 'paint' : 'yellow'}>{outcome}</Badge>
 }
 
 export function DomainBadges({ isActive, hasCertificate }: { isActive: boolean; hasCertificate: boolean }) {
@@ -28,18 +27,18 @@ export const FRESHNESS: Record<ListedPage['freshness'], string> = {
   gone: 'No longer served; deleted within the hour.',
 }
 
-const DNS_STATES = {
+const DNS_STATES: Record<Dns['state'], { color: string; label: string }> = {
   'reaches-us': { color: 'paint', label: 'DNS points here' },
   elsewhere: { color: 'yellow', label: 'DNS points elsewhere' },
   'no-record': { color: 'yellow', label: 'No DNS record' },
   'not-checked': { color: 'gray', label: 'DNS not checked' },
-} as const satisfies Record<Dns['state'], { color: string; label: string }>
+}
+
+const DNS_CHECKING = { color: 'gray', label: 'DNS …' }
 
 export function DnsBadge({ domain }: { domain: string }) {
   const { data, error } = useQuery(dnsQuery(domain))
   const isChecking = data === undefined && error === null
-  const { color, label } = isChecking
-    ? { color: 'gray', label: 'DNS …' }
-    : DNS_STATES[data?.state ?? 'not-checked']
+  const { color, label } = isChecking ? DNS_CHECKING : DNS_STATES[data?.state ?? 'not-checked']
   return <Badge color={color}>{label}</Badge>
 }

@@ -3,7 +3,8 @@ import { useState } from 'react'
 import { Dialog } from './dialog.tsx'
 import { Note } from './page.tsx'
 
-export function CopyField({ label, value }: { label: string; value: string }) {
+/** A text with a button that copies it. */
+export function CopyField({ label, value }: Copied) {
   const [state, setState] = useState('')
   const copy = async () => {
     // Pages without HTTPS have no clipboard.
@@ -32,10 +33,12 @@ export function CopyField({ label, value }: { label: string; value: string }) {
   )
 }
 
+export type Copied = { label: string; value: string }
+
 /** A secret that is never shown again, and how to use it. */
 export function ShownOnce(props: {
   title: string
-  fields: readonly { label: string; value: string }[]
+  fields: readonly Copied[]
   warning?: string
   onClose: () => void
 }) {

@@ -1,16 +1,19 @@
 import { Button, Table, VisuallyHidden } from '@mantine/core'
 import { Fragment, type ReactNode } from 'react'
 
+/** `action`: only screen readers get the title. `labelled`, `number`: phones show the title beside the value. */
+type ColumnKind = 'number' | 'labelled' | 'action'
+
 export type Column<Row> = {
   title: string
   cell: (row: Row) => ReactNode
-  /** `action`: the title is for screen readers. `labelled`, `number`: phones show the title beside the value. */
-  kind?: 'number' | 'labelled' | 'action'
-  className?: string | undefined
+  kind?: ColumnKind
+  className?: string
+  /** CSS pixels. Without a width the column is as wide as its content. */
   width?: number
 }
 
-/** On phones, a row is a card, a line or two, or a table row. */
+/** How a table looks. On phones, a row is a card, a line or two, or a table row. */
 const LOOKS = {
   cards: { className: 'stacking', fz: 'sm', verticalSpacing: 'sm', horizontalSpacing: 'md' },
   lines: { className: 'stacking stacking-lines', fz: 'sm', verticalSpacing: 'xs', horizontalSpacing: 'md' },
@@ -23,8 +26,9 @@ export function DataTable<Row>(props: {
   rows: readonly Row[]
   keyOf: (row: NoInfer<Row>) => string | number
   look?: keyof typeof LOOKS
+  /** Shown below the row, over its whole width. */
   detail?: (row: NoInfer<Row>) => ReactNode
-  /** Shown without rows. */
+  /** Shown instead of a table without rows. */
   empty?: ReactNode
 }) {
   const { columns, rows, keyOf, look = 'cards', detail, empty } = props
@@ -34,13 +38,9 @@ export function DataTable<Row>(props: {
       <Table {...LOOKS[look]}>
         <Table.Thead>
           <Table.Tr>
-            {columns.map((column) => (
-              <Table.Th
-                key={column.title}
-                {...(column.width !== undefined && { w: column.width })}
-                {...(column.kind === 'number' && { className: 'end' })}
-              >
-                {column.kind === 'action' ? <VisuallyHidden>{column.title}</VisuallyHidden> : column.title}
+            {columns.map(({ title, kind, width }) => (
+              <Table.Th key={title} w={width} className={kind === 'number' ? 'end' : undefined}>
+                {kind === 'action' ? <VisuallyHidden>{title}</VisuallyHidden> : title}
               </Table.Th>
             ))}
           </Table.Tr>
@@ -52,15 +52,7 @@ export function DataTable<Row>(props: {
               <Fragment key={keyOf(row)}>
                 <Table.Tr>
                   {columns.map((column) => (
-                    <Table.Td
-                      key={column.title}
-                      className={cellClass(column)}
-                      {...((column.kind === 'labelled' || column.kind === 'number') && {
-                        'data-label': column.title,
-                      })}
-                    >
-                      {column.cell(row)}
-                    </Table.Td>
+                    <Cell key={column.title} column={column} row={row} />
                   ))}
                 </Table.Tr>
                 {below && (
@@ -77,14 +69,32 @@ export function DataTable<Row>(props: {
   )
 }
 
-/** `of`: what it is about, for screen readers. */
-export function RowButton(props: { label: string; of?: string; isOff?: boolean; onClick: () => void }) {
-  const { label, of, isOff = false, onClick } = props
+function Cell<Row>({
+  column: { title, cell, kind, className = '' },
+  row,
+}: {
+  column: Column<Row>
+  row: Row
+}) {
+  const isLabelled = kind === 'labelled' || kind === 'number'
+  const look = kind === undefined ? className : `${CELL_CLASSES[kind]} ${className}`
+  return (
+    <Table.Td className={look} data-label={isLabelled ? title : undefined}>
+      {cell(row)}
+    </Table.Td>
+  )
+}
+
+const CELL_CLASSES: Record<ColumnKind, string> = { number: 'number end', labelled: '', action: 'end' }
+
+/** `subject`: what the button is about. Only screen readers get it, because the row shows it already. */
+export function RowButton(props: { label: string; subject?: string; isOff?: boolean; onClick: () => void }) {
+  const { label, subject, isOff = false, onClick } = props
   return (
     <Button
       size="compact-sm"
       variant="default"
-      {...(of !== undefined && { 'aria-label': `${label} ${of}` })}
+      aria-label={subject === undefined ? undefined : `${label} ${subject}`}
       disabled={isOff}
       onClick={onClick}
     >
@@ -93,11 +103,7 @@ export function RowButton(props: { label: string; of?: string; isOff?: boolean; 
   )
 }
 
-function cellClass({ kind, className = '' }: Pick<Column<never>, 'kind' | 'className'>): string {
-  return [kind === 'number' ? 'number end' : kind === 'action' ? 'end' : '', className].join(' ').trim()
-}
-
-/** The browser downloads it with the session cookie. */
+/** The browser downloads the file with the session cookie. */
 export function CsvButton(props: { href: string; label: string; children?: string }) {
   const { href, label, children = 'CSV' } = props
   return (

@@ -48,7 +48,7 @@ function useFocusBack(): void {
   )
 }
 
-/** `label`: the verb on the button. */
+/** A dialog with fields. `label` is the verb on the button that sends them. */
 export function FormDialog(props: {
   title: string
   label: string
@@ -59,7 +59,7 @@ export function FormDialog(props: {
 }) {
   return (
     <Dialog title={props.title} onClose={props.onClose}>
-      <Form onSubmit={props.onSubmit}>
+      <Form sent={props.sent} onSubmit={props.onSubmit}>
         <Stack>
           {props.children}
           <Refusal error={props.sent.error} />
@@ -77,24 +77,26 @@ export function FormDialog(props: {
   )
 }
 
-/** Stays open until `run` has succeeded. */
+/** Asks before something is done, and stays open until `run` has succeeded. */
 export function ConfirmDialog(props: {
   title: string
   children: ReactNode
   /** The verb on the button, not "OK". */
   label: string
-  /** The name that must be typed first. */
+  /** This name must be typed before the button works. */
   typed?: string
+  /** The button of what can be undone is not red. */
   isHarmless?: boolean
-  /** Disabled; the children say why. */
+  /** The button is disabled. The children say why. */
   isOff?: boolean
   run: () => Promise<unknown>
   onClose: () => void
 }) {
+  const { typed, isHarmless = false, isOff = false } = props
   const [text, setText] = useState('')
   const [error, setError] = useState<unknown>(null)
   const [isBusy, setBusy] = useState(false)
-  const { typed } = props
+  const isTyped = typed === undefined || text.trim().toLowerCase() === typed.toLowerCase()
   const run = async () => {
     setBusy(true)
     setError(null)
@@ -108,12 +110,7 @@ export function ConfirmDialog(props: {
   }
   return (
     <Dialog title={props.title} onClose={props.onClose}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault()
-          void run()
-        }}
-      >
+      <Form onSubmit={() => void run()}>
         <Stack>
           <div>{props.children}</div>
           {typed !== undefined && (
@@ -138,18 +135,15 @@ export function ConfirmDialog(props: {
             </Button>
             <Button
               type="submit"
-              {...(props.isHarmless !== true && { color: 'red' })}
+              color={isHarmless ? undefined : 'red'}
               loading={isBusy}
-              disabled={
-                props.isOff === true ||
-                (typed !== undefined && text.trim().toLowerCase() !== typed.toLowerCase())
-              }
+              disabled={isOff || !isTyped}
             >
               {props.label}
             </Button>
           </Group>
         </Stack>
-      </form>
+      </Form>
     </Dialog>
   )
 }

@@ -6,7 +6,7 @@ import { LeaveGuard } from './leave-guard.tsx'
 import { Note } from './page.tsx'
 import { Refusal } from './states.tsx'
 
-/** A form of a whole screen. Asks before its changes are lost; its buttons are in sight while there are any. */
+/** A form of a whole screen. It asks before its changes are lost, and keeps its buttons in sight while there are any. */
 export function EditForm(props: {
   isDirty: boolean
   sent: Sent
@@ -17,7 +17,7 @@ export function EditForm(props: {
   const { isDirty, sent } = props
   return (
     <>
-      <Form onSubmit={props.onSubmit}>
+      <Form sent={sent} onSubmit={props.onSubmit}>
         <Stack gap="lg">
           {props.children}
           <Refusal error={sent.error} />

@@ -1,16 +1,20 @@
 import type { ReactNode } from 'react'
 
-/** What a form shows of its mutation. */
-export type Sent = { isPending: boolean; error: unknown }
+/** What a form shows of the mutation that sends it. */
+export type Sent = { isPending: boolean; error: unknown; reset: () => void }
 
-/** A form whose fields say themselves what is wrong. */
-export function Form({ onSubmit, children }: { onSubmit: () => void; children: ReactNode }) {
+/** A form whose fields show what is wrong with them, instead of the browser. A refusal goes with the next keystroke. */
+export function Form(props: { sent?: Sent; onSubmit: () => void; children: ReactNode }) {
+  const { sent, onSubmit, children } = props
   return (
     <form
       noValidate
       onSubmit={(event) => {
         event.preventDefault()
         onSubmit()
+      }}
+      onChange={() => {
+        if (sent !== undefined && sent.error !== null) sent.reset()
       }}
     >
       {children}

@@ -3,13 +3,15 @@ import { useEffect, useState } from 'react'
 import type { AroundNavHandler } from 'wouter'
 import { Dialog } from './dialog.tsx'
 
-/** Asks before unsaved changes are lost; null: there are none. */
+/** Asks before unsaved changes are lost. It is null while there are none. */
 let ask: ((goOn: () => void) => void) | null = null
 
+/** Call before leaving a screen whose changes are not worth a question. */
 export function discardChanges(): void {
   ask = null
 }
 
+/** Asks before a navigation, while a screen has unsaved changes. */
 export const guardedNavigation: AroundNavHandler = (navigate, to, options) => {
   const go = () => navigate(to, isBackHeld() ? { ...options, replace: true } : options)
   if (ask === null) go()
@@ -26,13 +28,13 @@ export function LeaveGuard({ isDirty }: { isDirty: boolean }) {
       if (ask !== null) event.preventDefault()
     }
     ask = (goOn) => setAsked({ goOn, stay: () => {} })
-    const back = holdBack(() => {
-      if (ask !== null) setAsked({ goOn: () => history.back(), stay: back.again })
+    const held = new HeldBackButton(() => {
+      if (ask !== null) setAsked({ goOn: () => history.back(), stay: () => held.hold() })
     })
     window.addEventListener('beforeunload', hold)
     return () => {
       ask = null
-      back.release()
+      held.release()
       window.removeEventListener('beforeunload', hold)
     }
   }, [isDirty])
@@ -75,21 +77,28 @@ function isBackHeld(): boolean {
   return typeof state === 'object' && state !== null && 'isHeld' in state
 }
 
-/** Adds an extra history entry: the back button calls `onBack`. `again` adds it once more; `release` removes it. */
-function holdBack(onBack: () => void): { again(): void; release(): void } {
-  history.scrollRestoration = 'manual'
-  const again = () => history.pushState(HELD_ENTRY, '')
-  const popped = () => {
-    if (!isBackHeld()) onBack()
+/** Adds an extra history entry, so that the back button calls `onBack` and stays on the screen. */
+class HeldBackButton {
+  readonly #popped: () => void
+
+  constructor(onBack: () => void) {
+    this.#popped = () => {
+      if (!isBackHeld()) onBack()
+    }
+    history.scrollRestoration = 'manual'
+    this.hold()
+    window.addEventListener('popstate', this.#popped)
   }
-  again()
-  window.addEventListener('popstate', popped)
-  return {
-    again,
-    release() {
-      window.removeEventListener('popstate', popped)
-      dropHeldEntry()
-    },
+
+  /** Adds the entry once more, after the back button has used it. */
+  hold(): void {
+    history.pushState(HELD_ENTRY, '')
+  }
+
+  /** Removes the entry. */
+  release(): void {
+    window.removeEventListener('popstate', this.#popped)
+    dropHeldEntry()
   }
 }
 

@@ -6,33 +6,33 @@ import classes from './lines.module.css'
 
 export type Names = readonly [before: string, after: string]
 
+/** Two texts as one, with a mark at the lines that only one of them has. */
 export function Lines({ stretches, names }: { stretches: readonly Stretch[]; names: Names }) {
   return (
     <section className={classes.lines} tabIndex={0} aria-label={`${names[0]} and ${names[1]}`}>
-      {stretches.map(({ kind, lines, count: all }, at) => {
-        if (all === 0) return null
-        if (kind === 'skipped') {
-          return (
-            <p key={`${at} skipped`} className={classes.skipped}>
-              {counted(all, 'identical line')}
-            </p>
-          )
-        }
-        return (
-          <div key={`${at} ${kind}`} className={classes[kind]}>
-            {kind !== 'same' && (
-              <Badge size="xs" color={kind === 'added' ? 'paint' : 'red'}>
-                {kind === 'added' ? names[1] : names[0]}
-              </Badge>
-            )}
-            {lines.map((line, row) => (
-              // Lines can repeat and never move: the index is the key.
-              <p key={row}>{line}</p>
-            ))}
-            {all > lines.length && <p className="quiet">and {count(all - lines.length)} more</p>}
-          </div>
-        )
-      })}
+      {stretches.map((stretch, at) =>
+        stretch.count === 0 ? null : (
+          <StretchLines key={`${at} ${stretch.kind}`} stretch={stretch} names={names} />
+        ),
+      )}
     </section>
+  )
+}
+
+function StretchLines({ stretch: { kind, lines, count: all }, names }: { stretch: Stretch; names: Names }) {
+  if (kind === 'skipped') return <p className={classes.skipped}>{counted(all, 'identical line')}</p>
+  return (
+    <div className={classes[kind]}>
+      {kind !== 'same' && (
+        <Badge size="xs" color={kind === 'added' ? 'paint' : 'red'}>
+          {kind === 'added' ? names[1] : names[0]}
+        </Badge>
+      )}
+      {lines.map((line, row) => (
+        // Lines can repeat and never move: the index is the key.
+        <p key={row}>{line}</p>
+      ))}
+      {all > lines.length && <p className="quiet">and {count(all - lines.length)} more</p>}
+    </div>
   )
 }

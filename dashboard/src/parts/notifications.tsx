@@ -8,9 +8,15 @@ const LOOK = { withBorder: true, closeButtonProps: { 'aria-label': 'Close' } }
 /** Long enough to notice a mistake. */
 const UNDO_MS = 12_000
 
+/** Says that something was done. With `undo`, a button takes it back. */
 export function notifyDone(message: string, undo?: () => void): void {
-  if (undo === undefined) return void notifications.show({ message, color: 'paint', ...LOOK })
+  if (undo === undefined) notifications.show({ ...LOOK, message, color: 'paint' })
+  else notifyUndoable(message, undo)
+}
+
+function notifyUndoable(message: string, undo: () => void): void {
   const id = notifications.show({
+    ...LOOK,
     message: (
       <Group justify="space-between" gap="sm" wrap="nowrap">
         {message}
@@ -28,10 +34,9 @@ export function notifyDone(message: string, undo?: () => void): void {
     ),
     color: 'paint',
     autoClose: UNDO_MS,
-    ...LOOK,
   })
 }
 
 export function notifyFailed(title: string, error: unknown): void {
-  notifications.show({ title, message: messageOf(error), color: 'red', autoClose: false, ...LOOK })
+  notifications.show({ ...LOOK, title, message: messageOf(error), color: 'red', autoClose: false })
 }

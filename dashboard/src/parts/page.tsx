@@ -9,12 +9,8 @@ export function useTitle(title: string): void {
 
 type Head = { title: string; lead?: ReactNode; actions?: ReactNode }
 
-export function Page(
-  props: Head & {
-    above?: ReactNode
-    children: ReactNode
-  },
-) {
+/** A whole screen. `above` stands over its title. */
+export function Page(props: Head & { above?: ReactNode; children: ReactNode }) {
   useTitle(props.title)
   return (
     <Stack gap="lg">
@@ -55,13 +51,15 @@ export function Section(props: Head & { children: ReactNode }) {
 function Lead({ isSmall = false, children }: { isSmall?: boolean; children: ReactNode }) {
   if (children === undefined) return null
   return (
-    <Text className="quiet" component="div" {...(isSmall && { size: 'sm' })}>
+    <Text className="quiet" component="div" size={isSmall ? 'sm' : undefined}>
       {children}
     </Text>
   )
 }
 
-export function Facts({ rows }: { rows: readonly (readonly [name: string, value: ReactNode])[] }) {
+export type FactRow = readonly [name: string, value: ReactNode]
+
+export function Facts({ rows }: { rows: readonly FactRow[] }) {
   return (
     <dl className="facts">
       {rows.map(([name, value], at) => (

@@ -1,9 +1,9 @@
-import { Badge, Button, Text } from '@mantine/core'
+import { Badge, Text } from '@mantine/core'
 import type { UseQueryResult } from '@tanstack/react-query'
 import { useState } from 'react'
 import { request } from '../api/request.ts'
-import { ShownOnce } from './copy-field.tsx'
-import { DataTable } from './data-table.tsx'
+import { type Copied, ShownOnce } from './copy-field.tsx'
+import { DataTable, RowButton } from './data-table.tsx'
 import { ConfirmDialog } from './dialog.tsx'
 import { Note } from './page.tsx'
 import { Empty, Loaded } from './states.tsx'
@@ -19,22 +19,25 @@ type Secret = {
   expires_at?: string | null
 }
 
-/** As on the server. */
+/** The server deletes revoked and expired ones after so many days. */
 const ENDED_KEPT_DAYS = 90
 
-export function Secrets<Each extends Secret>(props: {
+export type CreatedSecret = { name: string; secret: string; command: Copied }
+
+/** Lists keys or tokens, revokes them, and shows a new one once. */
+export function Secrets<Item extends Secret>(props: {
   noun: 'key' | 'token'
-  secrets: UseQueryResult<Each[]>
+  secrets: UseQueryResult<Item[]>
   empty: string
-  /** `/api/keys` or `/api/tokens`. */
+  /** The path of the API before the id: `/api/keys` or `/api/tokens`. */
   api: string
-  /** What stops working. */
+  /** What stops working when one is revoked. */
   effect: string
-  created: { name: string; secret: string; command: { label: string; value: string } } | null
+  created: CreatedSecret | null
   onSeen: () => void
 }) {
   const { noun, secrets, created } = props
-  const [revoking, setRevoking] = useState<Each | null>(null)
+  const [revoking, setRevoking] = useState<Item | null>(null)
   const title = noun === 'key' ? 'Key' : 'Token'
   return (
     <>
@@ -71,13 +74,13 @@ export function Secrets<Each extends Secret>(props: {
   )
 }
 
-function SecretList<Each extends Secret>(props: {
-  secrets: readonly Each[]
-  onRevoke: (secret: Each) => void
+function SecretList<Item extends Secret>(props: {
+  secrets: readonly Item[]
+  onRevoke: (secret: Item) => void
 }) {
-  const secrets = props.secrets.toSorted(
-    (a, b) => Number(b.state === 'active') - Number(a.state === 'active'),
-  )
+  const active = props.secrets.filter(({ state }) => state === 'active')
+  const ended = props.secrets.filter(({ state }) => state !== 'active')
+  const secrets = [...active, ...ended]
   return (
     <div>
       <DataTable
@@ -127,19 +130,12 @@ function SecretList<Each extends Secret>(props: {
             kind: 'action',
             cell: (secret) =>
               secret.state === 'active' && (
-                <Button
-                  size="compact-sm"
-                  variant="default"
-                  onClick={() => props.onRevoke(secret)}
-                  aria-label={`Revoke ${secret.name}`}
-                >
-                  Revoke
-                </Button>
+                <RowButton label="Revoke" subject={secret.name} onClick={() => props.onRevoke(secret)} />
               ),
           },
         ]}
       />
-      {secrets.some(({ state }) => state !== 'active') && (
+      {ended.length > 0 && (
         <Note px="md" py="xs">
           Revoked and expired ones stay listed for {ENDED_KEPT_DAYS} days.
         </Note>

@@ -1,4 +1,5 @@
 import { Alert, Anchor, Button, Group, List, Skeleton, Stack, Text, Title } from '@mantine/core'
+import { fieldName } from '@prepaint/contract/problem.ts'
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 
@@ -19,7 +20,7 @@ export function Loaded<Data>(props: {
   return query.error === null ? <Loading rows={rows} /> : <Trouble query={query} />
 }
 
-/** As high as the content will be, so that nothing jumps. */
+/** A placeholder that is as high as the content will be, so that nothing jumps. */
 export function Loading({ rows = 4 }: { rows?: number }) {
   return (
     <Stack gap="sm" role="status" aria-label="Loading">
@@ -30,7 +31,11 @@ export function Loading({ rows = 4 }: { rows?: number }) {
   )
 }
 
-export function Trouble({ query: { error, refetch } }: { query: Omit<Query<unknown>, 'data'> }) {
+export function Trouble({
+  query: { error, refetch },
+}: {
+  query: { error: unknown; refetch: () => unknown }
+}) {
   return (
     <Alert color="red" title="This could not be loaded" role="alert">
       <Group justify="space-between">
@@ -74,22 +79,33 @@ export function NotFound() {
   )
 }
 
+/** Says why the server refused a form: in one sentence, or for each line of a file. */
 export function Refusal({ error }: { error: unknown }) {
   if (error === null || error === undefined) return null
-  const lines = error instanceof ApiError ? error.lines : []
+  const reasons = error instanceof ApiError ? reasonsOf(error) : []
+  if (reasons.length === 0) {
+    return (
+      <Alert color="red" role="alert" p="sm">
+        {messageOf(error)}
+      </Alert>
+    )
+  }
   return (
-    <Alert color="red" role="alert" p="sm" {...(lines.length > 0 && { title: 'Nothing was saved' })}>
-      {lines.length === 0 ? (
-        messageOf(error)
-      ) : (
-        <List size="sm">
-          {lines.map(({ line, error: why }) => (
-            <List.Item key={line} className="break">
-              Line {line}: {why}
-            </List.Item>
-          ))}
-        </List>
-      )}
+    <Alert color="red" role="alert" p="sm" title="Nothing was saved">
+      <List size="sm">
+        {reasons.map((reason) => (
+          <List.Item key={reason} className="break">
+            {reason}
+          </List.Item>
+        ))}
+      </List>
     </Alert>
   )
+}
+
+/** The lines of a file that were refused, or the settings, without the name of the object that they are sent in. */
+function reasonsOf({ lines, problems }: ApiError): string[] {
+  if (lines.length > 0) return lines.map(({ line, error }) => `Line ${line}: ${error}`)
+  if (problems.some(({ path }) => path[0] !== 'settings')) return []
+  return problems.map(({ path, message }) => `${fieldName(path.slice(1))} ${message}`)
 }

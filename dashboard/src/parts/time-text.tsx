@@ -1,52 +1,44 @@
 import { useSyncExternalStore } from 'react'
-
-const RELATIVE = new Intl.RelativeTimeFormat('en', { numeric: 'auto' })
-const EXACT = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
-const DAY = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' })
-
-const STEPS = [
-  ['day', 86_400],
-  ['hour', 3_600],
-  ['minute', 60],
-] as const
+import { ago, exactTime } from '../format.ts'
 
 const REDRAW_MS = 30_000
 
-/** `3 hours ago` or `in 2 days`; after 45 days the date. */
-export function ago(iso: string, nowMs = Date.now()): string {
-  const seconds = (Date.parse(iso) - nowMs) / 1_000
-  if (Math.abs(seconds) > 45 * 86_400) return DAY.format(new Date(iso))
-  for (const [unit, size] of STEPS) {
-    if (Math.abs(seconds) >= size) return RELATIVE.format(Math.round(seconds / size), unit)
-  }
-  return 'just now'
-}
-
+/** Shows how long ago something happened. `none` is shown for null. */
 export function TimeText({ at, none = 'never' }: { at: string | null; none?: string }) {
-  useSyncExternalStore(watchClock, () => clockMs)
+  useSyncExternalStore(clock.subscribe, clock.read)
   if (at === null) return <span className="quiet">{none}</span>
   return (
-    <time dateTime={at} title={EXACT.format(new Date(at))}>
+    <time dateTime={at} title={exactTime(at)}>
       {ago(at)}
     </time>
   )
 }
 
-let clockMs = Date.now()
-let timer: ReturnType<typeof setInterval> | undefined
-const watchers = new Set<() => void>()
+/** One timer redraws all relative times twice a minute, while any is shown. */
+class Clock {
+  #nowMs = Date.now()
+  #timer: ReturnType<typeof setInterval> | undefined
+  readonly #watchers = new Set<() => void>()
 
-/** One timer redraws all relative times twice a minute. */
-function watchClock(watcher: () => void): () => void {
-  watchers.add(watcher)
-  timer ??= setInterval(() => {
-    clockMs = Date.now()
-    for (const each of watchers) each()
-  }, REDRAW_MS)
-  return () => {
-    watchers.delete(watcher)
-    if (watchers.size > 0) return
-    clearInterval(timer)
-    timer = undefined
+  readonly read = (): number => this.#nowMs
+
+  readonly subscribe = (watcher: () => void): (() => void) => {
+    this.#watchers.add(watcher)
+    this.#timer ??= setInterval(() => this.#redraw(), REDRAW_MS)
+    return () => this.#leave(watcher)
+  }
+
+  #redraw(): void {
+    this.#nowMs = Date.now()
+    for (const redraw of this.#watchers) redraw()
+  }
+
+  #leave(watcher: () => void): void {
+    this.#watchers.delete(watcher)
+    if (this.#watchers.size > 0) return
+    clearInterval(this.#timer)
+    this.#timer = undefined
   }
 }
+
+const clock = new Clock()

@@ -3,16 +3,17 @@ import type { ReactNode } from 'react'
 
 import { count } from '../format.ts'
 
-/** Without a limit (null) there is no bar. */
+const NEARLY_USED_PERCENT = 80
+
+/** Shows a figure and its limit. Without a limit (null) there is no bar. */
 export function UsageBar(props: {
-  /** For screen readers. */
+  /** Screen readers name the bar so. */
   name: string
   used: number
   limit: number | null
   label?: ReactNode
 }) {
   const { name, used, limit, label } = props
-  const percent = limit === null ? 0 : limit === 0 ? 100 : (used / limit) * 100
   const text = limit === null ? `${count(used)}, no limit` : `${count(used)} of ${count(limit)}`
   return (
     <Stack gap={4} miw={150}>
@@ -20,15 +21,29 @@ export function UsageBar(props: {
         {label}
         {text}
       </Text>
-      {limit !== null && (
-        <Progress.Root size="sm">
-          <Progress.Section
-            value={Math.min(100, Math.round(percent * 10) / 10)}
-            color={percent >= 100 ? 'red' : percent >= 80 ? 'yellow' : 'paint'}
-            aria-label={`${name}: ${text}`}
-          />
-        </Progress.Root>
-      )}
+      {limit !== null && <Bar percent={percentOf(used, limit)} name={`${name}: ${text}`} />}
     </Stack>
   )
+}
+
+function Bar({ percent, name }: { percent: number; name: string }) {
+  return (
+    <Progress.Root size="sm">
+      <Progress.Section
+        value={Math.min(100, Math.round(percent * 10) / 10)}
+        color={barColour(percent)}
+        aria-label={name}
+      />
+    </Progress.Root>
+  )
+}
+
+/** A limit of 0 is always used up. */
+function percentOf(used: number, limit: number): number {
+  return limit === 0 ? 100 : (used / limit) * 100
+}
+
+function barColour(percent: number): string {
+  if (percent >= 100) return 'red'
+  return percent >= NEARLY_USED_PERCENT ? 'yellow' : 'paint'
 }

@@ -1,12 +1,12 @@
 import { Alert, Button, Group, Stack, Text } from '@mantine/core'
-import { Component, type ReactNode } from 'react'
+import { Component, type ReactNode, useEffect, useState } from 'react'
 
 import { messageOf } from '../api/request.ts'
 import { ROUTES } from '../route-map.ts'
 
 type Props = { children: ReactNode }
 
-/** Replaces a screen that failed: by a defect, or because an upgrade removed its script. */
+/** Replaces a screen that failed: by a defect, without a connection, or because an upgrade removed its script. */
 export class ErrorBoundary extends Component<Props, { error: unknown }> {
   override state = { error: null as unknown }
 
@@ -17,34 +17,87 @@ export class ErrorBoundary extends Component<Props, { error: unknown }> {
   override render() {
     const { error } = this.state
     if (error === null) return this.props.children
-    const isOld = /dynamically imported module|importing a module script|preload/i.test(messageOf(error))
+    return isMissingScript(error) ? <MissingScript /> : <Defect error={error} />
+  }
+}
+
+/** Browsers have no code for it, only these messages of their own. */
+function isMissingScript(error: unknown): boolean {
+  return /dynamically imported module|importing a module script|preload/i.test(messageOf(error))
+}
+
+function Defect({ error }: { error: unknown }) {
+  return (
+    <Alert color="red" role="alert" title="This screen could not be shown">
+      <Stack gap="sm">
+        <Text size="sm">
+          Your data is unchanged. Reload the page. If the error stays, report it to the operator:
+        </Text>
+        <Text size="sm" ff="monospace" className="break">
+          {messageOf(error)}
+        </Text>
+        <Ways />
+      </Stack>
+    </Alert>
+  )
+}
+
+const RETRY_MS = 3_000
+
+/** The script of a screen could not be loaded. The API says why: it answers if only this script is gone. */
+function MissingScript() {
+  const [state, setState] = useState<'asking' | 'upgraded' | 'lost'>('asking')
+  useEffect(() => {
+    if (state === 'upgraded') return
+    const ask = async () => {
+      const isThere = await doesApiAnswer()
+      if (isThere && state === 'lost') location.reload()
+      else setState(isThere ? 'upgraded' : 'lost')
+    }
+    const timer = setTimeout(() => void ask(), state === 'asking' ? 0 : RETRY_MS)
+    return () => clearTimeout(timer)
+  })
+  if (state === 'asking') return null
+  if (state === 'lost') {
     return (
-      <Alert
-        color="red"
-        role="alert"
-        title={isOld ? 'A newer version is available' : 'This screen could not be shown'}
-      >
-        <Stack gap="sm">
-          <Text size="sm">
-            {isOld
-              ? 'The dashboard was upgraded after you opened it. Reload it; everything you saved is kept.'
-              : 'Your data is unchanged. Reload the page. If the error stays, report it to the operator:'}
-          </Text>
-          {!isOld && (
-            <Text size="sm" ff="monospace" className="break">
-              {messageOf(error)}
-            </Text>
-          )}
-          <Group>
-            <Button size="xs" onClick={() => location.reload()}>
-              Reload
-            </Button>
-            <Button size="xs" variant="default" onClick={() => location.assign(ROUTES.domains)}>
-              Go to your domains
-            </Button>
-          </Group>
-        </Stack>
+      <Alert color="yellow" role="alert" title="Connection lost. Trying again…">
+        <Text size="sm">
+          The screen is shown as soon as the server responds. Everything you saved is kept.
+        </Text>
       </Alert>
     )
   }
+  return (
+    <Alert color="red" role="alert" title="A newer version is available">
+      <Stack gap="sm">
+        <Text size="sm">
+          The dashboard was upgraded after you opened it. Reload it; everything you saved is kept.
+        </Text>
+        <Ways />
+      </Stack>
+    </Alert>
+  )
+}
+
+/** Any answer counts: even a refusal shows that the server is there. */
+async function doesApiAnswer(): Promise<boolean> {
+  try {
+    await fetch('/api/session', { cache: 'no-store' })
+    return true
+  } catch {
+    return false
+  }
+}
+
+function Ways() {
+  return (
+    <Group>
+      <Button size="xs" onClick={() => location.reload()}>
+        Reload
+      </Button>
+      <Button size="xs" variant="default" onClick={() => location.assign(ROUTES.domains)}>
+        Go to your domains
+      </Button>
+    </Group>
+  )
 }

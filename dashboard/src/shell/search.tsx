@@ -8,13 +8,14 @@ import { useLocation } from 'wouter'
 
 import { domainsQuery, pagesQuery } from '../api/queries.ts'
 import { useMe } from '../api/session.ts'
+import type { ListedPage } from '../api/types.ts'
 import { Dialog } from '../parts/dialog.tsx'
 import { Note } from '../parts/page.tsx'
 import { domainPath, pagePath } from '../route-map.ts'
-import { DOMAIN_TABS, SCREENS } from './navigation.ts'
+import { DOMAIN_TABS, type Icon, SCREENS } from './navigation.ts'
 import classes from './search.module.css'
 
-type Result = { key: string; title: string; kind: string; to: string; Icon: typeof IconWorld }
+type Result = { key: string; title: string; kind: string; to: string; Icon: Icon }
 
 const SHOWN = 8
 
@@ -37,6 +38,7 @@ export default function Search({ onClose }: { onClose: () => void }) {
     if (event.key === 'ArrowDown') setActive(Math.min(results.length - 1, at + 1))
     else if (event.key === 'ArrowUp') setActive(Math.max(0, at - 1))
     else if (event.key === 'Enter' && result !== undefined) open(result)
+    // Other keys are for the text.
     else return
     event.preventDefault()
   }
@@ -82,7 +84,7 @@ export default function Search({ onClose }: { onClose: () => void }) {
       </div>
       <Note role="status" mt="sm">
         {results.length === 0 && !isSearching ? 'Nothing found. ' : ''}
-        {domain === null ? 'Open a domain to search its pages.' : `Pages are those of ${domain}.`}
+        {domain === null ? 'Open a domain to search its pages.' : `Searching pages of ${domain}`}
       </Note>
     </Dialog>
   )
@@ -92,51 +94,66 @@ function useResults(text: string) {
   const [location] = useLocation()
   const isOperator = useMe().role === 'operator'
   const domains = useQuery(domainsQuery).data ?? []
-  const inAddress = /^\/domains\/([^/]+)/.exec(location)?.[1]
-  const domain =
-    inAddress !== undefined
-      ? decodeURIComponent(inAddress)
-      : domains.length === 1
-        ? domains[0]!.custom_domain
-        : null
+  const names = domains.map(({ custom_domain: name }) => name)
+  const domain = domainInSight(location, names)
   const [search] = useDebouncedValue(text, 200)
   const pages = useInfiniteQuery({
     ...pagesQuery(domain ?? '', { search, match: 'contains', by: 'path', isDescending: false }),
     enabled: domain !== null && search !== '',
   })
 
-  const has = (title: string) => title.toLowerCase().includes(text)
-  const screens = SCREENS.filter(({ group }) => isOperator || group !== 'Operator')
-  const results: Result[] = [
-    ...screens.filter(({ title }) => has(title)).map((each) => ({ ...each, key: each.to, kind: 'Screen' })),
-    ...(domain === null ? [] : DOMAIN_TABS)
-      .filter(({ title }) => has(title))
-      .map(({ title, route, Icon }) => ({
-        key: route,
-        title: `${title} of ${domain}`,
-        kind: 'Screen',
-        Icon,
-        to: domainPath(route, domain ?? ''),
-      })),
-    ...domains
-      .filter(({ custom_domain }) => has(custom_domain))
-      .slice(0, SHOWN)
-      .map(({ custom_domain: name }) => ({
-        key: `domain ${name}`,
-        title: name,
-        kind: 'Domain',
-        Icon: IconWorld,
-        to: domainPath('domain', name),
-      })),
-    ...(text === '' || domain === null ? [] : (pages.data?.pages[0]?.pages ?? []))
-      .slice(0, SHOWN)
-      .map(({ path }) => ({
-        key: `page ${path}`,
-        title: path,
-        kind: 'Page',
-        Icon: IconFileText,
-        to: pagePath(domain ?? '', path),
-      })),
-  ]
+  const results = [...screenResults(text, isOperator), ...domainResults(text, names)]
+  if (domain !== null) {
+    const found = text === '' ? [] : (pages.data?.pages[0]?.pages ?? [])
+    results.push(...tabResults(text, domain), ...pageResults(domain, found))
+  }
   return { results, domain, isSearching: pages.isFetching || search !== text }
+}
+
+/** The domain of the open screen, or the only one. */
+function domainInSight(location: string, names: readonly string[]): string | null {
+  const inAddress = /^\/domains\/([^/]+)/.exec(location)?.[1]
+  if (inAddress !== undefined) return decodeURIComponent(inAddress)
+  return names.length === 1 ? names[0]! : null
+}
+
+function matches(title: string, text: string): boolean {
+  return title.toLowerCase().includes(text)
+}
+
+function screenResults(text: string, isOperator: boolean): Result[] {
+  return SCREENS.filter(
+    ({ group, title }) => (isOperator || group !== 'Operator') && matches(title, text),
+  ).map(({ title, to, Icon }) => ({ key: to, title, kind: 'Screen', to, Icon }))
+}
+
+function tabResults(text: string, domain: string): Result[] {
+  return DOMAIN_TABS.filter(({ title }) => matches(title, text)).map(({ title, route, Icon }) => ({
+    key: route,
+    title: `${title} of ${domain}`,
+    kind: 'Screen',
+    to: domainPath(route, domain),
+    Icon,
+  }))
+}
+
+function domainResults(text: string, names: readonly string[]): Result[] {
+  const found = names.filter((name) => matches(name, text)).slice(0, SHOWN)
+  return found.map((name) => ({
+    key: `domain ${name}`,
+    title: name,
+    kind: 'Domain',
+    to: domainPath('domain', name),
+    Icon: IconWorld,
+  }))
+}
+
+function pageResults(domain: string, pages: readonly ListedPage[]): Result[] {
+  return pages.slice(0, SHOWN).map(({ path }) => ({
+    key: `page ${path}`,
+    title: path,
+    kind: 'Page',
+    to: pagePath(domain, path),
+    Icon: IconFileText,
+  }))
 }

@@ -2,7 +2,7 @@ import { Anchor, Burger, Drawer, Group, Text } from '@mantine/core'
 import { useHotkeys } from '@mantine/hooks'
 import IconSearch from '@tabler/icons-react/dist/esm/icons/IconSearch.mjs'
 import { useQueryClient } from '@tanstack/react-query'
-import { Fragment, lazy, type ReactNode, Suspense, useEffect, useRef, useState } from 'react'
+import { Fragment, lazy, type ReactNode, Suspense, useCallback, useEffect, useRef, useState } from 'react'
 import { Link, useLocation } from 'wouter'
 import { request } from '../api/request.ts'
 import { switchAccount, useMe } from '../api/session.ts'
@@ -28,15 +28,12 @@ export function Shell({ children }: { children: ReactNode }) {
   }
   useHotkeys([['mod+K', openSearch]], [])
   useLiveFigures()
-  const shown = useRef(location)
-  useEffect(() => {
-    if (shown.current === location) return
-    shown.current = location
-    // A new screen starts at its top, for screen readers too.
+  const startAtTop = useCallback(() => {
     setOpen(false)
     window.scrollTo(0, 0)
     main.current?.focus({ preventScroll: true })
-  }, [location])
+  }, [])
+  useNewScreen(location, startAtTop)
 
   return (
     <div className={classes.shell}>
@@ -78,9 +75,19 @@ export function Shell({ children }: { children: ReactNode }) {
   )
 }
 
+/** Calls `onNew` for each screen after the first one. A new screen starts at its top, for screen readers too. */
+function useNewScreen(location: string, onNew: () => void): void {
+  const shown = useRef(location)
+  useEffect(() => {
+    if (shown.current === location) return
+    shown.current = location
+    onNew()
+  }, [location, onNew])
+}
+
 function Navigation({ isInDrawer = false, onSearch }: { isInDrawer?: boolean; onSearch: () => void }) {
-  const me = useMe()
-  const groups = [undefined, ...(me.role === 'operator' ? ['Operator'] : []), 'Reference']
+  const { email, role } = useMe()
+  const groups = role === 'operator' ? [undefined, 'Operator', 'Reference'] : [undefined, 'Reference']
   return (
     <div className={classes.navigation}>
       {!isInDrawer && <Wordmark />}
@@ -105,7 +112,7 @@ function Navigation({ isInDrawer = false, onSearch }: { isInDrawer?: boolean; on
           <Bell />
         </Group>
         <Text size="sm" className="break" fw={500}>
-          {me.email}
+          {email}
         </Text>
         <Group justify="space-between" wrap="nowrap">
           <SignOut />
@@ -126,11 +133,14 @@ function NavigationLink({ title, to, Icon, group }: (typeof SCREENS)[number]) {
     </>
   )
   // The reference is a separate page outside the dashboard.
-  return group === 'Reference' ? (
-    <a className={classes.link} href={to}>
-      {content}
-    </a>
-  ) : (
+  if (group === 'Reference') {
+    return (
+      <a className={classes.link} href={to}>
+        {content}
+      </a>
+    )
+  }
+  return (
     <Link href={to} className={classes.link} aria-current={isHere ? 'page' : undefined}>
       {content}
     </Link>

@@ -45,7 +45,7 @@ import { operatorQueue } from './operator/queue.ts'
 import { inspections } from './pages/inspection.ts'
 import { pages } from './pages/pages.ts'
 import { bot } from './service/bot.ts'
-import { dashboard } from './service/dashboard.ts'
+import { DASHBOARD_DIR, dashboard, findDashboard, missingPageOf } from './service/dashboard.ts'
 import { docs } from './service/docs.ts'
 import { events } from './service/events.ts'
 import { health } from './service/health.ts'
@@ -86,7 +86,8 @@ export async function createApiServer(parts: ApiParts, options: ApiOptions): Pro
 
   sendSecurityHeaders(app)
   handleErrors(app, parts.log)
-  refuseUnknownRoutes(app, routes)
+  const built = findDashboard(options.dashboardDir ?? DASHBOARD_DIR)
+  refuseUnknownRoutes(app, routes, missingPageOf(built))
   limitFailedAttempts(app, failures)
   guardRoutes(app, parts, lastUse, options)
   readJsonBodies(app)
@@ -126,7 +127,7 @@ export async function createApiServer(parts: ApiParts, options: ApiOptions): Pro
   keys(app, parts, options) // /api/keys
   siteToken(app, parts) // /api/domains/:domain/site-token
   tokens(app, parts, options) // /api/domains/:domain/tokens, /api/tokens/:id
-  dashboard(app, options) // /, its pages and files, /docs
+  dashboard(app, built) // /, its pages and files, /docs
 
   operatorAccounts(app, parts, options) // /api/operator/accounts, /api/operator/invitations
   operatorNodes(app, parts) // /api/operator/nodes

@@ -9,10 +9,11 @@ import { renewals, request } from '../../api/request.ts'
 import { switchAccount, useMe } from '../../api/session.ts'
 import type { Session } from '../../api/types.ts'
 import { count } from '../../format.ts'
-import { DataTable } from '../../parts/data-table.tsx'
+import { DataTable, RowButton } from '../../parts/data-table.tsx'
 import { ConfirmDialog } from '../../parts/dialog.tsx'
+import { Form } from '../../parts/form.tsx'
 import { notifyDone, notifyFailed } from '../../parts/notifications.tsx'
-import { Facts, Note, Page, Section } from '../../parts/page.tsx'
+import { type FactRow, Facts, Note, Page, Section } from '../../parts/page.tsx'
 import { Loaded, Refusal } from '../../parts/states.tsx'
 import { TimeText } from '../../parts/time-text.tsx'
 import { ROUTES } from '../../route-map.ts'
@@ -32,19 +33,18 @@ export default function Account() {
 
 function PlanFacts() {
   const { email, role, plan } = useMe()
+  const facts: FactRow[] = [
+    ['Signed in as', email],
+    ['Plan', plan.name],
+    ['Sites', plan.site_limit === null ? 'no limit' : count(plan.site_limit)],
+    ['Renders', `${count(plan.monthly_render_limit)} a month for each domain`],
+    ['API keys', plan.api_keys ? 'yes' : 'no'],
+    ['Webhooks', plan.webhooks ? 'yes' : 'no'],
+  ]
+  if (role === 'operator') facts.push(['Role', 'operator of this installation'])
   return (
     <Section title="Plan">
-      <Facts
-        rows={[
-          ['Signed in as', email],
-          ['Plan', plan.name],
-          ['Sites', plan.site_limit === null ? 'no limit' : count(plan.site_limit)],
-          ['Renders', `${count(plan.monthly_render_limit)} a month for each domain`],
-          ['API keys', plan.api_keys ? 'yes' : 'no'],
-          ['Webhooks', plan.webhooks ? 'yes' : 'no'],
-          ...(role === 'operator' ? ([['Role', 'operator of this installation']] as const) : []),
-        ]}
-      />
+      <Facts rows={facts} />
       <Note size="sm">
         <Anchor component={Link} href={ROUTES.plan} inherit underline="always">
           See how much you use
@@ -78,7 +78,7 @@ function ChangePassword() {
   })
   return (
     <Section title="Password" lead="A change signs you out in all other browsers.">
-      <form noValidate onSubmit={form.onSubmit((values) => change.mutate(values))}>
+      <Form sent={change} onSubmit={form.onSubmit((values) => change.mutate(values))}>
         <Stack>
           {/* Tells password managers whose password it is. */}
           <input type="hidden" name="username" autoComplete="username" value={email} readOnly />
@@ -96,7 +96,7 @@ function ChangePassword() {
             </Button>
           </Group>
         </Stack>
-      </form>
+      </Form>
     </Section>
   )
 }
@@ -145,9 +145,7 @@ function Sessions() {
                   session.current ? (
                     <Badge>this browser</Badge>
                   ) : (
-                    <Button size="compact-sm" variant="default" onClick={() => end.mutate(session)}>
-                      Sign out there
-                    </Button>
+                    <RowButton label="Sign out there" onClick={() => end.mutate(session)} />
                   ),
               },
             ]}
@@ -190,11 +188,13 @@ const SYSTEMS = [
   [/\bLinux\b/, 'Linux'],
 ] as const
 
-/** `Firefox on Linux`. */
+/** Names a browser for its owner, such as `Firefox on Linux`. */
 function browserOf(userAgent: string): string {
-  const named = (list: readonly (readonly [RegExp, string])[]) =>
-    list.find(([pattern]) => pattern.test(userAgent))?.[1]
-  const browser = named(BROWSERS) ?? 'Unknown browser'
-  const system = named(SYSTEMS)
+  const browser = nameIn(BROWSERS, userAgent) ?? 'Unknown browser'
+  const system = nameIn(SYSTEMS, userAgent)
   return system === undefined ? browser : `${browser} on ${system}`
+}
+
+function nameIn(names: readonly (readonly [RegExp, string])[], userAgent: string): string | undefined {
+  return names.find(([pattern]) => pattern.test(userAgent))?.[1]
 }

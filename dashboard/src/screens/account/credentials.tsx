@@ -2,7 +2,7 @@ import { PasswordInput, Progress, Stack, TextInput } from '@mantine/core'
 import type { UseFormReturnType } from '@mantine/form'
 import { Note } from '../../parts/page.tsx'
 
-/** As on the server. */
+/** The server has the same limits. */
 const PASSWORD_MIN_CHARS = 8
 const PASSWORD_MAX_CHARS = 128
 
@@ -51,8 +51,9 @@ function passwordStrength(password: string): { percent: number; text: string; co
     kind.test(password),
   ).length
   const score = Math.min(new Set(chars).size, chars.length / 1.5) + kinds * 1.5
-  if (passwordProblem(password) !== null || score < 9)
+  if (passwordProblem(password) !== null || score < 9) {
     return { percent: 25, text: 'Weak: easy to guess', color: 'red' }
+  }
   if (score < 13) return { percent: 60, text: 'Fair: longer is better', color: 'yellow' }
   return { percent: 100, text: 'Strong', color: 'paint' }
 }

@@ -4,6 +4,7 @@ import { useMutation, useQuery } from '@tanstack/react-query'
 import { Link } from 'wouter'
 import { passwordResetQuery } from '../../api/queries.ts'
 import { request } from '../../api/request.ts'
+import { Form } from '../../parts/form.tsx'
 import { Note } from '../../parts/page.tsx'
 import { Loading, Refusal } from '../../parts/states.tsx'
 import { ROUTES } from '../../route-map.ts'
@@ -56,7 +57,7 @@ export default function ForgottenPassword() {
       {reset.data === undefined && reset.error === null ? (
         <Loading rows={2} />
       ) : (
-        <form noValidate onSubmit={form.onSubmit((values) => send.mutate(values))}>
+        <Form sent={send} onSubmit={form.onSubmit((values) => send.mutate(values))}>
           <Stack>
             <EmailField hasFocus input={form.getInputProps('email')} />
             <Refusal error={send.error} />
@@ -65,7 +66,7 @@ export default function ForgottenPassword() {
             </Button>
             {back}
           </Stack>
-        </form>
+        </Form>
       )}
     </SignedOutFrame>
   )

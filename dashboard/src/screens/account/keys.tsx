@@ -5,6 +5,7 @@ import { useMutation, useQuery } from '@tanstack/react-query'
 import { keysQuery } from '../../api/queries.ts'
 import { request } from '../../api/request.ts'
 import { useMe } from '../../api/session.ts'
+import { Form, type Sent } from '../../parts/form.tsx'
 import { Note, Page, Section } from '../../parts/page.tsx'
 import { Secrets } from '../../parts/secrets.tsx'
 import { Refusal } from '../../parts/states.tsx'
@@ -30,7 +31,7 @@ export default function Keys() {
   })
   const active = keys.data?.filter(({ state }) => state === 'active').length ?? 0
   return (
-    <Page title="API keys" lead="With a key, your programs can do with domains and pages what you do here.">
+    <Page title="API keys" lead="API keys let your programs manage sites and pages.">
       {hasKeys ? (
         <Section
           title="Create a key"
@@ -59,18 +60,7 @@ export default function Keys() {
           empty="Your keys are listed here. Until then, only the dashboard can change your domains."
           api="/api/keys"
           effect="every program that uses it stops working"
-          created={
-            create.data === undefined
-              ? null
-              : {
-                  name: create.data.name,
-                  secret: create.data.key,
-                  command: {
-                    label: 'List your domains with it',
-                    value: `curl ${location.origin}/api/domains \\\n  -H 'X-Api-Key: ${create.data.key}'`,
-                  },
-                }
-          }
+          created={create.data === undefined ? null : shownOnce(create.data)}
           onSeen={create.reset}
         />
       </div>
@@ -78,10 +68,13 @@ export default function Keys() {
   )
 }
 
-type Create = {
+function shownOnce({ name, key }: { name: string; key: string }) {
+  const command = `curl ${location.origin}/api/domains \\\n  -H 'X-Api-Key: ${key}'`
+  return { name, secret: key, command: { label: 'List your domains with it', value: command } }
+}
+
+type Create = Sent & {
   mutate: (body: { name: string; expires_at: string | null }, options: { onSuccess: () => void }) => void
-  isPending: boolean
-  error: unknown
 }
 
 function NewKey({ create, isFull }: { create: Create; isFull: boolean }) {
@@ -90,13 +83,13 @@ function NewKey({ create, isFull }: { create: Create; isFull: boolean }) {
     validate: {
       name: (name) => (name.trim() === '' ? 'Name what will use it, such as "agency scripts"' : null),
       day: (day, { lifetime }) =>
-        lifetime === 'day' && !(endOfDay(day) > Date.now()) ? 'Choose a date in the future' : null,
+        lifetime === 'day' && !isInFuture(day) ? 'Choose a date in the future' : null,
     },
   })
   const submit = ({ name, lifetime, day }: typeof form.values) =>
     create.mutate({ name: name.trim(), expires_at: expiryOf(lifetime, day) }, { onSuccess: form.reset })
   return (
-    <form noValidate onSubmit={form.onSubmit(submit)}>
+    <Form sent={create} onSubmit={form.onSubmit(submit)}>
       <Stack gap="xs">
         <div className={classes.create}>
           <TextInput label="Name" autoComplete="off" required {...form.getInputProps('name')} />
@@ -113,8 +106,12 @@ function NewKey({ create, isFull }: { create: Create; isFull: boolean }) {
         )}
         <Refusal error={create.error} />
       </Stack>
-    </form>
+    </Form>
   )
+}
+
+function isInFuture(day: string): boolean {
+  return endOfDay(day) > Date.now()
 }
 
 function expiryOf(lifetime: string, day: string): string | null {
@@ -123,7 +120,7 @@ function expiryOf(lifetime: string, day: string): string | null {
   return new Date(atMs).toISOString()
 }
 
-/** The last second of a day in the viewer's time zone; NaN: not a date. */
+/** Returns the last second of a day in the viewer's time zone, or NaN if it is not a date. */
 function endOfDay(day: string): number {
   return Date.parse(`${day}T23:59:59`)
 }

@@ -5,7 +5,7 @@ import { Link } from 'wouter'
 import { planQuery } from '../../api/queries.ts'
 import { trafficSummariesQuery } from '../../api/traffic-queries.ts'
 import type { Plan, TrafficSummary } from '../../api/types.ts'
-import { compact, count, counted, dayName } from '../../format.ts'
+import { bytes, count, counted, dayName } from '../../format.ts'
 import { DataTable } from '../../parts/data-table.tsx'
 import { Facts, Page, Section } from '../../parts/page.tsx'
 import { Empty, Loaded } from '../../parts/states.tsx'
@@ -73,36 +73,36 @@ function InUse({ plan: { name, sites, renders, api_keys, webhooks } }: { plan: P
   )
 }
 
-function Included({ plan: { renders, api_keys, webhooks, requests } }: { plan: Plan }) {
+function Included({ plan: { renders, api_keys: keys, webhooks, requests } }: { plan: Plan }) {
   return (
     <Section title="Included" lead="Live traffic is not limited: cache hits are always served.">
       <Facts
         rows={[
           ['Renders', `${count(renders.limit_per_domain)} a month for each domain`],
-          [
-            'API keys',
-            api_keys.included ? (
-              <>
-                <Anchor component={Link} href={ROUTES.keys} underline="always">
-                  {count(api_keys.limit)} for the account
-                </Anchor>
-                , up to {count(requests.paths_per_refresh)} paths per refresh
-              </>
-            ) : (
-              'not in this plan: use the dashboard'
-            ),
-          ],
-          [
-            'Webhooks',
-            webhooks.included
-              ? `${count(webhooks.limit_per_domain)} tokens for each domain, ${count(webhooks.requests_per_hour)} requests an hour, ${count(webhooks.urls_per_request)} URLs per request`
-              : 'not in this plan',
-          ],
-          ['Request bodies', `up to ${compact(requests.body_bytes / 1_048_576)} MiB`],
+          ['API keys', <KeysIncluded key="keys" keys={keys} paths={requests.paths_per_refresh} />],
+          ['Webhooks', webhooks.included ? webhooksText(webhooks) : 'not in this plan'],
+          ['Request bodies', `up to ${bytes(requests.body_bytes)}`],
         ]}
       />
     </Section>
   )
+}
+
+function KeysIncluded({ keys, paths }: { keys: Plan['api_keys']; paths: number }) {
+  if (!keys.included) return 'not in this plan: use the dashboard'
+  return (
+    <>
+      <Anchor component={Link} href={ROUTES.keys} underline="always">
+        {count(keys.limit)} for the account
+      </Anchor>
+      , up to {count(paths)} paths per refresh
+    </>
+  )
+}
+
+function webhooksText(webhooks: Plan['webhooks']): string {
+  const { limit_per_domain: tokens, requests_per_hour: requests, urls_per_request: urls } = webhooks
+  return `${count(tokens)} tokens for each domain, ${count(requests)} requests an hour, ${count(urls)} URLs per request`
 }
 
 function RendersByDomain({ summaries }: { summaries: readonly TrafficSummary[] }) {
@@ -126,21 +126,23 @@ function RendersByDomain({ summaries }: { summaries: readonly TrafficSummary[] }
         {
           title: 'Forecast',
           kind: 'labelled',
-          cell: ({ renders: { forecast } }) =>
-            forecast === null ? (
-              <span className="quiet">after one full day</span>
-            ) : (
-              <>
-                <span className="number">{count(forecast.renders)}</span>
-                {forecast.reaches_limit_on !== null && (
-                  <Text size="xs" c="red">
-                    reaches the limit on {dayName(forecast.reaches_limit_on)}
-                  </Text>
-                )}
-              </>
-            ),
+          cell: ({ renders: { forecast } }) => <Forecast forecast={forecast} />,
         },
       ]}
     />
+  )
+}
+
+function Forecast({ forecast }: { forecast: TrafficSummary['renders']['forecast'] }) {
+  if (forecast === null) return <span className="quiet">after one full day</span>
+  return (
+    <>
+      <span className="number">{count(forecast.renders)}</span>
+      {forecast.reaches_limit_on !== null && (
+        <Text size="xs" c="red">
+          reaches the limit on {dayName(forecast.reaches_limit_on)}
+        </Text>
+      )}
+    </>
   )
 }

@@ -6,6 +6,7 @@ import { Link, Redirect, useLocation, useSearch } from 'wouter'
 import { request } from '../../api/request.ts'
 import { sessionQuery, switchAccount } from '../../api/session.ts'
 import type { Me } from '../../api/types.ts'
+import { Form } from '../../parts/form.tsx'
 import { Refusal } from '../../parts/states.tsx'
 import { nextPath, ROUTES } from '../../route-map.ts'
 import { SignedOutFrame } from '../../shell/frame.tsx'
@@ -39,7 +40,7 @@ export default function SignIn() {
   if (session.data !== null && session.data !== undefined) return <Redirect to={next} replace />
   return (
     <SignedOutFrame title="Sign in">
-      <form noValidate onSubmit={form.onSubmit((values) => signIn.mutate(values))}>
+      <Form sent={signIn} onSubmit={form.onSubmit((values) => signIn.mutate(values))}>
         <Stack>
           <EmailField hasFocus input={form.getInputProps('email')} />
           <PasswordInput
@@ -56,7 +57,7 @@ export default function SignIn() {
             Forgot your password?
           </Anchor>
         </Stack>
-      </form>
+      </Form>
     </SignedOutFrame>
   )
 }

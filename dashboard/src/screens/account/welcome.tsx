@@ -5,6 +5,7 @@ import { Link, useLocation } from 'wouter'
 import { ApiError, request } from '../../api/request.ts'
 import { switchAccount, useLinkToken } from '../../api/session.ts'
 import type { Me, SignInLink } from '../../api/types.ts'
+import { Form } from '../../parts/form.tsx'
 import { Note } from '../../parts/page.tsx'
 import { Loaded, Refusal } from '../../parts/states.tsx'
 import { TimeText } from '../../parts/time-text.tsx'
@@ -81,10 +82,11 @@ function UseLink({ token, link }: { token: string; link: SignInLink }) {
     validate: { email: emailProblem, ...newPasswordRules },
   })
   const use = useMutation({
-    mutationFn: ({ email, password }: typeof form.values) =>
-      request<{ account: Me }>('POST', '/api/links/use', {
-        body: { token, password, ...(link.email === null && { email: email.trim() }) },
-      }),
+    mutationFn: ({ email, password }: typeof form.values) => {
+      // The address of an invited account is part of the link.
+      const body = link.email === null ? { token, password, email: email.trim() } : { token, password }
+      return request<{ account: Me }>('POST', '/api/links/use', { body })
+    },
     onSuccess: ({ account }) => {
       switchAccount(queries, account)
       navigate(ROUTES.domains, { replace: true })
@@ -92,7 +94,7 @@ function UseLink({ token, link }: { token: string; link: SignInLink }) {
   })
   return (
     <SignedOutFrame title={texts.title} lead={texts.lead}>
-      <form noValidate onSubmit={form.onSubmit((values) => use.mutate(values))}>
+      <Form sent={use} onSubmit={form.onSubmit((values) => use.mutate(values))}>
         <Stack>
           <EmailField
             description="You sign in with this address"
@@ -108,7 +110,7 @@ function UseLink({ token, link }: { token: string; link: SignInLink }) {
             The link works once and expires <TimeText at={link.expires_at} />.
           </Note>
         </Stack>
-      </form>
+      </Form>
     </SignedOutFrame>
   )
 }

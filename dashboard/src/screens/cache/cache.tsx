@@ -2,7 +2,7 @@ import { Button, Group, NativeSelect, Stack, TextInput } from '@mantine/core'
 import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query'
 import { useDeferredValue, useMemo, useState } from 'react'
 import { type PageFilter, pagesQuery } from '../../api/queries.ts'
-import type { DomainWithSettings, ListedPage } from '../../api/types.ts'
+import type { DomainWithSettings } from '../../api/types.ts'
 import { count, counted } from '../../format.ts'
 import { isLong } from '../../live/changes.ts'
 import { Note } from '../../parts/page.tsx'
@@ -26,6 +26,7 @@ export default function DomainCache({ domain }: { domain: DomainWithSettings }) 
 
 const FIRST_FILTER: PageFilter = { search: '', match: 'contains', by: 'path', isDescending: false }
 
+/** The pages of a domain that match, with what is loaded of them. */
 function usePages(name: string, filter: PageFilter) {
   const queries = useQueryClient()
   const query = pagesQuery(name, { ...filter, search: useDeferredValue(filter.search.trim()) })
@@ -37,11 +38,10 @@ function usePages(name: string, filter: PageFilter) {
     rows,
     matching: pages.data?.pages[0]?.matching ?? 0,
     reload,
-    changed: async () => {
+    /** Call after pages were changed. */
+    rereadAll: async () => {
       if (isLong({ state: pages })) await reload()
-      await queries.invalidateQueries({
-        predicate: (each) => each.queryKey[0] === 'domains' && each.queryKey[1] === name && !isLong(each),
-      })
+      await queries.invalidateQueries({ queryKey: ['domains', name], predicate: (query) => !isLong(query) })
     },
   }
 }
@@ -51,7 +51,7 @@ function CachedPages({ domain }: { domain: DomainWithSettings }) {
   const [filter, setFilter] = useState(FIRST_FILTER)
   const [selection, setSelection] = useState<Selection>(NONE_SELECTED)
   const [changing, setChanging] = useState<'purge' | 'refresh' | null>(null)
-  const { pages, rows, matching, reload, changed } = usePages(name, filter)
+  const { pages, rows, matching, reload, rereadAll } = usePages(name, filter)
   const selected = selectedCount(selection, matching)
   const search = filter.search.trim()
 
@@ -65,7 +65,9 @@ function CachedPages({ domain }: { domain: DomainWithSettings }) {
         <Stack gap="sm">
           <FilterBar filter={filter} onChange={changeFilter}>
             <PageButtons
-              {...{ domain, selected, matching }}
+              domain={domain}
+              selected={selected}
+              matching={matching}
               isSearching={search !== ''}
               onChange={setChanging}
             />
@@ -89,7 +91,14 @@ function CachedPages({ domain }: { domain: DomainWithSettings }) {
               <NoPages filter={filter} onClear={() => changeFilter({ search: '' })} />
             )}
           </div>
-          <ListState {...{ pages, rows, matching, selection }} onSelect={setSelection} onReload={reload} />
+          <ListState
+            pages={pages}
+            loaded={rows.length}
+            matching={matching}
+            selection={selection}
+            onSelect={setSelection}
+            onReload={reload}
+          />
           {pages.error !== null && (
             <Trouble query={{ error: pages.error, refetch: () => pages.fetchNextPage() }} />
           )}
@@ -102,7 +111,7 @@ function CachedPages({ domain }: { domain: DomainWithSettings }) {
               pages={selected === 0 ? matching : selected}
               onDone={() => {
                 setSelection(NONE_SELECTED)
-                return changed()
+                return rereadAll()
               }}
               onClose={() => setChanging(null)}
             />
@@ -145,10 +154,10 @@ function FilterBar(props: {
         className={classes.order}
         value={filter.by}
         onChange={(event) => {
-          const by = ORDERS.find((each) => each.order === event.currentTarget.value)?.order ?? 'path'
+          const by = ORDERS.find(({ order }) => order === event.currentTarget.value)?.order ?? 'path'
           onChange({ by, isDescending: false })
         }}
-        data={ORDERS.map((each) => ({ value: each.order, label: each.title }))}
+        data={ORDERS.map(({ order, title }) => ({ value: order, label: title }))}
       />
       {props.children}
     </div>
@@ -163,8 +172,10 @@ function PageButtons(props: {
   onChange: (deed: 'purge' | 'refresh') => void
 }) {
   const { selected, isSearching } = props
-  const label = (verb: string) =>
-    selected > 0 ? `${verb} ${counted(selected, 'page')}` : isSearching ? verb : `${verb} all`
+  const label = (verb: string) => {
+    if (selected > 0) return `${verb} ${counted(selected, 'page')}`
+    return isSearching ? verb : `${verb} all`
+  }
   const isNothing = selected === 0 && isSearching
   return (
     <Group gap="xs" className={classes.deeds}>
@@ -210,23 +221,19 @@ function NoPages({ filter: { search, match }, onClear }: { filter: PageFilter; o
 
 function ListState(props: {
   pages: ReturnType<typeof usePages>['pages']
-  rows: readonly ListedPage[]
+  loaded: number
   matching: number
   selection: Selection
   onSelect: (selection: Selection) => void
   onReload: () => Promise<void>
 }) {
-  const { pages, rows, matching, selection, onSelect } = props
+  const { pages, loaded, matching, selection, onSelect } = props
   const selected = selectedCount(selection, matching)
   const isOutdated = pages.isStale && !pages.isFetching && isLong({ state: pages })
   return (
     <Group justify="space-between" gap="xs" mih={30}>
       <Note size="sm" className="number" role="status">
-        {pages.isPlaceholderData
-          ? 'Searching…'
-          : rows.length < matching
-            ? `${count(rows.length)} of ${counted(matching, 'page')} loaded; scroll for more`
-            : counted(matching, 'page')}
+        {pages.isPlaceholderData ? 'Searching…' : loadedText(loaded, matching)}
         {selected > 0 && `, ${count(selected)} selected`}
         {isOutdated && '. Pages have changed since.'}
       </Note>
@@ -249,4 +256,9 @@ function ListState(props: {
       </Group>
     </Group>
   )
+}
+
+function loadedText(loaded: number, matching: number): string {
+  const pages = counted(matching, 'page')
+  return loaded < matching ? `${count(loaded)} of ${pages} loaded; scroll for more` : pages
 }

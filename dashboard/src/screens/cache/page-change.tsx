@@ -8,15 +8,19 @@ import { ConfirmDialog } from '../../parts/dialog.tsx'
 import { notifyDone } from '../../parts/notifications.tsx'
 import type { Selection } from './selection.ts'
 
-/** API limits of one request: pages by name, and pages by search. */
+/** The limits of one request to the API: pages by their paths, and pages by search. */
 const NAMED_MOST = 1_000
 const PURGED_MOST = 100_000
 const REFRESHED_MOST = 10_000
 
+type Deed = 'purge' | 'refresh'
 type Search = { text: string; match: 'contains' | 'prefix' }
 
+const VERBS: Record<Deed, string> = { purge: 'Purge', refresh: 'Refresh' }
+
+/** The question before pages are purged or refreshed, with what happens then. */
 export function PageChange(props: {
-  deed: 'purge' | 'refresh'
+  deed: Deed
   domain: DomainWithSettings
   selection: Selection
   search: Search
@@ -27,32 +31,16 @@ export function PageChange(props: {
   const { deed, domain, selection, search, pages } = props
   const name = domain.custom_domain
   const isAll = selection.kind === 'matching' && search.text === ''
-  const isTooMany =
-    selection.kind === 'some'
-      ? pages > NAMED_MOST
-      : pages > (deed === 'refresh' ? REFRESHED_MOST : isAll ? Number.POSITIVE_INFINITY : PURGED_MOST)
+  const isTooMany = pages > mostPages(deed, selection, isAll)
   const what = isAll ? `all of ${name}` : counted(pages, 'page')
-  const verb = deed === 'purge' ? 'Purge' : 'Refresh'
-
   const run = async () => {
-    const choice = choiceOf(selection, search)
-    if (deed === 'purge') {
-      const { keysDeleted } = isAll
-        ? await request<Purged>('POST', '/api/cache/purge', { body: { domain: name } })
-        : await request<Purged>('POST', `${domainUrl(name)}/pages/purge`, { body: choice })
-      notifyDone(`Purged ${count(keysDeleted)} cached entries of ${name}`)
-    } else {
-      const { message } = await request<{ message: string }>('POST', `${domainUrl(name)}/pages/refresh`, {
-        body: choice,
-      })
-      notifyDone(message)
-    }
+    notifyDone(await changePages(deed, name, isAll ? 'all' : choiceOf(selection, search)))
     await props.onDone()
   }
   return (
     <ConfirmDialog
-      title={`${verb} ${what}?`}
-      label={verb}
+      title={`${VERBS[deed]} ${what}?`}
+      label={VERBS[deed]}
       isHarmless={deed === 'refresh'}
       isOff={isTooMany}
       onClose={props.onClose}
@@ -63,22 +51,66 @@ export function PageChange(props: {
         {deed === 'purge' ? (
           <AfterPurge pages={pages} isAll={isAll} />
         ) : (
-          <AfterRefresh {...{ domain, pages }} />
+          <AfterRefresh domain={domain} pages={pages} />
         )}
       </Stack>
     </ConfirmDialog>
   )
 }
 
-function TooMany({ deed, isNamed }: { deed: 'purge' | 'refresh'; isNamed: boolean }) {
-  const most = deed === 'refresh' ? REFRESHED_MOST : PURGED_MOST
+/** All pages of a domain can be purged at once, however many they are. */
+function mostPages(deed: Deed, selection: Selection, isAll: boolean): number {
+  if (selection.kind === 'some') return NAMED_MOST
+  if (deed === 'refresh') return REFRESHED_MOST
+  return isAll ? Number.POSITIVE_INFINITY : PURGED_MOST
+}
+
+/** The pages of one request: by their paths, or by a search. */
+type Choice = { paths: string[] } | { search: string; match: Search['match'] }
+
+/** Every path begins with `/`, so this search matches all pages. */
+const EVERY_PAGE: Choice = { search: '/', match: 'prefix' }
+
+function choiceOf(selection: Selection, search: Search): Choice {
+  if (selection.kind === 'some') return { paths: [...selection.paths] }
+  return { search: search.text, match: search.match }
+}
+
+/** Returns what was done, in one sentence. */
+async function changePages(deed: Deed, domain: string, choice: Choice | 'all'): Promise<string> {
+  const url = `${domainUrl(domain)}/pages`
+  if (deed === 'refresh') {
+    const body = choice === 'all' ? EVERY_PAGE : choice
+    const { message } = await request<{ message: string }>('POST', `${url}/refresh`, { body })
+    return message
+  }
+  const { keysDeleted } =
+    choice === 'all'
+      ? await request<Purged>('POST', '/api/cache/purge', { body: { domain } })
+      : await request<Purged>('POST', `${url}/purge`, { body: choice })
+  return `Purged ${counted(keysDeleted, 'cached entry', 'cached entries')} of ${domain}`
+}
+
+function TooMany({ deed, isNamed }: { deed: Deed; isNamed: boolean }) {
+  if (isNamed) {
+    return (
+      <Alert color="yellow">
+        You can select at most {count(NAMED_MOST)} pages one by one. Search for them and select all that match
+        instead.
+      </Alert>
+    )
+  }
+  if (deed === 'refresh') {
+    return (
+      <Alert color="yellow">
+        At most {count(REFRESHED_MOST)} pages can be changed at once. Search for a part of them, or purge all:
+        pages are rendered again on their next crawler visit.
+      </Alert>
+    )
+  }
   return (
     <Alert color="yellow">
-      {isNamed
-        ? `You can select at most ${count(NAMED_MOST)} pages one by one. Search for them and select all that match instead.`
-        : `At most ${count(most)} pages can be changed at once. Search for a part of them${
-            deed === 'refresh' ? ', or purge all: pages are rendered again on their next crawler visit' : ''
-          }.`}
+      At most {count(PURGED_MOST)} pages can be changed at once. Search for a part of them.
     </Alert>
   )
 }
@@ -126,10 +158,4 @@ function AfterRefresh({ domain, pages }: { domain: DomainWithSettings; pages: nu
       )}
     </>
   )
-}
-
-/** Every path begins with `/`. */
-function choiceOf(selection: Selection, search: Search) {
-  if (selection.kind === 'some') return { paths: [...selection.paths] }
-  return search.text === '' ? { search: '/', match: 'prefix' } : { search: search.text, match: search.match }
 }

@@ -28,7 +28,7 @@ export const ORDERS: readonly { order: PageOrder; title: string }[] = [
   { order: 'last_render', title: 'Last render' },
 ]
 
-type Order = Pick<PageFilter, 'by' | 'isDescending'>
+type Order = { by: PageFilter['by']; isDescending: boolean }
 
 type Props = {
   domain: string
@@ -91,11 +91,11 @@ export function PageTable(props: Props) {
   )
 }
 
-function useKeyboard(
-  { domain, rows, selection, onSelect }: Props,
-  rowHeight: number,
-  { box, height }: ReturnType<typeof useWindowedRows<HTMLDivElement>>,
-) {
+type Sight = ReturnType<typeof useWindowedRows<HTMLDivElement>>
+
+/** The active row, and what keys do to it. Shift extends the selection from the anchor, the last row chosen without it. */
+function useKeyboard(props: Props, rowHeight: number, { box, height }: Sight) {
+  const { domain, rows, selection, onSelect } = props
   const [, navigate] = useLocation()
   const [active, setActive] = useState(0)
   const anchor = useRef(0)
@@ -118,28 +118,53 @@ function useKeyboard(
     setActive(row)
     onSelect(withSelected(selection, [path], !isSelected(selection, path), paths))
   }
-  const press = (event: KeyboardEvent) => {
-    const page = Math.max(1, Math.floor(height / rowHeight) - 1)
-    const moves: Record<string, number> = {
-      ArrowDown: at + 1,
-      ArrowUp: at - 1,
-      PageDown: at + page,
-      PageUp: at - page,
-      Home: 0,
-      End: rows.length - 1,
-    }
-    const move = moves[event.key]
+  const openPage = (event: KeyboardEvent) => {
     const path = paths[at]
-    if (move !== undefined) moveTo(move, event.shiftKey)
-    else if (event.key === ' ') toggle(at)
+    // Enter on a button or box within the table is not about the active row.
+    if (path === undefined || event.target !== event.currentTarget) return false
+    navigate(pagePath(domain, path))
+    return true
+  }
+  /** Returns whether the key means something here. */
+  const act = (event: KeyboardEvent): boolean => {
+    const rowsInSight = Math.max(1, Math.floor(height / rowHeight) - 1)
+    const row = rowAfter(event.key, { at, last: rows.length - 1, rowsInSight })
+    if (row !== null) {
+      moveTo(row, event.shiftKey)
+      return true
+    }
+    if (event.key === 'Enter') return openPage(event)
+    if (event.key === ' ') toggle(at)
     else if (event.key === 'a' && (event.ctrlKey || event.metaKey)) onSelect({ kind: 'matching' })
     else if (event.key === 'Escape') onSelect(NONE_SELECTED)
-    else if (event.key === 'Enter' && path !== undefined && event.target === event.currentTarget) {
-      navigate(pagePath(domain, path))
-    } else return
-    event.preventDefault()
+    else return false
+    return true
+  }
+  const press = (event: KeyboardEvent) => {
+    if (act(event)) event.preventDefault()
   }
   return { at, press, toggle }
+}
+
+/** Returns the row that a key moves to, or null if the key does not move. */
+function rowAfter(key: string, rows: { at: number; last: number; rowsInSight: number }): number | null {
+  const { at, last, rowsInSight } = rows
+  switch (key) {
+    case 'ArrowDown':
+      return at + 1
+    case 'ArrowUp':
+      return at - 1
+    case 'PageDown':
+      return at + rowsInSight
+    case 'PageUp':
+      return at - rowsInSight
+    case 'Home':
+      return 0
+    case 'End':
+      return last
+    default:
+      return null
+  }
 }
 
 function Head({ rows, selection, onSelect, order, onOrder }: Props) {
@@ -155,28 +180,36 @@ function Head({ rows, selection, onSelect, order, onOrder }: Props) {
           onChange={() => onSelect(areAll ? NONE_SELECTED : { kind: 'matching' })}
         />
       </span>
-      {ORDERS.map((each) => {
-        const isOn = each.order === order.by
-        return (
-          <span
-            key={each.order}
-            role="columnheader"
-            tabIndex={-1}
-            aria-sort={isOn ? (order.isDescending ? 'descending' : 'ascending') : 'none'}
-          >
-            <button
-              type="button"
-              className={classes.sort}
-              onClick={() => onOrder({ by: each.order, isDescending: isOn ? !order.isDescending : false })}
-            >
-              {each.title}
-              <span aria-hidden>{isOn ? (order.isDescending ? ' ↓' : ' ↑') : ''}</span>
-            </button>
-          </span>
-        )
-      })}
+      {ORDERS.map((column) => (
+        <ColumnHead key={column.order} column={column} order={order} onOrder={onOrder} />
+      ))}
     </div>
   )
+}
+
+const ARROWS = { none: '', ascending: ' ↑', descending: ' ↓' } as const
+
+/** A second press of the same head turns the order. */
+function ColumnHead(props: { column: (typeof ORDERS)[number]; order: Order; onOrder: Props['onOrder'] }) {
+  const { column, order, onOrder } = props
+  const direction = directionOf(column.order, order)
+  return (
+    <span role="columnheader" tabIndex={-1} aria-sort={direction}>
+      <button
+        type="button"
+        className={classes.sort}
+        onClick={() => onOrder({ by: column.order, isDescending: direction === 'ascending' })}
+      >
+        {column.title}
+        <span aria-hidden>{ARROWS[direction]}</span>
+      </button>
+    </span>
+  )
+}
+
+function directionOf(column: PageOrder, order: Order): keyof typeof ARROWS {
+  if (column !== order.by) return 'none'
+  return order.isDescending ? 'descending' : 'ascending'
 }
 
 function PageRow(props: {

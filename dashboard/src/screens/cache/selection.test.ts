@@ -6,7 +6,7 @@ import { warmCost, warmHead, warmNotes, warmPercent } from './warm-progress.ts'
 
 const LOADED = ['/a', '/b', '/c']
 
-it('selects and deselects pages one by one, and in ranges of both directions', () => {
+it('pages are selected and deselected one by one, and in ranges of both directions', () => {
   const two = withSelected(NONE_SELECTED, ['/a', '/b', '/a'], true, LOADED)
   assert.equal(selectedCount(two, 50_000), 2)
   const one = withSelected(two, ['/a', '/never'], false, LOADED)
@@ -14,7 +14,7 @@ it('selects and deselects pages one by one, and in ranges of both directions', (
   assert.deepEqual([between(LOADED, 0, 1), between(LOADED, 2, 1)].join(' '), '/a,/b /b,/c')
 })
 
-it('all matching pages are selected, loaded or not; deselecting one keeps the other loaded ones', () => {
+it('all matching pages are selected, loaded or not, and deselecting one keeps the other loaded ones', () => {
   const all = { kind: 'matching' } as const
   assert.equal(selectedCount(all, 50_000), 50_000)
   assert(isSelected(all, '/not-loaded'))
@@ -24,13 +24,26 @@ it('all matching pages are selected, loaded or not; deselecting one keeps the ot
 
 const AT = '2026-11-15T12:30:00.000Z'
 const WARM: Warm = {
-  ...{ which: 'all', state: 'rendering', paused_at: null, reason: null, started_at: AT, ended_at: null },
+  which: 'all',
+  state: 'rendering',
+  paused_at: null,
+  reason: null,
+  started_at: AT,
+  ended_at: null,
   sitemaps: { read: 2, left: 3, failed: 0, failures: [] },
-  ...{ known: 5_000, done: 1_200, unchanged: 0, failed: 300, forbidden: 0, passed: 0, fresh: 0, left: 3_500 },
-  ...{ pages_per_second: 2.1, seconds_left: 1_667 },
+  known: 5_000,
+  done: 1_200,
+  unchanged: 0,
+  failed: 300,
+  forbidden: 0,
+  passed: 0,
+  fresh: 0,
+  left: 3_500,
+  pages_per_second: 2.1,
+  seconds_left: 1_667,
 }
 
-it('the progress of a warm run in words, without counts of 0, and what it uses of the month', () => {
+it('the progress of a warm run is told in words, without counts of 0, and with what it uses of the month', () => {
   const heads: [change: Partial<Warm>, head: string, percent: number | null][] = [
     [{}, '1,200 of 5,000 pages done, 2.1 pages/s, 28 min left', 30],
     [{ paused_at: AT, pages_per_second: null, seconds_left: null }, 'Paused. 1,200 of 5,000 pages done', 30],
@@ -43,7 +56,10 @@ it('the progress of a warm run in words, without counts of 0, and what it uses o
   }
   assert.deepEqual(warmNotes(WARM), ['300 failed'])
   assert.deepEqual(warmNotes({ ...WARM, failed: 0, unchanged: 1_000, fresh: 2, forbidden: 3, passed: 4 }), [
-    ...['1,000 unchanged', '2 still fresh', '3 disallowed by robots.txt', '4 excluded by a rule'],
+    '1,000 unchanged',
+    '2 still fresh',
+    '3 disallowed by robots.txt',
+    '4 excluded by a rule',
   ])
   assert.match(warmCost(0), /no renders are left/)
 })

@@ -6,6 +6,7 @@ import { domainUrl, tokensQuery } from '../../api/queries.ts'
 import { request } from '../../api/request.ts'
 import { useMe } from '../../api/session.ts'
 import type { DomainWithSettings } from '../../api/types.ts'
+import { Form, type Sent } from '../../parts/form.tsx'
 import { Note, Section } from '../../parts/page.tsx'
 import { Secrets } from '../../parts/secrets.tsx'
 import { Refusal } from '../../parts/states.tsx'
@@ -58,10 +59,8 @@ function shownOnce({ name, token }: { name: string; token: string }) {
   return { name, secret: token, command: { label: 'Refresh two pages with it', value: command } }
 }
 
-type Create = {
+type Create = Sent & {
   mutate: (body: { name: string }, options: { onSuccess: () => void }) => void
-  isPending: boolean
-  error: unknown
 }
 
 function NewToken({ create, isFull }: { create: Create; isFull: boolean }) {
@@ -72,7 +71,7 @@ function NewToken({ create, isFull }: { create: Create; isFull: boolean }) {
   const submit = ({ name }: { name: string }) =>
     create.mutate({ name: name.trim() }, { onSuccess: form.reset })
   return (
-    <form noValidate onSubmit={form.onSubmit(submit)}>
+    <Form sent={create} onSubmit={form.onSubmit(submit)}>
       <Stack gap="xs">
         <Group align="start">
           <TextInput
@@ -93,6 +92,6 @@ function NewToken({ create, isFull }: { create: Create; isFull: boolean }) {
         )}
         <Refusal error={create.error} />
       </Stack>
-    </form>
+    </Form>
   )
 }

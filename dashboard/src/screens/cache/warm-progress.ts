@@ -1,13 +1,14 @@
 import type { Warm } from '../../api/types.ts'
 import { count, counted, duration } from '../../format.ts'
 
-/** null while the number of pages is unknown. */
+/** Returns null while the number of pages is unknown. */
 export function warmPercent({ state, done, failed, left }: Warm): number | null {
   if (state === 'reading' || left === null) return null
   const all = done + failed + left
   return all === 0 ? 100 : ((done + failed) / all) * 100
 }
 
+/** Says how far a warm run is, in one sentence. */
 export function warmHead(warm: Warm): string {
   const { state, done, failed, left, sitemaps, paused_at: pausedAt } = warm
   const paused = pausedAt === null ? '' : 'Paused. '
@@ -29,6 +30,7 @@ export function warmHead(warm: Warm): string {
   }
 }
 
+/** Says what became of the pages that were not rendered anew. */
 export function warmNotes(warm: Warm): string[] {
   const all: [value: number, text: string][] = [
     [warm.unchanged, 'unchanged'],
@@ -40,7 +42,7 @@ export function warmNotes(warm: Warm): string[] {
   return all.filter(([value]) => value > 0).map(([value, text]) => `${count(value)} ${text}`)
 }
 
-/** What a run uses of the month. `room`: renders left until its limit. */
+/** Says what a run uses of the month. `room` is the number of renders left until its limit. */
 export function warmCost(room: number): string {
   const counts = 'Each render counts against the month'
   if (room === 0) return `${counts}: no renders are left.`

@@ -33,14 +33,12 @@ export function WarmSection({ domain }: { domain: DomainWithSettings }) {
       lead="Render known pages before crawlers request them. Nothing is deleted."
       actions={
         isRunning ? (
-          <>
-            <Button variant="default" loading={pause.isPending} onClick={() => pause.mutate(!isPaused)}>
-              {isPaused ? 'Resume' : 'Pause'}
-            </Button>
-            <Button variant="default" onClick={() => setAsking('cancel')}>
-              Cancel
-            </Button>
-          </>
+          <RunningButtons
+            isPaused={isPaused}
+            isPausing={pause.isPending}
+            onPause={() => pause.mutate(!isPaused)}
+            onCancel={() => setAsking('cancel')}
+          />
         ) : (
           <Button
             variant="default"
@@ -76,6 +74,24 @@ export function WarmSection({ domain }: { domain: DomainWithSettings }) {
         </ConfirmDialog>
       )}
     </Section>
+  )
+}
+
+function RunningButtons(props: {
+  isPaused: boolean
+  isPausing: boolean
+  onPause: () => void
+  onCancel: () => void
+}) {
+  return (
+    <>
+      <Button variant="default" loading={props.isPausing} onClick={props.onPause}>
+        {props.isPaused ? 'Resume' : 'Pause'}
+      </Button>
+      <Button variant="default" onClick={props.onCancel}>
+        Cancel
+      </Button>
+    </>
   )
 }
 
@@ -127,7 +143,7 @@ function WarmProgress({ warm }: { warm: Warm }) {
           <Progress.Section
             value={percent ?? 100}
             color={warm.paused_at === null ? 'paint' : 'gray'}
-            {...(percent === null && { striped: true })}
+            striped={percent === null}
             aria-label={`Warm: ${head}`}
           />
         </Progress.Root>
@@ -137,13 +153,7 @@ function WarmProgress({ warm }: { warm: Warm }) {
           {notes.join(' · ')}
         </Note>
       )}
-      {hasStopped && warm.reason !== null && (
-        <Alert color="yellow">
-          {warm.reason === 'over-quota'
-            ? 'Warming has used its share of the renders of this month; the rest is reserved for crawlers. Resume next month, or with a larger plan.'
-            : warm.reason}
-        </Alert>
-      )}
+      {hasStopped && warm.reason !== null && <Alert color="yellow">{stopText(warm.reason)}</Alert>}
       {warm.sitemaps.failures.length > 0 && (
         <Text size="sm" className="break">
           Sitemaps that could not be read:{' '}
@@ -152,4 +162,9 @@ function WarmProgress({ warm }: { warm: Warm }) {
       )}
     </Stack>
   )
+}
+
+function stopText(reason: string): string {
+  if (reason !== 'over-quota') return reason
+  return 'Warming has used its share of the renders of this month; the rest is reserved for crawlers. Resume next month, or with a larger plan.'
 }

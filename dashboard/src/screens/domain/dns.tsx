@@ -1,5 +1,5 @@
 import { Button, Group, Stack, Text } from '@mantine/core'
-import { useQuery } from '@tanstack/react-query'
+import { type UseQueryResult, useQuery } from '@tanstack/react-query'
 import { dnsQuery } from '../../api/queries.ts'
 import { messageOf } from '../../api/request.ts'
 import type { Dns } from '../../api/types.ts'
@@ -9,6 +9,7 @@ import { Note } from '../../parts/page.tsx'
 import { TimeText } from '../../parts/time-text.tsx'
 import { crawlerCommand, dnsText, recordsFor } from './dns-records.ts'
 
+/** Where the domain points, and the records that point it here. */
 export function DnsInstructions({ domain }: { domain: string }) {
   const dns = useQuery(dnsQuery(domain))
   return (
@@ -24,7 +25,7 @@ export function DnsInstructions({ domain }: { domain: string }) {
             )}
           </Group>
           <Text size="sm" className="break" role="status" mih="1.5em">
-            {dns.data !== undefined ? dnsText(dns.data) : dns.error !== null ? messageOf(dns.error) : ''}
+            {checkText(dns)}
           </Text>
         </Stack>
         <Button size="xs" variant="default" loading={dns.isFetching} onClick={() => dns.refetch()}>
@@ -34,6 +35,12 @@ export function DnsInstructions({ domain }: { domain: string }) {
       {dns.data?.state !== 'reaches-us' && <Records domain={domain} dns={dns.data} />}
     </Stack>
   )
+}
+
+/** Is empty until the first check has ended. */
+function checkText({ data, error }: UseQueryResult<Dns>): string {
+  if (data !== undefined) return dnsText(data)
+  return error === null ? '' : messageOf(error)
 }
 
 function Records({ domain, dns }: { domain: string; dns: Dns | undefined }) {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { parseDomainName } from '@prepaint/contract/settings/domain-name.ts'
 import { crawlerCommand, recordsFor } from './dns-records.ts'
-import { asciiName, domainProblem, originProblem } from './domain-fields.ts'
+import { asciiName, domainProblem, originCheck, originProblem } from './domain-fields.ts'
 
 it('a domain name is refused while typing only if the server refuses it too, and normalised like there', () => {
   const names = ['www.example.com', 'EXAMPLE.com', 'bücher.example', 'example.com.', ' shop.example.com ']
@@ -27,6 +27,27 @@ it('the URL of an origin is scheme, host and port, and not the domain itself', (
     assert.match(problem(url), /only scheme, host and port, without a path/)
   assert.match(problem('https://'), /not a URL/)
   assert.match(problem('https://shop.example.com'), /domain itself/)
+})
+
+it('a server that does not answer well is described, and does not keep the site from being added', () => {
+  const check = (found: { problem?: string; warning?: string; status?: number }) => {
+    const origin_url = { url: 'https://o.example', problem: null, status: null, warning: null, ...found }
+    return originCheck({ custom_domain: null, origin_url, target: null })
+  }
+  assert.deepEqual(check({ status: 399 }), { isGood: true, text: 'The server responds with status 399.' })
+  assert.deepEqual(check({ status: 400 }), {
+    isGood: false,
+    text: 'The server responds with status 400. You can add the site anyway.',
+  })
+  assert.deepEqual(check({ warning: 'does not accept connections' }), {
+    isGood: false,
+    text: 'The server does not accept connections. You can add the site anyway.',
+  })
+  assert.deepEqual(check({ problem: 'must name a host' }), {
+    isGood: false,
+    text: 'The URL must name a host',
+  })
+  assert.equal(originCheck({ custom_domain: null, origin_url: null, target: null }), null)
 })
 
 const to = (host: string | null, addresses: string[] = []) => ({ host, addresses })

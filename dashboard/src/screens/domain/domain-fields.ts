@@ -4,7 +4,7 @@ import { useQuery } from '@tanstack/react-query'
 import { ApiError, request } from '../../api/request.ts'
 import type { DomainCheck } from '../../api/types.ts'
 
-/** A first check while typing; the server decides. null: valid. */
+/** A first check while typing; the server decides. Returns null if the name looks valid. */
 export function domainProblem(raw: string): string | null {
   const name = raw.trim()
   if (name === '') return 'Enter the name that visitors use, such as www.example.com'
@@ -17,12 +17,13 @@ export function domainProblem(raw: string): string | null {
   return null
 }
 
-/** Lower case and punycode, as the server stores it; null: not a name. */
+/** Returns the name in lower case and punycode, as the server stores it, or null if it is not a name. */
 export function asciiName(name: string): string | null {
-  return URL.canParse(`https://${name.trim()}`)
-    ? new URL(`https://${name.trim()}`).hostname.replace(/\.$/, '')
-    : null
+  const url = URL.parse(`https://${name.trim()}`)
+  return url === null ? null : url.hostname.replace(/\.$/, '')
 }
+
+/** Returns null if the URL looks like the server of a site. */
 
 export function originProblem(raw: string, domain: string): string | null {
   const text = raw.trim()
@@ -45,7 +46,7 @@ type FieldCheck = { isGood: boolean; text: string }
 
 const TYPING_MS = 500
 
-/** The server's check, half a second after the last key. */
+/** The server's check of a field, half a second after the last key. */
 export function useDomainCheck(field: Field, typed: string, isComplete: boolean) {
   const [value] = useDebouncedValue(typed.trim(), TYPING_MS)
   const isChecked = isComplete && value !== '' && value === typed.trim()
@@ -58,31 +59,32 @@ export function useDomainCheck(field: Field, typed: string, isComplete: boolean)
     retry: false,
     refetchInterval: false,
   })
-  const finding =
-    check.data !== undefined
-      ? fieldCheckOf(field, check.data)
-      : check.error instanceof ApiError && check.error.status === 429
-        ? { isGood: true, text: check.error.message }
-        : null
   return {
     isChecking: isComplete && typed.trim() !== '' && (!isChecked || check.isFetching),
-    finding: isChecked ? finding : null,
+    finding: isChecked ? findingOf(field, check.data, check.error) : null,
   }
 }
 
-/** null: this field was not checked. */
-function fieldCheckOf(field: Field, check: DomainCheck): FieldCheck | null {
-  if (field === 'custom_domain') {
-    const { name, problem } = check.custom_domain ?? { name: null, problem: null }
-    if (problem !== null) return { isGood: false, text: `The name ${problem}` }
-    return name === null ? null : { isGood: true, text: `${name} is available` }
-  }
-  const found = check.origin_url
+/** Returns null while the field was not checked. A check that failed says nothing, except that there were too many. */
+function findingOf(field: Field, check: DomainCheck | undefined, error: unknown): FieldCheck | null {
+  if (check !== undefined) return field === 'custom_domain' ? nameCheck(check) : originCheck(check)
+  if (error instanceof ApiError && error.status === 429) return { isGood: true, text: error.message }
+  return null
+}
+
+function nameCheck({ custom_domain: found }: DomainCheck): FieldCheck | null {
   if (found === null) return null
-  if (found.problem !== null) return { isGood: false, text: `The URL ${found.problem}` }
-  if (found.warning !== null)
-    return { isGood: false, text: `You can add it, but at the moment ${found.warning}` }
-  return found.status !== null && found.status >= 400
-    ? { isGood: false, text: `You can add it, but it responds with status ${found.status}` }
-    : { isGood: true, text: `It responds with status ${found.status}` }
+  if (found.problem !== null) return { isGood: false, text: `The name ${found.problem}` }
+  return found.name === null ? null : { isGood: true, text: `${found.name} is available` }
+}
+
+/** Says what the server of the site answered. A site can be added before its server works. */
+export function originCheck({ origin_url: found }: DomainCheck): FieldCheck | null {
+  if (found === null) return null
+  const { problem, warning, status } = found
+  if (problem !== null) return { isGood: false, text: `The URL ${problem}` }
+  if (warning !== null) return { isGood: false, text: `The server ${warning}. You can add the site anyway.` }
+  if (status === null || status < 400)
+    return { isGood: true, text: `The server responds with status ${status}.` }
+  return { isGood: false, text: `The server responds with status ${status}. You can add the site anyway.` }
 }

@@ -23,7 +23,7 @@ const SiteFiles = lazy(() => import('../site-files/site-files.tsx'))
 const CrawlerPolicy = lazy(() => import('../site-files/crawler-policy.tsx'))
 const Settings = lazy(() => import('../settings/settings.tsx'))
 
-/** By the last part of their address. A page's screen belongs to the cache tab. */
+/** The screens of a domain, by the last part of their address. The screen of one page belongs to the cache tab. */
 const SCREENS = [
   { part: undefined, route: 'domain', Screen: DomainOverview },
   { part: 'traffic', route: 'domainTraffic', Screen: Traffic },
@@ -41,7 +41,7 @@ const SCREENS = [
 
 export default function DomainScreen({ domain: name, part }: { domain: string; part: string | undefined }) {
   const domain = useQuery(domainQuery(name))
-  const shown = SCREENS.find((each) => each.part === part)
+  const shown = SCREENS.find((screen) => screen.part === part)
   // The former address of the tokens.
   if (part === 'tokens') return <Redirect to={domainPath('domainCache', name)} replace />
   if (shown === undefined) return <NotFound />
@@ -68,7 +68,7 @@ export default function DomainScreen({ domain: name, part }: { domain: string; p
       }
     >
       {isUnknown ? (
-        <Empty title="You have no such domain">It may be deleted, or belong to another account.</Empty>
+        <Empty title="Site not found">This site is not in this account.</Empty>
       ) : (
         <Loaded query={domain}>
           {(data) => (

@@ -8,7 +8,8 @@ import { domainsQuery } from '../../api/queries.ts'
 import { useMe } from '../../api/session.ts'
 import { trafficSummariesQuery } from '../../api/traffic-queries.ts'
 import type { Domain, TrafficSummary } from '../../api/types.ts'
-import { counted, percent } from '../../format.ts'
+import { crawlerName } from '../../crawler-categories.ts'
+import { count, counted, percent } from '../../format.ts'
 import { DnsBadge, DomainBadges } from '../../parts/badges.tsx'
 import { DataTable } from '../../parts/data-table.tsx'
 import { Note, Page } from '../../parts/page.tsx'
@@ -37,15 +38,7 @@ export default function Domains() {
     </Button>
   )
   return (
-    <Page
-      title="Domains"
-      lead={
-        limit === null
-          ? 'Crawlers of these sites get rendered pages.'
-          : `${used} of ${counted(limit, 'site')} in your plan.${isFull && domains.data !== undefined ? ' Ask the operator for a larger plan to add more.' : ''}`
-      }
-      actions={used > 0 ? add : undefined}
-    >
+    <Page title="Domains" lead={planText(domains.data?.length, limit)} actions={used > 0 ? add : undefined}>
       <Loaded query={domains}>
         {(list) => (list.length === 0 ? <FirstSteps add={add} /> : <DomainTable domains={list} />)}
       </Loaded>
@@ -56,6 +49,14 @@ export default function Domains() {
       )}
     </Page>
   )
+}
+
+/** `used` is undefined until the domains are loaded. */
+function planText(used: number | undefined, limit: number | null): string {
+  if (limit === null) return 'Crawlers of these sites get rendered pages.'
+  if (used === undefined) return `Up to ${counted(limit, 'site')} in your plan.`
+  const text = `${count(used)} of ${counted(limit, 'site')} in your plan.`
+  return used < limit ? text : `${text} Ask the operator for a larger plan to add more.`
 }
 
 function DomainTable({ domains }: { domains: readonly Domain[] }) {
@@ -113,7 +114,7 @@ function DomainName({ domain: { custom_domain, origin_url } }: { domain: Domain 
   )
 }
 
-/** Of the last day, and of the week below. */
+/** The hit ratio of the last day, and below it that of the week. */
 function HitRatios({ summary }: { summary: TrafficSummary | undefined }) {
   if (summary === undefined) return <span className="quiet">…</span>
   if (summary.week.pages === 0) return <span className="quiet">no crawler this week</span>
@@ -136,7 +137,7 @@ function LastCrawler({ summary }: { summary: TrafficSummary | undefined }) {
   return (
     <>
       <Text size="sm" component="span" display="block">
-        {last.name}
+        {crawlerName(last.name)}
       </Text>
       <Text size="xs" className="quiet" component="span" display="block">
         <TimeText at={last.at} />

@@ -26,8 +26,8 @@ export function FirstSteps({ add }: { add: ReactNode }) {
       <Step title="Point the DNS here" isDone={false}>
         One record at your DNS provider. Your domain shows which one.
       </Step>
-      <Step title="See the first crawler" isDone={false}>
-        Its visit appears in the traffic within seconds.
+      <Step title="First crawler visit" isDone={false}>
+        {CRAWLER_NOTE}
       </Step>
     </Checklist>
   )
@@ -65,7 +65,7 @@ export function DomainSteps({ domain: name }: { domain: string }) {
         One record at your DNS provider. The check is repeated every 20 seconds.
       </Step>
       <Step
-        title="See the first crawler"
+        title="First crawler visit"
         isDone={crawler !== null}
         action={
           <Button
@@ -76,12 +76,17 @@ export function DomainSteps({ domain: name }: { domain: string }) {
           />
         }
       >
-        {crawler === null
-          ? 'Its visit appears in the traffic within seconds.'
-          : `${crawler.name} has visited.`}
+        {crawler === null ? CRAWLER_NOTE : visitText(crawler.name)}
       </Step>
     </Checklist>
   )
+}
+
+const CRAWLER_NOTE = 'Appears here seconds after it happens.'
+
+/** Traffic counts crawlers without a known name as `other`. */
+function visitText(name: string): string {
+  return name === 'other' ? 'A crawler of an unknown kind has visited.' : `${name} has visited.`
 }
 
 const BUTTON = { variant: 'default', size: 'xs' } as const

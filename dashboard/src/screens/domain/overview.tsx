@@ -59,36 +59,13 @@ export function DomainOverview({ domain }: { domain: DomainWithSettings }) {
 
 function CurrentState({ domain }: { domain: DomainWithSettings }) {
   const name = domain.custom_domain
-  const pages = useQuery(pageCountQuery(name))
-  const renders = useQuery(rendersQuery(name))
-  const last = renders.data?.find(({ outcome }) => outcome !== 'probed')
   return (
     <Section title="Current state">
       <Facts
         rows={[
           ['Origin', domain.origin_url],
-          [
-            'Cached pages',
-            pages.data === undefined ? (
-              '…'
-            ) : (
-              <Anchor component={Link} href={domainPath('domainCache', name)} size="sm">
-                {counted(pages.data, 'page')}
-              </Anchor>
-            ),
-          ],
-          [
-            'Last render',
-            renders.data === undefined ? (
-              '…'
-            ) : last === undefined ? (
-              'none in the last week'
-            ) : (
-              <>
-                {last.path}: {last.outcome}, <TimeText at={last.ended_at} />
-              </>
-            ),
-          ],
+          ['Cached pages', <PageCount key="pages" domain={name} />],
+          ['Last render', <LastRender key="render" domain={name} />],
           ['Added', <TimeText key="added" at={domain.created_at} />],
         ]}
       />
@@ -96,7 +73,30 @@ function CurrentState({ domain }: { domain: DomainWithSettings }) {
   )
 }
 
+function PageCount({ domain }: { domain: string }) {
+  const { data } = useQuery(pageCountQuery(domain))
+  if (data === undefined) return '…'
+  return (
+    <Anchor component={Link} href={domainPath('domainCache', domain)} size="sm">
+      {counted(data, 'page')}
+    </Anchor>
+  )
+}
+
+function LastRender({ domain }: { domain: string }) {
+  const { data } = useQuery(rendersQuery(domain))
+  if (data === undefined) return '…'
+  const last = data.find(({ outcome }) => outcome !== 'probed')
+  if (last === undefined) return 'none in the last week'
+  return (
+    <>
+      {last.path}: {last.outcome}, <TimeText at={last.ended_at} />
+    </>
+  )
+}
+
 function CertificateFacts({ found: { certificate, order } }: { found: Certificate }) {
+  const isOwn = certificate?.source === 'own'
   return (
     <Stack gap="sm">
       {certificate === null ? (
@@ -108,10 +108,7 @@ function CertificateFacts({ found: { certificate, order } }: { found: Certificat
         <Facts
           rows={[
             ['Names', certificate.names.join(', ')],
-            [
-              'Issuer',
-              certificate.source === 'own' ? `${certificate.issuer} (your own)` : certificate.issuer,
-            ],
+            ['Issuer', isOwn ? `${certificate.issuer} (your own)` : certificate.issuer],
             ['Expires', <TimeText key="expires" at={certificate.not_after} />],
           ]}
         />
@@ -121,13 +118,16 @@ function CertificateFacts({ found: { certificate, order } }: { found: Certificat
           <span className="break">{order.last_error}</span>
         </Alert>
       )}
-      {certificate?.source !== 'own' &&
-        order.next_attempt_at !== null &&
-        Date.parse(order.next_attempt_at) > Date.now() && (
-          <Note size="sm">
-            Next order: <TimeText at={order.next_attempt_at} />
-          </Note>
-        )}
+      {!isOwn && <NextOrder at={order.next_attempt_at} />}
     </Stack>
+  )
+}
+
+function NextOrder({ at }: { at: string | null }) {
+  if (at === null || Date.parse(at) <= Date.now()) return null
+  return (
+    <Note size="sm">
+      Next order: <TimeText at={at} />
+    </Note>
   )
 }

@@ -5,10 +5,10 @@ import { Link } from 'wouter'
 
 import { completePagesQuery, rendersQuery } from '../../api/queries.ts'
 import type { DomainWithSettings, Render } from '../../api/types.ts'
-import { bytes, count, counted, percent } from '../../format.ts'
+import { bytes, count, counted, milliseconds, percent } from '../../format.ts'
 import { OutcomeBadge } from '../../parts/badges.tsx'
-import { DataTable } from '../../parts/data-table.tsx'
-import { Facts, Note } from '../../parts/page.tsx'
+import { type Column, DataTable } from '../../parts/data-table.tsx'
+import { type FactRow, Facts, Note } from '../../parts/page.tsx'
 import { Empty, Loaded } from '../../parts/states.tsx'
 import { TimeText } from '../../parts/time-text.tsx'
 import { pagePath } from '../../route-map.ts'
@@ -53,65 +53,133 @@ function CompleteShare({ domain }: { domain: string }) {
   )
 }
 
+/** One job can end more than once: it is tried again after a crash. */
 const idOf = ({ jobId, ended_at }: Render) => `${jobId} ${ended_at}`
 
 function RenderTable({ domain, renders }: { domain: string; renders: readonly Render[] }) {
-  const [open, setOpen] = useState<string | null>(null)
+  const [openId, setOpenId] = useState<string | null>(null)
+  const columns: Column<Render>[] = [
+    {
+      title: 'Path',
+      className: 'break',
+      cell: ({ path }) => (
+        <Anchor component={Link} href={pagePath(domain, path)} size="sm">
+          {path}
+        </Anchor>
+      ),
+    },
+    { title: 'Outcome', cell: ({ outcome }) => <OutcomeBadge outcome={outcome} /> },
+    { title: 'Time', cell: ({ ended_at: at }) => <TimeText at={at} /> },
+    {
+      title: 'Duration',
+      className: 'number',
+      kind: 'labelled',
+      cell: ({ stored_ms: ms }) => milliseconds(ms),
+    },
+    {
+      title: 'Actions',
+      kind: 'action',
+      cell: (render) => {
+        const isOpen = idOf(render) === openId
+        const toggle = () => setOpenId(isOpen ? null : idOf(render))
+        return <RecordButton path={render.path} isOpen={isOpen} onClick={toggle} />
+      },
+    },
+  ]
   return (
     <DataTable
       look="lines"
       rows={renders}
       keyOf={idOf}
-      detail={(render) => idOf(render) === open && <RenderRecord render={render} />}
-      columns={[
-        {
-          title: 'Path',
-          className: 'break',
-          cell: ({ path }) => (
-            <Anchor component={Link} href={pagePath(domain, path)} size="sm">
-              {path}
-            </Anchor>
-          ),
-        },
-        { title: 'Outcome', cell: ({ outcome }) => <OutcomeBadge outcome={outcome} /> },
-        { title: 'Time', cell: ({ ended_at }) => <TimeText at={ended_at} /> },
-        {
-          title: 'Duration',
-          className: 'number',
-          kind: 'labelled',
-          cell: ({ stored_ms }) => `${count(stored_ms)} ms`,
-        },
-        {
-          title: 'Actions',
-          kind: 'action',
-          cell: (render) => {
-            const isOpen = idOf(render) === open
-            return (
-              <Button
-                size="compact-xs"
-                variant="subtle"
-                aria-expanded={isOpen}
-                aria-label={`${isOpen ? 'Hide' : 'Show'} record of ${render.path}`}
-                onClick={() => setOpen(isOpen ? null : idOf(render))}
-              >
-                {isOpen ? 'Hide' : 'Show'} record
-              </Button>
-            )
-          },
-        },
-      ]}
+      detail={(render) => idOf(render) === openId && <RenderRecord render={render} />}
+      columns={columns}
     />
   )
 }
 
-const CAPTURES: Record<string, string> = {
-  'ready-signal': 'when the page reported that it was ready',
-  budget: 'when its timers had run',
-  idle: 'when no request or script was running',
-  cap: 'when the time limit was reached',
-  deadline: 'shortly before the crawler stopped waiting',
+function RecordButton({ path, isOpen, onClick }: { path: string; isOpen: boolean; onClick: () => void }) {
+  const verb = isOpen ? 'Hide' : 'Show'
+  return (
+    <Button
+      size="compact-xs"
+      variant="subtle"
+      aria-expanded={isOpen}
+      aria-label={`${verb} record of ${path}`}
+      onClick={onClick}
+    >
+      {verb} record
+    </Button>
+  )
 }
 
+/** When the page was captured. */
+const CAPTURES: Record<string, string> = {
+  'ready-signal': 'the page reported that it was ready',
+  budget: 'all timers had run',
+  idle: 'no request or script was running',
+  cap: 'the time limit was reached',
+  deadline: 'almost all of the time that the crawler waits',
+}
+
+function captureText(capture: string | null): string {
+  if (capture === null) return 'not captured'
+  return CAPTURES[capture] ?? capture
+}
+
+function requestsText({ requests }: Render['record']): string {
+  const { made, preloaded, spared, blocked, failed, missing } = requests
+  const ahead = preloaded ? ` (${count(preloaded)} sent ahead of the page)` : ''
+  const parts = [
+    `${count(made)} sent${ahead}`,
+    `${count(spared)} images skipped`,
+    `${count(blocked)} blocked`,
+    `${count(failed)} failed`,
+  ]
+  if (missing) parts.push(`${count(missing)} without an answer`)
+  return parts.join(', ')
+}
+
+function recordFacts({ detail, record }: Render): FactRow[] {
+  const facts: FactRow[] = []
+  if (detail !== null) facts.push(['Reason', detail])
+  facts.push(['Captured after', captureText(record.capture)])
+  facts.push(['Requests', requestsText(record)])
+  if (record.htmlBytes !== null) facts.push(['Size', bytes(record.htmlBytes)])
+  return facts
+}
+
+/** What happened during one render. */
+export function RenderRecord({ render }: { render: Render }) {
+  const { consoleErrors, troubles } = render.record
+  return (
+    <Stack gap="sm" py="xs">
+      <Facts rows={recordFacts(render)} />
+      <Timeline render={render} />
+      {troubles.length > 0 && (
+        <RecordText
+          title="Blocked, failed and unanswered requests"
+          lines={troubles.map(({ kind, url, reason }) => `${kind}: ${url} (${reason})`)}
+        />
+      )}
+      {consoleErrors.count > 0 && (
+        <RecordText title={`Console errors: ${count(consoleErrors.count)}`} lines={consoleErrors.texts} />
+      )}
+    </Stack>
+  )
+}
+
+function RecordText({ title, lines }: { title: string; lines: readonly string[] }) {
+  return (
+    <div>
+      <Text size="sm" fw={500}>
+        {title}
+      </Text>
+      <pre className="code-block">{lines.join('\n')}</pre>
+    </div>
+  )
+}
+
+/** The phases of a render in order, and the moment at which each ends. */
 const PHASES = [
   ['slot', 'Waiting for a slot'],
   ['tab', 'Opening a clean tab'],
@@ -121,68 +189,38 @@ const PHASES = [
   ['snapshot', 'Snapshot'],
 ] as const satisfies readonly (readonly [keyof Render['record']['phases'], string])[]
 
-export function RenderRecord({ render }: { render: Render }) {
-  const { requests, consoleErrors, capture, htmlBytes, troubles } = render.record
-  const ahead = requests.preloaded ? ` (${count(requests.preloaded)} sent ahead of the page)` : ''
-  return (
-    <Stack gap="sm" py="xs">
-      <Facts
-        rows={[
-          ...(render.detail === null ? [] : ([['Reason', render.detail]] as const)),
-          ['Captured', capture === null ? 'no' : (CAPTURES[capture] ?? capture)],
-          [
-            'Requests',
-            `${count(requests.made)} sent${ahead}, ${count(requests.spared)} images skipped, ${count(requests.blocked)} blocked, ${count(requests.failed)} failed${requests.missing ? `, ${count(requests.missing)} without an answer` : ''}`,
-          ],
-          ...(htmlBytes === null ? [] : ([['Size', bytes(htmlBytes)]] as const)),
-        ]}
-      />
-      <Timeline render={render} />
-      {troubles.length > 0 && (
-        <div>
-          <Text size="sm" fw={500}>
-            Blocked, failed and unanswered requests
-          </Text>
-          <pre className="code-block">
-            {troubles.map(({ kind, url, reason }) => `${kind}: ${url} (${reason})`).join('\n')}
-          </pre>
-        </div>
-      )}
-      {consoleErrors.count > 0 && (
-        <div>
-          <Text size="sm" fw={500}>
-            Console errors: {count(consoleErrors.count)}
-          </Text>
-          <pre className="code-block">{consoleErrors.texts.join('\n')}</pre>
-        </div>
-      )}
-    </Stack>
-  )
+type Phase = { name: string; startMs: number; endMs: number }
+
+/** Phases that the render did not reach are left out. */
+function phasesOf({ queued_ms: queuedMs, record }: Render): Phase[] {
+  const phases: Phase[] = [{ name: 'In the queue', startMs: 0, endMs: queuedMs }]
+  let startMs = queuedMs
+  for (const [phase, name] of PHASES) {
+    const reachedMs = record.phases[phase]
+    if (reachedMs === null) continue
+    const endMs = Math.max(startMs, queuedMs + reachedMs)
+    phases.push({ name, startMs, endMs })
+    startMs = endMs
+  }
+  return phases
 }
 
 function Timeline({ render }: { render: Render }) {
-  const stretches = [{ name: 'In the queue', start: 0, end: render.queued_ms }]
-  let start = render.queued_ms
-  for (const [phase, name] of PHASES) {
-    const reached = render.record.phases[phase]
-    if (reached === null) continue
-    const end = Math.max(start, render.queued_ms + reached)
-    stretches.push({ name, start, end })
-    start = end
-  }
-  const whole = Math.max(1, start)
+  const phases = phasesOf(render)
+  const wholeMs = Math.max(1, phases.at(-1)?.endMs ?? 0)
+  const share = (ms: number) => `${(ms / wholeMs) * 100}%`
   return (
     <ol className={classes.timeline} aria-label="Phases of the render">
-      {stretches.map(({ name, start: from, end }) => (
+      {phases.map(({ name, startMs, endMs }) => (
         <li key={name} className={classes.phase}>
           <span className={classes.name}>{name}</span>
           <span className={classes.track} aria-hidden>
             <span
               className={classes.bar}
-              style={{ marginLeft: `${(from / whole) * 100}%`, width: `${((end - from) / whole) * 100}%` }}
+              style={{ marginLeft: share(startMs), width: share(endMs - startMs) }}
             />
           </span>
-          <span className={classes.ms}>{count(end - from)} ms</span>
+          <span className={classes.ms}>{milliseconds(endMs - startMs)}</span>
         </li>
       ))}
     </ol>

@@ -15,91 +15,113 @@ import { kindTitle } from './incidents.tsx'
 
 type Email = Channels['emails'][number]
 
-const STATES = {
+const STATES: Record<Email['state'], { color: string; label: string }> = {
   waiting: { color: 'yellow', label: 'Waits for its confirmation' },
   confirmed: { color: 'paint', label: 'Confirmed' },
   unsubscribed: { color: 'gray', label: 'Unsubscribed' },
   refused: { color: 'red', label: 'Refused by the mail server' },
-} as const
+}
 
 export default function Notifications() {
+  const channels = useQuery(channelsQuery)
   const report = (
     <Anchor component={Link} href={ROUTES.report}>
       Weekly report
     </Anchor>
   )
   return (
-    <Page title="Notifications" lead="Who is told when something is wrong." actions={report}>
-      <Loaded query={useQuery(channelsQuery)}>
-        {(data) => <Emails key={JSON.stringify(data)} {...data} />}
+    <Page title="Notifications" lead="Who gets e-mails, and where events are sent." actions={report}>
+      <Loaded query={channels}>
+        {(data) => <Emails key={JSON.stringify(data)} stored={data.emails} byMail={data.by_mail} />}
       </Loaded>
       <Endpoints />
     </Page>
   )
 }
 
-function Emails({ emails: stored, by_mail: byMail }: Channels) {
-  const [emails, setEmails] = useState<Email[]>(stored)
-  const [added, setAdded] = useState('')
+function Emails({ stored, byMail }: { stored: Email[]; byMail: boolean }) {
+  const [emails, setEmails] = useState(stored)
   const { mutate, isPending } = useChannelRequest()
-  const save = (list: Email[]) => {
-    const body = { emails: list.map(({ state: _, ...email }) => email) }
+  const save = (changed: readonly Email[]) => {
+    const body = { emails: changed.map(({ state: _, ...email }) => email) }
     mutate(['PUT', '/api/notifications', { body }], { onSuccess: () => notifyDone('Saved') })
   }
-  const change = (email: string, by: Partial<Email>) =>
-    setEmails(emails.map((each) => (each.email === email ? { ...each, ...by } : each)))
-  const email = added.trim().toLowerCase()
-  const one = { email, kinds: INCIDENT_KINDS, weekly_report: false, state: 'waiting' } as const
+  const change = (changed: Email) =>
+    setEmails(emails.map((email) => (email.email === changed.email ? changed : email)))
+  const remove = (address: string) => setEmails(emails.filter(({ email }) => email !== address))
   return (
     <Section
       title="E-mail"
-      lead="What happens within a minute is one e-mail. New addresses get a link to confirm."
+      lead="Incidents within one minute are sent in one e-mail. New addresses get a link to confirm."
     >
       {!byMail && (
         <Alert color="yellow">The operator has configured no mail server: no e-mail is sent.</Alert>
       )}
-      {emails.map(({ email, kinds, weekly_report: report, state }) => (
-        <fieldset key={email} className="fields">
-          <legend>
-            {email} <Badge color={STATES[state].color}>{STATES[state].label}</Badge>
-          </legend>
-          <Checkbox.Group value={kinds} onChange={(chosen) => change(email, { kinds: chosen })}>
-            <Group gap="sm" mb="sm">
-              {INCIDENT_KINDS.map((kind) => (
-                <Checkbox key={kind} size="xs" value={kind} label={kindTitle(kind)} />
-              ))}
-            </Group>
-          </Checkbox.Group>
-          <Group gap="sm">
-            <Checkbox
-              size="xs"
-              label="Weekly report"
-              checked={report}
-              onChange={() => change(email, { weekly_report: !report })}
-            />
-            <RowButton
-              label="Remove"
-              of={email}
-              onClick={() => setEmails(emails.filter((each) => each.email !== email))}
-            />
-          </Group>
-        </fieldset>
+      {emails.map((email) => (
+        <EmailFields key={email.email} email={email} onChange={change} onRemove={remove} />
       ))}
       {emails.length === 0 && <Note>No address receives e-mail.</Note>}
       <Group align="end">
-        <TextInput
-          type="email"
-          label="Another address"
-          value={added}
-          onChange={({ currentTarget: { value } }) => setAdded(value)}
-        />
-        <Button variant="default" onClick={() => save([...emails, one])} disabled={email === ''}>
-          Add
-        </Button>
+        <NewEmail onAdd={(address) => save([...emails, newEmail(address)])} />
         <Button loading={isPending} onClick={() => save(emails)}>
           Save
         </Button>
       </Group>
     </Section>
+  )
+}
+
+/** A new address gets all kinds of incidents. */
+function newEmail(email: string): Email {
+  return { email, kinds: INCIDENT_KINDS, weekly_report: false, state: 'waiting' }
+}
+
+function NewEmail({ onAdd }: { onAdd: (address: string) => void }) {
+  const [typed, setTyped] = useState('')
+  const address = typed.trim().toLowerCase()
+  return (
+    <>
+      <TextInput
+        type="email"
+        label="Another address"
+        value={typed}
+        onChange={(event) => setTyped(event.currentTarget.value)}
+      />
+      <Button variant="default" onClick={() => onAdd(address)} disabled={address === ''}>
+        Add
+      </Button>
+    </>
+  )
+}
+
+function EmailFields(props: {
+  email: Email
+  onChange: (changed: Email) => void
+  onRemove: (address: string) => void
+}) {
+  const { email, onChange, onRemove } = props
+  const { color, label } = STATES[email.state]
+  return (
+    <fieldset className="fields">
+      <legend>
+        {email.email} <Badge color={color}>{label}</Badge>
+      </legend>
+      <Checkbox.Group value={email.kinds} onChange={(kinds) => onChange({ ...email, kinds })}>
+        <Group gap="sm" mb="sm">
+          {INCIDENT_KINDS.map((kind) => (
+            <Checkbox key={kind} size="xs" value={kind} label={kindTitle(kind)} />
+          ))}
+        </Group>
+      </Checkbox.Group>
+      <Group gap="sm">
+        <Checkbox
+          size="xs"
+          label="Weekly report"
+          checked={email.weekly_report}
+          onChange={() => onChange({ ...email, weekly_report: !email.weekly_report })}
+        />
+        <RowButton label="Remove" subject={email.email} onClick={() => onRemove(email.email)} />
+      </Group>
+    </fieldset>
   )
 }

@@ -15,7 +15,7 @@ export default function Confirm() {
   })
   if (confirm.data !== undefined) {
     return (
-      <SignedOutFrame title="Confirmed" lead={`${confirm.data.email} is told from now on.`}>
+      <SignedOutFrame title="Confirmed" lead={`${confirm.data.email} now gets e-mails about incidents.`}>
         <Anchor component={Link} href={ROUTES.notifications}>
           Go to notifications
         </Anchor>

@@ -4,58 +4,32 @@ import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { deliveriesQuery, endpointsQuery, useChannelRequest } from '../../api/notification-queries.ts'
 import { useMe } from '../../api/session.ts'
-import type { Endpoint } from '../../api/types.ts'
+import type { Delivery, Endpoint } from '../../api/types.ts'
 import { ShownOnce } from '../../parts/copy-field.tsx'
 import { DataTable, RowButton } from '../../parts/data-table.tsx'
 import { ConfirmDialog } from '../../parts/dialog.tsx'
+import { Form } from '../../parts/form.tsx'
 import { Note, Section } from '../../parts/page.tsx'
 import { Loaded } from '../../parts/states.tsx'
 import { TimeText } from '../../parts/time-text.tsx'
 
 export function Endpoints() {
   const { webhooks: mayAdd } = useMe().plan
+  const endpoints = useQuery(endpointsQuery)
   const send = useChannelRequest()
   const [removed, setRemoved] = useState<Endpoint | null>(null)
   return (
     <Section
       title="Event endpoints"
-      lead="URLs of your programs that get each event as a signed POST, or of Slack. At most 5."
+      lead="Send events to your own programs (signed POST) or to Slack. At most 5."
     >
       {mayAdd ? (
         <NewEndpoint />
       ) : (
         <Alert color="yellow">Your plan has no event endpoints. Existing ones get nothing.</Alert>
       )}
-      <Loaded query={useQuery(endpointsQuery)} rows={1}>
-        {(list) => (
-          <DataTable
-            rows={list}
-            keyOf={({ id }) => id}
-            empty={<Note>No endpoints yet.</Note>}
-            detail={({ id }) => <Deliveries endpoint={id} />}
-            columns={[
-              {
-                title: 'Endpoint',
-                cell: ({ url, format, is_active: isActive, failing_since: failing }) => (
-                  <>
-                    <Text className="break">{url}</Text>
-                    <Badge color={isActive ? 'paint' : 'gray'}>{isActive ? 'On' : 'Off'}</Badge> {format}{' '}
-                    {failing !== null && (
-                      <>
-                        no success since <TimeText at={failing} />
-                      </>
-                    )}
-                  </>
-                ),
-              },
-              {
-                title: 'Actions',
-                kind: 'action',
-                cell: (endpoint) => <Actions endpoint={endpoint} remove={() => setRemoved(endpoint)} />,
-              },
-            ]}
-          />
-        )}
+      <Loaded query={endpoints} rows={1}>
+        {(list) => <EndpointTable endpoints={list} onRemove={setRemoved} />}
       </Loaded>
       {removed !== null && (
         <ConfirmDialog
@@ -73,16 +47,54 @@ export function Endpoints() {
   )
 }
 
-function Actions({ endpoint, remove }: { endpoint: Endpoint; remove: () => void }) {
+function EndpointTable(props: { endpoints: readonly Endpoint[]; onRemove: (endpoint: Endpoint) => void }) {
+  return (
+    <DataTable
+      rows={props.endpoints}
+      keyOf={({ id }) => id}
+      empty={<Note>No endpoints yet.</Note>}
+      detail={({ id }) => <Deliveries endpoint={id} />}
+      columns={[
+        { title: 'Endpoint', cell: (endpoint) => <EndpointState endpoint={endpoint} /> },
+        {
+          title: 'Actions',
+          kind: 'action',
+          cell: (endpoint) => <Actions endpoint={endpoint} onRemove={() => props.onRemove(endpoint)} />,
+        },
+      ]}
+    />
+  )
+}
+
+function EndpointState({ endpoint }: { endpoint: Endpoint }) {
+  const { url, format, is_active: isActive, failing_since: failingSince } = endpoint
+  return (
+    <>
+      <Text className="break">{url}</Text>
+      <Badge color={isActive ? 'paint' : 'gray'}>{isActive ? 'On' : 'Off'}</Badge> {format}{' '}
+      {failingSince !== null && (
+        <>
+          no success since <TimeText at={failingSince} />
+        </>
+      )}
+    </>
+  )
+}
+
+function Actions({ endpoint, onRemove }: { endpoint: Endpoint; onRemove: () => void }) {
   const send = useChannelRequest()
   const { id, url, is_active: isActive } = endpoint
   const path = `/api/endpoints/${id}`
   const toggle = () => send.mutate(['PUT', path, { body: { is_active: !isActive } }])
   return (
     <Group gap="xs" justify="end">
-      <RowButton label="Send a test" of={`to ${url}`} onClick={() => send.mutate(['POST', `${path}/test`])} />
-      <RowButton label={isActive ? 'Switch off' : 'Switch on'} of={url} onClick={toggle} />
-      <RowButton label="Remove" of={url} onClick={remove} />
+      <RowButton
+        label="Send a test"
+        subject={`to ${url}`}
+        onClick={() => send.mutate(['POST', `${path}/test`])}
+      />
+      <RowButton label={isActive ? 'Switch off' : 'Switch on'} subject={url} onClick={toggle} />
+      <RowButton label="Remove" subject={url} onClick={onRemove} />
     </Group>
   )
 }
@@ -98,7 +110,7 @@ function NewEndpoint() {
   const submit = (body: typeof form.values) =>
     mutate(['POST', '/api/endpoints', { body }], { onSuccess: form.reset })
   return (
-    <form noValidate onSubmit={form.onSubmit(submit)}>
+    <Form onSubmit={form.onSubmit(submit)}>
       <Group align="end">
         <TextInput
           label="URL"
@@ -121,16 +133,22 @@ function NewEndpoint() {
           onClose={reset}
         />
       )}
-    </form>
+    </Form>
   )
 }
 
-const COLOURS = { delivered: 'paint', failed: 'red', waiting: 'gray', cancelled: 'gray' }
+const COLOURS: Record<Delivery['state'], string> = {
+  delivered: 'paint',
+  failed: 'red',
+  waiting: 'gray',
+  cancelled: 'gray',
+}
 
 function Deliveries({ endpoint }: { endpoint: number }) {
   const send = useChannelRequest()
+  const deliveries = useQuery(deliveriesQuery(endpoint))
   return (
-    <Loaded query={useQuery(deliveriesQuery(endpoint))} rows={1}>
+    <Loaded query={deliveries} rows={1}>
       {(rows) => (
         <DataTable
           rows={rows}
@@ -148,13 +166,18 @@ function Deliveries({ endpoint }: { endpoint: number }) {
                 </>
               ),
             },
-            { title: 'When', cell: (each) => <TimeText at={each.last_attempt_at ?? each.created_at} /> },
+            {
+              title: 'When',
+              cell: ({ last_attempt_at: lastAt, created_at: createdAt }) => (
+                <TimeText at={lastAt ?? createdAt} />
+              ),
+            },
             {
               title: 'Actions',
               kind: 'action',
               cell: ({ id, state, type }) => {
                 const replay = () => send.mutate(['POST', `/api/deliveries/${id}/replay`])
-                return state !== 'waiting' && <RowButton label="Replay" of={type} onClick={replay} />
+                return state !== 'waiting' && <RowButton label="Replay" subject={type} onClick={replay} />
               },
             },
           ]}

@@ -4,13 +4,16 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from 'wouter'
 import { incidentsQuery } from '../../api/notification-queries.ts'
 import type { Incident } from '../../api/types.ts'
-import { Facts, Page, Section } from '../../parts/page.tsx'
+import { type FactRow, Facts, Page, Section } from '../../parts/page.tsx'
 import { Empty, Loaded } from '../../parts/states.tsx'
 import { TimeText } from '../../parts/time-text.tsx'
 import { pagePath, ROUTES } from '../../route-map.ts'
 
-export const kindTitle = (kind: IncidentKind) =>
-  KINDS[kind].words.replace(/^./, (first) => first.toUpperCase())
+/** Names a kind of incident at the start of a sentence. */
+export function kindTitle(kind: IncidentKind): string {
+  const { words } = KINDS[kind]
+  return `${words.charAt(0).toUpperCase()}${words.slice(1)}`
+}
 
 export default function Incidents() {
   const incidents = useQuery(incidentsQuery())
@@ -19,7 +22,7 @@ export default function Incidents() {
       title="Incidents"
       lead={
         <>
-          What is wrong, compared with each domain's own past. Choose who is told in{' '}
+          What is wrong, compared with each domain's own past. Choose who gets e-mails in{' '}
           <Anchor component={Link} href={ROUTES.notifications} underline="always">
             notifications
           </Anchor>
@@ -27,23 +30,20 @@ export default function Incidents() {
         </>
       }
     >
-      <Loaded query={incidents}>
-        {(list) =>
-          list.length === 0 ? (
-            <Empty title="No incidents">
-              Everything is as usual. Incidents of the last 400 days are listed here.
-            </Empty>
-          ) : (
-            list.map((incident) => <OneIncident key={incident.id} incident={incident} />)
-          )
-        }
-      </Loaded>
+      <Loaded query={incidents}>{(list) => <IncidentList incidents={list} />}</Loaded>
     </Page>
   )
 }
 
+function IncidentList({ incidents }: { incidents: readonly Incident[] }) {
+  if (incidents.length === 0) {
+    return <Empty title="Nothing wrong">Incidents of the last 400 days are listed here.</Empty>
+  }
+  return incidents.map((incident) => <OneIncident key={incident.id} incident={incident} />)
+}
+
 function OneIncident({ incident }: { incident: Incident }) {
-  const { domain, kind, state, since, resolved_at: ended, resolution, summary, evidence } = incident
+  const { domain, kind, state, summary, evidence } = incident
   const isOpen = state === 'open'
   return (
     <Section
@@ -51,18 +51,7 @@ function OneIncident({ incident }: { incident: Incident }) {
       lead={summary}
       actions={<Badge color={isOpen ? 'red' : 'paint'}>{isOpen ? 'Open' : 'Resolved'}</Badge>}
     >
-      <Facts
-        rows={[
-          ['Since', <TimeText key="since" at={since} />],
-          ...(ended === null
-            ? []
-            : [[`Ended (${resolution})`, <TimeText key="ended" at={ended} />] as const]),
-          ...evidence.changes.map(
-            ({ what, at }) => [`Before: ${what}`, <TimeText key={at} at={at} />] as const,
-          ),
-          ...(isOpen ? [['Try first', evidence.advice] as const] : []),
-        ]}
-      />
+      <Facts rows={incidentFacts(incident)} />
       <List size="sm">
         {evidence.pages.map(({ path, outcome, detail }) => (
           <List.Item key={path} className="break">
@@ -77,24 +66,42 @@ function OneIncident({ incident }: { incident: Incident }) {
   )
 }
 
+function incidentFacts({ state, since, resolved_at: endedAt, resolution, evidence }: Incident): FactRow[] {
+  const facts: FactRow[] = [['Since', <TimeText key="since" at={since} />]]
+  if (endedAt !== null) facts.push([`Ended (${resolution})`, <TimeText key="ended" at={endedAt} />])
+  for (const { what, at } of changesBefore(evidence.changes, since)) {
+    facts.push([`Changed before: ${what}`, <TimeText key={at} at={at} />])
+  }
+  if (state === 'open') facts.push(['What to do', evidence.advice])
+  return facts
+}
+
+/** Earlier versions recorded what changed after the problem began, too. That cannot be its cause. */
+function changesBefore(changes: Incident['evidence']['changes'], since: string) {
+  return changes.filter(({ at }) => Date.parse(at) <= Date.parse(since))
+}
+
 /** The health of a domain in one sentence. */
 export function HealthSentence({ domain }: { domain: string }) {
   const { data } = useQuery(incidentsQuery(domain))
   if (data === undefined) return null
   const open = data.filter(({ state }) => state === 'open')
-  const [first] = open
   return (
     <div className="sheet" role="status" aria-label="Health">
-      {first === undefined ? (
-        <Text>Everything is as usual.</Text>
-      ) : (
-        <Text className="break">
-          <strong>{kindTitle(first.kind)}.</strong> {first.summary}{' '}
-          <Anchor component={Link} href={ROUTES.incidents} underline="always">
-            {open.length === 1 ? 'Show the incident' : `Show ${open.length} incidents`}
-          </Anchor>
-        </Text>
-      )}
+      <OpenIncidents incidents={open} />
     </div>
+  )
+}
+
+function OpenIncidents({ incidents }: { incidents: readonly Incident[] }) {
+  const [first] = incidents
+  if (first === undefined) return <Text>Nothing wrong.</Text>
+  return (
+    <Text className="break">
+      <strong>{kindTitle(first.kind)}.</strong> {first.summary}{' '}
+      <Anchor component={Link} href={ROUTES.incidents} underline="always">
+        {incidents.length === 1 ? 'Show the incident' : `Show ${incidents.length} incidents`}
+      </Anchor>
+    </Text>
   )
 }

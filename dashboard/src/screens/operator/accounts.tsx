@@ -7,7 +7,7 @@ import { accountsQuery } from '../../api/queries.ts'
 import { request } from '../../api/request.ts'
 import { useMe } from '../../api/session.ts'
 import type { AccountInList, MadeLink } from '../../api/types.ts'
-import { count } from '../../format.ts'
+import { count, exactTime } from '../../format.ts'
 import { ShownOnce } from '../../parts/copy-field.tsx'
 import { DataTable } from '../../parts/data-table.tsx'
 import { ConfirmDialog, FormDialog } from '../../parts/dialog.tsx'
@@ -55,9 +55,7 @@ export default function Accounts() {
         <ShownOnce
           title={made.title}
           warning={WARNINGS[made.mail]}
-          fields={[
-            { label: `Link, until ${new Date(made.link.expires_at).toLocaleString()}`, value: made.link.url },
-          ]}
+          fields={[{ label: `Link, until ${exactTime(made.link.expires_at)}`, value: made.link.url }]}
           onClose={() => setMade(null)}
         />
       )}
@@ -129,34 +127,56 @@ function AccountName({ account }: { account: AccountInList }) {
   )
 }
 
-type Change = {
-  plan?: string
-  role?: 'owner' | 'operator'
-  suspended?: boolean
-  /** Reverts a change: offers no undo of its own. */
-  isUndo?: boolean
+/** One change of an account. */
+type Change =
+  | { kind: 'plan'; plan: string }
+  | { kind: 'role'; role: AccountInList['role'] }
+  | { kind: 'suspended'; suspended: boolean }
+
+function bodyOf(change: Change): Partial<AccountInList> {
+  switch (change.kind) {
+    case 'plan':
+      return { plan: change.plan }
+    case 'role':
+      return { role: change.role }
+    case 'suspended':
+      return { suspended: change.suspended }
+  }
+}
+
+function changeText(change: Change): string {
+  switch (change.kind) {
+    case 'plan':
+      return `now has the plan ${change.plan}`
+    case 'role':
+      return `is now ${change.role}`
+    case 'suspended':
+      return change.suspended ? 'is suspended' : 'is no longer suspended'
+  }
+}
+
+/** Returns the change that takes another one back, or null: a suspension is ended by the menu. */
+function undoOf(change: Change, before: AccountInList): Change | null {
+  switch (change.kind) {
+    case 'plan':
+      return { kind: 'plan', plan: before.plan }
+    case 'role':
+      return { kind: 'role', role: before.role }
+    case 'suspended':
+      return null
+  }
 }
 
 function useChange(account: AccountInList) {
   const queries = useQueryClient()
   const change = useMutation({
-    mutationFn: ({ isUndo: _, ...body }: Change) =>
-      request('PUT', `/api/operator/accounts/${account.id}`, { body }),
-    onSuccess: async (_answer, { plan, role, suspended, isUndo }) => {
-      const before = {
-        ...(plan !== undefined && { plan: account.plan }),
-        ...(role !== undefined && { role: account.role }),
-      }
-      const what =
-        plan !== undefined
-          ? `now has the plan ${plan}`
-          : role !== undefined
-            ? `is now ${role}`
-            : 'was changed'
-      notifyDone(
-        `${account.email} ${what}`,
-        isUndo || suspended !== undefined ? undefined : () => change.mutate({ ...before, isUndo: true }),
-      )
+    mutationFn: ({ made }: { made: Change; isUndo?: boolean }) =>
+      request('PUT', `/api/operator/accounts/${account.id}`, { body: bodyOf(made) }),
+    onSuccess: async (_answer, { made, isUndo = false }) => {
+      const undo = isUndo ? null : undoOf(made, account)
+      const text = `${account.email} ${changeText(made)}`
+      if (undo === null) notifyDone(text)
+      else notifyDone(text, () => change.mutate({ made: undo, isUndo: true }))
       await queries.invalidateQueries({ queryKey: accountsQuery.queryKey })
     },
     onError: (error) => notifyFailed(`${account.email} was not changed`, error),
@@ -173,7 +193,7 @@ function PlanSelect({ account, plans }: { account: AccountInList; plans: string[
       data={plans}
       value={account.plan}
       disabled={change.isPending}
-      onChange={(event) => change.mutate({ plan: event.currentTarget.value })}
+      onChange={(event) => change.mutate({ made: { kind: 'plan', plan: event.currentTarget.value } })}
     />
   )
 }
@@ -181,6 +201,7 @@ function PlanSelect({ account, plans }: { account: AccountInList; plans: string[
 function AccountMenu({ account, onMade }: { account: AccountInList; onMade: (made: Made) => void }) {
   const { email, role, suspended } = account
   const isMe = email === useMe().email
+  const isOperator = role === 'operator'
   const change = useChange(account)
   const [isSuspending, setSuspending] = useState(false)
   const reset = useMutation({
@@ -200,17 +221,22 @@ function AccountMenu({ account, onMade }: { account: AccountInList; onMade: (mad
           <Menu.Item onClick={() => reset.mutate()}>Create a password link</Menu.Item>
           <Menu.Item
             disabled={isMe}
-            onClick={() => change.mutate({ role: role === 'operator' ? 'owner' : 'operator' })}
+            onClick={() => change.mutate({ made: { kind: 'role', role: isOperator ? 'owner' : 'operator' } })}
           >
-            {role === 'operator' ? 'Make an owner' : 'Make an operator'}
+            {isOperator ? 'Make an owner' : 'Make an operator'}
           </Menu.Item>
-          <Menu.Item
-            disabled={isMe}
-            {...(!suspended && { color: 'red' })}
-            onClick={() => (suspended ? change.mutate({ suspended: false }) : setSuspending(true))}
-          >
-            {suspended ? 'End the suspension' : 'Suspend'}
-          </Menu.Item>
+          {suspended ? (
+            <Menu.Item
+              disabled={isMe}
+              onClick={() => change.mutate({ made: { kind: 'suspended', suspended: false } })}
+            >
+              End the suspension
+            </Menu.Item>
+          ) : (
+            <Menu.Item disabled={isMe} color="red" onClick={() => setSuspending(true)}>
+              Suspend
+            </Menu.Item>
+          )}
         </Menu.Dropdown>
       </Menu>
       {isSuspending && (
@@ -218,7 +244,7 @@ function AccountMenu({ account, onMade }: { account: AccountInList; onMade: (mad
           title={`Suspend ${email}?`}
           label="Suspend the account"
           onClose={() => setSuspending(false)}
-          run={() => change.mutateAsync({ suspended: true })}
+          run={() => change.mutateAsync({ made: { kind: 'suspended', suspended: true } })}
         >
           <Text size="sm" component="div" ta="start">
             Until you end the suspension:

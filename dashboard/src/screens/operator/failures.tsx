@@ -10,6 +10,12 @@ import { Note, Page, Section } from '../../parts/page.tsx'
 import { Empty, Loaded } from '../../parts/states.tsx'
 import { TimeText } from '../../parts/time-text.tsx'
 
+/** What happened, for outcomes that come without a reason. */
+const OUTCOME_REASONS: Record<string, string> = {
+  aborted: 'Stopped (the browser was closed)',
+  blank: 'The page stayed empty',
+}
+
 export default function Failures() {
   const failures = useQuery(fleetFailuresQuery)
   return (
@@ -57,7 +63,7 @@ function FailureLists({ failures: { since, renders, failed, groups, last } }: { 
                 </>
               ),
             },
-            { title: 'Renders', kind: 'number', cell: (group) => count(group.failed) },
+            { title: 'Renders', kind: 'number', cell: ({ failed: renders }) => count(renders) },
             { title: 'Last', kind: 'labelled', cell: ({ last_at }) => <TimeText at={last_at} /> },
           ]}
         />
@@ -73,7 +79,7 @@ function FailureLists({ failures: { since, renders, failed, groups, last } }: { 
               title: 'Reason',
               className: 'break',
               kind: 'labelled',
-              cell: ({ reason }) => reason ?? <span className="quiet">see the outcome</span>,
+              cell: ({ outcome, reason }) => reason ?? OUTCOME_REASONS[outcome] ?? '',
             },
             { title: 'Time', kind: 'labelled', cell: ({ ended_at }) => <TimeText at={ended_at} /> },
           ]}

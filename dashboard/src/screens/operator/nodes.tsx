@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 
 import { fleetQuery } from '../../api/queries.ts'
 import type { Fleet } from '../../api/types.ts'
-import { bytes, counted } from '../../format.ts'
+import { bytes, count, counted } from '../../format.ts'
 import { DataTable } from '../../parts/data-table.tsx'
 import { Note, Page } from '../../parts/page.tsx'
 import { Empty, Loaded } from '../../parts/states.tsx'
@@ -85,11 +85,11 @@ function NodeTable({ fleet: { nodes, schema } }: { fleet: Fleet }) {
   )
 }
 
-const STATES = {
+const STATES: Record<FleetNode['state'], { color: string; label: string }> = {
   serving: { color: 'paint', label: 'Serving' },
   draining: { color: 'yellow', label: 'Draining' },
   dead: { color: 'red', label: 'Not responding' },
-} as const
+}
 
 function State({ node: { state, seen_at, started_at } }: { node: FleetNode }) {
   return (
@@ -103,16 +103,15 @@ function State({ node: { state, seen_at, started_at } }: { node: FleetNode }) {
   )
 }
 
-function BrowserState({ node: { browser, browsers, browsers_started } }: { node: FleetNode }) {
+function BrowserState({ node: { browser, browsers, browsers_started: starts } }: { node: FleetNode }) {
   if (browser === 'none') return <span className="quiet">none</span>
+  const isResponding = browser === 'ok'
+  const isClosed = isResponding && browsers === 0
   return (
     <>
-      <Badge color={browser === 'ok' ? 'paint' : 'red'}>
-        {browser === 'ok' ? 'Responding' : 'Not responding'}
-      </Badge>
+      <Badge color={isResponding ? 'paint' : 'red'}>{isResponding ? 'Responding' : 'Not responding'}</Badge>
       <Note className="number">
-        {browser === 'ok' && browsers === 0 ? 'closed until the next render' : `${browsers} running`},{' '}
-        {counted(browsers_started, 'start')}
+        {isClosed ? 'closed until the next render' : `${count(browsers)} running`}, {counted(starts, 'start')}
       </Note>
     </>
   )

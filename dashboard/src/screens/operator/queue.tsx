@@ -1,4 +1,4 @@
-import { Button, Stack, Text } from '@mantine/core'
+import { Stack, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 
@@ -6,7 +6,7 @@ import { fleetQueueQuery } from '../../api/queries.ts'
 import { request } from '../../api/request.ts'
 import type { FleetQueue } from '../../api/types.ts'
 import { count, duration } from '../../format.ts'
-import { DataTable } from '../../parts/data-table.tsx'
+import { DataTable, RowButton } from '../../parts/data-table.tsx'
 import { ConfirmDialog } from '../../parts/dialog.tsx'
 import { notifyDone } from '../../parts/notifications.tsx'
 import { Note, Page, Section } from '../../parts/page.tsx'
@@ -14,11 +14,14 @@ import { Loaded } from '../../parts/states.tsx'
 
 type Running = FleetQueue['running'][number]
 
-const PRIORITIES = {
+const PRIORITIES: Record<Running['priority'], { label: string; meaning: string }> = {
   live: { label: 'Live', meaning: 'A crawler is waiting' },
   refresh: { label: 'Refresh', meaning: 'API, webhooks, stale pages' },
   warm: { label: 'Warm', meaning: 'Whole sites' },
-} as const
+}
+
+/** The server counts no further. */
+const MAX_COUNTED = 100_000
 
 export default function Queue() {
   const queue = useQuery(fleetQueueQuery)
@@ -41,7 +44,7 @@ export default function Queue() {
   )
 }
 
-function Priorities({ priorities }: Pick<FleetQueue, 'priorities'>) {
+function Priorities({ priorities }: { priorities: FleetQueue['priorities'] }) {
   return (
     <div className="columns columns-narrow">
       {priorities.map(({ priority, queued, oldest_seconds }) => (
@@ -50,7 +53,7 @@ function Priorities({ priorities }: Pick<FleetQueue, 'priorities'>) {
           <Note size="sm">{PRIORITIES[priority].meaning}</Note>
           <Text size="xl" fw={650} className="number" mt="xs">
             {count(queued)}
-            {queued >= 100_000 ? ' or more' : ''} queued
+            {queued >= MAX_COUNTED ? ' or more' : ''} queued
           </Text>
           <Note size="sm">
             {queued === 0 ? 'Nothing is waiting' : `The oldest for ${duration(oldest_seconds)}`}
@@ -94,14 +97,11 @@ function RunningJobs({ jobs, onCancelled }: { jobs: readonly Running[]; onCancel
               title: 'Actions',
               kind: 'action',
               cell: (job) => (
-                <Button
-                  size="compact-sm"
-                  variant="default"
-                  aria-label={`Cancel ${job.domain}${job.path}`}
+                <RowButton
+                  label="Cancel"
+                  subject={`${job.domain}${job.path}`}
                   onClick={() => setCancelling(job)}
-                >
-                  Cancel
-                </Button>
+                />
               ),
             },
           ]}

@@ -4,8 +4,8 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 
 import { domainUrl, inspectionQuery, isUnderWay } from '../../api/queries.ts'
 import { request } from '../../api/request.ts'
-import type { Inspection, PageInspection } from '../../api/types.ts'
-import { count } from '../../format.ts'
+import type { Inspection } from '../../api/types.ts'
+import { count, counted, milliseconds } from '../../format.ts'
 import { notifyFailed } from '../../parts/notifications.tsx'
 import { Note, Section } from '../../parts/page.tsx'
 import { Empty } from '../../parts/states.tsx'
@@ -13,26 +13,7 @@ import { TimeText } from '../../parts/time-text.tsx'
 import { DifferenceList } from './history.tsx'
 import classes from './inspection.module.css'
 import type { ViewProps } from './inspection.tsx'
-
-/** Differences that the owner made are not mistakes of a render. */
-function ChangedByRule({ changes }: { changes: RuleChanges | null }) {
-  if (changes === null) return null
-  const { rule, removed, consent, head, headers } = changes
-  const found = removed.filter(({ elements }) => elements > 0)
-  const words = [
-    ...found.map(({ selector, elements }) => `${count(elements)} elements removed (${selector})`),
-    ...(consent > 0 ? [`${count(consent)} elements of consent banners removed`] : []),
-    ...(head.length > 0 ? [`head: ${head.join(', ')}`] : []),
-    ...(headers.length > 0 ? [`headers: ${headers.join(', ')}`] : []),
-  ]
-  return (
-    <Alert color="yellow" title={`Crawlers get something else by your rule ${rule + 1}`}>
-      {words.length === 0 ? 'The rule found nothing to change on this page.' : `${words.join('; ')}.`}
-    </Alert>
-  )
-}
-
-type RuleChanges = NonNullable<NonNullable<PageInspection['stored']>['changed_by_rule']>
+import { type RuleChanges, ruleChangeWords } from './rule-changes.ts'
 
 type Side = NonNullable<Inspection['crawler']>
 
@@ -91,6 +72,17 @@ export function Compare({ domain, page }: ViewProps) {
   )
 }
 
+/** Differences that the owner made are not mistakes of a render. */
+function ChangedByRule({ changes }: { changes: RuleChanges | null }) {
+  if (changes === null) return null
+  const words = ruleChangeWords(changes)
+  return (
+    <Alert color="yellow" title={`Rule ${changes.rule + 1} changes this page for crawlers`}>
+      {words.length === 0 ? 'The rule found nothing to change on this page.' : `${words.join('; ')}.`}
+    </Alert>
+  )
+}
+
 function Screenshots({ name, inspection }: { name: string; inspection: Inspection }) {
   const { state, reason, crawler, person } = inspection
   if (isUnderWay(inspection)) {
@@ -111,22 +103,20 @@ function Screenshots({ name, inspection }: { name: string; inspection: Inspectio
   }
   return (
     <div className={classes.sides}>
-      <Screenshot of="crawler" title="For crawlers" {...{ name, inspection }} side={crawler} />
-      <Screenshot of="person" title="For people" {...{ name, inspection }} side={person} />
+      <Screenshot title="For crawlers" picture="crawler" name={name} inspection={inspection} side={crawler} />
+      <Screenshot title="For people" picture="person" name={name} inspection={inspection} side={person} />
     </div>
   )
 }
 
 function Screenshot(props: {
-  of: 'crawler' | 'person'
   title: string
+  picture: 'crawler' | 'person'
   name: string
   inspection: Inspection
   side: Side | null
 }) {
-  const { of, title, name, inspection, side } = props
-  const hasRedirected =
-    side?.url != null && /^https?:/.test(side.url) && side.url !== `https://${name}${inspection.path}`
+  const { title, picture, name, inspection, side } = props
   return (
     <figure className={classes.side}>
       <figcaption>
@@ -139,20 +129,13 @@ function Screenshot(props: {
         <section className={classes.frame} tabIndex={0} aria-label={`Screenshot ${title.toLowerCase()}`}>
           <img
             className={classes.picture}
-            src={`${domainUrl(name)}/inspections/${inspection.id}/${of}`}
+            src={`${domainUrl(name)}/inspections/${inspection.id}/${picture}`}
             alt={`${title}: ${inspection.path}`}
           />
         </section>
       )}
       {side !== null && side.reason !== null && <Alert color="yellow">{side.reason}</Alert>}
-      {hasRedirected && (
-        <Text size="xs" className="break">
-          Redirected to{' '}
-          <Anchor href={side.url ?? ''} target="_blank" rel="noopener noreferrer">
-            {side.url?.slice(0, 200)}
-          </Anchor>
-        </Text>
-      )}
+      <RedirectedTo url={side?.url ?? null} expected={`https://${name}${inspection.path}`} />
       {side !== null && side.consoleErrors.count > 0 && (
         <details>
           <summary>Console errors: {count(side.consoleErrors.count)}</summary>
@@ -163,14 +146,30 @@ function Screenshot(props: {
   )
 }
 
+const URL_CHARS = 200
+
+function RedirectedTo({ url, expected }: { url: string | null; expected: string }) {
+  if (url === null || url === expected || !/^https?:/.test(url)) return null
+  return (
+    <Text size="xs" className="break">
+      Redirected to{' '}
+      <Anchor href={url} target="_blank" rel="noopener noreferrer">
+        {url.slice(0, URL_CHARS)}
+      </Anchor>
+    </Text>
+  )
+}
+
 function captionOf(side: Side | null): string {
   if (side === null) return 'no cached page'
   if (side.reason !== null) return 'could not be loaded'
-  return [
-    side.status === null ? 'no response' : `status ${side.status}`,
-    side.loadedMs === null ? 'did not finish loading' : `loaded in ${count(side.loadedMs)} ms`,
-    `${count(side.requests.made)} requests`,
-    ...(side.requests.failed > 0 ? [`${count(side.requests.failed)} failed`] : []),
-    ...(side.isCut ? ['cut at the bottom'] : []),
-  ].join(', ')
+  const { status, loadedMs, requests, isCut } = side
+  const words = [
+    status === null ? 'no response' : `status ${status}`,
+    loadedMs === null ? 'did not finish loading' : `loaded in ${milliseconds(loadedMs)}`,
+    counted(requests.made, 'request'),
+  ]
+  if (requests.failed > 0) words.push(`${count(requests.failed)} failed`)
+  if (isCut) words.push('cut at the bottom')
+  return words.join(', ')
 }

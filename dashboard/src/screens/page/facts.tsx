@@ -3,16 +3,21 @@ import { Alert, Stack, Text } from '@mantine/core'
 import type { PageFacts } from '../../api/types.ts'
 import { count, counted } from '../../format.ts'
 import { DataTable } from '../../parts/data-table.tsx'
-import { Facts, Note, Section } from '../../parts/page.tsx'
+import { type FactRow, Facts, Note, Section } from '../../parts/page.tsx'
 import { Empty } from '../../parts/states.tsx'
 import type { ViewProps } from './inspection.tsx'
+import { headFacts } from './page-facts.ts'
 
 const LINKS_SHOWN = 200
 const LINES_SHOWN = 500
 
 export function PageFactsView({ page: { facts, stored } }: ViewProps) {
   if (facts === null) return <NotCached />
-  const none = <span className="quiet">none</span>
+  const head = headFacts(facts).map(
+    ({ label, texts }): FactRow => [label, <Texts key={label} texts={texts} />],
+  )
+  const headers: readonly FactRow[] = stored?.headers ?? []
+  const text: FactRow = ['Text', `${count(facts.textChars)} characters`]
   return (
     <Stack gap="lg">
       {/noindex|none/i.test(facts.robots ?? '') && (
@@ -21,29 +26,13 @@ export function PageFactsView({ page: { facts, stored } }: ViewProps) {
         </Alert>
       )}
       <Section title="Head">
-        <Facts
-          rows={[
-            ['Title', facts.title ?? none],
-            ['Description', facts.description ?? none],
-            ['Canonical', facts.canonical ?? none],
-            ['Robots', facts.robots ?? none],
-            ['Language', facts.lang ?? none],
-            [
-              'Headings',
-              facts.headings.length === 0
-                ? none
-                : facts.headings.map((line, at) => <div key={`${at} ${line}`}>{line}</div>),
-            ],
-            ['Text', `${count(facts.textChars)} characters`],
-            ...(stored?.headers ?? []),
-          ]}
-        />
+        <Facts rows={[...head, text, ...headers]} />
       </Section>
       <Section title="Structured data">
         {facts.structured.length === 0 ? (
           <Note size="sm">None on this page.</Note>
         ) : (
-          facts.structured.map((each, at) => <Structured key={`${at} ${each.kind}`} {...each} />)
+          facts.structured.map((data, at) => <Structured key={`${at} ${data.kind}`} {...data} />)
         )}
       </Section>
       <Links facts={facts} />
@@ -52,6 +41,11 @@ export function PageFactsView({ page: { facts, stored } }: ViewProps) {
       </Section>
     </Stack>
   )
+}
+
+function Texts({ texts }: { texts: readonly string[] }) {
+  if (texts.length === 0) return <span className="quiet">none</span>
+  return texts.map((text, at) => <div key={`${at} ${text}`}>{text}</div>)
 }
 
 export function NotCached() {

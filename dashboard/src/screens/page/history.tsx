@@ -2,27 +2,32 @@ import { Alert, NativeSelect, Stack, Title } from '@mantine/core'
 import { type ReactNode, useMemo, useState } from 'react'
 
 import type { PageFacts } from '../../api/types.ts'
-import { bytes, count } from '../../format.ts'
+import { ago, bytes, count, exactTimeWithSeconds } from '../../format.ts'
 import { Lines, type Names } from '../../parts/lines.tsx'
 import { Note, Section } from '../../parts/page.tsx'
 import { Empty } from '../../parts/states.tsx'
-import { ago } from '../../parts/time-text.tsx'
-import { type Difference, differences, textDifference } from './differences.ts'
+import { type Difference, differences, type Stretch, textDifference } from './differences.ts'
 import type { ViewProps } from './inspection.tsx'
-
-const EXACT = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
 
 export function History({ page: { history } }: ViewProps) {
   const [newer, setNewer] = useState(0)
   const after = history[newer]
   const before = history[newer + 1]
-  if (after === undefined || before === undefined) {
+  if (after === undefined) {
     return (
       <div className="sheet">
-        <Empty title={history.length === 0 ? 'No history yet' : 'No change yet'}>
-          {history.length === 0
-            ? 'Changes of the content appear here once the page was cached twice. A purge deletes the history.'
-            : `The only known version was rendered ${ago(history[0]?.rendered_at ?? '')}. The next different version is compared with it here.`}
+        <Empty title="No history yet">
+          Changes of the content appear here once the page was cached twice. A purge deletes the history.
+        </Empty>
+      </div>
+    )
+  }
+  if (before === undefined) {
+    return (
+      <div className="sheet">
+        <Empty title="No change yet">
+          The only known version was rendered {ago(after.rendered_at)}. The next different version is compared
+          with it here.
         </Empty>
       </div>
     )
@@ -38,14 +43,13 @@ export function History({ page: { history } }: ViewProps) {
           className="form"
           value={String(newer)}
           onChange={(event) => setNewer(Number(event.currentTarget.value))}
-          data={history.slice(0, -1).map((each, at) => ({
-            value: String(at),
-            label: `${EXACT.format(new Date(each.rendered_at))}, ${bytes(each.html_bytes)}`,
+          data={history.slice(0, -1).map(({ rendered_at: at, html_bytes: size }, place) => ({
+            value: String(place),
+            label: `${exactTimeWithSeconds(at)}, ${bytes(size)}`,
           }))}
         />
         <Note size="sm">
-          Compared with the version of {EXACT.format(new Date(before.rendered_at))},{' '}
-          {bytes(before.html_bytes)}.
+          Compared with the version of {exactTimeWithSeconds(before.rendered_at)}, {bytes(before.html_bytes)}.
           {after.status !== before.status && ` The status changed from ${before.status} to ${after.status}.`}
         </Note>
         <DifferenceList before={before.facts} after={after.facts} names={['Before', 'After']} />
@@ -56,31 +60,32 @@ export function History({ page: { history } }: ViewProps) {
 
 const SHOWN = 50
 
+/** What differs between two versions of a page, and the names of what does not. */
 export function DifferenceList(props: { before: PageFacts; after: PageFacts; names: Names }) {
   const { before, after, names } = props
   const { differ, same } = useMemo(() => differences(before, after), [before, after])
   const text = useMemo(() => textDifference(before.text, after.text), [before, after])
   const isTextSame = text?.every(({ kind }) => kind === 'same' || kind === 'skipped') === true
+  const identical = isTextSame ? [...same, 'Text'] : same
   return (
     <Stack gap="md">
-      {differ.map((each) => (
-        <Titled key={each.name} title={each.name}>
-          <OneDifference difference={each} names={names} />
+      {differ.map((difference) => (
+        <Titled key={difference.name} title={difference.name}>
+          <OneDifference difference={difference} names={names} />
         </Titled>
       ))}
-      {text === null ? (
+      {text === null && (
         <Alert color="yellow" title="Text">
           The texts have almost no line in common: {count(before.textChars)} and {count(after.textChars)}{' '}
           characters.
         </Alert>
-      ) : (
-        !isTextSame && (
-          <Titled title="Text">
-            <Lines stretches={text} names={names} />
-          </Titled>
-        )
       )}
-      <Note size="sm">Identical: {[...same, ...(isTextSame ? ['Text'] : [])].join(', ') || 'nothing'}.</Note>
+      {text !== null && !isTextSame && (
+        <Titled title="Text">
+          <Lines stretches={text} names={names} />
+        </Titled>
+      )}
+      <Note size="sm">Identical: {identical.join(', ') || 'nothing'}.</Note>
     </Stack>
   )
 }
@@ -98,28 +103,21 @@ function Titled({ title, children }: { title: string; children: ReactNode }) {
 
 function OneDifference({ difference, names }: { difference: Difference; names: Names }) {
   if (difference.kind === 'value') {
-    const value = (kind: 'removed' | 'added', text: string | null) => ({
-      kind,
-      lines: [text ?? '(none)'],
-      count: 1,
-    })
-    return (
-      <Lines
-        stretches={[value('removed', difference.before), value('added', difference.after)]}
-        names={names}
-      />
-    )
+    const { before, after } = difference
+    const stretches: Stretch[] = [
+      { kind: 'removed', lines: [before ?? '(none)'], count: 1 },
+      { kind: 'added', lines: [after ?? '(none)'], count: 1 },
+    ]
+    return <Lines stretches={stretches} names={names} />
   }
   const { removed, added, same } = difference
+  const stretches: Stretch[] = [
+    { kind: 'removed', lines: removed.slice(0, SHOWN), count: removed.length },
+    { kind: 'added', lines: added.slice(0, SHOWN), count: added.length },
+  ]
   return (
     <>
-      <Lines
-        stretches={[
-          { kind: 'removed', lines: removed.slice(0, SHOWN), count: removed.length },
-          { kind: 'added', lines: added.slice(0, SHOWN), count: added.length },
-        ]}
-        names={names}
-      />
+      <Lines stretches={stretches} names={names} />
       <Note mt={4}>
         Only {names[0].toLowerCase()}: {count(removed.length)} · only {names[1].toLowerCase()}:{' '}
         {count(added.length)} · both: {count(same)}

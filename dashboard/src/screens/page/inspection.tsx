@@ -1,11 +1,13 @@
 import { Anchor, Badge, Button, Group, Stack, Text, Title } from '@mantine/core'
+import { PAGE_VARIANTS } from '@prepaint/contract/page/page-id.ts'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Link, useLocation, useSearchParams } from 'wouter'
 
 import { inspectionQuery } from '../../api/queries.ts'
 import type { DomainWithSettings, PageInspection } from '../../api/types.ts'
-import { bytes, count } from '../../format.ts'
+import { DEVICE_LABELS } from '../../devices.ts'
+import { bytes, milliseconds } from '../../format.ts'
 import { FRESHNESS, OutcomeBadge } from '../../parts/badges.tsx'
 import { Note, Section, useTitle } from '../../parts/page.tsx'
 import { Empty, Loaded } from '../../parts/states.tsx'
@@ -48,10 +50,10 @@ export default function InspectionScreen({ domain }: { domain: DomainWithSetting
           {(domain.settings.devices !== 'one' || variant === 'mobile') && (
             <Tabs
               label="Device"
-              tabs={(['desktop', 'mobile'] as const).map((each) => ({
-                title: each === 'desktop' ? 'Desktop' : 'Phone',
-                href: pagePath(name, path, { view: shown.view, variant: each }),
-                isShown: each === variant,
+              tabs={PAGE_VARIANTS.map((device) => ({
+                title: DEVICE_LABELS[device],
+                href: pagePath(name, path, { view: shown.view, variant: device }),
+                isShown: device === variant,
               }))}
             />
           )}
@@ -126,36 +128,44 @@ function CacheState({ page: { stored, redirect, renders } }: { page: PageInspect
   const last = renders[0]
   return (
     <Group gap="xs">
-      {stored === null ? (
-        <Badge color="gray">
-          {redirect === null ? 'not cached' : `${redirect.status} to ${redirect.location.slice(0, 80)}`}
-        </Badge>
-      ) : (
-        <>
-          <Badge color={stored.status < 400 ? 'paint' : 'yellow'}>{stored.status}</Badge>
-          <Badge
-            color={stored.freshness === 'fresh' ? 'paint' : 'yellow'}
-            title={FRESHNESS[stored.freshness]}
-          >
-            {stored.freshness}
-          </Badge>
-          <Note size="sm">
-            {bytes(stored.html_bytes)}, rendered <TimeText at={stored.rendered_at} />
-            {stored.last_crawler !== null && (
-              <>
-                , last requested by {stored.last_crawler.name}{' '}
-                <TimeText at={stored.last_crawler.visited_at} />
-              </>
-            )}
-          </Note>
-        </>
-      )}
+      {stored === null ? <NotStored redirect={redirect} /> : <StoredState stored={stored} />}
       {last !== undefined && !['rendered', 'static'].includes(last.outcome) && (
         <Text size="sm" component="div">
           last render: <OutcomeBadge outcome={last.outcome} />
         </Text>
       )}
     </Group>
+  )
+}
+
+const LOCATION_CHARS = 80
+
+function NotStored({ redirect }: { redirect: PageInspection['redirect'] }) {
+  if (redirect === null) return <Badge color="gray">not cached</Badge>
+  return (
+    <Badge color="gray">
+      {redirect.status} to {redirect.location.slice(0, LOCATION_CHARS)}
+    </Badge>
+  )
+}
+
+function StoredState({ stored }: { stored: NonNullable<PageInspection['stored']> }) {
+  const { status, freshness, html_bytes: size, rendered_at: renderedAt, last_crawler: crawler } = stored
+  return (
+    <>
+      <Badge color={status < 400 ? 'paint' : 'yellow'}>{status}</Badge>
+      <Badge color={freshness === 'fresh' ? 'paint' : 'yellow'} title={FRESHNESS[freshness]}>
+        {freshness}
+      </Badge>
+      <Note size="sm">
+        {bytes(size)}, rendered <TimeText at={renderedAt} />
+        {crawler !== null && (
+          <>
+            , last requested by {crawler.name} <TimeText at={crawler.visited_at} />
+          </>
+        )}
+      </Note>
+    </>
   )
 }
 
@@ -181,7 +191,7 @@ function Renders({ page: { renders } }: ViewProps) {
                   <TimeText at={render.ended_at} />
                 </Text>
                 <Text size="sm" span className="quiet number">
-                  {count(render.stored_ms)} ms
+                  {milliseconds(render.stored_ms)}
                 </Text>
               </Group>
             </summary>

@@ -1,10 +1,12 @@
 // biome-ignore-all lint/a11y/noNoninteractiveTabindex: boxes that scroll must be reachable by keyboard.
 import { Button, Group, SegmentedControl } from '@mantine/core'
+import { FORMS, type Form } from '@prepaint/contract/outcome/form.ts'
 import { useQuery } from '@tanstack/react-query'
 import { useMemo, useState } from 'react'
 
-import { type PageAddress, type PageForm, sourceQuery, sourceUrl } from '../../api/queries.ts'
-import { count, FORM_LABELS } from '../../format.ts'
+import { type PageAddress, sourceQuery, sourceUrl } from '../../api/queries.ts'
+import { count } from '../../format.ts'
+import { FORM_LABELS } from '../../page-forms.ts'
 import { Note, Section } from '../../parts/page.tsx'
 import { Loaded } from '../../parts/states.tsx'
 import { useWindowedRows } from '../../parts/windowed-rows.ts'
@@ -18,15 +20,15 @@ const LINE = 20
 
 /** Shown as text, never parsed as a document. */
 export function Source({ domain, page: { path, variant, stored, requests } }: ViewProps) {
-  const [form, setForm] = useState<PageForm>('html')
+  const [form, setForm] = useState<Form>('html')
   if (stored === null) return <NotCached />
   return (
     <>
       <SegmentedControl
         aria-label="Form of the page"
-        data={FORMS.map((each) => ({
-          value: each,
-          label: `${FORM_LABELS[each]} (${count(requests[each])})`,
+        data={FORMS.map((name) => ({
+          value: name,
+          label: `${FORM_LABELS[name]} (${count(requests[name])})`,
         }))}
         value={form}
         onChange={setForm}
@@ -36,8 +38,6 @@ export function Source({ domain, page: { path, variant, stored, requests } }: Vi
     </>
   )
 }
-
-const FORMS: readonly PageForm[] = ['html', 'markdown', 'card']
 
 function CachedSource(props: { name: string; page: PageAddress; etag: string }) {
   const { name, page, etag } = props

@@ -5,8 +5,10 @@ import { useState } from 'react'
 import { domainQuery, domainUrl, egressQuery } from '../../api/queries.ts'
 import { request } from '../../api/request.ts'
 import type { DomainWithSettings, Egress } from '../../api/types.ts'
-import { CopyField } from '../../parts/copy-field.tsx'
+import { type Copied, CopyField } from '../../parts/copy-field.tsx'
+import { RowButton } from '../../parts/data-table.tsx'
 import { ConfirmDialog } from '../../parts/dialog.tsx'
+import { Form } from '../../parts/form.tsx'
 import { notifyDone } from '../../parts/notifications.tsx'
 import { Note, Section } from '../../parts/page.tsx'
 import { Refusal } from '../../parts/states.tsx'
@@ -37,14 +39,7 @@ export function OriginAccess({ domain }: { domain: DomainWithSettings }) {
             {header.name}
           </Text>
           <Note size="sm">{header.for === 'all' ? 'with all requests' : 'with renders'}</Note>
-          <Button
-            size="compact-sm"
-            variant="default"
-            aria-label={`Remove ${header.name}`}
-            onClick={() => setRemoved(header.name)}
-          >
-            Remove
-          </Button>
+          <RowButton label="Remove" subject={header.name} onClick={() => setRemoved(header.name)} />
         </Group>
       ))}
       {removed !== null && (
@@ -87,7 +82,7 @@ function NewHeader({ headers, save }: { headers: readonly Header[]; save: Save }
     },
   })
   return (
-    <form noValidate onSubmit={form.onSubmit((header) => add.mutate(header))}>
+    <Form sent={add} onSubmit={form.onSubmit((header) => add.mutate(header))}>
       <Stack className="form" gap="sm">
         <TextInput
           label="Header"
@@ -119,7 +114,7 @@ function NewHeader({ headers, save }: { headers: readonly Header[]; save: Save }
           </Button>
         </Group>
       </Stack>
-    </form>
+    </Form>
   )
 }
 
@@ -148,7 +143,7 @@ function Firewall({ name }: { name: string }) {
   )
 }
 
-function firewallRules(name: string, { addresses }: Egress): { label: string; value: string }[] {
+function firewallRules(name: string, { addresses }: Egress): Copied[] {
   const lower = name.toLowerCase()
   const byAddress = addresses.length === 0 ? '' : ` and ip.src in {${addresses.join(' ')}}`
   const waf = {

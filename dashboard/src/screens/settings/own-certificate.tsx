@@ -67,11 +67,14 @@ export function OwnCertificate({ name }: { name: string }) {
   )
 }
 
-function pemRule(kind: 'CERTIFICATE' | 'PRIVATE KEY') {
-  return (text: string) =>
-    new RegExp(`-----BEGIN [A-Z ]*${kind}-----`).test(text)
-      ? null
-      : `Paste the PEM text, which begins with -----BEGIN ${kind === 'CERTIFICATE' ? '' : '… '}${kind}-----`
+function chainProblem(text: string): string | null {
+  if (/-----BEGIN [A-Z ]*CERTIFICATE-----/.test(text)) return null
+  return 'Paste the PEM text, which begins with -----BEGIN CERTIFICATE-----'
+}
+
+function keyProblem(text: string): string | null {
+  if (/-----BEGIN [A-Z ]*PRIVATE KEY-----/.test(text)) return null
+  return 'Paste the PEM text, which begins with -----BEGIN … PRIVATE KEY-----'
 }
 
 function NewCertificate(props: { name: string; onClose: () => void; onDone: () => Promise<void> }) {
@@ -79,7 +82,7 @@ function NewCertificate(props: { name: string; onClose: () => void; onDone: () =
   const form = useForm({
     initialValues: { chain: '', key: '' },
     validateInputOnBlur: true,
-    validate: { chain: pemRule('CERTIFICATE'), key: pemRule('PRIVATE KEY') },
+    validate: { chain: chainProblem, key: keyProblem },
   })
   const upload = useMutation({
     mutationFn: ({ chain, key }: typeof form.values) =>

@@ -1,27 +1,22 @@
-import { Anchor, Button, List, NativeSelect, Stack, Text } from '@mantine/core'
+import { Anchor, Button, List, Stack, Text } from '@mantine/core'
 import type { UseFormReturnType } from '@mantine/form'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link } from 'wouter'
 import { devicesQuery, domainUrl, inspectionQuery } from '../../api/queries.ts'
 import { request } from '../../api/request.ts'
 import type { Devices, DomainWithSettings, PageVariant } from '../../api/types.ts'
-import { count } from '../../format.ts'
+import { count, counted } from '../../format.ts'
 import { notifyDone, notifyFailed } from '../../parts/notifications.tsx'
 import { Facts, Note, Section } from '../../parts/page.tsx'
 import { Loaded } from '../../parts/states.tsx'
 import { TimeText } from '../../parts/time-text.tsx'
 import { pagePath } from '../../route-map.ts'
 import classes from '../page/inspection.module.css'
+import { SettingInputs } from './setting-input.tsx'
 import type { SettingsForm } from './values.ts'
 
-const CHOICES = [
-  { value: 'one', label: 'The same pages as desktops' },
-  { value: 'both', label: 'Pages of their own, always' },
-  { value: 'auto', label: 'Pages of their own where they differ' },
-]
-
 /** What crawlers of phones get, and whether that makes a difference on this site. */
-export function Phones(props: { form: UseFormReturnType<SettingsForm>; domain: DomainWithSettings }) {
+export function PhonesSection(props: { form: UseFormReturnType<SettingsForm>; domain: DomainWithSettings }) {
   const { form, domain } = props
   const name = domain.custom_domain
   const queries = useQueryClient()
@@ -51,7 +46,7 @@ export function Phones(props: { form: UseFormReturnType<SettingsForm>; domain: D
       }
     >
       <Stack className="form">
-        <NativeSelect label="Phones get" data={CHOICES} {...form.getInputProps('devices')} />
+        <SettingInputs form={form} domain={domain} section="phones" />
       </Stack>
       <Loaded query={devices} rows={1}>
         {(found) => <Finding found={found} />}
@@ -67,9 +62,7 @@ function Finding({ found: { domain, finding, checked_at, pages } }: { found: Dev
   return (
     <Stack gap="sm">
       <Text size="sm" role="status">
-        {example === undefined
-          ? `Desktops and phones got the same on ${count(pages.length)} compared pages`
-          : `Phones got another page than desktops on ${count(differing.length)} of ${count(pages.length)} compared pages`}
+        {comparisonText(differing.length, pages.length)}
         {checked_at !== null && (
           <>
             , last compared <TimeText at={checked_at} />
@@ -82,7 +75,7 @@ function Finding({ found: { domain, finding, checked_at, pages } }: { found: Dev
           <List size="sm">
             {differing.map(({ path, differences }) => (
               <List.Item key={path} className="break">
-                {path}: {differences.map((each) => each.replace('_', ' ')).join(', ')}
+                {path}: {differences.map((part) => part.replace('_', ' ')).join(', ')}
               </List.Item>
             ))}
           </List>
@@ -94,6 +87,11 @@ function Finding({ found: { domain, finding, checked_at, pages } }: { found: Dev
       )}
     </Stack>
   )
+}
+
+function comparisonText(differing: number, compared: number): string {
+  if (differing === 0) return `Desktops and phones got the same on ${counted(compared, 'compared page')}`
+  return `Phones got another page than desktops on ${count(differing)} of ${counted(compared, 'compared page')}`
 }
 
 const SHOWN_LINES = 6

@@ -1,31 +1,24 @@
 import { fieldName, type Problem, type ProblemPath } from '@prepaint/contract/problem.ts'
-import { seconds } from '@prepaint/contract/rules/schema.ts'
 import {
   domainSettingsPatchSchema,
   domainSettingsSchema,
 } from '@prepaint/contract/settings/domain-settings.ts'
 import { problemsOf } from '@prepaint/contract/validation.ts'
 import { count } from '../../format.ts'
-import { DAY_SECONDS, fieldsOf, HOUR_SECONDS, lines, type SettingsForm, settingsOf, words } from './values.ts'
+import { PLAIN_FIELDS, type PlainSetting, plainField } from './setting-fields.ts'
+import { fieldsOf, lines, type SettingsForm, settingsOf, words } from './values.ts'
 
-const { crawler_wait_seconds: wait, refresh_ahead_percent: ahead } = domainSettingsSchema.shape
-
-/** Limits of numbers, for inputs. */
-export const WAIT_SECONDS = limitsOf(wait)
-export const AHEAD_PERCENT = limitsOf(ahead)
-
-function limitsOf({ minValue, maxValue }: { minValue: number | null; maxValue: number | null }) {
-  return { min: minValue ?? 0, max: maxValue ?? Number.MAX_SAFE_INTEGER }
+/** The limits of a number, in the unit of its input. */
+export function limitsOf(name: string, unit: number): { min: number; max: number } {
+  const schema: unknown = domainSettingsSchema.shape[name as keyof typeof domainSettingsSchema.shape]
+  const { minValue, maxValue } = schema as { minValue: number | null; maxValue: number | null }
+  return {
+    min: Math.ceil((minValue ?? 0) / unit),
+    max: Math.floor((maxValue ?? Number.MAX_SAFE_INTEGER) / unit),
+  }
 }
 
-/** Lifetimes are typed in hours or days, and sent in seconds. */
-const LIFETIMES = [
-  { field: 'freshHours', setting: 'fresh_seconds', unit: HOUR_SECONDS },
-  { field: 'staleHours', setting: 'stale_seconds', unit: HOUR_SECONDS },
-  { field: 'keepDays', setting: 'keep_seconds', unit: DAY_SECONDS },
-] as const
-
-/** The problems of a form before it is sent, by field. */
+/** Returns the problems of a form before it is sent, by field. */
 export function settingsProblems(
   form: SettingsForm,
   originProblem: (origin: string) => string | null,
@@ -42,14 +35,8 @@ export function settingsProblems(
   ruleProblems.forEach((problem, at) => {
     if (problem !== null) problems[`rules.${at}.json`] = problem
   })
-  for (const field of [
-    'freshHours',
-    'staleHours',
-    'keepDays',
-    'crawlerWaitSeconds',
-    'aheadPercent',
-  ] as const) {
-    if (form[field] === '') problems[field] = 'Enter a number'
+  for (const { name, field } of PLAIN_FIELDS) {
+    if (field.kind === 'number' && form.plain[name] === '') problems[plainPath(name)] = 'Enter a number'
   }
   if (form.query === 'list' && words(form.queryNames).length === 0) {
     problems['queryNames'] = 'Enter at least one parameter, or choose “None”'
@@ -71,13 +58,18 @@ function jsonProblem(json: string): string | null {
   }
 }
 
+/** Where the form has the input of a setting. */
+export function plainPath(name: PlainSetting): string {
+  return `plain.${name}`
+}
+
 type ShownProblem = { field: string; text: string }
 
-/** Where the form shows a problem of the request that saves it, and how; null: nowhere. */
+/** Returns where the form shows a problem of the request that saves it, and how. Returns null if it shows it nowhere. */
 export function shownProblem({ path, message }: Problem, form: SettingsForm): ShownProblem | null {
   const [part, setting, ...rest] = path
   if (part === 'origin_url') return { field: 'origin', text: message }
-  if (part !== 'settings') return null
+  if (part !== 'settings' || typeof setting !== 'string') return null
   const [at, ...within] = rest
   switch (setting) {
     case 'rules':
@@ -91,17 +83,19 @@ export function shownProblem({ path, message }: Problem, form: SettingsForm): Sh
       const field = VISITOR_FIELDS[fieldName(rest)]
       return field === undefined ? null : { field, text: message }
     }
-    case 'crawler_wait_seconds':
-      return { field: 'crawlerWaitSeconds', text: message }
-    case 'refresh_ahead_percent':
-      return { field: 'aheadPercent', text: message }
-    default: {
-      const lifetime = LIFETIMES.find((one) => one.setting === setting)
-      if (lifetime === undefined) return null
-      const most = count(Math.floor((seconds.maxValue ?? 0) / lifetime.unit))
-      return { field: lifetime.field, text: `Enter a number from 0 to ${most}` }
-    }
+    default:
+      return plainProblem(setting, message)
   }
+}
+
+/** A message about seconds says nothing to someone who typed hours. */
+function plainProblem(setting: string, message: string): ShownProblem | null {
+  const field = plainField(setting)
+  if (field === null) return null
+  const place = plainPath(setting as PlainSetting)
+  if (field.kind !== 'number' || field.unit === 1) return { field: place, text: message }
+  const { min, max } = limitsOf(setting, field.unit)
+  return { field: place, text: `Enter a number from ${count(min)} to ${count(max)}` }
 }
 
 const VISITOR_FIELDS: Record<string, string> = {
@@ -122,7 +116,7 @@ function crawlerProblem(path: ProblemPath, message: string, form: SettingsForm):
   return { field: 'crawlers.removed', text: ofEntry(lines(form.crawlers.removed), at, message) }
 }
 
-/** Of a text with several entries: names the one that is wrong. */
+/** Names the entry that is wrong, where a text has several. */
 function ofEntry(entries: readonly string[], at: string | number | undefined, message: string): string {
   const entry = typeof at === 'number' ? entries[at] : undefined
   return entry === undefined ? message : `${entry}: ${message}`

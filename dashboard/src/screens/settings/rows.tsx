@@ -79,79 +79,60 @@ export function CrawlerRows({ form }: { form: Form }) {
   )
 }
 
+type Row = { key: string }
+
+/** Rows that are added, removed and, if they are ordered, moved by buttons or by dragging. */
 function Rows(props: {
   form: Form
   list: 'rules' | 'crawlers.added'
   noun: string
-  rows: readonly { key: string }[]
+  rows: readonly Row[]
   max: number
   isOrdered?: boolean
   newRow: Omit<RuleForm, 'key'> | Omit<CrawlersForm['added'][number], 'key'>
-  children: (row: string, at: number) => ReactNode
+  children: (path: string, at: number) => ReactNode
 }) {
   const { form, list, noun, rows, isOrdered = false } = props
-  const [dragged, setDragged] = useState<string | null>(null)
-  const [target, setTarget] = useState<string | null>(null)
-  const from = rows.findIndex(({ key }) => key === dragged)
+  const drag = useDrag(rows, (from, to) => form.reorderListItem(list, { from, to }))
+  const move = (from: number, to: number) => form.reorderListItem(list, { from, to })
   return (
     <>
-      {rows.map(({ key }, at) => {
-        const action = (verb: string, text: string, run: () => void, isOff = false) => (
-          <Button
-            size="compact-sm"
-            variant="default"
-            disabled={isOff}
-            aria-label={verb.replace('%', `${noun} ${at + 1}`)}
-            onClick={run}
-          >
-            {text}
-          </Button>
-        )
-        const moveTo = (to: number) => () => form.reorderListItem(list, { from: at, to })
-        const drop = (event: DragEvent) => {
-          event.preventDefault()
-          if (from !== -1) form.reorderListItem(list, { from, to: at })
-        }
-        const dragOver = (event: DragEvent) => {
-          if (from === -1) return
-          event.preventDefault()
-          setTarget(key)
-        }
-        return (
-          <fieldset
-            key={key}
-            className={classes.row}
-            data-target={(from !== -1 && target === key) || undefined}
-            onDragOver={dragOver}
-            onDrop={drop}
-            aria-label={`${noun.charAt(0).toUpperCase()}${noun.slice(1)} ${at + 1}`}
-          >
-            {props.children(`${list}.${at}`, at)}
-            <Group gap={4} wrap="nowrap" className={classes.actions}>
-              {isOrdered && (
-                <span
-                  draggable
-                  aria-hidden
-                  className={classes.handle}
-                  title="Drag to order"
-                  onDragStart={(event) => {
-                    // Firefox drags only what has data.
-                    event.dataTransfer.setData('text/plain', '')
-                    setTarget(null)
-                    setDragged(key)
-                  }}
-                  onDragEnd={() => setDragged(null)}
-                >
-                  ⠿
-                </span>
-              )}
-              {isOrdered && action('Move % up', '↑', moveTo(at - 1), at === 0)}
-              {isOrdered && action('Move % down', '↓', moveTo(at + 1), at === rows.length - 1)}
-              {action('Remove %', 'Remove', () => form.removeListItem(list, at))}
-            </Group>
-          </fieldset>
-        )
-      })}
+      {rows.map(({ key }, at) => (
+        <fieldset
+          key={key}
+          className={classes.row}
+          data-target={drag.target === key || undefined}
+          onDragOver={(event) => drag.over(event, key)}
+          onDrop={(event) => drag.drop(event, at)}
+          aria-label={`${capitalised(noun)} ${at + 1}`}
+        >
+          {props.children(`${list}.${at}`, at)}
+          <Group gap={4} wrap="nowrap" className={classes.actions}>
+            {isOrdered && <DragHandle onStart={() => drag.start(key)} onEnd={drag.end} />}
+            {isOrdered && (
+              <RowAction
+                text="↑"
+                name={`Move ${noun} ${at + 1} up`}
+                isOff={at === 0}
+                onClick={() => move(at, at - 1)}
+              />
+            )}
+            {isOrdered && (
+              <RowAction
+                text="↓"
+                name={`Move ${noun} ${at + 1} down`}
+                isOff={at === rows.length - 1}
+                onClick={() => move(at, at + 1)}
+              />
+            )}
+            <RowAction
+              text="Remove"
+              name={`Remove ${noun} ${at + 1}`}
+              onClick={() => form.removeListItem(list, at)}
+            />
+          </Group>
+        </fieldset>
+      ))}
       <Group>
         <Button
           variant="default"
@@ -164,4 +145,60 @@ function Rows(props: {
       </Group>
     </>
   )
+}
+
+/** `target` is the key of the row under the dragged one, or null if none is dragged. */
+function useDrag(rows: readonly Row[], onMove: (from: number, to: number) => void) {
+  const [dragged, setDragged] = useState<string | null>(null)
+  const [target, setTarget] = useState<string | null>(null)
+  const from = rows.findIndex(({ key }) => key === dragged)
+  return {
+    target: from === -1 ? null : target,
+    start(key: string) {
+      setTarget(null)
+      setDragged(key)
+    },
+    over(event: DragEvent, key: string) {
+      if (from === -1) return
+      event.preventDefault()
+      setTarget(key)
+    },
+    drop(event: DragEvent, to: number) {
+      event.preventDefault()
+      if (from !== -1) onMove(from, to)
+    },
+    end: () => setDragged(null),
+  }
+}
+
+function DragHandle({ onStart, onEnd }: { onStart: () => void; onEnd: () => void }) {
+  return (
+    <span
+      draggable
+      aria-hidden
+      className={classes.handle}
+      title="Drag to order"
+      onDragStart={(event) => {
+        // Firefox drags only what has data.
+        event.dataTransfer.setData('text/plain', '')
+        onStart()
+      }}
+      onDragEnd={onEnd}
+    >
+      ⠿
+    </span>
+  )
+}
+
+function RowAction(props: { text: string; name: string; isOff?: boolean; onClick: () => void }) {
+  const { text, name, isOff = false, onClick } = props
+  return (
+    <Button size="compact-sm" variant="default" disabled={isOff} aria-label={name} onClick={onClick}>
+      {text}
+    </Button>
+  )
+}
+
+function capitalised(noun: string): string {
+  return `${noun.charAt(0).toUpperCase()}${noun.slice(1)}`
 }

@@ -5,20 +5,22 @@ import { CATEGORY_CHOICES } from '../../crawler-categories.ts'
 import { Note } from '../../parts/page.tsx'
 import classes from './rows.module.css'
 import { ruleSentence } from './rule-sentence.ts'
-import { fieldsOf, HOUR_SECONDS, isEmpty, lines, type SettingsForm, valueAt, withField } from './values.ts'
+import { HOUR_SECONDS } from './setting-fields.ts'
+import { fieldsOf, isEmpty, lines, type SettingsForm, valueAt, withField } from './values.ts'
 
-/** `kind` is the input. `place`: in the JSON of the rule. */
 type RuleField = {
+  /** Which input shows it. */
   kind: 'choice' | 'categories' | 'switch' | keyof typeof TYPED
+  /** Where the JSON of the rule has it. */
   place: string
   label: string
   hint?: string
   choices?: readonly { value: string; label: string }[]
 }
 
+/** How a value is shown as text, and what the text means. */
 type Typed = { show(value: unknown): string; mean(text: string): unknown; isLong?: boolean }
 
-/** How a value is shown as text, and what the text means. */
 const TYPED = {
   text: { show: (value) => (typeof value === 'string' ? value : ''), mean: (text) => text.trim() },
   number: amount(1),
@@ -28,26 +30,31 @@ const TYPED = {
   headers: pairs(': '),
 } satisfies Record<string, Typed>
 
-/** The server refuses what is no number. */
+/** A number in multiples of `unit`. What is not a number is kept as it was typed, and the server refuses it. */
 function amount(unit: number): Typed {
   return {
-    show: (value) => (typeof value === 'number' ? `${Number((value / unit).toFixed(4))}` : `${value ?? ''}`),
-    mean: (text) =>
-      Number.isNaN(Number(text)) || text.trim() === '' ? text.trim() : Math.round(Number(text) * unit),
+    show(value) {
+      return typeof value === 'number' ? `${Number((value / unit).toFixed(4))}` : `${value ?? ''}`
+    },
+    mean(text) {
+      const number = text.trim() === '' ? Number.NaN : Number(text)
+      return Number.isNaN(number) ? text.trim() : Math.round(number * unit)
+    },
   }
 }
 
-function pairs(between: string): Typed {
-  const pair = (line: string) => {
-    const [name = '', ...rest] = line.split(between.trim())
-    return [name.trim(), rest.join(between.trim()).trim()]
+/** Names and values, a pair on each line. The value may contain the separator. */
+function pairs(separator: string): Typed {
+  const pairOf = (line: string) => {
+    const [name = '', ...rest] = line.split(separator.trim())
+    return [name.trim(), rest.join(separator.trim()).trim()]
   }
   return {
-    show: (value) =>
-      Object.entries(value ?? {})
-        .map((one) => one.join(between))
-        .join('\n'),
-    mean: (text) => Object.fromEntries(lines(text).map(pair)),
+    show(value) {
+      const entries = Object.entries(value ?? {})
+      return entries.map(([name, text]) => `${name}${separator}${text}`).join('\n')
+    },
+    mean: (text) => Object.fromEntries(lines(text).map(pairOf)),
     isLong: true,
   }
 }
@@ -117,7 +124,7 @@ export function RuleFields({ form, at }: { form: UseFormReturnType<SettingsForm>
       {rule !== null && MAIN_FIELDS.map(input)}
       <Stack gap="xs" className={classes.details}>
         <Group justify="space-between" align="start" gap="sm">
-          <Note size="sm">{ruleSentence(rule, form.values.devices)}</Note>
+          <Note size="sm">{ruleSentence(rule, form.values.plain.devices)}</Note>
           <Button
             size="compact-sm"
             variant="default"
@@ -185,27 +192,28 @@ function FieldInput({ field, value, onChange }: FieldInputProps) {
         </Checkbox.Group>
       )
     default:
-      return <TypedInput as={TYPED[kind]} {...{ field, value, onChange }} />
+      return <TypedInput type={TYPED[kind]} field={field} value={value} onChange={onChange} />
   }
 }
 
-function TypedInput({ as, field: { label, hint }, value, onChange }: FieldInputProps & { as: Typed }) {
+function TypedInput({ type, field: { label, hint }, value, onChange }: FieldInputProps & { type: Typed }) {
   const [typed, setTyped] = useState('')
-  const asJson = (one: unknown) => (isEmpty(one) ? '' : JSON.stringify(one))
-  // What was typed, such as "1." or an empty line, as long as it means the same.
-  const isTyped = asJson(as.mean(typed)) === asJson(value)
   const props = {
     label,
-    value: isTyped ? typed : as.show(value),
+    // What was typed stays, such as "1." or an empty line, as long as it means the same.
+    value: isSame(type.mean(typed), value) ? typed : type.show(value),
     spellCheck: false,
-    onChange({ currentTarget: { value: text } }: ChangeEvent<HTMLInputElement | HTMLTextAreaElement>) {
+    onChange(event: ChangeEvent<HTMLInputElement | HTMLTextAreaElement>) {
+      const text = event.currentTarget.value
       setTyped(text)
-      onChange(as.mean(text))
+      onChange(type.mean(text))
     },
   }
-  return as.isLong ? (
-    <Textarea description={hint} autosize minRows={1} {...props} />
-  ) : (
-    <TextInput placeholder={hint} {...props} />
-  )
+  if (type.isLong) return <Textarea description={hint} autosize minRows={1} {...props} />
+  return <TextInput placeholder={hint} {...props} />
+}
+
+function isSame(value: unknown, other: unknown): boolean {
+  if (isEmpty(value) || isEmpty(other)) return isEmpty(value) && isEmpty(other)
+  return JSON.stringify(value) === JSON.stringify(other)
 }

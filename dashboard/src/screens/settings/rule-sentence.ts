@@ -1,3 +1,5 @@
+import { DEVICES } from '../../devices.ts'
+import { duration } from '../../format.ts'
 import type { Rule, SettingsForm } from './values.ts'
 
 const ACTIONS: Record<NonNullable<Rule['action']>, string> = {
@@ -8,8 +10,8 @@ const ACTIONS: Record<NonNullable<Rule['action']>, string> = {
   'no-store': 'get a new render each time',
 }
 
-/** What a rule does, in one sentence; empty while it is none. */
-export function ruleSentence(rule: Partial<Rule> | null, devices: SettingsForm['devices']): string {
+/** Says what a rule does, in one sentence. The sentence is empty while the rule does nothing. */
+export function ruleSentence(rule: Partial<Rule> | null, devices: SettingsForm['plain']['devices']): string {
   try {
     return rule === null ? '' : sentenceOf(rule, devices)
   } catch {
@@ -18,63 +20,74 @@ export function ruleSentence(rule: Partial<Rule> | null, devices: SettingsForm['
   }
 }
 
-function sentenceOf(rule: Partial<Rule>, devices: SettingsForm['devices']): string {
-  const { path = '', when = {}, action } = rule
+function sentenceOf(rule: Partial<Rule>, devices: SettingsForm['plain']['devices']): string {
+  const { path = '', when = {} } = rule
   if (path === '') return ''
-  // The origin's own answer is neither rendered nor changed.
-  const { render = {}, change = {}, ...kept }: Partial<Rule> = action === 'pass' ? {} : rule
-  const query = Object.entries(when.query ?? {}).map(([name, value]) =>
-    value === '*' ? name : `${name}=${value}`,
-  )
-  const does = [
-    ...said(action, (one) => ACTIONS[one]),
-    ...together('get pages that are', [
-      ...said(kept.fresh_seconds, (age) => `fresh for ${hours(age)}`),
-      ...said(kept.stale_seconds, (age) => `then stale for ${hours(age)}`),
-      ...said(kept.keep_seconds, (age) => `kept for ${hours(age)}`),
-    ]),
-    ...said(render.wait_for, (selector) => `get pages only once ${selector} is there`),
-    ...said(render.wait_ms, (ms) => `get what a page shows ${ms / 1_000} s later`),
-    ...together('get pages without', render.block ?? []),
-    ...together('get pages rendered with', [
-      ...said(render.user_agent, (agent) => `the user agent ${agent}`),
-      ...said(render.viewport, ({ width, height }) => `a window of ${width} by ${height} pixels`),
-      ...said(render.locale, (locale) => `the locale ${locale}`),
-      ...said(render.time_zone, (zone) => `the time zone ${zone}`),
-    ]),
-    ...together('do not get', change.remove ?? []),
-    ...(change.consent === true ? ['do not get consent banners'] : []),
-    ...together('get another', Object.keys(change.head ?? {})),
-    ...together('get the headers', Object.keys(change.headers ?? {})),
-  ]
-  if (does.length === 0) return ''
-  const crawlers = [
-    'Crawlers',
-    ...said(when.variant, (variant) => `for ${variant === 'mobile' ? 'phones' : 'desktops'}`),
-    ...said(when.categories, (categories) => `of category ${list(categories, 'or')}`),
-    `that ask for ${path}`,
-    ...together('with', query),
-  ].join(' ')
-  const never =
-    when.variant === 'mobile' && devices === 'one'
-      ? ' Phones get the desktop page on this domain, so this never matches.'
-      : ''
-  return `${crawlers} ${list(does, 'and')}.${never}`
+  const effects = effectsOf(rule)
+  if (effects.length === 0) return ''
+  const sentence = `${crawlersOf(path, when)} ${joined(effects, 'and')}.`
+  if (when.variant !== 'mobile' || devices !== 'one') return sentence
+  return `${sentence} Phones get the desktop page on this domain, so this never matches.`
 }
 
-function said<T>(value: T | undefined, say: (value: T) => string): string[] {
-  return value === undefined ? [] : [say(value)]
+/** Says which requests a rule is for. */
+function crawlersOf(path: string, { variant, categories, query = {} }: NonNullable<Rule['when']>): string {
+  const words = ['Crawlers']
+  if (variant !== undefined) words.push(`for ${DEVICES[variant]}`)
+  if (categories !== undefined) words.push(`of category ${joined(categories, 'or')}`)
+  words.push(`that ask for ${path}`)
+  const parameters = Object.entries(query).map(([name, value]) => (value === '*' ? name : `${name}=${value}`))
+  if (parameters.length > 0) words.push(`with ${joined(parameters, 'and')}`)
+  return words.join(' ')
 }
 
-function together(before: string, parts: readonly string[]): string[] {
-  return parts.length === 0 ? [] : [`${before} ${list(parts, 'and')}`]
+function effectsOf({ action, render = {}, change = {}, ...lifetimes }: Partial<Rule>): string[] {
+  // The origin's own answer is neither kept, rendered nor changed.
+  if (action === 'pass') return [ACTIONS.pass]
+  const effects: string[] = []
+  if (action !== undefined) effects.push(ACTIONS[action])
+  addTogether(effects, 'get pages that are', ageWords(lifetimes))
+  if (render.wait_for !== undefined) effects.push(`get pages only once ${render.wait_for} is there`)
+  if (render.wait_ms !== undefined) {
+    effects.push(`get what a page shows ${duration(render.wait_ms / 1_000)} later`)
+  }
+  addTogether(effects, 'get pages without', render.block ?? [])
+  addTogether(effects, 'get pages rendered with', browserWords(render))
+  addTogether(effects, 'do not get', change.remove ?? [])
+  if (change.consent === true) effects.push('do not get consent banners')
+  addTogether(effects, 'get another', Object.keys(change.head ?? {}))
+  addTogether(effects, 'get the headers', Object.keys(change.headers ?? {}))
+  return effects
 }
 
-function hours(seconds: number): string {
-  return seconds < 3_600 ? `${seconds} s` : `${Math.round(seconds / 360) / 10} h`
+function ageWords({
+  fresh_seconds: fresh,
+  stale_seconds: stale,
+  keep_seconds: keep,
+}: Partial<Rule>): string[] {
+  const words: string[] = []
+  if (fresh !== undefined) words.push(`fresh for ${duration(fresh)}`)
+  if (stale !== undefined) words.push(`then stale for ${duration(stale)}`)
+  if (keep !== undefined) words.push(`kept for ${duration(keep)}`)
+  return words
 }
 
-function list(words: readonly string[], last: 'and' | 'or'): string {
+function browserWords({ user_agent, viewport, locale, time_zone }: NonNullable<Rule['render']>): string[] {
+  const words: string[] = []
+  if (user_agent !== undefined) words.push(`the user agent ${user_agent}`)
+  if (viewport !== undefined) words.push(`a window of ${viewport.width} by ${viewport.height} pixels`)
+  if (locale !== undefined) words.push(`the locale ${locale}`)
+  if (time_zone !== undefined) words.push(`the time zone ${time_zone}`)
+  return words
+}
+
+/** Adds one effect for all of `parts`, if there are any. */
+function addTogether(effects: string[], before: string, parts: readonly string[]): void {
+  if (parts.length > 0) effects.push(`${before} ${joined(parts, 'and')}`)
+}
+
+/** Writes `a, b and c`. */
+function joined(words: readonly string[], last: 'and' | 'or'): string {
   if (words.length < 2) return words.join('')
   return `${words.slice(0, -1).join(', ')} ${last} ${words.at(-1)}`
 }

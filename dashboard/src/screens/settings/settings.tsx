@@ -8,7 +8,7 @@ import type { z } from 'zod'
 import { domainQuery, domainsQuery, domainUrl } from '../../api/queries.ts'
 import { ApiError, request } from '../../api/request.ts'
 import type { DomainWithSettings } from '../../api/types.ts'
-import { count } from '../../format.ts'
+import { counted } from '../../format.ts'
 import { ConfirmDialog } from '../../parts/dialog.tsx'
 import { EditForm } from '../../parts/edit-form.tsx'
 import { discardChanges } from '../../parts/leave-guard.tsx'
@@ -36,7 +36,7 @@ function SettingsScreen({ domain, onRestored }: { domain: DomainWithSettings; on
     <Stack gap="lg">
       <EditForm
         isDirty={isDirty}
-        sent={save}
+        sent={{ ...save, error: withoutFields(save.error, form.values) }}
         onSubmit={form.onSubmit((values) => save.mutate(values))}
         onUndo={() => form.reset()}
       >
@@ -62,7 +62,7 @@ type Saved = z.infer<typeof updateDomainAnswer>
 /** What to know about rules that were saved just now. */
 function RulesAnswer({ name, saved }: { name: string; saved: Saved }) {
   const { domain, outdated_pages: outdated = 0 } = saved
-  const warnings = (saved.warnings ?? []).flatMap((one) => ('rule' in one ? [one] : []))
+  const warnings = (saved.warnings ?? []).filter((warning) => 'rule' in warning)
   const refresh = useMutation({
     mutationFn: () =>
       request<Saved>('PUT', `${domainUrl(name)}?refresh=true`, {
@@ -78,14 +78,14 @@ function RulesAnswer({ name, saved }: { name: string; saved: Saved }) {
       <Stack gap="xs" align="start">
         {warnings.map(({ rule, covered_by: by }) => (
           <Text size="sm" key={rule}>
-            Rule {rule + 1} never matches: rule {by + 1} takes all that it could.
+            Rule {rule + 1} never applies: rule {by + 1} matches the same pages first.
           </Text>
         ))}
         {outdated > 0 && (
           <>
             <Text size="sm">
-              {count(outdated)} cached pages were made under other rules. They are served until they are
-              stale.
+              {counted(outdated, 'page')} {outdated === 1 ? 'was' : 'were'} made before this change. They are
+              served until they are stale.
             </Text>
             <Button
               size="xs"
@@ -94,13 +94,22 @@ function RulesAnswer({ name, saved }: { name: string; saved: Saved }) {
               disabled={refresh.isSuccess}
               onClick={() => refresh.mutate()}
             >
-              Make them stale now
+              Mark stale
             </Button>
           </>
         )}
       </Stack>
     </Alert>
   )
+}
+
+/** Problems that stand at their fields are not repeated below the form. */
+function withoutFields(error: unknown, values: SettingsForm): unknown {
+  if (!(error instanceof ApiError)) return error
+  const others = error.problems.filter((problem) => shownProblem(problem, values) === null)
+  if (others.length === error.problems.length) return error
+  if (others.length > 0) return new ApiError(error.status, error.message, { problems: others })
+  return new ApiError(error.status, 'Nothing was saved. Mend the marked fields.')
 }
 
 function useSettingsForm(domain: DomainWithSettings) {

@@ -6,8 +6,9 @@ import { useState } from 'react'
 import { ruleTryQuery, ruleTryUrl } from '../../api/queries.ts'
 import { request } from '../../api/request.ts'
 import type { RuleTry } from '../../api/types.ts'
-import { CATEGORY_CHOICES } from '../../crawler-categories.ts'
-import { counted } from '../../format.ts'
+import { categoryLabel } from '../../crawler-categories.ts'
+import { DEVICES } from '../../devices.ts'
+import { counted, milliseconds } from '../../format.ts'
 import { OutcomeBadge } from '../../parts/badges.tsx'
 import { Lines } from '../../parts/lines.tsx'
 import { Note } from '../../parts/page.tsx'
@@ -17,6 +18,7 @@ import classes from '../page/inspection.module.css'
 import { lines, ruleOf, type SettingsForm } from './values.ts'
 
 type TriedPage = RuleTry['pages'][number]
+type TriedDifference = TriedPage['differences'][number]
 
 /** Renders pages under the rules of the form, before they are saved. */
 export function TryRules({ form, name }: { form: UseFormReturnType<SettingsForm>; name: string }) {
@@ -25,7 +27,8 @@ export function TryRules({ form, name }: { form: UseFormReturnType<SettingsForm>
   const ask = useMutation({
     mutationFn: () => {
       const wanted = lines(paths)
-      const body = { rules: rules.map(ruleOf), ...(wanted.length > 0 && { paths: wanted }) }
+      // Without paths, the server takes those that crawlers asked for most.
+      const body = { rules: rules.map(ruleOf), paths: wanted.length === 0 ? undefined : wanted }
       return request<{ id: string }>('POST', ruleTryUrl(name), { body })
     },
   })
@@ -86,46 +89,64 @@ function Tried({ name, id }: { name: string; id: string }) {
 }
 
 function PageTried({ page, url }: { page: TriedPage; url: string }) {
-  const { path, category, variant, rule_before: before, rule_after: after, outcome, ms, differences } = page
-  const nameOf = (rule: number | null) => (rule === null ? 'no rule' : `rule ${rule + 1}`)
+  const { path, category, variant, ms, differences, pictures } = page
   return (
     <Stack gap="xs">
       <Group gap="sm">
         <Title order={3} size="h5" className="break">
           {path}
         </Title>
-        <OutcomeBadge outcome={outcome ?? ''} />
+        <OutcomeBadge outcome={shownOutcome(page)} />
         <Note size="sm">
-          {CATEGORY_CHOICES.find(({ value }) => value === category)?.label},{' '}
-          {variant === 'mobile' ? 'phones' : 'desktops'}:{' '}
-          {before === after ? nameOf(after) : `${nameOf(before)} now, ${nameOf(after)} then`}
-          {ms !== null && `, rendered in ${ms} ms`}
+          {categoryLabel(category)}, {DEVICES[variant]}: {rulesText(page)}
+          {ms !== null && ` Rendered in ${milliseconds(ms)}.`}
         </Note>
       </Group>
       {differences.length === 0 && <Text size="sm">Crawlers get the same as now.</Text>}
-      {page.pictures.length > 0 && (
+      {pictures.length > 0 && (
         <div className={classes.sides}>
-          {page.pictures.map((side) => {
-            const when = side === 'before' ? 'now' : 'then'
-            return (
-              <figure key={side} className={classes.side}>
-                <figcaption>Picture {when}</figcaption>
-                <section className={classes.frame} tabIndex={0} aria-label={`Picture ${when}: ${path}`}>
-                  <img className={classes.picture} src={`${url}/${side}`} alt={`${path} ${when}`} />
-                </section>
-              </figure>
-            )
-          })}
+          {pictures.map((side) => (
+            <Picture key={side} name={`${path} ${side}`} when={side} src={`${url}/${side}`} />
+          ))}
         </div>
       )}
       {differences.map((difference) => (
-        <Side key={difference.of} difference={difference} />
+        <Difference key={difference.of} difference={difference} />
       ))}
     </Stack>
   )
 }
 
-const NAMES: Record<TriedPage['differences'][number]['of'], string> = {
+/** A page that would be answered as not found is no failure of the rule. */
+function shownOutcome({ outcome }: TriedPage): string {
+  return outcome === 'soft-404' ? 'Now: not found' : (outcome ?? '')
+}
+
+function rulesText({ rule_before: before, rule_after: after }: TriedPage): string {
+  if (before === after) return `${capitalised(ruleName(after))}.`
+  return `Before: ${ruleName(before)}. After: ${ruleName(after)}.`
+}
+
+function ruleName(rule: number | null): string {
+  return rule === null ? 'no rule' : `rule ${rule + 1}`
+}
+
+function capitalised(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`
+}
+
+function Picture({ name, when, src }: { name: string; when: string; src: string }) {
+  return (
+    <figure className={classes.side}>
+      <figcaption>{capitalised(when)}</figcaption>
+      <section className={classes.frame} tabIndex={0} aria-label={`Picture of ${name}`}>
+        <img className={classes.picture} src={src} alt={name} />
+      </section>
+    </figure>
+  )
+}
+
+const NAMES: Record<TriedDifference['of'], string> = {
   outcome: 'Outcome',
   status: 'Status',
   head: 'Head',
@@ -135,10 +156,9 @@ const NAMES: Record<TriedPage['differences'][number]['of'], string> = {
   requests: 'Requests of the page',
 }
 
-function Side({ difference: { of, before, after } }: { difference: TriedPage['differences'][number] }) {
-  const linesOf = (text: string) => (text === '' ? [] : text.split('\n'))
+function Difference({ difference: { of: part, before, after } }: { difference: TriedDifference }) {
   const stretches = textDifference(linesOf(before), linesOf(after))
-  const name = NAMES[of]
+  const name = NAMES[part]
   if (stretches === null) return <Alert color="yellow">{name}: too different to compare line by line.</Alert>
   return (
     <Stack gap={4}>
@@ -146,12 +166,19 @@ function Side({ difference: { of, before, after } }: { difference: TriedPage['di
         {name}
       </Text>
       <div className={classes.sides}>
-        <Lines stretches={stretches.filter(({ kind }) => kind !== 'added')} names={['Now', `${name} now`]} />
+        <Lines
+          stretches={stretches.filter(({ kind }) => kind !== 'added')}
+          names={['Before', `${name} before`]}
+        />
         <Lines
           stretches={stretches.filter(({ kind }) => kind !== 'removed')}
-          names={[`${name} then`, 'Then']}
+          names={[`${name} after`, 'After']}
         />
       </div>
     </Stack>
   )
+}
+
+function linesOf(text: string): string[] {
+  return text === '' ? [] : text.split('\n')
 }

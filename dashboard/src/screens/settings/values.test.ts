@@ -11,9 +11,10 @@ import { z } from 'zod'
 import type { DomainWithSettings, Settings } from '../../api/types.ts'
 import { settingsProblems, shownProblem } from './problems.ts'
 import { ruleSentence } from './rule-sentence.ts'
-import { aheadPerDay, fieldsOf, formOf, type Rule, settingsOf, withField } from './values.ts'
+import { aheadPerDay } from './setting-fields.ts'
+import { fieldsOf, formOf, type Rule, settingsOf, withField } from './values.ts'
 
-/** Only what the form shows. */
+/** A domain with only what the form shows. */
 const domainWith = (settings: Partial<Settings>) => {
   const all = { ...DEFAULT_DOMAIN_SETTINGS, ...settings }
   return { origin_url: 'https://origin.example.com', is_active: true, settings: all } as DomainWithSettings
@@ -22,16 +23,25 @@ const domainWith = (settings: Partial<Settings>) => {
 const problemsOf = (change: Partial<ReturnType<typeof formOf>>) =>
   settingsProblems({ ...formOf(domainWith({})), ...change }, () => null)
 
+const plainWith = (change: Partial<ReturnType<typeof formOf>['plain']>) => ({
+  plain: { ...formOf(domainWith({})).plain, ...change },
+})
+
 describe('the settings form', () => {
-  it('early refreshes: a share of the month from 0 to 100, and how many a day', () => {
-    for (const percent of [0, 100]) assert.deepEqual(problemsOf({ aheadPercent: percent }), {})
+  it('takes a share of the month from 0 to 100 for early refreshes', () => {
+    const problems = (percent: number | string) => problemsOf(plainWith({ refresh_ahead_percent: percent }))
+    for (const percent of [0, 100]) assert.deepEqual(problems(percent), {})
     for (const percent of ['', -1, 101, 1.5]) {
-      assert.deepEqual(Object.keys(problemsOf({ aheadPercent: percent })), ['aheadPercent'])
+      assert.deepEqual(Object.keys(problems(percent)), ['plain.refresh_ahead_percent'])
     }
-    assert.equal(aheadPerDay({ monthly_render_limit: 1_000 }, 10), 3)
   })
 
-  it('saving without an edit changes nothing', () => {
+  it('says how many early refreshes a day the share allows', () => {
+    assert.equal(aheadPerDay({ monthly_render_limit: 1_000 }, 10), 3)
+    assert.equal(aheadPerDay({ monthly_render_limit: 1_000 }, Number('')), 0)
+  })
+
+  it('changes nothing if it is saved without an edit', () => {
     const settings: Settings = {
       ...DEFAULT_DOMAIN_SETTINGS,
       fresh_seconds: 100,
@@ -53,13 +63,13 @@ describe('the settings form', () => {
     assert.deepEqual({ ...settings, ...saved }, settings)
   })
 
-  it('sends what the server accepts', () => {
+  it('sends only what the server accepts', () => {
     const form = formOf(domainWith({}))
     form.query = 'list'
     form.queryNames = ' page\ncolor, page '
     const rule = { path: '/cart*', fresh_seconds: 1_800, render: { wait_for: '#a' } }
     form.rules = [{ key: 'a', json: JSON.stringify(rule) }]
-    form.soft404 = 'answer'
+    form.plain.soft_404 = 'answer'
     assert.deepEqual(
       settingsProblems(form, () => null),
       {},
@@ -72,18 +82,26 @@ describe('the settings form', () => {
     assert.equal(sent.categories, undefined, 'the crawlers screen saves them')
   })
 
-  it('names the field that is wrong', () => {
+  it('names each field that is wrong', () => {
     const found = problemsOf({
-      freshHours: '',
-      staleHours: -1,
-      ...{ query: 'list', queryNames: ' ' },
+      ...plainWith({ fresh_seconds: '', stale_seconds: -1 }),
+      query: 'list',
+      queryNames: ' ',
       rules: ['{}', '{', '[]'].map((json) => ({ key: json, json })),
       crawlers: { added: [{ key: 'a', pattern: 'x*', category: 'ai' }], removed: 'abc\nx' },
       visitor: { userAgent: 'ü', width: 200, height: '', locale: '-', timeZone: 'Mars' },
     })
     assert.deepEqual(Object.keys(found).sort(), [
-      ...['crawlers.added.0.pattern', 'crawlers.removed', 'freshHours', 'queryNames', 'rules.1.json'],
-      ...['rules.2.json', 'staleHours', 'visitor.height', 'visitor.locale', 'visitor.timeZone'],
+      'crawlers.added.0.pattern',
+      'crawlers.removed',
+      'plain.fresh_seconds',
+      'plain.stale_seconds',
+      'queryNames',
+      'rules.1.json',
+      'rules.2.json',
+      'visitor.height',
+      'visitor.locale',
+      'visitor.timeZone',
       'visitor.userAgent',
     ])
   })
@@ -126,8 +144,10 @@ describe('the settings form', () => {
   })
 
   it('allows at most ten years, like the server', () => {
-    assert.deepEqual(problemsOf({ keepDays: 3_660 }), {})
-    assert.deepEqual(problemsOf({ keepDays: 3_661 }), { keepDays: 'Enter a number from 0 to 3,660' })
+    assert.deepEqual(problemsOf(plainWith({ keep_seconds: 3_660 })), {})
+    assert.deepEqual(problemsOf(plainWith({ keep_seconds: 3_661 })), {
+      'plain.keep_seconds': 'Enter a number from 0 to 3,660',
+    })
   })
 })
 
@@ -149,11 +169,12 @@ const body = z.object({ settings: domainSettingsPatchSchema })
 
 it('an error of the server is shown at its field', () => {
   for (const [settings, field] of [
-    [{ fresh_seconds: -1 }, 'freshHours'],
-    [{ keep_seconds: 1e12 }, 'keepDays'],
-    [{ crawler_wait_seconds: 0 }, 'crawlerWaitSeconds'],
-    [{ refresh_ahead_percent: 101 }, 'aheadPercent'],
+    [{ fresh_seconds: -1 }, 'plain.fresh_seconds'],
+    [{ keep_seconds: 1e12 }, 'plain.keep_seconds'],
+    [{ crawler_wait_seconds: 0 }, 'plain.crawler_wait_seconds'],
+    [{ refresh_ahead_percent: 101 }, 'plain.refresh_ahead_percent'],
     [{ query: 'some' }, 'queryNames'],
+    [{ soft_404: 'maybe' }, 'plain.soft_404'],
     [{ rules: ['/a', 'b'].map((path) => ({ path, action: 'pass' })) }, 'rules.1.json'],
     [{ crawlers: { add: [{ pattern: 'x', category: 'ai' }] } }, 'crawlers.added.0.pattern'],
     [{ crawlers: { remove: ['abc', 'x'] } }, 'crawlers.removed'],
@@ -188,7 +209,7 @@ it('an error of the server about what the form does not show is shown at no fiel
   }
 })
 
-it('says what a rule does, and nothing where there is nothing to say, or a value of another kind', () => {
+it('a rule is told in one sentence, which is empty if the rule does nothing or has a value of another kind', () => {
   const sentence = (rule: Partial<Rule>, devices: 'one' | 'auto' = 'one') =>
     ruleSentence({ path: '/a*', ...rule }, devices)
   const rows: [Partial<Rule>, string][] = [
@@ -198,7 +219,8 @@ it('says what a rule does, and nothing where there is nothing to say, or a value
     ],
     [
       {
-        ...{ action: 'render', render: { wait_for: '#p', block: ['chat'], time_zone: 'UTC' } },
+        action: 'render',
+        render: { wait_for: '#p', block: ['chat'], time_zone: 'UTC' },
         change: { remove: ['.x', '.y'], consent: true },
       },
       'that ask for /a* get rendered pages, also where the path looks like a file, get pages only once #p is there, ' +

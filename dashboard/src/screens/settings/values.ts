@@ -1,13 +1,15 @@
+import type { CrawlerCategory } from '@prepaint/contract/settings/domain-settings.ts'
 import type { DomainWithSettings, Settings } from '../../api/types.ts'
-import type { Category } from '../../crawler-categories.ts'
+import { type PlainValues, plainSettings, plainValues } from './setting-fields.ts'
 
 export type Rule = Settings['rules'][number]
 
+/** `key` tells rows apart while they are moved. */
 export type RuleForm = { key: string; json: string }
 
 /** Crawlers that are defined, or not treated as crawlers, only on this domain. */
 export type CrawlersForm = {
-  added: { key: string; pattern: string; category: Category }[]
+  added: { key: string; pattern: string; category: CrawlerCategory }[]
   removed: string
 }
 
@@ -20,86 +22,59 @@ export type BrowserForm = {
   timeZone: string
 }
 
-/** Numbers are strings while a field is empty. */
+/** `plain` has the settings with an input of their own. */
 export type SettingsForm = {
   origin: string
   isActive: boolean
-  httpsRedirect: boolean
-  freshHours: number | string
-  staleHours: number | string
-  keepDays: number | string
-  crawlerWaitSeconds: number | string
+  plain: PlainValues
   query: 'keep' | 'ignore' | 'list'
   queryNames: string
   rules: RuleForm[]
-  respectsCacheControl: boolean
-  soft404: Settings['soft_404']
   crawlers: CrawlersForm
   visitor: BrowserForm
-  devices: Settings['devices']
-  refreshesOnDeploy: boolean
-  aheadPercent: number | string
 }
-
-export const HOUR_SECONDS = 3_600
-export const DAY_SECONDS = 86_400
 
 export function formOf({
   origin_url: origin,
   is_active: isActive,
   settings,
 }: DomainWithSettings): SettingsForm {
-  const { query } = settings
+  const { query, rules } = settings
   return {
     origin,
     isActive,
-    httpsRedirect: settings.https_redirect,
-    freshHours: settings.fresh_seconds / HOUR_SECONDS,
-    staleHours: settings.stale_seconds / HOUR_SECONDS,
-    keepDays: settings.keep_seconds / DAY_SECONDS,
-    crawlerWaitSeconds: settings.crawler_wait_seconds,
+    plain: plainValues(settings),
     query: typeof query === 'string' ? query : 'list',
     queryNames: typeof query === 'string' ? '' : query.join('\n'),
-    rules: settings.rules.map((rule, at) => ({
-      key: `stored-${at}`,
-      json: JSON.stringify(rule, null, 2),
-    })),
-    respectsCacheControl: settings.origin_cache_control === 'respect',
-    soft404: settings.soft_404,
-    crawlers: {
-      added: (settings.crawlers.add ?? []).map((each, at) => ({ key: `stored-${at}`, ...each })),
-      removed: (settings.crawlers.remove ?? []).join('\n'),
-    },
-    visitor: {
-      userAgent: settings.render.user_agent ?? '',
-      width: settings.render.viewport?.width ?? '',
-      height: settings.render.viewport?.height ?? '',
-      locale: settings.render.locale ?? '',
-      timeZone: settings.render.time_zone ?? '',
-    },
-    devices: settings.devices,
-    refreshesOnDeploy: settings.refresh_on_deploy,
-    aheadPercent: settings.refresh_ahead_percent,
+    rules: rules.map((rule, at) => ({ key: `stored-${at}`, json: JSON.stringify(rule, null, 2) })),
+    crawlers: crawlersForm(settings.crawlers),
+    visitor: browserForm(settings.render),
+  }
+}
+
+function crawlersForm({ add = [], remove = [] }: Settings['crawlers']): CrawlersForm {
+  const added = add.map((crawler, at) => ({ key: `stored-${at}`, ...crawler }))
+  return { added, removed: remove.join('\n') }
+}
+
+function browserForm({ user_agent, viewport, locale, time_zone }: Settings['render']): BrowserForm {
+  return {
+    userAgent: user_agent ?? '',
+    width: viewport?.width ?? '',
+    height: viewport?.height ?? '',
+    locale: locale ?? '',
+    timeZone: time_zone ?? '',
   }
 }
 
 /** Settings that other screens show are not sent. */
 export function settingsOf(form: SettingsForm): Partial<Settings> {
   return {
-    fresh_seconds: seconds(form.freshHours, HOUR_SECONDS),
-    stale_seconds: seconds(form.staleHours, HOUR_SECONDS),
-    keep_seconds: seconds(form.keepDays, DAY_SECONDS),
-    crawler_wait_seconds: Number(form.crawlerWaitSeconds),
+    ...plainSettings(form.plain),
     query: form.query === 'list' ? words(form.queryNames) : form.query,
     rules: form.rules.map(ruleOf),
-    https_redirect: form.httpsRedirect,
-    origin_cache_control: form.respectsCacheControl ? 'respect' : 'ignore',
-    soft_404: form.soft404,
     crawlers: crawlersOf(form.crawlers),
     render: browserOf(form.visitor),
-    devices: form.devices,
-    refresh_on_deploy: form.refreshesOnDeploy,
-    refresh_ahead_percent: Number(form.aheadPercent),
   }
 }
 
@@ -126,28 +101,15 @@ function browserOf({ userAgent, width, height, locale, timeZone }: BrowserForm):
   return render
 }
 
-/** The most early refreshes a day, calculated like on the server. */
-export function aheadPerDay(domain: { monthly_render_limit: number }, percent: number | string): number {
-  return Math.floor((domain.monthly_render_limit * (Number(percent) || 0)) / 100 / 30)
-}
-
-function seconds(value: number | string, unit: number): number {
-  return Math.round(Number(value) * unit)
-}
-
+/** Splits a text at spaces, commas and line breaks, and drops what is there twice. */
 export function words(text: string): string[] {
   return [...new Set(text.split(/[\s,]+/).filter((word) => word !== ''))]
 }
 
+/** Splits a text into its lines without blank ones, and drops what is there twice. */
 export function lines(text: string): string[] {
-  return [
-    ...new Set(
-      text
-        .split('\n')
-        .map((line) => line.trim())
-        .filter((line) => line !== ''),
-    ),
-  ]
+  const trimmed = text.split('\n').map((line) => line.trim())
+  return [...new Set(trimmed.filter((line) => line !== ''))]
 }
 
 /** The JSON of a rule with another value at a place such as `render.wait_for`; empty values and objects are left out. */
@@ -155,7 +117,7 @@ export function withField(json: string, place: string, value: unknown): string {
   return JSON.stringify(changedAt(fieldsOf(json), place.split('.'), value) ?? {}, null, 2)
 }
 
-/** null: not a JSON object. */
+/** Returns null if the text is not a JSON object. */
 export function fieldsOf(json: string): Partial<Rule> | null {
   try {
     const fields: unknown = JSON.parse(json)
@@ -169,10 +131,11 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
+/** Returns the value at a place such as `render.wait_for`. */
 export function valueAt(fields: unknown, place: string): unknown {
-  return place
-    .split('.')
-    .reduce<unknown>((value, name) => (isObject(value) ? value[name] : undefined), fields)
+  let value = fields
+  for (const name of place.split('.')) value = isObject(value) ? value[name] : undefined
+  return value
 }
 
 function changedAt(fields: unknown, [name, ...rest]: readonly string[], value: unknown): unknown {

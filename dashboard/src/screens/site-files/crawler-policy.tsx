@@ -1,34 +1,25 @@
 import { NativeSelect, Stack, TextInput } from '@mantine/core'
+import {
+  type CrawlerCategory,
+  purposeOf,
+  type Treatment,
+} from '@prepaint/contract/settings/domain-settings.ts'
 import { useState } from 'react'
 import type { DomainWithSettings, Settings } from '../../api/types.ts'
-import { CATEGORIES, type Category, PURPOSES } from '../../crawler-categories.ts'
+import { CATEGORIES, wordsOfCategory } from '../../crawler-categories.ts'
 import { EditForm } from '../../parts/edit-form.tsx'
 import { Note, Section } from '../../parts/page.tsx'
 import { SEARCH_CRAWLERS, useAskedSave } from './forbidden.tsx'
 import { Versions } from './versions.tsx'
 
 type Policy = Pick<Settings, 'categories' | 'preferences' | 'terms_url'>
-type Treatment = NonNullable<Settings['categories'][Category]>
 
-const TREATMENTS = [
-  { value: 'render', label: 'render: rendered pages' },
-  { value: 'pass', label: 'pass: what people get' },
-  { value: 'block', label: 'block: 403' },
-  { value: 'payment', label: 'payment: 402 with your terms' },
+const TREATMENTS: { value: Treatment; label: string }[] = [
+  { value: 'render', label: 'Rendered pages' },
+  { value: 'pass', label: 'What people get' },
+  { value: 'block', label: 'Blocked: status 403' },
+  { value: 'payment', label: 'Your terms: status 402' },
 ]
-
-/** What a site loses if these are blocked. */
-const COSTS: Record<Category, string> = {
-  search: 'the site disappears from Google, Bing and other search engines.',
-  ai: 'AI crawlers of unknown purpose get nothing, nor do those of the next three without a choice of their own.',
-  'ai-training':
-    'the site is not used for training; later models know it less. It is still shown in ChatGPT’s answers, which the next two serve.',
-  'ai-search': 'the site is not shown in ChatGPT’s, Claude’s or Perplexity’s answers.',
-  'ai-user': 'someone who asks an assistant about a page gets nothing of it.',
-  social: 'links to the site have no title, text or picture in social networks and messengers.',
-  seo: 'SEO tools learn nothing new about the site, for your own reports too.',
-  other: 'archives, monitors and feed readers stop working for the site.',
-}
 
 const PREFERENCES = [
   {
@@ -54,17 +45,28 @@ const STATED = [
   { value: 'deny', label: 'deny' },
 ]
 
-const [SEARCH, AI, ...OTHERS] = CATEGORIES
+const TREATMENT_LABELS = new Map(TREATMENTS.map(({ value, label }) => [value, label]))
 
-const isPurpose = (category: Category) => PURPOSES.some((each) => each.category === category)
 const shutsOut = (treatment: Treatment | undefined) => treatment === 'block' || treatment === 'payment'
+
+function categoryChoice(category: CrawlerCategory, treatmentOfAi: Treatment) {
+  const { label, description, cost } = wordsOfCategory(category)
+  const asAi = { value: '', label: `As AI: ${TREATMENT_LABELS.get(treatmentOfAi)?.toLowerCase()}` }
+  return {
+    name: category,
+    label: `${label} (${category})`,
+    description,
+    data: purposeOf(category) === null ? TREATMENTS : [asAi, ...TREATMENTS],
+    cost: `Cost of blocking: ${cost}`,
+  }
+}
 
 export default function CrawlerPolicy({ domain }: { domain: DomainWithSettings }) {
   const { custom_domain: name, settings } = domain
-  /** null: nothing was edited; what is stored is shown. */
+  /** While this is null, nothing was edited, and what is stored is shown. */
   const [edited, setEdited] = useState<Policy | null>(null)
   const { categories, preferences, terms_url } = edited ?? settings
-  const change = (by: Partial<Policy>) => setEdited({ categories, preferences, terms_url, ...by })
+  const change = (changes: Partial<Policy>) => setEdited({ categories, preferences, terms_url, ...changes })
   const { save, question } = useAskedSave(name, {
     said: 'Saved. The policy is in force.',
     onSaved: () => setEdited(null),
@@ -82,15 +84,7 @@ export default function CrawlerPolicy({ domain }: { domain: DomainWithSettings }
           lead="What each kind gets. Payment answers with status 402 and your terms; Prepaint takes no payments. Who is a crawler is chosen in the settings; those that do not say who they are count as people."
         >
           <Choices
-            choices={[SEARCH, AI, ...PURPOSES, ...OTHERS].map(({ category, ...kind }) => ({
-              name: category,
-              label: `${kind.label} (${category})`,
-              description: kind.description,
-              data: isPurpose(category)
-                ? [{ value: '', label: `as AI: ${categories.ai ?? 'render'}` }, ...TREATMENTS]
-                : TREATMENTS,
-              cost: `Cost of blocking: ${COSTS[category]}`,
-            }))}
+            choices={CATEGORIES.map((category) => categoryChoice(category, categories.ai ?? 'render'))}
             entries={categories}
             onChange={(next) => change({ categories: next })}
           />
@@ -109,7 +103,7 @@ export default function CrawlerPolicy({ domain }: { domain: DomainWithSettings }
           lead="What pages may be used for, in robots.txt and as headers. This asks crawlers and forces nothing."
         >
           <Choices
-            choices={PREFERENCES.map((each) => ({ ...each, data: STATED }))}
+            choices={PREFERENCES.map((preference) => ({ ...preference, data: STATED }))}
             entries={preferences}
             onChange={(next) => change({ preferences: next })}
           />
@@ -121,7 +115,7 @@ export default function CrawlerPolicy({ domain }: { domain: DomainWithSettings }
   )
 }
 
-/** One select for each. The first of `data` is what holds without an entry. */
+/** A select for each choice. The first option of its `data` holds without an entry. */
 function Choices<Entries extends object>(props: {
   choices: readonly {
     name: keyof Entries & string

@@ -30,6 +30,7 @@ export function ForbidsSite({ crawlers }: { crawlers: readonly string[] }) {
   ))
 }
 
+/** Settings to save, and the search crawlers that they shut out. */
 type Asked = { settings: Partial<Settings>; crawlers: readonly string[] }
 
 /** Saves settings of a domain. Asks first if they shut out search engines. */
@@ -43,9 +44,9 @@ export function useAskedSave(domain: string, { said, onSaved }: { said: string; 
     notifyDone(said)
   }
   const save = useMutation({
-    mutationFn: async (given: Asked) => {
-      if (given.crawlers.length === 0) await store(given.settings)
-      else setAsked(given)
+    mutationFn: async (changes: Asked) => {
+      if (changes.crawlers.length === 0) await store(changes.settings)
+      else setAsked(changes)
     },
   })
   const question = asked !== null && (

@@ -31,12 +31,12 @@ export function Redirects({ domain: { custom_domain: name } }: { domain: DomainW
   )
 }
 
-/** The list as CSV. A file takes its place; nothing is saved if a line is refused. */
+/** The list as CSV, which a file can replace. Nothing is saved if a line is refused. */
 function RedirectEditor(props: { name: string; redirects: readonly Redirect[]; etag: string }) {
   const { name, redirects, etag } = props
   const queries = useQueryClient()
   const stored = useMemo(() => redirectsCsv(redirects), [redirects])
-  /** null: nothing was edited; what is stored is shown. `etag`: of the list before. */
+  /** While this is null, nothing was edited, and what is stored is shown. `etag` is that of the list before the edit. */
   const [edited, setEdited] = useState<{ csv: string; etag: string } | null>(null)
   const edit = (csv: string) => setEdited({ csv, etag: edited?.etag ?? etag })
   const reload = () => queries.invalidateQueries({ queryKey: ['domains', name] })
@@ -130,7 +130,7 @@ function RedirectTable({ redirects }: { redirects: readonly Redirect[] }) {
             className: 'break',
             cell: ({ from, shadows_page: hides }) => (
               <>
-                {from} {hides && <Badge color="yellow">Hides a page</Badge>}
+                {from} {hides && <Badge color="yellow">A stored page exists at this path</Badge>}
               </>
             ),
           },

@@ -13,10 +13,10 @@ import { textDifference } from '../page/differences.ts'
 import { SEARCH_CRAWLERS, useAskedSave } from './forbidden.tsx'
 import { Versions } from './versions.tsx'
 
-const MODES = [
-  { value: 'origin', label: 'origin: the file of your server, as it is' },
-  { value: 'append', label: 'append: the file of your server, then your text' },
-  { value: 'replace', label: 'replace: only your text' },
+const MODES: { value: StoredRobots['mode']; label: string }[] = [
+  { value: 'origin', label: 'The file of your server, as it is' },
+  { value: 'append', label: 'The file of your server, then your text' },
+  { value: 'replace', label: 'Only your text' },
 ]
 
 export function Robots({ domain }: { domain: DomainWithSettings }) {
@@ -28,21 +28,39 @@ export function Robots({ domain }: { domain: DomainWithSettings }) {
   )
 }
 
+type Edited = { mode: StoredRobots['mode']; text: string }
+
+/** What would be served with `robots`, or null if that needs the file of an origin that cannot be reached. */
+function servedWith(
+  domain: DomainWithSettings,
+  stored: StoredRobots,
+  robots: Settings['robots'],
+): string | null {
+  const origin = robots.mode === 'replace' ? '' : stored.origin
+  if (origin === null) return null
+  return servedRobots({ name: domain.custom_domain, files: { ...domain.settings, robots } }, origin)
+}
+
+/** The owner's own text, as far as it is known to be served whatever the origin says. */
+function ownText({ mode, text = '' }: Settings['robots']): string {
+  return mode === 'append' ? text : ''
+}
+
 function RobotsEditor({ domain, stored }: { domain: DomainWithSettings; stored: StoredRobots }) {
-  const { custom_domain: name, settings } = domain
-  /** null: nothing was edited; what is stored is shown. */
-  const [edited, setEdited] = useState<Pick<StoredRobots, 'mode' | 'text'> | null>(null)
+  const name = domain.custom_domain
+  /** While this is null, nothing was edited, and what is stored is shown. */
+  const [edited, setEdited] = useState<Edited | null>(null)
   const { mode, text } = edited ?? stored
   const isDirty = mode !== stored.mode || text !== stored.text
-  /** What would be served; null: the origin cannot be reached. */
-  const servedWith = (robots: Settings['robots']) => {
-    const origin = robots.mode === 'replace' ? '' : stored.origin
-    return origin === null ? null : servedRobots({ name, files: { ...settings, robots } }, origin)
-  }
-  const forbiddenBy = (robots: Settings['robots']) =>
-    shutOut(servedWith(robots) ?? (robots.mode === 'append' ? (robots.text ?? '') : ''), SEARCH_CRAWLERS)
   const isValid = mode !== 'append' || beginsGroup(text)
-  const would = useDeferredValue(isDirty ? (isValid ? servedWith({ mode, text }) : undefined) : stored.served)
+  const forbiddenBy = (robots: Settings['robots']) =>
+    shutOut(servedWith(domain, stored, robots) ?? ownText(robots), SEARCH_CRAWLERS)
+  /** Is undefined while the edits are not valid. */
+  const wouldServe = () => {
+    if (!isDirty) return stored.served
+    return isValid ? servedWith(domain, stored, { mode, text }) : undefined
+  }
+  const would = useDeferredValue(wouldServe())
   const { save, question } = useAskedSave(name, {
     said: 'Saved. The new robots.txt is served.',
     onSaved: () => setEdited(null),
@@ -60,7 +78,7 @@ function RobotsEditor({ domain, stored }: { domain: DomainWithSettings; stored: 
             label="Mode"
             value={mode}
             data={MODES}
-            onChange={(event) => setEdited({ mode: event.currentTarget.value as StoredRobots['mode'], text })}
+            onChange={(event) => setEdited({ mode: event.currentTarget.value as Edited['mode'], text })}
           />
           {mode !== 'origin' && (
             <Textarea
@@ -87,32 +105,15 @@ function RobotsEditor({ domain, stored }: { domain: DomainWithSettings; stored: 
 
 const LINES_SHOWN = 200
 
+/** `would` is undefined while the edits are not valid, and null if the origin cannot be reached. */
 function Difference({ served, would }: { served: string | null; would: string | null | undefined }) {
-  const stretches = useMemo(
-    () => (served == null || would == null ? null : textDifference(served.split('\n'), would.split('\n'))),
-    [served, would],
-  )
   if (would === undefined) return null
   if (would === null || served === null) {
     return <Alert color="yellow">Your server cannot be reached: nothing to compare with.</Alert>
   }
   return (
     <>
-      {served === would ? (
-        <Note size="sm">No difference from the file that is served now.</Note>
-      ) : stretches === null ? (
-        <Alert color="yellow">Almost no line is as it is served now.</Alert>
-      ) : (
-        <div>
-          <Text size="sm" fw={500} mb={4}>
-            Difference from what is served now
-          </Text>
-          <Lines
-            names={['Now', 'After saving']}
-            stretches={stretches.map((each) => ({ ...each, lines: each.lines.slice(0, LINES_SHOWN) }))}
-          />
-        </div>
-      )}
+      <ServedDifference served={served} would={would} />
       <Text component="details" size="sm">
         <summary>{served === would ? 'Show the file' : 'Show the file as it would be served'}</summary>
         <pre className="code-block">{would}</pre>
@@ -121,7 +122,24 @@ function Difference({ served, would }: { served: string | null; would: string | 
   )
 }
 
-/** Judges `text`, which is not saved yet. null: the origin cannot be reached; undefined: it is not valid. */
+function ServedDifference({ served, would }: { served: string; would: string }) {
+  const stretches = useMemo(() => textDifference(served.split('\n'), would.split('\n')), [served, would])
+  if (served === would) return <Note size="sm">No difference from the file that is served now.</Note>
+  if (stretches === null) return <Alert color="yellow">Almost no line is as it is served now.</Alert>
+  return (
+    <div>
+      <Text size="sm" fw={500} mb={4}>
+        Difference from what is served now
+      </Text>
+      <Lines
+        names={['Now', 'After saving']}
+        stretches={stretches.map((stretch) => ({ ...stretch, lines: stretch.lines.slice(0, LINES_SHOWN) }))}
+      />
+    </div>
+  )
+}
+
+/** Judges `text`, which need not be saved. It is null if the origin cannot be reached, and undefined if it is not valid. */
 function Test({ text }: { text: string | null | undefined }) {
   const [{ path, crawler }, setAsked] = useState({ path: '/', crawler: 'Googlebot' })
   const isPath = path.startsWith('/')

@@ -12,20 +12,20 @@ export function Sitemap({ domain }: { domain: DomainWithSettings }) {
   const { custom_domain: name, settings, indexnow_key: key } = domain
   const state = useQuery(indexNowQuery(name))
   const { save } = useAskedSave(name, { said: 'Saved' })
-  const change = (settings: Partial<Settings>) => save.mutate({ settings, crawlers: [] })
+  const change = (changed: Partial<Settings>) => save.mutate({ settings: changed, crawlers: [] })
   return (
     <Stack gap="lg">
       <Refusal error={save.error} />
       <Section
         title="Sitemap"
-        lead="Of pages that were rendered with status 200, may be indexed, and are not redirected."
+        lead="Lists pages that were rendered with status 200, may be indexed, and are not redirected."
       >
         <Switch
           label="Generate /sitemap.xml"
-          description="Replaces that file of your server. robots.txt names it, if robots.txt is ours."
+          description="Replaces that file of your server. Added to robots.txt if Prepaint writes it."
           checked={settings.sitemap === 'generate'}
           disabled={save.isPending}
-          onChange={({ currentTarget: { checked } }) => change({ sitemap: checked ? 'generate' : 'origin' })}
+          onChange={(event) => change({ sitemap: event.currentTarget.checked ? 'generate' : 'origin' })}
         />
         <Outside href={`https://${name}/sitemap.xml`} />
       </Section>
@@ -35,7 +35,7 @@ export function Sitemap({ domain }: { domain: DomainWithSettings }) {
           description="Gathered for ten seconds. Google does not take part."
           checked={settings.indexnow}
           disabled={save.isPending}
-          onChange={({ currentTarget: { checked } }) => change({ indexnow: checked })}
+          onChange={(event) => change({ indexnow: event.currentTarget.checked })}
         />
         {key !== null && settings.indexnow && <Outside href={`https://${name}/${key}.txt`} />}
         <Loaded query={state} rows={1}>

@@ -6,7 +6,7 @@ import { domainUrl } from '../../api/queries.ts'
 import { request } from '../../api/request.ts'
 import { versionQuery, versionsQuery } from '../../api/site-file-queries.ts'
 import type { Redirect, Settings, Version, VersionWithContent } from '../../api/types.ts'
-import { count } from '../../format.ts'
+import { counted } from '../../format.ts'
 import { DataTable, RowButton } from '../../parts/data-table.tsx'
 import { ConfirmDialog } from '../../parts/dialog.tsx'
 import { notifyDone } from '../../parts/notifications.tsx'
@@ -19,10 +19,10 @@ type Props = {
   domain: string
   kind: Version['kind']
   title?: string
-  /** Nothing can be restored now. */
+  /** Nothing can be restored while the screen has unsaved changes. */
   isOff?: boolean
   onRestored?: () => void
-  /** The search engines that would be shut out. */
+  /** Returns the search crawlers that a version would shut out. */
   forbids?: (robots: Settings['robots']) => readonly string[]
 }
 
@@ -68,8 +68,7 @@ function Restore(props: Props & { version: Version; onClose: () => void }) {
   const { domain, version } = props
   const queries = useQueryClient()
   const found = useQuery(versionQuery(domain, version.id))
-  const forbidden =
-    found.data === undefined ? [] : (props.forbids?.(found.data.content as Settings['robots']) ?? [])
+  const forbidden = forbiddenBy(found.data, props.forbids)
   return (
     <ConfirmDialog
       title="Restore this version?"
@@ -88,7 +87,7 @@ function Restore(props: Props & { version: Version; onClose: () => void }) {
         {(data) => (
           <>
             <Note size="sm" mb="xs">
-              Of {data.author}, <TimeText at={data.created_at} />. The present version is kept.
+              By {data.author}, <TimeText at={data.created_at} />. The present version is kept.
             </Note>
             <pre className="code-block">{contentText(data)}</pre>
             <ForbidsSite crawlers={forbidden} />
@@ -99,14 +98,19 @@ function Restore(props: Props & { version: Version; onClose: () => void }) {
   )
 }
 
+function forbiddenBy(version: VersionWithContent | undefined, forbids: Props['forbids']): readonly string[] {
+  if (version === undefined || forbids === undefined) return []
+  return forbids(version.content as Settings['robots'])
+}
+
 const LINES_SHOWN = 100
 
 function contentText(version: VersionWithContent): string {
-  const lines = wholeText(version).split('\n')
+  const text = wholeText(version)
+  const lines = text.split('\n')
   const more = lines.length - LINES_SHOWN
-  return more > 0
-    ? [...lines.slice(0, LINES_SHOWN), `and ${count(more)} more lines`].join('\n')
-    : lines.join('\n')
+  if (more <= 0) return text
+  return `${lines.slice(0, LINES_SHOWN).join('\n')}\nand ${counted(more, 'more line')}`
 }
 
 function wholeText({ kind, content }: VersionWithContent): string {

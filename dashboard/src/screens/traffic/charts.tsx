@@ -50,11 +50,11 @@ export function TrafficCharts({ traffic, range }: { traffic: Traffic; range: Ran
       <CrawlerVisits traffic={traffic} range={range} />
       <div className={classes.pair}>
         <Section
-          title="Verdicts"
+          title="Answers to crawlers"
           lead="How crawlers were answered. Hit, stale and rendered are rendered pages. Failed: the crawler got the origin instead of a rendered page."
         >
-          <Chart {...visits} label="Verdicts" kind="bars" series={byVerdict(traffic)} />
-          <EveryVerdict traffic={traffic} />
+          <Chart {...visits} label="Answers to crawlers" kind="bars" series={byVerdict(traffic)} />
+          <AllAnswers traffic={traffic} />
         </Section>
         <Section
           title="Hit ratio"
@@ -89,7 +89,7 @@ export function TrafficCharts({ traffic, range }: { traffic: Traffic; range: Ran
   )
 }
 
-/** Form and device: of the pages that Prepaint served. */
+/** Form and device are those of the pages that Prepaint served. */
 const GROUPINGS = [
   { name: 'category', label: 'By category', series: byCategory },
   { name: 'crawler', label: 'By crawler', series: byCrawler },
@@ -99,7 +99,7 @@ const GROUPINGS = [
 
 function CrawlerVisits({ traffic, range }: { traffic: Traffic; range: Range }) {
   const [name, setName] = useState<(typeof GROUPINGS)[number]['name']>('category')
-  const grouping = GROUPINGS.find((each) => each.name === name)!
+  const grouping = GROUPINGS.find((candidate) => candidate.name === name)!
   return (
     <Section
       title="Crawler visits"
@@ -147,10 +147,10 @@ export function Choice<Name extends string>(props: {
   )
 }
 
-function EveryVerdict({ traffic: { verdicts, totals } }: { traffic: Traffic }) {
+function AllAnswers({ traffic: { verdicts, totals } }: { traffic: Traffic }) {
   return (
     <details className={classes.verdicts}>
-      <summary>Every verdict, with its reason</summary>
+      <summary>All answers with reasons</summary>
       <DataTable
         look="compact"
         rows={verdicts}

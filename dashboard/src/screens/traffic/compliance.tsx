@@ -1,7 +1,7 @@
 import { Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { complianceQuery, type Range } from '../../api/traffic-queries.ts'
-import { CATEGORY_CHOICES } from '../../crawler-categories.ts'
+import { categoryLabel } from '../../crawler-categories.ts'
 import { count, counted } from '../../format.ts'
 import { DataTable } from '../../parts/data-table.tsx'
 import { Note, Section } from '../../parts/page.tsx'
@@ -25,7 +25,7 @@ export function ComplianceTable({ domain, range }: { domain: string; range: Rang
               keyOf={({ name, category, purpose }) => `${name} ${category} ${purpose}`}
               columns={[
                 { title: 'Crawler', cell: ({ name }) => <Text size="sm">{name}</Text> },
-                { title: 'Category', kind: 'labelled', cell: categoryLabel },
+                { title: 'Category', kind: 'labelled', cell: purposeLabel },
                 { title: 'Forbidden', kind: 'number', cell: ({ forbidden }) => count(forbidden) },
                 { title: 'All visits', kind: 'number', cell: ({ visits }) => count(visits) },
                 {
@@ -45,7 +45,6 @@ export function ComplianceTable({ domain, range }: { domain: string; range: Rang
   )
 }
 
-function categoryLabel({ category, purpose }: { category: string; purpose: string | null }): string {
-  const name = purpose === null ? category : `ai-${purpose}`
-  return CATEGORY_CHOICES.find(({ value }) => value === name)?.label ?? name
+function purposeLabel({ category, purpose }: { category: string; purpose: string | null }): string {
+  return categoryLabel(purpose === null ? category : `ai-${purpose}`)
 }

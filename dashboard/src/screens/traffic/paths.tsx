@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Link } from 'wouter'
 
-import { csvUrl, type Range, trafficPathsQuery } from '../../api/traffic-queries.ts'
+import { pathsCsvUrl, type Range, trafficPathsQuery } from '../../api/traffic-queries.ts'
 import type { TrafficPaths as Paths } from '../../api/types.ts'
 import { count, counted } from '../../format.ts'
 import { CsvButton, DataTable } from '../../parts/data-table.tsx'
@@ -13,8 +13,36 @@ import { pagePath } from '../../route-map.ts'
 import classes from './traffic.module.css'
 
 export function PathLists({ domain, range }: { domain: string; range: Range }) {
+  return (
+    <div className={`${classes.pair} ${classes.lists}`}>
+      <Section
+        title="Most visited pages"
+        lead="Of whole days (UTC)."
+        actions={<CsvButton href={pathsCsvUrl(domain, range)} label="Download both lists of paths as CSV" />}
+      >
+        <PathList
+          domain={domain}
+          range={range}
+          list="top"
+          none="No crawler requested a page in this range."
+        />
+      </Section>
+      <Section title="Failing pages" lead="No rendered page, or one with an error status.">
+        <PathList
+          domain={domain}
+          range={range}
+          list="failing"
+          none="None: every crawler got a rendered page."
+        />
+      </Section>
+    </div>
+  )
+}
+
+function PathList(props: { domain: string; range: Range; list: 'top' | 'failing'; none: string }) {
+  const { domain, range, list, none } = props
   const paths = useQuery(trafficPathsQuery(domain, range))
-  const table = (list: 'top' | 'failing', none: string) => (
+  return (
     <Loaded query={paths}>
       {(data) =>
         data[list].length === 0 ? (
@@ -24,22 +52,6 @@ export function PathLists({ domain, range }: { domain: string; range: Range }) {
         )
       }
     </Loaded>
-  )
-  return (
-    <div className={`${classes.pair} ${classes.lists}`}>
-      <Section
-        title="Most visited pages"
-        lead="Of whole days (UTC)."
-        actions={
-          <CsvButton href={csvUrl(domain, '/paths', range)} label="Download both lists of paths as CSV" />
-        }
-      >
-        {table('top', 'No crawler requested a page in this range.')}
-      </Section>
-      <Section title="Failing pages" lead="No rendered page, or one with an error status.">
-        {table('failing', 'None: every crawler got a rendered page.')}
-      </Section>
-    </div>
   )
 }
 
@@ -80,11 +92,16 @@ function PathTable(props: { domain: string; paths: Paths['top']; others: number 
 }
 
 function LastVerdict({ verdict, status }: { verdict: string; status: number }) {
-  const [kind = '', why] = verdict.split('; ')
-  const color = why !== undefined || status >= 500 ? 'red' : status >= 400 ? 'yellow' : 'paint'
+  const [kind = '', reason] = verdict.split('; ')
   return (
-    <Badge color={color} size="sm" maw="100%" title={`${verdict}, status ${status}`}>
-      {status >= 400 ? `${status}` : (why ?? kind)}
+    <Badge color={verdictColour(reason, status)} size="sm" maw="100%" title={`${verdict}, status ${status}`}>
+      {status >= 400 ? status : (reason ?? kind)}
     </Badge>
   )
+}
+
+/** A verdict with a reason means that the crawler got the origin instead of a rendered page. */
+function verdictColour(reason: string | undefined, status: number): string {
+  if (reason !== undefined || status >= 500) return 'red'
+  return status >= 400 ? 'yellow' : 'paint'
 }

@@ -5,24 +5,24 @@ import type { ChartSeries } from '../../charts/shape.ts'
 import { byCrawler, CRAWLERS_SHOWN, monthOfRenders } from './series.ts'
 
 const named = (name: string, total: number) => ({ name, visits: [total, 0], total })
-/** Only what a chart reads. */
+/** Traffic with only what a chart reads. */
 const traffic = (parts: object) => parts as Traffic
 const short = (series: readonly ChartSeries[]) =>
   series.map(({ name, whole, colour }) => `${name} ${whole} ${colour}`)
 
-it('shows the most frequent crawlers, and all others as one', () => {
+it('a chart by crawler shows the most frequent ones, and all others as one', () => {
   const bots = Array.from({ length: 9 }, (_, at) => named(`bot${at}`, 20 - at))
-  const of = (...crawlers: object[]) => byCrawler(traffic({ crawlers }))
-  const found = of(named('other', 50), ...bots, named('other', 1))
+  const seriesOf = (...crawlers: object[]) => byCrawler(traffic({ crawlers }))
+  const found = seriesOf(named('other', 50), ...bots, named('other', 1))
   assert.equal(found.length, CRAWLERS_SHOWN - 1)
   assert.deepEqual(short(found).slice(-2), ['bot5 15 5', 'All others 90 7'])
-  assert.deepEqual(short(of(...bots.slice(0, 2))), ['bot0 20 0', 'bot1 19 1'])
+  assert.deepEqual(short(seriesOf(...bots.slice(0, 2))), ['bot0 20 0', 'bot1 19 1'])
 })
 
 const days = (...renders: number[]) =>
-  renders.map((each, at) => ({ day: `2026-02-${String(at + 1).padStart(2, '0')}`, renders: each }))
+  renders.map((made, at) => ({ day: `2026-02-${String(at + 1).padStart(2, '0')}`, renders: made }))
 
-it('the month of renders is cumulative by day, with the forecast until the last day', () => {
+it('the renders of a month are added up by day, and continued by the forecast until the last day', () => {
   const month = { days: days(10, 0, 5), used: 15, limit: 100, forecast: { renders: 65 } }
   const { times, series } = monthOfRenders(month)
   assert.deepEqual([times.length, times.at(-1)], [28, '2026-02-28T00:00:00.000Z'])

@@ -1,25 +1,33 @@
+import type { Form } from '@prepaint/contract/outcome/form.ts'
+import type { PageVariant } from '@prepaint/contract/page/page-id.ts'
 import type { Traffic } from '../../api/types.ts'
 import { added, type ChartSeries, type Named, withRest } from '../../charts/shape.ts'
-import { CATEGORIES } from '../../crawler-categories.ts'
-import { count, FORM_LABELS, milliseconds, percent } from '../../format.ts'
+import { CHART_CATEGORIES } from '../../crawler-categories.ts'
+import { DEVICE_LABELS } from '../../devices.ts'
+import { count, milliseconds, percent } from '../../format.ts'
+import { FORM_LABELS } from '../../page-forms.ts'
 
-/** Sitemaps and requests passed by a rule are not page visits. */
-const KINDS = [
-  { kind: 'hit', label: 'Hit', colour: 2 },
-  { kind: 'stale', label: 'Stale', colour: 4 },
-  { kind: 'rendered', label: 'Rendered', colour: 0 },
-  { kind: 'failed', label: 'Failed', colour: 5 },
-  { kind: 'sitemap', label: 'Sitemap', colour: 6 },
-  { kind: 'passed', label: 'Passed by rule', colour: 7 },
-] as const
+type VerdictKind = Traffic['verdicts'][number]['kind']
 
-const RANKS = [0, 1, 2, 3, 4, 5, 6, 7] as const
+/** How crawlers were answered, in the order of the chart. Sitemaps and requests passed by a rule are not page visits. */
+const VERDICT_KINDS: Record<VerdictKind, { label: string; colour: number }> = {
+  hit: { label: 'Hit', colour: 2 },
+  stale: { label: 'Stale', colour: 4 },
+  rendered: { label: 'Rendered', colour: 0 },
+  failed: { label: 'Failed', colour: 5 },
+  sitemap: { label: 'Sitemap', colour: 6 },
+  passed: { label: 'Passed by rule', colour: 7 },
+}
 
-export const CRAWLERS_SHOWN = RANKS.length
+/** The last colour is for all others. */
+const COLOURS = 8
+const OTHERS = 'All others'
+
+export const CRAWLERS_SHOWN = COLOURS
 
 export function byCategory({ categories }: Traffic): ChartSeries[] {
-  return CATEGORIES.flatMap(({ category: name, label, colour }) => {
-    const found = categories.find((each) => each.name === name)
+  return CHART_CATEGORIES.flatMap(({ category, label, colour }) => {
+    const found = categories.find(({ name }) => name === category)
     return found === undefined ? [] : [layer(label, found, colour)]
   })
 }
@@ -28,34 +36,37 @@ export function byCategory({ categories }: Traffic): ChartSeries[] {
 export function byCrawler({ crawlers }: Traffic): ChartSeries[] {
   const named = crawlers.filter(({ name }) => name !== 'other')
   const nameless = crawlers.filter(({ name }) => name === 'other')
-  const shown = withRest(named, CRAWLERS_SHOWN - 1, 'All others')
-  const rest =
-    shown.length > 0 && shown.at(-1)!.name === 'All others' ? [shown.pop()!, ...nameless] : nameless
-  return [
-    ...shown.map((each, rank) => layer(each.name, each, RANKS[rank]!)),
-    ...(rest.length === 0 ? [] : [layer('All others', added('', rest), RANKS.at(-1)!)]),
-  ]
+  const shown = withRest(named, CRAWLERS_SHOWN - 1, OTHERS)
+  const others = [...shown.filter(({ name }) => name === OTHERS), ...nameless]
+  const series = shown
+    .filter(({ name }) => name !== OTHERS)
+    .map((crawler, rank) => layer(crawler.name, crawler, rank))
+  if (others.length > 0) series.push(layer(OTHERS, added(OTHERS, others), COLOURS - 1))
+  return series
 }
 
 export function byForm({ forms }: Traffic): ChartSeries[] {
-  return asked(forms, FORM_LABELS)
+  return byLabel<Form>(forms, FORM_LABELS)
 }
 
 export function byDevice({ variants }: Traffic): ChartSeries[] {
-  return asked(variants, { desktop: 'Desktop', mobile: 'Phone' })
+  return byLabel<PageVariant>(variants, DEVICE_LABELS)
 }
 
-function asked<Name extends string>(
+/** Leaves out what nobody asked for. */
+function byLabel<Name extends string>(
   all: readonly (Named & { name: Name })[],
   labels: Record<Name, string>,
 ): ChartSeries[] {
-  return all.flatMap((each, at) => (each.total === 0 ? [] : [layer(labels[each.name], each, RANKS[at]!)]))
+  return all
+    .map((counted, colour) => layer(labels[counted.name], counted, colour))
+    .filter((_series, at) => all[at]!.total > 0)
 }
 
 export function byVerdict({ verdicts }: Traffic): ChartSeries[] {
-  return KINDS.flatMap(({ kind, label, colour }) => {
-    const found = verdicts.filter((each) => each.kind === kind)
-    return found.length === 0 ? [] : [layer(label, added('', found), colour)]
+  return Object.entries(VERDICT_KINDS).flatMap(([kind, { label, colour }]) => {
+    const found = verdicts.filter((verdict) => verdict.kind === kind)
+    return found.length === 0 ? [] : [layer(label, added(label, found), colour)]
   })
 }
 
@@ -71,10 +82,12 @@ export function timesOf({ p50_ms, p95_ms, totals }: Traffic): ChartSeries[] {
 }
 
 export function peopleOf({ people }: Traffic): ChartSeries[] {
-  return [layer('People and tools', people, 7)]
+  return [layer('People and tools', people, COLOURS - 1)]
 }
 
-function layer(name: string, { visits, total }: Omit<Named, 'name'>, colour: number): ChartSeries {
+type Counted = { visits: readonly number[]; total: number }
+
+function layer(name: string, { visits, total }: Counted, colour: number): ChartSeries {
   return { name, values: visits, colour, whole: count(total) }
 }
 
@@ -86,35 +99,39 @@ type Month = {
 }
 
 /** Cumulative renders by day, and the forecast. The first day includes renders from before daily counts existed. */
-export function monthOfRenders({ days, used, forecast }: Month): { times: string[]; series: ChartSeries[] } {
-  const today = days.length - 1
-  const first = days[0]?.day ?? '1970-01-01'
-  const [year, month] = first.split('-').map(Number) as [number, number]
-  const length = new Date(Date.UTC(year, month, 0)).getUTCDate()
-  const times = Array.from({ length }, (_, at) => new Date(Date.UTC(year, month - 1, at + 1)).toISOString())
+export function monthOfRenders(month: Month): { times: string[]; series: ChartSeries[] } {
+  const times = daysOfMonth(month.days[0]?.day ?? '1970-01-01')
+  const series = [rendersSoFar(month, times)]
+  const forecast = forecastSeries(month, times)
+  if (forecast !== null) series.push(forecast)
+  return { times, series }
+}
 
-  const counted = days.reduce((sum, { renders }) => sum + renders, 0)
-  let sum = Math.max(0, used - counted)
-  const soFar = times.map((_, at) => {
-    if (at > today) return null
-    sum += days[at]!.renders
+/** Returns the start of each UTC day of the month that `day` is in. */
+function daysOfMonth(day: string): string[] {
+  const [year, month] = day.split('-').map(Number) as [number, number]
+  const length = new Date(Date.UTC(year, month, 0)).getUTCDate()
+  return Array.from({ length }, (_, at) => new Date(Date.UTC(year, month - 1, at + 1)).toISOString())
+}
+
+function rendersSoFar({ days, used }: Month, times: readonly string[]): ChartSeries {
+  const countedByDay = days.reduce((sum, { renders }) => sum + renders, 0)
+  let sum = Math.max(0, used - countedByDay)
+  const sums = days.map(({ renders }) => {
+    sum += renders
     return sum
   })
-  const series: ChartSeries[] = [{ name: 'Renders', values: soFar, colour: 0, whole: count(used) }]
-  if (forecast !== null && today < length - 1) {
-    const left = length - 1 - today
-    const values = times.map((_, at) =>
-      at < today ? null : used + ((forecast.renders - used) * (at - today)) / left,
-    )
-    series.push({
-      name: 'Forecast',
-      values: values.map((value) => (value === null ? null : Math.round(value))),
-      colour: 1,
-      whole: count(forecast.renders),
-      isDashed: true,
-    })
-  }
-  return { times, series }
+  return { name: 'Renders', values: times.map((_, at) => sums[at] ?? null), colour: 0, whole: count(used) }
+}
+
+/** A line from today to the end of the month. Returns null on the last day, or without a forecast. */
+function forecastSeries({ days, used, forecast }: Month, times: readonly string[]): ChartSeries | null {
+  const today = days.length - 1
+  const left = times.length - 1 - today
+  if (forecast === null || left <= 0) return null
+  const perDay = (forecast.renders - used) / left
+  const values = times.map((_, at) => (at < today ? null : Math.round(used + perDay * (at - today))))
+  return { name: 'Forecast', values, colour: 1, whole: count(forecast.renders), isDashed: true }
 }
 
 /** Omits a limit so high that it would flatten the chart. */

@@ -5,16 +5,18 @@ import { Link, useSearchParams } from 'wouter'
 
 import { dnsQuery } from '../../api/queries.ts'
 import {
-  csvUrl,
   monthOfRendersQuery,
   RANGES,
   type Range,
   rangeNamed,
+  rendersCsvUrl,
+  trafficCsvUrl,
   trafficQuery,
   trafficSummariesQuery,
 } from '../../api/traffic-queries.ts'
 import type { DomainWithSettings, MonthOfRenders, Traffic, TrafficSummary } from '../../api/types.ts'
 import { Chart } from '../../charts/chart.tsx'
+import { crawlerName } from '../../crawler-categories.ts'
 import { compact, count, counted, dayName, percent } from '../../format.ts'
 import { CopyField } from '../../parts/copy-field.tsx'
 import { CsvButton, DataTable } from '../../parts/data-table.tsx'
@@ -37,7 +39,7 @@ export function TrafficOfAccount() {
   const first = summaries.data?.[0]
   return (
     <Page title="Traffic" lead="All your domains together. Hours are in your time zone, days in UTC.">
-      <RangeBar range={range} onChoose={chooseRange} csv={csvUrl(null, '', range)} />
+      <RangeBar range={range} onChoose={chooseRange} csv={trafficCsvUrl(null, range)} />
       <Charts traffic={traffic} range={range} firstDomain={first?.domain ?? null} />
       {first !== undefined && (
         <Section
@@ -57,7 +59,7 @@ export default function DomainTraffic({ domain }: { domain: DomainWithSettings }
   const traffic = useQuery(trafficQuery(name, range))
   return (
     <Stack gap="lg">
-      <RangeBar range={range} onChoose={chooseRange} csv={csvUrl(name, '', range)} />
+      <RangeBar range={range} onChoose={chooseRange} csv={trafficCsvUrl(name, range)} />
       <Charts traffic={traffic} range={range} firstDomain={name}>
         <PathLists domain={name} range={range} />
         <ComplianceTable domain={name} range={range} />
@@ -85,7 +87,7 @@ function RangeBar(props: { range: Range; onChoose: (name: Range['name']) => void
 function Charts(props: {
   traffic: UseQueryResult<Traffic>
   range: Range
-  /** The domain to visit first; null: there is none. */
+  /** The domain to visit first, or null if there is none. */
   firstDomain: string | null
   children?: ReactNode
 }) {
@@ -94,22 +96,7 @@ function Charts(props: {
     <Loaded query={traffic} rows={8}>
       {(data) =>
         data.totals.visits + data.totals.people === 0 ? (
-          <div className="sheet">
-            <Empty title={`No visits in the last ${range.label}`}>
-              {firstDomain === null ? (
-                <>
-                  Visits of crawlers and people are charted here.{' '}
-                  <Anchor component={Link} href={ROUTES.domains}>
-                    Add a domain
-                  </Anchor>{' '}
-                  to start.
-                </>
-              ) : (
-                'Visits are charted here a few seconds after they happen. Make the first one now:'
-              )}
-            </Empty>
-            {firstDomain !== null && <FirstVisit domain={firstDomain} />}
-          </div>
+          <NoVisits range={range} firstDomain={firstDomain} />
         ) : (
           <Stack gap="lg" className={traffic.isPlaceholderData ? classes.updating : ''}>
             <TrafficTiles traffic={data} />
@@ -122,8 +109,33 @@ function Charts(props: {
   )
 }
 
+function NoVisits({ range, firstDomain }: { range: Range; firstDomain: string | null }) {
+  const title = `No visits in the last ${range.label}`
+  if (firstDomain === null) {
+    return (
+      <div className="sheet">
+        <Empty title={title}>
+          Visits of crawlers and people are charted here.{' '}
+          <Anchor component={Link} href={ROUTES.domains}>
+            Add a domain
+          </Anchor>{' '}
+          to start.
+        </Empty>
+      </div>
+    )
+  }
+  return (
+    <div className="sheet">
+      <Empty title={title}>
+        Visits are charted here a few seconds after they happen. Make the first one now:
+      </Empty>
+      <FirstVisit domain={firstDomain} />
+    </div>
+  )
+}
+
 /** A command that visits the domain as a crawler, even before its DNS points here. */
-export function FirstVisit({ domain }: { domain: string }) {
+function FirstVisit({ domain }: { domain: string }) {
   const dns = useQuery(dnsQuery(domain))
   return (
     <Stack gap="sm" maw={720} mx="auto">
@@ -162,14 +174,7 @@ function SummaryTable({ summaries }: { summaries: readonly TrafficSummary[] }) {
         {
           title: 'Last crawler',
           kind: 'labelled',
-          cell: ({ last_crawler: last }) =>
-            last === null ? (
-              <span className="quiet">none yet</span>
-            ) : (
-              <>
-                {last.name}, <TimeText at={last.at} />
-              </>
-            ),
+          cell: ({ last_crawler: last }) => <LastCrawler last={last} />,
         },
         {
           title: 'Renders this month',
@@ -185,13 +190,22 @@ function SummaryTable({ summaries }: { summaries: readonly TrafficSummary[] }) {
   )
 }
 
+function LastCrawler({ last }: { last: TrafficSummary['last_crawler'] }) {
+  if (last === null) return <span className="quiet">none yet</span>
+  return (
+    <>
+      {crawlerName(last.name)}, <TimeText at={last.at} />
+    </>
+  )
+}
+
 function RendersOfMonth({ domain }: { domain: string }) {
   const query = useQuery(monthOfRendersQuery(domain))
   return (
     <Section
       title="Renders this month"
       lead="Cumulative, by day (UTC)."
-      actions={<CsvButton href={csvUrl(domain, '/renders', RANGES[0])} label="Download the renders as CSV" />}
+      actions={<CsvButton href={rendersCsvUrl(domain)} label="Download the renders as CSV" />}
     >
       <Loaded query={query}>
         {(month) => (

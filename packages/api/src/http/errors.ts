@@ -74,14 +74,21 @@ export function errorMessage(code: ErrorCode): string {
   )
 }
 
+/** Answers a browser that asks for a page that does not exist. Returns null if the client is not to get a page. */
+export type MissingPage = (request: FastifyRequest, reply: FastifyReply) => FastifyReply | null
+
 /** Before the body is read: 404, or 405 with `Allow` (RFC 9110, section 15.5.6). OPTIONS gets only `Allow`. */
-export function refuseUnknownRoutes(app: ApiApp, routes: KnownRoutes): void {
+export function refuseUnknownRoutes(app: ApiApp, routes: KnownRoutes, missingPage: MissingPage): void {
   app.addHook('onRoute', ({ url, method }) => routes.add(url, [method].flat()))
 
   app.addHook('onRequest', async (request, reply) => {
     if (!request.is404 && !lacksParameter(request.params)) return
     const allow = routes.methodsOf(request.url)
-    if (allow === null) throw new AppError('not_found')
+    if (allow === null) {
+      const answered = missingPage(request, reply)
+      if (answered !== null) return answered
+      throw new AppError('not_found')
+    }
     if (request.method !== 'OPTIONS') throw new AppError('method_not_allowed', { headers: { Allow: allow } })
     return reply.code(204).header('Allow', allow).send()
   })

@@ -2,9 +2,11 @@ import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { gunzipSync } from 'node:zlib'
+import { mediaTypeWeight, parseAccept } from '@prepaint/runtime/http/accept.ts'
 import { chooseEncoding, type Encoding } from '@prepaint/runtime/http/accept-encoding.ts'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { ApiApp } from '../http/app.ts'
+import type { MissingPage } from '../http/errors.ts'
 
 export const DASHBOARD_DIR = path.resolve(import.meta.dirname, '../../../../dashboard/dist')
 
@@ -62,10 +64,8 @@ const NOT_BUILT = `<!doctype html>
 </html>
 `
 
-/** Each file is a separate route, so path traversal is impossible. */
-export function dashboard(app: ApiApp, options: { dashboardDir?: string | undefined }): void {
-  const built = findDashboard(options.dashboardDir ?? DASHBOARD_DIR)
-
+/** Each file is a separate route, so path traversal is impossible. `built` is null if the dashboard has not been built. */
+export function dashboard(app: ApiApp, built: Dashboard | null): void {
   for (const file of built?.others ?? []) {
     app.route({
       ...OPEN,
@@ -94,6 +94,27 @@ export function dashboard(app: ApiApp, options: { dashboardDir?: string | undefi
   app.route({ ...OPEN, url: '/', handler: (_request, reply) => reply.redirect('/domains') })
 }
 
+/**
+ * A browser that asks for an address that does not exist gets the dashboard with 404, which says so. Programs get JSON,
+ * and so does every client below `/api`.
+ */
+export function missingPageOf(built: Dashboard | null): MissingPage {
+  return (request, reply) => {
+    if (built === null || !isForPeople(request)) return null
+    reply.code(404)
+    return sendFile(request, reply, built.index, DASHBOARD_POLICY)
+  }
+}
+
+const NO_PAGES = /^\/(?:api|assets)(?:[/?]|$)/
+
+/** Programs accept anything, or name no type. */
+function isForPeople({ method, url, headers }: FastifyRequest): boolean {
+  if ((method !== 'GET' && method !== 'HEAD') || NO_PAGES.test(url)) return false
+  const accepted = parseAccept(headers.accept ?? '')
+  return mediaTypeWeight(accepted, 'text/html') > mediaTypeWeight(accepted, 'application/json')
+}
+
 const OPEN = { method: 'GET', config: { access: 'open' }, schema: { hide: true } } as const
 
 function sendFile(
@@ -112,7 +133,8 @@ function sendFile(
     Vary: 'Accept-Encoding',
     ETag: etag,
   })
-  if (isKnown(request.headers['if-none-match'], etag)) return reply.code(304).send()
+  const isSuccess = reply.statusCode === 200
+  if (isSuccess && isKnown(request.headers['if-none-match'], etag)) return reply.code(304).send()
   if (encoding !== 'identity') reply.header('Content-Encoding', encoding)
   return reply.type(file.type).send(body)
 }
@@ -150,7 +172,11 @@ class DashboardFile {
 /** `etag` is strong: each encoding has its own (RFC 9110, section 8.8.3). */
 type DashboardForm = { body: Buffer; etag: string }
 
-type Dashboard = { index: DashboardFile; apiReference: DashboardFile; others: readonly DashboardFile[] }
+export type Dashboard = {
+  index: DashboardFile
+  apiReference: DashboardFile
+  others: readonly DashboardFile[]
+}
 
 const TYPES: Record<string, string> = {
   '.html': 'text/html; charset=utf-8',
@@ -162,7 +188,7 @@ const TYPES: Record<string, string> = {
 const COMPRESSED = { '.br': 'br', '.gz': 'gzip' } as const satisfies Record<string, Encoding>
 
 /** Returns null if it is not built. Throws for an unknown file type. */
-function findDashboard(dir: string): Dashboard | null {
+export function findDashboard(dir: string): Dashboard | null {
   if (!existsSync(dir)) return null
   const files = readdirSync(dir, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())

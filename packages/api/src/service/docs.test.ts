@@ -12,7 +12,13 @@ import { openFolder } from '../../../../test/support/folder.ts'
 import { rawRequest } from '../../../../test/support/raw-request.ts'
 import type { ApiApp } from '../http/app.ts'
 import { botPage } from './bot.ts'
-import { API_REFERENCE_POLICY, DASHBOARD_PAGES, DASHBOARD_POLICY, dashboard } from './dashboard.ts'
+import {
+  API_REFERENCE_POLICY,
+  DASHBOARD_PAGES,
+  DASHBOARD_POLICY,
+  dashboard,
+  findDashboard,
+} from './dashboard.ts'
 
 const INDEX =
   '<!doctype html><title>Prepaint</title><script type="module" src="/assets/index-abc123.js"></script>'
@@ -137,11 +143,30 @@ describe('the dashboard', () => {
     assert.match(DASHBOARD_POLICY, /^default-src 'none';/)
   })
 
-  it('404: no other path is one, least of all below /api; pages of middlewares are none either', async () => {
-    for (const url of '/domain /domains/a/b /index.html /api/nothing /api /assets/ /assets'.split(' ')) {
-      const response = await get(url, { accept: 'text/html' })
-      assert.deepEqual([response.status, await response.json()], [404, { error: 'Not found' }], url)
+  const BROWSER = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' }
+
+  it('404: a browser at an unknown address gets the document, which says so', async () => {
+    for (const url of '/domain /domains/ /domains/a/b /index.html?x=/api /apis'.split(' ')) {
+      const response = await get(url, BROWSER)
+      assert.deepEqual([response.status, await response.text()], [404, INDEX], url)
+      assert.equal(response.headers.get('content-security-policy'), DASHBOARD_POLICY)
     }
+    const { status } = await get('/domain', { ...BROWSER, 'if-none-match': '*' })
+    assert.equal(status, 404)
+  })
+
+  it('404: programs at an unknown address get JSON, and so does every client below /api and /assets', async () => {
+    const refused = [404, { error: 'Not found' }]
+    for (const accept of ['*/*', 'application/json', 'application/json, text/html', 'text/css']) {
+      const response = await get('/domain', { accept })
+      assert.deepEqual([response.status, await response.json()], refused, accept)
+    }
+    for (const url of '/api/nothing /api /api?x /assets/ /assets /assets/gone-1.js'.split(' ')) {
+      const response = await get(url, BROWSER)
+      assert.deepEqual([response.status, await response.json()], refused, url)
+    }
+    const posted = await fetch(`${api.url}/domain`, { method: 'POST', headers: BROWSER })
+    assert.deepEqual([posted.status, await posted.json()], refused)
     assert.equal((await get('/https://shop.example.com/domains')).status, 403)
   })
 
@@ -182,7 +207,7 @@ describe('the dashboard', () => {
   it('503 where it has not been built: a page that says how to build it', async (t) => {
     const app: ApiApp = Fastify()
     t.after(() => app.close())
-    dashboard(app, { dashboardDir: empty })
+    dashboard(app, findDashboard(empty))
     for (const page of PAGES) {
       const { statusCode, body } = await app.inject(page)
       assert.equal(statusCode, 503)

@@ -53,7 +53,10 @@ export const domainCheckSchema = apiSchema(
         url: z.string().nullable().describe('As it would be stored; null: not allowed as an origin'),
         problem: z.string().nullable(),
         status: z.int().nullable().describe('Status of its response at `/`; null: it does not respond'),
-        warning: z.string().nullable().describe('Why it does not respond; it can be registered anyway'),
+        warning: z
+          .string()
+          .nullable()
+          .describe('Why it does not respond, after "The server"; it can be registered anyway'),
       })
       .nullable(),
     target: targetSchema,

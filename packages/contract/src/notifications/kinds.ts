@@ -31,11 +31,11 @@ export const KINDS = {
   },
   certificate_failing: {
     words: 'certificate failing',
-    advice: 'Check that the name still leads here and that its CAA records allow the certificate authority.',
+    advice: 'Check that the name still points here and that its CAA records allow the certificate authority.',
     screen: '/settings',
   },
   dns_lost: {
-    words: 'name leads elsewhere',
+    words: 'DNS points elsewhere',
     advice: 'Compare the DNS records of the name with those that the dashboard shows.',
     screen: '',
   },

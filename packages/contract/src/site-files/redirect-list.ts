@@ -88,13 +88,13 @@ function check(given: readonly Given[], site: RedirectSite): CheckedRedirects {
     else if (start !== null) known.set(start.name, { line, redirect, start })
   }
   const redirects = [...known.values()].map(({ redirect }) => redirect)
-  if (errors.length > 0) return atLines(errors)
   const map = new RedirectMap(redirects)
   for (const { line, start } of known.values()) {
     const error = wayProblem(start, map, site)
     if (error !== null) errors.push({ line, error })
   }
-  return errors.length === 0 ? { ok: true, redirects } : atLines(errors)
+  if (errors.length === 0) return { ok: true, redirects }
+  return atLines(errors.toSorted((first, second) => first.line - second.line))
 }
 
 function fromProblem(from: unknown, { indexnowKey }: RedirectSite): string | null {

@@ -113,6 +113,7 @@ describe('a list of redirects', () => {
     assert.equal(errors(...Array.from({ length: 101 }, () => ({}))).length, 100)
     assert.deepEqual(errors(to('/a', '/b/x'), to('/b/*', '/c/*'), to('/c/x', '/a')), [1, 2, 3])
     assert.deepEqual(errors(to('/a', '/b'), to('/b', '/c')), [1])
+    assert.deepEqual(errors(to('/a', '/a?x'), {}, to('/b', '/b?x')), [1, 2, 3], 'loops beside other errors')
     assert.deepEqual(errors(to('/a', 'https://red.example/b'), to('/b', null, 410)), [1])
     assert.deepEqual(errors(to('/a', '/c'), to('/%61', '/d')), [2])
     assert.deepEqual(errors(to('/a/*', '/b'), to('/b', '/c')), [], 'a wildcard may lead into another entry')

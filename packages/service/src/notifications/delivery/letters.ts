@@ -117,7 +117,7 @@ function linesOf({ since, summary, evidence }: Incident): string[] {
     ({ path, outcome, detail }) => `– ${clean(path)}: ${outcome}${detail ? ` (${clean(detail)})` : ''}`,
   )
   const changes = evidence.changes.map(({ what, at }) => `Changed before: ${what} at ${utc(at)}.`)
-  return [clean(summary), `Since ${utc(since)}.`, ...pages, ...changes, `Try first: ${evidence.advice}`]
+  return [clean(summary), `Since ${utc(since)}.`, ...pages, ...changes, `What to do: ${evidence.advice}`]
 }
 
 const clean = (text: string) => (text.length > 200 ? `${plainText(text, 199)}…` : plainText(text, 200))

@@ -83,7 +83,7 @@ export async function writeAction(
     await client.query('select record_incident($1, $2, $3)', [id, event, key])
 }
 
-/** Lists what changed in the 24 hours before the problem began, and since. */
+/** Lists what changed in the 24 hours before the problem began, newest first. */
 async function changesBefore(
   client: Queryable,
   domain: number,
@@ -95,7 +95,7 @@ async function changesBefore(
        union all select 'settings', updated_at from domain where id = $1 and updated_at > created_at
        union all select 'certificate', stored_at from certificate where domain_id = $1
        union all select 'dns', lost_at from health where domain_id = $1) change
-      where at > $2::timestamptz - interval '24 hours' order by at desc limit 10`,
+      where at > $2::timestamptz - interval '24 hours' and at <= $2 order by at desc limit 10`,
     [domain, new Date(sinceMs)],
   )
   return rows

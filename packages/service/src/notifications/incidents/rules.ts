@@ -88,7 +88,7 @@ export const RULES: Record<IncidentKind, Rule> = {
       ...ofRenders(failed, sign?.atMs, told.find(isGood)?.atMs),
       holds: holds && isEnough,
       base,
-      summary: `${failed.length} of the last ${newest.length} renders failed${reasonOf(failed)}; usual are ${Math.round(base * 100)} %.`,
+      summary: `${failed.length} of the last ${newest.length} renders failed${reasonOf(failed)}. ${normally(base)}`,
     }
   },
 
@@ -121,7 +121,7 @@ export const RULES: Record<IncidentKind, Rule> = {
       holds: isMany || isSmall,
       summary: isMany
         ? `${shrunk.length} pages have far less text than before${reasonOf(shrunk)}.`
-        : `Half of the pages rendered today have less than ${textNow} characters of text; usual are ${week}.`,
+        : `Half of today's pages have less than ${textNow} characters of text, normally ${week}.`,
     }
   },
 
@@ -136,12 +136,14 @@ export const RULES: Record<IncidentKind, Rule> = {
 
   dns_lost({ dns, nowMs }) {
     const isLost = dns.lostMs !== null
-    const where = dns.state === 'no-record' ? 'has no DNS record any more' : 'leads elsewhere'
     return {
       ...ofState(isLost, nowMs, isLost ? 2 : 0),
       holds: isLost && dns.lostAgainMs !== null,
       sinceMs: dns.lostMs ?? nowMs,
-      summary: `The name ${where}; it led here before.`,
+      summary:
+        dns.state === 'no-record'
+          ? 'The DNS pointed here and now has no record.'
+          : 'The DNS pointed here and now points elsewhere.',
     }
   },
 
@@ -174,9 +176,15 @@ export const RULES: Record<IncidentKind, Rule> = {
     const usual = median(weeks) ?? 0
     return {
       ...ofState(usual >= VISITS_LEAST && now < usual * 0.2, nowMs, now),
-      summary: `Search crawlers came ${now} times in the last 24 hours; on this weekday ${usual} are usual.`,
+      summary: `Search crawlers came ${now} times in the last 24 hours, normally ${usual} on this weekday.`,
     }
   },
+}
+
+/** Says how many renders fail when nothing is wrong. */
+function normally(share: number): string {
+  const percent = Math.round(share * 100)
+  return percent === 0 ? 'Normally none do.' : `Normally ${percent} % do.`
 }
 
 /** Whether the share of failures is above the usual one by 20 points, and twice as large. */

@@ -97,10 +97,10 @@ it('an origin: its status, or in words why there is none', async () => {
   assert.deepEqual(await tryOrigin(at(other.port), { guard }), { status: 200, problem: null })
   const silent = await serve(() => new Promise(() => {}))
   const late = await tryOrigin(at(silent.port), { guard: allowed(silent.port), timeoutMs: 50 })
-  assert.deepEqual(late, { status: null, problem: 'it gives no answer in time' })
+  assert.deepEqual(late, { status: null, problem: 'does not respond in time' })
   await silent.close()
   const refused = await tryOrigin(at(ours.port), { guard })
-  assert.deepEqual(refused, { status: null, problem: 'it leads to an address that is not public' })
+  assert.deepEqual(refused, { status: null, problem: 'has an address that is not public' })
 })
 
 describe('checks of an account', () => {

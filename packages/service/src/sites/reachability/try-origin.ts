@@ -36,11 +36,12 @@ export async function tryOrigin(
   }
 }
 
+/** Completes "The server ...". */
 function problemOf(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  if (/CERT|SELF_SIGNED|ALTNAME|UNABLE_TO/.test(code)) return 'its certificate is not good for its name'
+  if (/CERT|SELF_SIGNED|ALTNAME|UNABLE_TO/.test(code)) return 'has no certificate that is valid for its name'
   const fault = connectFault(error)
-  if (fault === 'refused-address') return 'it leads to an address that is not public'
-  if (fault === 'unresolvable') return 'its name has no address in the DNS'
-  return fault === null ? 'it gives no answer in time' : 'it takes no connection'
+  if (fault === 'refused-address') return 'has an address that is not public'
+  if (fault === 'unresolvable') return 'has a name without an address in the DNS'
+  return fault === null ? 'does not respond in time' : 'does not accept connections'
 }

@@ -1,0 +1,44 @@
+import { NativeSelect, NumberInput, Switch } from '@mantine/core'
+import type { UseFormReturnType } from '@mantine/form'
+import type { DomainWithSettings } from '../../api/types.ts'
+import { limitsOf, plainPath } from './problems.ts'
+import { PLAIN_FIELDS, type PlainField, type PlainSetting, type Section } from './setting-fields.ts'
+import type { SettingsForm } from './values.ts'
+
+type Props = { form: UseFormReturnType<SettingsForm>; domain: DomainWithSettings }
+
+/** The inputs of all settings that belong to a section, in their order. */
+export function SettingInputs({ form, domain, section }: Props & { section: Section }) {
+  const shown = PLAIN_FIELDS.filter(({ field }) => field.section === section)
+  return shown.map(({ name, field }) => (
+    <SettingInput key={name} form={form} domain={domain} name={name} field={field} />
+  ))
+}
+
+function SettingInput({ form, domain, name, field }: Props & { name: PlainSetting; field: PlainField }) {
+  const path = plainPath(name)
+  const words = { label: field.label, description: descriptionOf(field, domain, form.values.plain[name]) }
+  switch (field.kind) {
+    case 'number':
+      return (
+        <NumberInput
+          {...words}
+          {...limitsOf(name, field.unit)}
+          decimalScale={field.unit === 1 ? 0 : 2}
+          {...form.getInputProps(path)}
+        />
+      )
+    case 'switch':
+      return <Switch {...words} {...form.getInputProps(path, { type: 'checkbox' })} />
+    case 'choice':
+      return <NativeSelect {...words} data={[...field.choices]} {...form.getInputProps(path)} />
+  }
+}
+
+function descriptionOf(
+  { description }: PlainField,
+  domain: DomainWithSettings,
+  value: SettingsForm['plain'][PlainSetting],
+): string | undefined {
+  return typeof description === 'function' ? description({ domain, value }) : description
+}
