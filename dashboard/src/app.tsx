@@ -1,10 +1,12 @@
+import { Anchor } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { lazy, type ReactNode, Suspense } from 'react'
-import { Redirect, Route, Switch, useLocation } from 'wouter'
+import { Link, Redirect, Route, Switch, useLocation } from 'wouter'
 
 import { SignedIn, sessionQuery, useMe } from './api/session.ts'
 import { Loaded, Loading, NotFound } from './parts/states.tsx'
-import { ROUTES, signInPath } from './route-map.ts'
+import { isScreen, ROUTES, signInPath } from './route-map.ts'
+import { SignedOutFrame } from './shell/frame.tsx'
 import { Shell } from './shell/shell.tsx'
 
 const SignIn = lazy(() => import('./screens/account/sign-in.tsx'))
@@ -84,13 +86,18 @@ function OnlySignedIn({ children }: { children: ReactNode }) {
   if (session.data === undefined && session.error === null) return null
   return (
     <Loaded query={session}>
-      {(me) =>
-        me === null ? (
-          <Redirect to={signInPath(location)} replace />
-        ) : (
-          <SignedIn value={me}>{children}</SignedIn>
-        )
-      }
+      {(me) => (me === null ? <SignedOut location={location} /> : <SignedIn value={me}>{children}</SignedIn>)}
     </Loaded>
+  )
+}
+
+function SignedOut({ location }: { location: string }) {
+  if (isScreen(location)) return <Redirect to={signInPath(location)} replace />
+  return (
+    <SignedOutFrame title="Page not found" lead="The address may be mistyped, or the page was removed.">
+      <Anchor component={Link} href={ROUTES.signIn}>
+        Go to sign-in
+      </Anchor>
+    </SignedOutFrame>
   )
 }

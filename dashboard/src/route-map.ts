@@ -62,11 +62,14 @@ export function signInPath(next: string): string {
 
 const WITHOUT_SESSION: readonly string[] = [ROUTES.signIn, ROUTES.welcome, ROUTES.confirm, ROUTES.forgotten]
 
+export function isScreen(path: string): boolean {
+  return Object.values(ROUTES).some((route) =>
+    new RegExp(`^${route.replace(':domain', '[^/?#]+')}$`).test(path),
+  )
+}
+
 /** Returns where to go after sign-in: always a dashboard screen, even if a link names another address. */
 export function nextPath(search: string): string {
   const next = new URLSearchParams(search).get('next') ?? ''
-  const isKnown = Object.values(ROUTES).some((route) =>
-    new RegExp(`^${route.replace(':domain', '[^/?#]+')}$`).test(next),
-  )
-  return isKnown && !WITHOUT_SESSION.includes(next) ? next : ROUTES.domains
+  return isScreen(next) && !WITHOUT_SESSION.includes(next) ? next : ROUTES.domains
 }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'node:test'
 import { linkToken, secretOf } from '@prepaint/service/notifications/delivery/addresses.ts'
 import { GPTBOT, startTestTraffic } from '../support/traffic.ts'
-import { openScreens } from './open-dashboard.ts'
+import { openScreens, until } from './open-dashboard.ts'
 
 const screens = await openScreens(async (api, owner) => {
   const shop = await api.domain(owner, 'shop.example.com')
@@ -23,7 +23,11 @@ const screens = await openScreens(async (api, owner) => {
   const evidence = {
     count: 9,
     pages: [{ path: '/<b>cart', outcome: 'origin-error', detail: 'status 500', at }],
-    changes: [{ what: 'deploy', at }],
+    // An earlier version recorded changes after the beginning, too.
+    changes: [
+      { what: 'certificate', at: new Date(Date.now() + 3_600_000).toISOString() },
+      { what: 'deploy', at: new Date(Date.now() - 60_000).toISOString() },
+    ],
     level: null,
     advice: 'Open one of the example pages.',
     url: '/domains/shop.example.com/renders',
@@ -32,6 +36,11 @@ const screens = await openScreens(async (api, owner) => {
     `insert into incident (account_id, domain_id, kind, since, summary, evidence)
      values ($1, $2, 'renders_failing', now(), '9 of the last 10 renders failed.', $3)`,
     [owner.id, shop.id, JSON.stringify(evidence)],
+  )
+  await api.pool.query(
+    `insert into traffic_unrecognised values ($1, $2, 'AcmeFetcher', 'unknown', 3, 'AcmeFetcher/2 (+acme)', now()),
+       ($1, $2, 'curl', 'tool', 7, 'curl/8.5.0', now())`,
+    [shop.id, new Date(api.clock.atMs).toISOString().slice(0, 10)],
   )
   await api.pool.query(
     `insert into traffic_day values ($1, '2026-11-17', 'search', 'Googlebot', 'hit', 7, 0, 0, 0, 0, '{}')`,
@@ -111,6 +120,36 @@ describe('the traffic of a domain', () => {
     assert.match(await shown(), /GPTBot\s+AI\s+1\s+1\s+\/members, \/drafts\?id=1/)
   })
 
+  it('a client that was not recognised becomes a crawler or a person, which is undone if it was a mistake', async () => {
+    const lists = async () => {
+      const { body } = await api.get('/api/domains/shop.example.com', owner.key)
+      return (body as { domain: { settings: { crawlers: unknown } } }).domain.settings.crawlers
+    }
+    await shows('AcmeFetcher/2 (+acme)')
+    await isClean()
+    await click('This is a crawler AcmeFetcher')
+    await shows('User agent contains')
+    await isClean()
+    await fill('User agent contains', 'x')
+    await click('Save')
+    await shows('must have 3 characters other than *')
+    await fill('User agent contains', 'AcmeFetcher')
+    await fill('Category', 'seo')
+    await click('Save')
+    await shows('AcmeFetcher is a crawler from now on')
+    const acme = { pattern: 'AcmeFetcher', category: 'seo' }
+    assert.deepEqual(await lists(), { add: [acme], remove: [] })
+    await click('This is a person curl')
+    await shows('curl is a person from now on')
+    assert.deepEqual(await lists(), { add: [acme], remove: ['curl'] })
+    const undo = `[...document.querySelectorAll('button')].filter((each) => each.textContent === 'Undo')`
+    await run(`${undo}.at(-1).click()`)
+    await until('curl is undecided again', async () => {
+      const { remove } = (await lists()) as { remove?: string[] }
+      return remove?.length === 0
+    })
+  })
+
   it('of another domain, by the switcher: without visits, a command for the first one', async () => {
     await click('Switch domain')
     await click('quiet.example.com')
@@ -144,6 +183,8 @@ describe('incidents and notifications', () => {
     await shows('shop.example.com: Renders failing')
     await shows('/<b>cart')
     await shows('Open one of the example pages.')
+    await shows('Changed before: deploy')
+    assert.doesNotMatch(await shown(), /certificate/, 'what came after the beginning is no cause')
     await isClean()
     await api.pool.query(`select resolve_incident(id, 'recovered') from incident`)
     await becomes(`document.querySelector('[aria-label="Open incidents: 0"]')`)

@@ -2,7 +2,14 @@ import { keepPreviousData, queryOptions } from '@tanstack/react-query'
 
 import { domainUrl } from './queries.ts'
 import { request } from './request.ts'
-import type { Compliance, MonthOfRenders, Traffic, TrafficPaths, TrafficSummary } from './types.ts'
+import type {
+  Compliance,
+  MonthOfRenders,
+  Traffic,
+  TrafficPaths,
+  TrafficSummary,
+  UnrecognisedClients,
+} from './types.ts'
 
 export const RANGES = [
   { name: '24h', label: '24 hours', steps: 24, step: 'hour' },
@@ -74,6 +81,19 @@ export const trafficPathsQuery = (domain: string, range: Range) =>
     queryKey: ['domains', domain, 'traffic-paths', range.name],
     queryFn: ({ signal }) =>
       request<TrafficPaths>('GET', `${trafficUrl(domain)}/paths?${wholeDays(range)}`, { signal }),
+    refetchInterval: POLL_MS,
+    placeholderData: keepPreviousData,
+  })
+
+const MAX_CLIENTS = 100
+
+export const unrecognisedQuery = (domain: string, range: Range) =>
+  queryOptions({
+    queryKey: ['domains', domain, 'unrecognised', range.name],
+    queryFn: ({ signal }) => {
+      const url = `${trafficUrl(domain)}/unrecognised?${wholeDays(range)}&limit=${MAX_CLIENTS}`
+      return request<UnrecognisedClients>('GET', url, { signal })
+    },
     refetchInterval: POLL_MS,
     placeholderData: keepPreviousData,
   })

@@ -47,6 +47,7 @@ import type {
   summaryWithRendersSchema,
   trafficPathsSchema,
   trafficSchema,
+  unrecognisedClientsSchema,
 } from '@prepaint/contract/api/traffic.ts'
 import type { warmSchema } from '@prepaint/contract/api/warm.ts'
 import type { LiveEvent } from '@prepaint/contract/events/event.ts'
@@ -80,6 +81,8 @@ export type Traffic = z.infer<typeof trafficSchema>
 export type Compliance = z.infer<typeof complianceSchema>
 export type TrafficPaths = z.infer<typeof trafficPathsSchema>
 export type TrafficSummary = z.infer<typeof summaryWithRendersSchema>
+export type UnrecognisedClients = z.infer<typeof unrecognisedClientsSchema>
+export type UnrecognisedClient = UnrecognisedClients['clients'][number]
 export type MonthOfRenders = z.infer<typeof monthOfRendersSchema>
 export type Plan = z.infer<typeof planSchema>
 export type Purged = z.infer<typeof purgedSchema>

@@ -31,6 +31,7 @@ import { ComplianceTable } from './compliance.tsx'
 import { PathLists } from './paths.tsx'
 import { limitMarks, monthOfRenders } from './series.ts'
 import classes from './traffic.module.css'
+import { UnrecognisedClients } from './unrecognised.tsx'
 
 export function TrafficOfAccount() {
   const [range, chooseRange] = useRange()
@@ -63,6 +64,7 @@ export default function DomainTraffic({ domain }: { domain: DomainWithSettings }
       <Charts traffic={traffic} range={range} firstDomain={name}>
         <PathLists domain={name} range={range} />
         <ComplianceTable domain={name} range={range} />
+        <UnrecognisedClients domain={name} range={range} />
       </Charts>
       <RendersOfMonth domain={name} />
     </Stack>
