@@ -577,9 +577,8 @@ class StartingEngine implements Clock {
     this.started.catch(() => {})
   }
 
-  nowMs(): number {
-    return this.#clock.nowMs()
-  }
+  /** A property, because the engine hands it on without this object. */
+  readonly nowMs = (): number => this.#clock.nowMs()
 
   useClock(clock: Clock): void {
     this.#clock = clock
