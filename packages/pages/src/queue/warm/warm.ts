@@ -38,7 +38,7 @@ export const WARM_MOVED_CHANNEL = 'warm_moved'
 
 export const WARM_PRIORITY = 2
 
-/** Restarts a running warm. The row is the whole state: a crash loses nothing. */
+/** Restarts a running warm, and forgets refused pages. The row is the whole state: a crash loses nothing. */
 export async function startWarm(db: Queryable, domain: DomainId, which: WarmWhich = 'all'): Promise<void> {
   await db.query(
     `with run as (
@@ -55,6 +55,8 @@ export async function startWarm(db: Queryable, domain: DomainId, which: WarmWhic
        delete from warm_sitemap where domain_id = $1
      ), held as (
        delete from warm_paused where domain_id = $1
+     ), refused as (
+       delete from refused_page where domain_id = $1
      )
      select pg_notify($3, run.domain_id::text), ask_task($4, d.id::text, d.account_id)
        from run join domain d on d.id = run.domain_id`,
