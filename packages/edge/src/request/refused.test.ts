@@ -113,6 +113,7 @@ describe('the wait after a refusal', () => {
     edge.wait(1)
   }
 
+  // Proves decided "Refused pages"
   it('is 600 seconds, and twice as long each time the outcome is the same, up to a day', async () => {
     for (const seconds of [600, 1_200, 2_400, 4_800, 9_600, 19_200, 38_400, 76_800, 86_400, 86_400]) {
       edge.script(BLANK)

@@ -38,6 +38,7 @@ describe('a render that began before a change', () => {
     'of the origin': { originUrl: 'https://new.example.com' },
   }
   for (const [what, changed] of Object.entries(changes)) {
+    // Proves decided "Changes win over running renders"
     it(`${what} stores nothing and runs again; renders of other domains go on`, async () => {
       const domain = await queue.domain()
       const other = await queue.domain()
