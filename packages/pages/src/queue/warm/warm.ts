@@ -16,6 +16,7 @@
 
 import type { DomainId } from '@prepaint/contract/ids.ts'
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
+import { forgetRefusals } from '../../store/refused-pages.ts'
 
 export type WarmState = 'reading' | 'queueing' | 'rendering' | 'done' | 'cancelled' | 'failed'
 
@@ -40,6 +41,7 @@ export const WARM_PRIORITY = 2
 
 /** Restarts a running warm, and forgets refused pages. The row is the whole state: a crash loses nothing. */
 export async function startWarm(db: Queryable, domain: DomainId, which: WarmWhich = 'all'): Promise<void> {
+  await forgetRefusals(db, domain)
   await db.query(
     `with run as (
        insert into warm (domain_id, which) values ($1, $2)
@@ -55,8 +57,6 @@ export async function startWarm(db: Queryable, domain: DomainId, which: WarmWhic
        delete from warm_sitemap where domain_id = $1
      ), held as (
        delete from warm_paused where domain_id = $1
-     ), refused as (
-       delete from refused_page where domain_id = $1
      )
      select pg_notify($3, run.domain_id::text), ask_task($4, d.id::text, d.account_id)
        from run join domain d on d.id = run.domain_id`,
