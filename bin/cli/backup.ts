@@ -1,6 +1,7 @@
 import { createReadStream, createWriteStream } from 'node:fs'
 import { open, rename, rm } from 'node:fs/promises'
 import path from 'node:path'
+import { createInterface } from 'node:readline'
 import { pipeline } from 'node:stream/promises'
 import { constants, createZstdCompress, createZstdDecompress } from 'node:zlib'
 import { readBackup } from '@prepaint/postgres/backup/backup.ts'
@@ -35,7 +36,7 @@ const backup = defineCommand({
       const options = { version: config.version, masterKey, pages: !values['without-pages'] }
       async function* watched() {
         for await (const piece of readBackup(connection, options)) {
-          if (head === '') head = piece.toString()
+          if (head === '') head = piece
           yield piece
         }
       }
@@ -90,7 +91,7 @@ const restore = defineCommand({
 })
 
 /** Owner-only file, under a temporary name until complete and on disk. Returns the uncompressed bytes. */
-async function writeBackupFile(file: string, pieces: AsyncIterable<Buffer>): Promise<number> {
+async function writeBackupFile(file: string, pieces: AsyncIterable<string>): Promise<number> {
   const draft = `${file}.unfinished`
   const packed = createZstdCompress({ params: { [constants.ZSTD_c_checksumFlag]: 1 } })
   try {
@@ -114,12 +115,12 @@ async function writeBackupFile(file: string, pieces: AsyncIterable<Buffer>): Pro
 }
 
 /** Throws CommandError if the file is damaged or cannot be read. */
-async function* readBackupFile(file: string): AsyncGenerator<Buffer> {
+async function* readBackupFile(file: string): AsyncGenerator<string> {
   const unpacked = createZstdDecompress()
   const fed = pipeline(createReadStream(file), unpacked)
   fed.catch(() => {})
   try {
-    yield* unpacked as AsyncIterable<Buffer>
+    yield* createInterface({ input: unpacked, crlfDelay: Number.POSITIVE_INFINITY })
     await fed
   } catch (cause) {
     throw new CommandError(`${file} cannot be read as a backup: ${(cause as Error).message}`, { cause })

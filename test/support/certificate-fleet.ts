@@ -59,7 +59,7 @@ export async function testFleet() {
     const answerChallenge = createChallengeAnswer((host, token) => findHttpChallenge(pool, host, token))
     const request = (req: http.IncomingMessage, res: http.ServerResponse) =>
       answerChallenge(req, res, () => void res.writeHead(404, []).end('not ours'))
-    const limits = { clock, headersMs: 5_000, idleMs: 5_000, keepAliveMs: 5_000 }
+    const limits = { clock, headersMs: 5_000, idleMs: 5_000, keepAliveMs: 5_000, stuckMs: 60_000 }
     const servers = createEdgeServers({ request, upgrade: () => {} }, contexts, limits)
     const secure = servers.secure!
     const ports = { http: await listening(servers.plain), tls: await listening(secure) }

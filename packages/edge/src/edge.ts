@@ -55,6 +55,8 @@ export type EdgeOptions = {
   headersMs?: number
   bodyLookMs?: number
   keepAliveMs?: number
+  /** A client may neither take what waits for it nor send anything this long. */
+  stuckMs?: number
   clients?: ClientLimits
 }
 
@@ -72,10 +74,16 @@ const ANSWER_WAIT_MS = 60_000
 /** Server-sent events may be minutes apart. */
 const IDLE_MS = 600_000
 const BODY_LOOK_MS = 10_000
+const STUCK_MS = 60_000
 
 /** Makes the servers; call `listen` on them. The edge hears of changes by `backend.changes` from now on. */
 export function createEdge(backend: EdgeBackend, parts: EdgeParts, options: EdgeOptions): Edge {
-  const { idleMs = IDLE_MS, headersMs = HEADERS_MS, keepAliveMs = KEEP_ALIVE_MS } = options
+  const {
+    idleMs = IDLE_MS,
+    headersMs = HEADERS_MS,
+    keepAliveMs = KEEP_ALIVE_MS,
+    stuckMs = STUCK_MS,
+  } = options
   const clients = options.clients ?? NO_CLIENT_LIMITS
   const gate = new ClientGate(clients)
   const share = new OriginShare((req) => gate.clientOf(req))
@@ -101,7 +109,7 @@ export function createEdge(backend: EdgeBackend, parts: EdgeParts, options: Edge
       upgrade: createHandshakeHandler(handlerParts, limited, share, webSockets),
     },
     parts.tls,
-    { clock: parts.clock, headersMs, idleMs, keepAliveMs },
+    { clock: parts.clock, headersMs, idleMs, keepAliveMs, stuckMs },
   )
   gate.watch(servers.plain, pageMessage('too-many-connections', 'none; too-many-connections'))
   if (servers.secure !== null) gate.watch(servers.secure, null)

@@ -53,7 +53,7 @@ const LAST_FRAMES_MS = 2_000
 /** Counts what was written to a stream, whether the client has read it or not. */
 type Written = { readonly handedBytes: number }
 
-type SessionOptions = { idleMs: number; keepAliveMs: number }
+type SessionOptions = { idleMs: number; keepAliveMs: number; stuckMs: number }
 
 /** Time limits of HTTP/2 sessions and streams that Node lacks. */
 export class SessionWatch {
@@ -67,10 +67,10 @@ export class SessionWatch {
   }
 
   /** Call for each session, and `opened` of the result for each of its streams. */
-  watch(session: ServerHttp2Session): WatchedSession {
+  watch(session: ServerHttp2Session, socket: Socket): WatchedSession {
     this.#sessions.add(session)
     session.once('close', () => this.#sessions.delete(session))
-    return new WatchedSession(session, this.#clock, this.#options)
+    return new WatchedSession(session, socket, this.#clock, this.#options)
   }
 
   /**
@@ -82,26 +82,43 @@ export class SessionWatch {
   }
 }
 
-/** Closes an idle session like an idle HTTP/1.1 connection; pings do not count. */
+/** So many looks in which a client takes nothing make `stuckMs`. */
+const STUCK_LOOKS = 3
+
+/**
+ * Closes an idle session like an idle HTTP/1.1 connection; pings do not count. Ends one whose client takes nothing and
+ * does not answer a ping: it has left without a word, or another stream would be stopped by its own window only.
+ */
 class WatchedSession {
   readonly #session: ServerHttp2Session
+  readonly #socket: Socket
   readonly #clock: Clock
   readonly #open = new Map<ServerHttp2Stream, { written: Written; takenBytes: number }>()
   readonly #idle: NodeJS.Timeout
   #controlSinceMs: number
   #controlFrames = 0
+  #takenBytes = 0
+  #looksWithoutSign = 0
 
-  constructor(session: ServerHttp2Session, clock: Clock, { idleMs, keepAliveMs }: SessionOptions) {
+  constructor(
+    session: ServerHttp2Session,
+    socket: Socket,
+    clock: Clock,
+    { idleMs, keepAliveMs, stuckMs }: SessionOptions,
+  ) {
     this.#session = session
+    this.#socket = socket
     this.#clock = clock
     this.#controlSinceMs = clock.nowMs()
     this.#idle = setTimeout(() => this.#endIfIdle(), keepAliveMs)
     // Node's own stream timeout restarts with any frame of the session, for example pings.
     const look = setInterval(() => this.#endStuckStreams(), idleMs)
+    const lookForSign = setInterval(() => this.#endIfGone(), stuckMs / STUCK_LOOKS)
     session.on('error', () => {})
     session.once('close', () => {
       clearTimeout(this.#idle)
       clearInterval(look)
+      clearInterval(lookForSign)
     })
     session.on('ping', () => this.#countControl())
     session.on('remoteSettings', () => this.#countControl())
@@ -119,8 +136,8 @@ class WatchedSession {
     const session = this.#session
     if (this.#open.size > 0 || session.destroyed) return
     session.close()
-    // The client does not read the GOAWAY.
-    const cut = setTimeout(() => session.destroy(), LAST_FRAMES_MS)
+    // The client does not read the GOAWAY. A closed session would wait for the client's end.
+    const cut = setTimeout(() => this.#socket.destroy(), LAST_FRAMES_MS)
     session.once('close', () => clearTimeout(cut))
   }
 
@@ -134,6 +151,30 @@ class WatchedSession {
       }
       watched.takenBytes = takenBytes
     }
+  }
+
+  #endIfGone(): void {
+    let waitingBytes = 0
+    let takenBytes = 0
+    for (const [stream, { written }] of this.#open) {
+      waitingBytes += stream.bufferSize
+      takenBytes += written.handedBytes - stream.bufferSize
+    }
+    const hasSign = waitingBytes === 0 || takenBytes !== this.#takenBytes
+    this.#takenBytes = takenBytes
+    if (hasSign) {
+      this.#looksWithoutSign = 0
+      return
+    }
+    this.#looksWithoutSign++
+    if (this.#looksWithoutSign === 1) this.#ping()
+    else if (this.#looksWithoutSign > STUCK_LOOKS) this.#socket.destroy()
+  }
+
+  #ping(): void {
+    this.#session.ping((error) => {
+      if (error === null) this.#looksWithoutSign = 0
+    })
   }
 
   #countControl(): void {

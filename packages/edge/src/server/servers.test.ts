@@ -181,7 +181,13 @@ describe('an origin that says what HTTP/2 cannot: the node and the session serve
   }
 })
 
-const LIMITS = { clock: { nowMs: () => Date.now() }, headersMs: 5_000, idleMs: 5_000, keepAliveMs: 5_000 }
+const LIMITS = {
+  clock: { nowMs: () => Date.now() },
+  headersMs: 5_000,
+  idleMs: 5_000,
+  keepAliveMs: 5_000,
+  stuckMs: 60_000,
+}
 
 it('a handshake for which there is no certificate: the client is told so, whatever it names, or nobody', async (t) => {
   const other = { protocol: 'acme-tls/1', context: null }

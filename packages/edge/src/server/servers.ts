@@ -16,6 +16,7 @@ import {
 } from './connection-limits.ts'
 import type { EdgeRequest, EdgeResponse, RequestHead, SendAnswer } from './exchange.ts'
 import { createHitLane, type HitLane, type HitLaneOptions } from './fast-lane.ts'
+import { GoneClients } from './gone-clients.ts'
 import { Http2Request, Http2Response, headerBytes, sendHit, simpleHead } from './http2-exchange.ts'
 
 type EdgeHandlers = {
@@ -45,6 +46,8 @@ type ServerOptions = {
   /** Close connections that have not read any of their response for this time. */
   idleMs: number
   keepAliveMs: number
+  /** Ends a connection whose client neither takes what waits for it nor sends anything for this time. */
+  stuckMs: number
 }
 
 export type EdgeServers = {
@@ -78,14 +81,19 @@ export function createEdgeServers(
   options: ServerOptions,
 ): EdgeServers {
   const { server: plain, lastAnswers } = createPlain(handlers, options)
+  const goneClients = new GoneClients(options.clock, options.stuckMs)
+  plain.on('connection', (socket) => {
+    // Those of `secure` are watched below TLS.
+    if (!(socket instanceof tls.TLSSocket)) goneClients.watch(socket)
+  })
   if (certificates === null) return { plain, secure: null, endSessions: lastAnswers }
 
   const watch = new SessionWatch(options.clock, options)
-  const sessions = createSessions(handlers, watch)
   const secure = createSecure(certificates)
+  secure.on('connection', (socket) => goneClients.watch(socket))
   secure.on('secureConnection', (socket) => {
     socket.on('error', () => socket.destroy())
-    if (socket.alpnProtocol === 'h2') sessions.emit('connection', socket)
+    if (socket.alpnProtocol === 'h2') beginSession(socket, handlers, watch)
     else if (socket.alpnProtocol === false || socket.alpnProtocol === 'http/1.1')
       plain.emit('connection', socket)
     else socket.end()
@@ -98,32 +106,27 @@ export function createEdgeServers(
   return { plain, secure, endSessions }
 }
 
-/** Makes the server that takes connections of HTTP/2 from the TLS server. */
-function createSessions(handlers: EdgeHandlers, watch: SessionWatch): http2.Http2Server {
-  const sessions = http2.createServer(HTTP2_LIMITS)
-  sessions.on('session', (session) => {
-    const peer = { remoteAddress: session.socket.remoteAddress, encrypted: true as const }
-    const watched = watch.watch(session)
-    // With a listener here, Node creates no request objects of its own.
-    session.on('stream', (...given) => {
-      const [stream, headers, flags] = given
-      const raw = rawOf(given)
-      stream.on('error', () => {})
-      const hasBody = (flags & END_STREAM) === 0
-      if (!hasBody && answerHit(handlers, stream, simpleHead(headers, raw, peer))) {
-        watched.opened(stream, { handedBytes: 0 })
-        return
-      }
-      const req = new Http2Request(stream, raw, !hasBody, peer)
-      const res = new Http2Response(stream, req)
-      watched.opened(stream, res)
-      if (hasBody) endBodyBehindResponse(stream, req, res)
-      if (headerBytes(raw) > HEADER_BYTES) sendPlainPage(res, 'headers-too-large', 'none; headers-too-large')
-      else if (req.method === 'CONNECT') sendPlainPage(res, 'method-not-allowed', 'none; method')
-      else handlers.request(req, res)
-    })
+function beginSession(socket: tls.TLSSocket, handlers: EdgeHandlers, watch: SessionWatch): void {
+  const peer = { remoteAddress: socket.remoteAddress, encrypted: true as const }
+  const session = http2.performServerHandshake(socket, HTTP2_LIMITS)
+  const watched = watch.watch(session, socket)
+  session.on('stream', (...given) => {
+    const [stream, headers, flags] = given
+    const raw = rawOf(given)
+    stream.on('error', () => {})
+    const hasBody = (flags & END_STREAM) === 0
+    if (!hasBody && answerHit(handlers, stream, simpleHead(headers, raw, peer))) {
+      watched.opened(stream, { handedBytes: 0 })
+      return
+    }
+    const req = new Http2Request(stream, raw, !hasBody, peer)
+    const res = new Http2Response(stream, req)
+    watched.opened(stream, res)
+    if (hasBody) endBodyBehindResponse(stream, req, res)
+    if (headerBytes(raw) > HEADER_BYTES) sendPlainPage(res, 'headers-too-large', 'none; headers-too-large')
+    else if (req.method === 'CONNECT') sendPlainPage(res, 'method-not-allowed', 'none; method')
+    else handlers.request(req, res)
   })
-  return sessions
 }
 
 /**

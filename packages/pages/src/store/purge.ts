@@ -48,11 +48,10 @@ type Deletion = {
 const DELETE_DERIVED = {
   digests: 'delete from page_digest where',
   inspections: 'delete from inspection where',
-  refusals: 'delete from refused_page where',
 } as const
 
 type Derived = keyof typeof DELETE_DERIVED
-const ALL_DERIVED: readonly Derived[] = ['digests', 'inspections', 'refusals']
+const ALL_DERIVED: readonly Derived[] = ['digests', 'inspections']
 
 /** All reasons for which pages are deleted before their time. Those that are too old: `remove-expired.ts`. */
 const DELETIONS: Record<DeletionReason, Deletion> = {
@@ -78,7 +77,7 @@ const DELETIONS: Record<DeletionReason, Deletion> = {
     supersedesRenders: true,
     redirects: 'of the pages',
     sitemaps: false,
-    derived: ['refusals'],
+    derived: [],
     staysKnown: true,
     mayTakeLong: false,
   },

@@ -1,15 +1,10 @@
 import pg from 'pg'
-import { to as copyTo } from 'pg-copy-streams'
 import type { Queryable } from '../transaction.ts'
 
-/**
- * A backup begins with this line of JSON. For each table follows a line that names it, then its rows in the text format of
- * PostgreSQL's `COPY`, then a line that ends them. The last line has the row counts, which show truncation. In format 1,
- * which 0.2.0 made, each row is a line of JSON, and no line ends the rows.
- */
+/** First line of a backup (JSON lines). Tables with their rows follow; the final row count shows truncation. */
 export type BackupHead = {
   prepaint: 'backup'
-  format: 1 | 2
+  format: 1
   version: string
   made_at: string
   migrations: string[]
@@ -21,15 +16,6 @@ export type BackupHead = {
 export type TableLine = { table: string; columns: string[] }
 export type EndLine = { end: Record<string, number> }
 
-const LINE_FEED = 10
-
-/** Ends the rows of a table. No row is this line, because `COPY` writes a backslash as two. */
-export const END_OF_ROWS = '\\.\n'
-
-/** `COPY` writes dates and numbers as the session has them, and reads them likewise. */
-export const COPY_SETTINGS = `set datestyle = 'ISO, YMD'; set intervalstyle = 'postgres'; set extra_float_digits = 1;
-  set bytea_output = 'hex'`
-
 /** `masterKey`: put into the backup, unless it is null. `pages`: with what can be rendered again. */
 type BackupOptions = { version: string; masterKey: string | null; pages: boolean }
 
@@ -37,39 +23,33 @@ const CACHE: ReadonlySet<string> = new Set(
   'page page_form redirect sitemap unstored_page render_record'.split(' '),
 )
 
-/** Reads a consistent snapshot, which is taken when the first piece is asked for. The first piece is the head. */
+/** A fetch reads about this many bytes. */
+const FETCH_BYTES = 4 * 1024 * 1024
+const FETCH_MOST = 5_000
+
+/** Reads a consistent snapshot, which is taken when the first piece is asked for. */
 export async function* readBackup(
   connection: pg.ClientConfig,
   options: BackupOptions,
-): AsyncGenerator<Buffer> {
+): AsyncGenerator<string> {
   const client = new pg.Client(connection)
   // The query also reports a broken connection.
   client.on('error', () => {})
   await client.connect()
-  let isRead = false
   try {
     await client.query('set statement_timeout = 0; set idle_in_transaction_session_timeout = 0')
-    await client.query(COPY_SETTINGS)
     await client.query('begin isolation level repeatable read read only')
-    yield lineOf(await headOf(client, options))
+    yield `${JSON.stringify(await headOf(client, options))}\n`
     const end: Record<string, number> = {}
-    for (const table of await tablesInOrder(client)) {
-      if (!options.pages && CACHE.has(table.name)) continue
-      yield lineOf({ table: table.name, columns: table.columns } satisfies TableLine)
-      end[table.name] = yield* rowsOf(client, table)
-      yield Buffer.from(END_OF_ROWS)
+    for (const { name, columns } of await tablesInOrder(client)) {
+      if (!options.pages && CACHE.has(name)) continue
+      yield `${JSON.stringify({ table: name, columns } satisfies TableLine)}\n`
+      end[name] = yield* rowsOf(client, name)
     }
-    yield lineOf({ end } satisfies EndLine)
-    isRead = true
+    yield `${JSON.stringify({ end } satisfies EndLine)}\n`
   } finally {
-    // PostgreSQL may be sending rows that nobody reads.
-    if (!isRead) client.connection.stream.destroy()
     await client.end()
   }
-}
-
-function lineOf(content: object): Buffer {
-  return Buffer.from(`${JSON.stringify(content)}\n`)
 }
 
 async function headOf(client: pg.Client, { version, masterKey, pages }: BackupOptions): Promise<BackupHead> {
@@ -80,7 +60,7 @@ async function headOf(client: pg.Client, { version, masterKey, pages }: BackupOp
   const { rows: now } = await client.query<{ now: Date }>('select now()')
   return {
     prepaint: 'backup',
-    format: 2,
+    format: 1,
     version,
     made_at: now[0]!.now.toISOString(),
     migrations: migrations.map(({ name }) => name),
@@ -90,30 +70,26 @@ async function headOf(client: pg.Client, { version, masterKey, pages }: BackupOp
   }
 }
 
-/** Returns how many rows there are: line breaks in values are escaped, so each row is a line. */
-async function* rowsOf(client: pg.Client, table: BackupTable): AsyncGenerator<Buffer, number> {
-  const copied = client.query(copyTo(`copy ${copySubject(table)} to stdout`))
+async function* rowsOf(client: pg.Client, table: string): AsyncGenerator<string, number> {
+  const name = client.escapeIdentifier(table)
+  await client.query(
+    `declare all_rows no scroll cursor for select row_to_json(t)::text as row from ${name} t`,
+  )
   let count = 0
-  for await (const piece of copied as AsyncIterable<Buffer>) {
-    count += countLines(piece)
-    yield piece
+  for (let step = 10; ; ) {
+    const { rows } = await client.query<{ row: string }>(`fetch ${step} from all_rows`)
+    if (rows.length === 0) break
+    // JSON escapes line breaks in strings; others are white space.
+    const text = rows.map(({ row }) => `${row.replaceAll('\n', ' ')}\n`).join('')
+    yield text
+    count += rows.length
+    step = Math.max(1, Math.min(FETCH_MOST, Math.floor((rows.length * FETCH_BYTES) / text.length)))
   }
+  await client.query('close all_rows')
   return count
 }
 
-/** The table and its columns, as `COPY` names them. */
-export function copySubject({ name, columns }: BackupTable): string {
-  const list = columns.map((column) => pg.escapeIdentifier(column)).join(', ')
-  return `${pg.escapeIdentifier(name)} (${list})`
-}
-
-export function countLines(piece: Buffer): number {
-  let count = 0
-  for (let at = piece.indexOf(LINE_FEED); at !== -1; at = piece.indexOf(LINE_FEED, at + 1)) count++
-  return count
-}
-
-export type BackupTable = { name: string; columns: string[] }
+type BackupTable = { name: string; columns: string[] }
 
 /** Tables that are never restored: running nodes, and what the schema of a database is. */
 export const EXCLUDED: ReadonlySet<string> = new Set([

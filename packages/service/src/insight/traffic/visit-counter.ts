@@ -97,8 +97,7 @@ export class TrafficCounter {
       hour.lastKey = key
       hour.lastMs = nowMs
     }
-    const isOfPath = hasFailed(counted) || kindOfVerdict(counted) === 'soft_404'
-    const path = page?.path ?? (isOfPath ? normalisePath(request.url ?? '/', domain.query) : null)
+    const path = page?.path ?? (hasFailed(counted) ? normalisePath(request.url ?? '/', domain.query) : null)
     if (path !== null) countPath(hour, path, counted, status, form)
     return true
   }
