@@ -33,6 +33,8 @@ export function createHitLane(options: HitLaneOptions) {
     let answers = 0
     let going: EventEmitter | null = null
     let isLast = false
+    /** The beginning of a request line that has bytes to encode, and the time for the rest of it. */
+    let held: { bytes: Buffer; timer: NodeJS.Timeout } | null = null
 
     function taken(): void {
       if (going === null) return
@@ -58,7 +60,15 @@ export function createHitLane(options: HitLaneOptions) {
       return going
     }
 
-    function read(received: Buffer): void {
+    function read(part: Buffer): void {
+      const received = held === null ? part : Buffer.concat([held.bytes, part])
+      if (isBeginningWithBytes(received)) {
+        held ??= { bytes: received, timer: setTimeout(late, headersMs) }
+        held.bytes = received
+        return
+      }
+      clearTimeout(held?.timer)
+      held = null
       const isAlone = !ending && going === null
       let bytes = received
       let head = isAlone ? readSimpleHead(received) : null
@@ -107,6 +117,8 @@ export function createHitLane(options: HitLaneOptions) {
       socket.destroy()
     }
     const forget = () => {
+      clearTimeout(held?.timer)
+      held = null
       conversations.delete(socket)
     }
 
@@ -232,6 +244,20 @@ export function encodeTarget(bytes: Buffer): Buffer {
 }
 
 const LINE_FEED = 0x0a
+
+/** The same, without its end. Node's parser would refuse it before the rest has come. */
+const BEGINNING_WITH_BYTES =
+  /^[A-Z]{3,7} \/[^\x00-\x20\x7f]*[\x80-\xff][^\x00-\x20\x7f]*(?: [\x20-\x7e]{0,8}\r?)?$/
+
+/** Returns whether `encodeTarget` changes these bytes, or may do so when the rest of the line is there. */
+export function canEncodeTarget(bytes: Buffer): boolean {
+  return isBeginningWithBytes(bytes) || encodeTarget(bytes) !== bytes
+}
+
+function isBeginningWithBytes(bytes: Buffer): boolean {
+  if (bytes.length >= SIMPLE_HEAD_BYTES || bytes.at(-1) === LINE_FEED) return false
+  return BEGINNING_WITH_BYTES.test(bytes.toString('latin1'))
+}
 
 /** Returns the value of a header without the space around it (RFC 9112, section 5.1). */
 function withoutSpace(bytes: Buffer, from: number, to: number): string {

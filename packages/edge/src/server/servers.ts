@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto'
 import http from 'node:http'
 import http2, { type ServerHttp2Stream } from 'node:http2'
 import type net from 'node:net'
-import type { Duplex } from 'node:stream'
 import tls, { type SecureContext } from 'node:tls'
 import type { Clock } from '@prepaint/runtime/clock.ts'
 import type { Handshake } from '../origin/upgrade.ts'
@@ -18,6 +17,7 @@ import type { EdgeRequest, EdgeResponse, RequestHead, SendAnswer } from './excha
 import { createHitLane, type HitLane, type HitLaneOptions } from './fast-lane.ts'
 import { GoneClients } from './gone-clients.ts'
 import { Http2Request, Http2Response, headerBytes, sendHit, simpleHead } from './http2-exchange.ts'
+import { type AnsweringSocket, NodeParser } from './node-parser.ts'
 
 type EdgeHandlers = {
   request(req: EdgeRequest, res: EdgeResponse): void
@@ -185,15 +185,18 @@ class LaneServer<Answer extends typeof http.ServerResponse<http.IncomingMessage>
   #lane: HitLane | null = null
 
   openLane(options: Omit<HitLaneOptions, 'handOver'>): HitLane {
-    const nodes = this.listeners('connection')
-    this.removeAllListeners('connection')
-    const lane = createHitLane({
-      ...options,
-      handOver: (socket) => {
-        for (const take of nodes) take.call(this, socket)
-      },
-    })
+    const parser = new NodeParser(this)
+    const lane = createHitLane({ ...options, handOver: (socket) => parser.handOver(socket) })
     this.on('connection', lane.take)
+    this.on('clientError', (error, socket) => {
+      // The lane encodes the bytes that Node's parser refuses.
+      const isTakenBack = parser.takeBack(error, socket, (connection, request) => {
+        connection.unshift(request)
+        lane.take(connection)
+        connection.resume()
+      })
+      if (!isTakenBack) refuseUnreadable(error, socket)
+    })
     this.#lane = lane
     return lane
   }
@@ -245,7 +248,6 @@ function createPlain(
     if (enterPipeline(req, res)) handlers.request(req, res)
     else req.socket.destroy()
   })
-  server.on('clientError', refuseUnreadable)
   // The origin decides whether it wants the body.
   server.on('checkContinue', handlers.request)
   server.on('connect', (_req, socket: net.Socket) => {
@@ -279,9 +281,6 @@ function refuseUnreadable(error: NodeJS.ErrnoException, socket: AnsweringSocket)
   }
   socket.destroy(error)
 }
-
-/** Node tells which response is under way in this field only. */
-type AnsweringSocket = Duplex & { _httpMessage?: http.ServerResponse | null }
 
 const KEY_BYTES = 48
 const KEPT_MS = 12 * 3_600_000
