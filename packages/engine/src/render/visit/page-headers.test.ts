@@ -16,7 +16,7 @@ describe('headers that a page asks for', () => {
       ' Retry-After :  120 ': ['retry-after', '120'],
       'Content-Language: de': ['content-language', 'de'],
       'X-Own-Thing: a: b': ['x-own-thing', 'a: b'],
-      'Location: /other': ['location', '/other'],
+      'Location: /straße?ort=Łódź&a=%C3%A9': ['location', '/stra%C3%9Fe?ort=%C5%81%C3%B3d%C5%BA&a=%C3%A9'],
       "Content-Security-Policy: default-src 'self'": ['content-security-policy', "default-src 'self'"],
     }
     assert.deepEqual(pageHeaders([...Object.keys(kept), 'x-robots-tag: all']), Object.values(kept))
@@ -41,6 +41,9 @@ describe('headers that a page asks for', () => {
     'a NUL': 'X-A: 1\0',
     'letters that become line breaks in Latin-1': 'X-A: 1\u560d\u560aSet-Cookie: a=b',
     'a line separator': 'X-A: 1\u2028X-B: 2',
+    'a line break in an address': 'Location: /ä\r\nSet-Cookie: a=b',
+    'a line separator in an address': 'Location: /ä\u2028X-B: 2',
+    'half a letter in an address': 'Location: /\ud83d',
     'a space in the name': 'X A: 1',
     'a denied name with a space before the colon': 'Set-Cookie : a=b',
     'a denied name with a tab': 'Set-Cookie\t: a=b',

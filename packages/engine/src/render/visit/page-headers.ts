@@ -1,4 +1,5 @@
 import { isHeaderName, pageMaySet } from '@prepaint/contract/headers.ts'
+import { BODILESS } from './main-document.ts'
 
 export const PAGE_HEADERS_LIMIT = 20
 export const HEADER_VALUE_LIMIT_CHARS = 2_048
@@ -13,7 +14,8 @@ export function pageHeaders(texts: readonly string[]): [name: string, value: str
     const at = text.indexOf(':')
     if (at < 1) continue
     const name = text.slice(0, at).trim().toLowerCase()
-    const value = text.slice(at + 1).trim()
+    const given = text.slice(at + 1).trim()
+    const value = name === 'location' ? encodedLetters(given) : given
     if (!isHeaderName(name) || !pageMaySet(name)) continue
     if (value === '' || value.length > HEADER_VALUE_LIMIT_CHARS || !/^[\x20-\x7e]*$/.test(value)) continue
     if (kept.some(([known]) => known === name)) continue
@@ -22,4 +24,16 @@ export function pageHeaders(texts: readonly string[]): [name: string, value: str
     kept.push([name, value])
   }
   return kept
+}
+
+/** Percent-encodes letters that a URL may not have; browsers do so, too. Line breaks and the like stay, and are refused. */
+function encodedLetters(location: string): string {
+  return location.isWellFormed() ? location.replace(/[^\x00-\x9f\p{C}\p{Z}]/gu, encodeURIComponent) : location
+}
+
+/** Returns the status that the text of a meta names, or null if it names none that a page can have. */
+export function pageStatus(text: string | null): number | null {
+  const status = Number(text?.trim() || Number.NaN)
+  const isStatus = Number.isInteger(status) && status >= 200 && status <= 599
+  return isStatus && !BODILESS.has(status) ? status : null
 }

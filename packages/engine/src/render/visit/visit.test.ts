@@ -156,8 +156,30 @@ ends(redirect(302, ELSEWHERE), {
 ends(redirect(302, '/hop'), {
   'a chain of redirects by script: the first is the answer': scripted`location.replace('/hop')`,
 })
+const MOVED = meta('prerender-status-code', 301) + meta('prerender-header', 'Location: /other')
 ends(redirect(301, '/other'), {
   'prerender-status-code 301 with its header': status(301, meta('prerender-header', 'Location: /other')),
+  "prerender-status-code 301 with the origin's own name": status(
+    301,
+    meta('prerender-header', `location:${originUrl}/other`),
+  ),
+  'a redirect by script, beside which prerender-status-code says 301': withHead`${MOVED}<script>location.replace('/elsewhere')</script>`,
+  'a redirect by script to another site, beside which prerender-status-code says 301': withHead`${MOVED}<script>location.href = '${ELSEWHERE}'</script>`,
+  'a later redirect by script, beside which prerender-status-code says 301': withHead`${MOVED}<script>setTimeout(() => { location.href = '/elsewhere' }, 800)</script>`,
+  'a redirect by meta refresh, behind which prerender-status-code says 301': withHead`<meta http-equiv="refresh" content="0; url=/other">${MOVED}`,
+  'a redirect by meta refresh, whose status is in prerender-status-code alone': withHead`<meta http-equiv="refresh" content="1; url=/other">${meta('prerender-status-code', 301)}`,
+  'a redirect by script, which has set render:status_code and render:header just before': scripted`for (const [name, content] of [['render:status_code', '301'], ['render:header', 'Location: /other']])
+    document.head.append(Object.assign(document.createElement('meta'), { name, content }))
+    location.assign('/elsewhere')`,
+})
+ends(redirect(308, '/stra%C3%9Fe/%E4%BE%A1%20%E6%A0%BC?ort=K%C3%B6ln'), {
+  'a Location in letters of any language': status(
+    308,
+    meta('prerender-header', 'Location: /straße/価 格?ort=Köln'),
+  ),
+})
+ends(redirect(302, '/other'), {
+  'a redirect by script of a page whose status is no redirect': withHead`${meta('prerender-status-code', 404)}<script>location.href = '/other'</script>`,
 })
 // Proves decided "Temporary errors set by a page"
 ends(rendered(410), {

@@ -12,7 +12,6 @@ import type { RenderClock } from '../time/virtual-clock.ts'
 import { ReadySignal, runUntilSettled } from '../time/virtual-time.ts'
 import { badnessOf } from './bad-page.ts'
 import {
-  BODILESS,
   isRedirectStatus,
   isTemporaryError,
   keptHeaders,
@@ -21,7 +20,8 @@ import {
   publicUrl,
   type SiteAddress,
 } from './main-document.ts'
-import { pageHeaders } from './page-headers.ts'
+import { pageHeaders, pageStatus } from './page-headers.ts'
+import { redirectOfPage } from './page-redirect.ts'
 import { mergeListeners, type Recorder } from './recorder.ts'
 import { changeOf, doesWait, lackOfRule, withChanges } from './rule.ts'
 import { type Snapshot, takeSnapshot } from './snapshot.ts'
@@ -132,7 +132,7 @@ class Visit {
       mergeListeners([
         recorder.listeners(page.frameId, (address) => site.blockedBy(address)),
         this.#main.listeners,
-        limitListeners(this.#tab, this.#url, this.#request, limits, this.#ended.resolve),
+        limitListeners(this.#tab, this.#scope.session, this.#url, this.#request, limits, this.#ended.resolve),
         this.#workers.listeners,
         this.#activity.listeners,
         this.#ready.listeners,
@@ -298,11 +298,13 @@ function refuseCommand(): Promise<never> {
 
 /** Ends a render that loads or unpacks too much, leaves for another address, or reloads endlessly. */
 function limitListeners(
-  { page: { frameId: mainFrameId }, site: gateway }: Tab,
+  { page, site: gateway }: Tab,
+  session: CdpSession,
   pageUrl: string,
   site: SiteAddress,
   limits: PageLimits,
-  end: (outcome: RenderOutcome) => void,
+  /** With a promise, nothing else ends the render any more. */
+  end: (outcome: RenderOutcome | Promise<RenderOutcome>) => void,
 ): CdpListeners {
   let reloads = 0
   let unpackedBytes = 0
@@ -322,10 +324,11 @@ function limitListeners(
       if (++frames > limits.frames) end({ kind: 'too-large', what: 'frames' })
     },
     'Page.frameRequestedNavigation': ({ frameId, url, disposition }) => {
-      if (frameId !== mainFrameId || disposition !== 'currentTab') return
+      if (frameId !== page.frameId || disposition !== 'currentTab') return
       const location = publicUrl(url, pageUrl, site)
       if (location === null) return
-      if (location.split('#', 1)[0] !== pageUrl) end({ kind: 'redirect', status: 302, location })
+      if (location.split('#', 1)[0] !== pageUrl)
+        end(redirectOfPage(session, page, location, { url: pageUrl, site }))
       else if (++reloads > RELOAD_LIMIT) end({ kind: 'timed-out', afterMs: 0 })
     },
   }
@@ -350,7 +353,7 @@ export function outcomeOfSnapshot(
   if (snapshot.kind === 'not-html') return { kind: 'not-html', contentType: '' }
 
   const wanted = pageHeaders(snapshot.headers)
-  const wantedStatus = statusOf(snapshot.statusCode)
+  const wantedStatus = pageStatus(snapshot.statusCode)
   const status = wantedStatus ?? main.status
   const location = wanted.find(([name]) => name === 'location')?.[1]
   if (isRedirectStatus(status) && location !== undefined) {
@@ -376,10 +379,4 @@ export function outcomeOfSnapshot(
     reading,
     unscripted: snapshot.unscripted,
   }
-}
-
-function statusOf(text: string | null): number | null {
-  const status = Number(text?.trim() || Number.NaN)
-  const isStatus = Number.isInteger(status) && status >= 200 && status <= 599
-  return isStatus && !BODILESS.has(status) ? status : null
 }
