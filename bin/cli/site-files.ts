@@ -144,7 +144,7 @@ async function withRobots<T>(
   try {
     const get = { origins, userAgent: 'Prepaint' }
     const clock = { nowMs: () => nowMs }
-    return await work(new RobotsFiles({ db: pool, pool, get, clock, log: silentLog() }))
+    return await work(new RobotsFiles(pool, pool, get, null, clock, silentLog()))
   } finally {
     origins.close()
   }

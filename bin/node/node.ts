@@ -299,18 +299,18 @@ export class Node {
     })
 
     const get = { origins, userAgent: identityOf(this.#config) }
-    this.#tasks.add(new WarmReading({ pool, get, openHeaders, clock, log }))
-    this.#tasks.add(new WarmSteps({ pool, plans, clock }))
+    this.#tasks.add(new WarmReading(pool, get, openHeaders, clock, log))
+    this.#tasks.add(new WarmSteps(pool, plans, clock))
     this.#tasks.add(new RefreshAhead(pool, plans, clock))
     this.#tasks.add(new DeviceChecks(pool, plans, clock))
-    this.#tasks.add(new InspectionWorker({ pool, look: (request) => engine.inspect(request), openHeaders }))
+    this.#tasks.add(new InspectionWorker(pool, (request) => engine.inspect(request), openHeaders))
     if (indexNowUrl === null) return
     // The endpoint is the operator's, who may have it at any address.
     const anywhere = ['0.0.0.0/0', '::/0'].map((cidr) => ({ cidr: ipaddr.parseCIDR(cidr), port: null }))
     const endpoint = createClient(createAddressGuard(anywhere))
     this.#opened.add('IndexNow', async () => endpoint.close())
-    const robots = new RobotsFiles({ db: pool, pool, get, openHeaders, clock, log })
-    this.#tasks.add(new IndexNow({ pool, url: indexNowUrl, origins: endpoint, robots, clock, log }))
+    const robots = new RobotsFiles(pool, pool, get, openHeaders, clock, log)
+    this.#tasks.add(new IndexNow(pool, indexNowUrl, endpoint, robots, clock, log))
   }
 
   /** Adds this node to the list of nodes. */
@@ -366,10 +366,10 @@ export class Node {
     const log = this.#log
     const openHeaders = this.#openHeaders
     const enqueueLive: EnqueueLive =
-      this.#worker?.enqueueLive ?? createEnqueueLive({ db, pool, plans, clock, liveWaitMs })
+      this.#worker?.enqueueLive ?? createEnqueueLive(db, pool, plans, clock, liveWaitMs)
     const origins = createClient(this.#guard)
     const get = { origins, userAgent: 'Prepaint' }
-    const robots = new RobotsFiles({ db, pool, get, openHeaders, clock, log })
+    const robots = new RobotsFiles(db, pool, get, openHeaders, clock, log)
     const records = new RequestRecords(pool, robots, this.#metrics.edge, accessLog, clock, log)
     const forms = new PageForms(db, pool, new Converter(), log)
     const backend = new NodeBackend(

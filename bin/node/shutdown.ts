@@ -66,9 +66,12 @@ export function watchForShutdown(options: { underNpm: boolean }): Shutdown {
   }
 }
 
-/** Null: shutdown came first. After two seconds abandons uncancellable steps; children shut themselves down. */
+/**
+ * Returns null if shutdown came first. After two seconds it abandons steps that cannot be cancelled; children shut themselves
+ * down.
+ */
 export async function startUnlessStopped<T extends { close(): Promise<void> }>(
-  { signal }: Pick<Shutdown, 'signal'>,
+  { signal }: Shutdown,
   start: (signal: AbortSignal) => Promise<T>,
 ): Promise<T | null> {
   let timer: NodeJS.Timeout | undefined

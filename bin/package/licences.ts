@@ -20,7 +20,7 @@ type Lock = { packages: Record<string, { version?: string }> }
 /** A package that is compiled in. Vite writes these for the dashboard. */
 type Bundled = { name: string; version: string; identifier?: string; text?: string }
 
-/** Of npm's list of all installed packages: those that a node loads, and those compiled in. */
+/** Takes from npm's list of all installed packages those that a node loads, and those that are compiled in. */
 export function billOfMaterials(listed: string, compiledIn: readonly Bundled[]): Bill {
   const bill = JSON.parse(listed) as Bill
   const bundled = new Set(compiledIn.map(({ name, version }) => `${name}@${version}`))

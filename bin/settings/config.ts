@@ -17,7 +17,7 @@ import type { NodeRole, SettingValues } from './table.ts'
 /** What the settings mean (`table.ts`). Only this file reads the environment. A malformed value stops the start. */
 export type Config = {
   version: string
-  /** Null: a private PostgreSQL in the data directory. */
+  /** If it is null, there is a private PostgreSQL in the data directory. */
   databaseUrl: string | null
   dataDir: string
   roles: ReadonlySet<NodeRole>
@@ -33,28 +33,28 @@ export type Config = {
     memoryBytes: number
     liveWaitMs: number
   }
-  /** Null: use the key file in the data directory. */
+  /** If it is null, the key file in the data directory is used. */
   secretKeys: MasterKeys | null
   acme: {
-    /** Null: certificates are not ordered. */
+    /** If it is null, certificates are not ordered. */
     directory: string | null
     email: string | null
     selfCheck: boolean
-    /** For the whole fleet. */
+    /** The limit of the whole fleet. */
     ordersPerHour: number
   }
   crawlers: {
     verify: boolean
-    /** Directory of published address ranges; null: none. */
+    /** The directory of published address ranges, or null if there is none. */
     rangesDir: string | null
   }
-  /** Base URL without a trailing slash; null: the address of the API. */
+  /** The base URL without a trailing slash. If it is null, it is the address of the API. */
   publicUrl: string | null
   mail: MailSettings | null
   /** Divides the times of incidents, retries and reminders, to try them out. */
   notifySpeed: number
   edgeTarget: EdgeTarget | null
-  /** From which all nodes reach origins, for owners' firewalls; empty: not told. */
+  /** Nodes reach origins from these addresses, which owners enter in firewalls. If it is empty, they are not told. */
   egressAddresses: readonly string[]
   /** E-mail address or URL, shown at `/bot`. */
   contact: string | null
@@ -68,9 +68,9 @@ export type Config = {
   }
   render: { chromium: string | null; slots: number; timeoutMs: number; requireSandbox: boolean }
   preload: boolean
-  /** Told of changed pages of domains that want it; null: off. */
+  /** It is told of changed pages of domains that want it. If it is null, none is. */
   indexNowUrl: string | null
-  /** Null: only this machine may read `GET /metrics`. */
+  /** If it is null, only this machine may read `GET /metrics`. */
   metricsToken: string | null
   accessLog: 'renders' | 'all' | 'none'
   logLevel: string
@@ -207,9 +207,9 @@ function readPlanCatalogue(file: string | null | undefined, problems: string[]):
 
 const MIB = 2 ** 20
 
-/** For Node, PostgreSQL and a browser without pages. */
+/** What Node, PostgreSQL and a browser without pages need. */
 export const BASE_BYTES = 768 * MIB
-/** For each slot with large pages; `browsers.ts` replaces a browser that uses more. */
+/** What each slot needs with large pages; `browsers.ts` replaces a browser that uses more. */
 export const SLOT_BYTES = 384 * MIB
 
 type Machine = { cores: number; memoryBytes: number }

@@ -36,12 +36,12 @@ export type Setting = {
   section: string
   /** A message continues a sentence that begins with the name of the setting. */
   schema: z.ZodType<unknown, string>
-  /** As it would be given in the environment. Null: not set. */
+  /** As it would be given in the environment, or null if it is not set then. */
   default: string | null
-  /** For the document, if the default depends on the machine or the installation. */
+  /** What the document shows if the default depends on the machine or the installation. */
   defaultShown?: string
   unit?: 'bytes' | 'ms'
-  /** For the document, in Markdown. */
+  /** What the document says, in Markdown. */
   meaning: string
   /** An empty value switches the feature off. For other settings, it counts as not set. */
   isOffIfEmpty?: true
@@ -70,7 +70,7 @@ const LOG_OF_REQUESTS: Requirement = {
 const OWN_NETWORKS =
   '127.0.0.0/8, ::1, 10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16, 169.254.0.0/16, 100.64.0.0/10, fc00::/7, fe80::/10'
 
-/** By name, in the order of the document. */
+/** All settings, in the order of the document. */
 export const SETTINGS = {
   PREPAINT_ROLES: {
     section: 'Node',
@@ -382,7 +382,7 @@ export const SETTINGS = {
 
 export type SettingName = keyof typeof SETTINGS
 
-/** Null: the setting is not set and has no default, or an empty value switches it off. */
+/** It is null if the setting is not set and has no default, or if an empty value switches it off. */
 type ValueOf<Entry extends Setting> =
   | z.output<Entry['schema']>
   | (Entry['default'] extends null ? null : never)

@@ -34,7 +34,7 @@ export function standInParts(pool: pg.Pool, clock: Clock): ApiParts {
     log,
     vault: new Vault(pool, '/nowhere', null),
     mailer: null,
-    robots: new RobotsFiles({ db: pool, pool, get, clock, log }),
+    robots: new RobotsFiles(pool, pool, get, null, clock, log),
     checks: new Checks(clock, async () => null, {
       checkDns: async () => null,
       tryOrigin: async () => ({ status: 200, problem: null }),

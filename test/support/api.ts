@@ -116,7 +116,7 @@ export async function startTestApi({
       tryOrigin: async () => ({ status: 200, problem: null }),
     }),
     integrations: testIntegrations,
-    robots: new RobotsFiles({ db: pool, pool, get, clock, log: silentLog() }),
+    robots: new RobotsFiles(pool, pool, get, null, clock, silentLog()),
     vault: testVault(pool),
     checkReadiness: async () => {
       readiness.asked++

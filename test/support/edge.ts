@@ -119,7 +119,7 @@ export async function startTestEdge(
     }
   }
 
-  const enqueueLive = createEnqueueLive({ db: pool, pool, plans: DEFAULT_PLANS, clock, liveWaitMs: 10_000 })
+  const enqueueLive = createEnqueueLive(pool, pool, DEFAULT_PLANS, clock, 10_000)
 
   async function work(ended: Ended): Promise<void> {
     const completer = new JobCompleter(pool, DEFAULT_PLANS, clock, ended)
@@ -140,7 +140,7 @@ export async function startTestEdge(
     const get = { origins, userAgent: 'Prepaint' }
     const db = options.queries === undefined ? pool : seenQueries(pool, options.queries)
     const openHeaders = options.parts?.openHeaders ?? (() => [])
-    const robots = new RobotsFiles({ db, pool, get, openHeaders, clock, log })
+    const robots = new RobotsFiles(db, pool, get, openHeaders, clock, log)
     let take = (_payload: string) => {}
     const changes: Notifications = {
       get connected() {

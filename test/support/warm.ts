@@ -24,7 +24,7 @@ export async function openWarm() {
     )
     let isWaiting = false
     for (const domain of runs) {
-      const end = await warmStep({ pool, plans: DEFAULT_PLANS, clock: systemClock }, domain)
+      const end = await warmStep(pool, DEFAULT_PLANS, systemClock, domain)
       if (end === 'moved') return 'moved'
       isWaiting ||= end === 'waiting'
     }

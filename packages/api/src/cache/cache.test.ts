@@ -290,7 +290,7 @@ describe('/api/domains/:domain/warm', () => {
     // In the place of a node: its sitemaps are read, its pages queued.
     await storePages(api, shop.id, ['/', '/a', '/b'])
     await api.pool.query(`update warm set state = 'queueing', known = 3`)
-    await warmStep({ pool: api.pool, plans: DEFAULT_PLANS, clock: api.clock }, shop.id)
+    await warmStep(api.pool, DEFAULT_PLANS, api.clock, shop.id)
     assert.equal((await stored('job')).length, 3)
     for (let n = 0; n < 2; n++) {
       const { status, warm } = await call('PUT', { paused: true })

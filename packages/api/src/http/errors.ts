@@ -55,7 +55,7 @@ const CLIENT_ERRORS: Readonly<Record<string, ErrorCode>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
 }
 
-/** For input that is not HTTP: writes to the socket, because there is no request. */
+/** Answers input that is not HTTP: it writes to the socket, because there is no request. */
 export function sendClientError(error: Error & { code?: string }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy()

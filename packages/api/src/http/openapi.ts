@@ -1,5 +1,5 @@
 import type { ErrorCode } from '@prepaint/contract/errors.ts'
-import Fastify, { type RouteOptions } from 'fastify'
+import Fastify, { type FastifySchema, type RouteOptions } from 'fastify'
 import { jsonSchemaTransform, jsonSchemaTransformObject, serializerCompiler } from 'fastify-type-provider-zod'
 import type { Access } from './access.ts'
 import type { ApiApp } from './app.ts'
@@ -45,19 +45,16 @@ function completeSchema(route: RouteOptions): void {
   if (schema === undefined || schema.hide === true || config?.access === undefined) return
   const { takes, refuses } = ACCESS[config.access]
   const hasChecks = (schema.body ?? schema.querystring) !== undefined && validatorCompiler === undefined
-  const codes = new Set<ErrorCode>([
-    ...refuses,
-    ...(method === 'GET' || method === 'HEAD' ? [] : BODY_ERRORS),
-    ...(hasChecks ? (['invalid_field'] as const) : []),
-    ...(config.refuses ?? []),
-    'too_many_requests',
-    'internal',
-  ])
-  route.schema = {
-    ...schema,
-    ...(takes.length > 0 && { security: takes.map((name) => ({ [name]: [] })) }),
-    response: { ...errorResponses(codes), ...(schema.response as object) },
-  }
+  const codes = new Set<ErrorCode>(refuses)
+  if (method !== 'GET' && method !== 'HEAD') for (const code of BODY_ERRORS) codes.add(code)
+  if (hasChecks) codes.add('invalid_field')
+  for (const code of config.refuses ?? []) codes.add(code)
+  codes.add('too_many_requests')
+  codes.add('internal')
+  const described = schema.response as object
+  const completed: FastifySchema = { ...schema, response: { ...errorResponses(codes), ...described } }
+  if (takes.length > 0) completed.security = takes.map((name) => ({ [name]: [] }))
+  route.schema = completed
 }
 
 const BODY_ERRORS = ['invalid_json', 'malformed_request', 'body_too_large', 'content_type'] as const

@@ -4,7 +4,7 @@ import type { AccountId } from '@prepaint/contract/ids.ts'
 import type { Plan } from '@prepaint/contract/settings/plans.ts'
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
 import type { OwnedDomain } from '@prepaint/service/sites/domains.ts'
-import type { FastifyReply, FastifyRequest, FastifySchema } from 'fastify'
+import type { FastifyReply, FastifyRequest, FastifySchema, RouteOptions } from 'fastify'
 import type { z } from 'zod'
 import { callerOf } from './access.ts'
 import type { ApiApp } from './app.ts'
@@ -70,22 +70,23 @@ export function accountRoutes(
 ): AddRoute<AccountId> {
   return (method, url, operationId, route) => {
     const { refuses = [], takesCsv, mayUse, query, handler, ...described } = route
-    const schema: FastifySchema = {
-      operationId,
-      tags: [tag],
-      ...described,
-      ...(query && { querystring: query }),
-    }
-    app.route({
+    const schema: FastifySchema = { operationId, tags: [tag], ...described }
+    if (query !== undefined) schema.querystring = query
+    const options: RouteOptions = {
       method,
       url,
-      config: { access, refuses, ...(takesCsv !== undefined && { takesCsv: true }) },
-      ...(takesCsv !== undefined && { bodyLimit: takesCsv, validatorCompiler: checkAllButBody }),
+      config: { access, refuses },
       schema,
-      ...(mayUse && { onRequest: async (request: FastifyRequest) => mayUse(callerOf(request).plan) }),
       handler: (request, reply) =>
         handler(callerOf(request).account, request as Parameters<typeof handler>[1], reply),
-    })
+    }
+    if (takesCsv !== undefined) {
+      options.config = { access, refuses, takesCsv: true }
+      options.bodyLimit = takesCsv
+      options.validatorCompiler = checkAllButBody
+    }
+    if (mayUse !== undefined) options.onRequest = async (request) => mayUse(callerOf(request).plan)
+    app.route(options as Parameters<typeof app.route>[0])
   }
 }
 

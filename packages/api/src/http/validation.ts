@@ -23,7 +23,7 @@ function refuseToBuild(): never {
   throw new Error('A compiler of schemas was not set before the first route')
 }
 
-/** For routes that check their body by themselves. */
+/** Leaves the body to routes that check it by themselves. */
 export const checkAllButBody: FastifySchemaCompiler<FastifySchema> = (part) => {
   if (part.httpPart === 'body') return () => true
   return checkAgainstSchema(part as Parameters<typeof checkAgainstSchema>[0])

@@ -16,7 +16,7 @@ export function bot(app: ApiApp, about: { version: string; contact: string | nul
   })
 }
 
-/** For people who found Prepaint in their logs. No scripts, no external content. */
+/** The page for people who found Prepaint in their logs. It has no scripts and no external content. */
 export function botPage(about: { version: string; contact: string | null }, style: string): string {
   const main = `<main>
 <h1>Why Prepaint requests your pages</h1>

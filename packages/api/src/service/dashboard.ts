@@ -51,7 +51,7 @@ export const DASHBOARD_POLICY = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-/** For the API reference: its viewer has icons in its style sheet. */
+/** The policy of the API reference, whose viewer has icons in its style sheet. */
 export const API_REFERENCE_POLICY = DASHBOARD_POLICY.replace("img-src 'self'", "img-src 'self' data:")
 
 const NOT_BUILT = `<!doctype html>

@@ -8,7 +8,13 @@ const KINDS = ['hit', 'stale', 'rendered', 'failed', 'passed', 'sitemap'] as con
 /** One line per step: fixed columns, then categories, crawlers, verdicts, status classes, forms and devices. */
 export function trafficCsv(view: TrafficView): string {
   const names = [
-    ...['time', 'visits', 'people', ...KINDS, 'hit_ratio', 'p50_ms', 'p95_ms'],
+    'time',
+    'visits',
+    'people',
+    ...KINDS,
+    'hit_ratio',
+    'p50_ms',
+    'p95_ms',
     ...view.categories.map(({ name }) => `category ${name}`),
     ...view.crawlers.map(({ name, category }) => `crawler ${name} (${category})`),
     ...view.verdicts.map(({ name }) => `verdict ${name}`),
@@ -25,8 +31,13 @@ export function trafficCsv(view: TrafficView): string {
         view.verdicts.reduce((sum, each) => sum + (each.kind === kind ? each.visits[at]! : 0), 0)
       const kinds = KINDS.map(ofKind)
       return [
-        ...[time, kinds.reduce((sum, count) => sum + count, 0), view.people.visits[at]!, ...kinds],
-        ...[view.hit_ratio[at]!, view.p50_ms[at]!, view.p95_ms[at]!],
+        time,
+        kinds.reduce((sum, count) => sum + count, 0),
+        view.people.visits[at]!,
+        ...kinds,
+        view.hit_ratio[at]!,
+        view.p50_ms[at]!,
+        view.p95_ms[at]!,
         ...lists.map(({ visits }) => visits[at]!),
       ]
     }),
@@ -34,14 +45,23 @@ export function trafficCsv(view: TrafficView): string {
 }
 
 export function pathsCsv({ top, failing, others }: PathsView): string {
-  const lines = (list: string, paths: PathsView['top'], rest: number): CsvCell[][] => [
-    ...paths.map(({ path, visits, verdict, status }) => [list, path, visits, verdict, status]),
-    ...(rest > 0 ? [[list, 'all others', rest, null, null]] : []),
-  ]
   return csvText(
     ['list', 'path', 'visits', 'last_verdict', 'last_status'],
-    [...lines('top', top, others.top), ...lines('failing', failing, others.failing)],
+    [...pathLines('top', top, others.top), ...pathLines('failing', failing, others.failing)],
   )
+}
+
+/** One line per path, and one of all other paths if there are more. */
+function pathLines(list: string, paths: PathsView['top'], rest: number): CsvCell[][] {
+  const lines: CsvCell[][] = paths.map(({ path, visits, verdict, status }) => [
+    list,
+    path,
+    visits,
+    verdict,
+    status,
+  ])
+  if (rest > 0) lines.push([list, 'all others', rest, null, null])
+  return lines
 }
 
 /** One line per day; the last one has the forecast. */

@@ -15,19 +15,16 @@ import { type NoSide, type Side, storableJson } from './side.ts'
 /** Produced by `packages/engine/src/render/inspect-page.ts`. */
 export type Looked = Omit<Side, 'facts'> & { picture: Buffer; html: string | null }
 
-export type InspectionDeps = {
-  pool: pg.Pool
-  look(request: {
-    customDomain: DomainName
-    originUrl: string
-    path: PagePath
-    visitor?: Visitor | undefined
-    originHeaders?: readonly string[] | undefined
-    given?: { status: number; html: string }
-    signal: AbortSignal
-  }): Promise<Looked>
-  openHeaders?: OpenOriginHeaders
-}
+/** Looks at a page in a browser. */
+export type Look = (request: {
+  customDomain: DomainName
+  originUrl: string
+  path: PagePath
+  visitor?: Visitor | undefined
+  originHeaders?: readonly string[] | undefined
+  given?: { status: number; html: string } | undefined
+  signal: AbortSignal
+}) => Promise<Looked>
 
 /** It fails when so many nodes died while they looked at it. */
 const ATTEMPTS = 2
@@ -77,14 +74,19 @@ export class InspectionWorker implements TaskKind {
   readonly subjects = `
     select i.id as key, d.account_id, now() as due_at from inspection i join domain d on d.id = i.domain_id
      where i.state in ('queued', 'running')`
-  readonly #deps: InspectionDeps
+  readonly #pool: pg.Pool
+  readonly #look: Look
+  readonly #openHeaders: OpenOriginHeaders | null
 
-  constructor(deps: InspectionDeps) {
-    this.#deps = deps
+  /** Without `openHeaders`, no headers of the owner are sent to the origin. */
+  constructor(pool: pg.Pool, look: Look, openHeaders: OpenOriginHeaders | null) {
+    this.#pool = pool
+    this.#look = look
+    this.#openHeaders = openHeaders
   }
 
   async run(task: Task, signal: AbortSignal): Promise<number | null> {
-    const { pool } = this.#deps
+    const pool = this.#pool
     if (task.failures >= ATTEMPTS) {
       await pool.query(
         `update inspection set state = 'failed', reason = 'the nodes that looked at it died', finished_at = now()
@@ -100,9 +102,9 @@ export class InspectionWorker implements TaskKind {
   }
 
   async #inspect(task: Task, begun: Begun, signal: AbortSignal): Promise<void> {
-    const { pool, openHeaders } = this.#deps
-    const originHeaders = openHeaders?.(begun.domain_id, begun.sealed_headers, 'renders')
-    const look: Look = (wanted) => this.#deps.look({ ...wanted, originHeaders })
+    const pool = this.#pool
+    const originHeaders = this.#openHeaders?.(begun.domain_id, begun.sealed_headers, 'renders')
+    const look: Look = (wanted) => this.#look({ ...wanted, originHeaders })
     const stored = await readStored(pool, pageId(begun.domain_id, begun.path, begun.variant))
     const given = stored?.kind === 'page' ? { status: stored.status, html: await htmlOf(stored) } : null
     const crawler = given === null ? null : await sideOf(look, begun, signal, given)
@@ -134,7 +136,7 @@ export class InspectionWorker implements TaskKind {
 
   /** Milliseconds until a node of version 0.2.0 must have looked at it. Null: it has ended, or was deleted. */
   async #msOfOtherLease(id: string): Promise<number | null> {
-    const { rows } = await this.#deps.pool.query<{ ms: number }>(
+    const { rows } = await this.#pool.query<{ ms: number }>(
       `select greatest(1000, extract(epoch from lease_until - clock_timestamp()) * 1000)::float8 as ms from inspection
         where id = $1 and state = 'running'`,
       [id],
@@ -142,8 +144,6 @@ export class InspectionWorker implements TaskKind {
     return rows[0]?.ms ?? null
   }
 }
-
-type Look = InspectionDeps['look']
 
 /** `given`: show the stored page as crawlers get it; absent: load the page as a person does. */
 async function sideOf(
@@ -158,7 +158,7 @@ async function sideOf(
       originUrl: origin_url,
       path,
       visitor: visitorFor(variant, readDomainSettings(settings).render),
-      ...(given && { given }),
+      given,
       signal,
     })
     const document = given?.html ?? html

@@ -10,7 +10,7 @@ import { silentLog } from '@prepaint/runtime/log.ts'
 import { until } from '../../../../test/support/condition.ts'
 import { says } from '../../../../test/support/public-error.ts'
 import { HOME, openQueue } from '../../../../test/support/queue.ts'
-import { type InspectionDeps, InspectionWorker, type Looked } from './inspection-worker.ts'
+import { InspectionWorker, type Look, type Looked } from './inspection-worker.ts'
 import {
   findInspection,
   findPicture,
@@ -39,9 +39,9 @@ beforeEach(() => pool.query('truncate inspection, rate, page, redirect, task cas
 
 const ask = (path: string, account = owner, domain = red) =>
   requestInspection(pool, account, pageId(domain, path as PagePath))
-function work(look: InspectionDeps['look'], leaseMs = 30_000): TaskRunner {
+function work(look: Look, leaseMs = 30_000): TaskRunner {
   const tasks = new TaskRunner(pool, listener, silentLog(), { pollMs: 50, leaseMs })
-  tasks.add(new InspectionWorker({ pool, look }))
+  tasks.add(new InspectionWorker(pool, look, null))
   tasks.start()
   return tasks
 }
@@ -57,7 +57,7 @@ const store = (of: string, html: string) =>
 /** Looks until it is told to end. */
 function endless() {
   const signals: AbortSignal[] = []
-  const look: InspectionDeps['look'] = ({ signal }) => {
+  const look: Look = ({ signal }) => {
     signals.push(signal)
     return new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
   }
@@ -126,7 +126,7 @@ describe('inspections at a node', () => {
   // Proves decided "Inspections"
   it('both sides are looked at: the stored page as it is given, and what a person gets', async () => {
     await store('/', '<title>A crawler</title>')
-    const asked: Parameters<InspectionDeps['look']>[0][] = []
+    const asked: Parameters<Look>[0][] = []
     const worker = work(async (request) => {
       asked.push(request)
       return request.given === undefined ? LOOKED : { ...LOOKED, html: null }

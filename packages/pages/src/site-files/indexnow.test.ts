@@ -39,10 +39,9 @@ beforeEach(async () => {
 })
 
 const robots = { siteOf: async () => null, rules: async () => null } as never
-const indexNow = new IndexNow({
-  ...{ pool, url: `${engine.origin}/indexnow`, origins: engine.options.origins, robots, log: silentLog() },
-  clock: { nowMs: () => nowMs },
-})
+const clock = { nowMs: () => nowMs }
+const endpoint = `${engine.origin}/indexnow`
+const indexNow = new IndexNow(pool, endpoint, engine.options.origins, robots, clock, silentLog())
 const send = async (waitMs = 10_000) => {
   nowMs += waitMs
   await bringForward(pool, waitMs)

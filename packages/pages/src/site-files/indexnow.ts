@@ -22,16 +22,6 @@ const HOUR_MS = 3_600_000
 const RETRIED_MS = 24 * HOUR_MS
 const SILENCE_MS = 20_000
 
-export type IndexNowParts = {
-  pool: pg.Pool
-  /** The operator's endpoint. */
-  url: string
-  origins: OriginPool
-  robots: RobotsFiles
-  clock: Clock
-  log: Log
-}
-
 type Changed = { path: string; untold_at: Date; is_covered: boolean }
 
 /** `isOn` is false if telling was switched off since pages were noted, or if the domain is inactive. */
@@ -60,36 +50,46 @@ export class IndexNow implements TaskKind {
   readonly subjects = `
     select d.id as key, d.account_id, now() as due_at from domain d
      where exists (select from page_fact f where f.domain_id = d.id and f.untold_at is not null)`
-  readonly #parts: IndexNowParts
+  readonly #pool: pg.Pool
+  readonly #url: string
+  readonly #origins: OriginPool
+  readonly #robots: RobotsFiles
+  readonly #clock: Clock
+  readonly #log: Log
 
-  constructor(parts: IndexNowParts) {
-    this.#parts = parts
+  /** `url` is the operator's endpoint. */
+  constructor(pool: pg.Pool, url: string, origins: OriginPool, robots: RobotsFiles, clock: Clock, log: Log) {
+    this.#pool = pool
+    this.#url = url
+    this.#origins = origins
+    this.#robots = robots
+    this.#clock = clock
+    this.#log = log
   }
 
   async run({ key }: Task): Promise<number | null> {
-    const { pool, clock, log } = this.#parts
     const domain = Number(key) as DomainId
-    const nowMs = clock.nowMs()
+    const nowMs = this.#clock.nowMs()
     const batch = await this.#begin(domain, nowMs)
     if (batch === null) return this.#msUntilNext(domain, nowMs)
-    const { rows } = await pool.query<Changed>(
+    const { rows } = await this.#pool.query<Changed>(
       `select path, untold_at, is_covered from page_fact
         where domain_id = $1 and untold_at is not null order by untold_at, path limit $2`,
       [domain, BATCH + 1],
     )
     const changed = rows.slice(0, BATCH)
-    const urlList = batch.isOn ? await urlsOf(this.#parts, batch, changed) : []
+    const urlList = batch.isOn ? await this.#urlsOf(batch, changed) : []
     const isSent = urlList.length > 0
-    const status = isSent ? await post(this.#parts, batch, urlList).catch(() => null) : null
+    const status = isSent ? await this.#post(batch, urlList).catch(() => null) : null
     const failingMs = nowMs - (batch.failingSince?.getTime() ?? nowMs)
     const isFailing = isSent && (status === null || status === 429 || status >= 500)
     const isRetried = isFailing && failingMs < RETRIED_MS
-    if (isRetried) log.debug({ domain, status }, 'search engines took no changed pages')
-    else await forget(pool, domain, changed)
+    if (isRetried) this.#log.debug({ domain, status }, 'search engines took no changed pages')
+    else await forget(this.#pool, domain, changed)
     let pauseMs = 0
     if (isRetried) pauseMs = Math.min(HOUR_MS, SENDING_MS + failingMs)
     else if (rows.length > BATCH) pauseMs = HOUR_MS
-    await pool.query(
+    await this.#pool.query(
       `update indexnow_state set next_at = $2, failing_since = case when $3 then coalesce(failing_since, $4) end,
               status = case when $5 then $6 else status end, sent_at = case when $5 then $4 else sent_at end
         where domain_id = $1`,
@@ -100,7 +100,7 @@ export class IndexNow implements TaskKind {
 
   /** Returns null if it is too early, or if the domain is gone. */
   async #begin(domain: DomainId, nowMs: number): Promise<Batch | null> {
-    const { rows } = await this.#parts.pool.query<Batch>({
+    const { rows } = await this.#pool.query<Batch>({
       name: 'indexnow-begin',
       text: `with begun as (
          insert into indexnow_state as known (domain_id, next_at) select id, $3 from domain where id = $1
@@ -116,47 +116,43 @@ export class IndexNow implements TaskKind {
   }
 
   async #msUntilNext(domain: DomainId, nowMs: number): Promise<number | null> {
-    const { rows } = await this.#parts.pool.query<{ next_at: Date }>(
+    const { rows } = await this.#pool.query<{ next_at: Date }>(
       'select next_at from indexnow_state where domain_id = $1',
       [domain],
     )
     return rows[0] === undefined ? null : Math.max(1_000, rows[0].next_at.getTime() - nowMs)
   }
-}
 
-/** Returns the addresses of changed pages, without those that no sitemap would list and none has listed. */
-async function urlsOf(parts: IndexNowParts, batch: Batch, changed: readonly Changed[]): Promise<string[]> {
-  const settings = readDomainSettings(batch.settings)
-  const redirects = await redirectMapOf(parts.pool, batch.id)
-  const robots = await parts.robots.rules(await parts.robots.siteOf({ ...batch, settings }))
-  const rules = new RuleBook(settings.rules)
-  const listed = changed.filter(({ path, is_covered: isCovered }) =>
-    isOpen(path, { robots, rules, redirects: isCovered ? null : redirects }),
-  )
-  return listed.map(({ path }) => `https://${batch.name}${path}`)
-}
+  /** Returns the addresses of changed pages, without those that no sitemap would list and none has listed. */
+  async #urlsOf(batch: Batch, changed: readonly Changed[]): Promise<string[]> {
+    const settings = readDomainSettings(batch.settings)
+    const redirects = await redirectMapOf(this.#pool, batch.id)
+    const robots = await this.#robots.rules(await this.#robots.siteOf({ ...batch, settings }))
+    const rules = new RuleBook(settings.rules)
+    const listed = changed.filter(({ path, is_covered: isCovered }) =>
+      isOpen(path, { robots, rules, redirects: isCovered ? null : redirects }),
+    )
+    return listed.map(({ path }) => `https://${batch.name}${path}`)
+  }
 
-async function post(
-  { url, origins }: IndexNowParts,
-  { name, key }: Batch,
-  urlList: string[],
-): Promise<number> {
-  const { origin: base, pathname, search } = new URL(url)
-  const origin = readOrigin(base, 'own')
-  const batch = { host: name, key, keyLocation: `https://${name}/${key}.txt`, urlList }
-  const content = Buffer.from(JSON.stringify(batch))
-  const headers = ['Host', origin.authority, 'User-Agent', 'Prepaint', 'Accept', '*/*']
-  headers.push('Content-Type', 'application/json; charset=utf-8', 'Content-Length', `${content.length}`)
-  const { statusCode, body } = await sendRequest(origins, origin, {
-    method: 'POST',
-    path: `${pathname}${search}`,
-    headers,
-    silenceMs: SILENCE_MS,
-    body: { framing: { bytes: content.length }, content: Readable.from([content]) },
-    signal: AbortSignal.timeout(SILENCE_MS),
-  }).response
-  body.destroy()
-  return statusCode
+  async #post({ name, key }: Batch, urlList: string[]): Promise<number> {
+    const { origin: base, pathname, search } = new URL(this.#url)
+    const origin = readOrigin(base, 'own')
+    const batch = { host: name, key, keyLocation: `https://${name}/${key}.txt`, urlList }
+    const content = Buffer.from(JSON.stringify(batch))
+    const headers = ['Host', origin.authority, 'User-Agent', 'Prepaint', 'Accept', '*/*']
+    headers.push('Content-Type', 'application/json; charset=utf-8', 'Content-Length', `${content.length}`)
+    const { statusCode, body } = await sendRequest(this.#origins, origin, {
+      method: 'POST',
+      path: `${pathname}${search}`,
+      headers,
+      silenceMs: SILENCE_MS,
+      body: { framing: { bytes: content.length }, content: Readable.from([content]) },
+      signal: AbortSignal.timeout(SILENCE_MS),
+    }).response
+    body.destroy()
+    return statusCode
+  }
 }
 
 /** Forgets pages that were told. Those that changed again meanwhile are told again. */

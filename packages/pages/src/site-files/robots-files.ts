@@ -37,17 +37,6 @@ const KEPT_MS = 86_400_000
 const FETCH_WITHIN_MS = 5_000
 const MEMORY_LIMIT_CHARS = 32 * 1024 * 1024
 
-export type RobotsFilesParts = {
-  /** Reads that a request waits for go here. */
-  db: Queryable
-  pool: Queryable
-  get: GetOptions
-  /** Without it, no headers of the owner are sent to the origin. */
-  openHeaders?: OpenOriginHeaders | undefined
-  clock: Clock
-  log: Log
-}
-
 /** What is known of an origin's robots.txt. `text` is null if no good copy is known. */
 type Held = { text: string | null; fetchedMs: number; triedMs: number }
 
@@ -56,7 +45,12 @@ const NOTHING: Held = { text: null, fetchedMs: NEVER, triedMs: NEVER }
 
 /** What is served as /robots.txt now. The origin's is fetched at most once a minute, or remembered as it passes. */
 export class RobotsFiles {
-  readonly #parts: RobotsFilesParts
+  readonly #db: Queryable
+  readonly #pool: Queryable
+  readonly #get: GetOptions
+  readonly #openHeaders: OpenOriginHeaders | null
+  readonly #clock: Clock
+  readonly #log: Log
   /** What is held, by `keyOf`. */
   readonly #held = new LRUCache<string, Held>({
     maxSize: MEMORY_LIMIT_CHARS,
@@ -70,19 +64,34 @@ export class RobotsFiles {
     memoMethod: (text) => parseRobots(text),
   })
 
-  constructor(parts: RobotsFilesParts) {
-    this.#parts = parts
+  /**
+   * `db` is for reads that a request waits for, `pool` for writes in the background. Without `openHeaders`, no headers of the
+   * owner are sent to the origin.
+   */
+  constructor(
+    db: Queryable,
+    pool: Queryable,
+    get: GetOptions,
+    openHeaders: OpenOriginHeaders | null,
+    clock: Clock,
+    log: Log,
+  ) {
+    this.#db = db
+    this.#pool = pool
+    this.#get = get
+    this.#openHeaders = openHeaders
+    this.#clock = clock
+    this.#log = log
   }
 
   /** Reads a site as the edge has it: with the owner's text, and headers for the origin. */
   async siteOf({ id, name, originUrl, settings }: Domain): Promise<RobotsSite> {
-    const { db, openHeaders } = this.#parts
-    const { rows } = await db.query<{ sealed: Buffer }>(
+    const { rows } = await this.#db.query<{ sealed: Buffer }>(
       'select key_sealed as sealed from origin_header where domain_id = $1',
       [id],
     )
-    const headers = openHeaders?.(id, rows[0]?.sealed ?? null, 'all')
-    const robots = { mode: settings.robots.mode, text: await ownRobotsText(db, id) }
+    const headers = this.#openHeaders?.(id, rows[0]?.sealed ?? null, 'all')
+    const robots = { mode: settings.robots.mode, text: await ownRobotsText(this.#db, id) }
     const origin = readOrigin(originUrl, `domain ${id}`, headers)
     return { id, name, origin, query: settings.query, files: { ...settings, robots } }
   }
@@ -123,13 +132,12 @@ export class RobotsFiles {
 
   /** Remembers a good answer of the origin. Never rejects. */
   async remember(site: Site, text: string): Promise<Held> {
-    const { pool, clock, log } = this.#parts
-    const nowMs = clock.nowMs()
+    const nowMs = this.#clock.nowMs()
     const before = this.#held.get(keyOf(site))
     const held = this.#hold(site, { text, fetchedMs: nowMs, triedMs: nowMs })
     if (before?.text === text && nowMs - before.fetchedMs < FETCH_EVERY_MS) return held
     try {
-      await pool.query(
+      await this.#pool.query(
         `insert into origin_robots (domain_id, origin, text, fetched_at)
          select id, $2, $3, $4 from domain where id = $1
          on conflict (domain_id) do update set
@@ -137,19 +145,18 @@ export class RobotsFiles {
         [site.id, site.origin.authority, text, new Date(nowMs)],
       )
     } catch (error) {
-      log.warn({ err: error, domain: site.name }, 'robots.txt of an origin could not be kept')
+      this.#log.warn({ err: error, domain: site.name }, 'robots.txt of an origin could not be kept')
     }
     return held
   }
 
   async #ask(site: Site): Promise<Held> {
-    const { get, clock, log } = this.#parts
-    const triedMs = clock.nowMs()
+    const triedMs = this.#clock.nowMs()
     try {
-      const fetched = await fetchRobots(get, site, AbortSignal.timeout(FETCH_WITHIN_MS))
+      const fetched = await fetchRobots(this.#get, site, AbortSignal.timeout(FETCH_WITHIN_MS))
       return await this.remember(site, servableRobots(fetched))
     } catch (error) {
-      log.debug({ err: error, domain: site.name }, 'robots.txt of an origin could not be read')
+      this.#log.debug({ err: error, domain: site.name }, 'robots.txt of an origin could not be read')
       const held = this.#held.get(keyOf(site)) ?? NOTHING
       return this.#hold(site, { ...held, triedMs })
     }
@@ -157,7 +164,7 @@ export class RobotsFiles {
 
   /** Reads what is stored. Returns what is in memory if nothing can be read. */
   async #stored(site: Site): Promise<Held> {
-    const read = this.#parts.db.query<{ text: string; fetched_at: Date }>(
+    const read = this.#db.query<{ text: string; fetched_at: Date }>(
       'select text, fetched_at from origin_robots where domain_id = $1 and origin = $2',
       [site.id, site.origin.authority],
     )
@@ -175,12 +182,12 @@ export class RobotsFiles {
   }
 
   #isCurrent({ fetchedMs, triedMs }: Held, maxAgeMs: number): boolean {
-    const nowMs = this.#parts.clock.nowMs()
+    const nowMs = this.#clock.nowMs()
     return nowMs - fetchedMs < maxAgeMs || nowMs - triedMs < FETCH_EVERY_MS
   }
 
   #textOf({ text, fetchedMs }: Held): string | null {
-    return this.#parts.clock.nowMs() - fetchedMs < KEPT_MS ? text : null
+    return this.#clock.nowMs() - fetchedMs < KEPT_MS ? text : null
   }
 }
 

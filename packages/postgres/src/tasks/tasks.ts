@@ -233,7 +233,7 @@ export class TaskRunner {
     }
   }
 
-  /** Of the kinds with a free slot that have a task: milliseconds until one is due, or until a lease ends. */
+  /** Reads of the kinds with a free slot that have a task, in how many milliseconds one is due or a lease ends. */
   async #readNext(): Promise<{ kind: TaskKind; ms: number }[]> {
     const free = [...this.#kinds.values()].filter(({ name, slots }) => this.#running.get(name)!.size < slots)
     if (free.length === 0) return []

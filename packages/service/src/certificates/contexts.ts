@@ -28,7 +28,7 @@ export class Contexts {
   readonly #known = new LRUCache<string, Entry>({ max: MAX_CONTEXTS })
   // Separate, so that a scan of random names evicts no certificate.
   readonly #unknown = new LRUCache<string, true>({ max: 10_000 })
-  /** For `alpn`, which runs late in a handshake and cannot wait for PostgreSQL. */
+  /** `alpn` finds challenges here: it runs late in a handshake and cannot wait for PostgreSQL. */
   readonly #challenges = new LRUCache<string, SecureContext>({ max: 1_000 })
   readonly #trust: CacheTrust
 
@@ -47,7 +47,7 @@ export class Contexts {
     this.#trust = new CacheTrust(isConnected, () => this.#clear())
   }
 
-  /** Null: nothing is served under this name. Rejects if it cannot be read. */
+  /** Returns null if nothing is served under this name. Rejects if it cannot be read. */
   readonly contextFor = (
     serverName: string,
     protocol: string | null,

@@ -13,7 +13,7 @@ export type ServedCertificate = {
   challenge: string | null
 }
 
-/** For the owner, without the key. Times are ISO 8601 UTC with milliseconds. */
+/** What the owner sees of a certificate, without the key. Times are ISO 8601 UTC with milliseconds. */
 export type CertificateView = {
   certificate:
     | (CertificateFacts & { source: CertificateSource; not_before: string; not_after: string })
@@ -27,7 +27,7 @@ export type CertificateView = {
   }
 }
 
-/** By lower-case name; null: nothing to serve. */
+/** Finds what is served under a lower-case name. Returns null if that is nothing. */
 export async function readServedCertificate(db: Queryable, name: string): Promise<ServedCertificate | null> {
   const { rows } = await db.query<{
     domain_id: DomainId

@@ -75,16 +75,14 @@ export type EnqueueLive = (
   crawler?: string | null,
 ) => Promise<JobId | 'over-quota'>
 
-type EnqueueParts = {
-  db: Queryable
-  pool: Queryable
-  plans: PlanCatalogue
-  clock: Clock
-  liveWaitMs: number
-}
-
 /** Enqueues at a node that does not render. `db` has a time limit, see packages/postgres/src/away/availability.ts. */
-export function createEnqueueLive({ db, pool, plans, clock, liveWaitMs }: EnqueueParts): EnqueueLive {
+export function createEnqueueLive(
+  db: Queryable,
+  pool: Queryable,
+  plans: PlanCatalogue,
+  clock: Clock,
+  liveWaitMs: number,
+): EnqueueLive {
   return async (page, requestId, crawler) => {
     const quota = await readQuota(db, plans, page.domain, clock.nowMs())
     if (quota !== null && overQuota(quota)) return 'over-quota'

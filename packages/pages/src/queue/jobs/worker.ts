@@ -138,7 +138,7 @@ export class QueueWorker implements Worker {
     const rules = { ...options, accountCap: Math.max(1, slots - 1) }
     this.#claim = createClaim(pool, node, rules)
     this.#claimLive = createClaimLive(pool, plans, node, rules)
-    this.#enqueueOnly = createEnqueueLive({ db: pool, pool, plans, clock, liveWaitMs })
+    this.#enqueueOnly = createEnqueueLive(pool, pool, plans, clock, liveWaitMs)
     this.#runParts = { ...parts, completer: new JobCompleter(pool, plans, clock, ended), leaseMs }
     this.#preemption = new Preemption(pool, clock, rules)
     this.#afterRender = new AfterRender(pool, clock, log, sites)

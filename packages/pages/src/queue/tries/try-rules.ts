@@ -5,7 +5,7 @@ import { isAsset } from '@prepaint/contract/page/path.ts'
 import { DIGEST_FACTS, readContents } from '@prepaint/contract/reading/facts.ts'
 import type { Rule } from '@prepaint/contract/rules/schema.ts'
 import type { ChosenRule } from '@prepaint/runtime/rule-book.ts'
-import type { InspectionDeps } from '../../inspection/inspection-worker.ts'
+import type { Look } from '../../inspection/inspection-worker.ts'
 import type { TriedRules } from '../jobs/claim.ts'
 import { detailOf, type Found } from '../judging/effect.ts'
 
@@ -27,7 +27,7 @@ type DrawTry = (page: GivenPage, rule: ChosenRule | null) => Promise<Buffer | nu
 
 /** Shows a document as a browser does. */
 export type Draw = (
-  request: Parameters<InspectionDeps['look']>[0] & { given: { html: string } },
+  request: Parameters<Look>[0] & { given: { html: string } },
 ) => Promise<{ picture: Buffer }>
 
 /** What crawlers get under a rule. `page` is null if there is none to compare, `status` if it is the origin's. */

@@ -41,12 +41,11 @@ async function site(answers: Record<string, TestAnswer>): Promise<DomainId> {
   Object.assign(origin.answers, answers)
   return atOrigin(await queue.domain())
 }
-const partsOf = (stopwatch = systemStopwatch) => ({
-  ...{ pool: queue.pool, get: origin.options, clock: systemClock, log: silentLog(), stopwatch },
-})
+const newReading = (stopwatch = systemStopwatch) =>
+  new WarmReading(queue.pool, origin.options, null, systemClock, silentLog(), stopwatch)
 /** A turn of the run that is next. False: there is none. */
 const read = async (stopwatch = systemStopwatch) =>
-  (await runDueTasks(queue.pool, new WarmReading(partsOf(stopwatch)), 1)) === 1
+  (await runDueTasks(queue.pool, newReading(stopwatch), 1)) === 1
 const NONE = { left: 0, failed: 0, failures: [] }
 /** The state of a run, behind the lease of the node that reads, if there is one. */
 const leased = (domain: DomainId) =>
@@ -248,8 +247,8 @@ describe('a turn at reading', () => {
 function start(t: TestContext) {
   // Only a notification can wake it.
   const runs = new TaskRunner(queue.pool, listener, silentLog(), { pollMs: 600_000 })
-  runs.add(new WarmReading(partsOf()))
-  runs.add(new WarmSteps({ pool: queue.pool, plans: DEFAULT_PLANS, clock: systemClock }))
+  runs.add(newReading())
+  runs.add(new WarmSteps(queue.pool, DEFAULT_PLANS, systemClock))
   runs.start()
   t.after(() => runs.close())
   return runs

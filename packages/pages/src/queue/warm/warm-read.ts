@@ -21,15 +21,6 @@ const USUAL_SITEMAP = '/sitemap.xml' as PagePath
 const ROBOTS_TRIES = 3
 const REASON_LIMIT_CHARS = 200
 
-export type WarmReadDeps = {
-  pool: pg.Pool
-  get: GetOptions
-  openHeaders?: OpenOriginHeaders
-  clock: Clock
-  log: Log
-  stopwatch?: Stopwatch
-}
-
 /**
  * Reads the sitemaps of a run. A sitemap is recorded as a whole, so a node that dies loses only the current one.
  * A node of version 0.2.0 that reads the same run beside records the same.
@@ -43,26 +34,43 @@ export class WarmReading implements TaskKind {
   readonly subjects = `
     select w.domain_id as key, d.account_id, now() as due_at from warm w join domain d on d.id = w.domain_id
      where w.state = 'reading' and w.paused_at is null`
-  readonly #deps: WarmReadDeps
+  readonly #pool: pg.Pool
+  readonly #get: GetOptions
+  readonly #openHeaders: OpenOriginHeaders | null
+  readonly #clock: Clock
+  readonly #log: Log
+  readonly #stopwatch: Stopwatch
 
-  constructor(deps: WarmReadDeps) {
-    this.#deps = deps
+  /** Without `openHeaders`, no headers of the owner are sent to the origin. */
+  constructor(
+    pool: pg.Pool,
+    get: GetOptions,
+    openHeaders: OpenOriginHeaders | null,
+    clock: Clock,
+    log: Log,
+    stopwatch = systemStopwatch,
+  ) {
+    this.#pool = pool
+    this.#get = get
+    this.#openHeaders = openHeaders
+    this.#clock = clock
+    this.#log = log
+    this.#stopwatch = stopwatch
   }
 
   /** Stops when all is read, the run was paused or started again, or the turn ends. */
   async run(task: Task, signal: AbortSignal): Promise<number | null> {
-    const { pool, stopwatch = systemStopwatch } = this.#deps
-    const reading = await findReading(this.#deps, Number(task.key) as DomainId)
+    const reading = await findReading(this.#pool, this.#openHeaders, Number(task.key) as DomainId)
     if (reading === null) return null
-    const turnEnds = stopwatch() + TURN_LIMIT_SECONDS
+    const turnEnds = this.#stopwatch() + TURN_LIMIT_SECONDS
     const lost = new AbortController()
     const hold = async () => {
-      if (!(await holdReading(pool, reading, task))) lost.abort(new Error('no longer ours'))
+      if (!(await holdReading(this.#pool, reading, task))) lost.abort(new Error('no longer ours'))
       return !either.aborted
     }
     const either = AbortSignal.any([signal, lost.signal])
     try {
-      const isTurnOver = await read(this.#deps, reading, either, hold, () => stopwatch() > turnEnds)
+      const isTurnOver = await this.#read(reading, either, hold, () => this.#stopwatch() > turnEnds)
       if (isTurnOver) return 0
     } catch (error) {
       if (!either.aborted) throw error
@@ -70,54 +78,92 @@ export class WarmReading implements TaskKind {
     signal.throwIfAborted()
     return null
   }
-}
 
-/** Returns true if there is more to read after this turn. */
-async function read(
-  deps: WarmReadDeps,
-  reading: Reading,
-  signal: AbortSignal,
-  hold: () => Promise<boolean>,
-  isTurnOver: () => boolean,
-): Promise<boolean> {
-  const { pool, log } = deps
-  const { domain, site } = reading
-  const text = reading.robots ?? (await robotsOf(deps, reading, signal))
-  if (text === null) return false
-  const { sitemaps } = readRobots(text, site)
-  if (reading.robots === null) await begin(pool, reading, text, sitemaps)
+  /** Returns true if there is more to read after this turn. */
+  async #read(
+    reading: Reading,
+    signal: AbortSignal,
+    hold: () => Promise<boolean>,
+    isTurnOver: () => boolean,
+  ): Promise<boolean> {
+    const { domain, site } = reading
+    const text = reading.robots ?? (await this.#readRobots(reading, signal))
+    if (text === null) return false
+    const { sitemaps } = readRobots(text, site)
+    if (reading.robots === null) await begin(this.#pool, reading, text, sitemaps)
 
-  for (let ended = 0; ; ended++) {
-    const next = await nextSitemap(pool, domain)
-    if (next === null || !(await hold())) break
-    // At least one sitemap per turn, so that a slow origin still advances.
-    if (ended > 0 && isTurnOver()) return true
-    const { path, depth } = next
-    try {
-      const entries = await readOne(deps, reading, next, signal, hold)
-      if (signal.aborted) return false
-      await pool.query(
-        `update warm_sitemap set entries = $3 where domain_id = $1 and path = $2 returning pg_notify('${WARM_MOVED_CHANNEL}', domain_id::text)`,
-        [domain, path, entries],
-      )
-    } catch (error) {
-      if (signal.aborted) return false
-      const isGuess = depth === 0 && path === USUAL_SITEMAP && !sitemaps.includes(path)
-      log.debug({ err: error, domain: site.name, path }, 'a sitemap could not be read')
-      await fail(pool, domain, path, isGuess ? null : (error as Error).message)
+    for (let ended = 0; ; ended++) {
+      const next = await nextSitemap(this.#pool, domain)
+      if (next === null || !(await hold())) break
+      // At least one sitemap per turn, so that a slow origin still advances.
+      if (ended > 0 && isTurnOver()) return true
+      const { path, depth } = next
+      try {
+        const entries = await this.#readSitemap(reading, next, signal, hold)
+        if (signal.aborted) return false
+        await this.#pool.query(
+          `update warm_sitemap set entries = $3 where domain_id = $1 and path = $2 returning pg_notify('${WARM_MOVED_CHANNEL}', domain_id::text)`,
+          [domain, path, entries],
+        )
+      } catch (error) {
+        if (signal.aborted) return false
+        const isGuess = depth === 0 && path === USUAL_SITEMAP && !sitemaps.includes(path)
+        this.#log.debug({ err: error, domain: site.name, path }, 'a sitemap could not be read')
+        await fail(this.#pool, domain, path, isGuess ? null : (error as Error).message)
+      }
+    }
+    if (signal.aborted) return false
+    const readAllSinceMs = await readAllSince(this.#pool, domain)
+    if (readAllSinceMs !== null) await forgetUnnamed(this.#pool, domain, readAllSinceMs, signal)
+    await this.#pool.query(
+      `update warm set state = 'queueing', known = $3, moved_at = clock_timestamp()
+        where domain_id = $1 and run = $2 and state = 'reading' and paused_at is null
+       returning pg_notify('${WARM_MOVED_CHANNEL}', domain_id::text),
+                 (select ask_task('${WARM_STEP_TASK}', d.id::text, d.account_id) from domain d where d.id = domain_id)`,
+      [domain, reading.run, await countKnownPages(this.#pool, domain)],
+    )
+    return false
+  }
+
+  /** Returns null if robots.txt could not be read, so that nothing is allowed and the run has ended. */
+  async #readRobots({ domain, run, site }: Reading, signal: AbortSignal): Promise<string | null> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return (await fetchRobots(this.#get, site, signal)).text
+      } catch (error) {
+        if (signal.aborted) return null
+        if (tries < ROBOTS_TRIES) continue
+        const reason = `robots.txt could not be read: ${(error as Error).message}`
+        await this.#pool.query(
+          `update warm set state = 'failed', reason = $3, ended_at = clock_timestamp()
+            where domain_id = $1 and run = $2 and state = 'reading'
+           returning pg_notify('${WARM_MOVED_CHANNEL}', domain_id::text)`,
+          [domain, run, bounded(reason)],
+        )
+        return null
+      }
     }
   }
-  if (signal.aborted) return false
-  const readAllSinceMs = await readAllSince(pool, domain)
-  if (readAllSinceMs !== null) await forgetUnnamed(pool, domain, readAllSinceMs, signal)
-  await pool.query(
-    `update warm set state = 'queueing', known = $3, moved_at = clock_timestamp()
-      where domain_id = $1 and run = $2 and state = 'reading' and paused_at is null
-     returning pg_notify('${WARM_MOVED_CHANNEL}', domain_id::text),
-               (select ask_task('${WARM_STEP_TASK}', d.id::text, d.account_id) from domain d where d.id = domain_id)`,
-    [domain, reading.run, await countKnownPages(pool, domain)],
-  )
-  return false
+
+  /** Returns the number of entries for this site. */
+  async #readSitemap(
+    { domain, site }: Reading,
+    { path, depth, entriesSoFar }: NextSitemap,
+    signal: AbortSignal,
+    hold: () => Promise<boolean>,
+  ): Promise<number> {
+    let entries = 0
+    await readSitemap(this.#get, site, path, signal, async (batch, kind) => {
+      const room = ENTRIES_LIMIT - entriesSoFar - entries
+      const taken = batch.slice(0, room)
+      if (kind === 'pages') await recordInSitemap(this.#pool, domain, taken, this.#clock.nowMs())
+      else await recordSitemaps(this.#pool, domain, taken, depth + 1)
+      entries += taken.length
+      if (taken.length < batch.length) throw new Error(`more than ${ENTRIES_LIMIT} entries in all`)
+      return hold()
+    })
+    return entries
+  }
 }
 
 /** Returns null if not all sitemaps were read. */
@@ -131,31 +177,7 @@ async function readAllSince(pool: pg.Pool, domain: DomainId): Promise<number | n
   return rows[0]?.started_at.getTime() ?? null
 }
 
-/** Returns null if robots.txt could not be read, so that nothing is allowed and the run has ended. */
-async function robotsOf(
-  { pool, get }: WarmReadDeps,
-  { domain, run, site }: Reading,
-  signal: AbortSignal,
-): Promise<string | null> {
-  for (let tries = 1; ; tries++) {
-    try {
-      return (await fetchRobots(get, site, signal)).text
-    } catch (error) {
-      if (signal.aborted) return null
-      if (tries < ROBOTS_TRIES) continue
-      const reason = `robots.txt could not be read: ${(error as Error).message}`
-      await pool.query(
-        `update warm set state = 'failed', reason = $3, ended_at = clock_timestamp()
-          where domain_id = $1 and run = $2 and state = 'reading'
-         returning pg_notify('${WARM_MOVED_CHANNEL}', domain_id::text)`,
-        [domain, run, bounded(reason)],
-      )
-      return null
-    }
-  }
-}
-
-/** Sitemaps from robots.txt and requested by crawlers; else the usual path. */
+/** Notes the sitemaps of robots.txt and those that crawlers requested, or the usual path if there are none. */
 async function begin(
   pool: pg.Pool,
   { domain, run }: Reading,
@@ -170,27 +192,6 @@ async function begin(
      update warm set robots = $5 where domain_id = $1 and run = $2`,
     [domain, run, known.size === 0 ? [USUAL_SITEMAP] : [...known], SITEMAPS_LIMIT, robots],
   )
-}
-
-/** Returns the number of entries for this site. */
-async function readOne(
-  { pool, get, clock }: WarmReadDeps,
-  { domain, site }: Reading,
-  { path, depth, entriesSoFar }: NextSitemap,
-  signal: AbortSignal,
-  hold: () => Promise<boolean>,
-): Promise<number> {
-  let entries = 0
-  await readSitemap(get, site, path, signal, async (batch, kind) => {
-    const room = ENTRIES_LIMIT - entriesSoFar - entries
-    const taken = batch.slice(0, room)
-    if (kind === 'pages') await recordInSitemap(pool, domain, taken, clock.nowMs())
-    else await recordSitemaps(pool, domain, taken, depth + 1)
-    entries += taken.length
-    if (taken.length < batch.length) throw new Error(`more than ${ENTRIES_LIMIT} entries in all`)
-    return hold()
-  })
-  return entries
 }
 
 async function recordSitemaps(
@@ -222,7 +223,7 @@ async function nextSitemap(pool: pg.Pool, domain: DomainId): Promise<NextSitemap
   return rows[0] ?? null
 }
 
-/** `reason` null: the path was a guess, so no failure is shown. */
+/** `reason` is null if the path was a guess: then no failure is shown. */
 async function fail(pool: pg.Pool, domain: DomainId, path: PagePath, reason: string | null): Promise<void> {
   if (reason === null) {
     await pool.query('delete from warm_sitemap where domain_id = $1 and path = $2', [domain, path])
@@ -249,7 +250,11 @@ type ReadingRow = Omit<Reading, 'site'> & {
 }
 
 /** Returns null if the run does not read any more. */
-async function findReading({ pool, openHeaders }: WarmReadDeps, domain: DomainId): Promise<Reading | null> {
+async function findReading(
+  pool: pg.Pool,
+  openHeaders: OpenOriginHeaders | null,
+  domain: DomainId,
+): Promise<Reading | null> {
   const { rows } = await pool.query<ReadingRow>(
     `select w.domain_id as domain, w.run, w.robots, d.custom_domain as name, d.origin_url, d.settings,
             (select key_sealed from origin_header where domain_id = d.id) as sealed_headers

@@ -50,8 +50,6 @@ type Run = {
 
 const WAITING_POLL_MS = 1_000
 
-type Deps = { pool: pg.Pool; plans: PlanCatalogue; clock: Clock }
-
 /** Queues the pages of a run, step by step, and ends it when all are rendered. Nodes of version 0.2.0 take steps beside. */
 export class WarmSteps implements TaskKind {
   readonly name = WARM_STEP_TASK
@@ -61,14 +59,18 @@ export class WarmSteps implements TaskKind {
   readonly subjects = `
     select w.domain_id as key, d.account_id, now() as due_at from warm w join domain d on d.id = w.domain_id
      where w.state in ('queueing', 'rendering') and w.paused_at is null`
-  readonly #deps: Deps
+  readonly #pool: pg.Pool
+  readonly #plans: PlanCatalogue
+  readonly #clock: Clock
 
-  constructor(deps: Deps) {
-    this.#deps = deps
+  constructor(pool: pg.Pool, plans: PlanCatalogue, clock: Clock) {
+    this.#pool = pool
+    this.#plans = plans
+    this.#clock = clock
   }
 
   async run({ key }: Task): Promise<number | null> {
-    switch (await warmStep(this.#deps, Number(key) as DomainId)) {
+    switch (await warmStep(this.#pool, this.#plans, this.#clock, Number(key) as DomainId)) {
       case 'moved':
         return 0
       case 'waiting':
@@ -80,7 +82,12 @@ export class WarmSteps implements TaskKind {
 }
 
 /** One transaction: after a crash another node continues. */
-export async function warmStep({ pool, plans, clock }: Deps, domain: DomainId): Promise<WarmStep> {
+export async function warmStep(
+  pool: pg.Pool,
+  plans: PlanCatalogue,
+  clock: Clock,
+  domain: DomainId,
+): Promise<WarmStep> {
   try {
     return await retriedTransaction(pool, async (client) => {
       await finish(client, domain)

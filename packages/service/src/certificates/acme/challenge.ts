@@ -7,7 +7,7 @@ export type ChallengeKind = 'http-01' | 'tls-alpn-01'
 
 export type Challenge = { kind: ChallengeKind; token: string; keyAuthorization: string }
 
-/** For challenges that a killed node left behind; no CA takes this long. */
+/** After it, challenges that a killed node left behind are not served. No CA takes this long. */
 const LIFETIME_SECONDS = 600
 
 export const CHALLENGE_PREFIX = '/.well-known/acme-challenge/'

@@ -18,7 +18,7 @@ export class AcmeProblem extends Error {
   }
 }
 
-/** From a problem document (RFC 7807), also within a challenge or order. */
+/** Reads a problem document (RFC 7807), also one within a challenge or order. */
 export function problemFrom(
   document: unknown,
   otherwise: string,

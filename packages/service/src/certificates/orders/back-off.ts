@@ -28,7 +28,7 @@ export function backOffMs(
   return Math.round(Math.max(grown * (1 - random() / 4), leastWaitMs(wantedMs)))
 }
 
-/** For a certificate that ends in `leftMs`: retries more often around its end. */
+/** Returns the wait before a certificate that ends in `leftMs` is tried again: around its end that is more often. */
 export function renewalBackOffMs(usualMs: number, leftMs: number, wantedMs: number | null): number {
   const nearMs = Math.max(Math.abs(leftMs) / 8, LEAST_RENEWAL_MS)
   return Math.max(Math.min(usualMs, nearMs), leastWaitMs(wantedMs))

@@ -18,7 +18,7 @@ const KEY_BYTES = 32
 const ID_BYTES = 8
 const FILE = 'secret-key'
 
-/** Base64 keys of 32 bytes, separated by commas or line breaks; null: malformed. */
+/** Reads base64 keys of 32 bytes, separated by commas or line breaks. Returns null if they are malformed. */
 export function parseMasterKeys(text: string): MasterKeys | null {
   const keys = text
     .split(/[\s,]+/)
@@ -29,7 +29,7 @@ export function parseMasterKeys(text: string): MasterKeys | null {
   return first === undefined ? null : [first, ...others]
 }
 
-/** Null: no file. Throws if it is malformed or others can read it. */
+/** Returns null if there is no file. Throws if it is malformed or others can read it. */
 export function readMasterKeyFile(dataDir: string): MasterKeys | null {
   const file = path.join(dataDir, FILE)
   let text: string

@@ -23,7 +23,7 @@ export class EdgeMetrics {
   readonly #registry: Registry
   readonly #requests: Counts<'verdict' | 'why' | 'crawler'>
   readonly #seconds: Timings<'verdict'>
-  /** By the first word of a verdict. */
+  /** The times of requests, by the first word of their verdict. */
   readonly #timings = new Map<string, Timing>()
   readonly #verdicts = new Map<string, Lines>()
 

@@ -5,7 +5,7 @@ import { RecentMap } from '@prepaint/runtime/recent-map.ts'
 export const CRAWLER_NAMES: readonly string[] = [...new Set(KNOWN_CRAWLERS.map(({ name }) => name)), 'other']
 export const OTHER_CRAWLER = CRAWLER_NAMES.length - 1
 
-/** By the index in the table, where a crawler with several user agents has several entries. */
+/** The number of each entry of the table, in which a crawler with several user agents has several. */
 const NUMBERS = KNOWN_CRAWLERS.map(({ name }) => CRAWLER_NAMES.indexOf(name))
 
 const REMEMBERED = 10_000
