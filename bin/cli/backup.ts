@@ -1,7 +1,6 @@
 import { createReadStream, createWriteStream } from 'node:fs'
 import { open, rename, rm } from 'node:fs/promises'
 import path from 'node:path'
-import { createInterface } from 'node:readline'
 import { pipeline } from 'node:stream/promises'
 import { constants, createZstdCompress, createZstdDecompress } from 'node:zlib'
 import { readBackup } from '@prepaint/postgres/backup/backup.ts'
@@ -36,7 +35,7 @@ const backup = defineCommand({
       const options = { version: config.version, masterKey, pages: !values['without-pages'] }
       async function* watched() {
         for await (const piece of readBackup(connection, options)) {
-          if (head === '') head = piece
+          if (head === '') head = piece.toString()
           yield piece
         }
       }
@@ -91,7 +90,7 @@ const restore = defineCommand({
 })
 
 /** Owner-only file, under a temporary name until complete and on disk. Returns the uncompressed bytes. */
-async function writeBackupFile(file: string, pieces: AsyncIterable<string>): Promise<number> {
+async function writeBackupFile(file: string, pieces: AsyncIterable<Buffer>): Promise<number> {
   const draft = `${file}.unfinished`
   const packed = createZstdCompress({ params: { [constants.ZSTD_c_checksumFlag]: 1 } })
   try {
@@ -115,12 +114,12 @@ async function writeBackupFile(file: string, pieces: AsyncIterable<string>): Pro
 }
 
 /** Throws CommandError if the file is damaged or cannot be read. */
-async function* readBackupFile(file: string): AsyncGenerator<string> {
+async function* readBackupFile(file: string): AsyncGenerator<Buffer> {
   const unpacked = createZstdDecompress()
   const fed = pipeline(createReadStream(file), unpacked)
   fed.catch(() => {})
   try {
-    yield* createInterface({ input: unpacked, crlfDelay: Number.POSITIVE_INFINITY })
+    yield* unpacked as AsyncIterable<Buffer>
     await fed
   } catch (cause) {
     throw new CommandError(`${file} cannot be read as a backup: ${(cause as Error).message}`, { cause })

@@ -26,6 +26,7 @@ import { type EnqueueLive, enqueue } from '@prepaint/pages/queue/jobs/enqueue.ts
 import type { RobotsFiles } from '@prepaint/pages/site-files/robots-files.ts'
 import { sitemapFile } from '@prepaint/pages/site-files/sitemap.ts'
 import { recordKnown } from '@prepaint/pages/store/known-paths.ts'
+import { readRefusal } from '@prepaint/pages/store/refused-pages.ts'
 import { createStoredReader, readUnstored } from '@prepaint/pages/store/stored-page.ts'
 import {
   dropSitemap,
@@ -60,6 +61,7 @@ export class NodeBackend implements EdgeBackend {
   readonly #waiter: Waiter
   readonly #forms: PageForms
   readonly #recorder: Recorder
+  readonly #clock: Clock
   readonly changes: Notifications
   readonly sitemaps: SitemapStore
   readonly siteFiles: SiteFiles
@@ -85,6 +87,7 @@ export class NodeBackend implements EdgeBackend {
     this.#waiter = waiter
     this.#forms = forms
     this.#recorder = recorder
+    this.#clock = clock
     this.changes = changes
     this.sitemaps = new StoredSitemaps(db, pool, clock)
     this.siteFiles = new OwnFiles(db, robots, clock)
@@ -95,11 +98,15 @@ export class NodeBackend implements EdgeBackend {
     return domainByHost(this.#db, host, this.#openHeaders)
   }
 
-  async refresh(page: PageId): Promise<void> {
+  async refresh(page: PageId, effect: string): Promise<void> {
+    if ((await readRefusal(this.#db, page, effect, this.#clock.nowMs())) !== null) return
     await enqueue(this.#pool, page.domain, [page.path], 'refresh', page)
   }
 
-  async renderLive({ page, requestId, crawler }: LiveRequest, signal: AbortSignal): Promise<LiveEnd> {
+  async renderLive(request: LiveRequest, signal: AbortSignal): Promise<LiveEnd> {
+    const { page, requestId, crawler, effect } = request
+    const refused = await readRefusal(this.#db, page, effect, this.#clock.nowMs())
+    if (refused !== null) return { state: 'failed', outcome: refused, page: null, unstored: null }
     let job: JobId | 'over-quota'
     try {
       job = await this.#enqueueLive(page, requestId, crawler)

@@ -5,6 +5,7 @@ import { removeOldTries } from '@prepaint/pages/queue/tries/rule-tries.ts'
 import { removeOldFacts } from '@prepaint/pages/site-files/page-facts.ts'
 import { removeOldVisits } from '@prepaint/pages/store/last-visits.ts'
 import { removeOldDigests } from '@prepaint/pages/store/page-digests.ts'
+import { removeOldRefusals } from '@prepaint/pages/store/refused-pages.ts'
 import { removeExpired, removeOldLastRenders } from '@prepaint/pages/store/remove-expired.ts'
 import { removeOldUnstored } from '@prepaint/pages/store/stored-page.ts'
 import { removeOldRates } from '@prepaint/postgres/rates'
@@ -62,6 +63,7 @@ const REMOVALS: Record<string, Removal> = {
   'last renders': removeOldLastRenders,
   unstored: (pool, { nowMs }) => removeOldUnstored(pool, nowMs),
   pages: removeExpired,
+  refusals: removeOldRefusals,
   digests: removeOldDigests,
   inspections: removeOldInspections,
   'rule tries': removeOldTries,

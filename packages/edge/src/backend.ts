@@ -28,10 +28,13 @@ export interface EdgeBackend {
   /** Returns the newer of the stored page and the stored redirect, or null if there is neither. */
   readPage(page: PageId): Promise<StoredEntry | null>
 
-  /** Queues a render of a stale page, or joins the one that is queued. */
-  refresh(page: PageId): Promise<void>
+  /** Queues a render of a stale page, or joins the one that is queued, unless its last render was refused a short time ago. */
+  refresh(page: PageId, effect: string): Promise<void>
 
-  /** Returns after the render, or with `late` when `signal` is aborted; the render goes on. */
+  /**
+   * Returns after the render, or with `late` when `signal` is aborted; the render goes on. Returns at once, without a
+   * render, if the last one was refused a short time ago.
+   */
   renderLive(request: LiveRequest, signal: AbortSignal): Promise<LiveEnd>
 
   /** Reads the form of a stored page, or makes and keeps it. `busy`: ask again later. Returns null if the page has none. */
@@ -52,8 +55,11 @@ export interface EdgeBackend {
   answered(request: RequestHead, answer: Answered): void
 }
 
-/** `crawler` is the kind of crawler where rules tell crawlers apart, and else null. */
-export type LiveRequest = { page: AskedPage; requestId: string; crawler: string | null }
+/**
+ * `crawler` is the kind of crawler where rules tell crawlers apart, and else null. `effect` names what the path's rule
+ * does to its render.
+ */
+export type LiveRequest = { page: AskedPage; requestId: string; crawler: string | null; effect: string }
 
 export type LiveEnd = 'over-quota' | 'queue-full' | 'late' | LiveRendered
 

@@ -119,6 +119,14 @@ const FIELDS = {
       { value: 'store', label: 'Store as a page' },
     ],
   },
+  retry_seconds: {
+    kind: 'number',
+    section: 'storing',
+    label: 'Refused pages are rendered again after, in minutes',
+    description:
+      'Until then, crawlers get the site’s own answer to pages such as blank ones. Twice as long each time, up to a day; 0 renders at each visit.',
+    unit: 60,
+  },
   query: { kind: 'parts' },
   rules: { kind: 'parts' },
   crawlers: { kind: 'parts' },

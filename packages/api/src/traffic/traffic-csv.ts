@@ -3,7 +3,7 @@ import type { PathsView } from '@prepaint/service/insight/traffic/read-summaries
 import type { TrafficView } from '@prepaint/service/insight/traffic/read-traffic.ts'
 import { type CsvCell, csvText } from '../http/csv.ts'
 
-const KINDS = ['hit', 'stale', 'rendered', 'failed', 'passed', 'sitemap'] as const
+const KINDS = ['hit', 'stale', 'rendered', 'failed', 'soft_404', 'passed', 'sitemap'] as const
 
 /** One line per step: fixed columns, then categories, crawlers, verdicts, status classes, forms and devices. */
 export function trafficCsv(view: TrafficView): string {

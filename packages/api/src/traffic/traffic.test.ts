@@ -75,7 +75,7 @@ describe('GET /api/domains/:domain/traffic', () => {
     const { p50_ms, p95_ms, ...counts } = found.totals
     assert.deepEqual(counts, {
       ...{ visits: 12, pages: 10, people: 4, hit_ratio: 0.7 },
-      ...{ hit: 6, stale: 1, rendered: 2, failed: 1, passed: 1, sitemap: 1 },
+      ...{ hit: 6, stale: 1, rendered: 2, failed: 1, soft_404: 0, passed: 1, sitemap: 1 },
     })
     // Seven of ten took a millisecond; the slowest is in the twentieth part.
     assert(p50_ms! > 0.8 && p50_ms! < 1.2, `${p50_ms}`)
@@ -116,7 +116,7 @@ describe('GET /api/domains/:domain/traffic', () => {
     )
     assert.match(
       twelve!,
-      /^2026-11-15T12:00:00\.000Z,11,4,6,1,1,1,1,1,0\.7778,[\d.]+,[\d.]+,10,1,9,1,1,6,1,1,1,1,1,10,0,1,0,0,8,0,0,8,0$/,
+      /^2026-11-15T12:00:00\.000Z,11,4,6,1,1,1,0,1,1,0\.7778,[\d.]+,[\d.]+,10,1,9,1,1,6,1,1,1,1,1,10,0,1,0,0,8,0,0,8,0$/,
     )
     assert.deepEqual([names!.split(',').length, rest], [twelve!.split(',').length, ''])
 

@@ -14,9 +14,10 @@ const ms = z.number().nullable().describe('Milliseconds, accurate to 20 %; null:
 const visits = z.array(z.number()).describe('One value for each of `times`')
 const series = { visits, total: z.number() }
 const kind = z
-  .enum(['hit', 'stale', 'rendered', 'failed', 'passed', 'sitemap'])
+  .enum(['hit', 'stale', 'rendered', 'failed', 'soft_404', 'passed', 'sitemap'])
   .describe(
-    '`failed`: a rendered page was expected, but the origin responded; `passed`: passed to the origin by rule',
+    '`failed`: a rendered page was expected, but the origin responded; `soft_404`: the page does not exist, although ' +
+      'the origin says 200; `passed`: passed to the origin by rule',
   )
 
 const moment = 'A day (`2026-11-01`) or a moment in UTC (`2026-11-01T12:00:00Z`)'
@@ -68,6 +69,7 @@ export const trafficSchema = apiSchema(
         stale: z.number(),
         rendered: z.number(),
         failed: z.number(),
+        soft_404: z.number(),
         passed: z.number(),
         sitemap: z.number(),
         people: z.number().describe('Not part of the other totals'),

@@ -13,7 +13,7 @@
  *     | |                |       became inactive ----------> cancelled
  *     | +-- cancelled ---|---------------------------------> cancelled
  *     +------------------+
- *       superseded by a purge; first crash; given back at shutdown or for a
+ *       superseded by a purge or change; first crash; given back at shutdown or for a
  *       waiting crawler; its node died
  * ```
  */

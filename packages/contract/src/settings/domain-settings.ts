@@ -139,6 +139,9 @@ const givenOriginHeaders = z
 
 export type GivenOriginHeaders = z.infer<typeof givenOriginHeaders>
 
+/** A refused page passes at most this long without a render, a day. */
+export const MAX_RETRY_SECONDS = 86_400
+
 const fields = {
   fresh_seconds: seconds,
   /** How long after that it is served while a refresh is queued. */
@@ -153,6 +156,8 @@ const fields = {
   categories: categoriesSchema,
   origin_cache_control: z.enum(['ignore', 'respect']),
   soft_404: z.enum(['refuse', 'store', 'answer']),
+  /** How long a page passes after its render was refused; twice as long each time. With 0 it is rendered at each visit. */
+  retry_seconds: z.int().min(0).max(MAX_RETRY_SECONDS),
   https_redirect: z.boolean(),
   refresh_on_deploy: z.boolean(),
   /** Share of the quota; a thirtieth of it each day. */
@@ -193,7 +198,9 @@ export const DEFAULT_DOMAIN_SETTINGS: DomainSettings = Object.freeze<DomainSetti
   crawlers: {},
   categories: {},
   origin_cache_control: 'ignore',
-  soft_404: 'refuse',
+  // Domains of 0.2.0 and before have it stored as `refuse`.
+  soft_404: 'answer',
+  retry_seconds: 600,
   https_redirect: false,
   refresh_on_deploy: true,
   refresh_ahead_percent: 10,

@@ -85,6 +85,7 @@ it('each verdict belongs to exactly one kind', () => {
     stale: ['stale'],
     rendered: ['rendered'],
     sitemap: ['sitemap'],
+    soft_404: ['pass; soft-404'],
     passed: ['pass; asset', 'pass; category', 'pass; not-a-crawler', 'pass; inactive', 'pass; forged'],
     failed: ['pass; late', 'pass; timed-out', 'pass; over-quota', 'pass; database', 'pass; a-new-outcome'],
   }
@@ -94,7 +95,10 @@ it('each verdict belongs to exactly one kind', () => {
 })
 
 // Proves decided "What counts as traffic"
-it('the hit ratio is of requests for pages: what passes by rule and sitemaps are none', () => {
+it('the hit ratio is of requests for pages: what passes by rule, soft 404s and sitemaps are none', () => {
   assert.equal(hitRatio({ ...noVisits(), passed: 5, sitemap: 3 }), null)
-  assert.equal(hitRatio({ hit: 5, stale: 1, rendered: 2, failed: 1, passed: 100, sitemap: 7 }), 0.6667)
+  assert.equal(
+    hitRatio({ hit: 5, stale: 1, rendered: 2, failed: 1, soft_404: 50, passed: 100, sitemap: 7 }),
+    0.6667,
+  )
 })

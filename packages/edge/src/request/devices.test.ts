@@ -61,6 +61,7 @@ it('a phone gets its own page with `both`, else the last good one, else that of 
   assert.equal(await given('/a', GOOGLEBOT), 'rendered desktop desktop')
   assert.equal(await given('/a', PHONE), 'hit desktop desktop')
   failing = null
+  edge.wait(600_000)
   assert.equal(await given('/a', PHONE), 'rendered mobile mobile')
   assert.equal(await given('/a', PHONE), 'hit mobile mobile')
   assert.equal(await given('/a', GOOGLEBOT), 'hit desktop desktop')

@@ -5,7 +5,7 @@ import { requestIdOf } from '@prepaint/runtime/http/request-id.ts'
 import type { Log } from '@prepaint/runtime/log.ts'
 import { ShareByAccount } from '@prepaint/runtime/share-by-account.ts'
 import { within } from '@prepaint/runtime/within.ts'
-import type { EdgeBackend } from '../backend.ts'
+import type { EdgeBackend, LiveRequest } from '../backend.ts'
 import type { PageCache } from '../page/page-cache.ts'
 import { prepareUnstored, type Served } from '../page/prepared-page.ts'
 import type { EdgeResponse } from '../server/exchange.ts'
@@ -71,11 +71,11 @@ export class LiveRenders {
     key: string,
     domain: EdgeDomain,
     page: AskedPage,
-    { crawler, otherEffects }: RenderedFor,
+    { crawler, effect, otherEffects }: RenderedFor,
     requestId: string,
   ): Attempt {
     const abandoned = new AbortController()
-    const run = () => this.#run(domain, page, crawler, requestId, abandoned.signal)
+    const run = () => this.#run(domain, { page, requestId, crawler, effect }, abandoned.signal)
     const isOfOthers = (found: Served | PassReason) =>
       typeof found !== 'string' && found.kind === 'page' && otherEffects.has(found.effect)
     // It joined a job for a crawler that another rule is for.
@@ -94,16 +94,11 @@ export class LiveRenders {
     return attempt
   }
 
-  async #run(
-    domain: EdgeDomain,
-    page: AskedPage,
-    crawler: string | null,
-    requestId: string,
-    signal: AbortSignal,
-  ): Promise<Served | PassReason> {
+  async #run(domain: EdgeDomain, request: LiveRequest, signal: AbortSignal): Promise<Served | PassReason> {
+    const { page } = request
     try {
       const admit = this.#pages.admission(page)
-      const end = await this.#backend.renderLive({ page, requestId, crawler }, signal)
+      const end = await this.#backend.renderLive(request, signal)
       if (typeof end === 'string') return end
       if (NOT_KEPT.has(end.outcome)) {
         // Without such a page, the crawler gets the stored copy.

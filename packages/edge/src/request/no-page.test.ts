@@ -108,6 +108,8 @@ describe('a page that reads like none', () => {
   })
   after(() => edge.pool.query('delete from probe'))
 
+  beforeEach(() => edge.settings({ soft_404: 'refuse' }))
+
   async function assertUnknown(path: string): Promise<void> {
     await edge.asked.flush()
     assert.equal(await count(`known_path where path = '${path}'`), 0)
@@ -115,7 +117,11 @@ describe('a page that reads like none', () => {
 
   it('passes, with the reason; the next one that asks is not served from it either, and it is no known path', async () => {
     edge.script(NONE, NONE)
-    for (let asked = 0; asked < 2; asked++) assert.equal(await edge.verdict('/none'), 'pass; soft-404')
+    for (let asked = 0; asked < 2; asked++) {
+      assert.equal(await edge.verdict('/none'), 'pass; soft-404')
+      edge.wait(DAY)
+    }
+    assert.equal(edge.rendered.length, 2)
     await assertUnknown('/none')
   })
 

@@ -96,6 +96,6 @@ export class VisitRecorder {
   async #queueRefresh(target: PageTarget, isForged: () => boolean | Promise<boolean>): Promise<void> {
     // The next crawler may be genuine.
     if (await isForged()) target.memory.cancelRefresh()
-    else await this.#backend.refresh(target.page)
+    else await this.#backend.refresh(target.page, target.effect)
   }
 }

@@ -26,7 +26,7 @@ create table job (
   faults      smallint not null default 0,
   node        text,
   lease_until timestamptz,
-  -- A purge or refresh came while it ran: its result is dropped and it runs again.
+  -- A purge, refresh, deploy or change of settings came while it ran: its result is dropped and it runs again.
   superseded  boolean not null default false,
   outcome     text,
   detail      text,

@@ -45,9 +45,9 @@ function lastGoodOf(row: LastGoodRow, { path, variant }: PageId, settings: Domai
 
 const LAST_GOOD = `select page.status, page.text_chars, page.rendered_at, page.refused_since,
        case when asked.at = 1 then domain.settings end as settings, probe.renew_at::text as probe,
-       case when asked.at = 1 and probe.finding->>'kind' = 'soft' and coalesce(domain.settings->>'soft_404', 'refuse') <> 'store'
+       case when asked.at = 1 and probe.finding->>'kind' = 'soft' and coalesce(domain.settings->>'soft_404', 'answer') <> 'store'
             then probe.finding end as finding,
-       domain.settings->>'soft_404' is not distinct from 'answer' as answers_404
+       coalesce(domain.settings->>'soft_404', 'answer') = 'answer' as answers_404
   from unnest($2::text[], $3::text[]) with ordinality as asked (path, variant, at)
   join domain on domain.id = $1
   left join page on page.domain_id = $1 and page.path = asked.path and page.variant = asked.variant
@@ -150,10 +150,14 @@ stored as (
     rule_effect = excluded.rule_effect, rule_changes = excluded.rule_changes,
     previous_application = case when known.application is distinct from excluded.application
                                 then known.application else known.previous_application end
-  returning domain_id, path, variant, changed_at < rendered_at as unchanged
+  returning domain_id, path, variant, rule_effect, changed_at < rendered_at as unchanged
 ), no_longer as (
   delete from redirect using stored
    where (redirect.domain_id, redirect.path, redirect.variant) = (stored.domain_id, stored.path, stored.variant)
+), no_longer_refused as (
+  delete from refused_page using stored
+   where (refused_page.domain_id, refused_page.path, refused_page.variant, refused_page.rule_effect)
+       = (stored.domain_id, stored.path, stored.variant, stored.rule_effect)
 ), ended as materialized (
   select pg_notify('invalidate', json_build_object('domain', stored.domain_id, 'path', stored.path,
            'stored', (extract(epoch from ours.made_at) * 1000)::bigint)::text),

@@ -48,10 +48,11 @@ type Deletion = {
 const DELETE_DERIVED = {
   digests: 'delete from page_digest where',
   inspections: 'delete from inspection where',
+  refusals: 'delete from refused_page where',
 } as const
 
 type Derived = keyof typeof DELETE_DERIVED
-const ALL_DERIVED: readonly Derived[] = ['digests', 'inspections']
+const ALL_DERIVED: readonly Derived[] = ['digests', 'inspections', 'refusals']
 
 /** All reasons for which pages are deleted before their time. Those that are too old: `remove-expired.ts`. */
 const DELETIONS: Record<DeletionReason, Deletion> = {
@@ -77,7 +78,7 @@ const DELETIONS: Record<DeletionReason, Deletion> = {
     supersedesRenders: true,
     redirects: 'of the pages',
     sitemaps: false,
-    derived: [],
+    derived: ['refusals'],
     staysKnown: true,
     mayTakeLong: false,
   },

@@ -1,10 +1,15 @@
 import pg from 'pg'
+import { to as copyTo } from 'pg-copy-streams'
 import type { Queryable } from '../transaction.ts'
 
-/** First line of a backup (JSON lines). Tables with their rows follow; the final row count shows truncation. */
+/**
+ * A backup begins with this line of JSON. For each table follows a line that names it, then its rows in the text format of
+ * PostgreSQL's `COPY`, then a line that ends them. The last line has the row counts, which show truncation. In format 1,
+ * which 0.2.0 made, each row is a line of JSON, and no line ends the rows.
+ */
 export type BackupHead = {
   prepaint: 'backup'
-  format: 1
+  format: 1 | 2
   version: string
   made_at: string
   migrations: string[]
@@ -16,6 +21,15 @@ export type BackupHead = {
 export type TableLine = { table: string; columns: string[] }
 export type EndLine = { end: Record<string, number> }
 
+const LINE_FEED = 10
+
+/** Ends the rows of a table. No row is this line, because `COPY` writes a backslash as two. */
+export const END_OF_ROWS = '\\.\n'
+
+/** `COPY` writes dates and numbers as the session has them, and reads them likewise. */
+export const COPY_SETTINGS = `set datestyle = 'ISO, YMD'; set intervalstyle = 'postgres'; set extra_float_digits = 1;
+  set bytea_output = 'hex'`
+
 /** `masterKey`: put into the backup, unless it is null. `pages`: with what can be rendered again. */
 type BackupOptions = { version: string; masterKey: string | null; pages: boolean }
 
@@ -23,33 +37,39 @@ const CACHE: ReadonlySet<string> = new Set(
   'page page_form redirect sitemap unstored_page render_record'.split(' '),
 )
 
-/** A fetch reads about this many bytes. */
-const FETCH_BYTES = 4 * 1024 * 1024
-const FETCH_MOST = 5_000
-
-/** Reads a consistent snapshot, which is taken when the first piece is asked for. */
+/** Reads a consistent snapshot, which is taken when the first piece is asked for. The first piece is the head. */
 export async function* readBackup(
   connection: pg.ClientConfig,
   options: BackupOptions,
-): AsyncGenerator<string> {
+): AsyncGenerator<Buffer> {
   const client = new pg.Client(connection)
   // The query also reports a broken connection.
   client.on('error', () => {})
   await client.connect()
+  let isRead = false
   try {
     await client.query('set statement_timeout = 0; set idle_in_transaction_session_timeout = 0')
+    await client.query(COPY_SETTINGS)
     await client.query('begin isolation level repeatable read read only')
-    yield `${JSON.stringify(await headOf(client, options))}\n`
+    yield lineOf(await headOf(client, options))
     const end: Record<string, number> = {}
-    for (const { name, columns } of await tablesInOrder(client)) {
-      if (!options.pages && CACHE.has(name)) continue
-      yield `${JSON.stringify({ table: name, columns } satisfies TableLine)}\n`
-      end[name] = yield* rowsOf(client, name)
+    for (const table of await tablesInOrder(client)) {
+      if (!options.pages && CACHE.has(table.name)) continue
+      yield lineOf({ table: table.name, columns: table.columns } satisfies TableLine)
+      end[table.name] = yield* rowsOf(client, table)
+      yield Buffer.from(END_OF_ROWS)
     }
-    yield `${JSON.stringify({ end } satisfies EndLine)}\n`
+    yield lineOf({ end } satisfies EndLine)
+    isRead = true
   } finally {
+    // PostgreSQL may be sending rows that nobody reads.
+    if (!isRead) client.connection.stream.destroy()
     await client.end()
   }
+}
+
+function lineOf(content: object): Buffer {
+  return Buffer.from(`${JSON.stringify(content)}\n`)
 }
 
 async function headOf(client: pg.Client, { version, masterKey, pages }: BackupOptions): Promise<BackupHead> {
@@ -60,7 +80,7 @@ async function headOf(client: pg.Client, { version, masterKey, pages }: BackupOp
   const { rows: now } = await client.query<{ now: Date }>('select now()')
   return {
     prepaint: 'backup',
-    format: 1,
+    format: 2,
     version,
     made_at: now[0]!.now.toISOString(),
     migrations: migrations.map(({ name }) => name),
@@ -70,26 +90,30 @@ async function headOf(client: pg.Client, { version, masterKey, pages }: BackupOp
   }
 }
 
-async function* rowsOf(client: pg.Client, table: string): AsyncGenerator<string, number> {
-  const name = client.escapeIdentifier(table)
-  await client.query(
-    `declare all_rows no scroll cursor for select row_to_json(t)::text as row from ${name} t`,
-  )
+/** Returns how many rows there are: line breaks in values are escaped, so each row is a line. */
+async function* rowsOf(client: pg.Client, table: BackupTable): AsyncGenerator<Buffer, number> {
+  const copied = client.query(copyTo(`copy ${copySubject(table)} to stdout`))
   let count = 0
-  for (let step = 10; ; ) {
-    const { rows } = await client.query<{ row: string }>(`fetch ${step} from all_rows`)
-    if (rows.length === 0) break
-    // JSON escapes line breaks in strings; others are white space.
-    const text = rows.map(({ row }) => `${row.replaceAll('\n', ' ')}\n`).join('')
-    yield text
-    count += rows.length
-    step = Math.max(1, Math.min(FETCH_MOST, Math.floor((rows.length * FETCH_BYTES) / text.length)))
+  for await (const piece of copied as AsyncIterable<Buffer>) {
+    count += countLines(piece)
+    yield piece
   }
-  await client.query('close all_rows')
   return count
 }
 
-type BackupTable = { name: string; columns: string[] }
+/** The table and its columns, as `COPY` names them. */
+export function copySubject({ name, columns }: BackupTable): string {
+  const list = columns.map((column) => pg.escapeIdentifier(column)).join(', ')
+  return `${pg.escapeIdentifier(name)} (${list})`
+}
+
+export function countLines(piece: Buffer): number {
+  let count = 0
+  for (let at = piece.indexOf(LINE_FEED); at !== -1; at = piece.indexOf(LINE_FEED, at + 1)) count++
+  return count
+}
+
+export type BackupTable = { name: string; columns: string[] }
 
 /** Tables that are never restored: running nodes, and what the schema of a database is. */
 export const EXCLUDED: ReadonlySet<string> = new Set([

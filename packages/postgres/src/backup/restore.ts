@@ -1,30 +1,41 @@
+import { Writable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
 import type { Log } from '@prepaint/runtime/log.ts'
 import pg from 'pg'
+import { from as copyFrom } from 'pg-copy-streams'
 import { DatabaseError } from '../connection.ts'
 import { migrate, type Schema } from '../migrate.ts'
-import type { BackupHead, EndLine, TableLine } from './backup.ts'
-import { EXCLUDED, tablesInOrder } from './backup.ts'
-
-const BATCH_ROWS = 1_000
-const BATCH_CHARS = 4 * 1024 * 1024
+import {
+  type BackupHead,
+  COPY_SETTINGS,
+  copySubject,
+  countLines,
+  type EndLine,
+  type TableLine,
+  tablesInOrder,
+} from './backup.ts'
+import { isNotRestored, parsed, type RowCounts } from './backup-lines.ts'
+import { BackupReader } from './backup-reader.ts'
+import { Insertion } from './format-1.ts'
 
 export type Restored = { head: BackupHead; rows: Record<string, number> }
 
 /** Throws DatabaseError and stores nothing if the database is not empty, or the backup is incomplete or newer. */
 export async function restoreBackup(
   connection: pg.ClientConfig,
-  lines: AsyncIterable<string>,
+  pieces: AsyncIterable<Buffer>,
   schema: Schema,
   log: Log,
 ): Promise<Restored> {
-  const reader = lines[Symbol.asyncIterator]()
-  const head = readHead((await reader.next()).value)
+  const reader = new BackupReader(pieces)
+  const head = readHead(await reader.nextLine())
   const last = head.migrations.at(-1) ?? ''
   const client = new pg.Client(connection)
   client.on('error', () => {})
   await client.connect()
   try {
     await client.query('set statement_timeout = 0; set idle_in_transaction_session_timeout = 0')
+    await client.query(COPY_SETTINGS)
     await refuseUnlessEmpty(client)
     await migrate(connection, schema, log, last)
     await refuseOtherSchema(client, head)
@@ -34,7 +45,12 @@ export async function restoreBackup(
     await client.query(`truncate ${tables.map(({ name }) => client.escapeIdentifier(name)).join(', ')}`)
     // The backup contains the rows that triggers wrote.
     await setTriggers(client, tables, 'disable')
-    const rows = await new Insertion(client, new Set(tables.map(({ name }) => name))).insertAll(reader)
+    const known = new Set(tables.map(({ name }) => name))
+    const { counts, wanted } =
+      head.format === 1
+        ? await new Insertion(client, known).insertAll(reader)
+        : await copyAll(client, reader, known)
+    checkCounts(counts, wanted)
     await setTriggers(client, tables, 'enable')
     // The nodes that were running when the backup was made have sent them.
     await client.query(`update delivery set state = 'cancelled', lease = null where state = 'waiting'`)
@@ -42,15 +58,16 @@ export async function restoreBackup(
     await client.query('commit')
     await client.query('analyze')
     await migrate(connection, schema, log)
-    return { head, rows }
+    return { head, rows: counts }
   } finally {
     await client.end()
   }
 }
 
-function readHead(line: string | undefined): BackupHead {
+function readHead(line: string | null): BackupHead {
   const head = parsed<Partial<BackupHead>>(line)
-  if (head.prepaint !== 'backup' || head.format !== 1 || !Array.isArray(head.migrations)) {
+  const isKnown = head.format === 1 || head.format === 2
+  if (head.prepaint !== 'backup' || !isKnown || !Array.isArray(head.migrations)) {
     throw new DatabaseError('This is not a backup of Prepaint, or it is of a newer version.')
   }
   return head as BackupHead
@@ -98,73 +115,39 @@ async function setTriggers(
   }
 }
 
-/** Inserts the rows of a backup, many at once. */
-class Insertion {
-  readonly #client: pg.Client
-  readonly #known: ReadonlySet<string>
-  readonly #counts: Record<string, number> = {}
-  /** `sql` is null for tables that are not restored: 0.2.0 puts them into backups of an upgraded database. */
-  #into: { table: string; sql: string | null } | null = null
-  #batch: string[] = []
-  #chars = 0
-
-  constructor(client: pg.Client, known: ReadonlySet<string>) {
-    this.#client = client
-    this.#known = known
-  }
-
-  /** Returns how many rows each table has. Throws DatabaseError if lines are missing or of an unknown table. */
-  async insertAll(reader: AsyncIterator<string>): Promise<Record<string, number>> {
-    for (let next = await reader.next(); !next.done; next = await reader.next()) {
-      const line = next.value
-      // No column has this name; rows are not parsed here.
-      if (line.startsWith('{"table":')) {
-        await this.#flush()
-        this.#begin(parsed<TableLine>(line))
-      } else if (line.startsWith('{"end":')) {
-        await this.#flush()
-        this.#checkCounts(parsed<EndLine>(line))
-        return this.#counts
-      } else {
-        this.#batch.push(line)
-        this.#chars += line.length
-        if (this.#batch.length >= BATCH_ROWS || this.#chars >= BATCH_CHARS) await this.#flush()
+/** Copies the rows of format 2. Throws DatabaseError if the backup ends early, or for an unknown table. */
+async function copyAll(
+  client: pg.Client,
+  reader: BackupReader,
+  known: ReadonlySet<string>,
+): Promise<RowCounts> {
+  const counts: Record<string, number> = {}
+  for (let line = await reader.nextLine(); line !== null; line = await reader.nextLine()) {
+    const { table, columns, end } = parsed<Partial<TableLine & EndLine>>(line)
+    if (end !== undefined) return { counts, wanted: end }
+    if (table === undefined || columns === undefined) throw new DatabaseError('The backup is damaged.')
+    counts[table] = 0
+    const counted = async function* (rows: AsyncIterable<Buffer>) {
+      for await (const piece of rows) {
+        counts[table] = (counts[table] ?? 0) + countLines(piece)
+        yield piece
       }
     }
-    throw new DatabaseError('The backup is incomplete.')
+    const into = isNotRestored(table, known)
+      ? new Writable({ write: (_rows, _encoding, taken) => taken() })
+      : client.query(copyFrom(`copy ${copySubject({ name: table, columns })} from stdin`))
+    await pipeline(reader.rows(), counted, into)
   }
-
-  #begin({ table, columns }: TableLine): void {
-    const isLeftOut = EXCLUDED.has(table)
-    if (!isLeftOut && !this.#known.has(table)) {
-      throw new DatabaseError(`The backup has a table ${table} that is unknown here.`)
-    }
-    this.#counts[table] = 0
-    this.#into = { table, sql: isLeftOut ? null : insertion(this.#client, table, columns) }
-  }
-
-  async #flush(): Promise<void> {
-    if (this.#into !== null && this.#batch.length > 0) {
-      const { table, sql } = this.#into
-      if (sql !== null) await this.#client.query(sql, [`[${this.#batch.join(',')}]`])
-      this.#counts[table] = (this.#counts[table] ?? 0) + this.#batch.length
-    }
-    this.#batch = []
-    this.#chars = 0
-  }
-
-  #checkCounts({ end }: EndLine): void {
-    const counts = this.#counts
-    const wrong = Object.keys({ ...end, ...counts }).find((table) => end[table] !== counts[table])
-    if (wrong === undefined) return
-    throw new DatabaseError(`The backup is damaged: ${wrong} has ${counts[wrong]} rows of ${end[wrong]}.`)
-  }
+  throw new DatabaseError('The backup is incomplete.')
 }
 
-function insertion(client: pg.Client, table: string, columns: readonly string[]): string {
-  const name = client.escapeIdentifier(table)
-  const list = columns.map((column) => client.escapeIdentifier(column)).join(', ')
-  return `insert into ${name} (${list}) overriding system value select ${list} from json_populate_recordset(null::${name}, $1::json)`
+function checkCounts(
+  counts: Readonly<Record<string, number>>,
+  wanted: Readonly<Record<string, number>>,
+): void {
+  const wrong = Object.keys({ ...wanted, ...counts }).find((table) => wanted[table] !== counts[table])
+  if (wrong === undefined) return
+  throw new DatabaseError(`The backup is damaged: ${wrong} has ${counts[wrong]} rows of ${wanted[wrong]}.`)
 }
 
 async function continueNumbers(client: pg.Client, table: string, columns: readonly string[]): Promise<void> {
@@ -181,13 +164,5 @@ async function continueNumbers(client: pg.Client, table: string, columns: readon
       `select setval($1, coalesce((select max(${named}) from ${name}), 1), exists (select from ${name}))`,
       [sequence],
     )
-  }
-}
-
-function parsed<T extends object>(line: string | undefined): T {
-  try {
-    return JSON.parse(line ?? '') as T
-  } catch (cause) {
-    throw new DatabaseError('This is not a backup of Prepaint.', { cause })
   }
 }

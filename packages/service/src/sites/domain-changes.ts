@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { AppError, invalidField } from '@prepaint/contract/errors.ts'
 import type { AccountId, DomainId, DomainName } from '@prepaint/contract/ids.ts'
 import { ownBlockProblem } from '@prepaint/contract/rules/schema.ts'
@@ -7,10 +8,16 @@ import {
   readDomainSettings,
 } from '@prepaint/contract/settings/domain-settings.ts'
 import { type PlanCatalogue, planNamed } from '@prepaint/contract/settings/plans.ts'
-import { cancelJobs, cancelMobileJobs, deleteJobs } from '@prepaint/pages/queue/jobs/cancel.ts'
+import {
+  cancelJobs,
+  cancelMobileJobs,
+  deleteJobs,
+  restartRenders,
+} from '@prepaint/pages/queue/jobs/cancel.ts'
 import { REFRESH_AHEAD_TASK } from '@prepaint/pages/queue/upkeep/refresh-ahead.ts'
 import { addVersion } from '@prepaint/pages/site-files/versions.ts'
 import { deletePages, purgeAhead } from '@prepaint/pages/store/purge.ts'
+import { forgetRefusals } from '@prepaint/pages/store/refused-pages.ts'
 import { countOutdated, markOutdated } from '@prepaint/pages/store/stale-pages.ts'
 import { announceAccount, announceHost } from '@prepaint/postgres/announce.ts'
 import { letTakeLong } from '@prepaint/postgres/long-statements.ts'
@@ -112,6 +119,8 @@ export async function updateDomain(
     await keepVersions(client, after, change, before.settings)
     await endWhatIsOver(client, before, after, change)
     await announceHost(client, name)
+    if (rendersDiffer(before, after, change)) await restartRenders(client, after.id)
+    await forgetRefusals(client, after.id)
     return after
   })
 }
@@ -130,17 +139,22 @@ async function admitSecrets({ vault, settings }: DomainChange): Promise<void> {
   })
 }
 
-type LockedDomain = { id: DomainId; isActive: boolean; settings: DomainSettings }
+type LockedDomain = { id: DomainId; isActive: boolean; originUrl: string; settings: DomainSettings }
 
 /** Locks the domain, so that versions are in the order of the changes. Throws `domain_not_found`. */
 async function lockDomain(client: Queryable, account: AccountId, name: DomainName): Promise<LockedDomain> {
-  const { rows } = await client.query<{ id: DomainId; is_active: boolean; settings: unknown }>(
-    'select id, is_active, settings from domain where account_id = $1 and custom_domain = $2 for no key update',
+  const { rows } = await client.query<{
+    id: DomainId
+    is_active: boolean
+    origin_url: string
+    settings: unknown
+  }>(
+    'select id, is_active, origin_url, settings from domain where account_id = $1 and custom_domain = $2 for no key update',
     [account, name],
   )
   if (rows[0] === undefined) throw new AppError('domain_not_found')
-  const { id, is_active: isActive, settings } = rows[0]
-  return { id, isActive, settings: readDomainSettings(settings) }
+  const { id, is_active: isActive, origin_url: originUrl, settings } = rows[0]
+  return { id, isActive, originUrl, settings: readDomainSettings(settings) }
 }
 
 /** The domain gets its key for IndexNow when that is switched on first. */
@@ -172,6 +186,21 @@ async function endWhatIsOver(
     await cancelMobileJobs(client, after.id)
     await deletePages(client, after.id, { kind: 'mobile' }, 'one-device')
   }
+}
+
+/** A render that began under other values of these must not be stored. */
+const RENDER_SETTINGS = [
+  'rules',
+  'render',
+  'query',
+  'devices',
+  'origin_cache_control',
+  'soft_404',
+] as const satisfies (keyof DomainSettings)[]
+
+function rendersDiffer(before: LockedDomain, after: DomainWithSettings, { settings }: DomainChange): boolean {
+  if (settings?.origin_headers !== undefined || before.originUrl !== after.origin_url) return true
+  return RENDER_SETTINGS.some((field) => !isDeepStrictEqual(before.settings[field], after.settings[field]))
 }
 
 type Warning = ReturnType<typeof coveredRules>[number] | ReturnType<typeof openToAll>[number]

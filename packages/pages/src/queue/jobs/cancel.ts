@@ -51,6 +51,19 @@ export async function cancelMobileJobs(client: Queryable, domain: DomainId): Pro
   await cancelJobs(client, domain, ['mobile'])
 }
 
+/**
+ * Makes the domain's running renders store nothing and run again: they began before a change, such as new rules or a
+ * deploy. Call it in the transaction of the change, as its last statement but for what must come after a result that is
+ * being stored now.
+ *
+ * A claim reads the domain's settings under the lock that is taken here. One under way is waited for, so that its job is
+ * found; a later one waits for the commit and reads the new settings.
+ */
+export async function restartRenders(client: Queryable, domain: DomainId): Promise<void> {
+  await client.query('select pg_advisory_xact_lock(7226, 0)')
+  await client.query(`update job set superseded = true where domain_id = $1 and state = 'running'`, [domain])
+}
+
 export async function deleteJobs(client: Queryable, domain: DomainId): Promise<void> {
   await client.query('delete from job where domain_id = $1', [domain])
 }

@@ -1,5 +1,5 @@
 import { AppError, unreachable } from '@prepaint/contract/errors.ts'
-import type { JobEnd } from '@prepaint/contract/outcome/job.ts'
+import type { JobEnd, JobOutcome } from '@prepaint/contract/outcome/job.ts'
 import { type PlanCatalogue, planNamed } from '@prepaint/contract/settings/plans.ts'
 import { type Queryable, retriedTransaction } from '@prepaint/postgres/transaction.ts'
 import type { Clock } from '@prepaint/runtime/clock.ts'
@@ -7,6 +7,7 @@ import type pg from 'pg'
 import { takeRender } from '../../quota.ts'
 import { keepRedirect, keepUnstored, noteRefusal } from '../../store/keep-page.ts'
 import { deletePages } from '../../store/purge.ts'
+import { noteOutcome } from '../../store/refused-pages.ts'
 import { type Effect, effectOf, type Found, lookOf, MAX_FAULTS } from '../judging/effect.ts'
 import { type Kept, PageKeeper } from '../judging/judge-page.ts'
 import { readStatement, type Statement } from '../statement.ts'
@@ -96,6 +97,7 @@ export class JobCompleter {
         if (kept?.kept !== 'refused') throw new Error('a job that was lost is there again')
         const { outcome, detail } = kept
         if (kept.isWorse) await noteRefusal(client, job.page, nowMs)
+        else await this.#note(client, job, outcome, nowMs)
         const ended = await this.#end(client, job, { state: 'failed', outcome }, detail)
         return detail === '' ? ended : { ...ended, detail }
       }
@@ -109,6 +111,7 @@ export class JobCompleter {
         return this.#end(client, job, { state: 'done', outcome: 'tried' })
       case 'store-redirect':
         await keepRedirect(client, job.page, effect, nowMs)
+        await this.#note(client, job, 'redirect', nowMs)
         return this.#end(client, job, { state: 'done', outcome: 'redirect' })
       case 'give-once': {
         if (effect.outcome === 'no-store') {
@@ -119,15 +122,25 @@ export class JobCompleter {
           isAwaited && effect.page !== null && (await keepUnstored(client, job, effect.page, nowMs))
         const isCounted = !isGiven || (await this.#takeRender(client, job))
         const outcome = isCounted ? effect.outcome : 'over-quota'
+        await this.#note(client, job, outcome, nowMs)
         return this.#end(client, job, { state: 'failed', outcome }, effect.detail)
       }
       case 'end':
+        if (effect.state === 'failed') await this.#note(client, job, found.kind, nowMs)
         return this.#end(client, job, { state: effect.state, outcome: found.kind }, effect.detail)
       case 'requeue':
         return this.#requeue(client, job, effect.fault)
       default:
         return unreachable(effect)
     }
+  }
+
+  /** Remembers a refused page, so that the next visit costs no render, or forgets that it was refused. */
+  async #note(client: Queryable, job: ClaimedJob, outcome: JobOutcome, nowMs: number): Promise<void> {
+    // Says nothing of the page.
+    if (outcome === 'over-quota' || outcome === 'crashed') return
+    const { account, page, rule } = job
+    await noteOutcome(client, { account, page, effect: rule?.effect ?? '' }, outcome, nowMs)
   }
 
   /** Counts a render. Returns false, and counts nothing, if it is over the quota. */

@@ -150,6 +150,7 @@ it('a render that brings the same as before lengthens the life of the page, whic
 
 it('a page is judged by what becomes known of its site while it is being compressed', async () => {
   const domain = await queue.domain()
+  await queue.set(domain, { soft_404: 'refuse' })
   const job = await queue.running(domain, '/p')
   const effect = await effectOf(job, RENDERED)
   assert(effect.do === 'store-page' && RENDERED.kind === 'rendered')

@@ -104,6 +104,20 @@ describe('a new domain', () => {
   })
 
   // Proves decided "Soft 404"
+  it('pages that are none become 404 once the site was looked at, also if the owner asked for that before the first render', async () => {
+    for (const settings of [{}, { soft_404: 'answer' }]) {
+      const domain = await newDomain(settings)
+      assert.deepEqual(await render(domain, '/gone'), ['rendered', 'probed'], 'judged after it was stored')
+      assert.equal(await queue.page(domain, '/gone'), null)
+      assert.deepEqual(await render(domain, '/gone'), ['rendered'])
+      const status = 'select status from page where domain_id = $1 and path = $2'
+      assert.deepEqual(await queue.column(status, domain, '/gone'), [404])
+      await render(domain, '/bags')
+      assert.deepEqual(await queue.column(status, domain, '/bags'), [200])
+    }
+  })
+
+  // Proves decided "Soft 404"
   it('a domain whose owner wants such pages stored is neither probed nor judged', async () => {
     const domain = await newDomain({ soft_404: 'store' })
     assert.deepEqual(await render(domain, '/gone'), ['rendered'])
@@ -116,7 +130,7 @@ describe('a new domain', () => {
 
 // Proves decided "Soft 404"
 it('a page that reads like none is refused, the reason is kept, the last good copy is served on, and nothing is counted', async () => {
-  const domain = await newDomain()
+  const domain = await newDomain({ soft_404: 'refuse' })
   await render(domain, '/')
   await render(domain, '/bags')
   const before = await queue.page(domain, '/bags')
@@ -139,7 +153,7 @@ it('a site whose router leads from unknown addresses to a page is not judged', a
 })
 
 it('after a deploy: what is known of the old build judges no page of the new one, and is looked at anew', async () => {
-  const domain = await newDomain()
+  const domain = await newDomain({ soft_404: 'refuse' })
   await render(domain, '/')
   clock.atMs += 10 * MINUTE
   site.build++

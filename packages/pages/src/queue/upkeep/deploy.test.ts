@@ -62,6 +62,16 @@ describe('a deploy', () => {
     assert.deepEqual([await stale(domain), await stale(other)], [['/p4', '/p5'], []])
   })
 
+  it('a render that began before the deploy was seen stores nothing and runs again', async () => {
+    const domain = await site(6)
+    const [before, other] = [await queue.running(domain, '/p5'), await queue.running(await site(1))]
+    for (let n = 0; n < AGREEING_PAGES; n++) await stored(domain, `/p${n}`, 'two')
+    assert.deepEqual(await stale(domain), ['/p3', '/p4', '/p5'])
+    assert.equal((await complete(before, found('one', 'old'))).state, 'queued')
+    assert.equal((await complete(other, found('one', 'old'))).state, 'done')
+    assert.deepEqual(await stale(domain), ['/p3', '/p4', '/p5'])
+  })
+
   it('one page rendered often is one page, and new pages prove nothing, however many', async () => {
     const domain = await site(5)
     for (let n = 0; n < 4; n++) await stored(domain, '/p0', 'two')

@@ -5,7 +5,9 @@ import { transaction } from '@prepaint/postgres/transaction.ts'
 import type { Clock } from '@prepaint/runtime/clock.ts'
 import type { Log } from '@prepaint/runtime/log.ts'
 import type pg from 'pg'
+import { forgetRefusals } from '../../store/refused-pages.ts'
 import { buildBefore, compareBuilds, markBuildStale } from '../../store/stale-pages.ts'
+import { restartRenders } from '../jobs/cancel.ts'
 import type { Completion } from '../jobs/complete.ts'
 import type { Found } from '../judging/effect.ts'
 import { REFRESH_AHEAD_TASK } from './refresh-ahead.ts'
@@ -35,7 +37,7 @@ export class DeployWatch {
     this.#log = log
   }
 
-  /** Call after a job ends. Marks the pages of the old build as stale after a deploy. */
+  /** Call after a job ends. After a deploy, marks the pages of the old build as stale and forgets refused pages. */
   async after(page: PageId, found: Found, end: Completion): Promise<void> {
     if (end.state !== 'done' || found.kind !== 'rendered') return
     const fresh = found.application ?? null
@@ -47,6 +49,11 @@ export class DeployWatch {
     const { replaced, mixed } = await compareBuilds(this.#pool, domain, { old, fresh }, limits)
     if (mixed === MIXED_LIMIT || replaced < AGREEING_PAGES * (1 + mixed)) return
     if (!(await beginDeploy(this.#pool, domain))) return
+    // Renders that began before the deploy was seen may have the old build. The deploy is marked after their results.
+    await transaction(this.#pool, async (client) => {
+      await restartRenders(client, domain)
+      await forgetRefusals(client, domain)
+    })
     const marked = await markBuildStale(this.#pool, domain, old, this.#clock.nowMs())
     await this.#pool.query(
       `select record_event(d.account_id, d.id, null, 'deploy.detected',

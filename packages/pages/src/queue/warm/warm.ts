@@ -16,6 +16,7 @@
 
 import type { DomainId } from '@prepaint/contract/ids.ts'
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
+import { forgetRefusals } from '../../store/refused-pages.ts'
 
 export type WarmState = 'reading' | 'queueing' | 'rendering' | 'done' | 'cancelled' | 'failed'
 
@@ -38,8 +39,9 @@ export const WARM_MOVED_CHANNEL = 'warm_moved'
 
 export const WARM_PRIORITY = 2
 
-/** Restarts a running warm. The row is the whole state: a crash loses nothing. */
+/** Restarts a running warm, and forgets refused pages. The row is the whole state: a crash loses nothing. */
 export async function startWarm(db: Queryable, domain: DomainId, which: WarmWhich = 'all'): Promise<void> {
+  await forgetRefusals(db, domain)
   await db.query(
     `with run as (
        insert into warm (domain_id, which) values ($1, $2)

@@ -3,7 +3,7 @@ create or replace function is_for_page(category text, verdict text) returns bool
   select category <> 'people' and verdict not in (
     'pass; not-a-crawler', 'pass; method', 'pass; category', 'pass; authorization', 'pass; cookie', 'pass; own-markdown',
     'pass; asset', 'pass; excluded', 'pass; rule', 'pass; path', 'pass; inactive', 'pass; loop', 'pass; forged', 'rule', 'redirect', 'site-file', 'blocked',
-    'payment', 'sitemap')
+    'payment', 'pass; soft-404', 'sitemap')
 $$;
 
 -- Adds changes of rows. All nodes write in the same order, so that they cannot deadlock. Each of the 24 hours is

@@ -188,11 +188,11 @@ function shape(times: string[], counts: readonly CountRow[], timed: readonly Tim
     ofPages[placeOf(row.at)] = numbers(row)
     for (const [step, count] of numbers(row).entries()) allPages[step]! += count
   }
-  const { hit, stale, rendered, failed, passed, sitemap } = kinds
+  const { hit, stale, rendered, failed, soft_404: missing, passed, sitemap } = kinds
   return {
     times,
     totals: {
-      visits: hit + stale + rendered + failed + passed + sitemap,
+      visits: hit + stale + rendered + failed + missing + passed + sitemap,
       pages: hit + stale + rendered + failed,
       ...kinds,
       people: people.total,

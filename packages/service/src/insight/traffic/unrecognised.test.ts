@@ -37,6 +37,7 @@ async function listed(domain: DomainId, { account = edge.account, limit = 1_000 
   return found.others === 0 ? lines : [...lines, `others ${found.others}`]
 }
 
+// Proves decided "Unrecognised clients"
 it('tools and unknown automatic clients are named; people, crawlers and what the owner named are not', async () => {
   const domain = await edge.addDomain('named.example')
   const ask = (agent: string | null) => edge.verdict('/', { host: 'named.example', agent })

@@ -97,7 +97,8 @@ export class TrafficCounter {
       hour.lastKey = key
       hour.lastMs = nowMs
     }
-    const path = page?.path ?? (hasFailed(counted) ? normalisePath(request.url ?? '/', domain.query) : null)
+    const isOfPath = hasFailed(counted) || kindOfVerdict(counted) === 'soft_404'
+    const path = page?.path ?? (isOfPath ? normalisePath(request.url ?? '/', domain.query) : null)
     if (path !== null) countPath(hour, path, counted, status, form)
     return true
   }
