@@ -350,7 +350,10 @@ it('after a change of password the old one is refused', async () => {
   await heading('Sign in').waitFor()
   await isCleanHere()
   await signIn(page, OPERATOR, PASSWORD)
-  await page.getByText('Wrong e-mail or password').waitFor()
+  const refusal = page.getByText('Wrong e-mail or password')
+  await refusal.waitFor()
+  await field('Password').press('x')
+  await refusal.waitFor({ state: 'detached' })
   await signIn(page, OPERATOR, NEW_PASSWORD)
   await link('Domains').click()
   await heading('Domains').waitFor()
@@ -368,6 +371,16 @@ it('a domain is deleted after its name is typed, and is no longer served', async
   await button('Delete the domain', asking).click()
   await region('Getting started').waitFor()
   assert.equal((await crawl('/about')).status, 404)
+})
+
+it('an unknown address says so, with a session and without', async () => {
+  for (const on of [page, await dashboard.newPage()]) {
+    const response = await on.goto(`${dashboard.node.api}/nowhere`)
+    assert.equal(response?.status(), 404)
+    await heading('Page not found', on).waitFor()
+    await isClean(on)
+    if (on !== page) await on.context().close()
+  }
 })
 
 it('one signs out and in by keyboard alone', async () => {

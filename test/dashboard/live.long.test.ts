@@ -115,6 +115,35 @@ describe('live figures', () => {
   })
 })
 
+describe('a screen whose script cannot be loaded', () => {
+  const openKeys = () => page.getByRole('link', { name: 'API keys', exact: true }).click()
+
+  it('says that the connection is lost, and is shown once the server responds', async () => {
+    await visit('/domains')
+    await row(new RegExp(`^${DOMAIN} `)).waitFor()
+    for (const lost of ['**/assets/keys-*.js', '**/api/session']) {
+      await page.route(lost, (route) => route.abort())
+    }
+    await openKeys()
+    await heading('Connection lost. Trying again…').waitFor()
+    await isClean()
+    await page.unrouteAll()
+    await heading('API keys').waitFor()
+  })
+
+  it('says that there is a newer version if the server responds', async () => {
+    await visit('/domains')
+    await row(new RegExp(`^${DOMAIN} `)).waitFor()
+    await page.route('**/assets/keys-*.js', (route) => route.abort())
+    await openKeys()
+    await heading('A newer version is available').waitFor()
+    await isClean()
+    await page.unrouteAll()
+    await button('Reload').click()
+    await heading('API keys').waitFor()
+  })
+})
+
 describe('a forgotten password', () => {
   it('an e-mail brings a link, which works once and signs out everywhere else', async () => {
     const other = await dashboard.newPage()
@@ -188,6 +217,6 @@ it('by keyboard, a dialog takes the focus and gives it back; the table is sorted
 })
 
 it('no window has logged anything but expected refusals and losses', () => {
-  const expected = /status of (401|404)|ERR_FAILED/
+  const expected = /status of (401|404)|ERR_FAILED|dynamically imported module|preload/
   assert.equal(dashboard.complaints.filter((line) => !expected.test(line)).join(), '')
 })

@@ -12,6 +12,7 @@ const screens = await openScreens(async (api, owner) => {
   for (let at = 0; at < 8; at++) traffic.visit(shop.id, { path: '/', seconds: 0.001 })
   traffic.visit(shop.id, { path: '/about', verdict: 'rendered', seconds: 0.4 })
   traffic.visit(shop.id, { url: '/slow?a=1', verdict: 'pass; timed-out', seconds: 10 })
+  for (let at = 0; at < 2; at++) traffic.visit(shop.id, { path: '/gone', verdict: 'pass; soft-404' })
   traffic.visit(shop.id, { crawler: null, verdict: 'pass; not-a-crawler' })
   traffic.visit(shop.id, { path: '/', crawler: 'ai', agent: GPTBOT, form: 'markdown' })
   await traffic.close()
@@ -70,18 +71,24 @@ describe('the traffic of a domain', () => {
     await open('/domains/shop.example.com/traffic')
     await becomes(`document.querySelector('[role=slider] path')`)
     const text = await shown()
-    for (const words of ['Crawler visits\n11', 'Hit ratio\n81.8%', 'Failed\n1', 'People and tools\n1']) {
+    for (const words of [
+      'Crawler visits\n13',
+      '11 for pages, 2 for missing ones',
+      'Hit ratio\n81.8%',
+      'Failed\n1',
+      'People and tools\n1',
+    ]) {
       assert(text.includes(words), `${words} in ${text}`)
     }
     const visits = 'Crawler visits by category'
-    assert.match(await press(visits, 'Escape'), /^Total: Search 10, AI 1$/)
-    assert.match(await pressLast(visits), /: Search 10, AI 1$/)
+    assert.match(await press(visits, 'Escape'), /^Total: Search 12, AI 1$/)
+    assert.match(await pressLast(visits), /: Search 12, AI 1$/)
     assert.match(await press(visits, 'Home'), /: Search 0, AI 0$/)
-    assert.match(await pressLast('Answers to crawlers'), /: Hit 9, Rendered 1, Failed 1$/)
+    assert.match(await pressLast('Answers to crawlers'), /: Hit 9, Rendered 1, Failed 1, Not found 2$/)
     assert.match(await pressLast('Hit ratio'), /: Hit ratio 81\.8%$/)
 
     await click('By crawler')
-    assert.match(await pressLast('Crawler visits by crawler'), /: Googlebot 10, GPTBot 1$/)
+    assert.match(await pressLast('Crawler visits by crawler'), /: Googlebot 12, GPTBot 1$/)
     await click('By form')
     assert.match(await pressLast('Crawler visits by form'), /: HTML 9, Markdown 1$/)
     await click('By device')
@@ -96,7 +103,7 @@ describe('the traffic of a domain', () => {
     await click('90 days')
     await becomes(`location.search === '?range=90d'`)
     await becomes(`document.querySelector('[role=slider]').getAttribute('aria-valuemax') === '89'`)
-    assert.match(await pressLast('Answers to crawlers'), /\(UTC\): Hit 9, Rendered 1, Failed 1$/)
+    assert.match(await pressLast('Answers to crawlers'), /\(UTC\): Hit 9, Rendered 1, Failed 1, Not found 2$/)
     await open('/domains/shop.example.com/traffic?range=7d')
     assert.equal(await run(`document.querySelector('input:checked').parentElement.textContent`), '7 days')
   })
@@ -150,6 +157,27 @@ describe('the traffic of a domain', () => {
     })
   })
 
+  it('a domain of an earlier version is offered 404 for missing pages, which is undone if it was a mistake', async () => {
+    const stored = async () => {
+      const { body } = await api.get('/api/domains/shop.example.com', owner.key)
+      return (body as { domain: { settings: { soft_404: string } } }).domain.settings.soft_404
+    }
+    assert.equal(await run(`document.body.innerText.includes('missing pages exist')`), false)
+    await api.call('PUT', '/api/domains/shop.example.com', {
+      key: owner.key,
+      body: { settings: { soft_404: 'refuse' } },
+    })
+    await open('/domains/shop.example.com/traffic')
+    await shows('2 visits were for pages that do not exist')
+    await isClean()
+    await click('Answer 404')
+    await shows('Crawlers get 404 for pages that do not exist')
+    assert.equal(await stored(), 'answer')
+    await becomes(`!document.body.innerText.includes('missing pages exist')`)
+    await click('Undo')
+    await until('the site answers again', async () => (await stored()) === 'refuse')
+  })
+
   it('of another domain, by the switcher: without visits, a command for the first one', async () => {
     await click('Switch domain')
     await click('quiet.example.com')
@@ -163,7 +191,7 @@ describe('the account', () => {
   it('all domains together, and each of them', async () => {
     await open('/traffic')
     await becomes(`document.querySelector('[role=slider] path')`)
-    assert.match(await shown(), /Crawler visits\n11[\s\S]*shop\.example\.com\s+11\s+81\.8%/)
+    assert.match(await shown(), /Crawler visits\n13[\s\S]*shop\.example\.com\s+11\s+81\.8%/)
   })
 
   it('the plan and its use', async () => {

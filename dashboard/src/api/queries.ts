@@ -179,9 +179,12 @@ export const pagesQuery = (domain: string, filter: PageFilter) =>
 const rendersAnswer = (domain: string) =>
   ofDomainQuery<{ renders: Render[]; complete: CompletePages }>(domain, 'renders')
 
+/** Paths that Prepaint makes up, to learn how a site answers for missing pages and to try rules. They are no pages. */
+const PROBED = /^\/prepaint-(?:probe|try)-/
+
 export const rendersQuery = (domain: string) => ({
   ...rendersAnswer(domain),
-  select: ({ renders }: { renders: Render[] }) => renders,
+  select: ({ renders }: { renders: Render[] }) => renders.filter(({ path }) => !PROBED.test(path)),
 })
 
 export const completePagesQuery = (domain: string) => ({

@@ -18,6 +18,7 @@ function rowWindow(list: { rows: number; rowHeight: number; scrolled: number; he
   return { start, end: Math.min(rows, Math.max(last, start)) }
 }
 
+/** Returns how far to scroll until a row is in sight. */
 export function scrollTo(
   row: number,
   { rowHeight, scrolled, height }: { rowHeight: number; scrolled: number; height: number },
@@ -38,6 +39,8 @@ export function useWindowedRows<Box extends HTMLElement>(rows: number, rowHeight
     ref,
     box,
     height,
+    /** The width of the scroll bar beside the rows, in CSS pixels. */
+    scrollBar: box.current === null ? 0 : box.current.offsetWidth - box.current.clientWidth,
     onScroll: () => setScrolled(box.current?.scrollTop ?? 0),
     ...rowWindow({ rows, rowHeight, scrolled, height: height || FIRST_HEIGHT }),
   }

@@ -2,6 +2,7 @@ import { Alert, Button, Group, Stack, Text } from '@mantine/core'
 import { Component, type ReactNode, useEffect, useState } from 'react'
 
 import { messageOf } from '../api/request.ts'
+import { Page } from '../parts/page.tsx'
 import { ROUTES } from '../route-map.ts'
 
 type Props = { children: ReactNode }
@@ -28,17 +29,25 @@ function isMissingScript(error: unknown): boolean {
 
 function Defect({ error }: { error: unknown }) {
   return (
-    <Alert color="red" role="alert" title="This screen could not be shown">
-      <Stack gap="sm">
-        <Text size="sm">
-          Your data is unchanged. Reload the page. If the error stays, report it to the operator:
-        </Text>
-        <Text size="sm" ff="monospace" className="break">
-          {messageOf(error)}
-        </Text>
-        <Ways />
-      </Stack>
-    </Alert>
+    <Failure title="This screen could not be shown" colour="red">
+      <Text size="sm">
+        Your data is unchanged. Reload the page. If the error stays, report it to the operator:
+      </Text>
+      <Text size="sm" ff="monospace" className="break">
+        {messageOf(error)}
+      </Text>
+      <Ways />
+    </Failure>
+  )
+}
+
+function Failure(props: { title: string; colour: string; children: ReactNode }) {
+  return (
+    <Page title={props.title}>
+      <Alert color={props.colour} role="alert">
+        <Stack gap="sm">{props.children}</Stack>
+      </Alert>
+    </Page>
   )
 }
 
@@ -54,28 +63,30 @@ function MissingScript() {
       if (isThere && state === 'lost') location.reload()
       else setState(isThere ? 'upgraded' : 'lost')
     }
-    const timer = setTimeout(() => void ask(), state === 'asking' ? 0 : RETRY_MS)
-    return () => clearTimeout(timer)
-  })
+    if (state === 'asking') {
+      void ask()
+      return
+    }
+    const timer = setInterval(() => void ask(), RETRY_MS)
+    return () => clearInterval(timer)
+  }, [state])
   if (state === 'asking') return null
   if (state === 'lost') {
     return (
-      <Alert color="yellow" role="alert" title="Connection lost. Trying again…">
+      <Failure title="Connection lost. Trying again…" colour="yellow">
         <Text size="sm">
           The screen is shown as soon as the server responds. Everything you saved is kept.
         </Text>
-      </Alert>
+      </Failure>
     )
   }
   return (
-    <Alert color="red" role="alert" title="A newer version is available">
-      <Stack gap="sm">
-        <Text size="sm">
-          The dashboard was upgraded after you opened it. Reload it; everything you saved is kept.
-        </Text>
-        <Ways />
-      </Stack>
-    </Alert>
+    <Failure title="A newer version is available" colour="yellow">
+      <Text size="sm">
+        The dashboard was upgraded after you opened it. Reload it; everything you saved is kept.
+      </Text>
+      <Ways />
+    </Failure>
   )
 }
 

@@ -1,7 +1,7 @@
 // biome-ignore-all lint/a11y/useSemanticElements: a table element needs all of its rows in the document.
 import { Anchor, Badge, Checkbox } from '@mantine/core'
 import { useMediaQuery } from '@mantine/hooks'
-import { type KeyboardEvent, useId, useRef, useState } from 'react'
+import { type CSSProperties, type KeyboardEvent, useId, useRef, useState } from 'react'
 import { Link, useLocation } from 'wouter'
 
 import type { PageFilter } from '../../api/queries.ts'
@@ -64,6 +64,7 @@ export function PageTable(props: Props) {
       aria-activedescendant={at >= sight.start && at < sight.end ? `${id}-${at}` : undefined}
       tabIndex={0}
       className={classes.grid}
+      style={{ '--scroll-bar': `${sight.scrollBar}px` } as CSSProperties}
       onKeyDown={keyboard.press}
     >
       <Head {...props} />

@@ -1,4 +1,16 @@
-import { Anchor, Group, NativeSelect, NumberInput, Stack, Switch, Textarea, TextInput } from '@mantine/core'
+import {
+  Alert,
+  Anchor,
+  Button,
+  Group,
+  NativeSelect,
+  NumberInput,
+  Stack,
+  Switch,
+  Text,
+  Textarea,
+  TextInput,
+} from '@mantine/core'
 import type { UseFormReturnType } from '@mantine/form'
 import { VIEWPORT_SIDE } from '@prepaint/contract/rules/schema.ts'
 import { Link } from 'wouter'
@@ -7,6 +19,7 @@ import type { DomainWithSettings } from '../../api/types.ts'
 import { Section } from '../../parts/page.tsx'
 import { domainPath } from '../../route-map.ts'
 import { PhonesSection } from './phones.tsx'
+import { plainPath } from './problems.ts'
 import { CrawlerRows, RuleRows } from './rows.tsx'
 import { SettingInputs } from './setting-input.tsx'
 import { TryRules } from './try-rules.tsx'
@@ -179,7 +192,29 @@ function StoringSection({ form, domain }: Props) {
     <Section title="Caching">
       <Stack className="form">
         <SettingInputs form={form} domain={domain} section="storing" />
+        {form.values.plain.soft_404 === 'refuse' && <OfferToAnswer form={form} />}
       </Stack>
     </Section>
+  )
+}
+
+/** Domains of earlier versions let the site answer for missing pages. New ones answer 404. */
+function OfferToAnswer({ form }: { form: Form }) {
+  return (
+    <Alert color="yellow">
+      <Group justify="space-between" gap="sm">
+        <Text size="sm" flex={1} miw={220}>
+          Crawlers are told that missing pages exist, if your site answers them with status 200. Sites that
+          are added now answer 404.
+        </Text>
+        <Button
+          size="xs"
+          variant="default"
+          onClick={() => form.setFieldValue(plainPath('soft_404'), 'answer')}
+        >
+          Choose 404
+        </Button>
+      </Group>
+    </Alert>
   )
 }

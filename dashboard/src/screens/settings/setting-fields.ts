@@ -2,7 +2,7 @@ import type { DomainWithSettings, Settings } from '../../api/types.ts'
 import { count } from '../../format.ts'
 
 export const HOUR_SECONDS = 3_600
-export const DAY_SECONDS = 86_400
+const DAY_SECONDS = 86_400
 
 /** What a description may depend on: the domain, and what the input has now. */
 type Shown = { domain: DomainWithSettings; value: PlainValue }

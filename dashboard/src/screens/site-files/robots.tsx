@@ -11,6 +11,7 @@ import { Note, Section } from '../../parts/page.tsx'
 import { Loaded } from '../../parts/states.tsx'
 import { textDifference } from '../page/differences.ts'
 import { SEARCH_CRAWLERS, useAskedSave } from './forbidden.tsx'
+import { misspeltFields } from './misspelt-fields.ts'
 import { Versions } from './versions.tsx'
 
 const MODES: { value: StoredRobots['mode']; label: string }[] = [
@@ -93,6 +94,7 @@ function RobotsEditor({ domain, stored }: { domain: DomainWithSettings; stored: 
               onChange={(event) => setEdited({ mode, text: event.currentTarget.value })}
             />
           )}
+          {mode !== 'origin' && <Misspelt text={text} />}
           <Difference served={stored.served} would={would} />
         </Section>
       </EditForm>
@@ -100,6 +102,21 @@ function RobotsEditor({ domain, stored }: { domain: DomainWithSettings; stored: 
       <Versions domain={name} kind="robots" forbids={forbiddenBy} />
       {question}
     </Stack>
+  )
+}
+
+/** A misspelt line is saved all the same: some crawlers may know a field that we do not. */
+function Misspelt({ text }: { text: string }) {
+  const found = misspeltFields(text)
+  if (found.length === 0) return null
+  return (
+    <Alert color="yellow" role="status" title="Crawlers ignore lines with an unknown field">
+      {found.map(({ line, written, meant }) => (
+        <Text key={line} size="sm">
+          Line {line}: “{written}” is no field of robots.txt. Did you mean “{meant}”?
+        </Text>
+      ))}
+    </Alert>
   )
 }
 

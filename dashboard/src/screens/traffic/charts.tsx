@@ -21,7 +21,7 @@ import classes from './traffic.module.css'
 export function TrafficTiles({ traffic: { totals } }: { traffic: Traffic }) {
   const failedShare = percent(totals.pages === 0 ? null : totals.failed / totals.pages)
   const tiles = [
-    ['Crawler visits', count(totals.visits), `${count(totals.pages)} for pages`],
+    ['Crawler visits', count(totals.visits), visitsNote(totals)],
     ['Hit ratio', percent(totals.hit_ratio), `${count(totals.stale)} of them stale`],
     ['Response time', milliseconds(totals.p50_ms), `median; 95th percentile ${milliseconds(totals.p95_ms)}`],
     ['Failed', count(totals.failed), `${failedShare} of page visits got the origin instead`],
@@ -42,6 +42,12 @@ export function TrafficTiles({ traffic: { totals } }: { traffic: Traffic }) {
   )
 }
 
+/** Visits for pages that do not exist count neither as failed nor against the hit ratio. */
+function visitsNote({ pages, soft_404: missing }: Traffic['totals']): string {
+  if (missing === 0) return `${count(pages)} for pages`
+  return `${count(pages)} for pages, ${count(missing)} for missing ones`
+}
+
 export function TrafficCharts({ traffic, range }: { traffic: Traffic; range: Range }) {
   const axis = { times: traffic.times, step: range.step }
   const visits = { ...axis, format: count, formatShort: compact }
@@ -51,7 +57,7 @@ export function TrafficCharts({ traffic, range }: { traffic: Traffic; range: Ran
       <div className={classes.pair}>
         <Section
           title="Answers to crawlers"
-          lead="How crawlers were answered. Hit, stale and rendered are rendered pages. Failed: the crawler got the origin instead of a rendered page."
+          lead="How crawlers were answered. Hit, stale and rendered are rendered pages. Failed: the crawler got the origin instead of a rendered page. Not found: the page does not exist, although the site answers 200."
         >
           <Chart {...visits} label="Answers to crawlers" kind="bars" series={byVerdict(traffic)} />
           <AllAnswers traffic={traffic} />

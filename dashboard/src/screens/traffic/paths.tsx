@@ -92,16 +92,26 @@ function PathTable(props: { domain: string; paths: Paths['top']; others: number 
 }
 
 function LastVerdict({ verdict, status }: { verdict: string; status: number }) {
-  const [kind = '', reason] = verdict.split('; ')
   return (
-    <Badge color={verdictColour(reason, status)} size="sm" maw="100%" title={`${verdict}, status ${status}`}>
-      {status >= 400 ? status : (reason ?? kind)}
+    <Badge color={verdictColour(verdict, status)} size="sm" maw="100%" title={`${verdict}, status ${status}`}>
+      {verdictText(verdict, status)}
     </Badge>
   )
 }
 
+/** The page does not exist, although the origin says 200. That is no failure. */
+const SOFT_404 = 'pass; soft-404'
+
+function verdictText(verdict: string, status: number): string {
+  if (status >= 400) return String(status)
+  if (verdict === SOFT_404) return 'not found'
+  const [kind = '', reason] = verdict.split('; ')
+  return reason ?? kind
+}
+
 /** A verdict with a reason means that the crawler got the origin instead of a rendered page. */
-function verdictColour(reason: string | undefined, status: number): string {
-  if (reason !== undefined || status >= 500) return 'red'
+function verdictColour(verdict: string, status: number): string {
+  if (verdict === SOFT_404) return 'yellow'
+  if (verdict.includes('; ') || status >= 500) return 'red'
   return status >= 400 ? 'yellow' : 'paint'
 }

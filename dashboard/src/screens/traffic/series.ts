@@ -15,7 +15,7 @@ const VERDICT_KINDS: Record<VerdictKind, { label: string; colour: number }> = {
   stale: { label: 'Stale', colour: 4 },
   rendered: { label: 'Rendered', colour: 0 },
   failed: { label: 'Failed', colour: 5 },
-  soft_404: { label: 'Soft 404', colour: 3 },
+  soft_404: { label: 'Not found', colour: 3 },
   sitemap: { label: 'Sitemap', colour: 6 },
   passed: { label: 'Passed by rule', colour: 7 },
 }

@@ -28,6 +28,7 @@ import { domainPath, ROUTES } from '../../route-map.ts'
 import { crawlerCommand } from '../domain/dns-records.ts'
 import { Choice, TrafficCharts, TrafficTiles } from './charts.tsx'
 import { ComplianceTable } from './compliance.tsx'
+import { MissingPages } from './missing-pages.tsx'
 import { PathLists } from './paths.tsx'
 import { limitMarks, monthOfRenders } from './series.ts'
 import classes from './traffic.module.css'
@@ -61,6 +62,7 @@ export default function DomainTraffic({ domain }: { domain: DomainWithSettings }
   return (
     <Stack gap="lg">
       <RangeBar range={range} onChoose={chooseRange} csv={trafficCsvUrl(name, range)} />
+      <MissingPages domain={domain} visits={traffic.data?.totals.soft_404 ?? 0} />
       <Charts traffic={traffic} range={range} firstDomain={name}>
         <PathLists domain={name} range={range} />
         <ComplianceTable domain={name} range={range} />
