@@ -19,7 +19,7 @@ import { systemClock } from '@prepaint/runtime/clock.ts'
 import { silentLog } from '@prepaint/runtime/log.ts'
 import { createEndpoint } from '@prepaint/service/notifications/delivery/endpoints.ts'
 import { Sender } from '@prepaint/service/notifications/delivery/sender.ts'
-import { createClaim } from '../packages/pages/src/queue/jobs/claim.ts'
+import { Claims } from '../packages/pages/src/queue/jobs/claim.ts'
 import { takeDeliveries } from '../packages/service/src/notifications/delivery/claim.ts'
 import { startTestApi } from '../test/support/api.ts'
 import { startSending } from '../test/support/sending.ts'
@@ -50,13 +50,14 @@ await enqueue(
   Array.from({ length: 5_000 }, (_, n) => `/${n}` as PagePath),
   'warm',
 )
-const claimJobs = createClaim(pool, randomUUID(), {
+const claims = new Claims(pool, DEFAULT_PLANS, randomUUID(), {
   ...{ accountCap: 3, domainCap: 4, domainBackgroundCap: 4, leaseMs: 60_000, liveWaitMs: 10_000 },
 })
 let rounds = 0
 
 const WHAT: Record<string, () => Promise<unknown>> = {
-  'claim of a render': () => claimJobs({ slots: 1, backgroundSlots: 1, occupied: [] }, systemClock.nowMs()),
+  'claim of a render': () =>
+    claims.claim({ slots: 1, backgroundSlots: 1, occupied: [] }, systemClock.nowMs()),
   'GET /api/domains': () => api.get('/api/domains', owner.key),
   'GET /api/incidents': () => api.get('/api/incidents', owner.key),
   'GET /api/endpoints/:id/deliveries?limit=1': () =>

@@ -21,7 +21,7 @@ import { systemClock } from '@prepaint/runtime/clock.ts'
 import { silentLog } from '@prepaint/runtime/log.ts'
 import { readPage } from '@prepaint/runtime/read-page.ts'
 import { SCHEMA } from '../bin/node/schema.ts'
-import { createClaim } from '../packages/pages/src/queue/jobs/claim.ts'
+import { Claims } from '../packages/pages/src/queue/jobs/claim.ts'
 import { machineLine, percentile } from './figures.ts'
 import { markdownTable } from './markdown.ts'
 
@@ -143,11 +143,11 @@ async function live(size: number): Promise<number> {
 
 async function claims(size: number): Promise<number> {
   await fill(size)
-  const claim = createClaim(pool, randomUUID(), {
+  const claims = new Claims(pool, DEFAULT_PLANS, randomUUID(), {
     ...{ accountCap: 3, domainCap: 4, domainBackgroundCap: 4, leaseMs: 60_000, liveWaitMs: 10_000 },
   })
   const one = async () => {
-    const jobs = await claim({ slots: 1, backgroundSlots: 1, occupied: [] }, systemClock.nowMs())
+    const jobs = await claims.claim({ slots: 1, backgroundSlots: 1, occupied: [] }, systemClock.nowMs())
     return async () => {
       await pool.query(`update job set state = 'done', finished_at = now() where id = any ($1)`, [
         jobs.map(({ id }) => id),

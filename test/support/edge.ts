@@ -25,7 +25,7 @@ import { silentLog } from '@prepaint/runtime/log.ts'
 import { createSelfSigned } from '@prepaint/runtime/self-signed.ts'
 import ipaddr from 'ipaddr.js'
 import { NodeBackend, type Recorder } from '../../bin/node/edge-backend.ts'
-import { type ClaimedJob, createClaim } from '../../packages/pages/src/queue/jobs/claim.ts'
+import { type ClaimedJob, Claims } from '../../packages/pages/src/queue/jobs/claim.ts'
 import { JobCompleter } from '../../packages/pages/src/queue/jobs/complete.ts'
 import { insertDomain, testDatabase } from './database.ts'
 import { listening, serve } from './loopback.ts'
@@ -101,7 +101,7 @@ export async function startTestEdge(
   const refreshed: string[] = []
   const allowed = [{ cidr: ipaddr.parseCIDR('127.0.0.1/32'), port: null }]
   const origins = createClient(createAddressGuard(allowed), { clock })
-  const claim = createClaim(pool, 'test-node', {
+  const claims = new Claims(pool, DEFAULT_PLANS, 'test-node', {
     accountCap: 9,
     domainCap: 9,
     domainBackgroundCap: 9,
@@ -112,7 +112,7 @@ export async function startTestEdge(
   /** Retries once: a claim skips a job whose row is locked. */
   async function claimOne(): Promise<ClaimedJob | null> {
     for (;;) {
-      const [job] = await claim({ slots: 1, backgroundSlots: 1, occupied: [] }, nowMs)
+      const [job] = await claims.claim({ slots: 1, backgroundSlots: 1, occupied: [] }, nowMs)
       if (job !== undefined) return job
       const { rowCount } = await pool.query(`select from job where state = 'queued'`)
       if (rowCount === 0) return null

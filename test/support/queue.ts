@@ -16,7 +16,7 @@ import { transaction } from '@prepaint/postgres/transaction.ts'
 import { type Clock, systemClock } from '@prepaint/runtime/clock.ts'
 import { silentLog } from '@prepaint/runtime/log.ts'
 import { AfterRender } from '../../packages/pages/src/queue/jobs/after-render.ts'
-import { type ClaimedJob, createClaim } from '../../packages/pages/src/queue/jobs/claim.ts'
+import { type ClaimedJob, Claims } from '../../packages/pages/src/queue/jobs/claim.ts'
 import { JobCompleter } from '../../packages/pages/src/queue/jobs/complete.ts'
 import { type RunJobParts, runJob } from '../../packages/pages/src/queue/jobs/run-job.ts'
 import { insertDomain, testDatabase } from './database.ts'
@@ -68,10 +68,9 @@ export async function testQueue() {
     plain = [] as DomainId[],
   } = {}) => {
     const caps = { accountCap, domainCap: cap, domainBackgroundCap: cap }
-    return createClaim(pool, node, { ...caps, leaseMs: 60_000, liveWaitMs: 10_000 })(
-      { slots, backgroundSlots: backgroundSlots ?? slots, occupied, plain },
-      systemClock.nowMs(),
-    )
+    const rules = { ...caps, leaseMs: 60_000, liveWaitMs: 10_000 }
+    const want = { slots, backgroundSlots: backgroundSlots ?? slots, occupied, plain }
+    return new Claims(pool, DEFAULT_PLANS, node, rules).claim(want, systemClock.nowMs())
   }
   /** Ends jobs as a worker does, with other plans or another clock. */
   const completer = (options: { plans?: PlanCatalogue; clock?: Clock; ended?: Ended } = {}) => {

@@ -11,7 +11,7 @@ import { assertAnswer, openApi, valuesOf } from '../../../../test/support/api.ts
 import { readOutcome } from '../../../../test/support/outcome.ts'
 import { renderRecord } from '../../../../test/support/render-record.ts'
 import { AfterRender } from '../../../pages/src/queue/jobs/after-render.ts'
-import { createClaim } from '../../../pages/src/queue/jobs/claim.ts'
+import { Claims } from '../../../pages/src/queue/jobs/claim.ts'
 import { JobCompleter } from '../../../pages/src/queue/jobs/complete.ts'
 import { runJob } from '../../../pages/src/queue/jobs/run-job.ts'
 import type { Draw } from '../../../pages/src/queue/tries/try-rules.ts'
@@ -33,7 +33,8 @@ async function work(answer = usualPage): Promise<RenderRequest[]> {
   const { pool } = api
   const { clock } = api
   const caps = { accountCap: 100, domainCap: 100, domainBackgroundCap: 100 }
-  const claim = createClaim(pool, 'node', { ...caps, leaseMs: 60_000, liveWaitMs: 10_000 })
+  const rules = { ...caps, leaseMs: 60_000, liveWaitMs: 10_000 }
+  const claims = new Claims(pool, DEFAULT_PLANS, 'node', rules)
   const completer = new JobCompleter(pool, DEFAULT_PLANS, clock)
   const sent: RenderRequest[] = []
   const render = async (request: RenderRequest) => {
@@ -47,7 +48,7 @@ async function work(answer = usualPage): Promise<RenderRequest[]> {
   }
   const run = { pool, render, draw, completer, plans: DEFAULT_PLANS, clock, log: silentLog(), leaseMs: 0 }
   const follow = new AfterRender(pool, clock, silentLog())
-  for (const job of await claim({ slots: 100, backgroundSlots: 100, occupied: [] }, clock.nowMs())) {
+  for (const job of await claims.claim({ slots: 100, backgroundSlots: 100, occupied: [] }, clock.nowMs())) {
     assert.equal(job.priority, 'refresh')
     await follow.follow(job, await runJob(run, job, new AbortController()))
   }

@@ -16,7 +16,7 @@ import {
   testQueue,
 } from '../../../../../test/support/queue.ts'
 import { JobWaiter } from './await.ts'
-import { BROUGHT, captureByMs, createClaimLive } from './claim.ts'
+import { BROUGHT, Claims, captureByMs } from './claim.ts'
 import { enqueue, enqueueLive } from './enqueue.ts'
 
 const queue = await openQueue()
@@ -202,9 +202,9 @@ describe('a miss at a node that renders: queued and claimed in one step', () => 
       ...{ accountCap: 100, domainCap: cap, domainBackgroundCap: cap },
       ...{ leaseMs: 60_000, liveWaitMs: 10_000 },
     }
-    const ask = createClaimLive(queue.pool, DEFAULT_PLANS, 'node', rules)
+    const claims = new Claims(queue.pool, DEFAULT_PLANS, 'node', rules)
     const want = { slots, backgroundSlots: slots - 1, occupied: [] }
-    return ask({ page: pageId(domain, path), requestId: 'request' }, want, systemClock.nowMs())
+    return claims.claimLive({ page: pageId(domain, path), requestId: 'request' }, want, systemClock.nowMs())
   }
 
   it('a missed page is queued with the id of its request, and claimed with all that its render needs, to be captured a second before the crawler must be answered', async () => {

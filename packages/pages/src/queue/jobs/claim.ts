@@ -117,30 +117,97 @@ export type FreeSlots = {
 /** Plain pages that share a slot with the first: as many requests at once as a browser makes for one page. */
 export const BROUGHT = 7
 
-type Claim = (want: FreeSlots, nowMs: number) => Promise<ClaimedJob[]>
+/** Claims jobs for a node. */
+export class Claims {
+  readonly #pool: pg.Pool
+  readonly #node: string
+  readonly #rules: ClaimRules
+  /** The renders of a month that each plan allows, for the statement. */
+  readonly #limits: string
+  readonly #claim = readStatement('claim')
+  readonly #claimLive = readStatement('claim-live')
 
-export function createClaim(pool: pg.Pool, node: string, rules: ClaimRules): Claim {
-  const statement = readStatement('claim')
-  return async ({ slots, backgroundSlots, occupied, plain = [] }, nowMs) => {
-    const { rows } = await pool.query<ClaimedRow>({
-      ...statement,
+  constructor(pool: pg.Pool, plans: PlanCatalogue, node: string, rules: ClaimRules) {
+    this.#pool = pool
+    this.#node = node
+    this.#rules = rules
+    this.#limits = JSON.stringify(
+      Object.fromEntries(Object.entries(plans).map(([name, plan]) => [name, plan.monthly_render_limit])),
+    )
+  }
+
+  async claim(
+    { slots, backgroundSlots, occupied, plain = [] }: FreeSlots,
+    nowMs: number,
+  ): Promise<ClaimedJob[]> {
+    const { accountCap, domainCap, domainBackgroundCap, leaseMs } = this.#rules
+    const { rows } = await this.#pool.query<ClaimedRow>({
+      ...this.#claim,
       values: [
-        node,
+        this.#node,
         slots,
         backgroundSlots,
         occupied,
-        rules.accountCap,
-        rules.domainCap,
-        rules.domainBackgroundCap,
-        rules.leaseMs,
+        accountCap,
+        domainCap,
+        domainBackgroundCap,
+        leaseMs,
         utcMonth(nowMs),
         plain,
         BROUGHT,
       ],
     })
-    return rows.map((row) => claimedJob(row, node, captureByMs(row, rules.liveWaitMs, nowMs)))
+    return rows.map((row) => this.#claimedJob(row, nowMs))
+  }
+
+  /** Queues a live job as `EnqueueLive` does, and claims, in one round trip. Throws `queue_full` or `domain_not_found`. */
+  async claimLive(
+    { page, requestId, crawler = null }: Miss,
+    { slots, backgroundSlots, occupied }: FreeSlots,
+    nowMs: number,
+  ): Promise<ClaimedLive> {
+    const { accountCap, domainCap, domainBackgroundCap, leaseMs, liveWaitMs } = this.#rules
+    await rememberSpelling(this.#pool, page)
+    const { rows } = await this.#pool.query<Row>({
+      ...this.#claimLive,
+      values: [
+        page.domain,
+        page.path,
+        LIVE_BOUND,
+        requestId,
+        this.#limits,
+        utcMonth(nowMs),
+        countedWaitMs(liveWaitMs),
+        this.#node,
+        slots,
+        backgroundSlots,
+        occupied,
+        accountCap,
+        domainCap,
+        domainBackgroundCap,
+        leaseMs,
+        crawler,
+        page.variant,
+      ],
+    })
+    const first = rows[0]
+    if (first === undefined) throw new AppError('domain_not_found')
+    if (first.is_over) return { job: 'over-quota', claimed: [] }
+    if (first.asked_id === null) throw new AppError('queue_full', { detail: 'no room for a live job' })
+    const claimed = rows.flatMap((row) => (row.job_id === null ? [] : [this.#claimedJob(row, nowMs)]))
+    return { job: first.asked_id, claimed }
+  }
+
+  #claimedJob(row: ClaimedRow, nowMs: number): ClaimedJob {
+    return claimedJob(row, this.#node, captureByMs(row, this.#rules.liveWaitMs, nowMs))
   }
 }
+
+type Miss = { page: AskedPage; requestId: string; crawler?: string | null }
+
+type ClaimedLive = { job: JobId | 'over-quota'; claimed: ClaimedJob[] }
+
+type Row = { is_over: boolean; asked_id: JobId | null } & (ClaimedRow | { job_id: null })
 
 /** The snapshot, its judgement, and the way to the crawler take about this long. */
 const ANSWER_MS = 1_000
@@ -196,57 +263,4 @@ function claimedJob(row: ClaimedRow, node: string, captureByMs: number | null): 
 function jobRule({ rules, path, crawler }: ClaimedRow, variant: PageVariant): ChosenRule | null {
   if (!Array.isArray(rules) || rules.length === 0) return null
   return new RuleBook(readDomainSettings({ rules }).rules).chosen(path, crawler ?? USUAL_CATEGORY, variant)
-}
-
-type Miss = { page: AskedPage; requestId: string; crawler?: string | null }
-
-type ClaimedLive = { job: JobId | 'over-quota'; claimed: ClaimedJob[] }
-
-type Row = { is_over: boolean; asked_id: JobId | null } & (ClaimedRow | { job_id: null })
-
-/** `EnqueueLive` and `Claim` in one round trip. Throws `queue_full` or `domain_not_found`. */
-export function createClaimLive(
-  pool: pg.Pool,
-  plans: PlanCatalogue,
-  node: string,
-  rules: ClaimRules,
-): (miss: Miss, want: FreeSlots, nowMs: number) => Promise<ClaimedLive> {
-  const statement = readStatement('claim-live')
-  const { accountCap, domainCap, domainBackgroundCap, leaseMs } = rules
-  const limits = JSON.stringify(
-    Object.fromEntries(Object.entries(plans).map(([name, plan]) => [name, plan.monthly_render_limit])),
-  )
-  return async ({ page, requestId, crawler = null }, { slots, backgroundSlots, occupied }, nowMs) => {
-    await rememberSpelling(pool, page)
-    const { rows } = await pool.query<Row>({
-      ...statement,
-      values: [
-        page.domain,
-        page.path,
-        LIVE_BOUND,
-        requestId,
-        limits,
-        utcMonth(nowMs),
-        countedWaitMs(rules.liveWaitMs),
-        node,
-        slots,
-        backgroundSlots,
-        occupied,
-        accountCap,
-        domainCap,
-        domainBackgroundCap,
-        leaseMs,
-        crawler,
-        page.variant,
-      ],
-    })
-    const first = rows[0]
-    if (first === undefined) throw new AppError('domain_not_found')
-    if (first.is_over) return { job: 'over-quota', claimed: [] }
-    if (first.asked_id === null) throw new AppError('queue_full', { detail: 'no room for a live job' })
-    const claimed = rows.flatMap((row) =>
-      row.job_id === null ? [] : [claimedJob(row, node, captureByMs(row, rules.liveWaitMs, nowMs))],
-    )
-    return { job: first.asked_id, claimed }
-  }
 }

@@ -11,6 +11,7 @@ import type { QueryRule } from '@prepaint/contract/page/path.ts'
 import type { StoredPage } from '@prepaint/contract/page/stored.ts'
 import { DEFAULT_PLANS } from '@prepaint/contract/settings/plans.ts'
 import { transaction } from '@prepaint/postgres/transaction.ts'
+import { systemClock } from '@prepaint/runtime/clock.ts'
 import { silentLog } from '@prepaint/runtime/log.ts'
 import { until } from '../../../../../test/support/condition.ts'
 import { notifiedBy, waitingForLocks } from '../../../../../test/support/database.ts'
@@ -21,7 +22,7 @@ import { htmlOf } from '../../store/stored-page.ts'
 import type { Found } from '../judging/effect.ts'
 import { JobWaiter } from './await.ts'
 import { cancelJobs } from './cancel.ts'
-import { createReaper } from './complete.ts'
+import { JobCompleter } from './complete.ts'
 import { enqueue } from './enqueue.ts'
 import { Lease } from './lease.ts'
 import { renderSpelling, SPELLINGS_LIMIT } from './run-job.ts'
@@ -208,7 +209,7 @@ describe('a redirect to another spelling of the page', () => {
   })
 })
 
-const reap = createReaper(queue.pool)
+const reap = () => new JobCompleter(queue.pool, DEFAULT_PLANS, systemClock).reap()
 const leaseOf = (node: string, runs: Parameters<typeof Lease.start>[2] = []) =>
   Lease.start(queue.connection, { node, leaseMs: 60_000, renewMs: 60_000 }, runs, silentLog())
 

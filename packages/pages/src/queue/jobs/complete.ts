@@ -36,6 +36,7 @@ export class JobCompleter {
     requeue: readStatement('requeue'),
     end: readStatement('end'),
     storeProbe: readStatement('store-probe'),
+    reap: readStatement('reap'),
   }
 
   /** `tell` is called after the commit. */
@@ -70,6 +71,12 @@ export class JobCompleter {
     if ('outcome' in completion) this.#tell(job.id, completion, null)
     if (completion.state === 'failed') await this.#renderLonger(job, found)
     return completion
+  }
+
+  /** Requeues the jobs of dead nodes, or ends those that crashed too often. Returns how many. */
+  async reap(): Promise<number> {
+    const { rowCount } = await run(this.#pool, this.#sql.reap, [MAX_FAULTS + 1])
+    return rowCount ?? 0
   }
 
   /** Queues a render that can wait for what the crawler could not wait for: the whole page, or a probable long poll. */
@@ -166,13 +173,4 @@ function throwUnlessExpected(error: unknown): void {
 
 function run(client: Queryable, statement: Statement, values: readonly unknown[]): Promise<pg.QueryResult> {
   return client.query({ ...statement, values: [...values] })
-}
-
-/** Requeues the jobs of dead nodes, or ends those that crashed too often. Returns how many. */
-export function createReaper(pool: pg.Pool): () => Promise<number> {
-  const reap = readStatement('reap')
-  return async () => {
-    const { rowCount } = await pool.query({ ...reap, values: [MAX_FAULTS + 1] })
-    return rowCount ?? 0
-  }
 }

@@ -12,7 +12,7 @@ import { columns, HOME, openQueue, paths, RENDERED } from '../../../../../test/s
 import { JobWaiter } from './await.ts'
 import { cancelJobs } from './cancel.ts'
 import { BROUGHT } from './claim.ts'
-import { createReaper } from './complete.ts'
+import { JobCompleter } from './complete.ts'
 import { enqueue } from './enqueue.ts'
 import { QueueWorker, type WorkerOptions, type WorkerParts } from './worker.ts'
 
@@ -143,7 +143,7 @@ describe('a worker', () => {
     // As much later the first lease would be over but for a moment.
     await queue.pool.query(`update job set lease_until = lease_until - interval '49 seconds'`)
     await until('it is renewed', async () => (await leftSeconds()) > 40)
-    assert.equal(await createReaper(queue.pool)(), 0)
+    assert.equal(await new JobCompleter(queue.pool, DEFAULT_PLANS, systemClock).reap(), 0)
     worker.release()
     assert.deepEqual(await asked, DONE)
     assert.equal(worker.requests.length, 1)

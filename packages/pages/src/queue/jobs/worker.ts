@@ -14,8 +14,8 @@ import { readStatement } from '../statement.ts'
 import type { Draw } from '../tries/try-rules.ts'
 import { AfterRender } from './after-render.ts'
 import type { Ended } from './await.ts'
-import { type ClaimedJob, createClaim, createClaimLive, type FreeSlots } from './claim.ts'
-import { createReaper, JobCompleter } from './complete.ts'
+import { type ClaimedJob, Claims, type FreeSlots } from './claim.ts'
+import { JobCompleter } from './complete.ts'
 import { createEnqueueLive, type EnqueueLive } from './enqueue.ts'
 import { Lease } from './lease.ts'
 import { Preemption, type Run } from './pre-empt.ts'
@@ -103,8 +103,8 @@ export class QueueWorker implements Worker {
   readonly #lease: Lease
   readonly #runs: Set<Run>
   readonly #plain = new PlainDomains()
-  readonly #claim
-  readonly #claimLive
+  readonly #claims: Claims
+  readonly #completer: JobCompleter
   readonly #enqueueOnly: EnqueueLive
   readonly #runParts: RunJobParts
   readonly #preemption: Preemption
@@ -136,20 +136,19 @@ export class QueueWorker implements Worker {
     this.#lease = lease
     // An account leaves one slot to the others.
     const rules = { ...options, accountCap: Math.max(1, slots - 1) }
-    this.#claim = createClaim(pool, node, rules)
-    this.#claimLive = createClaimLive(pool, plans, node, rules)
+    this.#claims = new Claims(pool, plans, node, rules)
+    this.#completer = new JobCompleter(pool, plans, clock, ended)
     this.#enqueueOnly = createEnqueueLive(pool, pool, plans, clock, liveWaitMs)
-    this.#runParts = { ...parts, completer: new JobCompleter(pool, plans, clock, ended), leaseMs }
+    this.#runParts = { ...parts, completer: this.#completer, leaseMs }
     this.#preemption = new Preemption(pool, clock, rules)
     this.#afterRender = new AfterRender(pool, clock, log, sites)
 
-    const reap = createReaper(pool)
     const poll = () => {
       if (this.#mayBeQueued) this.#wakeForCrawlers()
     }
     this.#timers = [
       setInterval(poll, pollMs),
-      setInterval(() => this.#lookAtQueue(reap).catch((error) => this.#complain(error)), reapMs),
+      setInterval(() => this.#lookAtQueue().catch((error) => this.#complain(error)), reapMs),
     ]
     notifications.on(JOB_QUEUED_CHANNEL, (priority) => {
       if (priority === LIVE) this.#mayPreempt = true
@@ -175,7 +174,7 @@ export class QueueWorker implements Worker {
       this.#wakeForCrawlers()
       return job
     }
-    const claiming = this.#claimLive(
+    const claiming = this.#claims.claimLive(
       { page, requestId, crawler },
       this.#freeSlots(),
       this.#parts.clock.nowMs(),
@@ -213,10 +212,10 @@ export class QueueWorker implements Worker {
   }
 
   /** Also finds what was queued while a notification was lost. */
-  async #lookAtQueue(reap: () => Promise<number>): Promise<void> {
+  async #lookAtQueue(): Promise<void> {
     const { rows } = await this.#parts.pool.query<{ queued: boolean; running: boolean }>(QUEUE_STATE)
     const { queued, running } = rows[0]!
-    if (running) await reap()
+    if (running) await this.#completer.reap()
     this.#mayBeQueued = queued || running
     if (queued) this.#wakeForCrawlers()
   }
@@ -237,7 +236,7 @@ export class QueueWorker implements Worker {
       while (this.#isWoken && !this.#isClosing && this.#lease.held && this.#parts.canRender()) {
         this.#isWoken = false
         const want = this.#freeSlots()
-        if (want.slots > 0) this.#begin(await this.#claim(want, this.#parts.clock.nowMs()))
+        if (want.slots > 0) this.#begin(await this.#claims.claim(want, this.#parts.clock.nowMs()))
         if (this.#mayPreempt && !this.#isClosing) await this.#preempt()
       }
     } catch (error) {
