@@ -22,6 +22,9 @@ export function warmHead(warm: Warm): string {
       return `${paused}${count(done)} of ${counted(done + failed + (left ?? 0), 'page')} done${speed}${time}`
     }
     case 'done':
+      if (warm.reason === 'over-quota') {
+        return `Ended after ${counted(done, 'page')}: ${counted(left ?? 0, 'page')} not rendered`
+      }
       return `Done: ${counted(done, 'page')}`
     case 'cancelled':
       return `Cancelled after ${counted(done, 'page')}`
@@ -46,5 +49,5 @@ export function warmNotes(warm: Warm): string[] {
 export function warmCost(room: number): string {
   const counts = 'Each render counts against the month'
   if (room === 0) return `${counts}: no renders are left.`
-  return `${counts}: ${counted(room, 'render')} left. Warming pauses when they are used up. Pages that robots.txt disallows for “Prepaint” are skipped.`
+  return `${counts}: ${counted(room, 'render')} left. Warming ends when they are used up. Pages that robots.txt disallows for “Prepaint” are skipped.`
 }

@@ -166,5 +166,5 @@ function WarmProgress({ warm }: { warm: Warm }) {
 
 function stopText(reason: string): string {
   if (reason !== 'over-quota') return reason
-  return 'Warming has used its share of the renders of this month; the rest is reserved for crawlers. Resume next month, or with a larger plan.'
+  return 'Warming has used its share of the renders of this month; the rest is reserved for crawlers. Warm again next month, or with a larger plan.'
 }

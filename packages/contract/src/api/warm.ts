@@ -2,7 +2,11 @@ import { z } from 'zod'
 import { apiSchema } from './api-schema.ts'
 
 export const changeWarmBody = z.object({
-  paused: z.boolean().describe('true: removes the waiting jobs from the queue; false: continues'),
+  paused: z
+    .boolean()
+    .describe(
+      'true: removes the waiting jobs from the queue; false: continues, also a warm that ended with the reason `over-quota`',
+    ),
 })
 
 export const startWarmBody = z
@@ -51,7 +55,12 @@ export const warmSchema = apiSchema(
     forbidden: z.int().describe('Skipped: robots.txt does not allow them for `Prepaint`'),
     passed: z.int().describe('Skipped: a rule of the domain passes them to the origin'),
     fresh: z.int().describe('Skipped by `outdated`: the stored page is up to date'),
-    left: z.int().nullable().describe('Still to be rendered; null while sitemaps are read'),
+    left: z
+      .int()
+      .nullable()
+      .describe(
+        'Still to be rendered, or not rendered if the warm ended with the reason `over-quota`; null while sitemaps are read',
+      ),
     pages_per_second: z.number().nullable().describe('In the last minute; null: none were rendered'),
     seconds_left: z.int().nullable().describe('At that speed; null: unknown'),
   }),

@@ -27,7 +27,7 @@ export type WarmProgress = {
   forbidden: number
   passed: number
   fresh: number
-  /** Null while sitemaps are read. */
+  /** Null while sitemaps are read. Of a run that ended with the quota: the pages that were not rendered. */
   left: number | null
   /** The pages of the last minute, or null if nothing was rendered. */
   pages_per_second: number | null
@@ -76,7 +76,8 @@ export async function readWarm(db: Queryable, domain: DomainId): Promise<WarmPro
 
 function progressOf({ queued, lately, lately_seconds: seconds, ...row }: Row): WarmProgress {
   const isUnderWay = row.state === 'reading' || row.state === 'queueing' || row.state === 'rendering'
-  const left = isUnderWay ? leftOf(row, queued) : 0
+  const isCutOff = row.state === 'done' && row.reason === 'over-quota'
+  const left = isUnderWay || isCutOff ? leftOf(row, queued) : 0
   const isMoving = isUnderWay && row.paused_at === null && lately > 0 && seconds > 0
   const perSecond = isMoving ? lately / seconds : null
   return {

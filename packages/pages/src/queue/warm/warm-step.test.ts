@@ -198,7 +198,7 @@ describe('pause, resume, cancel', () => {
 })
 
 // Proves decided "Warm"
-it('a warm stops at 100 % of the month, so that crawlers have what is left, and says so; with room again it goes on', async () => {
+it('a warm ends at 100 % of the month, so that crawlers have what is left, and says what was not rendered; with room again it goes on', async () => {
   const limit = DEFAULT_PLANS['starter']!.monthly_render_limit
   const domain = await started(600, { plan: 'starter' })
   await queue.useRenders(domain, limit - 20)
@@ -207,15 +207,52 @@ it('a warm stops at 100 % of the month, so that crawlers have what is left, and 
   assert.equal(await warm.step(), 'waiting')
   await warm.end(domain)
   await queue.useRenders(domain, limit)
-  assert.equal(await warm.step(), 'waiting')
-  const { state, paused_at: pausedAt, reason } = await warm.progress(domain)
-  assert.deepEqual([state, pausedAt !== null, reason], ['queueing', true, 'over-quota'])
-  assert.equal(await warm.step(), 'idle')
+  await settle()
+  const { state, paused_at: pausedAt, reason, done, left } = await warm.progress(domain)
+  assert.deepEqual([state, pausedAt, reason, done, left], ['done', null, 'over-quota', 20, 580])
+  const told = () =>
+    queue.column(`select body::jsonb -> 'data' from event where domain_id = $1 order by created_at`, domain)
+  const [name] = await queue.column('select custom_domain from domain where id = $1', domain)
+  const counts = { domain: name, rendered: 20, failed: 0, unchanged: 0, not_rendered: 580 }
+  assert.deepEqual(await told(), [counts])
 
   await queue.useRenders(domain, 0)
-  await resumeWarm(queue.pool, domain)
+  assert.equal(await resumeWarm(queue.pool, domain), true)
   await settle()
   assert.equal(await warm.queued(domain), 580)
+  await warm.end(domain)
+  await settle()
+  const ended = await warm.progress(domain)
+  assert.deepEqual([ended.state, ended.reason, ended.done, ended.left], ['done', null, 600, 0])
+  assert.deepEqual((await told())[1], { ...counts, rendered: 600, not_rendered: 0 })
+})
+
+it('a warm whose last page takes the last render of the month ends as any other', async () => {
+  const limit = DEFAULT_PLANS['starter']!.monthly_render_limit
+  const domain = await started(20, { plan: 'starter' })
+  await queue.useRenders(domain, limit - 20)
+  await warm.step()
+  await warm.end(domain)
+  await queue.useRenders(domain, limit)
+  await settle()
+  const { state, reason, done, left } = await warm.progress(domain)
+  assert.deepEqual([state, reason, done, left], ['done', null, 20, 0])
+  assert.deepEqual(await queue.column('select type from event where domain_id = $1', domain), [
+    'warm.finished',
+  ])
+})
+
+it('what robots.txt forbids is not counted among the pages that were not rendered', async () => {
+  const limit = DEFAULT_PLANS['starter']!.monthly_render_limit
+  const domain = await started(30, { plan: 'starter' })
+  await queue.pool.query(`update warm set robots = 'User-agent: *\nDisallow: /p00001' where domain_id = $1`, [
+    domain,
+  ])
+  await queue.useRenders(domain, limit)
+  await settle()
+  const { state, reason, forbidden, left } = await warm.progress(domain)
+  // /p000010 to /p000019.
+  assert.deepEqual([state, reason, forbidden, left], ['done', 'over-quota', 10, 20])
 })
 
 it('a run for which the queue has no room holds up none for which it has', async () => {

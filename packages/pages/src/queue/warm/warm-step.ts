@@ -15,14 +15,7 @@ import { readQuota } from '../../quota.ts'
 import { redirectMapOf } from '../../site-files/stored-redirects.ts'
 import { type KnownPage, nextKnownPages } from '../../store/known-paths.ts'
 import { enqueue } from '../jobs/enqueue.ts'
-import {
-  cancelWarm,
-  pauseWarm,
-  WARM_MOVED_CHANNEL,
-  WARM_PRIORITY,
-  WARM_STEP_TASK,
-  type WarmWhich,
-} from './warm.ts'
+import { cancelWarm, WARM_MOVED_CHANNEL, WARM_PRIORITY, WARM_STEP_TASK, type WarmWhich } from './warm.ts'
 
 /** Also what a run holds in memory. */
 const STEP_PATHS = 500
@@ -44,6 +37,8 @@ type Run = {
   name: DomainName
   originUrl: string
   isActive: boolean
+  /** Known pages are left that were not decided about. */
+  isQueueing: boolean
   settings: DomainSettings
   open: number
 }
@@ -99,10 +94,14 @@ export async function warmStep(
       }
       const quota = await readQuota(client, plans, domain, clock.nowMs())
       const room = quota === null ? 0 : quota.limit - quota.used - run.open
-      if (room <= 0) {
-        if (run.open === 0) await pauseWarm(client, domain, 'over-quota')
-        else await move(client, domain)
+      if (room <= 0 && run.open > 0) {
+        await move(client, domain)
         return 'waiting'
+      }
+      if (room <= 0) {
+        if (run.isQueueing) await holdNext(client, run, clock.nowMs())
+        else await endOverQuota(client, domain)
+        return 'moved'
       }
       await queueNext(client, run, Math.min(STEP_PATHS, room), clock.nowMs())
       return 'moved'
@@ -126,6 +125,30 @@ async function queueNext(client: Queryable, run: Run, limit: number, nowMs: numb
     await queueFor(client, run, paths.sort())
     return move(client, run.domain)
   }
+  const { chosen, after, isLast } = await chooseNext(client, run, limit, nowMs)
+  await queueFor(client, run, chosen.queue)
+  await move(client, run.domain, { after, isLast, chosen })
+}
+
+/** No render is left in the month: notes which pages the run would queue next, to say how many, and for a resume. */
+async function holdNext(client: Queryable, run: Run, nowMs: number): Promise<void> {
+  const { chosen, after, isLast } = await chooseNext(client, run, STEP_PATHS, nowMs)
+  await client.query(
+    'insert into warm_paused (domain_id, path) select $1, unnest($2::text[]) on conflict do nothing',
+    [run.domain, chosen.queue],
+  )
+  await move(client, run.domain, { after, isLast, chosen })
+}
+
+type Chosen = Record<WarmChoice, PagePath[]>
+
+/** Decides about the run's next known pages. `after` is the last of them, and absent if there are none. */
+async function chooseNext(
+  client: Queryable,
+  run: Run,
+  limit: number,
+  nowMs: number,
+): Promise<{ chosen: Chosen; after: PagePath | undefined; isLast: boolean }> {
   const pages = await nextKnownPages(client, run.domain, run.after, limit)
   const robots = readRobots(run.robots, {
     name: run.name,
@@ -134,14 +157,13 @@ async function queueNext(client: Queryable, run: Run, limit: number, nowMs: numb
   })
   const rules = new RuleBook(run.settings.rules)
   const redirects = await redirectMapOf(client, run.domain)
-  const chosen: Record<WarmChoice, PagePath[]> = { queue: [], forbidden: [], passed: [], fresh: [] }
+  const chosen: Chosen = { queue: [], forbidden: [], passed: [], fresh: [] }
   for (const [at, page] of pages.entries()) {
     if (at % BREATH_PATHS === 0) await breathe()
     const choice = redirects?.covers(page.path) ? 'passed' : warmChoice(page, run, { robots, rules, nowMs })
     chosen[choice].push(page.path)
   }
-  await queueFor(client, run, chosen.queue)
-  await move(client, run.domain, { after: pages.at(-1)?.path, isLast: pages.length < limit, chosen })
+  return { chosen, after: pages.at(-1)?.path, isLast: pages.length < limit }
 }
 
 /** Jobs that ended just now count as done. */
@@ -159,7 +181,7 @@ async function queueFor(client: Queryable, { domain, run }: Run, paths: readonly
   }
 }
 
-type Moved = { after?: PagePath | undefined; isLast?: boolean; chosen?: Record<WarmChoice, PagePath[]> }
+type Moved = { after?: PagePath | undefined; isLast?: boolean; chosen?: Chosen }
 
 /** Moves the run to the end of the line, and counts what it has chosen. */
 async function move(
@@ -182,21 +204,40 @@ async function move(
 
 /** Ends a run with nothing left, also if jobs were lost uncounted. */
 async function finish(client: Queryable, domain: DomainId): Promise<void> {
-  await client.query(
-    `with ended as (
-     update warm w set state = 'done', ended_at = clock_timestamp() where domain_id in (
+  await end(
+    client,
+    domain,
+    `update warm w set state = 'done', ended_at = clock_timestamp() where domain_id in (
        select w.domain_id from warm w join warm_count t on t.domain_id = w.domain_id
         where w.domain_id = $1 and w.state = 'rendering' and w.paused_at is null
           and not exists (select from warm_paused h where h.domain_id = w.domain_id)
           and (t.done + t.failed >= w.queued
                or not exists (select from job j where j.domain_id = w.domain_id and j.warm = w.run
                                and j.state in ('queued', 'running')))
-          for update of w)
-     returning domain_id, run, which)
+          for update of w)`,
+  )
+}
+
+/** Ends a run because the month is used up. The pages in `warm_paused` were not rendered; a resume queues them. */
+async function endOverQuota(client: Queryable, domain: DomainId): Promise<void> {
+  await end(
+    client,
+    domain,
+    `update warm set state = 'done', reason = 'over-quota', ended_at = clock_timestamp()
+      where domain_id = $1 and state = 'rendering'`,
+  )
+}
+
+/** Ends the run with `update`, and tells of it. A run that was resumed ends twice, each time with an event. */
+async function end(client: Queryable, domain: DomainId, update: string): Promise<void> {
+  await client.query(
+    `with ended as (${update} returning domain_id, run, which, reason, queued, ended_at)
      select pg_notify('${WARM_MOVED_CHANNEL}', e.domain_id::text),
             case when e.which = 'all' then
-              record_event(d.account_id, d.id, null, 'warm.finished', 'warm ' || e.run, json_build_object(
-                'domain', d.custom_domain, 'rendered', t.done, 'failed', t.failed, 'unchanged', t.unchanged)) end
+              record_event(d.account_id, d.id, null, 'warm.finished',
+                'warm ' || e.run || ' ' || extract(epoch from e.ended_at), json_build_object(
+                'domain', d.custom_domain, 'rendered', t.done, 'failed', t.failed, 'unchanged', t.unchanged,
+                'not_rendered', case when e.reason = 'over-quota' then greatest(0, e.queued - t.done - t.failed) else 0 end)) end
        from ended e join domain d on d.id = e.domain_id join warm_count t on t.domain_id = e.domain_id`,
     [domain],
   )
@@ -210,6 +251,7 @@ async function lockRun(client: Queryable, domain: DomainId): Promise<Run | 'wait
             d.custom_domain as name, d.origin_url as "originUrl", d.settings,
             d.is_active and a.suspended_at is null as "isActive",
             w.state in ('queueing', 'rendering') and w.paused_at is null as "isUnderWay",
+            w.state = 'queueing' as "isQueueing",
             w.state = 'queueing' or exists (select from warm_paused h where h.domain_id = w.domain_id) as "isToQueue",
             (select count(*)::int from job j
               where j.domain_id = w.domain_id and j.warm = w.run and j.state in ('queued', 'running')) as open,

@@ -10,8 +10,9 @@
  *      +------------+------------+--> cancelled: by the owner, or the domain became inactive
  *      +--> failed: robots.txt could not be read, so nothing is allowed
  * ```
- * The owner can pause each of the first three states, and a used-up quota pauses them too. Queued jobs are then taken
- * back (`held`) and queued first on resume. All state is in PostgreSQL, so every node can continue a warm.
+ * The owner can pause each of the first three states. Queued jobs are then taken back (`held`) and queued first on resume.
+ * When the quota is used up, the pages that are left are held too, and the run is `done` with the reason `over-quota`; a
+ * resume goes on with them. All state is in PostgreSQL, so every node can continue a warm.
  */
 
 import type { DomainId } from '@prepaint/contract/ids.ts'
@@ -91,8 +92,10 @@ export async function pauseWarm(
 export async function resumeWarm(client: Queryable, domain: DomainId): Promise<boolean> {
   const { rowCount } = await client.query(
     `with resumed as (
-       update warm set paused_at = null, reason = null, moved_at = clock_timestamp()
-        where domain_id = $1 and state in ${UNDER_WAY} and paused_at is not null
+       update warm set paused_at = null, reason = null, moved_at = clock_timestamp(), ended_at = null,
+              state = case when state = 'done' then 'rendering' else state end
+        where domain_id = $1 and ((state in ${UNDER_WAY} and paused_at is not null)
+                                  or (state = 'done' and reason = 'over-quota'))
        returning domain_id, state)
      select pg_notify($2, d.id::text),
             ask_task(case when r.state = 'reading' then $3 else $4 end, d.id::text, d.account_id)

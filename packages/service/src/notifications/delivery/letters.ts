@@ -11,7 +11,7 @@ type Links = { publicUrl?: string; confirm?: string }
 type Event = {
   type: string
   data: { incident: Incident; report: Report; url: string; domain: string; ends_at: string } & Record<
-    'pages' | 'rendered' | 'unchanged' | 'failed',
+    'pages' | 'rendered' | 'unchanged' | 'failed' | 'not_rendered',
     number
   >
 }
@@ -92,10 +92,16 @@ function tell({ type, data }: Event, { publicUrl, confirm = '' }: Links): Told {
       return {
         heading: `${domain} was deployed: ${data.pages} pages are rendered again when crawlers request them.`,
       }
-    case 'warm.finished':
+    case 'warm.finished': {
+      const missing =
+        // Nodes of 0.2.0 leave it out.
+        !data.not_rendered
+          ? ''
+          : ` ${data.not_rendered} were not rendered, because the renders of this month are used up.`
       return {
-        heading: `Warm of ${domain} finished: ${data.rendered} rendered, ${data.unchanged} of them unchanged, ${data.failed} failed.`,
+        heading: `Warm of ${domain} finished: ${data.rendered} rendered, ${data.unchanged} of them unchanged, ${data.failed} failed.${missing}`,
       }
+    }
     case 'endpoint.test':
       return { heading: 'Test from Prepaint: this endpoint works.' }
     default: {
