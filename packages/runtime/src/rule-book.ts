@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { type Glob, matchesWhole, parseGlob } from '@prepaint/contract/glob.ts'
 import type { PageVariant } from '@prepaint/contract/page/page-id.ts'
-import { normalisePath } from '@prepaint/contract/page/path.ts'
+import { normalisePath, normalisePrefix } from '@prepaint/contract/page/path.ts'
 import { RULE_CATEGORIES, type Rule } from '@prepaint/contract/rules/schema.ts'
 
 /** The category of renders for no particular crawler: refreshes and warms. */
@@ -25,7 +25,7 @@ export class RuleBook {
   constructor(rules: readonly Rule[]) {
     this.#entries = rules.map((rule, index) => ({
       chosen: { rule, effect: effectOf(rule), index },
-      glob: parseGlob(rule.path),
+      glob: parseGlob(speltPath(rule)),
       query: queryTests(rule),
     }))
     this.tellsCrawlersApart = rules.some(({ when }) => when?.categories !== undefined)
@@ -75,6 +75,11 @@ function includesCategory(categories: readonly string[] | undefined, category: s
   return category.startsWith('ai-') && categories.includes('ai')
 }
 
+/** Returns the rule's path as stored paths are spelt: an owner may write `/café`, which requests spell `/caf%C3%A9`. */
+export function speltPath({ path }: Pick<Rule, 'path'>): string {
+  return normalisePrefix(path) ?? path
+}
+
 /** Returns what the rule asks of the query, in the spelling of stored paths. */
 export function queryTests({ when }: Rule): QueryTest[] {
   return Object.entries(when?.query ?? {}).map(([name, value]) => {
@@ -117,12 +122,12 @@ export function lifetimesOf(usual: Ages, rule: Rule | null) {
 
 /** Returns the rules that never match, because an earlier one takes all that they could. Both numbers count from 0. */
 export function coveredRules(rules: readonly Rule[]): { rule: number; covered_by: number }[] {
-  const reaches = rules.map(({ path, when = {} }) => ({
-    when,
-    glob: parseGlob(path),
+  const reaches = rules.map((rule) => {
+    const path = speltPath(rule)
     // A character that only a `*` of an earlier pattern takes stands for any text.
-    text: path.replaceAll('*', '\u0001'),
-  }))
+    const text = path.replaceAll('*', '\u0001')
+    return { when: rule.when ?? {}, glob: parseGlob(path), text }
+  })
   return reaches.flatMap((reach, at) => {
     const by = reaches
       .slice(0, at)

@@ -39,6 +39,11 @@ describe('wait_for: the capture waits until an element matches', () => {
     })
   }
 
+  it('after 25 seconds of the page’s clock', async () => {
+    const script = `setTimeout(() => { main.innerHTML = ${PRICE} }, 25_000)`
+    assert.match(htmlOf(await waited(script, { waitFor: '#price' })), /9\.90/)
+  })
+
   it('none ever does: incomplete, and the reason names the selector', async () => {
     const outcome = await waited('', { waitFor: '#price > .never' })
     assert(outcome.kind === 'incomplete')
@@ -47,6 +52,12 @@ describe('wait_for: the capture waits until an element matches', () => {
 })
 
 describe('wait_ms: of the page’s clock', () => {
+  it('counts from the moment when wait_for matches', async () => {
+    const script = `setTimeout(() => { main.innerHTML = '<b id=price></b>'
+      setTimeout(() => { price.textContent = '9.90' }, 3000) }, 9000)`
+    assert.match(htmlOf(await waited(script, { waitFor: '#price', waitMs: 4_000 })), /9\.90/)
+    assert.doesNotMatch(htmlOf(await waited(script, { waitFor: '#price', waitMs: 1_000 })), /9\.90/)
+  })
   it('what comes in that time is in the page, and costs no real time', async () => {
     const late = `setTimeout(() => { main.textContent = 'late' }, 20000)`
     assert.match(htmlOf(await waited(late, { waitMs: 30_000 })), /late/)
@@ -73,6 +84,14 @@ describe('block', () => {
       const { kind, reason } = (await trouble(host, [by])) ?? {}
       assert.deepEqual([kind, reason], ['blocked', `by the rule of this path: ${by}`])
     }
+    for (const host of [
+      'consent.cookiebot.com',
+      'cdn.iubenda.com',
+      'cdn-cookieyes.com',
+      'consent.trustarc.com',
+    ]) {
+      assert.equal((await trouble(host, ['consent']))?.kind, 'blocked', host)
+    }
     assert.notEqual((await trouble('other.test', ['*.example-widget.test', 'chat']))?.kind, 'blocked')
     assert.notEqual((await trouble('cdn.example-widget.test', []))?.kind, 'blocked')
   })
@@ -81,6 +100,40 @@ describe('block', () => {
     renderer.routes.set('/block', `${HEAD}<main></main><script src="/own.js"></script>`)
     const { outcome } = await renderer.explained('/block', { block: ['*'], rule: { index: 0 } })
     assert.match(htmlOf(outcome), />own</)
+  })
+})
+
+describe('change.consent', () => {
+  const LOCKED = `<!doctype html><html class="modal-open"><title>Page</title><body style="overflow: hidden"><h1>Content of the page</h1>`
+  async function without(banner: string) {
+    renderer.routes.set('/consent', `${LOCKED}${banner}`)
+    const { outcome } = await renderer.explained('/consent', {
+      rule: { index: 0, change: { consent: true } },
+    })
+    assert(outcome.kind === 'rendered' && outcome.changed !== undefined)
+    return outcome.changed
+  }
+  const banners: Record<string, string> = {
+    'Usercentrics, in a shadow root': `<div id=usercentrics-root>Cookies?</div>`,
+    'Usercentrics 3': `<aside id=usercentrics-cmp-ui>Cookies?</aside>`,
+    TrustArc: `<div id=truste-consent-track>Cookies?</div>`,
+    HubSpot: `<div id=hs-eu-cookie-confirmation>Cookies?</div>`,
+    Cookiebot: `<div id=CybotCookiebotDialog>Cookies?</div>`,
+  }
+  for (const [name, banner] of Object.entries(banners)) {
+    it(`removes the banner of ${name}, and the page scrolls again`, async () => {
+      const { html, changes } = await without(banner)
+      assert.doesNotMatch(html, /Cookies\?|modal-open|overflow/)
+      assert.equal(changes.consent, 1)
+    })
+  }
+
+  it('undoes nothing where there is no banner', async () => {
+    const { html, changes } = await without('<div id=menu>Cookies and cakes</div>')
+    assert.match(html, /<html class="modal-open">/)
+    assert.match(html, /overflow: hidden/)
+    assert.match(html, /Cookies and cakes/)
+    assert.equal(changes.consent, 0)
   })
 })
 

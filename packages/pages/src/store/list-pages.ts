@@ -10,7 +10,7 @@ import type { PageId, PageVariant } from '@prepaint/contract/page/page-id.ts'
 import type { Rule } from '@prepaint/contract/rules/schema.ts'
 import { broadCategory, type DomainSettings } from '@prepaint/contract/settings/domain-settings.ts'
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
-import { isForUsual, lifetimesOf, queryTests, RuleBook } from '@prepaint/runtime/rule-book.ts'
+import { isForUsual, lifetimesOf, queryTests, RuleBook, speltPath } from '@prepaint/runtime/rule-book.ts'
 import { oneForEachPath } from './one-for-each-path.ts'
 
 type PageOrder = (typeof PAGE_ORDERS)[number]
@@ -203,7 +203,7 @@ function freshSeconds(settings: DomainSettings, put: (value: unknown) => string)
   const rules = settings.rules.filter(isForUsual)
   const last = rules.findLastIndex((rule) => rule.fresh_seconds !== undefined)
   const cases = rules.slice(0, last + 1).map((rule) => {
-    const conditions = [`f.path like ${put(likePattern(rule.path))}`, ...querySql(rule, put)]
+    const conditions = [`f.path like ${put(likePattern(speltPath(rule)))}`, ...querySql(rule, put)]
     const seconds = rule.fresh_seconds === undefined ? usual : `${put(rule.fresh_seconds)}::float8`
     return `when ${conditions.join(' and ')} then ${seconds}`
   })

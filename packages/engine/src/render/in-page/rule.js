@@ -33,7 +33,9 @@ function changePage({ mark, remove, consent, head }, scopes) {
     before.call(element, new Comment(`${old.has(element) ? '-' : '+'}${mark}`))
     after.call(element, new Comment(`/${mark}`))
   }
-  const locked = consent === null ? [] : [root, doc.body].filter((element) => element instanceof HTMLElement)
+  // Without a banner, what keeps the page from scrolling is the page's own.
+  const locked =
+    changes.consent === 0 ? [] : [root, doc.body].filter((element) => element instanceof HTMLElement)
   /** @param {string} html */
   const markTags = (html) =>
     locked.reduce((text, element) => {

@@ -27,7 +27,7 @@ type Waiting = {
   nowMs(): number
   /** Real time at which the wait ends. */
   untilMs: number
-  /** How long the page's clock may run on after `wait_ms`. */
+  /** How long the page's clock may run on until an element matches `wait_for`. */
   pageMs: number
 }
 
@@ -47,19 +47,19 @@ export async function lackOfRule(
     await within(untilMs - nowMs(), expired, 'late')
     await clock.pause()
   }
-  if (waitMs > 0) await run(waitMs)
-  if (waitFor === undefined) return null
   let passedMs = 0
-  for (let step = 0; ; step++) {
+  for (let step = 0; waitFor !== undefined; step++) {
     const contextId = page.ownWorld ?? (await makeWorld(session, page.frameId))
     // The clock stands, so that what is there now is in the snapshot.
-    if (await isThere(session, contextId, waitFor)) return null
+    if (await isThere(session, contextId, waitFor)) break
     if (passedMs >= pageMs || nowMs() >= untilMs) return `no element matches ${waitFor}`
     await delay(PAUSE_MS)
     const ms = STEPS_MS[step % STEPS_MS.length]!
     await run(ms)
     passedMs += ms
   }
+  if (waitMs > 0) await run(waitMs)
+  return null
 }
 
 async function isThere(session: CdpSession, contextId: number, selector: string): Promise<boolean> {

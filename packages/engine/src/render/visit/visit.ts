@@ -34,6 +34,9 @@ const LAST_LIVE_MS = 250
 /** A request that is unanswered for less time may be answered in any moment. */
 const SUSPECTED_AFTER_MS = 5_000
 
+/** The page's clock may run on so long until an element is there: as long as `wait_ms` may be. It costs little real time. */
+const WAIT_FOR_MS = 30_000
+
 /** A page that reloads more often than this never becomes ready. */
 const RELOAD_LIMIT = 3
 
@@ -183,7 +186,7 @@ class Visit {
       clock: watched,
       activity: this.#activity,
       nowMs: clock.nowMs,
-      pageMs: timeoutMs,
+      pageMs: Math.max(timeoutMs, WAIT_FOR_MS),
       untilMs: Math.min(this.#awaitUntilMs, captureByMs ?? Number.POSITIVE_INFINITY),
     })
     const missing = capture === 'ready-signal' ? [] : this.#activity.missing()
