@@ -42,6 +42,13 @@ const GROUPS: readonly Group[] = [
     },
   ],
   [
+    () => import('./integration.ts'),
+    {
+      'integration show': 'Show by which way crawlers come to a domain, and whether its front is refused',
+      'integration check': 'Ask a site for a page as a crawler, and say how the request arrives here',
+    },
+  ],
+  [
     () => import('./site-files.ts'),
     {
       'redirect list': "List a domain's redirects and how often they were used",

@@ -8,6 +8,7 @@ import type { FilesOf } from '@prepaint/contract/site-files/robots-text.ts'
 import type { Site } from '@prepaint/contract/site-files/site.ts'
 import type { StoredSitemap } from '@prepaint/contract/site-files/stored-sitemap.ts'
 import type {
+  CheckArrival,
   CrawlerVisit,
   EdgeBackend,
   FormRequest,
@@ -45,6 +46,7 @@ export interface Recorder {
   noteVisit(visit: CrawlerVisit): void
   noteRedirect(domain: DomainId, name: string, atMs: number): void
   answered(request: RequestHead, answer: Answered): void
+  receiveCheck(domain: DomainId, token: string, arrival: CheckArrival): Promise<string | null>
 }
 
 /** Waits for the end of a job. `JobWaiter` does; a test may decide the end. */
@@ -129,6 +131,10 @@ export class NodeBackend implements EdgeBackend {
 
   get formWaitMs(): number | null {
     return this.#forms.waitMs
+  }
+
+  receiveCheck(domain: DomainId, token: string, arrival: CheckArrival): Promise<string | null> {
+    return this.#recorder.receiveCheck(domain, token, arrival)
   }
 
   noteAsked(page: PageId): void {

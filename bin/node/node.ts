@@ -51,6 +51,8 @@ import { Ordering } from '@prepaint/service/certificates/orders/ordering.ts'
 import { reachesUs } from '@prepaint/service/certificates/orders/reachability.ts'
 import { readServedCertificate } from '@prepaint/service/certificates/stored-certificate.ts'
 import { Vault } from '@prepaint/service/certificates/vault/vault.ts'
+import { checkIntegration } from '@prepaint/service/fronts/check-integration.ts'
+import { FrontEvidence } from '@prepaint/service/fronts/evidence.ts'
 import { Events } from '@prepaint/service/insight/events/events.ts'
 import { DatabaseClock } from '@prepaint/service/insight/fleet/database-clock.ts'
 import type { NodePulse } from '@prepaint/service/insight/fleet/node.ts'
@@ -96,7 +98,13 @@ export type Addresses = {
 }
 
 /** The edge of a node. One that is only an API has it too, without ports: integrations ask it for pages. */
-type OpenEdge = { edge: Edge; robots: RobotsFiles; records: RequestRecords; close(): Promise<void> }
+type OpenEdge = {
+  edge: Edge
+  robots: RobotsFiles
+  records: RequestRecords
+  fronts: FrontEvidence
+  close(): Promise<void>
+}
 
 type OpenApi = { server: Server; endStreams(): void; close(): Promise<void> }
 
@@ -370,7 +378,8 @@ export class Node {
     const origins = createClient(this.#guard)
     const get = { origins, userAgent: 'Prepaint' }
     const robots = new RobotsFiles(db, pool, get, openHeaders, clock, log)
-    const records = new RequestRecords(pool, robots, this.#metrics.edge, accessLog, clock, log)
+    const fronts = new FrontEvidence(pool, db, this.#listener, clock, log)
+    const records = new RequestRecords(pool, robots, this.#metrics.edge, fronts, accessLog, clock, log)
     const forms = new PageForms(db, pool, new Converter(), log)
     const backend = new NodeBackend(
       db,
@@ -407,11 +416,13 @@ export class Node {
       edge,
       robots,
       records,
+      fronts,
       async close() {
         tickets?.close()
         ranges.close()
         waiter.close()
         await records.close()
+        await fronts.close()
         origins.close()
       },
     }
@@ -422,7 +433,7 @@ export class Node {
     return (await findHttpChallenge(this.#db, host, token)) ?? findAnswer(this.#db, host, token)
   }
 
-  async #openApi({ edge, robots }: OpenEdge): Promise<OpenApi> {
+  async #openApi({ edge, robots, fronts }: OpenEdge): Promise<OpenApi> {
     const config = this.#config
     const { pool } = this.#availability
     const clock = this.#clock
@@ -442,6 +453,8 @@ export class Node {
         robots,
         checks: new Checks(clock, (account) => CHECK_RATE.take(pool, `account ${account}`), this.#probes),
         integrations: edge.integrations,
+        evidence: fronts,
+        checkIntegration: (domain, asked) => checkIntegration(pool, guard, domain, asked, clock.nowMs()),
         readClient: createClientReader(config.trustedProxies),
         subscribe: (...stream) => events.subscribe(...stream),
         // Edge and integrations cache what a change invalidates.

@@ -1,6 +1,7 @@
+import { crawlerNamed } from '@prepaint/contract/crawlers/known-crawlers.ts'
 import type { DomainId } from '@prepaint/contract/ids.ts'
 import type { PageId } from '@prepaint/contract/page/page-id.ts'
-import type { CrawlerVisit } from '@prepaint/edge/backend.ts'
+import type { CheckArrival, CrawlerVisit } from '@prepaint/edge/backend.ts'
 import { type Answered, createAccessLog } from '@prepaint/edge/request/report.ts'
 import type { RequestHead } from '@prepaint/edge/server/exchange.ts'
 import type { RobotsFiles } from '@prepaint/pages/site-files/robots-files.ts'
@@ -9,6 +10,7 @@ import { AskedPaths } from '@prepaint/pages/store/known-paths.ts'
 import { LastVisits } from '@prepaint/pages/store/last-visits.ts'
 import type { Clock } from '@prepaint/runtime/clock.ts'
 import type { Log } from '@prepaint/runtime/log.ts'
+import type { FrontEvidence } from '@prepaint/service/fronts/evidence.ts'
 import type { EdgeMetrics } from '@prepaint/service/insight/metrics/edge-metrics.ts'
 import { Compliance } from '@prepaint/service/insight/traffic/compliance.ts'
 import { UnrecognisedClients } from '@prepaint/service/insight/traffic/unrecognised.ts'
@@ -27,12 +29,14 @@ export class RequestRecords implements Recorder {
   readonly #askedPaths: AskedPaths
   readonly #lastVisits: LastVisits
   readonly #redirectUses: RedirectUses
+  readonly #fronts: FrontEvidence
   #answeredAtOnce = 0
 
   constructor(
     pool: pg.Pool,
     robots: RobotsFiles,
     metrics: EdgeMetrics,
+    fronts: FrontEvidence,
     logged: Config['accessLog'],
     clock: Clock,
     log: Log,
@@ -45,6 +49,7 @@ export class RequestRecords implements Recorder {
     this.#askedPaths = new AskedPaths(pool, clock, log)
     this.#lastVisits = new LastVisits(pool, log)
     this.#redirectUses = new RedirectUses(pool, log)
+    this.#fronts = fronts
   }
 
   /** Requests so far that waited for no render. */
@@ -62,7 +67,25 @@ export class RequestRecords implements Recorder {
     if (isVisit && domain !== null && crawler !== null) {
       this.#compliance.note(domain, crawler, userAgent, request.url ?? '/')
     }
+    this.#noteWay(request, answer)
     this.#accessLog(request, answer)
+  }
+
+  /** Our renderer, which comes through some fronts as a crawler, is none. */
+  #noteWay({ headers, url = '/' }: RequestHead, { verdict, domain, crawler, page, way }: Answered): void {
+    if (domain === null || crawler === null || verdict === 'pass; loop') return
+    const path = page?.path ?? url
+    this.#fronts.noteVisit({
+      domain: domain.id,
+      way,
+      crawler: crawlerNamed(headers['user-agent']),
+      path,
+      headers,
+    })
+  }
+
+  receiveCheck(domain: DomainId, token: string, arrival: CheckArrival): Promise<string | null> {
+    return this.#fronts.receiveCheck(token, { domain, ...arrival })
   }
 
   noteAsked(page: PageId): void {

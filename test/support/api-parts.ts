@@ -40,6 +40,10 @@ export function standInParts(pool: pg.Pool, clock: Clock): ApiParts {
       tryOrigin: async () => ({ status: 200, problem: null }),
     }),
     integrations: { answer: () => {}, offer: () => {} },
+    evidence: { noteRefusal: () => {}, refuseCheck: async () => {} },
+    checkIntegration: async () => {
+      throw new AppError('not_ready')
+    },
     readClient: createClientReader([]),
     subscribe: () => {
       throw new AppError('events_unavailable')

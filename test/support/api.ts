@@ -116,6 +116,11 @@ export async function startTestApi({
       tryOrigin: async () => ({ status: 200, problem: null }),
     }),
     integrations: testIntegrations,
+    checkIntegration: async ({ name }, { path, via }) => ({
+      ...{ state: 'proxy', reason: null, detail: null, url: `https://${name}${path}`, via },
+      ...{ status: 200, int_type: null, int_version: null, ms: 1 },
+      checked_at: new Date(clock.nowMs()).toISOString(),
+    }),
     robots: new RobotsFiles(pool, pool, get, null, clock, silentLog()),
     vault: testVault(pool),
     checkReadiness: async () => {

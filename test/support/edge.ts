@@ -165,6 +165,7 @@ export async function startTestEdge(
     const recorder: Recorder = {
       noteAsked: (page) => asked.note(page),
       noteVisit: () => {},
+      receiveCheck: async () => null,
       noteRedirect: () => {},
       answered: () => {},
       ...options.parts,

@@ -74,6 +74,10 @@ export class MemoryBackend implements EdgeBackend {
     return this.domains.get(host) ?? null
   }
 
+  async receiveCheck(): Promise<string | null> {
+    return null
+  }
+
   async readPage(page: PageId): Promise<StoredEntry | null> {
     return this.pages.get(page.key) ?? null
   }

@@ -19,6 +19,7 @@ import { domains } from './domains/domains.ts'
 import { egress } from './domains/egress.ts'
 import { renders } from './domains/renders.ts'
 import { ruleTries } from './domains/rule-tries.ts'
+import { frontState } from './fronts/front-state.ts'
 import { integrations } from './fronts/integration.ts'
 import { MiddlewareForm } from './fronts/middleware-form.ts'
 import { siteToken } from './fronts/site-token.ts'
@@ -125,6 +126,7 @@ export async function createApiServer(parts: ApiParts, options: ApiOptions): Pro
   passwords(app, parts, options) // /api/password, /api/password-reset
   links(app, parts, options) // /api/links/read, /api/links/use
   keys(app, parts, options) // /api/keys
+  frontState(app, parts) // /api/domains/:domain/integration, .../integration/check
   siteToken(app, parts) // /api/domains/:domain/site-token
   tokens(app, parts, options) // /api/domains/:domain/tokens, /api/tokens/:id
   dashboard(app, built) // /, its pages and files, /docs

@@ -5,6 +5,7 @@ const PUBLIC_ERRORS = {
   missing_domain_fields: { status: 400, text: 'Missing required fields: custom_domain, origin_url' },
   invalid_custom_domain: { status: 400, text: (reason: string) => `Invalid custom domain: ${reason}` },
   invalid_origin: { status: 400, text: (reason: string) => `Invalid origin URL: ${reason}` },
+  invalid_via: { status: 400, text: (reason: string) => `Invalid via URL: ${reason}` },
   invalid_endpoint: { status: 400, text: (reason: string) => `Invalid endpoint URL: ${reason}` },
   invalid_field: { status: 400, text: (words: string) => words },
   invalid_json: { status: 400, text: 'Invalid JSON body' },

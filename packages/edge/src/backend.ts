@@ -1,3 +1,5 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Way } from '@prepaint/contract/api/fronts.ts'
 import type { DomainId, PagePath } from '@prepaint/contract/ids.ts'
 import type { DerivedForm, StoredForm } from '@prepaint/contract/outcome/form.ts'
 import type { JobEnd } from '@prepaint/contract/outcome/job.ts'
@@ -42,6 +44,12 @@ export interface EdgeBackend {
   /** How long a request waits for a form, in ms; null while the code that makes forms is loaded, once. */
   readonly formWaitMs: number | null
 
+  /**
+   * A request arrived that may be of an installation check. Returns the text that its response must contain, or null if
+   * there is no such check.
+   */
+  receiveCheck(domain: DomainId, token: string, arrival: CheckArrival): Promise<string | null>
+
   readonly sitemaps: SitemapStore
   readonly siteFiles: SiteFiles
 
@@ -83,6 +91,8 @@ export type FormRequest = {
   changedAtMs: number
   html(): Promise<string>
 }
+
+export type CheckArrival = { way: Way; path: string; headers: IncomingHttpHeaders }
 
 /** Sitemaps of sites, as they are kept for crawlers. */
 export interface SitemapStore {

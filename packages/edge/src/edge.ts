@@ -22,6 +22,7 @@ import { Sitemaps } from './page/send-sitemap.ts'
 import { Domains } from './request/domain.ts'
 import { EdgeHandler, type Entrance, type HandlerParts } from './request/handler.ts'
 import { createHandshakeHandler } from './request/handshake.ts'
+import { InstallationChecks } from './request/installation-checks.ts'
 import { createIntegrations, type Integrations } from './request/integrations.ts'
 import { LiveRenders } from './request/live-render.ts'
 import { OwnAnswers } from './request/own-answers.ts'
@@ -193,6 +194,7 @@ function createHandlerParts(
     targets: new Targets(),
     pages,
     sitemaps: new Sitemaps(backend.sitemaps, { origins, userAgent: 'Prepaint' }, clock, log),
+    installationChecks: new InstallationChecks(backend, log, 'proxy'),
     ownAnswers: new OwnAnswers(backend, clock, log),
     liveRenders: new LiveRenders(backend, pages, log, { liveWaitMs }),
     forms: new PageForms(backend, pages, log),

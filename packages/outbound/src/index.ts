@@ -2,7 +2,7 @@
 export { type AddressGuard, createAddressGuard, isPublicAddress } from './address-guard.ts'
 export { plainText, retryAfterMs } from './answers.ts'
 export { type Answering, askAddresses, findsAnswer, insideTls, type LookForUs } from './ask-addresses.ts'
-export { createFetchText, type FetchText, type GetOptions } from './get.ts'
+export { createFetchText, type FetchText, type GetOptions, readText } from './get.ts'
 export { type ConnectFault, connectFault, guardedConnect } from './guarded-connect.ts'
 export { type Lookup, lookupAddresses } from './lookup.ts'
 export {

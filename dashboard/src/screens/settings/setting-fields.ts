@@ -90,6 +90,16 @@ const FIELDS = {
       `Before the next crawler visit, recently visited pages first. At most ${count(aheadPerDay(domain, Number(value)))} renders a day; 0 turns it off.`,
     unit: 1,
   },
+  way: {
+    kind: 'choice',
+    section: 'site',
+    label: 'How crawlers come',
+    description: 'With a front of its own, the DNS of the site stays as it is.',
+    choices: [
+      { value: 'dns', label: 'The DNS leads to Prepaint' },
+      { value: 'middleware', label: "The site's own web server, CDN or application sends them" },
+    ],
+  },
   devices: {
     kind: 'choice',
     section: 'phones',

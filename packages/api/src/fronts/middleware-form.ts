@@ -1,8 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
+import type { AccountId, DomainName } from '@prepaint/contract/ids.ts'
+import { checkTokenOf } from '@prepaint/contract/page/check-token.ts'
 import { type PageUrl, parsePageUrl } from '@prepaint/contract/page/path.ts'
 import { parseDomainName } from '@prepaint/contract/settings/domain-name.ts'
 import { type PlanCatalogue, planNamed } from '@prepaint/contract/settings/plans.ts'
+import { isAway } from '@prepaint/postgres/away.ts'
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
 import type { Clock } from '@prepaint/runtime/clock.ts'
 import type { ClientGate } from '@prepaint/runtime/http/client-limits.ts'
@@ -14,6 +17,7 @@ import {
 } from '@prepaint/runtime/http/front-form.ts'
 import type { Log } from '@prepaint/runtime/log.ts'
 import type { LastUse } from '@prepaint/service/accounts/last-use.ts'
+import type { FrontEvidence } from '@prepaint/service/fronts/evidence.ts'
 import { type FrontKey, findFrontKey } from '@prepaint/service/fronts/front-keys.ts'
 import type { FrontAccountIds } from '@prepaint/service/fronts/front-secret.ts'
 import { findOwnedDomain } from '@prepaint/service/sites/domains.ts'
@@ -26,12 +30,16 @@ type Parts = {
   clock: Clock
   log: Log
   integrations: PageIntegrations
+  evidence: FrontRefusals
   gate: ClientGate
   routes: KnownRoutes
   failures: FailedAttempts
   lastUse: LastUse
   accountIds: FrontAccountIds
 }
+
+/** Implemented by `FrontEvidence`. */
+export type FrontRefusals = Pick<FrontEvidence, 'noteRefusal' | 'refuseCheck'>
 
 /**
  * The form in which middlewares for prerender services ask for a page: `GET /https://host/path?query` with a key. A
@@ -81,7 +89,9 @@ export class MiddlewareForm {
       return
     }
     this.#answerPage(req, res).catch((error: unknown) => {
-      this.#parts.log.error({ err: error, prerenderRequestId: id }, "a front's request failed")
+      // The listener of the database logs its absence.
+      if (!isAway(error))
+        this.#parts.log.error({ err: error, prerenderRequestId: id }, "a front's request failed")
       this.#refuse(req, res, 'unavailable')
     })
   }
@@ -97,16 +107,34 @@ export class MiddlewareForm {
       return this.#refuse(req, res, 'unknown-key')
     }
     failures.rememberGood(req)
-    if (key.state === 'dead') return this.#refuse(req, res, 'dead-key')
+    if (key.state === 'dead') return this.#refuseOwner(req, res, key.account, 'dead-key')
     lastUse.note(key.kind, key.id, key.lastUsedAt)
     res.setHeader('X-Prerender-User-Id', await accountIds.idOf(key.account))
-    if (!mayAsk(key, this.#plans)) return this.#refuse(req, res, 'plan')
+    if (!mayAsk(key, this.#plans)) return this.#refuseOwner(req, res, key.account, 'plan')
 
     const url = requestedPage(req.url ?? '')
     if (url === null) return this.#refuse(req, res, 'url')
     const page = await pageOfKey(accessDb, key, url)
-    if (page === null) return this.#refuse(req, res, 'domain')
+    if (page === null) return this.#refuseOwner(req, res, key.account, 'domain')
     integrations.answer(req, res, { url: page, userAgent: req.headers['user-agent'] ?? null })
+  }
+
+  /** Refuses a request with a key of the account, and notes it for the domain, if that is the account's. */
+  async #refuseOwner(
+    req: IncomingMessage,
+    res: ServerResponse,
+    account: AccountId | null,
+    refusal: FrontRefusal,
+  ): Promise<void> {
+    const url = requestedPage(req.url ?? '')
+    const name = url === null ? null : domainNameOf(url)
+    if (account !== null && url !== null && name !== null) {
+      const noted = { account, name, reason: frontReason(refusal) }
+      this.#parts.evidence.noteRefusal(noted)
+      const token = checkTokenOf(url.path)
+      if (token !== null) await this.#parts.evidence.refuseCheck(token, noted)
+    }
+    this.#refuse(req, res, refusal)
   }
 
   #refuse(req: IncomingMessage, res: ServerResponse, refusal: FrontRefusal): void {
@@ -140,11 +168,15 @@ export function mayAsk({ kind, plan }: WorkingKey, plans: PlanCatalogue): boolea
 
 /** Returns the page of a domain for which the key is good, or null. Tells nothing of other accounts' domains. */
 export async function pageOfKey(db: Queryable, key: WorkingKey, url: PageUrl): Promise<PageUrl | null> {
-  const parsed = parseDomainName(url.host.replace(/:\d*$/, ''))
-  if (!parsed.ok) return null
-  if (key.domain !== null && key.domain !== parsed.name) return null
-  const domain = await findOwnedDomain(db, key.account, parsed.name)
+  const name = domainNameOf(url)
+  if (name === null || (key.domain !== null && key.domain !== name)) return null
+  const domain = await findOwnedDomain(db, key.account, name)
   return domain === null ? null : { ...url, host: domain.name }
+}
+
+function domainNameOf({ host }: PageUrl): DomainName | null {
+  const parsed = parseDomainName(host.replace(/:\d*$/, ''))
+  return parsed.ok ? parsed.name : null
 }
 
 /** Returns the page that a request names, or null if that is no URL of a page. */

@@ -21,7 +21,9 @@ import type {
 } from 'fastify'
 import type { ZodTypeProvider } from 'fastify-type-provider-zod'
 import type pg from 'pg'
+import type { CheckIntegration } from '../fronts/front-state.ts'
 import type { PageIntegrations } from '../fronts/integration.ts'
+import type { FrontRefusals } from '../fronts/middleware-form.ts'
 import type { Subscribe } from '../service/events.ts'
 import type { CheckReadiness, ReadMetrics } from '../service/health.ts'
 
@@ -48,6 +50,10 @@ export type ApiParts = {
   /** Checks names and origins from outside. */
   checks: Checks
   integrations: PageIntegrations
+  /** Notes which fronts are refused. */
+  evidence: FrontRefusals
+  /** Sends the site of a domain a request as a crawler. */
+  checkIntegration: CheckIntegration
   readClient: ReadClient
   subscribe: Subscribe
   caughtUp: CaughtUp

@@ -186,6 +186,7 @@ async function ask(
     ...{ url, format: 'standard', events: ['domain.live'] },
     emails: [{ email: `${domain.split('.')[0]}@example.net` }],
     ...{ user_agent: 'Googlebot', accept: 'text/html', name: 'amber new', expires_at: null },
+    via: 'http://93.184.216.34',
     redirects: [{ from: '/amber-moved', to: '/amber-new' }],
     ...{ crawler: 'Googlebot', category: 'ai', rules: [{ path: '/amber-1', action: 'pass' }] },
     ...{ mode: 'replace', text: 'User-agent: *\nDisallow: /amber-1' },

@@ -323,6 +323,11 @@ export function knownCrawler(userAgent: string): KnownCrawler | undefined {
   return KNOWN_CRAWLERS[knownCrawlerIndex(userAgent)]
 }
 
+/** Returns the crawler's name, or `other` for one that is not on the list. */
+export function crawlerNamed(userAgent = ''): string {
+  return knownCrawler(userAgent)?.name ?? 'other'
+}
+
 /** Returns the owner that a user agent claims, or null if it claims none that can be verified. */
 export function claimedOwner(userAgent: string): OwnerName | null {
   const known = knownCrawler(userAgent)

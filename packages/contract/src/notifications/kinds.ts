@@ -39,6 +39,12 @@ export const KINDS = {
     advice: 'Compare the DNS records of the name with those that the dashboard shows.',
     screen: '',
   },
+  integration_refused: {
+    words: "site's own front refused",
+    advice:
+      "Put the domain's site token into the front's configuration, or a valid key. Meanwhile crawlers get the site's own answer.",
+    screen: '',
+  },
   quota_forecast: {
     words: 'quota used up before the month ends',
     advice: SMALLER_QUOTA,

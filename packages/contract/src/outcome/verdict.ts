@@ -41,6 +41,7 @@ export type NoVerdict =
   | 'none; unknown-host'
   | 'none; bad-request'
   | 'none; https'
+  | 'none; check'
   | 'none; fault'
   | 'none; too-many-requests'
   | 'none; too-many-connections'

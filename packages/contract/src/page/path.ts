@@ -1,4 +1,5 @@
 import type { PagePath } from '../ids.ts'
+import { CHECK_PARAMETER } from './check-token.ts'
 import clickTracking from './click-tracking.json' with { type: 'json' }
 
 export type QueryRule = 'keep' | 'ignore' | readonly string[]
@@ -53,6 +54,7 @@ export function normalisePrefix(raw: string): string | null {
 }
 
 function counts(name: string, query: QueryRule): boolean {
+  if (name === CHECK_PARAMETER) return false
   if (query === 'ignore') return false
   const decoded = decodeName(name)
   return query === 'keep' ? !isClickTracking(decoded) : query.includes(decoded)

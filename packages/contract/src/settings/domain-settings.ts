@@ -175,6 +175,8 @@ const fields = {
   markdown: z.enum(['on', 'off']),
   /** Small pages for crawlers of category `social`. */
   cards: z.enum(['on', 'off']),
+  /** How crawlers come: the domain's name leads here, or the site's own front asks for pages. */
+  way: z.enum(['dns', 'middleware']),
   origin_headers: shownOriginHeaders,
 }
 
@@ -213,6 +215,7 @@ export const DEFAULT_DOMAIN_SETTINGS: DomainSettings = Object.freeze<DomainSetti
   terms_url: null,
   markdown: 'on',
   cards: 'off',
+  way: 'dns',
   origin_headers: [],
 })
 

@@ -24,6 +24,7 @@ import type { EdgeRequest, EdgeResponse, RequestHead } from '../server/exchange.
 import { refusalOf, sendRefusal } from './crawler-policy.ts'
 import { type Asking, askingOf, decide } from './decide.ts'
 import type { EdgeDomain } from './domain.ts'
+import type { InstallationChecks } from './installation-checks.ts'
 import type { LiveRenders } from './live-render.ts'
 import type { OwnAnswers } from './own-answers.ts'
 import { answerHit, type HitParts, handledHit, readyHit } from './ready-hit.ts'
@@ -33,6 +34,7 @@ export type HandlerParts = HitParts & {
   log: Log
   sitemaps: Sitemaps
   ownAnswers: OwnAnswers
+  installationChecks: InstallationChecks
   liveRenders: LiveRenders
   forms: PageForms
 }
@@ -102,6 +104,7 @@ export class EdgeHandler {
     const found = domains.find(req.headers.host ?? '')
     const domain = found instanceof Promise ? await found : found
     if (domain === null) return this.#refuse(res, 'unknown-host')
+    if (await this.#parts.installationChecks.answer(req, res, domain)) return handledAs('none; check')
     if (this.#entrance.isInsecure(req, domain)) return redirectToHttps(req, res, domain)
 
     const crawler = this.#entrance.categoryOf(req.headers['user-agent'], domain.crawlers)

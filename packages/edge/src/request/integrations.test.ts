@@ -11,7 +11,14 @@ const DAY = 86_400_000
 /** What the origin was sent last. */
 let atOrigin: http.IncomingMessage | null
 let originHeaders: Record<string, string> = {}
+const arrivals: string[] = []
 const edge = await openEdge({
+  parts: {
+    async receiveCheck(_domain, token, { way, path }) {
+      arrivals.push(`${way} ${token} ${path}`)
+      return token === 'good' ? 'the text of the check' : null
+    },
+  },
   liveWaitMs: 2_000,
   origin: (req, res) => {
     atOrigin = req
@@ -178,6 +185,37 @@ describe('an origin behind the middleware integration', () => {
     await edge.ask('/api/own', { agent: PERSON, headers })
     assert.doesNotMatch(JSON.stringify(atOrigin!.rawHeaders), /pp_live_secret|nginx/)
     assert.equal(atOrigin!.headers['x-api-key'], 'own')
+  })
+})
+
+describe('a request of an installation check', () => {
+  beforeEach(() => {
+    arrivals.length = 0
+  })
+
+  it('is answered with its text by every form, and causes no render and no request to the origin', async () => {
+    const url = '/checked?a=1&prepaint_check=good'
+    for (const [form, way] of [
+      [edge.ask, 'proxy'],
+      [answer, 'middleware'],
+      [offer, 'middleware'],
+    ] as const) {
+      const { status, verdict, headers, body } = await form(url)
+      assert.deepEqual([status, verdict, headers['cache-control']], [200, 'check', 'no-store'])
+      assert.match(body.toString(), /<p>the text of the check<\/p>/)
+      assert.deepEqual(arrivals.splice(0), [`${way} good /checked?a=1`])
+    }
+    assert.equal(atOrigin, null)
+    assert.deepEqual(edge.rendered, [])
+  })
+
+  it('with a token that is none is a request without it, also for a page in memory', async () => {
+    assert.equal((await edge.ask('/page?prepaint_check=none')).verdict, 'rendered')
+    assert.equal((await edge.ask('/page?prepaint_check=none')).verdict, 'hit')
+    assert.equal((await edge.ask('/page')).verdict, 'hit')
+    await edge.ask('/passed?b=1&prepaint_check=none', { agent: PERSON })
+    assert.equal(atOrigin!.url, '/passed?b=1')
+    assert.equal(arrivals.length, 3)
   })
 })
 

@@ -41,10 +41,12 @@ const OUR_RENDERER = /\bPrepaint\/\d/
 const FRONT_ONLY = new Set(['x-prerender', 'x-api-key'])
 
 export function createIntegrations(
-  parts: HandlerParts,
+  edgeParts: HandlerParts,
   edge: Entrance,
   passOptions: PassOptions,
 ): Integrations {
+  const installationChecks = edgeParts.installationChecks.of('middleware')
+  const parts = { ...edgeParts, report: edgeParts.report.of('middleware'), installationChecks }
   const schemes = new WeakMap<object, Front['scheme']>()
   const frontOf: FrontOf = (req, domain) => {
     const front = edge.frontOf(req, domain)
@@ -87,6 +89,8 @@ export function createIntegrations(
       const headers: IncomingHttpHeaders = agentHeaders(userAgent)
       const frontId = frontRequestId(req.headers)
       if (frontId !== null) headers['x-prerender-request-id'] = frontId
+      for (const name of ['x-prerender-int-type', 'x-prerender-int-version'])
+        headers[name] = req.headers[name]
       const encodings = req.headers['accept-encoding']
       if (encodings !== undefined) headers['accept-encoding'] = encodings
       if (accept !== undefined) headers.accept = accept

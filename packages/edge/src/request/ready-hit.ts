@@ -1,4 +1,5 @@
 import type { Handled } from '@prepaint/contract/outcome/verdict.ts'
+import { checkTokenOf } from '@prepaint/contract/page/check-token.ts'
 import { freshnessOf } from '@prepaint/contract/page/freshness.ts'
 import type { Clock } from '@prepaint/runtime/clock.ts'
 import type { ClientGate } from '@prepaint/runtime/http/client-limits.ts'
@@ -40,6 +41,7 @@ type ReadyHit = {
 export function readyHit(parts: HitParts, entrance: Entrance, head: RequestHead): ReadyHit | null {
   const domain = parts.domains.inMemory(head.headers.host ?? '')
   if (domain === undefined || entrance.isInsecure(head, domain)) return null
+  if (checkTokenOf(head.url ?? '') !== null) return null
   const crawler = entrance.categoryOf(head.headers['user-agent'], domain.crawlers)
   const asking = askingOf(head, crawler, domain)
   const meant = parts.targets.of(domain, head.url ?? '/', asking.as, head.headers['user-agent'])

@@ -1,3 +1,4 @@
+import type { Way } from '@prepaint/contract/api/fronts.ts'
 import type { Handled } from '@prepaint/contract/outcome/verdict.ts'
 import type { Stopwatch } from '@prepaint/runtime/clock.ts'
 import { frontRequestId } from '@prepaint/runtime/http/front-form.ts'
@@ -11,16 +12,25 @@ export type Answered = Handled & {
   seconds: number
   /** The status that was sent, or 0 if nothing was sent or the connection became a WebSocket. */
   status: number
+  way: Way
 }
 
 /** Tells the backend how each request was answered, and how long that took. */
 export class Report {
   readonly #backend: EdgeBackend
   readonly #stopwatch: Stopwatch
+  /** The way by which the requests come. */
+  readonly way: Way
 
-  constructor(backend: EdgeBackend, stopwatch: Stopwatch) {
+  constructor(backend: EdgeBackend, stopwatch: Stopwatch, way: Way = 'proxy') {
     this.#backend = backend
     this.#stopwatch = stopwatch
+    this.way = way
+  }
+
+  /** Returns a report of requests that come by another way. */
+  of(way: Way): Report {
+    return new Report(this.#backend, this.#stopwatch, way)
   }
 
   /** Returns the time at which a request begins, for `end` and `endWhenSent`. */
@@ -30,7 +40,7 @@ export class Report {
 
   end(req: RequestHead, started: number, handled: Handled, status: number): void {
     const seconds = this.#stopwatch() - started
-    this.#backend.answered(req, { ...handled, seconds, status })
+    this.#backend.answered(req, { ...handled, seconds, status, way: this.way })
   }
 
   /** Reports a page from memory at once, without the client's reading time, and anything else when it was sent. */
@@ -49,6 +59,7 @@ const QUIET: ReadonlySet<Answered['verdict']> = new Set([
   'none; unknown-host',
   'none; bad-request',
   'none; https',
+  'none; check',
   'pass; not-a-crawler',
   'pass; method',
   'pass; category',

@@ -63,6 +63,12 @@ create table integration_check (
 create index integration_check_domain on integration_check (domain_id);
 create index integration_check_expiry on integration_check (expires_at);
 
+-- The newest check.
+create table integration_result (
+  domain_id integer primary key references domain on delete cascade,
+  result    jsonb not null
+);
+
 -- The key of the identifiers that fronts see of accounts.
 create table front_secret (
   is_only boolean primary key default true check (is_only),

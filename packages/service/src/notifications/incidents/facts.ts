@@ -32,6 +32,16 @@ export type Facts = {
   certificate: { failures: number; reason: string | null; endsMs: number | null }
   /** `lostMs`: first look since the name led here that did not; `lostAgainMs`: one at least three minutes later. */
   dns: { lostMs: number | null; lostAgainMs: number | null; state: string | null }
+  /** Refused requests of the site's own front in the last three minutes, and the newest of all; 0: none. */
+  front: {
+    way: 'dns' | 'middleware'
+    refused: number
+    lastMs: number
+    reason: string | null
+    windowMs: number
+    /** The last crawler that the front sent, after at least a week of them; null: there was no such week. */
+    lastVisitMs: number | null
+  }
   /** The node's own requests. */
   origin: { goodMs: number | null; badMs: number | null }
 }
@@ -60,6 +70,10 @@ export const isTelling = (render: Ended): boolean =>
 const WINDOW = 50
 /** Read, because some tell nothing. */
 const READ = 200
+/** A front is refused now if its newest request was, in this time. Refusals are written within a second. */
+const FRONT_WINDOW_MS = 3 * 60_000
+const LEAST_FRONT_WINDOW_MS = 5_000
+
 const USUAL_EVERY_MS = 5 * 60_000
 
 /** What the node's own requests to a domain need. `nameCheckedMs` null: not visited yet. */
@@ -109,6 +123,9 @@ const DOMAINS = `
                            'reason', o.reason, 'endsMs', ${ms('t.not_after')}) as certificate,
          json_build_object('lostMs', ${ms('h.lost_at')}, 'lostAgainMs', ${ms('h.lost_again_at')},
                            'state', h.dns_state) as dns,
+         json_build_object('refused', coalesce(f.refused, 0), 'lastMs', coalesce(${ms('f.last_at')}, 0), 'reason', f.reason,
+                           'windowMs', $4::float8, 'way', coalesce(d.settings->>'way', 'dns'),
+                           'lastVisitMs', ${ms('w.last_at')}) as front,
          json_build_object('goodMs', ${ms('h.origin_good_at')}, 'badMs', ${ms('h.origin_bad_at')}) as origin,
          coalesce((select json_agg(json_build_object('id', i.id, 'kind', i.kind, 'level', i.evidence -> 'level',
                                                      'openedMs', ${ms('i.opened_at')}))
@@ -122,6 +139,10 @@ const DOMAINS = `
     left join render_count r on r.domain_id = d.id and r.month = date_trunc('month', c.today)::date
     left join certificate_order o on o.domain_id = d.id
     left join certificate t on t.domain_id = d.id
+    left join integration_way w on w.domain_id = d.id and w.way = 'middleware' and w.first_at <= w.last_at - interval '7 days'
+    left join lateral (select sum(count) filter (where last_at > now() - interval '3 minutes')::integer as refused,
+                              max(last_at) as last_at, (array_agg(reason order by last_at desc))[1] as reason
+                         from integration_refusal where domain_id = d.id and minute > now() - interval '15 minutes') f on true
    where d.id > $1 and d.is_active and a.suspended_at is null
    order by d.id limit $2
      for update of h skip locked`
@@ -141,7 +162,12 @@ export async function readSamples(
   plans: PlanCatalogue,
   { after, limit, speed }: { after: number; limit: number; speed: number },
 ): Promise<Sample[]> {
-  const values = [after, limit, USUAL_EVERY_MS / speed]
+  const values = [
+    after,
+    limit,
+    USUAL_EVERY_MS / speed,
+    Math.max(FRONT_WINDOW_MS / speed, LEAST_FRONT_WINDOW_MS),
+  ]
   const { rows } = await client.query<Row>({ name: 'health-domains', text: DOMAINS, values })
   const ids = rows.map(({ domain }) => domain.id)
   const statement = { name: 'health-renders', text: RENDERS, values: [ids] }

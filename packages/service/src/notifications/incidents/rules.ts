@@ -48,6 +48,7 @@ const LEVELS = [80, 90, 100, 120] as const
 const FORECAST_AGAIN = 0.95
 const FIRST_DAYS = 3
 const VISITS_LEAST = 50
+const REFUSED_LEAST = 5
 
 export const RULES: Record<IncidentKind, Rule> = {
   origin_unreachable({ renders, origin }) {
@@ -134,8 +135,9 @@ export const RULES: Record<IncidentKind, Rule> = {
     return { ...ofState(failures >= 2 || isEnding, nowMs, failures), summary: `${what}${why}` }
   },
 
-  dns_lost({ dns, nowMs }) {
-    const isLost = dns.lostMs !== null
+  dns_lost({ dns, front, nowMs }) {
+    // The name of a site with its own front leads to that.
+    const isLost = dns.lostMs !== null && front.way === 'dns'
     return {
       ...ofState(isLost, nowMs, isLost ? 2 : 0),
       holds: isLost && dns.lostAgainMs !== null,
@@ -144,6 +146,19 @@ export const RULES: Record<IncidentKind, Rule> = {
         dns.state === 'no-record'
           ? 'The DNS pointed here and now has no record.'
           : 'The DNS pointed here and now points elsewhere.',
+    }
+  },
+
+  integration_refused({ front: { refused, lastMs, reason, windowMs }, nowMs }) {
+    const isNow = lastMs > nowMs - windowMs
+    return {
+      holds: isNow && refused >= REFUSED_LEAST,
+      sinceMs: lastMs,
+      signMs: lastMs,
+      goodMs: isNow ? 0 : nowMs,
+      count: refused,
+      pages: [],
+      summary: `The site's own front was refused ${refused} times in three minutes: ${reason ?? ''}.`,
     }
   },
 
@@ -171,7 +186,13 @@ export const RULES: Record<IncidentKind, Rule> = {
     }
   },
 
-  crawlers_gone({ usual: { search }, nowMs }) {
+  crawlers_gone({ usual: { search }, front, nowMs }) {
+    if (front.way === 'middleware') {
+      const { lastVisitMs } = front
+      const isSilent = lastVisitMs !== null && lastVisitMs < nowMs - DAY_MS
+      const summary = "The site's own front sent no crawler in the last 24 hours; it did for a week before."
+      return { ...ofState(isSilent, nowMs, 0), summary }
+    }
     const [now = 0, ...weeks] = search ?? []
     const usual = median(weeks) ?? 0
     return {

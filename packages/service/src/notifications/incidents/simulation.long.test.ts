@@ -136,6 +136,7 @@ function simulate(
       quota: { used: Math.round(minute.used), limit: LIMIT },
       certificate: { failures: minute.certificateFailures, reason: null, endsMs: nowMs + 60 * DAY_MS },
       dns: { ...dns, state: null },
+      front: { way: 'dns', refused: 0, lastMs: 0, reason: null, windowMs: 1, lastVisitMs: null },
       origin,
     }
     const step: { watch: Watch; actions: Action[] } = advance(facts, watch, open, 1)

@@ -14,6 +14,7 @@ const QUIET: Facts = {
   quota: { used: 0, limit: 1_000 },
   certificate: { failures: 0, reason: null, endsMs: null },
   dns: { lostMs: null, lostAgainMs: null, state: null },
+  front: { way: 'dns', lastVisitMs: null, refused: 0, lastMs: 0, reason: null, windowMs: 3 * MINUTE_MS },
   origin: { goodMs: null, badMs: null },
 }
 
@@ -52,6 +53,38 @@ it('opens after 3 minutes, ends after 5 without a sign; within 30 minutes of tha
   }, 130)
   const [opens, ends] = ['certificate_failing', 'ends: recovered']
   assert.deepEqual(seen, [`13 ${opens}`, `25 ${ends}`, `84 ${opens}`, `95 ${ends}`, `128 ${opens}`])
+})
+
+it('a refused front: opens at once from five requests on, and ends ten minutes after the last', () => {
+  const refused = (count: number) => (minute: number, nowMs: number) => {
+    const lastMs = minute <= 1 ? nowMs : QUIET.nowMs + MINUTE_MS
+    const front = {
+      ...QUIET.front,
+      lastMs,
+      refused: minute <= 3 ? count : 0,
+      reason: 'domain-not-registered',
+    }
+    return { front }
+  }
+  assert.deepEqual(told(refused(5), 15), ['0 integration_refused', '11 ends: recovered'])
+  assert.deepEqual(told(refused(4), 15), [])
+})
+
+it('a site whose own front sends crawlers: no lost name, and 24 hours of silence after a week of visits', () => {
+  const front = (lastVisitMs: number | null) => ({ ...QUIET.front, way: 'middleware', lastVisitMs }) as const
+  const lost = { lostMs: QUIET.nowMs, lostAgainMs: QUIET.nowMs, state: 'elsewhere' }
+  assert.deepEqual(
+    told(() => ({ front: front(null), dns: lost })),
+    [],
+  )
+  assert.deepEqual(
+    told((_, nowMs) => ({ front: front(nowMs - DAY_MS - 1) })),
+    ['3 crawlers_gone'],
+  )
+  assert.deepEqual(
+    told((_, nowMs) => ({ front: front(nowMs - DAY_MS) })),
+    [],
+  )
 })
 
 it('a forecast: from the fourth day on, at two looks 6 hours apart, until the month is used up', () => {

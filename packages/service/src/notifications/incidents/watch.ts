@@ -8,9 +8,12 @@ const HOLD_MS = 3 * MINUTE_MS
 const HOLDS_MS: { [Kind in IncidentKind]?: number } = {
   dns_lost: 0,
   quota_reached: 0,
+  integration_refused: 0,
   quota_forecast: 360 * MINUTE_MS,
 }
 const QUIET_MS = 5 * MINUTE_MS
+/** A front whose key is dead asks again only when a crawler comes. */
+const FRONT_QUIET_MS = 10 * MINUTE_MS
 const REPEATED_MS = 30 * MINUTE_MS
 const FORGET_MS = 1_440 * MINUTE_MS
 
@@ -117,7 +120,8 @@ function openStep(
   memory.signMs = Math.max(memory.signMs ?? 0, finding.signMs, openedMs)
   if ((finding.level ?? 0) > (level ?? 0)) return { do: 'report', kind, sinceMs: nowMs, finding }
   const isUsedUp = kind === 'quota_forecast' && quota.limit > 0 && quota.used >= quota.limit
-  const isQuiet = nowMs - memory.signMs >= QUIET_MS / speed && finding.goodMs > memory.signMs
+  const quietMs = kind === 'integration_refused' ? FRONT_QUIET_MS : QUIET_MS
+  const isQuiet = nowMs - memory.signMs >= quietMs / speed && finding.goodMs > memory.signMs
   if (!(isUsedUp || (kind === 'quota_reached' ? !finding.holds : isQuiet))) return null
   forget(memory)
   memory.resolvedMs = nowMs

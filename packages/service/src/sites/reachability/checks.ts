@@ -56,6 +56,11 @@ export class Checks {
     return this.#limited(account, () => this.#probes.tryOrigin(originUrl))
   }
 
+  /** Runs another check of the account, within the same limits. */
+  run<T>(account: AccountId, check: () => Promise<T>): Promise<T> {
+    return this.#limited(account, check)
+  }
+
   /** Returns null if the account has no such domain. A result is kept for a while, and checks at once share one. */
   async dns(account: AccountId, name: DomainName): Promise<CheckedDns | null> {
     const key = JSON.stringify([account, name])
