@@ -4,6 +4,7 @@
   const { setTimeout, queueMicrotask, Event, MutationObserver, FileReader, Image } = window
   const { begin } = realTimeWork()
   const { SVGImageElement, HTMLInputElement, HTMLLinkElement, HTMLPictureElement } = window
+  const { HTMLObjectElement, HTMLEmbedElement } = window
   const { querySelectorAll } = Document.prototype
   const { add, has } = Set.prototype
   const image = HTMLImageElement.prototype
@@ -25,7 +26,17 @@
         ? (element.getAttribute('href') ?? element.imageSrcset)
         : ''
     if (element instanceof SVGImageElement) return element.href.baseVal
+    if (element instanceof HTMLObjectElement) return bitmapAddress(element, 'data')
+    if (element instanceof HTMLEmbedElement) return bitmapAddress(element, 'src')
     return ''
+  }
+  /** Of an object that shows a bitmap: drawings are documents, which load. @param {HTMLObjectElement | HTMLEmbedElement} element @param {string} name */
+  const bitmapAddress = (element, name) => {
+    const address = element.getAttribute(name) ?? ''
+    const isBitmap = element.type
+      ? /^image\/(?!svg)/i.test(element.type)
+      : /\.(?:png|jpe?g|gif|webp|avif|bmp|ico)(?:[?#]|$)/i.test(address)
+    return isBitmap ? address : ''
   }
   /** Data images load by themselves, blob images are decoded. @param {Element} element */
   const remoteAddress = (element) => {
@@ -48,17 +59,22 @@
     delete blobs[given[0]]
     return apply(native, self, given)
   })
+  /** The first address of a blob; empty if there is none. @param {HTMLImageElement} img */
+  const blobAddress = (img) => {
+    const srcset = img.getAttribute('srcset') ?? ''
+    return /(?:^|[\s,])(blob:[^\s,]+)/i.exec(srcset)?.[1] ?? img.getAttribute('src') ?? ''
+  }
   /** @typedef {{ address: string, data: string, width: number, height: number, isLoaded: boolean }} Decoded */
   /** @type {WeakMap<HTMLImageElement, Decoded>} */
   const decoded = new WeakMap()
   /** @param {HTMLImageElement} img @returns {Decoded | null} null: it shows no blob. */
   const decodedOf = (img) => {
     const found = decoded.get(img)
-    return found !== undefined && found.address === img.getAttribute('src') ? found : null
+    return found !== undefined && found.address === blobAddress(img) ? found : null
   }
   /** Data images load, so a copy with that address tells the size. @param {HTMLImageElement} img @param {Blob} blob */
   const decodeBlob = (img, blob) => {
-    const address = img.getAttribute('src') ?? ''
+    const address = blobAddress(img)
     if (decodedOf(img) !== null) return
     /** @type {Decoded} */
     const found = { address, data: '', width: 0, height: 0, isLoaded: false }
@@ -96,11 +112,12 @@
   // No other client has the page's blobs.
   beforeCapture[beforeCapture.length] = () => {
     let chars = 0
-    const images = querySelectorAll.call(document, 'img[src^="blob:" i]')
+    const images = querySelectorAll.call(document, 'img[src^="blob:" i], img[srcset*="blob:" i]')
     for (let at = 0; at < images.length; at++) {
       const img = /** @type {HTMLImageElement} */ (images[at])
       const data = decodedOf(img)?.data ?? ''
       chars += data.length
+      img.removeAttribute('srcset')
       if (data === '' || data.length > DATA_LIMIT_CHARS || chars > ALL_DATA_LIMIT_CHARS)
         img.removeAttribute('src')
       else img.setAttribute('src', data)
@@ -129,7 +146,7 @@
   const see = (img) => {
     const address = remoteAddress(img)
     if (address === null) {
-      const blob = img instanceof HTMLImageElement && blobs[img.getAttribute('src') ?? '']
+      const blob = img instanceof HTMLImageElement && blobs[blobAddress(img)]
       if (blob) decodeBlob(img, blob)
       return
     }
@@ -141,7 +158,7 @@
     due[due.length] = img
   }
 
-  const PICTURES = ['img', 'input', 'link', 'image']
+  const PICTURES = ['img', 'input', 'link', 'image', 'object', 'embed']
   /** @param {Element} element */
   const seeOwn = (element) => {
     see(element)

@@ -3,6 +3,7 @@
   const { HTMLMediaElement, HTMLSourceElement } = window
   const { closest } = Element.prototype
 
+  const { begin } = realTimeWork()
   /** @param {string} address */
   const isOwnBytes = (address) => /^\s*(?:data|blob|mediastream):/i.test(address)
   /** Media of the network, which the gateway refuses. @param {HTMLMediaElement} media */
@@ -48,6 +49,53 @@
     set(handler) {
       guard(this)
       onError?.set?.call(this, handler)
+    },
+  })
+
+  // Films of the page's own bytes are read in real time, which the page's clock does not wait for.
+  /** @type {WeakSet<HTMLMediaElement>} */
+  const reading = new WeakSet()
+  const { MediaSource } = window
+  const { add, has } = Set.prototype
+  /** Addresses of what scripts feed with pieces of the network. @type {Set<string>} */
+  const fed = new Set()
+  intercept(URL, 'createObjectURL', (native, self, given) => {
+    const address = apply(native, self, given)
+    if (MediaSource && given[0] instanceof MediaSource) apply(add, fed, [address])
+    return address
+  })
+  /** @param {HTMLMediaElement} media */
+  const waitUntilRead = (media) => {
+    if (reading.has(media) || isRemote(media) || media.srcObject || media.preload === 'none') return
+    if (apply(has, fed, [media.src])) return
+    reading.add(media)
+    const end = begin()
+    for (const type of ['loadeddata', 'error', 'emptied', 'suspend'])
+      nativeListen.call(
+        media,
+        type,
+        () => {
+          reading.delete(media)
+          end()
+        },
+        { once: true },
+      )
+  }
+  nativeListen.call(
+    window,
+    'loadstart',
+    ({ target }) => {
+      if (target instanceof HTMLMediaElement) waitUntilRead(target)
+    },
+    true,
+  )
+  const source = Object.getOwnPropertyDescriptor(HTMLMediaElement.prototype, 'src')
+  Object.defineProperty(HTMLMediaElement.prototype, 'src', {
+    ...source,
+    /** @this {HTMLMediaElement} @param {string} address */
+    set(address) {
+      source?.set?.call(this, address)
+      waitUntilRead(this)
     },
   })
 

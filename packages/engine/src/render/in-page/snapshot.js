@@ -66,7 +66,6 @@ function takeSnapshot(maxChars, maxElements, marker, change) {
   const isHtml = doc.contentType === 'text/html' || doc.contentType === 'application/xhtml+xml'
   if (!isHtml || !(root instanceof HTMLHtmlElement)) return { kind: 'not-html' }
   dispatch.call(document, new Event('prepaint-capture'))
-  writeAnimations()
 
   /** @type {Part[]} */
   const scopes = [page]
@@ -89,6 +88,8 @@ function takeSnapshot(maxChars, maxElements, marker, change) {
     }
   }
   const shadowRoots = scopes.filter((scope) => scope instanceof ShadowRoot)
+  writeAnimations(doc.getAnimations())
+  for (const shadowRoot of shadowRoots) writeAnimations(shadowRoot.getAnimations())
 
   const blank = isBlank(scopes)
   const metas = takeMetas()
@@ -185,24 +186,38 @@ function takeMetas() {
 
 /** Form state lives in properties, not in the markup. @param {Part} scope */
 function writeForms(scope) {
+  // By name: fields of frames have classes of their own realm.
   for (const field of scope.querySelectorAll('input, option, textarea')) {
-    if (field instanceof HTMLTextAreaElement) {
-      if (field.value !== field.defaultValue) field.defaultValue = field.value
-    } else if (field instanceof HTMLOptionElement) {
-      if (field.selected !== field.defaultSelected) field.defaultSelected = field.selected
-    } else if (field instanceof HTMLInputElement) {
-      if (field.type === 'checkbox' || field.type === 'radio') {
-        if (field.checked !== field.defaultChecked) field.defaultChecked = field.checked
-      } else if (field.type !== 'password' && field.type !== 'file' && field.value !== field.defaultValue) {
-        field.defaultValue = field.value
-      }
-    }
+    if (field.localName === 'textarea') writeValue(/** @type {HTMLTextAreaElement} */ (field))
+    else if (field.localName === 'option') writeChoice(/** @type {HTMLOptionElement} */ (field))
+    else writeInput(/** @type {HTMLInputElement} */ (field))
   }
 }
 
-/** Where a script's animations have ended and hold their last state, nothing else says it. CSS's own begin again. */
-function writeAnimations() {
-  for (const animation of doc.getAnimations()) {
+/** @param {HTMLTextAreaElement | HTMLInputElement} field */
+function writeValue(field) {
+  if (field.value !== field.defaultValue) field.defaultValue = field.value
+}
+
+/** @param {HTMLOptionElement} option */
+function writeChoice(option) {
+  if (option.selected !== option.defaultSelected) option.defaultSelected = option.selected
+}
+
+/** @param {HTMLInputElement} input */
+function writeInput(input) {
+  const { type } = input
+  if (type === 'checkbox' || type === 'radio') {
+    if (input.checked !== input.defaultChecked) input.defaultChecked = input.checked
+  } else if (type !== 'password' && type !== 'file') writeValue(input)
+}
+
+/**
+ * Where a script's animations have ended and hold their last state, nothing else says it. CSS's own begin again.
+ * @param {Animation[]} animations
+ */
+function writeAnimations(animations) {
+  for (const animation of animations) {
     const { effect, playState, playbackRate } = animation
     if (animation instanceof CSSAnimation || animation instanceof CSSTransition) continue
     if (!(effect instanceof KeyframeEffect) || effect.target === null || effect.pseudoElement !== null)
@@ -396,7 +411,8 @@ function finalText(frame, depth) {
       if (text !== null) setAttribute.call(nested, 'srcdoc', text)
     }
   }
-  const text = top.outerHTML
+  writeForms(inner)
+  const text = htmlOf(top)
   if (text.length > FRAME_LIMIT_CHARS) return null
   if (srcdoc === null) {
     const shown = inner.body?.querySelector('*:not(script, style, noscript)') ?? null
@@ -404,6 +420,13 @@ function finalText(frame, depth) {
   } else if (new DOMParser().parseFromString(srcdoc, 'text/html').documentElement.outerHTML === text)
     return null
   return (inner.compatMode === 'CSS1Compat' ? '<!DOCTYPE html>' : '') + text
+}
+
+/** With its shadow roots. @param {Element} top @returns {string} */
+function htmlOf(top) {
+  const hosts = [...top.querySelectorAll('*')]
+  const shadowRoots = hosts.flatMap(({ shadowRoot }) => shadowRoot ?? [])
+  return shadowRoots.length === 0 ? top.outerHTML : `${openTag(top)}${top.getHTML({ shadowRoots })}</html>`
 }
 
 /** No other client has the page's blobs. @param {Part} part */

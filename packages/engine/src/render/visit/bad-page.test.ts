@@ -17,6 +17,7 @@ const challenges: Record<string, string> = {
   DataDome: `<title>shop.example</title><body><iframe src="https://geo.captcha-delivery.com/captcha/?initialCid=1"></iframe></body>`,
   HUMAN: `<title>Access to this page has been denied.</title><body><div id="px-captcha"></div></body>`,
   Vercel: `<title>Vercel Security Checkpoint</title><body><p>We are verifying your browser</p></body>`,
+  Turnstile: `<title>Wait</title><body><form><input type="hidden" name="x"><p>Verify that you are a human</p><div class="big cf-turnstile"></div><button>Go</button></form></body>`,
   hCaptcha: `<title>One step</title><body><p>Please verify you are human</p><div class="h-captcha" data-sitekey="1"></div></body>`,
 }
 const errors: Record<string, string> = {

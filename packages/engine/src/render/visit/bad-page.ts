@@ -49,7 +49,12 @@ const CHALLENGES: readonly Mark[] = [
     text: ASKS_FOR_HUMANS,
     guardsForms: true,
   },
-  { name: 'Turnstile', markup: /challenges\.cloudflare\.com/i, text: ASKS_FOR_HUMANS, guardsForms: true },
+  {
+    name: 'Turnstile',
+    markup: /challenges\.cloudflare\.com|class="[^"]*\bcf-turnstile\b/i,
+    text: ASKS_FOR_HUMANS,
+    guardsForms: true,
+  },
 ]
 
 const ERROR_SHELLS: readonly Mark[] = [

@@ -20,17 +20,18 @@ import {
   publicUrl,
   type SiteAddress,
 } from './main-document.ts'
+import { OpaqueFrames } from './opaque-frames.ts'
 import { pageHeaders, pageStatus } from './page-headers.ts'
 import { redirectOfPage } from './page-redirect.ts'
 import { mergeListeners, type Recorder } from './recorder.ts'
 import { changeOf, doesWait, lackOfRule, withChanges } from './rule.ts'
-import { type Snapshot, takeSnapshot } from './snapshot.ts'
+import { makeWorld, type Snapshot, takeSnapshot } from './snapshot.ts'
 import { standsAlone } from './stands-alone.ts'
 
 /** The end of a render's time is kept for the snapshot. */
 const LAST_MS = 1_500
 /** A crawler's last moment is for the capture. A page that only waited for answers is not busy then. */
-const LAST_LIVE_MS = 250
+const LAST_LIVE_MS = 750
 /** A request that is unanswered for less time may be answered in any moment. */
 const SUSPECTED_AFTER_MS = 5_000
 
@@ -69,6 +70,7 @@ class Visit {
   readonly #ready: ReadySignal
   readonly #main: MainDocument
   readonly #workers: Workers
+  readonly #frames = new OpaqueFrames()
   readonly #ended = Promise.withResolvers<RenderOutcome>()
   #hasScriptText = false
 
@@ -139,6 +141,7 @@ class Visit {
         this.#workers.listeners,
         this.#activity.listeners,
         this.#ready.listeners,
+        this.#frames.listeners,
         {
           // A message from in-page/script-text.js.
           'Runtime.bindingCalled': ({ payload }) => {
@@ -192,16 +195,24 @@ class Visit {
     const missing = capture === 'ready-signal' ? [] : this.#activity.missing()
     recorder.missed(missing)
     const change = changeOf(request, this.#url)
-    const snapshot = await takeSnapshot(session, page.frameId, limits, page.ownWorld, change)
+    const world = page.ownWorld ?? (await makeWorld(session, page.frameId))
+    if (!this.#frames.isEmpty) await this.#frames.writeInto(session, world)
+    const snapshot = await takeSnapshot(session, page.frameId, limits, world, change)
     page.canPark = this.#activity.canPark()
     const outcome = this.#judge(snapshot)
     const reason = reasonOfLack(missing, this.#ready.state)
     if (lack !== null) return withLack(outcome, lack)
     this.#learn(missing)
-    if (capture === 'deadline') return withLack(outcome, reason ?? 'the page was still busy')
+    if (capture === 'deadline' && (missing.length === 0 || this.#isBusy()))
+      return withLack(outcome, reason ?? 'the page was still busy')
     if (reason === null) return outcome
     if (captureByMs !== null && !this.#stands(outcome, missing)) return withLack(outcome, reason)
     return outcome.kind === 'rendered' ? { ...outcome, missing: reason } : outcome
+  }
+
+  /** Returns whether more than late answers may still change the page. */
+  #isBusy(): boolean {
+    return this.#activity.isBusy() || this.#activity.isStreaming() || this.#ready.state === 'hold'
   }
 
   /** Returns whether a request is unanswered that no earlier render suspects to be a long poll. */
