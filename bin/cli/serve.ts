@@ -2,7 +2,7 @@ import { enableCompileCache, flushCompileCache } from 'node:module'
 import { createLog } from '@prepaint/runtime/log.ts'
 import { readableDir } from '@prepaint/runtime/system-user.ts'
 import { type Commands, defineCommand } from '../command-line/command.ts'
-import type { Addresses } from '../node/node.ts'
+import type { NodeAddresses } from '../node/node.ts'
 import { startUnlessStopped, watchForShutdown } from '../node/shutdown.ts'
 import type { Config } from '../settings/config.ts'
 
@@ -43,7 +43,7 @@ function keepCompiled({ dataDir }: Config): void {
 }
 
 /** Returns the line that people read; programs read stdout. */
-function greeting({ api, edge }: Addresses, { roles }: Config): string {
+function greeting({ api, edge }: NodeAddresses, { roles }: Config): string {
   const addresses: string[] = []
   if (edge !== null) addresses.push(`live traffic at ${edge}`)
   if (roles.has('api')) addresses.push(`API at ${api}, documentation at ${api}/docs`)

@@ -30,7 +30,7 @@ it('the JSON of a render has the page, and nothing of how it was read', () => {
 })
 
 describe('the explanation of a render', () => {
-  it('of a page', () => {
+  it('a rendered page is explained by its outcome, requests and steps in time', () => {
     assert.equal(
       explanation({ kind: 'rendered', details: ['status 200'] }, RECORD, ENDED_AT_MS),
       `outcome   rendered, status 200

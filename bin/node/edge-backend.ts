@@ -41,7 +41,7 @@ import type { Notifications } from '@prepaint/runtime/invalidation.ts'
 import { domainByHost } from '@prepaint/service/sites/domains.ts'
 
 /** What is noted of the edge's requests: `RequestRecords` keeps it, tests look at it. Nothing of it may throw. */
-export interface Recorder {
+export interface RequestRecorder {
   noteAsked(page: PageId): void
   noteVisit(visit: CrawlerVisit): void
   noteRedirect(domain: DomainId, name: string, atMs: number): void
@@ -62,7 +62,7 @@ export class NodeBackend implements EdgeBackend {
   readonly #enqueueLive: EnqueueLive
   readonly #waiter: Waiter
   readonly #forms: PageForms
-  readonly #recorder: Recorder
+  readonly #recorder: RequestRecorder
   readonly #clock: Clock
   readonly changes: Notifications
   readonly sitemaps: SitemapStore
@@ -79,7 +79,7 @@ export class NodeBackend implements EdgeBackend {
     waiter: Waiter,
     forms: PageForms,
     robots: RobotsFiles,
-    recorder: Recorder,
+    recorder: RequestRecorder,
     clock: Clock,
   ) {
     this.#db = db

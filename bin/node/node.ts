@@ -88,7 +88,7 @@ import { SCHEMA } from './schema.ts'
 /** `say` prints a line for the person who started the node. The start ends early if `signal` is aborted. */
 type Start = { config: Config; log: Log; say(line: string): void; signal: AbortSignal }
 
-export type Addresses = {
+export type NodeAddresses = {
   /** `http://host:port`. A node without the role `api` serves /readyz there. */
   api: string
   /** Null on a node without the role `edge`. */
@@ -141,7 +141,7 @@ export class Node {
   #engine: Engine | null = null
   #worker: QueueWorker | null = null
   #registration: Registration | null = null
-  #addresses: Addresses | null = null
+  #addresses: NodeAddresses | null = null
   #isDraining = false
 
   /** Also closes what was opened if a part fails to start, or if the signal is aborted. */
@@ -214,7 +214,7 @@ export class Node {
     }
   }
 
-  get addresses(): Addresses {
+  get addresses(): NodeAddresses {
     if (this.#addresses === null) throw new Error('this node has not started')
     return this.#addresses
   }
@@ -518,7 +518,7 @@ export class Node {
   }
 
   /** Ports open last and close first. */
-  async #listen(api: OpenApi, open: OpenEdge | null): Promise<Addresses> {
+  async #listen(api: OpenApi, open: OpenEdge | null): Promise<NodeAddresses> {
     const ports = portsOf(this.#config)
     const apiServer = new DrainableServer(api.server, { begin: () => api.endStreams() })
     const apiUrl = await listen(api.server, ports.api)

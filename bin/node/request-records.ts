@@ -17,10 +17,10 @@ import { UnrecognisedClients } from '@prepaint/service/insight/traffic/unrecogni
 import { TrafficCounter } from '@prepaint/service/insight/traffic/visit-counter.ts'
 import type pg from 'pg'
 import type { Config } from '../settings/config.ts'
-import type { Recorder } from './edge-backend.ts'
+import type { RequestRecorder } from './edge-backend.ts'
 
 /** What a node keeps of its edge's requests: access log, metrics, traffic, and what crawlers asked for. */
-export class RequestRecords implements Recorder {
+export class RequestRecords implements RequestRecorder {
   readonly #metrics: EdgeMetrics
   readonly #accessLog: (request: RequestHead, answer: Answered) => void
   readonly #traffic: TrafficCounter

@@ -24,7 +24,7 @@ import type { Notifications } from '@prepaint/runtime/invalidation.ts'
 import { silentLog } from '@prepaint/runtime/log.ts'
 import { createSelfSigned } from '@prepaint/runtime/self-signed.ts'
 import ipaddr from 'ipaddr.js'
-import { NodeBackend, type Recorder } from '../../bin/node/edge-backend.ts'
+import { NodeBackend, type RequestRecorder } from '../../bin/node/edge-backend.ts'
 import { type ClaimedJob, Claims } from '../../packages/pages/src/queue/jobs/claim.ts'
 import { JobCompleter } from '../../packages/pages/src/queue/jobs/complete.ts'
 import { insertDomain, testDatabase } from './database.ts'
@@ -64,7 +64,7 @@ type TestParts = {
 /** Uses real PostgreSQL and the real queue. Render outcomes are scripted, the clock is manual. */
 export async function startTestEdge(
   options: Partial<EdgeOptions> & {
-    parts?: Partial<EdgeParts & Recorder & TestParts>
+    parts?: Partial<EdgeParts & RequestRecorder & TestParts>
     /** For making Markdown or a card. */
     conversionMs?: number
     origin?: http.RequestListener
@@ -162,7 +162,7 @@ export async function startTestEdge(
       else void work(options.ended ?? waiter.ended)
       return job
     }
-    const recorder: Recorder = {
+    const recorder: RequestRecorder = {
       noteAsked: (page) => asked.note(page),
       noteVisit: () => {},
       receiveCheck: async () => null,

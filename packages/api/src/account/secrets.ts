@@ -18,9 +18,8 @@ import {
 } from '@prepaint/service/accounts/keys.ts'
 import { ENDED_SECRETS_KEPT_DAYS } from '@prepaint/service/accounts/retention.ts'
 import { type ApiApp, type ApiOptions, type ApiParts, numberFrom } from '../http/app.ts'
-import { domainNameFrom } from '../http/owned-domain.ts'
 import { emptyResponse, jsonResponse } from '../http/responses.ts'
-import { accountRoutes } from '../http/routes.ts'
+import { accountRoutes, domainNameFrom } from '../http/routes.ts'
 
 export function keys(app: ApiApp, { clock, pool }: ApiParts, { plans }: ApiOptions): void {
   const add = accountRoutes(app, 'API keys', 'session')

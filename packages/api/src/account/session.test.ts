@@ -49,7 +49,7 @@ describe('sessions', async () => {
     assertAnswer(await api.call('GET', '/api/domains', { cookie }), 200, { domains: [] })
   })
 
-  it('400: names the field', async () => {
+  it('a sign-in without a field gets 400, which names the field', async () => {
     assertAnswer(await signIn({ password: '' }), 400, 'password must not be empty')
     assert.equal((await signIn({ password: 'x'.repeat(1_001) })).status, 400)
   })

@@ -20,9 +20,8 @@ import { retriedTransaction } from '@prepaint/postgres/transaction.ts'
 import { listOwnedDomains, type OwnedDomain } from '@prepaint/service/sites/domains.ts'
 import type { z } from 'zod'
 import { type ApiApp, type ApiParts, countText } from '../http/app.ts'
-import { ownedDomain } from '../http/owned-domain.ts'
 import { jsonResponse } from '../http/responses.ts'
-import { accountRoutes } from '../http/routes.ts'
+import { accountRoutes, ownedDomain } from '../http/routes.ts'
 import { pagePathsOf } from '../pages/page-choice.ts'
 
 export function cache(app: ApiApp, { caughtUp, pool }: ApiParts): void {

@@ -105,7 +105,7 @@ it('400: neither paths nor all, or both', async () => {
 })
 
 // Proves interface 4/2, interface 5/6, interface 7/10
-it('401: no Bearer token', async () => {
+it('401 for a webhook without a Bearer token', async () => {
   const send = (headers: Record<string, string>) =>
     api.call('POST', '/api/webhook/refresh', { headers, body: HOME })
   for (const authorization of ['', 'Bearer ', token, `Basic ${token}`, `Bearer ${token} ${token}`]) {

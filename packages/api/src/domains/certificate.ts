@@ -10,9 +10,8 @@ import {
   withdrawCertificate,
 } from '@prepaint/service/certificates/own-certificate.ts'
 import type { ApiApp, ApiParts } from '../http/app.ts'
-import { domainNameFrom } from '../http/owned-domain.ts'
 import { jsonResponse } from '../http/responses.ts'
-import { accountRoutes } from '../http/routes.ts'
+import { accountRoutes, domainNameFrom } from '../http/routes.ts'
 
 export function certificates(app: ApiApp, { caughtUp, clock, pool, vault }: ApiParts): void {
   const add = accountRoutes(app, 'Certificates')

@@ -5,9 +5,8 @@ import { parseDomainName } from '@prepaint/contract/settings/domain-name.ts'
 import { isTaken } from '@prepaint/service/sites/domains.ts'
 import type { Checks } from '@prepaint/service/sites/reachability/checks.ts'
 import type { ApiApp, ApiOptions, ApiParts } from '../http/app.ts'
-import { domainNameFrom } from '../http/owned-domain.ts'
 import { jsonResponse } from '../http/responses.ts'
-import { accountRoutes } from '../http/routes.ts'
+import { accountRoutes, domainNameFrom } from '../http/routes.ts'
 
 export function dns(app: ApiApp, parts: ApiParts, { edgeTarget: target }: ApiOptions): void {
   const { checkOrigin, checks, edgePort, pool } = parts

@@ -22,9 +22,8 @@ import {
 import { findDomain, listDomains } from '@prepaint/service/sites/domains.ts'
 import { authorOf, callerOf } from '../http/access.ts'
 import type { ApiApp, ApiOptions, ApiParts, CheckOrigin } from '../http/app.ts'
-import { domainNameFrom, ownedDomain } from '../http/owned-domain.ts'
 import { jsonResponse } from '../http/responses.ts'
-import { accountRoutes } from '../http/routes.ts'
+import { accountRoutes, domainNameFrom, ownedDomain } from '../http/routes.ts'
 
 /** The schema of the contract, and a check of selectors. */
 const checkedUpdate = updateDomainBody

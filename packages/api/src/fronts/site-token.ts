@@ -7,9 +7,8 @@ import {
 import { createSiteToken, findSiteToken, revokeSiteToken } from '@prepaint/service/fronts/site-tokens.ts'
 import { authorOf } from '../http/access.ts'
 import type { ApiApp, ApiParts } from '../http/app.ts'
-import { domainNameFrom } from '../http/owned-domain.ts'
 import { jsonResponse } from '../http/responses.ts'
-import { accountRoutes } from '../http/routes.ts'
+import { accountRoutes, domainNameFrom } from '../http/routes.ts'
 
 const PATH = '/api/domains/:domain/site-token'
 

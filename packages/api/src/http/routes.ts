@@ -1,14 +1,14 @@
 import { domainParams } from '@prepaint/contract/api/domain.ts'
-import type { ErrorCode } from '@prepaint/contract/errors.ts'
-import type { AccountId } from '@prepaint/contract/ids.ts'
+import { AppError, type ErrorCode } from '@prepaint/contract/errors.ts'
+import type { AccountId, DomainName } from '@prepaint/contract/ids.ts'
+import { parseDomainName } from '@prepaint/contract/settings/domain-name.ts'
 import type { Plan } from '@prepaint/contract/settings/plans.ts'
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
-import type { OwnedDomain } from '@prepaint/service/sites/domains.ts'
+import { findOwnedDomain, type OwnedDomain } from '@prepaint/service/sites/domains.ts'
 import type { FastifyReply, FastifyRequest, FastifySchema, RouteOptions } from 'fastify'
 import type { z } from 'zod'
 import { callerOf } from './access.ts'
 import type { ApiApp } from './app.ts'
-import { ownedDomain } from './owned-domain.ts'
 import type { ResponseContent } from './responses.ts'
 import { checkAllButBody } from './validation.ts'
 
@@ -109,4 +109,18 @@ export function domainRoutes(
       },
     })
   }
+}
+
+/** Throws `domain_not_found` for an invalid name. */
+export function domainNameFrom(raw: string): DomainName {
+  const parsed = parseDomainName(raw)
+  if (!parsed.ok) throw new AppError('domain_not_found')
+  return parsed.name
+}
+
+/** Throws `domain_not_found` unless the account owns it. */
+export async function ownedDomain(db: Queryable, account: AccountId, raw: string): Promise<OwnedDomain> {
+  const domain = await findOwnedDomain(db, account, domainNameFrom(raw))
+  if (domain === null) throw new AppError('domain_not_found')
+  return domain
 }

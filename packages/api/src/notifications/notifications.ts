@@ -39,9 +39,8 @@ import { listIncidents } from '@prepaint/service/notifications/incidents/inciden
 import { z } from 'zod'
 import { callerOf } from '../http/access.ts'
 import { type ApiApp, type ApiParts, numberFrom } from '../http/app.ts'
-import { ownedDomain } from '../http/owned-domain.ts'
 import { jsonResponse } from '../http/responses.ts'
-import { accountRoutes } from '../http/routes.ts'
+import { accountRoutes, ownedDomain } from '../http/routes.ts'
 
 const addresses = { 200: jsonResponse('The addresses', channelsSchema) }
 const oneDelivery = { 202: jsonResponse('The delivery', z.object({ delivery: deliverySchema })) }

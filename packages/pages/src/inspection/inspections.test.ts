@@ -229,7 +229,7 @@ const URL_OF = 'https://shop.example/products/1?x=1'
 const of = (html: string) => factsOf(html, URL_OF)
 
 describe('what a page says', () => {
-  it('its head', () => {
+  it('the facts of a page hold the title, language, robots, canonical and first social tags of its head', () => {
     const facts = of(`<!DOCTYPE html><html lang="de"><head><title>Rakes &amp; more</title>
       <meta name="description" content="Every &quot;rake&quot; there is">
       <meta name="robots" content="noindex"><link rel="canonical" href="/products/1">

@@ -21,7 +21,7 @@ const GOOD = 'it is good'
 const reasonOf = (checked: ReturnType<typeof check>) => (checked.ok ? GOOD : problemText(checked.problem))
 const NOT_ITS_KEY = 'private_key is not the key of the certificate'
 
-it('is taken with its chain, whole or without the root, and for a wildcard', () => {
+it('a certificate is taken with its chain, whole or without the root, and for a wildcard', () => {
   for (const names of [['*.example.com'], ['other.example.com', NAME]]) {
     const checked = check({ names, usage: '1.3.6.1.5.5.7.3.1' })
     assert(checked.ok, reasonOf(checked))
@@ -34,7 +34,7 @@ it('is taken with its chain, whole or without the root, and for a wildcard', () 
   assert(checkCertificate({ ...root.leaf(), name: NAME, nowMs }).ok)
 })
 
-it('tells what everybody may know', () => {
+it('a certificate tells what everybody may know', () => {
   const facts = certificateFacts(middle.leaf({ names: [NAME, 'www.example.com'] }).chain)
   assert.deepEqual(facts.names, [NAME, 'www.example.com'])
   assert.equal(facts.issuer, 'CN=middle')
@@ -43,14 +43,14 @@ it('tells what everybody may know', () => {
 })
 
 // Proves decided "Own certificates"
-it('is refused for another name', () => {
+it('a certificate is refused for another name', () => {
   const reason = /^certificate_chain .* for shop\.example\.com: it is for example\.com$/
   assert.match(reasonOf(check({ names: ['example.com'] })), reason)
   for (const names of [['*.com', '*.shop.example.com'], ['sh*.example.com']])
     assert.match(reasonOf(check({ names })), /does not begin with a certificate for/)
 })
 
-it('is refused when it has ended or not begun, at the limit and one past', () => {
+it('a certificate is refused when it has ended or not begun, at the limit and one past', () => {
   const at = (ms: number) =>
     reasonOf(check({ notBeforeMs: nowMs - DAY_MS, notAfterMs: nowMs + DAY_MS }, { nowMs: nowMs + ms }))
   assert.deepEqual([at(DAY_MS - 1), at(-DAY_MS)], [GOOD, GOOD])
@@ -58,7 +58,7 @@ it('is refused when it has ended or not begun, at the limit and one past', () =>
   assert.match(at(-DAY_MS - 1), /is not valid before 2026-11-20/)
 })
 
-it('is refused with a key that is not its own, or none, or too weak, or encrypted', () => {
+it('a certificate is refused with a key that is not its own, or none, or too weak, or encrypted', () => {
   const stranger = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey
   const pem = { type: 'pkcs8', format: 'pem' } as const
   const encrypted = stranger.export({ ...pem, cipher: 'aes-256-cbc', passphrase: 'x' }) as string
@@ -72,7 +72,7 @@ it('is refused with a key that is not its own, or none, or too weak, or encrypte
   assert.match(reasonOf(check({ keys: exotic })), /^private_key must be RSA/)
 })
 
-it('is refused with a key that names the public key of the certificate and is another', () => {
+it('a certificate is refused with a key that names the public key of the certificate and is another', () => {
   const [own, other] = [0, 1].map(() => generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey)
   const secret = (key = own!) => Buffer.from(key.export({ format: 'jwk' }).d ?? '', 'base64url')
   const der = own!.export({ type: 'pkcs8', format: 'der' })
@@ -81,7 +81,7 @@ it('is refused with a key that names the public key of the certificate and is an
   assert.equal(reasonOf(check({ keys }, { key: keyPem(der) })), NOT_ITS_KEY)
 })
 
-it('is refused with a time that cannot be read, also of the last one, which nobody here vouches for', () => {
+it('a certificate is refused with a time that cannot be read, also of the last one, which nobody here vouches for', () => {
   const { key, certificate } = middle.leaf()
   const [part] = readDer(Buffer.from(middle.certificate.replace(/-----[^-]+-----|\s/g, ''), 'base64'))
   const bytes = part!.whole
@@ -91,7 +91,7 @@ it('is refused with a time that cannot be read, also of the last one, which nobo
   assert.equal(reason, 'certificate_chain holds a time that cannot be read')
 })
 
-it('is refused when its chain is out of order, foreign, too long or no chain, or not for servers', () => {
+it('a certificate is refused when its chain is out of order, foreign, too long or no chain, or not for servers', () => {
   const { certificate, chain } = middle.leaf()
   const keys = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const own = middle.leaf({ keys })

@@ -55,7 +55,7 @@ function world() {
   })
 }
 
-it('is read once and kept, in any case and with a dot at its end; also that there is nothing', async () => {
+it('a served certificate is read once for any spelling of its name, also that there is none', async () => {
   const w = world()
   const first = await w.ask()
   assert(first !== null)
@@ -66,7 +66,7 @@ it('is read once and kept, in any case and with a dot at its end; also that ther
   assert.equal(w.reads, 2)
 })
 
-it('is read anew after a notification about it, and no other', async () => {
+it('a served certificate is read again after a notification about its name, and no other', async () => {
   const w = world()
   const first = await w.ask()
   w.forget('other.example.com')
@@ -86,7 +86,7 @@ it('a notification wins over a read of the same moment', async () => {
   assert.equal(await w.ask(), null, 'what was read before is not kept')
 })
 
-it('while notifications may be missed it is read each time; when nobody can be asked, what is there goes on', async () => {
+it('while notifications may be missed a certificate is read each time; without the database, the known one is served', async () => {
   const w = world()
   const first = await w.ask()
   w.connected = false
@@ -104,7 +104,7 @@ it('while notifications may be missed it is read each time; when nobody can be a
   assert.equal(w.reads, reads)
 })
 
-it('ends with its certificate, to the millisecond; the clock of the CA may be ahead of ours', async () => {
+it('a certificate is served until its end to the millisecond, and before its beginning, as the clock of the CA may be ahead', async () => {
   const w = world()
   w.nowMs = START_MS - 60_000
   assert(await w.ask())
@@ -114,7 +114,7 @@ it('ends with its certificate, to the millisecond; the clock of the CA may be ah
   assert.equal(await w.ask(), null)
 })
 
-it('a key that does not open is no garbage: nothing is served', async () => {
+it('a certificate whose key cannot be opened is not served', async () => {
   const w = world()
   w.stored = { ...w.stored!, certificate: w.certificate(2) }
   assert.equal(await w.ask(), null)

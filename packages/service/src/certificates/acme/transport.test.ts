@@ -46,7 +46,7 @@ it('owners are not told where the CA of the operator stands', async () => {
   await assert.rejects(get('https://127.0.0.1:1/'), refused)
 })
 
-it('only https', async () => {
+it('an address of a CA that is not https is refused', async () => {
   for (const url of ['http://localhost:1/', 'file:///etc/passwd', 'https:///', 'data:,x']) {
     await assert.rejects(get(url), AcmeProblem, url)
   }

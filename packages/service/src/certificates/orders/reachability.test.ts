@@ -28,11 +28,11 @@ const publish = async (challenge: Challenge) => {
 const look = (ports: { http: number; tls: number }, name = NAME, by = guard, timeoutMs = 10_000) =>
   reachesUs(by, name, publish, NEVER, { ports, timeoutMs })
 
-it('by the plain port', async () => {
+it('a name that leads here is proved at the plain port', async () => {
   assert.deepEqual(await look(node.ports), { kind: 'http-01' })
 })
 
-it('by TLS, where the plain port is closed or is another server', async () => {
+it('a name is proved by TLS where the plain port is closed or is another server', async () => {
   assert.deepEqual(await look({ ...node.ports, http: 1 }), { kind: 'tls-alpn-01' })
   const { port, close } = await serve((_req, res) => res.end('hello'))
   assert.deepEqual(await look({ ...node.ports, http: port }), { kind: 'tls-alpn-01' })
@@ -52,7 +52,7 @@ it('a server that repeats what it is asked is not us, nor one that is slow', asy
   for (const { close } of [parrot, silent]) await close()
 })
 
-it('only where each of its addresses does at which somebody answers', async (t) => {
+it('a name leads here only if each of its addresses at which a server answers does', async (t) => {
   const lookup = async () => ['127.0.0.1', '127.0.0.2']
   const options = { ports: node.ports, timeoutMs: 5_000, lookup }
   const by = () => reachesUs(guard, NAME, publish, NEVER, options)
@@ -69,7 +69,7 @@ it('only where each of its addresses does at which somebody answers', async (t) 
   })
 })
 
-it('not at an address that is not public, and not without one', async () => {
+it('a name without an address, or with one that is not public, does not lead here', async () => {
   const inner = await look(node.ports, NAME, createAddressGuard([]))
   assert.deepEqual(inner, { unreachable: 'localhost leads to an address that is not public' })
   const none = await look(node.ports, 'no-such-name.invalid')

@@ -65,7 +65,7 @@ describe('counting live traffic', () => {
     assert.deepEqual(rows, [{ day: '2026-11-15', visits: 4, steps: stepOf(0.001) + 1 }])
   })
 
-  it('statuses and times', async () => {
+  it('visits are counted by class of status, and by steps of time up to a minute', async () => {
     const domain = await newDomain()
     const traffic = startTestTraffic(database.pool)
     for (const status of [200, 304, 301, 404, 410, 500, 0]) {
