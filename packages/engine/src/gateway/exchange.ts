@@ -26,6 +26,8 @@ export type Upstream = {
   /** If it returns `false`, the page gets 204. */
   judge?: ((status: number, headers: http.OutgoingHttpHeaders) => boolean) | undefined
   early?: EarlyRequest | undefined
+  /** Called when the browser gets the head of the response. */
+  begun?: (() => void) | undefined
 }
 
 /** These methods are idempotent (RFC 9110, section 9.2.2). */
@@ -192,6 +194,7 @@ class Exchange {
     }
     // Send the head now: a stream's first bytes may come much later.
     if ('flushHeaders' in response) response.flushHeaders()
+    this.#upstream.begun?.()
 
     const receive = counts.receiver()
     const { body } = received

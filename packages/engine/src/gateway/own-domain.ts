@@ -41,6 +41,7 @@ export class OwnDomain {
   readonly #plain: http.Server
   /** The number of responses in progress by path. */
   readonly #underWay = new Map<string, number>()
+  #tellBegun: ((url: string) => void) | null = null
 
   constructor(
     site: ProxiedSite,
@@ -96,6 +97,11 @@ export class OwnDomain {
     return url.startsWith(`${base}/`) && !this.#underWay.has(url.slice(base.length).split('#', 1)[0] ?? '')
   }
 
+  /** Tells the address of each response whose head the browser gets from now on; null ends that. */
+  tellBegun(tell: ((url: string) => void) | null): void {
+    this.#tellBegun = tell
+  }
+
   #request(request: PageRequest, response: PageResponse, scheme: Scheme): void {
     const { host } = request.headers
     const names = 'authority' in request ? [request.authority, host ?? request.authority] : [host]
@@ -112,7 +118,8 @@ export class OwnDomain {
     const early =
       this.#documents.takeEarly(upstream.judge, method, upstream.headers) ??
       this.#preloads.take({ ...upstream, method, destination })
-    exchange(request, response, { ...upstream, early }, this.#parts)
+    const begun = () => this.#tellBegun?.(`${scheme}://${this.#site.name}${path}`)
+    exchange(request, response, { ...upstream, early, begun }, this.#parts)
   }
 
   #upgrade(request: http.IncomingMessage, near: Duplex, head: Buffer, scheme: Scheme): void {

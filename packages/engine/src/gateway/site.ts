@@ -158,6 +158,11 @@ export class GatewaySite {
     return this.#ownDomain.isDelivered(url)
   }
 
+  /** Tells the address of each response of the site itself that begins from now on; null ends that. */
+  tellBegun(tell: ((url: string) => void) | null): void {
+    this.#ownDomain.tellBegun(tell)
+  }
+
   /** Begins the limits of a page anew, and drops what was sent ahead for the last one. */
   endPage(): void {
     this.#preloads.end()

@@ -50,6 +50,7 @@ function play(story: string, { delivered = [], polls, suspects }: Given = {}) {
     at: (ms) => Object.assign(clock, { ms: Number(ms) }),
     start: (id, type) => activity.started(id, { method: 'GET', url: addressOf(id), type }),
     part: (id) => activity.progressed(id),
+    begin: (id) => activity.responseBegun(addressOf(id)),
     end: (id) => activity.finished(id),
     send: (id) => activity.messageSent(id),
     hear: (word) => activity.hear(word),
@@ -98,6 +99,30 @@ const polls = (most: number, query = (_time: number) => '') =>
 const UNREAD = 'is busy, not given-time, clock-runs-out'
 const WAITED_FOR = `${UNREAD}, is busy, not given-time, not held`
 
+/** A crawler waits, and nothing is suspected. */
+const FIRST_VISIT: Given = { polls: [], suspects: [] }
+
+describe('a response that the gateway has begun, before the browser tells of it', () => {
+  tell({
+    'Script: is awaited for 5 s from then on while a crawler waits': [
+      'start 1 Script, at 1000, begin 1, at 5999, is awaiting, is busy, at 6000, not awaiting, not busy',
+      FIRST_VISIT,
+    ],
+    'Script whose response began before its request was told': [
+      'begin 1, at 100, start 1 Script, at 4999, is awaiting, at 5000, not awaiting, not busy',
+      FIRST_VISIT,
+    ],
+    'the same address once more is another response': [
+      'begin 1, start 1 XHR, end 1, at 6000, start 1 XHR, is awaiting, at 10999, is busy',
+      FIRST_VISIT,
+    ],
+    'XHR of a render that no crawler waits for is awaited on': [
+      'start 1 XHR, at 1000, begin 1, at 9000, is awaiting',
+      { polls: [] },
+    ],
+  })
+})
+
 describe('what is waited for', () => {
   tell({
     'Fetch without an answer, up to 5 s':
@@ -105,6 +130,7 @@ describe('what is waited for', () => {
     'Stylesheet without an answer, up to 10 s':
       'start 1 Stylesheet, at 9999, is busy, not held, not quiet, at 10000, not busy, is held, is quiet',
     'Fetch that goes on for ever, for 5 s': `start 1 Fetch, ${pieces(0, 5_000, 'busy')}`,
+    'a second Document, of a frame, that goes on for ever, for 5 s': `start main Document, end main, start 1 Document, ${pieces(0, 5_000, 'busy')}`,
     'Document that goes on for ever, for 15 s': `start 1 Document, ${pieces(0, 15_000, 'busy')}`,
     // The page has time once more, to read it by and by; the clock does not stand for it either.
     'once the clock has run out by itself: no fetch that has come whole and that the page does not read': [

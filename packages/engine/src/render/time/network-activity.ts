@@ -61,6 +61,8 @@ type Pending = {
   begunMs: number | null
   answeredMs: number | null
   isUnread: boolean
+  /** The document of a frame inside of the page. */
+  isFrame: boolean
   /** Its end may never be reported: of this browser's own, known as a long poll, or of a type that says so. */
   isEndless: boolean
   pauses: number
@@ -121,6 +123,9 @@ export class NetworkActivity {
   #lastWorkerMs = Number.NEGATIVE_INFINITY
   #lastMessageMs = Number.NEGATIVE_INFINITY
   #mustLeave = false
+  #mainDocument: string | null = null
+  /** When responses began to requests that Chromium has not reported yet, by address. */
+  readonly #begunEarly = new Map<string, number>()
 
   /** `isDelivered`: whether the browser has received the whole response from this address. */
   constructor(
@@ -192,19 +197,22 @@ export class NetworkActivity {
   started(id: string, { method, url, postData = '', type: given }: Request): void {
     const type = given === 'Script' && isJsonp(url) ? 'XHR' : given
     const kind = this.#kindOf(id, { method, url, postData, type })
+    if (type === 'Document') this.#mainDocument ??= id
     this.#pending.set(id, {
       method,
       url,
       type,
       kind,
       sinceMs: this.#nowMs(),
-      begunMs: null,
+      begunMs: this.#begunEarly.get(url) ?? null,
       answeredMs: null,
       isUnread: false,
+      isFrame: type === 'Document' && id !== this.#mainDocument,
       // The blob of a worker that computes from its first line.
       isEndless: /^(?:blob|data):/.test(url) || this.#patience.polls.isKnown(method, url),
       pauses: 0,
     })
+    this.#begunEarly.delete(url)
     if (kind === 'request') this.#lastEventMs = this.#nowMs()
     else if (type === 'EventSource' || type === 'WebSocket') this.#streamOpened()
   }
@@ -229,10 +237,31 @@ export class NetworkActivity {
     request.answeredMs = this.#nowMs()
     request.isUnread = false
     // A stream that a page reads piece by piece would else keep it busy for ever.
-    const isYoung = this.#nowMs() - request.begunMs < bodyMsOf(request.type)
+    const isYoung = this.#nowMs() - request.begunMs < this.#bodyMs(request)
     if (request.kind === 'request' && isYoung) this.#lastEventMs = this.#nowMs()
     if (request.kind === 'stream' && isFirst) this.#streamOpened()
     else if (request.kind === 'stream') this.messageReceived()
+  }
+
+  /**
+   * The gateway has begun to answer this address. Chromium reports the responses to scripts and to XMLHttpRequest only
+   * when more of them has come, which for a slow stream is too late.
+   */
+  responseBegun(url: string): void {
+    let isReported = false
+    for (const request of this.#pending.values()) {
+      if (request.url !== url) continue
+      request.begunMs ??= this.#nowMs()
+      isReported = true
+    }
+    if (!isReported) this.#begunEarly.set(url, this.#nowMs())
+  }
+
+  /** Returns whether the page's own document still sends, and would be called a stream if it were anything else. */
+  isDocumentEndless(): boolean {
+    const document = this.#mainDocument === null ? undefined : this.#pending.get(this.#mainDocument)
+    if (document === undefined || document.begunMs === null) return false
+    return this.#nowMs() - document.begunMs >= STREAM_MS
   }
 
   messageSent(id: string): void {
@@ -398,18 +427,29 @@ export class NetworkActivity {
     const ageMs = this.#nowMs() - sinceMs
     if (kind === 'aside') return answeredMs === null && ageMs < ASIDE_MS
     if (kind !== 'request' || isUnread) return false
+    if (this.#isStream(request)) return false
     if (answeredMs === null) return ageMs < this.#answerMs(request)
     const silenceMs = type === 'Document' ? DOCUMENT_SILENCE_MS : SILENCE_MS
-    return ageMs < bodyMsOf(type) && (this.#nowMs() - answeredMs) / slowness < silenceMs
+    return ageMs < this.#bodyMs(request) && (this.#nowMs() - answeredMs) / slowness < silenceMs
   }
 
   #isAwaited(request: Pending): boolean {
-    const { type, answeredMs, begunMs } = request
-    if (!this.#mayBeAwaited(request) || this.#isSuspected(request)) return false
-    if (answeredMs === null || begunMs === null) return AWAITED_TYPES.has(type)
-    if (this.#patience.isLive && this.#nowMs() - begunMs >= STREAM_MS) return false
+    const { type, answeredMs } = request
+    if (!this.#mayBeAwaited(request) || this.#isSuspected(request) || this.#isStream(request)) return false
+    if (answeredMs === null) return AWAITED_TYPES.has(type)
     // Chromium does not tell whether the page reads the rest of a fetch.
     return type === 'Fetch' ? this.#reading + this.#draining > 0 : AWAITED_TYPES.has(type)
+  }
+
+  /** A crawler waits, and the response has been under way for longer than it could wait for all of it. */
+  #isStream({ begunMs, type, isFrame }: Pending): boolean {
+    if (!this.#patience.isLive || begunMs === null || (type === 'Document' && !isFrame)) return false
+    return this.#nowMs() - begunMs >= STREAM_MS
+  }
+
+  /** How long the body of a response may hold the clock. */
+  #bodyMs({ type, isFrame }: Pending): number {
+    return type === 'Document' && !isFrame ? DOCUMENT_BODY_MS : BODY_MS
   }
 
   #mayBeAwaited({ kind, isUnread, isEndless, pauses }: Pending): boolean {
@@ -444,11 +484,6 @@ export class NetworkActivity {
     this.#firstStreamMs = Math.min(this.#firstStreamMs, this.#nowMs())
     this.#streamDueMs = Math.max(this.#streamDueMs, this.#nowMs() + openedMs)
   }
-}
-
-/** How long the body of a response may hold the clock. */
-function bodyMsOf(type: string): number {
-  return type === 'Document' ? DOCUMENT_BODY_MS : BODY_MS
 }
 
 /** Scripts that bring data: a page may ask for them again and again, as by `fetch`. */

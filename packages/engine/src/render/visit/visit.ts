@@ -120,6 +120,7 @@ class Visit {
       return await Promise.race([this.#ended.promise, loaded])
     } finally {
       this.#scope.close()
+      this.#tab.site.tellBegun(null)
       clearTimeout(timer)
       signal.removeEventListener('abort', abort)
       lost.removeEventListener('abort', lose)
@@ -132,6 +133,7 @@ class Visit {
 
   #listen(): void {
     const { page, site } = this.#tab
+    site.tellBegun((address) => this.#activity.responseBegun(address))
     const { recorder, limits } = this.#options
     page.listen(
       mergeListeners([
@@ -203,8 +205,12 @@ class Visit {
     const reason = reasonOfLack(missing, this.#ready.state)
     if (lack !== null) return withLack(outcome, lack)
     this.#learn(missing)
-    if (capture === 'deadline' && (missing.length === 0 || this.#isBusy()))
-      return withLack(outcome, reason ?? 'the page was still busy')
+    if (capture === 'deadline' && (missing.length === 0 || this.#isBusy())) {
+      const isStream = captureByMs !== null && reason === null && this.#activity.isDocumentEndless()
+      if (!isStream || !this.#stands(outcome, missing))
+        return withLack(outcome, reason ?? 'the page was still busy')
+      return outcome.kind === 'rendered' ? { ...outcome, missing: 'the document did not end' } : outcome
+    }
     if (reason === null) return outcome
     if (captureByMs !== null && !this.#stands(outcome, missing)) return withLack(outcome, reason)
     return outcome.kind === 'rendered' ? { ...outcome, missing: reason } : outcome
