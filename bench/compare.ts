@@ -1,6 +1,7 @@
 /**
- * `node bench/compare.ts <git ref> [--parts hits,passed,h2,render,start,memory] [--turns 5] [--seconds 3] [--pages 16]`
- * Compares this checkout with another commit. Both are built as users get them, and run at their defaults by turns.
+ * `node bench/compare.ts <git ref> [--now <git ref>] [--parts hits,passed,h2,render,start,memory] [--turns 5]`
+ * `[--seconds 3] [--pages 16]`
+ * Compares this checkout, or the commit of `--now`, with another commit. Both are built as users get them, and run at their defaults by turns.
  * Prints processor time per request and its ratio, and marks what needs over 5 % more. Ends with 1 then. Times to the
  * client are printed, but not judged: other load changes them. Needs nginx, wrk, taskset and h2load.
  */
@@ -39,6 +40,7 @@ type Measured = { what: string; isJudged: boolean; before: number[]; now: number
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
+    now: { type: 'string' },
     parts: { type: 'string', default: PARTS.join(',') },
     turns: { type: 'string', default: '5' },
     seconds: { type: 'string', default: '3' },
@@ -56,7 +58,10 @@ const turns = Number(values.turns)
 const seconds = Number(values.seconds)
 const pages = Number(values.pages)
 
-const programs: Record<Version, Program> = { before: programAt(ref), now: packedProgram() }
+const programs: Record<Version, Program> = {
+  before: programAt(ref),
+  now: values.now === undefined ? packedProgram() : programAt(values.now),
+}
 const measured = new Map<string, Measured>()
 const dir = mkdtempSync(path.join(tmpdir(), 'prepaint-bench-'))
 const opened: (() => Promise<void> | void)[] = []
@@ -189,7 +194,7 @@ function report(): boolean {
   })
   const load = loadavg()[0]!.toFixed(0)
   console.log(`${new Date().toISOString().slice(0, 10)}, ${machineLine()}, load ${load}, ${turns} turns\n`)
-  console.log(markdownTable(['', ref!, 'now', 'ratio, least to most', ''], rows, 1))
+  console.log(markdownTable(['', ref!, values.now ?? 'now', 'ratio, least to most', ''], rows, 1))
   return isAnyWorse
 }
 

@@ -1,4 +1,4 @@
-import { createSelfSigned } from '@prepaint/runtime/self-signed.ts'
+import { createTestCa } from '../../test/support/certificate-authority.ts'
 import type { Program } from '../../test/support/command-line.ts'
 import { until } from '../../test/support/condition.ts'
 import { clearDataDir, makeDataDir } from '../../test/support/data-dir.ts'
@@ -6,7 +6,7 @@ import { edgeRequest, GOOGLEBOT } from '../../test/support/edge-request.ts'
 import { type NodeProcess, startNodeProcess } from '../../test/support/node-process.ts'
 import { callApi, openAccount, registerDomain } from '../../test/support/tenant.ts'
 
-export const EDGE_HOST = 'shop.example'
+const EDGE_HOST = 'shop.example'
 
 /** A whole node that has `EDGE_HOST` with a certificate, and its pages in memory. */
 export type EdgeNode = {
@@ -55,14 +55,11 @@ export function pinned(program: Program, cores: string): Program {
 }
 
 async function giveCertificate(node: NodeProcess, key: string): Promise<void> {
-  const { privateKey, certificate } = createSelfSigned(EDGE_HOST)
+  const { chain, key: privateKey } = createTestCa().leaf({ names: [EDGE_HOST] })
   const answer = await callApi(node, key, {
     method: 'PUT',
     path: `/api/domains/${EDGE_HOST}/certificate`,
-    body: {
-      certificate_chain: certificate,
-      private_key: privateKey.export({ type: 'pkcs8', format: 'pem' }),
-    },
+    body: { certificate_chain: chain, private_key: privateKey },
   })
   if (answer.status !== 200) throw new Error(JSON.stringify(answer.body))
 }

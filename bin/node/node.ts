@@ -3,27 +3,20 @@ import type { Server } from 'node:http'
 import type net from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { availableParallelism, hostname, loadavg } from 'node:os'
+import type tls from 'node:tls'
 import { createApiServer } from '@prepaint/api/server.ts'
 import { utcMonth } from '@prepaint/contract/dates.ts'
-import { CrawlerRanges } from '@prepaint/edge/crawlers/crawler-ranges.ts'
-import { checkReverseDns } from '@prepaint/edge/crawlers/reverse-dns.ts'
-import { CrawlerVerifier } from '@prepaint/edge/crawlers/verify-crawler.ts'
-import { createEdge, type Edge } from '@prepaint/edge/edge.ts'
 import { renewTicketKeys } from '@prepaint/edge/server/servers.ts'
 import { type Engine, startEngine } from '@prepaint/engine'
 import {
   type AddressGuard,
   checkOriginUrl,
   createAddressGuard,
-  createFetchText,
   type OpenOriginHeaders,
 } from '@prepaint/outbound'
 import { createClient } from '@prepaint/outbound/client'
-import { Converter } from '@prepaint/pages/forms/converter.ts'
-import { PageForms } from '@prepaint/pages/forms/stored-form.ts'
 import { InspectionWorker } from '@prepaint/pages/inspection/inspection-worker.ts'
 import { JobWaiter } from '@prepaint/pages/queue/jobs/await.ts'
-import { createEnqueueLive, type EnqueueLive } from '@prepaint/pages/queue/jobs/enqueue.ts'
 import { QueueWorker } from '@prepaint/pages/queue/jobs/worker.ts'
 import { Prober } from '@prepaint/pages/queue/judging/prober.ts'
 import { DeployWatch } from '@prepaint/pages/queue/upkeep/deploy.ts'
@@ -42,17 +35,12 @@ import type { Queryable } from '@prepaint/postgres/transaction.ts'
 import { type Clock, systemClock } from '@prepaint/runtime/clock.ts'
 import { createClientReader } from '@prepaint/runtime/http/client-address.ts'
 import { identityOf } from '@prepaint/runtime/identity.ts'
-import { invalidateOn } from '@prepaint/runtime/invalidation.ts'
 import type { Log } from '@prepaint/runtime/log.ts'
-import { findHttpChallenge } from '@prepaint/service/certificates/acme/challenge.ts'
 import { Transport } from '@prepaint/service/certificates/acme/transport.ts'
-import { Contexts } from '@prepaint/service/certificates/contexts.ts'
 import { Ordering } from '@prepaint/service/certificates/orders/ordering.ts'
 import { reachesUs } from '@prepaint/service/certificates/orders/reachability.ts'
-import { readServedCertificate } from '@prepaint/service/certificates/stored-certificate.ts'
 import { Vault } from '@prepaint/service/certificates/vault/vault.ts'
 import { checkIntegration } from '@prepaint/service/fronts/check-integration.ts'
-import { FrontEvidence } from '@prepaint/service/fronts/evidence.ts'
 import { Events } from '@prepaint/service/insight/events/events.ts'
 import { DatabaseClock } from '@prepaint/service/insight/fleet/database-clock.ts'
 import type { NodePulse } from '@prepaint/service/insight/fleet/node.ts'
@@ -66,22 +54,21 @@ import { Evaluation } from '@prepaint/service/notifications/incidents/evaluator.
 import { createOpenOriginHeaders } from '@prepaint/service/sites/origin-headers.ts'
 import { CHECK_RATE, Checks, type Probes } from '@prepaint/service/sites/reachability/checks.ts'
 import { checkDns } from '@prepaint/service/sites/reachability/dns-state.ts'
-import { findAnswer } from '@prepaint/service/sites/reachability/published-answer.ts'
 import { tryOrigin } from '@prepaint/service/sites/reachability/try-origin.ts'
 import ipaddr from 'ipaddr.js'
 import type pg from 'pg'
 import { CommandError } from '../command-line/command.ts'
-import type { Config } from '../settings/config.ts'
+import { type Config, shareOfProcess } from '../settings/config.ts'
 import { warnOfSettings } from '../settings/ignored-settings.ts'
 import { checkMasterKey } from './check-master-key.ts'
 import { ClosingStack, DrainableServer } from './closing-stack.ts'
-import { NodeBackend } from './edge-backend.ts'
+import { EdgeProcesses } from './edge-processes.ts'
 import { firstAccountLine } from './first-account.ts'
 import { checkPorts, type ListenWhere, listen } from './listen.ts'
 import { MemoryReading } from './memory-reading.ts'
+import { type OpenEdge, openEdge } from './open-edge.ts'
 import { PeopleFirst } from './people-first.ts'
 import { browserState, checkReadiness, createReadinessServer } from './readiness.ts'
-import { RequestRecords } from './request-records.ts'
 import { Retention } from './retention.ts'
 import { SCHEMA } from './schema.ts'
 
@@ -95,15 +82,6 @@ export type NodeAddresses = {
   edge: string | null
   /** Null without an edge, or if the default TLS port was in use. */
   edgeTls: string | null
-}
-
-/** The edge of a node. One that is only an API has it too, without ports: integrations ask it for pages. */
-type OpenEdge = {
-  edge: Edge
-  robots: RobotsFiles
-  records: RequestRecords
-  fronts: FrontEvidence
-  close(): Promise<void>
 }
 
 type OpenApi = { server: Server; endStreams(): void; close(): Promise<void> }
@@ -141,6 +119,7 @@ export class Node {
   #engine: Engine | null = null
   #worker: QueueWorker | null = null
   #registration: Registration | null = null
+  #processes: EdgeProcesses | null = null
   #addresses: NodeAddresses | null = null
   #isDraining = false
 
@@ -245,13 +224,15 @@ export class Node {
     if (engine !== null) await this.#startRendering(await engine.started, waiter)
     await this.#register()
 
-    const contexts = roles.has('edge') ? this.#createContexts() : null
-    const edge = waiter === null ? null : this.#openEdge(waiter, contexts)
+    const edge = waiter === null ? null : this.#openEdge(waiter)
     const api = roles.has('api') && edge !== null ? await this.#openApi(edge) : this.#openReadiness()
     this.#opened.add('API', () => api.close())
     if (edge !== null) this.#opened.add('edge', () => edge.close())
     if (edge !== null && this.#engine !== null) {
-      const peopleFirst = new PeopleFirst(() => edge.records.answeredAtOnce, this.#engine)
+      const peopleFirst = new PeopleFirst(
+        () => edge.records.answeredAtOnce + (this.#processes?.answeredAtOnce ?? 0),
+        this.#engine,
+      )
       this.#opened.add('people first', () => peopleFirst.close())
     }
     await this.#listener.settled()
@@ -350,87 +331,20 @@ export class Node {
     }
   }
 
-  /** The certificates of domains, for connections to the edge's TLS port. */
-  #createContexts(): Contexts {
-    const db = this.#db
-    const contexts = new Contexts(
-      (name) => readServedCertificate(db, name),
-      () => this.#listener.connected,
-      this.#vault,
-      this.#clock,
-      this.#log,
-    )
-    invalidateOn(this.#listener, [contexts.held])
-    return contexts
-  }
-
-  /** `contexts` is null on a node that serves no TLS. */
-  #openEdge(waiter: JobWaiter, contexts: Contexts | null): OpenEdge {
-    const { plans, clients, accessLog, crawlers } = this.#config
-    const { memoryBytes, liveWaitMs } = this.#config.edge
-    const db = this.#db
-    const pool = this.#pool
-    const clock = this.#clock
-    const log = this.#log
-    const openHeaders = this.#openHeaders
-    const enqueueLive: EnqueueLive =
-      this.#worker?.enqueueLive ?? createEnqueueLive(db, pool, plans, clock, liveWaitMs)
-    const origins = createClient(this.#guard)
-    const get = { origins, userAgent: 'Prepaint' }
-    const robots = new RobotsFiles(db, pool, get, openHeaders, clock, log)
-    const fronts = new FrontEvidence(pool, db, this.#listener, clock, log)
-    const records = new RequestRecords(pool, robots, this.#metrics.edge, fronts, accessLog, clock, log)
-    const forms = new PageForms(db, pool, new Converter(), log)
-    const backend = new NodeBackend(
-      db,
-      pool,
-      this.#listener,
-      openHeaders,
-      enqueueLive,
+  #openEdge(waiter: JobWaiter): OpenEdge {
+    return openEdge(shareOfProcess(this.#config), {
+      pool: this.#pool,
+      db: this.#db,
+      clock: this.#clock,
+      listener: this.#listener,
+      guard: this.#guard,
+      vault: this.#vault,
+      openHeaders: this.#openHeaders,
+      metrics: this.#metrics.edge,
       waiter,
-      forms,
-      robots,
-      records,
-      clock,
-    )
-
-    const rangesDir = crawlers.verify ? crawlers.rangesDir : null
-    const ranges = new CrawlerRanges(rangesDir, createFetchText(origins), log)
-    void ranges.refresh()
-    const verifier = new CrawlerVerifier(clock, (owner) => ranges.rangesOf(owner), checkReverseDns)
-    const edge = createEdge(
-      backend,
-      {
-        clock,
-        log,
-        origins,
-        verifyCrawler: crawlers.verify ? (...asked) => verifier.verify(...asked) : null,
-        tls: contexts,
-        findChallenge: contexts === null ? null : (host, token) => this.#findChallenge(host, token),
-      },
-      { memoryBytes, liveWaitMs, clients },
-    )
-    const tickets = edge.secure === null ? null : renewTicketKeys(edge.secure)
-    this.#metrics.edge.holds(edge.pagesInMemory)
-    return {
-      edge,
-      robots,
-      records,
-      fronts,
-      async close() {
-        tickets?.close()
-        ranges.close()
-        waiter.close()
-        await records.close()
-        await fronts.close()
-        origins.close()
-      },
-    }
-  }
-
-  /** Finds what this fleet has published under `/.well-known/acme-challenge/`, for a CA or for its own checks. */
-  async #findChallenge(host: string, token: string): Promise<string | null> {
-    return (await findHttpChallenge(this.#db, host, token)) ?? findAnswer(this.#db, host, token)
+      enqueueLive: this.#worker?.enqueueLive ?? null,
+      log: this.#log,
+    })
   }
 
   async #openApi({ edge, robots, fronts }: OpenEdge): Promise<OpenApi> {
@@ -458,11 +372,13 @@ export class Node {
         readClient: createClientReader(config.trustedProxies),
         subscribe: (...stream) => events.subscribe(...stream),
         // Edge and integrations cache what a change invalidates.
-        caughtUp: this.#listener.caughtUp,
+        caughtUp: async () => {
+          await Promise.all([this.#listener.caughtUp(), this.#processes?.caughtUp()])
+        },
         checkOrigin: (raw) => checkOriginUrl(raw, guard, { timeoutMs: NAME_SERVERS_WITHIN_MS }),
         checkEndpoint: (raw) => checkEndpointUrl(raw, guard),
         checkReadiness: () => checkReadiness(this.#availability, this.#engine, this.#isDraining),
-        readMetrics: () => this.#metrics.text(),
+        readMetrics: () => this.#readMetrics(),
         edgePort: () => (edge.server.address() as AddressInfo | null)?.port ?? null,
       },
       {
@@ -490,7 +406,7 @@ export class Node {
   #openReadiness(): OpenApi {
     const server = createReadinessServer(
       () => checkReadiness(this.#availability, this.#engine, this.#isDraining),
-      () => this.#metrics.text(),
+      () => this.#readMetrics(),
       this.#config.metricsToken,
     )
     return { server, endStreams: () => {}, close: async () => {} }
@@ -519,7 +435,8 @@ export class Node {
 
   /** Ports open last and close first. */
   async #listen(api: OpenApi, open: OpenEdge | null): Promise<NodeAddresses> {
-    const ports = portsOf(this.#config)
+    const { sharePort, processes: count } = this.#config.edge
+    const ports = portsOf(this.#config, sharePort || count > 1)
     const apiServer = new DrainableServer(api.server, { begin: () => api.endStreams() })
     const apiUrl = await listen(api.server, ports.api)
     this.#opened.add('API server', (deadline) => apiServer.drain(deadline))
@@ -529,9 +446,31 @@ export class Node {
     const { server, secure, endSessions } = open.edge
     const edgeServer = new DrainableServer(server, { secure, begin: endSessions })
     const edgeUrl = await listen(server, ports.edge)
-    this.#opened.add('edge server', (deadline) => edgeServer.drain(deadline))
+    const processes = this.#createEdgeProcesses(secure)
+    this.#opened.add('edge server', async (deadline) => {
+      await Promise.all([edgeServer.drain(deadline), processes?.close(deadline)])
+    })
     const edgeTls = secure === null ? null : await this.#listenForTls(secure, ports.tls)
+    await processes?.start({
+      databaseUrl: this.#database.url,
+      ports: { http: portOf(edgeUrl), tls: edgeTls === null ? null : portOf(edgeTls) },
+    })
     return { api: apiUrl, edge: edgeUrl, edgeTls }
+  }
+
+  /** Null if this process serves alone. */
+  #createEdgeProcesses(secure: tls.Server | null): EdgeProcesses | null {
+    const others = this.#config.edge.processes - 1
+    const processes = others === 0 ? null : new EdgeProcesses(others, systemClock, this.#log)
+    this.#processes = processes
+    if (secure === null) return processes
+    const tickets = renewTicketKeys(secure, (keys) => processes?.useTicketKeys(keys))
+    this.#opened.add('ticket keys', async () => tickets.close())
+    return processes
+  }
+
+  async #readMetrics(): Promise<{ body: string; type: string }> {
+    return this.#metrics.text(await this.#processes?.metrics())
   }
 
   async #sayFirstAccount(apiUrl: string): Promise<void> {
@@ -611,12 +550,22 @@ function createMetrics(config: Config, pool: pg.Pool, listener: Listener, clock:
   return new Metrics({ version: config.version, pool, listener }, slotsOf(config), readFleet, clock, log)
 }
 
+/** `http://host:80` has its port, too. */
+function portOf(url: string): number {
+  return Number(/:(\d+)$/.exec(url)![1])
+}
+
 function slotsOf({ roles, render }: Config): number {
   return roles.has('render') ? render.slots : 0
 }
 
-function portsOf({ api, edge }: Config): { api: ListenWhere; edge: ListenWhere; tls: ListenWhere } {
-  const { host, port, tlsPort, sharePort: shared } = edge
+/** `isShared`: the edge's ports may be open in other processes. */
+function portsOf(
+  { api, edge }: Config,
+  isShared: boolean,
+): { api: ListenWhere; edge: ListenWhere; tls: ListenWhere } {
+  const { host, port, tlsPort } = edge
+  const shared = isShared
   return {
     api: { ...api, setting: 'PREPAINT_API' },
     edge: { host, shared, port, setting: 'PREPAINT_EDGE' },
@@ -625,7 +574,8 @@ function portsOf({ api, edge }: Config): { api: ListenWhere; edge: ListenWhere; 
 }
 
 function neededPorts(config: Config): ListenWhere[] {
-  const { api, edge, tls } = portsOf(config)
+  // Other programs, and nodes without PREPAINT_EDGE_SHARE_PORT, are found here.
+  const { api, edge, tls } = portsOf(config, config.edge.sharePort)
   if (!config.roles.has('edge')) return [api]
   return config.edge.tlsPortGiven ? [api, edge, tls] : [api, edge]
 }

@@ -62,9 +62,11 @@ async function compile(): Promise<RolldownOutput> {
   const bundle = await rolldown({
     cwd: root,
     platform: 'node',
-    input: ['bin/prepaint.ts', 'packages/engine/src/render/browser/unpack-browser.ts'].map((file) =>
-      path.join(root, file),
-    ),
+    input: [
+      'bin/prepaint.ts',
+      'bin/node/edge-process.ts',
+      'packages/engine/src/render/browser/unpack-browser.ts',
+    ].map((file) => path.join(root, file)),
     external: (id) => !/^(\.|\/|@prepaint\/)/.test(id),
     plugins: [converterElsewhere()],
   })

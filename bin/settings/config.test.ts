@@ -12,6 +12,8 @@ import {
   defaultSlots,
   loadConfig,
   SLOT_BYTES,
+  shareOfProcess,
+  thisMachine,
 } from './config.ts'
 import { edgeTarget } from './schemas.ts'
 import { SETTINGS, type Setting } from './table.ts'
@@ -32,6 +34,26 @@ const ACME = {
   PREPAINT_ACME_ORDERS_PER_HOUR: '1',
 }
 
+describe('the share of one process of the edge', () => {
+  it('is all if there is one process', () => {
+    const config = loadConfig({})
+    assert.deepEqual(shareOfProcess(config), config)
+  })
+
+  it('is a third of the memory and of the connections of all clients if there are three', () => {
+    const { edge, clients } = shareOfProcess(
+      loadConfig({
+        PREPAINT_EDGE_PROCESSES: '3',
+        PREPAINT_EDGE_MEMORY_BYTES: '3000',
+        PREPAINT_CONNECTIONS: '301',
+      }),
+    )
+    assert.equal(edge.memoryBytes, 1_000)
+    assert.equal(clients.connectionsInTotal, 101)
+    assert.equal(clients.connections, loadConfig({}).clients.connections)
+  })
+})
+
 describe('settings give', () => {
   const cases: [env: Env, read: (config: Config) => unknown, value: unknown][] = [
     [{}, ({ contact, secretKeys, mail, edgeTarget }) => [contact, secretKeys, mail, edgeTarget], NONE],
@@ -49,6 +71,14 @@ describe('settings give', () => {
     ],
     [{ PREPAINT_PRELOAD: '0' }, ({ preload }) => preload, false],
     [{ PREPAINT_EDGE_SHARE_PORT: '1' }, ({ edge }) => edge.sharePort, true],
+    [{}, ({ edge }) => edge.processes, 1],
+    [{ PREPAINT_EDGE_PROCESSES: '64' }, ({ edge }) => edge.processes, 64],
+    [{ PREPAINT_EDGE_PROCESSES: 'auto', PREPAINT_RENDER_SLOTS: '256' }, ({ edge }) => edge.processes, 1],
+    [
+      { PREPAINT_EDGE_PROCESSES: 'auto', PREPAINT_ROLES: 'edge' },
+      ({ edge }) => edge.processes,
+      thisMachine().cores,
+    ],
     [{ PREPAINT_ACCESS_LOG: 'none' }, ({ accessLog }) => accessLog, 'none'],
     [{ PREPAINT_METRICS_TOKEN: TOKEN }, ({ metricsToken }) => metricsToken, TOKEN],
     [
@@ -112,6 +142,15 @@ describe('malformed settings stop the start, and no secret is repeated', () => {
         )
       }
     })
+  }
+})
+
+it('the processes of the edge are a number from 1 to 64, or auto', () => {
+  for (const raw of ['0', '65', 'all', '1.5']) {
+    assert.throws(
+      () => loadConfig({ PREPAINT_EDGE_PROCESSES: raw }),
+      new ConfigError(`PREPAINT_EDGE_PROCESSES must be auto or a whole number in 1..64, got "${raw}"`),
+    )
   }
 })
 

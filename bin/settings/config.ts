@@ -30,6 +30,9 @@ export type Config = {
     tlsPortGiven: boolean
     /** Other nodes on this machine may use the same ports. */
     sharePort: boolean
+    /** Processes that serve, this one included. */
+    processes: number
+    /** Of all these processes together. */
     memoryBytes: number
     liveWaitMs: number
   }
@@ -96,6 +99,7 @@ export function loadConfig(env: Environment = process.env): Config {
 function configOf(values: SettingValues, plans: PlanCatalogue, env: Environment): Omit<Config, 'ignored'> {
   const tlsPortGiven = isGiven(env, 'PREPAINT_EDGE_TLS_PORT')
   // With any free port for HTTP, TLS gets any free port as well.
+  const slots = values.PREPAINT_RENDER_SLOTS ?? defaultSlots(thisMachine())
   const isAnyPort = values.PREPAINT_EDGE_PORT === 0 && !tlsPortGiven
   return {
     version: manifest.version,
@@ -109,6 +113,7 @@ function configOf(values: SettingValues, plans: PlanCatalogue, env: Environment)
       tlsPort: isAnyPort ? 0 : values.PREPAINT_EDGE_TLS_PORT,
       tlsPortGiven,
       sharePort: values.PREPAINT_EDGE_SHARE_PORT,
+      processes: values.PREPAINT_EDGE_PROCESSES ?? coresBeside(values.PREPAINT_ROLES, slots),
       memoryBytes: values.PREPAINT_EDGE_MEMORY_BYTES,
       liveWaitMs: values.PREPAINT_LIVE_WAIT_MS,
     },
@@ -142,7 +147,7 @@ function configOf(values: SettingValues, plans: PlanCatalogue, env: Environment)
     },
     render: {
       chromium: values.PREPAINT_CHROMIUM,
-      slots: values.PREPAINT_RENDER_SLOTS ?? defaultSlots(thisMachine()),
+      slots,
       timeoutMs: values.PREPAINT_RENDER_TIMEOUT_MS,
       requireSandbox: values.PREPAINT_REQUIRE_SANDBOX,
     },
@@ -202,6 +207,22 @@ function readPlanCatalogue(file: string | null | undefined, problems: string[]):
   } catch (error) {
     problems.push(`PREPAINT_PLANS_FILE: ${(error as Error).message}`)
     return DEFAULT_PLANS
+  }
+}
+
+/** The cores that are left beside the render slots, at least one. */
+function coresBeside(roles: ReadonlySet<NodeRole>, slots: number): number {
+  return Math.max(1, thisMachine().cores - (roles.has('render') ? slots : 0))
+}
+
+/** The settings of one process of the edge: its share of what the processes have together. */
+export function shareOfProcess(config: Config): Config {
+  const { processes, memoryBytes } = config.edge
+  const { clients } = config
+  return {
+    ...config,
+    edge: { ...config.edge, memoryBytes: Math.floor(memoryBytes / processes) },
+    clients: { ...clients, connectionsInTotal: Math.ceil(clients.connectionsInTotal / processes) },
   }
 }
 

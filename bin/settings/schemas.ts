@@ -25,6 +25,15 @@ export function integer(least: number, most: number): z.ZodType<number, string> 
   )
 }
 
+const MOST_PROCESSES = 64
+
+/** Null: `auto`. */
+export function processes(): z.ZodType<number | null, string> {
+  return z.union([z.literal('auto').transform(() => null), integer(1, MOST_PROCESSES)], {
+    error: ({ input }) => `must be auto or a whole number in 1..${MOST_PROCESSES}, got "${input}"`,
+  })
+}
+
 export function port(): z.ZodType<number, string> {
   return integer(0, 65_535)
 }

@@ -16,6 +16,7 @@ import {
   oneOf,
   parsed,
   port,
+  processes,
   url,
 } from './schemas.ts'
 
@@ -179,12 +180,20 @@ export const SETTINGS = {
     default: '0',
     meaning: '`1`: several nodes of a machine listen on the same edge ports ([operations](operations.md))',
   },
+  PREPAINT_EDGE_PROCESSES: {
+    section: 'Edge',
+    schema: processes(),
+    default: '1',
+    meaning:
+      'Processes that take live traffic, one for each core that they may use ([operations](operations.md#all-cores-of-one-machine)). `auto`: the cores that are left beside the render slots, at least 1',
+  },
   PREPAINT_EDGE_MEMORY_BYTES: {
     section: 'Edge',
     schema: integer(0, 2 ** 40),
     default: '268435456',
     unit: 'bytes',
-    meaning: 'Memory for cached pages. The least recently used pages are dropped first',
+    meaning:
+      'Memory for cached pages, shared out among the processes of the edge. The least recently used pages are dropped first',
   },
   PREPAINT_LIVE_WAIT_MS: {
     section: 'Edge',

@@ -15,10 +15,13 @@ import { openPrivatePostgres, type PrivatePostgres } from './private-postgres/pr
 export class Database {
   readonly connection: pg.ClientConfig
   readonly pool: pg.Pool
+  /** For DATABASE_URL of other processes of this machine. */
+  readonly url: string
   readonly #own: PrivatePostgres | null
   #closing: Promise<void> | undefined
 
-  constructor(connection: pg.ClientConfig, pool: pg.Pool, own: PrivatePostgres | null) {
+  constructor(url: string, connection: pg.ClientConfig, pool: pg.Pool, own: PrivatePostgres | null) {
+    this.url = url
     this.connection = connection
     this.pool = pool
     this.#own = own
@@ -55,10 +58,10 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   const { databaseUrl, dataDir, log, attach = false, onLongStep = () => {}, waitMs = 20_000 } = options
   if (databaseUrl !== null) {
     const connection = await reachGivenServer(databaseUrl, waitMs, onLongStep)
-    return new Database(connection, createPool(connection, log), null)
+    return new Database(databaseUrl, connection, createPool(connection, log), null)
   }
   const own = await openPrivatePostgres({ dataDir, log, attach, onLongStep })
-  return new Database(own.connection, createPool(own.connection, log), own)
+  return new Database(socketUrl(own.connection), own.connection, createPool(own.connection, log), own)
 }
 
 const OLDEST_MAJOR = 15
@@ -133,6 +136,12 @@ function nameOf(databaseUrl: string): string {
   }
   const { host, port, database } = client
   return `the database ${database ?? ''} at ${host.startsWith('/') ? host : `${host}:${port}`}`
+}
+
+/** The address of a server that is reached by a socket. */
+function socketUrl({ host, port, user, database }: pg.ClientConfig): string {
+  const parameters = new URLSearchParams({ host: `${host}`, port: `${port}`, user: `${user}` })
+  return `postgres:///${database}?${parameters}`
 }
 
 /** The connections of a node. A server with the default of 100 connections can serve several nodes. */

@@ -239,7 +239,7 @@ it('a TLS session is resumed until the key of its ticket is replaced', async (t)
   }
   const { ticket } = await visit()
   assert.equal((await visit(ticket)).reused, true)
-  const renewing = renewTicketKeys(edge.edge.secure!, 5)
+  const renewing = renewTicketKeys(edge.edge.secure!, () => {}, 5)
   t.after(() => renewing.close())
   await until('it is resumed no more', async () => !(await visit(ticket)).reused)
 })

@@ -72,6 +72,8 @@ const TLS_OPTIONS: tls.TlsOptions = {
     'ECDHE-RSA-AES256-GCM-SHA384:ECDHE-ECDSA-CHACHA20-POLY1305:ECDHE-RSA-CHACHA20-POLY1305',
   ].join(':'),
   honorCipherOrder: true,
+  // Node's default depends on the arguments of the process, and a node's processes accept each other's tickets.
+  sessionIdContext: 'prepaint-edge',
   handshakeTimeout: HANDSHAKE_MS,
 }
 
@@ -286,11 +288,21 @@ const KEY_BYTES = 48
 const KEPT_MS = 12 * 3_600_000
 
 /**
- * Replaces the session ticket key twice a day. Older tickets, or those of other nodes, only cost a full handshake. A
- * stored shared key could decrypt TLS 1.2 sessions.
+ * Replaces the session ticket key now and twice a day. Older tickets, or those of other nodes, only cost a full
+ * handshake. A stored shared key could decrypt TLS 1.2 sessions. `share` gives the key to other processes of the node.
  */
-export function renewTicketKeys(server: tls.Server, everyMs = KEPT_MS): { close(): void } {
-  const timer = setInterval(() => server.setTicketKeys(randomBytes(KEY_BYTES)), everyMs)
+export function renewTicketKeys(
+  server: tls.Server,
+  share: (keys: Buffer) => void = () => {},
+  everyMs = KEPT_MS,
+): { close(): void } {
+  const renew = () => {
+    const keys = randomBytes(KEY_BYTES)
+    server.setTicketKeys(keys)
+    share(keys)
+  }
+  renew()
+  const timer = setInterval(renew, everyMs)
   timer.unref()
   return { close: () => clearInterval(timer) }
 }

@@ -4,6 +4,7 @@ import { collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 import { EdgeMetrics } from './edge-metrics.ts'
 import { type FleetFigures, FleetMetrics } from './fleet-metrics.ts'
 import { addGauge } from './gauge.ts'
+import { type ProcessMetrics, textOfAll } from './process-metrics.ts'
 import { RenderMetrics } from './render-metrics.ts'
 import { PROCESS_KINDS, treeMemory } from './tree-memory.ts'
 
@@ -27,10 +28,14 @@ export class Metrics {
     this.render = new RenderMetrics(this.#registry, slots)
   }
 
-  /** Returns all metrics in the format of Prometheus. Does not need the database. */
-  async text(): Promise<{ body: string; type: string }> {
+  /** Returns all metrics in the format of Prometheus, with those of further processes. Does not need the database. */
+  async text(others: readonly ProcessMetrics[] = []): Promise<{ body: string; type: string }> {
     await this.#fleet.refresh()
-    return { body: await this.#registry.metrics(), type: this.#registry.contentType }
+    const body =
+      others.length === 0
+        ? await this.#registry.metrics()
+        : await textOfAll(await this.#registry.getMetricsAsJSON(), others)
+    return { body, type: this.#registry.contentType }
   }
 }
 
