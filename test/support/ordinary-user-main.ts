@@ -7,7 +7,7 @@ import { findBrowser } from '@prepaint/engine/browser'
 import { ownUid } from '@prepaint/runtime/system-user.ts'
 import { pino } from 'pino'
 import { commandWithView, viewOf } from '../../packages/engine/src/render/browser/confinement.ts'
-import { openPage } from '../../packages/engine/src/render/tab/page.ts'
+import { Page } from '../../packages/engine/src/render/tab/page.ts'
 import { testChromium } from './data-dir.ts'
 import { launchBrowser } from './engine-parts.ts'
 
@@ -46,7 +46,7 @@ try {
     log,
   })
   const { browserContextId } = await browser.cdp.browser.send('Target.createBrowserContext', {})
-  const { session } = await openPage(browser, browserContextId)
+  const { session } = await Page.open(browser, browserContextId)
   const { result } = await session.send('Runtime.evaluate', { expression: '6 * 7' })
   const [file = '', ...args] = commandWithView(viewOf(dataDir, binary.executable, `${dataDir}/browsers`))
   tell({

@@ -7,10 +7,10 @@ import { setTimeout as delay } from 'node:timers/promises'
 
 import type { Log } from '@prepaint/runtime/log.ts'
 import { browserUser, reachableDir } from '@prepaint/runtime/system-user.ts'
-import { type ContextWorkers, followContextWorkers } from '../tab/workers.ts'
+import { ContextWorkers } from '../tab/workers.ts'
 import type { BrowserBinary } from './browser-binary.ts'
 import { browserFlags } from './browser-flags.ts'
-import { BrowserParts, type MemoryWatch, stillAnswers, watchBusyPages, watchMemory } from './browser-watch.ts'
+import { BrowserParts, BusyPages, MemoryWatch, stillAnswers } from './browser-watch.ts'
 import { type CdpConnection, connectCdp } from './cdp.ts'
 import { canHideFiles, confined, LOWER_PRIORITY, viewOf } from './confinement.ts'
 import {
@@ -28,34 +28,6 @@ export type Sandbox = 'on' | 'off'
 
 /** `open`: code that breaks out of the browser could read the data directory. */
 export type DataAccess = 'closed' | 'open'
-
-export type BrowserProcess = {
-  readonly cdp: CdpConnection
-  readonly pid: number
-  /** Chromium itself, if `pid` is a script that started it. */
-  readonly mainPid: number
-  readonly sandbox: Sandbox
-  readonly data: DataAccess
-  readonly product: string
-  readonly userAgent: string
-  readonly identity: string
-  readonly memory: Pick<MemoryWatch, 'hasKilled'>
-  readonly parts: Pick<BrowserParts, 'hasNetwork' | 'canOpenPages'>
-  readonly contextWorkers: ContextWorkers
-  /** Resolves with the reason when the browser is dead or dying. */
-  readonly ended: Promise<string>
-  /** Resolves with the reason when every process is gone and the directory is removed. */
-  readonly gone: Promise<string>
-  /** Resolves with whether it answers within two seconds, or within ten if it is busy. */
-  answers(): Promise<boolean>
-  /**
-   * Gives it a tenth of the cores beside any other session that needs them, where the kernel shares them between
-   * sessions: there its own low priority (see `confined`) only counts inside its session. No effect elsewhere.
-   */
-  yieldCores(isYielding: boolean): void
-  memoryBytes(): Promise<number>
-  kill(why: string): Promise<string>
-}
 
 export type LaunchOptions = {
   binary: BrowserBinary
@@ -104,71 +76,161 @@ export async function launchBrowser(options: LaunchOptions): Promise<BrowserProc
   }
 }
 
-async function launch(options: LaunchOptions, sandbox: Sandbox): Promise<BrowserProcess> {
-  const { child, userDataDir, data, exited, lastOutput } = await spawnBrowser(options, sandbox)
-  const groupId = child.pid ?? 0
-  const cdp = connectCdp(child.stdio[3] as Writable, child.stdio[4] as Readable)
-  const memory = watchMemory(groupId, options.pageMemoryBytes)
-  const busyPages = watchBusyPages(groupId)
-  const { promise: killed, resolve: reportKill } = Promise.withResolvers<string>()
-  const ended = Promise.race([killed, exited, cdp.closed])
-  const gone = ended.then(async (why) => {
-    memory.stop()
-    busyPages.stop()
-    if (child.pid !== undefined) killGroup(groupId)
+/** What a browser says of itself once it has started. */
+type Started = {
+  product: string
+  userAgent: string
+  contextWorkers: ContextWorkers
+}
+
+/** A browser that has started, with all its processes. */
+export class BrowserProcess {
+  readonly cdp: CdpConnection
+  readonly pid: number
+  /** Chromium itself, if `pid` is a script that started it. */
+  readonly mainPid: number
+  readonly sandbox: Sandbox
+  readonly data: DataAccess
+  readonly product: string
+  readonly userAgent: string
+  readonly identity: string
+  readonly memory: MemoryWatch
+  readonly parts: BrowserParts
+  readonly contextWorkers: ContextWorkers
+  readonly #group: BrowserGroup
+  #nice = 0
+
+  constructor(
+    group: BrowserGroup,
+    { product, userAgent, contextWorkers }: Started,
+    { sandbox, identity }: { sandbox: Sandbox; identity: string },
+  ) {
+    this.#group = group
+    this.cdp = group.cdp
+    this.pid = group.id
+    this.mainPid = mainProcessOf(group.id)
+    this.sandbox = sandbox
+    this.data = group.data
+    this.product = product
+    this.userAgent = userAgent
+    this.identity = identity
+    this.memory = group.memory
+    this.contextWorkers = contextWorkers
+    this.parts = new BrowserParts(group.id, () => void this.kill('its network process has ended'))
+    void group.ended.then(() => this.parts.stop())
+  }
+
+  /** Resolves with the reason when the browser is dead or dying. */
+  get ended(): Promise<string> {
+    return this.#group.ended
+  }
+
+  /** Resolves with the reason when every process is gone and the directory is removed. */
+  get gone(): Promise<string> {
+    return this.#group.gone
+  }
+
+  kill(why: string): Promise<string> {
+    return this.#group.kill(why)
+  }
+
+  /** Resolves with whether it answers within two seconds, or within ten if it is busy. */
+  answers(): Promise<boolean> {
+    return stillAnswers({
+      answer: this.cdp.browser.send('Browser.getVersion'),
+      processorMs: () => processorMsOf(this.mainPid),
+    })
+  }
+
+  memoryBytes(): Promise<number> {
+    return memoryOfGroupBytes(this.pid)
+  }
+
+  /**
+   * Gives it a tenth of the cores beside any other session that needs them, where the kernel shares them between
+   * sessions: there its own low priority (see `confined`) only counts inside its session. No effect elsewhere.
+   */
+  yieldCores(isYielding: boolean): void {
+    const nice = isYielding ? LOWER_PRIORITY : 0
+    if (nice === this.#nice) return
+    try {
+      writeFileSync(`/proc/${this.pid}/autogroup`, `${nice}`)
+      this.#nice = nice
+    } catch {
+      // The kernel accepts ten changes a second of all sessions, and may lack the file.
+    }
+  }
+}
+
+/** The processes of a browser, from the spawn of the first to the removal of their folder. */
+class BrowserGroup {
+  readonly id: number
+  readonly data: DataAccess
+  readonly cdp: CdpConnection
+  readonly memory: MemoryWatch
+  readonly ended: Promise<string>
+  readonly gone: Promise<string>
+  readonly #spawned: SpawnedBrowser
+  readonly #busyPages: BusyPages
+  readonly #killed = Promise.withResolvers<string>()
+
+  constructor(spawned: SpawnedBrowser, { pageMemoryBytes, log }: LaunchOptions) {
+    const { child, data, exited } = spawned
+    this.#spawned = spawned
+    this.id = child.pid ?? 0
+    this.data = data
+    this.cdp = connectCdp(child.stdio[3] as Writable, child.stdio[4] as Readable)
+    this.memory = new MemoryWatch(this.id, pageMemoryBytes)
+    this.#busyPages = new BusyPages(this.id)
+    this.ended = Promise.race([this.#killed.promise, exited, this.cdp.closed])
+    this.gone = this.ended.then(async (why) => {
+      await this.#cleanUp(log)
+      return why
+    })
+  }
+
+  kill(why: string): Promise<string> {
+    this.#killed.resolve(why)
+    return this.gone
+  }
+
+  /** The end of what the processes have written. */
+  lastOutput(): string {
+    return this.#spawned.lastOutput()
+  }
+
+  async #cleanUp(log: Log): Promise<void> {
+    const { child, exited, userDataDir } = this.#spawned
+    this.memory.stop()
+    this.#busyPages.stop()
+    if (child.pid !== undefined) killGroup(this.id)
     await exited
     // Of a browser that a script has started, as Debian's is, `exited` tells of the script only.
-    if (child.pid !== undefined) await untilGroupIsGone(groupId)
+    if (child.pid !== undefined) await untilGroupIsGone(this.id)
     // Dying processes may still write for a moment. The next start removes what stays.
     await rm(userDataDir, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 }).catch(
       (error: Error) =>
-        options.log.warn({ err: error }, 'the folder of a browser that has ended could not be removed'),
+        log.warn({ err: error }, 'the folder of a browser that has ended could not be removed'),
     )
-    return why
-  })
-  const kill = (why: string) => {
-    reportKill(why)
-    return gone
   }
+}
 
-  const tooLate = setTimeout(() => void kill(`no answer in ${START_LIMIT_MS / 1000} s`), START_LIMIT_MS)
+async function launch(options: LaunchOptions, sandbox: Sandbox): Promise<BrowserProcess> {
+  const group = new BrowserGroup(await spawnBrowser(options, sandbox), options)
+  const tooLate = setTimeout(() => void group.kill(`no answer in ${START_LIMIT_MS / 1000} s`), START_LIMIT_MS)
   try {
-    const { product, userAgent } = await cdp.browser.send('Browser.getVersion')
-    const contextWorkers = await followContextWorkers(cdp.browser)
-    if (sandbox === 'on' && !(await pagesAreSandboxed(groupId)))
+    const { product, userAgent } = await group.cdp.browser.send('Browser.getVersion')
+    const contextWorkers = await ContextWorkers.follow(group.cdp.browser)
+    if (sandbox === 'on' && !(await pagesAreSandboxed(group.id)))
       throw new Error('a page runs without a sandbox')
-    await closeFirstPage(cdp)
-    const parts = new BrowserParts(groupId, () => void kill('its network process has ended'))
-    void ended.then(() => parts.stop())
-    const mainPid = mainProcessOf(groupId)
-    return {
-      cdp,
-      pid: groupId,
-      mainPid,
-      sandbox,
-      data,
-      product,
-      userAgent,
-      identity: options.identity ?? 'Prepaint',
-      memory,
-      parts,
-      contextWorkers,
-      ended,
-      gone,
-      kill,
-      answers: () =>
-        stillAnswers({
-          answer: cdp.browser.send('Browser.getVersion'),
-          processorMs: () => processorMsOf(mainPid),
-        }),
-      yieldCores: yieldingSession(groupId),
-      memoryBytes: () => memoryOfGroupBytes(groupId),
-    }
+    await closeFirstPage(group.cdp)
+    const { identity = 'Prepaint' } = options
+    return new BrowserProcess(group, { product, userAgent, contextWorkers }, { sandbox, identity })
   } catch (error) {
-    const why = await kill((error as Error).message)
+    const why = await group.kill((error as Error).message)
     const { executable, source } = options.binary
     const name = source === 'PREPAINT_CHROMIUM' ? `${source}: ${executable}` : executable
-    throw new BrowserStartError(`${name} does not work as a browser: ${why}. ${lastOutput()}`.trim(), {
+    throw new BrowserStartError(`${name} does not work as a browser: ${why}. ${group.lastOutput()}`.trim(), {
       cause: error,
     })
   } finally {
@@ -176,7 +238,15 @@ async function launch(options: LaunchOptions, sandbox: Sandbox): Promise<Browser
   }
 }
 
-async function spawnBrowser(options: LaunchOptions, sandbox: Sandbox) {
+type SpawnedBrowser = {
+  child: ChildProcess
+  userDataDir: string
+  data: DataAccess
+  exited: Promise<string>
+  lastOutput(): string
+}
+
+async function spawnBrowser(options: LaunchOptions, sandbox: Sandbox): Promise<SpawnedBrowser> {
   const { binary, dataDir, spkiHash, drawsPages = false, log } = options
   const user = browserUser()
   const home = reachableDir(dataDir, 'browsers', user)
@@ -205,18 +275,6 @@ async function spawnBrowser(options: LaunchOptions, sandbox: Sandbox) {
     child.once('exit', (status, signal) => resolve(`exited (${signal ?? `status ${status}`})`))
   })
   return { child, userDataDir, data, exited, lastOutput: collectLastOutput(child) }
-}
-
-function yieldingSession(leader: number): BrowserProcess['yieldCores'] {
-  let before = 0
-  return (isYielding) => {
-    const nice = isYielding ? LOWER_PRIORITY : 0
-    if (nice === before) return
-    try {
-      writeFileSync(`/proc/${leader}/autogroup`, `${nice}`)
-      before = nice
-    } catch {} // The kernel accepts ten changes a second of all sessions, and may lack the file.
-  }
 }
 
 /** Closes the page that Chromium opens at its start: nothing uses it, and its process holds 30 MiB. */

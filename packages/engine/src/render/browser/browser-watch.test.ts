@@ -7,7 +7,7 @@ import { getPriority } from 'node:os'
 import { afterEach, describe, it } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { until } from '../../../../../test/support/condition.ts'
-import { stillAnswers, watchBusyPages, watchMemory } from './browser-watch.ts'
+import { BusyPages, MemoryWatch, stillAnswers } from './browser-watch.ts'
 
 const children: ChildProcess[] = []
 afterEach(() => {
@@ -32,12 +32,12 @@ async function startPage(): Promise<{ child: ChildProcess; pid: number; bytes: n
 describe('memory of a page', () => {
   it('at the limit it lives; one byte over, it is ended, and that is told once', async (t) => {
     const [at, over] = [await startPage(), await startPage()]
-    const watches = [watchMemory(at.pid, at.bytes), watchMemory(over.pid, over.bytes - 1)]
+    const watches = [new MemoryWatch(at.pid, at.bytes), new MemoryWatch(over.pid, over.bytes - 1)]
     t.after(() => watches.forEach((watch) => void watch.stop()))
     const [, signal] = (await once(over.child, 'exit')) as [null, string]
     assert.equal(signal, 'SIGKILL')
     assert.equal(at.child.exitCode ?? at.child.signalCode, null)
-    const told = watches.map((watch) => `${watch.hasKilled()}, then ${watch.hasKilled()}`)
+    const told = watches.map((watch) => `${watch.takeKill()}, then ${watch.takeKill()}`)
     assert.deepEqual(told, ['false, then false', 'true, then false'])
   })
 
@@ -46,7 +46,7 @@ describe('memory of a page', () => {
     const first = spawn('/bin/sh', ['-c', 'echo; read nothing'], { detached: true })
     children.push(first)
     await once(first.stdout, 'data')
-    const watches = [watchMemory(first.pid!, 0), watchMemory(mine.pid, 0)]
+    const watches = [new MemoryWatch(first.pid!, 0), new MemoryWatch(mine.pid, 0)]
     t.after(() => watches.forEach((watch) => void watch.stop()))
     await once(mine.child, 'exit')
     assert.equal(other.child.signalCode, null)
@@ -58,7 +58,7 @@ it('processor time of a page: one that never pauses gets a lower priority, one t
   const waits = await startPage()
   const loops = spawn('/bin/sh', ['-c', 'while :; do :; done', 'sh', '--type=renderer'], { detached: true })
   children.push(loops)
-  const watches = [watchBusyPages(waits.pid), watchBusyPages(loops.pid!)]
+  const watches = [new BusyPages(waits.pid), new BusyPages(loops.pid!)]
   t.after(() => watches.forEach((watch) => void watch.stop()))
   const usual = getPriority(waits.pid)
   await until('it has a lower priority', () => getPriority(loops.pid!) !== usual)

@@ -59,12 +59,6 @@ export class BrowserParts {
   }
 }
 
-export type MemoryWatch = {
-  /** True once for each kill. */
-  hasKilled(): boolean
-  stop(): void
-}
-
 /** Chromium reports a killed process at once, but a little later on a very busy machine. */
 const REPORTED_WITHIN_CHECKS = 50
 
@@ -72,31 +66,46 @@ const REPORTED_WITHIN_CHECKS = 50
  * Kills each page process over the limit. Linux only. V8's own limit does not count buffers and documents.
  * RLIMIT_DATA did not hold Chromium's allocator: 4.5 GB under a limit of 1.5 GB.
  */
-export function watchMemory(groupId: number, limitBytes: number): MemoryWatch {
-  const renderers = renderersOfGroup(groupId)
-  let unreported: number[] = []
-  /** Checks left in which a killed process is ignored. */
-  const dying = new Map<number, number>()
+export class MemoryWatch {
+  readonly #renderers: () => number[]
+  readonly #limitBytes: number
+  readonly #timer: NodeJS.Timeout
+  /** For each kill that nobody has taken yet, the checks that are left until it is forgotten. */
+  #unreported: number[] = []
+  /** For each killed process, the checks in which it is ignored. */
+  readonly #dying = new Map<number, number>()
 
-  const check = () => {
-    unreported = unreported.map((checks) => checks - 1).filter((checks) => checks > 0)
-    for (const [pid, checks] of dying) {
-      if (checks > 1) dying.set(pid, checks - 1)
-      else dying.delete(pid)
+  constructor(groupId: number, limitBytes: number) {
+    this.#renderers = renderersOfGroup(groupId)
+    this.#limitBytes = limitBytes
+    this.#timer = setInterval(() => this.#check(), CHECK_EVERY_MS).unref()
+  }
+
+  /** Returns true once for each kill. */
+  takeKill(): boolean {
+    return this.#unreported.shift() !== undefined
+  }
+
+  stop(): void {
+    clearInterval(this.#timer)
+  }
+
+  #check(): void {
+    this.#unreported = this.#unreported.map((checks) => checks - 1).filter((checks) => checks > 0)
+    for (const [pid, checks] of this.#dying) {
+      if (checks > 1) this.#dying.set(pid, checks - 1)
+      else this.#dying.delete(pid)
     }
-    for (const pid of renderers()) {
-      if (dying.has(pid) || residentBytes(pid) <= limitBytes) continue
+    for (const pid of this.#renderers()) {
+      if (this.#dying.has(pid) || residentBytes(pid) <= this.#limitBytes) continue
       try {
         process.kill(pid, 'SIGKILL')
-        unreported.push(REPORTED_WITHIN_CHECKS)
-        dying.set(pid, REPORTED_WITHIN_CHECKS)
-      } catch {}
+        this.#unreported.push(REPORTED_WITHIN_CHECKS)
+        this.#dying.set(pid, REPORTED_WITHIN_CHECKS)
+      } catch {
+        // It has ended by itself.
+      }
     }
-  }
-  const timer = setInterval(check, CHECK_EVERY_MS).unref()
-  return {
-    hasKilled: () => unreported.shift() !== undefined,
-    stop: () => clearInterval(timer),
   }
 }
 
@@ -109,22 +118,32 @@ const BUSY_PRIORITY = 19
  * Lowers the priority of pages whose script runs for a second without a pause
  * (docs/decisions/0039-shares-of-slots.md). It stays low: an ordinary user may not raise it again. Linux only.
  */
-export function watchBusyPages(groupId: number): { stop(): void } {
-  const renderers = renderersOfGroup(groupId)
-  let before = new Map<number, number>()
+export class BusyPages {
+  readonly #renderers: () => number[]
+  readonly #timer: NodeJS.Timeout
+  #before = new Map<number, number>()
 
-  const check = () => {
-    const now = new Map(renderers().map((pid) => [pid, runnableMs(pid)]))
+  constructor(groupId: number) {
+    this.#renderers = renderersOfGroup(groupId)
+    this.#timer = setInterval(() => this.#check(), BUSY_CHECK_MS).unref()
+  }
+
+  stop(): void {
+    clearInterval(this.#timer)
+  }
+
+  #check(): void {
+    const now = new Map(this.#renderers().map((pid) => [pid, runnableMs(pid)]))
     for (const [pid, ms] of now) {
-      if (ms - (before.get(pid) ?? ms) < BUSY_MS) continue
+      if (ms - (this.#before.get(pid) ?? ms) < BUSY_MS) continue
       try {
         setPriority(pid, BUSY_PRIORITY)
-      } catch {}
+      } catch {
+        // It has ended by itself.
+      }
     }
-    before = now
+    this.#before = now
   }
-  const timer = setInterval(check, BUSY_CHECK_MS).unref()
-  return { stop: () => clearInterval(timer) }
 }
 
 const ANSWER_LIMIT_MS = 2_000

@@ -13,27 +13,6 @@ import type { UserAgent } from './user-agent.ts'
 import { emulateVisitor, userAgentOf, viewportOf } from './visitor.ts'
 import { ATTACH_WORKERS } from './workers.ts'
 
-export type Page = {
-  readonly session: CdpSession
-  readonly connection: CdpConnection
-  readonly clock: VirtualClock
-  readonly date: PageDate
-  readonly frameId: string
-  /** Our isolated world in the current main document. */
-  readonly ownWorld: number | undefined
-  /** Resolves with the reason when the process has died. */
-  readonly lost: Promise<string>
-  /** The page used HTTP credentials, which the browser remembers until the context ends. */
-  readonly hasCredentials: boolean
-  canPark: boolean
-  readonly userAgent: UserAgent
-  listen(listeners: CdpListeners): void
-  /** Prepares the next render in advance. Rejects if the page is gone. */
-  prepareNext(): Promise<void>
-  /** Closes the page even if it hangs. Rejects if the browser is gone. */
-  close(): Promise<void>
-}
-
 const NEW_DOCUMENT_SCRIPTS = [
   'spinning-clock.js',
   'hooks.js',
@@ -71,14 +50,140 @@ export const TOO_MANY_EVENTS = 'the page caused too many events'
 /** `waits`: its rule waits longer than until the page says that it is ready. */
 export type PageKind = { visitor?: Visitor | undefined; waits?: boolean }
 
-/** `site` is the context's gateway; null if the page loads nothing. */
-export async function openPage(
-  browser: BrowserProcess,
+/** One page of a browser context. */
+export class Page {
+  readonly session: CdpSession
+  readonly connection: CdpConnection
+  readonly clock: VirtualClock
+  readonly date: PageDate
+  readonly frameId: string
+  readonly userAgent: UserAgent
+  canPark = false
+  readonly #browser: BrowserProcess
+  readonly #browserContextId: string
+  readonly #sessionId: string
+  readonly #loss = Promise.withResolvers<string>()
+  /** Listeners that hear everything, during a render and between two of them. */
+  readonly #always: CdpListeners
+  #ownWorld: number | undefined
+  #hasCredentials = false
+
+  /** `site` is the context's gateway; null if the page loads nothing. */
+  static async open(
+    browser: BrowserProcess,
+    browserContextId: string,
+    { visitor = {}, waits = false }: PageKind = {},
+    site: GatewaySite | null = null,
+  ): Promise<Page> {
+    const { cdp } = browser
+    const frameId = await createTarget(browser, browserContextId, visitor)
+    const signedIn = site === null || site.isSignedIn ? null : signIn(cdp, frameId, site)
+    // If another step fails first, that one is reported.
+    signedIn?.catch(() => {})
+    const attached = await cdp.browser.send('Target.attachToTarget', { targetId: frameId, flatten: true })
+    const clock = await VirtualClock.open(cdp, frameId)
+    const userAgent = userAgentOf(browser, visitor)
+    const { sessionId } = attached
+    const page = new Page(browser, { browserContextId, frameId, sessionId, clock, userAgent })
+    await Promise.all([setUp(page.session, userAgent, !waits), clock.pause()])
+    await emulateVisitor(page.session, browser, visitor)
+    await page.prepareNext()
+    await signedIn
+    return page
+  }
+
+  private constructor(
+    browser: BrowserProcess,
+    opened: {
+      browserContextId: string
+      frameId: string
+      sessionId: string
+      clock: VirtualClock
+      userAgent: UserAgent
+    },
+  ) {
+    this.#browser = browser
+    this.#browserContextId = opened.browserContextId
+    this.#sessionId = opened.sessionId
+    this.connection = browser.cdp
+    this.session = browser.cdp.session(opened.sessionId)
+    this.clock = opened.clock
+    this.date = new PageDate(this.session, opened.clock)
+    this.frameId = opened.frameId
+    this.userAgent = opened.userAgent
+    this.#always = this.#listeners()
+    this.session.listen(this.#always)
+  }
+
+  /** Our isolated world in the current main document. */
+  get ownWorld(): number | undefined {
+    return this.#ownWorld
+  }
+
+  /** The page used HTTP credentials, which the browser remembers until the context ends. */
+  get hasCredentials(): boolean {
+    return this.#hasCredentials
+  }
+
+  /** Resolves with the reason when the process has died. */
+  get lost(): Promise<string> {
+    return this.#loss.promise
+  }
+
+  /** Replaces the listeners of the last render. */
+  listen(listeners: CdpListeners): void {
+    const limit = {
+      bytes: PAGE_LIMITS.eventBytes,
+      exceeded: () => this.#loss.resolve(TOO_MANY_EVENTS),
+    }
+    const credentials: CdpListeners = {
+      'Network.requestWillBeSent': ({ request }) => this.#checkCredentials(request.url),
+      // A request shows them only after its response.
+      'Network.responseReceived': ({ response }) => this.#checkCredentials(response.url),
+    }
+    this.session.listen(mergeListeners([credentials, { ...listeners, ...this.#always }]), limit)
+    this.#browser.contextWorkers.listen(this.#browserContextId, listeners)
+  }
+
+  /** Prepares the next render in advance. Rejects if the page is gone. */
+  async prepareNext(): Promise<void> {
+    await Promise.all([this.date.read(this.#ownWorld), this.clock.renew()])
+  }
+
+  /** Closes the page even if it hangs. Rejects if the browser is gone. */
+  async close(): Promise<void> {
+    const { cdp } = this.#browser
+    cdp.endSession(this.#sessionId)
+    this.clock.end()
+    await cdp.browser.send('Target.closeTarget', { targetId: this.frameId })
+  }
+
+  #listeners(): CdpListeners {
+    return {
+      'Inspector.targetCrashed': () =>
+        this.#loss.resolve(this.#browser.memory.takeKill() ? OUT_OF_MEMORY : 'the page crashed'),
+      'Inspector.detached': ({ reason }) => this.#loss.resolve(reason),
+      'Runtime.executionContextCreated': ({ context: { id, name, auxData } }) => {
+        if (name === WORLD && auxData?.['frameId'] === this.frameId) this.#ownWorld = id
+      },
+      'Runtime.executionContextsCleared': () => {
+        this.#ownWorld = undefined
+      },
+      ...dismissDialogs(this.session),
+    }
+  }
+
+  #checkCredentials(url: string): void {
+    if (url.includes('@') && WITH_CREDENTIALS.test(url)) this.#hasCredentials = true
+  }
+}
+
+/** Resolves with the id of the target, which is that of its main frame. */
+async function createTarget(
+  { cdp }: BrowserProcess,
   browserContextId: string,
-  { visitor = {}, waits = false }: PageKind = {},
-  site: GatewaySite | null = null,
-): Promise<Page> {
-  const { cdp } = browser
+  visitor: Visitor,
+): Promise<string> {
   const wanted = { url: 'about:blank', browserContextId, ...viewportOf(visitor) }
   const { targetId } = await cdp.browser
     .send('Target.createTarget', { ...wanted, enableBeginFrameControl: true })
@@ -87,73 +192,7 @@ export async function openPage(
       if (!(error instanceof CdpError)) throw error
       return cdp.browser.send('Target.createTarget', wanted)
     })
-  const signedIn = site === null || site.isSignedIn ? null : signIn(cdp, targetId, site)
-  // If another step fails first, that one is reported.
-  signedIn?.catch(() => {})
-  const { sessionId } = await cdp.browser.send('Target.attachToTarget', { targetId, flatten: true })
-  const session = cdp.session(sessionId)
-  const clock = await VirtualClock.open(cdp, targetId)
-  const date = new PageDate(session, clock)
-  const { promise: lost, resolve: lose } = Promise.withResolvers<string>()
-  let ownWorld: number | undefined
-  let hasCredentials = false
-
-  const always: CdpListeners = {
-    'Inspector.targetCrashed': () => lose(browser.memory.hasKilled() ? OUT_OF_MEMORY : 'the page crashed'),
-    'Inspector.detached': ({ reason }) => lose(reason),
-    'Runtime.executionContextCreated': ({ context: { id, name, auxData } }) => {
-      if (name === WORLD && auxData?.['frameId'] === targetId) ownWorld = id
-    },
-    'Runtime.executionContextsCleared': () => {
-      ownWorld = undefined
-    },
-    ...dismissDialogs(session),
-  }
-  const checkCredentials = (url: string) => {
-    if (url.includes('@') && WITH_CREDENTIALS.test(url)) hasCredentials = true
-  }
-  const credentials: CdpListeners = {
-    'Network.requestWillBeSent': ({ request }) => checkCredentials(request.url),
-    // A request shows them only after its response.
-    'Network.responseReceived': ({ response }) => checkCredentials(response.url),
-  }
-  const prepareNext = async () => {
-    await Promise.all([date.read(ownWorld), clock.renew()])
-  }
-  const userAgent = userAgentOf(browser, visitor)
-  session.listen(always)
-  await Promise.all([setUp(session, userAgent, !waits), clock.pause()])
-  await emulateVisitor(session, browser, visitor)
-  await prepareNext()
-  await signedIn
-
-  return {
-    session,
-    clock,
-    date,
-    lost,
-    prepareNext,
-    connection: cdp,
-    frameId: targetId,
-    get ownWorld() {
-      return ownWorld
-    },
-    get hasCredentials() {
-      return hasCredentials
-    },
-    canPark: false,
-    userAgent,
-    listen(listeners) {
-      const limit = { bytes: PAGE_LIMITS.eventBytes, exceeded: () => lose(TOO_MANY_EVENTS) }
-      session.listen(mergeListeners([credentials, { ...listeners, ...always }]), limit)
-      browser.contextWorkers.listen(browserContextId, listeners)
-    },
-    async close() {
-      cdp.endSession(sessionId)
-      clock.end()
-      await cdp.browser.send('Target.closeTarget', { targetId })
-    },
-  }
+  return targetId
 }
 
 /** Leaves the page when asked whether to stay; cancels all other dialogs. */

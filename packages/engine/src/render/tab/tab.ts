@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { GatewaySite } from '../../gateway/site.ts'
 import type { BrowserProcess } from '../browser/browser-process.ts'
 import type { CdpSession } from '../browser/cdp.ts'
-import { openPage, type Page, type PageKind } from './page.ts'
+import { Page, type PageKind } from './page.ts'
 
 /** Clearing `all` would also empty the shader cache, which takes five times as long. */
 const STORAGE_TYPES =
@@ -161,7 +161,7 @@ export class Tab {
   }
 
   async #openPage(): Promise<void> {
-    const page = await openPage(this.#browser, this.#contextId, this.#kind, this.site)
+    const page = await Page.open(this.#browser, this.#contextId, this.#kind, this.site)
     this.#page = page
     void page.lost.then((why) => this.#page === page && this.#loss.abort(why))
   }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import type { CdpListeners, CdpSession } from '../browser/cdp.ts'
 import { NetworkActivity } from '../time/network-activity.ts'
-import { followContextWorkers, WATCHED_LIMIT, Workers } from './workers.ts'
+import { ContextWorkers, WATCHED_LIMIT, Workers } from './workers.ts'
 
 /** A page whose workers answer like this; what each of them was sent, by its session. */
 function watch(answer: () => Promise<never>, limit = WATCHED_LIMIT) {
@@ -54,7 +54,7 @@ it('a worker that ends while it is set up does no harm', async () => {
 it('a shared worker is told to its own context, and to no other', async () => {
   const heard: CdpListeners = {}
   const listen = (listeners: CdpListeners) => void Object.assign(heard, listeners)
-  const contexts = await followContextWorkers({ send: async () => ({}) as never, listen })
+  const contexts = await ContextWorkers.follow({ send: async () => ({}) as never, listen })
   const told: string[] = []
   for (const id of ['a', 'b']) contexts.listen(id, { 'Target.attachedToTarget': () => void told.push(id) })
   const targetInfo = { type: 'shared_worker', browserContextId: 'a' }

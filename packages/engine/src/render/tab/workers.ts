@@ -19,32 +19,42 @@ const ATTACH_SHARED_WORKERS = attachTo('shared_worker')
 
 type AttachListeners = Pick<CdpListeners, 'Target.attachedToTarget' | 'Target.detachedFromTarget'>
 
-export type ContextWorkers = {
-  /** Replaces the context's listeners. A shared worker without a listener does not start. */
-  listen(browserContextId: string, listeners: AttachListeners): void
-  forget(browserContextId: string): void
-}
+/** The shared workers of all contexts of a browser. */
+export class ContextWorkers {
+  readonly #listeners = new Map<string, AttachListeners>()
+  /** The context of each worker's session. */
+  readonly #contexts = new Map<string, string>()
 
-/** Must be the only listener of the browser's session. */
-export async function followContextWorkers(browser: CdpSession): Promise<ContextWorkers> {
-  const listenersOf = new Map<string, AttachListeners>()
-  const contexts = new Map<string, string>()
-  browser.listen({
-    'Target.attachedToTarget': (event) => {
-      const { type, browserContextId } = event.targetInfo
-      if (type !== 'shared_worker' || browserContextId === undefined) return
-      contexts.set(event.sessionId, browserContextId)
-      listenersOf.get(browserContextId)?.['Target.attachedToTarget']?.(event)
-    },
-    'Target.detachedFromTarget': (event) => {
-      listenersOf.get(contexts.get(event.sessionId) ?? '')?.['Target.detachedFromTarget']?.(event)
-      contexts.delete(event.sessionId)
-    },
-  })
-  await browser.send('Target.setAutoAttach', ATTACH_SHARED_WORKERS)
-  return {
-    listen: (browserContextId, listeners) => void listenersOf.set(browserContextId, listeners),
-    forget: (browserContextId) => void listenersOf.delete(browserContextId),
+  /** Must be the only listener of the browser's session. */
+  static async follow(browser: CdpSession): Promise<ContextWorkers> {
+    const workers = new ContextWorkers(browser)
+    await browser.send('Target.setAutoAttach', ATTACH_SHARED_WORKERS)
+    return workers
+  }
+
+  private constructor(browser: CdpSession) {
+    browser.listen({
+      'Target.attachedToTarget': (event) => {
+        const { type, browserContextId } = event.targetInfo
+        if (type !== 'shared_worker' || browserContextId === undefined) return
+        this.#contexts.set(event.sessionId, browserContextId)
+        this.#listeners.get(browserContextId)?.['Target.attachedToTarget']?.(event)
+      },
+      'Target.detachedFromTarget': (event) => {
+        const browserContextId = this.#contexts.get(event.sessionId) ?? ''
+        this.#contexts.delete(event.sessionId)
+        this.#listeners.get(browserContextId)?.['Target.detachedFromTarget']?.(event)
+      },
+    })
+  }
+
+  /** Replaces the context's listeners. A shared worker without a listener does not start. */
+  listen(browserContextId: string, listeners: AttachListeners): void {
+    this.#listeners.set(browserContextId, listeners)
+  }
+
+  forget(browserContextId: string): void {
+    this.#listeners.delete(browserContextId)
   }
 }
 
