@@ -1,13 +1,17 @@
 /**
- * Takes pictures of every screen: `npm run build`, then `node tools/take-screenshots.ts [name ...]`. Writes to
- * screenshots/. Fails on console errors and policy violations.
+ * Takes pictures of every screen: `npm run build`, then `node tools/take-screenshots.ts [--every-width] [--axe] [name ...]`.
+ * Writes to screenshots/. Fails on console errors, policy violations and screens that are wider than their window.
+ * `--every-width` takes four widths, each in light and dark. With `--axe`, findings of axe are failures, too.
  */
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import http from 'node:http'
+import { createRequire } from 'node:module'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { parseArgs } from 'node:util'
 
 import { startNodeProcess } from '../test/support/node-process.ts'
 import { startBrowser, type Tab, type View } from './shots/browser.ts'
@@ -18,13 +22,27 @@ import { seedTraffic } from './shots/traffic.ts'
 const DIR = path.resolve(import.meta.dirname, '../screenshots')
 const PASSWORD = 'seven quiet otters paint'
 
+const LIGHT: View = { width: 1280, height: 800, scheme: 'light' }
+
 const VIEWS: Record<string, View> = {
-  light: { width: 1280, height: 800, scheme: 'light' },
+  light: LIGHT,
   dark: { width: 1280, height: 800, scheme: 'dark' },
   phone: { width: 390, height: 844, scheme: 'light' },
 }
 
-const wanted = process.argv.slice(2)
+const WIDTHS = [390, 768, 1024, 1440]
+const { values: options, positionals: wanted } = parseArgs({
+  allowPositionals: true,
+  options: {
+    'every-width': { type: 'boolean', default: false },
+    axe: { type: 'boolean', default: false },
+  },
+})
+const isEveryWidth = options['every-width']
+const axe = isEveryWidth
+  ? readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+  : ''
+
 const dataDir = await mkdtemp(path.join(tmpdir(), 'screenshots-'))
 // Otherwise a root node keeps its database and browser elsewhere, where they would remain.
 await chmod(dataDir, 0o711)
@@ -43,15 +61,32 @@ try {
 
   const each = async (name: string, path: string, act: () => Promise<void> = async () => {}) => {
     if (wanted.length > 0 && !wanted.some((want) => name.startsWith(want))) return
-    for (const [view, shown] of Object.entries(VIEWS)) {
-      await tab.show(shown)
-      await tab.open(path)
-      await act()
+    const take = async (view: string) => {
       const file = `${name}-${view}.png`
       const isPart = await tab.run<boolean>(`document.querySelector('[aria-modal=true]') !== null`)
       await writeFile(`${DIR}/${file}`, await tab.picture(!isPart && name !== 'docs'))
       const wide = await tab.run<number>('document.documentElement.scrollWidth - innerWidth')
       if (wide > 0) complaints.push(`${file}: ${wide} px wider than its window`)
+      // The API reference is another package's.
+      if (axe !== '' && name !== 'docs') complaints.push(...(await axeFindings(tab, file)))
+    }
+    if (isEveryWidth) {
+      for (const width of WIDTHS) {
+        await tab.show({ width, height: 900, scheme: 'light' })
+        await tab.open(path)
+        await act()
+        await take(`${width}-light`)
+        await tab.show({ width, height: 900, scheme: 'dark' })
+        await tab.until(`document.documentElement.dataset.mantineColorScheme === 'dark'`)
+        await take(`${width}-dark`)
+      }
+      return
+    }
+    for (const [view, shown] of Object.entries(VIEWS)) {
+      await tab.show(shown)
+      await tab.open(path)
+      await act()
+      await take(view)
     }
   }
 
@@ -66,7 +101,7 @@ try {
 
   await each('welcome', link)
   await each('welcome-gone', `${node.api}/welcome#pp_in_unknown`)
-  await tab.show(VIEWS['light']!)
+  await tab.show(LIGHT)
   await makeAccount(tab, link)
   await each('domains-empty', `${node.api}/domains`)
   await each('traffic-empty', `${node.api}/traffic`)
@@ -80,7 +115,7 @@ try {
       if (until !== undefined) await tab.until(until)
     })
   }
-  await tab.show(VIEWS['light']!)
+  await tab.show(LIGHT)
   await tab.open(`${node.api}/keys`)
   await tab.run(click('Sign out'))
   await tab.until(
@@ -95,6 +130,15 @@ try {
 const unexpected = complaints.filter((line) => !/status of (401|404)/.test(line))
 for (const line of new Set(unexpected)) process.stdout.write(`${line}\n`)
 process.exitCode = unexpected.length === 0 ? 0 : 1
+
+/** Findings of the current screen, a line for each kind. */
+async function axeFindings(tab: Tab, file: string): Promise<string[]> {
+  await tab.run(axe)
+  const found = await tab.run<string[]>(
+    `axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes[0].target + ' (' + nodes.length + ')'))`,
+  )
+  return found.map((finding) => `${file}: axe ${finding}`)
+}
 
 async function makeAccount(tab: Tab, link: string): Promise<void> {
   await tab.open(link)

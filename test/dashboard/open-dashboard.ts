@@ -56,15 +56,10 @@ export async function openScreens(prepare: (api: TestApi, owner: TestAccount) =>
 async function openBrowser() {
   const home = makeDataDir()
   const { executable, libraryDir, fontsDir } = await findBrowser({ chromium: testChromium, dataDir: home })
-  const browser = await chromium.launch({
-    executablePath: executable,
-    chromiumSandbox: false,
-    env: {
-      HOME: home,
-      ...(libraryDir !== null && { LD_LIBRARY_PATH: libraryDir }),
-      ...(fontsDir !== null && { FONTCONFIG_PATH: fontsDir }),
-    },
-  })
+  const env: Record<string, string> = { HOME: home }
+  if (libraryDir !== null) env['LD_LIBRARY_PATH'] = libraryDir
+  if (fontsDir !== null) env['FONTCONFIG_PATH'] = fontsDir
+  const browser = await chromium.launch({ executablePath: executable, chromiumSandbox: false, env })
   /** Console errors, policy violations and uncaught errors of all windows. */
   const complaints: string[] = []
   return {
@@ -172,7 +167,7 @@ function startSite() {
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
-/** A window is left as it was opened: the last of them. */
+/** The last view is the one in which a window was opened, and is left. */
 const VIEWS = [
   { width: 390, height: 844, colorScheme: 'light' },
   { width: 1280, height: 720, colorScheme: 'dark' },

@@ -59,7 +59,11 @@ const { api, complaints, run, becomes, open, shows, click, fill } = await openSc
   }
   const side = (word: string) =>
     storableJson({
-      ...{ status: 200, url: `${url}/${RAN}`, loadedMs: 1, isCut: true, pictures: 1 },
+      status: 200,
+      url: `${url}/${RAN}`,
+      loadedMs: 1,
+      isCut: true,
+      pictures: 1,
       requests: { made: 1, blocked: 0, failed: 1 },
       ...trouble,
       facts: factsOf(hostilePage(url, word), `https://${SITE}${HOSTILE}`),

@@ -18,19 +18,18 @@ export type Tab = {
   picture(wholePage: boolean): Promise<Buffer>
 }
 
-/** The browser that a node would use, with one tab. `say` receives console errors and policy violations. */
+/** Starts the browser that a node would use, with one tab. `say` receives console errors and policy violations. */
 export async function startBrowser(dataDir: string, say: (line: string) => void) {
   const binary = await findBrowser({ chromium: null, dataDir })
   const home = await mkdtemp(path.join(tmpdir(), 'browser-'))
+  const env: Record<string, string> = { HOME: home }
+  if (binary.libraryDir !== null) env['LD_LIBRARY_PATH'] = binary.libraryDir
+  if (binary.fontsDir !== null) env['FONTCONFIG_PATH'] = binary.fontsDir
   const flags = ['--headless', '--no-sandbox', '--remote-debugging-pipe', `--user-data-dir=${home}`]
   const child = spawn(binary.executable, [...flags, '--hide-scrollbars', '--disable-gpu'], {
     stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'],
     detached: true,
-    env: {
-      HOME: home,
-      ...(binary.libraryDir !== null && { LD_LIBRARY_PATH: binary.libraryDir }),
-      ...(binary.fontsDir !== null && { FONTCONFIG_PATH: binary.fontsDir }),
-    },
+    env,
   })
   const exited = new Promise((resolve) => child.once('exit', resolve))
   const cdp = connectCdp(child.stdio[3] as Writable, child.stdio[4] as Readable)

@@ -51,7 +51,7 @@ export const SCREENS: Screen[] = [
     name: 'domain-add-looked-at',
     path: '/domains',
     before: `${click('Add a domain')}, ${type('Domain', DOMAIN)}, ${type('Origin', 'http://127.0.0.1:9')}`,
-    until: `document.body.textContent.includes('already registered') && document.body.textContent.includes('takes no connection')`,
+    until: `document.body.textContent.includes('already registered') && document.body.textContent.includes('does not accept connections')`,
   },
   { name: 'domain', path: `/domains/${DOMAIN}` },
   { name: 'domain-cache', path: `/domains/${DOMAIN}/cache` },
@@ -66,7 +66,7 @@ export const SCREENS: Screen[] = [
   ...['compare', 'facts', 'source', 'renders', 'history', 'preview'].map((view) => ({
     name: `page-${view}`,
     path: `/domains/${DOMAIN}/pages?path=${RAKES}&view=${view}`,
-    ...(view !== 'source' && { until: PICTURES }),
+    until: view === 'source' ? undefined : PICTURES,
   })),
   { name: 'page-not-stored', path: `/domains/${DOMAIN}/pages?path=/nothing` },
   { name: 'domain-robots', path: `/domains/${DOMAIN}/site-files`, until: text('line 2: Disallow: /') },

@@ -38,8 +38,8 @@ export function DataTable<Row>(props: {
       <Table {...LOOKS[look]}>
         <Table.Thead>
           <Table.Tr>
-            {columns.map(({ title, kind, width }) => (
-              <Table.Th key={title} w={width} className={kind === 'number' ? 'end' : undefined}>
+            {columns.map(({ title, kind, width, className = '' }) => (
+              <Table.Th key={title} w={width} className={kind === 'number' ? `end ${className}` : className}>
                 {kind === 'action' ? <VisuallyHidden>{title}</VisuallyHidden> : title}
               </Table.Th>
             ))}

@@ -190,12 +190,15 @@ function Head({ rows, selection, onSelect, order, onOrder }: Props) {
 
 const ARROWS = { none: '', ascending: ' ↑', descending: ' ↓' } as const
 
+/** The columns that narrow windows leave out. */
+const HEAD_CLASSES: Partial<Record<PageOrder, string>> = { size: classes.size, rendered: classes.rendered }
+
 /** A second press of the same head turns the order. */
 function ColumnHead(props: { column: (typeof ORDERS)[number]; order: Order; onOrder: Props['onOrder'] }) {
   const { column, order, onOrder } = props
   const direction = directionOf(column.order, order)
   return (
-    <span role="columnheader" tabIndex={-1} aria-sort={direction}>
+    <span role="columnheader" tabIndex={-1} aria-sort={direction} className={HEAD_CLASSES[column.order]}>
       <button
         type="button"
         className={classes.sort}

@@ -68,9 +68,10 @@ function DomainTable({ domains }: { domains: readonly Domain[] }) {
         rows={domains}
         keyOf={({ id }) => id}
         columns={[
-          { title: 'Domain', cell: (domain) => <DomainName domain={domain} /> },
+          { title: 'Domain', className: classes.name, cell: (domain) => <DomainName domain={domain} /> },
           {
             title: 'State',
+            className: classes.state,
             cell: ({ custom_domain, is_active, ssl_enabled }) => (
               <Group gap={6}>
                 <DomainBadges isActive={is_active} hasCertificate={ssl_enabled} />
@@ -86,6 +87,7 @@ function DomainTable({ domains }: { domains: readonly Domain[] }) {
           {
             title: 'Last crawler',
             kind: 'labelled',
+            className: classes.crawler,
             cell: ({ custom_domain }) => <LastCrawler summary={byName.get(custom_domain)} />,
           },
           {

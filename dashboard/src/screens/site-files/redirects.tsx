@@ -130,7 +130,8 @@ function RedirectTable({ redirects }: { redirects: readonly Redirect[] }) {
             className: 'break',
             cell: ({ from, shadows_page: hides }) => (
               <>
-                {from} {hides && <Badge color="yellow">A stored page exists at this path</Badge>}
+                {from}
+                {hides && <Note className="warning">A stored page exists at this path</Note>}
               </>
             ),
           },
