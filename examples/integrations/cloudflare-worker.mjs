@@ -1,19 +1,22 @@
 // Crawlers get finished pages from Prepaint, all else goes on to the origin; so does everything when Prepaint is
-// away: see docs/integrations/cloudflare-worker.md. Deploy it with prepaint-page.mjs beside it.
+// away: see docs/integrations/cloudflare-worker.md.
 //
+//   npm install @prepaint/middleware
 //   PREPAINT_URL   variable, such as https://prepaint.example.com (the API's address)
-//   PREPAINT_KEY   secret: an API key of the account that owns the domain
+//   PREPAINT_KEY   secret: the site token of the domain
 
-import { mayBeForUs, prepaintPage } from './prepaint-page.mjs'
+import { prepaint } from '@prepaint/middleware/fetch'
+
+/** One for each isolate: it remembers that Prepaint is away. */
+let pageFor = null
 
 export default {
   async fetch(request, env) {
-    if (!mayBeForUs(request)) return fetch(request)
-    const page = await prepaintPage(request, {
+    pageFor ??= prepaint({
       service: env.PREPAINT_URL,
       key: env.PREPAINT_KEY,
-      ...(env.WAIT_MS && { waitMs: Number(env.WAIT_MS) }),
+      waitMs: Number(env.WAIT_MS ?? 15_000),
     })
-    return page ?? fetch(request)
+    return (await pageFor(request)) ?? fetch(request)
   },
 }

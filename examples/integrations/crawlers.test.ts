@@ -3,17 +3,27 @@ import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { describe, it } from 'node:test'
 import { KNOWN_CRAWLERS } from '@prepaint/contract/crawlers/known-crawlers.ts'
+import { CRAWLERS } from '@prepaint/middleware'
 import { CRAWLER_AGENTS, PEOPLE_AGENTS, TOOL_AGENTS } from '../../test/support/user-agents.ts'
 
-const { mayBeForUs } = await import(path.join(import.meta.dirname, 'prepaint-page.mjs'))
-const CONF = readFileSync(path.join(import.meta.dirname, 'nginx.conf'), 'utf8')
-const PATTERN = /map \$http_user_agent[^}]*?"~\*([^"]+)" 1;/.exec(CONF)?.[1] ?? ''
-const inNginx = new RegExp(PATTERN, 'i')
+/** The pattern of a configuration, as its program reads it. */
+function patternIn(file: string, place: RegExp): RegExp {
+  const text = readFileSync(path.join(import.meta.dirname, file), 'utf8')
+  return new RegExp(place.exec(text)?.[1] ?? 'no pattern', 'i')
+}
+
+const inNginx = patternIn('nginx.conf', /map \$http_user_agent[^}]*?"~\*([^"]+)" 1;/)
+const inHaproxy = patternIn('haproxy.cfg', /req\.hdr\(User-Agent\) -m reg -i '([^']+)'/)
+const inVarnish = patternIn('varnish.vcl', /req\.http\.User-Agent ~ \{"\(\?i\)(.+?)"\}/)
+const inCaddy = patternIn('Caddyfile', /header_regexp User-Agent `\(\?i\)([^`]+)`/)
 
 const fronts: Record<string, (agent: string) => boolean> = {
   'nginx.conf': (agent) => inNginx.test(agent),
-  'prepaint-page.mjs': (agent) =>
-    mayBeForUs(new Request('https://www.example.com/', { headers: { 'user-agent': agent } })),
+  'haproxy.cfg': (agent) => inHaproxy.test(agent),
+  'varnish.vcl': (agent) => inVarnish.test(agent),
+  // Its regular expressions look neither ahead nor back.
+  Caddyfile: (agent) => inCaddy.test(agent),
+  '@prepaint/middleware': (agent) => CRAWLERS.test(agent),
 }
 
 for (const [name, isCrawler] of Object.entries(fronts)) {

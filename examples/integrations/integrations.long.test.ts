@@ -14,6 +14,7 @@ import { openFolder } from '../../test/support/folder.ts'
 import { freePort, listening, serve } from '../../test/support/loopback.ts'
 import { hasNginx, startNginx } from '../../test/support/nginx.ts'
 import { type NodeProcess, startNodeProcess } from '../../test/support/node-process.ts'
+import { hasProgram } from '../../test/support/program.ts'
 import { callApi, openAccount, registerDomain } from '../../test/support/tenant.ts'
 
 // A real node, and before it the guides' own configurations, each also its own origin: renders come back through it.
@@ -29,12 +30,17 @@ const closing: (() => unknown)[] = []
 let node: NodeProcess
 let key: string
 let line: Awaited<ReturnType<typeof startLine>>
+let edgeLine: Awaited<ReturnType<typeof startLine>>
 before(async () => {
   writeFileSync(path.join(siteDir, 'index.html'), SPA)
   node = await startNodeProcess(dataDir, { PREPAINT_RENDER_SLOTS: '2', PREPAINT_LOG_LEVEL: 'info' })
   key = (await openAccount(node, { email: 'owner@example.com', plan: 'agency' })).key
   line = await startLine(node.api)
-  closing.push(() => line.close())
+  edgeLine = await startLine(node.edge)
+  closing.push(
+    () => line.close(),
+    () => edgeLine.close(),
+  )
 })
 after(async () => {
   for (const close of closing.reverse()) await close()
@@ -42,18 +48,27 @@ after(async () => {
   assert.deepEqual(await clearDataDir(dataDir), [])
 })
 
-type Site = { host: string; port: number }
+/** `origin`: a front that answers for its own name only cannot be its own origin. */
+type Site = { host: string; port: number; origin?: number }
 
 /** `away`: refuses requests; `hang`: never answers; `half`: stops in the middle of a page. */
-const MOODS = ['away', 'hang', 'half', 500, 401, 400] as const
+const MOODS = ['away', 'hang', 'half', 500, 503, 401, 403, 400] as const
 type Mood = 'well' | (typeof MOODS)[number]
 
 /** What every guide promises of its configuration. */
-function promises(start: () => Promise<Site>, moods: readonly Mood[] = MOODS): void {
+function promises(
+  start: () => Promise<Site>,
+  moods: readonly Mood[] = MOODS,
+  way: 'middleware' | 'proxy' = 'middleware',
+): void {
+  const lineOf = () => (way === 'proxy' ? edgeLine : line)
   let site: Site
   before(async () => {
     site = await start()
-    await registerDomain(node, key, { customDomain: site.host, originUrl: `http://127.0.0.1:${site.port}` })
+    await registerDomain(node, key, {
+      customDomain: site.host,
+      originUrl: `http://127.0.0.1:${site.origin ?? site.port}`,
+    })
   })
   const get = (url: string, agent: string | null, how: { method?: string } = {}): Promise<Answer> =>
     request(site.port, url, { host: site.host, agent, ...how })
@@ -61,10 +76,10 @@ function promises(start: () => Promise<Site>, moods: readonly Mood[] = MOODS): v
     status === 200 && verdict === undefined && body.toString().includes('<div id="app"></div>')
 
   it('a person gets the app, and we are not asked', async () => {
-    line.asked = 0
+    lineOf().asked = 0
     assert(isApp(await get('/', PERSON)))
     assert(isApp(await get('/', null)))
-    assert.equal(line.asked, 0)
+    assert.equal(lineOf().asked, 0)
   })
 
   // Proves decided "Middleware integration"
@@ -80,6 +95,34 @@ function promises(start: () => Promise<Site>, moods: readonly Mood[] = MOODS): v
     assert.deepEqual([head.status, head.verdict, head.body.length], [200, 'hit', 0])
   })
 
+  it('no cookie of a visitor reaches Prepaint, and other methods, assets and marked requests do not go there', async () => {
+    lineOf().heard = ''
+    const headers = { host: site.host, 'user-agent': GOOGLEBOT, cookie: 'session=secret' }
+    const page = await request(site.port, '/cookie', { host: site.host, headers })
+    assert.equal(page.verdict, 'rendered')
+    assert.doesNotMatch(lineOf().heard, /session=secret/)
+    lineOf().asked = 0
+    for (const [method, url, more] of [
+      ['POST', '/shoes', {}],
+      ['GET', '/app.js', {}],
+      ['GET', '/shoes?size=38', { 'x-prerender': '1' }],
+    ] as const) {
+      const passed = await request(site.port, url, { host: site.host, method, headers: more })
+      assert.equal(passed.verdict, undefined, url)
+    }
+    assert.equal(lineOf().asked, 0)
+  })
+
+  it('a check of the installation says the way', async () => {
+    const { body } = await callApi(node, key, {
+      method: 'POST',
+      path: `/api/domains/${site.host}/integration/check`,
+      body: { via: `http://127.0.0.1:${site.port}` },
+    })
+    const { state, reason, detail } = body['check'] as Record<string, unknown>
+    assert.deepEqual([state, reason, detail], [way, null, null])
+  })
+
   it('a renderer that calls itself a crawler is not sent back to us', async () => {
     const settings = { render: { user_agent: GOOGLEBOT } }
     await callApi(node, key, { method: 'PUT', path: `/api/domains/${site.host}`, body: { settings } })
@@ -90,12 +133,12 @@ function promises(start: () => Promise<Site>, moods: readonly Mood[] = MOODS): v
 
   for (const mood of moods) {
     it(`Prepaint that is ${mood}: the app answers crawlers too`, { timeout: 240_000 }, async () => {
-      line.turn(mood)
+      lineOf().turn(mood)
       try {
         const answer = await get('/shoes?size=38', GOOGLEBOT)
         assert(isApp(answer), `${answer.status} ${answer.body}`)
       } finally {
-        line.turn('well')
+        lineOf().turn('well')
       }
       await until(
         'crawlers get pages again',
@@ -105,33 +148,22 @@ function promises(start: () => Promise<Site>, moods: readonly Mood[] = MOODS): v
   }
 }
 
-describe('express.mjs, with the unmodified prerender-node', () => {
-  promises(async () => {
-    const host = 'express.example.com'
-    const env = {
-      ...{ PATH: process.env['PATH'], PREPAINT_URL: line.url, PREPAINT_KEY: key },
-      ...{ SITE_HOST: host, SITE_DIR: siteDir, WAIT_MS: `${WAIT_MS}`, PORT: '0' },
-    }
-    const child = spawn(process.execPath, [here('express.mjs')], {
-      env,
-      stdio: ['ignore', 'pipe', 'inherit'],
+const PROGRAMS = ['express.mjs', 'express-prerender-node.mjs', 'fastify.mjs']
+for (const file of PROGRAMS) {
+  describe(file, () => {
+    promises(async () => {
+      const host = `${file.replace('.mjs', '')}.example.com`
+      const env = {
+        ...{ PATH: process.env['PATH'], PREPAINT_URL: line.url, PREPAINT_KEY: key },
+        ...{ SITE_HOST: host, SITE: `https://${host}`, SITE_DIR: siteDir, WAIT_MS: `${WAIT_MS}`, PORT: '0' },
+      }
+      const child = spawn(process.execPath, [here(file)], { env, stdio: ['ignore', 'pipe', 'inherit'] })
+      closing.push(() => child.kill())
+      const [said] = (await once(createInterface({ input: child.stdout }), 'line')) as [string]
+      return { host, port: (JSON.parse(said) as { port: number }).port }
     })
-    closing.push(() => child.kill())
-    const [said] = (await once(createInterface({ input: child.stdout }), 'line')) as [string]
-    return { host, port: (JSON.parse(said) as { port: number }).port }
   })
-})
-
-describe('middleware.mjs', () => {
-  promises(async () => {
-    const host = 'connect.example.com'
-    const { prepaint } = await import(here('middleware.mjs'))
-    const middleware = prepaint({ service: line.url, key, site: `https://${host}`, waitMs: WAIT_MS })
-    const server = http.createServer((req, res) => middleware(req, res, () => res.end(SPA)))
-    closing.push(() => server.close().closeAllConnections())
-    return { host, port: await listening(server) }
-  })
-})
+}
 
 describe('cloudflare-worker.mjs, in Node', () => {
   promises(async () => {
@@ -159,14 +191,66 @@ describe('cloudflare-worker.mjs, in Node', () => {
   })
 })
 
-if (hasNginx) {
-  // It hands on what it has while more comes: a page that breaks off breaks off for the crawler, who asks again.
-  const moods = MOODS.filter((mood) => mood !== 'half')
-  describe('nginx.conf', () => promises(startSite, moods))
+type ServerGuide = {
+  file: string
+  way: 'middleware' | 'proxy'
+  listens: string
+  start(port: number, configuration: string): Promise<{ close(): Promise<void> }>
+}
+
+const GUIDES: ServerGuide[] = []
+if (hasNginx) GUIDES.push({ file: 'nginx.conf', way: 'middleware', listens: 'listen 80;', start: startNginx })
+if (hasProgram('haproxy', 'haproxy')) {
+  const command = (file: string) => ['haproxy', '-db', '-f', file]
+  GUIDES.push({ file: 'haproxy.cfg', way: 'proxy', listens: 'bind :80', start: startServer(command) })
+}
+if (hasProgram('caddy', 'caddy')) {
+  const command = (file: string) => ['caddy', 'run', '--adapter', 'caddyfile', '--config', file]
+  GUIDES.push({
+    file: 'Caddyfile',
+    way: 'proxy',
+    listens: 'http://www.example.com {',
+    start: startServer(command),
+  })
+}
+if (hasProgram('varnishd', 'varnish')) {
+  const command = (file: string, port: number) => {
+    const dir = path.dirname(file)
+    return [
+      'varnishd',
+      '-F',
+      // Without it, a user that may not read this folder compiles the file.
+      '-j',
+      'none',
+      '-n',
+      path.join(dir, 'v'),
+      '-a',
+      `127.0.0.1:${port}`,
+      '-f',
+      file,
+      '-s',
+      'malloc,16m',
+    ]
+  }
+  GUIDES.push({ file: 'varnish.vcl', way: 'proxy', listens: '', start: startServer(command) })
+}
+
+/** A server hands on what it has while more comes: a page that breaks off breaks off for the crawler, who asks again. */
+const SERVER_MOODS = MOODS.filter((mood) => mood !== 'half')
+for (const guide of GUIDES) {
+  describe(guide.file, () =>
+    promises(
+      () => startSite(guide),
+      guide.way === 'proxy'
+        ? SERVER_MOODS.filter((mood) => typeof mood !== 'number' || mood >= 500)
+        : SERVER_MOODS,
+      guide.way,
+    ),
+  )
 }
 
 it('one name of a request leads through the log and the record of its render, and the node counted it', async () => {
-  const host = 'connect.example.com'
+  const host = 'express.example.com'
   const { headers } = await request(Number(new URL(node.edge).port), '/named', { host, agent: GOOGLEBOT })
   const id = String(headers['x-request-id'])
   const lines = () => {
@@ -189,21 +273,56 @@ it('one name of a request leads through the log and the record of its render, an
   assert.match(metrics, /^prepaint_tree_memory_bytes\{part="browsers"\} [1-9]\d{6}/m)
 })
 
-async function startSite(): Promise<Site> {
-  const host = 'nginx.example.com'
+async function startSite({ file, way, listens, start }: ServerGuide): Promise<Site> {
+  const host = `${file.split('.')[0]!.toLowerCase()}.example.com`
   const app = await serve((_req, res) => res.end(SPA))
   const port = await freePort()
-  const configuration = replaceAll(readFileSync(here('nginx.conf'), 'utf8'), {
-    'listen 80;': `listen 127.0.0.1:${port};`,
-    '127.0.0.1:8000': `127.0.0.1:${app.port}`,
-    '127.0.0.1:3000': `127.0.0.1:${line.port}`,
-    'www.example.com': host,
-    pp_live_KEY: key,
-    'proxy_read_timeout 15s': `proxy_read_timeout ${WAIT_MS}ms`,
-  })
-  const nginx = await startNginx(port, configuration)
-  closing.push(nginx.close, app.close)
-  return { host, port }
+  const text = readFileSync(here(file), 'utf8')
+  const changes: Record<string, string> = { '127.0.0.1:8000': `127.0.0.1:${app.port}` }
+  if (file === 'varnish.vcl') {
+    changes['"8000"'] = `"${app.port}"`
+    changes['"8080"'] = `"${edgeLine.port}"`
+    delete changes['127.0.0.1:8000']
+  } else if (way === 'proxy') changes['127.0.0.1:8080'] = `127.0.0.1:${edgeLine.port}`
+  else changes['127.0.0.1:3000'] = `127.0.0.1:${line.port}`
+  if (file === 'Caddyfile') changes[listens] = `http://${host}:${port} {\n\tbind 127.0.0.1`
+  else if (listens !== '') changes[listens] = listens.replace(/:?80/, `127.0.0.1:${port}`)
+  if (text.includes('pp_site_TOKEN')) changes['pp_site_TOKEN'] = key
+  if (file === 'nginx.conf') changes['www.example.com'] = host
+  const server = await start(port, replaceAll(text, changes))
+  closing.push(server.close, app.close)
+  return file === 'Caddyfile' ? { host, port, origin: app.port } : { host, port }
+}
+
+function startServer(command: (file: string, port: number) => string[]): ServerGuide['start'] {
+  return async (port, configuration) => {
+    const file = path.join(openFolder(), 'configuration')
+    writeFileSync(file, configuration)
+    const [program = '', ...args] = command(file, port)
+    const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'] })
+    let said = ''
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.on('data', (part) => {
+        said += part
+      })
+    }
+    const ended = once(child, 'exit')
+    const close = async () => {
+      child.kill()
+      await ended
+    }
+    const listens = until(`${program} listens`, async () => {
+      if (child.exitCode !== null) throw new Error(said)
+      const socket = net.connect(port, '127.0.0.1')
+      await once(socket, 'connect')
+      return socket.destroy()
+    })
+    await listens.catch(async (cause) => {
+      await close()
+      throw new Error(said, { cause })
+    })
+    return { close }
+  }
 }
 
 function replaceAll(text: string, changes: Record<string, string>): string {
@@ -230,6 +349,9 @@ async function startLine(api: string) {
   const server = net.createServer((near) => {
     line.asked++
     open.add(near)
+    near.on('data', (part) => {
+      line.heard += part
+    })
     near.on('close', () => open.delete(near)).on('error', () => near.destroy())
     if (mood === 'away') return void near.destroy()
     if (mood !== 'well') return void broken.emit('connection', near)
@@ -242,7 +364,7 @@ async function startLine(api: string) {
   }
   const port = await listening(server)
   const line = {
-    ...{ port, url: `http://127.0.0.1:${port}`, asked: 0 },
+    ...{ port, url: `http://127.0.0.1:${port}`, asked: 0, heard: '' },
     turn(next: Mood) {
       mood = next
       endAll()
