@@ -189,7 +189,7 @@ function requestedPage(url: string): PageUrl | null {
  * Returns the URL that the path holds, or null if it begins with none. Some middlewares encode it as one segment, the
  * query in it or after it. Proxies merge its slashes.
  */
-export function pageUrlText(url: string): string | null {
+function pageUrlText(url: string): string | null {
   const whole = url
     .replace(/^(\/https?:)\/(?!\/)/i, '$1//')
     .replace(/^(\/https?(?:%3a|:))%2f(?!%2f)/i, '$1%2f%2f')

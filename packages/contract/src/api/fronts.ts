@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { apiSchema } from './api-schema.ts'
 
-export const siteTokenSchema = apiSchema(
+const siteTokenSchema = apiSchema(
   'SiteToken',
   z.object({
     created_at: z.string(),
@@ -26,12 +26,12 @@ export const createSiteTokenAnswer = z.object({
 
 export const deleteSiteTokenAnswer = z.object({ deleted: z.object({ domain: z.string() }) })
 
-export const WAYS = ['proxy', 'middleware'] as const
+const WAYS = ['proxy', 'middleware'] as const
 
 /** By which way a crawler's request came: itself (`proxy`), or as a front's request for the page (`middleware`). */
 export type Way = (typeof WAYS)[number]
 
-export const CHECK_REASONS = [
+const CHECK_REASONS = [
   'answer-lost',
   'refused',
   'not-forwarded',
@@ -60,7 +60,7 @@ const wayEvidenceSchema = apiSchema(
   }),
 )
 
-export const checkSchema = apiSchema(
+const checkSchema = apiSchema(
   'IntegrationCheck',
   z.object({
     state: stateSchema,

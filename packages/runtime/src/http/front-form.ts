@@ -23,7 +23,7 @@ const REFUSALS = {
 
 export type FrontRefusal = keyof typeof REFUSALS
 
-export const FRONT_METHODS = 'GET, HEAD'
+const FRONT_METHODS = 'GET, HEAD'
 
 type Response = {
   readonly headersSent: boolean

@@ -5,7 +5,7 @@ import type pg from 'pg'
 import { createSecret } from '../accounts/secrets.ts'
 
 /** A replaced token stays valid for this time, in which fronts get the new one. */
-export const REPLACED_FOR_MS = 7 * 86_400_000
+const REPLACED_FOR_MS = 7 * 86_400_000
 
 export type SiteToken = {
   created_at: string
