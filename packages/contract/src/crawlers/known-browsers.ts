@@ -38,6 +38,7 @@ const KNOWN_BROWSERS: readonly KnownBrowser[] = [
     pattern: 'safari%20technology%20preview',
     source: 'fixtures of matomo-org/device-detector',
   },
+  { name: 'Netvitamine toolbar', pattern: 'msie *toolbar (+http', source: 'tests of ua-parser/uap-core' },
   { name: 'Yahoo Mail for phones', pattern: 'yahoomobilemail/', source: 'tests of ua-parser/uap-core' },
   {
     name: 'Facebook application',

@@ -31,6 +31,19 @@ it('the name of a crawler is that of the table, or a word of its user agent, and
   assert.match(crawlerName('é<script>bot'), /^[\x20-\x7e]+$/)
 })
 
+it('every crawler of the table says who runs it and where it is documented, and is found by its examples', () => {
+  for (const crawler of KNOWN_CRAWLERS) {
+    const { name, operator, source, examples } = crawler
+    assert(operator.length > 0, name)
+    assert.match(source, /^(?!https?:)\S/, name)
+    for (const example of examples) assert.equal(knownCrawler(example), crawler, example)
+  }
+  const withoutExample = KNOWN_CRAWLERS.filter(({ examples }) => examples.length === 0).map(
+    ({ name }) => name,
+  )
+  assert(withoutExample.length <= 10, withoutExample.join())
+})
+
 it('every crawler of the table is found by its own pattern, and by none before it', () => {
   for (const { name, pattern } of KNOWN_CRAWLERS) {
     const agent = pattern.startsWith('^') ? pattern.slice(1) : `Mozilla/5.0 (compatible; ${pattern}/1.0)`

@@ -31,6 +31,11 @@ describe('a person whose user agent holds a word of crawlers', () => {
     'an application of a search engine': `${phone('Android 8.1; Y15')} SCore/405 SogouSearch Android1.0 version3.0 AppVersion/7966`,
     'a browser for desktops': `Mozilla/5.0 (Windows NT 6.1; WOW64) ${CHROME} Chrome/49.0 Safari/537.36 SE 2.X MetaSr 1.0 SogouExplorer`,
     'an application that loads a film': 'WhatsApp/2.17.427 Android/7.0 Device/motorola-Moto_C_Plus',
+    'a browser before its release, by its maker': 'Opera/7.60 preview 4 (Mac OS X 10.3)',
+    'an old browser that shows a preview':
+      'Mozilla/4.0 (compatible; MSIE 6.0; Windows NT 5.1; SV1; Antenna Preview Window)',
+    'a browser with a toolbar that names its site':
+      'Mozilla/4.0 (compatible; MSIE 6.0; Windows NT 5.1; Acme Toolbar (+http://www.acme.example))',
     'a browser before its release':
       'Safari%20Technology%20Preview/15610.1.16.3 CFNetwork/1126 Darwin/19.5.0 (x86_64)',
   }

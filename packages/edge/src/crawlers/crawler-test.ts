@@ -21,7 +21,8 @@ const TOOL_TAGS = ['http-library', 'monitoring', 'browser-automation', 'scanner'
 const OTHER_TAGS = ['advertising', 'feed-reader', 'archiver', 'academic']
 
 /** Finds unlisted crawlers that name themselves. isbot alone also matches every `App/1.0`, which includes native apps. */
-const SAYS_SO = /bot\b|bot[/_-]|crawl|spider|slurp|preview|archiv|fetcher|indexer|\+https?:/i
+const SAYS_SO =
+  /bot\b|bot[/_-]|crawl|spider|slurp|preview(?:bot|er|\/)|(?:link|page|site|ur[il]|web)[ -]?preview|archiv|fetcher|indexer|\+https?:/i
 
 /** Finds a tool of the list that is a crawler by its own word, outside of addresses. */
 const NAMES_ITSELF =
