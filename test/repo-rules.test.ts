@@ -230,7 +230,8 @@ describe('repository rules', () => {
       const manifest = JSON.parse(read(file)) as Record<string, Record<string, string> | undefined>
       return ['dependencies', 'devDependencies', 'optionalDependencies'].flatMap((kind) =>
         Object.entries(manifest[kind] ?? {}).filter(
-          ([, version]) => !/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(version),
+          // Several versions of a package have names of their own.
+          ([, version]) => !/^(npm:[\w@/-]+@)?\d+\.\d+\.\d+(-[\w.]+)?$/.test(version),
         ),
       )
     })

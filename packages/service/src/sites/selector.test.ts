@@ -18,6 +18,7 @@ describe('selectors, as browsers read them', () => {
     ...['#price)', '.a, .b)', '[a]) , (', 'a:lang(x;})', 'a,', '[=a]', '[a=]', '.a*', '[a]b', '& a', '#-1'],
     ...['a|b|c', ':dir(x y)', ':nth-of-type(2n of b)', ':hover()', ':has(> )', '[a="b" x]', ':not(::before)'],
     ...[':not()', 'a > > b', ':not(:not(:not(:not(a))))', ':has(a):has(b)', ':is(> a)', '[a="x\ny"]'],
+    ...['video:playing', ':paused', ':buffering', 'a[x~=y s]'],
     ...[':not('.repeat(99), ':is(:is(:is(:is(:is(a)))))', ':nth-child(2n of :is(:is(:is(a))))'],
   ]
   for (const selector of bad)

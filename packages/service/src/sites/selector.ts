@@ -10,7 +10,6 @@ const PLAIN = new Set([
   'active',
   'any-link',
   'autofill',
-  'buffering',
   'checked',
   'default',
   'defined',
@@ -36,10 +35,8 @@ const PLAIN = new Set([
   'open',
   'optional',
   'out-of-range',
-  'paused',
   'picture-in-picture',
   'placeholder-shown',
-  'playing',
   'popover-open',
   'read-only',
   'read-write',
@@ -109,7 +106,7 @@ export function selectorProblem(text: string): string | null {
         break
       case 'AttributeSelector':
         if (HAS_NAMESPACE.test(part.name.name)) problems.push('has a namespace')
-        if (!/^[is]?$/i.test(part.flags ?? '')) problems.push(`has the unknown flag ${part.flags}`)
+        if (!/^i?$/i.test(part.flags ?? '')) problems.push(`has the unknown flag ${part.flags}`)
         break
       case 'PseudoClassSelector': {
         const name = part.name.toLowerCase()
