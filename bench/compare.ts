@@ -21,6 +21,7 @@ import { burst, processorSeconds } from './edge-load.ts'
 import { waitForAnswer, writeNginx } from './edge-nginx.ts'
 import { machineLine, median } from './figures.ts'
 import { markdownTable } from './markdown.ts'
+import type { Site } from './peers/service.ts'
 import { type EdgeNode, pinned, startEdgeNode } from './program/edge-node.ts'
 import { packedProgram, programAt } from './program/packed.ts'
 import { openSite } from './sites.ts'
@@ -84,13 +85,14 @@ async function compareRequests(): Promise<void> {
   })
   opened.push(() => endOf(origin))
   await waitForAnswer(origin, nginx.ports.origin)
-  const site = await openSite('shop')
-  opened.push(() => site.close())
+  const site = parts.has('render') ? await openSite('shop') : null
+  opened.push(async () => site?.close())
   const originUrl = `http://127.0.0.1:${nginx.ports.origin}`
   const open = async (version: Version) => {
     const edge = await startEdgeNode(pinned(programs[version], '0'), { originUrl, paths: ['/8'] })
     opened.push(() => edge.close())
-    await registerDomain(edge.node, edge.key, { customDomain: RENDER_HOST, originUrl: site.originUrl })
+    if (site !== null)
+      await registerDomain(edge.node, edge.key, { customDomain: RENDER_HOST, originUrl: site.originUrl })
     return edge
   }
   const edges: Record<Version, EdgeNode> = { before: await open('before'), now: await open('now') }
@@ -115,7 +117,10 @@ async function compareRequests(): Promise<void> {
       keep(`${what}: p99 in ms`, version, p99Ms, false)
     })
   }
-  if (!parts.has('render')) return
+  if (site !== null) await compareRenders(site, edges)
+}
+
+async function compareRenders(site: Site, edges: Record<Version, EdgeNode>): Promise<void> {
   for (const version of VERSIONS) await render(version, WARM_UP_PAGES)
   await takeTurns((version) => render(version, pages, true))
 
