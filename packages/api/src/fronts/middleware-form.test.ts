@@ -69,6 +69,7 @@ describe('the scenarios that prerender.io asks of providers', () => {
     assert.match(String(headers['x-prerender-user-id']), /^[\da-f]{16}$/)
   })
 
+  // Proves decided "Middleware integration, refusals"
   it('a request without a key is refused with 403', async () => {
     const answer = await send(PAGE, named)
     assertRefused(answer, 403, 'no-x-prerender-token-provided')
@@ -77,6 +78,7 @@ describe('the scenarios that prerender.io asks of providers', () => {
     assertRefused(await ask(PAGE, '', named), 403, 'no-x-prerender-token-provided')
   })
 
+  // Proves decided "Middleware integration, refusals"
   it('a key that never was one of ours is refused with 401', async () => {
     for (const key of ['definitely-not-a-real-token-aaaaaaaaaaaaa', 'pp_live_wrong', 'pp_site_wrong']) {
       assertRefused(await ask(PAGE, key, named), 401, 'invalid-x-prerender-token-provided')
@@ -90,6 +92,7 @@ describe('the scenarios that prerender.io asks of providers', () => {
     assert.equal((await ask('/healthz', owner.key, named)).status, 200)
   })
 
+  // Proves decided "Middleware integration, IDs"
   it('an ID is made for a request that has none, or one that is no ID', async () => {
     const ids = new Set<unknown>()
     const givens: Headers[] = [
@@ -111,6 +114,7 @@ describe('the scenarios that prerender.io asks of providers', () => {
 })
 
 describe('the key of a front', () => {
+  // Proves decided "Middleware integration, IDs"
   it('the ID of the account is the same for all its keys, and another one for another account', async () => {
     const idOf = async (key: string, host = 'shop') =>
       (await ask(`/https://${host}.example.com/`, key)).headers['x-prerender-user-id']
@@ -128,6 +132,7 @@ describe('the key of a front', () => {
     assertRefused(wrong, 401, 'invalid-x-prerender-token-provided')
   })
 
+  // Proves decided "Middleware integration, refusals"
   it('one that is revoked or has expired is refused with 503, on which crawlers come back', async () => {
     const { id, key } = await newKey()
     await revokeKey(api.pool, owner.id, id, api.clock.nowMs())
@@ -138,6 +143,7 @@ describe('the key of a front', () => {
     assertRefused(await ask(PAGE, expiring.key), 503, 'invalid-x-prerender-token-provided', '3600')
   })
 
+  // Proves decided "Middleware integration, refusals"
   it('one of a suspended account is refused with 503, and one on a plan without API keys too', async () => {
     const account = await api.account()
     await api.domain(account, 'suspended.example.com')
@@ -189,12 +195,14 @@ describe('what a front asks for', () => {
     }
   })
 
+  // Proves decided "Middleware integration, refusals"
   it('what is no http or https URL of a page, or has a user name, is refused with 404', async () => {
     const paths =
       '/https:///x /https://a@shop.example.com/ /page/shop.example.com /https%3A%2F%2F%zz /ftp://x'
     for (const path of paths.split(' ')) assertRefused(await ask(path, owner.key), 404, 'url-invalid')
   })
 
+  // Proves decided "Middleware integration, refusals"
   it('methods other than GET and HEAD are refused with 405 before the key is looked at', async () => {
     for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS']) {
       const answer = await send(PAGE, {}, method)
@@ -229,6 +237,7 @@ describe('limits of this node', async () => {
   const from = (localAddress: string, key = account.key) =>
     rawRequest(limited.url, { path: PAGE, headers: { 'x-prerender-token': key }, localAddress })
 
+  // Proves decided "Middleware integration, refusals"
   it('requests at once: one past the limit is refused with 503 instead of 429', async () => {
     const held = Promise.withResolvers<void>()
     limited.readiness.held = held.promise

@@ -13,6 +13,7 @@ const asOwner = (method: string, path = PATH) => api.call(method, path, { cookie
 const offer = (token: string) =>
   api.call('POST', '/api/render', { token, body: { url: 'https://shop.example.com/' } })
 
+// Proves decided "Site tokens"
 it('201: a token with at least 190 random bits, which is told once and of which only the hash is stored', async () => {
   assert.deepEqual((await asOwner('GET')).body, { site_token: null })
   const { status, body } = await asOwner('POST')
@@ -32,6 +33,7 @@ it('201: a token with at least 190 random bits, which is told once and of which 
   assert.equal(await until('the use is noted', used), created_at)
 })
 
+// Proves decided "Site tokens"
 it('200: a new token leaves the old one valid for seven days; DELETE ends both at once', async () => {
   const first = String((await asOwner('POST')).body['token'])
   const { body } = await asOwner('POST')

@@ -193,6 +193,7 @@ describe('a request of an installation check', () => {
     arrivals.length = 0
   })
 
+  // Proves decided "Check of an installation"
   it('is answered with its text by every form, and causes no render and no request to the origin', async () => {
     const url = '/checked?a=1&prepaint_check=good'
     for (const [form, way] of [

@@ -55,6 +55,7 @@ describe('the ways by which crawlers come', () => {
     assert.deepEqual(await read(), { domain: name, ...none })
   })
 
+  // Proves decided "Way of crawlers"
   it('the newest request of the last seven days says the state, and older ways stay listed', async () => {
     const firstMs = clock.atMs
     visit('proxy')
@@ -103,6 +104,7 @@ describe('refused fronts', () => {
   const refuse = (of: AccountId, reason = 'plan-without-api-access') =>
     evidence.noteRefusal({ account: of, name, reason })
 
+  // Proves decided "Way of crawlers"
   it('are counted for the last 24 hours, with the newest reason', async () => {
     refuse(account!)
     refuse(account!)
@@ -139,6 +141,7 @@ describe('a check of an installation', async () => {
   const receive = (token: string, req: http.IncomingMessage, way: 'proxy' | 'middleware' = 'middleware') =>
     evidence.receiveCheck(token, { domain: red.id, way, path: '/a', headers: req.headers })
 
+  // Proves decided "Check of an installation"
   it('that arrives and whose answer comes back names the way, and is evidence at once', async () => {
     answer = async (req, res, token) => res.end(`<p>${await receive(token, req)}</p>`)
     const { checked_at, ms, ...found } = await check(site.url)
@@ -176,6 +179,7 @@ describe('a check of an installation', async () => {
     assert.equal((await check(site.url)).reason, 'not-forwarded')
   })
 
+  // Proves decided "Check of an installation"
   it('follows three redirects within the domain, and names the place of a fourth or of another site', async () => {
     let left = 3
     answer = async (req, res, token) => {

@@ -81,7 +81,7 @@ it("the account's own address is there from the start; several incidents of a mi
   const [own] = body['emails'] as { email: string; kinds: string[]; weekly_report: boolean; state: string }[]
   assert.deepEqual(
     [own!.email, own!.kinds.length, own!.weekly_report, own!.state],
-    [account.email, 9, false, 'confirmed'],
+    [account.email, 10, false, 'confirmed'],
   )
   assert.equal(body['by_mail'], true)
   await incidents(account, ['one.example.com', 'two.example.com'])
