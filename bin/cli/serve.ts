@@ -17,7 +17,9 @@ const serve = defineCommand({
     const node = await startUnlessStopped(shutdown, (signal) => Node.start({ config, log, say, signal }))
     if (node === null) return null
     const { api, edge, edgeTls } = node.addresses
-    process.stdout.write(`${JSON.stringify({ event: 'ready', api, edge, edge_tls: edgeTls })}\n`)
+    const ready: Record<string, unknown> = { event: 'ready', api, edge, edge_tls: edgeTls }
+    if (!node.hasDatabase) ready['database'] = 'unreachable'
+    process.stdout.write(`${JSON.stringify(ready)}\n`)
     if (process.stderr.isTTY === true) say(greeting(node.addresses, config))
     flushCompileCache()
     const newer = await Promise.race([node.outdated, shutdown.requested.then(() => null)])

@@ -2,7 +2,7 @@ import { AppError } from '@prepaint/contract/errors.ts'
 import type { DomainId, JobId, PagePath } from '@prepaint/contract/ids.ts'
 import type { StoredForm } from '@prepaint/contract/outcome/form.ts'
 import { type PageId, pageId } from '@prepaint/contract/page/page-id.ts'
-import type { StoredEntry } from '@prepaint/contract/page/stored.ts'
+import type { PageVersion, StoredEntry } from '@prepaint/contract/page/stored.ts'
 import type { ServedDomain } from '@prepaint/contract/settings/served-domain.ts'
 import type { FilesOf } from '@prepaint/contract/site-files/robots-text.ts'
 import type { Site } from '@prepaint/contract/site-files/site.ts'
@@ -28,7 +28,7 @@ import type { RobotsFiles } from '@prepaint/pages/site-files/robots-files.ts'
 import { sitemapFile } from '@prepaint/pages/site-files/sitemap.ts'
 import { recordKnown } from '@prepaint/pages/store/known-paths.ts'
 import { readRefusal } from '@prepaint/pages/store/refused-pages.ts'
-import { createStoredReader, readUnstored } from '@prepaint/pages/store/stored-page.ts'
+import { createStoredComparer, createStoredReader, readUnstored } from '@prepaint/pages/store/stored-page.ts'
 import {
   dropSitemap,
   namedInIndexes,
@@ -54,6 +54,15 @@ interface Waiter {
   wait(job: JobId, signal: AbortSignal): Promise<WaitedFor | 'late'>
 }
 
+/** What a node has while PostgreSQL is away: `Outage`. */
+export interface WithoutDatabase {
+  readonly isAway: boolean
+  /** Returns null if nothing is kept of the host. */
+  keptDomain(host: string): ServedDomain | null
+  /** Rejects when the database goes away. */
+  untilAway<T>(use: () => Promise<T>): Promise<T>
+}
+
 /** What the edge of a node asks of PostgreSQL and of the render queue. */
 export class NodeBackend implements EdgeBackend {
   readonly #db: Queryable
@@ -64,10 +73,12 @@ export class NodeBackend implements EdgeBackend {
   readonly #forms: PageForms
   readonly #recorder: RequestRecorder
   readonly #clock: Clock
+  readonly #outage: WithoutDatabase
   readonly changes: Notifications
   readonly sitemaps: SitemapStore
   readonly siteFiles: SiteFiles
   readonly readPage: (page: PageId) => Promise<StoredEntry | null>
+  readonly readPageAgain: (page: PageId, known: PageVersion) => Promise<StoredEntry | 'same' | null>
 
   /** `db` has time limits, for queries that requests wait for; `pool` is for writes in the background. */
   constructor(
@@ -80,6 +91,7 @@ export class NodeBackend implements EdgeBackend {
     forms: PageForms,
     robots: RobotsFiles,
     recorder: RequestRecorder,
+    outage: WithoutDatabase,
     clock: Clock,
   ) {
     this.#db = db
@@ -90,10 +102,20 @@ export class NodeBackend implements EdgeBackend {
     this.#forms = forms
     this.#recorder = recorder
     this.#clock = clock
+    this.#outage = outage
     this.changes = changes
     this.sitemaps = new StoredSitemaps(db, pool, clock)
     this.siteFiles = new OwnFiles(db, robots, clock)
     this.readPage = createStoredReader(db)
+    this.readPageAgain = createStoredComparer(db)
+  }
+
+  get isAway(): boolean {
+    return this.#outage.isAway
+  }
+
+  keptDomain(host: string): ServedDomain | null {
+    return this.#outage.keptDomain(host)
   }
 
   async findDomain(host: string): Promise<ServedDomain | null> {
@@ -117,7 +139,7 @@ export class NodeBackend implements EdgeBackend {
       throw error
     }
     if (job === 'over-quota') return 'over-quota'
-    const end = await this.#waiter.wait(job, signal)
+    const end = await this.#outage.untilAway(() => this.#waiter.wait(job, signal))
     if (end === 'late') return end
     const { state, outcome } = end
     const isForWaiting = outcome === 'site-error' || outcome === 'no-store' || outcome === 'incomplete'

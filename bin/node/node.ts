@@ -5,7 +5,9 @@ import type { AddressInfo } from 'node:net'
 import { availableParallelism, hostname, loadavg } from 'node:os'
 import type tls from 'node:tls'
 import { createApiServer } from '@prepaint/api/server.ts'
+import type { EdgeReadiness } from '@prepaint/api/service/health.ts'
 import { utcMonth } from '@prepaint/contract/dates.ts'
+import type { Edge } from '@prepaint/edge/edge.ts'
 import { renewTicketKeys } from '@prepaint/edge/server/servers.ts'
 import { type Engine, startEngine } from '@prepaint/engine'
 import {
@@ -26,23 +28,23 @@ import { WarmReading } from '@prepaint/pages/queue/warm/warm-read.ts'
 import { WarmSteps } from '@prepaint/pages/queue/warm/warm-step.ts'
 import { IndexNow } from '@prepaint/pages/site-files/indexnow.ts'
 import { RobotsFiles } from '@prepaint/pages/site-files/robots-files.ts'
-import { Availability } from '@prepaint/postgres/availability.ts'
-import { type Database, openDatabase } from '@prepaint/postgres/database.ts'
-import { createListener, type Listener } from '@prepaint/postgres/listener.ts'
-import { lastMigration, migrate } from '@prepaint/postgres/migrate.ts'
+import type { Availability } from '@prepaint/postgres/availability.ts'
+import type { Database } from '@prepaint/postgres/database.ts'
+import type { Listener } from '@prepaint/postgres/listener.ts'
+import { lastMigration } from '@prepaint/postgres/migrate.ts'
 import { TaskRunner } from '@prepaint/postgres/tasks'
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
 import { type Clock, systemClock } from '@prepaint/runtime/clock.ts'
 import { createClientReader } from '@prepaint/runtime/http/client-address.ts'
 import { identityOf } from '@prepaint/runtime/identity.ts'
+import { invalidateOn } from '@prepaint/runtime/invalidation.ts'
 import type { Log } from '@prepaint/runtime/log.ts'
 import { Transport } from '@prepaint/service/certificates/acme/transport.ts'
 import { Ordering } from '@prepaint/service/certificates/orders/ordering.ts'
 import { reachesUs } from '@prepaint/service/certificates/orders/reachability.ts'
-import { Vault } from '@prepaint/service/certificates/vault/vault.ts'
+import type { Vault } from '@prepaint/service/certificates/vault/vault.ts'
 import { checkIntegration } from '@prepaint/service/fronts/check-integration.ts'
 import { Events } from '@prepaint/service/insight/events/events.ts'
-import { DatabaseClock } from '@prepaint/service/insight/fleet/database-clock.ts'
 import type { NodePulse } from '@prepaint/service/insight/fleet/node.ts'
 import { Registration } from '@prepaint/service/insight/fleet/registration.ts'
 import { readFleetFigures } from '@prepaint/service/insight/metrics/fleet-metrics.ts'
@@ -51,7 +53,6 @@ import { Mailer } from '@prepaint/service/mail/mailer.ts'
 import { checkEndpointUrl } from '@prepaint/service/notifications/delivery/endpoint-url.ts'
 import { Sender } from '@prepaint/service/notifications/delivery/sender.ts'
 import { Evaluation } from '@prepaint/service/notifications/incidents/evaluator.ts'
-import { createOpenOriginHeaders } from '@prepaint/service/sites/origin-headers.ts'
 import { CHECK_RATE, Checks, type Probes } from '@prepaint/service/sites/reachability/checks.ts'
 import { checkDns } from '@prepaint/service/sites/reachability/dns-state.ts'
 import { tryOrigin } from '@prepaint/service/sites/reachability/try-origin.ts'
@@ -60,6 +61,7 @@ import type pg from 'pg'
 import { CommandError } from '../command-line/command.ts'
 import { type Config, shareOfProcess } from '../settings/config.ts'
 import { warnOfSettings } from '../settings/ignored-settings.ts'
+import { Base, retryUntilStarted } from './base.ts'
 import { checkMasterKey } from './check-master-key.ts'
 import { ClosingStack, DrainableServer } from './closing-stack.ts'
 import { EdgeProcesses } from './edge-processes.ts'
@@ -67,10 +69,10 @@ import { firstAccountLine } from './first-account.ts'
 import { checkPorts, type ListenWhere, listen } from './listen.ts'
 import { MemoryReading } from './memory-reading.ts'
 import { type OpenEdge, openEdge } from './open-edge.ts'
+import { Outage } from './outage.ts'
 import { PeopleFirst } from './people-first.ts'
-import { browserState, checkReadiness, createReadinessServer } from './readiness.ts'
+import { browserState, checkEdge, checkReadiness, createReadinessServer } from './readiness.ts'
 import { Retention } from './retention.ts'
-import { SCHEMA } from './schema.ts'
 
 /** `say` prints a line for the person who started the node. The start ends early if `signal` is aborted. */
 type Start = { config: Config; log: Log; say(line: string): void; signal: AbortSignal }
@@ -99,6 +101,7 @@ export class Node {
   readonly #say: (line: string) => void
   readonly #signal: AbortSignal
   readonly #opened: ClosingStack
+  readonly #base: Base
   readonly #database: Database
   readonly #availability: Availability
   readonly #pool: pg.Pool
@@ -106,6 +109,7 @@ export class Node {
   readonly #db: Queryable
   readonly #clock: Clock
   readonly #listener: Listener
+  readonly #outage: Outage
   readonly #tasks: TaskRunner
   readonly #guard: AddressGuard
   readonly #metrics: Metrics
@@ -120,8 +124,10 @@ export class Node {
   #worker: QueueWorker | null = null
   #registration: Registration | null = null
   #processes: EdgeProcesses | null = null
+  #startProcesses: () => Promise<void> = async () => {}
   #addresses: NodeAddresses | null = null
   #isDraining = false
+  readonly #outdated = Promise.withResolvers<string>()
 
   /** Also closes what was opened if a part fails to start, or if the signal is aborted. */
   static async start({ config, log, say, signal }: Start): Promise<Node> {
@@ -133,22 +139,9 @@ export class Node {
       const engine = config.roles.has('render') ? new StartingEngine(config, log, say) : null
       if (engine !== null) opened.add('renderer', () => engine.close())
 
-      const { databaseUrl, dataDir } = config
-      const database = await openDatabase({ databaseUrl, dataDir, log, onLongStep: say })
-      opened.add('database', () => database.close())
-      signal.throwIfAborted()
-      await migrate(database.connection, SCHEMA, log)
-      const availability = new Availability(database.pool, database.connection, log)
-      opened.add('availability', () => availability.close())
-      const clock = await DatabaseClock.start(database.pool, availability.log)
-      opened.add('clock', async () => clock.close())
-      engine?.useClock(clock)
-      const listener = await createListener(database.connection, availability.log)
-      opened.add('listener', () => listener.close())
-      availability.watch(listener)
-      listener.onServerLeaving(() => availability.leaveServer())
-
-      const node = new Node({ config, log, say, signal }, opened, database, availability, clock, listener)
+      const base = await Base.open({ config, log, say, signal }, opened)
+      engine?.useClock(base.clock)
+      const node = new Node({ config, log, say, signal }, opened, base)
       await node.#open(engine).catch(async (error: unknown) => {
         await node.close()
         throw error
@@ -160,33 +153,29 @@ export class Node {
     }
   }
 
-  private constructor(
-    { config, say, signal }: Start,
-    opened: ClosingStack,
-    database: Database,
-    availability: Availability,
-    clock: Clock,
-    listener: Listener,
-  ) {
-    const { pool } = database
-    const { log } = availability
+  private constructor({ config, say, signal }: Start, opened: ClosingStack, base: Base) {
+    const { availability, listener, clock, vault } = base
+    const { log, pool: guardedPool } = availability
+    const { pool } = base.database
     this.#config = config
     this.#log = log
     this.#say = say
     this.#signal = signal
     this.#opened = opened
-    this.#database = database
+    this.#base = base
+    this.#database = base.database
     this.#pool = pool
     this.#availability = availability
     this.#db = availability.db
     this.#clock = clock
     this.#listener = listener
+    this.#outage = new Outage(availability, base.snapshot)
     this.#tasks = new TaskRunner(pool, listener, log)
     this.#tasks.add(new Retention(pool, clock, log))
     this.#guard = createAddressGuard(config.allowedPrivateOrigins)
-    this.#metrics = createMetrics(config, pool, listener, clock, log)
-    this.#vault = new Vault(pool, config.dataDir, config.secretKeys)
-    this.#openHeaders = createOpenOriginHeaders(this.#vault, log)
+    this.#metrics = createMetrics(config, base, guardedPool)
+    this.#vault = vault
+    this.#openHeaders = base.openHeaders
     this.#probes = {
       checkDns: (account, name) => checkDns(pool, this.#guard, account, name),
       tryOrigin: (url) => tryOrigin(url, { guard: this.#guard }),
@@ -204,7 +193,12 @@ export class Node {
 
   /** Settles when a migration is applied that this version cannot work with. */
   get outdated(): Promise<string> {
-    return this.#registration?.outdated ?? Promise.reject(new Error('this node has not started'))
+    return this.#outdated.promise
+  }
+
+  /** Is false after a start from the snapshot, until PostgreSQL is there. */
+  get hasDatabase(): boolean {
+    return this.#base.isChecked
   }
 
   async close(): Promise<void> {
@@ -215,19 +209,35 @@ export class Node {
 
   async #open(engine: StartingEngine | null): Promise<void> {
     const { roles } = this.#config
-    await checkMasterKey(this.#config, this.#vault, this.#log)
-    this.#signal.throwIfAborted()
-
     // Integrations request pages through the API, so it needs an edge as well.
     const waiter =
       roles.has('edge') || roles.has('api') ? new JobWaiter(this.#listener, this.#pool, this.#log) : null
-    if (engine !== null) await this.#startRendering(await engine.started, waiter)
-    await this.#register()
+    if (this.#base.isChecked) await this.#join(engine, waiter)
 
     const edge = waiter === null ? null : this.#openEdge(waiter)
-    const api = roles.has('api') && edge !== null ? await this.#openApi(edge) : this.#openReadiness()
+    const api = roles.has('api') && edge !== null ? await this.#openApi(edge) : this.#openReadiness(edge)
     this.#opened.add('API', () => api.close())
     if (edge !== null) this.#opened.add('edge', () => edge.close())
+    if (this.#base.isChecked) await this.#listener.settled()
+    this.#signal.throwIfAborted()
+
+    if (this.#base.isChecked && roles.has('api')) await this.#startNotifications()
+    this.#addresses = await this.#listen(api, edge)
+    if (this.#base.isChecked) await this.#startWork(edge, this.#addresses.api)
+    else this.#joinLater(engine, waiter, edge, this.#addresses.api)
+  }
+
+  /** What every role needs of PostgreSQL before the ports open, and Chromium. */
+  async #join(engine: StartingEngine | null, waiter: JobWaiter | null): Promise<void> {
+    await checkMasterKey(this.#config, this.#vault, this.#log)
+    this.#signal.throwIfAborted()
+    if (engine !== null && this.#worker === null) await this.#startRendering(await engine.started, waiter)
+    if (this.#registration === null) await this.#register()
+  }
+
+  /** What begins when the ports are open. Tasks are last, because they use what was opened before, such as the edge, which responds to the CA. */
+  async #startWork(edge: OpenEdge | null, apiUrl: string): Promise<void> {
+    const { roles } = this.#config
     if (edge !== null && this.#engine !== null) {
       const peopleFirst = new PeopleFirst(
         () => edge.records.answeredAtOnce + (this.#processes?.answeredAtOnce ?? 0),
@@ -235,16 +245,39 @@ export class Node {
       )
       this.#opened.add('people first', () => peopleFirst.close())
     }
-    await this.#listener.settled()
-    this.#signal.throwIfAborted()
-
-    if (roles.has('api')) await this.#startNotifications()
-    this.#addresses = await this.#listen(api, edge)
+    if (roles.has('api')) await this.#sayFirstAccount(apiUrl)
     if (roles.has('edge')) this.#startOrdering()
-    // Last, because tasks use what was opened before, such as the edge, which responds to the CA.
     this.#tasks.start()
     this.#opened.add('tasks', () => this.#tasks.close())
+    const { snapshot } = this.#base
+    if (snapshot !== null) {
+      invalidateOn(this.#listener, [snapshot])
+      snapshot.start(this.#pool, () => this.#listener.connected && !this.#availability.isAway)
+    }
     void this.#registration?.beat()
+  }
+
+  /** Goes on with the start when PostgreSQL is there; meanwhile the edge serves people from the snapshot. */
+  #joinLater(
+    engine: StartingEngine | null,
+    waiter: JobWaiter | null,
+    edge: OpenEdge | null,
+    apiUrl: string,
+  ): void {
+    const closing = new AbortController()
+    const join = async () => {
+      await this.#base.check()
+      await this.#join(engine, waiter)
+      await this.#listener.settled()
+      if (this.#config.roles.has('api')) await this.#startNotifications()
+      await this.#startProcesses()
+      await this.#startWork(edge, apiUrl)
+    }
+    const joined = retryUntilStarted(join, this.#log, closing.signal)
+    this.#opened.add('start', async () => {
+      closing.abort()
+      await joined
+    })
   }
 
   /** Works on the render queue, and on what is due for pages. `waiter` is told of the ends of jobs of this node. */
@@ -317,6 +350,7 @@ export class Node {
     const registration = await Registration.start(this.#pool, this.#log, self, () => this.#nextPulse())
     this.#registration = registration
     this.#opened.add('registration', () => registration.close())
+    void registration.outdated.then(this.#outdated.resolve)
   }
 
   #nextPulse(): NodePulse {
@@ -332,9 +366,11 @@ export class Node {
   }
 
   #openEdge(waiter: JobWaiter): OpenEdge {
+    const isRendering = this.#config.roles.has('render')
     return openEdge(shareOfProcess(this.#config), {
       pool: this.#pool,
-      db: this.#db,
+      availability: this.#availability,
+      outage: this.#outage,
       clock: this.#clock,
       listener: this.#listener,
       guard: this.#guard,
@@ -342,7 +378,8 @@ export class Node {
       openHeaders: this.#openHeaders,
       metrics: this.#metrics.edge,
       waiter,
-      enqueueLive: this.#worker?.enqueueLive ?? null,
+      // After a start from the snapshot the worker begins later.
+      findEnqueueLive: () => (isRendering ? (this.#worker?.enqueueLive ?? null) : null),
       log: this.#log,
     })
   }
@@ -378,6 +415,7 @@ export class Node {
         checkOrigin: (raw) => checkOriginUrl(raw, guard, { timeoutMs: NAME_SERVERS_WITHIN_MS }),
         checkEndpoint: (raw) => checkEndpointUrl(raw, guard),
         checkReadiness: () => checkReadiness(this.#availability, this.#engine, this.#isDraining),
+        checkEdge: config.roles.has('edge') ? () => this.#checkEdge(edge) : null,
         readMetrics: () => this.#readMetrics(),
         edgePort: () => (edge.server.address() as AddressInfo | null)?.port ?? null,
       },
@@ -402,10 +440,23 @@ export class Node {
     }
   }
 
+  /** Whether the edge can serve people, also while PostgreSQL is away. */
+  #checkEdge(edge: Edge): EdgeReadiness {
+    return checkEdge(
+      this.#availability.isAway,
+      {
+        inMemory: this.#base.isChecked ? edge.domainsInMemory() : 0,
+        inSnapshot: this.#base.snapshot?.domains ?? 0,
+      },
+      this.#isDraining,
+    )
+  }
+
   /** What a node without the role `api` has at the API's port. */
-  #openReadiness(): OpenApi {
+  #openReadiness(edge: OpenEdge | null): OpenApi {
     const server = createReadinessServer(
       () => checkReadiness(this.#availability, this.#engine, this.#isDraining),
+      edge !== null && this.#config.roles.has('edge') ? () => this.#checkEdge(edge.edge) : null,
       () => this.#readMetrics(),
       this.#config.metricsToken,
     )
@@ -440,7 +491,6 @@ export class Node {
     const apiServer = new DrainableServer(api.server, { begin: () => api.endStreams() })
     const apiUrl = await listen(api.server, ports.api)
     this.#opened.add('API server', (deadline) => apiServer.drain(deadline))
-    if (this.#config.roles.has('api')) await this.#sayFirstAccount(apiUrl)
     if (open === null || !this.#config.roles.has('edge')) return { api: apiUrl, edge: null, edgeTls: null }
 
     const { server, secure, endSessions } = open.edge
@@ -451,10 +501,13 @@ export class Node {
       await Promise.all([edgeServer.drain(deadline), processes?.close(deadline)])
     })
     const edgeTls = secure === null ? null : await this.#listenForTls(secure, ports.tls)
-    await processes?.start({
-      databaseUrl: this.#database.url,
-      ports: { http: portOf(edgeUrl), tls: edgeTls === null ? null : portOf(edgeTls) },
-    })
+    this.#startProcesses = async () => {
+      await processes?.start({
+        databaseUrl: this.#database.url,
+        ports: { http: portOf(edgeUrl), tls: edgeTls === null ? null : portOf(edgeTls) },
+      })
+    }
+    if (this.#base.isChecked) await this.#startProcesses()
     return { api: apiUrl, edge: edgeUrl, edgeTls }
   }
 
@@ -542,12 +595,19 @@ class StartingEngine implements Clock {
   }
 }
 
-function createMetrics(config: Config, pool: pg.Pool, listener: Listener, clock: Clock, log: Log): Metrics {
+function createMetrics(
+  config: Config,
+  { database, listener, availability, snapshot, clock }: Base,
+  /** Fails at once while PostgreSQL is away. */
+  fleetPool: pg.Pool,
+): Metrics {
   const limits = Object.fromEntries(
     Object.entries(config.plans).map(([name, plan]) => [name, plan.monthly_render_limit]),
   )
-  const readFleet = () => readFleetFigures(pool, utcMonth(clock.nowMs()), limits)
-  return new Metrics({ version: config.version, pool, listener }, slotsOf(config), readFleet, clock, log)
+  const readFleet = () => readFleetFigures(fleetPool, utcMonth(clock.nowMs()), limits)
+  const { pool } = database
+  const watched = { version: config.version, pool, listener, availability, snapshot }
+  return new Metrics(watched, slotsOf(config), readFleet, clock, availability.log)
 }
 
 /** `http://host:80` has its port, too. */

@@ -9,8 +9,8 @@ import { PageForms } from '@prepaint/pages/forms/stored-form.ts'
 import type { JobWaiter } from '@prepaint/pages/queue/jobs/await.ts'
 import { createEnqueueLive, type EnqueueLive } from '@prepaint/pages/queue/jobs/enqueue.ts'
 import { RobotsFiles } from '@prepaint/pages/site-files/robots-files.ts'
+import type { Availability } from '@prepaint/postgres/availability.ts'
 import type { Listener } from '@prepaint/postgres/listener.ts'
-import type { Queryable } from '@prepaint/postgres/transaction.ts'
 import type { Clock } from '@prepaint/runtime/clock.ts'
 import { invalidateOn } from '@prepaint/runtime/invalidation.ts'
 import type { Log } from '@prepaint/runtime/log.ts'
@@ -24,6 +24,7 @@ import { findAnswer } from '@prepaint/service/sites/reachability/published-answe
 import type pg from 'pg'
 import type { Config } from '../settings/config.ts'
 import { NodeBackend } from './edge-backend.ts'
+import type { Outage } from './outage.ts'
 import { RequestRecords } from './request-records.ts'
 
 /** The edge of a process. A node that is only an API has it too, without ports: integrations ask it for pages. */
@@ -37,8 +38,8 @@ export type OpenEdge = {
 
 export type OpenEdgeParts = {
   pool: pg.Pool
-  /** The pool with time limits, for queries that a request waits for. */
-  db: Queryable
+  availability: Availability
+  outage: Outage
   clock: Clock
   listener: Listener
   guard: AddressGuard
@@ -46,8 +47,8 @@ export type OpenEdgeParts = {
   openHeaders: OpenOriginHeaders
   metrics: EdgeMetrics
   waiter: JobWaiter
-  /** Null where no renders run in this process. */
-  enqueueLive: EnqueueLive | null
+  /** Returns null where no renders run in this process. */
+  findEnqueueLive(): EnqueueLive | null
   log: Log
 }
 
@@ -55,9 +56,12 @@ export type OpenEdgeParts = {
 export function openEdge(config: Config, parts: OpenEdgeParts): OpenEdge {
   const { plans, clients, accessLog, crawlers } = config
   const { memoryBytes, liveWaitMs } = config.edge
-  const { pool, db, clock, listener, guard, openHeaders, metrics, waiter, log } = parts
+  const { pool, availability, outage, clock, listener, guard, openHeaders, metrics, waiter, log } = parts
+  const { db } = availability
   const contexts = config.roles.has('edge') ? createContexts(parts) : null
-  const enqueueLive = parts.enqueueLive ?? createEnqueueLive(db, pool, plans, clock, liveWaitMs)
+  const enqueueOnly = createEnqueueLive(db, pool, plans, clock, liveWaitMs)
+  const enqueueLive: EnqueueLive = (...live) =>
+    availability.whileThere(() => (parts.findEnqueueLive() ?? enqueueOnly)(...live))
   const origins = createClient(guard)
   const get = { origins, userAgent: 'Prepaint' }
   const robots = new RobotsFiles(db, pool, get, openHeaders, clock, log)
@@ -66,7 +70,7 @@ export function openEdge(config: Config, parts: OpenEdgeParts): OpenEdge {
   const forms = new PageForms(db, pool, new Converter(), log)
   const backend = new NodeBackend(
     db,
-    pool,
+    availability.pool,
     listener,
     openHeaders,
     enqueueLive,
@@ -74,6 +78,7 @@ export function openEdge(config: Config, parts: OpenEdgeParts): OpenEdge {
     forms,
     robots,
     records,
+    outage,
     clock,
   )
 
@@ -114,14 +119,18 @@ export function openEdge(config: Config, parts: OpenEdgeParts): OpenEdge {
 }
 
 /** The certificates of domains, for connections to the edge's TLS port. */
-function createContexts({ db, listener, vault, clock, log }: OpenEdgeParts): Contexts {
-  const contexts = new Contexts(
-    (name) => readServedCertificate(db, name),
-    () => listener.connected,
-    vault,
-    clock,
-    log,
-  )
+function createContexts({ availability, outage, listener, vault, clock, log }: OpenEdgeParts): Contexts {
+  const sources = {
+    read: (name: string) => readServedCertificate(availability.db, name),
+    readKept: (name: string) => outage.keptCertificate(name),
+    get isConnected() {
+      return listener.connected
+    },
+    get isAway() {
+      return outage.isAway
+    },
+  }
+  const contexts = new Contexts(sources, vault, clock, log)
   invalidateOn(listener, [contexts.held])
   return contexts
 }

@@ -1,6 +1,12 @@
 import http from 'node:http'
 import { checkOperator } from '@prepaint/api/http/session-access.ts'
-import type { CheckReadiness, Readiness, ReadMetrics } from '@prepaint/api/service/health.ts'
+import type {
+  CheckEdge,
+  CheckReadiness,
+  EdgeReadiness,
+  Readiness,
+  ReadMetrics,
+} from '@prepaint/api/service/health.ts'
 import { publicError } from '@prepaint/contract/errors.ts'
 import { within } from '@prepaint/runtime/within.ts'
 import type { BrowserState } from '@prepaint/service/insight/fleet/node.ts'
@@ -26,6 +32,22 @@ export async function checkReadiness(
   }
 }
 
+/** The domains that the edge knows without PostgreSQL. */
+type KnownDomains = { inMemory: number; inSnapshot: number }
+
+/** People are served from memory or the snapshot while PostgreSQL is away. */
+export function checkEdge(isAway: boolean, known: KnownDomains, isDraining: boolean): EdgeReadiness {
+  let domains: EdgeReadiness['domains'] = 'none'
+  if (!isAway || known.inMemory > 0) domains = 'memory'
+  else if (known.inSnapshot > 0) domains = 'snapshot'
+  return {
+    ready: !isDraining && domains !== 'none',
+    state: isDraining ? 'draining' : 'serving',
+    database: isAway ? 'unreachable' : 'ok',
+    domains,
+  }
+}
+
 export function browserState(renderer: { readonly healthy: boolean } | null): BrowserState {
   if (renderer === null) return 'none'
   return renderer.healthy ? 'ok' : 'broken'
@@ -39,14 +61,15 @@ function responds(db: DatabaseState['db']): Promise<boolean> {
   return within(DATABASE_TIMEOUT_MS, response, false)
 }
 
-/** The server of a node without the API: it knows `GET /healthz`, `GET /readyz` and `GET /metrics`. */
+/** The server of a node without the API: it knows `GET /healthz`, `/readyz`, with an edge `/readyz/edge`, and `/metrics`. */
 export function createReadinessServer(
   readReadiness: CheckReadiness,
+  readEdge: CheckEdge | null,
   readMetrics: ReadMetrics,
   metricsToken: string | null,
 ): http.Server {
   return http.createServer((req, res) => {
-    answer(req, res, readReadiness, readMetrics, metricsToken).catch((error: unknown) => {
+    answer(req, res, readReadiness, readEdge, readMetrics, metricsToken).catch((error: unknown) => {
       const { status, body } = publicError(error)
       if (res.headersSent) res.destroy()
       else sendJson(res, status, body)
@@ -58,6 +81,7 @@ async function answer(
   req: http.IncomingMessage,
   res: http.ServerResponse,
   readReadiness: CheckReadiness,
+  readEdge: CheckEdge | null,
   readMetrics: ReadMetrics,
   metricsToken: string | null,
 ): Promise<void> {
@@ -66,6 +90,11 @@ async function answer(
       return sendJson(res, 200, { status: 'ok' })
     case '/readyz': {
       const found = await readReadiness()
+      return sendJson(res, found.ready ? 200 : 503, found)
+    }
+    case '/readyz/edge': {
+      if (readEdge === null) return sendJson(res, 404, { error: 'Not found' })
+      const found = readEdge()
       return sendJson(res, found.ready ? 200 : 503, found)
     }
     case '/metrics': {

@@ -10,11 +10,13 @@ import { Vault } from '@prepaint/service/certificates/vault/vault.ts'
 import { DatabaseClock } from '@prepaint/service/insight/fleet/database-clock.ts'
 import { EdgeProcessMetrics, type ProcessMetrics } from '@prepaint/service/insight/metrics/process-metrics.ts'
 import { createOpenOriginHeaders } from '@prepaint/service/sites/origin-headers.ts'
+import { databaseOf, EdgeSnapshot } from '@prepaint/service/snapshot/edge-snapshot.ts'
 import { type Config, shareOfProcess } from '../settings/config.ts'
 import { ClosingStack, DrainableServer } from './closing-stack.ts'
 import type { EdgeTask, FromEdgeProcess } from './edge-processes.ts'
 import { listen } from './listen.ts'
 import { openEdge } from './open-edge.ts'
+import { Outage } from './outage.ts'
 
 const REPORT_MS = 1_000
 
@@ -52,27 +54,37 @@ export class RunningEdge {
     const { pool } = database
     const availability = new Availability(pool, database.connection, givenLog)
     opened.add('availability', () => availability.close())
-    const { log, db } = availability
+    const { log } = availability
     const clock = await DatabaseClock.start(pool, log)
     opened.add('clock', async () => clock.close())
     const listener = await createListener(database.connection, log)
     opened.add('listener', () => listener.close())
     availability.watch(listener)
     listener.onServerLeaving(() => availability.leaveServer())
+    listener.onLost(() => availability.suspect())
 
     const metrics = new EdgeProcessMetrics()
     const vault = new Vault(pool, config.dataDir, config.secretKeys)
+    const openHeaders = createOpenOriginHeaders(vault, log)
+    // Only read: the node's own process writes it.
+    const { dataDir } = config
+    const snapshot =
+      config.edge.snapshotHours === 0
+        ? null
+        : new EdgeSnapshot(databaseOf(database.connection), { dataDir, vault, openHeaders, clock, log })
+    opened.add('snapshot', async () => snapshot?.close())
     const { edge, records, close } = openEdge(config, {
       pool,
-      db,
+      availability,
+      outage: new Outage(availability, snapshot),
       clock,
       listener,
       guard: createAddressGuard(config.allowedPrivateOrigins),
       vault,
-      openHeaders: createOpenOriginHeaders(vault, log),
+      openHeaders,
       metrics: metrics.edge,
       waiter: new JobWaiter(listener, pool, log),
-      enqueueLive: null,
+      findEnqueueLive: () => null,
       log,
     })
     opened.add('edge', close)

@@ -34,6 +34,8 @@ export type Config = {
     processes: number
     /** Of all these processes together. */
     memoryBytes: number
+    /** A snapshot of domains may be this old at a start; 0: none is kept. */
+    snapshotHours: number
     liveWaitMs: number
   }
   /** If it is null, the key file in the data directory is used. */
@@ -115,6 +117,7 @@ function configOf(values: SettingValues, plans: PlanCatalogue, env: Environment)
       sharePort: values.PREPAINT_EDGE_SHARE_PORT,
       processes: values.PREPAINT_EDGE_PROCESSES ?? coresBeside(values.PREPAINT_ROLES, slots),
       memoryBytes: values.PREPAINT_EDGE_MEMORY_BYTES,
+      snapshotHours: values.PREPAINT_SNAPSHOT_HOURS,
       liveWaitMs: values.PREPAINT_LIVE_WAIT_MS,
     },
     secretKeys: values.PREPAINT_SECRET_KEY,

@@ -41,7 +41,7 @@ export type Setting = {
   default: string | null
   /** What the document shows if the default depends on the machine or the installation. */
   defaultShown?: string
-  unit?: 'bytes' | 'ms'
+  unit?: 'bytes' | 'hours' | 'ms'
   /** What the document says, in Markdown. */
   meaning: string
   /** An empty value switches the feature off. For other settings, it counts as not set. */
@@ -194,6 +194,14 @@ export const SETTINGS = {
     unit: 'bytes',
     meaning:
       'Memory for cached pages, shared out among the processes of the edge. The least recently used pages are dropped first',
+  },
+  PREPAINT_SNAPSHOT_HOURS: {
+    section: 'Edge',
+    schema: integer(0, 720),
+    default: '24',
+    unit: 'hours',
+    meaning:
+      'A node keeps all domains in its data directory, and starts from them while PostgreSQL is away if they are not older ([operations](operations.md#while-postgresql-is-away)). `0`: none are kept',
   },
   PREPAINT_LIVE_WAIT_MS: {
     section: 'Edge',

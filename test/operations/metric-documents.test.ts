@@ -28,6 +28,8 @@ const node = {
   version: '1',
   pool: { totalCount: 1, idleCount: 1, waitingCount: 0 },
   listener: { connected: true },
+  availability: { awayMs: 0 },
+  snapshot: { domains: 1, bytes: 1, ageMs: 1 },
 }
 const clock = { nowMs: () => 0 }
 const log = silentLog()

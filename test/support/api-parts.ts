@@ -51,6 +51,7 @@ export function standInParts(pool: pg.Pool, clock: Clock): ApiParts {
     caughtUp: async () => {},
     checkOrigin: async (originUrl) => ({ ok: true, originUrl }),
     checkEndpoint: async () => {},
+    checkEdge: null,
     checkReadiness: async () => ({ ready: true, state: 'serving', database: 'ok', browser: 'none' }),
     readMetrics: async () => {
       throw new AppError('not_found')

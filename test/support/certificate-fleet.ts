@@ -52,8 +52,15 @@ export async function testFleet() {
   async function node() {
     const listener = await createListener(connection, silentLog())
     const vault = new Vault(pool, '/nowhere', parseMasterKeys(TEST_MASTER_KEY))
-    const readCertificate = (name: string) => readServedCertificate(pool, name)
-    const contexts = new Contexts(readCertificate, () => listener.connected, vault, clock, silentLog())
+    const sources = {
+      read: (name: string) => readServedCertificate(pool, name),
+      readKept: () => null,
+      get isConnected() {
+        return listener.connected
+      },
+      isAway: false,
+    }
+    const contexts = new Contexts(sources, vault, clock, silentLog())
     invalidateOn(listener, [contexts.held])
     await listener.settled()
     const answerChallenge = createChallengeAnswer((host, token) => findHttpChallenge(pool, host, token))

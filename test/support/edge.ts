@@ -24,7 +24,7 @@ import type { Notifications } from '@prepaint/runtime/invalidation.ts'
 import { silentLog } from '@prepaint/runtime/log.ts'
 import { createSelfSigned } from '@prepaint/runtime/self-signed.ts'
 import ipaddr from 'ipaddr.js'
-import { NodeBackend, type RequestRecorder } from '../../bin/node/edge-backend.ts'
+import { NodeBackend, type RequestRecorder, type WithoutDatabase } from '../../bin/node/edge-backend.ts'
 import { type ClaimedJob, Claims } from '../../packages/pages/src/queue/jobs/claim.ts'
 import { JobCompleter } from '../../packages/pages/src/queue/jobs/complete.ts'
 import { insertDomain, testDatabase } from './database.ts'
@@ -56,6 +56,7 @@ export type AskOptions = {
 export type Scripted = UnreadOutcome | 'hang'
 
 type TestParts = {
+  outage: WithoutDatabase
   openHeaders: OpenOriginHeaders
   enqueueLive: EnqueueLive
   waiter: { wait(job: JobId, signal: AbortSignal): Promise<WaitedFor | 'late'> }
@@ -180,6 +181,7 @@ export async function startTestEdge(
       new PageForms(db, seenPool, new Converter(options.conversionMs), log),
       robots,
       recorder,
+      options.parts?.outage ?? { isAway: false, keptDomain: () => null, untilAway: (use) => use() },
       clock,
     )
     const edge = createEdge(

@@ -58,6 +58,9 @@ export class MemoryBackend implements EdgeBackend {
     on: (channel, take) => void this.#listeners.set(channel, take),
     onLost: () => {},
   }
+  isAway = false
+  /** What is kept on the disk. */
+  readonly kept = new Map<string, ServedDomain>()
   renderLive: RenderLive
 
   constructor(domains: readonly ServedDomain[] = [], renderLive = untilLate) {
@@ -76,6 +79,14 @@ export class MemoryBackend implements EdgeBackend {
 
   async receiveCheck(): Promise<string | null> {
     return null
+  }
+
+  keptDomain(host: string): ServedDomain | null {
+    return this.kept.get(host) ?? null
+  }
+
+  async readPageAgain(page: PageId): Promise<StoredEntry | null> {
+    return this.readPage(page)
   }
 
   async readPage(page: PageId): Promise<StoredEntry | null> {

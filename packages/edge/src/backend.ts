@@ -4,7 +4,7 @@ import type { DomainId, PagePath } from '@prepaint/contract/ids.ts'
 import type { DerivedForm, StoredForm } from '@prepaint/contract/outcome/form.ts'
 import type { JobEnd } from '@prepaint/contract/outcome/job.ts'
 import type { AskedPage, PageId } from '@prepaint/contract/page/page-id.ts'
-import type { StoredEntry, StoredPage } from '@prepaint/contract/page/stored.ts'
+import type { PageVersion, StoredEntry, StoredPage } from '@prepaint/contract/page/stored.ts'
 import type { CrawlerCategory } from '@prepaint/contract/settings/domain-settings.ts'
 import type { ServedDomain } from '@prepaint/contract/settings/served-domain.ts'
 import type { FilesOf } from '@prepaint/contract/site-files/robots-text.ts'
@@ -21,14 +21,20 @@ import type { RequestHead } from './server/exchange.ts'
  * Methods that return a promise reject when the database does not answer, unless they say otherwise.
  */
 export interface EdgeBackend {
-  /** What changed elsewhere; the edge's caches may be used only while these notifications arrive. */
+  /** What changed elsewhere. Lost notifications mark what the edge's caches hold: it is asked for again. */
   readonly changes: Notifications
+  /** Nothing can be asked now: what is in memory is used as it is. */
+  readonly isAway: boolean
 
   /** `host`: lower case, without a port. Returns null if nobody has registered it. */
   findDomain(host: string): Promise<ServedDomain | null>
+  /** What the node keeps on its disk of a registered host, for when `findDomain` rejects. Null if it keeps nothing. */
+  keptDomain(host: string): ServedDomain | null
 
   /** Returns the newer of the stored page and the stored redirect, or null if there is neither. */
   readPage(page: PageId): Promise<StoredEntry | null>
+  /** As `readPage`; returns `same` if the known version is the stored one. */
+  readPageAgain(page: PageId, known: PageVersion): Promise<StoredEntry | 'same' | null>
 
   /** Queues a render of a stale page, or joins the one that is queued, unless its last render was refused a short time ago. */
   refresh(page: PageId, effect: string): Promise<void>

@@ -17,7 +17,7 @@ import { WebSockets } from './origin/upgrade.ts'
 import { PageCache } from './page/page-cache.ts'
 import { PageForms } from './page/page-forms.ts'
 import { pageMessage, sendPlainPage } from './page/plain-page.ts'
-import { prepareServed } from './page/prepared-page.ts'
+import { prepareServed, versionOf } from './page/prepared-page.ts'
 import { Sitemaps } from './page/send-sitemap.ts'
 import { Domains } from './request/domain.ts'
 import { EdgeHandler, type Entrance, type HandlerParts } from './request/handler.ts'
@@ -65,6 +65,7 @@ export type Edge = EdgeServers & {
   server: http.Server
   integrations: Integrations
   pagesInMemory(): { pages: number; bytes: number }
+  domainsInMemory(): number
 }
 
 /** Above the keep-alive time of proxies in front of us (60 s). */
@@ -124,6 +125,7 @@ export function createEdge(backend: EdgeBackend, parts: EdgeParts, options: Edge
     },
     integrations,
     pagesInMemory: () => ({ pages: pages.entries, bytes: pages.bytes }),
+    domainsInMemory: () => domains.size,
   }
 }
 
@@ -184,8 +186,11 @@ function createHandlerParts(
   const pages = new PageCache({
     limitBytes: memoryBytes,
     read: (page) => backend.readPage(page),
+    readAgain: (page, known) => backend.readPageAgain(page, known),
+    versionOf,
     prepare: prepareServed,
     connected: () => backend.changes.connected,
+    isAway: () => backend.isAway,
   })
   return {
     clock,

@@ -61,3 +61,6 @@ async function closeClient(client: pg.Client): Promise<void> {
 export class DatabaseError extends Error {
   override name = 'DatabaseError'
 }
+
+/** The server did not accept connections in time. */
+export class DatabaseUnreachable extends DatabaseError {}

@@ -1,14 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { systemStopwatch } from '@prepaint/runtime/clock.ts'
 import type { Log } from '@prepaint/runtime/log.ts'
 import pg from 'pg'
+import { DatabaseAway, isAway } from './away/errors.ts'
 import {
   CONNECTION_DEFAULTS,
   DatabaseClient,
   DatabaseError,
+  DatabaseUnreachable,
   errorCode,
-  isNotUpYet,
   withClient,
 } from './connection.ts'
+import { checkPooler, SESSION_LIMITS } from './pooler.ts'
 import { openPrivatePostgres, type PrivatePostgres } from './private-postgres/private-postgres.ts'
 
 /** A pool of connections, and the private PostgreSQL if there is one. */
@@ -55,36 +58,81 @@ type DatabaseOptions = {
 
 /** Throws DatabaseError if there is no usable server. */
 export async function openDatabase(options: DatabaseOptions): Promise<Database> {
-  const { databaseUrl, dataDir, log, attach = false, onLongStep = () => {}, waitMs = 20_000 } = options
+  const {
+    databaseUrl,
+    dataDir,
+    log,
+    attach = false,
+    onLongStep = () => {},
+    waitMs = REACH_WITHIN_MS,
+  } = options
   if (databaseUrl !== null) {
-    const connection = await reachGivenServer(databaseUrl, waitMs, onLongStep)
-    return new Database(databaseUrl, connection, createPool(connection, log), null)
+    const server = new GivenServer(databaseUrl)
+    await server.reach(waitMs, onLongStep)
+    return server.open(log)
   }
   const own = await openPrivatePostgres({ dataDir, log, attach, onLongStep })
   return new Database(socketUrl(own.connection), own.connection, createPool(own.connection, log), own)
 }
 
+/** How long a start waits for a server. */
+export const REACH_WITHIN_MS = 20_000
 const OLDEST_MAJOR = 15
 const RETRY_MS = 250
+const TRY_MS = 10_000
 
-async function reachGivenServer(
-  databaseUrl: string,
-  waitMs: number,
-  onLongStep: (line: string) => void,
-): Promise<pg.ClientConfig> {
-  const connection = { ...CONNECTION_DEFAULTS, connectionString: databaseUrl }
-  const name = nameOf(databaseUrl)
-  const deadline = AbortSignal.timeout(waitMs)
-  for (let attempt = 1; ; attempt++) {
-    try {
-      await withClient(connection, (client) => checkServer(client, name))
-      return connection
-    } catch (error) {
-      if (error instanceof DatabaseError) throw error
-      if (!isNotUpYet(error) || deadline.aborted) throw unreachable(name, error)
-      if (attempt === 1) onLongStep(`Waiting for ${name} ...`)
-      await sleep(RETRY_MS)
+/** The server of DATABASE_URL. */
+export class GivenServer {
+  /** Names database, host and port, without a password. */
+  readonly name: string
+  readonly connection: pg.ClientConfig
+  readonly #url: string
+
+  /** Throws DatabaseError for a URL that cannot be used. */
+  constructor(databaseUrl: string) {
+    this.#url = databaseUrl
+    this.name = nameOf(databaseUrl)
+    this.connection = { ...CONNECTION_DEFAULTS, connectionString: databaseUrl }
+  }
+
+  /** Does not connect yet. */
+  open(log: Log): Database {
+    return new Database(this.#url, this.connection, createPool(this.connection, log), null)
+  }
+
+  /**
+   * Waits until the server accepts connections, and checks it. Throws DatabaseUnreachable if it does not in time, and another
+   * DatabaseError if it cannot be used at all.
+   */
+  async reach(waitMs: number, onLongStep: (line: string) => void): Promise<void> {
+    const untilMs = nowMs() + waitMs
+    for (let attempt = 1; ; attempt++) {
+      const leftMs = untilMs - nowMs()
+      const limitMs = Math.min(TRY_MS, Math.max(RETRY_MS, leftMs))
+      const limits = { connectionTimeoutMillis: limitMs, query_timeout: limitMs }
+      try {
+        await withClient({ ...this.connection, ...limits }, (client) => checkServer(client, this.name))
+        return
+      } catch (error) {
+        if (!isAway(error) || leftMs <= RETRY_MS) throw this.explain(error)
+        if (attempt === 1) onLongStep(`Waiting for ${this.name} ...`)
+        await sleep(RETRY_MS)
+      }
     }
+  }
+
+  /** Returns an error of its use with the server's name and what to do: DatabaseUnreachable if the server is away. */
+  explain(error: unknown): DatabaseError {
+    if (error instanceof DatabaseError) return error
+    const words = unusable(this.name, error)
+    return isAway(error)
+      ? new DatabaseUnreachable(words, { cause: error })
+      : new DatabaseError(words, { cause: error })
+  }
+
+  /** Throws DatabaseError for a connection pooler that loses notifications or settings. Call it after `reach`. */
+  async checkPooler(): Promise<void> {
+    await checkPooler(this.connection, this.name)
   }
 }
 
@@ -94,11 +142,13 @@ async function checkServer(client: pg.Client, name: string): Promise<void> {
     number: number
     encoding: string
     replica: boolean
+    read_only: boolean
   }>(`select current_setting('server_version') as version,
              current_setting('server_version_num')::int as number,
              current_setting('server_encoding') as encoding,
-             pg_is_in_recovery() as replica`)
-  const { version, number, encoding, replica } = rows[0]!
+             pg_is_in_recovery() as replica,
+             current_setting('transaction_read_only')::boolean as read_only`)
+  const { version, number, encoding, replica, read_only: readOnly } = rows[0]!
   if (number < OLDEST_MAJOR * 10_000) {
     throw new DatabaseError(
       `${name} is PostgreSQL ${version}; Prepaint needs PostgreSQL ${OLDEST_MAJOR} or newer.`,
@@ -112,9 +162,10 @@ async function checkServer(client: pg.Client, name: string): Promise<void> {
   if (replica) {
     throw new DatabaseError(`${name} is a read-only replica; set DATABASE_URL to the primary server.`)
   }
+  if (readOnly) throw new DatabaseAway('read-only', 'the server takes no writes')
 }
 
-function unreachable(name: string, cause: unknown): DatabaseError {
+function unusable(name: string, cause: unknown): string {
   const words =
     cause instanceof AggregateError
       ? cause.errors.map((error) => (error as Error).message).join('; ')
@@ -124,10 +175,15 @@ function unreachable(name: string, cause: unknown): DatabaseError {
     '28000': ' Check the user in DATABASE_URL and the pg_hba.conf of the server.',
     '3D000': ' Create the database, or correct its name in DATABASE_URL.',
   }
-  return new DatabaseError(`Cannot use ${name}: ${words}.${advice[errorCode(cause)] ?? ''}`, { cause })
+  return `Cannot use ${name}: ${words}.${advice[errorCode(cause)] ?? ''}`
 }
 
 function nameOf(databaseUrl: string): string {
+  if (hasSeveralHosts(databaseUrl)) {
+    throw new DatabaseError(
+      "DATABASE_URL names several hosts; Prepaint needs one address that leads to the primary, such as HAProxy's (docs/operations.md).",
+    )
+  }
   let client: pg.Client
   try {
     client = new pg.Client({ connectionString: databaseUrl })
@@ -144,6 +200,13 @@ function socketUrl({ host, port, user, database }: pg.ClientConfig): string {
   return `postgres:///${database}?${parameters}`
 }
 
+/** libpq takes `host1,host2` in the authority, and in the parameter `host`. */
+function hasSeveralHosts(databaseUrl: string): boolean {
+  const [, authority = '', query = ''] = /^[a-z]+:\/\/([^/?#]*)[^?#]*\??([^#]*)/i.exec(databaseUrl) ?? []
+  const hosts = authority.slice(authority.lastIndexOf('@') + 1)
+  return hosts.includes(',') || new URLSearchParams(query).get('host')?.includes(',') === true
+}
+
 /** The connections of a node. A server with the default of 100 connections can serve several nodes. */
 const POOL_MAX = 16
 
@@ -155,8 +218,7 @@ export function createPool(connection: pg.ClientConfig, log: Log): pg.Pool {
     max: POOL_MAX,
     // A connection that has seen all statements holds 9 MiB of the server.
     idleTimeoutMillis: 10_000,
-    statement_timeout: 30_000,
-    idle_in_transaction_session_timeout: 30_000,
+    ...SESSION_LIMITS,
     // Detects dead connections.
     query_timeout: 45_000,
     // An idle pool must not keep a command alive.
@@ -170,4 +232,8 @@ export function createPool(connection: pg.ClientConfig, log: Log): pg.Pool {
   // The same for a connection between two queries of a transaction.
   pool.on('connect', (client) => client.on('error', () => {}))
   return pool
+}
+
+function nowMs(): number {
+  return systemStopwatch() * 1_000
 }

@@ -19,7 +19,7 @@ export type ListenerTimes = {
   catchUpMs: number
 }
 
-const TIMES: ListenerTimes = {
+export const LISTENER_TIMES: ListenerTimes = {
   heartbeatMs: 10_000,
   responseMs: 3_000,
   backOffFirstMs: 50,
@@ -32,7 +32,7 @@ const WARN_EVERY_MS = 60_000
 export async function createListener(
   connection: pg.ClientConfig,
   log: Log,
-  times: ListenerTimes = TIMES,
+  times: ListenerTimes = LISTENER_TIMES,
 ): Promise<Listener> {
   const listener = new Listener(connection, log, times)
   await listener.start()
@@ -76,11 +76,6 @@ export class Listener implements NotificationSource, ListenerConnection {
   /** Rejects if the first connection fails. */
   async start(): Promise<void> {
     await this.#connect()
-    this.#maintained = this.#maintain()
-  }
-
-  /** As `start`, but goes on trying if there is no server yet. */
-  startTrying(): void {
     this.#maintained = this.#maintain()
   }
 

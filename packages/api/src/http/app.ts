@@ -25,7 +25,7 @@ import type { CheckIntegration } from '../fronts/front-state.ts'
 import type { PageIntegrations } from '../fronts/integration.ts'
 import type { FrontRefusals } from '../fronts/middleware-form.ts'
 import type { Subscribe } from '../service/events.ts'
-import type { CheckReadiness, ReadMetrics } from '../service/health.ts'
+import type { CheckEdge, CheckReadiness, ReadMetrics } from '../service/health.ts'
 
 export type ApiApp = FastifyInstance<
   RawServerDefault,
@@ -61,6 +61,8 @@ export type ApiParts = {
   /** Throws `invalid_endpoint`. */
   checkEndpoint(url: string): Promise<void>
   checkReadiness: CheckReadiness
+  /** Is null on a node without an edge. */
+  checkEdge: CheckEdge | null
   readMetrics: ReadMetrics
   /** Returns the HTTP port of this node's edge, or null if no edge listens here. */
   edgePort(): number | null

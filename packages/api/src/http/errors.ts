@@ -35,7 +35,7 @@ export function sendError(
 }
 
 /** The database's absence is no fault of the request. Its listener logs it. */
-export function databaseUnavailable(cause: unknown): AppError {
+function databaseUnavailable(cause: unknown): AppError {
   return new AppError('database_unavailable', { cause, headers: { 'Retry-After': '5' } })
 }
 

@@ -36,13 +36,14 @@ export type Verdict =
   | `${'blocked' | 'payment'}; ${CrawlerCategory}`
   | `pass; ${PassReason}`
 
-/** The verdicts without a site: unknown host, lookup failed, refused, or redirected to https. */
+/** The verdicts without a site: unknown host, lookup failed or impossible, refused, or redirected to https. */
 export type NoVerdict =
   | 'none; unknown-host'
   | 'none; bad-request'
   | 'none; https'
   | 'none; check'
   | 'none; fault'
+  | 'none; database'
   | 'none; too-many-requests'
   | 'none; too-many-connections'
 

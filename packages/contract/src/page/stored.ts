@@ -33,3 +33,13 @@ export type StoredRedirect = {
 }
 
 export type StoredEntry = StoredPage | StoredRedirect
+
+/** What tells a stored page from a later one. If only the times differ, `bodyBr` is the body of both. */
+export type PageVersion = {
+  /** Is null for a redirect. */
+  etag: string | null
+  renderedAtMs: number
+  staleSinceMs: number | null
+  ruleEffect: string
+  bodyBr: Buffer | null
+}

@@ -10,7 +10,7 @@ import { PageCache } from './page-cache.ts'
 // PostgreSQL is played here: only so can an answer be held back between two notifications.
 const newDatabase = () => ({
   ...{ stored: new Map<string, StoredEntry>(), reads: [] as string[], held: null as Promise<void> | null },
-  ...{ fails: false, connected: true },
+  ...{ fails: false, connected: true, isAway: false, compared: [] as string[] },
 })
 let database = newDatabase()
 
@@ -22,6 +22,17 @@ function startCache(limitBytes = 1_000_000) {
   return new PageCache<{ kind: 'page' | 'redirect'; renderedAtMs: number; bytes: number; etag: string }>({
     limitBytes,
     connected: () => database.connected,
+    isAway: () => database.isAway,
+    versionOf: ({ etag, renderedAtMs }) => ({
+      ...{ etag, renderedAtMs, staleSinceMs: null, ruleEffect: '', bodyBr: null },
+    }),
+    async readAgain({ key }, { etag }) {
+      database.compared.push(key)
+      const entry = database.stored.get(key) ?? null
+      await database.held
+      if (database.fails) throw new Error('no database')
+      return entry?.kind === 'page' && entry.etag === etag ? 'same' : entry
+    },
     prepare: ({ renderedAtMs, ...entry }) =>
       entry.kind === 'page'
         ? { kind: 'page', renderedAtMs, bytes: entry.bodyBr.length, etag: entry.etag }
@@ -215,38 +226,117 @@ describe('notifications', () => {
 })
 
 describe('while notifications are lost', () => {
-  it('memory is not believed, answers all the same when PostgreSQL does not, and is empty when they are back', async () => {
+  const lose = (cache: ReturnType<typeof startCache>) => {
+    database.connected = false
+    cache.held.lost()
+  }
+  const regain = (cache: ReturnType<typeof startCache>) => {
+    database.connected = true
+    cache.held.lost()
+  }
+
+  it('what is in memory is compared at each use, and replaced if it is another version', async () => {
     const cache = startCache()
     store('/a', 'old')
     await cache.find(key('/a'))
-    database.connected = false
-    cache.held.lost()
+    lose(cache)
     store('/a', 'new')
     assert.equal((await cache.find(key('/a')))?.etag, 'new')
     assert.equal((await cache.find(key('/a')))?.etag, 'new')
-    assert.equal(database.reads.length, 3)
+    assert.deepEqual([database.reads.length, database.compared.length], [1, 2])
+  })
+
+  it('memory answers when PostgreSQL does not, and what is not in memory is an error', async () => {
+    const cache = startCache()
+    store('/a', 'old')
+    await cache.find(key('/a'))
+    lose(cache)
     database.fails = true
     assert.equal((await cache.find(key('/a')))?.etag, 'old')
     await assert.rejects(async () => cache.find(key('/b')), /no database/)
-    database.fails = false
-    database.connected = true
-    cache.held.lost()
-    assert.equal((await cache.find(key('/a')))?.etag, 'new')
-    assert(!(cache.find(key('/a')) instanceof Promise))
   })
 
-  it('what was read before they were back is not kept', async () => {
+  it('memory answers at once while PostgreSQL is known to be away', async () => {
     const cache = startCache()
     store('/a', 'old')
-    database.connected = false
-    cache.held.lost()
+    const entry = await cache.find(key('/a'))
+    lose(cache)
+    database.isAway = true
+    assert.equal(cache.find(key('/a')), entry)
+    assert.equal(cache.inMemory(key('/a')), entry)
+    assert.deepEqual(database.compared, [])
+  })
+
+  it('each page is compared once when they are back, by one question for requests of the same time', async () => {
+    const cache = startCache()
+    store('/a', 'old')
+    const entry = await cache.find(key('/a'))
+    lose(cache)
+    regain(cache)
+    assert.equal(cache.inMemory(key('/a')), undefined)
+    assert.deepEqual(await Promise.all([cache.find(key('/a')), cache.find(key('/a'))]), [entry, entry])
+    assert.equal(cache.find(key('/a')), entry)
+    assert.deepEqual([database.reads.length, database.compared.length], [1, 1])
+  })
+
+  it('a page that was purged meanwhile is gone from the first answered question on', async () => {
+    const cache = startCache()
+    store('/a', 'old')
+    await cache.find(key('/a'))
+    lose(cache)
+    database.stored.clear()
+    database.fails = true
+    assert.equal((await cache.find(key('/a')))?.etag, 'old')
+    regain(cache)
+    database.fails = false
+    assert.equal(await cache.find(key('/a')), null)
+    assert.equal(cache.entries, 0)
+  })
+
+  it('the mark stays after a second loss, and where the question fails', async () => {
+    const cache = startCache()
+    store('/a', 'old')
+    await cache.find(key('/a'))
+    lose(cache)
+    regain(cache)
+    const resolve = hold()
+    const comparing = cache.find(key('/a'))
+    lose(cache)
+    resolve()
+    assert.equal((await comparing)?.etag, 'old')
+    regain(cache)
+    database.fails = true
+    assert.equal((await cache.find(key('/a')))?.etag, 'old')
+    database.fails = false
+    assert(cache.find(key('/a')) instanceof Promise)
+  })
+
+  it('what was read before they were back is compared again', async () => {
+    const cache = startCache()
+    store('/a', 'old')
+    lose(cache)
     const resolve = hold()
     const reading = cache.find(key('/a'))
-    database.connected = true
+    regain(cache)
     resolve()
     await reading
     store('/a', 'new')
     assert.equal((await cache.find(key('/a')))?.etag, 'new')
+  })
+
+  it('a purge that is heard while a page is compared wins', async () => {
+    const cache = startCache()
+    store('/a', 'old')
+    await cache.find(key('/a'))
+    lose(cache)
+    regain(cache)
+    const resolve = hold()
+    const comparing = cache.find(key('/a'))
+    notify(cache, { domain: 1 })
+    database.stored.clear()
+    resolve()
+    assert.equal((await comparing)?.etag, 'old', 'it asked before the purge')
+    assert.equal(await cache.find(key('/a')), null)
   })
 })
 

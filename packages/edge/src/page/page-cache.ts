@@ -1,7 +1,7 @@
 import type { DomainId } from '@prepaint/contract/ids.ts'
 import { type PageId, pageKey, variantsOf } from '@prepaint/contract/page/page-id.ts'
-import type { StoredEntry, StoredPage } from '@prepaint/contract/page/stored.ts'
-import { CacheTrust } from '@prepaint/runtime/cache-trust.ts'
+import type { PageVersion, StoredEntry, StoredPage } from '@prepaint/contract/page/stored.ts'
+import { CacheMarks } from '@prepaint/runtime/cache-marks.ts'
 import type { Held, Invalidation } from '@prepaint/runtime/invalidation.ts'
 import { RecentMap } from '@prepaint/runtime/recent-map.ts'
 
@@ -9,35 +9,46 @@ type PageCacheOptions<T> = {
   /** Limits all entries together; 0 disables the cache. */
   limitBytes: number
   read(page: PageId): Promise<StoredEntry | null>
+  /** Reads what is stored now if it is another version than the known one. */
+  readAgain(page: PageId, known: PageVersion): Promise<StoredEntry | 'same' | null>
+  versionOf(entry: T): PageVersion
   prepare(entry: StoredEntry): T
+  /** Whether notifications arrive. */
   connected(): boolean
+  /** Whether nothing can be read now: entries are used as they are. */
+  isAway(): boolean
 }
 
-type Loading<T> = { epoch: number; entry: Promise<T | null> }
+type Loading<T> = { began: Reading; entry: Promise<T | null> }
 
-/** Keeps pages in memory. Caches a read only if no notification changed the domain's epoch meanwhile. */
+/** Where a read began: a notification about the domain, or a loss of notifications, may come meanwhile. */
+type Reading = { epoch: number; generation: number }
+
+/**
+ * Keeps pages in memory. Caches a read only if no notification changed the domain's epoch meanwhile. Lost notifications mark
+ * all entries: each is compared with PostgreSQL at its next use, and used as it is while PostgreSQL cannot be asked.
+ */
 export class PageCache<T extends Prepared> {
   readonly #options: PageCacheOptions<T>
   readonly #memory: PageMemory<T>
   readonly #loading = new Map<string, Loading<T>>()
   /** Move with each notification about the domain. */
   readonly #epochs = new Epochs()
-  /** Move with each purge. */
+  /** Move with each purge, and when notifications are lost. */
   readonly #purges = new Epochs()
   /** The time of the newest page of the domain that was stored. */
   readonly #stores = new Epochs()
-  readonly #trust: CacheTrust
+  readonly #marks: CacheMarks
   readonly held: Held
 
   constructor(options: PageCacheOptions<T>) {
     this.#options = options
     this.#memory = new PageMemory(options.limitBytes)
-    this.#trust = new CacheTrust(options.connected, () => this.#clear())
+    this.#marks = new CacheMarks(options.connected)
     this.held = {
       invalidate: (what) => this.#invalidate(what),
       lost: () => {
-        this.#trust.lost()
-        this.#epochs.moveAll()
+        this.#marks.lost()
         this.#purges.moveAll()
       },
     }
@@ -60,19 +71,16 @@ export class PageCache<T extends Prepared> {
     return this.#join(page).then((read) => read ?? this.inMemory(page) ?? null)
   }
 
+  /** Returns undefined if the page is not there, or must be compared with PostgreSQL. */
   inMemory(page: PageId): T | undefined {
-    return this.#trust.recover() ? this.#memory.get(page) : undefined
+    const held = this.#memory.get(page)
+    if (held === undefined) return undefined
+    return this.#marks.isMarked(held.stamp) && !this.#options.isAway() ? undefined : held.entry
   }
 
   /** Reads the page again, for a caller that knows of a newer entry. */
   reread(page: PageId): Promise<T | null> {
-    const open = { epoch: this.#epochs.of(page.domain), entry: this.#load(page) }
-    this.#loading.set(page.key, open)
-    const end = () => {
-      if (this.#loading.get(page.key) === open) this.#loading.delete(page.key)
-    }
-    open.entry.then(end, end)
-    return open.entry
+    return this.#open(page, (began) => this.#load(page, began))
   }
 
   /**
@@ -81,14 +89,16 @@ export class PageCache<T extends Prepared> {
    */
   admission(page: PageId): (stored: StoredPage) => T | null {
     const { domain } = page
-    const { prepare } = this.#options
+    const { prepare, connected } = this.#options
     const epoch = this.#purges.of(domain)
+    const isConnected = connected()
     return (stored) => {
-      if (!this.#trust.recover() || epoch !== this.#purges.of(domain)) return null
+      if (!isConnected || epoch !== this.#purges.of(domain)) return null
       const storedMs = stored.renderedAtMs
       this.#invalidate({ kind: 'page', domain, page, purged: false, storedMs })
       if (this.#stores.of(domain) === storedMs) {
-        this.#memory.put(page, prepare({ ...stored, bodyHtml: undefined }))
+        const { generation } = this.#marks.begin()
+        this.#memory.put(page, prepare({ ...stored, bodyHtml: undefined }), generation)
       }
       return prepare(stored)
     }
@@ -101,24 +111,63 @@ export class PageCache<T extends Prepared> {
 
   #join(page: PageId): Promise<T | null> {
     const open = this.#loading.get(page.key)
-    const isCurrent = open !== undefined && open.epoch === this.#epochs.of(page.domain)
-    return isCurrent ? open.entry : this.reread(page)
+    const now = this.#begin(page)
+    const isCurrent = open?.began.epoch === now.epoch && open.began.generation === now.generation
+    if (isCurrent) return open.entry
+    const held = this.#memory.get(page)
+    if (held === undefined) return this.reread(page)
+    return this.#open(page, (began) => this.#compare(page, held, began))
   }
 
-  async #load(page: PageId): Promise<T | null> {
-    const epoch = this.#epochs.of(page.domain)
+  #open(page: PageId, read: (began: Reading) => Promise<T | null>): Promise<T | null> {
+    const began = this.#begin(page)
+    const open = { began, entry: read(began) }
+    this.#loading.set(page.key, open)
+    const end = () => {
+      if (this.#loading.get(page.key) === open) this.#loading.delete(page.key)
+    }
+    open.entry.then(end, end)
+    return open.entry
+  }
+
+  #begin({ domain }: PageId): Reading {
+    return { epoch: this.#epochs.of(domain), generation: this.#marks.begin().generation }
+  }
+
+  async #load(page: PageId, began: Reading): Promise<T | null> {
     let stored: StoredEntry | null
     try {
       stored = await this.#options.read(page)
     } catch (error) {
-      const entry = this.#memory.get(page)
-      if (entry === undefined) throw error
-      return entry
+      const held = this.#memory.get(page)
+      if (held === undefined) throw error
+      return held.entry
     }
-    if (stored === null) return null
+    return this.#keep(page, stored, began)
+  }
+
+  /** Takes the mark from an entry that is still stored, or replaces it. Without a response it stays as it is. */
+  async #compare(page: PageId, held: HeldEntry<T>, began: Reading): Promise<T | null> {
+    const { readAgain, versionOf } = this.#options
+    let found: StoredEntry | 'same' | null
+    try {
+      found = await readAgain(page, versionOf(held.entry))
+    } catch {
+      return held.entry
+    }
+    if (found !== 'same') return this.#keep(page, found, began)
+    if (began.epoch === this.#epochs.of(page.domain)) held.stamp = began.generation
+    return held.entry
+  }
+
+  #keep(page: PageId, stored: StoredEntry | null, began: Reading): T | null {
+    const isCurrent = began.epoch === this.#epochs.of(page.domain)
+    if (stored === null) {
+      if (isCurrent) this.#memory.delete(page)
+      return null
+    }
     const entry = this.#options.prepare(stored)
-    // Trust that came back meanwhile has moved all epochs.
-    if (this.#trust.recover() && epoch === this.#epochs.of(page.domain)) this.#memory.put(page, entry)
+    if (isCurrent) this.#memory.put(page, entry, began.generation)
     return entry
   }
 
@@ -174,15 +223,21 @@ export type Prepared = {
 /** What an entry takes beside its bytes and key. */
 const ENTRY_BYTES = 200
 
+type HeldEntry<T> = { readonly entry: T; stamp: number }
+
 /** The entries in memory, and which domain has which. */
 class PageMemory<T extends Prepared> {
   readonly #limitBytes: number
-  readonly #entries: RecentMap<T>
+  readonly #entries: RecentMap<HeldEntry<T>>
   readonly #keysOf = new Map<DomainId, Set<string>>()
 
   constructor(limitBytes: number) {
     this.#limitBytes = limitBytes
-    this.#entries = new RecentMap<T>({ limit: limitBytes, weigh, gone: (key) => this.#forget(key) })
+    this.#entries = new RecentMap({
+      limit: limitBytes,
+      weigh: ({ entry }, key) => weigh(entry, key),
+      gone: (key) => this.#forget(key),
+    })
   }
 
   get bytes(): number {
@@ -193,24 +248,29 @@ class PageMemory<T extends Prepared> {
     return this.#entries.size
   }
 
-  get({ key }: PageId): T | undefined {
+  get({ key }: PageId): HeldEntry<T> | undefined {
     return this.#entries.get(key)
   }
 
-  put({ domain, key }: PageId, entry: T): void {
+  put({ domain, key }: PageId, entry: T, stamp: number): void {
     // One huge page must not evict all others.
     if (weigh(entry, key) > this.#limitBytes / 4) {
       this.#entries.delete(key)
       return
     }
-    this.#entries.set(key, entry)
+    this.#entries.set(key, { entry, stamp })
     const keys = this.#keysOf.get(domain)
     if (keys === undefined) this.#keysOf.set(domain, new Set([key]))
     else keys.add(key)
   }
 
   grown(page: PageId, entry: T): void {
-    if (this.#entries.peek(page.key) === entry) this.put(page, entry)
+    const held = this.#entries.peek(page.key)
+    if (held?.entry === entry) this.put(page, entry, held.stamp)
+  }
+
+  delete({ key }: PageId): void {
+    this.#entries.delete(key)
   }
 
   drop(what: Extract<Invalidation, { domain: DomainId }>): void {
@@ -224,14 +284,14 @@ class PageMemory<T extends Prepared> {
     for (const key of [...(this.#keysOf.get(domain) ?? [])]) {
       const isNamed = what.kind === 'domain' || (what.kind === 'prefix' && key.startsWith(prefix))
       // Any purge deletes all redirects of the domain.
-      if (isNamed || this.#entries.peek(key)?.kind === 'redirect') this.#entries.delete(key)
+      if (isNamed || this.#entries.peek(key)?.entry.kind === 'redirect') this.#entries.delete(key)
     }
   }
 
   /** Keeps entries as new as `storedMs`: a page that this node stored is cached before its notification arrives. */
   #dropOlder(page: PageId, storedMs: number | null): void {
     for (const { key } of variantsOf(page)) {
-      const renderedAtMs = this.#entries.peek(key)?.renderedAtMs ?? 0
+      const renderedAtMs = this.#entries.peek(key)?.entry.renderedAtMs ?? 0
       if (renderedAtMs < (storedMs ?? Number.POSITIVE_INFINITY)) this.#entries.delete(key)
     }
   }

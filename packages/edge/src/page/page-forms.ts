@@ -21,16 +21,25 @@ export class PageForms {
     this.#log = log
   }
 
-  /** Returns the form that can be given: HTML where the page has no other, or if it takes too long. Never rejects. */
-  async find(domain: EdgeDomain, id: PageId, page: ServedPage, asked: Form): Promise<Form | 'own-markdown'> {
+  /**
+   * Returns the form that can be given: HTML where the page has no other, or if it takes too long. `database`: it is not in
+   * memory, and the database is away. Never rejects.
+   */
+  async find(
+    domain: EdgeDomain,
+    id: PageId,
+    page: ServedPage,
+    asked: Form,
+  ): Promise<Form | 'own-markdown' | 'database'> {
     const known = formIn(page, asked)
     if (known !== undefined || asked === 'html') return known ?? 'html'
+    if (this.#backend.isAway) return 'database'
     const making = this.#making.get(page) ?? {}
     this.#making.set(page, making)
     making[asked] ??= this.#make(domain, id, page, asked).finally(() => delete making[asked])
     const waitMs = this.#backend.formWaitMs
     await (waitMs === null ? making[asked] : within(waitMs, making[asked], undefined))
-    return formIn(page, asked) ?? 'html'
+    return formIn(page, asked) ?? (this.#backend.isAway ? 'database' : 'html')
   }
 
   async #make(domain: EdgeDomain, id: PageId, page: ServedPage, form: DerivedForm): Promise<void> {
@@ -45,6 +54,7 @@ export class PageForms {
       this.#pages.grown(id, page)
     } catch (error) {
       this.#log.error({ err: error, ...about }, 'a page could not be converted')
+      if (this.#backend.isAway) return
       page.addForm(form, null, url)
     }
   }

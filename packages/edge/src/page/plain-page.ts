@@ -17,6 +17,7 @@ const PAGES = {
   'refused-origin': [502, 'The site cannot be reached', 'The server behind this site may not be contacted.'],
   'method-not-allowed': [405, 'Not allowed', 'This method is not passed on.'],
   loop: [508, 'Going round in circles', 'The server behind this site sends its visitors back to us.'],
+  'unknown-for-now': [503, 'Please try again', 'It cannot be found out for a moment which site this is.'],
   unavailable: [503, 'Please try again', 'This site cannot be served for a moment.'],
 } as const satisfies Record<string, readonly [status: number, title: string, words: string]>
 
@@ -49,7 +50,7 @@ export function plainPage(
   const headers = ['Content-Type', 'text/html; charset=utf-8', 'Content-Length', `${Buffer.byteLength(body)}`]
   headers.push('Cache-Control', 'no-store', 'X-Content-Type-Options', 'nosniff', 'X-Prepaint', verdict)
   // A crawler retries instead of dropping the page.
-  if (status >= 500 || status === 429) headers.push('Retry-After', '30')
+  if (status >= 500 || status === 429) headers.push('Retry-After', page === 'unknown-for-now' ? '10' : '30')
   if (status === 405) headers.push('Allow', PASSED_METHODS)
   return { headers, body }
 }

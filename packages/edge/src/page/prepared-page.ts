@@ -1,7 +1,7 @@
 import { promisify } from 'node:util'
 import zlib from 'node:zlib'
 import type { DerivedForm, StoredForm } from '@prepaint/contract/outcome/form.ts'
-import type { StoredEntry, StoredPage, StoredRedirect } from '@prepaint/contract/page/stored.ts'
+import type { PageVersion, StoredEntry, StoredPage, StoredRedirect } from '@prepaint/contract/page/stored.ts'
 import { headerLinks } from '@prepaint/contract/reading/link-header.ts'
 import type { Encoding } from '@prepaint/runtime/http/accept-encoding.ts'
 import { RecentMap } from '@prepaint/runtime/recent-map.ts'
@@ -67,6 +67,14 @@ export const CACHE_CONTROL = 'private, no-cache'
 
 export function prepareServed(entry: StoredEntry): Served {
   return entry.kind === 'redirect' ? prepareRedirect(entry) : preparePage(entry)
+}
+
+export function versionOf(served: Served): PageVersion {
+  const { renderedAtMs, staleSinceMs } = served
+  if (served.kind === 'redirect')
+    return { etag: null, renderedAtMs, staleSinceMs, ruleEffect: '', bodyBr: null }
+  const bodyBr = served.forms.html.ready.br?.body ?? null
+  return { etag: served.etag, renderedAtMs, staleSinceMs, ruleEffect: served.effect, bodyBr }
 }
 
 /** Prepares a page that declares a temporary error. Only the requests that wait for it get it. */

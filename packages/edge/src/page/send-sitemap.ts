@@ -56,6 +56,8 @@ export class Sitemaps {
     page: PageId,
   ): Promise<SitemapVerdict | null> {
     const stored = await this.#read(page)
+    // What is fetched could not be stored.
+    if (stored === 'unreadable') return null
     const ageMs = stored === null ? Number.POSITIVE_INFINITY : this.#clock.nowMs() - stored.fetchedAtMs
     if (stored !== null && ageMs < SITEMAP_FRESH_MS) return write(req, res, stored, 'hit', ageMs)
     const old = stored !== null && ageMs < domain.ages.keep_seconds * 1_000 ? stored : null
@@ -76,12 +78,12 @@ export class Sitemaps {
     return this.#names.isKnownAsNamed(domain, path)
   }
 
-  async #read(page: PageId): Promise<StoredSitemap | null> {
+  async #read(page: PageId): Promise<StoredSitemap | 'unreadable' | null> {
     try {
       return await this.#store.read(page)
     } catch (error) {
       this.#log.error({ err: error }, 'the sitemap cache could not be read')
-      return null
+      return 'unreadable'
     }
   }
 

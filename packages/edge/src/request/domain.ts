@@ -13,7 +13,7 @@ import { barePath, RedirectMap } from '@prepaint/contract/site-files/redirects.t
 import type { FilesOf } from '@prepaint/contract/site-files/robots-text.ts'
 import type { Origin } from '@prepaint/contract/site-files/site.ts'
 import { readOrigin } from '@prepaint/outbound'
-import { CacheTrust } from '@prepaint/runtime/cache-trust.ts'
+import { CacheMarks, MARKED, type Reading } from '@prepaint/runtime/cache-marks.ts'
 import type { Held, Invalidation } from '@prepaint/runtime/invalidation.ts'
 import { RecentMap } from '@prepaint/runtime/recent-map.ts'
 import { RuleBook } from '@prepaint/runtime/rule-book.ts'
@@ -88,69 +88,109 @@ function treatmentsOf(categories: DomainSettings['categories']): EdgeDomain['tre
   return Object.fromEntries(entries) as EdgeDomain['treatments']
 }
 
-/** Caches domains, also unknown ones. Outdated entries are used only while the backend does not answer. */
+/** Neither memory nor the snapshot has the domain, and PostgreSQL cannot be asked. */
+export class DomainUnavailable extends Error {
+  override name = 'DomainUnavailable'
+}
+
+type Known = { domain: EdgeDomain; stamp: number }
+
+/**
+ * Caches domains, also unknown ones. Marked entries (`CacheMarks`) are asked for again, and used as they are while the
+ * backend does not answer. Then a domain that is not in memory comes from the node's snapshot.
+ */
 export class Domains {
   readonly #backend: EdgeBackend
-  readonly #known = new RecentMap<EdgeDomain>({
+  readonly #known = new RecentMap<Known>({
     limit: 100_000,
     // A unit is about 2 kB, so that the limit is 200 MB in all.
-    weigh: ({ redirects, files: { robots } }) =>
-      1 + Math.ceil(((redirects?.chars ?? 0) + (robots.text?.length ?? 0)) / 2_000),
+    weigh: ({ domain: { redirects, files } }) =>
+      1 + Math.ceil(((redirects?.chars ?? 0) + (files.robots.text?.length ?? 0)) / 2_000),
   })
-  /** Unknown names are apart, so that a scan of random names evicts no domain. */
-  readonly #unknown = new RecentMap<true>({ limit: 10_000 })
-  readonly #trust: CacheTrust
+  /** The stamps of unknown names. They are apart, so that a scan of random names evicts no domain. */
+  readonly #unknown = new RecentMap<number>({ limit: 10_000 })
+  readonly #loading = new Map<string, { began: Reading; domain: Promise<EdgeDomain | null> }>()
+  readonly #marks: CacheMarks
   readonly held: Held
 
   constructor(backend: EdgeBackend) {
     this.#backend = backend
-    this.#trust = new CacheTrust(
-      () => backend.changes.connected,
-      () => this.#clear(),
-    )
+    this.#marks = new CacheMarks(() => backend.changes.connected)
     this.held = {
       invalidate: (what) => this.#invalidate(what),
-      lost: () => this.#trust.lost(),
+      lost: () => this.#marks.lost(),
     }
   }
 
-  /** Returns null for a name that nobody has registered. Rejects if it is not in memory and the backend fails. */
+  get size(): number {
+    return this.#known.size
+  }
+
+  /** Returns null for a name that nobody has registered. Rejects with DomainUnavailable if nobody knows. */
   find(hostHeader: string): EdgeDomain | null | Promise<EdgeDomain | null> {
     const domain = this.inMemory(hostHeader)
     if (domain !== undefined) return domain
     const name = nameOf(hostHeader)
-    if (this.#trust.recover() && this.#unknown.get(name) !== undefined) return null
+    const stamp = this.#unknown.get(name)
+    if (stamp !== undefined && !this.#marks.isMarked(stamp)) return null
     // DNS names have at most 253 characters.
-    return name === '' || name.length > 253 ? null : this.#load(name)
+    return name === '' || name.length > 253 ? null : this.#join(name)
   }
 
-  /** Like `find`, but from memory only: undefined if the domain is not there. */
+  /** Like `find`, but from memory only: undefined if the domain is not there, or must be asked for again. */
   inMemory(hostHeader: string): EdgeDomain | undefined {
-    if (!this.#trust.recover()) return undefined
     // Most hosts are already normalized.
-    return this.#known.get(hostHeader) ?? this.#known.get(nameOf(hostHeader))
+    const known = this.#known.get(hostHeader) ?? this.#known.get(nameOf(hostHeader))
+    if (known === undefined) return undefined
+    return this.#marks.isMarked(known.stamp) && !this.#backend.isAway ? undefined : known.domain
   }
 
-  async #load(name: string): Promise<EdgeDomain | null> {
-    const began = this.#trust.begin()
+  #join(name: string): Promise<EdgeDomain | null> {
+    const open = this.#loading.get(name)
+    if (open !== undefined && this.#marks.isCurrent(open.began)) return open.domain
+    const began = this.#marks.begin()
+    const loading = { began, domain: this.#load(name, began) }
+    this.#loading.set(name, loading)
+    const end = () => {
+      if (this.#loading.get(name) === loading) this.#loading.delete(name)
+    }
+    loading.domain.then(end, end)
+    return loading.domain
+  }
+
+  async #load(name: string, began: Reading): Promise<EdgeDomain | null> {
     let served: ServedDomain | null
     try {
       served = await this.#backend.findDomain(name)
-    } catch (error) {
-      const outdated = this.#known.get(name)
-      if (outdated === undefined) throw error
-      return outdated
+    } catch (cause) {
+      return this.#withoutDatabase(name, cause)
     }
     const domain = served === null ? null : edgeDomain(served)
-    if (this.#trust.admits(began)) {
-      if (domain === null) this.#unknown.set(name, true)
-      else this.#known.set(name, domain)
+    const stamp = this.#marks.stamp(began)
+    if (stamp === null) return domain
+    if (domain === null) {
+      this.#known.delete(name)
+      this.#unknown.set(name, stamp)
+    } else {
+      this.#unknown.delete(name)
+      this.#known.set(name, { domain, stamp })
     }
     return domain
   }
 
+  /** What comes from the snapshot stays in memory with a mark, because compiling its rules for each request would take long. */
+  #withoutDatabase(name: string, cause: unknown): EdgeDomain {
+    const outdated = this.#known.get(name)
+    if (outdated !== undefined) return outdated.domain
+    const kept = this.#backend.keptDomain(name)
+    if (kept === null) throw new DomainUnavailable(`nothing is known of ${name}`, { cause })
+    const domain = edgeDomain(kept)
+    this.#known.set(name, { domain, stamp: MARKED })
+    return domain
+  }
+
   #clear(): void {
-    this.#trust.notified()
+    this.#marks.notified()
     this.#known.clear()
     this.#unknown.clear()
   }
@@ -158,12 +198,12 @@ export class Domains {
   #invalidate(what: Invalidation): void {
     if (what.kind === 'everything') this.#clear()
     else if (what.kind === 'host') {
-      this.#trust.notified()
+      this.#marks.notified()
       this.#known.delete(what.host)
       this.#unknown.delete(what.host)
     } else if (what.kind === 'account') {
-      this.#trust.notified()
-      for (const [name, domain] of this.#known.entries()) {
+      this.#marks.notified()
+      for (const [name, { domain }] of this.#known.entries()) {
         if (domain.account === what.account) this.#known.delete(name)
       }
     }

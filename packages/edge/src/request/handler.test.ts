@@ -152,7 +152,7 @@ it('without PostgreSQL crawlers get the origin or what is in memory, and an unkn
   assert.deepEqual([await node.verdict('/a'), await node.verdict('/b')], ['hit', 'pass; database'])
   failing = 'domain-by-host'
   const { status, verdict, headers } = await node.ask('/a', { host: 'blue.example' })
-  assert.deepEqual([status, verdict, headers['retry-after']], [503, 'none; fault', '30'])
+  assert.deepEqual([status, verdict, headers['retry-after']], [503, 'none; database', '10'])
 })
 
 describe('a crawler whose page is rendered at its own node', () => {

@@ -23,10 +23,10 @@ import type { Sitemaps } from '../page/send-sitemap.ts'
 import type { EdgeRequest, EdgeResponse, RequestHead } from '../server/exchange.ts'
 import { refusalOf, sendRefusal } from './crawler-policy.ts'
 import { type Asking, askingOf, decide } from './decide.ts'
-import type { EdgeDomain } from './domain.ts'
+import { DomainUnavailable, type EdgeDomain } from './domain.ts'
 import type { InstallationChecks } from './installation-checks.ts'
 import type { LiveRenders } from './live-render.ts'
-import type { OwnAnswers } from './own-answers.ts'
+import { NO_DATABASE, type OwnAnswers } from './own-answers.ts'
 import { answerHit, type HitParts, handledHit, readyHit } from './ready-hit.ts'
 import type { MissingTarget, PageTarget, Target } from './target.ts'
 
@@ -84,6 +84,12 @@ export class EdgeHandler {
     this.#answer(req, res).then(
       (handled) => report.endWhenSent(req, res, started, handled),
       (error: Error) => {
+        if (error instanceof DomainUnavailable) {
+          // Not 404: the host may be registered.
+          sendPlainPage(res, 'unknown-for-now', 'none; database')
+          report.endWhenSent(req, res, started, handledAs('none; database'))
+          return
+        }
         log.error({ err: error, host: req.headers.host, url: req.url }, 'a live request failed')
         this.#entrance.sendOwn(res, 'unavailable', 'none; fault')
         report.endWhenSent(req, res, started, handledAs('none; fault'))
@@ -114,7 +120,8 @@ export class EdgeHandler {
     if (meant.own !== null && this.#entrance.servesOwnAnswers) {
       const sent = await this.#parts.ownAnswers.send(req, res, domain, meant.own)
       if (typeof sent === 'string') return { verdict: sent, domain, page: null, crawler }
-      watch = sent ?? undefined
+      if (sent === NO_DATABASE && crawler !== null) return this.#pass(req, res, domain, crawler, 'database')
+      if (sent !== NO_DATABASE) watch = sent ?? undefined
     }
     const refusal = refusalOf(domain, crawler, { url: req.url ?? '/', target: meant })
     if (refusal !== null && !(await this.#isSitemap(domain, meant))) {
@@ -199,7 +206,7 @@ export class EdgeHandler {
         const form = await this.#parts.forms.find(domain, id, stored, asking.form)
         const given = {
           page: { ...stored, status },
-          form: form === 'own-markdown' ? 'html' : form,
+          form: form === 'own-markdown' || form === 'database' ? 'html' : form,
           path: page.path,
         }
         const stamp = stampOf(stored, lifetimes, nowMs, 'rule')
@@ -239,7 +246,9 @@ export class EdgeHandler {
       }
       const id = pageId(domain.id, target.page.path, entry.variant)
       const form = await this.#parts.forms.find(domain, id, entry, asking.form)
-      if (form === 'own-markdown') return this.#pass(req, res, domain, crawler, form)
+      if (form === 'own-markdown' || form === 'database') {
+        return this.#pass(req, res, domain, crawler, form)
+      }
       const encoding = servePage(req, res, { page: entry, form, path: target.page.path }, stamp, domain)
       if (encoding !== undefined) {
         await encoding

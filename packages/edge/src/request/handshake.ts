@@ -7,7 +7,7 @@ import type { OriginShare } from '../origin/origin-share.ts'
 import { type Handshake, refuseHandshake, type WebSockets } from '../origin/upgrade.ts'
 import type { PlainPage } from '../page/plain-page.ts'
 import { refusalOf, sendRefusal } from './crawler-policy.ts'
-import type { EdgeDomain } from './domain.ts'
+import { DomainUnavailable, type EdgeDomain } from './domain.ts'
 import type { Entrance, HandlerParts } from './handler.ts'
 
 /** May be called more than once. `status` is 0 if nothing was sent, or if the connection became a WebSocket. */
@@ -32,6 +32,10 @@ export function createHandshakeHandler(
       isReported = true
     }
     pass(handshake, settled).catch((error: Error) => {
+      if (error instanceof DomainUnavailable) {
+        refuse(handshake, 'unknown-for-now', handledAs('none; database'), settled)
+        return
+      }
       log.error({ err: error, host: req.headers.host }, 'a WebSocket could not be passed')
       refuse(handshake, 'unavailable', handledAs('none; fault'), settled)
     })

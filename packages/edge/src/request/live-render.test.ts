@@ -8,7 +8,7 @@ import { silentLog } from '@prepaint/runtime/log.ts'
 import { MemoryBackend, type RenderLive, servedDomain } from '../../../../test/support/memory-backend.ts'
 import type { LiveEnd, LiveRendered } from '../backend.ts'
 import { PageCache } from '../page/page-cache.ts'
-import { prepareServed } from '../page/prepared-page.ts'
+import { prepareServed, versionOf } from '../page/prepared-page.ts'
 import { edgeDomain } from './domain.ts'
 import { LiveRenders, WAITING_LIMIT } from './live-render.ts'
 
@@ -40,6 +40,9 @@ function start({ render = forEver, liveWaitMs = 60_000 }: { render?: RenderLive;
     read: async () => null,
     prepare: prepareServed,
     connected: () => true,
+    isAway: () => false,
+    readAgain: async () => null,
+    versionOf,
   })
   const renders = new LiveRenders(backend, pages, silentLog(), { liveWaitMs })
   return { renders, asked }

@@ -17,6 +17,9 @@ import type { EdgeRequest, EdgeResponse } from '../server/exchange.ts'
 import type { EdgeDomain } from './domain.ts'
 import type { OwnAnswer } from './target.ts'
 
+/** The answer is in the database, which is away: the origin may have one. */
+export const NO_DATABASE = Symbol('no database')
+
 /** Sends the owner's redirects and site files to people and crawlers. */
 export class OwnAnswers {
   readonly #backend: EdgeBackend
@@ -31,14 +34,14 @@ export class OwnAnswers {
 
   /**
    * Returns a verdict if it has answered. A watch means that nothing was sent, and that the request must be passed on with
-   * it. Null means that there is nothing to do here. Never rejects.
+   * it. With NO_DATABASE it is passed on, too. Null means that there is nothing to do here. Never rejects.
    */
   async send(
     req: EdgeRequest,
     res: EdgeResponse,
     domain: EdgeDomain,
     own: OwnAnswer,
-  ): Promise<Verdict | PassWatch | null> {
+  ): Promise<Verdict | PassWatch | typeof NO_DATABASE | null> {
     if (own.kind === 'redirect') {
       // Refused by the pass with 405.
       if (req.method === 'TRACE' || req.method === 'CONNECT') return null
@@ -57,7 +60,7 @@ export class OwnAnswers {
     res: EdgeResponse,
     domain: EdgeDomain,
     file: number | null,
-  ): Promise<Verdict | null> {
+  ): Promise<Verdict | typeof NO_DATABASE | null> {
     try {
       const pieces = await this.#backend.siteFiles.sitemap(domain, file)
       if (pieces === null) return null
@@ -73,12 +76,17 @@ export class OwnAnswers {
       }
     } catch (error) {
       this.#log.error({ err: error, domain: domain.name }, 'a sitemap could not be generated')
+      if (this.#backend.isAway && !res.headersSent) return NO_DATABASE
       sendPlainPage(res, 'unavailable', 'site-file')
     }
     return 'site-file'
   }
 
-  async #robots(req: EdgeRequest, res: EdgeResponse, domain: EdgeDomain): Promise<Verdict | PassWatch> {
+  async #robots(
+    req: EdgeRequest,
+    res: EdgeResponse,
+    domain: EdgeDomain,
+  ): Promise<Verdict | PassWatch | typeof NO_DATABASE> {
     const { siteFiles } = this.#backend
     if (!isServedByUs(domain.files)) {
       const kept = await siteFiles.keptRobots(domain)
@@ -87,6 +95,7 @@ export class OwnAnswers {
     }
     const text = await siteFiles.servedRobots(domain)
     if (text !== null) return sendFile(req, res, text)
+    if (this.#backend.isAway) return NO_DATABASE
     // Crawlers ask again; a 404 would allow them everything.
     sendPlainPage(res, 'unavailable', 'site-file')
     return 'site-file'

@@ -14,6 +14,7 @@ type NamedSite = Site & FilesOf
 type Names = { site: NamedSite; paths: Set<string>; readAtMs: number }
 
 const REREAD_MS = 3_600_000
+const REREAD_FAILED_MS = 5_000
 const ROBOTS_WAIT_MS = 2_000
 /** The protocol's limit of an index, here for a domain. Further names are not known. */
 const NAMES_LIMIT = 50_000
@@ -65,6 +66,7 @@ export class SitemapNames {
   }
 
   async #read(site: NamedSite): Promise<Names> {
+    let isWhole = true
     const failed = (error: Error): string[] => {
       this.#log.debug({ err: error, domain: site.name }, 'names of sitemaps could not be read')
       return []
@@ -74,12 +76,17 @@ export class SitemapNames {
     const named = await Promise.all([
       robots.then(({ text }) => namedIn(text)).catch(failed),
       namedIn(site.files.robots.text ?? ''),
-      this.#store.namedInIndexes(site.id).catch(failed),
+      this.#store.namedInIndexes(site.id).catch((error: Error) => {
+        isWhole = false
+        return failed(error)
+      }),
     ])
     const paths = new Set(named.flat())
     // `/` is a page, whatever robots.txt says.
     paths.delete('/')
     const names = { site, paths, readAtMs: this.#clock.nowMs() }
+    // What the database could not say is asked for again soon.
+    if (!isWhole) names.readAtMs -= REREAD_MS - REREAD_FAILED_MS
     this.#known.set(site.id, names)
     return names
   }

@@ -1,5 +1,6 @@
 import type { DerivedForm, StoredForm } from '@prepaint/contract/outcome/form.ts'
 import type { PageId } from '@prepaint/contract/page/page-id.ts'
+import { isAway } from '@prepaint/postgres/away.ts'
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
 import type { Log } from '@prepaint/runtime/log.ts'
 import { pageBody } from '../store/stored-page.ts'
@@ -14,6 +15,12 @@ type FormSource = {
   isStored: boolean
   changedAtMs: number
   html(): Promise<string>
+}
+
+/** Without the database a form could not be kept, and would be made again for each request. */
+function nullUnlessAway(error: unknown): null {
+  if (isAway(error)) throw error
+  return null
 }
 
 /** Forms of stored pages: read, or made and kept. */
@@ -37,14 +44,14 @@ export class PageForms {
     return isReady ? limitMs : null
   }
 
-  /** Returns null if the page has no such form, and `busy` if it is to be asked for again later. */
+  /** Returns null if the page has no such form, and `busy` if it is to be asked for again later. Rejects while the database is away. */
   async find(
     form: DerivedForm,
     domain: { account: number; name: string },
     page: PageId,
     { etag, isStored, changedAtMs, html }: FormSource,
   ): Promise<StoredForm | 'busy' | null> {
-    const stored = isStored ? await readForm(this.#db, page, form, etag).catch(() => null) : null
+    const stored = isStored ? await readForm(this.#db, page, form, etag).catch(nullUnlessAway) : null
     if (stored !== null) return stored
     // Without them the form is the same, but for the time of the last change.
     const reading = isStored ? await findReading(this.#db, page, etag).catch(() => null) : null

@@ -5,6 +5,7 @@ import { type FilesOf, servedRobots } from '@prepaint/contract/site-files/robots
 import type { Site } from '@prepaint/contract/site-files/site.ts'
 import { type GetOptions, type OpenOriginHeaders, readOrigin } from '@prepaint/outbound'
 import { fetchRobots, servableRobots } from '@prepaint/outbound/sitemaps'
+import { isAway } from '@prepaint/postgres/away.ts'
 import type { Queryable } from '@prepaint/postgres/transaction.ts'
 import type { Clock } from '@prepaint/runtime/clock.ts'
 import type { Log } from '@prepaint/runtime/log.ts'
@@ -115,8 +116,13 @@ export class RobotsFiles {
   async ofOrigin(site: Site, maxAgeMs = FETCH_EVERY_MS): Promise<string | null> {
     const key = keyOf(site)
     let held = this.#held.get(key) ?? NOTHING
-    // Another node may have fetched it.
-    if (!this.#isCurrent(held, maxAgeMs)) held = await this.#stored(site)
+    if (!this.#isCurrent(held, maxAgeMs)) {
+      // Another node may have fetched it.
+      const stored = await this.#stored(site)
+      // What the node last had is used for as long as the outage lasts.
+      if (stored === 'away') return held.text
+      held = stored
+    }
     if (!this.#isCurrent(held, maxAgeMs)) {
       const fetching = this.#fetching.get(key) ?? this.#ask(site).finally(() => this.#fetching.delete(key))
       this.#fetching.set(key, fetching)
@@ -127,7 +133,8 @@ export class RobotsFiles {
 
   /** Returns the origin's last good copy of the last day, without asking the origin. Never rejects. */
   async kept(site: Site): Promise<string | null> {
-    return this.#textOf(this.#held.get(keyOf(site)) ?? (await this.#stored(site)))
+    const held = this.#held.get(keyOf(site)) ?? (await this.#stored(site))
+    return held === 'away' ? null : this.#textOf(held)
   }
 
   /** Remembers a good answer of the origin. Never rejects. */
@@ -162,13 +169,14 @@ export class RobotsFiles {
     }
   }
 
-  /** Reads what is stored. Returns what is in memory if nothing can be read. */
-  async #stored(site: Site): Promise<Held> {
+  /** Reads what is stored. Returns what is in memory if nothing can be read, and `away` if the database is away. */
+  async #stored(site: Site): Promise<Held | 'away'> {
     const read = this.#db.query<{ text: string; fetched_at: Date }>(
       'select text, fetched_at from origin_robots where domain_id = $1 and origin = $2',
       [site.id, site.origin.authority],
     )
-    const row = await read.then(({ rows }) => rows[0]).catch(() => undefined)
+    const row = await read.then(({ rows }) => rows[0]).catch((error) => (isAway(error) ? 'away' : undefined))
+    if (row === 'away') return row
     const held = this.#held.get(keyOf(site)) ?? NOTHING
     const fetchedMs = row?.fetched_at.getTime() ?? NEVER
     // Another request may have fetched it meanwhile.

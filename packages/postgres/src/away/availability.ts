@@ -141,7 +141,17 @@ export class Availability {
 
   /** Rejects with DatabaseAway after two seconds, or at once while the database is away. The query goes on. */
   run<T>(query: () => Promise<T>): Promise<T> {
-    return this.#guarded(query, this.#times.queryMs)
+    return this.#guarded(query, { limitMs: this.#times.queryMs })
+  }
+
+  /** Rejects with DatabaseAway as soon as the database is known to be away. */
+  whileThere<T>(query: () => Promise<T>): Promise<T> {
+    return this.#guarded(query)
+  }
+
+  /** As `whileThere`, for what may take long while the database is there. */
+  untilAway<T>(use: () => Promise<T>): Promise<T> {
+    return this.#guarded(use, { suspectMs: null })
   }
 
   /** Closes all connections, because they may lead to a demoted server, and looks for the primary server. */
@@ -166,12 +176,15 @@ export class Availability {
     await this.#closingDead
   }
 
-  #guarded<T>(use: () => Promise<T>, limitMs: number | null = null): Promise<T> {
+  #guarded<T>(
+    use: () => Promise<T>,
+    limits: { limitMs?: number | null; suspectMs?: number | null } = {},
+  ): Promise<T> {
+    const { limitMs = null, suspectMs = this.#times.suspectMs } = limits
     const away = this.#away
     if (away !== null && !STAYS_OPEN.has(away.kind)) {
       return Promise.reject(new DatabaseAway(away.kind, 'the database is away'))
     }
-    const { suspectMs } = this.#times
     return new Promise((resolve, reject) => {
       const end = () => {
         this.#waiting.delete(giveUp)
@@ -182,7 +195,7 @@ export class Availability {
         end()
         reject(error)
       }
-      const suspicion = setTimeout(() => this.#suspectSilence(), suspectMs)
+      const suspicion = suspectMs === null ? undefined : setTimeout(() => this.#suspectSilence(), suspectMs)
       const late = () => giveUp(new DatabaseAway('silent', `no response from the database in ${limitMs} ms`))
       const limit = limitMs === null ? undefined : setTimeout(late, limitMs)
       this.#waiting.add(giveUp)

@@ -6,7 +6,7 @@ import { silentLog } from '@prepaint/runtime/log.ts'
 import pg from 'pg'
 import { createTestCa } from '../../../../test/support/certificate-authority.ts'
 import { ACME_TLS } from './acme/alpn-certificate.ts'
-import { Contexts } from './contexts.ts'
+import { type CertificateSources, Contexts } from './contexts.ts'
 import type { ServedCertificate } from './stored-certificate.ts'
 import { parseMasterKeys } from './vault/master-key.ts'
 import { certificatePurpose, seal, Vault } from './vault/vault.ts'
@@ -14,6 +14,8 @@ import { certificatePurpose, seal, Vault } from './vault/vault.ts'
 const START_MS = Date.UTC(2026, 10, 21)
 const DAY_MS = 86_400_000
 const NAME = 'shop.example.com'
+/** It is on the disk only. */
+const KEPT = 'kept.example.com'
 const keys = parseMasterKeys(Buffer.alloc(32, 7).toString('base64'))!
 const ca = createTestCa('ca', START_MS)
 
@@ -29,6 +31,7 @@ function world() {
   const it_ = {
     nowMs: START_MS,
     connected: true,
+    isAway: false,
     fails: false,
     reads: 0,
     held: Promise.resolve(),
@@ -45,7 +48,17 @@ function world() {
   // It opens with the given keys, so that nothing asks the database.
   const vault = new Vault(new pg.Pool(), '/nowhere', keys)
   const clock = { nowMs: () => it_.nowMs }
-  const contexts = new Contexts(read, () => it_.connected, vault, clock, silentLog())
+  const sources: CertificateSources = {
+    read,
+    readKept: (name) => (name === KEPT ? it_.stored : null),
+    get isConnected() {
+      return it_.connected
+    },
+    get isAway() {
+      return it_.isAway
+    },
+  }
+  const contexts = new Contexts(sources, vault, clock, silentLog())
   const ask = async (name = NAME, protocol: string | null = null): Promise<SecureContext | null> =>
     contexts.contextFor(name, protocol)
   return Object.assign(it_, {
@@ -91,17 +104,48 @@ it('while notifications may be missed a certificate is read each time; without t
   const first = await w.ask()
   w.connected = false
   w.contexts.held.lost()
-  assert.notEqual(await w.ask(), first)
-  assert.equal(w.reads, 2)
+  const second = await w.ask()
+  assert.notEqual(second, first)
+  assert.notEqual(await w.ask(), second)
+  assert.equal(w.reads, 3)
   w.fails = true
-  assert.equal(await w.ask(), first)
-  await assert.rejects(w.ask('nobody.example.com'))
+  assert(await w.ask())
+  assert.equal(await w.ask('nobody.example.com'), null)
   w.connected = true
   w.fails = false
   await w.ask()
   const reads = w.reads
   await w.ask()
   assert.equal(w.reads, reads)
+})
+
+it('while the database is away what is in memory is given without a read, and what the node keeps on its disk', async () => {
+  const w = world()
+  const first = await w.ask()
+  w.connected = false
+  w.contexts.held.lost()
+  w.isAway = true
+  w.fails = true
+  assert.equal(await w.ask(), first)
+  assert.equal(w.reads, 1)
+  const kept = await w.ask(KEPT)
+  assert(kept !== null)
+  assert.equal(await w.ask(KEPT), kept, 'it is in memory now')
+  assert.equal(await w.ask('nobody.example.com'), null)
+  w.nowMs = START_MS + 90 * DAY_MS
+  assert.equal(await w.ask(KEPT), null, 'expired certificates are never served')
+})
+
+it('after a loss a certificate is read once and kept again; what is gone meanwhile is not served', async () => {
+  const w = world()
+  await w.ask()
+  w.contexts.held.lost()
+  const second = await w.ask()
+  assert.equal(await w.ask(), second)
+  assert.equal(w.reads, 2)
+  w.stored = null
+  w.contexts.held.lost()
+  assert.equal(await w.ask(), null)
 })
 
 it('a certificate is served until its end to the millisecond, and before its beginning, as the clock of the CA may be ahead', async () => {

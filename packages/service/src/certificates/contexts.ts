@@ -1,5 +1,5 @@
 import { createSecureContext, type SecureContext } from 'node:tls'
-import { CacheTrust } from '@prepaint/runtime/cache-trust.ts'
+import { CacheMarks, MARKED } from '@prepaint/runtime/cache-marks.ts'
 import type { Clock } from '@prepaint/runtime/clock.ts'
 import type { Held, Invalidation } from '@prepaint/runtime/invalidation.ts'
 import type { Log } from '@prepaint/runtime/log.ts'
@@ -13,41 +13,51 @@ type Entry = {
   context: SecureContext | null
   notAfterMs: number
   challenge: SecureContext | null
+  /** See `CacheMarks`. */
+  stamp: number
+}
+
+/** Where certificates come from. */
+export type CertificateSources = {
+  read(name: string): Promise<ServedCertificate | null>
+  /** What the node keeps on its disk, for when `read` rejects. */
+  readKept(name: string): ServedCertificate | null
+  /** Notifications about changed certificates arrive. */
+  readonly isConnected: boolean
+  /** Nothing can be read now. */
+  readonly isAway: boolean
 }
 
 /** About 10 kB each. */
 const MAX_CONTEXTS = 5_000
 const MAX_NAME_CHARS = 253
 
-/** Caches contexts and unknown names. Never serves expired certificates; outdated ones only without PostgreSQL. */
+/**
+ * Caches contexts and unknown names. Never serves expired certificates; outdated ones, and those of the snapshot, only while
+ * PostgreSQL cannot be asked.
+ */
 export class Contexts {
-  readonly #read: (name: string) => Promise<ServedCertificate | null>
+  readonly #sources: CertificateSources
   readonly #vault: Vault
   readonly #clock: Clock
   readonly #log: Log
   readonly #known = new LRUCache<string, Entry>({ max: MAX_CONTEXTS })
   // Separate, so that a scan of random names evicts no certificate.
-  readonly #unknown = new LRUCache<string, true>({ max: 10_000 })
+  /** Holds stamps. */
+  readonly #unknown = new LRUCache<string, number>({ max: 10_000 })
   /** `alpn` finds challenges here: it runs late in a handshake and cannot wait for PostgreSQL. */
   readonly #challenges = new LRUCache<string, SecureContext>({ max: 1_000 })
-  readonly #trust: CacheTrust
+  readonly #marks: CacheMarks
 
-  /** `isConnected`: notifications about changed certificates arrive. */
-  constructor(
-    read: (name: string) => Promise<ServedCertificate | null>,
-    isConnected: () => boolean,
-    vault: Vault,
-    clock: Clock,
-    log: Log,
-  ) {
-    this.#read = read
+  constructor(sources: CertificateSources, vault: Vault, clock: Clock, log: Log) {
+    this.#sources = sources
     this.#vault = vault
     this.#clock = clock
     this.#log = log
-    this.#trust = new CacheTrust(isConnected, () => this.#clear())
+    this.#marks = new CacheMarks(() => sources.isConnected)
   }
 
-  /** Returns null if nothing is served under this name. Rejects if it cannot be read. */
+  /** Returns null if nothing is served under this name, or if nobody can say. */
   readonly contextFor = (
     serverName: string,
     protocol: string | null,
@@ -56,12 +66,11 @@ export class Contexts {
     if (name === '' || name.length > MAX_NAME_CHARS) return null
     // The notification about another node's challenge may still be on its way.
     if (protocol === ACME_TLS) return this.#load(name).then((entry) => entry?.challenge ?? null)
-    if (this.#trust.recover()) {
-      const entry = this.#known.get(name)
-      if (entry !== undefined) return this.#usable(entry)
-      if (this.#unknown.has(name)) return null
-    }
-    return this.#load(name).then((entry) => this.#usable(entry))
+    const entry = this.#known.get(name)
+    if (entry !== undefined && this.#mayUse(entry.stamp)) return this.#usable(entry)
+    const unknownStamp = this.#unknown.get(name)
+    if (unknownStamp !== undefined && this.#mayUse(unknownStamp)) return null
+    return this.#load(name).then((found) => this.#usable(found))
   }
 
   /** Always accepts the CA's protocol; `contextFor` looks up the challenge. */
@@ -77,37 +86,54 @@ export class Contexts {
     invalidate: (what: Invalidation) => {
       if (what.kind === 'everything') this.#clear()
       else if (what.kind === 'host') {
-        this.#trust.notified()
+        this.#marks.notified()
         for (const cache of [this.#known, this.#unknown, this.#challenges]) cache.delete(what.host)
       }
     },
-    lost: () => this.#trust.lost(),
+    lost: () => this.#marks.lost(),
+  }
+
+  #mayUse(stamp: number): boolean {
+    return !this.#marks.isMarked(stamp) || this.#sources.isAway
   }
 
   async #load(name: string): Promise<Entry | null> {
-    const began = this.#trust.begin()
-    let entry: Entry | null
+    const began = this.#marks.begin()
+    let found: ServedCertificate | null
     try {
-      const found = await this.#read(name)
-      entry = found === null ? null : this.#entryOf(name, found)
+      found = await this.#sources.read(name)
     } catch (error) {
-      const known = this.#known.get(name)
-      if (known === undefined) throw error
-      return known
+      this.#log.error({ err: error, domain: name }, 'a certificate could not be read')
+      return this.#known.get(name) ?? this.#loadKept(name)
     }
+    const stamp = this.#marks.stamp(began)
+    const entry = found === null ? null : this.#entryOf(name, found, stamp ?? MARKED)
     if (entry?.challenge) this.#challenges.set(name, entry.challenge)
-    if (this.#trust.admits(began)) {
-      if (entry === null) this.#unknown.set(name, true)
-      else this.#known.set(name, entry)
+    if (stamp === null) return entry
+    if (entry === null) {
+      this.#known.delete(name)
+      this.#unknown.set(name, stamp)
+    } else {
+      this.#unknown.delete(name)
+      this.#known.set(name, entry)
     }
     return entry
   }
 
-  #entryOf(name: string, { domain, certificate, challenge }: ServedCertificate): Entry {
+  #loadKept(name: string): Entry | null {
+    const kept = this.#sources.readKept(name)
+    if (kept === null) return null
+    const entry = this.#entryOf(name, kept, MARKED)
+    this.#known.set(name, entry)
+    return entry
+  }
+
+  #entryOf(name: string, { domain, certificate, challenge }: ServedCertificate, stamp: number): Entry {
     return {
       context: certificate === null ? null : this.#contextOf(name, domain, certificate),
       notAfterMs: certificate?.notAfterMs ?? 0,
       challenge: challenge === null ? null : alpnContext(name, challenge, this.#clock.nowMs()),
+      stamp,
     }
   }
 
@@ -135,7 +161,7 @@ export class Contexts {
   }
 
   #clear(): void {
-    this.#trust.notified()
+    this.#marks.notified()
     for (const cache of [this.#known, this.#unknown, this.#challenges]) cache.clear()
   }
 }

@@ -159,7 +159,8 @@ export async function isTaken(db: Queryable, name: DomainName): Promise<boolean>
   return rowCount !== 0
 }
 
-type HostedDomain = {
+/** A domain as the edge is given it; its secrets are sealed. */
+export type HostedDomain = {
   id: DomainId
   account_id: AccountId
   custom_domain: DomainName
@@ -182,7 +183,14 @@ export async function domainByHost(
 ): Promise<ServedDomain | null> {
   const { rows } = await db.query<HostedDomain>({
     name: 'domain-by-host',
-    text: `select d.id, d.account_id, d.custom_domain, d.origin_url, d.settings, d.indexnow_key,
+    text: `select ${HOSTED_COLUMNS} ${HOSTED_TABLES} where d.custom_domain = $1`,
+    values: [host],
+  })
+  return rows[0] === undefined ? null : servedDomain(rows[0], openHeaders)
+}
+
+/** The columns of a `HostedDomain`, from `HOSTED_TABLES`. */
+export const HOSTED_COLUMNS = `d.id, d.account_id, d.custom_domain, d.origin_url, d.settings, d.indexnow_key,
                   d.is_active and a.suspended_at is null as is_active,
                   c.not_after as certificate_ends_at,
                   (select v.content from site_version v where v.domain_id = d.id and v.kind = 'redirects'
@@ -190,14 +198,12 @@ export async function domainByHost(
                   (select v.content->>'text' from site_version v where v.domain_id = d.id and v.kind = 'robots'
                     order by v.id desc limit 1) as robots_text,
                   ${DEVICE_PAGES} as device_pages,
-                  (select key_sealed from origin_header o where o.domain_id = d.id) as sealed_headers
-             from domain d join account a on a.id = d.account_id
-             left join certificate c on c.domain_id = d.id
-            where d.custom_domain = $1`,
-    values: [host],
-  })
-  const row = rows[0]
-  if (row === undefined) return null
+                  (select key_sealed from origin_header o where o.domain_id = d.id) as sealed_headers`
+
+export const HOSTED_TABLES = `from domain d join account a on a.id = d.account_id
+             left join certificate c on c.domain_id = d.id`
+
+export function servedDomain(row: HostedDomain, openHeaders: OpenOriginHeaders): ServedDomain {
   return {
     id: row.id,
     account: row.account_id,

@@ -42,6 +42,11 @@ export class Vault {
     await this.#admittedKeys()
   }
 
+  /** The ids of this node's keys, the one that seals first; null if it has none yet. They reveal nothing about the keys. */
+  keyIds(): string[] | null {
+    return this.#findKeys()?.map(({ id }) => id) ?? null
+  }
+
   /** Whether this node can decrypt the secrets. Creates and registers nothing. */
   async fits(): Promise<boolean> {
     const id = await registeredId(this.#pool)

@@ -47,9 +47,22 @@ export class DatabaseClock implements Clock {
     { everyMs = EVERY_MS }: { everyMs?: number } = {},
   ): Promise<DatabaseClock> {
     const clock = new DatabaseClock(pool, log, clocks)
-    for (let readings = 0; readings < READINGS_AT_START; readings++) await clock.#read()
+    await clock.correct()
     clock.#timer = setInterval(() => void clock.#readAgain(), everyMs).unref()
     return clock
+  }
+
+  /** As `start`, but the machine's clock is used until a reading succeeds. */
+  static startAway(pool: pg.Pool, log: Log): DatabaseClock {
+    const clock = new DatabaseClock(pool, log, { stopwatch: systemStopwatch, machine: systemClock })
+    clock.#aheadMs = systemClock.nowMs() - clock.#monotonicMs()
+    clock.#timer = setInterval(() => void clock.#readAgain(), EVERY_MS).unref()
+    return clock
+  }
+
+  /** Reads the time now. Rejects if the database does not answer. */
+  async correct(): Promise<void> {
+    for (let readings = 0; readings < READINGS_AT_START; readings++) await this.#read()
   }
 
   nowMs(): number {

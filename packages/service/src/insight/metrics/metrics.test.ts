@@ -16,6 +16,8 @@ function world() {
     version: '1.2.3',
     pool: { totalCount: 5, idleCount: 2, waitingCount: 7 },
     listener: { connected: true },
+    availability: { awayMs: 0 },
+    snapshot: { domains: 3, bytes: 4_096, ageMs: 61_400 as number | null },
   }
   const readFleet = async () => {
     state.reads++

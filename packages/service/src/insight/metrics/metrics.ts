@@ -43,9 +43,15 @@ type WatchedNode = {
   version: string
   pool: { readonly totalCount: number; readonly idleCount: number; readonly waitingCount: number }
   listener: { readonly connected: boolean }
+  availability: { readonly awayMs: number }
+  /** Is null on a node that keeps none. */
+  snapshot: { readonly domains: number; readonly bytes: number; readonly ageMs: number | null } | null
 }
 
-function addNodeMetrics(registry: Registry, { version, pool, listener }: WatchedNode): void {
+function addNodeMetrics(
+  registry: Registry,
+  { version, pool, listener, availability, snapshot }: WatchedNode,
+): void {
   const registers = [registry]
   collectDefaultMetrics({ register: registry })
   new Gauge({ name: 'prepaint_build_info', help: 'Always 1', labelNames: ['version'], registers }).set(
@@ -75,5 +81,25 @@ function addNodeMetrics(registry: Registry, { version, pool, listener }: Watched
   })
   addGauge(registry, 'prepaint_listener_connected', '1 while notifications of PostgreSQL arrive', () =>
     Number(listener.connected),
+  )
+  addGauge(
+    registry,
+    'prepaint_database_away_seconds',
+    'How long PostgreSQL has been away; 0: it is there',
+    () => Math.ceil(availability.awayMs / 1_000),
+  )
+  if (snapshot === null) return
+  addGauge(
+    registry,
+    'prepaint_snapshot_domains',
+    'Domains in the snapshot on the disk',
+    () => snapshot.domains,
+  )
+  addGauge(registry, 'prepaint_snapshot_bytes', 'Size of the snapshot on the disk', () => snapshot.bytes)
+  addGauge(
+    registry,
+    'prepaint_snapshot_age_seconds',
+    'Age of the snapshot on the disk; NaN: it is not complete yet',
+    () => (snapshot.ageMs === null ? Number.NaN : Math.round(snapshot.ageMs / 1_000)),
   )
 }
