@@ -19,6 +19,7 @@ import type {
   FleetFailures,
   FleetQueue,
   Inspection,
+  Integration,
   PageInspection,
   PageList,
   PageOrder,
@@ -82,6 +83,8 @@ export const domainQuery = (domain: string) =>
   fieldQuery<DomainWithSettings>(['domains', domain], domainUrl(domain), 'domain')
 
 export const certificateQuery = (domain: string) => ofDomainQuery<Certificate>(domain, 'certificate')
+
+export const integrationQuery = (domain: string) => ofDomainQuery<Integration>(domain, 'integration')
 
 export const egressQuery = wholeQuery<Egress>(['egress'], '/api/egress')
 

@@ -16,6 +16,7 @@ import type {
   egressSchema,
   settingsSchema,
 } from '@prepaint/contract/api/domain.ts'
+import type { integrationAnswer } from '@prepaint/contract/api/fronts.ts'
 import type { factsSchema, inspectionSchema, pageDetailsSchema } from '@prepaint/contract/api/inspection.ts'
 import type {
   channelsSchema,
@@ -74,6 +75,8 @@ export type Session = z.infer<typeof sessionSchema>
 export type Domain = z.infer<typeof domainSchema>
 export type DomainWithSettings = z.infer<typeof domainWithSettingsSchema>
 export type Settings = z.infer<typeof settingsSchema>
+export type Integration = z.infer<typeof integrationAnswer>
+
 export type Certificate = z.infer<typeof certificateViewSchema>
 export type Render = z.infer<typeof renderSchema>
 export type CompletePages = z.infer<typeof completeSchema>

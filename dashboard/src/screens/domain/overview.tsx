@@ -12,6 +12,7 @@ import { UsageBar } from '../../parts/usage-bar.tsx'
 import { domainPath } from '../../route-map.ts'
 import { HealthSentence } from '../notifications/incidents.tsx'
 import { DnsInstructions } from './dns.tsx'
+import { FrontSection } from './front.tsx'
 import { DomainSteps } from './getting-started.tsx'
 
 export function DomainOverview({ domain }: { domain: DomainWithSettings }) {
@@ -48,6 +49,7 @@ export function DomainOverview({ domain }: { domain: DomainWithSettings }) {
           </Loaded>
         </Section>
       </div>
+      <FrontSection domain={name} />
       <div id="dns">
         <Section title="DNS">
           <DnsInstructions domain={name} />
