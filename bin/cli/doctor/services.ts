@@ -3,7 +3,7 @@ import http from 'node:http'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { checkBrowser } from '@prepaint/engine/browser'
-import { openDatabase } from '@prepaint/postgres/database.ts'
+import { GivenServer, openDatabase } from '@prepaint/postgres/database.ts'
 import { silentLog } from '@prepaint/runtime/log.ts'
 import { Transport } from '@prepaint/service/certificates/acme/transport.ts'
 import { explained, type ListenWhere } from '../../node/listen.ts'
@@ -112,6 +112,7 @@ async function versionOf(databaseUrl: string | null, dataDir: string): Promise<s
     log: silentLog(),
   })
   try {
+    if (databaseUrl !== null) await new GivenServer(databaseUrl).checkPooler()
     const { rows } = await database.pool.query<{ version: string }>(
       `select current_setting('server_version') as version`,
     )
