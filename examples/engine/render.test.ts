@@ -20,11 +20,10 @@ after(async () => {
 })
 
 /** Resolves with what the example prints. */
-async function render(...args: string[]): Promise<string> {
-  const program = path.join(import.meta.dirname, 'render.ts')
-  const browser = testChromium === null ? {} : { PREPAINT_CHROMIUM: testChromium }
-  const env = { ...process.env, PREPAINT_DATA_DIR: dataDir, ...browser }
-  const { stdout } = await promisify(execFile)(process.execPath, [program, ...args], { env })
+async function render(url: string, allowed = ''): Promise<string> {
+  const args = [path.join(import.meta.dirname, 'render.ts'), url, dataDir, allowed]
+  if (testChromium !== null) args.push(testChromium)
+  const { stdout } = await promisify(execFile)(process.execPath, args)
   return stdout
 }
 

@@ -1,25 +1,18 @@
-/** Renders one page without server or database: `node examples/engine/render.ts URL [allowed private addresses]`. */
-import { tmpdir } from 'node:os'
-import path from 'node:path'
+/** Renders one page without server or database: `node examples/engine/render.ts URL [data directory] [allowed private addresses] [browser]`. */
 import type { DomainName, PagePath } from '@prepaint/contract/ids.ts'
 import { startEngine } from '@prepaint/engine'
 import { parseAllowedRange } from '@prepaint/outbound/address-range'
 
-const [page = 'https://www.example.com/', allowed = ''] = process.argv.slice(2)
-const { hostname, origin, pathname, search } = new URL(page)
+const [page = 'https://www.example.com/', dataDir = '.prepaint', allowed = '', chromium] =
+  process.argv.slice(2)
+const url = new URL(page)
 const range = parseAllowedRange(allowed)
+const allowedPrivateOrigins = range === null ? [] : [range]
+const customDomain = url.hostname as DomainName
+const path = (url.pathname + url.search) as PagePath
+const signal = AbortSignal.timeout(60_000)
 
-const engine = await startEngine({
-  dataDir: process.env['PREPAINT_DATA_DIR'] ?? path.join(tmpdir(), 'prepaint-engine'),
-  chromium: process.env['PREPAINT_CHROMIUM'] ?? null,
-  identity: 'Example/1.0',
-  allowedPrivateOrigins: range === null ? [] : [range],
-})
-const { outcome } = await engine.render({
-  customDomain: hostname as DomainName,
-  originUrl: origin,
-  path: (pathname + search) as PagePath,
-  signal: AbortSignal.timeout(60_000),
-})
+const engine = await startEngine({ dataDir, chromium, identity: 'Example/1.0', allowedPrivateOrigins })
+const { outcome } = await engine.render({ customDomain, originUrl: url.origin, path, signal })
 console.log(outcome.kind === 'rendered' ? outcome.html : outcome)
 await engine.close()

@@ -2,9 +2,6 @@ import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { matchesWhole, parseGlob } from '@prepaint/contract/glob.ts'
 
-/** Returns the list or pattern that blocks a host, or null. */
-export type HostBlock = (host: string) => string | null
-
 let lists: Readonly<Record<string, ReadonlySet<string>>> | null = null
 
 /** Made by tools/block-lists.ts, with its sources. Read when the first rule needs it. */
@@ -16,22 +13,36 @@ function hostLists() {
   return lists
 }
 
-/** `block`: names of lists, or hosts with `*`; `*.example.com` includes `example.com`. */
-export function createHostBlock(block: readonly string[]): HostBlock {
-  if (block.length === 0) return () => null
-  const named = block.flatMap((name) => {
-    const list = Object.hasOwn(hostLists(), name) ? hostLists()[name] : undefined
-    return list === undefined ? [] : [{ name, list }]
-  })
-  const patterns = block
-    .filter((pattern) => !named.some(({ name }) => name === pattern))
-    .map((pattern) => ({ pattern, glob: parseGlob(pattern) }))
-  return (host) => {
+/** Hosts that the pages of a site must not reach. */
+export class HostBlock {
+  readonly #lists: { name: string; list: ReadonlySet<string> }[] = []
+  readonly #patterns: { pattern: string; glob: ReturnType<typeof parseGlob> }[] = []
+
+  /** `block` has names of lists, and hosts with `*`; `*.example.com` includes `example.com`. */
+  constructor(block: readonly string[]) {
+    for (const name of block) {
+      const list = Object.hasOwn(hostLists(), name) ? hostLists()[name] : undefined
+      if (list === undefined) this.#patterns.push({ pattern: name, glob: parseGlob(name) })
+      else this.#lists.push({ name, list })
+    }
+  }
+
+  /** Returns the list or pattern that blocks the host, or null. */
+  find(host: string): string | null {
+    return this.#findList(host) ?? this.#findPattern(host)
+  }
+
+  #findList(host: string): string | null {
+    if (this.#lists.length === 0) return null
     for (let at = 0; at !== -1; at = host.indexOf('.', at) === -1 ? -1 : host.indexOf('.', at) + 1) {
-      const found = named.find(({ list }) => list.has(host.slice(at)))
+      const found = this.#lists.find(({ list }) => list.has(host.slice(at)))
       if (found !== undefined) return found.name
     }
-    const found = patterns.find(
+    return null
+  }
+
+  #findPattern(host: string): string | null {
+    const found = this.#patterns.find(
       ({ pattern, glob }) =>
         matchesWhole(glob, host) || (pattern.startsWith('*.') && pattern.slice(2) === host),
     )

@@ -11,7 +11,7 @@ import { ProxyCredentials } from './credentials.ts'
 import { type DocumentJudge, DocumentWatch } from './document-watch.ts'
 import type { Documents, GivenDocument } from './documents.ts'
 import { answer, type ExchangeParts, exchange, explainFault, openUpstream } from './exchange.ts'
-import { createHostBlock, type HostBlock } from './host-block.ts'
+import { HostBlock } from './host-block.ts'
 import { OwnDomain } from './own-domain.ts'
 import type { Knowledge } from './preload/knowledge.ts'
 import { Preloads } from './preload/preloads.ts'
@@ -62,7 +62,7 @@ export class GatewaySite {
   readonly #documents: DocumentWatch
   readonly #preloads: Preloads
   readonly #ownDomain: OwnDomain
-  readonly #blockedBy: HostBlock
+  readonly #blockedHosts: HostBlock
   readonly #proxy: SiteProxy
   readonly #isPreloading: boolean
   readonly #closing = new AbortController()
@@ -81,8 +81,8 @@ export class GatewaySite {
       openUpstream({ origin: site.origin, path, headers }, exchanges),
     )
     const ownDomain = new OwnDomain(site, key, documents, preloads, exchanges)
-    const blockedBy = createHostBlock(block)
-    const proxy = new SiteProxy({ site, ownDomain, blockedBy, guard, lookup, log, ...exchanges })
+    const blockedHosts = new HostBlock(block)
+    const proxy = new SiteProxy({ site, ownDomain, blockedHosts, guard, lookup, log, ...exchanges })
     const port = await proxy.listen()
     return new GatewaySite({
       port,
@@ -92,7 +92,7 @@ export class GatewaySite {
       documents,
       preloads,
       ownDomain,
-      blockedBy,
+      blockedHosts,
       proxy,
       isPreloading: preload,
     })
@@ -106,7 +106,7 @@ export class GatewaySite {
     documents: DocumentWatch
     preloads: Preloads
     ownDomain: OwnDomain
-    blockedBy: HostBlock
+    blockedHosts: HostBlock
     proxy: SiteProxy
     isPreloading: boolean
   }) {
@@ -117,7 +117,7 @@ export class GatewaySite {
     this.#documents = parts.documents
     this.#preloads = parts.preloads
     this.#ownDomain = parts.ownDomain
-    this.#blockedBy = parts.blockedBy
+    this.#blockedHosts = parts.blockedHosts
     this.#proxy = parts.proxy
     this.#isPreloading = parts.isPreloading
   }
@@ -150,7 +150,7 @@ export class GatewaySite {
   /** Returns the list or pattern of the page's rule that blocks the address, or null. */
   blockedBy(url: string): string | null {
     const host = URL.parse(url)?.hostname ?? ''
-    return host === this.#site.name ? null : this.#blockedBy(host)
+    return host === this.#site.name ? null : this.#blockedHosts.find(host)
   }
 
   /** Returns whether it is an address of the site itself, to which no answer is under way. */
@@ -223,7 +223,7 @@ export function createGatewayClient(
 type ProxyParts = ExchangeParts & {
   site: ProxiedSite
   ownDomain: OwnDomain
-  blockedBy: HostBlock
+  blockedHosts: HostBlock
   guard: AddressGuard
   lookup: Lookup | undefined
   log: Log
@@ -306,7 +306,7 @@ class SiteProxy {
   }
 
   #connect(request: http.IncomingMessage, near: Duplex, head: Buffer) {
-    const { site, ownDomain, blockedBy, counts } = this.#parts
+    const { site, ownDomain, blockedHosts, counts } = this.#parts
     near.on('error', ignore)
     if (!this.#admit(request)) return answerRaw(near, 407, 'unauthenticated', CHALLENGE)
     const raw = request.url ?? ''
@@ -320,7 +320,7 @@ class SiteProxy {
         near.write(ESTABLISHED)
         return ownDomain.accept(near, target.scheme)
       case 'other':
-        if (blockedBy(target.origin.hostname) !== null) return answerRaw(near, 403, 'blocked')
+        if (blockedHosts.find(target.origin.hostname) !== null) return answerRaw(near, 403, 'blocked')
         if (!counts.admit()) return answerRaw(near, 403, 'limit')
         this.#openTunnel(near, target.origin).catch((error: unknown) => {
           const { status, why } = explainFault(error)
@@ -340,7 +340,7 @@ class SiteProxy {
   }
 
   #request(request: http.IncomingMessage, response: http.ServerResponse) {
-    const { site, ownDomain, blockedBy, counts } = this.#parts
+    const { site, ownDomain, blockedHosts, counts } = this.#parts
     if (!this.#admit(request)) return answer(response, 407, 'unauthenticated', CHALLENGE)
     const raw = request.url ?? ''
     if (raw === SIGN_IN_URL) return this.#signIn(response)
@@ -352,7 +352,7 @@ class SiteProxy {
       case 'own':
         return ownDomain.answer(request, response, path)
       case 'other': {
-        if (blockedBy(target.origin.hostname) !== null) return answer(response, 403, 'blocked')
+        if (blockedHosts.find(target.origin.hostname) !== null) return answer(response, 403, 'blocked')
         if (!counts.admit()) return answer(response, 403, 'limit')
         const { origin } = target
         const headers = headersForOther(request.headers, origin.authority)

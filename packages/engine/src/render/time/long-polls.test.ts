@@ -12,13 +12,13 @@ const POLL = 'https://a.example/poll/18?since=2'
 it('is known by site, method and pattern, for an hour, or until it is answered', () => {
   const clock = { ms: 0 }
   const all = new LongPolls(() => clock.ms)
-  const polls = all.of(site(1))
+  const polls = all.forSite(site(1))
   polls.learn('GET', 'https://a.example/poll/17?since=1')
   assert.equal(polls.isKnown('GET', POLL), true)
   assert.equal(polls.isKnown('POST', POLL), false)
   assert.equal(polls.isKnown('GET', 'https://b.example/poll/18'), false)
-  assert.equal(all.of(site(1, 'b.example')).isKnown('GET', POLL), false)
-  assert.equal(all.of(site(2)).isKnown('GET', POLL), false)
+  assert.equal(all.forSite(site(1, 'b.example')).isKnown('GET', POLL), false)
+  assert.equal(all.forSite(site(2)).isKnown('GET', POLL), false)
   clock.ms = KEPT_MS - 1
   assert.equal(polls.isKnown('GET', POLL), true)
   clock.ms = KEPT_MS
@@ -30,7 +30,7 @@ it('is known by site, method and pattern, for an hour, or until it is answered',
 
 it('a suspect is none of the known, until it is learnt, answered, or an hour has passed', () => {
   const clock = { ms: 0 }
-  const polls = new LongPolls(() => clock.ms).of(site(1))
+  const polls = new LongPolls(() => clock.ms).forSite(site(1))
   const standing = () => [polls.isSuspected('GET', POLL), polls.isKnown('GET', POLL)]
   polls.suspect('GET', 'https://a.example/poll/17')
   assert.deepEqual(standing(), [true, false])
@@ -49,8 +49,8 @@ it('a suspect is none of the known, until it is learnt, answered, or an hour has
 
 it('an account that has many forgets its own, and no other account loses any', () => {
   const all = new LongPolls(() => 0)
-  all.of(site(1)).learn('GET', POLL)
-  const many = all.of(site(2))
+  all.forSite(site(1)).learn('GET', POLL)
+  const many = all.forSite(site(2))
   const url = (at: number) => `https://b.example/${'x'.repeat(at % 30)}/${String.fromCharCode(97 + at / 30)}`
   for (let at = 0; at <= POLLS_AN_ACCOUNT; at++) {
     many.learn('GET', url(at))
@@ -58,7 +58,7 @@ it('an account that has many forgets its own, and no other account loses any', (
   }
   const known = Array.from({ length: POLLS_AN_ACCOUNT + 1 }, (_, at) => many.isKnown('GET', url(at)))
   assert.equal(known.filter(Boolean).length, POLLS_AN_ACCOUNT)
-  assert.equal(all.of(site(1)).isKnown('GET', POLL), true)
+  assert.equal(all.forSite(site(1)).isKnown('GET', POLL), true)
 })
 
 for (const [url, pattern] of [

@@ -35,7 +35,7 @@ export class LongPolls {
     this.#nowMs = nowMs
   }
 
-  of({ account = 0, customDomain }: { account?: AccountId | 0; customDomain: DomainName }): SitePolls {
+  forSite({ account = 0, customDomain }: { account?: AccountId | 0; customDomain: DomainName }): SitePolls {
     const name = String(account)
     const keyOf = (method: string, url: string) => JSON.stringify([customDomain, method, patternOf(url)])
     const standingOf = (method: string, url: string) => {

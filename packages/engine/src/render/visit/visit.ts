@@ -85,7 +85,7 @@ class Visit {
       clock.nowMs() + timeoutMs - Math.min(LAST_MS, timeoutMs / 4),
       (request.captureByMs ?? Number.POSITIVE_INFINITY) - LAST_LIVE_MS,
     )
-    this.#polls = longPolls.of(request)
+    this.#polls = longPolls.forSite(request)
     this.#scope = new RenderScope(page)
     const isDelivered = (address: string) => site.isDelivered(address)
     this.#activity = new NetworkActivity(clock.nowMs, isDelivered, {
