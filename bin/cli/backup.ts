@@ -11,6 +11,7 @@ import { Vault } from '@prepaint/service/certificates/vault/vault.ts'
 import { CommandError, type Commands, defineCommand } from '../command-line/command.ts'
 import { openCommandDatabase, withDatabase } from '../command-line/open-database.ts'
 import { SCHEMA } from '../node/schema.ts'
+import type { Config } from '../settings/config.ts'
 
 const MIB = 1024 * 1024
 
@@ -42,20 +43,20 @@ const backup = defineCommand({
       return writeBackupFile(file, watched())
     })
     const { master_key_id: keyId, made_at: madeAt } = JSON.parse(head) as Record<string, string | null>
-    const key =
-      keyId === null
-        ? 'Nothing in it is encrypted with a master key.'
-        : masterKey !== null
-          ? 'The master key is in it: protect the file like a private key.'
-          : `Private keys in it are encrypted with the master key ${keyId}, which is not in it: keep ${
-              config.secretKeys === null ? `${config.dataDir}/secret-key` : 'PREPAINT_SECRET_KEY'
-            } elsewhere as well, or certificates are lost.`
     return {
       json: { file, bytes, made_at: madeAt, master_key_id: keyId, has_key: masterKey !== null },
-      text: `${file}: everything stored at ${madeAt} (${(bytes / MIB).toFixed(1)} MiB before compression).\n${key}`,
+      text: `${file}: everything stored at ${madeAt} (${(bytes / MIB).toFixed(1)} MiB before compression).\n${keyAdvice(keyId ?? null, masterKey !== null, config)}`,
     }
   },
 })
+
+/** What to do about the master key of a backup. `keyId` is null if nothing in it is encrypted. */
+function keyAdvice(keyId: string | null, hasKey: boolean, { dataDir, secretKeys }: Config): string {
+  if (keyId === null) return 'Nothing in it is encrypted with a master key.'
+  if (hasKey) return 'The master key is in it: protect the file like a private key.'
+  const place = secretKeys === null ? `${dataDir}/secret-key` : 'PREPAINT_SECRET_KEY'
+  return `Private keys in it are encrypted with the master key ${keyId}, which is not in it: keep ${place} elsewhere as well, or certificates are lost.`
+}
 
 const restore = defineCommand({
   options: {},
@@ -75,13 +76,13 @@ const restore = defineCommand({
       const count = (table: string) => rows[table] ?? 0
       const words = [
         `Restored the backup of ${head.made_at}: ${count('account')} accounts, ${count('domain')} domains, ${count('page')} pages.`,
-        ...(fits
-          ? []
-          : [
-              `Private keys in it are encrypted with a master key (fingerprint ${head.master_key_id}) that is missing here: before you ` +
-                `start a node, set PREPAINT_SECRET_KEY to the content of the old node's secret-key, or copy that file to ${dataDir}/secret-key.`,
-            ]),
       ]
+      if (!fits) {
+        words.push(
+          `Private keys in it are encrypted with a master key (fingerprint ${head.master_key_id}) that is missing here: before you ` +
+            `start a node, set PREPAINT_SECRET_KEY to the content of the old node's secret-key, or copy that file to ${dataDir}/secret-key.`,
+        )
+      }
       return { json: { made_at: head.made_at, rows, master_key_fits: fits }, text: words.join('\n') }
     } finally {
       await database.close()
