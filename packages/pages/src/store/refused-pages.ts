@@ -24,7 +24,7 @@ const REFUSALS: Partial<Record<JobOutcome, boolean>> = {
 }
 
 /** Refused pages that are remembered of an account. The oldest beyond are forgotten: they cost a render again. */
-export const REFUSALS_OF_ACCOUNT = 10_000
+const REFUSALS_OF_ACCOUNT = 10_000
 
 /** `effect` names what the path's rule did to the render. */
 export type RefusedPage = { account: AccountId; page: PageId; effect: string }
