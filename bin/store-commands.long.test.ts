@@ -1,21 +1,26 @@
 import assert from 'node:assert/strict'
 import { existsSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { describe, it } from 'node:test'
+import { after, describe, it } from 'node:test'
 import type { WarmProgress } from '@prepaint/pages/queue/warm/warm-progress.ts'
 import { runJson, runPrepaint } from '../test/support/command-line.ts'
 import { testCommands } from '../test/support/commands.ts'
 import { until } from '../test/support/condition.ts'
+import { makeDataDir, removeDir } from '../test/support/data-dir.ts'
 import { openTestDatabase } from '../test/support/database.ts'
 import { openFolder } from '../test/support/folder.ts'
 
 const database = await openTestDatabase({ empty: true })
 const { pool } = database
 const folder = openFolder()
+/** For the browser that reads selectors. */
+const dataDir = makeDataDir()
+after(() => removeDir(dataDir))
 
 describe('commands on accounts, keys, tokens and domains', () => {
   const settings = {
     DATABASE_URL: database.url,
+    PREPAINT_DATA_DIR: dataDir,
     PREPAINT_ALLOW_PRIVATE_ORIGINS: '127.0.0.1/32:4000',
     PREPAINT_SECRET_KEY: Buffer.alloc(32, 7).toString('base64'),
   }
@@ -154,6 +159,19 @@ describe('commands on accounts, keys, tokens and domains', () => {
       `rules set ${at} --file ${file('bad', '[{"path":"/","action":"fly"}]')}`,
       /^--file: rules\[0\]\.action /,
     )
+    const waiting = (selector: string) =>
+      file('waiting', JSON.stringify([{ path: '/', render: { wait_for: selector } }]))
+    for (const selector of ['video:playing', ':paused', ':buffering', 'a[x~=y s]']) {
+      await wrong(`rules set ${at} --file ${waiting(selector)}`, /^--file: rules\[0\]\.render\.wait_for /)
+    }
+    const lenient = { rules: [{ path: '/', change: { remove: ['.x:where(.a,)', 'a:-webkit-any-link'] } }] }
+    await wrong(
+      `domain set ${at} --settings {"rules":[{"path":"/","change":{"remove":["..a"]}}]}`,
+      /^--settings: rules\[0\]/,
+    )
+    await good(`rules set ${at} --file ${file('lenient', JSON.stringify(lenient.rules))}`)
+    assert.deepEqual(JSON.parse(await printed(`rules show ${at}`)), lenient.rules)
+    await good(`rules set ${at} --file ${file('rules', JSON.stringify(rules))}`)
 
     const none = file('none', '[]')
     const tried = printed(`rules try ${at} --file ${none} --path /a --path /a`)

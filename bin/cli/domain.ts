@@ -1,5 +1,6 @@
 import { AppError } from '@prepaint/contract/errors.ts'
 import type { PagePath } from '@prepaint/contract/ids.ts'
+import { domainSettingsPatchSchema } from '@prepaint/contract/settings/domain-settings.ts'
 import { firstProblem } from '@prepaint/contract/validation.ts'
 import { findJob } from '@prepaint/pages/queue/jobs/find-job.ts'
 import { checkDevices } from '@prepaint/pages/queue/upkeep/device-checks.ts'
@@ -7,9 +8,9 @@ import { devicesView } from '@prepaint/pages/store/device-pages.ts'
 import { transaction } from '@prepaint/postgres/transaction.ts'
 import { findAccount } from '@prepaint/service/accounts/accounts.ts'
 import { Vault } from '@prepaint/service/certificates/vault/vault.ts'
-import { checkedSettingsPatch } from '@prepaint/service/sites/checked-rules.ts'
 import { createDomain, deleteDomain, updateDomain } from '@prepaint/service/sites/domain-changes.ts'
 import { type DomainWithSettings, listAllDomains, listDomains } from '@prepaint/service/sites/domains.ts'
+import { refuseSelectors } from '../command-line/check-selectors.ts'
 import { type Commands, defineCommand, UsageError } from '../command-line/command.ts'
 import { withDatabase } from '../command-line/open-database.ts'
 import {
@@ -102,6 +103,7 @@ const domainSet = defineCommand({
       settings: values.settings === null ? undefined : parseSettings(values.settings),
       originUrl: values.origin === null ? undefined : await parseOriginOption(values.origin, config),
     }
+    await refuseSelectors(change.settings?.rules ?? [], 'settings', around)
     const { plans, secretKeys: keys, dataDir } = config
     return withDomain(values.domain, around, async ({ account, name }, { pool, nowMs }) => {
       const sealed = { ...change, vault: new Vault(pool, dataDir, keys) }
@@ -114,9 +116,9 @@ const domainSet = defineCommand({
 function parseSettings(raw: string) {
   let json = parseJsonOption('settings', raw)
   if (isWrapped(json)) json = json.settings
-  const parsed = checkedSettingsPatch.safeParse(json)
+  const parsed = domainSettingsPatchSchema.safeParse(json)
   if (parsed.success) return parsed.data
-  throw new UsageError(`--settings: ${firstProblem(checkedSettingsPatch, json, 'JSON') ?? 'not valid'}`)
+  throw new UsageError(`--settings: ${firstProblem(domainSettingsPatchSchema, json, 'JSON') ?? 'not valid'}`)
 }
 
 /** The body of `PUT /api/domains/:domain` is accepted as well. */

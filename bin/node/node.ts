@@ -10,6 +10,7 @@ import { utcMonth } from '@prepaint/contract/dates.ts'
 import type { Edge } from '@prepaint/edge/edge.ts'
 import { renewTicketKeys } from '@prepaint/edge/server/servers.ts'
 import { type Engine, startEngine } from '@prepaint/engine'
+import { SelectorBrowser } from '@prepaint/engine/browser'
 import {
   type AddressGuard,
   checkOriginUrl,
@@ -53,6 +54,7 @@ import { Mailer } from '@prepaint/service/mail/mailer.ts'
 import { checkEndpointUrl } from '@prepaint/service/notifications/delivery/endpoint-url.ts'
 import { Sender } from '@prepaint/service/notifications/delivery/sender.ts'
 import { Evaluation } from '@prepaint/service/notifications/incidents/evaluator.ts'
+import { SelectorCheck } from '@prepaint/service/sites/checked-rules.ts'
 import { CHECK_RATE, Checks, type Probes } from '@prepaint/service/sites/reachability/checks.ts'
 import { checkDns } from '@prepaint/service/sites/reachability/dns-state.ts'
 import { tryOrigin } from '@prepaint/service/sites/reachability/try-origin.ts'
@@ -394,6 +396,7 @@ export class Node {
     const events = new Events(pool, this.#listener, clock, log, { plans: config.plans })
     const app = await createApiServer(
       {
+        selectors: this.#createSelectorCheck(),
         pool,
         // Responds with 503 if a key cannot be looked up in time.
         accessDb: this.#db,
@@ -450,6 +453,19 @@ export class Node {
       },
       this.#isDraining,
     )
+  }
+
+  /** Asks the browser that renders here; else another one, which starts for it. */
+  #createSelectorCheck(): SelectorCheck {
+    const { render, dataDir } = this.#config
+    const log = this.#log
+    const { chromium, requireSandbox } = render
+    const browser = new SelectorBrowser({ chromium, requireSandbox, dataDir, log })
+    this.#opened.add('selector browser', () => browser.close())
+    return new SelectorCheck((selectors) => {
+      const rendering = this.#engine?.healthy === true ? this.#engine : browser
+      return rendering.checkSelectors(selectors)
+    }, log)
   }
 
   /** What a node without the role `api` has at the API's port. */

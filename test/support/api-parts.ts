@@ -8,6 +8,7 @@ import { createClientReader } from '@prepaint/runtime/http/client-address.ts'
 import { NO_CLIENT_LIMITS } from '@prepaint/runtime/http/client-limits.ts'
 import { silentLog } from '@prepaint/runtime/log.ts'
 import { Vault } from '@prepaint/service/certificates/vault/vault.ts'
+import { SelectorCheck } from '@prepaint/service/sites/checked-rules.ts'
 import { Checks } from '@prepaint/service/sites/reachability/checks.ts'
 import type pg from 'pg'
 import type { ApiOptions, ApiParts } from '../../packages/api/src/http/app.ts'
@@ -39,6 +40,7 @@ export function standInParts(pool: pg.Pool, clock: Clock): ApiParts {
       checkDns: async () => null,
       tryOrigin: async () => ({ status: 200, problem: null }),
     }),
+    selectors: new SelectorCheck(null, log),
     integrations: { answer: () => {}, offer: () => {} },
     evidence: { noteRefusal: () => {}, refuseCheck: async () => {} },
     checkIntegration: async () => {

@@ -21,6 +21,7 @@ import { Vault } from '@prepaint/service/certificates/vault/vault.ts'
 import { Events, type EventTimes } from '@prepaint/service/insight/events/events.ts'
 import type { StreamLimits } from '@prepaint/service/insight/events/streams.ts'
 import { checkEndpointUrl } from '@prepaint/service/notifications/delivery/endpoint-url.ts'
+import { SelectorCheck } from '@prepaint/service/sites/checked-rules.ts'
 import { createDomain } from '@prepaint/service/sites/domain-changes.ts'
 import { CHECK_RATE, Checks } from '@prepaint/service/sites/reachability/checks.ts'
 import { publishAnswer } from '@prepaint/service/sites/reachability/published-answer.ts'
@@ -63,6 +64,8 @@ export function testVault(pool: pg.Pool): Vault {
 }
 
 type Given = {
+  /** Default: a grammar decides about selectors, without a browser. */
+  selectors?: ApiParts['selectors']
   mailer?: ApiParts['mailer']
   plans?: ApiOptions['plans']
   clients?: ApiOptions['clients']
@@ -73,6 +76,7 @@ type Given = {
 /** `events`: for event streams; absent: none, and no connection listens. */
 export async function startTestApi({
   events: eventLimits,
+  selectors = new SelectorCheck(null, silentLog()),
   mailer = null,
   plans = DEFAULT_PLANS,
   clients = TEST_OPTIONS.clients,
@@ -107,6 +111,7 @@ export async function startTestApi({
 
   const parts: ApiParts = {
     ...standInParts(pool, clock),
+    selectors,
     mailer,
     checks: new Checks(clock, (account) => CHECK_RATE.take(pool, `account ${account}`), {
       checkDns: async (account, name) =>

@@ -1,14 +1,14 @@
 import { TRIED_AT_ONCE } from '@prepaint/contract/api/rule-tries.ts'
-import type { Rule } from '@prepaint/contract/rules/schema.ts'
+import { givenRules, type Rule } from '@prepaint/contract/rules/schema.ts'
 import { firstProblem } from '@prepaint/contract/validation.ts'
 import { findTry, type RuleTry, requestTry } from '@prepaint/pages/queue/tries/rule-tries.ts'
 import { coveredRules } from '@prepaint/runtime/rule-book.ts'
 import { ownerOfDomain } from '@prepaint/service/accounts/keys.ts'
 import { mostAskedPaths } from '@prepaint/service/insight/traffic/read-summaries.ts'
-import { checkedRules } from '@prepaint/service/sites/checked-rules.ts'
 import { updateWithNotes } from '@prepaint/service/sites/domain-changes.ts'
 import { z } from 'zod'
-import { type Commands, defineCommand, UsageError } from '../../command-line/command.ts'
+import { refuseSelectors } from '../../command-line/check-selectors.ts'
+import { type Commands, defineCommand, type Surroundings, UsageError } from '../../command-line/command.ts'
 import { withDatabase } from '../../command-line/open-database.ts'
 import {
   DOMAIN_OPTION,
@@ -46,7 +46,7 @@ const rulesSet = defineCommand({
   async run(values, around) {
     const name = parseDomainOption(values.domain)
     const { plans } = around.config
-    const rules = parseRules(await readFileOption(values.file))
+    const rules = await checkedRules(await readFileOption(values.file), around)
     return withDatabase(around, async ({ pool, nowMs }) => {
       const owner = await ownerOfDomain(pool, name)
       const change = { settings: { rules }, refreshes: values.refresh }
@@ -72,7 +72,7 @@ const rulesTry = defineCommand({
     },
   },
   async run(values, around) {
-    const rules = parseRules(await readFileOption(values.file))
+    const rules = await checkedRules(await readFileOption(values.file), around)
     return withDomain(values.domain, around, async (domain, { pool, nowMs }) => {
       const of = { account: domain.account, domain: domain.id }
       const paths =
@@ -102,12 +102,15 @@ function triedText({ pages }: RuleTry): string {
 }
 
 /** A list, or the body of a `PUT`. */
-function parseRules(text: string): Rule[] {
+async function checkedRules(text: string, around: Surroundings): Promise<Rule[]> {
   const json = parseJsonOption('file', text)
   const rules = (json as { settings?: { rules?: unknown } } | null)?.settings?.rules ?? json
-  const parsed = checkedRules.safeParse(rules)
-  if (parsed.success) return parsed.data
-  throw new UsageError(`--file: ${firstProblem(z.object({ rules: checkedRules }), { rules })}`)
+  const parsed = givenRules.safeParse(rules)
+  if (!parsed.success) {
+    throw new UsageError(`--file: ${firstProblem(z.object({ rules: givenRules }), { rules })}`)
+  }
+  await refuseSelectors(parsed.data, 'file', around)
+  return parsed.data
 }
 
 export const commands: Commands = { 'rules show': rulesShow, 'rules set': rulesSet, 'rules try': rulesTry }

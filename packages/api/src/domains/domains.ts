@@ -12,7 +12,6 @@ import {
 import { AppError } from '@prepaint/contract/errors.ts'
 import { parseDomainName } from '@prepaint/contract/settings/domain-name.ts'
 import { ownRobotsText } from '@prepaint/pages/site-files/robots-files.ts'
-import { refuseSelectorsOfUpdate } from '@prepaint/service/sites/checked-rules.ts'
 import {
   checkSiteLimit,
   createDomain,
@@ -24,14 +23,10 @@ import { authorOf, callerOf } from '../http/access.ts'
 import type { ApiApp, ApiOptions, ApiParts, CheckOrigin } from '../http/app.ts'
 import { jsonResponse } from '../http/responses.ts'
 import { accountRoutes, domainNameFrom, ownedDomain } from '../http/routes.ts'
-
-/** The schema of the contract, and a check of selectors. */
-const checkedUpdate = updateDomainBody
-  .superRefine(refuseSelectorsOfUpdate)
-  .describe(updateDomainBody.description ?? '')
+import { refuseSelectors } from './refuse-selectors.ts'
 
 export function domains(app: ApiApp, parts: ApiParts, options: ApiOptions): void {
-  const { caughtUp, checkOrigin, clock, pool, vault } = parts
+  const { caughtUp, checkOrigin, clock, pool, selectors, vault } = parts
   const { plans } = options
   const add = accountRoutes(app, 'Domains')
   const view = () => ({ plans, nowMs: clock.nowMs() })
@@ -109,7 +104,7 @@ export function domains(app: ApiApp, parts: ApiParts, options: ApiOptions): void
     summary: 'Change the origin, state or settings of a domain',
     params: domainParams,
     query: updateDomainQuery,
-    body: checkedUpdate,
+    body: updateDomainBody,
     refuses: ['invalid_origin', 'domain_not_found', 'secrets_unavailable'],
     response: { 200: jsonResponse('The domain after the change', updateDomainAnswer) },
     handler: async (account, request) => {
@@ -120,7 +115,8 @@ export function domains(app: ApiApp, parts: ApiParts, options: ApiOptions): void
           problems: [{ path: [], message: 'must have origin_url, is_active or settings' }],
         })
       }
-      // Check ownership before any work.
+      await refuseSelectors(selectors, settings?.rules ?? [], ['settings', 'rules'])
+      // Check ownership before any other work.
       const domain = await ownedDomain(pool, account, request.params.domain)
       const originUrl = rawOrigin === undefined ? undefined : await checkedOrigin(checkOrigin, rawOrigin)
       const author = await authorOf(pool, request)

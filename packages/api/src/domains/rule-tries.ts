@@ -10,29 +10,25 @@ import { AppError } from '@prepaint/contract/errors.ts'
 import { parseJobId } from '@prepaint/contract/ids.ts'
 import { findTry, findTryPicture, requestTry } from '@prepaint/pages/queue/tries/rule-tries.ts'
 import { mostAskedPaths } from '@prepaint/service/insight/traffic/read-summaries.ts'
-import { refuseSelectors } from '@prepaint/service/sites/checked-rules.ts'
 import type { ApiApp, ApiParts } from '../http/app.ts'
 import { jsonResponse, pictureResponse } from '../http/responses.ts'
 import { domainRoutes } from '../http/routes.ts'
 import { CUSTOMER_CONTENT_POLICY } from '../pages/inspection.ts'
 import { pagePathsOf } from '../pages/page-choice.ts'
+import { refuseSelectors } from './refuse-selectors.ts'
 
-/** The schema of the contract, and a check of selectors. */
-const checkedTry = tryRulesBody.superRefine(({ rules }, context) =>
-  refuseSelectors(rules, context, ['rules']),
-)
-
-export function ruleTries(app: ApiApp, { clock, pool }: ApiParts): void {
+export function ruleTries(app: ApiApp, { clock, pool, selectors }: ApiParts): void {
   const add = domainRoutes(app, pool, 'Domains')
 
   add('POST', 'rules/try', 'tryRules', {
     summary: 'Render pages under other rules, without saving them',
     description:
       'Renders each page under the present and under the given rules, at priority `refresh`, and compares what a crawler gets. Nothing is stored or counted. At most 200 pages a domain and day.',
-    body: checkedTry,
+    body: tryRulesBody,
     refuses: ['rule_try_limit', 'queue_full'],
     response: { 202: jsonResponse('Its id', tryRulesAnswer) },
     handler: async (domain, { body }, reply) => {
+      await refuseSelectors(selectors, body.rules, ['rules'])
       const of = { account: domain.account, domain: domain.id }
       const paths = body.paths
         ? pagePathsOf(domain, body.paths)

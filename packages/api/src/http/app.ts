@@ -10,6 +10,7 @@ import type { Log } from '@prepaint/runtime/log.ts'
 import type { SessionClient } from '@prepaint/service/accounts/sign-in/sessions.ts'
 import type { Vault } from '@prepaint/service/certificates/vault/vault.ts'
 import type { MailSender } from '@prepaint/service/mail/mailer.ts'
+import type { SelectorCheck } from '@prepaint/service/sites/checked-rules.ts'
 import type { Checks } from '@prepaint/service/sites/reachability/checks.ts'
 import type {
   FastifyBaseLogger,
@@ -49,6 +50,8 @@ export type ApiParts = {
   robots: RobotsFiles
   /** Checks names and origins from outside. */
   checks: Checks
+  /** Checks the selectors of rules as the browser reads them. */
+  selectors: SelectorCheck
   integrations: PageIntegrations
   /** Notes which fronts are refused. */
   evidence: FrontRefusals

@@ -6,7 +6,7 @@ import { closeContext, openContext } from './tab/tab.ts'
 const CLOSED_PROXY = 'http://127.0.0.1:9'
 
 /** Runs in a page. An empty fragment finds nothing, but refuses what it cannot parse. */
-const FIND_PROBLEMS = `(selectors) => {
+const FIND_PROBLEMS = `function (selectors) {
   const nothing = document.createDocumentFragment()
   return selectors.flatMap((selector) => {
     try {
@@ -18,7 +18,7 @@ const FIND_PROBLEMS = `(selectors) => {
   })
 }`
 
-/** Returns the selectors that this browser refuses, in the order given. */
+/** Returns the selectors that this browser refuses, in the order given. They are an argument, and never part of a script. */
 export async function checkSelectors(
   browser: BrowserProcess,
   selectors: readonly string[],
@@ -31,8 +31,12 @@ export async function checkSelectors(
       browserContextId,
     })
     const { sessionId } = await cdp.browser.send('Target.attachToTarget', { targetId, flatten: true })
-    const { result, exceptionDetails } = await cdp.session(sessionId).send('Runtime.evaluate', {
-      expression: `(${FIND_PROBLEMS})(${JSON.stringify(selectors)})`,
+    const page = cdp.session(sessionId)
+    const { result: window } = await page.send('Runtime.evaluate', { expression: 'window' })
+    const { result, exceptionDetails } = await page.send('Runtime.callFunctionOn', {
+      objectId: window.objectId!,
+      functionDeclaration: FIND_PROBLEMS,
+      arguments: [{ value: selectors }],
       returnByValue: true,
     })
     if (exceptionDetails !== undefined) throw new Error(`selectors: ${exceptionDetails.text}`)

@@ -1,52 +1,112 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { RULES_LIMIT_CHARS } from '@prepaint/contract/rules/schema.ts'
-import { problemsOf } from '@prepaint/contract/validation.ts'
-import { checkedRules, checkedSettingsPatch } from './checked-rules.ts'
+import type { Rule } from '@prepaint/contract/rules/schema.ts'
+import { type AskBrowser, SelectorCheck } from './checked-rules.ts'
 
-const problem = (rule: object) => problemsOf(checkedRules, [{ path: '/a', ...rule }])[0] ?? null
+const removing = (...remove: string[]) => ({ path: '/a', change: { remove } }) as unknown as Rule
+const waitingFor = (selector: string) => ({ path: '/a', render: { wait_for: selector } }) as unknown as Rule
 
-describe('rules that a client sends', () => {
-  const limits: [name: string, rule: (size: number) => object, most: number][] = [
-    ['nested :not()', (size) => ({ change: { remove: [`${':not('.repeat(size)}a${')'.repeat(size)}`] } }), 3],
-    [':has()', (size) => ({ change: { remove: [':has(a)'.repeat(size)] } }), 1],
+/** A browser that refuses some selectors and takes all others, with what it was asked. */
+function browserRefusing(...bad: string[]) {
+  const asked: (readonly string[])[] = []
+  const ask: AskBrowser = async (selectors) => {
+    asked.push(selectors)
+    return selectors.filter((each) => bad.includes(each)).map((selector) => ({ selector, reason: 'bad' }))
+  }
+  return { asked, ask }
+}
+
+/** A check with the reasons for which it went without a browser. */
+function checkBy(ask: AskBrowser | null, options?: { limitMs: number }) {
+  const reasons: string[] = []
+  const log = { warn: ({ err }: { err: Error }) => reasons.push(err.message) }
+  return { reasons, check: new SelectorCheck(ask, log, options) }
+}
+
+describe('selectors of rules that a client sends', () => {
+  const limits: [name: string, rule: (size: number) => Rule, most: number][] = [
+    ['nested :not()', (size) => removing(`${':not('.repeat(size)}a${')'.repeat(size)}`), 3],
+    ['nested :is() of which the last is open', (size) => removing(`${':is('.repeat(size)}a`), 3],
+    [':has()', (size) => removing(':has(a)'.repeat(size)), 1],
   ]
   for (const [name, rule, most] of limits) {
-    it(`at most ${most} ${name} in a selector`, () => {
-      assert.equal(problem(rule(most)), null)
-      assert.notEqual(problem(rule(most + 1)), null)
+    it(`have at most ${most} ${name}, whatever the browser takes`, async () => {
+      const { ask, asked } = browserRefusing()
+      const { check } = checkBy(ask)
+      assert.equal(await check.firstProblem([rule(most)]), null)
+      assert.match((await check.firstProblem([rule(most + 1)]))?.message ?? '', /^must /)
+      assert.equal(asked.length, 1, 'the browser is not given what is past the limit')
     })
   }
 
-  it('a selector that browsers refuse is named with its place', () => {
-    const waiting = problem({ render: { wait_for: 'a >' } })
-    assert.deepEqual(waiting?.path, [0, 'render', 'wait_for'])
-    assert.match(waiting?.message ?? '', /^is not a CSS selector/)
-    assert.deepEqual(problem({ change: { remove: ['a', '..b'] } })?.path, [0, 'change', 'remove', 1])
+  it('are refused or taken by the word of the browser, not of the grammar', async () => {
+    const good = [':is(.a, :unknown)', '.x:where(.a,)', '[href="x', 'p:is(.a', 'a:-webkit-any-link']
+    const { ask } = browserRefusing('#price')
+    const { check } = checkBy(ask)
+    assert.equal(await check.firstProblem([removing(...good)]), null)
+    assert.deepEqual(await check.firstProblem([waitingFor('#price')], ['settings', 'rules']), {
+      path: ['settings', 'rules', 0, 'render', 'wait_for'],
+      message: 'is not a CSS selector',
+    })
   })
 
-  it('only the first selector that is refused is named, as reading them takes long', () => {
-    const rules = [{ path: '/a', change: { remove: ['..a', '..b'] } }]
-    assert.equal(problemsOf(checkedRules, rules).length, 1)
+  it('are named with their place and the reason of the grammar, the first of them only', async () => {
+    const { check } = checkBy(browserRefusing('a,', '..b').ask)
+    assert.deepEqual(await check.firstProblem([waitingFor('a'), removing('a', 'a,', '..b')], ['rules']), {
+      path: ['rules', 1, 'change', 'remove', 1],
+      message: 'is not a CSS selector: nothing after a comma',
+    })
   })
 
-  it('the size of all rules is checked before their selectors are read', () => {
-    const remove = Array(50).fill('%'.repeat(500))
-    const rules = Array(5).fill({ path: '/a', change: { remove } })
-    const left = RULES_LIMIT_CHARS - JSON.stringify(rules).length
-    assert(left > 0)
-    const long = [...rules, ...Array(3).fill({ path: `/${'b'.repeat(2_000)}`, change: { remove } })]
-    assert.deepEqual(problemsOf(checkedRules, long), [
-      { path: [], message: `must have at most ${RULES_LIMIT_CHARS} characters as JSON` },
-    ])
-    assert.deepEqual(
-      problemsOf(checkedSettingsPatch, { rules: long }).map(({ path }) => path),
-      [['rules']],
-    )
+  it('are asked about once for all rules, and each of them once', async () => {
+    const { ask, asked } = browserRefusing()
+    const { check } = checkBy(ask)
+    await check.firstProblem([waitingFor('a'), removing('b', 'a'), removing('c')])
+    assert.deepEqual(asked, [['a', 'b', 'c']])
   })
+
+  it('need no browser where there are none', async () => {
+    const { ask, asked } = browserRefusing()
+    const { check } = checkBy(ask)
+    assert.equal(await check.firstProblem([{ path: '/a', action: 'pass' } as unknown as Rule]), null)
+    assert.deepEqual(asked, [])
+  })
+
+  for (const text of ['a\0b', '.\ud800', '.\udc00x']) {
+    it(`are text that can be stored: not ${JSON.stringify(text)}`, async () => {
+      const { check } = checkBy(browserRefusing().ask)
+      assert.match((await check.firstProblem([removing(text)]))?.message ?? '', /^is not a CSS selector/)
+    })
+  }
 })
 
-it('settings that a client sends have the selectors of their rules checked', () => {
-  const [found] = problemsOf(checkedSettingsPatch, { rules: [{ path: '/a', render: { wait_for: '..a' } }] })
-  assert.deepEqual(found?.path, ['rules', 0, 'render', 'wait_for'])
+describe('without a browser, a grammar decides about selectors', () => {
+  const decidesByGrammar = async (check: SelectorCheck) => {
+    assert.equal(await check.firstProblem([removing('#price', 'a > b')]), null)
+    assert.match((await check.firstProblem([removing('video:playing')]))?.message ?? '', /:playing/)
+  }
+
+  it('if there is none to ask', async () => {
+    const { check, reasons } = checkBy(null)
+    await decidesByGrammar(check)
+    assert.deepEqual(reasons, [])
+  })
+
+  it('if it does not start, which the log says', async () => {
+    const { check, reasons } = checkBy(() => Promise.reject(new Error('no Chromium')))
+    await decidesByGrammar(check)
+    assert.deepEqual(reasons, ['no Chromium', 'no Chromium'])
+  })
+
+  it('if it does not answer in time, which the log says; what waited behind it is not asked any more', async () => {
+    let asked = 0
+    const never = () => {
+      asked++
+      return new Promise<never>(() => {})
+    }
+    const { check, reasons } = checkBy(never, { limitMs: 5 })
+    await decidesByGrammar(check)
+    assert.deepEqual(reasons, ['no browser answered within 5 ms', 'no browser answered within 5 ms'])
+    assert.equal(asked, 1)
+  })
 })

@@ -1,54 +1,90 @@
-import type { updateDomainBody } from '@prepaint/contract/api/domain.ts'
-import type { ProblemPath } from '@prepaint/contract/problem.ts'
-import { givenRules, type Rule } from '@prepaint/contract/rules/schema.ts'
-import { domainSettingsPatchSchema } from '@prepaint/contract/settings/domain-settings.ts'
-import type { z } from 'zod'
+import type { SelectorProblem } from '@prepaint/contract/outcome/renderer.ts'
+import type { Problem, ProblemPath } from '@prepaint/contract/problem.ts'
+import type { Rule } from '@prepaint/contract/rules/schema.ts'
+import type { Log } from '@prepaint/runtime/log.ts'
+import { within } from '@prepaint/runtime/within.ts'
 import { selectorProblem } from './selector.ts'
+import { selectorLimitProblem } from './selector-limits.ts'
 
-// The contract does not read selectors: browsers load it too, and a parser of CSS is large.
+// The contract does not read selectors: dashboards load it too, and only a browser knows what it takes.
 
-/** Rules as a client sends them, with their selectors checked. */
-export const checkedRules = givenRules.superRefine((rules, context) => refuseSelectors(rules, context))
+/** Returns the selectors that a browser refuses. Rejects if no browser can be asked. */
+export type AskBrowser = (selectors: readonly string[]) => Promise<readonly SelectorProblem[]>
 
-/** Settings as a client sends them, with the selectors of their rules checked. */
-export const checkedSettingsPatch = domainSettingsPatchSchema.superRefine(({ rules }, context) =>
-  refuseSelectors(rules ?? [], context, ['rules']),
-)
+/** A save waits this long for the browser, which may have to start first. */
+const BROWSER_LIMIT_MS = 5_000
 
-/** Checks selectors in `superRefine` of a schema whose value has rules at `path`. Adds the first problem only, as checking takes long. */
-export function refuseSelectors(
-  rules: readonly Rule[],
-  context: Pick<z.RefinementCtx, 'addIssue'>,
-  path: ProblemPath = [],
-): void {
-  for (const [at, { render, change }] of rules.entries()) {
-    for (const { selector, place } of selectorsOf({ render, change })) {
-      const message = selectorProblem(selector)
-      if (message === null) continue
-      context.addIssue({ code: 'custom', path: [...path, at, ...place], message })
-      return
+/** Checks the selectors of rules before they are saved or tried, as the browser that will render with them reads them. */
+export class SelectorCheck {
+  readonly #ask: AskBrowser | null
+  readonly #log: Pick<Log, 'warn'>
+  readonly #limitMs: number
+  /** Settles when the browser has read the selectors of the last save. Saves take turns, so that many of them open one page only. */
+  #last: Promise<unknown> = Promise.resolve()
+
+  /** Without `ask`, and where it fails or takes longer than `limitMs`, a grammar of selectors decides. */
+  constructor(ask: AskBrowser | null, log: Pick<Log, 'warn'>, { limitMs = BROWSER_LIMIT_MS } = {}) {
+    this.#ask = ask
+    this.#log = log
+    this.#limitMs = limitMs
+  }
+
+  /** Returns what is wrong with the first selector that is refused, or null. `path` is where the rules stand in the request. */
+  async firstProblem(rules: readonly Rule[], path: ProblemPath = []): Promise<Problem | null> {
+    const placed = rules.flatMap((rule, at) => selectorsOf(rule, [...path, at]))
+    const limited = new Map(placed.map(({ selector }) => [selector, selectorLimitProblem(selector)]))
+    const harmless = [...limited.keys()].filter((selector) => limited.get(selector) === null)
+    const refused = await this.#refusedOf(harmless)
+    for (const { selector, place } of placed) {
+      const limit = limited.get(selector) ?? null
+      if (limit !== null) return { path: place, message: limit }
+      if (refused.has(selector)) {
+        return { path: place, message: selectorProblem(selector) ?? 'is not a CSS selector' }
+      }
+    }
+    return null
+  }
+
+  async #refusedOf(selectors: readonly string[]): Promise<Set<string>> {
+    if (selectors.length === 0) return new Set()
+    const problems = await this.#askBrowser(selectors)
+    if (problems !== null) return new Set(problems.map(({ selector }) => selector))
+    return new Set(selectors.filter((selector) => selectorProblem(selector) !== null))
+  }
+
+  /** Asks once for all selectors. Returns null if no browser answers in time. */
+  async #askBrowser(selectors: readonly string[]): Promise<readonly SelectorProblem[] | null> {
+    const ask = this.#ask
+    if (ask === null) return null
+    let isTooLate = false
+    const turn = this.#last.then(() => (isTooLate ? null : ask(selectors)))
+    this.#last = turn.catch(() => {})
+    try {
+      const problems = await within(this.#limitMs, turn, null)
+      if (problems !== null) return problems
+      throw new Error(`no browser answered within ${this.#limitMs} ms`)
+    } catch (error) {
+      isTooLate = true
+      this.#log.warn(
+        { err: error },
+        'selectors of rules were checked by a grammar, as no browser could be asked',
+      )
+      return null
     }
   }
 }
 
-function selectorsOf({ render, change }: Pick<Rule, 'render' | 'change'>) {
+function selectorsOf(
+  { render, change }: Rule,
+  rule: ProblemPath,
+): { selector: string; place: ProblemPath }[] {
   const removed = change?.remove ?? []
-  const selectors: { selector: string; place: ProblemPath }[] = removed.map((selector, at) => ({
-    selector,
-    place: ['change', 'remove', at],
-  }))
+  const placed: { selector: string; place: ProblemPath }[] = []
   if (render?.wait_for !== undefined) {
-    selectors.unshift({ selector: render.wait_for, place: ['render', 'wait_for'] })
+    placed.push({ selector: render.wait_for, place: [...rule, 'render', 'wait_for'] })
   }
-  return selectors
-}
-
-type DomainUpdate = z.output<typeof updateDomainBody>
-
-/** Checks selectors in `superRefine` of the body of `PUT /api/domains/:domain`. */
-export function refuseSelectorsOfUpdate(
-  { settings }: DomainUpdate,
-  context: Pick<z.RefinementCtx, 'addIssue'>,
-): void {
-  refuseSelectors(settings?.rules ?? [], context, ['settings', 'rules'])
+  for (const [at, selector] of removed.entries()) {
+    placed.push({ selector, place: [...rule, 'change', 'remove', at] })
+  }
+  return placed
 }

@@ -1,9 +1,7 @@
 /// <reference path="./css-tree.d.ts" />
 import type { CssNode, SelectorList } from 'css-tree'
 import parse from 'css-tree/selector-parser'
-
-/** How deep a selector may stand in pseudo-classes inside pseudo-classes. */
-const NESTING_LIMIT = 3
+import { NESTING_LIMIT, TOO_DEEP, TOO_MANY_SEARCHES } from './selector-limits.ts'
 
 /** The pseudo-classes without arguments that Chromium knows. */
 const PLAIN = new Set([
@@ -64,7 +62,10 @@ const LETTERS: Partial<Record<CssNode['type'], string>> = {
 const HAS_NAMESPACE = /^[^|*]+\|/
 const ORDER = /^(?:t|t?s+)(?:c(?:t|t?s+))*$/
 
-/** Returns why a browser would refuse the selector or take long for it, or null if it may be used. */
+/**
+ * Returns why a browser would refuse the selector or take long for it, or null if it may be used. It knows what Chromium knew when it
+ * was written: where a browser can be asked, that one decides (`SelectorCheck`), and this one says why.
+ */
 export function selectorProblem(text: string): string | null {
   const problems: string[] = []
   let searches = 0
@@ -78,11 +79,11 @@ export function selectorProblem(text: string): string | null {
   }
   if (/(?<!\\),\s*$/.test(text)) return 'is not a CSS selector: nothing after a comma'
   // Each costs a search of its own for every element.
-  if (searches > 1) problems.push('must have at most one :has()')
+  if (searches > 1) problems.push(TOO_MANY_SEARCHES)
   return problems[0] ?? null
 
   function checkList({ children: selectors }: SelectorList, depth: number, isRelative = false): void {
-    if (depth > NESTING_LIMIT) problems.push(`must nest at most ${NESTING_LIMIT} pseudo-classes`)
+    if (depth > NESTING_LIMIT) problems.push(TOO_DEEP)
     if (selectors.isEmpty) problems.push('is not a CSS selector: a part is empty')
     for (const selector of selectors) {
       const parts = selector.type === 'Selector' ? selector.children.toArray() : []
