@@ -11,6 +11,7 @@ import { newQueryClient } from './api/queries.ts'
 import { renewals } from './api/request.ts'
 import { App } from './app.tsx'
 import { guardedNavigation } from './parts/leave-guard.tsx'
+import { DatabaseBanner } from './shell/database-banner.tsx'
 import { ErrorBoundary } from './shell/error-boundary.tsx'
 import { theme } from './theme.ts'
 
@@ -30,6 +31,7 @@ createRoot(root).render(
     >
       <QueryClientProvider client={newQueryClient()}>
         <Notifications position="bottom-right" />
+        <DatabaseBanner />
         <Router aroundNav={guardedNavigation}>
           <ErrorBoundary>
             <App />

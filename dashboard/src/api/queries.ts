@@ -1,9 +1,10 @@
 import type { Form } from '@prepaint/contract/outcome/form.ts'
 import { infiniteQueryOptions, QueryCache, QueryClient, queryOptions } from '@tanstack/react-query'
-
 import { isLong } from '../live/changes.ts'
 import { pollWhileLost } from '../live/stream.ts'
-import { ApiError, request } from './request.ts'
+import { ApiError } from './api-error.ts'
+import { isDatabaseAway } from './database-state.ts'
+import { request } from './request.ts'
 import { sessionQuery } from './session.ts'
 import type {
   AccountInList,
@@ -39,8 +40,7 @@ export function newQueryClient(): QueryClient {
       queries: {
         staleTime: 5_000,
         refetchInterval: pollWhileLost,
-        retry: (failures, error) =>
-          failures < 2 && error instanceof ApiError && (error.status === 0 || error.status >= 500),
+        retry: mayRetry,
       },
     },
     queryCache: new QueryCache({
@@ -53,6 +53,12 @@ export function newQueryClient(): QueryClient {
     }),
   })
   return client
+}
+
+function mayRetry(failures: number, error: unknown): boolean {
+  // The banner's retries follow.
+  if (isDatabaseAway(error)) return false
+  return failures < 2 && error instanceof ApiError && (error.status === 0 || error.status >= 500)
 }
 
 /** The data is one field of the answer. */

@@ -1,27 +1,5 @@
-import type { errorSchema } from '@prepaint/contract/api/error.ts'
-import type { Problem } from '@prepaint/contract/problem.ts'
-import type { z } from 'zod'
-
-type ErrorAnswer = z.infer<typeof errorSchema>
-type LineError = { line: number; error: string }
-type Details = { lines?: readonly LineError[]; problems?: readonly Problem[] }
-
-export class ApiError extends Error {
-  /** The status of the response, or 0 if there was none. */
-  readonly status: number
-  /** The lines of a list or file that were refused. */
-  readonly lines: readonly LineError[]
-  /** The fields of the request that were refused. */
-  readonly problems: readonly Problem[]
-
-  constructor(status: number, message: string, { lines = [], problems = [] }: Details = {}) {
-    super(message)
-    this.name = 'ApiError'
-    this.status = status
-    this.lines = lines
-    this.problems = problems
-  }
-}
+import { ApiError, type ErrorAnswer } from './api-error.ts'
+import { databaseState, isDatabaseAway } from './database-state.ts'
 
 type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
 
@@ -66,11 +44,13 @@ export async function requestWithTag<Answer>(
     await renewals.settled()
     if (renewals.count !== before) return requestWithTag(method, path, { signal })
   }
-  throw new ApiError(
+  const error = new ApiError(
     response.status,
     errorText(response.status, answer),
     (answer ?? {}) as Partial<ErrorAnswer>,
   )
+  if (isDatabaseAway(error)) databaseState.set('away')
+  throw error
 }
 
 function initOf(method: Method, { body, csv, ifMatch, signal }: Options): RequestInit {

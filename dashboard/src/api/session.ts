@@ -1,7 +1,7 @@
 import { type QueryClient, queryOptions } from '@tanstack/react-query'
 import { createContext, use, useEffect, useState } from 'react'
-
-import { ApiError, request } from './request.ts'
+import { ApiError } from './api-error.ts'
+import { request } from './request.ts'
 import type { Me } from './types.ts'
 
 export const sessionQuery = queryOptions({

@@ -2,8 +2,9 @@ import { Alert, Anchor, Button, Group, List, Skeleton, Stack, Text, Title } from
 import { fieldName } from '@prepaint/contract/problem.ts'
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
-
-import { ApiError, messageOf } from '../api/request.ts'
+import { ApiError } from '../api/api-error.ts'
+import { isDatabaseAway } from '../api/database-state.ts'
+import { messageOf } from '../api/request.ts'
 import { ROUTES } from '../route-map.ts'
 import { Page } from './page.tsx'
 
@@ -36,6 +37,8 @@ export function Trouble({
 }: {
   query: { error: unknown; refetch: () => unknown }
 }) {
+  // The banner says it once, for all parts of the screen.
+  if (isDatabaseAway(error)) return <Loading rows={1} />
   return (
     <Alert color="red" title="This could not be loaded" role="alert">
       <Group justify="space-between">

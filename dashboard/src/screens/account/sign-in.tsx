@@ -3,6 +3,7 @@ import { useForm } from '@mantine/form'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link, Redirect, useLocation, useSearch } from 'wouter'
 
+import { isDatabaseAway } from '../../api/database-state.ts'
 import { request } from '../../api/request.ts'
 import { sessionQuery, switchAccount } from '../../api/session.ts'
 import type { Me } from '../../api/types.ts'
@@ -31,7 +32,9 @@ export default function SignIn() {
       switchAccount(queries, account)
       navigate(next, { replace: true })
     },
-    onError: () => {
+    onError: (error) => {
+      // The password was not judged, so it stays for the next attempt.
+      if (isDatabaseAway(error)) return
       form.setFieldValue('password', '')
       form.getInputNode('password')?.focus()
     },

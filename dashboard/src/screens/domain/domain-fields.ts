@@ -1,7 +1,7 @@
 import { useDebouncedValue } from '@mantine/hooks'
 import { useQuery } from '@tanstack/react-query'
-
-import { ApiError, request } from '../../api/request.ts'
+import { ApiError } from '../../api/api-error.ts'
+import { request } from '../../api/request.ts'
 import type { DomainCheck } from '../../api/types.ts'
 
 /** A first check while typing; the server decides. Returns null if the name looks valid. */
