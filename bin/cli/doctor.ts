@@ -1,3 +1,4 @@
+import { systemClock } from '@prepaint/runtime/clock.ts'
 import { type Commands, defineCommand } from '../command-line/command.ts'
 import {
   type CheckResult,
@@ -11,6 +12,7 @@ import {
   acmeDirectory,
   browserWorks,
   databaseWorks,
+  edgeSnapshot,
   masterKey,
   portFree,
   tlsPort,
@@ -39,6 +41,7 @@ const doctor = defineCommand({
       findings.push(await portFree({ host: edge.host, port: edge.port, setting: 'PREPAINT_EDGE' }))
       findings.push(await tlsPort(config))
       findings.push(await acmeDirectory(config))
+      if (dataDirCheck.state !== 'problem') findings.push(edgeSnapshot(config, systemClock.nowMs()))
     }
     findings.push(masterKey(config))
     const good = findings.every(({ state }) => state !== 'problem')

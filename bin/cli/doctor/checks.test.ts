@@ -1,13 +1,16 @@
 import assert from 'node:assert/strict'
-import { chmodSync } from 'node:fs'
-import { it } from 'node:test'
+import { chmodSync, existsSync, writeFileSync } from 'node:fs'
+import { describe, it } from 'node:test'
+import { GivenServer } from '@prepaint/postgres/database.ts'
 import { parseMasterKeys } from '@prepaint/service/certificates/vault/master-key.ts'
+import { databaseOf } from '@prepaint/service/snapshot/edge-snapshot.ts'
+import { SnapshotFile, snapshotPath } from '@prepaint/service/snapshot/snapshot-file.ts'
 import { startTestAcme } from '../../../test/support/acme-server.ts'
 import { testCommands } from '../../../test/support/commands.ts'
 import { openFolder } from '../../../test/support/folder.ts'
 import { serve } from '../../../test/support/loopback.ts'
 import { type CheckResult, dataDirectory, memory, nodeVersion } from './machine.ts'
-import { acmeDirectory, masterKey, portFree } from './services.ts'
+import { acmeDirectory, edgeSnapshot, masterKey, portFree } from './services.ts'
 
 const folder = openFolder()
 const { run } = testCommands({
@@ -41,7 +44,10 @@ it('doctor asks for what the roles need, and for nothing else', async () => {
   const ports = 'PREPAINT_API_PORT, PREPAINT_EDGE_PORT, PREPAINT_EDGE_TLS_PORT'
   assert.equal(await names('api'), `${common}, PREPAINT_API_PORT, master key`)
   assert.equal(await names('render'), `${common}, Chromium, user namespaces, PREPAINT_API_PORT, master key`)
-  assert.equal(await names('edge'), `${common}, ${ports}, certificates (ACME), master key`)
+  assert.equal(
+    await names('edge'),
+    `${common}, ${ports}, certificates (ACME), snapshot of domains, master key`,
+  )
 })
 
 it('Node: at the oldest version, and one before it', () =>
@@ -58,6 +64,62 @@ it('the data directory: there, still to be made, or open to others', () => {
   assert.equal(dataDirectory(`${folder}/later/still`).state, 'ok')
   chmodSync(folder, 0o777)
   assert.equal(dataDirectory(folder).state, 'problem')
+})
+
+describe('the snapshot of domains', () => {
+  const HOUR_MS = 3_600_000
+  const AT_MS = Date.parse('2026-01-02T03:04:05Z')
+  const databaseUrl = 'postgres://user:secret@db.example/prepaint'
+  const ofDatabase = databaseOf(new GivenServer(databaseUrl).connection)
+  /** A data directory with the snapshot of one domain, written at `AT_MS`. */
+  const withSnapshot = () => {
+    const dataDir = openFolder()
+    const file = new SnapshotFile(dataDir)
+    file.write([{ host: 'a.example', row: '{}', certificate: null }], [])
+    file.setAbout(ofDatabase, '', new Date(AT_MS).toISOString())
+    file.close()
+    return dataDir
+  }
+  const look = (dataDir: string, afterMs: number, url = databaseUrl, snapshotHours = 24) =>
+    edgeSnapshot({ dataDir, databaseUrl: url, edge: { snapshotHours } }, AT_MS + afterMs)
+
+  it('has its number of domains, size and age', () => {
+    const dataDir = withSnapshot()
+    const found = (afterMs: number) => look(dataDir, afterMs).found
+    assert.match(found(119_999), /^1 domains, \d+ KiB, 119 s old$/)
+    assert.match(found(120_000), /, 2 min old$/)
+    assert.match(found(2 * HOUR_MS - 1), /, 119 min old$/)
+    assert.match(found(2 * HOUR_MS), /, 2 h old$/)
+    assert.doesNotMatch(found(0), /secret/)
+  })
+
+  it('is good until PREPAINT_SNAPSHOT_HOURS, and a warning after it', () => {
+    const dataDir = withSnapshot()
+    assert.equal(look(dataDir, 24 * HOUR_MS).state, 'ok')
+    const late = look(dataDir, 24 * HOUR_MS + 1)
+    assert.equal(late.state, 'warning')
+    assert.match(late.advice ?? '', /PREPAINT_SNAPSHOT_HOURS \(24\)/)
+  })
+
+  it('of another database is a warning', () => {
+    const other = look(withSnapshot(), 0, 'postgres://user:secret@db.example/other')
+    assert.equal(other.state, 'warning')
+    assert.match(other.found, /of another database$/)
+  })
+
+  it('that is damaged is a warning that names the file', () => {
+    const dataDir = openFolder()
+    writeFileSync(snapshotPath(dataDir), 'no database '.repeat(100))
+    const damaged = look(dataDir, 0)
+    assert.equal(damaged.state, 'warning')
+    assert.match(damaged.found, /edge-snapshot\.db cannot be read: /)
+  })
+
+  it('that is not there is no problem, and is not made', () => {
+    const dataDir = openFolder()
+    assert.deepEqual([look(dataDir, 0).state, existsSync(snapshotPath(dataDir))], ['ok', false])
+    assert.match(look(dataDir, 0, databaseUrl, 0).found, /PREPAINT_SNAPSHOT_HOURS is 0/)
+  })
 })
 
 it('a port: free, or not ours to have', async () => {

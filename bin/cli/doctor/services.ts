@@ -6,6 +6,8 @@ import { checkBrowser } from '@prepaint/engine/browser'
 import { GivenServer, openDatabase } from '@prepaint/postgres/database.ts'
 import { silentLog } from '@prepaint/runtime/log.ts'
 import { Transport } from '@prepaint/service/certificates/acme/transport.ts'
+import { databaseOf } from '@prepaint/service/snapshot/edge-snapshot.ts'
+import { readSummary, type SnapshotSummary, snapshotPath } from '@prepaint/service/snapshot/snapshot-file.ts'
 import { explained, type ListenWhere } from '../../node/listen.ts'
 import type { Config } from '../../settings/config.ts'
 import { type CheckResult, ok, problem, warning } from './machine.ts'
@@ -120,6 +122,54 @@ async function versionOf(databaseUrl: string | null, dataDir: string): Promise<s
   } finally {
     await database.close()
   }
+}
+
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
+
+/** How large and how old the domains are that an edge falls back on. */
+export function edgeSnapshot(
+  {
+    dataDir,
+    databaseUrl,
+    edge,
+  }: Pick<Config, 'dataDir' | 'databaseUrl'> & { edge: { snapshotHours: number } },
+  atMs: number,
+): CheckResult {
+  const name = 'snapshot of domains'
+  if (edge.snapshotHours === 0) return ok(name, 'off: PREPAINT_SNAPSHOT_HOURS is 0')
+  let summary: SnapshotSummary | null
+  try {
+    summary = readSummary(dataDir)
+  } catch (error) {
+    const found = `${snapshotPath(dataDir)} cannot be read: ${(error as Error).message}`
+    return warning(
+      name,
+      found,
+      'A node sets a damaged file aside and makes it anew; check its owner and the disk',
+    )
+  }
+  if (summary === null) return ok(name, 'none yet: a node makes it after its first start')
+  const ageMs = Math.max(0, atMs - summary.asOfMs)
+  const found = `${summary.domains} domains, ${Math.ceil(summary.bytes / 1024)} KiB, ${durationText(ageMs)} old`
+  if (databaseUrl !== null && databaseOf(new GivenServer(databaseUrl).connection) !== summary.database) {
+    return warning(
+      name,
+      `${found}, of another database`,
+      'A node makes it anew when it has reached DATABASE_URL',
+    )
+  }
+  if (ageMs > edge.snapshotHours * HOUR_MS) {
+    const advice = `Older than PREPAINT_SNAPSHOT_HOURS (${edge.snapshotHours}): no node starts from it while PostgreSQL is away. It is written while a node runs and reaches PostgreSQL`
+    return warning(name, found, advice)
+  }
+  return ok(name, found)
+}
+
+function durationText(ms: number): string {
+  if (ms < 2 * MINUTE_MS) return `${Math.floor(ms / 1_000)} s`
+  if (ms < 2 * HOUR_MS) return `${Math.floor(ms / MINUTE_MS)} min`
+  return `${Math.floor(ms / HOUR_MS)} h`
 }
 
 const NODE_TIMEOUT_MS = 2_000

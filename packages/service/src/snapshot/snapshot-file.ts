@@ -138,6 +138,27 @@ export class SnapshotFile {
   }
 }
 
+export type SnapshotSummary = { database: string; asOfMs: number; domains: number; bytes: number }
+
+/** Returns null if there is no complete snapshot of this format. Writes nothing. Throws if the file is damaged. */
+export function readSummary(dataDir: string): SnapshotSummary | null {
+  const file = snapshotPath(dataDir)
+  if (sizeOf(file) === 0) return null
+  const database = new DatabaseSync(file, { readOnly: true, timeout: 100 })
+  try {
+    const hasTables = database.prepare(`select 1 from sqlite_schema where name = 'about'`).get() !== undefined
+    if (!hasTables) return null
+    const about = database.prepare('select database, as_of from about where format = ?').get(FORMAT)
+    const asOfMs = Date.parse(String(about?.['as_of']))
+    if (about === undefined || Number.isNaN(asOfMs)) return null
+    const { domains } = database.prepare('select count(*) as domains from domain').get() ?? {}
+    const bytes = sizeOf(file) + sizeOf(`${file}-wal`)
+    return { database: String(about['database']), asOfMs, domains: Number(domains), bytes }
+  } finally {
+    database.close()
+  }
+}
+
 export function snapshotPath(dataDir: string): string {
   return path.join(dataDir, FILE)
 }
