@@ -97,7 +97,7 @@ it('routes that need no key: signing in, confirming an address, and the state of
   assert.equal(
     open.map(({ method, url }) => `${method} ${url}`).join(', '),
     'POST /api/notifications/confirm, POST /api/session, GET /api/password-reset, POST /api/password-reset, ' +
-      'POST /api/links/read, POST /api/links/use, GET /healthz, GET /readyz',
+      'POST /api/links/read, POST /api/links/use, GET /healthz, GET /readyz, GET /readyz/edge',
   )
   assert.deepEqual(valuesOf(guarded('WebhookToken'), 'url'), ['/api/webhook/refresh'])
 })
