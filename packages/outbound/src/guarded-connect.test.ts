@@ -12,8 +12,8 @@ import {
   type ConnectFault,
   type ConnectOptions,
   connectFault,
-  createConnectOrigin,
   guardedConnect,
+  OriginConnector,
 } from './guarded-connect.ts'
 import type { Lookup } from './lookup.ts'
 
@@ -75,7 +75,7 @@ describe('connections to origins', () => {
     const { port } = server.address() as net.AddressInfo
     const given = { ca: certificate, lookup: answers('127.0.0.1'), ...options }
     const protocol = server === allowed.server ? 'http:' : 'https:'
-    const socket = createConnectOrigin(allowing('127.0.0.1/32'), given)({ protocol, hostname, port })
+    const socket = new OriginConnector(allowing('127.0.0.1/32'), given).connect({ protocol, hostname, port })
     const connected = once(socket, protocol === 'http:' ? 'connect' : 'secureConnect')
     const fault = await connected.then(() => null, connectFault)
     socket.destroy()

@@ -105,9 +105,6 @@ export type ConnectOptions = {
   ca?: string | undefined
 }
 
-/** Returns a connecting socket. If it cannot connect, it fails with an error that `connectFault` explains. */
-export type ConnectOrigin = (origin: Pick<Origin, 'protocol' | 'hostname' | 'port'>) => net.Socket
-
 const SESSIONS = 1_000
 
 const beforeConnection = new WeakSet<Error>()
@@ -118,19 +115,56 @@ export function connectFault(error: unknown): ConnectFault | null {
   return error instanceof Error && beforeConnection.has(error) ? 'unreachable' : null
 }
 
-export function createConnectOrigin(guard: AddressGuard, options: ConnectOptions): ConnectOrigin {
-  const { connectTimeoutMs = 10_000, lookup, ca } = options
-  const sessions = new LRUCache<string, Buffer>({ max: SESSIONS })
+/** Opens connections to origins, only to addresses that the guard permits. TLS sessions are resumed. */
+export class OriginConnector {
+  readonly #guard: AddressGuard
+  readonly #options: ConnectOptions
+  readonly #sessions = new LRUCache<string, Buffer>({ max: SESSIONS })
 
-  function guarded(
+  constructor(guard: AddressGuard, options: ConnectOptions) {
+    this.#guard = guard
+    this.#options = options
+  }
+
+  /** Returns a connecting socket. If it cannot connect, it fails with an error that `connectFault` explains. */
+  connect({ protocol, hostname, port }: Pick<Origin, 'protocol' | 'hostname' | 'port'>): net.Socket {
+    return protocol === 'https:' ? this.#connectSecure(hostname, port) : this.#connectPlain(hostname, port)
+  }
+
+  #connectPlain(host: string, port: number): net.Socket {
+    return this.#open(host, port, 'connect', (vetted) => net.connect({ ...vetted, noDelay: true }))
+  }
+
+  #connectSecure(host: string, port: number): net.Socket {
+    const origin = `${host}:${port}`
+    // tls.connect ignores block lists but uses the given lookup.
+    return this.#open(host, port, 'secureConnect', (vetted) => {
+      const session = this.#sessions.get(origin)
+      const socket = tls.connect({
+        ...vetted,
+        // No SNI for addresses (RFC 6066, section 3).
+        servername: net.isIP(vetted.host) === 0 ? vetted.host : '',
+        session,
+        ca: this.#options.ca,
+      })
+      socket.setNoDelay(true)
+      socket.on('session', (made) => void this.#sessions.set(origin, made))
+      // The server may have rejected the resumed session.
+      socket.once('error', () => this.#sessions.delete(origin))
+      return socket
+    })
+  }
+
+  #open(
     host: string,
     port: number,
     connected: 'connect' | 'secureConnect',
     open: (vetted: VettedOptions) => net.Socket,
   ): net.Socket {
+    const { connectTimeoutMs = 10_000, lookup } = this.#options
     let socket: net.Socket
     try {
-      socket = open(vettedOptions({ host, port, guard, lookup }))
+      socket = open(vettedOptions({ host, port, guard: this.#guard, lookup }))
     } catch (error) {
       return deadSocket(error as Error)
     }
@@ -147,33 +181,6 @@ export function createConnectOrigin(guard: AddressGuard, options: ConnectOptions
     socket.once('close', () => clearTimeout(late))
     return socket
   }
-
-  function plain(host: string, port: number): net.Socket {
-    return guarded(host, port, 'connect', (vetted) => net.connect({ ...vetted, noDelay: true }))
-  }
-
-  function secure(host: string, port: number): net.Socket {
-    const origin = `${host}:${port}`
-    // tls.connect ignores block lists but uses the given lookup.
-    return guarded(host, port, 'secureConnect', (vetted) => {
-      const session = sessions.get(origin)
-      const socket = tls.connect({
-        ...vetted,
-        // No SNI for addresses (RFC 6066, section 3).
-        servername: net.isIP(vetted.host) === 0 ? vetted.host : '',
-        session,
-        ca,
-      })
-      socket.setNoDelay(true)
-      socket.on('session', (made) => void sessions.set(origin, made))
-      // The server may have rejected the resumed session.
-      socket.once('error', () => sessions.delete(origin))
-      return socket
-    })
-  }
-
-  return ({ protocol, hostname, port }) =>
-    protocol === 'https:' ? secure(hostname, port) : plain(hostname, port)
 }
 
 function deadSocket(error: Error): net.Socket {

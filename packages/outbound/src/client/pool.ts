@@ -1,12 +1,14 @@
+import type net from 'node:net'
 import type { Origin } from '@prepaint/contract/site-files/site.ts'
 import { type Clock, systemClock } from '@prepaint/runtime/clock.ts'
 import type { AddressGuard } from '../address-guard.ts'
-import { type ConnectOptions, type ConnectOrigin, createConnectOrigin } from '../guarded-connect.ts'
+import { type ConnectOptions, OriginConnector } from '../guarded-connect.ts'
 import { type OriginCall, OriginSilent } from './call.ts'
 import { type ConnectionKeeper, OriginConnection } from './connection.ts'
 
 export type OriginPoolOptions = {
-  connect: ConnectOrigin
+  /** Returns a connecting socket. If it cannot connect, it fails with an error that `connectFault` explains. */
+  connect: (origin: Origin) => net.Socket
   clock?: Clock
   /** Connections to one origin of one account at a time; further calls wait for one. */
   perOrigin?: number
@@ -41,12 +43,8 @@ export function createClient(
   guard: AddressGuard,
   { connectTimeoutMs, lookup, ca, ...options }: ConnectOptions & Omit<OriginPoolOptions, 'connect'> = {},
 ): OriginPool {
-  const connect = createConnectOrigin(guard, {
-    connectTimeoutMs,
-    lookup,
-    ca,
-  })
-  return new OriginPool({ ...options, connect })
+  const connector = new OriginConnector(guard, { connectTimeoutMs, lookup, ca })
+  return new OriginPool({ ...options, connect: (origin) => connector.connect(origin) })
 }
 
 /** Kept connections of HTTP/1.1 to origins, each used by one call at a time. */
