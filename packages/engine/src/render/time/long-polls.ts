@@ -36,26 +36,62 @@ export class LongPolls {
   }
 
   forSite({ account = 0, customDomain }: { account?: AccountId | 0; customDomain: DomainName }): SitePolls {
-    const name = String(account)
-    const keyOf = (method: string, url: string) => JSON.stringify([customDomain, method, patternOf(url)])
-    const standingOf = (method: string, url: string) => {
-      const standing = this.#accounts.get(name)?.get(keyOf(method, url))
-      return standing !== undefined && standing.untilMs > this.#nowMs() ? standing.is : null
-    }
-    const keep = (method: string, url: string, is: Standing['is']) => {
-      const polls = this.#accounts.get(name) ?? new RecentMap<Standing>({ limit: POLLS_AN_ACCOUNT })
-      polls.set(keyOf(method, url), { is, untilMs: this.#nowMs() + KEPT_MS })
-      this.#accounts.set(name, polls)
-    }
-    return {
-      isKnown: (method, url) => standingOf(method, url) === 'known',
-      isSuspected: (method, url) => standingOf(method, url) === 'suspected',
-      learn: (method, url) => keep(method, url, 'known'),
-      suspect: (method, url) => {
-        if (standingOf(method, url) === null) keep(method, url, 'suspected')
-      },
-      forget: (method, url) => void this.#accounts.peek(name)?.delete(keyOf(method, url)),
-    }
+    return new AccountSitePolls(String(account), customDomain, this.#accounts, this.#nowMs)
+  }
+}
+
+/** Reads and writes the part of `LongPolls` that is about one site of one account. */
+class AccountSitePolls implements SitePolls {
+  readonly #account: string
+  readonly #domain: DomainName
+  readonly #accounts: RecentMap<RecentMap<Standing>>
+  readonly #nowMs: () => number
+
+  constructor(
+    account: string,
+    domain: DomainName,
+    accounts: RecentMap<RecentMap<Standing>>,
+    nowMs: () => number,
+  ) {
+    this.#account = account
+    this.#domain = domain
+    this.#accounts = accounts
+    this.#nowMs = nowMs
+  }
+
+  isKnown(method: string, url: string): boolean {
+    return this.#find(method, url) === 'known'
+  }
+
+  isSuspected(method: string, url: string): boolean {
+    return this.#find(method, url) === 'suspected'
+  }
+
+  learn(method: string, url: string): void {
+    this.#keep(method, url, 'known')
+  }
+
+  suspect(method: string, url: string): void {
+    if (this.#find(method, url) === null) this.#keep(method, url, 'suspected')
+  }
+
+  forget(method: string, url: string): void {
+    this.#accounts.peek(this.#account)?.delete(this.#keyOf(method, url))
+  }
+
+  #find(method: string, url: string): Standing['is'] | null {
+    const standing = this.#accounts.get(this.#account)?.get(this.#keyOf(method, url))
+    return standing !== undefined && standing.untilMs > this.#nowMs() ? standing.is : null
+  }
+
+  #keep(method: string, url: string, is: Standing['is']): void {
+    const polls = this.#accounts.get(this.#account) ?? new RecentMap<Standing>({ limit: POLLS_AN_ACCOUNT })
+    polls.set(this.#keyOf(method, url), { is, untilMs: this.#nowMs() + KEPT_MS })
+    this.#accounts.set(this.#account, polls)
+  }
+
+  #keyOf(method: string, url: string): string {
+    return JSON.stringify([this.#domain, method, patternOf(url)])
   }
 }
 
