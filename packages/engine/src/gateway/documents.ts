@@ -52,7 +52,7 @@ export class Documents {
     if (headers === undefined) return null
     const proxied = readSite(site.customDomain, site.originUrl, site.originHeaders)
     const limits = this.#limits
-    const sent = openUpstream({ origin: proxied.origin, path, headers }, { origins: this.#origins, limits })
+    const sent = openUpstream({ origin: proxied.origin, path, headers }, this.#origins, limits)
     let response = sent.response
     const failed = sent.response.catch(() => null)
     const received = await within(WAIT_MS, failed, null)

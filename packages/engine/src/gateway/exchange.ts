@@ -13,7 +13,8 @@ import {
 } from '@prepaint/outbound/client'
 import { flatHeaders, GATEWAY_HEADER } from '@prepaint/outbound/headers'
 import type { EarlyRequest } from './preload/early-requests.ts'
-import type { GatewayLimits, RequestCounts } from './request-counts.ts'
+import type { GatewayLimits } from './request-counts.ts'
+import type { SiteTraffic } from './traffic.ts'
 
 export type PageRequest = http.IncomingMessage | Http2ServerRequest
 export type PageResponse = http.ServerResponse | Http2ServerResponse
@@ -34,13 +35,11 @@ export type Upstream = {
 const REPEATABLE = new Set(['GET', 'HEAD', 'OPTIONS'])
 const MAX_RETRIES = 3
 
-/** What requests of one browser context share: the client, the limits of a page, and what the page has used. */
-export type ExchangeParts = { origins: OriginPool; limits: GatewayLimits; counts: RequestCounts }
-
 /** Sends a request without a body. Throws on an invalid path or header. */
 export function openUpstream(
   { origin, path, headers }: Pick<Upstream, 'origin' | 'path' | 'headers'>,
-  { origins, limits }: Pick<ExchangeParts, 'origins' | 'limits'>,
+  origins: OriginPool,
+  limits: GatewayLimits,
 ): SentRequest {
   return sendRequest(origins, origin, {
     method: 'GET',
@@ -55,33 +54,33 @@ export function exchange(
   request: PageRequest,
   response: PageResponse,
   upstream: Upstream,
-  parts: ExchangeParts,
+  traffic: SiteTraffic,
 ): void {
-  new Exchange(request, response, upstream, parts).start()
+  new Exchange(request, response, upstream, traffic).start()
 }
 
 class Exchange {
   readonly #request: PageRequest
   readonly #response: PageResponse
   readonly #upstream: Upstream
-  readonly #parts: ExchangeParts
+  readonly #traffic: SiteTraffic
   readonly #framing: RequestBody
   #sent: SentRequest | null = null
   #isOver = false
   #late: NodeJS.Timeout | undefined
 
-  constructor(request: PageRequest, response: PageResponse, upstream: Upstream, parts: ExchangeParts) {
+  constructor(request: PageRequest, response: PageResponse, upstream: Upstream, traffic: SiteTraffic) {
     this.#request = request
     this.#response = response
     this.#upstream = upstream
-    this.#parts = parts
+    this.#traffic = traffic
     this.#framing = framingOf(request)
   }
 
   start(): void {
     this.#late = setTimeout(
       () => this.#sent?.call.destroy(new OriginSilent()),
-      this.#parts.limits.firstByteTimeoutMs,
+      this.#traffic.limits.firstByteTimeoutMs,
     )
     // Also fires after a complete response.
     const end = () => {
@@ -135,11 +134,11 @@ class Exchange {
     if (framing === 'chunks') flat.push('Transfer-Encoding', 'chunked')
     else if (framing !== 'none') flat.push('Content-Length', `${framing.bytes}`)
     else if (length !== undefined) flat.push('Content-Length', '0')
-    return sendRequest(this.#parts.origins, origin, {
+    return sendRequest(this.#traffic.origins, origin, {
       method: this.#request.method ?? 'GET',
       path,
       headers: flat,
-      silenceMs: this.#parts.limits.idleTimeoutMs,
+      silenceMs: this.#traffic.limits.idleTimeoutMs,
       // An origin may close a reused connection after seeing the request.
       keptUse: this.#isRepeatable ? 'any' : 'none',
       body: framing === 'none' ? null : { framing, content: this.#request },
@@ -158,7 +157,7 @@ class Exchange {
 
   #relay(received: OriginResponse): void {
     const response = this.#response
-    const { limits, counts } = this.#parts
+    const { limits, counts } = this.#traffic
     // A browser would take it for the gateway's own question, and forget its credentials.
     if (received.statusCode === 407 && 'proxy-authorization' in this.#request.headers) {
       received.body.destroy()

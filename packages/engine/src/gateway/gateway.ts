@@ -4,9 +4,10 @@ import type { OriginPool } from '@prepaint/outbound/client'
 import type { Log } from '@prepaint/runtime/log.ts'
 import { RecentMap } from '@prepaint/runtime/recent-map.ts'
 import { type AskedDocument, Documents } from './documents.ts'
+import { GuardedNetwork } from './network.ts'
 import { Knowledge } from './preload/knowledge.ts'
 import { GATEWAY_LIMITS, type GatewayLimits } from './request-counts.ts'
-import { createGatewayClient, type GatewayParts, GatewaySite, type OpenedSite } from './site.ts'
+import { type GatewayParts, GatewaySite, type OpenedSite } from './site.ts'
 import { createGatewayKey } from './tls-key.ts'
 
 /** Sites with learned preloads, up to 64 KiB each. */
@@ -31,15 +32,18 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
  */
 export class Gateway {
   readonly #parts: GatewayParts
+  readonly #isPreloading: boolean
   readonly #origins: OriginPool
   readonly #open = new Set<GatewaySite>()
   readonly #known = new RecentMap<Knowledge>({ limit: KNOWN_SITES })
 
   constructor(guard: AddressGuard, { log, preload = true, lookup, ca, ...options }: GatewayOptions) {
     const limits = { ...GATEWAY_LIMITS, ...options.limits }
-    this.#origins = createGatewayClient(guard, limits, { lookup, ca })
+    const network = new GuardedNetwork(guard, limits, { lookup, ca })
+    this.#origins = network.openClient()
     const documents = new Documents(this.#origins, limits)
-    this.#parts = { guard, key: createGatewayKey(), documents, limits, preload, log, lookup, ca }
+    this.#parts = { network, key: createGatewayKey(), documents, log }
+    this.#isPreloading = preload
   }
 
   /** Base64 SHA-256 of the gateway's public key, for `--ignore-certificate-errors-spki-list`. */
@@ -49,7 +53,9 @@ export class Gateway {
 
   /** `originUrl` must come from `checkOriginUrl`. */
   async openSite(opened: OpenedSite): Promise<GatewaySite> {
-    const site = await GatewaySite.open(opened, this.#knowledgeOf(opened), this.#parts)
+    const knowledge = this.#knowledgeOf(opened)
+    const isPreloading = this.#isPreloading
+    const site = await GatewaySite.open(opened, knowledge, this.#parts, { isPreloading })
     this.#open.add(site)
     site.closed.addEventListener('abort', () => this.#open.delete(site))
     return site

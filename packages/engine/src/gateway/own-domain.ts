@@ -9,17 +9,11 @@ import {
   type ProxiedSite,
 } from '@prepaint/outbound/headers'
 import type { DocumentWatch } from './document-watch.ts'
-import {
-  answer,
-  type ExchangeParts,
-  exchange,
-  type PageRequest,
-  type PageResponse,
-  type Upstream,
-} from './exchange.ts'
+import { answer, exchange, type PageRequest, type PageResponse, type Upstream } from './exchange.ts'
 import type { Preloads } from './preload/preloads.ts'
 import { namesOwnHost } from './target.ts'
 import type { GatewayKey } from './tls-key.ts'
+import type { SiteTraffic } from './traffic.ts'
 import { answerRaw, upgrade } from './upgrade.ts'
 
 type Scheme = 'http' | 'https'
@@ -36,7 +30,7 @@ export class OwnDomain {
   readonly #site: ProxiedSite
   readonly #documents: DocumentWatch
   readonly #preloads: Preloads
-  readonly #parts: ExchangeParts
+  readonly #traffic: SiteTraffic
   readonly #secure: http2.Http2SecureServer
   readonly #plain: http.Server
   /** The number of responses in progress by path. */
@@ -48,13 +42,13 @@ export class OwnDomain {
     key: GatewayKey,
     documents: DocumentWatch,
     preloads: Preloads,
-    parts: ExchangeParts,
+    traffic: SiteTraffic,
   ) {
     this.#site = site
     this.#documents = documents
     this.#preloads = preloads
-    this.#parts = parts
-    const { headerBytes } = parts.limits
+    this.#traffic = traffic
+    const { headerBytes } = traffic.limits
     this.#secure = http2.createSecureServer({
       allowHTTP1: true,
       SNICallback: (_name, done) => done(null, key.secureContext),
@@ -87,8 +81,8 @@ export class OwnDomain {
 
   /** Answers a request that named the custom domain to the proxy. */
   answer(request: http.IncomingMessage, response: http.ServerResponse, path: string): void {
-    if (!this.#parts.counts.admit()) answer(response, 403, 'limit')
-    else exchange(request, response, this.#upstream(request.headers, path, 'http'), this.#parts)
+    if (!this.#traffic.counts.admit()) answer(response, 403, 'limit')
+    else exchange(request, response, this.#upstream(request.headers, path, 'http'), this.#traffic)
   }
 
   /** Returns whether it is an address of the custom domain that has no response in progress. */
@@ -119,7 +113,7 @@ export class OwnDomain {
       this.#documents.takeEarly(upstream.judge, method, upstream.headers) ??
       this.#preloads.take({ ...upstream, method, destination })
     const begun = () => this.#tellBegun?.(`${scheme}://${this.#site.name}${path}`)
-    exchange(request, response, { ...upstream, early, begun }, this.#parts)
+    exchange(request, response, { ...upstream, early, begun }, this.#traffic)
   }
 
   #upgrade(request: http.IncomingMessage, near: Duplex, head: Buffer, scheme: Scheme): void {
@@ -130,7 +124,7 @@ export class OwnDomain {
       return
     }
     this.#preloads.acts()
-    upgrade(request, near, head, this.#upstream(request.headers, path, scheme), this.#parts)
+    upgrade(request, near, head, this.#upstream(request.headers, path, scheme), this.#traffic)
   }
 
   #upstream(headers: http.IncomingHttpHeaders, path: string, scheme: Scheme): Upstream {
@@ -150,7 +144,7 @@ export class OwnDomain {
     if (!names.every((name) => namesOwnHost(name, scheme, this.#site)))
       return { status: 421, why: 'misdirected' }
     if (!path.startsWith('/')) return { status: 400, why: 'malformed' }
-    return this.#parts.counts.admit() ? null : { status: 403, why: 'limit' }
+    return this.#traffic.counts.admit() ? null : { status: 403, why: 'limit' }
   }
 
   #begin(path: string, response: PageResponse): void {

@@ -3,22 +3,21 @@ import http from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { Origin } from '@prepaint/contract/site-files/site.ts'
-import { type AddressGuard, guardedConnect, type Lookup } from '@prepaint/outbound'
-import { createClient, type OriginPool } from '@prepaint/outbound/client'
 import { headersForOther, headersFromOther, type ProxiedSite } from '@prepaint/outbound/headers'
 import type { Log } from '@prepaint/runtime/log.ts'
 import { ProxyCredentials } from './credentials.ts'
 import { type DocumentJudge, DocumentWatch } from './document-watch.ts'
 import type { Documents, GivenDocument } from './documents.ts'
-import { answer, type ExchangeParts, exchange, explainFault, openUpstream } from './exchange.ts'
+import { answer, exchange, explainFault, openUpstream } from './exchange.ts'
 import { HostBlock } from './host-block.ts'
+import type { GuardedNetwork } from './network.ts'
 import { OwnDomain } from './own-domain.ts'
 import type { Knowledge } from './preload/knowledge.ts'
 import { Preloads } from './preload/preloads.ts'
-import { type Excess, type GatewayLimits, RequestCounts } from './request-counts.ts'
+import type { Excess } from './request-counts.ts'
 import { connectTarget, readSite, requestTarget } from './target.ts'
 import type { GatewayKey } from './tls-key.ts'
-import { tunnel } from './tunnel.ts'
+import { SiteTraffic } from './traffic.ts'
 import { answerRaw } from './upgrade.ts'
 
 export type OpenedSite = {
@@ -34,14 +33,15 @@ export type OpenedSite = {
 
 /** What all sites of a gateway share. */
 export type GatewayParts = {
-  guard: AddressGuard
+  network: GuardedNetwork
   key: GatewayKey
   documents: Documents
-  limits: GatewayLimits
-  preload: boolean
   log: Log
-  lookup: Lookup | undefined
-  ca: string | undefined
+}
+
+type SiteOptions = {
+  /** Whether requests of a page are sent ahead of it. */
+  isPreloading: boolean
 }
 
 /** The gateway answers it itself. A browser asks for it to show its credentials before its pages do. */
@@ -54,11 +54,8 @@ const ESTABLISHED = 'HTTP/1.1 200 Connection established\r\n\r\n'
 
 /** The way out of one browser context. */
 export class GatewaySite {
-  /** `http://127.0.0.1:PORT`, for one browser context only. */
-  readonly proxyUrl: string
   readonly #site: ProxiedSite
-  readonly #counts: RequestCounts
-  readonly #origins: OriginPool
+  readonly #traffic: SiteTraffic
   readonly #documents: DocumentWatch
   readonly #preloads: Preloads
   readonly #ownDomain: OwnDomain
@@ -69,57 +66,41 @@ export class GatewaySite {
   #closed: Promise<void> | null = null
 
   /** `knowledge` says what pages of this site request; contexts of one site share it. */
-  static async open(opened: OpenedSite, knowledge: Knowledge, parts: GatewayParts): Promise<GatewaySite> {
-    const { customDomain, originUrl, originHeaders, block = [] } = opened
-    const { guard, key, limits, preload, log, lookup, ca } = parts
-    const site = readSite(customDomain, originUrl, originHeaders)
-    const counts = new RequestCounts(limits)
-    const origins = createGatewayClient(guard, limits, { lookup, ca })
-    const exchanges: ExchangeParts = { origins, limits, counts }
-    const documents = new DocumentWatch((headers) => parts.documents.learn(opened, headers))
-    const preloads = new Preloads(knowledge, ({ path, headers }) =>
-      openUpstream({ origin: site.origin, path, headers }, exchanges),
-    )
-    const ownDomain = new OwnDomain(site, key, documents, preloads, exchanges)
-    const blockedHosts = new HostBlock(block)
-    const proxy = new SiteProxy({ site, ownDomain, blockedHosts, guard, lookup, log, ...exchanges })
-    const port = await proxy.listen()
-    return new GatewaySite({
-      port,
-      site,
-      counts,
-      origins,
-      documents,
-      preloads,
-      ownDomain,
-      blockedHosts,
-      proxy,
-      isPreloading: preload,
-    })
+  static async open(
+    opened: OpenedSite,
+    knowledge: Knowledge,
+    parts: GatewayParts,
+    options: SiteOptions,
+  ): Promise<GatewaySite> {
+    const site = new GatewaySite(opened, knowledge, parts, options)
+    await site.#proxy.listen()
+    return site
   }
 
-  private constructor(parts: {
-    port: number
-    site: ProxiedSite
-    counts: RequestCounts
-    origins: OriginPool
-    documents: DocumentWatch
-    preloads: Preloads
-    ownDomain: OwnDomain
-    blockedHosts: HostBlock
-    proxy: SiteProxy
-    isPreloading: boolean
-  }) {
-    this.proxyUrl = `http://127.0.0.1:${parts.port}`
-    this.#site = parts.site
-    this.#counts = parts.counts
-    this.#origins = parts.origins
-    this.#documents = parts.documents
-    this.#preloads = parts.preloads
-    this.#ownDomain = parts.ownDomain
-    this.#blockedHosts = parts.blockedHosts
-    this.#proxy = parts.proxy
-    this.#isPreloading = parts.isPreloading
+  private constructor(
+    opened: OpenedSite,
+    knowledge: Knowledge,
+    { network, key, documents, log }: GatewayParts,
+    { isPreloading }: SiteOptions,
+  ) {
+    const { customDomain, originUrl, originHeaders, block = [] } = opened
+    const site = readSite(customDomain, originUrl, originHeaders)
+    const traffic = new SiteTraffic(network)
+    this.#site = site
+    this.#traffic = traffic
+    this.#documents = new DocumentWatch((headers) => documents.learn(opened, headers))
+    this.#preloads = new Preloads(knowledge, ({ path, headers }) =>
+      openUpstream({ origin: site.origin, path, headers }, traffic.origins, traffic.limits),
+    )
+    this.#ownDomain = new OwnDomain(site, key, this.#documents, this.#preloads, traffic)
+    this.#blockedHosts = new HostBlock(block)
+    this.#proxy = new SiteProxy(site, this.#ownDomain, this.#blockedHosts, traffic, log)
+    this.#isPreloading = isPreloading
+  }
+
+  /** `http://127.0.0.1:PORT`, for one browser context only. */
+  get proxyUrl(): string {
+    return this.#proxy.url
   }
 
   /** What the browser context must show. Without it, the gateway forwards nothing. */
@@ -139,7 +120,7 @@ export class GatewaySite {
 
   /** Returns the first limit that the page has met, or null. */
   excess(): Excess | null {
-    return this.#counts.excess()
+    return this.#traffic.counts.excess()
   }
 
   /** Returns how many requests of the page were answered by what was sent to the origin before the page asked. */
@@ -166,7 +147,7 @@ export class GatewaySite {
   /** Begins the limits of a page anew, and drops what was sent ahead for the last one. */
   endPage(): void {
     this.#preloads.end()
-    this.#counts.reset()
+    this.#traffic.counts.reset()
   }
 
   /** See `DocumentWatch.judgeNext`. A document that goes on begins the requests ahead of its page. */
@@ -200,33 +181,9 @@ export class GatewaySite {
     this.#documents.judgeNext(null)
     this.#preloads.close()
     const closed = this.#proxy.close()
-    this.#origins.close()
+    this.#traffic.close()
     await closed
   }
-}
-
-/** A client with the gateway's limits. */
-export function createGatewayClient(
-  guard: AddressGuard,
-  { socketsPerOrigin, socketsInTotal, connectTimeoutMs }: GatewayLimits,
-  { lookup, ca }: { lookup: Lookup | undefined; ca: string | undefined },
-): OriginPool {
-  return createClient(guard, {
-    perOrigin: socketsPerOrigin,
-    inTotal: socketsInTotal,
-    connectTimeoutMs,
-    lookup,
-    ca,
-  })
-}
-
-type ProxyParts = ExchangeParts & {
-  site: ProxiedSite
-  ownDomain: OwnDomain
-  blockedHosts: HostBlock
-  guard: AddressGuard
-  lookup: Lookup | undefined
-  log: Log
 }
 
 /**
@@ -239,13 +196,28 @@ class SiteProxy {
   readonly credentials = new ProxyCredentials()
   #isSignedIn = false
   #hasRefused = false
-  readonly #parts: ProxyParts
+  #url = ''
+  readonly #site: ProxiedSite
+  readonly #ownDomain: OwnDomain
+  readonly #blockedHosts: HostBlock
+  readonly #traffic: SiteTraffic
+  readonly #log: Log
   readonly #listener: http.Server
   readonly #sockets = new Set<Socket>()
 
-  constructor(parts: ProxyParts) {
-    this.#parts = parts
-    const { headerBytes, idleTimeoutMs, connectionsPerSite } = parts.limits
+  constructor(
+    site: ProxiedSite,
+    ownDomain: OwnDomain,
+    blockedHosts: HostBlock,
+    traffic: SiteTraffic,
+    log: Log,
+  ) {
+    this.#site = site
+    this.#ownDomain = ownDomain
+    this.#blockedHosts = blockedHosts
+    this.#traffic = traffic
+    this.#log = log
+    const { headerBytes, idleTimeoutMs, connectionsPerSite } = traffic.limits
     // Chromium closes idle connections; closing them here could meet a request.
     this.#listener = http.createServer({ maxHeaderSize: headerBytes, keepAliveTimeout: idleTimeoutMs })
     this.#listener.maxConnections = connectionsPerSite
@@ -275,11 +247,17 @@ class SiteProxy {
     return this.#hasRefused
   }
 
-  /** Listens on a free port of loopback and returns it. */
-  async listen(): Promise<number> {
+  /** The listener's address. It is empty before `listen` has resolved. */
+  get url(): string {
+    return this.#url
+  }
+
+  /** Listens on a free port of loopback. */
+  async listen(): Promise<void> {
     this.#listener.listen(0, '127.0.0.1')
     await once(this.#listener, 'listening')
-    return (this.#listener.address() as AddressInfo).port
+    const { port } = this.#listener.address() as AddressInfo
+    this.#url = `http://127.0.0.1:${port}`
   }
 
   async close(): Promise<void> {
@@ -290,27 +268,27 @@ class SiteProxy {
   }
 
   #refuse(target: string, why: string): void {
-    const { log, site } = this.#parts
-    log.debug({ domain: site.name, target: target.slice(0, 300), why }, 'gateway refused')
+    this.#log.debug({ domain: this.#site.name, target: target.slice(0, 300), why }, 'gateway refused')
   }
 
   /** Notes each request without credentials, except those before the browser's own first request. */
   #admit(request: http.IncomingMessage): boolean {
     if (this.credentials.areIn(request.headers['proxy-authorization'])) return true
-    const { log, site } = this.#parts
     if (this.#isSignedIn && !this.#hasRefused) {
       this.#hasRefused = true
-      log.warn({ domain: site.name }, 'the gateway refused a request without the credentials of its browser')
+      this.#log.warn(
+        { domain: this.#site.name },
+        'the gateway refused a request without the credentials of its browser',
+      )
     }
     return false
   }
 
   #connect(request: http.IncomingMessage, near: Duplex, head: Buffer) {
-    const { site, ownDomain, blockedHosts, counts } = this.#parts
     near.on('error', ignore)
     if (!this.#admit(request)) return answerRaw(near, 407, 'unauthenticated', CHALLENGE)
     const raw = request.url ?? ''
-    const target = connectTarget(raw, site)
+    const target = connectTarget(raw, this.#site)
     if (head.length > 0) near.unshift(head)
     switch (target.kind) {
       case 'refused':
@@ -318,10 +296,10 @@ class SiteProxy {
         return answerRaw(near, 403, target.why)
       case 'own':
         near.write(ESTABLISHED)
-        return ownDomain.accept(near, target.scheme)
+        return this.#ownDomain.accept(near, target.scheme)
       case 'other':
-        if (blockedHosts.find(target.origin.hostname) !== null) return answerRaw(near, 403, 'blocked')
-        if (!counts.admit()) return answerRaw(near, 403, 'limit')
+        if (this.#blockedHosts.find(target.origin.hostname) !== null) return answerRaw(near, 403, 'blocked')
+        if (!this.#traffic.counts.admit()) return answerRaw(near, 403, 'limit')
         this.#openTunnel(near, target.origin).catch((error: unknown) => {
           const { status, why } = explainFault(error)
           answerRaw(near, status, why)
@@ -329,35 +307,32 @@ class SiteProxy {
     }
   }
 
-  async #openTunnel(near: Duplex, { hostname, port }: Origin): Promise<void> {
-    const { guard, lookup, limits, counts } = this.#parts
-    const { connectTimeoutMs: timeoutMs, idleTimeoutMs } = limits
+  async #openTunnel(near: Duplex, origin: Origin): Promise<void> {
     const gone = new AbortController()
     near.once('close', () => gone.abort(new Error('the page went away')))
-    const far = await guardedConnect({ host: hostname, port, guard, signal: gone.signal, timeoutMs, lookup })
+    const far = await this.#traffic.connect(origin, gone.signal)
     near.write(ESTABLISHED)
-    tunnel(near, far, { idleTimeoutMs, receive: counts.receiver() })
+    this.#traffic.tunnel(near, far)
   }
 
   #request(request: http.IncomingMessage, response: http.ServerResponse) {
-    const { site, ownDomain, blockedHosts, counts } = this.#parts
     if (!this.#admit(request)) return answer(response, 407, 'unauthenticated', CHALLENGE)
     const raw = request.url ?? ''
     if (raw === SIGN_IN_URL) return this.#signIn(response)
-    const { target, path } = requestTarget(raw, site)
+    const { target, path } = requestTarget(raw, this.#site)
     switch (target.kind) {
       case 'refused':
         this.#refuse(raw, target.why)
         return answer(response, 403, target.why)
       case 'own':
-        return ownDomain.answer(request, response, path)
+        return this.#ownDomain.answer(request, response, path)
       case 'other': {
-        if (blockedHosts.find(target.origin.hostname) !== null) return answer(response, 403, 'blocked')
-        if (!counts.admit()) return answer(response, 403, 'limit')
+        if (this.#blockedHosts.find(target.origin.hostname) !== null) return answer(response, 403, 'blocked')
+        if (!this.#traffic.counts.admit()) return answer(response, 403, 'limit')
         const { origin } = target
         const headers = headersForOther(request.headers, origin.authority)
         const upstream = { origin, path, headers, responseHeaders: headersFromOther }
-        exchange(request, response, upstream, this.#parts)
+        exchange(request, response, upstream, this.#traffic)
       }
     }
   }

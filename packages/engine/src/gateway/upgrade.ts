@@ -3,8 +3,8 @@ import type { Duplex } from 'node:stream'
 
 import { type AnswerHead, OriginCall } from '@prepaint/outbound/client'
 import { flatHeaders, GATEWAY_HEADER } from '@prepaint/outbound/headers'
-import { type ExchangeParts, explainFault, type Upstream } from './exchange.ts'
-import { tunnel } from './tunnel.ts'
+import { explainFault, type Upstream } from './exchange.ts'
+import type { SiteTraffic } from './traffic.ts'
 
 /** Repeats a WebSocket upgrade to the page's own site at the origin, then tunnels the bytes unread. */
 export function upgrade(
@@ -12,12 +12,13 @@ export function upgrade(
   near: Duplex,
   head: Buffer,
   upstream: Upstream,
-  { origins, limits, counts }: ExchangeParts,
+  traffic: SiteTraffic,
 ): void {
   if (request.method !== 'GET' || request.headers.upgrade?.toLowerCase() !== 'websocket') {
     answerRaw(near, 400, 'malformed')
     return
   }
+  const { firstByteTimeoutMs, idleTimeoutMs } = traffic.limits
   let call: OriginCall
   try {
     call = new OriginCall(
@@ -27,8 +28,8 @@ export function upgrade(
         body: 'none',
         mayUpgrade: true,
         headers: [...flatHeaders(upstream.headers), 'Connection', 'Upgrade', 'Upgrade', 'websocket'],
-        answerWaitMs: limits.firstByteTimeoutMs,
-        idleMs: limits.idleTimeoutMs,
+        answerWaitMs: firstByteTimeoutMs,
+        idleMs: idleTimeoutMs,
       },
       {
         ready() {},
@@ -48,7 +49,7 @@ export function upgrade(
           near.write(headOf(101, 'Switching Protocols', upgradedHeaders(received, upstream)))
           if (farHead.length > 0) far.unshift(farHead)
           if (head.length > 0) near.unshift(head)
-          tunnel(near, far, { idleTimeoutMs: limits.idleTimeoutMs, receive: counts.receiver() })
+          traffic.tunnel(near, far)
         },
       },
     )
@@ -58,7 +59,7 @@ export function upgrade(
   }
   near.on('error', () => call.destroy())
   near.once('close', () => call.destroy())
-  origins.send(call, upstream.origin, 'none')
+  traffic.origins.send(call, upstream.origin, 'none')
 }
 
 /** Sends a short response on a bare socket and closes it. */
