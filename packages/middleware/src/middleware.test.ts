@@ -43,6 +43,8 @@ beforeEach(() => {
   answer = sendPage
 })
 
+/** Far more than an answer of this machine takes, when it is busy too. */
+const ENOUGH_MS = 1_000
 const SITE = 'https://www.example.com'
 const options: PrepaintOptions = { service: service.url, key: 'pp_site_TOKEN', waitMs: 2_000 }
 const forSite = { ...options, site: SITE }
@@ -116,7 +118,7 @@ describe('the page for a request', () => {
   it('is null when Prepaint breaks off, hangs or cannot be reached; then it is not asked for 5, 10 and 15 seconds', async (t) => {
     let nowMs = Date.now()
     t.mock.method(Date, 'now', () => nowMs)
-    const { page } = prepaint({ ...options, waitMs: 50 })
+    const { page } = prepaint({ ...options, waitMs: ENOUGH_MS })
     const find = () => page(requestFor(`${SITE}/`))
     const isAsked = async () => {
       const before = asked.length
