@@ -144,6 +144,19 @@ describe('a server given by DATABASE_URL', async () => {
     await refused('postgres://u@h:99999/db', /^DATABASE_URL cannot be used: /)
   })
 
+  it('a URL with several hosts is refused before any is asked; a comma elsewhere is none', async () => {
+    const words =
+      /^DATABASE_URL names several hosts; Prepaint needs one address that leads to the primary, such as HAProxy's \(docs\/operations\.md\)\.$/
+    await refused('postgres://u:geheim@a.invalid:5432,b.invalid:5432/db', words)
+    await refused('postgres://u:geheim@a.invalid,b.invalid/db', words)
+    await refused('postgres:///db?user=u&host=a.invalid,b.invalid', words)
+    const port = await freePort()
+    await refused(
+      `postgres://u:ge,heim@127.0.0.1:${port}/d,b`,
+      /^Cannot use the database d,b at 127\.0\.0\.1:/,
+    )
+  })
+
   /** The URL of a database whose functions say this of its server. */
   async function pretending(
     t: TestContext,

@@ -6,8 +6,11 @@ import { DatabaseError, errorCode, withClient } from './connection.ts'
 /** What a node asks of each connection of its pool, as startup parameters. */
 export const SESSION_LIMITS = { statement_timeout: 30_000, idle_in_transaction_session_timeout: 30_000 }
 
-/** `protocol_violation`: PgBouncer knows few startup parameters, and refuses a connection with others. */
-const UNSUPPORTED_PARAMETER = '08P01'
+/**
+ * `protocol_violation`, with which PgBouncer refuses a connection with startup parameters that it does not know, and a
+ * transaction in statement mode.
+ */
+const REFUSED_BY_POOLER = '08P01'
 const HEARD_WITHIN_MS = 2_000
 /** A pooler may by chance give the same connection to all of them. */
 const ROUNDS = 3
@@ -40,7 +43,7 @@ async function keepsLimits(connection: pg.ClientConfig): Promise<boolean> {
       return Number(rows[0]?.ms) === SESSION_LIMITS.statement_timeout
     })
   } catch (error) {
-    if (errorCode(error) === UNSUPPORTED_PARAMETER) return false
+    if (errorCode(error) === REFUSED_BY_POOLER) return false
     throw error
   }
 }
@@ -51,7 +54,7 @@ function hearsNotifications(connection: pg.ClientConfig): Promise<boolean> {
     withClient(connection, (listening) =>
       withClient(connection, async (notifying) => {
         // Another statement must not get the connection on which the client listens.
-        await holding.query('begin')
+        if (!(await begins(holding))) return false
         try {
           for (let round = 0; round < ROUNDS; round++) {
             if (!(await hears(listening, notifying))) return false
@@ -63,6 +66,17 @@ function hearsNotifications(connection: pg.ClientConfig): Promise<boolean> {
       }),
     ),
   )
+}
+
+/** Begins a transaction. Returns false where a pooler in statement mode allows none. */
+async function begins(client: pg.Client): Promise<boolean> {
+  try {
+    await client.query('begin')
+    return true
+  } catch (error) {
+    if (errorCode(error) === REFUSED_BY_POOLER) return false
+    throw error
+  }
 }
 
 async function hears(listening: pg.Client, notifying: pg.Client): Promise<boolean> {
