@@ -30,7 +30,7 @@ const PACKED = [
   /^dist\/examples\/shop\/(server|build|src\/catalogue)\.js(\.map)?$/,
   /^dist\/examples\/shop\/site\/(assets\/)?[\w.-]+\.(html|js|css|svg)$/,
   /^deploy\/systemd\/prepaint\.(service|sysusers)$/,
-  /^examples\/integrations\/[\w-]+\.(mjs|conf)$/,
+  /^examples\/integrations\/(Caddyfile|[\w-]+\.(mjs|conf|cfg|vcl))$/,
   /^examples\/refresh-after-deploy\/(README\.md|action\.yml|refresh\.mjs|refresh\.sh)$/,
 ]
 

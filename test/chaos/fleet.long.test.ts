@@ -115,7 +115,7 @@ it('ages, windows and ends go by the clock of the database, not by those of the 
 })
 
 // Proves decided "PostgreSQL failure"
-it('while PostgreSQL is stopped, hits go on, people pass and the API answers 500; then all is as before', async () => {
+it('while PostgreSQL is stopped, hits go on, people pass and the API answers 503; then all is as before', async () => {
   const [one] = fleet.members as [Member]
   for (const member of fleet.members) await kept(member, '/aged')
   await fleet.server.stop()
@@ -162,7 +162,10 @@ it('while PostgreSQL has no room on its disk, what is stored is served, misses p
     assert.equal((await crawl(member, '/no-room', PERSON)).status, 200)
     const body = { custom_domain: 'no-room.example', origin_url: origin.url }
     const refused = await callApi(member.process, key, { method: 'POST', path: '/api/domains', body })
-    assert.deepEqual([refused.status, refused.body], [500, { error: 'Internal error' }])
+    assert.deepEqual(
+      [refused.status, refused.body],
+      [503, { error: 'Database is unavailable, try again later' }],
+    )
     assert.equal(await statusOf(member.process, key), 200)
   }
   await fleet.pool.query(tables.map((table) => `drop trigger no_room on ${table};`).join('\n'))
@@ -178,7 +181,7 @@ async function suffers(member: Member): Promise<void> {
   assert.equal(told.database, 'unreachable')
   assert.equal((await fetch(`${process.api}/healthz`)).status, 200)
   // The first question may find out for all others; from then on nobody waits.
-  assert.equal(await statusOf(process, key), 500)
+  assert.equal(await statusOf(process, key), 503)
   const startedMs = performance.now()
   for (let times = 0; times < 5; times++) {
     assert.equal((await crawl(member, '/aged')).verdict, 'hit')
@@ -186,7 +189,7 @@ async function suffers(member: Member): Promise<void> {
     assert.deepEqual([passed.status, passed.verdict.split(';')[0]], [200, 'pass'])
     const missed = await crawl(member, `/unknown-${times}`)
     assert.deepEqual([missed.status, missed.verdict], [200, 'pass; database'])
-    assert.equal(await statusOf(process, key), 500)
+    assert.equal(await statusOf(process, key), 503)
   }
   // One query to a silent server takes 45 seconds until it fails.
   const tookMs = performance.now() - startedMs
