@@ -13,6 +13,7 @@ const DEPEND_ON_LOAD = [
   'a timer of 100 ms takes about that',
   'requestIdleCallback',
   'voices of speechSynthesis',
+  'a film of the network',
 ]
 
 it('the packaged browser answers by itself as docs/platform.md says', async (t) => {
