@@ -188,15 +188,38 @@ async function endWhatIsOver(
   }
 }
 
-/** A render that began under other values of these must not be stored. */
-const RENDER_SETTINGS = [
-  'rules',
-  'render',
-  'query',
-  'devices',
-  'origin_cache_control',
-  'soft_404',
-] as const satisfies (keyof DomainSettings)[]
+/** Whether a render that began under another value must not be stored. A new setting needs an entry. Sealed `origin_headers` are compared apart. */
+const CHANGES_RENDERS: Readonly<Record<keyof DomainSettings, boolean>> = {
+  cards: false,
+  categories: false,
+  crawler_wait_seconds: false,
+  crawlers: false,
+  devices: true,
+  fresh_seconds: false,
+  https_redirect: false,
+  indexnow: false,
+  keep_seconds: false,
+  markdown: false,
+  origin_cache_control: true,
+  origin_headers: false,
+  preferences: false,
+  query: true,
+  refresh_ahead_percent: false,
+  refresh_on_deploy: false,
+  render: true,
+  retry_seconds: false,
+  robots: false,
+  rules: true,
+  sitemap: false,
+  soft_404: true,
+  stale_seconds: false,
+  terms_url: false,
+  way: false,
+}
+
+const RENDER_SETTINGS = (Object.keys(CHANGES_RENDERS) as (keyof DomainSettings)[]).filter(
+  (field) => CHANGES_RENDERS[field],
+)
 
 function rendersDiffer(before: LockedDomain, after: DomainWithSettings, { settings }: DomainChange): boolean {
   if (settings?.origin_headers !== undefined || before.originUrl !== after.origin_url) return true
