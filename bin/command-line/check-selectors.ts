@@ -4,7 +4,7 @@ import { SelectorBrowser } from '@prepaint/engine/browser'
 import { SelectorCheck } from '@prepaint/service/sites/checked-rules.ts'
 import { type Surroundings, UsageError } from './command.ts'
 
-/** For a browser that may have to be unpacked first. */
+/** The browser may have to be unpacked first. */
 const BROWSER_LIMIT_MS = 15_000
 
 /** Throws UsageError for the first selector that the browser refuses. `option` is where the rules were given. */

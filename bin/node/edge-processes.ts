@@ -10,7 +10,7 @@ import type { Deadline } from './closing-stack.ts'
 /** What an edge process is told at its start. It reads all other settings as the node does. */
 export type EdgeTask = {
   databaseUrl: string
-  /** Of the node, which listens there already. */
+  /** The node listens there already. */
   ports: { http: number; tls: number | null }
   /** Base64; null where no TLS is served. */
   ticketKeys: string | null
@@ -48,7 +48,7 @@ export class EdgeProcesses {
   readonly #pauses = new Set<NodeJS.Timeout>()
   #task: Omit<EdgeTask, 'ticketKeys'> | null = null
   #ticketKeys: string | null = null
-  /** Of processes that have ended, so that sums never fall. */
+  /** Figures of processes that have ended, so that sums never fall. */
   #past: ProcessMetrics = []
   #pastAnsweredAtOnce = 0
   #isClosing = false

@@ -32,7 +32,7 @@ export type Config = {
     sharePort: boolean
     /** Processes that serve, this one included. */
     processes: number
-    /** Of all these processes together. */
+    /** All these processes share it. */
     memoryBytes: number
     /** A snapshot of domains may be this old at a start; 0: none is kept. */
     snapshotHours: number

@@ -39,7 +39,7 @@ export type EngineOptions = {
   /** When a browser is replaced by a new one. */
   recycle?: Partial<RecycleLimits>
   clock?: Clock
-  /** By default nothing is logged. */
+  /** Nothing is logged without it. */
   log?: Log
   /** Called before a step that takes seconds: the packaged browser is unpacked at the first start. */
   onLongStep?: (line: string) => void

@@ -23,7 +23,7 @@ export class AddressLookup {
   readonly #kept = new Map<string, Promise<readonly string[]>>()
   #resolver: Resolver
 
-  /** By default it uses the machine's name servers and `/etc/hosts`. */
+  /** Without them it uses the machine's name servers and `/etc/hosts`. */
   constructor({ servers, hostsFile = '/etc/hosts' }: LookupOptions = {}) {
     this.#servers = servers
     this.#hostsFile = hostsFile

@@ -18,7 +18,7 @@ import { openPrivatePostgres, type PrivatePostgres } from './private-postgres/pr
 export class Database {
   readonly connection: pg.ClientConfig
   readonly pool: pg.Pool
-  /** For DATABASE_URL of other processes of this machine. */
+  /** Other processes of this machine use it as DATABASE_URL. */
   readonly url: string
   readonly #own: PrivatePostgres | null
   #closing: Promise<void> | undefined

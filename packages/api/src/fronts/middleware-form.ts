@@ -55,7 +55,7 @@ export class MiddlewareForm {
     this.#plans = plans
   }
 
-  /** From now on requests are refused. */
+  /** Refuses requests from now on. */
   close(): void {
     this.#isClosing = true
   }

@@ -11,7 +11,7 @@ export type KnownCrawler = {
   category: CrawlerCategory
   /** The company or project that runs it. */
   operator: string
-  /** By whose published addresses and names it is verified, see `CRAWLER_OWNERS`. Without an owner it cannot be verified. */
+  /** Its published addresses and names verify it, see `CRAWLER_OWNERS`. Without an owner it cannot be verified. */
   owner?: OwnerName
   /** Where it is documented, without `https://`. Where its operator says nothing, who does. */
   source: string

@@ -18,7 +18,7 @@ type SelectorBrowserOptions = {
 }
 
 const IDLE_MS = 30_000
-/** For one check by a browser that has started. */
+/** Limits one check by a browser that has started. */
 const CHECK_MS = 5_000
 
 /** A browser without a network that only reads selectors, for programs without an engine. It starts when it is asked, and ends when idle. */

@@ -61,9 +61,9 @@ const STAYS_OPEN: ReadonlySet<AwayKind> = new Set(['full', 'connections'])
  * While it is away, `db` and `pool` reject at once with DatabaseAway. The probe backs off from 50 ms to 2 s.
  */
 export class Availability {
-  /** For requests that have a fallback: rejects with DatabaseAway after two seconds. The query goes on. */
+  /** Requests that have a fallback use it: it rejects with DatabaseAway after two seconds. The query goes on. */
   readonly db: Queryable
-  /** For requests that have none: rejects as soon as the database is known to be away. */
+  /** Requests that have none use it: it rejects as soon as the database is known to be away. */
   readonly pool: pg.Pool
   /** A log for all that uses the database: errors that say that it is away are counted instead of written. */
   readonly log: Log

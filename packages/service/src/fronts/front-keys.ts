@@ -15,7 +15,7 @@ export type FrontKey =
       kind: 'api_key' | 'site_token'
       id: number
       lastUsedAt: Date | null
-      /** Of a site token: it is good for this domain only. */
+      /** A site token is good for this domain only. */
       domain: DomainName | null
     }
 

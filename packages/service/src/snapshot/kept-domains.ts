@@ -76,7 +76,7 @@ export function keptCertificate({ certificate }: KeptRow): ServedCertificate | n
   }
 }
 
-/** Of PostgreSQL's form `\x0123`. */
+/** Reads PostgreSQL's form `\x0123`. */
 function fromHex(text: string): Buffer {
   return Buffer.from(text.slice(2), 'hex')
 }

@@ -70,9 +70,9 @@ export class MemoryWatch {
   readonly #renderers: () => number[]
   readonly #limitBytes: number
   readonly #timer: NodeJS.Timeout
-  /** For each kill that nobody has taken yet, the checks that are left until it is forgotten. */
+  /** The checks that are left until a kill that was not taken is forgotten. */
   #unreported: number[] = []
-  /** For each killed process, the checks in which it is ignored. */
+  /** The checks in which a killed process is ignored. */
   readonly #dying = new Map<number, number>()
 
   constructor(groupId: number, limitBytes: number) {

@@ -9,7 +9,7 @@
   /** @param {Animation} animation @returns {unknown} */
   const nativeTime = (animation) => animationTime?.get?.call(animation)
 
-  /** By the page's clock. @type {WeakMap<Animation, number>} */
+  /** Times of the page's clock. @type {WeakMap<Animation, number>} */
   const endsAt = new WeakMap()
   /** @param {Animation} animation */
   const end = (animation) => {
@@ -32,7 +32,7 @@
   nativeListen.call(window, 'animationend', dropRepeated, true)
   nativeListen.call(window, 'transitionend', dropRepeated, true)
 
-  /** By the page's clock; null: never, or it does not run. @param {Animation} animation */
+  /** Returns a time of the page's clock, or null if it never ends or does not run. @param {Animation} animation */
   const endOf = (animation) => {
     const { effect, playState, playbackRate, startTime } = animation
     if (effect === null || playState === 'finished' || playState === 'paused' || playbackRate <= 0)

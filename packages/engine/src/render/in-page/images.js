@@ -30,7 +30,7 @@
     if (element instanceof HTMLEmbedElement) return bitmapAddress(element, 'src')
     return ''
   }
-  /** Of an object that shows a bitmap: drawings are documents, which load. @param {HTMLObjectElement | HTMLEmbedElement} element @param {string} name */
+  /** Returns the address of a bitmap that an object shows; drawings are documents, which load. @param {HTMLObjectElement | HTMLEmbedElement} element @param {string} name */
   const bitmapAddress = (element, name) => {
     const address = element.getAttribute(name) ?? ''
     const isBitmap = element.type
@@ -48,7 +48,7 @@
     img.parentElement instanceof HTMLPictureElement &&
     img.parentElement.querySelector('source[srcset]') !== null
 
-  /** By address, until the page revokes it. @type {Record<string, Blob>} */
+  /** Each stands under its address until the page revokes it. @type {Record<string, Blob>} */
   const blobs = Object.create(null)
   intercept(URL, 'createObjectURL', (native, self, given) => {
     const address = apply(native, self, given)

@@ -11,7 +11,7 @@ const { before, after, contains } = Element.prototype
 const LOCKS =
   /^(?:modal-open|no-?scroll|scroll-?lock(?:ed)?|overflow-hidden|didomi-popup-open|sp-message-open|cmplz-.*|.*(?:cookie|consent).*)$/i
 
-/** Of the page as it is, and as the rule wants it; both stand in one document. @type {Set<Element>} */
+/** Has elements of the page as it is, and as the rule wants it; both stand in one document. @type {Set<Element>} */
 const old = new Set()
 /** @type {Set<Element>} */
 const added = new Set()

@@ -80,7 +80,7 @@ class PageReader {
   readonly styleSheets: string[] = []
   /** Has something that is visible without text. */
   isShown = false
-  /** By its own styles. */
+  /** Its own styles decide. */
   mayHide = false
   hasStyle = false
   #base: string
