@@ -1,10 +1,10 @@
 import type { RenderView } from '@prepaint/pages/queue/judging/render-records.ts'
 import manifest from '../../package.json' with { type: 'json' }
 import type { Program } from '../../test/support/command-line.ts'
-import { clearDataDir, makeDataDir } from '../../test/support/data-dir.ts'
 import { edgeRequest, GOOGLEBOT } from '../../test/support/edge-request.ts'
-import { type NodeProcess, startNodeProcess } from '../../test/support/node-process.ts'
-import { callApi, openAccount, registerDomain } from '../../test/support/tenant.ts'
+import type { NodeProcess } from '../../test/support/node-process.ts'
+import { callApi } from '../../test/support/tenant.ts'
+import { startDomainNode } from '../program/domain-node.ts'
 import { packedProgram } from '../program/packed.ts'
 import type { Service, Site } from './service.ts'
 
@@ -20,35 +20,23 @@ export async function startPrepaint(
   settings: Record<string, string> = {},
   program: Program = packedProgram(),
 ): Promise<Prepaint> {
-  const dataDir = makeDataDir()
   const host = `${site.name}.example`
-  try {
-    const node = await startNodeProcess(dataDir, settings, program)
-    const { key } = await openAccount(node, { email: 'bench@example.com', plan: 'enterprise' })
-    await registerDomain(node, key, { customDomain: host, originUrl: site.originUrl })
-    return {
-      name: 'prepaint',
-      version: manifest.version,
-      ...{ pid: node.pid, node, key },
-      async render(path) {
-        const answer = await edgeRequest(node.edge, { host, path, userAgent: GOOGLEBOT })
-        return {
-          status: answer.status,
-          html: answer.body.toString(),
-          fresh: answer.verdict === 'rendered',
-        }
-      },
-      async lastRenders() {
-        const { body } = await callApi(node, key, { method: 'GET', path: `/api/domains/${host}/renders` })
-        return body['renders'] as RenderView[]
-      },
-      async close() {
-        await node.stop()
-        await clearDataDir(dataDir)
-      },
-    }
-  } catch (error) {
-    await clearDataDir(dataDir)
-    throw error
+  const domain = { customDomain: host, originUrl: site.originUrl }
+  const { node, key, close } = await startDomainNode(program, settings, domain)
+  return {
+    name: 'prepaint',
+    version: manifest.version,
+    pid: node.pid,
+    node,
+    key,
+    async render(path) {
+      const answer = await edgeRequest(node.edge, { host, path, userAgent: GOOGLEBOT })
+      return { status: answer.status, html: answer.body.toString(), fresh: answer.verdict === 'rendered' }
+    },
+    async lastRenders() {
+      const { body } = await callApi(node, key, { method: 'GET', path: `/api/domains/${host}/renders` })
+      return body['renders'] as RenderView[]
+    },
+    close,
   }
 }

@@ -1,21 +1,15 @@
 import { createTestCa } from '../../test/support/certificate-authority.ts'
 import type { Program } from '../../test/support/command-line.ts'
 import { until } from '../../test/support/condition.ts'
-import { clearDataDir, makeDataDir } from '../../test/support/data-dir.ts'
 import { edgeRequest, GOOGLEBOT } from '../../test/support/edge-request.ts'
-import { type NodeProcess, startNodeProcess } from '../../test/support/node-process.ts'
-import { callApi, openAccount, registerDomain } from '../../test/support/tenant.ts'
+import type { NodeProcess } from '../../test/support/node-process.ts'
+import { callApi } from '../../test/support/tenant.ts'
+import { type DomainNode, startDomainNode } from './domain-node.ts'
 
 const EDGE_HOST = 'shop.example'
 
 /** A whole node that has `EDGE_HOST` with a certificate, and its pages in memory. */
-export type EdgeNode = {
-  node: NodeProcess
-  key: string
-  port: number
-  tlsPort: number
-  close(): Promise<void>
-}
+export type EdgeNode = DomainNode & { port: number; tlsPort: number }
 
 /** `paths`: pages that are rendered before. `settings`: none, unless the table of the results says so. */
 export async function startEdgeNode(
@@ -26,27 +20,13 @@ export async function startEdgeNode(
     settings = {},
   }: { originUrl: string; paths: readonly string[]; settings?: Record<string, string> },
 ): Promise<EdgeNode> {
-  const dataDir = makeDataDir()
-  try {
-    const node = await startNodeProcess(dataDir, settings, program)
-    const { key } = await openAccount(node, { email: 'bench@example.com', plan: 'enterprise' })
-    await registerDomain(node, key, { customDomain: EDGE_HOST, originUrl })
+  const domain = { customDomain: EDGE_HOST, originUrl }
+  const started = await startDomainNode(program, settings, domain, async (node, key) => {
     await giveCertificate(node, key)
     for (const path of paths) await renderUntilHit(node.edge, path)
-    return {
-      node,
-      key,
-      port: Number(new URL(node.edge).port),
-      tlsPort: Number(new URL(node.edgeTls).port),
-      async close() {
-        await node.stop()
-        await clearDataDir(dataDir)
-      },
-    }
-  } catch (error) {
-    await clearDataDir(dataDir)
-    throw error
-  }
+  })
+  const { edge, edgeTls } = started.node
+  return { ...started, port: Number(new URL(edge).port), tlsPort: Number(new URL(edgeTls).port) }
 }
 
 /** The same program on these cores only, with all processes that it starts. */
