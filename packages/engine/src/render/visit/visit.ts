@@ -72,6 +72,7 @@ class Visit {
   readonly #workers: Workers
   readonly #frames = new OpaqueFrames()
   readonly #ended = Promise.withResolvers<RenderOutcome>()
+  #isEnding = false
   #hasScriptText = false
 
   constructor(tab: Tab, request: RenderRequest, options: VisitOptions) {
@@ -117,7 +118,9 @@ class Visit {
     if (lost.aborted) lose()
     try {
       const loaded = this.#load().catch((error) => outcomeOfFault(error, lost))
-      return await Promise.race([this.#ended.promise, loaded])
+      const outcome = await Promise.race([this.#ended.promise, loaded])
+      // A page that leaves is read before it ends; meanwhile it may have settled.
+      return this.#isEnding ? await this.#ended.promise : outcome
     } finally {
       this.#scope.close()
       this.#tab.site.tellBegun(null)
@@ -127,7 +130,9 @@ class Visit {
     }
   }
 
-  #end(outcome: RenderOutcome): void {
+  /** Only the first call counts. */
+  #end(outcome: RenderOutcome | Promise<RenderOutcome>): void {
+    this.#isEnding = true
     this.#ended.resolve(outcome)
   }
 
@@ -139,7 +144,9 @@ class Visit {
       mergeListeners([
         recorder.listeners(page.frameId, (address) => site.blockedBy(address)),
         this.#main.listeners,
-        limitListeners(this.#tab, this.#scope.session, this.#url, this.#request, limits, this.#ended.resolve),
+        limitListeners(this.#tab, this.#scope.session, this.#url, this.#request, limits, (outcome) =>
+          this.#end(outcome),
+        ),
         this.#workers.listeners,
         this.#activity.listeners,
         this.#ready.listeners,
