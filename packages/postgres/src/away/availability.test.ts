@@ -6,6 +6,7 @@ import { pino } from 'pino'
 import { until } from '../../../../test/support/condition.ts'
 import { openTestDatabase } from '../../../../test/support/database.ts'
 import { startDatabaseProxy } from '../../../../test/support/database-proxy.ts'
+import { withClient } from '../connection.ts'
 import { createPool } from '../database.ts'
 import { createListener } from '../listener.ts'
 import { transaction } from '../transaction.ts'
@@ -48,7 +49,10 @@ async function open(t: TestContext, times: Partial<AvailabilityTimes> = {}) {
   return { proxy, pool, availability, listener, ask, answered }
 }
 
-const isKind = (kind: AwayKind) => (error: unknown) => awayKind(error) === kind
+const isKind = (kind: AwayKind) => (error: unknown) => {
+  assert.equal(awayKind(error), kind)
+  return true
+}
 
 describe('errors that say that PostgreSQL is away', () => {
   const server = (code: string) => Object.assign(new pg.DatabaseError('no', 1, 'error'), { code })
@@ -81,6 +85,13 @@ describe('errors that say that PostgreSQL is away', () => {
     const pool = createPool({ host: '/nowhere', user: 'nobody' }, silentLog())
     t.after(() => pool.end())
     await assert.rejects(pool.query('select'), isKind('refused'))
+  })
+
+  it('a connection that gets no answer in time is silent, not closed', async (t) => {
+    const { proxy } = await open(t)
+    proxy.set('swallow')
+    const connecting = withClient({ ...proxy.connection, connectionTimeoutMillis: 50 }, async () => {})
+    await assert.rejects(connecting, isKind('silent'))
   })
 })
 

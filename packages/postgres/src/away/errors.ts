@@ -80,8 +80,9 @@ function ownKind(error: Error): AwayKind | null {
   if (error instanceof pg.DatabaseError) {
     return SERVER_CODES[code] ?? (code.startsWith('08') ? 'closed' : null)
   }
-  if (socketErrors.has(error)) return SOCKET_CODES[code] ?? 'closed'
-  return CLIENT_MESSAGES.find(([, words]) => words.test(error.message))?.[0] ?? null
+  const said = CLIENT_MESSAGES.find(([, words]) => words.test(error.message))?.[0] ?? null
+  // The client ends its socket with an error of its own when a connection takes too long.
+  return socketErrors.has(error) ? (SOCKET_CODES[code] ?? said ?? 'closed') : said
 }
 
 /** The server stops, or takes no writes any more: connections to it may lead to a demoted server. */
