@@ -2,8 +2,8 @@
 // away: see docs/integrations/cloudflare-worker.md.
 //
 //   npm install @prepaint/middleware
-//   PREPAINT_URL   variable, such as https://prepaint.example.com (the API's address)
-//   PREPAINT_KEY   secret: the site token of the domain
+//   PREPAINT_URL=http://127.0.0.1:3000   variable: the URL of the API (https:// in production)
+//   PREPAINT_KEY=pp_site_TOKEN           secret: the site token of the domain
 
 import { prepaint } from '@prepaint/middleware/fetch'
 

@@ -15,12 +15,20 @@ function patternIn(file: string, place: RegExp): RegExp {
 const inNginx = patternIn('nginx.conf', /map \$http_user_agent[^}]*?"~\*([^"]+)" 1;/)
 const inHaproxy = patternIn('haproxy.cfg', /req\.hdr\(User-Agent\) -m reg -i '([^']+)'/)
 const inVarnish = patternIn('varnish.vcl', /req\.http\.User-Agent ~ \{"\(\?i\)(.+?)"\}/)
+const inApache = patternIn('apache.conf', /%\{HTTP_USER_AGENT\} "([^"]+)" \[NC\]/)
+const inCloudFront = patternIn('cloudfront.js', /CRAWLER =\s+\/(.+)\/i\n/)
+const inDjango = patternIn('django_prepaint.py', /CRAWLER = re\.compile\(\s*r"""(.+?)"""/)
+const inRack = patternIn('rack_prepaint.rb', /CRAWLER = %r\{(.+)\}i\n/)
 const inCaddy = patternIn('Caddyfile', /header_regexp User-Agent `\(\?i\)([^`]+)`/)
 
 const fronts: Record<string, (agent: string) => boolean> = {
   'nginx.conf': (agent) => inNginx.test(agent),
   'haproxy.cfg': (agent) => inHaproxy.test(agent),
   'varnish.vcl': (agent) => inVarnish.test(agent),
+  'apache.conf': (agent) => inApache.test(agent),
+  'cloudfront.js': (agent) => inCloudFront.test(agent),
+  'django_prepaint.py': (agent) => inDjango.test(agent),
+  'rack_prepaint.rb': (agent) => inRack.test(agent),
   // Its regular expressions look neither ahead nor back.
   Caddyfile: (agent) => inCaddy.test(agent),
   '@prepaint/middleware': (agent) => CRAWLERS.test(agent),

@@ -4,6 +4,7 @@
 //   npm install express prerender-node
 //   PREPAINT_URL=http://127.0.0.1:3000 PREPAINT_KEY=pp_site_TOKEN SITE_HOST=www.example.com node express-prerender-node.mjs
 
+import { text } from 'node:stream/consumers'
 import express from 'express'
 import prerender from 'prerender-node'
 
@@ -77,7 +78,10 @@ const app = express()
 app.use(within(Number(WAIT_MS) + 500, prerender))
 app.use(express.static(SITE_DIR, { index: false }))
 // No path: what stands for all of them differs between Express 4 and 5.
-app.use((_req, res) => res.sendFile('index.html', { root: SITE_DIR }))
+app.use(async (req, res) => {
+  if (req.method === 'POST') res.send(`Received: ${await text(req)}`)
+  else res.sendFile('index.html', { root: SITE_DIR })
+})
 
 const server = app.listen(Number(PORT), '127.0.0.1', () => {
   console.log(JSON.stringify({ event: 'ready', port: server.address().port }))

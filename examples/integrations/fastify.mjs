@@ -13,6 +13,7 @@ const { PREPAINT_URL, PREPAINT_KEY, SITE, PORT = '8000', WAIT_MS = '15000', SITE
 const app = fastify()
 // Before all routes and other plugins.
 app.register(prepaint({ service: PREPAINT_URL, key: PREPAINT_KEY, site: SITE, waitMs: Number(WAIT_MS) }))
+app.post('/*', (request, reply) => reply.send(`Received: ${request.body}`))
 const index = readFileSync(path.join(SITE_DIR, 'index.html'))
 app.get('/*', (_request, reply) => reply.type('text/html; charset=utf-8').send(index))
 

@@ -3,13 +3,11 @@
 vcl 4.1;
 
 backend app {
-    .host = "127.0.0.1";
-    .port = "8000";
+    .host = "127.0.0.1:8000";
 }
 
 backend prepaint {
-    .host = "127.0.0.1";
-    .port = "8080";
+    .host = "127.0.0.1:8080";
     .connect_timeout = 1s;
     # Longer than PREPAINT_LIVE_WAIT_MS.
     .first_byte_timeout = 14s;
