@@ -13,6 +13,7 @@ import { pageId } from '@prepaint/contract/page/page-id.ts'
 import { DEFAULT_PLANS } from '@prepaint/contract/settings/plans.ts'
 import { JobWaiter } from '@prepaint/pages/queue/jobs/await.ts'
 import { enqueue } from '@prepaint/pages/queue/jobs/enqueue.ts'
+import { Notices } from '@prepaint/pages/queue/jobs/notices.ts'
 import { QueueWorker, type Worker } from '@prepaint/pages/queue/jobs/worker.ts'
 import { createListener } from '@prepaint/postgres/listener.ts'
 import { systemClock } from '@prepaint/runtime/clock.ts'
@@ -94,6 +95,8 @@ async function startNode(): Promise<Node> {
   const worker = await QueueWorker.start(
     {
       ...{ pool: queue.pool, connection: queue.connection, notifications: listener, ended: waiter.ended },
+      notices: new Notices(queue.pool, log),
+      bodies: queue.bodies,
       ...{ plans: DEFAULT_PLANS, clock: systemClock, log, canRender: () => renderer.healthy },
       render: (request) => {
         const isShop = !/^\/(never-ready|loops)/.test(request.path)
@@ -165,7 +168,7 @@ async function refresh(page: 'shop' | 'never-ready'): Promise<() => void> {
 }
 
 async function clear(): Promise<void> {
-  await queue.pool.query('truncate job, unstored_page')
+  await queue.pool.query('truncate job, job_ended, unstored_page')
   for (const { worker } of nodes) while (worker.running > 0) await sleep(20)
 }
 

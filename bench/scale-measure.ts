@@ -72,7 +72,7 @@ export async function measureStore(pages: number, htmlBytes: number): Promise<Me
   const second = { wal: await wal() }
   const bodyBytes = await one<number>('select avg(length(body_br))::float8 as value from page')
   // Jobs and records are kept a week and a day; measure what stays.
-  await pool.query(`delete from job where state = 'done'`)
+  await pool.query('delete from job_ended')
   await pool.query('vacuum full')
   const kept = await size()
   await queue.close()
